@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/event.h - what happened: the kinds of event and the rows that carry them
+ *
+ * Runs in:  every territory; freestanding, needs no libc
+ * Frozen:   kinds, their numbers and the meaning of each field. A field may be added at the end of
+ * a row; none is removed or given another meaning (docs/design/events.md, tests/golden/event).
+ *
+ * A row holds times as they were read, in the clock domain named by the chunk that carries it
+ * (`clock`, an event_clock id); only rows of EVENT_HOST … EVENT_CODE, which describe things that
+ * live for a while, are in CLOCK_MONOTONIC nanoseconds. Ids are given out by the recorder, count
+ * from 1 and are unique within one trace; 0 means "none" or "not known". A `_string` field is the
+ * id of a text in the trace's dictionary, 0 for the empty one.
+ */
+#ifndef EVENT_EVENT_H
+#define EVENT_EVENT_H
+
+#include <stdint.h>
+
+/* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
+#define EVENT_SCHEMA_MAJOR 1
+#define EVENT_SCHEMA_MINOR 0
+
+enum event_kind {
+	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
+	/* things: they have an id and a lifetime, and every segment of a file repeats the live ones
+	 */
+	EVENT_HOST = 1,
+	EVENT_PROCESS = 2,
+	EVENT_THREAD = 3,
+	EVENT_MAPPING = 4,
+	EVENT_DEVICE = 5,
+	EVENT_CONTEXT = 6,
+	EVENT_QUEUE = 7,
+	EVENT_CLOCK = 8,
+	EVENT_COLLECTOR = 9,
+	EVENT_CODE = 10,
+	/* happenings: rows with a time */
+	EVENT_API = 16,
+	EVENT_LAUNCH = 17,
+	EVENT_DEPENDENCY = 18,
+	EVENT_EXECUTION = 19,
+	EVENT_GRAPH = 20,
+	EVENT_INSTRUCTION_SAMPLE = 21,
+	EVENT_CPU_SAMPLE = 22,
+	EVENT_SWITCH = 23,
+	EVENT_COUNTER = 24,
+	EVENT_RANGE = 25,
+	EVENT_CLOCK_PAIR = 26,
+	EVENT_LOSS = 27,
+	EVENT_KIND_COUNT
+};
+
+/* The machine a trace was recorded on. Identity: boot_id. */
+struct event_host {
+	uint32_t id;
+	uint32_t boot_id_string;
+	uint32_t name_string;
+	uint32_t kernel_string; /* uname -r */
+	uint32_t cpu_string;	/* model name */
+	uint32_t cpu_count;
+	uint64_t memory_bytes;
+	uint64_t begin_ns, end_ns; /* the recording; end 0 while it runs */
+};
+
+/* A process. Identity: (host, pid, start_ticks): a pid alone is reused. */
+struct event_process {
+	uint32_t id;
+	uint32_t host;
+	uint32_t parent; /* process id of the parent where it is recorded too */
+	uint32_t pid;	 /* as the recorder's pid namespace counts */
+	uint32_t ns_pid; /* as the process itself counts */
+	uint32_t parent_pid;
+	uint32_t uid;
+	uint32_t name_string;	 /* comm */
+	uint32_t exe_string;	 /* path of the executable */
+	uint32_t command_string; /* arguments, separated by one space, escaped as in a shell */
+	uint32_t cgroup_string;
+	uint32_t ended;		   /* 1: seen to end while recorded; 0: lived on, or not known */
+	int32_t status;		   /* wait status where the recorder is the parent, else -1 */
+	uint64_t start_ticks;	   /* field 22 of /proc/PID/stat: clock ticks since boot */
+	uint64_t begin_ns, end_ns; /* first and last seen */
+};
+
+struct event_thread {
+	uint32_t id;
+	uint32_t process;
+	uint32_t tid;
+	uint32_t ns_tid;
+	uint32_t name_string;
+	uint64_t begin_ns, end_ns;
+};
+
+/* A piece of a file mapped into a process; an address is (mapping, offset), so that dlclose and
+ * dlopen at the same place do not mix. */
+struct event_mapping {
+	uint32_t id;
+	uint32_t process;
+	uint32_t path_string;
+	uint32_t build_id_string; /* lower-case hexadecimal, empty where the file has none */
+	uint64_t address, size_bytes, file_offset_bytes;
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_device_type { DEVICE_OTHER = 0, DEVICE_CPU = 1, DEVICE_GPU = 2, DEVICE_ACCELERATOR = 3 };
+
+/* A device. Identity: key, which is a UUID or a PCI address; where the vendor gives neither, the
+ * names of platform and device. Never an ordinal. */
+struct event_device {
+	uint32_t id;
+	uint32_t key_string;
+	uint32_t name_string;
+	uint32_t vendor_string;
+	uint32_t driver_string;	  /* driver version */
+	uint32_t platform_string; /* OpenCL: platform name and version */
+	uint32_t type;		  /* enum event_device_type */
+	uint32_t compute_units;
+	uint64_t memory_bytes;
+	uint64_t begin_ns, end_ns;
+};
+
+struct event_context {
+	uint32_t id;
+	uint32_t process;
+	uint64_t handle; /* the runtime's own name for it */
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_queue_flag {
+	QUEUE_OUT_OF_ORDER = 1,
+	QUEUE_TIMED = 2,	/* its commands have device time stamps */
+	QUEUE_TIMING_FORCED = 4 /* … because duet asked for them, not the program */
+};
+
+struct event_queue {
+	uint32_t id;
+	uint32_t process;
+	uint32_t context;
+	uint32_t device;
+	uint32_t clock; /* domain of its commands' device time stamps */
+	uint32_t flags; /* enum event_queue_flag */
+	uint64_t handle;
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_clock_type {
+	CLOCK_TYPE_MONOTONIC =
+		1, /* the reference: every other domain is aligned to it; always id 1 */
+	CLOCK_TYPE_MONOTONIC_RAW = 2,
+	CLOCK_TYPE_BOOTTIME = 3,
+	CLOCK_TYPE_REALTIME = 4,
+	CLOCK_TYPE_TSC = 5, /* cycles of the processor's invariant time stamp counter */
+	CLOCK_TYPE_DEVICE = 6
+};
+#define CLOCK_ID_MONOTONIC 1u
+
+/* A clock domain. An epoch ends with a suspend, a device reset or a migration; a new one is a new
+ * id. */
+struct event_clock {
+	uint32_t id;
+	uint32_t type;	  /* enum event_clock_type */
+	uint32_t device;  /* CLOCK_TYPE_DEVICE: whose */
+	uint32_t process; /* … as seen by which process; 0 where all see the same */
+	uint32_t epoch;
+	uint64_t frequency_hz; /* nominal; 1000000000 where the unit is the nanosecond */
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_collector_state {
+	COLLECTOR_AVAILABLE = 0,
+	COLLECTOR_PARTIAL = 1,
+	COLLECTOR_REFUSED = 2
+};
+
+/* What a collector could and could not do, and why. */
+struct event_collector {
+	uint32_t id;
+	uint32_t name_string;
+	uint32_t state; /* enum event_collector_state */
+	uint32_t reason_string;
+	uint32_t process; /* the process it is about, 0: the whole recording */
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_code_type {
+	CODE_SOURCE = 1,    /* text handed to the runtime's compiler */
+	CODE_BINARY = 2,    /* device binary, in the vendor's own container */
+	CODE_IL = 3,	    /* SPIR-V and other intermediate languages */
+	CODE_BUILD_LOG = 4, /* what the compiler said */
+	CODE_KERNEL = 5	    /* one entry point; parent is the program it is in */
+};
+
+/* A code object or a part of one. Identity: content hash (XXH3, 128 bits) where it has content. */
+struct event_code {
+	uint32_t id;
+	uint32_t process;
+	uint32_t parent;	 /* code id of the program a kernel, log or binary belongs to */
+	uint32_t type;		 /* enum event_code_type */
+	uint32_t name_string;	 /* kernel name; else empty */
+	uint32_t options_string; /* build options */
+	uint32_t device;	 /* binaries and logs: for which device */
+	int32_t status;		 /* builds: the runtime's result */
+	uint64_t handle;
+	uint64_t hash_low, hash_high; /* of the content, 0 and 0 where none was kept */
+	uint64_t size_bytes;
+	uint64_t begin_ns, end_ns;
+};
+
+enum event_api_type {
+	API_TYPE_CALL = 0, /* an ordinary call */
+	API_TYPE_WAIT = 1  /* its duration is (mostly) waiting for the device */
+};
+
+/* A call of a runtime's interface that did not launch anything. Sorted by begin. */
+struct event_api {
+	uint64_t begin, end;
+	uint32_t thread;
+	uint32_t function_string;
+	int32_t result;	   /* as the call returned it; handles: 0 or the error written through a
+			      pointer */
+	uint32_t type;	   /* enum event_api_type */
+	uint64_t argument; /* bytes, or the queue id of a wait: what the function's row in the table
+			      says */
+	uint32_t stack;	   /* 0 until stacks are recorded */
+};
+
+enum event_command {
+	COMMAND_OTHER = 0,
+	COMMAND_KERNEL = 1,
+	COMMAND_READ = 2,  /* device to host */
+	COMMAND_WRITE = 3, /* host to device */
+	COMMAND_COPY = 4,  /* device to device */
+	COMMAND_FILL = 5,
+	COMMAND_MAP = 6,
+	COMMAND_UNMAP = 7,
+	COMMAND_MIGRATE = 8,
+	COMMAND_BARRIER = 9, /* barriers, markers, waits put into a queue */
+	COMMAND_NATIVE = 10, /* a host function run by the queue */
+	COMMAND_GRAPH = 11,  /* a command buffer or graph */
+	COMMAND_ACQUIRE = 12,
+	COMMAND_RELEASE = 13,
+	COMMAND_SEMAPHORE = 14,
+	COMMAND_FREE = 15,
+	COMMAND_COUNT
+};
+
+enum event_launch_flag {
+	LAUNCH_BLOCKING = 1, /* the call returned only when the command was complete */
+	LAUNCH_UNTIMED = 2   /* no device time stamps were asked for or none can be had */
+};
+
+/* A call that put a command into a queue: it is an API call too, with all an event_api has, and no
+ * event_api row repeats it. A call that failed has result != 0 and launched nothing. Sorted by
+ * enter. */
+struct event_launch {
+	uint64_t enter, exit;
+	uint32_t thread;
+	uint32_t function_string;
+	int32_t result;
+	uint32_t queue;
+	uint64_t
+		correlation; /* unique within the process, counts from 1; 0 where the call failed */
+	uint32_t command;    /* enum event_command */
+	uint32_t flags;	     /* enum event_launch_flag */
+	uint32_t kernel;     /* code id of a CODE_KERNEL */
+	uint32_t dimensions; /* 0 … 3: how many of the sizes below count */
+	uint64_t bytes;
+	uint64_t global_size[3], local_size[3]; /* work items; local 0: left to the runtime */
+	uint64_t handle; /* of the event the program was given; 0 where it asked for none */
+	uint32_t stack;
+};
+
+/* One entry of a command's wait list: `correlation` waits for whatever command had the event
+ * `handle` when the call was entered. Sorted by time, which is the enter of the launch. */
+struct event_dependency {
+	uint64_t time;
+	uint32_t process;
+	uint64_t correlation;
+	uint64_t handle;
+};
+
+enum event_execution_valid {
+	EXECUTION_QUEUED = 1,
+	EXECUTION_SUBMITTED = 2,
+	EXECUTION_STARTED = 4,
+	EXECUTION_ENDED = 8,
+	EXECUTION_TIMED = 15
+};
+
+/* What the device did for one launch. The four times are in the device's clock and each may be
+ * absent; `seen` is when the program's process knew of the completion, in the host clock of the
+ * launch (the chunk's `seen_clock`). Sorted by started, or by seen in a chunk without device times.
+ */
+struct event_execution {
+	uint64_t queued, submitted, started, ended;
+	uint64_t seen;
+	uint64_t correlation;
+	uint32_t process;
+	uint32_t queue;
+	uint32_t valid; /* enum event_execution_valid: which times are real */
+	int32_t status; /* 0: complete; negative: the command failed, the runtime's own error */
+};
+
+/* One reading of a clock next to the host's: at device time `time` CLOCK_MONOTONIC was within
+ * [host_lower_ns, host_upper_ns]. Sorted by time; the chunk's clock is the domain. */
+struct event_clock_pair {
+	uint64_t time;
+	uint64_t host_lower_ns, host_upper_ns;
+};
+
+enum event_loss_reason {
+	LOSS_RING_FULL = 1,   /* the recorder did not keep up */
+	LOSS_NO_RING = 2,     /* more threads than rings */
+	LOSS_NESTED = 3,      /* a signal handler called the runtime while its thread was writing */
+	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
+	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
+	LOSS_DISK = 6	      /* rows that could not be written to the file */
+};
+
+/* Rows that are not in the file. kind is what was lost; for EVENT_LAUNCH and EVENT_EXECUTION the
+ * ledger adds count to `dropped`. Sorted by begin. */
+struct event_loss {
+	uint64_t begin, end;
+	uint32_t process;
+	uint32_t thread;
+	uint32_t kind;
+	uint32_t reason;
+	uint64_t count;
+};
+
+#endif

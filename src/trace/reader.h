@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/reader.h - read a trace file, whole or damaged
+ *
+ * Opening reads the index (or, without one, every chunk's head), all dictionaries, things, clock
+ * pairs and losses; rows of happenings are decoded chunk by chunk on demand. Nothing in a file is
+ * trusted: every length, count and id is checked, damage costs the damaged chunk and is counted.
+ * Ids of strings and things in rows are translated to this reader's own, so that they are unique
+ * over all segments.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+struct trace_reader;
+
+struct trace_chunk {
+	enum event_kind kind; /* EVENT_API … EVENT_LOSS */
+	uint32_t source;
+	uint32_t clock;	     /* domain of the rows' times */
+	uint32_t seen_clock; /* EVENT_EXECUTION: domain of `seen` */
+	uint32_t segment;
+	uint32_t rows;
+	uint64_t first, last; /* smallest and largest sort key, in `clock` */
+	uint64_t offset;      /* in the file, bytes */
+};
+
+/* What was wrong with the file. All zero: nothing. */
+struct trace_damage {
+	uint64_t chunks; /* damaged and left out */
+	uint64_t bytes;	 /* skipped */
+	uint64_t rows;	 /* lost with them, where their head could still be read */
+	bool truncated;	 /* the file ends inside a message, or without an index */
+	bool index_missing;
+	bool index_rebuilt;
+};
+
+/* Errors: -errno; -ENODATA for an empty file; -EPROTO for a file that is no trace at all;
+ * -EPROTONOSUPPORT for a newer schema. The error chain says what to do. A damaged file with
+ * anything readable in it opens with 0. */
+int trace_reader_open(const char *path, struct trace_reader **ret_reader);
+void trace_reader_close(struct trace_reader *reader); /* NULL-safe */
+
+void trace_reader_damage(const struct trace_reader *reader, struct trace_damage *ret_damage);
+
+/* Text of a string id: never NULL, NUL-terminated; may hold NUL bytes, ret_length (may be NULL)
+ * tells. */
+const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length);
+
+/* Things of one kind, newest description of each id, sorted by id. */
+size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
+			   const void **ret_rows);
+/* One thing by id, NULL where there is none. O(1). */
+const void *trace_reader_thing(const struct trace_reader *reader, enum event_kind kind,
+			       uint32_t id);
+
+/* Bytes of a code object by content hash, NULL where none. Valid until close. */
+const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low, uint64_t hash_high,
+				 size_t *ret_size);
+
+/* All clock pairs of a domain, sorted by time; all losses. Valid until close. */
+size_t trace_reader_clock_pairs(const struct trace_reader *reader, uint32_t clock,
+				const struct event_clock_pair **ret_pairs);
+size_t trace_reader_losses(const struct trace_reader *reader, const struct event_loss **ret_losses);
+
+size_t trace_reader_chunk_count(const struct trace_reader *reader);
+const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, size_t index);
+
+/* Decodes one chunk: an array of the kind's struct, sorted by its key, owned by the caller
+ * (free()). Errors: -EBADMSG for damage (counted, the caller goes on with the next chunk), -ENOMEM.
+ */
+int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows,
+		      size_t *ret_count);
+
+uint32_t trace_reader_segment_count(const struct trace_reader *reader);
+uint64_t trace_reader_size_bytes(const struct trace_reader *reader);
+
+#endif

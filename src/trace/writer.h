@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/writer.h - append rows to a trace file
+ *
+ * One writer belongs to one thread. Rows are collected per (kind, source, clock) into chunks of at
+ * most TRACE_CHUNK_ROWS, sorted, delta-encoded, compressed and appended; whatever has been flushed
+ * can be read again after a crash of the writer, of the program or of the machine.
+ */
+#ifndef TRACE_WRITER_H
+#define TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+
+#define TRACE_CHUNK_ROWS 4096
+
+struct trace_writer;
+
+struct trace_writer_options {
+	uint64_t segment_bytes; /* a segment ends after so many bytes of file; 0: 64 MiB */
+	uint64_t segment_ns;	/* … or so much time; 0: 10 s */
+	uint64_t max_bytes;	/* oldest whole segments are dropped to stay below; 0: no limit */
+	uint64_t keep_ns;	/* oldest whole segments older than this are dropped; 0: keep all */
+	int level;		/* zstd level; 0: 1 */
+};
+
+/* Creates or truncates `path`. Errors: -errno with the path in the error chain. */
+int trace_writer_open(const char *path, const struct trace_writer_options *options,
+		      struct trace_writer **ret_writer);
+
+/* Id of a text (any bytes), valid for this writer's whole life; 0 for length 0. Out of memory: 0.
+ */
+uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length);
+
+/* Describes or describes anew a thing (EVENT_HOST … EVENT_CODE): `row` is the kind's struct, its
+ * first field the id. The writer keeps the newest row of each id and repeats it in every segment in
+ * which the thing lives (end_ns == 0, or end_ns after the segment's begin). */
+int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row);
+
+/* Keeps the bytes of a code object once per content; fills in their hash. */
+int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
+			 uint64_t *ret_hash_low, uint64_t *ret_hash_high);
+
+/* Where a row comes from: rows of one source and clock share chunks. `source` is free for the
+ * caller (a thread id, a queue id); `clock` is the id of the domain of the row's times;
+ * `seen_clock` matters for EVENT_EXECUTION alone. */
+struct trace_source {
+	uint32_t source;
+	uint32_t clock;
+	uint32_t seen_clock;
+};
+
+/* Appends one row (EVENT_API … EVENT_LOSS). After a write error the row is counted as lost and the
+ * error of the first failed write returned; the file up to there stays readable. */
+int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
+		     const struct trace_source *source, const void *row);
+
+/* Writes out every open chunk and ends the segment where it is due. now_ns: CLOCK_MONOTONIC. */
+int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
+
+struct trace_writer_stats {
+	uint64_t rows;	    /* written */
+	uint64_t rows_lost; /* could not be written */
+	uint64_t bytes;	    /* of file, dropped segments included */
+	uint64_t segments_dropped;
+	int error; /* -errno of the first failed write, else 0 */
+};
+void trace_writer_stats(const struct trace_writer *writer, struct trace_writer_stats *ret_stats);
+
+/* Flushes, appends loss rows for what was lost and the index, closes. NULL-safe. The writer is gone
+ * afterwards even where an error is returned. */
+int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/harness.h - the smallest test harness that cannot lie
+ *
+ * A test is a function; CHECK marks it failed and goes on, REQUIRE marks it failed and leaves it.
+ *Output is TAP, which meson reads; `make check` adds the lines of all programs up.
+ *
+ *	TEST(adds) { CHECK(1 + 1 == 2); CHECK_EQUAL(2 + 2, 4); }
+ *	int main(void) { RUN(adds); return harness_end(); }
+ */
+#ifndef TESTS_HARNESS_H
+#define TESTS_HARNESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static int harness_count, harness_failures;
+static bool harness_failed;
+static const char *harness_skip_reason;
+
+#define TEST(name) static void test_##name(void)
+#define RUN(name)  harness_run(#name, test_##name)
+#define SKIP(reason)                            \
+	do {                                    \
+		harness_skip_reason = (reason); \
+		return;                         \
+	} while (0)
+
+#define CHECK(condition)                                              \
+	do {                                                          \
+		if (!(condition))                                     \
+			harness_fail(__FILE__, __LINE__, #condition); \
+	} while (0)
+#define REQUIRE(condition)                                            \
+	do {                                                          \
+		if (!(condition)) {                                   \
+			harness_fail(__FILE__, __LINE__, #condition); \
+			return;                                       \
+		}                                                     \
+	} while (0)
+#define CHECK_EQUAL(got, want)                                                \
+	do {                                                                  \
+		long long got_ = (long long)(got), want_ = (long long)(want); \
+		if (got_ != want_) {                                          \
+			harness_fail(__FILE__, __LINE__, #got " == " #want);  \
+			printf("#   got %lld, want %lld\n", got_, want_);     \
+		}                                                             \
+	} while (0)
+#define CHECK_TEXT(got, want)                                                \
+	do {                                                                 \
+		const char *got_ = (got), *want_ = (want);                   \
+		if (!got_ || strcmp(got_, want_) != 0) {                     \
+			harness_fail(__FILE__, __LINE__, #got " == " #want); \
+			printf("#   got '%s', want '%s'\n", got_, want_);    \
+		}                                                            \
+	} while (0)
+
+static inline void harness_fail(const char *file, int line, const char *what)
+{
+	harness_failed = true;
+	printf("#   %s:%d: %s\n", file, line, what);
+}
+
+static inline void harness_run(const char *name, void (*test)(void))
+{
+	harness_failed = false;
+	harness_skip_reason = NULL;
+	test();
+	harness_failures += harness_failed;
+	printf("%sok %d - %s", harness_failed ? "not " : "", ++harness_count, name);
+	if (harness_skip_reason && !harness_failed)
+		printf(" # SKIP %s", harness_skip_reason);
+	printf("\n");
+	fflush(stdout);
+}
+
+static inline int harness_end(void)
+{
+	printf("1..%d\n", harness_count);
+	return harness_failures ? 1 : 0;
+}
+
+#endif
