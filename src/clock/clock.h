@@ -14,21 +14,21 @@
 #include <stdint.h>
 
 enum clock_method {
-	CLOCK_METHOD_NONE = 0,	/* nothing known: times cannot be placed */
-	CLOCK_METHOD_SAME = 1,	/* it is CLOCK_MONOTONIC */
-	CLOCK_METHOD_HOST = 2,	/* it is a known host clock: exact to the pairing window */
+	CLOCK_METHOD_NONE = 0,  /* nothing known: times cannot be placed */
+	CLOCK_METHOD_SAME = 1,  /* it is CLOCK_MONOTONIC */
+	CLOCK_METHOD_HOST = 2,  /* it is a known host clock: exact to the pairing window */
 	CLOCK_METHOD_PAIRS = 3, /* device and host timer read together, piecewise linear */
-	CLOCK_METHOD_HULL = 4	/* causality alone: the convex hull of the bounds */
+	CLOCK_METHOD_HULL = 4   /* causality alone: the convex hull of the bounds */
 };
 
 struct clock_certificate {
 	enum clock_method method;
-	int candidate;		 /* CLOCK_METHOD_HOST: index of the candidate, else -1 */
-	int64_t offset_ns;	 /* host = device (in ns) + offset + drift; at reference_time */
-	int64_t drift_ppb;	 /* how much faster the host clock runs, parts per 10^9 */
-	uint64_t error_ns;	 /* no converted time is further from the truth than this */
+	int candidate;           /* CLOCK_METHOD_HOST: index of the candidate, else -1 */
+	int64_t offset_ns;       /* host = device (in ns) + offset + drift; at reference_time */
+	int64_t drift_ppb;       /* how much faster the host clock runs, parts per 10^9 */
+	uint64_t error_ns;       /* no converted time is further from the truth than this */
 	uint64_t reference_time; /* device time of offset_ns */
-	uint64_t bounds;	 /* causality bounds fed */
+	uint64_t bounds;         /* causality bounds fed */
 	uint64_t violations; /* bounds that the solution breaks by more than error_ns; 0 or it is
 				wrong */
 };

@@ -57,7 +57,7 @@ struct event_host {
 	uint32_t boot_id_string;
 	uint32_t name_string;
 	uint32_t kernel_string; /* uname -r */
-	uint32_t cpu_string;	/* model name */
+	uint32_t cpu_string;    /* model name */
 	uint32_t cpu_count;
 	uint64_t memory_bytes;
 	uint64_t begin_ns, end_ns; /* the recording; end 0 while it runs */
@@ -68,17 +68,17 @@ struct event_process {
 	uint32_t id;
 	uint32_t host;
 	uint32_t parent; /* process id of the parent where it is recorded too */
-	uint32_t pid;	 /* as the recorder's pid namespace counts */
+	uint32_t pid;    /* as the recorder's pid namespace counts */
 	uint32_t ns_pid; /* as the process itself counts */
 	uint32_t parent_pid;
 	uint32_t uid;
-	uint32_t name_string;	 /* comm */
-	uint32_t exe_string;	 /* path of the executable */
+	uint32_t name_string;    /* comm */
+	uint32_t exe_string;     /* path of the executable */
 	uint32_t command_string; /* arguments, separated by one space, escaped as in a shell */
 	uint32_t cgroup_string;
-	uint32_t ended;		   /* 1: seen to end while recorded; 0: lived on, or not known */
-	int32_t status;		   /* wait status where the recorder is the parent, else -1 */
-	uint64_t start_ticks;	   /* field 22 of /proc/PID/stat: clock ticks since boot */
+	uint32_t ended;            /* 1: seen to end while recorded; 0: lived on, or not known */
+	int32_t status;            /* wait status where the recorder is the parent, else -1 */
+	uint64_t start_ticks;      /* field 22 of /proc/PID/stat: clock ticks since boot */
 	uint64_t begin_ns, end_ns; /* first and last seen */
 };
 
@@ -111,9 +111,9 @@ struct event_device {
 	uint32_t key_string;
 	uint32_t name_string;
 	uint32_t vendor_string;
-	uint32_t driver_string;	  /* driver version */
+	uint32_t driver_string;   /* driver version */
 	uint32_t platform_string; /* OpenCL: platform name and version */
-	uint32_t type;		  /* enum event_device_type */
+	uint32_t type;            /* enum event_device_type */
 	uint32_t compute_units;
 	uint64_t memory_bytes;
 	uint64_t begin_ns, end_ns;
@@ -128,7 +128,7 @@ struct event_context {
 
 enum event_queue_flag {
 	QUEUE_OUT_OF_ORDER = 1,
-	QUEUE_TIMED = 2,	/* its commands have device time stamps */
+	QUEUE_TIMED = 2,        /* its commands have device time stamps */
 	QUEUE_TIMING_FORCED = 4 /* … because duet asked for them, not the program */
 };
 
@@ -158,7 +158,7 @@ enum event_clock_type {
  * id. */
 struct event_clock {
 	uint32_t id;
-	uint32_t type;	  /* enum event_clock_type */
+	uint32_t type;    /* enum event_clock_type */
 	uint32_t device;  /* CLOCK_TYPE_DEVICE: whose */
 	uint32_t process; /* … as seen by which process; 0 where all see the same */
 	uint32_t epoch;
@@ -185,21 +185,21 @@ struct event_collector {
 enum event_code_type {
 	CODE_SOURCE = 1,    /* text handed to the runtime's compiler */
 	CODE_BINARY = 2,    /* device binary, in the vendor's own container */
-	CODE_IL = 3,	    /* SPIR-V and other intermediate languages */
+	CODE_IL = 3,        /* SPIR-V and other intermediate languages */
 	CODE_BUILD_LOG = 4, /* what the compiler said */
-	CODE_KERNEL = 5	    /* one entry point; parent is the program it is in */
+	CODE_KERNEL = 5     /* one entry point; parent is the program it is in */
 };
 
 /* A code object or a part of one. Identity: content hash (XXH3, 128 bits) where it has content. */
 struct event_code {
 	uint32_t id;
 	uint32_t process;
-	uint32_t parent;	 /* code id of the program a kernel, log or binary belongs to */
-	uint32_t type;		 /* enum event_code_type */
-	uint32_t name_string;	 /* kernel name; else empty */
+	uint32_t parent;         /* code id of the program a kernel, log or binary belongs to */
+	uint32_t type;           /* enum event_code_type */
+	uint32_t name_string;    /* kernel name; else empty */
 	uint32_t options_string; /* build options */
-	uint32_t device;	 /* binaries and logs: for which device */
-	int32_t status;		 /* builds: the runtime's result */
+	uint32_t device;         /* binaries and logs: for which device */
+	int32_t status;          /* builds: the runtime's result */
 	uint64_t handle;
 	uint64_t hash_low, hash_high; /* of the content, 0 and 0 where none was kept */
 	uint64_t size_bytes;
@@ -216,12 +216,12 @@ struct event_api {
 	uint64_t begin, end;
 	uint32_t thread;
 	uint32_t function_string;
-	int32_t result;	   /* as the call returned it; handles: 0 or the error written through a
+	int32_t result;    /* as the call returned it; handles: 0 or the error written through a
 			      pointer */
-	uint32_t type;	   /* enum event_api_type */
+	uint32_t type;     /* enum event_api_type */
 	uint64_t argument; /* bytes, or the queue id of a wait: what the function's row in the table
 			      says */
-	uint32_t stack;	   /* 0 until stacks are recorded */
+	uint32_t stack;    /* 0 until stacks are recorded */
 };
 
 enum event_command {
@@ -261,7 +261,7 @@ struct event_launch {
 	uint64_t
 		correlation; /* unique within the process, counts from 1; 0 where the call failed */
 	uint32_t command;    /* enum event_command */
-	uint32_t flags;	     /* enum event_launch_flag */
+	uint32_t flags;      /* enum event_launch_flag */
 	uint32_t kernel;     /* code id of a CODE_KERNEL */
 	uint32_t dimensions; /* 0 … 3: how many of the sizes below count */
 	uint64_t bytes;
@@ -314,7 +314,7 @@ enum event_loss_reason {
 	LOSS_NESTED = 3,      /* a signal handler called the runtime while its thread was writing */
 	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
 	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
-	LOSS_DISK = 6	      /* rows that could not be written to the file */
+	LOSS_DISK = 6         /* rows that could not be written to the file */
 };
 
 /* Rows that are not in the file. kind is what was lost; for EVENT_LAUNCH and EVENT_EXECUTION the

@@ -22,7 +22,7 @@ struct trace_reader;
 struct trace_chunk {
 	enum event_kind kind; /* EVENT_API … EVENT_LOSS */
 	uint32_t source;
-	uint32_t clock;	     /* domain of the rows' times */
+	uint32_t clock;      /* domain of the rows' times */
 	uint32_t seen_clock; /* EVENT_EXECUTION: domain of `seen` */
 	uint32_t segment;
 	uint32_t rows;
@@ -33,9 +33,9 @@ struct trace_chunk {
 /* What was wrong with the file. All zero: nothing. */
 struct trace_damage {
 	uint64_t chunks; /* damaged and left out */
-	uint64_t bytes;	 /* skipped */
-	uint64_t rows;	 /* lost with them, where their head could still be read */
-	bool truncated;	 /* the file ends inside a message, or without an index */
+	uint64_t bytes;  /* skipped */
+	uint64_t rows;   /* lost with them, where their head could still be read */
+	bool truncated;  /* the file ends inside a message, or without an index */
 	bool index_missing;
 	bool index_rebuilt;
 };

@@ -21,10 +21,10 @@ struct trace_writer;
 
 struct trace_writer_options {
 	uint64_t segment_bytes; /* a segment ends after so many bytes of file; 0: 64 MiB */
-	uint64_t segment_ns;	/* … or so much time; 0: 10 s */
-	uint64_t max_bytes;	/* oldest whole segments are dropped to stay below; 0: no limit */
-	uint64_t keep_ns;	/* oldest whole segments older than this are dropped; 0: keep all */
-	int level;		/* zstd level; 0: 1 */
+	uint64_t segment_ns;    /* … or so much time; 0: 10 s */
+	uint64_t max_bytes;     /* oldest whole segments are dropped to stay below; 0: no limit */
+	uint64_t keep_ns;       /* oldest whole segments older than this are dropped; 0: keep all */
+	int level;              /* zstd level; 0: 1 */
 };
 
 /* Creates or truncates `path`. Errors: -errno with the path in the error chain. */
@@ -62,9 +62,9 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 
 struct trace_writer_stats {
-	uint64_t rows;	    /* written */
+	uint64_t rows;      /* written */
 	uint64_t rows_lost; /* could not be written */
-	uint64_t bytes;	    /* of file, dropped segments included */
+	uint64_t bytes;     /* of file, dropped segments included */
 	uint64_t segments_dropped;
 	int error; /* -errno of the first failed write, else 0 */
 };

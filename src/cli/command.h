@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/command.h - a verb of the command line: one row in main.c's table
+ */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/options.h"
+
+/* Exit statuses of design cli: all verbs but record use these. */
+enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+struct command {
+	const char *name;
+	const char *arguments; /* "[options] [FILE]" */
+	const char *summary;   /* one line */
+	/* argv[0] is the verb. Returns the exit status; messages are printed by print_error. */
+	int (*run)(const struct command *command, int argc, char **argv);
+	const struct option_row *options; /* ends with a row without name; may be NULL */
+};
+
+extern const struct command command_record, command_report, command_export, command_info,
+	command_list, command_doctor, command_install;
+
+/* Prints "duet VERB: TEXT" (or "duet: TEXT" where verb is NULL) on stderr; with text NULL the error
+ * chain, which is cleared. */
+void print_error(const char *verb, const char *text);
+
+/* Prints a wrong use and how to get help; returns STATUS_USAGE. */
+__attribute__((format(printf, 2, 3))) int usage_error(const struct command *command,
+						      const char *format, ...);
+
+/* Flushes stdout and checks that all of it was written; a closed pipe is a quiet end. Returns
+ * `status`, or STATUS_FAILED with a message. */
+int finish_output(const char *verb, int status);
+
+#endif
