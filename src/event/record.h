@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/record.h - the records a guest writes into a ring
+ *
+ * Runs in:  guests write them, the recorder reads them; freestanding
+ * Trust:    the recorder treats every byte as hostile: sizes, counts and ids are checked before use.
+ *
+ * A record begins with struct record; `size` counts the whole record in bytes and is a multiple of 8,
+ * so that every 64-bit field is aligned. Ids in records are the guest's own, count from 1 within one
+ * attachment and are translated by the recorder. Times are in the clock the recorder chose for the
+ * region (struct ring_region.clock). Texts are NUL-terminated and follow the fixed part in the order
+ * the struct names them.
+ */
+#ifndef EVENT_RECORD_H
+#define EVENT_RECORD_H
+
+#include <stdint.h>
+
+struct record {
+	uint16_t kind; /* enum event_kind, or RECORD_BYTES */
+	uint16_t size;
+	uint32_t detail; /* what the kind says */
+};
+
+/* Records that are not an event of their own. */
+enum {
+	RECORD_BYTES = 64,
+	/* a piece of a code object's content */ RECORD_END = 65 /* a thing is gone */
+};
+
+/* A piece of content never makes a record larger than this, so that a small ring can take it. */
+enum { RECORD_PIECE_BYTES = 16384, RECORD_TEXT_BYTES = 4096 };
+
+/* EVENT_API; detail: function | type << 16. With size 40 the argument is there. */
+struct record_api {
+	struct record head;
+	uint64_t begin, end;
+	int32_t result;
+	uint32_t reserved;
+	uint64_t argument;
+};
+enum { RECORD_API_BYTES = 32, RECORD_API_ARGUMENT_BYTES = 40 };
+
+/* EVENT_LAUNCH; detail: function | command << 16 | flags << 24. Then dimensions * 2 sizes (global,
+ * local), then wait_count event handles. */
+struct record_launch {
+	struct record head;
+	uint64_t enter, exit;
+	uint64_t correlation;
+	uint64_t bytes;
+	uint64_t handle;
+	int32_t result;
+	uint32_t queue;
+	uint32_t kernel;
+	uint16_t dimensions;
+	uint16_t wait_count;
+	uint64_t values[];
+};
+/* Longer wait lists are cut, and the cut entries counted as lost dependencies. */
+enum { RECORD_WAIT_MOST = 1024 };
+
+/* EVENT_EXECUTION; detail: enum event_execution_valid. */
+struct record_execution {
+	struct record head;
+	uint64_t correlation;
+	uint64_t queued, submitted, started, ended;
+	uint64_t seen;
+	uint32_t queue;
+	int32_t status;
+};
+
+/* EVENT_DEVICE; detail: enum event_device_type. Texts: key, name, vendor, driver, platform. */
+struct record_device {
+	struct record head;
+	uint32_t device;
+	uint32_t compute_units;
+	uint64_t memory_bytes;
+	uint64_t frequency_hz; /* of the time stamps; 1000000000 for nanoseconds */
+	char texts[];
+};
+
+/* EVENT_CONTEXT */
+struct record_context {
+	struct record head;
+	uint64_t handle;
+	uint32_t context;
+	uint32_t reserved;
+};
+
+/* EVENT_QUEUE; detail: enum event_queue_flag */
+struct record_queue {
+	struct record head;
+	uint64_t handle;
+	uint32_t queue, context, device;
+	uint32_t reserved;
+};
+
+/* EVENT_CODE; detail: enum event_code_type. Texts: name, options. Content follows in RECORD_BYTES. */
+struct record_code {
+	struct record head;
+	uint64_t handle;
+	uint64_t size_bytes;
+	uint32_t code, parent, device;
+	int32_t status;
+	char texts[];
+};
+
+/* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread
+ * one after the other; a piece that is missing makes the content incomplete, and it is not kept. */
+struct record_bytes {
+	struct record head;
+	uint64_t offset;
+	uint32_t code;
+	uint32_t reserved;
+	uint8_t bytes[];
+};
+
+/* EVENT_CLOCK_PAIR: the device showed `time` somewhere between two readings of the host clock. */
+struct record_clock_pair {
+	struct record head;
+	uint64_t time;
+	uint64_t before, after;
+	uint32_t device;
+	uint32_t reserved;
+};
+
+/* RECORD_END; detail: enum event_kind of the thing. */
+struct record_end {
+	struct record head;
+	uint64_t time;
+	uint32_t id;
+	uint32_t reserved;
+};
+
+#endif

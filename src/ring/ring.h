@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ring/ring.h - shared-memory queues from the threads of a guest to the recorder
+ *
+ * Runs in:  guests produce (one thread per ring), the recorder consumes
+ * Memory:   a region is one shared file made, sized and sealed by the recorder: a page of struct
+ *           ring_region, then ring_count slots, each a page of struct ring_control and ring_bytes of
+ *           data. A guest may map a prefix of it and then has fewer rings.
+ * Trust:    neither side believes the other's bytes. Sizes and positions that decide where memory is
+ *           touched are kept privately by each side; what is read from the region is checked.
+ * Order:    the producer stores records, then head (release); the consumer loads head (acquire), copies,
+ *           then stores tail (release). Positions only grow; an offset is position & (ring_bytes - 1).
+ *
+ * Writing never blocks, locks or allocates; a record that does not fit is counted in lost[].
+ */
+#ifndef RING_RING_H
+#define RING_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event/event.h"
+#include "event/record.h"
+
+#define RING_MAGIC   0x31676e6972746575u /* "uetring1" */
+#define RING_PAGE    4096u
+#define RING_VERSION 1u
+
+enum ring_clock { RING_CLOCK_MONOTONIC = 0, RING_CLOCK_TSC = 1 };
+
+enum ring_option {
+	RING_OPTION_DEVICE_TIME = 1, /* ask the device for time stamps */
+	RING_OPTION_CODE = 2         /* keep sources, binaries and build logs */
+};
+
+/* What a guest could not record, by process (no ring of its own to count in). */
+enum ring_trouble {
+	RING_TROUBLE_NO_RING,  /* records of threads that found no ring free */
+	RING_TROUBLE_NESTED,   /* records of signal handlers that interrupted a write */
+	RING_TROUBLE_TRACKING, /* commands that could not be followed to their end */
+	RING_TROUBLE_MAPPING,  /* rings that the program's limits did not allow to map */
+	RING_TROUBLE_COUNT = 8
+};
+
+struct ring_region {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t ring_count;
+	uint32_t ring_bytes;      /* power of two, at least 64 KiB */
+	uint32_t clock;           /* enum ring_clock */
+	uint32_t options;         /* enum ring_option */
+	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
+	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
+	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
+};
+
+enum ring_state { RING_FREE = 0, RING_CLAIMED = 1, RING_BUSY = 2, RING_CLOSED = 3 };
+
+struct ring_control {
+	_Alignas(64) _Atomic uint64_t head;      /* producer */
+	_Atomic uint64_t lost[EVENT_KIND_COUNT]; /* producer: records that did not fit, by kind */
+	_Alignas(64) _Atomic uint64_t tail;      /* consumer */
+	_Alignas(64) _Atomic uint32_t state;     /* enum ring_state */
+	uint32_t tid;                            /* of the producer, as its namespace counts */
+};
+
+static inline size_t ring_slot_bytes(uint32_t ring_bytes)
+{
+	return RING_PAGE + (size_t)ring_bytes;
+}
+
+static inline size_t ring_region_bytes(uint32_t ring_count, uint32_t ring_bytes)
+{
+	return RING_PAGE + ring_count * ring_slot_bytes(ring_bytes);
+}
+
+/* ---- producer ---------------------------------------------------------------------------------- */
+
+struct ring_writer {
+	struct ring_control *control; /* borrowed from the mapping */
+	uint8_t *data;                /* borrowed */
+	uint64_t head;
+	uint64_t tail_seen;
+	uint64_t reserved; /* head after the open reservation */
+	uint32_t bytes;
+	volatile bool
+		writing; /* between reserve and commit; seen by a signal handler on this thread */
+};
+
+/* Claims a free ring of the first ring_count of a mapped region. False when all are taken. */
+bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_bytes, uint32_t tid,
+		struct ring_writer *ret_writer);
+
+/* The producer's thread ends: the recorder drains the rest and frees the ring. */
+void ring_close(struct ring_writer *writer);
+
+/* The way on when a record seems not to fit; see ring_reserve. */
+void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size);
+
+/* Room for a record of `size` bytes (a multiple of 8), or NULL: counted. Must be followed by
+ * ring_commit before the thread reserves again. */
+static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint32_t size)
+{
+	uint32_t offset = (uint32_t)writer->head & (writer->bytes - 1);
+
+	if (__builtin_expect(writer->writing || offset + size > writer->bytes ||
+				     writer->head + size - writer->tail_seen > writer->bytes,
+			     0))
+		return ring_reserve_slow(writer, kind, size);
+	writer->writing = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	writer->reserved = writer->head + size;
+	return writer->data + offset;
+}
+
+static inline void ring_commit(struct ring_writer *writer)
+{
+	writer->head = writer->reserved;
+	atomic_store_explicit(&writer->control->head, writer->head, memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	writer->writing = false;
+}
+
+/* ---- consumer ---------------------------------------------------------------------------------- */
+
+struct ring_reader {
+	struct ring_control *control; /* borrowed from the mapping */
+	const uint8_t *data;          /* borrowed */
+	uint64_t tail;
+	uint32_t bytes;
+	uint64_t broken_bytes; /* skipped because they made no sense */
+	uint64_t broken_times;
+};
+
+void ring_reader_init(struct ring_reader *reader, struct ring_region *region, uint32_t ring_bytes,
+		      uint32_t index);
+
+/* Called with a private copy of each record: size is at least sizeof(struct record), a multiple of 8 and
+ * what the record says. */
+typedef void ring_take(void *context, const struct record *record);
+
+/* Takes what is there, at most `most` bytes; scratch holds a record (64 KiB). Returns the bytes taken. */
+size_t ring_drain(struct ring_reader *reader, size_t most, void *scratch, ring_take *take,
+		  void *context);
+
+/* After ring_drain returned 0 on a closed ring: makes it free for another thread. */
+void ring_recycle(struct ring_reader *reader);
+
+#endif

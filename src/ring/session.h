@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ring/session.h - how a guest and a recorder find each other
+ *
+ * Runs in:  guests and the recorder
+ * Protocol: one SOCK_SEQPACKET connection per attachment. The guest sends a session_hello; the recorder
+ *           answers with a session_welcome and the region's descriptor (SCM_RIGHTS); the guest maps it,
+ *           sends a session_attached and closes both. Each side checks the other's uid by SO_PEERCRED:
+ *           a guest serves its own user or root, a recorder takes its own user's programs, or as root
+ *           everybody's.
+ * Where:    DUET_SESSION holds up to two addresses separated by ',': a path, and an abstract name with a
+ *           leading '@' for programs that do not share the recorder's file system. Without it a guest
+ *           tries the machine-wide recorders SESSION_ANY of its own user and of root.
+ */
+#ifndef RING_SESSION_H
+#define RING_SESSION_H
+
+#include <stdint.h>
+
+#define SESSION_MAGIC   0x74657564u /* "duet" */
+#define SESSION_VERSION 1u
+
+#define SESSION_VARIABLE         "DUET_SESSION"
+/* The recorder's own seccomp mode: a program that has a filter where the recorder had none has put it
+ * on itself, and may have chosen death as the answer to socket(); the guest then stays quiet. */
+#define SESSION_SECCOMP_VARIABLE "DUET_SECCOMP"
+/* "@" and a printf format for the uid */
+#define SESSION_ANY              "@duet-any-%u"
+
+struct session_hello {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t pid;   /* as the guest's namespace counts */
+	char guest[20]; /* "opencl" */
+};
+
+struct session_welcome {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t ring_count; /* 0: not wanted, no descriptor follows */
+	uint32_t ring_bytes;
+};
+
+struct session_attached {
+	uint32_t magic;
+	uint32_t ring_count; /* rings mapped; 0: none */
+	int32_t error;       /* errno of the mapping that failed, else 0 */
+};
+
+#endif
