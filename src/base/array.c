@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/array.c - growable arrays
+ *
+ * Runs in:  the recorder and the readers, any thread; no state of its own
+ * Gets:     the owner's pointer and capacity; gives room, zeroed
+ * Owns:     nothing: the array stays its owner's, who frees it with free()
+ * Fails:    -ENOMEM, also where count * size overflows, with the array as it was
+ * Why 8:    the first allocation; most lists in a trace stay below it
+ */
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_FIRST 8
+
+int array_reserve(void **items, size_t *capacity, size_t count, size_t size)
+{
+	size_t wanted = *capacity > ARRAY_FIRST ? *capacity : ARRAY_FIRST;
+	size_t bytes;
+	void *moved;
+
+	if (count <= *capacity)
+		return 0;
+	while (wanted < count) {
+		if (__builtin_mul_overflow(wanted, (size_t)2, &wanted))
+			return -ENOMEM;
+	}
+	if (__builtin_mul_overflow(wanted, size, &bytes))
+		return -ENOMEM;
+	moved = realloc(*items, bytes);
+	if (!moved)
+		return -ENOMEM;
+	memset((char *)moved + *capacity * size, 0, (wanted - *capacity) * size);
+	*items = moved;
+	*capacity = wanted;
+	return 0;
+}

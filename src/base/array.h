@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/array.h - growable arrays: a pointer, a count and a capacity that their owner keeps
+ *
+ *	struct thing *things = NULL;
+ *	size_t count = 0, capacity = 0;
+ *	if (array_grow(things, capacity, count + 1))
+ *		return -ENOMEM;
+ *	things[count++] = thing;
+ */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stddef.h>
+
+/* Makes room for at least `count` items of `size` bytes in *items, doubling *capacity (items).
+ * Existing items keep their values, new room is zeroed. -ENOMEM leaves everything as it was. */
+int array_reserve(void **items, size_t *capacity, size_t count, size_t size);
+
+/* The same for typed lvalues; capacity is a size_t. */
+#define array_grow(items, capacity, count) \
+	array_reserve((void **)&(items), &(capacity), (count), sizeof(*(items)))
+
+#define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

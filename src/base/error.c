@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/error.c - a chain of causes per thread
+ *
+ * Runs in:   the recorder and the readers, any thread; never inside a guest
+ * Gets:      a code and a printf format; gives the code back, so that one line fails and explains
+ * Owns:      one fixed buffer per thread: saying why must work when memory has run out
+ * Fails:     never; a text longer than the buffer loses its innermost end, because what the layers
+ *            above add (which command, which file) is what the user can act on
+ * Why 1024:  the longest real message (two paths and a remedy) is about 600 bytes
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ERROR_SIZE 1024
+
+static __thread char chain[ERROR_SIZE];
+
+int error_set(int code, const char *format, ...)
+{
+	/* the arguments may point into the chain itself, so it is replaced only afterwards */
+	char text[ERROR_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	memcpy(chain, text, strlen(text) + 1);
+	return code;
+}
+
+int error_note(int code, const char *format, ...)
+{
+	char text[2 * ERROR_SIZE];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, ERROR_SIZE, format, arguments);
+	va_end(arguments);
+	if (chain[0]) {
+		strcat(text, ": ");
+		strncat(text, chain, sizeof(text) - strlen(text) - 1);
+	}
+	text[ERROR_SIZE - 1] = '\0';
+	memcpy(chain, text, strlen(text) + 1);
+	return code;
+}
+
+const char *error_text(void)
+{
+	return chain;
+}
+
+void error_clear(void)
+{
+	chain[0] = '\0';
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/io.c - whole reads and whole writes
+ *
+ * Runs in:  the recorder and the readers, any thread; no state
+ * Gets:     descriptors and paths; gives bytes
+ * Owns:     nothing that outlives a call; buffers given out are the caller's
+ * Fails:    -errno; a write that fails half-way has written an unknown part
+ * Why no fstat in read_fd: files of /proc say size 0 and a log grows while it is read; reading
+ *           until the end, doubling from 4 KiB, is right for all of them
+ */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define READ_FIRST ((size_t)4096)
+
+int write_all(int fd, const void *bytes, size_t size)
+{
+	const char *position = bytes;
+
+	while (size) {
+		ssize_t written = write(fd, position, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? -errno : -EIO;
+		position += written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+int pwrite_all(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+	const char *position = bytes;
+
+	while (size) {
+		ssize_t written = pwrite(fd, position, size, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return written ? -errno : -EIO;
+		position += written;
+		offset += (uint64_t)written;
+		size -= (size_t)written;
+	}
+	return 0;
+}
+
+int read_all(int fd, void *bytes, size_t size)
+{
+	char *position = bytes;
+
+	while (size) {
+		ssize_t got = read(fd, position, size);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+		position += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int pread_all(int fd, void *bytes, size_t size, uint64_t offset)
+{
+	char *position = bytes;
+
+	while (size) {
+		ssize_t got = pread(fd, position, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+		position += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+/* Doubles *bytes; room for a NUL is always kept. */
+static int double_buffer(char **bytes, size_t *capacity)
+{
+	size_t wanted = *capacity ? *capacity * 2 : READ_FIRST;
+	char *moved = wanted > *capacity ? realloc(*bytes, wanted) : NULL;
+
+	if (!moved)
+		return -ENOMEM;
+	*bytes = moved;
+	*capacity = wanted;
+	return 0;
+}
+
+int read_fd(int fd, size_t max_size, char **ret_bytes, size_t *ret_size)
+{
+	auto_free char *bytes = NULL;
+	size_t size = 0, capacity = 0;
+	ssize_t got;
+
+	do {
+		if (size + 1 >= capacity && double_buffer(&bytes, &capacity))
+			return -ENOMEM;
+		got = read(fd, bytes + size, capacity - size - 1);
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		size += got > 0 ? (size_t)got : 0;
+		if (max_size && size > max_size)
+			return -EFBIG;
+	} while (got != 0);
+	bytes[size] = '\0';
+	*ret_bytes = take_ptr(bytes);
+	if (ret_size)
+		*ret_size = size;
+	return 0;
+}
+
+int read_file(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int error;
+
+	if (fd < 0)
+		return error_set(-errno, "open '%s': %s", path, strerror(errno));
+	error = read_fd(fd, max_size, ret_bytes, ret_size);
+	if (error)
+		return error_set(error, "read '%s': %s", path, strerror(-error));
+	return 0;
+}

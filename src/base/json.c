@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/json.c - write JSON piece by piece
+ *
+ * Runs in:  the readers (report, export); one writer belongs to one thread
+ * Gets:     values, strings of any bytes; gives JSON to a FILE or a string builder it borrows
+ * Owns:     nothing
+ * Fails:    remembers the first error, which json_error tells at the end
+ * Why runs: bytes that need no escape are written in one piece; kernel names and paths hardly ever
+ *           need one, and the timeline export writes millions of them
+ */
+#include "base/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+void json_init_file(struct json_writer *json, FILE *file)
+{
+	*json = (struct json_writer){.file = file};
+}
+
+void json_init_text(struct json_writer *json, struct string_builder *text)
+{
+	*json = (struct json_writer){.text = text};
+}
+
+static void put(struct json_writer *json, const void *bytes, size_t size)
+{
+	if (json->error || !size)
+		return;
+	if (json->text) {
+		string_builder_append_bytes(json->text, bytes, size);
+		json->error = json->text->error;
+	} else if (fwrite(bytes, 1, size, json->file) != size) {
+		json->error = errno ? -errno : -EIO;
+	}
+}
+
+static void put_text(struct json_writer *json, const char *text)
+{
+	put(json, text, strlen(text));
+}
+
+static void put_newline(struct json_writer *json)
+{
+	if (json->newline)
+		put(json, "\n", 1);
+	json->newline = false;
+}
+
+/* What comes before any value: a comma, except after a key and at the start. */
+static void begin_value(struct json_writer *json)
+{
+	if (!json->after_key && json->has_items[json->depth])
+		put(json, ",", 1);
+	put_newline(json);
+	json->has_items[json->depth] = true;
+	json->after_key = false;
+}
+
+static void open_level(struct json_writer *json, const char *bracket)
+{
+	begin_value(json);
+	put(json, bracket, 1);
+	if (json->depth == JSON_DEPTH) {
+		if (!json->error)
+			json->error = -E2BIG;
+		return;
+	}
+	json->has_items[++json->depth] = false;
+}
+
+static void close_level(struct json_writer *json, const char *bracket)
+{
+	if (json->depth)
+		json->depth--;
+	put_newline(json);
+	put(json, bracket, 1);
+}
+
+void json_object_begin(struct json_writer *json)
+{
+	open_level(json, "{");
+}
+
+void json_object_end(struct json_writer *json)
+{
+	close_level(json, "}");
+}
+
+void json_array_begin(struct json_writer *json)
+{
+	open_level(json, "[");
+}
+
+void json_array_end(struct json_writer *json)
+{
+	close_level(json, "]");
+}
+
+/* Length of the well-formed UTF-8 sequence at s (Unicode 15, table 3-7), or minus the number of
+ * bytes that one replacement character stands for. */
+static int utf8_length(const unsigned char *s, size_t size)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	int length;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return -1;
+	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	for (int i = 1; i < length; i++) {
+		if ((size_t)i >= size || s[i] < low || s[i] > high)
+			return -i;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return length;
+}
+
+static void put_escape(struct json_writer *json, unsigned char byte)
+{
+	static const char *const named[] = {
+		['\b'] = "\\b", ['\f'] = "\\f", ['\n'] = "\\n", ['\r'] = "\\r",
+		['\t'] = "\\t", ['"'] = "\\\"", ['\\'] = "\\\\"};
+	char text[8];
+
+	if (byte < sizeof(named) / sizeof(named[0]) && named[byte]) {
+		put_text(json, named[byte]);
+		return;
+	}
+	snprintf(text, sizeof(text), "\\u%04x", byte);
+	put_text(json, text);
+}
+
+static void put_quoted(struct json_writer *json, const unsigned char *s, size_t size)
+{
+	size_t start = 0, i = 0;
+
+	put(json, "\"", 1);
+	while (i < size) {
+		int length = utf8_length(s + i, size - i);
+		bool escape = s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f;
+
+		if (length > 0 && !escape) {
+			i += (size_t)length;
+			continue;
+		}
+		put(json, s + start, i - start);
+		if (escape)
+			put_escape(json, s[i]);
+		else
+			put_text(json, REPLACEMENT);
+		i += (size_t)abs(length);
+		start = i;
+	}
+	put(json, s + start, size - start);
+	put(json, "\"", 1);
+}
+
+void json_key(struct json_writer *json, const char *key)
+{
+	begin_value(json);
+	put_quoted(json, (const unsigned char *)key, strlen(key));
+	put(json, ":", 1);
+	json->after_key = true;
+}
+
+void json_bytes(struct json_writer *json, const void *bytes, size_t size)
+{
+	begin_value(json);
+	put_quoted(json, bytes, size);
+}
+
+void json_string(struct json_writer *json, const char *text)
+{
+	if (text)
+		json_bytes(json, text, strlen(text));
+	else
+		json_null(json);
+}
+
+void json_u64(struct json_writer *json, uint64_t value)
+{
+	char text[24];
+
+	begin_value(json);
+	put(json, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, value));
+}
+
+void json_i64(struct json_writer *json, int64_t value)
+{
+	char text[24];
+
+	begin_value(json);
+	put(json, text, (size_t)snprintf(text, sizeof(text), "%" PRId64, value));
+}
+
+void json_double(struct json_writer *json, double value)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		json_null(json);
+		return;
+	}
+	/* the shortest of the three precisions that reads back as the same number */
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	/* a locale may have set another decimal point */
+	for (char *point = text; (point = strchr(point, ',')); point++)
+		*point = '.';
+	begin_value(json);
+	put_text(json, text);
+}
+
+void json_bool(struct json_writer *json, bool value)
+{
+	begin_value(json);
+	put_text(json, value ? "true" : "false");
+}
+
+void json_null(struct json_writer *json)
+{
+	begin_value(json);
+	put_text(json, "null");
+}
+
+void json_newline(struct json_writer *json)
+{
+	json->newline = true;
+}
+
+int json_error(const struct json_writer *json)
+{
+	return json->error;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/string.h - build a text piece by piece
+ */
+#ifndef BASE_STRING_H
+#define BASE_STRING_H
+
+#include <stddef.h>
+
+/* Running out of memory is remembered in `error`, and pieces after it are ignored, so that callers
+ * check once, at the end. */
+struct string_builder {
+	char *text; /* NUL-terminated once anything was appended; use string_builder_text */
+	size_t length, capacity;
+	int error; /* 0 or -ENOMEM */
+};
+
+void string_builder_init(struct string_builder *builder);
+void string_builder_fini(struct string_builder *builder);  /* NULL-safe */
+void string_builder_clear(struct string_builder *builder); /* keeps the memory and the error */
+
+void string_builder_append(struct string_builder *builder, const char *text);
+void string_builder_append_bytes(struct string_builder *builder, const void *bytes, size_t size);
+void string_builder_append_char(struct string_builder *builder, char character);
+__attribute__((format(printf, 2, 3))) void string_builder_appendf(struct string_builder *builder,
+								  const char *format, ...);
+
+/* Never NULL; valid until the next append. */
+const char *string_builder_text(const struct string_builder *builder);
+
+/* The text, to be freed by the caller; the builder is empty afterwards. NULL where an append ran
+ * out of memory. */
+char *string_builder_take(struct string_builder *builder);
+
+#endif
