@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_doctor.c - what can be recorded on this machine, what cannot, why, and what mends it
+ *
+ * Runs in:  our own process; vendors' libraries are tried in children (cli/probe.c)
+ * Gets:     the machine, or the tree below DUET_DOCTOR_ROOT   Gives: text, or JSON "duet.doctor/1"
+ * Owns:     the list of checks
+ * Fails:    only where it cannot do its own work; a thing that is missing is its result, status 0
+ * Why:      every check names one thing and one command: "OpenCL does not work" sends people through
+ *           four packages, of which on a fresh Debian 12 two are missing
+ */
+#include "cli/command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/string.h"
+#include "cli/probe.h"
+
+#define LOADER      "libOpenCL.so.1"
+#define GUEST       "libduet-opencl.so"
+#define VENDORS     "/etc/OpenCL/vendors"
+#define CHECKS_MOST 32
+#define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
+#define DRIVER_FIX  "apt-get install pocl-opencl-icd"
+#define REBUILD_FIX "make"
+
+struct check {
+	const char *name;
+	bool ok;
+	bool needed; /* a check that fails and is not needed does not make a collector unavailable */
+	char text[1400];
+	const char *fix; /* a command; NULL where there is nothing to do */
+};
+
+struct collector {
+	const char *name;
+	struct check checks[CHECKS_MOST];
+	size_t check_count;
+};
+
+struct host {
+	char name[HOST_NAME_MAX + 1];
+	struct utsname uname;
+	char cpu[128];
+	char clock_source[64];
+	bool has_invariant_tsc;
+	long cpu_count;
+	uint64_t memory_bytes;
+	uint64_t open_files;
+	uint64_t locked_memory_bytes; /* UINT64_MAX: no limit */
+	bool has_perf_paranoid;
+	long perf_paranoid;
+};
+
+struct doctor {
+	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
+	struct host host;
+	struct collector opencl;
+};
+
+static const struct option_row doctor_options[] = {
+	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.doctor/1)", 0},
+	{NULL},
+};
+
+__attribute__((format(printf, 6, 7))) static void add_check(struct collector *collector,
+							    const char *name, bool ok, bool needed,
+							    const char *fix, const char *format,
+							    ...)
+{
+	struct check *check;
+	va_list arguments;
+
+	if (collector->check_count == CHECKS_MOST)
+		return;
+	check = &collector->checks[collector->check_count++];
+	check->name = name;
+	check->ok = ok;
+	check->needed = needed;
+	check->fix = ok ? NULL : fix;
+	va_start(arguments, format);
+	vsnprintf(check->text, sizeof(check->text), format, arguments);
+	va_end(arguments);
+}
+
+static bool is_available(const struct collector *collector)
+{
+	for (size_t i = 0; i < collector->check_count; i++) {
+		if (collector->checks[i].needed && !collector->checks[i].ok)
+			return false;
+	}
+	return true;
+}
+
+/* The text of a small file below the root, without its last newline; "" where it cannot be read. */
+static char *read_small(const struct doctor *doctor, const char *path)
+{
+	char full[PATH_MAX], *text = NULL;
+
+	snprintf(full, sizeof(full), "%s%s", doctor->root, path);
+	if (read_file(full, 1 << 22, &text, NULL)) {
+		error_clear();
+		return strdup("");
+	}
+	if (*text && text[strlen(text) - 1] == '\n')
+		text[strlen(text) - 1] = '\0';
+	return text;
+}
+
+/* The value of the first "key : value" line of /proc/cpuinfo; "" where there is none. */
+static void find_cpu_line(const char *text, const char *key, char *value, size_t size)
+{
+	const char *line = strstr(text, key), *colon = line ? strchr(line, ':') : NULL;
+
+	*value = '\0';
+	if (!colon)
+		return;
+	colon += 1 + strspn(colon + 1, " ");
+	snprintf(value, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+}
+
+static void examine_cpu(struct doctor *doctor)
+{
+	struct host *host = &doctor->host;
+	auto_free char *text = read_small(doctor, "/proc/cpuinfo");
+	auto_free char *source = read_small(
+		doctor, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	char flags[8192];
+
+	if (!text || !source)
+		return;
+	find_cpu_line(text, "model name", host->cpu, sizeof(host->cpu));
+	find_cpu_line(text, "flags", flags, sizeof(flags));
+	host->has_invariant_tsc = strstr(flags, "constant_tsc") && strstr(flags, "nonstop_tsc");
+	snprintf(host->clock_source, sizeof(host->clock_source), "%s", source);
+	host->cpu_count = sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static void examine_limits(struct doctor *doctor)
+{
+	struct host *host = &doctor->host;
+	auto_free char *paranoid = read_small(doctor, "/proc/sys/kernel/perf_event_paranoid");
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		host->open_files = limit.rlim_cur;
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
+		host->locked_memory_bytes =
+			limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+	if (paranoid && *paranoid) {
+		host->has_perf_paranoid = true;
+		host->perf_paranoid = strtol(paranoid, NULL, 10);
+	}
+}
+
+static int examine_host(struct doctor *doctor)
+{
+	struct sysinfo info;
+
+	if (uname(&doctor->host.uname) || sysinfo(&info))
+		return error_set(-errno, "ask the kernel for its name: %s", strerror(errno));
+	gethostname(doctor->host.name, sizeof(doctor->host.name) - 1);
+	doctor->host.memory_bytes = (uint64_t)info.totalram * info.mem_unit;
+	examine_cpu(doctor);
+	examine_limits(doctor);
+	return 0;
+}
+
+/* The loader's name for dlopen: with a root its path below it, "" where it is not there. */
+static void find_loader(const struct doctor *doctor, char *path, size_t size)
+{
+	static const char *const folders[] = {
+		"/usr/local/lib",
+		"/usr/lib/x86_64-linux-gnu",
+		"/usr/lib/aarch64-linux-gnu",
+		"/usr/lib64",
+		"/usr/lib",
+		"/lib/x86_64-linux-gnu",
+	};
+
+	if (!*doctor->root) {
+		snprintf(path, size, LOADER);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {
+		snprintf(path, size, "%s%s/" LOADER, doctor->root, folders[i]);
+		if (access(path, R_OK) == 0)
+			return;
+	}
+	*path = '\0';
+}
+
+/* True where the loader is usable; its path is in ret_loader->text. */
+static bool check_loader(struct doctor *doctor, struct probe_result *ret_loader)
+{
+	char name[PATH_MAX];
+
+	find_loader(doctor, name, sizeof(name));
+	if (*name) {
+		probe_library(name, ret_loader);
+	} else {
+		memset(ret_loader, 0, sizeof(*ret_loader));
+		snprintf(ret_loader->text, sizeof(ret_loader->text), "no " LOADER);
+	}
+	if (ret_loader->ok)
+		add_check(&doctor->opencl, "loader", true, true, NULL, "%s", ret_loader->text);
+	else
+		add_check(&doctor->opencl, "loader", false, true, LOADER_FIX,
+			  "the OpenCL loader " LOADER " (Debian package ocl-icd-libopencl1) "
+			  "cannot be loaded: %s",
+			  ret_loader->text);
+	return ret_loader->ok;
+}
+
+static void check_layers(struct doctor *doctor, const char *loader)
+{
+	/* The variable's name is in every loader that reads it; there is no call to ask with. */
+	if (probe_file_contains(loader, "OPENCL_LAYERS"))
+		add_check(&doctor->opencl, "layers", true, true, NULL,
+			  "the loader reads OPENCL_LAYERS");
+	else
+		add_check(&doctor->opencl, "layers", false, true, LOADER_FIX,
+			  "%s is too old for layers (or a vendor's own loader); Debian package "
+			  "ocl-icd-libopencl1 2.3.0 or newer has them",
+			  loader);
+}
+
+/* One .icd file: its first line names the driver's library. True where that loads. */
+static bool check_driver(struct doctor *doctor, const char *file)
+{
+	struct probe_result result;
+	auto_free char *text = read_small(doctor, file);
+	char library[PATH_MAX];
+	const char *name;
+
+	if (!text)
+		return false;
+	name = text + strspn(text, " \t");
+	snprintf(library, sizeof(library), "%s%.*s", *name == '/' ? doctor->root : "",
+		 (int)strcspn(name, "\r\n"), name);
+	if (!*library) {
+		add_check(&doctor->opencl, "driver", false, false, NULL, "%s names no library",
+			  file);
+		return false;
+	}
+	probe_library(library, &result);
+	if (result.ok)
+		add_check(&doctor->opencl, "driver", true, false, NULL, "%s: %s", file,
+			  result.text);
+	else
+		add_check(&doctor->opencl, "driver", false, false, NULL,
+			  "%s: the driver does not load: %s", file, result.text);
+	return result.ok;
+}
+
+static int is_icd_file(const struct dirent *entry)
+{
+	size_t length = strlen(entry->d_name);
+
+	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
+}
+
+static bool check_drivers(struct doctor *doctor)
+{
+	const char *chosen = getenv("OCL_ICD_VENDORS");
+	char folder[PATH_MAX], file[PATH_MAX + 300];
+	struct dirent **entries = NULL;
+	int count, loaded = 0;
+
+	snprintf(folder, sizeof(folder), "%s" VENDORS, doctor->root);
+	count = scandir(folder, &entries, is_icd_file, alphasort);
+	for (int i = 0; i < count; i++) {
+		snprintf(file, sizeof(file), VENDORS "/%s", entries[i]->d_name);
+		loaded += check_driver(doctor, file);
+		free(entries[i]);
+	}
+	free(entries);
+	if (chosen)
+		add_check(&doctor->opencl, "environment", true, false, NULL,
+			  "OCL_ICD_VENDORS=%s chooses other drivers than " VENDORS, chosen);
+	if (!loaded && !chosen)
+		add_check(&doctor->opencl, "driver", false, true, DRIVER_FIX,
+			  "no driver in " VENDORS " loads; Debian package pocl-opencl-icd runs "
+			  "OpenCL on the CPU, a GPU's vendor provides its own");
+	return loaded || chosen;
+}
+
+static void check_devices(struct doctor *doctor, const char *loader)
+{
+	struct probe_result result;
+
+	if (*doctor->root)
+		return;
+	probe_opencl_devices(loader, &result);
+	if (result.ok)
+		add_check(&doctor->opencl, "devices", true, true, NULL, "%s", result.text);
+	else
+		add_check(&doctor->opencl, "devices", false, true, DRIVER_FIX,
+			  "OpenCL has no device: %s", result.text);
+}
+
+static void check_guest(struct doctor *doctor)
+{
+	static const char *const places[] = {"", "../lib/duet/"};
+	char program[PATH_MAX], path[PATH_MAX + 64], *slash;
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (length < 0)
+		length = 0;
+	program[length] = '\0';
+	slash = strrchr(program, '/');
+	if (slash)
+		slash[1] = '\0';
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
+		snprintf(path, sizeof(path), "%s%s" GUEST, program, places[i]);
+		if (access(path, R_OK) == 0) {
+			add_check(&doctor->opencl, "guest", true, true, NULL, "%s", path);
+			return;
+		}
+	}
+	add_check(&doctor->opencl, "guest", false, true, REBUILD_FIX,
+		  GUEST " is neither in %s nor in %s../lib/duet: run this in "
+			"duet's source tree",
+		  program, program);
+}
+
+static void check_environment(struct doctor *doctor)
+{
+	const char *layers = getenv("OPENCL_LAYERS"), *session = getenv("DUET_SESSION");
+
+	if (layers && *layers)
+		add_check(&doctor->opencl, "environment", true, false, NULL,
+			  "OPENCL_LAYERS=%s is set; duet adds its own layer to it", layers);
+	if (session && *session)
+		add_check(&doctor->opencl, "environment", true, false, NULL,
+			  "DUET_SESSION is set: this is running inside a recording");
+}
+
+static void examine_opencl(struct doctor *doctor)
+{
+	struct probe_result loader;
+	bool has_loader, has_driver;
+
+	doctor->opencl.name = "opencl";
+	has_loader = check_loader(doctor, &loader);
+	if (has_loader)
+		check_layers(doctor, loader.text);
+	has_driver = check_drivers(doctor);
+	if (has_loader && has_driver)
+		check_devices(doctor, loader.text);
+	check_guest(doctor);
+	check_environment(doctor);
+}
+
+/* Joins what is missing, or the commands that mend it, each once. */
+static void join_missing(const struct collector *collector, bool fixes, struct string_builder *text)
+{
+	const char *before = fixes ? " && " : "; ";
+
+	for (size_t i = 0; i < collector->check_count; i++) {
+		const struct check *check = &collector->checks[i];
+		const char *piece = fixes ? check->fix : check->text;
+
+		if (check->ok || !check->needed || !piece)
+			continue;
+		if (text->length && strstr(string_builder_text(text), piece))
+			continue;
+		string_builder_append(text, text->length ? before : "");
+		string_builder_append(text, piece);
+	}
+}
+
+static void json_joined(struct json_writer *json, const struct collector *collector, bool fixes)
+{
+	struct string_builder text;
+
+	string_builder_init(&text);
+	join_missing(collector, fixes, &text);
+	json_string(json, text.length ? string_builder_text(&text) : NULL);
+	string_builder_fini(&text);
+}
+
+static void json_checks(struct json_writer *json, const struct collector *collector)
+{
+	json_array_begin(json);
+	for (size_t i = 0; i < collector->check_count; i++) {
+		const struct check *check = &collector->checks[i];
+
+		json_newline(json);
+		json_object_begin(json);
+		json_key(json, "name");
+		json_string(json, check->name);
+		json_key(json, "ok");
+		json_bool(json, check->ok);
+		json_key(json, "needed");
+		json_bool(json, check->needed);
+		json_key(json, "text");
+		json_string(json, check->text);
+		json_key(json, "fix");
+		json_string(json, check->fix);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_host(struct json_writer *json, const struct host *host)
+{
+	json_object_begin(json);
+	json_key(json, "name");
+	json_string(json, host->name);
+	json_key(json, "kernel");
+	json_string(json, host->uname.release);
+	json_key(json, "machine");
+	json_string(json, host->uname.machine);
+	json_key(json, "cpu");
+	json_string(json, *host->cpu ? host->cpu : NULL);
+	json_key(json, "cpu_count");
+	json_i64(json, host->cpu_count);
+	json_key(json, "memory_bytes");
+	json_u64(json, host->memory_bytes);
+	json_key(json, "clock_source");
+	json_string(json, *host->clock_source ? host->clock_source : NULL);
+	json_key(json, "invariant_tsc");
+	json_bool(json, host->has_invariant_tsc);
+	json_key(json, "open_files");
+	json_u64(json, host->open_files);
+	json_key(json, "locked_memory_bytes");
+	if (host->locked_memory_bytes == UINT64_MAX)
+		json_null(json);
+	else
+		json_u64(json, host->locked_memory_bytes);
+	json_key(json, "perf_event_paranoid");
+	if (host->has_perf_paranoid)
+		json_i64(json, host->perf_paranoid);
+	else
+		json_null(json);
+	json_object_end(json);
+}
+
+static void json_collector(struct json_writer *json, const struct collector *collector)
+{
+	json_newline(json);
+	json_object_begin(json);
+	json_key(json, "name");
+	json_string(json, collector->name);
+	json_key(json, "available");
+	json_bool(json, is_available(collector));
+	json_key(json, "reason");
+	json_joined(json, collector, false);
+	json_key(json, "fix");
+	json_joined(json, collector, true);
+	json_key(json, "checks");
+	json_checks(json, collector);
+	json_object_end(json);
+}
+
+static int print_json(const struct doctor *doctor)
+{
+	struct json_writer json;
+
+	json_init_file(&json, stdout);
+	json_object_begin(&json);
+	json_key(&json, "schema");
+	json_string(&json, "duet.doctor/1");
+	json_newline(&json);
+	json_key(&json, "host");
+	json_host(&json, &doctor->host);
+	json_newline(&json);
+	json_key(&json, "collectors");
+	json_array_begin(&json);
+	json_collector(&json, &doctor->opencl);
+	json_array_end(&json);
+	json_object_end(&json);
+	printf("\n");
+	return json_error(&json);
+}
+
+static void print_limits(const struct host *host)
+{
+	printf("limits    open files %" PRIu64 ", locked memory ", host->open_files);
+	if (host->locked_memory_bytes == UINT64_MAX)
+		printf("unlimited");
+	else
+		printf("%" PRIu64 " KiB", host->locked_memory_bytes >> 10);
+	if (host->has_perf_paranoid)
+		printf(", perf_event_paranoid %ld", host->perf_paranoid);
+	printf("\n");
+}
+
+static void print_host(const struct host *host)
+{
+	printf("host      %s, Linux %s %s\n", host->name, host->uname.release, host->uname.machine);
+	printf("cpu       %ld x %s, memory %" PRIu64 " MiB\n", host->cpu_count,
+	       *host->cpu ? host->cpu : "(model not known)", host->memory_bytes >> 20);
+	if (host->has_invariant_tsc)
+		printf("clock     invariant TSC: a time stamp is one read of the counter\n");
+	else
+		printf("clock     no invariant TSC: a time stamp is a clock_gettime, "
+		       "so a traced call costs more\n");
+	print_limits(host);
+}
+
+static void print_collector(const struct collector *collector)
+{
+	struct string_builder fixes;
+
+	printf("\n%-9s %s\n", collector->name,
+	       is_available(collector) ? "can be recorded" : "cannot be recorded");
+	for (size_t i = 0; i < collector->check_count; i++) {
+		const struct check *check = &collector->checks[i];
+
+		printf("  %-7s %-12s %s\n",
+		       check->ok       ? "ok"
+		       : check->needed ? "missing"
+				       : "broken",
+		       check->name, check->text);
+	}
+	string_builder_init(&fixes);
+	join_missing(collector, true, &fixes);
+	if (fixes.length)
+		printf("\nTo mend it: %s\n", string_builder_text(&fixes));
+	string_builder_fini(&fixes);
+}
+
+static int run_doctor(const struct command *command, int argc, char **argv)
+{
+	const char *root = getenv("DUET_DOCTOR_ROOT");
+	auto_free struct doctor *doctor = NULL;
+	bool as_json = false;
+	int operand = options_parse(command, argc, argv, false, &as_json);
+
+	if (operand < 0)
+		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
+	if (operand < argc)
+		return usage_error(command, "'%s' is one word too many", argv[operand]);
+	doctor = calloc(1, sizeof(*doctor));
+	if (!doctor) {
+		print_error(command->name, "out of memory");
+		return STATUS_FAILED;
+	}
+	doctor->root = root ? root : "";
+	if (examine_host(doctor)) {
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	examine_opencl(doctor);
+	if (as_json) {
+		print_json(doctor);
+	} else {
+		print_host(&doctor->host);
+		print_collector(&doctor->opencl);
+	}
+	return finish_output(command->name, STATUS_DONE);
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.arguments = "[--json]",
+	.summary = "say what can be recorded on this machine, and what mends the rest",
+	.run = run_doctor,
+	.options = doctor_options,
+};

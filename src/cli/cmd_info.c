@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_info.c - what is in a trace: its size, its rows, who was recorded, what is damaged
+ *
+ * Runs in:  our own process
+ * Gets:     a trace file   Gives: text, or JSON "duet.info/1"
+ * Owns:     the reader
+ * Fails:    a file that is no trace is status 1; a damaged one is described, status 0
+ * Why:      it looks at chunk heads only and decodes no row, so that 10 GB take as long as 10 MB
+ */
+#include "cli/command.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "trace/reader.h"
+
+#define DEFAULT_FILE "duet.duet"
+
+struct info_values {
+	bool json;
+};
+
+static const struct option_row info_options[] = {
+	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.info/1)",
+	 offsetof(struct info_values, json)},
+	{NULL},
+};
+
+struct kind_count {
+	uint64_t chunks, rows;
+};
+
+struct info {
+	const char *path;
+	struct trace_reader *reader;
+	struct kind_count kinds[EVENT_KIND_COUNT];
+	struct trace_damage damage;
+	uint64_t begin_ns, end_ns; /* of the recording, CLOCK_MONOTONIC; 0: not known */
+};
+
+static const char *const kind_names[EVENT_KIND_COUNT] = {
+	[EVENT_HOST] = "host",
+	[EVENT_PROCESS] = "process",
+	[EVENT_THREAD] = "thread",
+	[EVENT_MAPPING] = "mapping",
+	[EVENT_DEVICE] = "device",
+	[EVENT_CONTEXT] = "context",
+	[EVENT_QUEUE] = "queue",
+	[EVENT_CLOCK] = "clock",
+	[EVENT_COLLECTOR] = "collector",
+	[EVENT_CODE] = "code",
+	[EVENT_API] = "api",
+	[EVENT_LAUNCH] = "launch",
+	[EVENT_DEPENDENCY] = "dependency",
+	[EVENT_EXECUTION] = "execution",
+	[EVENT_GRAPH] = "graph",
+	[EVENT_INSTRUCTION_SAMPLE] = "instruction_sample",
+	[EVENT_CPU_SAMPLE] = "cpu_sample",
+	[EVENT_SWITCH] = "switch",
+	[EVENT_COUNTER] = "counter",
+	[EVENT_RANGE] = "range",
+	[EVENT_CLOCK_PAIR] = "clock_pair",
+	[EVENT_LOSS] = "loss",
+};
+
+static const char *const device_types[] = {"other", "cpu", "gpu", "accelerator"};
+static const char *const collector_states[] = {"available", "partial", "refused"};
+
+static const char *text_of(const struct info *info, uint32_t string)
+{
+	return trace_reader_string(info->reader, string, NULL);
+}
+
+static void widen(struct info *info, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (begin_ns && (!info->begin_ns || begin_ns < info->begin_ns))
+		info->begin_ns = begin_ns;
+	if (end_ns > info->end_ns)
+		info->end_ns = end_ns;
+}
+
+/* The recording's own times; a recorder that was killed wrote no end, then the last row that is in
+ * the host's clock stands for it. */
+static void find_times(struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_HOST, &things);
+	const struct event_host *hosts = things;
+
+	for (size_t i = 0; i < count; i++)
+		widen(info, hosts[i].begin_ns, hosts[i].end_ns);
+	if (info->end_ns)
+		return;
+	for (size_t i = 0; i < trace_reader_chunk_count(info->reader); i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(info->reader, i);
+
+		if (chunk->clock == CLOCK_ID_MONOTONIC)
+			widen(info, chunk->first, chunk->last);
+	}
+}
+
+static void count_rows(struct info *info)
+{
+	const void *things;
+
+	for (int kind = EVENT_HOST; kind <= EVENT_CODE; kind++)
+		info->kinds[kind].rows =
+			trace_reader_things(info->reader, (enum event_kind)kind, &things);
+	for (size_t i = 0; i < trace_reader_chunk_count(info->reader); i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(info->reader, i);
+
+		if ((unsigned int)chunk->kind >= EVENT_KIND_COUNT)
+			continue;
+		info->kinds[chunk->kind].chunks++;
+		info->kinds[chunk->kind].rows += chunk->rows;
+	}
+}
+
+static bool is_damaged(const struct trace_damage *damage)
+{
+	return damage->chunks || damage->bytes || damage->rows || damage->truncated ||
+	       damage->index_missing;
+}
+
+static uint64_t duration_ns(const struct info *info)
+{
+	return info->end_ns > info->begin_ns ? info->end_ns - info->begin_ns : 0;
+}
+
+static void print_processes(const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
+	const struct event_process *processes = things;
+
+	printf("\nprocesses %zu\n", count);
+	for (size_t i = 0; i < count; i++)
+		printf("  %-8" PRIu32 " %s\n", processes[i].pid,
+		       processes[i].command_string ? text_of(info, processes[i].command_string)
+						   : text_of(info, processes[i].name_string));
+}
+
+static void print_devices(const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_DEVICE, &things);
+	const struct event_device *devices = things;
+
+	printf("\ndevices   %zu\n", count);
+	for (size_t i = 0; i < count; i++)
+		printf("  %-8s %s (%s)\n",
+		       devices[i].type < ARRAY_COUNT(device_types) ? device_types[devices[i].type]
+								   : "?",
+		       text_of(info, devices[i].name_string),
+		       text_of(info, devices[i].vendor_string));
+}
+
+static void print_collectors(const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
+	const struct event_collector *collectors = things;
+
+	printf("\ncollectors %zu\n", count);
+	for (size_t i = 0; i < count; i++)
+		printf("  %-8s %s%s%s\n", text_of(info, collectors[i].name_string),
+		       collectors[i].state < ARRAY_COUNT(collector_states)
+			       ? collector_states[collectors[i].state]
+			       : "?",
+		       collectors[i].reason_string ? ": " : "",
+		       text_of(info, collectors[i].reason_string));
+}
+
+static void print_damage(const struct trace_damage *damage)
+{
+	if (!is_damaged(damage)) {
+		printf("\ndamage    none\n");
+		return;
+	}
+	printf("\ndamage    %" PRIu64 " chunks with %" PRIu64 " rows left out, %" PRIu64
+	       " bytes skipped\n",
+	       damage->chunks, damage->rows, damage->bytes);
+	if (damage->truncated)
+		printf("          the file ends before its recording was closed\n");
+	if (damage->index_missing)
+		printf("          no index%s\n", damage->index_rebuilt ? ": it was rebuilt" : "");
+}
+
+static void print_text(const struct info *info)
+{
+	printf("file      %s\n", info->path);
+	printf("schema    %d\n", EVENT_SCHEMA_MAJOR);
+	printf("size      %" PRIu64 " bytes, %" PRIu32 " segments, %zu chunks\n",
+	       trace_reader_size_bytes(info->reader), trace_reader_segment_count(info->reader),
+	       trace_reader_chunk_count(info->reader));
+	printf("recorded  %" PRIu64 ".%09" PRIu64 " s (CLOCK_MONOTONIC %" PRIu64 " to %" PRIu64
+	       " ns)\n",
+	       duration_ns(info) / 1000000000, duration_ns(info) % 1000000000, info->begin_ns,
+	       info->end_ns);
+	print_processes(info);
+	print_devices(info);
+	print_collectors(info);
+	printf("\n%-20s %10s %12s\n", "kind", "chunks", "rows");
+	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
+		if (kind_names[kind] && info->kinds[kind].rows)
+			printf("%-20s %10" PRIu64 " %12" PRIu64 "\n", kind_names[kind],
+			       info->kinds[kind].chunks, info->kinds[kind].rows);
+	}
+	print_damage(&info->damage);
+}
+
+static void json_processes(struct json_writer *json, const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
+	const struct event_process *processes = things;
+
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		json_newline(json);
+		json_object_begin(json);
+		json_key(json, "pid");
+		json_u64(json, processes[i].pid);
+		json_key(json, "name");
+		json_string(json, text_of(info, processes[i].name_string));
+		json_key(json, "exe");
+		json_string(json, text_of(info, processes[i].exe_string));
+		json_key(json, "command");
+		json_string(json, text_of(info, processes[i].command_string));
+		json_key(json, "begin_ns");
+		json_u64(json, processes[i].begin_ns);
+		json_key(json, "end_ns");
+		json_u64(json, processes[i].end_ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_devices(struct json_writer *json, const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_DEVICE, &things);
+	const struct event_device *devices = things;
+
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		json_newline(json);
+		json_object_begin(json);
+		json_key(json, "name");
+		json_string(json, text_of(info, devices[i].name_string));
+		json_key(json, "vendor");
+		json_string(json, text_of(info, devices[i].vendor_string));
+		json_key(json, "key");
+		json_string(json, text_of(info, devices[i].key_string));
+		json_key(json, "type");
+		json_string(json, devices[i].type < ARRAY_COUNT(device_types)
+					  ? device_types[devices[i].type]
+					  : NULL);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_collectors(struct json_writer *json, const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
+	const struct event_collector *collectors = things;
+
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		json_newline(json);
+		json_object_begin(json);
+		json_key(json, "name");
+		json_string(json, text_of(info, collectors[i].name_string));
+		json_key(json, "state");
+		json_string(json, collectors[i].state < ARRAY_COUNT(collector_states)
+					  ? collector_states[collectors[i].state]
+					  : NULL);
+		json_key(json, "reason");
+		json_string(json, collectors[i].reason_string
+					  ? text_of(info, collectors[i].reason_string)
+					  : NULL);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_kinds(struct json_writer *json, const struct info *info)
+{
+	json_array_begin(json);
+	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
+		if (!kind_names[kind])
+			continue;
+		json_newline(json);
+		json_object_begin(json);
+		json_key(json, "kind");
+		json_string(json, kind_names[kind]);
+		json_key(json, "chunks");
+		json_u64(json, info->kinds[kind].chunks);
+		json_key(json, "rows");
+		json_u64(json, info->kinds[kind].rows);
+		json_object_end(json);
+	}
+	json_array_end(json);
+}
+
+static void json_damage(struct json_writer *json, const struct trace_damage *damage)
+{
+	json_object_begin(json);
+	json_key(json, "damaged");
+	json_bool(json, is_damaged(damage));
+	json_key(json, "chunks");
+	json_u64(json, damage->chunks);
+	json_key(json, "rows");
+	json_u64(json, damage->rows);
+	json_key(json, "bytes");
+	json_u64(json, damage->bytes);
+	json_key(json, "truncated");
+	json_bool(json, damage->truncated);
+	json_key(json, "index_missing");
+	json_bool(json, damage->index_missing);
+	json_key(json, "index_rebuilt");
+	json_bool(json, damage->index_rebuilt);
+	json_object_end(json);
+}
+
+static void print_json(const struct info *info)
+{
+	struct json_writer json;
+
+	json_init_file(&json, stdout);
+	json_object_begin(&json);
+	json_key(&json, "schema");
+	json_string(&json, "duet.info/1");
+	json_key(&json, "file");
+	json_string(&json, info->path);
+	json_key(&json, "trace_schema");
+	json_i64(&json, EVENT_SCHEMA_MAJOR);
+	json_key(&json, "size_bytes");
+	json_u64(&json, trace_reader_size_bytes(info->reader));
+	json_key(&json, "segments");
+	json_u64(&json, trace_reader_segment_count(info->reader));
+	json_key(&json, "chunks");
+	json_u64(&json, trace_reader_chunk_count(info->reader));
+	json_key(&json, "begin_ns");
+	json_u64(&json, info->begin_ns);
+	json_key(&json, "end_ns");
+	json_u64(&json, info->end_ns);
+	json_key(&json, "processes");
+	json_processes(&json, info);
+	json_key(&json, "devices");
+	json_devices(&json, info);
+	json_key(&json, "collectors");
+	json_collectors(&json, info);
+	json_key(&json, "kinds");
+	json_kinds(&json, info);
+	json_key(&json, "damage");
+	json_damage(&json, &info->damage);
+	json_object_end(&json);
+	printf("\n");
+}
+
+static int run_info(const struct command *command, int argc, char **argv)
+{
+	struct info_values values = {0};
+	struct info info = {.path = DEFAULT_FILE};
+	int operand = options_parse(command, argc, argv, false, &values);
+
+	if (operand < 0)
+		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
+	if (argc - operand > 1)
+		return usage_error(command, "'%s' is one file too many", argv[operand + 1]);
+	if (operand < argc)
+		info.path = argv[operand];
+	if (trace_reader_open(info.path, &info.reader)) {
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	count_rows(&info);
+	find_times(&info);
+	trace_reader_damage(info.reader, &info.damage);
+	if (values.json)
+		print_json(&info);
+	else
+		print_text(&info);
+	trace_reader_close(info.reader);
+	return finish_output(command->name, STATUS_DONE);
+}
+
+const struct command command_info = {
+	.name = "info",
+	.arguments = "[--json] [FILE]",
+	.summary = "describe a trace: size, rows per kind, processes, devices, damage",
+	.run = run_info,
+	.options = info_options,
+};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_list.c - what there is: collectors, formats, metrics, stall reasons
+ *
+ * Runs in:  our own process
+ * Gets:     a topic   Gives: one line per thing, or JSON "duet.list/1"
+ * Owns:     nothing
+ * Fails:    an unknown topic is wrong usage and lists the topics
+ * Why:      one line per thing, its name first and no heading, because the usual reader is a shell
+ *           loop or a completion script
+ */
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#if __has_include("export/exporter.h")
+#include "export/exporter.h"
+#define HAVE_EXPORTERS
+#endif
+
+struct item {
+	const char *name;
+	const char *help;
+};
+
+struct topic {
+	const char *name;
+	/* The item at `index`; false behind the last. */
+	bool (*next)(size_t index, struct item *ret_item);
+};
+
+struct list_values {
+	bool json;
+};
+
+static const struct option_row list_options[] = {
+	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.list/1)",
+	 offsetof(struct list_values, json)},
+	{NULL},
+};
+
+static bool next_collector(size_t index, struct item *ret_item)
+{
+	static const struct item collectors[] = {
+		{"opencl", "every OpenCL call, and the device's time stamps of every command"},
+	};
+
+	if (index >= ARRAY_COUNT(collectors))
+		return false;
+	*ret_item = collectors[index];
+	return true;
+}
+
+static bool next_format(size_t index, struct item *ret_item)
+{
+#ifdef HAVE_EXPORTERS
+	const struct exporter *exporter = exporter_next(NULL);
+
+	while (exporter && index--)
+		exporter = exporter_next(exporter);
+	if (!exporter)
+		return false;
+	*ret_item = (struct item){exporter->name, exporter->help};
+	return true;
+#else
+	return false;
+#endif
+}
+
+/* Counters and stall reasons come with the collectors that measure them. */
+static bool next_nothing(size_t index, struct item *ret_item)
+{
+	return false;
+}
+
+static const struct topic topics[] = {
+	{"collectors", next_collector},
+	{"formats", next_format},
+	{"metrics", next_nothing},
+	{"stalls", next_nothing},
+};
+
+static void print_text(const struct topic *topic)
+{
+	struct item item;
+	size_t count = 0;
+
+	for (; topic->next(count, &item); count++)
+		printf("%-14s %s\n", item.name, item.help ? item.help : "");
+	if (!count) {
+		fflush(stdout);
+		fprintf(stderr, "duet list: there are no %s yet\n", topic->name);
+	}
+}
+
+static void print_json(const struct topic *topic)
+{
+	struct json_writer json;
+	struct item item;
+
+	json_init_file(&json, stdout);
+	json_object_begin(&json);
+	json_key(&json, "schema");
+	json_string(&json, "duet.list/1");
+	json_key(&json, topic->name);
+	json_array_begin(&json);
+	for (size_t i = 0; topic->next(i, &item); i++) {
+		json_newline(&json);
+		json_object_begin(&json);
+		json_key(&json, "name");
+		json_string(&json, item.name);
+		json_key(&json, "help");
+		json_string(&json, item.help);
+		json_object_end(&json);
+	}
+	json_array_end(&json);
+	json_object_end(&json);
+	printf("\n");
+}
+
+static const struct topic *find_topic(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(topics); i++) {
+		if (strcmp(topics[i].name, name) == 0)
+			return &topics[i];
+	}
+	return NULL;
+}
+
+static int run_list(const struct command *command, int argc, char **argv)
+{
+	struct list_values values = {0};
+	int operand = options_parse(command, argc, argv, false, &values);
+	const struct topic *topic;
+
+	if (operand < 0)
+		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
+	if (argc - operand != 1)
+		return usage_error(command,
+				   "name one topic: collectors, formats, metrics or stalls");
+	topic = find_topic(argv[operand]);
+	if (!topic)
+		return usage_error(
+			command,
+			"there is no topic '%s'; topics are collectors, formats, metrics "
+			"and stalls",
+			argv[operand]);
+	if (values.json)
+		print_json(topic);
+	else
+		print_text(topic);
+	return finish_output(command->name, STATUS_DONE);
+}
+
+const struct command command_list = {
+	.name = "list",
+	.arguments = "[--json] collectors|formats|metrics|stalls",
+	.summary = "list collectors, export formats, metrics or stall reasons",
+	.run = run_list,
+	.options = list_options,
+};

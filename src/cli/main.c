@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/main.c - the command table, and the only exit
+ *
+ * Runs in:  our own process
+ * Gets:     the command line   Gives: the exit status of the command it names
+ * Owns:     nothing
+ * Fails:    wrong usage is status 2 and lists the commands that exist
+ * Why:      an explicit table: what `duet --help` lists is what is linked, in the order of use
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/suggest.h"
+
+struct verb {
+	const char *name;
+	const struct command *command;
+};
+
+static const struct verb verbs[] = {
+#ifdef HAVE_COMMAND_RECORD
+	{"record", &command_record},
+#endif
+#ifdef HAVE_COMMAND_REPORT
+	{"report", &command_report},
+#endif
+#ifdef HAVE_COMMAND_EXPORT
+	{"export", &command_export},
+#endif
+#ifdef HAVE_COMMAND_INFO
+	{"info", &command_info},
+#endif
+#ifdef HAVE_COMMAND_LIST
+	{"list", &command_list},
+#endif
+#ifdef HAVE_COMMAND_DOCTOR
+	{"doctor", &command_doctor},
+#endif
+#ifdef HAVE_COMMAND_INSTALL
+	{"install", &command_install},
+#endif
+};
+
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+/* record's own statuses: the program did not run, so there is nothing to report. */
+enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		if (strcmp(verbs[i].name, name) == 0)
+			return verbs[i].command;
+	}
+	return NULL;
+}
+
+static void print_usage(FILE *file)
+{
+	fprintf(file, "usage: duet VERB [options] [FILE]\n"
+		      "       duet -- PROGRAM [ARGUMENT ...]    record, then report\n"
+		      "\nverbs:\n");
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].command->summary);
+	fprintf(file, "\n'duet VERB --help' says more about one of them; "
+		      "'duet --version' is the version.\n");
+}
+
+static int unknown_verb(const char *word)
+{
+	const char *near = suggest_name(word, verbs, VERB_COUNT, sizeof(verbs[0]));
+
+	fprintf(stderr, "duet: there is no verb '%s'", word);
+	if (near)
+		fprintf(stderr, "; did you mean '%s'?", near);
+	fprintf(stderr, "\nVerbs:");
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		fprintf(stderr, " %s", verbs[i].name);
+	fprintf(stderr, "\n");
+	return STATUS_USAGE;
+}
+
+static int run_help(int argc, char **argv)
+{
+	char option[] = "--help";
+	char *help[] = {argc > 1 ? argv[1] : NULL, option, NULL};
+	const struct command *command;
+
+	if (argc < 2) {
+		print_usage(stdout);
+		return STATUS_DONE;
+	}
+	command = find_command(argv[1]);
+	return command ? command->run(command, 2, help) : unknown_verb(argv[1]);
+}
+
+/* argv[0] is "--". Both commands get a vector of their own, because they may reorder it. */
+static int record_and_report(int argc, char **argv)
+{
+	const struct command *record = find_command("record"), *report = find_command("report");
+	char name[] = "report";
+	char *arguments[] = {name, NULL};
+	int status, report_status;
+
+	if (!record || !report)
+		return unknown_verb("--");
+	if (argc < 2)
+		return usage_error(NULL, "'--' needs a program to run");
+	/* What record sees as its verb is the name duet was called by; nothing reads it. */
+	status = record->run(record, argc + 1, argv - 1);
+	if (status == RECORD_FAILED || status == RECORD_NOT_EXECUTABLE ||
+	    status == RECORD_NOT_FOUND)
+		return status;
+	report_status = report->run(report, 1, arguments);
+	return status ? status : report_status;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (strcmp(argv[1], "--") == 0)
+		return record_and_report(argc - 1, argv + 1);
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("duet %s\n", DUET_VERSION);
+		return STATUS_DONE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return run_help(argc - 1, argv + 1);
+	if (argv[1][0] == '-')
+		return usage_error(NULL, "unknown option '%s' before the verb", argv[1]);
+	command = find_command(argv[1]);
+	return command ? command->run(command, argc - 1, argv + 1) : unknown_verb(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	return status == STATUS_DONE ? finish_output(NULL, status) : status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/print.c - what every command says on stderr, and the last look at stdout
+ *
+ * Runs in:  our own process
+ * Gets:     texts and the error chain   Gives: lines on stderr, an exit status
+ * Owns:     nothing
+ * Fails:    finish_output turns an incomplete stdout into STATUS_FAILED
+ * Why:      "duet list > /dev/full" ends with 0 unless the flush before exit is looked at: stdio
+ *           keeps the last 4096 bytes until then
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void print_error(const char *verb, const char *text)
+{
+	bool chain = !text;
+
+	if (chain)
+		text = error_text();
+	if (!*text)
+		text = "failed, and nothing said why (this is a bug in duet)";
+	fflush(stdout);
+	fprintf(stderr, "duet%s%s: %s\n", verb ? " " : "", verb ? verb : "", text);
+	if (chain)
+		error_clear();
+}
+
+int usage_error(const struct command *command, const char *format, ...)
+{
+	const char *verb = command ? command->name : NULL;
+	char text[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	print_error(verb, text);
+	fprintf(stderr, "Try 'duet%s%s --help'.\n", verb ? " " : "", verb ? verb : "");
+	return STATUS_USAGE;
+}
+
+int finish_output(const char *verb, int status)
+{
+	char text[256];
+	bool failed_before = ferror(stdout);
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !failed_before)
+		return status;
+	if (errno == EPIPE)
+		return status;
+	snprintf(text, sizeof(text), "cannot write all of the output: %s",
+		 errno ? strerror(errno) : "an earlier write failed");
+	print_error(verb, text);
+	return STATUS_FAILED;
+}
