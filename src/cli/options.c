@@ -62,19 +62,34 @@ static const struct unit *find_unit(const struct unit *units, const char *suffix
 	return NULL;
 }
 
-/* Takes the digits at *text off; digits beyond what a uint64_t holds are an overflow. */
-static int take_digits(const char **text, uint64_t *ret_value, uint64_t *ret_power)
+/* Takes the digits at *text off; more than a uint64_t holds is an overflow. */
+static int take_digits(const char **text, uint64_t *ret_value)
 {
-	uint64_t value = 0, power = 1;
+	uint64_t value = 0;
 
 	for (; isdigit((unsigned char)**text); ++*text) {
 		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(**text - '0'), &value) ||
-		    __builtin_mul_overflow(power, 10, &power))
+		    __builtin_add_overflow(value, (uint64_t)(**text - '0'), &value))
 			return -ERANGE;
 	}
 	*ret_value = value;
-	*ret_power = power;
+	return 0;
+}
+
+/* The digits behind a point, as value / scale: at most 18, so that the scale fits. */
+static int take_fraction(const char **text, uint64_t *ret_value, uint64_t *ret_scale)
+{
+	const char *start = *text;
+	uint64_t scale = 1;
+	int error = take_digits(text, ret_value);
+
+	if (error || *text == start)
+		return error ? error : -EINVAL;
+	if (*text - start > 18)
+		return -ERANGE;
+	for (ptrdiff_t i = 0; i < *text - start; i++)
+		scale *= 10;
+	*ret_scale = scale;
 	return 0;
 }
 
@@ -82,20 +97,17 @@ static int take_digits(const char **text, uint64_t *ret_value, uint64_t *ret_pow
  * is a mistake and not something to round. */
 static int parse_scaled(const char *text, const struct unit *units, uint64_t *ret_value)
 {
-	uint64_t whole, fraction = 0, power, scale = 1;
-	const char *start = text;
+	uint64_t whole, fraction = 0, scale = 1;
 	const struct unit *unit;
 	unsigned __int128 product;
 	int error;
 
 	if (!isdigit((unsigned char)*text))
 		return -EINVAL;
-	error = take_digits(&text, &whole, &power);
+	error = take_digits(&text, &whole);
 	if (error == 0 && *text == '.') {
-		start = ++text;
-		error = take_digits(&text, &fraction, &scale);
-		if (text == start)
-			return -EINVAL;
+		text++;
+		error = take_fraction(&text, &fraction, &scale);
 	}
 	if (error)
 		return error;
