@@ -334,6 +334,27 @@ static int mode_run(int argc, char **argv)
 	return caught ? 42 : 0;
 }
 
+/* Like run, but makes everything anew every quarter of a second, as a program with many short jobs. */
+static int mode_renew(int argc, char **argv)
+{
+	double end_s = now_s() + (argc > 0 ? atof(argv[0]) : 1.0);
+
+	printf("running\n");
+	fflush(stdout);
+	while (now_s() < end_s) {
+		struct work w = {0};
+
+		work_open(&w);
+		for (int i = 0; i < 10; i++) {
+			work_step(&w);
+			usleep(25000);
+		}
+		work_close(&w);
+	}
+	printf("ended\n");
+	return 0;
+}
+
 /* As many calls as it can in some seconds, so that rings fill and files grow. */
 static int mode_flood(int argc, char **argv)
 {
@@ -547,6 +568,7 @@ int main(int argc, char **argv)
 		     {"exec", mode_exec},
 		     {"orphan", mode_orphan},
 		     {"run", mode_run},
+		     {"renew", mode_renew},
 		     {"flood", mode_flood},
 		     {"nested", mode_nested},
 		     {"seccomp-perf", mode_seccomp_perf},

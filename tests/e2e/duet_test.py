@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: MIT
+"""What the end-to-end tests share: find the program under test, run things with and without it,
+compare, and print TAP.
+
+A test file does
+
+    t = duet_test.Suite()
+    with t.case("name"):
+        t.equal(got, want, "what")
+    t.end()
+
+The program is DUET in the environment, or the first argument, or build/duet. The test programs are
+DUET_PROGRAMS, or tests/programs beside it. An unmet need is a skip with its reason, never a pass.
+"""
+import collections
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+Result = collections.namedtuple("Result", "status stdout stderr seconds")
+
+
+class Skip(Exception):
+    """Raised in a case that cannot be judged here; its text is the reason."""
+
+
+def _find_duet():
+    named = os.environ.get("DUET") or (sys.argv[1] if len(sys.argv) > 1 else None)
+    return os.path.abspath(named or os.path.join(ROOT, "build", "duet"))
+
+
+DUET = _find_duet()
+BUILD = os.path.dirname(DUET)
+PROGRAMS = os.environ.get("DUET_PROGRAMS") or os.path.join(BUILD, "tests", "programs")
+GUEST = os.environ.get("DUET_GUEST") or os.path.join(BUILD, "libduet-opencl.so")
+
+
+def program(name):
+    path = os.path.join(PROGRAMS, name)
+    if not os.path.exists(path):
+        raise Skip(f"{name} was not built")
+    return path
+
+
+def status_of(returncode):
+    """As a shell counts: 128 + n for a signal."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
+def clean_environment(extra=None):
+    environment = {k: v for k, v in os.environ.items()
+                   if not k.startswith("DUET_") and k not in ("OPENCL_LAYERS", "DUET")}
+    environment.setdefault("POCL_DEVICES", "pthread")
+    environment["LC_ALL"] = "C"
+    environment.update(extra or {})
+    return environment
+
+
+def run(command, env=None, stdin=b"", timeout=120, **options):
+    """Runs to its end; status as a shell counts. A run that hangs is killed and told."""
+    begin = time.monotonic()
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env=clean_environment(env),
+                               start_new_session=True, **options)
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"no end after {timeout} s: {' '.join(command)}\n"
+                             f"{text(stdout)}{text(stderr)}") from None
+    return Result(status_of(process.returncode), stdout, stderr, time.monotonic() - begin)
+
+
+def text(data):
+    return data.decode("utf-8", "replace")
+
+
+def counted(stdout):
+    """The facts that tests/programs/counts.c prints, of all its processes added up."""
+    facts = {"launched": 0, "command": {}, "bytes": {}, "call": {}, "failed": {}, "extension": {}}
+    for line in text(stdout).splitlines():
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "launched":
+            facts["launched"] += int(words[1])
+        elif words[0] in ("command", "bytes", "call", "extension"):
+            table = facts[words[0]]
+            table[words[1]] = table.get(words[1], 0) + int(words[2])
+            if words[0] == "call":
+                facts["failed"][words[1]] = facts["failed"].get(words[1], 0) + int(words[3])
+    return facts
+
+
+class Suite:
+    def __init__(self, needs_opencl=True):
+        self.count = 0
+        self.failures = 0
+        self.problems = []
+        self.folder = tempfile.mkdtemp(prefix="e2e.")
+        os.chmod(self.folder, 0o755)
+        self.only = os.environ.get("DUET_TEST_ONLY", "")
+        self._check_ground(needs_opencl)
+
+    def _check_ground(self, needs_opencl):
+        reason = None
+        if not os.access(DUET, os.X_OK):
+            reason = f"{DUET} is not there"
+        elif needs_opencl and not os.path.exists(os.path.join(PROGRAMS, "counts")):
+            reason = "the test programs were not built: no OpenCL headers"
+        elif needs_opencl and run([os.path.join(PROGRAMS, "counts"), "--quiet"]).status != 0:
+            reason = "no OpenCL device works here"
+        if reason:
+            print(f"1..0 # SKIP {reason}")
+            self._remove_folder()
+            sys.exit(0)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    # -- cases --
+
+    @contextlib.contextmanager
+    def case(self, name):
+        self.count += 1
+        self.problems = []
+        skipped = None
+        if self.only and not re.search(self.only, name):
+            skipped = "not asked for"
+        try:
+            if skipped:
+                # the body still runs in a with statement, so it is told to stop at its first check
+                self.problems = None
+            yield
+        except Skip as why:
+            skipped = skipped or str(why)
+        except Exception as error:  # a broken case must not end the others
+            if not skipped:
+                self.problems.append(f"{type(error).__name__}: {error}")
+        if skipped:
+            self.problems = []
+        for problem in self.problems:
+            for line in problem.splitlines():
+                print(f"# {line}")
+        self.failures += bool(self.problems)
+        print(f"{'not ' if self.problems else ''}ok {self.count} - {name}"
+              + (f" # SKIP {skipped}" if skipped and not self.problems else ""), flush=True)
+
+    def end(self):
+        print(f"1..{self.count}")
+        self._remove_folder()
+        sys.exit(1 if self.failures else 0)
+
+    def _remove_folder(self):
+        if os.environ.get("DUET_TEST_KEEP"):
+            print(f"# files are in {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # -- checks: they note and go on --
+
+    def fail(self, problem):
+        if self.problems is None:
+            raise Skip("not asked for")
+        self.problems.append(problem)
+
+    def true(self, condition, what):
+        if not condition or self.problems is None:
+            self.fail(f"not true: {what}")
+        return condition
+
+    def equal(self, got, want, what):
+        if got != want or self.problems is None:
+            self.fail(f"{what}: got {got!r}, want {want!r}")
+
+    def same_text(self, got, want, what):
+        got, want = text(got), text(want)
+        if got == want:
+            return
+        lines, others = got.splitlines(), want.splitlines()
+        extra = [line for line in lines if line not in others][:6]
+        missing = [line for line in others if line not in lines][:6]
+        self.fail(f"{what} differs: with duet {extra!r}, without {missing!r}")
+
+    # -- duet --
+
+    def wanted(self):
+        """Leaves a case that DUET_TEST_ONLY does not name."""
+        if self.problems is None:
+            raise Skip("not asked for")
+
+    def record(self, command, output, options=(), env=None, **more):
+        self.wanted()
+        return run([DUET, "record", *options, "-o", output, "--", *command], env=env, **more)
+
+    def report(self, output, *options):
+        """The document of duet report --json."""
+        result = run([DUET, "report", output, "--json", *options])
+        if result.status != 0:
+            raise AssertionError(f"duet report: status {result.status}: {text(result.stderr)}")
+        document = json.loads(result.stdout)
+        self.equal(next(iter(document)), "schema", "the first key of the report")
+        return document
+
+    def readable(self, output):
+        """The report of a file that may be cut short; its ledger is checked."""
+        document = self.report(output)
+        self.ledger(document)
+        return document
+
+    def ledger(self, document):
+        """What is always true of a ledger; returns it."""
+        ledger = document.get("ledger", {})
+        for key in ("launched", "executed", "matched", "dropped", "rejected", "in_flight_at_exit"):
+            if not isinstance(ledger.get(key), int):
+                self.fail(f"ledger has no {key}: {ledger}")
+                return collections.Counter(ledger)
+        self.equal(ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"]
+                   + ledger["rejected"], ledger["launched"],
+                   f"matched + in flight + dropped + rejected of {ledger}")
+        for clock in document.get("clocks", []):
+            self.equal(clock.get("violations") or 0, 0, f"violations of clock {clock.get('domain')}")
+        return ledger
+
+    def unharmed(self, command, output=None, options=(), env=None, stderr=True, stdin=b"", plain=None,
+                 **more):
+        """Runs the command without and with duet and compares what a caller can see of both.
+        Returns (plain, recorded)."""
+        self.wanted()
+        output = output or self.path("unharmed.duet")
+        plain = plain or run(command, env=env, stdin=stdin, **more)
+        recorded = self.record(command, output, options, env=env, stdin=stdin, **more)
+        self.equal(recorded.status, plain.status, "exit status"
+                   + (f" (stderr: {text(recorded.stderr)[:400]})"
+                      if recorded.status != plain.status else ""))
+        self.same_text(recorded.stdout, plain.stdout, "stdout")
+        if stderr:
+            self.same_text(without_own_lines(recorded.stderr), plain.stderr, "stderr")
+        return plain, recorded
+
+
+def without_own_lines(stderr):
+    """stderr without the lines of the recorder itself, which all begin with its name."""
+    return b"".join(line for line in stderr.splitlines(keepends=True)
+                    if not line.startswith(b"duet"))
+
+
+class Running:
+    """A process that is talked to while it runs, with its own process group."""
+
+    def __init__(self, command, env=None, **options):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=clean_environment(env),
+                                        start_new_session=True, **options)
+        self.begin = time.monotonic()
+        self.head = b""
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def wait_line(self, word, timeout=60):
+        """Reads stdout up to the line with the word."""
+        os.set_blocking(self.process.stdout.fileno(), False)
+        end = time.monotonic() + timeout
+        while word.encode() not in self.head:
+            piece = self.process.stdout.read() if self.process.stdout else b""
+            if piece:
+                self.head += piece
+            elif time.monotonic() > end or self.process.poll() is not None and not piece:
+                raise AssertionError(f"no line '{word}' on stdout; status {self.process.poll()}, "
+                                     f"{text(self.head)}")
+            else:
+                time.sleep(0.01)
+        os.set_blocking(self.process.stdout.fileno(), True)
+
+    def children(self):
+        """Pids below it, nearest first."""
+        found, queue = [], [self.pid]
+        while queue:
+            parent = queue.pop(0)
+            for task in _listed(f"/proc/{parent}/task"):
+                with contextlib.suppress(OSError), \
+                        open(f"/proc/{parent}/task/{task}/children") as file:
+                    below = [int(pid) for pid in file.read().split()]
+                    found += below
+                    queue += below
+        return found
+
+    def program_pid(self, name, timeout=20):
+        """The child that runs the program of that name."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            for pid in self.children():
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/comm") as file:
+                    if file.read().strip() == name[:15]:
+                        return pid
+            time.sleep(0.02)
+        raise AssertionError(f"no child called {name}")
+
+    def kill(self, number):
+        os.kill(self.pid, number)
+
+    def kill_group(self, number):
+        os.killpg(self.pid, number)
+
+    def finish(self, timeout=60):
+        try:
+            stdout, stderr = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self.process.communicate()
+            raise AssertionError(f"no end after {timeout} s") from None
+        return Result(status_of(self.process.returncode), self.head + stdout, stderr,
+                      time.monotonic() - self.begin)
+
+
+def _listed(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

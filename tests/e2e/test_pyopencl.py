@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""PyOpenCL: examples/heat.py with the Python that has it, usually the distribution's."""
+import os
+
+import duet_test
+from duet_test import ROOT, run, text
+
+t = duet_test.Suite()
+HEAT = os.path.join(ROOT, "examples", "heat.py")
+FRAMES, STEPS = 4, 10
+COMMAND = [HEAT, "--frames", str(FRAMES), "--steps", str(STEPS), "--size", "128"]
+
+
+def find_python():
+    for python in (os.environ.get("DUET_PYTHON"), "/usr/bin/python3", "python3"):
+        if python and run([python, "-c", "import pyopencl, numpy"]).status == 0:
+            return python
+    print("1..0 # SKIP no Python here has pyopencl and numpy")
+    raise SystemExit(0)
+
+
+PYTHON = find_python()
+
+for device in ("pthread", "basic"):
+    with t.case(f"heat.py on {device}"):
+        output = t.path("heat.duet")
+        plain, recorded = t.unharmed([PYTHON, *COMMAND], output, env={"POCL_DEVICES": device})
+        t.equal(plain.status, 0, f"status without duet ({text(plain.stderr)})")
+        document = t.readable(output)
+        kernels = {row["name"]: row["count"] for row in document["kernels"]}
+        t.equal(kernels, {"diffuse": 1 + FRAMES * STEPS, "residual": FRAMES, "colourise": FRAMES},
+                "kernels")
+        ledger = document["ledger"]
+        t.equal(ledger["launched"], 3 + FRAMES * (STEPS + 4), "launched")
+        t.equal(ledger["matched"], ledger["launched"], "matched")
+        t.true(all(row["total_ns"] > 0 for row in document["kernels"]), "kernels have device times")
+
+with t.case("an error in Python stays what it is"):
+    command = [PYTHON, "-c", "import pyopencl as c\n"
+               "x = c.create_some_context(interactive=False)\n"
+               "c.Program(x, 'kernel void broken( {').build()"]
+    plain, recorded = t.unharmed(command, t.path("broken.duet"), stderr=False)
+    t.equal(plain.status, 1, "status without duet")
+    t.true(b"Error" in recorded.stderr, "the traceback is there")
+
+with t.case("multiprocessing with spawn"):
+    script = t.path("spawned.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"""
+import sys
+sys.path.insert(0, {os.path.dirname(HEAT)!r})
+import multiprocessing
+import heat
+
+def job(frames):
+    return heat.main(["--frames", str(frames), "--steps", "2", "--size", "64"])
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
+    with multiprocessing.Pool(2) as pool:
+        print(pool.map(job, [1, 1, 1], chunksize=1))
+""")
+    output = t.path("spawned.duet")
+    plain, recorded = t.unharmed([PYTHON, script], output)
+    t.equal(plain.status, 0, f"status without duet ({text(plain.stderr)})")
+    t.equal(t.readable(output)["ledger"]["launched"], 3 * (3 + 2 + 4), "launched")
+
+t.end()
