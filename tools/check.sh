@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# All tests and checks, in five builds, and one last line: "N passed, N failed[, N skipped]".
+#
+#	build         gcc, -Werror: every suite, the tree's own checks, the manual's examples
+#	build-asan    gcc, AddressSanitizer and UndefinedBehaviorSanitizer: unit
+#	build-tsan    gcc, ThreadSanitizer: unit, rooms ring and collect
+#	build-clang   clang, -Werror: unit
+#	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) in all
+#
+# A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
+# build/check.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+build=${BUILD:-build}
+logs=$build/check
+started=$SECONDS
+# Debian's own meson and python3, whatever else is first in PATH.
+export PATH=/usr/bin:/bin:$PATH
+
+summed=()
+
+heading() {
+	printf '\n== %s (%d s)\n' "$*" $((SECONDS - started))
+}
+
+# tap NAME STATUS TEXT: one test of our own
+tap() {
+	printf '%s 1 - %s\n1..1\n' "$([ "$2" = 0 ] && echo ok || echo not ok)" "$3" >"$logs/$1.tap"
+	summed+=("$logs/$1.tap")
+}
+
+# compile FOLDER OPTION...: configures and builds; says what failed
+compile() {
+	local folder=$1 log
+	shift
+	log=$logs/$(basename "$folder").log
+	heading "$folder: meson $*"
+	if [ -e "$folder/build.ninja" ]; then
+		# only what differs: a configure touches every command line
+		meson configure "$folder" "$@" >"$log" 2>&1
+	else
+		meson setup "$folder" "$@" >"$log" 2>&1
+	fi && ninja -C "$folder" >>"$log" 2>&1
+	local status=$?
+	[ $status = 0 ] || grep -E 'error|ERROR|warning|FAILED' "$log" | head -n 30
+	tap "compile-$(basename "$folder")" $status "compile $folder"
+	return $status
+}
+
+# run_tests FOLDER ARGUMENT...: meson's own lines, and its log among what is summed up
+run_tests() {
+	local folder=$1
+	shift
+	rm -f "$folder/meson-logs/check.json"
+	meson test -C "$folder" --no-rebuild --logbase check --print-errorlogs "$@" \
+		>"$folder/meson-logs/check.out" 2>&1
+	sed -n '/^Summary of Failures/,$p; /ERROR\|FAIL\|TIMEOUT/p; /^stderr:/,/^――/p' \
+		"$folder/meson-logs/check.out" | awk '!seen[$0]++' | head -n 60
+	if [ -e "$folder/meson-logs/check.json" ]; then
+		summed+=("$folder/meson-logs/check.json")
+	else
+		tap "run-$(basename "$folder")" 1 "run the tests of $folder"
+	fi
+}
+
+# names FOLDER ROOM...: tests of the rooms
+names() {
+	local folder=$1
+	shift
+	meson test -C "$folder" --list 2>/dev/null | sed 's/.* //' |
+		grep -E "^($(IFS='|' && echo "$*"))-" | sort -u
+}
+
+export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+
+mkdir -p "$logs"
+
+if compile "$build" -Dwerror=true; then
+	run_tests "$build"
+fi
+if compile build-asan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
+	-Db_sanitize=address,undefined; then
+	run_tests build-asan --suite unit --timeout-multiplier 4
+fi
+if compile build-tsan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
+	-Db_sanitize=thread; then
+	mapfile -t chosen < <(names build-tsan ring collect)
+	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
+fi
+if command -v clang >/dev/null; then
+	if CC=clang compile build-clang -Dman=disabled -Dwerror=true; then
+		run_tests build-clang --suite unit
+	fi
+else
+	echo "1..0 # SKIP clang is not installed" >"$logs/clang.tap"
+	summed+=("$logs/clang.tap")
+fi
+
+heading "fuzz: ${FUZZ_SECONDS:-60} s"
+tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
+grep -v '^1\.\.' "$logs/fuzz.tap"
+summed+=("$logs/fuzz.tap")
+
+heading "sum"
+/usr/bin/python3 tools/sum_tests.py "${summed[@]}"

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Records the two examples, reports and exports them into demo/.
+#
+#	tools/demo.sh [BUILD]
+
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+duet=$build/duet
+mkdir -p demo
+
+say() {
+	printf '\n\033[1m$ %s\033[0m\n' "$*"
+	"$@"
+}
+
+[ -t 1 ] || say() {
+	printf '\n$ %s\n' "$*"
+	"$@"
+}
+
+say "$duet" doctor
+say "$duet" record -o demo/render.duet -- "$build/examples/render" --output demo/render.ppm
+say "$duet" report demo/render.duet
+say "$duet" record -o demo/heat.duet -- /usr/bin/python3 examples/heat.py
+say "$duet" report demo/heat.duet
+for format in $("$duet" list formats | cut -d' ' -f1); do
+	rm -rf "demo/heat.$format"
+	say "$duet" export demo/heat.duet --format "$format" -o "demo/heat.$format"
+done
+echo
+ls -l demo

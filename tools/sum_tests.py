@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Adds up every test line of a run and prints one last line: "N passed, N failed[, N skipped]".
+
+    tools/sum_tests.py FILE ...
+    tools/sum_tests.py --self-test
+
+FILE is meson's log (meson-logs/NAME.json, one JSON object per test) or plain TAP (NAME.tap). A
+program that died, was killed for time or stopped short of its plan counts as one failure more, so
+that a test cannot be lost. Skips are listed with their reasons. Where DUET_EXPECT_SKIPS is a number,
+or CI is "true" (then the number is in tests/expected_skips), another number of skips is a failure.
+Exit status 1 when anything failed or when nothing was run.
+"""
+import json
+import os
+import re
+import sys
+
+LINE = re.compile(r"^(ok|not ok)\b\s*\d*\s*(?:-\s*)?([^#]*)(?:#\s*(SKIP|TODO)\b:?\s*(.*))?$", re.I)
+PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\b:?\s*(.*))?", re.I)
+
+
+class Total:
+    def __init__(self):
+        self.passed = 0
+        self.failures = []
+        self.skips = []
+
+    def add_tap(self, name, text):
+        """Returns a sentence where the text is not a whole TAP document, else None. A test that is
+        expected to fail (TODO) counts as a failure where it fails."""
+        planned, seen = None, 0
+        for line in text.splitlines():
+            plan = PLAN.match(line)
+            if plan:
+                planned = int(plan.group(1))
+                if planned == 0:
+                    self.skips.append((name, plan.group(2) or "no reason given"))
+                continue
+            match = LINE.match(line)
+            if not match:
+                if line.startswith("Bail out!"):
+                    return line
+                continue
+            seen += 1
+            what = f"{name}: {match.group(2).strip()}"
+            if match.group(1).lower() == "not ok":
+                self.failures.append((what, ""))
+            elif (match.group(3) or "").upper() == "SKIP":
+                self.skips.append((what, match.group(4).strip() or "no reason given"))
+            else:
+                self.passed += 1
+        if planned is None:
+            return "no plan: it ended before its last line"
+        if planned != seen:
+            return f"{planned} tests planned, {seen} seen"
+        return None
+
+    def add_program(self, record):
+        """One program of meson's log."""
+        name = record["name"].split(" / ")[-1]
+        text = record.get("stdout") or ""
+        result = record["result"]
+        failures_before = len(self.failures)
+        if result == "TIMEOUT":
+            self.add_tap(name, text)
+            self.failures.append((name, "ran out of time"))
+        elif is_tap(text):
+            broken = self.add_tap(name, text)
+            status = record.get("returncode", 0)
+            told = len(self.failures) > failures_before
+            if broken and not told:
+                self.failures.append((name, f"{broken} (exit status {status})"))
+            elif status not in (0, 77) and not told:
+                self.failures.append((name, f"exit status {status} after its last test"))
+        elif result == "SKIP":
+            self.skips.append((name, "exit status 77"))
+        elif result in ("OK", "EXPECTEDFAIL"):
+            self.passed += 1
+        else:
+            self.failures.append((name, f"{result}, exit status {record.get('returncode')}"))
+
+    def add_file(self, path):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        if not path.endswith(".json"):
+            broken = self.add_tap(os.path.basename(path).removesuffix(".tap"), text)
+            if broken:
+                self.failures.append((path, broken))
+            return
+        for line in text.splitlines():
+            self.add_program(json.loads(line))
+
+    def line(self):
+        text = f"{self.passed} passed, {len(self.failures)} failed"
+        return text + (f", {len(self.skips)} skipped" if self.skips else "")
+
+
+def is_tap(text):
+    return any(LINE.match(line) or PLAN.match(line) for line in text.splitlines())
+
+
+def expected_skips():
+    """How many skips there must be; None where any number will do."""
+    if os.environ.get("DUET_EXPECT_SKIPS"):
+        return int(os.environ["DUET_EXPECT_SKIPS"])
+    if os.environ.get("CI") != "true":
+        return None
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with open(os.path.join(root, "tests", "expected_skips"), encoding="utf-8") as file:
+        return int(next(line for line in file if not line.startswith("#")))
+
+
+def finish(total, expected):
+    """Prints the account; returns the exit status."""
+    for what, reason in total.skips:
+        print(f"skipped: {what}: {reason}")
+    if expected is not None and expected != len(total.skips):
+        total.failures.append(("number of skips", f"{len(total.skips)}, expected {expected}"))
+    if not total.passed and not total.failures:
+        total.failures.append(("sum", "nothing was run"))
+    for what, reason in total.failures:
+        print(f"failed: {what}{': ' + reason if reason else ''}")
+    print(total.line())
+    return 1 if total.failures else 0
+
+
+def program(stdout, result="OK", returncode=0, name="suite / x"):
+    return {"name": name, "stdout": stdout, "result": result, "returncode": returncode}
+
+
+CASES = [
+    ("all pass", program("ok 1 - a\nok 2 - b\n1..2\n"), (2, 0, 0)),
+    ("plan first", program("1..1\nok 1 a\n"), (1, 0, 0)),
+    ("one fails", program("not ok 1 - a\nok 2 - b\n1..2\n", "FAIL", 1), (1, 1, 0)),
+    ("one skips", program("ok 1 - a # SKIP no device\n1..1\n"), (0, 0, 1)),
+    ("all skip", program("1..0 # SKIP clang is not installed\n", "SKIP"), (0, 0, 1)),
+    ("dies between tests", program("ok 1 - a\n", "ERROR", -11), (1, 1, 0)),
+    ("stops short of its plan", program("1..3\nok 1 - a\n"), (1, 1, 0)),
+    ("dies at exit", program("ok 1 - a\n1..1\n", "ERROR", 1), (1, 1, 0)),
+    ("runs out of time", program("ok 1 - a\n", "TIMEOUT", -15), (1, 1, 0)),
+    ("no TAP, passes", program("hello\n"), (1, 0, 0)),
+    ("no TAP, fails", program("", "FAIL", 3), (0, 1, 0)),
+    ("no TAP, skips", program("", "SKIP", 77), (0, 0, 1)),
+    ("expected failure is one", program("not ok 1 - a # TODO later\n1..1\n"), (0, 1, 0)),
+    ("bails out", program("Bail out! no memory\n", "ERROR", 1), (0, 1, 0)),
+    ("a comment is no test", program("# ok 1\n#   not ok\nok 1 - a\n1..1\n"), (1, 0, 0)),
+]
+
+
+def self_test():
+    status = 0
+    for number, (name, record, want) in enumerate(CASES, 1):
+        total = Total()
+        total.add_program(record)
+        got = (total.passed, len(total.failures), len(total.skips))
+        if got != want:
+            print(f"#   got {got}, want {want}")
+            status = 1
+        print(f"{'ok' if got == want else 'not ok'} {number} - {name}")
+    print(f"1..{len(CASES)}")
+    return status
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    total = Total()
+    for path in arguments:
+        total.add_file(path)
+    return finish(total, expected_skips())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
