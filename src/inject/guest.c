@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/guest.c - attach to a recorder, give each thread a ring, survive fork and exit
+ *
+ * Runs in:  the profiled process, in the first call of a process or thread; never on the hot path
+ * Gets:     DUET_SESSION, or the machine-wide recorder's name   Gives: guest_enter's answer
+ * Owns:     the mapping of the region, the array of guest_threads, one pthread key
+ * Fails:    by going idle; what the recorder should know is counted in the region or sent in the farewell
+ * Why:      no thread and no lock of ours in the program: one idle second thread made a blocking 4-byte
+ *           read twice as slow. The mode lives on a page that the kernel wipes on fork (raw clone
+ *           included), so a child never writes into its parent's rings and pays nothing until it has
+ *           something to say: 5000 short forks attach nothing.
+ */
+#include "inject/guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ring/session.h"
+
+enum {
+	WELCOME_WAIT_MS = 250, /* a stopped recorder delays the program's first call by this much */
+	LOOK_INTERVAL_MS = 1000,   /* between two looks for a recorder */
+	SILENT_RECORDER_MS = 10000 /* a full ring and no beat for so long: the recorder is gone */
+};
+
+struct guest_page guest_page;
+_Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
+
+static struct guest {
+	struct guest_lock lock;
+	struct ring_region
+		*region; /* owned; stays mapped until the process ends: threads may be inside */
+	struct guest_thread *threads;
+	uint32_t ring_count, ring_bytes;
+	uint32_t attachment;
+	uint32_t attached_pid;
+	_Atomic uint64_t next_look_ms;
+	_Atomic uint32_t owner; /* pid that the lock belongs to */
+	pthread_key_t key;
+	bool key_made, exit_hooked;
+	struct guest_backend backend;
+} guest;
+
+void guest_init(const struct guest_backend *backend)
+{
+	guest.backend = *backend;
+}
+
+bool guest_lock(struct guest_lock *lock)
+{
+	/* A holder that was preempted comes back within a time slice; one that was interrupted by a signal
+	 * handler on this very thread never does. */
+	for (int tries = 0; tries < 2000; tries++) {
+		uint32_t expected = 0;
+
+		if (atomic_compare_exchange_weak_explicit(
+			    &lock->taken, &expected, 1, memory_order_acquire, memory_order_relaxed))
+			return true;
+		if (tries % 50 == 49)
+			sched_yield();
+	}
+	return false;
+}
+
+void *guest_memory(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void guest_trouble(enum ring_trouble trouble)
+{
+	if (guest.region)
+		atomic_fetch_add_explicit(&guest.region->trouble[trouble], 1, memory_order_relaxed);
+}
+
+bool guest_is_own_process(void)
+{
+	return guest.attached_pid == (uint32_t)getpid();
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+static bool is_recording(void)
+{
+	return atomic_load_explicit(&guest_page.mode, memory_order_acquire) >= GUEST_RECORDING;
+}
+
+static void set_mode(uint32_t mode)
+{
+	atomic_store_explicit(&guest_page.mode, mode, memory_order_release);
+}
+
+bool guest_still_recording(void)
+{
+	struct ring_region *region = guest.region;
+	uint64_t beat_ms;
+
+	if (!is_recording() || !region)
+		return false;
+	beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
+	if (atomic_load_explicit(&region->enabled, memory_order_relaxed) &&
+	    now_ms() < beat_ms + SILENT_RECORDER_MS)
+		return true;
+	set_mode(GUEST_IDLE);
+	return false;
+}
+
+/* ---- the socket -------------------------------------------------------------------------------- */
+
+static int connect_to(const char *name, size_t length)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+	int fd;
+
+	if (length == 0 || length >= sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path, name, length);
+	if (name[0] == '@')
+		address.sun_path[0] = '\0';
+	else
+		size++;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (struct sockaddr *)&address, size) == 0) {
+		struct ucred peer;
+		socklen_t peer_size = sizeof(peer);
+
+		/* An abstract name is anybody's to take: only our own user or root may read along. */
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 &&
+		    (peer.uid == geteuid() || peer.uid == 0))
+			return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+static int connect_named(const char *names)
+{
+	while (*names) {
+		size_t length = strcspn(names, ",");
+		int fd = connect_to(names, length);
+
+		if (fd >= 0)
+			return fd;
+		names += length + (names[length] == ',');
+	}
+	return -1;
+}
+
+static int connect_any(void)
+{
+	uid_t uids[2] = {geteuid(), 0};
+
+	for (int i = 0; i < (uids[0] == 0 ? 1 : 2); i++) {
+		char name[64];
+		int length = snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uids[i]);
+		int fd = connect_to(name, (size_t)length);
+
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+/* The program's own signals (a profiler's SIGPROF, a timer) may interrupt the wait, not end it. */
+static bool wait_readable(int fd)
+{
+	struct pollfd waiting = {.fd = fd, .events = POLLIN};
+	uint64_t deadline_ms = now_ms() + WELCOME_WAIT_MS;
+	int ready;
+
+	do
+		ready = poll(&waiting, 1, WELCOME_WAIT_MS);
+	while (ready < 0 && errno == EINTR && now_ms() < deadline_ms);
+	return ready == 1;
+}
+
+static int receive_welcome(int fd, struct session_welcome *welcome)
+{
+	char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {welcome, sizeof(*welcome)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space,
+				 .msg_controllen = sizeof(space)};
+	struct cmsghdr *head;
+	int region_fd = -1;
+
+	if (!wait_readable(fd) ||
+	    recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*welcome))
+		return -1;
+	head = CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&region_fd, CMSG_DATA(head), sizeof(region_fd));
+	return region_fd;
+}
+
+/* ---- the mapping ------------------------------------------------------------------------------- */
+
+static bool is_usable(const struct session_welcome *welcome)
+{
+	return welcome->magic == SESSION_MAGIC && welcome->version == SESSION_VERSION &&
+	       welcome->ring_count >= 1 && welcome->ring_count <= 65536 &&
+	       welcome->ring_bytes >= 65536 && welcome->ring_bytes <= 1u << 30 &&
+	       (welcome->ring_bytes & (welcome->ring_bytes - 1)) == 0;
+}
+
+/* Maps as many rings as the program's own limits (ulimit -v) leave room for. */
+static int map_rings(int fd, const struct session_welcome *welcome,
+		     struct session_attached *attached)
+{
+	uint32_t count = welcome->ring_count;
+	struct guest_thread *threads = NULL;
+	void *region = MAP_FAILED;
+
+	for (; count > 0; count /= 4) {
+		region = mmap(NULL, ring_region_bytes(count, welcome->ring_bytes),
+			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (region != MAP_FAILED)
+			break;
+		attached->error = errno;
+	}
+	if (region == MAP_FAILED)
+		return -1;
+	threads = guest_memory(count * sizeof(*threads));
+	if (!threads || ((struct ring_region *)region)->magic != RING_MAGIC) {
+		munmap(region, ring_region_bytes(count, welcome->ring_bytes));
+		return -1;
+	}
+	/* A child must not keep half a gigabyte of somebody's rings alive. */
+	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTFORK);
+	guest.region = region;
+	guest.threads = threads;
+	guest.ring_count = count;
+	guest.ring_bytes = welcome->ring_bytes;
+	attached->ring_count = count;
+	return 0;
+}
+
+static bool shake_hands(int fd)
+{
+	struct session_hello hello = {
+		.magic = SESSION_MAGIC,
+		.version = SESSION_VERSION,
+		.pid = (uint32_t)getpid(),
+	};
+	struct session_attached attached = {.magic = SESSION_MAGIC};
+	struct session_welcome welcome;
+	int region_fd = -1;
+
+	memcpy(hello.guest, guest.backend.name, sizeof(hello.guest));
+	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(hello))
+		return false;
+	region_fd = receive_welcome(fd, &welcome);
+	if (region_fd < 0)
+		return false;
+	if (is_usable(&welcome))
+		map_rings(region_fd, &welcome, &attached);
+	send(fd, &attached, sizeof(attached), MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(region_fd);
+	return attached.ring_count > 0;
+}
+
+/* A filter that the program put on itself may kill for a socket. One it was born with is a container's,
+ * and answers with an error. */
+static bool may_use_sockets(void)
+{
+	const char *recorder = getenv(SESSION_SECCOMP_VARIABLE);
+	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	return mode <= 0 || (recorder && recorder[0] != '0');
+}
+
+/* ---- process and thread lifetime --------------------------------------------------------------- */
+
+static void on_thread_exit(void *value)
+{
+	struct guest_thread *thread = value;
+
+	guest_self = NULL;
+	/* After a fork the ring is the parent's and no longer mapped here. */
+	if (thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_acquire))
+		ring_close(&thread->writer);
+}
+
+static void on_exit_of_process(void)
+{
+	if (is_recording() && guest.backend.at_exit)
+		guest.backend.at_exit();
+}
+
+static void prepare_process(void)
+{
+	madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK);
+	if (!guest.key_made)
+		guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
+}
+
+static bool attach(void)
+{
+	const char *names;
+	int fd;
+
+	if (getauxval(AT_SECURE)) {
+		set_mode(GUEST_OFF);
+		return false;
+	}
+	if (!may_use_sockets())
+		return false;
+	names = getenv(SESSION_VARIABLE);
+	fd = names ? connect_named(names) : -1;
+	if (fd < 0)
+		fd = connect_any();
+	if (fd < 0)
+		return false;
+	if (shake_hands(fd)) {
+		guest.attachment++;
+		close(fd);
+		return true;
+	}
+	close(fd);
+	return false;
+}
+
+/* Under the lock. After a fork everything but the mode page is a copy of the parent's state. */
+static void try_to_attach(void)
+{
+	prepare_process();
+	guest_self = NULL;
+	guest.region = NULL;
+	guest.threads = NULL;
+	guest.next_look_ms = now_ms() + LOOK_INTERVAL_MS;
+	if (!attach()) {
+		if (atomic_load(&guest_page.mode) != GUEST_OFF)
+			set_mode(GUEST_IDLE);
+		return;
+	}
+	if (guest.backend.on_attach)
+		guest.backend.on_attach(guest.attached_pid != (uint32_t)getpid());
+	guest.attached_pid = (uint32_t)getpid();
+	if (!guest.exit_hooked)
+		guest.exit_hooked = atexit(on_exit_of_process) == 0;
+	set_mode(GUEST_RECORDING + guest.attachment);
+}
+
+static struct guest_thread *claim_ring(void)
+{
+	struct ring_writer writer;
+	struct guest_thread *thread;
+	size_t index;
+
+	if (!guest.region || !atomic_load_explicit(&guest.region->enabled, memory_order_relaxed) ||
+	    !ring_claim(guest.region, guest.ring_count, guest.ring_bytes,
+			(uint32_t)syscall(SYS_gettid), &writer)) {
+		guest_trouble(RING_TROUBLE_NO_RING);
+		return NULL;
+	}
+	index = ((uint8_t *)writer.control - (uint8_t *)guest.region) /
+		ring_slot_bytes(guest.ring_bytes);
+	thread = &guest.threads[index];
+	thread->writer = writer;
+	thread->mode = atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
+	thread->clock = guest.region->clock;
+	thread->options = guest.region->options;
+	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
+	if (guest.key_made)
+		pthread_setspecific(guest.key, thread);
+	guest_self = thread;
+	return thread;
+}
+
+/* A child starts with a copy of the lock, perhaps held by a thread it does not have. */
+static void reset_after_fork(void)
+{
+	uint32_t self = (uint32_t)getpid();
+
+	uint32_t owner = atomic_load(&guest.owner);
+
+	if (owner != self && atomic_compare_exchange_strong(&guest.owner, &owner, self))
+		atomic_store(&guest.lock.taken, 0);
+}
+
+struct guest_thread *guest_enter_slow(void)
+{
+	int saved = errno;
+	struct guest_thread *thread = NULL;
+
+	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH) {
+		reset_after_fork();
+		if (guest_lock(&guest.lock)) {
+			if (atomic_load(&guest_page.mode) == GUEST_FRESH)
+				try_to_attach();
+			guest_unlock(&guest.lock);
+		}
+	}
+	if (is_recording() && guest_still_recording())
+		thread = claim_ring();
+	errno = saved;
+	return thread;
+}
+
+void guest_look_for_recorder(void)
+{
+	int saved = errno;
+
+	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE &&
+	    now_ms() >= atomic_load(&guest.next_look_ms) && guest_lock(&guest.lock)) {
+		if (atomic_load(&guest_page.mode) == GUEST_IDLE && now_ms() >= guest.next_look_ms)
+			try_to_attach();
+		guest_unlock(&guest.lock);
+	}
+	errno = saved;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/guest.h - what every guest needs: attaching to a recorder, a ring per thread, the time
+ *
+ * Runs in:  the profiled process
+ * Manners:  never prints (unless DUET_DEBUG), exits, aborts, blocks, allocates on the hot path or changes
+ *           errno. On trouble it goes quiet and counts it where the recorder reads it.
+ */
+#ifndef INJECT_GUEST_H
+#define INJECT_GUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "ring/ring.h"
+
+#define GUEST_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define GUEST_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum guest_mode {
+	GUEST_FRESH =
+		0, /* nothing tried yet, or just forked: the kernel zeroes this page in a child */
+	GUEST_IDLE = 1, /* no recorder; one load and one compare a call */
+	GUEST_OFF = 2,  /* never in this process */
+	GUEST_RECORDING =
+		3, /* and above: grows with every attachment, so that a thread's ring of an
+			      * earlier one is told apart with the same compare */
+};
+
+/* The one page that a fork wipes, so that a child starts fresh whichever way it was made. */
+struct guest_page {
+	_Alignas(RING_PAGE) _Atomic uint32_t mode;
+	char rest[RING_PAGE - sizeof(uint32_t)];
+};
+extern struct guest_page guest_page;
+
+/* One per ring, in memory mapped at attach. */
+struct guest_thread {
+	struct ring_writer writer;
+	uint32_t mode;  /* of the attachment it belongs to */
+	uint32_t clock; /* enum ring_clock */
+	uint32_t options;
+	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
+};
+
+extern _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
+
+/* The slow half of guest_enter: first call of a process, of a thread, or after a fork. */
+struct guest_thread *guest_enter_slow(void);
+
+/* The calling thread's ring while someone records, else NULL. */
+static inline struct guest_thread *guest_enter(void)
+{
+	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
+	struct guest_thread *self;
+
+	if (GUEST_LIKELY(mode == GUEST_IDLE))
+		return NULL;
+	self = guest_self;
+	if (GUEST_LIKELY(self && self->mode == mode))
+		return self;
+	return guest_enter_slow();
+}
+
+/* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
+ * once a second, without waiting. */
+void guest_look_for_recorder(void);
+
+static inline uint64_t guest_now(const struct guest_thread *thread)
+{
+#if defined(__x86_64__)
+	if (GUEST_LIKELY(thread->clock == RING_CLOCK_TSC))
+		return __builtin_ia32_rdtsc();
+#endif
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* True while the recorder wants more; false once it has said stop or has gone silent: the guest is idle
+ * from then on. Looked at whenever a ring is full (an ended recorder no longer empties it) and in slow
+ * calls, so that the hot path need not ask. */
+bool guest_still_recording(void);
+
+/* Room for one record, its head filled in; NULL when it is lost (and counted). After filling in the rest:
+ * ring_commit(&thread->writer). */
+static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, uint32_t size,
+				  uint32_t detail)
+{
+	struct record *record = ring_reserve(&thread->writer, kind, size);
+
+	if (GUEST_UNLIKELY(!record)) {
+		guest_still_recording();
+		return NULL;
+	}
+	record->kind = kind;
+	record->size = (uint16_t)size;
+	record->detail = detail;
+	return record;
+}
+
+void guest_trouble(enum ring_trouble trouble);
+
+/* What a back end tells the guest about itself, once, before the first guest_enter. */
+struct guest_backend {
+	char name[20];
+	/* A new recorder, or a new process after a fork: ids given out so far are another's. */
+	void (*on_attach)(bool new_process);
+	void (*at_exit)(void); /* the process exits while recorded */
+};
+void guest_init(const struct guest_backend *backend);
+
+/* False in a vfork child, which runs in its parent's memory. */
+bool guest_is_own_process(void);
+
+/* Zeroed memory that lives as long as the process, NULL where the program's limits refuse it. */
+void *guest_memory(size_t bytes);
+
+/* A lock for slow paths. It gives up (false) rather than wait for long: a signal handler may have
+ * interrupted the holder. */
+struct guest_lock {
+	_Atomic uint32_t taken;
+};
+bool guest_lock(struct guest_lock *lock);
+static inline void guest_unlock(struct guest_lock *lock)
+{
+	atomic_store_explicit(&lock->taken, 0, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/opencl.c - the OpenCL guest: a wrapper of every call, and the two ways in
+ *
+ * Runs in:  the profiled process: as a layer of the ICD loader (OPENCL_LAYERS), or preloaded before it
+ * Gets:     the program's OpenCL calls   Gives: one record a call, a launch record for an enqueue
+ * Owns:     the table of wrappers and the table of what lies below
+ * Fails:    never towards the program: a call does what it would have done
+ * Why:      the wrappers are made from event/opencl_calls.h, typed, so that each costs what its own
+ *           arguments cost: idle 0.7 ns a call, recording two reads of the time stamp counter (9.5 ns each)
+ *           and a 32-byte record. The layer is the default because dlopen with an absolute path cannot
+ *           avoid it and sanitizers do not mind it; a preloaded library fails at both.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/opencl.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+struct opencl_functions next;
+
+static const size_t one_item[3] = {1, 1, 1};
+
+/* ---- what the rows of the table say ------------------------------------------------------------ */
+
+#define QUEUE(handle)           launch.queue = (handle)
+#define WAITS(count, list)      (launch.wait_count = (count), launch.wait_list = (list))
+#define BYTES(size)             launch.bytes = (size)
+#define BLOCKING(is)            launch.flags |= (is) ? LAUNCH_BLOCKING : 0
+#define RECT(region)            launch.bytes = volume(region)
+#define IMAGE(image, region)    launch.bytes = volume(region) * element_bytes(image)
+#define OBJECTS(count, objects) launch.bytes = objects_bytes(count, objects)
+#define SUM(count, sizes)       launch.bytes = sum(count, sizes)
+#define KERNEL(handle, count, global, local)                                                   \
+	(launch.kernel = (handle), launch.dimensions = (count), launch.global_size = (global), \
+	 launch.local_size = (local))
+
+static uint64_t volume(const size_t *region)
+{
+	return region ? (uint64_t)region[0] * region[1] * region[2] : 0;
+}
+
+static uint64_t element_bytes(cl_mem image)
+{
+	size_t size = 0;
+
+	next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(size), &size, NULL);
+	return size;
+}
+
+static uint64_t objects_bytes(cl_uint count, const cl_mem *objects)
+{
+	uint64_t total = 0;
+
+	for (cl_uint i = 0; objects && i < count; i++) {
+		size_t size = 0;
+
+		if (next.clGetMemObjectInfo(objects[i], CL_MEM_SIZE, sizeof(size), &size, NULL) ==
+		    CL_SUCCESS)
+			total += size;
+	}
+	return total;
+}
+
+static uint64_t sum(cl_uint count, const size_t *sizes)
+{
+	uint64_t total = 0;
+
+	for (cl_uint i = 0; sizes && i < count; i++)
+		total += sizes[i];
+	return total;
+}
+
+#define LOOK    guest_look_for_recorder()
+#define NO_LOOK ((void)0)
+
+static uint64_t queue_id(struct guest_thread *thread, cl_command_queue handle)
+{
+	struct opencl_queue *queue = opencl_queue(thread, handle);
+
+	return queue ? queue->id : 0;
+}
+
+static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
+{
+	struct opencl_queue *queue = opencl_queue(thread, handle);
+
+	if (!queue)
+		return;
+	opencl_harvest(thread, queue);
+	opencl_read_device_timer(thread, queue);
+}
+
+static void harvest_all(struct guest_thread *thread)
+{
+	opencl_harvest_all(thread);
+}
+
+static void forget(const void *handle)
+{
+	opencl_forget(handle);
+}
+
+static void after_kernels(cl_uint count, cl_kernel *kernels, cl_int result)
+{
+	for (cl_uint i = 0; kernels && result == CL_SUCCESS && i < count; i++)
+		opencl_forget(kernels[i]);
+}
+
+static void after_build(struct guest_thread *thread, cl_program program, cl_int result)
+{
+	uint32_t code;
+
+	opencl_forget(program); /* built anew: source, options and binaries may be others */
+	code = opencl_program(thread, program);
+	if (code)
+		opencl_keep_program(thread, program, code, result, true);
+}
+
+static void after_link(struct guest_thread *thread, cl_program program, cl_int result)
+{
+	if (program)
+		after_build(thread, program, result);
+}
+
+/* ---- the record of a call ---------------------------------------------------------------------- */
+
+static inline void put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
+			   uint64_t end, cl_int result, uint64_t argument)
+{
+	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
+	struct record_api *record = guest_reserve(thread, EVENT_API, size, detail);
+
+	if (GUEST_UNLIKELY(!record))
+		return;
+	record->begin = begin;
+	record->end = end;
+	record->result = result;
+	record->reserved = 0;
+	if (argument)
+		record->argument = argument;
+	ring_commit(&thread->writer);
+}
+
+static inline void end_call(struct guest_thread *thread)
+{
+	if (GUEST_UNLIKELY(atomic_load_explicit(&opencl_polled, memory_order_relaxed)))
+		opencl_poll(thread);
+}
+
+/* ---- calls that need more than a record -------------------------------------------------------- */
+
+static bool wants_device_time(const struct guest_thread *thread)
+{
+	return thread && (thread->options & RING_OPTION_DEVICE_TIME);
+}
+
+static cl_command_queue own_clCreateCommandQueue(cl_context context, cl_device_id device,
+						 cl_ulong properties, cl_int *errcode_ret)
+{
+	struct guest_thread *thread = guest_enter();
+	bool force = wants_device_time(thread) && !(properties & CL_QUEUE_PROFILING_ENABLE);
+	cl_command_queue queue = NULL;
+
+	if (force)
+		queue = next.clCreateCommandQueue(
+			context, device, properties | CL_QUEUE_PROFILING_ENABLE, errcode_ret);
+	if (!queue) {
+		force = false;
+		queue = next.clCreateCommandQueue(context, device, properties, errcode_ret);
+	}
+	if (queue)
+		opencl_queue_made(thread, queue, force, &properties, 1, false);
+	return queue;
+}
+
+/* Copies a 0-ended list of properties with the profiling flag added; false when that is not needed or
+ * does not fit. ret_count: entries of the original, the 0 included. */
+static bool add_profiling(const cl_ulong *properties, cl_ulong *copy, uint32_t *ret_count)
+{
+	uint32_t count = 0;
+	bool added = false;
+
+	for (; properties && properties[count]; count += 2) {
+		if (count + 5 > QUEUE_PROPERTIES_MOST)
+			return false;
+		copy[count] = properties[count];
+		copy[count + 1] = properties[count + 1];
+		if (properties[count] != CL_QUEUE_PROPERTIES)
+			continue;
+		if (properties[count + 1] & CL_QUEUE_PROFILING_ENABLE)
+			return false;
+		copy[count + 1] |= CL_QUEUE_PROFILING_ENABLE;
+		added = true;
+	}
+	*ret_count = properties ? count + 1 : 0;
+	if (!added) {
+		copy[count++] = CL_QUEUE_PROPERTIES;
+		copy[count++] = CL_QUEUE_PROFILING_ENABLE;
+	}
+	copy[count] = 0;
+	return true;
+}
+
+typedef cl_command_queue create_with_properties(cl_context, cl_device_id, const cl_ulong *,
+						cl_int *);
+
+static cl_command_queue create_queue(create_with_properties *create, cl_context context,
+				     cl_device_id device, const cl_ulong *properties,
+				     cl_int *errcode_ret)
+{
+	struct guest_thread *thread = guest_enter();
+	cl_ulong copy[QUEUE_PROPERTIES_MOST + 2];
+	uint32_t count = 0;
+	bool force = wants_device_time(thread) && add_profiling(properties, copy, &count);
+	cl_command_queue queue = NULL;
+
+	if (force)
+		queue = create(context, device, copy, errcode_ret);
+	if (!queue) {
+		force = false;
+		queue = create(context, device, properties, errcode_ret);
+	}
+	if (queue)
+		opencl_queue_made(thread, queue, force, properties, count, true);
+	return queue;
+}
+
+static cl_command_queue own_clCreateCommandQueueWithProperties(cl_context context,
+							       cl_device_id device,
+							       const cl_ulong *properties,
+							       cl_int *errcode_ret)
+{
+	return create_queue(next.clCreateCommandQueueWithProperties, context, device, properties,
+			    errcode_ret);
+}
+
+static cl_command_queue own_clCreateCommandQueueWithPropertiesKHR(cl_context context,
+								  cl_device_id device,
+								  const cl_ulong *properties,
+								  cl_int *errcode_ret)
+{
+	return create_queue(next.clCreateCommandQueueWithPropertiesKHR, context, device, properties,
+			    errcode_ret);
+}
+
+/* The program sees the properties it asked for. */
+static cl_int own_clGetCommandQueueInfo(cl_command_queue queue, cl_uint param_name,
+					size_t param_value_size, void *param_value,
+					size_t *param_value_size_ret)
+{
+	const struct opencl_queue *forced = opencl_forced_queue(queue);
+	cl_int result;
+
+	if (forced && param_name == CL_QUEUE_PROPERTIES_ARRAY && forced->asked_as_array) {
+		size_t size = forced->asked_count * sizeof(forced->asked[0]);
+
+		if (param_value && param_value_size < size)
+			return CL_INVALID_VALUE;
+		if (param_value)
+			memcpy(param_value, forced->asked, size);
+		if (param_value_size_ret)
+			*param_value_size_ret = size;
+		return CL_SUCCESS;
+	}
+	result = next.clGetCommandQueueInfo(queue, param_name, param_value_size, param_value,
+					    param_value_size_ret);
+	if (forced && result == CL_SUCCESS && param_name == CL_QUEUE_PROPERTIES && param_value)
+		*(cl_ulong *)param_value &= ~(cl_ulong)CL_QUEUE_PROFILING_ENABLE;
+	return result;
+}
+
+/* … and no time stamps that it did not ask for. */
+static cl_int own_clGetEventProfilingInfo(cl_event event, cl_uint param_name,
+					  size_t param_value_size, void *param_value,
+					  size_t *param_value_size_ret)
+{
+	cl_int result = next.clGetEventProfilingInfo(event, param_name, param_value_size,
+						     param_value, param_value_size_ret);
+	cl_command_queue queue = NULL;
+
+	if (result == CL_SUCCESS && opencl_newest_queue() &&
+	    next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) ==
+		    CL_SUCCESS &&
+	    queue && opencl_forced_queue(queue))
+		return CL_PROFILING_INFO_NOT_AVAILABLE;
+	return result;
+}
+
+static void *wrapper_of(const char *name, void *real);
+
+static void *own_clGetExtensionFunctionAddress(const char *func_name)
+{
+	return wrapper_of(func_name, next.clGetExtensionFunctionAddress(func_name));
+}
+
+static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform,
+							  const char *func_name)
+{
+	return wrapper_of(func_name,
+			  next.clGetExtensionFunctionAddressForPlatform(platform, func_name));
+}
+
+/* ---- the wrappers ------------------------------------------------------------------------------ */
+
+#define STATUS(number, name, parameters, arguments, callee, look, value, after)   \
+	static cl_int hook_##name parameters                                      \
+	{                                                                         \
+		struct guest_thread *thread = guest_enter();                      \
+		uint64_t begin;                                                   \
+		cl_int result;                                                    \
+                                                                                  \
+		if (!thread) {                                                    \
+			look;                                                     \
+			return CALLEE_##callee(name) arguments;                   \
+		}                                                                 \
+		begin = guest_now(thread);                                        \
+		result = CALLEE_##callee(name) arguments;                         \
+		put_api(thread, number, begin, guest_now(thread), result, value); \
+		after;                                                            \
+		end_call(thread);                                                 \
+		return result;                                                    \
+	}
+#define CREATE(number, name, type, parameters, arguments, callee, look, value, after) \
+	static type hook_##name parameters                                            \
+	{                                                                             \
+		struct guest_thread *thread = guest_enter();                          \
+		cl_int result = CL_SUCCESS;                                           \
+		uint64_t begin;                                                       \
+		type object;                                                          \
+                                                                                      \
+		if (!thread) {                                                        \
+			look;                                                         \
+			return CALLEE_##callee(name) arguments;                       \
+		}                                                                     \
+		if (!errcode_ret)                                                     \
+			errcode_ret = &result;                                        \
+		begin = guest_now(thread);                                            \
+		object = CALLEE_##callee(name) arguments;                             \
+		result = object ? CL_SUCCESS : *errcode_ret;                          \
+		put_api(thread, number, begin, guest_now(thread), result, value);     \
+		after;                                                                \
+		end_call(thread);                                                     \
+		return object;                                                        \
+	}
+#define POINTER(number, name, parameters, arguments, callee, value)                        \
+	static void *hook_##name parameters                                                \
+	{                                                                                  \
+		struct guest_thread *thread = guest_enter();                               \
+		uint64_t begin;                                                            \
+		void *object;                                                              \
+                                                                                           \
+		if (!thread)                                                               \
+			return CALLEE_##callee(name) arguments;                            \
+		begin = guest_now(thread);                                                 \
+		object = CALLEE_##callee(name) arguments;                                  \
+		put_api(thread, number, begin, guest_now(thread), object ? 0 : -1, value); \
+		end_call(thread);                                                          \
+		return object;                                                             \
+	}
+#define NOTHING(number, name, parameters, arguments)                     \
+	static void hook_##name parameters                               \
+	{                                                                \
+		struct guest_thread *thread = guest_enter();             \
+		uint64_t begin;                                          \
+                                                                         \
+		if (!thread) {                                           \
+			next.name arguments;                             \
+			return;                                          \
+		}                                                        \
+		begin = guest_now(thread);                               \
+		next.name arguments;                                     \
+		put_api(thread, number, begin, guest_now(thread), 0, 0); \
+		end_call(thread);                                        \
+	}
+#define WAIT(number, name, parameters, arguments, value, after)                           \
+	static cl_int hook_##name parameters                                              \
+	{                                                                                 \
+		struct guest_thread *thread = guest_enter();                              \
+		uint64_t begin, end;                                                      \
+		cl_int result;                                                            \
+                                                                                          \
+		if (!thread)                                                              \
+			return next.name arguments;                                       \
+		begin = guest_now(thread);                                                \
+		result = next.name arguments;                                             \
+		end = guest_now(thread);                                                  \
+		put_api(thread, number | API_TYPE_WAIT << 16, begin, end, result, value); \
+		after;                                                                    \
+		return result;                                                            \
+	}
+#define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
+		     describe)                                                                   \
+	static type hook_##name parameters                                                       \
+	{                                                                                        \
+		struct guest_thread *thread = guest_enter();                                     \
+		struct opencl_launch launch;                                                     \
+		type returned;                                                                   \
+                                                                                                 \
+		if (!thread)                                                                     \
+			return next.name arguments;                                              \
+		launch = (struct opencl_launch){.function = number, .command = command_kind};    \
+		describe;                                                                        \
+		begin;                                                                           \
+		returned = next.name arguments;                                                  \
+		launch.exit = guest_now(thread);                                                 \
+		opencl_launch_end(thread, &launch, get_result);                                  \
+		return returned;                                                                 \
+	}
+#define ENQUEUE(number, name, command, parameters, arguments, describe)    \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int, \
+		     event = opencl_launch_begin(thread, &launch, event), returned, describe)
+#define ENQUEUE_PLAIN(number, name, command, parameters, arguments, describe) \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int,    \
+		     opencl_launch_begin(thread, &launch, NULL), returned, describe)
+#define ENQUEUE_MAP(number, name, command, parameters, arguments, describe) \
+	ENQUEUE_WITH(number, name, command, parameters, arguments, void *,  \
+		     event = opencl_launch_begin(thread, &launch, event);   \
+		     cl_int local = CL_SUCCESS;                             \
+		     errcode_ret = errcode_ret ? errcode_ret : &local, *errcode_ret, describe)
+#define PASSED(number, name)
+#define CALLEE_next(name) next.name
+#define CALLEE_own(name)  own_##name
+#include "event/opencl_calls.h"
+#undef STATUS
+#undef CREATE
+#undef POINTER
+#undef NOTHING
+#undef WAIT
+#undef ENQUEUE
+#undef ENQUEUE_PLAIN
+#undef ENQUEUE_MAP
+#undef PASSED
+
+#define ROW(row_name) \
+	{#row_name, offsetof(struct opencl_functions, row_name), (void *)hook_##row_name},
+#define STATUS(number, name, ...)        ROW(name)
+#define CREATE(number, name, ...)        ROW(name)
+#define POINTER(number, name, ...)       ROW(name)
+#define NOTHING(number, name, ...)       ROW(name)
+#define WAIT(number, name, ...)          ROW(name)
+#define ENQUEUE(number, name, ...)       ROW(name)
+#define ENQUEUE_PLAIN(number, name, ...) ROW(name)
+#define ENQUEUE_MAP(number, name, ...)   ROW(name)
+#define PASSED(number, name)             {NULL, offsetof(struct opencl_functions, name), NULL},
+
+/* One row a function, the loader's slots first and in their order. */
+static const struct hook {
+	const char *name; /* NULL: passed */
+	size_t offset;
+	void *hook;
+} hooks[] = {
+#include "event/opencl_calls.h"
+};
+
+enum { HOOK_COUNT = sizeof(hooks) / sizeof(hooks[0]) };
+
+static void **function_at(struct opencl_functions *functions, size_t offset)
+{
+	return (void **)((char *)functions + offset);
+}
+
+/* An extension function differs by platform: the first platform's is wrapped, another's passed as it is. */
+static void *wrapper_of(const char *name, void *real)
+{
+	if (!name || !real)
+		return real;
+	for (size_t i = 0; i < HOOK_COUNT; i++) {
+		void **below;
+
+		if (!hooks[i].name || strcmp(hooks[i].name, name) != 0)
+			continue;
+		below = function_at(&next, hooks[i].offset);
+		if (i < OPENCL_SLOTS)
+			return *below ? hooks[i].hook : real;
+		if (!*below)
+			*below = real;
+		return *below == real ? hooks[i].hook : real;
+	}
+	return real;
+}
+
+/* ---- way in: a layer of the loader ------------------------------------------------------------- */
+
+static void on_attach(bool new_process)
+{
+	opencl_objects_reset(new_process);
+	opencl_commands_reset(new_process);
+}
+
+static void at_exit(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		opencl_harvest_all(thread);
+}
+
+static void prepare(void)
+{
+	static const struct guest_backend backend = {
+		.name = "opencl", .on_attach = on_attach, .at_exit = at_exit};
+
+	guest_init(&backend);
+}
+
+/* How the guest came into the process; the second way in stays shut, so that no call counts twice. */
+static enum { ENTRY_NONE, ENTRY_LAYER, ENTRY_PRELOAD } entry;
+
+EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, size_t *ret_size);
+EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *ret_slots,
+			    const void *const **ret_layer);
+
+EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, size_t *ret_size)
+{
+	static const char name[] = "duet";
+	const cl_uint version = CL_LAYER_API_VERSION_100;
+	const void *answer = param_name == CL_LAYER_NAME ? (const void *)name : &version;
+	size_t answer_size = param_name == CL_LAYER_NAME ? sizeof(name) : sizeof(version);
+
+	if (param_name != CL_LAYER_NAME && param_name != CL_LAYER_API_VERSION)
+		return CL_INVALID_VALUE;
+	if (value && size < answer_size)
+		return CL_INVALID_VALUE;
+	if (value)
+		memcpy(value, answer, answer_size);
+	if (ret_size)
+		*ret_size = answer_size;
+	return CL_SUCCESS;
+}
+
+EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *ret_slots,
+			    const void *const **ret_layer)
+{
+	static const void *layer[OPENCL_SLOTS];
+
+	if (!target || !ret_slots || !ret_layer || entry != ENTRY_NONE)
+		return CL_INVALID_VALUE;
+	entry = ENTRY_LAYER;
+	prepare();
+	for (cl_uint i = 0; i < OPENCL_SLOTS && i < slots; i++) {
+		*function_at(&next, hooks[i].offset) = (void *)target[i];
+		/* A slot the loader leaves empty must stay empty here, or calls jump to NULL below us. */
+		layer[i] = target[i] && hooks[i].hook ? hooks[i].hook : target[i];
+	}
+	*ret_slots = slots < OPENCL_SLOTS ? slots : OPENCL_SLOTS;
+	*ret_layer = layer;
+	return CL_SUCCESS;
+}
+
+/* ---- way in: preloaded ------------------------------------------------------------------------- */
+
+/* The library behind us; where the layer is the way in, calls pass straight to it. */
+static struct opencl_functions behind;
+
+static void find_behind(void)
+{
+	for (size_t i = 0; i < OPENCL_SLOTS; i++)
+		if (hooks[i].name)
+			*function_at(&behind, hooks[i].offset) = dlsym(RTLD_NEXT, hooks[i].name);
+}
+
+static __attribute__((noinline, cold)) void enter_by_preload(void)
+{
+	int saved = errno;
+
+	find_behind();
+	if (entry == ENTRY_NONE) {
+		next = behind;
+		prepare();
+		entry = ENTRY_PRELOAD;
+	}
+	errno = saved;
+}
+
+/* True: this call is ours to record; false: the layer does it, or nothing lies behind. */
+static inline bool is_preloaded(void)
+{
+	if (GUEST_UNLIKELY(entry != ENTRY_PRELOAD) && !behind.clGetPlatformIDs)
+		enter_by_preload();
+	return entry == ENTRY_PRELOAD;
+}
+
+#define EXPORT(type, name, parameters, arguments, failure)                   \
+	EXPORTED type name parameters;                                       \
+	EXPORTED type name parameters                                        \
+	{                                                                    \
+		bool ours = is_preloaded();                                  \
+                                                                             \
+		if (GUEST_UNLIKELY(!behind.name))                            \
+			return failure;                                      \
+		return ours ? hook_##name arguments : behind.name arguments; \
+	}
+#undef STATUS
+#undef CREATE
+#undef POINTER
+#undef NOTHING
+#undef WAIT
+#undef ENQUEUE
+#undef ENQUEUE_PLAIN
+#undef ENQUEUE_MAP
+#undef PASSED
+#define STATUS(number, name, parameters, arguments, ...) \
+	EXPORT(cl_int, name, parameters, arguments, CL_INVALID_OPERATION)
+#define CREATE(number, name, type, parameters, arguments, ...) \
+	EXPORT(type, name, parameters, arguments, NULL)
+#define POINTER(number, name, parameters, arguments, ...) \
+	EXPORT(void *, name, parameters, arguments, NULL)
+#define NOTHING(number, name, parameters, arguments) EXPORT(void, name, parameters, arguments, )
+#define WAIT(number, name, parameters, arguments, ...) \
+	EXPORT(cl_int, name, parameters, arguments, CL_INVALID_OPERATION)
+#define ENQUEUE(number, name, command, parameters, arguments, ...) \
+	EXPORT(cl_int, name, parameters, arguments, CL_INVALID_OPERATION)
+#define ENQUEUE_PLAIN(number, name, command, parameters, arguments, ...) \
+	EXPORT(cl_int, name, parameters, arguments, CL_INVALID_OPERATION)
+#define ENQUEUE_MAP(number, name, command, parameters, arguments, ...) \
+	EXPORT(void *, name, parameters, arguments, NULL)
+#define PASSED(number, name)
+#define OPENCL_CORE_ONLY
+#include "event/opencl_calls.h"
+
+/* Ways to end that run no atexit handler. A vfork child also comes here, with its parent's memory: the
+ * parent's commands are not its business. */
+EXPORTED _Noreturn void _exit(int status)
+{
+	if (entry == ENTRY_PRELOAD && guest_is_own_process())
+		at_exit();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+EXPORTED _Noreturn void _Exit(int status)
+{
+	_exit(status);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/opencl.h - shared by the parts of the OpenCL guest
+ *
+ *	opencl.c           a wrapper of every call, made from event/opencl_calls.h; the ways in (layer, preload)
+ *	opencl_objects.c   handles to ids: devices, contexts, queues, kernels, programs
+ *	opencl_commands.c  commands from enqueue to completion
+ *	opencl_code.c      sources, build logs, binaries
+ */
+#ifndef INJECT_OPENCL_H
+#define INJECT_OPENCL_H
+
+#include <stdbool.h>
+
+#include "inject/guest.h"
+#include "inject/opencl_abi.h"
+
+/* The runtime's own functions: the loader's table below our layer, or the preloaded library's. */
+extern struct opencl_functions next;
+
+/* ---- objects ----------------------------------------------------------------------------------- */
+
+enum { NO_COMMAND = 0xffffffffu, QUEUE_PROPERTIES_MOST = 16 };
+
+struct opencl_queue {
+	cl_command_queue handle;
+	struct opencl_queue *older; /* all queues ever seen, newest first */
+	uint32_t id;
+	uint32_t flags;       /* enum event_queue_flag */
+	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
+	bool asked_as_array;  /* created by …WithProperties */
+	uint32_t asked_count; /* of entries in asked, the ending 0 included */
+	cl_ulong asked[QUEUE_PROPERTIES_MOST]; /* properties as the program gave them */
+	uint32_t first, last; /* pending commands, oldest first; under the commands' lock */
+};
+
+/* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
+struct opencl_queue *opencl_queue(struct guest_thread *thread, cl_command_queue handle);
+uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
+uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle);
+uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
+
+/* A handle was (re)used for a new object: what was known of it is the old one's. */
+void opencl_forget(const void *handle);
+
+/* A queue was just made; forced: duet added the profiling flag. */
+void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
+		       const cl_ulong *asked, uint32_t asked_count, bool as_array);
+/* The queue if duet forced the profiling flag on it, else NULL. */
+const struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
+struct opencl_queue *opencl_newest_queue(void);
+void opencl_objects_reset(bool new_process);
+
+/* True where clGetDeviceAndHostTimer answered; reads it again when that is due. */
+void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue);
+
+/* Writes a record with texts behind its fixed part. */
+void opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
+			   const char *const *texts, uint32_t text_count);
+/* A new id for a code object. */
+uint32_t opencl_new_code(void);
+
+/* ---- commands ---------------------------------------------------------------------------------- */
+
+/* One enqueue call while it runs. */
+struct opencl_launch {
+	uint32_t function, command, flags;
+	cl_command_queue queue;
+	cl_kernel kernel;
+	uint32_t dimensions;
+	const size_t *global_size, *local_size;
+	uint64_t bytes;
+	cl_uint wait_count;
+	const cl_event *wait_list;
+	cl_event *asked; /* where the program wants its event; NULL: it does not */
+	cl_event own;    /* ours where it does not */
+	struct opencl_queue *known;
+	bool timed;
+	uint64_t enter, exit;
+};
+
+/* Before the call: returns the event pointer to pass on. */
+cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,
+			      cl_event *event);
+/* After the call, launch->exit set. */
+void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result);
+
+/* Takes the time stamps of the completed commands of a queue; of all queues. */
+void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue);
+void opencl_harvest_all(struct guest_thread *thread);
+
+/* Commands whose completion only polling will show. */
+extern _Atomic uint32_t opencl_polled;
+void opencl_poll(struct guest_thread *thread);
+
+/* After a fork or a new recorder: what was pending is another's; in a new process the locks too. */
+void opencl_commands_reset(bool new_process);
+
+/* ---- code -------------------------------------------------------------------------------------- */
+
+/* After a build, compile or link, and for programs first met when a kernel of theirs is launched: keeps
+ * source, log and binaries, once per program and build. */
+void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
+			 cl_int status, bool built);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/opencl_code.c - keep what a program was built from and into
+ *
+ * Runs in:  the profiled process, after a build; never on a path that launches
+ * Gets:     programs   Gives: code records, their content in pieces
+ * Owns:     nothing; buffers are mapped for the length of a call
+ * Fails:    by leaving out what the runtime does not give or the ring has no room for
+ * Why:      everything is asked of the runtime after the build instead of copied from the program's
+ *           arguments: one path for sources, binaries, IL and built-in kernels, and it works for
+ *           programs made before the recorder came.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inject/opencl.h"
+
+enum { DEVICES_MOST = 16, CONTENT_MOST = 4 << 20, TEXT_MOST = 1 << 20 };
+
+static void put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
+			size_t size)
+{
+	for (size_t offset = 0; offset < size; offset += RECORD_PIECE_BYTES) {
+		uint32_t length =
+			(uint32_t)(size - offset < RECORD_PIECE_BYTES ? size - offset
+								      : RECORD_PIECE_BYTES);
+		struct record_bytes *record = guest_reserve(
+			thread, RECORD_BYTES, (sizeof(*record) + length + 7) & ~7u, length);
+
+		if (!record)
+			return; /* an incomplete content is not kept: the recorder sees the gap */
+		record->offset = offset;
+		record->code = code;
+		record->reserved = 0;
+		memcpy(record->bytes, bytes + offset, length);
+		ring_commit(&thread->writer);
+	}
+}
+
+static void put_code(struct guest_thread *thread, uint32_t code, uint32_t parent, uint32_t type,
+		     uint32_t device, cl_int status, const char *options, cl_program program,
+		     const void *bytes, size_t size)
+{
+	struct record_code record = {
+		.head = {.kind = EVENT_CODE, .detail = type},
+		.handle = (uintptr_t)program,
+		.size_bytes = size,
+		.code = code,
+		.parent = parent,
+		.device = device,
+		.status = status,
+	};
+	const char *texts[] = {"", options};
+
+	opencl_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), texts, 2);
+	if (bytes)
+		put_content(thread, code, bytes, size);
+}
+
+static void keep_source(struct guest_thread *thread, cl_program program, uint32_t code,
+			cl_int status, const char *options)
+{
+	size_t size = 0;
+	char *source = NULL;
+
+	if (next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) != CL_SUCCESS ||
+	    size <= 1 || size > TEXT_MOST)
+		size = 0;
+	if (size)
+		source = guest_memory(size);
+	if (source &&
+	    next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, source, NULL) == CL_SUCCESS)
+		put_code(thread, code, 0, CODE_SOURCE, 0, status, options, program, source,
+			 size - 1);
+	else
+		put_code(thread, code, 0, CODE_BINARY, 0, status, options, program, NULL, 0);
+	if (source)
+		munmap(source, size);
+}
+
+static void keep_log(struct guest_thread *thread, cl_program program, uint32_t parent,
+		     cl_device_id device, cl_int status)
+{
+	size_t size = 0;
+	char *log;
+
+	if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
+		    CL_SUCCESS ||
+	    size <= 1 || size > TEXT_MOST)
+		return;
+	log = guest_memory(size);
+	if (!log)
+		return;
+	if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) ==
+	    CL_SUCCESS)
+		put_code(thread, opencl_new_code(), parent, CODE_BUILD_LOG,
+			 opencl_device(thread, device), status, "", program, log,
+			 strnlen(log, size));
+	munmap(log, size);
+}
+
+/* Binaries come for all devices in one call, each into its own buffer. */
+static void keep_binaries(struct guest_thread *thread, cl_program program, uint32_t parent,
+			  const cl_device_id *devices, cl_uint count)
+{
+	size_t sizes[DEVICES_MOST] = {0}, total = 0;
+	uint8_t *buffers[DEVICES_MOST], *memory;
+
+	if (next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(sizes[0]), sizes,
+				  NULL) != CL_SUCCESS)
+		return;
+	for (cl_uint i = 0; i < count; i++)
+		total += sizes[i];
+	if (!total || total > CONTENT_MOST)
+		return;
+	memory = guest_memory(total);
+	if (!memory)
+		return;
+	for (size_t i = 0, at = 0; i < count; at += sizes[i++])
+		buffers[i] = sizes[i] ? memory + at : NULL;
+	if (next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(buffers[0]), buffers,
+				  NULL) == CL_SUCCESS)
+		for (cl_uint i = 0; i < count; i++)
+			if (sizes[i])
+				put_code(thread, opencl_new_code(), parent, CODE_BINARY,
+					 opencl_device(thread, devices[i]), 0, "", program,
+					 buffers[i], sizes[i]);
+	munmap(memory, total);
+}
+
+void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
+			 cl_int status, bool built)
+{
+	cl_device_id devices[DEVICES_MOST];
+	char options[RECORD_TEXT_BYTES] = "";
+	cl_uint count = 0;
+
+	if (next.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count, NULL) !=
+		    CL_SUCCESS ||
+	    count == 0 || count > DEVICES_MOST ||
+	    next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(devices[0]), devices,
+				  NULL) != CL_SUCCESS)
+		return;
+	next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_OPTIONS,
+				   sizeof(options) - 1, options, NULL);
+	if (!(thread->options & RING_OPTION_CODE)) {
+		put_code(thread, code, 0, CODE_SOURCE, 0, status, options, program, NULL, 0);
+		return;
+	}
+	keep_source(thread, program, code, status, options);
+	if (!built)
+		return;
+	for (cl_uint i = 0; i < count; i++)
+		keep_log(thread, program, code, devices[i], status);
+	if (status == CL_SUCCESS)
+		keep_binaries(thread, program, code, devices, count);
+}

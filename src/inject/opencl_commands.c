@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/opencl_commands.c - follow each command from its enqueue to its device time stamps
+ *
+ * Runs in:  the profiled process, around every enqueue; in PoCL's callbacks
+ * Gets:     an enqueue call before and after   Gives: a launch record, later an execution record
+ * Owns:     a pool of command slots mapped in blocks; one reference to each pending command's event
+ * Fails:    no slot, no lock in time: the command is launched, not followed, and counted
+ * Why:      completion is polled because a callback is a thread or a lock in many drivers; where callbacks
+ *           are tested (PoCL) they are used too, since a program that sleeps and dies by _exit makes no
+ *           call in which to poll (0 of 100 commands against 100 of 100). No driver function is ever called
+ *           with the lock held: a driver may call us back with its own.
+ */
+#include <string.h>
+
+#include "inject/opencl.h"
+
+enum { BLOCK_BITS = 14, BLOCK_SIZE = 1 << BLOCK_BITS, BLOCKS = 64, BATCH = 32 };
+
+enum slot_state {
+	SLOT_FREE,
+	SLOT_PENDING, /* whoever swaps it to TAKEN asks for its time stamps */
+	SLOT_TAKEN,
+	SLOT_DONE /* recorded; waits in its queue's list to be freed */
+};
+
+struct command {
+	cl_event event;
+	uint64_t correlation;
+	struct opencl_queue *queue;
+	uint32_t next;
+	uint32_t generation; /* tells a late callback that the slot is another command's now */
+	_Atomic uint32_t state;
+};
+
+static struct {
+	struct guest_lock lock; /* lists and pool */
+	struct command *blocks[BLOCKS];
+	uint32_t used; /* slots ever handed out */
+	uint32_t free; /* first of the given back */
+	_Atomic uint64_t next_poll;
+	struct opencl_queue *poll_next;
+} commands = {.free = NO_COMMAND};
+
+_Atomic uint32_t opencl_polled;
+
+void opencl_commands_reset(bool new_process)
+{
+	struct opencl_queue *queue = opencl_newest_queue();
+
+	if (new_process)
+		atomic_store(&commands.lock.taken, 0);
+	if (!guest_lock(&commands.lock))
+		return;
+	commands.used = 0;
+	commands.free = NO_COMMAND;
+	commands.poll_next = NULL;
+	atomic_store(&opencl_polled, 0);
+	for (; queue; queue = queue->older)
+		queue->first = queue->last = NO_COMMAND;
+	guest_unlock(&commands.lock);
+}
+
+static struct command *slot(uint32_t index)
+{
+	return &commands.blocks[index >> BLOCK_BITS][index & (BLOCK_SIZE - 1)];
+}
+
+/* ---- time stamps ------------------------------------------------------------------------------- */
+
+static uint32_t read_stamps(cl_event event, struct record_execution *record)
+{
+	uint64_t *const stamps[] = {&record->queued, &record->submitted, &record->started,
+				    &record->ended};
+	uint32_t valid = 0;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		cl_ulong time = 0;
+
+		/* Drivers have returned success and left the value alone; absent is not zero. */
+		if (next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i,
+						 sizeof(time), &time, NULL) == CL_SUCCESS &&
+		    time)
+			valid |= 1u << i;
+		*stamps[i] = time;
+	}
+	return valid;
+}
+
+static void put_execution(struct guest_thread *thread, cl_event event, uint64_t correlation,
+			  uint32_t queue_id, cl_int status)
+{
+	struct record_execution execution = {.correlation = correlation,
+					     .queue = queue_id,
+					     .status = status,
+					     .seen = guest_now(thread)};
+	struct record_execution *record;
+	uint32_t valid = status < 0 ? 0 : read_stamps(event, &execution);
+
+	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
+	if (!record)
+		return;
+	memcpy((char *)record + sizeof(record->head), (char *)&execution + sizeof(execution.head),
+	       sizeof(execution) - sizeof(execution.head));
+	ring_commit(&thread->writer);
+}
+
+/* 1 complete or failed, 0 not yet. */
+static bool is_over(cl_event event, cl_int *ret_status)
+{
+	cl_int status = 1;
+
+	if (next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+				NULL) != CL_SUCCESS)
+		status = -1;
+	*ret_status = status;
+	return status <= CL_COMPLETE;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------- */
+
+static void give_back(uint32_t index)
+{
+	struct command *command = slot(index);
+
+	atomic_store_explicit(&command->state, SLOT_FREE, memory_order_relaxed);
+	command->next = commands.free;
+	commands.free = index;
+}
+
+/* Under the lock. */
+static uint32_t take_slot(void)
+{
+	uint32_t index = commands.free;
+
+	if (index != NO_COMMAND) {
+		commands.free = slot(index)->next;
+		return index;
+	}
+	if (commands.used >= BLOCKS * BLOCK_SIZE)
+		return NO_COMMAND;
+	if (!commands.blocks[commands.used >> BLOCK_BITS]) {
+		commands.blocks[commands.used >> BLOCK_BITS] =
+			guest_memory(BLOCK_SIZE * sizeof(struct command));
+		if (!commands.blocks[commands.used >> BLOCK_BITS])
+			return NO_COMMAND;
+	}
+	return commands.used++;
+}
+
+static uint32_t pop(struct opencl_queue *queue)
+{
+	uint32_t index = queue->first;
+
+	if (index != NO_COMMAND) {
+		queue->first = slot(index)->next;
+		if (queue->first == NO_COMMAND)
+			queue->last = NO_COMMAND;
+	}
+	return index;
+}
+
+static void push_back(struct opencl_queue *queue, uint32_t index)
+{
+	slot(index)->next = NO_COMMAND;
+	if (queue->last == NO_COMMAND)
+		queue->first = index;
+	else
+		slot(queue->last)->next = index;
+	queue->last = index;
+}
+
+static void push_front(struct opencl_queue *queue, uint32_t index)
+{
+	slot(index)->next = queue->first;
+	queue->first = index;
+	if (queue->last == NO_COMMAND)
+		queue->last = index;
+}
+
+/* Under the lock: commands that a callback finished leave the list, so that it stays short. */
+static void reap(struct opencl_queue *queue)
+{
+	for (int i = 0; i < 4 && queue->first != NO_COMMAND; i++) {
+		if (atomic_load_explicit(&slot(queue->first)->state, memory_order_acquire) !=
+		    SLOT_DONE)
+			return;
+		give_back(pop(queue));
+	}
+}
+
+/* ---- completion -------------------------------------------------------------------------------- */
+
+static bool finish(struct guest_thread *thread, struct command *command)
+{
+	cl_event event = command->event;
+	cl_int status;
+
+	if (!is_over(event, &status))
+		return false;
+	put_execution(thread, event, command->correlation, command->queue->id, status);
+	if (!command->queue->callbacks)
+		atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
+	next.clReleaseEvent(event);
+	return true;
+}
+
+/* True: out of the list for good. */
+static bool try_to_finish(struct guest_thread *thread, struct command *command)
+{
+	uint32_t expected = SLOT_PENDING;
+
+	if (!atomic_compare_exchange_strong(&command->state, &expected, SLOT_TAKEN))
+		return expected == SLOT_DONE;
+	if (finish(thread, command))
+		return true;
+	atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
+	return false;
+}
+
+static uint32_t pop_batch(struct opencl_queue *queue, uint32_t most, uint32_t batch[BATCH])
+{
+	uint32_t count = 0;
+
+	if (!guest_lock(&commands.lock))
+		return 0;
+	while (count < most && queue->first != NO_COMMAND)
+		batch[count++] = pop(queue);
+	guest_unlock(&commands.lock);
+	return count;
+}
+
+/* Puts back what is not over (in order), frees the rest; returns how many are not over. */
+static uint32_t return_batch(struct opencl_queue *queue, const uint32_t *batch, const bool *over,
+			     uint32_t count)
+{
+	uint32_t left = 0;
+
+	/* Without the lock the batch would be lost: its holder is another thread or gives up first. */
+	while (!guest_lock(&commands.lock))
+		;
+	for (uint32_t i = count; i-- > 0;) {
+		if (over[i]) {
+			give_back(batch[i]);
+		} else {
+			push_front(queue, batch[i]);
+			left++;
+		}
+	}
+	guest_unlock(&commands.lock);
+	return left;
+}
+
+/* Asks at most `most` commands of a queue; true when all of those were over and there may be more. */
+static bool harvest_some(struct guest_thread *thread, struct opencl_queue *queue, uint32_t most)
+{
+	uint32_t batch[BATCH], count = pop_batch(queue, most < BATCH ? most : BATCH, batch);
+	bool over[BATCH];
+
+	for (uint32_t i = 0; i < count; i++)
+		over[i] = try_to_finish(thread, slot(batch[i]));
+	return count && return_batch(queue, batch, over, count) == 0;
+}
+
+void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
+{
+	if (queue)
+		while (queue->first != NO_COMMAND && harvest_some(thread, queue, BATCH))
+			;
+}
+
+void opencl_harvest_all(struct guest_thread *thread)
+{
+	for (struct opencl_queue *queue = opencl_newest_queue(); queue; queue = queue->older)
+		opencl_harvest(thread, queue);
+}
+
+void opencl_poll(struct guest_thread *thread)
+{
+	uint64_t begin = guest_now(thread), cost;
+	struct opencl_queue *queue;
+
+	if (begin < atomic_load_explicit(&commands.next_poll, memory_order_relaxed))
+		return;
+	queue = commands.poll_next ? commands.poll_next : opencl_newest_queue();
+	if (!queue)
+		return;
+	commands.poll_next = queue->older;
+	if (queue->first != NO_COMMAND)
+		harvest_some(thread, queue, 4);
+	/* A query costs 6 ns on one runtime and 1600 on another: polling takes at most 1/16 of the time. */
+	cost = guest_now(thread) - begin;
+	atomic_store_explicit(&commands.next_poll, begin + 16 * cost, memory_order_relaxed);
+}
+
+static void on_complete(cl_event event, cl_int status, void *data)
+{
+	uint32_t index = (uint32_t)(uintptr_t)data;
+	uint32_t generation = (uint32_t)((uintptr_t)data >> 32);
+	struct guest_thread *thread = guest_enter();
+	uint32_t expected = SLOT_PENDING;
+	struct command *command;
+
+	if (index >= commands.used)
+		return;
+	command = slot(index);
+	if (command->generation != generation ||
+	    !atomic_compare_exchange_strong(&command->state, &expected, SLOT_TAKEN))
+		return;
+	if (command->generation != generation) {
+		/* Freed and taken again between the two looks. */
+		atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
+		return;
+	}
+	if (thread) /* else the recording is over, and only our reference is left to give up */
+		put_execution(thread, event, command->correlation, command->queue->id, status);
+	next.clReleaseEvent(command->event);
+	atomic_store_explicit(&command->state, SLOT_DONE, memory_order_release);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------- */
+
+static void follow(struct guest_thread *thread, struct opencl_launch *launch, cl_event event,
+		   uint64_t correlation)
+{
+	struct opencl_queue *queue = launch->known;
+	uint32_t index = NO_COMMAND, generation = 0;
+
+	if (guest_lock(&commands.lock)) {
+		reap(queue);
+		index = take_slot();
+		if (index != NO_COMMAND) {
+			struct command *command = slot(index);
+
+			generation = ++command->generation;
+			command->event = event;
+			command->correlation = correlation;
+			command->queue = queue;
+			atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
+			push_back(queue, index);
+		}
+		guest_unlock(&commands.lock);
+	}
+	if (index == NO_COMMAND) {
+		guest_trouble(RING_TROUBLE_TRACKING);
+		next.clReleaseEvent(event);
+		return;
+	}
+	if (queue->callbacks)
+		next.clSetEventCallback(event, CL_COMPLETE, (cl_callback)on_complete,
+					(void *)((uintptr_t)generation << 32 | index));
+	else
+		atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
+}
+
+cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,
+			      cl_event *event)
+{
+	launch->asked = event;
+	launch->known = opencl_queue(thread, launch->queue);
+	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
+	launch->enter = guest_now(thread);
+	return launch->timed && !event ? &launch->own : event;
+}
+
+static uint64_t new_correlation(struct guest_thread *thread)
+{
+	/* Unique without an atomic: the ring's place, then a count that outlives the ring's threads. */
+	return ++thread->correlation;
+}
+
+static uint32_t clip_wait_count(const struct opencl_launch *launch)
+{
+	if (!launch->wait_list)
+		return 0;
+	return launch->wait_count < RECORD_WAIT_MOST ? launch->wait_count : RECORD_WAIT_MOST;
+}
+
+static void fill_values(struct record_launch *record, const struct opencl_launch *launch)
+{
+	uint64_t *value = record->values;
+
+	for (uint32_t i = 0; i < launch->dimensions; i++)
+		*value++ = launch->global_size ? launch->global_size[i] : 0;
+	for (uint32_t i = 0; i < launch->dimensions; i++)
+		*value++ = launch->local_size ? launch->local_size[i] : 0;
+	for (uint32_t i = 0; i < record->wait_count; i++)
+		*value++ = (uintptr_t)launch->wait_list[i];
+}
+
+static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch, cl_int result,
+		       uint64_t correlation)
+{
+	uint32_t wait_count = result == CL_SUCCESS ? clip_wait_count(launch) : 0;
+	uint32_t size, kernel = launch->kernel ? opencl_kernel(thread, launch->kernel) : 0;
+	struct record_launch *record;
+
+	if (launch->dimensions > 3)
+		launch->dimensions = 0; /* the runtime has refused it */
+	size = (uint32_t)sizeof(*record) + 8 * (2 * launch->dimensions + wait_count);
+	record = guest_reserve(thread, EVENT_LAUNCH, size,
+			       launch->function | launch->command << 16 | launch->flags << 24);
+	if (!record)
+		return false;
+	record->enter = launch->enter;
+	record->exit = launch->exit;
+	record->correlation = correlation;
+	record->bytes = launch->bytes;
+	record->handle = launch->asked && result == CL_SUCCESS ? (uintptr_t)*launch->asked : 0;
+	record->result = result;
+	record->queue = launch->known ? launch->known->id : 0;
+	record->kernel = kernel;
+	record->dimensions = (uint16_t)launch->dimensions;
+	record->wait_count = (uint16_t)wait_count;
+	fill_values(record, launch);
+	ring_commit(&thread->writer);
+	return true;
+}
+
+void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result)
+{
+	uint64_t correlation = result == CL_SUCCESS ? new_correlation(thread) : 0;
+	cl_event event = launch->asked ? NULL : launch->own;
+	bool kept;
+
+	if (result == CL_SUCCESS && launch->timed && launch->asked)
+		event = *launch->asked;
+	if (!launch->timed || !event)
+		launch->flags |= LAUNCH_UNTIMED;
+	kept = put_launch(thread, launch, result, correlation);
+	if (result != CL_SUCCESS || !launch->timed || !event)
+		return;
+	if (!kept) {
+		/* Its completion would have nothing to belong to. */
+		if (!launch->asked)
+			next.clReleaseEvent(event);
+	} else if (launch->flags & LAUNCH_BLOCKING) {
+		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE);
+		if (!launch->asked)
+			next.clReleaseEvent(event);
+	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
+		follow(thread, launch, event, correlation);
+	}
+	if (GUEST_UNLIKELY(atomic_load_explicit(&opencl_polled, memory_order_relaxed)))
+		opencl_poll(thread);
+}
