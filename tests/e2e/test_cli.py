@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The command line itself: verbs, help, exit statuses, list, doctor and info."""
+import json
+import os
+import re
+import shutil
+
+import duet_test
+from duet_test import DUET, ROOT, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+TOPICS = ("collectors", "formats", "metrics", "stalls")
+STATUSES = re.compile(r"Verbs:(.*)")
+
+
+def duet(*arguments, **options):
+    return run([DUET, *arguments], **options)
+
+
+def verbs():
+    """As the list behind an unknown verb gives them."""
+    return STATUSES.search(text(duet("no-such-verb").stderr)).group(1).split()
+
+
+def document(*arguments, **options):
+    """What --json prints; its first key must be the schema."""
+    result = duet(*arguments, **options)
+    t.equal(result.status, 0, f"status of {arguments}")
+    t.equal(text(result.stderr), "", f"stderr of {arguments}")
+    parsed = json.loads(result.stdout)
+    t.equal(next(iter(parsed)), "schema", f"first key of {arguments}")
+    return parsed
+
+
+with t.case("--version"):
+    result = duet("--version")
+    t.equal(result.status, 0, "status")
+    t.true(re.fullmatch(r"duet \d+\.\d+\.\d+\n", text(result.stdout)), text(result.stdout))
+
+with t.case("no verb is wrong usage"):
+    result = duet()
+    t.equal(result.status, 2, "status")
+    t.equal(result.stdout, b"", "stdout")
+    t.true("usage: duet VERB" in text(result.stderr), "usage on stderr")
+
+with t.case("an unknown verb names those that exist"):
+    result = duet("reprot")
+    t.equal(result.status, 2, "status")
+    t.equal(result.stdout, b"", "stdout")
+    t.true("there is no verb 'reprot'" in text(result.stderr), text(result.stderr))
+    t.true({"list", "doctor", "info"} <= set(verbs()), f"verbs: {verbs()}")
+    t.true("did you mean 'list'?" in text(duet("lst").stderr), "the nearest verb is offered")
+    t.equal(duet("--frob").status, 2, "status of an unknown option before the verb")
+    t.equal(duet("flamescope").status, 2, "status of a verb that is not there yet")
+
+with t.case("--help, -h and help"):
+    for arguments in (["--help"], ["-h"], ["help"]):
+        result = duet(*arguments)
+        t.equal(result.status, 0, f"status of {arguments}")
+        for verb in verbs():
+            t.true(re.search(rf"^  {verb} ", text(result.stdout), re.M), f"{verb} is listed")
+    t.equal(duet("help", "list").stdout, duet("list", "--help").stdout, "help list")
+    t.equal(duet("help", "no-such-verb").status, 2, "help for an unknown verb")
+
+with t.case("every verb explains itself in 80 columns"):
+    for verb in verbs():
+        result = duet(verb, "--help")
+        t.equal(result.status, 0, f"status of {verb} --help")
+        t.true(text(result.stdout).startswith(f"usage: duet {verb}"), f"usage of {verb}")
+        for line in text(result.stdout).splitlines():
+            t.true(len(line) < 80, f"{verb}: {len(line)} columns: {line}")
+
+with t.case("every verb refuses an option that it does not know"):
+    for verb in verbs():
+        result = duet(verb, "--no-such-option")
+        t.equal(result.status, 125 if verb == "record" else 2, f"status of {verb}")
+        t.true("'--no-such-option'" in text(result.stderr), f"{verb} names it")
+        t.equal(result.stdout, b"", f"stdout of {verb}")
+
+with t.case("every option of every verb is in its manual page"):
+    for verb in verbs():
+        path = os.path.join(ROOT, "docs", "man", f"duet-{verb}.1.md")
+        if not t.true(os.path.exists(path), f"there is a page for {verb}"):
+            continue
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text(duet(verb, "--help").stdout), re.M):
+            t.true(option == "--help" or option in page, f"{option} is in {path}")
+
+with t.case("an output that cannot be written is a failure"):
+    for arguments in (["--help"], ["list", "collectors"], ["doctor"], ["list", "--help"]):
+        with open("/dev/full", "wb") as full:
+            process = duet_test.subprocess.run([DUET, *arguments], stdout=full, check=False,
+                                               stderr=duet_test.subprocess.PIPE)
+        t.equal(process.returncode, 1, f"status of {arguments}")
+        t.true(b"cannot write" in process.stderr, f"{arguments} says so")
+
+with t.case("list"):
+    t.true(text(duet("list", "collectors").stdout).startswith("opencl "), "opencl is listed")
+    for topic in TOPICS:
+        t.equal(duet("list", topic).status, 0, f"status of {topic}")
+        parsed = document("list", "--json", topic)
+        t.equal(parsed["schema"], "duet.list/1", "schema")
+        lines = text(duet("list", topic).stdout).splitlines()
+        t.equal([item["name"] for item in parsed[topic]], [line.split()[0] for line in lines],
+                f"names of {topic}")
+
+with t.case("list refuses what is no topic"):
+    for arguments in ([], ["kernels"], ["formats", "metrics"]):
+        result = duet("list", *arguments)
+        t.equal(result.status, 2, f"status of {arguments}")
+        for topic in TOPICS:
+            t.true(topic in text(result.stderr), f"{topic} is named")
+
+with t.case("doctor: its keys"):
+    parsed = document("doctor", "--json")
+    t.equal(parsed["schema"], "duet.doctor/1", "schema")
+    t.true(parsed["host"]["cpu_count"] >= 1, "the host has a CPU")
+    for collector in parsed["collectors"]:
+        t.true({"name", "available", "reason", "fix"} <= set(collector), f"keys: {collector}")
+        if collector["available"]:
+            t.equal((collector["reason"], collector["fix"]), (None, None), "nothing to mend")
+    t.equal([c["name"] for c in parsed["collectors"]], ["opencl"], "collectors")
+    t.equal(duet("doctor", "x").status, 2, "an operand is one too many")
+
+with t.case("doctor: a machine without OpenCL"):
+    root = t.path("bare")
+    os.mkdir(root)
+    bare = {"DUET_DOCTOR_ROOT": root}
+    opencl = document("doctor", "--json", env=bare)["collectors"][0]
+    t.equal(opencl["available"], False, "available")
+    t.true("libOpenCL.so.1" in opencl["reason"], opencl["reason"])
+    t.true("apt-get install ocl-icd-libopencl1" in opencl["fix"], opencl["fix"])
+    t.true("apt-get install pocl-opencl-icd" in opencl["fix"], opencl["fix"])
+    result = duet("doctor", env=bare)
+    t.equal(result.status, 0, "what is missing is a result, not a failure")
+    t.true("opencl    cannot be recorded" in text(result.stdout), text(result.stdout))
+    t.true("no invariant TSC" in text(result.stdout), "nothing is known of the clock")
+
+
+def loader_root(name, loader, icd=None):
+    """A machine with that file as its loader and one driver."""
+    root = t.path(name)
+    os.makedirs(os.path.join(root, "usr/lib"))
+    os.makedirs(os.path.join(root, "etc/OpenCL/vendors"))
+    shutil.copy(loader, os.path.join(root, "usr/lib/libOpenCL.so.1"))
+    if icd:
+        with open(os.path.join(root, "etc/OpenCL/vendors/one.icd"), "w", encoding="utf-8") as file:
+            file.write(icd)
+    return root
+
+
+def compiled(name, source):
+    """A shared library."""
+    path = t.path(name)
+    made = duet_test.subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", path],
+                                    input=source.encode(), check=False)
+    t.equal(made.returncode, 0, f"compile {name}")
+    return path
+
+
+with t.case("doctor: a loader without layers, a driver that is not there"):
+    plain = compiled("plain.so", "int duet_test_plain;")
+    root = loader_root("old", plain, "libno-such-driver.so.1\n")
+    opencl = document("doctor", "--json", env={"DUET_DOCTOR_ROOT": root})["collectors"][0]
+    t.true("too old for layers" in opencl["reason"], opencl["reason"])
+    t.true("no driver" in opencl["reason"], opencl["reason"])
+    drivers = [c for c in opencl["checks"] if c["name"] == "driver" and "one.icd" in c["text"]]
+    t.true(drivers and not drivers[0]["ok"], f"the driver: {drivers}")
+    t.true(drivers and "libno-such-driver.so.1" in drivers[0]["text"], "it is named")
+
+with t.case("doctor: a driver that crashes while it is loaded"):
+    crash = compiled("crash.so", "#include <stdlib.h>\n"
+                                 "__attribute__((constructor)) static void f(void) { abort(); }")
+    layers = compiled("layers.so", 'const char *duet_test_name = "OPENCL_LAYERS";')
+    root = loader_root("crash", layers, "/crash.so\n")
+    shutil.copy(crash, os.path.join(root, "crash.so"))
+    result = duet("doctor", "--json", env={"DUET_DOCTOR_ROOT": root})
+    t.equal(result.status, 0, f"status, stderr {text(result.stderr)}")
+    checks = json.loads(result.stdout)["collectors"][0]["checks"]
+    told = {check["name"]: check for check in checks if check["name"] != "driver"}
+    t.true(told["layers"]["ok"], "the loader has layers")
+    t.true(any("crashed while it was loaded (signal 6" in check["text"] for check in checks),
+           f"the crash is told: {checks}")
+
+with t.case("doctor: a program away from its guest"):
+    alone = t.path("alone")
+    os.mkdir(alone)
+    moved = shutil.copy(DUET, alone)
+    opencl = json.loads(run([moved, "doctor", "--json"]).stdout)["collectors"][0]
+    t.equal(opencl["available"], False, "available")
+    t.true("libduet-opencl.so" in opencl["reason"], opencl["reason"])
+
+with t.case("info refuses what is no trace"):
+    missing = duet("info", t.path("missing.duet"))
+    t.equal(missing.status, 1, "status of a missing file")
+    t.true("missing.duet" in text(missing.stderr), text(missing.stderr))
+    with open(t.path("text.duet"), "w", encoding="utf-8") as file:
+        file.write("this is no trace\n" * 100)
+    no_trace = duet("info", t.path("text.duet"))
+    t.equal(no_trace.status, 1, "status of a text file")
+    t.true("text.duet" in text(no_trace.stderr), text(no_trace.stderr))
+    t.equal(duet("info", "a", "b").status, 2, "two files")
+
+with t.case("info describes a recording"):
+    output = t.path("info.duet")
+    recorded = t.record([duet_test.program("counts"), "--quiet"], output)
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    parsed = document("info", "--json", output)
+    t.equal(parsed["schema"], "duet.info/1", "schema")
+    t.equal(parsed["size_bytes"], os.path.getsize(output), "size")
+    t.true(parsed["segments"] >= 1, "segments")
+    kinds = {row["kind"]: row for row in parsed["kinds"]}
+    t.true(kinds["launch"]["rows"] > 0 and kinds["execution"]["rows"] > 0, f"rows: {kinds}")
+    t.true(len(parsed["devices"]) >= 1, "devices")
+    t.true(any("counts" in process["command"] for process in parsed["processes"]), "processes")
+    t.true(0 < parsed["begin_ns"] < parsed["end_ns"], "time range")
+    t.equal(parsed["damage"]["damaged"], False, f"damage: {parsed['damage']}")
+    t.true("damage    none" in text(duet("info", output).stdout), "the text says so too")
+    with open(output, "rb") as whole, open(t.path("cut.duet"), "wb") as cut:
+        cut.write(whole.read()[:-100])
+    t.equal(document("info", "--json", t.path("cut.duet"))["damage"]["damaged"], True, "a cut file")
+
+with t.case("duet -- PROGRAM records and reports"):
+    folder = t.path("both")
+    os.mkdir(folder)
+    result = run([DUET, "--", duet_test.program("counts"), "--quiet"], cwd=folder)
+    t.equal(result.status, 0, f"status, stderr {text(result.stderr)}")
+    t.true(os.path.exists(os.path.join(folder, "duet.duet")), "the trace is kept as duet.duet")
+    t.equal(result.stdout, run([DUET, "report"], cwd=folder).stdout, "stdout is the report's")
+    t.equal(run([DUET, "--", "sh", "-c", "exit 7"], cwd=folder).status, 7, "the program's status")
+    t.equal(run([DUET, "--", "/no/such/program"], cwd=folder).status, 127, "no such program")
+    t.equal(run([DUET, "--"], cwd=folder).status, 2, "no program")
+
+t.end()
