@@ -23,18 +23,21 @@ enum clock_method {
 
 struct clock_certificate {
 	enum clock_method method;
-	int candidate;           /* CLOCK_METHOD_HOST: index of the candidate, else -1 */
+	int candidate;           /* CLOCK_METHOD_HOST and _SAME: index of the candidate, else -1 */
 	int64_t offset_ns;       /* host = device (in ns) + offset + drift; at reference_time */
 	int64_t drift_ppb;       /* how much faster the host clock runs, parts per 10^9 */
 	uint64_t error_ns;       /* no converted time is further from the truth than this */
 	uint64_t reference_time; /* device time of offset_ns */
 	uint64_t bounds;         /* causality bounds fed */
-	uint64_t violations; /* bounds that the solution breaks by more than error_ns; 0 or it is
-				wrong */
+	uint64_t
+		violations; /* kept bounds that the solution breaks (by more than error_ns, where it
+				does not come from the bounds themselves); 0 or it is wrong */
 };
 
 struct clock_map;
-/* Host nanoseconds of a device time; outside what was fed the nearest piece is continued. */
+/* Host nanoseconds of a device time, rounded to the nearest, monotonic, saturating at 0 and
+ * UINT64_MAX; outside what was fed the nearest piece is continued. 3 ns where times come nearly
+ * sorted, as the last piece is remembered. */
 uint64_t clock_map_to_host(const struct clock_map *map, uint64_t time);
 /* The device time whose host time is (nearest to) host_ns. */
 uint64_t clock_map_from_host(const struct clock_map *map, uint64_t host_ns);
@@ -58,7 +61,12 @@ int clock_domain_after(struct clock_domain *domain, uint64_t time, uint64_t host
 /* The host was at host_ns after the device was at `time`: END <= completion seen. */
 int clock_domain_before(struct clock_domain *domain, uint64_t time, uint64_t host_ns);
 
-/* Chooses: a candidate that brackets every bound, else pairs, else the hull. Errors: -ENOMEM.
+/* Chooses: a candidate that brackets every bound and pair, else pairs, else the hull. Of several
+ * candidates the one with the least room above an `after` bound (then below a `before` bound, then
+ * the first) is taken; one that is the identity gives CLOCK_METHOD_SAME. Where only one kind of
+ * bound was fed, a candidate must be within 10 ms of one. error_ns holds for times within the range
+ * of what was fed, and for a line as long as the clock's rate is constant; it is UINT64_MAX where
+ * nothing bounds one side. More can be fed and solved again afterwards. Errors: -ENOMEM.
  * Nothing known gives method NONE and a map that is the identity, with error_ns = UINT64_MAX. */
 int clock_domain_solve(struct clock_domain *domain, struct clock_certificate *ret_certificate,
 		       struct clock_map **ret_map);
