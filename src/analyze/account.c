@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/account.c - the account: a span of time, divided exactly
+ *
+ * Runs in:  the readers
+ * Gets:     the commands of one device, queue or context in the order of their start
+ * Gives:    busy time by class and by command, idle time by cause; sums that are exact
+ * Owns:     the commands in execution at the sweep's moment
+ * Fails:    -ENOMEM
+ * Why integers: shares of k overlapping commands rounded to double lose up to k/2 ns at each of 10^7
+ *           instants, and then no sum can be checked. Here the remainder of each span goes to the
+ *           commands that started first, 1 ns each, and the parts add up to the wall.
+ */
+#include "analyze/account.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct account_active {
+	uint64_t started, ended, correlation, share_ns;
+	uint32_t process, tag, tag2;
+	enum account_class class;
+};
+
+const char *account_cause_name(enum account_cause cause)
+{
+	static const char *const names[CAUSE_COUNT] = {
+		[CAUSE_API_WAIT] = "api_wait",
+		[CAUSE_API_CALL] = "api_call",
+		[CAUSE_RUNTIME] = "runtime",
+		[CAUSE_SUBMISSION] = "submission",
+		[CAUSE_DEPENDENCY] = "dependency",
+		[CAUSE_LATENCY] = "latency",
+		[CAUSE_NOTHING_TO_DO] = "nothing_to_do",
+		[CAUSE_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)cause < CAUSE_COUNT ? names[cause] : "unknown";
+}
+
+void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes)
+{
+	*account = (struct account){
+		.from = from, .to = to < from ? from : to, .has_causes = has_causes};
+}
+
+void account_fini(struct account *account)
+{
+	if (!account)
+		return;
+	free(account->active);
+	account->active = NULL;
+	account->active_count = account->active_capacity = 0;
+}
+
+static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+{
+	if (value < low)
+		return low;
+	return value > high ? high : value;
+}
+
+/* Length of [begin, end) inside the window. */
+static uint64_t inside(const struct account *account, uint64_t begin, uint64_t end)
+{
+	begin = clamp(begin, account->from, account->to);
+	end = clamp(end, account->from, account->to);
+	return end > begin ? end - begin : 0;
+}
+
+/* Gives [cursor, until) to the active commands: each length / k, the first length % k one more. */
+static void divide(struct account *account, uint64_t until)
+{
+	uint64_t length = inside(account, account->cursor, until);
+	uint64_t count = account->active_count, share, extra;
+
+	account->cursor = until;
+	if (!length || !count)
+		return;
+	share = length / count;
+	extra = length % count;
+	account->busy_ns += length;
+	for (size_t i = 0; i < count; i++) {
+		struct account_active *active = &account->active[i];
+		uint64_t part = share + (i < extra);
+
+		active->share_ns += part;
+		account->classes[active->class] += part;
+	}
+}
+
+static void retire(struct account *account, uint64_t time)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < account->active_count; i++) {
+		struct account_active *active = &account->active[i];
+
+		if (active->ended > time)
+			account->active[kept++] = *active;
+		else if (account->on_share)
+			account->on_share(account->context, active->tag, active->tag2,
+					  active->share_ns);
+	}
+	account->active_count = kept;
+}
+
+static uint64_t earliest_end(const struct account *account)
+{
+	uint64_t end = UINT64_MAX;
+
+	for (size_t i = 0; i < account->active_count; i++) {
+		if (account->active[i].ended < end)
+			end = account->active[i].ended;
+	}
+	return end;
+}
+
+/* Divides everything before `time` and retires what ended by then. */
+static void advance(struct account *account, uint64_t time)
+{
+	while (account->active_count) {
+		uint64_t end = earliest_end(account);
+
+		if (end > time)
+			break;
+		divide(account, end);
+		retire(account, end);
+	}
+	if (account->active_count)
+		divide(account, time);
+	account->cursor = time;
+}
+
+static void add_cause(struct account *account, enum account_cause cause, uint64_t begin,
+		      uint64_t end)
+{
+	account->causes[cause] += inside(account, begin, end);
+}
+
+/* [begin, end) before the launch was entered: what the launching thread did. */
+static void add_thread_state(struct account *account, const struct account_command *command,
+			     uint64_t begin, uint64_t end)
+{
+	struct calls_sum first, last;
+	uint64_t length, wait, call;
+
+	begin = clamp(begin, account->from, account->to);
+	end = clamp(end, account->from, account->to);
+	if (begin >= end)
+		return;
+	length = end - begin;
+	if (!command->calls) {
+		account->causes[CAUSE_UNKNOWN] += length;
+		return;
+	}
+	first = calls_until(command->calls, begin);
+	last = end == command->enter ? command->at_enter : calls_until(command->calls, end);
+	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
+	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
+	account->causes[CAUSE_API_WAIT] += wait;
+	account->causes[CAUSE_API_CALL] += call;
+	account->causes[CAUSE_UNKNOWN] += length - wait - call;
+}
+
+/* Cuts the gap [begin, command->started) at the command's own moments. */
+static void explain_gap(struct account *account, const struct account_command *command,
+			uint64_t begin, bool is_first)
+{
+	uint64_t end = command->started, enter, exit, submitted, dependency;
+
+	if (command->has_launch) {
+		enter = clamp(command->enter, begin, end);
+		exit = clamp(command->exit, enter, end);
+	} else {
+		enter = end;
+		if (command->has_queued)
+			enter = clamp(command->queued, begin, end);
+		else if (command->has_submitted)
+			enter = clamp(command->submitted, begin, end);
+		exit = enter;
+	}
+	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
+	dependency = clamp(command->dependency_end, submitted, end);
+	if (is_first)
+		add_cause(account, CAUSE_NOTHING_TO_DO, begin, enter);
+	else
+		add_thread_state(account, command, begin, enter);
+	add_cause(account, CAUSE_RUNTIME, enter, exit);
+	add_cause(account, CAUSE_SUBMISSION, exit, submitted);
+	add_cause(account, CAUSE_DEPENDENCY, submitted, dependency);
+	add_cause(account, command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN, dependency, end);
+}
+
+static void end_gap(struct account *account, const struct account_command *command)
+{
+	bool is_first = account->commands == 0;
+	uint64_t begin = is_first ? account->from : account->last_end;
+
+	if (begin >= command->started)
+		return;
+	account->idle_ns += inside(account, begin, command->started);
+	if (account->has_causes)
+		explain_gap(account, command, begin, is_first);
+}
+
+static bool is_earlier(const struct account_active *a, const struct account_active *b)
+{
+	if (a->started != b->started)
+		return a->started < b->started;
+	if (a->process != b->process)
+		return a->process < b->process;
+	return a->correlation < b->correlation;
+}
+
+static int activate(struct account *account, const struct account_command *command)
+{
+	struct account_active added = {.started = command->started,
+				       .ended = command->ended,
+				       .correlation = command->correlation,
+				       .process = command->process,
+				       .tag = command->tag,
+				       .tag2 = command->tag2,
+				       .class = command->class};
+	size_t i = account->active_count;
+
+	if (array_grow(account->active, account->active_capacity, i + 1))
+		return -ENOMEM;
+	for (; i && is_earlier(&added, &account->active[i - 1]); i--)
+		account->active[i] = account->active[i - 1];
+	account->active[i] = added;
+	account->active_count++;
+	return 0;
+}
+
+int account_add(struct account *account, const struct account_command *command)
+{
+	struct account_command added = *command;
+	int error = 0;
+
+	/* A row that comes too late (a chunk that lied about its range) counts from now on. */
+	if (added.started < account->cursor)
+		added.started = account->cursor;
+	if (added.ended < added.started)
+		added.ended = added.started;
+	advance(account, added.started);
+	if (!account->active_count)
+		end_gap(account, &added);
+	if (added.ended > added.started)
+		error = activate(account, &added);
+	account->commands++;
+	if (added.ended > account->last_end)
+		account->last_end = added.ended;
+	return error;
+}
+
+void account_finish(struct account *account, uint64_t to)
+{
+	uint64_t begin;
+
+	if (account->to == UINT64_MAX)
+		account->to = to < account->from ? account->from : to;
+	advance(account, UINT64_MAX);
+	begin = account->commands ? account->last_end : account->from;
+	account->idle_ns += inside(account, begin, account->to);
+	if (account->has_causes)
+		add_cause(account, CAUSE_NOTHING_TO_DO, begin, account->to);
+	account->wall_ns = account->to - account->from;
+}
+
+bool account_is_exact(const struct account *account)
+{
+	uint64_t classes = 0, causes = 0;
+
+	for (size_t i = 0; i < ACCOUNT_CLASS_COUNT; i++)
+		classes += account->classes[i];
+	for (size_t i = 0; i < CAUSE_COUNT; i++)
+		causes += account->causes[i];
+	return account->wall_ns == account->busy_ns + account->idle_ns &&
+	       classes == account->busy_ns && (!account->has_causes || causes == account->idle_ns);
+}

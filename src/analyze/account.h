@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/account.h - the account: a span of time, divided exactly
+ *
+ * The definition is docs/design/account.md, frozen with tests/golden/account.
+ */
+#ifndef ANALYZE_ACCOUNT_H
+#define ANALYZE_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/calls.h"
+
+enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_COUNT };
+
+enum account_cause {
+	CAUSE_API_WAIT,
+	CAUSE_API_CALL,
+	CAUSE_RUNTIME,
+	CAUSE_SUBMISSION,
+	CAUSE_DEPENDENCY,
+	CAUSE_LATENCY,
+	CAUSE_NOTHING_TO_DO,
+	CAUSE_UNKNOWN,
+	CAUSE_COUNT
+};
+const char *account_cause_name(enum account_cause cause);
+
+/* A command that the device executed. All times in host ns. */
+struct account_command {
+	uint64_t started, ended; /* started <= ended */
+	uint64_t correlation;
+	uint32_t process;
+	enum account_class class;
+	uint32_t tag;  /* handed to on_share */
+	uint32_t tag2; /* … */
+	/* what is known of the way there */
+	bool has_launch, has_queued, has_submitted;
+	uint64_t enter, exit; /* of the launch */
+	uint64_t queued, submitted;
+	uint64_t dependency_end;   /* end of the latest wait-list entry that ended in (submitted,
+				    started]; 0: none */
+	const struct calls *calls; /* of the launching thread; NULL: not known */
+	struct calls_sum at_enter; /* calls_until(calls, enter) */
+};
+
+struct account_active;
+
+struct account {
+	uint64_t from, to; /* the window; to is UINT64_MAX until it is known */
+	bool has_causes;   /* idle time is split by cause: devices; not queues and contexts */
+	/* called when a command's share of the busy time is complete */
+	void (*on_share)(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns);
+	void *context;
+	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
+	uint64_t classes[ACCOUNT_CLASS_COUNT];
+	uint64_t causes[CAUSE_COUNT];
+	uint64_t commands;
+	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
+	uint64_t cursor;   /* busy time is divided up to here */
+	struct account_active *active; /* sorted by (started, process, correlation) */
+	size_t active_count, active_capacity;
+};
+
+void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes);
+void account_fini(struct account *account); /* NULL-safe */
+
+/* Commands come in the order (started, process, correlation). -ENOMEM. */
+int account_add(struct account *account, const struct account_command *command);
+
+/* Divides the rest. `to` replaces an unknown end of the window. */
+void account_finish(struct account *account, uint64_t to);
+
+/* wall = busy + idle, busy = its classes, idle = its causes: to the nanosecond. */
+bool account_is_exact(const struct account *account);
+
+#endif

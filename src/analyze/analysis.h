@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/analysis.h - a trace, folded into what a report says
+ */
+#ifndef ANALYZE_ANALYSIS_H
+#define ANALYZE_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/account.h"
+#include "analyze/quantile.h"
+#include "event/event.h"
+#include "trace/reader.h"
+
+struct model;
+
+enum analysis_zone {
+	ZONE_QUEUED_SUBMITTED,
+	ZONE_SUBMITTED_STARTED,
+	ZONE_STARTED_ENDED,
+	ZONE_COUNT
+};
+const char *analysis_zone_name(enum analysis_zone zone);
+
+/* "kernel", "read", "write", "copy", … for an enum event_command. */
+const char *analysis_command_name(uint32_t command);
+/* "ring_full", … for an enum event_loss_reason; "api", "launch", … for an enum event_kind. */
+const char *analysis_loss_name(uint32_t reason);
+const char *analysis_kind_name(uint32_t kind);
+enum account_class analysis_class(uint32_t command);
+
+struct analysis_device {
+	const struct event_device *device; /* NULL: executions whose device is not described */
+	const char *name, *key, *vendor;
+	uint64_t launches, executions;
+	struct account account;
+};
+
+struct analysis_queue {
+	const struct event_queue *queue; /* NULL: as above */
+	size_t device, context;          /* indices into the analysis */
+	uint64_t launches, executions;
+	struct quantile zones[ZONE_COUNT]; /* of matched executions */
+	struct account account;            /* no causes */
+};
+
+struct analysis_context {
+	const struct event_context *context; /* NULL: as above */
+	struct account account;              /* no causes */
+};
+
+struct analysis_process {
+	const struct event_process *process; /* NULL: as above */
+	const char *name;
+	uint64_t launches, executions;
+	uint64_t calls, calls_ns; /* API calls, launches among them */
+	uint64_t share_ns;        /* of the devices' busy time */
+};
+
+struct analysis_kernel {
+	const char *name;
+	size_t device;
+	uint64_t count, timed; /* timed: how many of them the durations are from */
+	uint64_t total_ns, min_ns, max_ns;
+	uint64_t share_ns; /* of the device's busy time: parts of a whole, where total_ns counts
+			      overlapping executions twice */
+};
+
+struct analysis_copy {
+	uint32_t command; /* enum event_command */
+	size_t device;
+	uint64_t count, timed, bytes, timed_bytes, total_ns, share_ns;
+};
+
+struct analysis_call {
+	const char *name;
+	uint64_t count, failed, total_ns;
+	bool is_launch, is_wait;
+};
+
+struct analysis_loss {
+	uint32_t kind, reason;
+	uint64_t count;
+};
+
+/* launched = matched + in_flight_at_exit + dropped + rejected, always. */
+struct analysis_ledger {
+	uint64_t launched;          /* launch rows with result 0, and launch rows lost */
+	uint64_t executed;          /* execution rows */
+	uint64_t matched;           /* executions with their launch, not rejected */
+	uint64_t dropped;           /* launches or executions lost */
+	uint64_t rejected;          /* failed, or with impossible stamps */
+	uint64_t in_flight_at_exit; /* the rest */
+	uint64_t untimed;           /* of matched: without device times */
+	uint64_t unplaced; /* of matched: timed, but by a clock without place in host time */
+	uint64_t orphaned; /* of executed: no launch row, so in no other sum */
+	bool is_complete;  /* 95 % or more matched */
+};
+
+struct analysis_code {
+	uint64_t sources, binaries, il, build_logs, kernels;
+};
+
+struct analysis_options {
+	bool has_from, has_to;
+	uint64_t from_ns, to_ns; /* relative to the begin of the recording */
+};
+
+struct analysis {
+	const struct model *model;     /* borrowed */
+	uint64_t begin_ns, end_ns;     /* the recording, host time */
+	uint64_t from_ns, to_ns;       /* the window of the account, host time */
+	const struct event_host *host; /* NULL where there is none */
+
+	/* Each of these lists has one item more than its count: for what is not described. */
+	struct analysis_device *devices;
+	size_t devices_count;
+	struct analysis_queue *queues;
+	size_t queues_count;
+	struct analysis_context *contexts;
+	size_t contexts_count;
+	struct analysis_process *processes;
+	size_t processes_count;
+
+	struct analysis_kernel *kernels; /* largest total first */
+	size_t kernels_count;
+	struct analysis_copy *copies; /* largest total first */
+	size_t copies_count;
+	struct analysis_call *calls; /* largest total first */
+	size_t calls_count;
+	struct analysis_loss *losses;
+	size_t losses_count;
+	struct analysis_ledger ledger;
+	struct analysis_code code;
+	struct trace_damage damage;
+	uint64_t rows;        /* seen by the sweep */
+	size_t peak_rows;     /* in memory at once */
+	size_t peak_commands; /* open at once */
+	bool is_exact;        /* every account's parts add up to its wall */
+};
+
+/* model must outlive the analysis. Errors: -ENOMEM, what the reader fails with. */
+int analysis_new(const struct model *model, const struct analysis_options *options,
+		 struct analysis **ret_analysis);
+void analysis_free(struct analysis *analysis); /* NULL-safe */
+
+/* Whether the item beyond the described ones of a list has anything in it. */
+size_t analysis_devices_shown(const struct analysis *analysis);
+size_t analysis_queues_shown(const struct analysis *analysis);
+
+#endif

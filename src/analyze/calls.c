@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/calls.c - how long a thread was inside runtime calls
+ *
+ * Runs in:  the readers
+ * Gets:     the calls of one thread in order   Gives: time inside waiting and other calls
+ * Owns:     some 64 spans a thread
+ * Fails:    -ENOMEM
+ * Why merging: an idle gap of a device may last as long as 10^7 calls of a polling thread, and where
+ *           the gap begins is known only when the next command comes. But it can begin only where
+ *           the last command of a device ended, one moment for each device, so everything between
+ *           two such moments is one span: exact, and bounded by the number of devices.
+ */
+#include "analyze/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define CALLS_LIMIT 64
+
+void calls_init(struct calls *calls)
+{
+	*calls = (struct calls){.limit = CALLS_LIMIT};
+}
+
+void calls_fini(struct calls *calls)
+{
+	if (!calls)
+		return;
+	free(calls->spans);
+	calls_init(calls);
+}
+
+int calls_add(struct calls *calls, uint64_t begin, uint64_t end, bool is_wait)
+{
+	struct calls_span *span;
+
+	if (calls->count && begin < calls->spans[calls->count - 1].end)
+		begin = calls->spans[calls->count - 1].end;
+	if (begin >= end)
+		return 0;
+	if (array_grow(calls->spans, calls->capacity, calls->count + 1))
+		return -ENOMEM;
+	span = &calls->spans[calls->count++];
+	*span = (struct calls_span){
+		.begin = begin, .end = end, .before = calls->total, .is_wait = is_wait};
+	if (is_wait)
+		span->inside.wait_ns = end - begin;
+	else
+		span->inside.call_ns = end - begin;
+	calls->total.wait_ns += span->inside.wait_ns;
+	calls->total.call_ns += span->inside.call_ns;
+	return 0;
+}
+
+/* The last span that begins before `time`; calls->count where there is none. */
+static size_t find_span(const struct calls *calls, uint64_t time)
+{
+	size_t low = 0, high = calls->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (calls->spans[middle].begin < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : calls->count;
+}
+
+struct calls_sum calls_until(const struct calls *calls, uint64_t time)
+{
+	size_t i = find_span(calls, time);
+	const struct calls_span *span;
+	struct calls_sum sum = {0};
+
+	if (i == calls->count)
+		return calls->count ? calls->spans[0].before : sum;
+	span = &calls->spans[i];
+	sum = span->before;
+	if (time >= span->end) {
+		sum.wait_ns += span->inside.wait_ns;
+		sum.call_ns += span->inside.call_ns;
+	} else if (!span->is_merged) {
+		*(span->is_wait ? &sum.wait_ns : &sum.call_ns) += time - span->begin;
+	}
+	return sum;
+}
+
+bool calls_is_full(const struct calls *calls)
+{
+	return calls->count >= calls->limit;
+}
+
+static bool is_asked_for(const uint64_t *kept, size_t count, uint64_t after, uint64_t before)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (kept[i] > after && kept[i] < before)
+			return true;
+	}
+	return false;
+}
+
+void calls_compact(struct calls *calls, const uint64_t *kept, size_t kept_count, uint64_t floor_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < calls->count; i++) {
+		struct calls_span *span = &calls->spans[i];
+		struct calls_span *last = count ? &calls->spans[count - 1] : NULL;
+
+		if (!last || span->end > floor_ns ||
+		    is_asked_for(kept, kept_count, last->begin, span->end)) {
+			calls->spans[count++] = *span;
+			continue;
+		}
+		last->end = span->end;
+		last->is_merged = true;
+		last->inside.wait_ns += span->inside.wait_ns;
+		last->inside.call_ns += span->inside.call_ns;
+	}
+	calls->count = count;
+	calls->limit = count > CALLS_LIMIT / 2 ? 2 * count : CALLS_LIMIT;
+}

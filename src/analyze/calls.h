@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/calls.h - how long a thread was inside runtime calls, between any two moments that can
+ * still be asked for
+ */
+#ifndef ANALYZE_CALLS_H
+#define ANALYZE_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Time inside calls from the thread's beginning up to some moment. */
+struct calls_sum {
+	uint64_t wait_ns; /* inside calls that wait for the device */
+	uint64_t call_ns; /* inside other calls */
+};
+
+struct calls_span {
+	uint64_t begin, end;
+	struct calls_sum before; /* up to begin */
+	bool is_wait;
+	bool is_merged; /* stands for several: no moment inside it may be asked for */
+	struct calls_sum inside;
+};
+
+/* One thread's. Where calls nest, the outermost counts. */
+struct calls {
+	struct calls_span *spans; /* sorted, disjoint */
+	size_t count, capacity, limit;
+	struct calls_sum total;
+};
+
+void calls_init(struct calls *calls);
+void calls_fini(struct calls *calls); /* NULL-safe */
+
+/* Calls come in the order of their begin. -ENOMEM. */
+int calls_add(struct calls *calls, uint64_t begin, uint64_t end, bool is_wait);
+
+/* The sum up to `time`, over the calls added so far. */
+struct calls_sum calls_until(const struct calls *calls, uint64_t time);
+
+/* True where there are so many spans that calls_compact is worth while. */
+bool calls_is_full(const struct calls *calls);
+
+/* Merges spans. Afterwards only moments in `kept` (sorted) and moments >= floor_ns may be asked for. */
+void calls_compact(struct calls *calls, const uint64_t *kept, size_t kept_count, uint64_t floor_ns);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/model.h - an open trace whose clocks are solved: what analysis and exporters start from
+ */
+#ifndef ANALYZE_MODEL_H
+#define ANALYZE_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/clocks.h"
+#include "analyze/order.h"
+#include "event/event.h"
+
+struct trace_reader;
+
+struct model {
+	struct trace_reader *reader;
+	struct clocks *clocks;
+};
+
+/* Errors: those of trace_reader_open and clocks_new, with a text in the error chain. */
+int model_open(const char *path, struct model **ret_model);
+void model_close(struct model *model); /* NULL-safe */
+
+/* Text of a string id, `otherwise` where it is empty. Valid until close. */
+const char *model_text(const struct model *model, uint32_t string, const char *otherwise);
+
+/* As trace_reader_things and trace_reader_thing. */
+size_t model_things(const struct model *model, enum event_kind kind, const void **ret_rows);
+const void *model_thing(const struct model *model, enum event_kind kind, uint32_t id);
+
+/* Name of a CODE_KERNEL, "" where it is not known. */
+const char *model_kernel_name(const struct model *model, uint32_t kernel);
+
+int model_order(const struct model *model, const struct order_options *options,
+		struct order **ret_order);
+
+/* The recording in host ns: from the host rows, else begin of `order`; end UINT64_MAX where only a
+ * sweep can tell. */
+void model_window(const struct model *model, const struct order *order, uint64_t *ret_begin_ns,
+		  uint64_t *ret_end_ns);
+
+#endif

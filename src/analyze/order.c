@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/order.c - all rows of a trace, or all moments in them, in the order of host time
+ *
+ * Runs in:  the readers; one order belongs to one thread
+ * Gets:     a reader's chunks and solved clocks   Gives: rows or moments in host time
+ * Owns:     the decoded chunks that overlap the sweep, their times converted in place
+ * Fails:    -ENOMEM; a damaged chunk is left out and its rows are counted
+ * Why a merge of chunks: a chunk is sorted and its head says where it begins, so the sweep opens it
+ *           only when it gets there. 10^7 rows lie in 2500 chunks, of which some ten are open at a
+ *           time: 3 MiB instead of 800. Only where a head does not tell the earliest moment (a
+ *           command is queued long before the start that sorts it) a first look decodes the chunk.
+ *
+ * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
+ * execution; executions by (process, correlation). Moments: end of a command, end of a call, begin
+ * of a call, queued, submitted, started, end of a command without duration, end of a call without.
+ */
+#include "analyze/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyze/clocks.h"
+#include "base/array.h"
+#include "trace/reader.h"
+
+struct moment {
+	uint64_t time;
+	uint32_t row;
+	uint8_t point, rank;
+};
+
+struct cursor {
+	const struct trace_chunk *chunk;
+	char *rows;
+	size_t row_size, row_count;
+	struct moment *moments; /* only for points */
+	size_t next, count;     /* rows or moments */
+	uint64_t time;          /* of the next one */
+	uint8_t rank;
+};
+
+struct pending {
+	uint64_t low; /* no moment of the chunk is earlier */
+	size_t chunk;
+};
+
+struct order {
+	struct trace_reader *reader;
+	const struct clocks *clocks;
+	struct order_options options;
+	struct pending *pending; /* sorted by low */
+	size_t pending_count, pending_next;
+	struct cursor **heap; /* the earliest on top */
+	size_t heap_count, heap_capacity;
+	bool top_is_used; /* the top's item is with the caller: step it before the next */
+	size_t rows, peak_rows;
+	uint64_t begin_ns;
+	uint64_t damaged[EVENT_KIND_COUNT];
+};
+
+static size_t row_size(enum event_kind kind)
+{
+	switch (kind) {
+	case EVENT_API:
+		return sizeof(struct event_api);
+	case EVENT_LAUNCH:
+		return sizeof(struct event_launch);
+	case EVENT_DEPENDENCY:
+		return sizeof(struct event_dependency);
+	case EVENT_EXECUTION:
+		return sizeof(struct event_execution);
+	case EVENT_LOSS:
+		return sizeof(struct event_loss);
+	default:
+		return 0;
+	}
+}
+
+static bool is_in_order(const struct event_execution *row)
+{
+	uint64_t times[4] = {row->queued, row->submitted, row->started, row->ended}, last = 0;
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (!(row->valid & 1u << i))
+			continue;
+		if (times[i] < last)
+			return false;
+		last = times[i];
+	}
+	return true;
+}
+
+/* Rounding must not turn an order round, so each time is at least the one before it. */
+static void convert_stamps(const struct order *order, uint32_t clock, struct event_execution *row)
+{
+	uint64_t *times[4] = {&row->queued, &row->submitted, &row->started, &row->ended};
+	bool ordered = is_in_order(row);
+	uint64_t last = 0;
+
+	if (!ordered)
+		row->valid |= ORDER_IMPOSSIBLE;
+	for (unsigned int i = 0; i < 4; i++) {
+		if (!(row->valid & 1u << i))
+			continue;
+		*times[i] = clocks_to_host(order->clocks, clock, *times[i]);
+		if (ordered && *times[i] < last)
+			*times[i] = last;
+		last = *times[i];
+	}
+}
+
+static void convert_execution(const struct order *order, const struct trace_chunk *chunk,
+			      struct event_execution *row)
+{
+	row->valid &= EXECUTION_TIMED;
+	convert_stamps(order, chunk->clock, row);
+	if (!clocks_is_placed(order->clocks, chunk->clock))
+		row->valid |= ORDER_UNPLACED;
+	row->seen = clocks_to_host(order->clocks, chunk->seen_clock, row->seen);
+}
+
+static void convert_interval(const struct order *order, uint32_t clock, uint64_t *begin,
+			     uint64_t *end)
+{
+	bool ordered = *begin <= *end;
+
+	*begin = clocks_to_host(order->clocks, clock, *begin);
+	*end = clocks_to_host(order->clocks, clock, *end);
+	if (!ordered || *end < *begin)
+		*end = *begin;
+}
+
+static void convert_row(const struct order *order, const struct trace_chunk *chunk, void *row)
+{
+	struct event_launch *launch = row;
+	struct event_api *api = row;
+	struct event_loss *loss = row;
+	struct event_dependency *dependency = row;
+
+	switch (chunk->kind) {
+	case EVENT_API:
+		convert_interval(order, chunk->clock, &api->begin, &api->end);
+		break;
+	case EVENT_LAUNCH:
+		convert_interval(order, chunk->clock, &launch->enter, &launch->exit);
+		break;
+	case EVENT_LOSS:
+		convert_interval(order, chunk->clock, &loss->begin, &loss->end);
+		break;
+	case EVENT_DEPENDENCY:
+		dependency->time = clocks_to_host(order->clocks, chunk->clock, dependency->time);
+		break;
+	default:
+		convert_execution(order, chunk, row);
+	}
+}
+
+static uint64_t execution_key(const struct event_execution *row)
+{
+	bool has_start = (row->valid & EXECUTION_STARTED) && !(row->valid & ORDER_UNPLACED);
+
+	return has_start ? row->started : row->seen;
+}
+
+/* Every kind but execution begins with the time it is sorted by. */
+static uint64_t key_of(const struct order *order, enum event_kind kind, const void *row)
+{
+	if (kind != EVENT_EXECUTION)
+		return *(const uint64_t *)row;
+	return execution_key(row) + order->options.execution_delay_ns;
+}
+
+static int compare_executions(const void *left, const void *right)
+{
+	const struct event_execution *a = left, *b = right;
+	uint64_t key_a = execution_key(a), key_b = execution_key(b);
+
+	if (key_a != key_b)
+		return key_a < key_b ? -1 : 1;
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Conversion and ties can leave a sorted chunk unsorted; a damaged head can lie. */
+static void sort_rows(struct cursor *cursor)
+{
+	int (*compare)(const void *, const void *) =
+		cursor->chunk->kind == EVENT_EXECUTION ? compare_executions : compare_begins;
+
+	for (size_t i = 1; i < cursor->row_count; i++) {
+		const char *row = cursor->rows + i * cursor->row_size;
+
+		if (compare(row - cursor->row_size, row) <= 0)
+			continue;
+		qsort(cursor->rows, cursor->row_count, cursor->row_size, compare);
+		return;
+	}
+}
+
+static void add_moment(struct cursor *cursor, uint32_t row, uint64_t time, enum order_point point,
+		       unsigned int rank)
+{
+	cursor->moments[cursor->count++] =
+		(struct moment){time, row, (uint8_t)point, (uint8_t)rank};
+}
+
+static void add_interval(struct cursor *cursor, uint32_t row, uint64_t begin, uint64_t end)
+{
+	add_moment(cursor, row, begin, POINT_BEGIN, 2);
+	add_moment(cursor, row, end, POINT_END, begin == end ? 7 : 1);
+}
+
+static void add_execution(struct cursor *cursor, uint32_t index, const struct event_execution *row)
+{
+	bool instant = row->started == row->ended && (row->valid & EXECUTION_STARTED);
+
+	if (!(row->valid & EXECUTION_TIMED) || (row->valid & ORDER_UNPLACED)) {
+		add_moment(cursor, index, row->seen, POINT_SEEN, 0);
+		return;
+	}
+	if (row->valid & EXECUTION_QUEUED)
+		add_moment(cursor, index, row->queued, POINT_QUEUED, 3);
+	if (row->valid & EXECUTION_SUBMITTED)
+		add_moment(cursor, index, row->submitted, POINT_SUBMITTED, 4);
+	if (row->valid & EXECUTION_STARTED)
+		add_moment(cursor, index, row->started, POINT_STARTED, 5);
+	if (row->valid & EXECUTION_ENDED)
+		add_moment(cursor, index, row->ended, POINT_ENDED, instant ? 6 : 0);
+}
+
+static int compare_moments(const void *left, const void *right)
+{
+	const struct moment *a = left, *b = right;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+static int list_moments(struct cursor *cursor)
+{
+	enum event_kind kind = cursor->chunk->kind;
+
+	cursor->count = 0;
+	cursor->moments = calloc(4 * cursor->row_count + 1, sizeof(*cursor->moments));
+	if (!cursor->moments)
+		return -ENOMEM;
+	for (size_t i = 0; i < cursor->row_count; i++) {
+		const char *row = cursor->rows + i * cursor->row_size;
+		const uint64_t *times = (const uint64_t *)(const void *)row;
+
+		if (kind == EVENT_EXECUTION)
+			add_execution(cursor, (uint32_t)i, (const void *)row);
+		else if (kind == EVENT_API || kind == EVENT_LAUNCH)
+			add_interval(cursor, (uint32_t)i, times[0], times[1]);
+		else
+			add_moment(cursor, (uint32_t)i, times[0], POINT_ROW, 2);
+	}
+	qsort(cursor->moments, cursor->count, sizeof(*cursor->moments), compare_moments);
+	return 0;
+}
+
+static void cursor_free(struct cursor *cursor)
+{
+	if (!cursor)
+		return;
+	free(cursor->rows);
+	free(cursor->moments);
+	free(cursor);
+}
+
+/* Decodes a chunk, converts and sorts its rows. *ret_cursor is NULL for a damaged or empty one. */
+static int open_chunk(struct order *order, size_t index, struct cursor **ret_cursor)
+{
+	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
+	struct cursor *cursor = calloc(1, sizeof(*cursor));
+	void *rows = NULL;
+	int error;
+
+	*ret_cursor = NULL;
+	if (!cursor)
+		return -ENOMEM;
+	cursor->chunk = chunk;
+	cursor->row_size = row_size(chunk->kind);
+	error = trace_reader_rows(order->reader, index, &rows, &cursor->row_count);
+	if (error || !cursor->row_count) {
+		if (error == -EBADMSG)
+			order->damaged[chunk->kind] += chunk->rows;
+		cursor_free(cursor);
+		return error == -EBADMSG ? 0 : error;
+	}
+	cursor->rows = rows;
+	for (size_t i = 0; i < cursor->row_count; i++)
+		convert_row(order, chunk, cursor->rows + i * cursor->row_size);
+	sort_rows(cursor);
+	cursor->count = cursor->row_count;
+	*ret_cursor = cursor;
+	return 0;
+}
+
+static void cursor_load(const struct order *order, struct cursor *cursor)
+{
+	if (cursor->moments) {
+		cursor->time = cursor->moments[cursor->next].time;
+		cursor->rank = cursor->moments[cursor->next].rank;
+		return;
+	}
+	cursor->time =
+		key_of(order, cursor->chunk->kind, cursor->rows + cursor->next * cursor->row_size);
+	cursor->rank = cursor->chunk->kind == EVENT_DEPENDENCY ? 0 : (uint8_t)cursor->chunk->kind;
+}
+
+static const void *cursor_row(const struct cursor *cursor)
+{
+	size_t row = cursor->moments ? cursor->moments[cursor->next].row : cursor->next;
+
+	return cursor->rows + row * cursor->row_size;
+}
+
+static bool is_before(const struct cursor *a, const struct cursor *b)
+{
+	if (a->time != b->time)
+		return a->time < b->time;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	if (a->chunk->kind == EVENT_EXECUTION && b->chunk->kind == EVENT_EXECUTION) {
+		int difference = compare_executions(cursor_row(a), cursor_row(b));
+
+		if (difference)
+			return difference < 0;
+	}
+	return a->chunk->offset < b->chunk->offset;
+}
+
+static void sift_down(struct order *order)
+{
+	struct cursor **heap = order->heap, *moved = heap[0];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= order->heap_count)
+			break;
+		if (child + 1 < order->heap_count && is_before(heap[child + 1], heap[child]))
+			child++;
+		if (!is_before(heap[child], moved))
+			break;
+		heap[i] = heap[child];
+		i = child;
+	}
+	heap[i] = moved;
+}
+
+static int heap_push(struct order *order, struct cursor *cursor)
+{
+	size_t i = order->heap_count;
+
+	if (array_grow(order->heap, order->heap_capacity, i + 1))
+		return -ENOMEM;
+	order->heap_count++;
+	while (i && is_before(cursor, order->heap[(i - 1) / 2])) {
+		order->heap[i] = order->heap[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	order->heap[i] = cursor;
+	return 0;
+}
+
+static int activate(struct order *order, size_t index)
+{
+	struct cursor *cursor;
+	int error = open_chunk(order, index, &cursor);
+
+	if (error || !cursor)
+		return error;
+	if (order->options.points)
+		error = list_moments(cursor);
+	if (!error) {
+		cursor_load(order, cursor);
+		error = heap_push(order, cursor);
+	}
+	if (error) {
+		cursor_free(cursor);
+		return error;
+	}
+	order->rows += cursor->row_count;
+	if (order->rows > order->peak_rows)
+		order->peak_rows = order->rows;
+	return 0;
+}
+
+/* Moves the top on by one, or away with its chunk. */
+static void step(struct order *order)
+{
+	struct cursor *top = order->heap[0];
+
+	if (++top->next < top->count) {
+		cursor_load(order, top);
+	} else {
+		order->rows -= top->row_count;
+		order->heap[0] = order->heap[--order->heap_count];
+		cursor_free(top);
+	}
+	if (order->heap_count)
+		sift_down(order);
+}
+
+int order_next(struct order *order, struct order_item *ret_item)
+{
+	struct cursor *top;
+
+	if (order->top_is_used)
+		step(order);
+	order->top_is_used = false;
+	while (order->pending_next < order->pending_count &&
+	       (!order->heap_count ||
+		order->pending[order->pending_next].low <= order->heap[0]->time)) {
+		int error = activate(order, order->pending[order->pending_next++].chunk);
+
+		if (error)
+			return error;
+	}
+	if (!order->heap_count)
+		return 0;
+	top = order->heap[0];
+	order->top_is_used = true;
+	ret_item->time_ns = top->time;
+	ret_item->kind = top->chunk->kind;
+	ret_item->point = top->moments ? top->moments[top->next].point : POINT_ROW;
+	ret_item->row = cursor_row(top);
+	ret_item->source = top->chunk->source;
+	return 1;
+}
+
+static uint64_t earliest_moment(const struct order *order, const struct cursor *cursor)
+{
+	uint64_t low = key_of(order, cursor->chunk->kind, cursor->rows);
+
+	for (size_t i = 0; i < cursor->row_count; i++) {
+		const struct event_execution *row =
+			(const void *)(cursor->rows + i * cursor->row_size);
+
+		if ((row->valid & ORDER_UNPLACED) || !order->options.points)
+			continue;
+		if ((row->valid & EXECUTION_QUEUED) && row->queued < low)
+			low = row->queued;
+		else if ((row->valid & EXECUTION_SUBMITTED) && row->submitted < low)
+			low = row->submitted;
+	}
+	return low;
+}
+
+/* A head tells the earliest key, not the earliest moment, and nothing for a clock without place. */
+static int lowest(struct order *order, size_t index, uint64_t *ret_low)
+{
+	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
+	struct cursor *cursor;
+	int error;
+
+	if (chunk->kind != EVENT_EXECUTION ||
+	    (!order->options.points && clocks_is_placed(order->clocks, chunk->clock))) {
+		*ret_low = clocks_to_host(order->clocks, chunk->clock, chunk->first);
+		if (chunk->kind == EVENT_EXECUTION)
+			*ret_low += order->options.execution_delay_ns;
+		return 0;
+	}
+	error = open_chunk(order, index, &cursor);
+	order->damaged[chunk->kind] = 0; /* counted when the sweep gets there */
+	if (error)
+		return error;
+	*ret_low = cursor ? earliest_moment(order, cursor) : UINT64_MAX;
+	cursor_free(cursor);
+	return 0;
+}
+
+static int compare_pending(const void *left, const void *right)
+{
+	const struct pending *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return (a->chunk > b->chunk) - (a->chunk < b->chunk);
+}
+
+static void note_begin(struct order *order, enum event_kind kind, uint64_t low)
+{
+	if (low == UINT64_MAX)
+		return;
+	if (kind == EVENT_EXECUTION && !order->options.points)
+		low -= order->options.execution_delay_ns;
+	if (low < order->begin_ns)
+		order->begin_ns = low;
+}
+
+static int list_chunks(struct order *order)
+{
+	size_t count = trace_reader_chunk_count(order->reader);
+
+	order->begin_ns = UINT64_MAX;
+	order->pending = calloc(count + 1, sizeof(*order->pending));
+	if (!order->pending)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(order->reader, i);
+		struct pending pending = {.chunk = i};
+		int error;
+
+		if ((unsigned int)chunk->kind >= EVENT_KIND_COUNT || !row_size(chunk->kind) ||
+		    !(order->options.kinds & 1u << chunk->kind))
+			continue;
+		error = lowest(order, i, &pending.low);
+		if (error)
+			return error;
+		order->pending[order->pending_count++] = pending;
+		note_begin(order, chunk->kind, pending.low);
+	}
+	qsort(order->pending, order->pending_count, sizeof(*order->pending), compare_pending);
+	return 0;
+}
+
+int order_new(struct trace_reader *reader, const struct clocks *clocks,
+	      const struct order_options *options, struct order **ret_order)
+{
+	struct order *order = calloc(1, sizeof(*order));
+	int error;
+
+	if (!order)
+		return -ENOMEM;
+	order->reader = reader;
+	order->clocks = clocks;
+	order->options = *options;
+	error = list_chunks(order);
+	if (error) {
+		order_free(order);
+		return error;
+	}
+	*ret_order = order;
+	return 0;
+}
+
+void order_free(struct order *order)
+{
+	if (!order)
+		return;
+	for (size_t i = 0; i < order->heap_count; i++)
+		cursor_free(order->heap[i]);
+	free(order->heap);
+	free(order->pending);
+	free(order);
+}
+
+uint64_t order_damaged_rows(const struct order *order, enum event_kind kind)
+{
+	return (unsigned int)kind < EVENT_KIND_COUNT ? order->damaged[kind] : 0;
+}
+
+uint64_t order_begin_ns(const struct order *order)
+{
+	return order->begin_ns;
+}
+
+size_t order_peak_rows(const struct order *order)
+{
+	return order->peak_rows;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/pair_map.h - a map from two 64-bit keys to a 32-bit index
+ *
+ * For what is unique only within a process: (process, correlation), (process, event handle).
+ */
+#ifndef ANALYZE_PAIR_MAP_H
+#define ANALYZE_PAIR_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PAIR_MAP_NONE UINT32_MAX
+
+struct pair_slot {
+	uint64_t first, second;
+	uint32_t value; /* PAIR_MAP_NONE: free */
+};
+
+struct pair_map {
+	struct pair_slot *slots;
+	size_t capacity; /* a power of two, or 0 before the first insertion */
+	size_t count;
+};
+
+void pair_map_init(struct pair_map *map);
+void pair_map_fini(struct pair_map *map); /* NULL-safe */
+
+/* The value, PAIR_MAP_NONE where there is none. */
+uint32_t pair_map_find(const struct pair_map *map, uint64_t first, uint64_t second);
+
+/* Sets or replaces; value below PAIR_MAP_NONE. -ENOMEM leaves the map as it was. */
+int pair_map_put(struct pair_map *map, uint64_t first, uint64_t second, uint32_t value);
+
+/* The value that was removed, PAIR_MAP_NONE where there was none. */
+uint32_t pair_map_remove(struct pair_map *map, uint64_t first, uint64_t second);
+
+#endif
