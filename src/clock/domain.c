@@ -208,7 +208,7 @@ static int add_to_new_band(struct clock_domain *domain, enum clock_side side, ui
 	memmove(&domain->starts[index + 1], &domain->starts[index],
 		(domain->band_count - index) * sizeof(domain->starts[0]));
 	domain->bands[index] = (struct clock_band){0};
-	domain->starts[index] = time;
+	domain->starts[index] = index ? time : 0; /* the first takes whatever comes late */
 	domain->band_count++;
 	return clock_band_add(&domain->bands[index], side, time, host_ns);
 }

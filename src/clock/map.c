@@ -80,6 +80,8 @@ void clock_map_append(struct clock_map *map, uint64_t time, __int128 host, __int
 		set_slope(piece, rise, (unsigned __int128)run << CLOCK_FRACTION_BITS);
 	else
 		piece->shift = 1;
+	if (!piece->shift) /* 2^63 ns per tick leave no bit for a half */
+		piece->host += fraction >> (CLOCK_FRACTION_BITS - 1) && piece->host < UINT64_MAX;
 	piece->bias = piece->shift ? (unsigned __int128)1 << (piece->shift - 1) : 0;
 	piece->bias += piece->shift >= CLOCK_FRACTION_BITS
 			       ? fraction << (piece->shift - CLOCK_FRACTION_BITS)

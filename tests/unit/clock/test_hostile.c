@@ -70,7 +70,7 @@ TEST(nonsense)
 	const uint64_t hertz[] = {0,         1, 19200000, 1000000000, 2596000000, 1000000000000,
 				  UINT64_MAX};
 
-	for (int round = 0; round < 4000; round++) {
+	for (int round = 0; round < 20000; round++) {
 		struct clock_map *identity;
 		struct clock_domain *domain;
 		int style = (int)random_below(8);
