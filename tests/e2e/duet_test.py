@@ -66,9 +66,16 @@ def clean_environment(extra=None):
     return environment
 
 
+def default_signals():
+    """For a new process: what a terminal would give it, whatever runs these tests ignores."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def run(command, env=None, stdin=b"", timeout=120, **options):
     """Runs to its end; status as a shell counts. A run that hangs is killed and told."""
     begin = time.monotonic()
+    options.setdefault("preexec_fn", default_signals)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=clean_environment(env),
                                start_new_session=True, **options)
@@ -263,7 +270,8 @@ class Running:
     def __init__(self, command, env=None, **options):
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=clean_environment(env),
-                                        start_new_session=True, **options)
+                                        start_new_session=True, preexec_fn=default_signals,
+                                        **options)
         self.begin = time.monotonic()
         self.head = b""
 
