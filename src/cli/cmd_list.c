@@ -16,9 +16,8 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#if __has_include("export/exporter.h")
+#ifdef HAVE_COMMAND_INFO
 #include "export/exporter.h"
-#define HAVE_EXPORTERS
 #endif
 
 struct item {
@@ -56,14 +55,12 @@ static bool next_collector(size_t index, struct item *ret_item)
 
 static bool next_format(size_t index, struct item *ret_item)
 {
-#ifdef HAVE_EXPORTERS
-	const struct exporter *exporter = exporter_next(NULL);
-
-	while (exporter && index--)
-		exporter = exporter_next(exporter);
-	if (!exporter)
-		return false;
-	*ret_item = (struct item){exporter->name, exporter->help};
+#ifdef HAVE_COMMAND_INFO
+	for (size_t i = 0; i <= index; i++) {
+		if (!exporters[i])
+			return false;
+	}
+	*ret_item = (struct item){exporters[index]->name, exporters[index]->help};
 	return true;
 #else
 	return false;
