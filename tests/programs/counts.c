@@ -621,8 +621,11 @@ static void do_fail(struct site *site)
 		  workers[0].scale[0], 0, NULL, &size, NULL, 0, NULL, NULL);
 	MUST_FAIL(CL_INVALID_WORK_DIMENSION, clEnqueueNDRangeKernel, site->queues[0],
 		  workers[0].scale[0], 9, NULL, &size, NULL, 0, NULL, &event);
-	MUST_FAIL(CL_INVALID_KERNEL, clEnqueueNDRangeKernel, site->queues[0], NULL, 1, NULL, &size,
-		  NULL, 0, NULL, &event);
+	MUST_FAIL(CL_INVALID_VALUE, clEnqueueFillBuffer, site->queues[0], site->buffer, site->host,
+		  3, 0, 30, 0, NULL, &event);
+	MUST_FAIL(CL_INVALID_COMMAND_QUEUE, clEnqueueReadBuffer, NULL, site->buffer, CL_TRUE, 0, 4,
+		  site->host, 0, NULL, &event);
+	MUST_FAIL(CL_INVALID_COMMAND_QUEUE, clFinish, NULL);
 	printf("check failing calls left the event %s\n", event == untouched ? "alone" : "CHANGED");
 }
 
