@@ -159,23 +159,17 @@ static int kernel_row(struct sweep *sweep, const struct open_command *launch, si
 	struct analysis *analysis = sweep->analysis;
 	const struct event_code *code =
 		things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
-	uint32_t name = code ? code->name_string : 0, index;
-	uint64_t key = name ? name : ((uint64_t)launch->type << 32);
+	uint32_t name = code ? code->name_string : 0;
+	uint32_t index = pair_map_find(&sweep->kernel_rows, name, device);
 
-	index = pair_map_find(&sweep->kernel_rows, key, device);
 	if (index == PAIR_MAP_NONE) {
-		const char *text = launch->type == COMMAND_KERNEL   ? "[unknown kernel]"
-				   : launch->type == COMMAND_NATIVE ? "[native function]"
-								    : "[graph]";
-
 		index = (uint32_t)analysis->kernels_count;
 		if (array_grow(analysis->kernels, sweep->kernels_capacity, index + 1) ||
-		    pair_map_put(&sweep->kernel_rows, key, device, index))
+		    pair_map_put(&sweep->kernel_rows, name, device, index))
 			return -ENOMEM;
 		analysis->kernels_count++;
 		analysis->kernels[index] = (struct analysis_kernel){
-			.name = name ? trace_reader_string(analysis->model->reader, name, NULL)
-				     : text,
+			.name = model_text(analysis->model, name, "[unknown kernel]"),
 			.device = device,
 			.min_ns = UINT64_MAX};
 	}
@@ -234,7 +228,7 @@ static int count_command(struct sweep *sweep, const struct joined *joined, bool 
 	int error = 0;
 
 	*ret_tag = TAG_NONE;
-	if (class == ACCOUNT_OTHER || !in_window)
+	if (!in_window)
 		return 0;
 	if (class == ACCOUNT_KERNEL) {
 		error = kernel_row(sweep, joined->launch, joined->device, &index);
@@ -245,7 +239,7 @@ static int count_command(struct sweep *sweep, const struct joined *joined, bool 
 		if (!error)
 			count_copy(&analysis->copies[index], joined);
 	}
-	*ret_tag = class == ACCOUNT_COPY ? index | TAG_COPY : index;
+	*ret_tag = class == ACCOUNT_KERNEL ? index : index | TAG_COPY;
 	return error;
 }
 

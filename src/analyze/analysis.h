@@ -68,6 +68,7 @@ struct analysis_kernel {
 			      overlapping executions twice */
 };
 
+/* Commands that are no kernels: copies by analysis_class, and the others. */
 struct analysis_copy {
 	uint32_t command; /* enum event_command */
 	size_t device;

@@ -86,8 +86,6 @@ enum account_class analysis_class(uint32_t command)
 {
 	switch (command) {
 	case COMMAND_KERNEL:
-	case COMMAND_NATIVE:
-	case COMMAND_GRAPH:
 		return ACCOUNT_KERNEL;
 	case COMMAND_READ:
 	case COMMAND_WRITE:

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/exporter.h - a writer of a foreign format: one file, one row in the registry
+ */
+#ifndef EXPORT_EXPORTER_H
+#define EXPORT_EXPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct model;
+
+struct export_options {
+	bool has_from, has_to;
+	uint64_t from_ns, to_ns; /* relative to the begin of the recording; [from, to) */
+	const char *kinds;       /* "api,started": see export_is_wanted; NULL: all */
+	uint64_t pid;            /* 0: all */
+	bool is_absolute; /* times in CLOCK_MONOTONIC ns, not from the begin of the recording */
+};
+
+struct exporter {
+	const char *name;
+	const char *help; /* one line */
+	/* Writes the whole export. Errors: -errno with a text in the error chain; -EPIPE where the
+	 * reader of a pipe went away, which is no failure. */
+	int (*write)(const struct model *model, const struct export_options *options, FILE *file);
+};
+
+/* In the order in which they are listed; ends with NULL. */
+extern const struct exporter *const exporters[];
+
+/* The one after `previous`, the first after NULL; NULL at the end. */
+const struct exporter *exporter_next(const struct exporter *previous);
+
+/* NULL where there is none of that name. */
+const struct exporter *exporter_find(const char *name);
+
+/* Whether `kind` or `group` is in the comma-separated list; everything is in NULL. */
+bool export_is_wanted(const char *list, const char *kind, const char *group);
+
+/* 0, or -EINVAL with a text that lists the words where one of `list` is not known. */
+int export_check_kinds(const char *list);
+
+/* 0 where everything written so far arrived in `file`, else -errno of the write with a text. */
+int export_flush(FILE *file);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/registry.c - the exporters there are, and what they share
+ *
+ * Runs in:  our own process
+ * Gets:     names and lists of kinds   Gives: exporters
+ * Owns:     nothing
+ * Fails:    find gives NULL; a write that did not arrive is found at the flush
+ * Why:      an explicit table is the order of `duet list formats`; 16 formats are a table of 16 lines,
+ *           and one that is linked but not in it does not exist.
+ */
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "export/formats.h"
+
+const struct exporter *const exporters[] = {&export_text, &export_jsonl, NULL};
+
+const struct exporter *exporter_next(const struct exporter *previous)
+{
+	size_t i = 0;
+
+	if (!previous)
+		return exporters[0];
+	while (exporters[i] && exporters[i] != previous)
+		i++;
+	return exporters[i] ? exporters[i + 1] : NULL;
+}
+
+const struct exporter *exporter_find(const char *name)
+{
+	for (size_t i = 0; exporters[i]; i++) {
+		if (strcmp(exporters[i]->name, name) == 0)
+			return exporters[i];
+	}
+	return NULL;
+}
+
+static bool is_word(const char *list, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(list, word, length) == 0;
+}
+
+bool export_is_wanted(const char *list, const char *kind, const char *group)
+{
+	while (list && *list) {
+		size_t length = strcspn(list, ",");
+
+		if (is_word(list, length, kind) || is_word(list, length, group))
+			return true;
+		list += length + (list[length] == ',');
+	}
+	return !list;
+}
+
+int export_check_kinds(const char *list)
+{
+	static const char *const words[] = {
+		"api",    "begin",     "end",     "launch", "enter",    "exit",       "execution",
+		"queued", "submitted", "started", "ended",  "complete", "dependency", "loss"};
+
+	while (list && *list) {
+		size_t length = strcspn(list, ","), i;
+
+		for (i = 0; i < ARRAY_COUNT(words); i++) {
+			if (is_word(list, length, words[i]))
+				break;
+		}
+		if (i == ARRAY_COUNT(words))
+			return error_set(-EINVAL,
+					 "there is no kind '%.*s': use api (begin, end), launch "
+					 "(enter, exit), execution (queued, submitted, started, "
+					 "ended, complete), dependency, loss",
+					 (int)length, list);
+		list += length + (list[length] == ',');
+	}
+	return 0;
+}
+
+int export_flush(FILE *file)
+{
+	int error;
+
+	errno = 0;
+	if (fflush(file) == 0 && !ferror(file))
+		return 0;
+	error = errno ? errno : EIO;
+	return error_set(-error, "write: %s", strerror(error));
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/text.c - one moment a line, in the order of time
+ *
+ * Runs in:  our own process
+ * Gets:     a model and filters   Gives: lines of columns separated by one tab
+ * Owns:     the open commands, for their names
+ * Fails:    -ENOMEM, what the reader fails with; -EPIPE ends it quietly
+ * Why moments and not rows: a command is four moments among those of other commands and calls, and
+ *           only their exact order shows which came first. Eight lines tell one kernel and the call
+ *           that waited for it: enter, queued, submitted, exit, begin, started, ended, end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/correlate.h"
+#include "analyze/model.h"
+#include "base/error.h"
+#include "export/formats.h"
+
+#define FLUSH_LINES 4096
+
+struct text {
+	const struct model *model;
+	const struct export_options *options;
+	FILE *file;
+	struct correlate correlate; /* commands whose moments are not over */
+	uint64_t begin_ns;          /* of the recording */
+	uint64_t from_ns, to_ns;
+	uint64_t lines;
+};
+
+/* What one line says; texts go out escaped. */
+struct line {
+	uint64_t time_ns;
+	uint32_t process; /* id */
+	char place[40];
+	const char *kind, *group, *name;
+	char details[256];
+};
+
+static void write_escaped(FILE *file, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte < 0x20 || byte == 0x7f || byte == '\\')
+			fprintf(file, "\\x%02x", byte);
+		else
+			putc(byte, file);
+	}
+}
+
+static uint32_t pid_of(const struct text *text, uint32_t process)
+{
+	const struct event_process *row = model_thing(text->model, EVENT_PROCESS, process);
+
+	return row ? row->pid : 0;
+}
+
+static bool is_wanted(const struct text *text, const struct line *line)
+{
+	const struct export_options *options = text->options;
+
+	if (line->time_ns < text->from_ns || line->time_ns >= text->to_ns)
+		return false;
+	if (options->pid && pid_of(text, line->process) != options->pid)
+		return false;
+	return export_is_wanted(options->kinds, line->kind, line->group);
+}
+
+static int write_line(struct text *text, const struct line *line)
+{
+	FILE *file = text->file;
+
+	if (!is_wanted(text, line))
+		return 0;
+	if (text->options->is_absolute)
+		fprintf(file, "%" PRIu64, line->time_ns);
+	else
+		fprintf(file, "%" PRId64, (int64_t)(line->time_ns - text->begin_ns));
+	fprintf(file, "\t%" PRIu32 "\t%s\t%s\t", pid_of(text, line->process), line->place,
+		line->kind);
+	write_escaped(file, *line->name ? line->name : "-");
+	fprintf(file, "\t%s\n", *line->details ? line->details : "-");
+	if (++text->lines % FLUSH_LINES == 0 || ferror(file))
+		return export_flush(file);
+	return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_detail(struct line *line, const char *format,
+							     ...)
+{
+	size_t used = strlen(line->details);
+	va_list arguments;
+
+	if (used && used + 1 < sizeof(line->details))
+		line->details[used++] = ' ';
+	va_start(arguments, format);
+	vsnprintf(line->details + used, sizeof(line->details) - used, format, arguments);
+	va_end(arguments);
+}
+
+static const struct event_thread *set_thread(const struct text *text, struct line *line,
+					     uint32_t id)
+{
+	const struct event_thread *thread = model_thing(text->model, EVENT_THREAD, id);
+
+	line->process = thread ? thread->process : 0;
+	if (thread)
+		snprintf(line->place, sizeof(line->place), "thread:%" PRIu32, thread->tid);
+	else
+		snprintf(line->place, sizeof(line->place), "thread:?");
+	return thread;
+}
+
+static void add_sizes(struct line *line, const char *name, const uint64_t sizes[3], uint32_t count)
+{
+	char text[80];
+	size_t used = 0;
+
+	if (count > 3)
+		count = 3;
+	for (uint32_t i = 0; i < count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64,
+					 i ? "x" : "", sizes[i]);
+	if (count && sizes[0])
+		add_detail(line, "%s=%s", name, text);
+}
+
+static int on_api(struct text *text, const struct order_item *item)
+{
+	const struct event_api *row = item->row;
+	struct line line = {.time_ns = item->time_ns, .group = "api"};
+
+	set_thread(text, &line, row->thread);
+	line.name = model_text(text->model, row->function_string, "");
+	line.kind = item->point == POINT_BEGIN ? "begin" : "end";
+	if (item->point == POINT_BEGIN) {
+		if (row->argument)
+			add_detail(&line, "argument=%" PRIu64, row->argument);
+	} else {
+		add_detail(&line, "result=%" PRId32 " duration_ns=%" PRIu64, row->result,
+			   row->end - row->begin);
+		if (row->type == API_TYPE_WAIT)
+			add_detail(&line, "wait");
+	}
+	return write_line(text, &line);
+}
+
+static void describe_launch(const struct text *text, struct line *line,
+			    const struct event_launch *row)
+{
+	const char *kernel = model_kernel_name(text->model, row->kernel);
+
+	add_detail(line, "correlation=%" PRIu64 " queue=%" PRIu32 " command=%s", row->correlation,
+		   row->queue, analysis_command_name(row->command));
+	if (row->bytes)
+		add_detail(line, "bytes=%" PRIu64, row->bytes);
+	add_sizes(line, "global", row->global_size, row->dimensions);
+	add_sizes(line, "local", row->local_size, row->dimensions);
+	if (row->flags & LAUNCH_BLOCKING)
+		add_detail(line, "blocking");
+	if (*kernel && strlen(kernel) < 100 && !strpbrk(kernel, "\t\n\r\\"))
+		add_detail(line, "kernel=%s", kernel);
+}
+
+static int on_launch(struct text *text, const struct order_item *item)
+{
+	const struct event_launch *row = item->row;
+	struct line line = {.time_ns = item->time_ns, .group = "launch"};
+	const struct event_thread *thread = set_thread(text, &line, row->thread);
+	uint32_t place;
+	int error = 0;
+
+	line.name = model_text(text->model, row->function_string, "");
+	line.kind = item->point == POINT_BEGIN ? "enter" : "exit";
+	if (item->point == POINT_BEGIN) {
+		describe_launch(text, &line, row);
+		if (row->result == 0)
+			error = correlate_launch(&text->correlate, thread ? thread->process : 0,
+						 row, &place);
+	} else {
+		add_detail(&line, "correlation=%" PRIu64 " result=%" PRId32 " duration_ns=%" PRIu64,
+			   row->correlation, row->result, row->exit - row->enter);
+	}
+	return error ? error : write_line(text, &line);
+}
+
+static const char *command_name(const struct text *text, uint32_t place)
+{
+	const struct open_command *command;
+	const char *kernel;
+
+	if (place == CORRELATE_NONE)
+		return "[no launch]";
+	command = &text->correlate.commands[place];
+	kernel = model_kernel_name(text->model, command->kernel);
+	return *kernel ? kernel : analysis_command_name(command->type);
+}
+
+static bool is_last_point(const struct event_execution *row, enum order_point point)
+{
+	if (point == POINT_SEEN || point == POINT_ENDED)
+		return true;
+	if (row->valid & EXECUTION_ENDED)
+		return false;
+	if (point == POINT_STARTED)
+		return true;
+	if (row->valid & EXECUTION_STARTED)
+		return false;
+	return point == POINT_SUBMITTED || !(row->valid & EXECUTION_SUBMITTED);
+}
+
+static const char *point_name(enum order_point point)
+{
+	switch (point) {
+	case POINT_QUEUED:
+		return "queued";
+	case POINT_SUBMITTED:
+		return "submitted";
+	case POINT_STARTED:
+		return "started";
+	case POINT_ENDED:
+		return "ended";
+	default:
+		return "complete";
+	}
+}
+
+static int on_execution(struct text *text, const struct order_item *item)
+{
+	const struct event_execution *row = item->row;
+	uint32_t place = correlate_find(&text->correlate, row->process, row->correlation);
+	struct line line = {.time_ns = item->time_ns,
+			    .process = row->process,
+			    .kind = point_name(item->point),
+			    .group = "execution",
+			    .name = command_name(text, place)};
+	int error;
+
+	snprintf(line.place, sizeof(line.place), "queue:%" PRIu32, row->queue);
+	add_detail(&line, "correlation=%" PRIu64, row->correlation);
+	if (place != CORRELATE_NONE && text->correlate.commands[place].bytes)
+		add_detail(&line, "bytes=%" PRIu64, text->correlate.commands[place].bytes);
+	if (item->point == POINT_ENDED && (row->valid & EXECUTION_STARTED) &&
+	    row->ended >= row->started)
+		add_detail(&line, "duration_ns=%" PRIu64, row->ended - row->started);
+	if (row->status && is_last_point(row, item->point))
+		add_detail(&line, "status=%" PRId32, row->status);
+	if (row->valid & ORDER_IMPOSSIBLE)
+		add_detail(&line, "impossible");
+	error = write_line(text, &line);
+	if (!error && place != CORRELATE_NONE && is_last_point(row, item->point))
+		error = correlate_done(&text->correlate, place, 0);
+	return error;
+}
+
+static int on_dependency(struct text *text, const struct order_item *item)
+{
+	const struct event_dependency *row = item->row;
+	struct line line = {.time_ns = item->time_ns,
+			    .process = row->process,
+			    .place = "-",
+			    .kind = "dependency",
+			    .group = "dependency",
+			    .name = "-"};
+
+	add_detail(&line, "correlation=%" PRIu64 " handle=0x%" PRIx64, row->correlation,
+		   row->handle);
+	return write_line(text, &line);
+}
+
+static int on_loss(struct text *text, const struct order_item *item)
+{
+	const struct event_loss *row = item->row;
+	struct line line = {.time_ns = item->time_ns,
+			    .process = row->process,
+			    .place = "-",
+			    .kind = "loss",
+			    .group = "loss",
+			    .name = analysis_kind_name(row->kind)};
+
+	add_detail(&line, "count=%" PRIu64 " reason=%s duration_ns=%" PRIu64, row->count,
+		   analysis_loss_name(row->reason), row->end - row->begin);
+	return write_line(text, &line);
+}
+
+static int on_item(struct text *text, const struct order_item *item)
+{
+	switch (item->kind) {
+	case EVENT_API:
+		return on_api(text, item);
+	case EVENT_LAUNCH:
+		return on_launch(text, item);
+	case EVENT_EXECUTION:
+		return on_execution(text, item);
+	case EVENT_DEPENDENCY:
+		return on_dependency(text, item);
+	default:
+		return on_loss(text, item);
+	}
+}
+
+static void set_window(struct text *text, const struct order *order)
+{
+	const struct export_options *options = text->options;
+	uint64_t end;
+
+	model_window(text->model, order, &text->begin_ns, &end);
+	text->to_ns = UINT64_MAX;
+	if (options->has_from &&
+	    __builtin_add_overflow(text->begin_ns, options->from_ns, &text->from_ns))
+		text->from_ns = UINT64_MAX;
+	if (options->has_to && __builtin_add_overflow(text->begin_ns, options->to_ns, &text->to_ns))
+		text->to_ns = UINT64_MAX;
+}
+
+static int write_all_lines(struct text *text, struct order *order)
+{
+	struct order_item item;
+	int status;
+
+	set_window(text, order);
+	fputs("# time_ns\tprocess\tplace\tkind\tname\tdetails\n", text->file);
+	while ((status = order_next(order, &item)) > 0) {
+		int error = on_item(text, &item);
+
+		if (error)
+			return error;
+	}
+	return status ? status : export_flush(text->file);
+}
+
+static int write_text(const struct model *model, const struct export_options *options, FILE *file)
+{
+	struct order_options order_options = {.points = true,
+					      .kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
+						       1u << EVENT_EXECUTION |
+						       1u << EVENT_DEPENDENCY | 1u << EVENT_LOSS};
+	struct text text = {.model = model, .options = options, .file = file};
+	struct order *order = NULL;
+	int error = model_order(model, &order_options, &order);
+
+	if (error)
+		return error;
+	correlate_init(&text.correlate);
+	error = write_all_lines(&text, order);
+	correlate_fini(&text.correlate);
+	order_free(order);
+	return error;
+}
+
+const struct exporter export_text = {
+	.name = "text",
+	.help = "one moment a line in the order of time, columns separated by tabs",
+	.write = write_text,
+};
