@@ -17,10 +17,15 @@ def guest():
 
 
 with t.case("an idle guest changes nothing"):
-    for arguments in ([program("counts"), "--check-properties"], [program("harm"), "work", "20", "5"]):
-        plain = run(arguments)
-        idle = run(arguments, env=guest())
-        t.equal(idle[:3], plain[:3], f"{arguments[1:]}")
+    t.wanted()
+    for name, *arguments in (("counts", "--check-properties"), ("counts", "--fail"),
+                             ("counts", "--threads", "8"), ("counts", "--command-buffer"),
+                             ("counts", "--image", "--map", "--svm", "--rect", "--other"),
+                             ("harm", "work", "20", "5"), ("harm", "state"), ("harm", "nested"),
+                             ("harm", "vfork"), ("harm", "forks", "50"), ("harm", "abort")):
+        plain = run([program(name), *arguments])
+        idle = run([program(name), *arguments], env=guest())
+        t.equal(idle[:3], plain[:3], f"{arguments}")
 
 with t.case("record -a: one program ran before, one starts during"):
     output = t.path("all.duet")
