@@ -47,10 +47,6 @@ MODES = (
                     "--rect", "--svm", "--image", "--other", "--callback"], BOTH),
 )
 
-DIRECTIONS = {"read": ("read", "device_to_host"), "write": ("write", "host_to_device"),
-              "copy": ("copy", "device_to_device"), "fill": ("fill",)}
-
-
 def check_calls(document, facts):
     """Every call the program counted is in the report, with that count and those failures."""
     calls = {}
@@ -75,10 +71,18 @@ def check_commands(document, facts, all_matched):
         return
     kernels = sum(row["count"] for row in document["kernels"])
     t.equal(kernels, commands.get("kernel", 0), "kernels")
-    for kind in ("read", "write", "copy", "fill"):
-        rows = [row for row in document["copies"] if row["direction"] in DIRECTIONS[kind]]
-        t.equal(sum(row["count"] for row in rows), commands.get(kind, 0), f"{kind} commands")
-        t.equal(sum(row["bytes"] for row in rows), facts["bytes"].get(kind, 0), f"{kind} bytes")
+    rows = {}
+    for row in document["copies"] + document.get("other_commands", []):
+        kind = row.get("direction") or row.get("command")
+        count, size = rows.get(kind, (0, 0))
+        rows[kind] = (count + row["count"], size + row["bytes"])
+    for kind, count in commands.items():
+        if kind == "kernel":
+            continue
+        t.equal(rows.get(kind, (0, 0))[0], count, f"{kind} commands")
+        if kind in ("read", "write", "copy", "fill"):
+            t.equal(rows.get(kind, (0, 0))[1], facts["bytes"].get(kind, 0), f"{kind} bytes")
+    t.equal(sorted(set(rows) - set(commands)), [], "kinds of command that the program did not use")
 
 
 def check_report(output, stdout, all_matched=True):
