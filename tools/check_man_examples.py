@@ -3,6 +3,7 @@
 """Runs the examples of the manual pages: an example that does not work is a failed test.
 
     tools/check_man_examples.py --duet build/duet [PAGE.md ...]
+    tools/check_man_examples.py --self-test
 
 In the section EXAMPLES of each page, every line of a fenced block that begins with "$ " is a
 command (with a backslash at its end it goes on in the next line); the other lines are what it
@@ -15,6 +16,8 @@ scratch folder, by bash, with duet first in PATH and with
     app.py      the same for Python with PyOpenCL
 """
 import argparse
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -137,11 +140,61 @@ class Runner:
             self.tell(True, title)
 
 
+PAGE = """\
+# NAME
+```
+$ not an example
+```
+# EXAMPLES
+Text, `$ not one either`.
+```
+$ true
+what it prints
+$ false  # exits 1
+$ echo a \\
+  b
+```
+## More
+```
+$ outside
+```
+# EXAMPLES
+```
+$ sudo x  # not run: it needs root
+$ false
+```
+"""
+
+
+def self_test():
+    """The examples of PAGE, and what becomes of each."""
+    wanted = ["true", "false  # exits 1", "echo a \\\n  b", "sudo x  # not run: it needs root",
+              "false"]
+    found = list(commands(PAGE))
+    runner = Runner("build/duet")
+    outcomes = []
+    for example in found:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+            runner.example("page", example, folder)
+        outcomes.append(re.sub(r" \d+ - .*?(?=$| # SKIP)", "", out.getvalue().splitlines()[-1]))
+    results = (("examples are found", found == wanted, found),
+               ("outcomes", outcomes == ["ok", "ok", "ok", "ok # SKIP it needs root", "not ok"],
+                outcomes))
+    for number, (name, is_ok, got) in enumerate(results, 1):
+        print(f"{'ok' if is_ok else 'not ok'} {number} - {name}" if is_ok else
+              f"#   got {got}\nnot ok {number} - {name}")
+    print(f"1..{len(results)}")
+    return 0 if all(is_ok for _, is_ok, _ in results) else 1
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--duet", required=True)
+    parser.add_argument("--duet", default=os.path.join(ROOT, "build", "duet"))
+    parser.add_argument("--self-test", action="store_true")
     parser.add_argument("pages", nargs="*")
     arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
     man = os.path.join(ROOT, "docs", "man")
     pages = arguments.pages or sorted(
         os.path.join(man, name) for name in os.listdir(man) if name.endswith(".md"))
