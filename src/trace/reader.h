@@ -26,7 +26,8 @@ struct trace_chunk {
 	uint32_t seen_clock; /* EVENT_EXECUTION: domain of `seen` */
 	uint32_t segment;
 	uint32_t rows;
-	uint64_t first, last; /* smallest and largest sort key, in `clock` */
+	bool by_seen; /* EVENT_EXECUTION without start times: the key is `seen`, in seen_clock */
+	uint64_t first, last; /* smallest and largest sort key, in `clock` unless by_seen */
 	uint64_t offset;      /* in the file, bytes */
 };
 
@@ -44,6 +45,10 @@ struct trace_damage {
  * -EPROTONOSUPPORT for a newer schema. The error chain says what to do. A damaged file with
  * anything readable in it opens with 0. */
 int trace_reader_open(const char *path, struct trace_reader **ret_reader);
+
+/* The same for a file in memory, which the caller keeps until close. */
+int trace_reader_open_memory(const void *bytes, size_t size, struct trace_reader **ret_reader);
+
 void trace_reader_close(struct trace_reader *reader); /* NULL-safe */
 
 void trace_reader_damage(const struct trace_reader *reader, struct trace_damage *ret_damage);

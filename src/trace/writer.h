@@ -19,6 +19,9 @@
 
 struct trace_writer;
 
+/* With max_bytes or keep_ns segments are at most 1/16 of the bytes and 1/4 of the time. Between 1/2
+ * and 7/8 of max_bytes are kept; a file with keep_ns alone may be twice as large as what is kept.
+ * What is dropped is gone for readers at once, its disk space a little later. */
 struct trace_writer_options {
 	uint64_t segment_bytes; /* a segment ends after so many bytes of file; 0: 64 MiB */
 	uint64_t segment_ns;    /* … or so much time; 0: 10 s */
@@ -27,20 +30,24 @@ struct trace_writer_options {
 	int level;              /* zstd level; 0: 1 */
 };
 
-/* Creates or truncates `path`. Errors: -errno with the path in the error chain. */
+/* Creates or truncates `path`, for the owner's eyes only (0600). Errors: -errno with the path in the
+ * error chain; -EBUSY where another writer has it open. */
 int trace_writer_open(const char *path, const struct trace_writer_options *options,
 		      struct trace_writer **ret_writer);
 
-/* Id of a text (any bytes), valid for this writer's whole life; 0 for length 0. Out of memory: 0.
- */
+/* Id of a text (any bytes, cut at 1 MiB), valid for this writer's whole life; 0 for length 0. Out of
+ * memory: 0. */
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length);
 
 /* Describes or describes anew a thing (EVENT_HOST … EVENT_CODE): `row` is the kind's struct, its
  * first field the id. The writer keeps the newest row of each id and repeats it in every segment in
- * which the thing lives (end_ns == 0, or end_ns after the segment's begin). */
+ * which the thing lives and in the one after its end (end_ns == 0, or end_ns after the begin of the
+ * segment before); then it is forgotten. What it names (process, parent, device …) is kept with it.
+ */
 int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row);
 
-/* Keeps the bytes of a code object once per content; fills in their hash. */
+/* Writes the bytes of a code object, once per content and file; fills in their hash. When the segment
+ * they are in is dropped they are kept as long as an EVENT_CODE that lives has their hash. */
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
 			 uint64_t *ret_hash_low, uint64_t *ret_hash_high);
 
@@ -58,7 +65,10 @@ struct trace_source {
 int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 		     const struct trace_source *source, const void *row);
 
-/* Writes out every open chunk and ends the segment where it is due. now_ns: CLOCK_MONOTONIC. */
+/* To be called every 0.1 to 1 s. Writes out the chunks that hold a row older than a second, so that a
+ * crash costs no more than the last second and slow sources do not pay for many small chunks; ends
+ * the segment where it is due (all open chunks are written then). now_ns: CLOCK_MONOTONIC. Errors:
+ * that of a failed write. */
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 
 struct trace_writer_stats {

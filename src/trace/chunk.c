@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/chunk.c - one message of the file: envelope, checksum, compression
+ *
+ * Runs in:  the recorder and the readers
+ * Gets:     a head and a payload; gives the bytes as they stand in the file, and the reverse from
+ *           bytes that nobody vouches for
+ * Owns:     its compressor and buffers, which live as long as the packer or opener
+ * Fails:    -ENOMEM, -EBADMSG, -EMSGSIZE
+ * Why level 1: on 2 cores it takes 25 ns a row and leaves 6 bytes of it; level 3 takes twice as
+ *           long for 3 % less. Why a payload is sometimes stored raw: what unfolds a thousandfold
+ *           would have to be refused by a reader that guards its memory.
+ */
+#include "trace/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "base/array.h"
+#include "trace/codec.h"
+#include "trace/format.h"
+
+#include "duet_trace.pb-c.h"
+
+enum { LENGTH_MAX = 5, SYNC_AT = 1, CHECKSUM_AT = 10, SYNC_TAG = 0x09, CHECKSUM_TAG = 0x11 };
+
+void chunk_packer_init(struct chunk_packer *packer, int level)
+{
+	*packer = (struct chunk_packer){.level = level};
+}
+
+void chunk_packer_fini(struct chunk_packer *packer)
+{
+	ZSTD_freeCCtx(packer->context);
+	free(packer->compressed);
+	free(packer->bytes);
+	*packer = (struct chunk_packer){0};
+}
+
+static bool is_within_ratio(size_t raw, size_t stored)
+{
+	return raw <= TRACE_RATIO_FREE + stored * TRACE_RATIO_LIMIT;
+}
+
+/* Compresses where that helps; sets payload and raw_bytes. */
+static int compress_payload(struct chunk_packer *packer, const void *payload, size_t size,
+			    Duet__Chunk *chunk)
+{
+	size_t bound = ZSTD_compressBound(size), compressed;
+
+	if (!packer->context)
+		packer->context = ZSTD_createCCtx();
+	if (!packer->context || array_grow(packer->compressed, packer->compressed_capacity, bound))
+		return -ENOMEM;
+	compressed = ZSTD_compressCCtx(packer->context, packer->compressed, bound, payload, size,
+				       packer->level);
+	chunk->has_payload = size > 0;
+	if (ZSTD_isError(compressed) || compressed >= size || !is_within_ratio(size, compressed)) {
+		chunk->payload.data = (uint8_t *)payload;
+		chunk->payload.len = size;
+		return 0;
+	}
+	chunk->payload.data = packer->compressed;
+	chunk->payload.len = compressed;
+	chunk->has_raw_bytes = true;
+	chunk->raw_bytes = size;
+	return 0;
+}
+
+static void set_head(Duet__Chunk *chunk, const struct chunk_head *head)
+{
+#define SET(field)                                     \
+	do {                                           \
+		chunk->has_##field = head->field != 0; \
+		chunk->field = head->field;            \
+	} while (0)
+	SET(kind);
+	SET(source);
+	SET(clock);
+	SET(seen_clock);
+	SET(segment);
+	SET(rows);
+	SET(first);
+	SET(last);
+	SET(lateness);
+	SET(sequence);
+	SET(flags);
+#undef SET
+}
+
+int chunk_pack(struct chunk_packer *packer, const struct chunk_head *head, const void *payload,
+	       size_t size)
+{
+	Duet__Chunk chunk = DUET__CHUNK__INIT;
+	size_t length, before;
+	uint8_t *message;
+	uint64_t checksum;
+	int error;
+
+	if (size > TRACE_RAW_LIMIT)
+		return -EMSGSIZE;
+	error = compress_payload(packer, payload, size, &chunk);
+	if (error)
+		return error;
+	chunk.sync = TRACE_SYNC;
+	set_head(&chunk, head);
+	length = duet__chunk__get_packed_size(&chunk);
+	if (array_grow(packer->bytes, packer->bytes_capacity, length + LENGTH_MAX))
+		return -ENOMEM;
+	before = (size_t)(trace_varint_write(packer->bytes, length) - packer->bytes);
+	message = packer->bytes + before;
+	duet__chunk__pack(&chunk, message);
+	checksum = XXH3_64bits(message + TRACE_PREFIX_BYTES, length - TRACE_PREFIX_BYTES);
+	memcpy(message + CHECKSUM_AT, &checksum, sizeof(checksum));
+	packer->size = before + length;
+	return 0;
+}
+
+void chunk_opener_init(struct chunk_opener *opener)
+{
+	*opener = (struct chunk_opener){0};
+}
+
+void chunk_opener_fini(struct chunk_opener *opener)
+{
+	ZSTD_freeDCtx(opener->context);
+	free(opener->raw);
+	*opener = (struct chunk_opener){0};
+}
+
+size_t chunk_length(const uint8_t *at, const uint8_t *end, size_t *ret_size)
+{
+	uint64_t length;
+	const uint8_t *after = trace_varint_read(at, end, &length);
+
+	if (!after || after - at > LENGTH_MAX || length < TRACE_PREFIX_BYTES ||
+	    length > TRACE_MESSAGE_LIMIT)
+		return 0;
+	*ret_size = (size_t)length;
+	return (size_t)(after - at);
+}
+
+bool chunk_has_prefix(const uint8_t *message, size_t size)
+{
+	uint64_t sync;
+
+	if (size < TRACE_PREFIX_BYTES || message[0] != SYNC_TAG ||
+	    message[CHECKSUM_AT - 1] != CHECKSUM_TAG)
+		return false;
+	memcpy(&sync, message + SYNC_AT, sizeof(sync));
+	return sync == TRACE_SYNC;
+}
+
+uint64_t chunk_checksum(const uint8_t *message)
+{
+	uint64_t checksum;
+
+	memcpy(&checksum, message + CHECKSUM_AT, sizeof(checksum));
+	return checksum;
+}
+
+bool chunk_is_intact(const uint8_t *message, size_t size)
+{
+	return chunk_has_prefix(message, size) &&
+	       chunk_checksum(message) ==
+		       XXH3_64bits(message + TRACE_PREFIX_BYTES, size - TRACE_PREFIX_BYTES);
+}
+
+static void get_head(const Duet__Chunk *chunk, struct chunk_head *head)
+{
+	*head = (struct chunk_head){
+		.kind = chunk->kind,
+		.source = chunk->source,
+		.clock = chunk->clock,
+		.seen_clock = chunk->seen_clock,
+		.segment = chunk->segment,
+		.rows = chunk->rows,
+		.flags = chunk->flags,
+		.first = chunk->first,
+		.last = chunk->last,
+		.lateness = chunk->lateness,
+		.sequence = chunk->sequence,
+	};
+}
+
+int chunk_head(const uint8_t *message, size_t size, struct chunk_head *ret_head)
+{
+	Duet__Chunk *chunk;
+
+	if (!chunk_has_prefix(message, size))
+		return -EBADMSG;
+	chunk = duet__chunk__unpack(NULL, size, message);
+	if (!chunk)
+		return -EBADMSG;
+	get_head(chunk, ret_head);
+	duet__chunk__free_unpacked(chunk, NULL);
+	return ret_head->rows > TRACE_ROWS_LIMIT ? -EBADMSG : 0;
+}
+
+static int decompress(struct chunk_opener *opener, const Duet__Chunk *chunk)
+{
+	size_t raw = (size_t)chunk->raw_bytes, got;
+
+	if (chunk->raw_bytes > TRACE_RAW_LIMIT || !is_within_ratio(raw, chunk->payload.len))
+		return -EBADMSG;
+	if (!opener->context)
+		opener->context = ZSTD_createDCtx();
+	if (!opener->context || array_grow(opener->raw, opener->raw_capacity, raw))
+		return -ENOMEM;
+	got = ZSTD_decompressDCtx(opener->context, opener->raw, raw, chunk->payload.data,
+				  chunk->payload.len);
+	return ZSTD_isError(got) || got != raw ? -EBADMSG : 0;
+}
+
+static int open_payload(struct chunk_opener *opener, const Duet__Chunk *chunk, size_t *ret_size)
+{
+	if (chunk->rows > TRACE_ROWS_LIMIT)
+		return -EBADMSG;
+	if (chunk->has_raw_bytes && chunk->raw_bytes) {
+		*ret_size = (size_t)chunk->raw_bytes;
+		return decompress(opener, chunk);
+	}
+	if (chunk->payload.len > TRACE_RAW_LIMIT)
+		return -EBADMSG;
+	*ret_size = chunk->payload.len;
+	if (array_grow(opener->raw, opener->raw_capacity, chunk->payload.len + 1))
+		return -ENOMEM;
+	if (chunk->payload.len)
+		memcpy(opener->raw, chunk->payload.data, chunk->payload.len);
+	return 0;
+}
+
+int chunk_open(struct chunk_opener *opener, const uint8_t *message, size_t size,
+	       struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size)
+{
+	Duet__Chunk *chunk;
+	size_t raw = 0;
+	int error;
+
+	if (!chunk_is_intact(message, size))
+		return -EBADMSG;
+	chunk = duet__chunk__unpack(NULL, size, message);
+	if (!chunk)
+		return -EBADMSG;
+	error = open_payload(opener, chunk, &raw);
+	if (!error) {
+		get_head(chunk, ret_head);
+		*ret_payload = opener->raw;
+		*ret_size = raw;
+	}
+	duet__chunk__free_unpacked(chunk, NULL);
+	return error;
+}

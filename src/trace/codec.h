@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/codec.h - rows to columns and back
+ */
+#ifndef TRACE_CODEC_H
+#define TRACE_CODEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/format.h"
+
+/* Encodes count (1 … TRACE_ROWS_LIMIT) rows as the message of their kind. String fields are mapped
+ * by translate where it is not NULL. The bytes go to *buffer, which grows. Errors: -ENOMEM. */
+struct trace_translator {
+	uint32_t (*map)(void *context, uint32_t id);
+	void *context;
+};
+int trace_encode(const struct trace_format *format, const void *rows, size_t count,
+		 const struct trace_translator *translator, uint8_t **buffer, size_t *capacity,
+		 size_t *ret_size);
+
+/* Decodes into rows, which holds count zeroed rows. Nothing in bytes is trusted. Errors: -EBADMSG. */
+int trace_decode(const struct trace_format *format, const uint8_t *bytes, size_t size,
+		 const struct trace_translator *translator, void *rows, size_t count);
+
+/* Puts rows in the order of the field at key_offset, keeping the order of equals. Errors: -ENOMEM. */
+int trace_sort(void *rows, size_t count, size_t row_size, unsigned int key_offset,
+	       unsigned int key_type);
+
+static inline uint64_t trace_zigzag(uint64_t value)
+{
+	return value << 1 ^ (uint64_t)((int64_t)value >> 63);
+}
+
+static inline uint64_t trace_unzigzag(uint64_t value)
+{
+	return value >> 1 ^ (0 - (value & 1));
+}
+
+static inline uint8_t *trace_varint_write(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)value | 0x80;
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* Where the varint at `at` ends, NULL where it is cut off or longer than 10 bytes. */
+static inline const uint8_t *trace_varint_read(const uint8_t *at, const uint8_t *end,
+					       uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; at < end && shift < 70; shift += 7) {
+		uint8_t byte = *at++;
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*ret_value = value;
+			return at;
+		}
+	}
+	return NULL;
+}
+
+#endif

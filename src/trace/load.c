@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/load.c - what a reader knows before any row is asked for
+ *
+ * Runs in:  the readers
+ * Gets:     the list of chunks; gives texts, things, clock pairs, losses, the list of contents and
+ *           of chunks of rows
+ * Owns:     nothing of its own; all goes into the reader
+ * Fails:    -ENOMEM, -EPROTONOSUPPORT for a newer schema; a damaged chunk is counted and left out
+ * Why ranges: a dictionary is a few runs of ids, so a hostile first_id of four thousand million
+ *           costs twelve bytes and not four thousand million
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "trace/reader_private.h"
+
+#include "duet_trace.pb-c.h"
+
+static struct dictionary *find_dictionary(const struct trace_reader *reader, uint32_t segment)
+{
+	uint64_t index = hash_map_get(&reader->dictionary_by_segment, segment, 0);
+
+	return index ? &reader->dictionaries[index - 1] : NULL;
+}
+
+static int get_dictionary(struct trace_reader *reader, uint32_t segment,
+			  struct dictionary **ret_dictionary)
+{
+	struct dictionary *dictionary = find_dictionary(reader, segment);
+
+	if (!dictionary) {
+		if (array_grow(reader->dictionaries, reader->dictionaries_capacity,
+			       reader->dictionaries_count + 1) ||
+		    hash_map_put(&reader->dictionary_by_segment, segment,
+				 reader->dictionaries_count + 1))
+			return -ENOMEM;
+		dictionary = &reader->dictionaries[reader->dictionaries_count++];
+		*dictionary = (struct dictionary){.segment = segment};
+	}
+	*ret_dictionary = dictionary;
+	return 0;
+}
+
+struct load_context load_context(struct trace_reader *reader, uint32_t segment)
+{
+	return (struct load_context){reader, find_dictionary(reader, segment)};
+}
+
+uint32_t load_translate(void *opaque, uint32_t id)
+{
+	struct load_context *context = opaque;
+	struct dictionary *dictionary = context->dictionary;
+	size_t low = 0, high = dictionary ? dictionary->count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct string_range *range = &dictionary->ranges[middle];
+
+		if (id < range->first)
+			high = middle;
+		else if (id - range->first >= range->count)
+			low = middle + 1;
+		else
+			return context->reader->string_ids[range->start + (id - range->first)];
+	}
+	return 0;
+}
+
+/* ---- one function for each kind ---- */
+
+static int load_texts(struct trace_reader *reader, const Duet__Strings *message)
+{
+	const uint8_t *text = message->text.data;
+	size_t left = message->text.len;
+
+	if (array_grow(reader->string_ids, reader->string_ids_capacity,
+		       reader->string_ids_count + message->n_length))
+		return -ENOMEM;
+	for (size_t i = 0; i < message->n_length; i++) {
+		size_t length = message->length[i];
+		uint32_t id;
+
+		if (length > left)
+			return -EBADMSG;
+		id = string_table_add(&reader->strings, text, length);
+		if (length && !id)
+			return -ENOMEM;
+		reader->string_ids[reader->string_ids_count + i] = id;
+		text += length;
+		left -= length;
+	}
+	reader->string_ids_count += message->n_length;
+	return 0;
+}
+
+static int load_string_range(struct trace_reader *reader, uint32_t segment,
+			     const Duet__Strings *message)
+{
+	struct dictionary *dictionary;
+	struct string_range range = {message->first_id, (uint32_t)message->n_length,
+				     reader->string_ids_count};
+	const struct string_range *last;
+
+	if (!message->n_length)
+		return 0;
+	if (!range.first || message->n_length > TRACE_ROWS_LIMIT ||
+	    range.first > UINT32_MAX - range.count)
+		return -EBADMSG;
+	if (get_dictionary(reader, segment, &dictionary))
+		return -ENOMEM;
+	last = dictionary->count ? &dictionary->ranges[dictionary->count - 1] : NULL;
+	if (last && range.first < last->first + last->count)
+		return -EBADMSG;
+	if (array_grow(dictionary->ranges, dictionary->capacity, dictionary->count + 1))
+		return -ENOMEM;
+	dictionary->ranges[dictionary->count] = range;
+	return load_texts(reader, message);
+}
+
+static int load_strings(struct trace_reader *reader, struct reader_entry *entry)
+{
+	struct chunk_head head;
+	const uint8_t *payload;
+	size_t size;
+	Duet__Strings *message;
+	int error = reader_open_entry(reader, entry, &head, &payload, &size);
+
+	if (error)
+		return error;
+	message = duet__strings__unpack(NULL, size, payload);
+	if (!message)
+		return -EBADMSG;
+	error = load_string_range(reader, head.segment, message);
+	if (!error && message->n_length)
+		find_dictionary(reader, head.segment)->count++;
+	duet__strings__free_unpacked(message, NULL);
+	return error;
+}
+
+static int put_thing(struct reader_things *things, const struct trace_format *format,
+		     const char *row)
+{
+	uint64_t id = trace_field_read(row, format->key_offset, FIELD_U32);
+	const uint64_t *known = hash_map_find(&things->by_id, id);
+	size_t index = known ? (size_t)*known : things->count;
+
+	if (!id)
+		return 0;
+	if (!known) {
+		if (array_reserve((void **)&things->rows, &things->rows_capacity,
+				  (index + 1) * format->row_size, 1) ||
+		    hash_map_put(&things->by_id, id, index))
+			return -ENOMEM;
+		things->count++;
+	}
+	memcpy(things->rows + index * format->row_size, row, format->row_size);
+	return 0;
+}
+
+static int load_things(struct trace_reader *reader, struct reader_entry *entry)
+{
+	const struct trace_format *format = trace_format_find(entry->head.kind);
+	auto_free char *rows = NULL;
+	size_t count;
+	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+
+	for (size_t i = 0; !error && i < count; i++)
+		error = put_thing(&reader->things[entry->head.kind], format,
+				  rows + i * format->row_size);
+	return error;
+}
+
+static int get_pairs(struct trace_reader *reader, uint32_t clock, struct reader_pairs **ret_pairs)
+{
+	uint64_t index = hash_map_get(&reader->pairs_by_clock, clock, 0);
+
+	if (!index) {
+		if (array_grow(reader->clocks, reader->clocks_capacity, reader->clocks_count + 1) ||
+		    hash_map_put(&reader->pairs_by_clock, clock, reader->clocks_count + 1))
+			return -ENOMEM;
+		index = ++reader->clocks_count;
+		reader->clocks[index - 1] = (struct reader_pairs){.clock = clock};
+	}
+	*ret_pairs = &reader->clocks[index - 1];
+	return 0;
+}
+
+static int load_pairs(struct trace_reader *reader, struct reader_entry *entry)
+{
+	auto_free struct event_clock_pair *rows = NULL;
+	struct reader_pairs *pairs;
+	size_t count;
+	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+
+	if (error || !count)
+		return error;
+	if (get_pairs(reader, entry->head.clock, &pairs) ||
+	    array_grow(pairs->pairs, pairs->capacity, pairs->count + count))
+		return -ENOMEM;
+	memcpy(pairs->pairs + pairs->count, rows, count * sizeof(*rows));
+	pairs->count += count;
+	return 0;
+}
+
+static int load_losses(struct trace_reader *reader, struct reader_entry *entry)
+{
+	auto_free struct event_loss *rows = NULL;
+	size_t count;
+	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+
+	if (error || !count)
+		return error;
+	if (array_grow(reader->losses, reader->losses_capacity, reader->losses_count + count))
+		return -ENOMEM;
+	memcpy(reader->losses + reader->losses_count, rows, count * sizeof(*rows));
+	reader->losses_count += count;
+	return 0;
+}
+
+static int load_content(struct trace_reader *reader, size_t index)
+{
+	const struct chunk_head *head = &reader->entries[index].head;
+	uint64_t known = hash_map_get(&reader->contents_by_hash, head->first, 0);
+	struct reader_content *content;
+
+	if (!known) {
+		if (array_grow(reader->contents, reader->contents_capacity,
+			       reader->contents_count + 1) ||
+		    hash_map_put(&reader->contents_by_hash, head->first,
+				 reader->contents_count + 1))
+			return -ENOMEM;
+		known = ++reader->contents_count;
+		reader->contents[known - 1] =
+			(struct reader_content){.hash_low = head->first, .hash_high = head->last};
+	}
+	content = &reader->contents[known - 1];
+	if (content->hash_high != head->last)
+		return 0;
+	if (array_grow(content->parts, content->parts_capacity, content->parts_count + 1))
+		return -ENOMEM;
+	content->parts[content->parts_count++] = index;
+	return 0;
+}
+
+static int load_chunk(struct trace_reader *reader, size_t index)
+{
+	const struct reader_entry *entry = &reader->entries[index];
+
+	if (entry->head.flags & TRACE_REPEATED)
+		return 0;
+	if (array_grow(reader->chunks, reader->chunks_capacity, reader->chunks_count + 1) ||
+	    array_grow(reader->chunk_entries, reader->chunk_entries_capacity,
+		       reader->chunks_count + 1))
+		return -ENOMEM;
+	reader->chunk_entries[reader->chunks_count] = index;
+	reader->chunks[reader->chunks_count++] = (struct trace_chunk){
+		.kind = (enum event_kind)entry->head.kind,
+		.source = entry->head.source,
+		.clock = entry->head.clock,
+		.seen_clock = entry->head.seen_clock,
+		.segment = entry->head.segment,
+		.rows = entry->head.rows,
+		.by_seen = entry->head.flags & TRACE_BY_SEEN,
+		.first = entry->head.first,
+		.last = entry->head.last,
+		.offset = entry->offset,
+	};
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static int load_head(struct trace_reader *reader, struct reader_entry *entry)
+{
+	struct chunk_head head;
+	const uint8_t *payload;
+	size_t size;
+	uint32_t major;
+	Duet__SegmentHead *message;
+	int error = reader_open_entry(reader, entry, &head, &payload, &size);
+
+	if (error)
+		return error;
+	message = duet__segment_head__unpack(NULL, size, payload);
+	if (!message)
+		return -EBADMSG;
+	major = message->schema_major;
+	if (message->first_segment > reader->first_segment)
+		reader->first_segment = message->first_segment;
+	duet__segment_head__free_unpacked(message, NULL);
+	if (major > EVENT_SCHEMA_MAJOR)
+		return error_set(-EPROTONOSUPPORT,
+				 "'%s' was written by a newer duet (schema %u): update duet",
+				 reader->path, major);
+	return 0;
+}
+
+static int load_entry(struct trace_reader *reader, size_t index)
+{
+	struct reader_entry *entry = &reader->entries[index];
+	uint32_t kind = entry->head.kind;
+	int error;
+
+	if (kind == TRACE_STRINGS)
+		return load_strings(reader, entry);
+	if (kind == TRACE_CONTENT)
+		return load_content(reader, index);
+	if (kind >= EVENT_HOST && kind <= EVENT_CODE)
+		return load_things(reader, entry);
+	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !trace_format_find(kind))
+		return 0;
+	error = kind == EVENT_CLOCK_PAIR ? load_pairs(reader, entry)
+		: kind == EVENT_LOSS     ? load_losses(reader, entry)
+					 : 0;
+	return error ? error : load_chunk(reader, index);
+}
+
+static int sort_things(struct trace_reader *reader)
+{
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_CODE; kind++) {
+		const struct trace_format *format = trace_format_find(kind);
+		struct reader_things *things = &reader->things[kind];
+
+		if (trace_sort(things->rows, things->count, format->row_size, format->key_offset,
+			       FIELD_U32))
+			return -ENOMEM;
+		for (uint32_t i = 0; i < things->count; i++)
+			hash_map_put(&things->by_id,
+				     trace_field_read(things->rows + i * (size_t)format->row_size,
+						      format->key_offset, FIELD_U32),
+				     i);
+	}
+	return 0;
+}
+
+/* Sorts, and takes the repetitions at the beginnings of segments out. */
+static int sort_pairs(struct reader_pairs *pairs)
+{
+	size_t kept = 0;
+
+	if (trace_sort(pairs->pairs, pairs->count, sizeof(*pairs->pairs),
+		       offsetof(struct event_clock_pair, time), FIELD_U64))
+		return -ENOMEM;
+	for (size_t i = 0; i < pairs->count; i++) {
+		if (!kept ||
+		    memcmp(&pairs->pairs[kept - 1], &pairs->pairs[i], sizeof(*pairs->pairs)) != 0)
+			pairs->pairs[kept++] = pairs->pairs[i];
+	}
+	pairs->count = kept;
+	return 0;
+}
+
+static void count_segments(struct trace_reader *reader)
+{
+	uint32_t previous = 0;
+
+	/* entries are in the order of writing */
+	for (size_t i = 0; i < reader->entries_count; i++) {
+		uint32_t segment = reader->entries[i].head.segment;
+
+		if (segment != previous && segment >= reader->first_segment)
+			reader->segment_count++;
+		previous = segment >= reader->first_segment ? segment : previous;
+	}
+}
+
+int load_entries(struct trace_reader *reader)
+{
+	int error = 0;
+
+	/* all heads first: they tell what else is to be left out */
+	for (size_t i = 0; !error && i < reader->entries_count; i++) {
+		if (reader->entries[i].head.kind == TRACE_SEGMENT)
+			error = load_head(reader, &reader->entries[i]);
+		if (error == -EBADMSG) {
+			reader_note_damage(reader, &reader->entries[i]);
+			error = 0;
+		}
+	}
+	for (size_t i = 0; !error && i < reader->entries_count; i++) {
+		if (reader->entries[i].head.segment < reader->first_segment)
+			continue;
+		error = load_entry(reader, i);
+		if (error == -EBADMSG) {
+			reader_note_damage(reader, &reader->entries[i]);
+			error = 0;
+		}
+	}
+	if (!error)
+		error = sort_things(reader);
+	for (size_t i = 0; !error && i < reader->clocks_count; i++)
+		error = sort_pairs(&reader->clocks[i]);
+	if (!error)
+		error = trace_sort(reader->losses, reader->losses_count, sizeof(*reader->losses),
+				   offsetof(struct event_loss, begin), FIELD_U64);
+	count_segments(reader);
+	return error;
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/reader.c - read a trace file, whole or damaged
+ *
+ * Runs in:  the readers (report, export, info), one thread per reader
+ * Gets:     a path or bytes; gives texts, things, clock pairs, losses and rows
+ * Owns:     the descriptor and everything it gives out, except the rows of a chunk
+ * Fails:    -errno as reader.h says; damage costs the damaged chunk and is counted
+ * Why pread and not mmap: the file may be shortened by its recorder while it is read, which would
+ *           be a SIGBUS; copying the 30 KB of a chunk takes 1 % of the time to decode it
+ */
+#include "trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "trace/reader_private.h"
+
+#include "duet_trace.pb-c.h"
+
+#define WINDOW ((size_t)1 << 20)
+
+const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t size)
+{
+	uint64_t left = offset <= reader->size ? reader->size - offset : 0;
+	size_t wanted = size > WINDOW ? size : WINDOW;
+
+	if (size > left)
+		return NULL;
+	if (reader->memory)
+		return reader->memory + offset;
+	if (offset >= reader->window_offset &&
+	    offset + size <= reader->window_offset + reader->window_size)
+		return reader->window + (offset - reader->window_offset);
+	wanted = wanted < left ? wanted : (size_t)left;
+	reader->window_size = 0;
+	if (array_grow(reader->window, reader->window_capacity, wanted) ||
+	    pread_all(reader->fd, reader->window, wanted, offset))
+		return NULL;
+	reader->window_offset = offset;
+	reader->window_size = wanted;
+	return reader->window;
+}
+
+int reader_add_entry(struct trace_reader *reader, const struct reader_entry *entry)
+{
+	if (array_grow(reader->entries, reader->entries_capacity, reader->entries_count + 1))
+		return -ENOMEM;
+	reader->entries[reader->entries_count++] = *entry;
+	return 0;
+}
+
+void reader_note_damage(struct trace_reader *reader, struct reader_entry *entry)
+{
+	if (entry->is_counted)
+		return;
+	entry->is_counted = true;
+	reader->damage.chunks++;
+	reader->damage.bytes += entry->bytes;
+	if (entry->head.kind >= EVENT_API && entry->head.kind < EVENT_KIND_COUNT)
+		reader->damage.rows += entry->head.rows;
+}
+
+int reader_open_entry(struct trace_reader *reader, const struct reader_entry *entry,
+		      struct chunk_head *ret_head, const uint8_t **ret_payload, size_t *ret_size)
+{
+	const uint8_t *bytes = reader_view(reader, entry->offset, (size_t)entry->bytes);
+	size_t before, size = 0;
+	int error;
+
+	before = bytes ? chunk_length(bytes, bytes + entry->bytes, &size) : 0;
+	if (!before || before + size != entry->bytes)
+		return -EBADMSG;
+	error = chunk_open(&reader->opener, bytes + before, size, ret_head, ret_payload, ret_size);
+	if (!error && ret_head->kind != entry->head.kind)
+		return -EBADMSG;
+	return error;
+}
+
+/* Writers sort; a hostile file need not. */
+static int ensure_sorted(const struct trace_format *format, uint32_t flags, char *rows,
+			 size_t count)
+{
+	unsigned int offset =
+		flags & TRACE_BY_SEEN && format->row_size == sizeof(struct event_execution)
+			? offsetof(struct event_execution, seen)
+			: format->key_offset;
+	uint64_t previous = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t key =
+			trace_field_read(rows + i * format->row_size, offset, format->key_type);
+
+		if (key < previous)
+			return trace_sort(rows, count, format->row_size, offset, format->key_type);
+		previous = key;
+	}
+	return 0;
+}
+
+int reader_decode_entry(struct trace_reader *reader, const struct reader_entry *entry,
+			void **ret_rows, size_t *ret_count)
+{
+	const struct trace_format *format = trace_format_find(entry->head.kind);
+	struct chunk_head head;
+	const uint8_t *payload;
+	size_t size;
+	struct load_context context;
+	struct trace_translator translator = {load_translate, &context};
+	auto_free void *rows = NULL;
+	int error = reader_open_entry(reader, entry, &head, &payload, &size);
+
+	if (error)
+		return error;
+	context = load_context(reader, head.segment);
+	rows = calloc(head.rows + (size_t)1, format->row_size);
+	if (!rows)
+		return -ENOMEM;
+	error = trace_decode(format, payload, size, &translator, rows, head.rows);
+	if (!error)
+		error = ensure_sorted(format, head.flags, rows, head.rows);
+	if (error)
+		return error;
+	*ret_rows = take_ptr(rows);
+	*ret_count = head.rows;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static int compare_sequence(const void *a, const void *b)
+{
+	const struct reader_entry *left = a, *right = b;
+
+	if (left->head.sequence != right->head.sequence)
+		return left->head.sequence < right->head.sequence ? -1 : 1;
+	return left->offset < right->offset ? -1 : left->offset > right->offset;
+}
+
+/* Puts entries into the order of writing, and leaves out what a crash while the file was being
+ * shortened left twice. */
+static int order_entries(struct trace_reader *reader)
+{
+	bool is_rising = true;
+	size_t kept = 0;
+
+	for (size_t i = 1; i < reader->entries_count; i++) {
+		if (reader->entries[i].head.sequence <= reader->entries[i - 1].head.sequence)
+			is_rising = false;
+	}
+	if (is_rising)
+		return 0;
+	qsort(reader->entries, reader->entries_count, sizeof(*reader->entries), compare_sequence);
+	for (size_t i = 0; i < reader->entries_count; i++) {
+		const struct reader_entry *entry = &reader->entries[i];
+
+		if (kept && entry->checksum &&
+		    entry->checksum == reader->entries[kept - 1].checksum)
+			continue;
+		reader->entries[kept++] = *entry;
+	}
+	reader->entries_count = kept;
+	return 0;
+}
+
+static int find_chunks(struct trace_reader *reader)
+{
+	int error = index_load(reader);
+
+	if (error == -ENOMEM || !error)
+		return error;
+	reader->damage.index_missing = error == -ENOENT;
+	reader->damage.index_rebuilt = true;
+	reader->damage.truncated = error == -ENOENT;
+	error = scan_file(reader);
+	if (error)
+		return error;
+	if (!reader->entries_count)
+		return error_set(-EPROTO, "'%s' is not a duet trace, or nothing of it can be read",
+				 reader->path);
+	return 0;
+}
+
+static int open_reader(struct trace_reader *reader, struct trace_reader **ret_reader)
+{
+	int error;
+
+	chunk_opener_init(&reader->opener);
+	if (!reader->size)
+		error = error_set(-ENODATA, "'%s' is empty: nothing was recorded into it",
+				  reader->path);
+	else
+		error = find_chunks(reader);
+	if (!error)
+		error = order_entries(reader);
+	if (!error)
+		error = load_entries(reader);
+	if (error == -ENOMEM)
+		error_set(error, "read '%s': out of memory", reader->path);
+	if (error) {
+		trace_reader_close(reader);
+		return error;
+	}
+	*ret_reader = reader;
+	return 0;
+}
+
+static struct trace_reader *new_reader(const char *path)
+{
+	struct trace_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->fd = -1;
+	reader->path = strdup(path);
+	if (!reader->path) {
+		free(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+/* Pipes and the like are read whole. */
+static int read_source(struct trace_reader *reader)
+{
+	struct stat status;
+	char *bytes;
+	size_t size;
+	int error;
+
+	if (fstat(reader->fd, &status))
+		return -errno;
+	if (S_ISREG(status.st_mode)) {
+		reader->size = (uint64_t)status.st_size;
+		return 0;
+	}
+	error = read_fd(reader->fd, 0, &bytes, &size);
+	if (error)
+		return error;
+	reader->memory = reader->owned_memory = bytes;
+	reader->size = size;
+	return 0;
+}
+
+int trace_reader_open(const char *path, struct trace_reader **ret_reader)
+{
+	struct trace_reader *reader = new_reader(path);
+	int error;
+
+	if (!reader)
+		return error_set(-ENOMEM, "read '%s': out of memory", path);
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	error = reader->fd < 0 ? -errno : read_source(reader);
+	if (error) {
+		trace_reader_close(reader);
+		return error_set(error, "read '%s': %s", path, strerror(-error));
+	}
+	return open_reader(reader, ret_reader);
+}
+
+int trace_reader_open_memory(const void *bytes, size_t size, struct trace_reader **ret_reader)
+{
+	struct trace_reader *reader = new_reader("(memory)");
+
+	if (!reader)
+		return error_set(-ENOMEM, "read a trace: out of memory");
+	reader->memory = bytes;
+	reader->size = size;
+	return open_reader(reader, ret_reader);
+}
+
+void trace_reader_close(struct trace_reader *reader)
+{
+	if (!reader)
+		return;
+	for (uint32_t kind = 0; kind <= EVENT_CODE; kind++) {
+		free(reader->things[kind].rows);
+		hash_map_fini(&reader->things[kind].by_id);
+	}
+	for (size_t i = 0; i < reader->dictionaries_count; i++)
+		free(reader->dictionaries[i].ranges);
+	for (size_t i = 0; i < reader->clocks_count; i++)
+		free(reader->clocks[i].pairs);
+	for (size_t i = 0; i < reader->contents_count; i++) {
+		free(reader->contents[i].parts);
+		free(reader->contents[i].bytes);
+	}
+	chunk_opener_fini(&reader->opener);
+	string_table_fini(&reader->strings);
+	hash_map_fini(&reader->dictionary_by_segment);
+	hash_map_fini(&reader->pairs_by_clock);
+	hash_map_fini(&reader->contents_by_hash);
+	free(reader->dictionaries);
+	free(reader->clocks);
+	free(reader->contents);
+	free(reader->string_ids);
+	free(reader->losses);
+	free(reader->chunks);
+	free(reader->chunk_entries);
+	free(reader->entries);
+	free(reader->window);
+	free(reader->owned_memory);
+	free(reader->path);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader);
+}
+
+/* ---- what the reader knows ---- */
+
+void trace_reader_damage(const struct trace_reader *reader, struct trace_damage *ret_damage)
+{
+	*ret_damage = reader->damage;
+}
+
+const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length)
+{
+	return string_table_text(&reader->strings, id, ret_length);
+}
+
+size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
+			   const void **ret_rows)
+{
+	bool known = (unsigned int)kind <= EVENT_CODE;
+
+	*ret_rows = known ? reader->things[kind].rows : NULL;
+	return known ? reader->things[kind].count : 0;
+}
+
+const void *trace_reader_thing(const struct trace_reader *reader, enum event_kind kind, uint32_t id)
+{
+	const struct trace_format *format = trace_format_find((uint32_t)kind);
+	const uint64_t *index;
+
+	if (!format || !format->is_thing)
+		return NULL;
+	index = hash_map_find(&reader->things[kind].by_id, id);
+	return index ? reader->things[kind].rows + *index * format->row_size : NULL;
+}
+
+/* Appends one part; one that begins anew (an earlier attempt was cut off) starts from 0. */
+static int add_part(struct trace_reader *reader, struct reader_content *content, size_t *capacity,
+		    uint64_t *size, struct reader_entry *entry)
+{
+	struct chunk_head head;
+	const uint8_t *payload;
+	size_t payload_size;
+	Duet__Content *message;
+	int error = reader_open_entry(reader, entry, &head, &payload, &payload_size);
+
+	if (error)
+		return error;
+	message = duet__content__unpack(NULL, payload_size, payload);
+	if (!message)
+		return -EBADMSG;
+	*size = message->size;
+	if (message->offset == 0)
+		content->size = 0;
+	if (message->offset != content->size)
+		error = -EBADMSG;
+	else if (array_grow(content->bytes, *capacity, content->size + message->bytes.len + 1))
+		error = -ENOMEM;
+	if (!error && message->bytes.len)
+		memcpy(content->bytes + content->size, message->bytes.data, message->bytes.len);
+	if (!error)
+		content->size += message->bytes.len;
+	duet__content__free_unpacked(message, NULL);
+	return error;
+}
+
+static void assemble(struct trace_reader *reader, struct reader_content *content)
+{
+	size_t capacity = 0;
+	uint64_t size = 0;
+	XXH128_hash_t hash;
+
+	content->is_tried = true;
+	for (size_t i = 0; i < content->parts_count; i++) {
+		struct reader_entry *entry = &reader->entries[content->parts[i]];
+
+		if (add_part(reader, content, &capacity, &size, entry))
+			reader_note_damage(reader, entry);
+	}
+	hash = XXH3_128bits(content->bytes, content->size);
+	if (content->bytes && content->size == size && hash.low64 == content->hash_low &&
+	    hash.high64 == content->hash_high)
+		return;
+	free(content->bytes);
+	content->bytes = NULL;
+}
+
+const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low, uint64_t hash_high,
+				 size_t *ret_size)
+{
+	uint64_t index = hash_map_get(&reader->contents_by_hash, hash_low, 0);
+	struct reader_content *content = index ? &reader->contents[index - 1] : NULL;
+
+	if (!content || content->hash_high != hash_high)
+		return NULL;
+	if (!content->is_tried)
+		assemble(reader, content);
+	if (content->bytes && ret_size)
+		*ret_size = content->size;
+	return content->bytes;
+}
+
+size_t trace_reader_clock_pairs(const struct trace_reader *reader, uint32_t clock,
+				const struct event_clock_pair **ret_pairs)
+{
+	uint64_t index = hash_map_get(&reader->pairs_by_clock, clock, 0);
+
+	*ret_pairs = index ? reader->clocks[index - 1].pairs : NULL;
+	return index ? reader->clocks[index - 1].count : 0;
+}
+
+size_t trace_reader_losses(const struct trace_reader *reader, const struct event_loss **ret_losses)
+{
+	*ret_losses = reader->losses;
+	return reader->losses_count;
+}
+
+size_t trace_reader_chunk_count(const struct trace_reader *reader)
+{
+	return reader->chunks_count;
+}
+
+const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, size_t index)
+{
+	return index < reader->chunks_count ? &reader->chunks[index] : NULL;
+}
+
+int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows, size_t *ret_count)
+{
+	struct reader_entry *entry;
+	int error;
+
+	if (index >= reader->chunks_count)
+		return -EINVAL;
+	entry = &reader->entries[reader->chunk_entries[index]];
+	error = reader_decode_entry(reader, entry, ret_rows, ret_count);
+	if (error == -EBADMSG) {
+		reader_note_damage(reader, entry);
+		return error_set(error, "'%s': the chunk at byte %llu is damaged", reader->path,
+				 (unsigned long long)entry->offset);
+	}
+	return error;
+}
+
+uint32_t trace_reader_segment_count(const struct trace_reader *reader)
+{
+	return reader->segment_count;
+}
+
+uint64_t trace_reader_size_bytes(const struct trace_reader *reader)
+{
+	return reader->size;
+}
