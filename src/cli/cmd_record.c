@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_record.c - duet record: options, the output's name, the exit status
+ *
+ * Runs in:  our own process, as the recorder
+ * Gets:     the command line   Gives: a trace file and the program's exit status
+ * Owns:     nothing
+ * Fails:    with 125 where duet itself fails, 126 and 127 where the program cannot be run; otherwise the
+ *           status is the program's, so that `duet record --` can stand before any command of a script
+ * Why:      silent where stderr is not a terminal: what the program prints must not change because it is
+ *           recorded. What the user should know is in the trace, and `duet report` prints it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/string.h"
+#include "cli/command.h"
+#include "collect/collector.h"
+
+enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
+
+struct record_values {
+	const char *output, *collect, *user;
+	uint64_t duration_ns, max_size_bytes, keep_ns;
+	bool all, preload, verbose;
+};
+
+static const struct option_row record_options[] = {
+	{"output", 'o', OPTION_TEXT, "FILE",
+	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable",
+	 offsetof(struct record_values, output)},
+	{"duration", 'd', OPTION_DURATION, "SEC",
+	 "end the recording after SEC seconds; PROGRAM runs on",
+	 offsetof(struct record_values, duration_ns)},
+	{"collect", 0, OPTION_TEXT, "LIST",
+	 "what to collect: names, name:option, -name leaves one out (duet list collectors)",
+	 offsetof(struct record_values, collect)},
+	{"all", 'a', OPTION_FLAG, NULL,
+	 "record every OpenCL process of this user (as root: of the machine)",
+	 offsetof(struct record_values, all)},
+	{"user", 0, OPTION_TEXT, "NAME", "run PROGRAM as this user (as root)",
+	 offsetof(struct record_values, user)},
+	{"preload", 0, OPTION_FLAG, NULL,
+	 "load the guest by LD_PRELOAD, for OpenCL loaders without layers",
+	 offsetof(struct record_values, preload)},
+	{"keep", 0, OPTION_DURATION, "SEC", "keep the last SEC seconds only",
+	 offsetof(struct record_values, keep_ns)},
+	{"max-size", 0, OPTION_SIZE, "N",
+	 "drop the oldest parts so that the file stays below N bytes",
+	 offsetof(struct record_values, max_size_bytes)},
+	{"verbose", 'v', OPTION_FLAG, NULL,
+	 "say on stderr what is set for PROGRAM and what was recorded",
+	 offsetof(struct record_values, verbose)},
+	{NULL},
+};
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+/* One % sequence; returns how many characters it is long, 0 where it is none of ours. */
+static size_t expand_one(struct string_builder *name, const char *at)
+{
+	char host[256], variable[256];
+	const char *end;
+
+	if (at[1] == 'p') {
+		string_builder_appendf(name, "%d", (int)getpid());
+		return 2;
+	}
+	if (at[1] == 'h') {
+		if (gethostname(host, sizeof(host)) < 0)
+			snprintf(host, sizeof(host), "unknown");
+		host[sizeof(host) - 1] = '\0';
+		string_builder_append(name, host);
+		return 2;
+	}
+	end = at[1] == 'q' && at[2] == '{' ? strchr(at + 3, '}') : NULL;
+	if (!end || (size_t)(end - at - 3) >= sizeof(variable))
+		return 0;
+	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 3), at + 3);
+	string_builder_append(name, getenv(variable) ? getenv(variable) : "");
+	return (size_t)(end - at) + 1;
+}
+
+static char *expand_output(const char *pattern)
+{
+	struct string_builder name;
+
+	string_builder_init(&name);
+	while (*pattern) {
+		size_t length = *pattern == '%' ? expand_one(&name, pattern) : 0;
+
+		if (!length) {
+			string_builder_append_char(&name, *pattern);
+			length = 1;
+		}
+		pattern += length;
+	}
+	return string_builder_take(&name);
+}
+
+/* Beside the program (a build folder), else where `meson install` puts it. */
+static const char *find_guest(char path[PATH_MAX])
+{
+	static const char *const places[] = {"", "../lib/duet/"};
+	char folder[PATH_MAX / 2];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+
+	folder[length > 0 ? length : 0] = '\0';
+	*(strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder) = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char candidate[PATH_MAX];
+
+		snprintf(candidate, sizeof(candidate), "%s%slibduet-opencl.so", folder, places[i]);
+		if (realpath(candidate, path))
+			return path;
+	}
+	return NULL;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+static void print_settings(const struct session_options *options)
+{
+	fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
+		options->guest ? options->guest : "(none)",
+		options->preload ? "LD_PRELOAD" : "OPENCL_LAYERS");
+}
+
+static void print_summary(const struct session_options *options,
+			  const struct session_result *result)
+{
+	fprintf(stderr, "duet: %llu rows of %u process%s, %.1f KiB in %s",
+		(unsigned long long)result->rows, result->processes,
+		result->processes == 1 ? "" : "es", (double)result->bytes / 1024, options->output);
+	if (result->survivors)
+		fprintf(stderr, "; %u process%s left running", result->survivors,
+			result->survivors == 1 ? "" : "es");
+	fprintf(stderr, "\n");
+	if (result->note[0])
+		fprintf(stderr, "duet: %s\n", result->note);
+}
+
+static void print_write_error(const struct session_options *options,
+			      const struct session_result *result)
+{
+	fprintf(stderr,
+		"duet record: writing '%s' failed: %s; %llu rows are lost, what is in the file is "
+		"readable\n",
+		options->output, strerror(-result->write_error),
+		(unsigned long long)result->rows_lost);
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+static int start_status(int error)
+{
+	print_error("record", NULL);
+	if (error == -ENOENT)
+		return RECORD_NOT_FOUND;
+	return error ? RECORD_NOT_EXECUTABLE : RECORD_FAILED;
+}
+
+static int exit_status(const struct session_result *result)
+{
+	if (result->interrupted)
+		return 128 + result->signal;
+	if (!result->has_program)
+		return result->write_error ? RECORD_FAILED : 0;
+	if (WIFSIGNALED(result->program_status))
+		return 128 + WTERMSIG(result->program_status);
+	return WEXITSTATUS(result->program_status);
+}
+
+static int check_values(const struct record_values *values, int operands,
+			const struct command *command)
+{
+	if (operands == 0 && !values->all)
+		return usage_error(
+			command, "no program to record: give one after --, or record all with -a");
+	if (values->user && geteuid() != 0)
+		return usage_error(command,
+				   "--user needs root (sudo duet record --user NAME -- PROGRAM)");
+	return 0;
+}
+
+static int fill_options(const struct record_values *values, struct session_options *options)
+{
+	int error = collectors_choose(values->collect, options);
+
+	options->writer.max_bytes = values->max_size_bytes;
+	options->writer.keep_ns = values->keep_ns;
+	options->duration_ns = values->duration_ns;
+	options->any = values->all;
+	options->preload = values->preload;
+	if (!error && values->user)
+		error = program_find_user(values->user, &options->user);
+	return error;
+}
+
+static int run_record(const struct command *command, int argc, char **argv)
+{
+	struct record_values values = {.output = "duet.duet"};
+	struct session_options options = {0};
+	struct session_result result;
+	char guest[PATH_MAX], *output;
+	int first = options_parse(command, argc, argv, true, &values), error, start_error;
+
+	if (first < 0)
+		return first == -1 ? 0 : RECORD_FAILED;
+	if (check_values(&values, argc - first, command))
+		return RECORD_FAILED;
+	if (fill_options(&values, &options)) {
+		print_error("record", NULL);
+		return RECORD_FAILED;
+	}
+	output = expand_output(values.output);
+	options.output = output ? output : values.output;
+	options.command = argc > first ? argv + first : NULL;
+	options.guest = find_guest(guest);
+	if (values.verbose)
+		print_settings(&options);
+	error = session_run(&options, &result, &start_error);
+	if (error) {
+		free(output);
+		return start_status(start_error);
+	}
+	if (values.verbose || isatty(STDERR_FILENO))
+		print_summary(&options, &result);
+	if (result.write_error)
+		print_write_error(&options, &result);
+	free(output);
+	return exit_status(&result);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.arguments = "[options] [-a | -- PROGRAM [ARGUMENT ...]]",
+	.summary = "record a program, or all OpenCL programs, into a trace file",
+	.run = run_record,
+	.options = record_options,
+};

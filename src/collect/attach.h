@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/attach.h - the sockets on which guests say hello
+ */
+#ifndef COLLECT_ATTACH_H
+#define COLLECT_ATTACH_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ring/session.h"
+
+enum { ATTACH_LISTENERS = 3, ATTACH_PENDING = 64 };
+
+struct attach {
+	int listeners[ATTACH_LISTENERS]; /* owned; -1: not there */
+	int pending[ATTACH_PENDING];     /* owned; connections that have not said hello yet */
+	char folder[128];                /* of the socket with a path; "" where there is none */
+	char addresses[256];             /* value of DUET_SESSION */
+	uid_t uid; /* whose programs are taken; root's recorder: everybody's */
+};
+
+/* any: also under the machine-wide name. owner: who runs the program. Errors: -errno; -EADDRINUSE where
+ * another machine-wide recording is running. */
+int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group);
+void attach_close(struct attach *attach);
+
+/* Adds what is to be waited for; returns the number of entries used (at most LISTENERS + PENDING). */
+size_t attach_poll(const struct attach *attach, struct pollfd *entries);
+
+/* One hello. fd: the connection, now the caller's. */
+struct attach_hello {
+	int fd;
+	pid_t pid; /* in the recorder's pid namespace */
+	uid_t uid;
+	struct session_hello hello;
+};
+
+/* The next hello that has arrived; false when there is none. */
+bool attach_next(struct attach *attach, struct attach_hello *ret_hello);
+
+/* Answers a hello; region_fd -1: not wanted. The connection stays open for the guest's farewell. */
+int attach_answer(int fd, uint32_t ring_count, uint32_t ring_bytes, int region_fd);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/decode.c - records of guests to rows of the trace
+ *
+ * Runs in:  the recorder
+ * Gets:     private copies of records, any bytes   Gives: rows and things
+ * Owns:     nothing; maps of ids belong to the injected process
+ * Fails:    a record that makes no sense is counted and left out
+ * Why:      the guest writes the least it can (its own ids, raw times); everything that costs is done here,
+ *           at about 100 ns a record against the 2 ns it cost there
+ */
+#include "collect/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "collect/host_clocks.h"
+
+/* No program has a million queues; a scribbled id must not allocate gigabytes. */
+enum { GUEST_ID_MOST = 1 << 20, WAITING_MOST = 1 << 16, CONTENT_MOST = 16 << 20 };
+
+static void broken(struct injected *injected)
+{
+	injected->broken_times++;
+}
+
+static struct trace_source source_of(const struct injected *injected, uint32_t source)
+{
+	return (struct trace_source){
+		.source = source,
+		.clock = injected->recording->guest_clock,
+		.seen_clock = injected->recording->guest_clock,
+	};
+}
+
+static void put_row(struct injected *injected, enum event_kind kind, uint32_t source,
+		    const void *row)
+{
+	struct trace_source from = source_of(injected, source);
+
+	trace_writer_row(injected->recording->writer, kind, &from, row);
+}
+
+/* The trace's id of a guest's id, given out at its first mention. 0 for 0 and for nonsense. */
+static uint32_t map_id(struct injected *injected, struct id_map *map, uint32_t guest_id,
+		       uint32_t *last)
+{
+	if (!guest_id)
+		return 0;
+	if (guest_id > GUEST_ID_MOST || array_grow(map->items, map->capacity, guest_id) < 0) {
+		broken(injected);
+		return 0;
+	}
+	if (!map->items[guest_id - 1])
+		map->items[guest_id - 1] = ++*last;
+	return map->items[guest_id - 1];
+}
+
+static void set_id(struct injected *injected, struct id_map *map, uint32_t guest_id, uint32_t id)
+{
+	if (guest_id && guest_id <= GUEST_ID_MOST &&
+	    array_grow(map->items, map->capacity, guest_id) == 0)
+		map->items[guest_id - 1] = id;
+	else
+		broken(injected);
+}
+
+static uint32_t get_id(const struct id_map *map, uint32_t guest_id)
+{
+	return guest_id && guest_id <= map->capacity ? map->items[guest_id - 1] : 0;
+}
+
+/* The texts behind a record's fixed part: ret[count], each NUL-terminated inside the record. */
+static bool split_texts(const struct record *record, size_t fixed, const char **ret, size_t count)
+{
+	const char *at = (const char *)record + fixed, *end = (const char *)record + record->size;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+
+		if (!stop)
+			return false;
+		ret[i] = at;
+		at = stop + 1;
+	}
+	return true;
+}
+
+/* ---- things ------------------------------------------------------------------------------------ */
+
+static uint32_t describe_device_clock(struct injected *injected, uint32_t device,
+				      uint64_t frequency_hz)
+{
+	struct event_clock clock = {
+		.id = ++injected->recording->last_clock,
+		.type = CLOCK_TYPE_DEVICE,
+		.device = device,
+		.process = injected->process.id,
+		.frequency_hz = frequency_hz,
+		.begin_ns = host_clocks_now_ns(),
+	};
+
+	trace_writer_thing(injected->recording->writer, EVENT_CLOCK, &clock);
+	return clock.id;
+}
+
+static void decode_device(struct injected *injected, const struct record *head)
+{
+	const struct record_device *record = (const struct record_device *)head;
+	struct recording *recording = injected->recording;
+	const char *texts[5]; /* key, name, vendor, driver, platform */
+	char key[RECORD_TEXT_BYTES + 16];
+	struct event_device device;
+	uint32_t id;
+
+	if (head->size < sizeof(*record) ||
+	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
+		return broken(injected);
+	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
+	id = recording_find(recording, key);
+	if (!id) {
+		id = ++recording->last_device;
+		recording_remember(recording, key, id);
+	}
+	device = (struct event_device){
+		.id = id,
+		.key_string = recording_string(recording, texts[0]),
+		.name_string = recording_string(recording, texts[1]),
+		.vendor_string = recording_string(recording, texts[2]),
+		.driver_string = recording_string(recording, texts[3]),
+		.platform_string = recording_string(recording, texts[4]),
+		.type = head->detail <= DEVICE_ACCELERATOR ? head->detail : DEVICE_OTHER,
+		.compute_units = record->compute_units,
+		.memory_bytes = record->memory_bytes,
+		.begin_ns = host_clocks_now_ns(),
+	};
+	trace_writer_thing(recording->writer, EVENT_DEVICE, &device);
+	set_id(injected, &injected->devices, record->device, id);
+	set_id(injected, &injected->device_clocks, record->device,
+	       describe_device_clock(injected, id, record->frequency_hz));
+}
+
+static void decode_context(struct injected *injected, const struct record *head)
+{
+	const struct record_context *record = (const struct record_context *)head;
+	struct event_context context = {
+		.process = injected->process.id,
+		.begin_ns = host_clocks_now_ns(),
+	};
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	context.id = map_id(injected, &injected->contexts, record->context,
+			    &injected->recording->last_context);
+	context.handle = record->handle;
+	if (context.id)
+		trace_writer_thing(injected->recording->writer, EVENT_CONTEXT, &context);
+}
+
+/* The queue of a guest's id; its trace id is given out at the first mention. NULL for 0 and nonsense. */
+static struct injected_queue *find_queue(struct injected *injected, uint32_t guest_id)
+{
+	struct injected_queue *queue;
+
+	if (!guest_id)
+		return NULL;
+	if (guest_id > GUEST_ID_MOST ||
+	    array_grow(injected->queues, injected->queues_capacity, guest_id) < 0) {
+		broken(injected);
+		return NULL;
+	}
+	queue = &injected->queues[guest_id - 1];
+	if (!queue->id)
+		queue->id = ++injected->recording->last_queue;
+	return queue;
+}
+
+static void decode_queue(struct injected *injected, const struct record *head)
+{
+	const struct record_queue *record = (const struct record_queue *)head;
+	struct injected_queue *queue;
+	struct event_queue row;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	queue = find_queue(injected, record->queue);
+	if (!queue)
+		return;
+	queue->described = true;
+	queue->clock = get_id(&injected->device_clocks, record->device);
+	row = (struct event_queue){
+		.id = queue->id,
+		.process = injected->process.id,
+		.context = map_id(injected, &injected->contexts, record->context,
+				  &injected->recording->last_context),
+		.device = get_id(&injected->devices, record->device),
+		.clock = queue->clock,
+		.flags = head->detail & (QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_TIMING_FORCED),
+		.handle = record->handle,
+		.begin_ns = host_clocks_now_ns(),
+	};
+	trace_writer_thing(injected->recording->writer, EVENT_QUEUE, &row);
+}
+
+/* ---- code -------------------------------------------------------------------------------------- */
+
+/* A code object met again (the same source built in each iteration) keeps its first id. */
+static void finish_code(struct injected *injected, uint32_t guest_code, struct event_code *row,
+			const char *name, const char *options)
+{
+	struct recording *recording = injected->recording;
+	char key[2 * RECORD_TEXT_BYTES + 128];
+	uint32_t id;
+
+	snprintf(key, sizeof(key), "code %u %u %u %u %d %016llx%016llx %s %s", row->process,
+		 row->type, row->parent, row->device, row->status,
+		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low, name,
+		 options);
+	id = recording_find(recording, key);
+	if (id) {
+		set_id(injected, &injected->codes, guest_code, id);
+		return;
+	}
+	row->id = map_id(injected, &injected->codes, guest_code, &recording->last_code);
+	if (!row->id)
+		return;
+	recording_remember(recording, key, row->id);
+	row->name_string = recording_string(recording, name);
+	row->options_string = recording_string(recording, options);
+	trace_writer_thing(recording->writer, EVENT_CODE, row);
+}
+
+void decode_end_assembly(struct injected *injected, struct injected_ring *ring)
+{
+	struct assembly *assembly = &ring->assembly;
+
+	if (!assembly->open)
+		return;
+	assembly->open = false;
+	if (assembly->got == assembly->row.size_bytes && assembly->bytes)
+		trace_writer_content(injected->recording->writer, assembly->bytes, assembly->got,
+				     &assembly->row.hash_low, &assembly->row.hash_high);
+	finish_code(injected, assembly->guest_code, &assembly->row, "", assembly->options);
+	free(assembly->bytes);
+	assembly->bytes = NULL;
+}
+
+static void begin_assembly(struct injected_ring *ring, const struct event_code *row,
+			   uint32_t guest_code, const char *options)
+{
+	struct assembly *assembly = &ring->assembly;
+
+	*assembly = (struct assembly){.row = *row, .guest_code = guest_code, .open = true};
+	snprintf(assembly->options, sizeof(assembly->options), "%s", options);
+	assembly->bytes = malloc(row->size_bytes);
+}
+
+static void decode_code(struct injected *injected, struct injected_ring *ring,
+			const struct record *head)
+{
+	const struct record_code *record = (const struct record_code *)head;
+	const char *texts[2]; /* name, options */
+	struct event_code row;
+
+	if (head->size < sizeof(*record) ||
+	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code)
+		return broken(injected);
+	decode_end_assembly(injected, ring);
+	row = (struct event_code){
+		.process = injected->process.id,
+		.parent = map_id(injected, &injected->codes, record->parent,
+				 &injected->recording->last_code),
+		.type = head->detail,
+		.device = get_id(&injected->devices, record->device),
+		.status = record->status,
+		.handle = record->handle,
+		.size_bytes = record->size_bytes,
+		.begin_ns = host_clocks_now_ns(),
+	};
+	if (row.size_bytes && row.size_bytes <= CONTENT_MOST)
+		begin_assembly(ring, &row, record->code, texts[1]);
+	else
+		finish_code(injected, record->code, &row, texts[0], texts[1]);
+}
+
+static void decode_bytes(struct injected *injected, struct injected_ring *ring,
+			 const struct record *head)
+{
+	const struct record_bytes *record = (const struct record_bytes *)head;
+	struct assembly *assembly = &ring->assembly;
+	uint32_t length = head->detail;
+
+	if (head->size < sizeof(*record) || length > head->size - sizeof(*record))
+		return broken(injected);
+	/* A piece before this one was lost: what follows does not fit any more, and the end notices. */
+	if (!assembly->open || assembly->guest_code != record->code ||
+	    record->offset != assembly->got || !assembly->bytes ||
+	    length > assembly->row.size_bytes - assembly->got)
+		return;
+	memcpy(assembly->bytes + assembly->got, record->bytes, length);
+	assembly->got += length;
+	if (assembly->got == assembly->row.size_bytes)
+		decode_end_assembly(injected, ring);
+}
+
+/* ---- happenings -------------------------------------------------------------------------------- */
+
+static uint32_t function_string(struct injected *injected, uint32_t function)
+{
+	struct recording *recording = injected->recording;
+	const char *name = opencl_function_name(function);
+
+	if (!name) {
+		broken(injected);
+		return 0;
+	}
+	if (!recording->functions[function])
+		recording->functions[function] = recording_string(recording, name);
+	return recording->functions[function];
+}
+
+static void decode_api(struct injected *injected, struct injected_ring *ring,
+		       const struct record *head)
+{
+	const struct record_api *record = (const struct record_api *)head;
+	struct event_api row;
+
+	if (head->size < RECORD_API_BYTES)
+		return broken(injected);
+	row = (struct event_api){
+		.begin = record->begin,
+		.end = record->end,
+		.thread = ring->thread.id,
+		.function_string = function_string(injected, head->detail & 0xffff),
+		.result = record->result,
+		.type = head->detail >> 16 & 1,
+		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
+	};
+	if (row.type == API_TYPE_WAIT && row.argument) {
+		struct injected_queue *queue = find_queue(injected, (uint32_t)row.argument);
+
+		row.argument = queue ? queue->id : 0;
+	}
+	put_row(injected, EVENT_API, ring->thread.id, &row);
+}
+
+static void put_execution(struct injected *injected, const struct event_execution *execution,
+			  uint32_t clock)
+{
+	struct trace_source source = source_of(injected, execution->queue);
+
+	if (execution->valid)
+		source.clock = clock;
+	trace_writer_row(injected->recording->writer, EVENT_EXECUTION, &source, execution);
+}
+
+/* A command without device times is known to have been launched and nothing else: said at once. */
+static void put_untimed(struct injected *injected, const struct event_launch *launch)
+{
+	struct event_execution row = {
+		.seen = launch->exit,
+		.correlation = launch->correlation,
+		.process = injected->process.id,
+		.queue = launch->queue,
+	};
+
+	put_execution(injected, &row, 0);
+}
+
+static void put_dependencies(struct injected *injected, uint32_t thread,
+			     const struct record_launch *record, const uint64_t *handles)
+{
+	for (uint32_t i = 0; i < record->wait_count; i++) {
+		struct event_dependency row = {
+			.time = record->enter,
+			.process = injected->process.id,
+			.correlation = record->correlation,
+			.handle = handles[i],
+		};
+
+		put_row(injected, EVENT_DEPENDENCY, thread, &row);
+	}
+}
+
+static void decode_launch(struct injected *injected, struct injected_ring *ring,
+			  const struct record *head)
+{
+	const struct record_launch *record = (const struct record_launch *)head;
+	struct injected_queue *queue;
+	struct event_launch row;
+
+	if (head->size < sizeof(*record) || record->dimensions > 3 ||
+	    head->size - sizeof(*record) < 8u * (2u * record->dimensions + record->wait_count))
+		return broken(injected);
+	queue = find_queue(injected, record->queue);
+	row = (struct event_launch){
+		.enter = record->enter,
+		.exit = record->exit,
+		.thread = ring->thread.id,
+		.function_string = function_string(injected, head->detail & 0xffff),
+		.result = record->result,
+		.queue = queue ? queue->id : 0,
+		.correlation = record->correlation,
+		.command = head->detail >> 16 & 0xff,
+		.flags = head->detail >> 24,
+		.kernel = map_id(injected, &injected->codes, record->kernel,
+				 &injected->recording->last_code),
+		.dimensions = record->dimensions,
+		.bytes = record->bytes,
+		.handle = record->handle,
+	};
+	if (row.command >= COMMAND_COUNT)
+		row.command = COMMAND_OTHER;
+	for (uint32_t i = 0; i < row.dimensions; i++) {
+		row.global_size[i] = record->values[i];
+		row.local_size[i] = record->values[row.dimensions + i];
+	}
+	put_row(injected, EVENT_LAUNCH, ring->thread.id, &row);
+	put_dependencies(injected, ring->thread.id, record, record->values + 2 * row.dimensions);
+	if (row.result == 0 && (row.flags & LAUNCH_UNTIMED))
+		put_untimed(injected, &row);
+}
+
+static void keep_waiting(struct injected *injected, const struct event_execution *row,
+			 uint32_t guest_queue)
+{
+	if (injected->waiting_count >= WAITING_MOST ||
+	    array_grow(injected->waiting, injected->waiting_capacity, injected->waiting_count + 1) <
+		    0)
+		return broken(injected);
+	injected->waiting[injected->waiting_count++] =
+		(struct waiting_execution){.row = *row, .guest_queue = guest_queue};
+}
+
+static void decode_execution(struct injected *injected, const struct record *head)
+{
+	const struct record_execution *record = (const struct record_execution *)head;
+	struct injected_queue *queue;
+	struct event_execution row;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	queue = find_queue(injected, record->queue);
+	row = (struct event_execution){
+		.queued = record->queued,
+		.submitted = record->submitted,
+		.started = record->started,
+		.ended = record->ended,
+		.seen = record->seen,
+		.correlation = record->correlation,
+		.process = injected->process.id,
+		.queue = queue ? queue->id : 0,
+		.valid = head->detail & EXECUTION_TIMED,
+		.status = record->status,
+	};
+	if (queue && !queue->described)
+		keep_waiting(injected, &row, record->queue);
+	else
+		put_execution(injected, &row, queue ? queue->clock : 0);
+}
+
+void decode_waiting(struct injected *injected, bool final)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < injected->waiting_count; i++) {
+		struct waiting_execution *waiting = &injected->waiting[i];
+		struct injected_queue *queue = find_queue(injected, waiting->guest_queue);
+
+		if (queue && (queue->described || final)) {
+			if (!queue->described)
+				waiting->row.valid = 0; /* times in a clock that nobody knows */
+			put_execution(injected, &waiting->row, queue->clock);
+		} else {
+			injected->waiting[left++] = *waiting;
+		}
+	}
+	injected->waiting_count = left;
+}
+
+static void decode_clock_pair(struct injected *injected, const struct record *head)
+{
+	const struct record_clock_pair *record = (const struct record_clock_pair *)head;
+	struct trace_source source = {0};
+	struct event_clock_pair row;
+	uint64_t before_error, after_error;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	source.clock = get_id(&injected->device_clocks, record->device);
+	row = (struct event_clock_pair){
+		.time = record->time,
+		.host_lower_ns =
+			recording_host_ns(injected->recording, record->before, &before_error),
+		.host_upper_ns =
+			recording_host_ns(injected->recording, record->after, &after_error),
+	};
+	row.host_lower_ns -= before_error < row.host_lower_ns ? before_error : row.host_lower_ns;
+	row.host_upper_ns += after_error;
+	if (source.clock)
+		trace_writer_row(injected->recording->writer, EVENT_CLOCK_PAIR, &source, &row);
+}
+
+void decode_record(struct injected *injected, struct injected_ring *ring,
+		   const struct record *record)
+{
+	switch (record->kind) {
+	case EVENT_API:
+		return decode_api(injected, ring, record);
+	case EVENT_LAUNCH:
+		return decode_launch(injected, ring, record);
+	case EVENT_EXECUTION:
+		return decode_execution(injected, record);
+	case EVENT_DEVICE:
+		return decode_device(injected, record);
+	case EVENT_CONTEXT:
+		return decode_context(injected, record);
+	case EVENT_QUEUE:
+		return decode_queue(injected, record);
+	case EVENT_CODE:
+		return decode_code(injected, ring, record);
+	case RECORD_BYTES:
+		return decode_bytes(injected, ring, record);
+	case EVENT_CLOCK_PAIR:
+		return decode_clock_pair(injected, record);
+	default:
+		return broken(injected);
+	}
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/injected.h - one process with a guest in it: its region, its rings, its ids
+ */
+#ifndef COLLECT_INJECTED_H
+#define COLLECT_INJECTED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/recording.h"
+#include "ring/ring.h"
+
+/* A content that arrives in pieces. */
+struct assembly {
+	struct event_code row; /* written when the content is complete, or not any more to come */
+	uint32_t guest_code;
+	uint8_t *bytes; /* owned */
+	size_t got;
+	bool open;
+	char options[RECORD_TEXT_BYTES];
+};
+
+struct injected_ring {
+	struct ring_reader reader;
+	bool used;
+	struct event_thread thread;
+	struct assembly assembly;
+	uint64_t lost[EVENT_KIND_COUNT]; /* already written as loss rows */
+};
+
+/* A guest's ids and the trace's: items[guest id - 1]. */
+struct id_map {
+	uint32_t *items; /* owned */
+	size_t capacity;
+};
+
+struct injected_queue {
+	uint32_t id, clock;
+	bool described;
+};
+
+/* An execution whose queue is described in a ring that comes later in the round. */
+struct waiting_execution {
+	struct event_execution row;
+	uint32_t guest_queue;
+};
+
+struct injected {
+	struct recording *recording; /* borrowed */
+	struct event_process process;
+	pid_t pid;
+	int pid_fd;                 /* owned; -1 where the kernel has none */
+	struct ring_region *region; /* owned mapping */
+	size_t region_bytes;
+	uint32_t ring_count, ring_bytes;
+	uint32_t rings_seen;         /* rings below this index have been claimed at some time */
+	struct injected_ring *rings; /* owned */
+	struct id_map devices, device_clocks, contexts, codes;
+	struct injected_queue *queues; /* owned; by guest id - 1 */
+	size_t queues_capacity;
+	struct waiting_execution *waiting; /* owned */
+	size_t waiting_count, waiting_capacity;
+	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
+	uint64_t broken_times;
+	uint64_t last_loss_ns;
+};
+
+/* Makes the shared region for a process; ret_fd is to be sent to the guest and closed. Smaller regions
+ * are tried where limits of the recorder refuse the full one. Errors: -errno. */
+int injected_open(struct recording *recording, pid_t pid, uint32_t ns_pid, uint32_t options,
+		  struct injected **ret_injected, int *ret_fd);
+void injected_close(
+	struct injected *injected); /* NULL-safe; describes the end of process and threads */
+
+/* Takes what the rings hold; returns the bytes taken from the fullest ring. */
+size_t injected_drain(struct injected *injected);
+
+/* Writes loss rows for what the guest could not write since the last time. */
+void injected_count_losses(struct injected *injected, uint64_t now_ns);
+
+/* Tells the guest that nobody reads any more. */
+void injected_stop(struct injected *injected);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/proc.c - read /proc about a process
+ *
+ * Runs in:  the recorder, once per attached process or thread
+ * Gets:     a pid of the recorder's namespace   Gives: identity and names
+ * Owns:     nothing
+ * Fails:    -ESRCH for a process that is gone; single fields stay empty
+ * Why:      a pid alone is reused within minutes on a busy machine, so identity is pid and start time; a
+ *           guest in a container knows only its namespace's numbers, which NSpid translates.
+ */
+#include "collect/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+static size_t read_text(const char *path, size_t most, char *text)
+{
+	auto_free char *bytes = NULL;
+	size_t size = 0;
+
+	text[0] = '\0';
+	if (read_file(path, 1 << 20, &bytes, &size) < 0)
+		return 0;
+	if (size >= most)
+		size = most - 1;
+	memcpy(text, bytes, size);
+	text[size] = '\0';
+	return size;
+}
+
+/* /proc/PID/stat: the name in parentheses may hold anything, so fields count from the last ')'. */
+static int read_stat(uint32_t pid, struct proc_info *info)
+{
+	char path[64], text[2048], *open, *close;
+	unsigned long long start = 0;
+	unsigned int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (!read_text(path, sizeof(text), text))
+		return -ESRCH;
+	open = strchr(text, '(');
+	close = strrchr(text, ')');
+	if (!open || !close || close < open)
+		return -ESRCH;
+	snprintf(info->name, sizeof(info->name), "%.*s", (int)(close - open - 1), open + 1);
+	if (sscanf(close + 1,
+		   " %*c %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%llu",
+		   &parent, &start) != 2)
+		return -ESRCH;
+	info->parent_pid = parent;
+	info->start_ticks = start;
+	return 0;
+}
+
+static bool is_plain(const char *word)
+{
+	if (!*word)
+		return false;
+	for (; *word; word++)
+		if (!isalnum((unsigned char)*word) && !strchr("_-./=:,+@%^", *word))
+			return false;
+	return true;
+}
+
+/* NUL-separated arguments as one line that a shell would read back. */
+static void quote_command(const char *arguments, size_t size, char *command, size_t most)
+{
+	size_t used = 0;
+
+	command[0] = '\0';
+	for (size_t at = 0; at < size && used + 8 < most; at += strlen(arguments + at) + 1) {
+		const char *word = arguments + at;
+		bool plain = is_plain(word);
+
+		if (used)
+			command[used++] = ' ';
+		if (!plain)
+			command[used++] = '\'';
+		for (; *word && used + 8 < most; word++) {
+			if (*word == '\'') {
+				memcpy(command + used, "'\\''", 4);
+				used += 4;
+			} else {
+				command[used++] = *word;
+			}
+		}
+		if (!plain)
+			command[used++] = '\'';
+	}
+	command[used] = '\0';
+}
+
+int proc_read(uint32_t pid, struct proc_info *ret_info)
+{
+	auto_free struct proc_info *info = calloc(1, sizeof(*info));
+	char path[64], arguments[4096];
+	struct stat about;
+	ssize_t length;
+	size_t size;
+
+	if (!info)
+		return -ENOMEM;
+	info->pid = pid;
+	if (read_stat(pid, info) < 0)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (stat(path, &about) == 0)
+		info->uid = about.st_uid;
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	length = readlink(path, info->exe, sizeof(info->exe) - 1);
+	info->exe[length > 0 ? length : 0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	size = read_text(path, sizeof(arguments), arguments);
+	quote_command(arguments, size, info->command, sizeof(info->command));
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	read_text(path, sizeof(info->cgroup), info->cgroup);
+	info->cgroup[strcspn(info->cgroup, "\n")] = '\0';
+	*ret_info = *info;
+	return 0;
+}
+
+/* The last number of the NSpid line: how the thread counts itself. 0: not known. */
+static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
+{
+	char path[96], text[4096], *line, *last;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+	read_text(path, sizeof(text), text);
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	line[strcspn(line + 1, "\n") + 1] = '\0';
+	last = strrchr(line, '\t');
+	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+}
+
+uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid)
+{
+	char path[64];
+	struct dirent *entry;
+	uint32_t found = ns_tid;
+	DIR *folder;
+
+	if (ns_pid == pid)
+		return ns_tid;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (tid && ns_tid_of(pid, tid) == ns_tid) {
+			found = tid;
+			break;
+		}
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+void proc_thread_name(uint32_t pid, uint32_t tid, char name[64])
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, tid);
+	read_text(path, 64, name);
+	name[strcspn(name, "\n")] = '\0';
+}
+
+int proc_seccomp(uint32_t pid)
+{
+	char path[64], text[4096], *line;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	read_text(path, sizeof(text), text);
+	line = strstr(text, "\nSeccomp:");
+	return line ? atoi(line + 9) : -1;
+}

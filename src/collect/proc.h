@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/proc.h - what /proc says of a process, and of its threads behind a pid namespace
+ */
+#ifndef COLLECT_PROC_H
+#define COLLECT_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct proc_info {
+	uint32_t pid, parent_pid, uid;
+	uint64_t start_ticks;
+	char name[64];
+	char exe[4096];
+	char command[4096]; /* arguments as a shell would need them */
+	char cgroup[4096];
+};
+
+/* Fills in what can be read; a process that is gone leaves empty texts. Errors: -ESRCH where there is
+ * no such process. */
+int proc_read(uint32_t pid, struct proc_info *ret_info);
+
+/* The thread of process `pid` that counts itself as ns_tid; ns_tid itself where pids are not translated
+ * (ns_pid == pid) or the thread is gone. */
+uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid);
+
+/* Name of a thread, "" where it is gone. */
+void proc_thread_name(uint32_t pid, uint32_t tid, char name[64]);
+
+/* Seccomp mode of a process: 0 none, 1 strict, 2 filter; -1 not known. */
+int proc_seccomp(uint32_t pid);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/program.c - fork, become the program, and say why not
+ *
+ * Runs in:  the recorder; between fork and exec in the child
+ * Gets:     arguments, environment, signal mask, user   Gives: a pid
+ * Owns:     nothing that outlives the call
+ * Fails:    -errno of the exec, carried back over a pipe that a successful exec closes
+ * Why:      the exec's error must become the exit status (127 or 126) and a message of duet, not of a
+ *           child that looks like the program
+ */
+#include "collect/program.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+
+void program_state_take(struct program_state *state, const sigset_t *blocked)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct rlimit raised;
+
+	getrlimit(RLIMIT_FSIZE, &state->file_limit);
+	raised = state->file_limit;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &raised);
+	sigaction(SIGXFSZ, &ignore, &state->file_size);
+	sigaction(SIGPIPE, &ignore, &state->broken_pipe);
+	sigprocmask(SIG_BLOCK, blocked, &state->mask);
+}
+
+static int become_user(const struct program_user *user)
+{
+	if (!user->set)
+		return 0;
+	if (initgroups(user->name, user->gid) < 0 || setgid(user->gid) < 0 || setuid(user->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+static _Noreturn void become_program(const struct program_options *options, int report)
+{
+	int error = become_user(&options->user);
+
+	setrlimit(RLIMIT_FSIZE, &options->state->file_limit);
+	sigaction(SIGXFSZ, &options->state->file_size, NULL);
+	sigaction(SIGPIPE, &options->state->broken_pipe, NULL);
+	sigprocmask(SIG_SETMASK, &options->state->mask, NULL);
+	if (!error) {
+		execvpe(options->arguments[0], options->arguments, options->environment);
+		error = -errno;
+	}
+	if (write_all(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int start_error(const char *name, int error)
+{
+	if (error == -ENOENT)
+		return error_set(
+			error,
+			"cannot run '%s': no such program; give a path, or a name that is in "
+			"PATH",
+			name);
+	if (error == -EACCES)
+		return error_set(error, "cannot run '%s': it is not executable (permission denied)",
+				 name);
+	return error_set(error, "cannot run '%s': %s", name, strerror(-error));
+}
+
+int program_start(const struct program_options *options, pid_t *ret_pid)
+{
+	auto_close int reading = -1;
+	int ends[2], error = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(-errno, "start '%s': pipe: %s", options->arguments[0],
+				 strerror(errno));
+	reading = ends[0];
+	pid = fork();
+	if (pid < 0) {
+		error = -errno;
+		close(ends[1]);
+		return error_set(error, "start '%s': fork: %s", options->arguments[0],
+				 strerror(-error));
+	}
+	if (pid == 0)
+		become_program(options, ends[1]);
+	close(ends[1]);
+	if (read_all(reading, &error, sizeof(error)) == 0)
+		return start_error(options->arguments[0], error);
+	*ret_pid = pid;
+	return 0;
+}
+
+int program_find_user(const char *name, struct program_user *ret_user)
+{
+	struct passwd *entry = getpwnam(name);
+
+	if (!entry)
+		return error_set(-ENOENT, "no user '%s' on this machine", name);
+	*ret_user = (struct program_user){.set = true, .uid = entry->pw_uid, .gid = entry->pw_gid};
+	snprintf(ret_user->name, sizeof(ret_user->name), "%s", name);
+	return 0;
+}
+
+/* ---- what kind of file ------------------------------------------------------------------------- */
+
+static int open_in_path(const char *name)
+{
+	const char *folders = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return open(name, O_RDONLY | O_CLOEXEC);
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+		char path[4096];
+		int fd;
+
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, name);
+		fd = access(path, X_OK) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		if (fd >= 0)
+			return fd;
+		folders += length + (folders[length] == ':');
+	}
+	return -1;
+}
+
+static bool has_interpreter(const uint8_t *file, size_t size)
+{
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)file;
+
+	for (unsigned int i = 0; i < head->e_phnum; i++) {
+		size_t at = head->e_phoff + i * sizeof(Elf64_Phdr);
+
+		if (head->e_phentsize != sizeof(Elf64_Phdr) || at > size ||
+		    size - at < sizeof(Elf64_Phdr))
+			return true;
+		if (((const Elf64_Phdr *)(file + at))->p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+static enum program_kind kind_of_elf(const uint8_t *file, size_t size, bool setuid_bit,
+				     bool look_for_sanitizer)
+{
+	if (size < sizeof(Elf64_Ehdr) || memcmp(file, ELFMAG, SELFMAG) != 0)
+		return PROGRAM_UNKNOWN;
+	if (setuid_bit)
+		return PROGRAM_SETUID;
+	if (file[EI_CLASS] != ELFCLASS64)
+		return PROGRAM_OTHER_CLASS;
+	if (!has_interpreter(file, size))
+		return PROGRAM_STATIC;
+	return look_for_sanitizer && memmem(file, size, "__asan_init", 11) ? PROGRAM_SANITIZED
+									   : PROGRAM_ORDINARY;
+}
+
+enum program_kind program_kind_of(const char *name, bool look_for_sanitizer)
+{
+	auto_close int fd = open_in_path(name);
+	enum program_kind kind;
+	struct stat about;
+	uint8_t *file;
+
+	if (fd < 0 || fstat(fd, &about) < 0 || about.st_size <= 0)
+		return PROGRAM_UNKNOWN;
+	file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file == MAP_FAILED)
+		return PROGRAM_UNKNOWN;
+	kind = kind_of_elf(file, (size_t)about.st_size,
+			   (about.st_mode & S_ISUID) && about.st_uid != geteuid(),
+			   look_for_sanitizer);
+	munmap(file, (size_t)about.st_size);
+	return kind;
+}
+
+const char *program_kind_text(enum program_kind kind)
+{
+	static const char *const texts[] = {
+		[PROGRAM_STATIC] = "it is linked statically, so no library can be loaded beside it",
+		[PROGRAM_OTHER_CLASS] = "it is a 32-bit program and the guest is 64-bit",
+		[PROGRAM_SETUID] = "it runs with another user's rights, where guests stay quiet",
+		[PROGRAM_SANITIZED] =
+			"it is built with AddressSanitizer, which refuses preloaded libraries",
+		[PROGRAM_UNKNOWN] = NULL,
+	};
+
+	return kind == PROGRAM_ORDINARY ? NULL : texts[kind];
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/recording.c - ids, names and identities of one recording
+ *
+ * Runs in:  the recorder
+ * Gets:     descriptions   Gives: ids that are unique in the trace
+ * Owns:     the table of identities
+ * Fails:    with the writer's errors; out of memory an identity is not remembered and gets a second id
+ * Why:      a program may build the same source or make the same kernel in every iteration; they are one
+ *           code object in the trace, and memory does not grow with iterations
+ */
+#include "collect/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "collect/host_clocks.h"
+
+#define STATUS(number, name, ...)        [number] = #name,
+#define CREATE(number, name, ...)        [number] = #name,
+#define POINTER(number, name, ...)       [number] = #name,
+#define NOTHING(number, name, ...)       [number] = #name,
+#define WAIT(number, name, ...)          [number] = #name,
+#define ENQUEUE(number, name, ...)       [number] = #name,
+#define ENQUEUE_PLAIN(number, name, ...) [number] = #name,
+#define ENQUEUE_MAP(number, name, ...)   [number] = #name,
+#define PASSED(number, name)             [number] = #name,
+static const char *const opencl_names[RECORDING_FUNCTIONS] = {
+#include "event/opencl_calls.h"
+};
+
+const char *opencl_function_name(uint32_t function)
+{
+	return function < RECORDING_FUNCTIONS ? opencl_names[function] : NULL;
+}
+
+int recording_init(struct recording *recording, struct trace_writer *writer)
+{
+	*recording = (struct recording){.writer = writer, .tsc = host_clocks_have_tsc()};
+	recording->guest_clock = recording->tsc ? HOST_CLOCK_TSC : HOST_CLOCK_MONOTONIC;
+	recording->last_clock = HOST_CLOCK_COUNT;
+	recording->host = 1;
+	string_table_init(&recording->keys);
+	hash_map_init(&recording->known);
+	return host_clocks_describe(writer, recording->tsc);
+}
+
+void recording_fini(struct recording *recording)
+{
+	if (!recording)
+		return;
+	string_table_fini(&recording->keys);
+	hash_map_fini(&recording->known);
+}
+
+uint32_t recording_string(struct recording *recording, const char *text)
+{
+	return trace_writer_string(recording->writer, text, strlen(text));
+}
+
+static uint32_t file_line(struct recording *recording, const char *path, const char *label)
+{
+	auto_free char *text = NULL;
+	char *line;
+
+	if (read_file(path, 1 << 20, &text, NULL) < 0)
+		return 0;
+	line = label ? strstr(text, label) : text;
+	if (!line)
+		return 0;
+	line += label ? strcspn(line, ":") + 2 : 0;
+	return trace_writer_string(recording->writer, line, strcspn(line, "\n"));
+}
+
+int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct event_host host = {
+		.id = recording->host,
+		.boot_id_string = file_line(recording, "/proc/sys/kernel/random/boot_id", NULL),
+		.cpu_string = file_line(recording, "/proc/cpuinfo", "model name"),
+		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+	};
+	struct utsname name;
+	struct sysinfo memory;
+
+	if (uname(&name) == 0) {
+		host.name_string = recording_string(recording, name.nodename);
+		host.kernel_string = recording_string(recording, name.release);
+	}
+	if (sysinfo(&memory) == 0)
+		host.memory_bytes = (uint64_t)memory.totalram * memory.mem_unit;
+	return trace_writer_thing(recording->writer, EVENT_HOST, &host);
+}
+
+uint32_t recording_find(const struct recording *recording, const char *key)
+{
+	uint32_t id = string_table_find(&recording->keys, key, strlen(key));
+
+	return id ? (uint32_t)hash_map_get(&recording->known, id, 0) : 0;
+}
+
+void recording_remember(struct recording *recording, const char *key, uint32_t id)
+{
+	uint32_t key_id = string_table_add(&recording->keys, key, strlen(key));
+
+	if (key_id)
+		hash_map_put(&recording->known, key_id, id);
+}
+
+uint64_t recording_host_ns(const struct recording *recording, uint64_t time, uint64_t *ret_error_ns)
+{
+	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
+	uint64_t ticks = last->time - first->time, ns = last->host_lower_ns - first->host_lower_ns;
+	__int128 distance;
+
+	*ret_error_ns = 0;
+	if (!recording->tsc)
+		return time;
+	if (!ticks) {
+		*ret_error_ns = UINT64_MAX / 4;
+		return last->host_lower_ns;
+	}
+	distance = (__int128)(int64_t)(time - last->time) * ns / ticks;
+	/* The rate is known to the window of a pair (100 ns) over the time between the two. */
+	*ret_error_ns =
+		100 + (uint64_t)((distance < 0 ? -distance : distance) * 100 / (ns ? ns : 1));
+	return last->host_lower_ns + (uint64_t)distance;
+}
+
+void recording_note(struct recording *recording, const char *collector, uint32_t state,
+		    uint32_t process, const char *reason)
+{
+	struct event_collector row = {
+		.id = ++recording->last_collector,
+		.name_string = recording_string(recording, collector),
+		.state = state,
+		.reason_string = recording_string(recording, reason),
+		.process = process,
+		.begin_ns = host_clocks_now_ns(),
+	};
+
+	trace_writer_thing(recording->writer, EVENT_COLLECTOR, &row);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/recording.h - one recording: the writer, the ids given out, what was seen before
+ */
+#ifndef COLLECT_RECORDING_H
+#define COLLECT_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "trace/writer.h"
+
+enum { RECORDING_FUNCTIONS = 256 };
+
+struct recording {
+	struct trace_writer *writer; /* borrowed */
+	bool tsc;
+	uint32_t guest_clock; /* domain of the times in guests' records */
+	uint32_t host;
+	/* The last id given out of each kind of thing. */
+	uint32_t last_process, last_thread, last_device, last_context, last_queue, last_clock,
+		last_code, last_collector;
+	struct string_table keys; /* identities of devices, programs and kernels … */
+	struct hash_map
+		known; /* … and their ids, so that the same thing met again is the same id */
+	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of OpenCL -> string id */
+	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
+	uint64_t scratch[8192];                      /* one record, the largest there is */
+};
+
+int recording_init(struct recording *recording, struct trace_writer *writer);
+void recording_fini(struct recording *recording); /* NULL-safe */
+
+/* The host's row; end_ns 0 while the recording runs. */
+int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint64_t end_ns);
+
+uint32_t recording_string(struct recording *recording, const char *text);
+
+/* The id under which a key was remembered; 0: never. */
+uint32_t recording_find(const struct recording *recording, const char *key);
+void recording_remember(struct recording *recording, const char *key, uint32_t id);
+
+/* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings; *ret_error_ns: how
+ * far it may be off. */
+uint64_t recording_host_ns(const struct recording *recording, uint64_t time,
+			   uint64_t *ret_error_ns);
+
+/* A collector's state, for `duet report`. process 0: the whole recording. */
+void recording_note(struct recording *recording, const char *collector, uint32_t state,
+		    uint32_t process, const char *reason);
+
+/* Name of an OpenCL function by its number in event/opencl_calls.h, NULL where there is none. */
+const char *opencl_function_name(uint32_t function);
+
+#endif

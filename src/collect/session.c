@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/session.c - start the program, gather what guests write, end well
+ *
+ * Runs in:  the recorder; one thread
+ * Gets:     options   Gives: a trace file and the program's status
+ * Owns:     the writer, the sockets, every attached process, a signalfd
+ * Fails:    before the program starts with -errno; afterwards the program always runs on to its own end
+ * Why:      the recorder polls the rings (every 1 to 5 ms while there is something) because waking it would
+ *           cost the program a system call. Signals come through a descriptor, so that nothing is ever
+ *           interrupted half-way.
+ */
+#include "collect/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "collect/attach.h"
+#include "collect/environment.h"
+#include "collect/host_clocks.h"
+#include "collect/injected.h"
+#include "collect/proc.h"
+
+enum {
+	POLL_LEAST_NS = 1000000,
+	POLL_MOST_NS = 5000000,
+	FLUSH_NS = 100000000,  /* how often the writer is asked to write out */
+	SECOND_NS = 1000000000 /* losses, clocks */
+};
+
+struct attached {
+	struct injected *injected; /* owned */
+	int connection;            /* owned; until the guest's farewell; -1 afterwards */
+	bool dead;
+};
+
+struct session {
+	const struct session_options *options;
+	struct session_result *result;
+	struct trace_writer *writer;
+	struct recording recording;
+	bool recording_open;
+	struct attach attach;
+	struct program_state state;
+	struct environment environment;
+	struct attached *attached; /* owned */
+	size_t attached_count, attached_capacity;
+	struct pollfd *entries; /* owned */
+	size_t entries_capacity;
+	int signal_fd;
+	pid_t program; /* 0: none, or already waited for */
+	bool ending;
+	uint64_t begin_ns, next_flush_ns, next_second_ns, interval_ns;
+};
+
+/* ---- signals and the program ------------------------------------------------------------------- */
+
+static void reap_program(struct session *session)
+{
+	int status;
+
+	if (session->program && waitpid(session->program, &status, WNOHANG) == session->program) {
+		session->result->program_status = status;
+		session->program = 0;
+		session->ending = true;
+	}
+}
+
+/* True when a signal asked for the end. */
+static bool read_signals(struct session *session, int *ret_signal)
+{
+	struct signalfd_siginfo signal;
+	bool asked = false;
+
+	while (read(session->signal_fd, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
+		if (signal.ssi_signo == SIGCHLD) {
+			reap_program(session);
+		} else {
+			asked = true;
+			*ret_signal = (int)signal.ssi_signo;
+		}
+	}
+	return asked;
+}
+
+static int open_signals(struct session *session)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	program_state_take(&session->state, &signals);
+	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	return session->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static int prepare_environment(struct session *session)
+{
+	const struct session_options *options = session->options;
+	struct environment *environment = &session->environment;
+	int error = environment_init(environment);
+	int seccomp = proc_seccomp((uint32_t)getpid());
+	bool preload;
+
+	if (error || !options->opencl || !options->guest)
+		return error;
+	preload = options->preload || !environment_loader_has_layers();
+	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
+	if (!error)
+		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
+					seccomp > 0 ? "2" : "0");
+	if (!error && preload)
+		error = environment_append(environment, "LD_PRELOAD", options->guest, ':');
+	else if (!error)
+		error = environment_append(environment, "OPENCL_LAYERS", options->guest, ':');
+	return error;
+}
+
+static void note(struct session *session, uint32_t state, const char *text)
+{
+	recording_note(&session->recording, "opencl", state, 0, text);
+	if (!session->result->note[0])
+		snprintf(session->result->note, sizeof(session->result->note), "%s", text);
+}
+
+/* Some programs cannot take a guest in; they run all the same, and the trace says why it is empty. */
+static void check_program(struct session *session)
+{
+	const char *name = session->options->command[0];
+	enum program_kind kind = program_kind_of(name, session->options->preload);
+	const char *why = program_kind_text(kind);
+	char text[512];
+
+	if (!why)
+		return;
+	snprintf(text, sizeof(text), "OpenCL calls of '%.200s' itself are not recorded: %s", name,
+		 why);
+	note(session, COLLECTOR_REFUSED, text);
+}
+
+static int start_program(struct session *session, int *ret_start_error)
+{
+	struct program_options program = {
+		.arguments = session->options->command,
+		.environment = session->environment.entries,
+		.state = &session->state,
+		.user = session->options->user,
+	};
+	int error;
+
+	if (!session->options->command)
+		return 0;
+	check_program(session);
+	error = program_start(&program, &session->program);
+	*ret_start_error = error;
+	session->result->has_program = error == 0;
+	return error;
+}
+
+/* ---- guests ------------------------------------------------------------------------------------ */
+
+static uint32_t ring_options(const struct session_options *options)
+{
+	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0);
+}
+
+static void add_guest(struct session *session, const struct attach_hello *hello)
+{
+	struct attached *attached;
+	int region_fd = -1;
+
+	if (!session->options->opencl || array_grow(session->attached, session->attached_capacity,
+						    session->attached_count + 1) < 0) {
+		attach_answer(hello->fd, 0, 0, -1);
+		close(hello->fd);
+		return;
+	}
+	attached = &session->attached[session->attached_count];
+	*attached = (struct attached){.connection = hello->fd};
+	if (injected_open(&session->recording, hello->pid, hello->hello.pid,
+			  ring_options(session->options), &attached->injected, &region_fd) < 0) {
+		note(session, COLLECTOR_PARTIAL, error_text());
+		error_clear();
+		attach_answer(hello->fd, 0, 0, -1);
+		close(hello->fd);
+		return;
+	}
+	session->attached_count++;
+	session->result->processes++;
+	attach_answer(hello->fd, attached->injected->ring_count, attached->injected->ring_bytes,
+		      region_fd);
+	close(region_fd);
+}
+
+static void read_farewell(struct session *session, struct attached *attached)
+{
+	struct session_attached farewell;
+	ssize_t got = recv(attached->connection, &farewell, sizeof(farewell), MSG_DONTWAIT);
+	char text[256];
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	close(attached->connection);
+	attached->connection = -1;
+	if (got != (ssize_t)sizeof(farewell) || farewell.magic != SESSION_MAGIC)
+		return;
+	if (farewell.ring_count >= attached->injected->ring_count)
+		return;
+	snprintf(text, sizeof(text),
+		 "process %u could map %u of %u rings (%s): raise its limit on address "
+		 "space (ulimit -v)",
+		 attached->injected->process.pid, farewell.ring_count,
+		 attached->injected->ring_count,
+		 farewell.error > 0 && farewell.error < 200 ? strerror(farewell.error)
+							    : "no reason given");
+	recording_note(&session->recording, "opencl",
+		       farewell.ring_count ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED,
+		       attached->injected->process.id, text);
+}
+
+static void end_guest(struct session *session, struct attached *attached, uint64_t now_ns)
+{
+	/* The second round takes what was written between the first and the death. */
+	while (injected_drain(attached->injected) > 0)
+		;
+	injected_count_losses(attached->injected, now_ns);
+	attached->injected->process.ended = attached->dead;
+	if (attached->connection >= 0)
+		close(attached->connection);
+	injected_close(attached->injected);
+}
+
+static size_t drain_guests(struct session *session)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < session->attached_count; i++) {
+		size_t taken = injected_drain(session->attached[i].injected);
+
+		most = taken > most ? taken : most;
+	}
+	return most;
+}
+
+static void remove_dead(struct session *session, uint64_t now_ns)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < session->attached_count; i++) {
+		if (session->attached[i].dead)
+			end_guest(session, &session->attached[i], now_ns);
+		else
+			session->attached[left++] = session->attached[i];
+	}
+	session->attached_count = left;
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------- */
+
+static size_t fill_entries(struct session *session)
+{
+	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + 2 * session->attached_count,
+	       count = 0;
+
+	if (array_grow(session->entries, session->entries_capacity, most) < 0)
+		return 0;
+	session->entries[count++] = (struct pollfd){.fd = session->signal_fd, .events = POLLIN};
+	count += attach_poll(&session->attach, session->entries + count);
+	for (size_t i = 0; i < session->attached_count; i++) {
+		session->entries[count++] = (struct pollfd){
+			.fd = session->attached[i].injected->pid_fd, .events = POLLIN};
+		session->entries[count++] =
+			(struct pollfd){.fd = session->attached[i].connection, .events = POLLIN};
+	}
+	return count;
+}
+
+static uint64_t wait_ns(const struct session *session, uint64_t now_ns)
+{
+	uint64_t until = session->next_second_ns;
+	uint64_t end_ns = session->begin_ns + session->options->duration_ns;
+
+	if (session->options->duration_ns && end_ns < until)
+		until = end_ns;
+	if (session->attached_count && now_ns + session->interval_ns < until)
+		until = now_ns + session->interval_ns;
+	return until > now_ns ? until - now_ns : 0;
+}
+
+static void look_at_guests(struct session *session, size_t count)
+{
+	size_t first = count - 2 * session->attached_count;
+
+	for (size_t i = 0; i < session->attached_count; i++) {
+		struct attached *attached = &session->attached[i];
+
+		if (session->entries[first + 2 * i].revents)
+			attached->dead = true;
+		if (attached->connection >= 0 && session->entries[first + 2 * i + 1].revents)
+			read_farewell(session, attached);
+	}
+}
+
+/* The next round comes when the busiest ring will be about an eighth full at the rate seen. */
+static void adapt_interval(struct session *session, size_t most)
+{
+	uint64_t wanted = POLL_MOST_NS;
+
+	if (most)
+		wanted = session->interval_ns * (session->attached[0].injected->ring_bytes / 8) /
+			 most;
+	if (wanted < POLL_LEAST_NS / 4)
+		wanted = 0;
+	session->interval_ns = wanted > POLL_MOST_NS ? POLL_MOST_NS : wanted;
+	if (wanted && wanted < POLL_LEAST_NS)
+		session->interval_ns = POLL_LEAST_NS;
+}
+
+static void do_each_second(struct session *session, uint64_t now_ns)
+{
+	for (size_t i = 0; i < session->attached_count; i++) {
+		struct attached *attached = &session->attached[i];
+
+		injected_count_losses(attached->injected, now_ns);
+		if (attached->injected->pid_fd < 0 && kill(attached->injected->pid, 0) < 0 &&
+		    errno == ESRCH)
+			attached->dead = true;
+	}
+	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
+	session->next_second_ns = now_ns + SECOND_NS;
+}
+
+static void turn(struct session *session)
+{
+	size_t count = fill_entries(session), most;
+	uint64_t now_ns = host_clocks_now_ns(), wait = wait_ns(session, now_ns);
+	struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
+	struct attach_hello hello;
+
+	if (ppoll(session->entries, count, &timeout, NULL) < 0)
+		for (size_t i = 0; i < count; i++)
+			session->entries[i].revents = 0;
+	if (read_signals(session, &session->result->signal))
+		session->ending = true;
+	if (count)
+		look_at_guests(session, count);
+	while (attach_next(&session->attach, &hello))
+		add_guest(session, &hello);
+	most = drain_guests(session);
+	if (session->attached_count)
+		adapt_interval(session, most);
+	now_ns = host_clocks_now_ns();
+	remove_dead(session, now_ns);
+	if (now_ns >= session->next_second_ns)
+		do_each_second(session, now_ns);
+	if (now_ns >= session->next_flush_ns) {
+		trace_writer_flush(session->writer, now_ns);
+		session->next_flush_ns = now_ns + FLUSH_NS;
+	}
+	if (session->options->duration_ns &&
+	    now_ns >= session->begin_ns + session->options->duration_ns)
+		session->ending = true;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+static int open_session(struct session *session)
+{
+	const struct session_options *options = session->options;
+	uid_t owner = options->user.set ? options->user.uid : geteuid();
+	gid_t group = options->user.set ? options->user.gid : getegid();
+	int error = open_signals(session);
+
+	if (!error)
+		error = trace_writer_open(options->output, &options->writer, &session->writer);
+	if (!error)
+		error = recording_init(&session->recording, session->writer);
+	session->recording_open = error == 0;
+	if (!error)
+		error = attach_open(&session->attach, options->any, owner, group);
+	if (!error)
+		error = prepare_environment(session);
+	if (error)
+		return error;
+	session->begin_ns = host_clocks_now_ns();
+	session->next_second_ns = session->begin_ns + SECOND_NS;
+	session->interval_ns = POLL_LEAST_NS;
+	recording_describe_host(&session->recording, session->begin_ns, 0);
+	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
+	session->recording.last_tsc = session->recording.first_tsc;
+	if (!options->guest && options->opencl)
+		note(session, COLLECTOR_REFUSED,
+		     "the guest libduet-opencl.so is neither beside duet nor "
+		     "installed: reinstall duet, or run it from its build folder");
+	else if (options->opencl)
+		recording_note(&session->recording, "opencl", COLLECTOR_AVAILABLE, 0, "");
+	return 0;
+}
+
+static void end_recording(struct session *session)
+{
+	uint64_t now_ns;
+
+	for (size_t i = 0; i < session->attached_count; i++)
+		injected_stop(session->attached[i].injected);
+	drain_guests(session);
+	now_ns = host_clocks_now_ns();
+	for (size_t i = 0; i < session->attached_count; i++) {
+		struct attached *attached = &session->attached[i];
+
+		attached->dead = kill(attached->injected->pid, 0) < 0 && errno == ESRCH;
+		if (!attached->dead && attached->injected->pid != session->program)
+			session->result->survivors++;
+		end_guest(session, attached, now_ns);
+	}
+	session->attached_count = 0;
+	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
+	recording_describe_host(&session->recording, session->begin_ns, now_ns);
+}
+
+static int close_writer(struct session *session)
+{
+	struct trace_writer_stats stats = {0};
+	int error;
+
+	if (!session->writer)
+		return 0;
+	trace_writer_stats(session->writer, &stats);
+	session->result->rows = stats.rows;
+	session->result->rows_lost = stats.rows_lost;
+	session->result->bytes = stats.bytes;
+	session->result->write_error = stats.error;
+	error = trace_writer_close(session->writer, host_clocks_now_ns());
+	if (error && !session->result->write_error)
+		session->result->write_error = error;
+	session->writer = NULL;
+	return error;
+}
+
+/* The recording is over, the program is not: its status is ours to return. */
+static void wait_for_program(struct session *session)
+{
+	struct pollfd waiting = {.fd = session->signal_fd, .events = POLLIN};
+
+	reap_program(session);
+	while (session->program) {
+		poll(&waiting, 1, -1);
+		if (read_signals(session, &session->result->signal)) {
+			session->result->interrupted = true;
+			return;
+		}
+	}
+}
+
+static void close_session(struct session *session)
+{
+	if (session->recording_open)
+		recording_fini(&session->recording);
+	close_writer(session);
+	attach_close(&session->attach);
+	environment_fini(&session->environment);
+	if (session->signal_fd >= 0)
+		close(session->signal_fd);
+	free(session->attached);
+	free(session->entries);
+}
+
+int session_run(const struct session_options *options, struct session_result *ret_result,
+		int *ret_start_error)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int error;
+
+	*ret_result = (struct session_result){0};
+	*ret_start_error = 0;
+	if (!session)
+		return error_set(-ENOMEM, "out of memory");
+	session->options = options;
+	session->result = ret_result;
+	session->signal_fd = -1;
+	for (int i = 0; i < ATTACH_LISTENERS; i++)
+		session->attach.listeners[i] = -1;
+	for (int i = 0; i < ATTACH_PENDING; i++)
+		session->attach.pending[i] = -1;
+	error = open_session(session);
+	if (!error)
+		error = start_program(session, ret_start_error);
+	if (!error) {
+		while (!session->ending)
+			turn(session);
+		end_recording(session);
+		close_writer(session);
+		attach_close(&session->attach);
+		session->attach = (struct attach){.listeners = {-1, -1, -1}};
+		for (int i = 0; i < ATTACH_PENDING; i++)
+			session->attach.pending[i] = -1;
+		wait_for_program(session);
+	}
+	close_session(session);
+	free(session);
+	return error;
+}

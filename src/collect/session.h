@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/session.h - a recording from its start to its end
+ */
+#ifndef COLLECT_SESSION_H
+#define COLLECT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/program.h"
+#include "trace/writer.h"
+
+struct session_options {
+	const char *output;
+	struct trace_writer_options writer;
+	uint64_t duration_ns; /* 0: until the program ends or a signal comes */
+	char *const *command; /* NULL-terminated; NULL: no program of our own */
+	bool any;             /* every OpenCL process of the machine */
+	bool opencl;          /* collect OpenCL at all */
+	bool device_time;     /* ask devices for time stamps */
+	bool preload;         /* LD_PRELOAD instead of a loader's layer */
+	const char *guest;    /* path of libduet-opencl.so; NULL: not installed */
+	struct program_user user;
+};
+
+struct session_result {
+	int program_status; /* wait status; only with has_program */
+	bool has_program;
+	bool interrupted;   /* a second signal: the program was not waited for */
+	int signal;         /* that signal */
+	uint32_t processes; /* that had something recorded */
+	uint32_t survivors; /* of those, still alive at the end and left alone */
+	uint64_t rows, rows_lost, bytes;
+	int write_error; /* -errno of the first failed write */
+	char note[512];  /* what the user should know, "" if nothing */
+};
+
+/* Records. Errors: -errno with the error chain set, nothing recorded; program_start's errors are told
+ * apart by ret_result->has_program (false) and *ret_start_error (what exec said, else 0). */
+int session_run(const struct session_options *options, struct session_result *ret_result,
+		int *ret_start_error);
+
+#endif
