@@ -15,6 +15,8 @@
 #include "inject/guest.h"
 #include "inject/opencl_abi.h"
 
+#pragma GCC visibility push(hidden)
+
 /* The runtime's own functions: the loader's table below our layer, or the preloaded library's. */
 extern struct opencl_functions next;
 
@@ -102,5 +104,7 @@ void opencl_commands_reset(bool new_process);
  * source, log and binaries, once per program and build. */
 void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
 			 cl_int status, bool built);
+
+#pragma GCC visibility pop
 
 #endif
