@@ -33,9 +33,17 @@ struct chunk_packer {
 void chunk_packer_init(struct chunk_packer *packer, int level);
 void chunk_packer_fini(struct chunk_packer *packer);
 
+/* A payload. ends: where its columns end, so that each can be compressed by its own statistics. */
+struct chunk_payload {
+	const uint8_t *bytes;
+	size_t size;
+	const size_t *ends;
+	size_t ends_count;
+};
+
 /* Errors: -ENOMEM; -EMSGSIZE for a payload above TRACE_RAW_LIMIT. */
-int chunk_pack(struct chunk_packer *packer, const struct chunk_head *head, const void *payload,
-	       size_t size);
+int chunk_pack(struct chunk_packer *packer, const struct chunk_head *head,
+	       const struct chunk_payload *payload);
 
 /* Takes a chunk apart. */
 struct chunk_opener {

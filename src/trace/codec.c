@@ -125,12 +125,11 @@ struct encoder {
 };
 
 int trace_encode(const struct trace_format *format, const void *rows, size_t count,
-		 const struct trace_translator *translator, uint8_t **buffer, size_t *capacity,
-		 size_t *ret_size)
+		 const struct trace_translator *translator, struct trace_message *message)
 {
 	auto_free struct encoder *encoder = malloc(sizeof(*encoder));
-	size_t size = 0;
 
+	message->size = message->ends_count = 0;
 	if (!encoder)
 		return -ENOMEM;
 	for (size_t i = 0; i < format->column_count; i++) {
@@ -149,11 +148,14 @@ int trace_encode(const struct trace_format *format, const void *rows, size_t cou
 			/* absent would mean the first alternative */
 			filled = other ? other : 1;
 		}
-		if (array_grow(*buffer, *capacity, size + filled * VARINT_MAX + HEADER_MAX))
+		if (array_grow(message->bytes, message->capacity,
+			       message->size + filled * VARINT_MAX + HEADER_MAX))
 			return -ENOMEM;
-		size = (size_t)(write_column(column, values, filled, *buffer + size) - *buffer);
+		message->size = (size_t)(write_column(column, values, filled,
+						      message->bytes + message->size) -
+					 message->bytes);
+		message->ends[message->ends_count++] = message->size;
 	}
-	*ret_size = size;
 	return 0;
 }
 

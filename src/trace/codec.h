@@ -10,15 +10,23 @@
 
 #include "trace/format.h"
 
-/* Encodes count (1 … TRACE_ROWS_LIMIT) rows as the message of their kind. String fields are mapped
- * by translate where it is not NULL. The bytes go to *buffer, which grows. Errors: -ENOMEM. */
 struct trace_translator {
 	uint32_t (*map)(void *context, uint32_t id);
 	void *context;
 };
+
+/* An encoded message. All zero: empty. bytes is freed by the owner. */
+struct trace_message {
+	uint8_t *bytes;
+	size_t capacity, size;
+	size_t ends[TRACE_COLUMNS_LIMIT]; /* where each column ends */
+	size_t ends_count;
+};
+
+/* Encodes count (1 … TRACE_ROWS_LIMIT) rows as the message of their kind. String fields are mapped
+ * by translator where it is not NULL. Errors: -ENOMEM. */
 int trace_encode(const struct trace_format *format, const void *rows, size_t count,
-		 const struct trace_translator *translator, uint8_t **buffer, size_t *capacity,
-		 size_t *ret_size);
+		 const struct trace_translator *translator, struct trace_message *message);
 
 /* Decodes into rows, which holds count zeroed rows. Nothing in bytes is trusted. Errors: -EBADMSG. */
 int trace_decode(const struct trace_format *format, const uint8_t *bytes, size_t size,

@@ -58,7 +58,7 @@ static int write_part(struct trace_writer *writer, const struct content *content
 	packed = malloc(duet__content__get_packed_size(&message));
 	if (!packed)
 		return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
-	return writer_append(writer, &head, packed, duet__content__pack(&message, packed));
+	return writer_append_bytes(writer, &head, packed, duet__content__pack(&message, packed));
 }
 
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
@@ -133,7 +133,7 @@ static int carry_one(struct trace_writer *writer, struct content *content)
 		}
 		error = chunk_open(&opener, at + before, size, &head, &payload, &payload_size);
 		if (!error)
-			error = writer_append(writer, &head, payload, payload_size);
+			error = writer_append_bytes(writer, &head, payload, payload_size);
 		at += before + size;
 	}
 	chunk_opener_fini(&opener);

@@ -100,7 +100,7 @@ static int write_string_batch(struct trace_writer *writer)
 	if (!packed)
 		return out_of_memory(writer);
 	head.rows = count;
-	error = writer_append(writer, &head, packed, duet__strings__pack(&message, packed));
+	error = writer_append_bytes(writer, &head, packed, duet__strings__pack(&message, packed));
 	if (!error)
 		writer->local_written += count;
 	return error;
@@ -332,7 +332,8 @@ static int write_head(struct trace_writer *writer, uint32_t first_segment)
 	message.number = writer->segment;
 	message.begin_ns = writer->now_ns;
 	message.first_segment = first_segment;
-	return writer_append(writer, &head, packed, duet__segment_head__pack(&message, packed));
+	return writer_append_bytes(writer, &head, packed,
+				   duet__segment_head__pack(&message, packed));
 }
 
 static bool is_clock_gone(const struct trace_writer *writer, uint32_t clock)

@@ -90,7 +90,7 @@ static void free_writer(struct trace_writer *writer)
 	hash_map_fini(&writer->chunks_by_key);
 	hash_map_fini(&writer->contents_by_hash);
 	string_table_fini(&writer->strings);
-	free(writer->raw);
+	free(writer->message.bytes);
 	free(writer->chunks);
 	free(writer->local_ids);
 	free(writer->local_strings);
@@ -187,15 +187,15 @@ static void note_entry(struct trace_writer *writer, const struct chunk_head *hea
 	};
 }
 
-int writer_append(struct trace_writer *writer, struct chunk_head *head, const void *payload,
-		  size_t size)
+int writer_append(struct trace_writer *writer, struct chunk_head *head,
+		  const struct chunk_payload *payload)
 {
 	uint64_t offset = writer->size;
 	int error;
 
 	head->segment = writer->segment;
 	head->sequence = writer->sequence + 1;
-	error = chunk_pack(&writer->packer, head, payload, size);
+	error = chunk_pack(&writer->packer, head, payload);
 	if (error)
 		return error_set(error, "write '%s': %s", writer->path, strerror(-error));
 	error = append_bytes(writer, writer->packer.bytes, writer->packer.size);
@@ -206,13 +206,21 @@ int writer_append(struct trace_writer *writer, struct chunk_head *head, const vo
 	return 0;
 }
 
+int writer_append_bytes(struct trace_writer *writer, struct chunk_head *head, const void *payload,
+			size_t size)
+{
+	struct chunk_payload whole = {payload, size, NULL, 0};
+
+	return writer_append(writer, head, &whole);
+}
+
 int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, const void *rows,
 		       size_t count)
 {
 	struct trace_translator translator = {segment_local_string, writer};
-	size_t size;
-	int error = trace_encode(trace_format_find(head->kind), rows, count, &translator,
-				 &writer->raw, &writer->raw_capacity, &size);
+	struct trace_message *message = &writer->message;
+	struct chunk_payload payload;
+	int error = trace_encode(trace_format_find(head->kind), rows, count, &translator, message);
 
 	if (error)
 		return error_set(error, "write '%s': out of memory", writer->path);
@@ -220,7 +228,9 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 	if (error)
 		return error;
 	head->rows = (uint32_t)count;
-	return writer_append(writer, head, writer->raw, size);
+	payload = (struct chunk_payload){message->bytes, message->size, message->ends,
+					 message->ends_count};
+	return writer_append(writer, head, &payload);
 }
 
 /* ---- rows ---- */

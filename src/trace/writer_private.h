@@ -90,8 +90,7 @@ struct trace_writer {
 	uint64_t now_ns, last_flush_ns;
 
 	struct chunk_packer packer;
-	uint8_t *raw;
-	size_t raw_capacity;
+	struct trace_message message;
 
 	struct open_chunk *chunks;
 	size_t chunks_capacity;
@@ -136,8 +135,11 @@ struct trace_writer {
 };
 
 /* writer.c: compress and append one chunk; sequence and segment of head are filled in. */
-int writer_append(struct trace_writer *writer, struct chunk_head *head, const void *payload,
-		  size_t size);
+int writer_append(struct trace_writer *writer, struct chunk_head *head,
+		  const struct chunk_payload *payload);
+/* … of a payload without columns. */
+int writer_append_bytes(struct trace_writer *writer, struct chunk_head *head, const void *payload,
+			size_t size);
 /* Encode rows, write the strings they need, then them. head: kind, source, clocks, flags, keys. */
 int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, const void *rows,
 		       size_t count);
