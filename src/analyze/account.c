@@ -119,20 +119,17 @@ static uint64_t earliest_end(const struct account *account)
 	return end;
 }
 
-/* Divides everything before `time` and retires what ended by then. */
-static void advance(struct account *account, uint64_t time)
+/* Divides everything up to the last end by `time` and retires what ended by then. */
+static void retire_until(struct account *account, uint64_t time)
 {
 	while (account->active_count) {
 		uint64_t end = earliest_end(account);
 
 		if (end > time)
-			break;
+			return;
 		divide(account, end);
 		retire(account, end);
 	}
-	if (account->active_count)
-		divide(account, time);
-	account->cursor = time;
 }
 
 static void add_cause(struct account *account, enum account_cause cause, uint64_t begin,
@@ -246,11 +243,14 @@ int account_add(struct account *account, const struct account_command *command)
 		added.started = account->cursor;
 	if (added.ended < added.started)
 		added.ended = added.started;
-	advance(account, added.started);
+	retire_until(account, added.started);
 	if (!account->active_count)
 		end_gap(account, &added);
-	if (added.ended > added.started)
+	/* A command without duration ends a gap, but is no boundary of busy time. */
+	if (added.ended > added.started) {
+		divide(account, added.started);
 		error = activate(account, &added);
+	}
 	account->commands++;
 	if (added.ended > account->last_end)
 		account->last_end = added.ended;
@@ -261,9 +261,9 @@ void account_finish(struct account *account, uint64_t to)
 {
 	uint64_t begin;
 
-	if (account->to == UINT64_MAX)
+	if (to < account->to)
 		account->to = to < account->from ? account->from : to;
-	advance(account, UINT64_MAX);
+	retire_until(account, UINT64_MAX);
 	begin = account->commands ? account->last_end : account->from;
 	account->idle_ns += inside(account, begin, account->to);
 	if (account->has_causes)

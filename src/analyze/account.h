@@ -70,7 +70,8 @@ void account_fini(struct account *account); /* NULL-safe */
 /* Commands come in the order (started, process, correlation). -ENOMEM. */
 int account_add(struct account *account, const struct account_command *command);
 
-/* Divides the rest. `to` replaces an unknown end of the window. */
+/* Divides the rest. The window ends at `to` where that is earlier than it was said to: no command
+ * may be later than that. */
 void account_finish(struct account *account, uint64_t to);
 
 /* wall = busy + idle, busy = its classes, idle = its causes: to the nanosecond. */

@@ -610,6 +610,7 @@ static void close_window(struct sweep *sweep)
 			sweep->last_ns > analysis->begin_ns ? sweep->last_ns : analysis->begin_ns;
 	if (analysis->to_ns > analysis->end_ns)
 		analysis->to_ns = analysis->end_ns;
+	analysis->from_ns = smaller(analysis->from_ns, analysis->end_ns);
 	if (analysis->to_ns < analysis->from_ns)
 		analysis->to_ns = analysis->from_ns;
 }

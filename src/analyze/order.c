@@ -12,7 +12,7 @@
  *           command is queued long before the start that sorts it) a first look decodes the chunk.
  *
  * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
- * execution; executions by (process, correlation). Moments: end of a command, end of a call, begin
+ * execution; calls and launches by their end, executions by (process, correlation). Moments: end of a command, end of a call, begin
  * of a call, queued, submitted, started, end of a command without duration, end of a call without.
  */
 #include "analyze/order.h"
@@ -190,12 +190,35 @@ static int compare_begins(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/* Calls and launches begin with begin and end. */
+static int compare_intervals(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	if (a[0] != b[0])
+		return a[0] < b[0] ? -1 : 1;
+	return (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+static int compare_rows(enum event_kind kind, const void *left, const void *right)
+{
+	if (kind == EVENT_EXECUTION)
+		return compare_executions(left, right);
+	if (kind == EVENT_API || kind == EVENT_LAUNCH)
+		return compare_intervals(left, right);
+	return compare_begins(left, right);
+}
+
 /* Conversion and ties can leave a sorted chunk unsorted; a damaged head can lie. */
 static void sort_rows(struct cursor *cursor)
 {
-	int (*compare)(const void *, const void *) =
-		cursor->chunk->kind == EVENT_EXECUTION ? compare_executions : compare_begins;
+	enum event_kind kind = cursor->chunk->kind;
+	int (*compare)(const void *, const void *) = compare_begins;
 
+	if (kind == EVENT_EXECUTION)
+		compare = compare_executions;
+	else if (kind == EVENT_API || kind == EVENT_LAUNCH)
+		compare = compare_intervals;
 	for (size_t i = 1; i < cursor->row_count; i++) {
 		const char *row = cursor->rows + i * cursor->row_size;
 
@@ -334,8 +357,8 @@ static bool is_before(const struct cursor *a, const struct cursor *b)
 		return a->time < b->time;
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
-	if (a->chunk->kind == EVENT_EXECUTION && b->chunk->kind == EVENT_EXECUTION) {
-		int difference = compare_executions(cursor_row(a), cursor_row(b));
+	if (a->chunk->kind == b->chunk->kind && !a->moments) {
+		int difference = compare_rows(a->chunk->kind, cursor_row(a), cursor_row(b));
 
 		if (difference)
 			return difference < 0;

@@ -113,6 +113,8 @@ uint64_t quantile_get(struct quantile *quantile, unsigned int numerator, unsigne
 			  denominator);
 	if (rank < 1)
 		rank = 1;
+	if (rank >= quantile->count)
+		return quantile->max;
 	if (!quantile->classes) {
 		qsort(quantile->values, quantile->count, sizeof(*quantile->values), compare_values);
 		return quantile->values[rank - 1];

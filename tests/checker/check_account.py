@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Recomputes ledger, busy and idle of a trace by brute force and compares with duet report.
+
+    tests/checker/check_account.py [--duet DUET] [--from NS --to NS] TRACE ...
+
+Reads the rows that `duet export --format jsonl` writes, knows nothing of how the report is made, and
+takes the other road: where the report sweeps, this looks at every elementary interval between two
+moments and asks every command and every call whether it was there. O(n^2), so for thousands of rows.
+Exit status 1 on any difference.
+"""
+import argparse
+import json
+import subprocess
+import sys
+
+KERNELS = {"kernel"}
+COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
+CAUSES = ("api_wait", "api_call", "runtime", "submission", "dependency", "latency", "nothing_to_do",
+          "unknown")
+BLOCKING = 1
+API_WAIT = 1
+
+
+class Trace:
+    """The rows of an export, and what can be said of a command by looking at all of them."""
+
+    def __init__(self, lines):
+        self.things = {}
+        self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
+        lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
+                 "dependency": self.waits, "loss": self.losses}
+        for line in lines:
+            row = json.loads(line)
+            if row["kind"] in lists:
+                lists[row["kind"]].append(row)
+            else:
+                self.things.setdefault(row["kind"], {})[row["id"]] = row
+        for row in self.launches:
+            thread = self.things.get("thread", {}).get(row["thread"])
+            row["process"] = thread["process"] if thread else 0
+        self.join()
+
+    def join(self):
+        """Each launch that worked takes the first execution with its identity."""
+        rows = {}
+        for row in self.executions:
+            row["launch"] = None
+            rows.setdefault((row["process"], row["correlation"]), []).append(row)
+        for launch in self.launches:
+            launch["execution"] = None
+            found = rows.get((launch["process"], launch["correlation"]))
+            if launch["result"] == 0 and launch["correlation"] and found:
+                launch["execution"] = found.pop(0)
+                launch["execution"]["launch"] = launch
+
+    def window(self):
+        hosts = self.things.get("host", {}).values()
+        if hosts:
+            ends = [host.get("end_ns") for host in hosts]
+            begin = min(host["begin_ns"] for host in hosts)
+            if None not in ends:
+                return begin, max(ends)
+            return begin, self.last()
+        return self.first(), self.last()
+
+    def first(self):
+        moments = [row["begin"] for row in self.api] + [row["enter"] for row in self.launches]
+        moments += [row.get("started", row["seen"]) for row in self.executions]
+        moments += [row["time"] for row in self.waits]
+        return min(moments, default=0)
+
+    def last(self):
+        moments = [row["end"] for row in self.api] + [row["exit"] for row in self.launches]
+        for row in self.executions:
+            moments.append(row["seen"])
+            if is_timed(row):
+                moments.append(row["ended"])
+        moments += [row["time"] for row in self.waits]
+        return max(moments, default=0)
+
+    def device_of(self, execution):
+        queue = execution["queue"]
+        queues = self.things.get("queue", {})
+        if queue not in queues and execution["launch"]:
+            queue = execution["launch"]["queue"]
+        return queues[queue]["device"] if queue in queues else 0
+
+    def kernel_name(self, launch):
+        code = self.things.get("code", {}).get(launch["kernel"])
+        return code["name"] if code and code["name"] else "[unknown kernel]"
+
+    def thread_state(self, thread, moment, before):
+        """Inside which call the thread was, of those that began before the launch did."""
+        calls = [(row["begin"], 0, row["end"], row["type"] == API_WAIT) for row in self.api
+                 if row["thread"] == thread]
+        calls += [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING))
+                  for row in self.launches if row["thread"] == thread]
+        inside = [call for call in calls if call[0] <= moment < call[2] and call[0] < before]
+        if not inside:
+            return "unknown"
+        return "api_wait" if min(inside)[3] else "api_call"
+
+    def dependency_end(self, execution):
+        """When the last command of the wait list ended, if inside submitted..started."""
+        launch = execution["launch"]
+        if not launch or "submitted" not in execution:
+            return None
+        ends = []
+        for wait in self.waits:
+            if (wait["process"], wait["correlation"]) != (launch["process"],
+                                                          launch["correlation"]):
+                continue
+            named = [row for row in self.launches
+                     if row["process"] == wait["process"] and row["handle"] == wait["handle"]
+                     and row["result"] == 0 and row["enter"] < wait["time"]]
+            if not named:
+                continue
+            other = max(named, key=lambda row: row["enter"])["execution"]
+            if other and is_in_account(other) and \
+                    execution["submitted"] < other["ended"] <= execution["started"]:
+                ends.append(other["ended"])
+        return max(ends, default=None)
+
+
+def is_timed(execution):
+    return "started" in execution and "ended" in execution
+
+
+def is_rejected(execution):
+    return execution["status"] < 0 or execution["impossible"]
+
+
+def is_in_account(execution):
+    return is_timed(execution) and not is_rejected(execution) and not execution.get("unplaced")
+
+
+def order(execution):
+    return execution["started"], execution["process"], execution["correlation"]
+
+
+def class_of(execution):
+    if not execution["launch"]:
+        return "other"
+    command = execution["launch"]["command"]
+    if command in KERNELS:
+        return "kernels"
+    return "copies" if command in COPIES else "other"
+
+
+def elementary(moments, begin, end):
+    """The intervals between neighbouring moments inside [begin, end)."""
+    inside = sorted({begin, end} | {moment for moment in moments if begin < moment < end})
+    return [(a, b) for a, b in zip(inside, inside[1:]) if a < b]
+
+
+def busy(commands, begin, end):
+    """Shares of the commands and the busy time, interval by interval."""
+    shares = {id(row): 0 for row in commands}
+    long = [row for row in commands if row["started"] < row["ended"]]
+    total = 0
+    moments = {row["started"] for row in long} | {row["ended"] for row in long}
+    for a, b in elementary(moments, begin, end):
+        active = sorted((row for row in long if row["started"] <= a < row["ended"]), key=order)
+        for place, row in enumerate(active):
+            shares[id(row)] += (b - a) // len(active) + (place < (b - a) % len(active))
+        total += b - a if active else 0
+    return shares, total
+
+
+def cause(trace, commands, moment):
+    """Why the device is idle at a moment: a question to the next command."""
+    later = [row for row in commands if row["started"] > moment]
+    if not later:
+        return "nothing_to_do"
+    row = min(later, key=order)
+    launch = row["launch"]
+    is_first = row is min(commands, key=order)
+    if launch:
+        enter, leave = launch["enter"], launch["exit"]
+    else:
+        enter = leave = row.get("queued", row.get("submitted", row["started"]))
+    if moment < enter:
+        if is_first:
+            return "nothing_to_do"
+        return trace.thread_state(launch["thread"], moment, launch["enter"]) if launch else "unknown"
+    if moment < leave:
+        return "runtime"
+    if "submitted" not in row:
+        return "unknown"
+    if moment < row["submitted"]:
+        return "submission"
+    end = trace.dependency_end(row)
+    return "dependency" if end is not None and moment < end else "latency"
+
+
+def idle(trace, commands, begin, end):
+    causes = dict.fromkeys(CAUSES, 0)
+    moments = set()
+    for row in commands:
+        moments.update(row[key] for key in ("queued", "submitted", "started", "ended") if key in row)
+        if row["launch"]:
+            moments.update((row["launch"]["enter"], row["launch"]["exit"]))
+            moments.add(trace.dependency_end(row) or begin)
+    for row in trace.api:
+        moments.update((row["begin"], row["end"]))
+    for row in trace.launches:
+        moments.update((row["enter"], row["exit"]))
+    for a, b in elementary(moments, begin, end):
+        if not any(row["started"] <= a < row["ended"] for row in commands):
+            causes[cause(trace, commands, a)] += b - a
+    return causes
+
+
+def ledger(trace):
+    launched = [row for row in trace.launches if row["result"] == 0]
+    joined = [row for row in trace.executions if row["launch"]]
+    rejected = sum(map(is_rejected, joined))
+    matched = len(joined) - rejected
+    lost = {"launch": 0, "execution": 0}
+    for row in trace.losses:
+        if row["lost"] in lost:
+            lost[row["lost"]] += row["count"]
+    open_commands = len(launched) - matched - rejected
+    lost_executions = min(lost["execution"], open_commands)
+    return {"launched": len(launched) + lost["launch"], "executed": len(trace.executions),
+            "matched": matched, "rejected": rejected,
+            "dropped": lost["launch"] + lost_executions,
+            "in_flight_at_exit": open_commands - lost_executions,
+            "untimed": sum(1 for row in joined if not is_rejected(row) and not is_timed(row)),
+            "orphaned": len(trace.executions) - len(joined)}
+
+
+class Comparison:
+    def __init__(self, name):
+        self.name, self.differences = name, []
+
+    def equal(self, what, got, want):
+        if got != want:
+            self.differences.append(f"{self.name}: {what}: report {got}, checker {want}")
+
+
+def check_device(comparison, trace, device, key, begin, end, report):
+    commands = [row for row in trace.executions
+                if trace.device_of(row) == device and is_in_account(row)]
+    shares, total = busy(commands, begin, end)
+    name = f"device {key}"
+    comparison.equal(f"{name} wall", report["wall_ns"], end - begin)
+    comparison.equal(f"{name} busy", report["busy_ns"], total)
+    comparison.equal(f"{name} idle", report["idle_ns"], end - begin - total)
+    for part in ("kernels", "copies", "other"):
+        comparison.equal(f"{name} {part}", report[f"{part}_ns"],
+                         sum(shares[id(row)] for row in commands if class_of(row) == part))
+    for reason, length in idle(trace, commands, begin, end).items():
+        comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)
+    by_name = {}
+    for row in commands:
+        if class_of(row) == "kernels":
+            kernel = trace.kernel_name(row["launch"])
+            by_name[kernel] = by_name.get(kernel, 0) + shares[id(row)]
+    return by_name
+
+
+def check(duet, path, window):
+    options = []
+    if window:
+        options = ["--from", f"{window[0]}ns", "--to", f"{window[1]}ns"]
+    report = json.loads(subprocess.run([duet, "report", "--json", *options, path], check=True,
+                                       capture_output=True).stdout)
+    rows = subprocess.run([duet, "export", "--format", "jsonl", "--absolute", path], check=True,
+                          capture_output=True).stdout
+    trace = Trace(rows.decode().splitlines())
+    begin, end = trace.window()
+    if window:
+        begin, end = min(begin + window[0], end), min(begin + window[1], end)
+    comparison = Comparison(path)
+    comparison.equal("exact", report["exact"], True)
+    comparison.equal("start", report["start_ns"], begin)
+    for key, value in ledger(trace).items():
+        comparison.equal(f"ledger {key}", report["ledger"][key], value)
+    devices = sorted(trace.things.get("device", {}))
+    for index, row in enumerate(report["devices"]):
+        device = devices[index] if index < len(devices) else 0
+        shares = check_device(comparison, trace, device, row["key"], begin, end, row)
+        for kernel in report["kernels"]:
+            if kernel["device"] == row["key"]:
+                comparison.equal(f"kernel {kernel['name']} share", kernel["share_ns"],
+                                 shares.get(kernel["name"], 0))
+    queues = trace.things.get("queue", {})
+    for row in report["queues"]:
+        if row["id"] not in queues:
+            continue
+        own = [execution for execution in trace.executions
+               if execution["queue"] == row["id"] and is_in_account(execution)]
+        total = busy(own, begin, end)[1]
+        comparison.equal(f"queue {row['id']} busy", row["busy_ns"], total)
+        comparison.equal(f"queue {row['id']} idle", row["idle_ns"], end - begin - total)
+    return comparison.differences
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--duet", default="duet")
+    parser.add_argument("--from", dest="begin", type=int)
+    parser.add_argument("--to", dest="end", type=int)
+    parser.add_argument("traces", nargs="+")
+    arguments = parser.parse_args()
+    window = None
+    if arguments.begin is not None and arguments.end is not None:
+        window = arguments.begin, arguments.end
+    differences = []
+    for path in arguments.traces:
+        differences += check(arguments.duet, path, window)
+    for line in differences:
+        print(line)
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/checker/description.h - traces from a text that a person can check by hand
+ *
+ * One thing or row a line; '#' begins a comment; "---" ends the description. Times are ns of
+ * CLOCK_MONOTONIC, of executions in the clock of their queue. "-": absent.
+ *
+ *	window BEGIN END                     the recording (else: first to last moment)
+ *	clock ID OFFSET                      a device clock; host = device + OFFSET, read at 0 and 10^9
+ *	device ID NAME
+ *	thread ID PROCESS
+ *	queue ID DEVICE [clock=ID] [context=ID]
+ *	call THREAD BEGIN END call|wait FUNCTION [result=R]
+ *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
+ *	       [result=R] [blocking=1]
+ *	wait PROCESS CORRELATION TIME HANDLE
+ *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
+ *	loss KIND COUNT
+ */
+#ifndef CHECKER_DESCRIPTION_H
+#define CHECKER_DESCRIPTION_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "event/event.h"
+#include "trace/writer.h"
+
+#define DESCRIPTION_WORDS 16
+#define DESCRIPTION_IDS   64
+
+struct description {
+	struct trace_writer *writer;
+	uint32_t queue_clock[DESCRIPTION_IDS];
+	uint32_t kernels; /* described so far: code ids count from 1 */
+	char kernel_names[DESCRIPTION_IDS][64];
+	bool has_process[DESCRIPTION_IDS], has_context[DESCRIPTION_IDS];
+};
+
+static inline uint64_t description_number(const char *word)
+{
+	return strtoull(word, NULL, 0);
+}
+
+/* The value of "key=value" among the words from `first` on; `otherwise` where there is none. */
+static inline const char *description_option(char **words, int first, int count, const char *key,
+					     const char *otherwise)
+{
+	size_t length = strlen(key);
+
+	for (int i = first; i < count; i++) {
+		if (strncmp(words[i], key, length) == 0 && words[i][length] == '=')
+			return words[i] + length + 1;
+	}
+	return otherwise;
+}
+
+static inline uint32_t description_text(struct description *description, const char *text)
+{
+	return trace_writer_string(description->writer, text, strlen(text));
+}
+
+static inline int description_process(struct description *description, uint32_t id)
+{
+	struct event_process process = {.id = id, .host = 1, .pid = 1000 + id, .status = -1};
+
+	if (id >= DESCRIPTION_IDS || description->has_process[id])
+		return 0;
+	description->has_process[id] = true;
+	process.name_string = description_text(description, "program");
+	process.command_string = description_text(description, "program --described");
+	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
+}
+
+static inline int description_window(struct description *description, char **words, int count)
+{
+	struct event_host host = {.id = 1, .cpu_count = 1};
+
+	host.begin_ns = description_number(words[1]);
+	host.end_ns = description_number(words[2]);
+	host.name_string = description_text(description, "described");
+	return trace_writer_thing(description->writer, EVENT_HOST, &host);
+}
+
+static inline int description_clock(struct description *description, char **words, int count)
+{
+	struct event_clock clock = {.type = CLOCK_TYPE_DEVICE, .frequency_hz = 1000000000};
+	struct trace_source source = {.source = 1};
+	uint64_t offset = description_number(words[2]);
+	int error;
+
+	clock.id = source.clock = (uint32_t)description_number(words[1]);
+	error = trace_writer_thing(description->writer, EVENT_CLOCK, &clock);
+	for (uint64_t time = 0; !error && time <= 1000000000; time += 1000000000) {
+		struct event_clock_pair pair = {time, time + offset, time + offset};
+
+		error = trace_writer_row(description->writer, EVENT_CLOCK_PAIR, &source, &pair);
+	}
+	return error;
+}
+
+static inline int description_device(struct description *description, char **words, int count)
+{
+	struct event_device device = {.type = DEVICE_GPU};
+
+	device.id = (uint32_t)description_number(words[1]);
+	device.name_string = description_text(description, words[2]);
+	device.key_string = device.name_string;
+	device.vendor_string = description_text(description, "vendor");
+	return trace_writer_thing(description->writer, EVENT_DEVICE, &device);
+}
+
+static inline int description_thread(struct description *description, char **words, int count)
+{
+	struct event_thread thread = {0};
+	int error;
+
+	thread.id = (uint32_t)description_number(words[1]);
+	thread.process = (uint32_t)description_number(words[2]);
+	thread.tid = 2000 + thread.id;
+	error = description_process(description, thread.process);
+	return error ? error : trace_writer_thing(description->writer, EVENT_THREAD, &thread);
+}
+
+static inline int description_queue(struct description *description, char **words, int count)
+{
+	struct event_queue queue = {.process = 1, .flags = QUEUE_TIMED};
+	struct event_context context = {.process = 1};
+
+	queue.id = (uint32_t)description_number(words[1]);
+	queue.device = (uint32_t)description_number(words[2]);
+	queue.clock =
+		(uint32_t)description_number(description_option(words, 3, count, "clock", "1"));
+	queue.context = context.id =
+		(uint32_t)description_number(description_option(words, 3, count, "context", "0"));
+	if (queue.id < DESCRIPTION_IDS)
+		description->queue_clock[queue.id] = queue.clock;
+	if (context.id && context.id < DESCRIPTION_IDS && !description->has_context[context.id]) {
+		int error = trace_writer_thing(description->writer, EVENT_CONTEXT, &context);
+
+		if (error)
+			return error;
+		description->has_context[context.id] = true;
+	}
+	return trace_writer_thing(description->writer, EVENT_QUEUE, &queue);
+}
+
+static inline int description_call(struct description *description, char **words, int count)
+{
+	struct event_api row = {.begin = description_number(words[2]),
+				.end = description_number(words[3])};
+	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+
+	row.thread = source.source = (uint32_t)description_number(words[1]);
+	row.type = strcmp(words[4], "wait") == 0 ? API_TYPE_WAIT : API_TYPE_CALL;
+	row.function_string = description_text(description, words[5]);
+	row.result = atoi(description_option(words, 6, count, "result", "0"));
+	return trace_writer_row(description->writer, EVENT_API, &source, &row);
+}
+
+static inline uint32_t description_command(const char *name)
+{
+	for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(analysis_command_name(i), name) == 0)
+			return i;
+	}
+	return COMMAND_OTHER;
+}
+
+static inline uint32_t description_kernel(struct description *description, const char *name)
+{
+	struct event_code code = {.type = CODE_KERNEL, .process = 1};
+
+	if (!*name)
+		return 0;
+	for (uint32_t i = 0; i < description->kernels; i++) {
+		if (strcmp(description->kernel_names[i], name) == 0)
+			return i + 1;
+	}
+	if (description->kernels == DESCRIPTION_IDS)
+		return 0;
+	snprintf(description->kernel_names[description->kernels], 64, "%s", name);
+	code.id = ++description->kernels;
+	code.name_string = description_text(description, name);
+	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;
+}
+
+static inline int description_launch(struct description *description, char **words, int count)
+{
+	struct event_launch row = {.correlation = description_number(words[1]),
+				   .enter = description_number(words[4]),
+				   .exit = description_number(words[5])};
+	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+
+	row.thread = source.source = (uint32_t)description_number(words[2]);
+	row.queue = (uint32_t)description_number(words[3]);
+	row.command = description_command(words[6]);
+	row.kernel =
+		description_kernel(description, description_option(words, 7, count, "name", ""));
+	row.bytes = description_number(description_option(words, 7, count, "bytes", "0"));
+	row.handle = description_number(description_option(words, 7, count, "handle", "0"));
+	row.result = atoi(description_option(words, 7, count, "result", "0"));
+	if (*description_option(words, 7, count, "blocking", "") == '1')
+		row.flags = LAUNCH_BLOCKING;
+	row.function_string = description_text(description, row.command == COMMAND_KERNEL
+								    ? "clEnqueueNDRangeKernel"
+								    : "clEnqueueCommand");
+	return trace_writer_row(description->writer, EVENT_LAUNCH, &source, &row);
+}
+
+static inline int description_wait(struct description *description, char **words, int count)
+{
+	struct event_dependency row = {.process = (uint32_t)description_number(words[1]),
+				       .correlation = description_number(words[2]),
+				       .time = description_number(words[3]),
+				       .handle = description_number(words[4])};
+	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
+
+	return trace_writer_row(description->writer, EVENT_DEPENDENCY, &source, &row);
+}
+
+static inline int description_execution(struct description *description, char **words, int count)
+{
+	struct event_execution row = {.process = (uint32_t)description_number(words[1]),
+				      .correlation = description_number(words[2]),
+				      .queue = (uint32_t)description_number(words[3])};
+	struct trace_source source = {.seen_clock = CLOCK_ID_MONOTONIC};
+	uint64_t *times[] = {&row.queued, &row.submitted, &row.started, &row.ended};
+
+	for (unsigned int i = 0; i < 4; i++) {
+		if (strcmp(words[4 + i], "-") == 0)
+			continue;
+		*times[i] = description_number(words[4 + i]);
+		row.valid |= 1u << i;
+	}
+	row.status = atoi(description_option(words, 8, count, "status", "0"));
+	row.seen = description_number(description_option(words, 8, count, "seen", words[7]));
+	source.source = row.queue;
+	source.clock = CLOCK_ID_MONOTONIC;
+	if ((row.valid & EXECUTION_STARTED) && row.queue < DESCRIPTION_IDS &&
+	    description->queue_clock[row.queue])
+		source.clock = description->queue_clock[row.queue];
+	else
+		source.source += 1000; /* untimed rows have a chunk of their own */
+	return trace_writer_row(description->writer, EVENT_EXECUTION, &source, &row);
+}
+
+static inline int description_loss(struct description *description, char **words, int count)
+{
+	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
+	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
+
+	for (uint32_t i = 0; i < EVENT_KIND_COUNT; i++) {
+		if (strcmp(analysis_kind_name(i), words[1]) == 0)
+			row.kind = i;
+	}
+	return trace_writer_row(description->writer, EVENT_LOSS, &source, &row);
+}
+
+static const struct {
+	const char *word;
+	int least; /* words */
+	int (*write)(struct description *description, char **words, int count);
+} description_verbs[] = {
+	{"window", 3, description_window}, {"clock", 3, description_clock},
+	{"device", 3, description_device}, {"thread", 3, description_thread},
+	{"queue", 3, description_queue},   {"call", 6, description_call},
+	{"launch", 7, description_launch}, {"wait", 5, description_wait},
+	{"loss", 3, description_loss},     {"execution", 8, description_execution},
+};
+
+static inline int description_line(struct description *description, char *line)
+{
+	char *words[DESCRIPTION_WORDS], *rest = line, *word;
+	int count = 0;
+
+	line[strcspn(line, "#\n")] = 0;
+	while (count < DESCRIPTION_WORDS && (word = strtok_r(rest, " \t", &rest)))
+		words[count++] = word;
+	if (!count)
+		return 0;
+	for (size_t i = 0; i < sizeof(description_verbs) / sizeof(description_verbs[0]); i++) {
+		if (strcmp(words[0], description_verbs[i].word) == 0 &&
+		    count >= description_verbs[i].least)
+			return description_verbs[i].write(description, words, count);
+	}
+	fprintf(stderr, "bad line: %s\n", words[0]);
+	return -22;
+}
+
+/* Writes the trace that `file` describes up to its end or "---". */
+static inline int description_write(FILE *file, const char *path)
+{
+	struct trace_writer_options options = {0};
+	struct description description = {0};
+	char line[512];
+	int error = trace_writer_open(path, &options, &description.writer), closed;
+
+	if (error)
+		return error;
+	while (!error && fgets(line, sizeof(line), file) && strncmp(line, "---", 3) != 0)
+		error = description_line(&description, line);
+	closed = trace_writer_close(description.writer, 1);
+	return error ? error : closed;
+}
+
+#endif

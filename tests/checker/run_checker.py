@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the checker over described and over random traces; prints TAP.
+
+    tests/checker/run_checker.py --duet DUET --make-trace PROGRAM [--random N] [--seed S] FILE ...
+"""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_account  # noqa: E402
+
+
+def random_thread(generator, lines, process, thread, state):
+    """One thread's calls and launches, in sequence; its commands run anywhere behind them."""
+    now = generator.randrange(0, 300)
+    for _ in range(generator.randrange(5, 40)):
+        now += generator.choice((0, 1, 7, 50, 400))
+        length = generator.choice((0, 1, 3, 20, 300))
+        if generator.random() < 0.4:
+            kind = generator.choice(("call", "wait"))
+            lines.append(f"call {thread} {now} {now + length} {kind} f{generator.randrange(4)}")
+            if generator.random() < 0.2:
+                inner = generator.randrange(now, now + length + 1)
+                lines.append(f"call {thread} {inner} {inner + 5} wait nested")
+        else:
+            random_launch(generator, lines, process, thread, now, now + length, state)
+        now += length
+
+
+def random_launch(generator, lines, process, thread, enter, leave, state):
+    correlation = state["next"] = state["next"] + 1
+    queue = generator.randrange(1, state["queues"] + 1)
+    kind = generator.choice(("kernel", "kernel", "read", "write", "barrier"))
+    handle = generator.randrange(0, 6)
+    name = f" name=k{generator.randrange(3)}" if kind == "kernel" else ""
+    lines.append(f"launch {correlation} {thread} {queue} {enter} {leave} {kind}{name}"
+                 f" bytes={generator.randrange(100)} handle={handle}"
+                 f" blocking={generator.randrange(2)}"
+                 f" result={-5 if generator.random() < 0.05 else 0}")
+    for _ in range(generator.choice((0, 0, 1, 2))):
+        lines.append(f"wait {process} {correlation} {enter} {generator.randrange(1, 6)}")
+    if generator.random() < 0.9:
+        random_execution(generator, lines, process, correlation, queue, enter)
+
+
+def random_execution(generator, lines, process, correlation, queue, enter):
+    times = [enter]
+    for _ in range(4):
+        times.append(times[-1] + generator.choice((0, 1, 2, 10, 100, 700)))
+    stamps = [str(time) for time in times[1:]]
+    chance = generator.random()
+    if chance < 0.05:
+        stamps = ["-"] * 4
+    elif chance < 0.1:
+        stamps[:2] = ["-", "-"]
+    elif chance < 0.15:
+        stamps[generator.randrange(2)] = "-"
+    elif chance < 0.2:
+        stamps[2], stamps[3] = str(times[4] + 1), str(times[3])
+    status = -14 if generator.random() < 0.05 else 0
+    lines.append(f"execution {process} {correlation} {queue} {' '.join(stamps)}"
+                 f" status={status} seen={times[4] + generator.randrange(50)}")
+
+
+def random_trace(seed):
+    generator = random.Random(seed)
+    state = {"queues": generator.randrange(1, 5), "next": 0}
+    lines = []
+    if generator.random() < 0.7:
+        lines.append(f"window {generator.randrange(200)} {generator.randrange(3000, 9000)}")
+    devices = generator.randrange(1, 3)
+    lines += [f"device {i + 1} gpu{i}" for i in range(devices)]
+    for queue in range(state["queues"]):
+        lines.append(f"queue {queue + 1} {generator.randrange(devices) + 1} context=1")
+    for thread in range(1, generator.randrange(2, 5)):
+        process = generator.randrange(1, 3)
+        lines.append(f"thread {thread} {process}")
+        random_thread(generator, lines, process, thread, state)
+    for _ in range(generator.randrange(3)):
+        lines.append(f"loss {generator.choice(('launch', 'execution', 'api'))}"
+                     f" {generator.randrange(4)}")
+    return "\n".join(lines) + "\n"
+
+
+def check(arguments, folder, description, window):
+    path = os.path.join(folder, "checked.duet")
+    subprocess.run([arguments.make_trace, "-", path], input=description, text=True, check=True)
+    return check_account.check(arguments.duet, path, window)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--duet", required=True)
+    parser.add_argument("--make-trace", required=True)
+    parser.add_argument("--random", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("files", nargs="*")
+    arguments = parser.parse_args()
+    cases = []
+    for name in arguments.files:
+        with open(name, encoding="utf-8") as file:
+            cases.append((os.path.basename(name), file.read(), None))
+    for seed in range(arguments.seed, arguments.seed + arguments.random):
+        window = (500, 2500) if seed % 3 == 0 else None
+        cases.append((f"random {seed}", random_trace(seed), window))
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, description, window) in enumerate(cases, 1):
+            try:
+                differences = check(arguments, folder, description, window)
+            except subprocess.CalledProcessError as error:
+                differences = [f"{error}: {error.stderr}"]
+            for line in differences:
+                print(f"#   {line}")
+            failures += bool(differences)
+            print(f"{'not ok' if differences else 'ok'} {number} - {name}", flush=True)
+    print(f"1..{len(cases)}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/analyze/test_account.c - the arithmetic of the account, number by number
+ */
+#include "analyze/account.h"
+#include "harness.h"
+
+static uint64_t shares[16];
+
+static void on_share(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns)
+{
+	(void)context;
+	(void)tag2;
+	shares[tag] += share_ns;
+}
+
+static void start(struct account *account, uint64_t from, uint64_t to)
+{
+	account_init(account, from, to, true);
+	account->on_share = on_share;
+	memset(shares, 0, sizeof(shares));
+}
+
+static void add(struct account *account, uint32_t tag, uint64_t started, uint64_t ended)
+{
+	struct account_command command = {.started = started,
+					  .ended = ended,
+					  .process = 1,
+					  .correlation = tag,
+					  .tag = tag,
+					  .class = ACCOUNT_KERNEL};
+
+	CHECK_EQUAL(account_add(account, &command), 0);
+}
+
+TEST(nothing)
+{
+	struct account account;
+
+	start(&account, 100, 1100);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.wall_ns, 1000);
+	CHECK_EQUAL(account.idle_ns, 1000);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 1000);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(remainders_go_to_the_first)
+{
+	struct account account;
+
+	start(&account, 0, 100);
+	/* three at once over 10 ns: 4 + 3 + 3 */
+	add(&account, 1, 10, 20);
+	add(&account, 2, 10, 20);
+	add(&account, 3, 10, 20);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.busy_ns, 10);
+	CHECK_EQUAL(shares[1], 4);
+	CHECK_EQUAL(shares[2], 3);
+	CHECK_EQUAL(shares[3], 3);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(every_boundary_begins_a_new_remainder)
+{
+	struct account account;
+
+	start(&account, 0, 100);
+	add(&account, 1, 0, 30);
+	add(&account, 2, 5, 12);  /* [5,12): 7 = 4 + 3 */
+	add(&account, 3, 12, 17); /* [12,17): 5 = 3 + 2 */
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(shares[1], 5 + 4 + 3 + 13);
+	CHECK_EQUAL(shares[2], 3);
+	CHECK_EQUAL(shares[3], 2);
+	CHECK_EQUAL(account.busy_ns, 30);
+	CHECK_EQUAL(account.idle_ns, 70);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(ties_by_process_then_correlation)
+{
+	struct account account;
+	struct account_command command = {
+		.started = 0, .ended = 3, .process = 2, .correlation = 1, .tag = 1};
+
+	start(&account, 0, 3);
+	CHECK_EQUAL(account_add(&account, &command), 0);
+	command.process = 1;
+	command.correlation = 9;
+	command.tag = 2;
+	CHECK_EQUAL(account_add(&account, &command), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(shares[1], 1);
+	CHECK_EQUAL(shares[2], 2);
+	account_fini(&account);
+}
+
+TEST(zero_length_takes_nothing_and_cuts_nothing)
+{
+	struct account account;
+
+	start(&account, 0, 20);
+	add(&account, 1, 0, 10);
+	add(&account, 2, 0, 10);
+	add(&account, 3, 5, 5);
+	account_finish(&account, UINT64_MAX);
+	/* 10 ns in one piece: 5 + 5; in two pieces of 5 it were 6 + 4 */
+	CHECK_EQUAL(shares[3], 0);
+	CHECK_EQUAL(shares[1], 5);
+	CHECK_EQUAL(shares[2], 5);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(the_window_clamps)
+{
+	struct account account;
+
+	start(&account, 50, 150);
+	add(&account, 1, 0, 60);
+	add(&account, 2, 140, 500);
+	add(&account, 3, 600, 700);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.wall_ns, 100);
+	CHECK_EQUAL(account.busy_ns, 20);
+	CHECK_EQUAL(account.idle_ns, 80);
+	CHECK_EQUAL(shares[1], 10);
+	CHECK_EQUAL(shares[2], 10);
+	CHECK_EQUAL(shares[3], 0);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 0);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(an_open_window_ends_where_it_is_told)
+{
+	struct account account;
+
+	start(&account, 0, UINT64_MAX);
+	add(&account, 1, 10, 20);
+	account_finish(&account, 25);
+	CHECK_EQUAL(account.wall_ns, 25);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 10 + 5);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+static struct account_command launched(uint64_t enter, uint64_t exit, uint64_t submitted,
+				       uint64_t started, uint64_t ended)
+{
+	return (struct account_command){.started = started,
+					.ended = ended,
+					.process = 1,
+					.correlation = started,
+					.has_launch = true,
+					.has_queued = true,
+					.has_submitted = true,
+					.enter = enter,
+					.exit = exit,
+					.queued = enter,
+					.submitted = submitted};
+}
+
+TEST(a_gap_is_cut_at_the_commands_own_moments)
+{
+	struct account account;
+	struct account_command first = launched(10, 14, 15, 20, 30);
+	struct account_command second = launched(50, 57, 60, 100, 110);
+
+	start(&account, 0, 200);
+	second.dependency_end = 75;
+	CHECK_EQUAL(account_add(&account, &first), 0);
+	CHECK_EQUAL(account_add(&account, &second), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 10 + 90);
+	CHECK_EQUAL(account.causes[CAUSE_RUNTIME], 4 + 7);
+	CHECK_EQUAL(account.causes[CAUSE_SUBMISSION], 1 + 3);
+	CHECK_EQUAL(account.causes[CAUSE_DEPENDENCY], 15);
+	CHECK_EQUAL(account.causes[CAUSE_LATENCY], 5 + 25);
+	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 20);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(moments_before_the_gap_count_nothing)
+{
+	struct account account;
+	struct account_command first = launched(0, 1, 2, 10, 90);
+	struct account_command second = launched(3, 4, 5, 100, 110); /* waited all the time */
+
+	start(&account, 0, 110);
+	CHECK_EQUAL(account_add(&account, &first), 0);
+	CHECK_EQUAL(account_add(&account, &second), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_LATENCY], 8 + 10);
+	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 0);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(submitted_before_the_call_returned)
+{
+	struct account account;
+	struct account_command command = launched(10, 40, 20, 60, 70);
+
+	start(&account, 0, 70);
+	CHECK_EQUAL(account_add(&account, &command), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_RUNTIME], 30);
+	CHECK_EQUAL(account.causes[CAUSE_SUBMISSION], 0);
+	CHECK_EQUAL(account.causes[CAUSE_LATENCY], 20);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(the_launching_thread_explains_the_rest)
+{
+	struct account account;
+	struct account_command first = launched(0, 1, 2, 10, 20);
+	struct account_command second = launched(60, 61, 62, 70, 80);
+	struct calls calls;
+
+	start(&account, 0, 80);
+	calls_init(&calls);
+	CHECK_EQUAL(calls_add(&calls, 5, 25, true), 0);
+	CHECK_EQUAL(calls_add(&calls, 30, 40, false), 0);
+	CHECK_EQUAL(calls_add(&calls, 32, 50, true), 0); /* nested and longer: from 40 on */
+	second.calls = &calls;
+	second.at_enter = calls_until(&calls, 60);
+	CHECK_EQUAL(account_add(&account, &first), 0);
+	CHECK_EQUAL(account_add(&account, &second), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_API_WAIT], 5 + 10);
+	CHECK_EQUAL(account.causes[CAUSE_API_CALL], 10);
+	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 5 + 10);
+	CHECK(account_is_exact(&account));
+	calls_fini(&calls);
+	account_fini(&account);
+}
+
+TEST(merged_spans_still_answer)
+{
+	const uint64_t kept[] = {500, 777};
+	struct calls calls;
+	struct calls_sum sum;
+
+	calls_init(&calls);
+	for (uint64_t i = 0; i < 100; i++)
+		CHECK_EQUAL(calls_add(&calls, i * 10, i * 10 + 6, i % 2), 0);
+	CHECK(calls_is_full(&calls));
+	calls_compact(&calls, kept, 2, 900);
+	CHECK(calls.count < 20);
+	CHECK(!calls_is_full(&calls));
+	sum = calls_until(&calls, 500);
+	CHECK_EQUAL(sum.call_ns, 25 * 6);
+	CHECK_EQUAL(sum.wait_ns, 25 * 6);
+	sum = calls_until(&calls, 777);
+	CHECK_EQUAL(sum.call_ns, 39 * 6);
+	CHECK_EQUAL(sum.wait_ns, 38 * 6 + 6);
+	sum = calls_until(&calls, 953);
+	CHECK_EQUAL(sum.call_ns, 48 * 6);
+	CHECK_EQUAL(sum.wait_ns, 47 * 6 + 3);
+	calls_fini(&calls);
+}
+
+int main(void)
+{
+	RUN(nothing);
+	RUN(remainders_go_to_the_first);
+	RUN(every_boundary_begins_a_new_remainder);
+	RUN(ties_by_process_then_correlation);
+	RUN(zero_length_takes_nothing_and_cuts_nothing);
+	RUN(the_window_clamps);
+	RUN(an_open_window_ends_where_it_is_told);
+	RUN(a_gap_is_cut_at_the_commands_own_moments);
+	RUN(moments_before_the_gap_count_nothing);
+	RUN(submitted_before_the_call_returned);
+	RUN(the_launching_thread_explains_the_rest);
+	RUN(merged_spans_still_answer);
+	return harness_end();
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/analyze/test_tables.c - pair_map, quantile and correlate against plain arrays
+ */
+#include <stdlib.h>
+
+#include "analyze/correlate.h"
+#include "analyze/quantile.h"
+#include "harness.h"
+
+TEST(pair_map_agrees_with_an_array)
+{
+	static uint32_t model[64][64];
+	struct pair_map map;
+	size_t count = 0, wrong = 0;
+
+	memset(model, 0xff, sizeof(model));
+	pair_map_init(&map);
+	srand(1);
+	CHECK_EQUAL(pair_map_find(&map, 0, 0), PAIR_MAP_NONE);
+	for (uint32_t turn = 0; turn < 200000; turn++) {
+		unsigned int first = (unsigned int)rand() % 64, second = (unsigned int)rand() % 64;
+		uint64_t key = (uint64_t)second << 32;
+
+		wrong += pair_map_find(&map, first, key) != model[first][second];
+		if (rand() % 2) {
+			wrong += pair_map_put(&map, first, key, turn) != 0;
+			count += model[first][second] == PAIR_MAP_NONE;
+			model[first][second] = turn;
+		} else {
+			wrong += pair_map_remove(&map, first, key) != model[first][second];
+			count -= model[first][second] != PAIR_MAP_NONE;
+			model[first][second] = PAIR_MAP_NONE;
+		}
+		wrong += map.count != count;
+	}
+	CHECK_EQUAL(wrong, 0);
+	pair_map_fini(&map);
+}
+
+TEST(quantile_exact)
+{
+	struct quantile quantile;
+
+	quantile_init(&quantile);
+	CHECK_EQUAL(quantile_get(&quantile, 50, 100), 0);
+	for (uint64_t i = 1; i <= 100; i++)
+		CHECK_EQUAL(quantile_add(&quantile, 101 - i), 0);
+	CHECK_EQUAL(quantile_get(&quantile, 50, 100), 50);
+	CHECK_EQUAL(quantile_get(&quantile, 99, 100), 99);
+	CHECK_EQUAL(quantile_get(&quantile, 100, 100), 100);
+	CHECK_EQUAL(quantile_get(&quantile, 0, 100), 1);
+	CHECK_EQUAL(quantile.sum, 5050);
+	quantile_fini(&quantile);
+}
+
+TEST(quantile_bounded)
+{
+	struct quantile quantile;
+
+	quantile_init(&quantile);
+	for (uint64_t i = 1; i <= 1000000; i++)
+		CHECK_EQUAL(quantile_add(&quantile, i * 1000), 0);
+	for (unsigned int q = 1; q <= 99; q++) {
+		double want = q * 1e7, got = (double)quantile_get(&quantile, q, 100);
+
+		CHECK(got > want * 0.996 && got < want * 1.004);
+	}
+	CHECK_EQUAL(quantile_add(&quantile, UINT64_MAX), 0);
+	CHECK_EQUAL(quantile_get(&quantile, 1, 1), UINT64_MAX);
+	quantile_fini(&quantile);
+}
+
+static uint32_t launch(struct correlate *correlate, uint64_t correlation, uint64_t enter,
+		       uint64_t handle)
+{
+	struct event_launch row = {
+		.correlation = correlation, .enter = enter, .exit = enter + 1, .handle = handle};
+	uint32_t place = CORRELATE_NONE;
+
+	CHECK_EQUAL(correlate_launch(correlate, 1, &row, &place), 0);
+	return place;
+}
+
+static void depend(struct correlate *correlate, uint64_t correlation, uint64_t time,
+		   uint64_t handle)
+{
+	struct event_dependency row = {
+		.process = 1, .correlation = correlation, .time = time, .handle = handle};
+
+	CHECK_EQUAL(correlate_dependency(correlate, &row), 0);
+}
+
+TEST(a_handle_means_its_latest_launch)
+{
+	struct correlate correlate;
+	uint32_t one, two, three;
+
+	correlate_init(&correlate);
+	one = launch(&correlate, 1, 10, 0xa);
+	two = launch(&correlate, 2, 20, 0xa); /* the handle again */
+	depend(&correlate, 3, 30, 0xa);       /* before its launch: same moment */
+	depend(&correlate, 3, 30, 0xb);       /* of nobody */
+	three = launch(&correlate, 3, 30, 0xa);
+	CHECK_EQUAL(correlate_done(&correlate, one, 500), 0);
+	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 1000), 0);
+	CHECK_EQUAL(correlate_done(&correlate, two, 600), 0);
+	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 1000), 600);
+	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 600, 1000), 0);
+	CHECK_EQUAL(correlate_dependency_end(&correlate, three, 40, 599), 0);
+	CHECK_EQUAL(correlate_done(&correlate, three, 700), 0);
+	correlate_expire(&correlate, 700);
+	CHECK_EQUAL(correlate.open.count, 0);
+	CHECK_EQUAL(correlate.handles.count, 0);
+	CHECK_EQUAL(correlate.free_count, correlate.count);
+	correlate_fini(&correlate);
+}
+
+TEST(memory_is_of_open_commands_only)
+{
+	struct correlate correlate;
+
+	correlate_init(&correlate);
+	for (uint64_t i = 1; i <= 100000; i++) {
+		uint32_t place;
+
+		if (i > 1)
+			depend(&correlate, i, 10 * i, 0x1000 + i - 1);
+		place = launch(&correlate, i, 10 * i, 0x1000 + i);
+		correlate_expire(&correlate, 10 * i + 2);
+		CHECK_EQUAL(correlate_done(&correlate, place, 10 * i + 5), 0);
+	}
+	CHECK(correlate.count < 8);
+	CHECK(correlate.waits_count < 8);
+	correlate_fini(&correlate);
+}
+
+int main(void)
+{
+	RUN(pair_map_agrees_with_an_array);
+	RUN(quantile_exact);
+	RUN(quantile_bounded);
+	RUN(a_handle_means_its_latest_launch);
+	RUN(memory_is_of_open_commands_only);
+	return harness_end();
+}
