@@ -601,6 +601,11 @@ static void close_accounts(struct sweep *sweep)
 	}
 }
 
+static uint64_t smaller(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
 static void close_window(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -618,11 +623,6 @@ static void close_window(struct sweep *sweep)
 static uint64_t saturating_add(uint64_t left, uint64_t right)
 {
 	return left > UINT64_MAX - right ? UINT64_MAX : left + right;
-}
-
-static uint64_t smaller(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
 }
 
 static void find_window(struct sweep *sweep, const struct analysis_options *options)
