@@ -66,8 +66,12 @@ static void note_time(struct sweep *sweep, uint64_t time_ns)
 		sweep->last_ns = time_ns;
 }
 
+/* Without --from and --to every row is: the tables hold what was recorded, also a call that was not
+ * over when the recording was. */
 static bool is_in_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
 {
+	if (!analysis->has_window)
+		return true;
 	if (begin == end)
 		return begin >= analysis->from_ns && begin < analysis->to_ns;
 	return begin < analysis->to_ns && end > analysis->from_ns;
@@ -385,14 +389,18 @@ static bool is_rejected(const struct event_execution *row)
 static void count_execution(struct sweep *sweep, const struct joined *joined)
 {
 	struct analysis *analysis = sweep->analysis;
+	const struct event_execution *row = joined->row;
+	bool has_span = joined->is_timed && joined->is_placed;
+	bool in_window = has_span ? is_in_window(analysis, row->started, row->ended)
+				  : is_in_window(analysis, row->seen, row->seen);
 
 	analysis->ledger.executed++;
-	analysis->devices[joined->device].executions++;
-	analysis->queues[joined->queue].executions++;
-	analysis->processes[joined->process].executions++;
-	note_time(sweep, joined->row->seen);
-	if (joined->is_timed && joined->is_placed)
-		note_time(sweep, joined->row->ended);
+	analysis->devices[joined->device].executions += in_window;
+	analysis->queues[joined->queue].executions += in_window;
+	analysis->processes[joined->process].executions += in_window;
+	note_time(sweep, row->seen);
+	if (has_span)
+		note_time(sweep, row->ended);
 }
 
 static int on_execution(struct sweep *sweep, const struct event_execution *row)
@@ -456,9 +464,11 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	int error;
 
 	sweep->launch_rows++;
-	analysis->processes[process_index].launches++;
-	analysis->queues[queue].launches++;
-	analysis->devices[analysis->queues[queue].device].launches++;
+	if (is_in_window(analysis, row->enter, row->exit)) {
+		analysis->processes[process_index].launches++;
+		analysis->queues[queue].launches++;
+		analysis->devices[analysis->queues[queue].device].launches++;
+	}
 	error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
 	if (error)
 		return error;
@@ -635,6 +645,7 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 	model_window(analysis->model, sweep->order, &analysis->begin_ns, &analysis->end_ns);
 	analysis->from_ns = analysis->begin_ns;
 	analysis->to_ns = analysis->end_ns;
+	analysis->has_window = options && (options->has_from || options->has_to);
 	if (options && options->has_from)
 		analysis->from_ns = smaller(saturating_add(analysis->begin_ns, options->from_ns),
 					    analysis->end_ns);

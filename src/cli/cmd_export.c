@@ -13,7 +13,6 @@
 #include "cli/command.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +88,7 @@ static int export_file(const struct command *command, const struct exporter *exp
 		model_close(model);
 	}
 	if (error == -EPIPE && !values->output) {
+		clearerr(stdout);
 		error_clear();
 		return STATUS_DONE;
 	}
@@ -120,7 +120,6 @@ static int run_export(const struct command *command, int argc, char **argv)
 		error_clear();
 		return status;
 	}
-	signal(SIGPIPE, SIG_IGN);
 	return export_file(command, exporter, &values, first < argc ? argv[first] : DEFAULT_FILE);
 }
 

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -599,8 +598,8 @@ static void put_zone(const struct quantile *zone, unsigned int numerator)
 static void put_zones(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
-	static const char *const columns[] = {"submit p50", "p99", "start p50", "p99",
-					      "run p50",    "p99", NULL};
+	static const char *const columns[] = {"to submit", "p99", "to start", "p99",
+					      "to end",    "p99", NULL};
 	size_t all = analysis_queues_shown(analysis), shown = 0, wanted = 0;
 
 	for (size_t i = 0; i < all; i++) {
@@ -611,7 +610,7 @@ static void put_zones(const struct report *report)
 		    (wanted++, is_over_top(report, shown)))
 			continue;
 		if (!shown++)
-			put_title("WAITING: queued to submitted, to start, to end", 34, columns);
+			put_title("WAITING TIMES (p50 and p99)", 34, columns);
 		queue_name(report, queue, name, sizeof(name));
 		put_row_name(name, 34);
 		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++) {
@@ -1227,7 +1226,6 @@ static int run_report(const struct command *command, int argc, char **argv)
 				   values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
-	signal(SIGPIPE, SIG_IGN);
 	return report_file(command, &values, first < argc ? argv[first] : DEFAULT_FILE);
 }
 

@@ -85,6 +85,11 @@ int export_flush(FILE *file)
 {
 	int error;
 
+	/* An earlier failure left no errno: one more byte into the same hole brings it back. */
+	if (ferror(file)) {
+		clearerr(file);
+		putc('\n', file);
+	}
 	errno = 0;
 	if (fflush(file) == 0 && !ferror(file))
 		return 0;
