@@ -84,22 +84,19 @@ with t.case("record: a script with an interpreter that is not there"):
     refused([DUET, "record", "-o", t.path("n.duet"), "--", path], path, 127)
 
 with t.case("record: a broken executable"):
+    # a shell may be tried on it, as execvp does
     path = write("broken", b"\x7fELF" + bytes(100))
     os.chmod(path, 0o755)
-    refused([DUET, "record", "-o", t.path("n.duet"), "--", path], path, 126)
+    result = run([DUET, "record", "-o", t.path("n.duet"), "--", path])
+    t.true(result.status in (126, 127), f"status {result.status}")
+    t.true(path.encode() in result.stderr, f"the message names it: {result.stderr}")
 
-for name, output, what in (("in no folder", "/no/such/folder/f.duet", "/no/such/folder/f.duet"),
-                           ("a folder", t.folder, t.folder),
-                           ("on a full device", "/dev/full", "/dev/full")):
+for name, output in (("in no folder", "/no/such/folder/f.duet"), ("a folder", t.folder),
+                     ("on a full device", "/dev/full")):
     with t.case(f"record: output {name}"):
         marker = t.path("started")
-        result = refused([DUET, "record", "-o", output, "--", "touch", marker], what, 125) \
-            if output != "/dev/full" else None
-        if result:
-            t.true(not os.path.exists(marker), "the program was not started")
-            os.path.exists(marker) and os.unlink(marker)
-        else:
-            t.unharmed(["/bin/sh", "-c", "echo fine; exit 3"], output)
+        refused([DUET, "record", "-o", output, "--", "touch", marker], output, 125)
+        t.true(not os.path.exists(marker), "the program was not started")
 
 with t.case("record: output that may not be written"):
     if os.getuid() == 0:
@@ -211,14 +208,6 @@ with t.case("damage is told"):
     t.true(re.search(rb'damage|"chunks_damaged"|truncated', result.stdout), "info tells the damage")
 
 
-def varint(value):
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out + bytes([value]))
-
-
 def read_varint(data, at):
     value = shift = 0
     while True:
@@ -241,13 +230,14 @@ def checksum(data):
 
 
 def newer_schema(data):
-    """The file with another first message: a segment whose schema's major number is 99
-    (proto/duet_trace.proto, messages Chunk and SegmentHead)."""
+    """The file, but its first segment says that its schema's major number is 99
+    (proto/duet_trace.proto, messages Chunk and SegmentHead). Nothing changes its length."""
     length, begin = read_varint(data, 0)
-    head = bytes([0x08, 99, 0x10, 0, 0x18, 1, 0x20, 0, 0x28, 1])
-    body = b"\x18" + varint(64) + b"\x38\x01\x40\x01\x68\x01\x7a" + varint(len(head)) + head
-    message = data[begin:begin + 9] + b"\x11" + checksum(body).to_bytes(8, "little") + body
-    return varint(len(message)) + message + data[begin + length:]
+    message = bytearray(data[begin:begin + length])
+    head = message.index(b"\x08\x01\x10", 18)
+    message[head + 1] = 99
+    message[10:18] = checksum(bytes(message[18:])).to_bytes(8, "little")
+    return data[:begin] + bytes(message) + data[begin + length:]
 
 
 with t.case("a newer schema is refused with what to do"):
