@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/guest_path.h"
 #include "collect/collector.h"
 
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
@@ -103,25 +104,6 @@ static char *expand_output(const char *pattern)
 		pattern += length;
 	}
 	return string_builder_take(&name);
-}
-
-/* Beside the program (a build folder), else where `meson install` puts it. */
-static const char *find_guest(char path[PATH_MAX])
-{
-	static const char *const places[] = {"", "../lib/duet/"};
-	char folder[PATH_MAX / 2];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-
-	folder[length > 0 ? length : 0] = '\0';
-	*(strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder) = '\0';
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char candidate[PATH_MAX];
-
-		snprintf(candidate, sizeof(candidate), "%s%slibduet-opencl.so", folder, places[i]);
-		if (realpath(candidate, path))
-			return path;
-	}
-	return NULL;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -223,7 +205,7 @@ static int run_record(const struct command *command, int argc, char **argv)
 	output = expand_output(values.output);
 	options.output = output ? output : values.output;
 	options.command = argc > first ? argv + first : NULL;
-	options.guest = find_guest(guest);
+	options.guest = guest_path(guest);
 	if (values.verbose)
 		print_settings(&options);
 	error = session_run(&options, &result, &start_error);

@@ -103,6 +103,7 @@ static int open_signals(struct session *session)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
 	program_state_take(&session->state, &signals);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return session->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/guest_path.c - find the guest relative to the program
+ *
+ * Runs in:  our own process
+ * Gets:     nothing   Gives: a path
+ * Owns:     nothing
+ * Fails:    NULL
+ * Why:      relative to where duet really is, so that a moved or copied installation stays whole
+ */
+#include "cli/guest_path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+const char *guest_path(char path[PATH_MAX])
+{
+	static const char *const places[] = {"", "../lib/duet/"};
+	char folder[PATH_MAX / 2], candidate[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char *slash;
+
+	folder[length > 0 ? length : 0] = '\0';
+	slash = strrchr(folder, '/');
+	slash = slash ? slash + 1 : folder;
+	*slash = '\0';
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
+		snprintf(candidate, sizeof(candidate), "%s%s%s", folder, places[i], GUEST_NAME);
+		if (realpath(candidate, path))
+			return path;
+	}
+	return NULL;
+}
