@@ -16,9 +16,8 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#ifdef HAVE_COMMAND_INFO
+#include "collect/collector.h"
 #include "export/exporter.h"
-#endif
 
 struct item {
 	const char *name;
@@ -43,28 +42,20 @@ static const struct option_row list_options[] = {
 
 static bool next_collector(size_t index, struct item *ret_item)
 {
-	static const struct item collectors[] = {
-		{"opencl", "every OpenCL call, and the device's time stamps of every command"},
-	};
-
-	if (index >= ARRAY_COUNT(collectors))
+	if (index >= collectors_count)
 		return false;
-	*ret_item = collectors[index];
+	*ret_item = (struct item){collectors[index]->name, collectors[index]->help};
 	return true;
 }
 
 static bool next_format(size_t index, struct item *ret_item)
 {
-#ifdef HAVE_COMMAND_INFO
 	for (size_t i = 0; i <= index; i++) {
 		if (!exporters[i])
 			return false;
 	}
 	*ret_item = (struct item){exporters[index]->name, exporters[index]->help};
 	return true;
-#else
-	return false;
-#endif
 }
 
 /* Counters and stall reasons come with the collectors that measure them. */

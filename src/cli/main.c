@@ -20,24 +20,8 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-#ifdef HAVE_COMMAND_RECORD
-	{"record", &command_record},
-#endif
-#ifdef HAVE_COMMAND_REPORT
-	{"report", &command_report},
-#endif
-#ifdef HAVE_COMMAND_EXPORT
-	{"export", &command_export},
-#endif
-#ifdef HAVE_COMMAND_INFO
-	{"info", &command_info},
-#endif
-#ifdef HAVE_COMMAND_LIST
-	{"list", &command_list},
-#endif
-#ifdef HAVE_COMMAND_DOCTOR
-	{"doctor", &command_doctor},
-#endif
+	{"record", &command_record},   {"report", &command_report}, {"export", &command_export},
+	{"info", &command_info},       {"list", &command_list},     {"doctor", &command_doctor},
 #ifdef HAVE_COMMAND_INSTALL
 	{"install", &command_install},
 #endif
