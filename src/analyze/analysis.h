@@ -113,6 +113,7 @@ struct analysis {
 	const struct model *model;     /* borrowed */
 	uint64_t begin_ns, end_ns;     /* the recording, host time */
 	uint64_t from_ns, to_ns;       /* the window of the account, host time */
+	bool has_window;               /* it was asked for: tables hold only what overlaps it */
 	const struct event_host *host; /* NULL where there is none */
 
 	/* Each of these lists has one item more than its count: for what is not described. */
