@@ -180,8 +180,8 @@ static void print_damage(const struct trace_damage *damage)
 		printf("\ndamage    none\n");
 		return;
 	}
-	printf("\ndamage    %" PRIu64 " chunks with %" PRIu64 " rows left out, %" PRIu64
-	       " bytes skipped\n",
+	printf("\ndamage    left out: chunks %" PRIu64 ", rows %" PRIu64 "; skipped: bytes %" PRIu64
+	       "\n",
 	       damage->chunks, damage->rows, damage->bytes);
 	if (damage->truncated)
 		printf("          the file ends before its recording was closed\n");
@@ -193,7 +193,7 @@ static void print_text(const struct info *info)
 {
 	printf("file      %s\n", info->path);
 	printf("schema    %d\n", EVENT_SCHEMA_MAJOR);
-	printf("size      %" PRIu64 " bytes, %" PRIu32 " segments, %zu chunks\n",
+	printf("size      %" PRIu64 " bytes; segments %" PRIu32 ", chunks %zu\n",
 	       trace_reader_size_bytes(info->reader), trace_reader_segment_count(info->reader),
 	       trace_reader_chunk_count(info->reader));
 	printf("recorded  %" PRIu64 ".%09" PRIu64 " s (CLOCK_MONOTONIC %" PRIu64 " to %" PRIu64

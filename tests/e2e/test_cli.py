@@ -193,6 +193,14 @@ with t.case("doctor: a program away from its guest"):
     t.equal(opencl["available"], False, "available")
     t.true("libduet-opencl.so" in opencl["reason"], opencl["reason"])
 
+with t.case("doctor: an installed program finds its guest in ../lib/duet"):
+    for folder in ("installed/bin", "installed/lib/duet"):
+        os.makedirs(t.path(folder))
+    shutil.copy(duet_test.GUEST, t.path("installed/lib/duet"))
+    moved = shutil.copy(DUET, t.path("installed/bin"))
+    checks = json.loads(run([moved, "doctor", "--json"]).stdout)["collectors"][0]["checks"]
+    t.true([check["ok"] for check in checks if check["name"] == "guest"] == [True], checks)
+
 with t.case("info refuses what is no trace"):
     missing = duet("info", t.path("missing.duet"))
     t.equal(missing.status, 1, "status of a missing file")

@@ -98,7 +98,7 @@ TEST(a_whole_trace_as_text)
 {
 	REQUIRE(write_trace());
 	CHECK_EQUAL(run_on(NULL, path), STATUS_DONE);
-	CHECK(said("1 segments"));
+	CHECK(said("segments 1, chunks "));
 	CHECK(said("recorded  2.500000000 s (CLOCK_MONOTONIC 1000000000 to 3500000000 ns)"));
 	CHECK(said("  4242     train --steps 7\n"));
 	CHECK(said("  gpu      Abacus 3000 (Napier \"& Sons\")\n"));
