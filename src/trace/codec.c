@@ -330,6 +330,8 @@ int trace_sort(void *rows, size_t count, size_t row_size, unsigned int key_offse
 	auto_free char *sorted = malloc(count * row_size + 1);
 	struct sort_item *order;
 
+	if (count < 2)
+		return 0;
 	if (!items || !sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)

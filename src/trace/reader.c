@@ -172,10 +172,30 @@ static int order_entries(struct trace_reader *reader)
 	return 0;
 }
 
+/* Bytes that were lost or added in the middle of a segment move everything before them away from
+ * where the index says; the head of a segment is before everything. */
+static bool are_heads_in_place(struct trace_reader *reader)
+{
+	for (size_t i = 0; i < reader->entries_count; i++) {
+		struct chunk_head head;
+		const uint8_t *payload;
+		size_t size;
+
+		if (reader->entries[i].head.kind == TRACE_SEGMENT &&
+		    reader_open_entry(reader, &reader->entries[i], &head, &payload, &size))
+			return false;
+	}
+	return true;
+}
+
 static int find_chunks(struct trace_reader *reader)
 {
 	int error = index_load(reader);
 
+	if (!error && !are_heads_in_place(reader)) {
+		reader->entries_count = 0;
+		error = -EBADMSG;
+	}
 	if (error == -ENOMEM || !error)
 		return error;
 	reader->damage.index_missing = error == -ENOENT;
@@ -377,23 +397,31 @@ static int add_part(struct trace_reader *reader, struct reader_content *content,
 	return error;
 }
 
+static bool is_whole(const struct reader_content *content, uint64_t size)
+{
+	XXH128_hash_t hash;
+
+	if (!content->bytes || content->size != size)
+		return false;
+	hash = XXH3_128bits(content->bytes, content->size);
+	return hash.low64 == content->hash_low && hash.high64 == content->hash_high;
+}
+
 static void assemble(struct trace_reader *reader, struct reader_content *content)
 {
 	size_t capacity = 0;
 	uint64_t size = 0;
-	XXH128_hash_t hash;
 
 	content->is_tried = true;
+	/* the first whole one: a copy that follows may have been cut off by a crash */
 	for (size_t i = 0; i < content->parts_count; i++) {
 		struct reader_entry *entry = &reader->entries[content->parts[i]];
 
 		if (add_part(reader, content, &capacity, &size, entry))
 			reader_note_damage(reader, entry);
+		else if (is_whole(content, size))
+			return;
 	}
-	hash = XXH3_128bits(content->bytes, content->size);
-	if (content->bytes && content->size == size && hash.low64 == content->hash_low &&
-	    hash.high64 == content->hash_high)
-		return;
 	free(content->bytes);
 	content->bytes = NULL;
 }

@@ -413,7 +413,10 @@ int segment_begin(struct trace_writer *writer)
 	writer->segments[writer->segments_count++] =
 		(struct trace_segment){writer->segment, offset, writer->now_ns};
 	writer->in_segment = true;
-	writer->segment_since_ns = writer->now_ns;
+	/* it counts from the end of the one before, whose successor begins with its first chunk, up to
+	 * a second later; after an idle time it counts from now */
+	if (writer->now_ns - writer->segment_since_ns > 2 * writer->options.segment_ns)
+		writer->segment_since_ns = writer->now_ns;
 	writer->local_count = writer->local_written = 0;
 	if (writer->local_ids)
 		memset(writer->local_ids, 0,
@@ -469,6 +472,7 @@ int segment_end(struct trace_writer *writer)
 		writer->is_index_incomplete = true;
 	writer->entries_count = 0;
 	writer->in_segment = false;
+	writer->segment_since_ns = writer->now_ns;
 	error = error ? error : things_error;
 	return error ? error : index_error;
 }

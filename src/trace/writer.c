@@ -295,7 +295,7 @@ static int write_open_chunk(struct trace_writer *writer, struct open_chunk *chun
 	int error = chunk->count ? append_open_chunk(writer, chunk) : 0;
 
 	if (!error)
-		writer->stats.rows += chunk->count;
+		writer->stats.rows += chunk->kind == EVENT_LOSS ? 0 : chunk->count;
 	else if (chunk->kind == EVENT_LOSS && chunk->count < TRACE_CHUNK_ROWS)
 		return error; /* what was lost is told when the file can be written again */
 	else

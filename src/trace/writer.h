@@ -72,7 +72,7 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns);
 
 struct trace_writer_stats {
-	uint64_t rows;      /* written */
+	uint64_t rows;      /* written; EVENT_LOSS is not counted */
 	uint64_t rows_lost; /* could not be written */
 	uint64_t bytes;     /* of file, dropped segments included */
 	uint64_t segments_dropped;

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/trace/test_errors.c - a full disk costs rows, never the file
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+#include "trace_rows.h"
+
+#define SECOND ((uint64_t)1000000000)
+
+static uint64_t add_rows(struct trace_writer *writer, uint64_t from, uint64_t count, int *ret_error)
+{
+	struct trace_source source = {1, 2, 0};
+
+	for (uint64_t i = from; i < from + count; i++) {
+		struct event_api row = {.begin = i, .end = random_next(), .argument = i};
+		int error = trace_writer_row(writer, EVENT_API, &source, &row);
+
+		if (error)
+			*ret_error = error;
+	}
+	return from + count;
+}
+
+/* All rows below `before` and from `after` on are there; what is not is told as lost. */
+static void check_file(const char *path, const struct trace_writer_stats *stats, uint64_t total,
+		       bool is_told)
+{
+	struct trace_reader *reader;
+	struct trace_damage damage;
+	const struct event_loss *losses;
+	uint64_t rows = 0, lost = 0;
+	size_t count;
+
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	for (size_t c = 0; c < trace_reader_chunk_count(reader); c++) {
+		struct event_api *got;
+
+		if (trace_reader_chunk(reader, c)->kind != EVENT_API)
+			continue;
+		REQUIRE(trace_reader_rows(reader, c, (void **)&got, &count) == 0);
+		for (size_t i = 1; i < count; i++)
+			CHECK(got[i].begin == got[i - 1].begin + 1);
+		rows += count;
+		free(got);
+	}
+	CHECK_EQUAL(rows, stats->rows);
+	CHECK_EQUAL(rows + stats->rows_lost, total);
+	count = trace_reader_losses(reader, &losses);
+	for (size_t i = 0; i < count; i++) {
+		CHECK_EQUAL(losses[i].reason, LOSS_DISK);
+		CHECK_EQUAL(losses[i].kind, EVENT_API);
+		CHECK(losses[i].begin < losses[i].end);
+		lost += losses[i].count;
+	}
+	if (is_told)
+		CHECK_EQUAL(lost, stats->rows_lost);
+	trace_reader_damage(reader, &damage);
+	CHECK_EQUAL(damage.chunks, 0);
+	trace_reader_close(reader);
+}
+
+static void limit_files(uint64_t bytes)
+{
+	struct rlimit limit = {bytes, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+TEST(a_full_disk_and_space_again)
+{
+	struct trace_writer *writer;
+	struct trace_writer_stats stats;
+	uint64_t total = 0;
+	char path[64];
+	int error = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	make_path(path);
+	REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
+	total = add_rows(writer, total, 50000, &error);
+	trace_writer_flush(writer, SECOND);
+	CHECK_EQUAL(error, 0);
+	limit_files(((uint64_t)1 << 20) + 123);
+	total = add_rows(writer, total, 300000, &error);
+	CHECK_EQUAL(error, -EFBIG);
+	CHECK(strstr(error_text(), path) != NULL);
+	trace_writer_stats(writer, &stats);
+	CHECK_EQUAL(stats.error, -EFBIG);
+	CHECK(stats.rows_lost > 100000);
+	CHECK(trace_writer_flush(writer, 3 * SECOND) == -EFBIG);
+	trace_writer_stats(writer, &stats);
+	check_file(path, &stats, total, false);
+	limit_files(RLIM_INFINITY);
+	error = 0;
+	total = add_rows(writer, total, 50000, &error);
+	trace_writer_flush(writer, 5 * SECOND);
+	trace_writer_flush(writer, 7 * SECOND);
+	error = 0;
+	total = add_rows(writer, total, 50000, &error);
+	CHECK_EQUAL(error, 0);
+	CHECK_EQUAL(trace_writer_flush(writer, 8 * SECOND), 0);
+	CHECK_EQUAL(trace_writer_flush(writer, 10 * SECOND), 0);
+	trace_writer_stats(writer, &stats);
+	check_file(path, &stats, total, true);
+	CHECK_EQUAL(trace_writer_close(writer, 11 * SECOND), -EFBIG);
+	check_file(path, &stats, total, true);
+	unlink(path);
+}
+
+/* The disk stays full until the end, whatever the limit cuts through. */
+TEST(full_at_every_size)
+{
+	for (uint64_t limit = 200; limit < 60000; limit += 797) {
+		struct trace_writer *writer;
+		struct trace_writer_stats stats = {0};
+		struct event_process process = {.id = 1, .pid = 5};
+		uint64_t low, high, total = 0;
+		char path[64];
+		int error = 0;
+
+		make_path(path);
+		limit_files(limit);
+		REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
+		process.name_string = trace_writer_string(writer, "name", 4);
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		trace_writer_content(writer, &stats, sizeof(stats), &low, &high);
+		for (uint64_t i = 0; i < 10; i++) {
+			total = add_rows(writer, total, 1000, &error);
+			trace_writer_flush(writer, (i + 1) * SECOND);
+		}
+		trace_writer_stats(writer, &stats);
+		CHECK(trace_writer_close(writer, 11 * SECOND) == stats.error || stats.error == 0);
+		check_file(path, &stats, stats.rows + stats.rows_lost, false);
+		limit_files(RLIM_INFINITY);
+		unlink(path);
+	}
+}
+
+TEST(a_full_device)
+{
+	struct trace_writer *writer;
+
+	CHECK_EQUAL(trace_writer_open("/dev/full", NULL, &writer), -ENOSPC);
+	CHECK(strstr(error_text(), "/dev/full") != NULL);
+}
+
+TEST(a_full_file_system)
+{
+	char folder[] = "/tmp/duet-test-tmpfs-XXXXXX", path[64];
+	struct trace_writer_options options = {.segment_bytes = 100000};
+	struct trace_writer *writer;
+	int error = 0;
+
+	if (!mkdtemp(folder) || mount("none", folder, "tmpfs", 0, "size=512k")) {
+		rmdir(folder);
+		SKIP("mounting a tmpfs needs root");
+	}
+	snprintf(path, sizeof(path), "%s/x.duet", folder);
+	if (trace_writer_open(path, &options, &writer) == 0) {
+		add_rows(writer, 0, 100000, &error);
+		CHECK_EQUAL(error, -ENOSPC);
+		trace_writer_close(writer, SECOND);
+	} else {
+		CHECK(!"open on a tmpfs");
+	}
+	umount(folder);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	RUN(a_full_disk_and_space_again);
+	RUN(full_at_every_size);
+	RUN(a_full_device);
+	RUN(a_full_file_system);
+	return harness_end();
+}

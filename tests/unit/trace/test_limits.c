@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/trace/test_limits.c - keep_ns and max_bytes drop whole segments, whenever the recorder
+ * dies
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/io.h"
+
+#include "trace_rows.h"
+
+#define SECOND ((uint64_t)1000000000)
+
+enum { THING = 7 };
+
+struct recording {
+	struct trace_writer *writer;
+	uint64_t hash_low, hash_high;
+	uint32_t function;
+	uint64_t next; /* number of the next row */
+};
+
+static char content[100000];
+
+static void begin(struct recording *recording, const char *path,
+		  const struct trace_writer_options *options)
+{
+	struct event_process process = {.id = THING, .pid = 77};
+	struct event_process dead = {.id = THING + 1, .pid = 78, .end_ns = 1};
+	struct event_thread thread = {.id = THING, .process = THING};
+	struct event_code code = {.id = THING, .process = THING, .type = CODE_BINARY};
+	struct event_clock_pair pair = {5, 6, 7};
+	struct trace_source source = {1, 4, 0};
+
+	memset(recording, 0, sizeof(*recording));
+	REQUIRE(trace_writer_open(path, options, &recording->writer) == 0);
+	for (size_t i = 0; i < sizeof(content); i++)
+		content[i] = (char)(i * i >> 7);
+	CHECK_EQUAL(trace_writer_content(recording->writer, content, sizeof(content),
+					 &code.hash_low, &code.hash_high),
+		    0);
+	recording->hash_low = code.hash_low;
+	recording->hash_high = code.hash_high;
+	trace_writer_thing(recording->writer, EVENT_PROCESS, &process);
+	trace_writer_thing(recording->writer, EVENT_PROCESS, &dead);
+	trace_writer_thing(recording->writer, EVENT_THREAD, &thread);
+	trace_writer_thing(recording->writer, EVENT_CODE, &code);
+	trace_writer_row(recording->writer, EVENT_CLOCK_PAIR, &source, &pair);
+	recording->function = trace_writer_string(recording->writer, "function", 8);
+}
+
+/* Rows whose argument counts up; noise makes them take about 20 bytes each. */
+static void add_rows(struct recording *recording, uint64_t count, uint64_t now)
+{
+	struct trace_source source = {1, 2, 0};
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct event_api row = {.begin = now + i,
+					.end = random_next(),
+					.thread = THING,
+					.function_string = recording->function,
+					.argument = recording->next++,
+					.stack = (uint32_t)random_next()};
+
+		trace_writer_row(recording->writer, EVENT_API, &source, &row);
+	}
+}
+
+struct found {
+	uint64_t first, last, rows;
+	uint32_t segments;
+	struct trace_damage damage;
+};
+
+/* Reads a file and checks that what there is has no hole and can stand alone. */
+static void check_file(const char *path, const struct recording *recording, struct found *found)
+{
+	struct trace_reader *reader;
+	const struct event_clock_pair *pairs;
+	const char *bytes;
+	size_t size = 0;
+
+	*found = (struct found){.first = UINT64_MAX};
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	for (size_t c = 0; c < trace_reader_chunk_count(reader); c++) {
+		struct event_api *rows;
+		size_t count;
+
+		if (trace_reader_chunk(reader, c)->kind != EVENT_API)
+			continue;
+		REQUIRE(trace_reader_rows(reader, c, (void **)&rows, &count) == 0);
+		for (size_t i = 0; i < count; i++) {
+			if (found->rows++ == 0)
+				found->first = rows[i].argument;
+			else
+				CHECK(rows[i].argument == found->last + 1);
+			found->last = rows[i].argument;
+			CHECK_TEXT(trace_reader_string(reader, rows[i].function_string, NULL),
+				   "function");
+		}
+		free(rows);
+	}
+	found->segments = trace_reader_segment_count(reader);
+	CHECK(trace_reader_thing(reader, EVENT_PROCESS, THING) != NULL);
+	CHECK(trace_reader_thing(reader, EVENT_THREAD, THING) != NULL);
+	CHECK(trace_reader_thing(reader, EVENT_CODE, THING) != NULL);
+	CHECK_EQUAL(trace_reader_clock_pairs(reader, 4, &pairs), 1);
+	bytes = trace_reader_content(reader, recording->hash_low, recording->hash_high, &size);
+	CHECK(bytes && size == sizeof(content) && memcmp(bytes, content, size) == 0);
+	trace_reader_damage(reader, &found->damage);
+	trace_reader_close(reader);
+}
+
+TEST(size_stays_below_the_limit)
+{
+	struct trace_writer_options options = {.max_bytes = (uint64_t)4 << 20};
+	struct trace_writer_stats stats;
+	struct recording recording;
+	struct found found;
+	struct stat status;
+	uint64_t largest = 0, now = SECOND;
+	char path[64];
+
+	make_path(path);
+	begin(&recording, path, &options);
+	for (int i = 0; i < 300; i++, now += SECOND / 10) {
+		add_rows(&recording, 5000, now);
+		CHECK_EQUAL(trace_writer_flush(recording.writer, now), 0);
+		CHECK(stat(path, &status) == 0);
+		if ((uint64_t)status.st_size > largest)
+			largest = (uint64_t)status.st_size;
+		if (i % 20 == 19) {
+			/* as a crash right now would leave it */
+			check_file(path, &recording, &found);
+			CHECK(found.last + 1 + 5000 + TRACE_CHUNK_ROWS > recording.next);
+		}
+	}
+	trace_writer_stats(recording.writer, &stats);
+	CHECK(stats.segments_dropped > 20);
+	CHECK(stats.bytes > 5 * options.max_bytes);
+	CHECK_EQUAL(stats.rows_lost, 0);
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
+	printf("# at most %llu of %llu bytes\n", (unsigned long long)largest,
+	       (unsigned long long)options.max_bytes);
+	CHECK(largest < options.max_bytes);
+	CHECK(stat(path, &status) == 0 && (uint64_t)status.st_size < options.max_bytes);
+	CHECK((uint64_t)status.st_size > options.max_bytes / 3);
+	check_file(path, &recording, &found);
+	CHECK_EQUAL(found.last + 1, recording.next);
+	CHECK(found.first > 0);
+	CHECK(!found.damage.chunks && !found.damage.index_missing && !found.damage.truncated);
+	unlink(path);
+}
+
+TEST(old_segments_are_dropped)
+{
+	struct trace_writer_options options = {.keep_ns = 10 * SECOND};
+	struct trace_reader *reader;
+	struct recording recording;
+	struct found found;
+	struct stat status;
+	uint64_t now = SECOND;
+	char path[64];
+
+	make_path(path);
+	begin(&recording, path, &options);
+	for (int i = 0; i < 1000; i++, now += SECOND / 10) {
+		add_rows(&recording, 100, now);
+		CHECK_EQUAL(trace_writer_flush(recording.writer, now), 0);
+	}
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
+	check_file(path, &recording, &found);
+	printf("# %llu rows of 100 s, 1000 a second\n", (unsigned long long)found.rows);
+	/* never less than asked for, and at most two segments of a quarter more */
+	CHECK(found.rows >= 10000 && found.rows <= 17000);
+	CHECK_EQUAL(found.last + 1, recording.next);
+	CHECK(stat(path, &status) == 0 && status.st_size < 40000 * 20);
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	CHECK(trace_reader_thing(reader, EVENT_PROCESS, THING + 1) == NULL);
+	trace_reader_close(reader);
+	unlink(path);
+}
+
+/* Every write of the writer is a point where it may die: a copy of the file after each is read. */
+TEST(a_crash_while_shortening_costs_nothing)
+{
+	struct trace_writer_options options = {.max_bytes = (uint64_t)4 << 20};
+	struct recording recording;
+	struct found found;
+	uint64_t now = SECOND;
+	char path[64];
+	uint64_t damaged = 0;
+
+	make_path(path);
+	begin(&recording, path, &options);
+	trace_writer_flush(recording.writer, now);
+	now += SECOND;
+	trace_writer_flush(recording.writer, now); /* the pair and the things are a second old */
+	for (int i = 0; i < 300; i++, now += SECOND / 50) {
+		add_rows(&recording, 4000, now);
+		if (i % 50 == 0)
+			trace_writer_flush(recording.writer, now);
+		check_file(path, &recording, &found);
+		damaged += found.damage.chunks;
+		CHECK(found.damage.chunks <= 1);
+		CHECK(found.last + 1 + TRACE_CHUNK_ROWS >= recording.next);
+		CHECK(found.rows + 4000 >= recording.next || found.rows > 50000);
+	}
+	printf("# %llu of 300 moments with a torn chunk\n", (unsigned long long)damaged);
+	CHECK(damaged > 0);
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
+	check_file(path, &recording, &found);
+	CHECK_EQUAL(found.last + 1, recording.next);
+	unlink(path);
+}
+
+/* Not only between its calls: the child is killed anywhere. */
+TEST(kill_at_any_moment)
+{
+	for (unsigned int round = 0; round < 20; round++) {
+		struct trace_writer_options options = {.max_bytes = (uint64_t)1 << 20};
+		struct recording recording;
+		struct found found;
+		char path[64];
+		pid_t child;
+
+		make_path(path);
+		begin(&recording, path, &options);
+		child = fork();
+		if (child == 0) {
+			for (uint64_t now = SECOND;; now += SECOND / 50) {
+				add_rows(&recording, 500, now);
+				trace_writer_flush(recording.writer, now);
+			}
+		}
+		REQUIRE(child > 0);
+		usleep(30000 + round * 5000);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		check_file(path, &recording, &found);
+		CHECK(found.rows > 0 && found.damage.chunks <= 2);
+		/* the child's writer went with it; this one knows nothing of its rows */
+		trace_writer_close(recording.writer, SECOND);
+		unlink(path);
+	}
+}
+
+TEST(limits_need_a_regular_file)
+{
+	struct trace_writer_options options = {.keep_ns = SECOND};
+	struct trace_writer *writer;
+
+	CHECK_EQUAL(trace_writer_open("/dev/null", &options, &writer), -EINVAL);
+}
+
+int main(void)
+{
+	RUN(size_stays_below_the_limit);
+	RUN(old_segments_are_dropped);
+	RUN(a_crash_while_shortening_costs_nothing);
+	RUN(kill_at_any_moment);
+	RUN(limits_need_a_regular_file);
+	return harness_end();
+}
