@@ -12,8 +12,9 @@
  *           command is queued long before the start that sorts it) a first look decodes the chunk.
  *
  * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
- * execution; calls and launches by their end, executions by (process, correlation). Moments: end of a command, end of a call, begin
- * of a call, queued, submitted, started, end of a command without duration, end of a call without.
+ * execution; calls and launches by their end, executions by (process, correlation). Moments: end of
+ * a command, end of a call, begin of a call, entry of a wait list or loss, queued, submitted,
+ * started, end of a command without duration, end of a call without.
  */
 #include "analyze/order.h"
 
@@ -239,7 +240,7 @@ static void add_moment(struct cursor *cursor, uint32_t row, uint64_t time, enum 
 static void add_interval(struct cursor *cursor, uint32_t row, uint64_t begin, uint64_t end)
 {
 	add_moment(cursor, row, begin, POINT_BEGIN, 2);
-	add_moment(cursor, row, end, POINT_END, begin == end ? 7 : 1);
+	add_moment(cursor, row, end, POINT_END, begin == end ? 8 : 1);
 }
 
 static void add_execution(struct cursor *cursor, uint32_t index, const struct event_execution *row)
@@ -251,13 +252,13 @@ static void add_execution(struct cursor *cursor, uint32_t index, const struct ev
 		return;
 	}
 	if (row->valid & EXECUTION_QUEUED)
-		add_moment(cursor, index, row->queued, POINT_QUEUED, 3);
+		add_moment(cursor, index, row->queued, POINT_QUEUED, 4);
 	if (row->valid & EXECUTION_SUBMITTED)
-		add_moment(cursor, index, row->submitted, POINT_SUBMITTED, 4);
+		add_moment(cursor, index, row->submitted, POINT_SUBMITTED, 5);
 	if (row->valid & EXECUTION_STARTED)
-		add_moment(cursor, index, row->started, POINT_STARTED, 5);
+		add_moment(cursor, index, row->started, POINT_STARTED, 6);
 	if (row->valid & EXECUTION_ENDED)
-		add_moment(cursor, index, row->ended, POINT_ENDED, instant ? 6 : 0);
+		add_moment(cursor, index, row->ended, POINT_ENDED, instant ? 7 : 0);
 }
 
 static int compare_moments(const void *left, const void *right)
@@ -288,7 +289,7 @@ static int list_moments(struct cursor *cursor)
 		else if (kind == EVENT_API || kind == EVENT_LAUNCH)
 			add_interval(cursor, (uint32_t)i, times[0], times[1]);
 		else
-			add_moment(cursor, (uint32_t)i, times[0], POINT_ROW, 2);
+			add_moment(cursor, (uint32_t)i, times[0], POINT_ROW, 3);
 	}
 	qsort(cursor->moments, cursor->count, sizeof(*cursor->moments), compare_moments);
 	return 0;
