@@ -92,13 +92,13 @@ static int write_place(const struct place *place, const char *root, const char *
 	return 0;
 }
 
-/* Empty folders above a removed file go too; rmdir refuses the others. */
+/* The folder goes too where it is empty now, and those above it up to /etc; rmdir refuses the others. */
 static void remove_folders(const char *root, const char *folder)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s%s", root, folder);
-	while (strlen(path) > strlen(root) && rmdir(path) == 0)
+	while (strlen(path) > strlen(root) + strlen("/etc") && rmdir(path) == 0)
 		*strrchr(path, '/') = '\0';
 }
 

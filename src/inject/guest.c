@@ -95,6 +95,19 @@ bool guest_is_own_process(void)
 	return guest.attached_pid == (uint32_t)getpid();
 }
 
+/* Only where DUET_DEBUG asks for it: a guest has no voice of its own. */
+static void debug(const char *what)
+{
+	char line[128];
+	int length;
+
+	if (!getenv("DUET_DEBUG"))
+		return;
+	length = snprintf(line, sizeof(line), "duet guest %d: %s\n", (int)getpid(), what);
+	if (write(STDERR_FILENO, line, (size_t)length) < 0)
+		return;
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec now;
@@ -324,27 +337,31 @@ static void prepare_process(void)
 static bool attach(void)
 {
 	const char *names;
+	bool attached;
 	int fd;
 
 	if (getauxval(AT_SECURE)) {
+		debug("off: this program runs with another user's rights");
 		set_mode(GUEST_OFF);
 		return false;
 	}
-	if (!may_use_sockets())
+	if (!may_use_sockets()) {
+		debug("idle: the program has a seccomp filter of its own");
 		return false;
+	}
 	names = getenv(SESSION_VARIABLE);
 	fd = names ? connect_named(names) : -1;
 	if (fd < 0)
 		fd = connect_any();
-	if (fd < 0)
+	if (fd < 0) {
+		debug("idle: no recorder");
 		return false;
-	if (shake_hands(fd)) {
-		guest.attachment++;
-		close(fd);
-		return true;
 	}
+	attached = shake_hands(fd);
 	close(fd);
-	return false;
+	debug(attached ? "attached" : "idle: the recorder gave no rings");
+	guest.attachment += attached;
+	return attached;
 }
 
 /* Under the lock. After a fork everything but the mode page is a copy of the parent's state. */
