@@ -75,7 +75,7 @@ uint32_t load_translate(void *opaque, uint32_t id)
 
 static int load_texts(struct trace_reader *reader, const Duet__Strings *message)
 {
-	const uint8_t *text = message->text.data;
+	const uint8_t *text = message->text.len ? message->text.data : (const uint8_t *)"";
 	size_t left = message->text.len;
 
 	if (array_grow(reader->string_ids, reader->string_ids_capacity,
