@@ -33,12 +33,14 @@
 
 enum {
 	WELCOME_WAIT_MS = 250, /* a stopped recorder delays the program's first call by this much */
-	LOOK_INTERVAL_MS = 1000,   /* between two looks for a recorder */
+	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
+	CALLS_BETWEEN_CLAIMS = 1000,
 	SILENT_RECORDER_MS = 10000 /* a full ring and no beat for so long: the recorder is gone */
 };
 
 struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
+static _Thread_local uint32_t guest_patience __attribute__((tls_model("initial-exec")));
 
 static struct guest {
 	struct guest_lock lock;
@@ -327,9 +329,17 @@ static void on_exit_of_process(void)
 		guest.backend.at_exit();
 }
 
+static void start_fresh(void)
+{
+	set_mode(GUEST_FRESH);
+}
+
 static void prepare_process(void)
 {
-	madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK);
+	/* Kernels before 4.14 cannot wipe; there a child made by fork() is still told, one made by a raw
+	 * clone is not. */
+	if (madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) < 0 && !guest.key_made)
+		pthread_atfork(NULL, NULL, start_fresh);
 	if (!guest.key_made)
 		guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
 }
@@ -391,10 +401,17 @@ static struct guest_thread *claim_ring(void)
 	struct guest_thread *thread;
 	size_t index;
 
+	/* Looking through all rings costs a microsecond: not in every call of a thread that found none. */
+	if (guest_patience) {
+		guest_patience--;
+		guest_trouble(RING_TROUBLE_NO_RING);
+		return NULL;
+	}
 	if (!guest.region || !atomic_load_explicit(&guest.region->enabled, memory_order_relaxed) ||
 	    !ring_claim(guest.region, guest.ring_count, guest.ring_bytes,
 			(uint32_t)syscall(SYS_gettid), &writer)) {
 		guest_trouble(RING_TROUBLE_NO_RING);
+		guest_patience = CALLS_BETWEEN_CLAIMS;
 		return NULL;
 	}
 	index = ((uint8_t *)writer.control - (uint8_t *)guest.region) /

@@ -391,12 +391,16 @@ static void fill_values(struct record_launch *record, const struct opencl_launch
 static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch, cl_int result,
 		       uint64_t correlation)
 {
-	uint32_t wait_count = result == CL_SUCCESS ? clip_wait_count(launch) : 0;
-	uint32_t size, kernel = launch->kernel ? opencl_kernel(thread, launch->kernel) : 0;
+	uint32_t wait_count = 0, kernel = 0, size;
 	struct record_launch *record;
 
-	if (launch->dimensions > 3)
-		launch->dimensions = 0; /* the runtime has refused it */
+	if (result == CL_SUCCESS) {
+		wait_count = clip_wait_count(launch);
+		kernel = launch->kernel ? opencl_kernel(thread, launch->kernel) : 0;
+	} else {
+		/* What the runtime has refused may be no kernel and no sizes at all: not to be touched. */
+		launch->dimensions = 0;
+	}
 	size = (uint32_t)sizeof(*record) + 8 * (2 * launch->dimensions + wait_count);
 	record = guest_reserve(thread, EVENT_LAUNCH, size,
 			       launch->function | launch->command << 16 | launch->flags << 24);
