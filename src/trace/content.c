@@ -26,7 +26,8 @@
 
 #define PART_BYTES ((size_t)1 << 20)
 
-size_t content_part_bytes(const struct trace_writer *writer)
+/* The largest part of a content that goes into one chunk. */
+static size_t content_part_bytes(const struct trace_writer *writer)
 {
 	uint64_t limit = writer->options.max_bytes / 64;
 

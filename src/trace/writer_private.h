@@ -162,7 +162,4 @@ void shorten_start(struct trace_writer *writer);
 int shorten_step(struct trace_writer *writer, uint64_t budget);
 void shorten_fini(struct trace_writer *writer);
 
-/* The largest part of a content that goes into one chunk. */
-size_t content_part_bytes(const struct trace_writer *writer);
-
 #endif
