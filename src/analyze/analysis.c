@@ -1012,6 +1012,14 @@ void analysis_free(struct analysis *analysis)
 	free(analysis);
 }
 
+bool analysis_is_complete(const struct analysis *analysis)
+{
+	const struct trace_damage *damage = &analysis->damage;
+
+	return analysis->ledger.is_complete && !damage->truncated && !damage->chunks &&
+	       !damage->bytes;
+}
+
 size_t analysis_devices_shown(const struct analysis *analysis)
 {
 	const struct analysis_device *rest = &analysis->devices[analysis->devices_count];

@@ -148,6 +148,9 @@ int analysis_new(const struct model *model, const struct analysis_options *optio
 		 struct analysis **ret_analysis);
 void analysis_free(struct analysis *analysis); /* NULL-safe */
 
+/* 95 % or more matched, and nothing of the file cut off or damaged. */
+bool analysis_is_complete(const struct analysis *analysis);
+
 /* Whether the item beyond the described ones of a list has anything in it. */
 size_t analysis_devices_shown(const struct analysis *analysis);
 size_t analysis_queues_shown(const struct analysis *analysis);

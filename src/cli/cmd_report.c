@@ -245,11 +245,12 @@ static void put_losses(const struct report *report)
 static void put_damage(const struct trace_damage *damage)
 {
 	if (damage->chunks || damage->bytes)
-		put_warning("the file is damaged: %" PRIu64 " chunks with %" PRIu64
+		put_warning("INCOMPLETE: the file is damaged: %" PRIu64 " chunks with %" PRIu64
 			    " rows left out, %" PRIu64 " bytes skipped",
 			    damage->chunks, damage->rows, damage->bytes);
 	if (damage->truncated)
-		put_warning("the file ends before its recording was closed");
+		put_warning("INCOMPLETE: the file ends before its recording was closed; "
+			    "what came later is in no total");
 }
 
 static void put_clock_warnings(const struct report *report)
@@ -1080,7 +1081,7 @@ static void write_document(const struct report *report, struct json_writer *json
 
 	json_object_begin(json);
 	json_pair_text(json, "schema", "duet.report/1");
-	json_pair_bool(json, "complete", analysis->ledger.is_complete);
+	json_pair_bool(json, "complete", analysis_is_complete(analysis));
 	json_pair_text(json, "command", command_of(report));
 	json_pair_u64(json, "start_ns", analysis->from_ns);
 	json_pair_u64(json, "wall_ns", analysis->to_ns - analysis->from_ns);
