@@ -248,18 +248,27 @@ static void put_loss(struct injected *injected, uint32_t thread, uint32_t kind, 
 	trace_writer_row(injected->recording->writer, EVENT_LOSS, &source, &row);
 }
 
+static void count_kind(struct injected *injected, struct injected_ring *ring, uint32_t kind,
+		       uint32_t reason, uint64_t now_ns)
+{
+	struct ring_control *control = ring->reader.control;
+	bool nested = reason == LOSS_NESTED;
+	uint64_t count = atomic_load_explicit(
+		nested ? &control->nested[kind] : &control->lost[kind], memory_order_relaxed);
+	uint64_t *written = nested ? &ring->nested[kind] : &ring->lost[kind];
+
+	/* A count that goes down is a scribbler's. */
+	if (count > *written)
+		put_loss(injected, ring->thread.id, kind, reason, count - *written, now_ns);
+	*written = count;
+}
+
 static void count_ring_losses(struct injected *injected, struct injected_ring *ring,
 			      uint64_t now_ns)
 {
 	for (uint32_t kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		uint64_t lost = atomic_load_explicit(&ring->reader.control->lost[kind],
-						     memory_order_relaxed);
-
-		/* A count that goes down is a scribbler's. */
-		if (lost > ring->lost[kind])
-			put_loss(injected, ring->thread.id, kind, LOSS_RING_FULL,
-				 lost - ring->lost[kind], now_ns);
-		ring->lost[kind] = lost;
+		count_kind(injected, ring, kind, LOSS_RING_FULL, now_ns);
+		count_kind(injected, ring, kind, LOSS_NESTED, now_ns);
 	}
 	if (ring->reader.broken_times) {
 		put_loss(injected, ring->thread.id, EVENT_PADDING, LOSS_RING_BROKEN,
@@ -274,7 +283,6 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 		uint32_t trouble, kind, reason;
 	} troubles[] = {
 		{RING_TROUBLE_NO_RING, EVENT_API, LOSS_NO_RING},
-		{RING_TROUBLE_NESTED, EVENT_API, LOSS_NESTED},
 		{RING_TROUBLE_TRACKING, EVENT_EXECUTION, LOSS_TRACKING},
 	};
 

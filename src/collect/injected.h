@@ -28,7 +28,8 @@ struct injected_ring {
 	bool used;
 	struct event_thread thread;
 	struct assembly assembly;
-	uint64_t lost[EVENT_KIND_COUNT]; /* already written as loss rows */
+	uint64_t lost[EVENT_KIND_COUNT],
+		nested[EVENT_KIND_COUNT]; /* already written as loss rows */
 };
 
 /* A guest's ids and the trace's: items[guest id - 1]. */

@@ -35,7 +35,9 @@ bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_b
 		*ret_writer = (struct ring_writer){
 			.control = control,
 			.data = (uint8_t *)control + RING_PAGE,
-			.head = atomic_load_explicit(&control->head, memory_order_relaxed),
+			/* aligned, or padding at the end would reach beyond it */
+			.head = atomic_load_explicit(&control->head, memory_order_relaxed) &
+				~UINT64_C(7),
 			.tail_seen = atomic_load_explicit(&control->tail, memory_order_acquire),
 			.bytes = ring_bytes,
 		};
@@ -56,9 +58,19 @@ static void *count_lost(struct ring_writer *writer, uint16_t kind)
 {
 	if (kind < EVENT_KIND_COUNT)
 		atomic_fetch_add_explicit(&writer->control->lost[kind], 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	writer->writing = false;
 	return NULL;
 }
 
+void *ring_reserve_nested(struct ring_writer *writer, uint16_t kind)
+{
+	if (kind < EVENT_KIND_COUNT)
+		atomic_fetch_add_explicit(&writer->control->nested[kind], 1, memory_order_relaxed);
+	return NULL;
+}
+
+/* With `writing` set, which stays set where there is room. */
 void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size)
 {
 	uint32_t offset = (uint32_t)writer->head & (writer->bytes - 1);
@@ -66,15 +78,13 @@ void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size
 	uint32_t padding = size > left ? left : 0;
 	uint64_t after = writer->head + padding + size;
 
-	if (writer->writing || size > writer->bytes / 2)
+	if (size > writer->bytes / 2)
 		return count_lost(writer, kind);
 	writer->tail_seen = atomic_load_explicit(&writer->control->tail, memory_order_acquire);
 	/* A tail beyond the head is the work of a scribbler: taken at its word it would only let this
 	 * side overwrite what was not read yet, but the difference must not wrap to "fits". */
 	if (writer->tail_seen > writer->head || after - writer->tail_seen > writer->bytes)
 		return count_lost(writer, kind);
-	writer->writing = true;
-	atomic_signal_fence(memory_order_seq_cst);
 	if (padding) {
 		*(struct record *)(writer->data + offset) =
 			(struct record){.kind = EVENT_PADDING, .size = 8, .detail = padding};

@@ -38,7 +38,6 @@ enum ring_option {
 /* What a guest could not record, by process (no ring of its own to count in). */
 enum ring_trouble {
 	RING_TROUBLE_NO_RING,  /* records of threads that found no ring free */
-	RING_TROUBLE_NESTED,   /* records of signal handlers that interrupted a write */
 	RING_TROUBLE_TRACKING, /* commands that could not be followed to their end */
 	RING_TROUBLE_MAPPING,  /* rings that the program's limits did not allow to map */
 	RING_TROUBLE_COUNT = 8
@@ -59,11 +58,13 @@ struct ring_region {
 enum ring_state { RING_FREE = 0, RING_CLAIMED = 1, RING_BUSY = 2, RING_CLOSED = 3 };
 
 struct ring_control {
-	_Alignas(64) _Atomic uint64_t head;      /* producer */
-	_Atomic uint64_t lost[EVENT_KIND_COUNT]; /* producer: records that did not fit, by kind */
-	_Alignas(64) _Atomic uint64_t tail;      /* consumer */
-	_Alignas(64) _Atomic uint32_t state;     /* enum ring_state */
-	uint32_t tid;                            /* of the producer, as its namespace counts */
+	_Alignas(64) _Atomic uint64_t head; /* producer */
+	/* producer, by kind: records that did not fit; records of signal handlers that interrupted the
+	 * writing of another */
+	_Atomic uint64_t lost[EVENT_KIND_COUNT], nested[EVENT_KIND_COUNT];
+	_Alignas(64) _Atomic uint64_t tail;  /* consumer */
+	_Alignas(64) _Atomic uint32_t state; /* enum ring_state */
+	uint32_t tid;                        /* of the producer, as its namespace counts */
 };
 
 static inline size_t ring_slot_bytes(uint32_t ring_bytes)
@@ -98,19 +99,24 @@ void ring_close(struct ring_writer *writer);
 
 /* The way on when a record seems not to fit; see ring_reserve. */
 void *ring_reserve_slow(struct ring_writer *writer, uint16_t kind, uint32_t size);
+void *ring_reserve_nested(struct ring_writer *writer, uint16_t kind);
 
 /* Room for a record of `size` bytes (a multiple of 8), or NULL: counted. Must be followed by
  * ring_commit before the thread reserves again. */
 static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint32_t size)
 {
-	uint32_t offset = (uint32_t)writer->head & (writer->bytes - 1);
+	uint32_t offset;
 
-	if (__builtin_expect(writer->writing || offset + size > writer->bytes ||
+	if (__builtin_expect(writer->writing, 0))
+		return ring_reserve_nested(writer, kind);
+	/* Before the head is looked at: a signal handler that comes in between moves it. */
+	writer->writing = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	offset = (uint32_t)writer->head & (writer->bytes - 1);
+	if (__builtin_expect(offset + size > writer->bytes ||
 				     writer->head + size - writer->tail_seen > writer->bytes,
 			     0))
 		return ring_reserve_slow(writer, kind, size);
-	writer->writing = true;
-	atomic_signal_fence(memory_order_seq_cst);
 	writer->reserved = writer->head + size;
 	return writer->data + offset;
 }
