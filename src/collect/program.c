@@ -115,6 +115,7 @@ int program_find_user(const char *name, struct program_user *ret_user)
 		return error_set(-ENOENT, "no user '%s' on this machine", name);
 	*ret_user = (struct program_user){.set = true, .uid = entry->pw_uid, .gid = entry->pw_gid};
 	snprintf(ret_user->name, sizeof(ret_user->name), "%s", name);
+	snprintf(ret_user->home, sizeof(ret_user->home), "%s", entry->pw_dir);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ struct program_user {
 	bool set;
 	uid_t uid;
 	gid_t gid;
-	char name[64];
+	char name[64], home[4096];
 };
 
 /* The signal mask, dispositions and limits the program would have had without duet. */

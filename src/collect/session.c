@@ -109,11 +109,24 @@ static int open_signals(struct session *session)
 	return session->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;
 }
 
+/* As a login would: caches and settings are the user's own, not root's, which it could not write. */
+static int set_up_user(struct environment *environment, const struct program_user *user)
+{
+	int error = environment_init(environment);
+
+	if (error || !user->set)
+		return error;
+	error = environment_set(environment, "HOME", user->home);
+	if (!error)
+		error = environment_set(environment, "USER", user->name);
+	return error ? error : environment_set(environment, "LOGNAME", user->name);
+}
+
 static int prepare_environment(struct session *session)
 {
 	const struct session_options *options = session->options;
 	struct environment *environment = &session->environment;
-	int error = environment_init(environment);
+	int error = set_up_user(environment, &options->user);
 	int seccomp = proc_seccomp((uint32_t)getpid());
 	bool preload;
 
