@@ -150,7 +150,7 @@ with t.case("failing enqueues"):
     launched(check_row([program("counts"), "--fail"]), 38)
 
 # of the program, as a user or a batch system sets them
-for limit in ("-f 1", "-f 8", "-f 64", "-v 6000000", "-n 32", "-n 16", "-s 256", "-l 0", "-u 400"):
+for limit in ("-f 64", "-f 512", "-f 2048", "-v 6000000", "-n 32", "-n 16", "-s 256", "-l 0", "-u 400"):
     with t.case(f"ulimit {limit}"):
         command = limited(limit, harm("work", "20", "3"))
         plain = run(command)
