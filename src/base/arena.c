@@ -6,7 +6,7 @@
  * Gets:     sizes; gives pointers that live as long as the arena
  * Owns:     its blocks, freed by arena_fini
  * Fails:    NULL where malloc fails or a size overflows
- * Why 4 KiB to 256 KiB: blocks double from one page, so that a thousand small arenas cost 4 MB and
+ * Why 4 KiB to 256 KiB: blocks double from one page, so that a thousand small arenas cost 4 MB, and
  *            a dictionary of millions of strings needs few allocations; what is larger than a
  *            block gets one of its own
  */

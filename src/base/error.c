@@ -7,7 +7,7 @@
  * Owns:      one fixed buffer per thread: saying why must work when memory has run out
  * Fails:     never; a text longer than the buffer loses its innermost end, because what the layers
  *            above add (which command, which file) is what the user can act on
- * Why 1024:  the longest real message (two paths and a remedy) is about 600 bytes
+ * Why 1024:  room for two long paths and a remedy; a path may have 4096 bytes, a readable line not
  */
 #include "base/error.h"
 

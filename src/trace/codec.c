@@ -7,9 +7,9 @@
  *           columns, or the reverse from bytes that nobody vouches for
  * Owns:     nothing; the output buffer belongs to the caller and grows
  * Fails:    -ENOMEM, -EBADMSG
- * Why not through protobuf-c: it counts every value twice before it packs it and allocates every
- *           column when it unpacks, which halves the 25 M rows/s that these loops reach; a test
- *           unpacks their output with protobuf-c, so that the schema stays the contract
+ * Why not through protobuf-c: it walks every value again to know its size before it packs it, and
+ *           allocates every column when it unpacks, and this is the path of every row; a test
+ *           unpacks the output with protobuf-c, so that the schema stays the contract
  */
 #include "trace/codec.h"
 

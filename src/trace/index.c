@@ -6,8 +6,8 @@
  * Gets:     a file; gives the heads of all its chunks without reading them
  * Owns:     nothing of its own
  * Fails:    -ENOENT without an index, -EBADMSG for one that makes no sense: the caller then scans
- * Why 64 KiB: the END message of 4096 segments, 11 hours, takes about 24 KiB; it is looked for no
- *           further from the end
+ * Why 64 KiB: an END message has at most 4096 rows (11 hours of segments) of two columns, which is
+ *           below 64 KiB while segments are below 128 MiB; without one in reach the file is scanned
  */
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * Owns:     the descriptor and everything it gives out, except the rows of a chunk
  * Fails:    -errno as reader.h says; damage costs the damaged chunk and is counted
  * Why pread and not mmap: the file may be shortened by its recorder while it is read, which would
- *           be a SIGBUS; copying the 30 KB of a chunk takes 1 % of the time to decode it
+ *           be a SIGBUS; the price is one copy of some 30 KB for each chunk
  */
 #include "trace/reader.h"
 

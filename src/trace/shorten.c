@@ -19,7 +19,7 @@
  * begin at blocks; a new file needs up to the limit again in disk space, and the limit is there
  * because there is none.
  * Why 3/4 and 1/2: when the file reaches 3/4 of max_bytes, segments (at most 1/16 each) are dropped
- * until 1/2 is left. Each byte is then copied at most twice, the end grows by 1/14 meanwhile, and a
+ * until 1/2 is left. A byte is then copied about twice while it is kept, the end grows by 1/14 meanwhile, and a
  * full content fits into what remains. So between 1/2 and 7/8 of max_bytes is kept. With keep_ns
  * alone the file is moved when more than half of it is dropped.
  */

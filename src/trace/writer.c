@@ -8,9 +8,9 @@
  * Owns:     the file descriptor (locked), the rows that are not written yet, all texts
  * Fails:    -errno with the path in the chain; a failed write costs its chunk, is counted, told in
  *           loss rows, and the next chunk is tried again: space may have come back
- * Why 1 s:  a chunk costs 60 bytes besides its rows. Written every 100 ms, a thread with 1000 calls
- *           a second would pay 0.6 bytes a row for them and compress worse; after one second it is
- *           written even where it is small, so that a kill -9 costs at most that second
+ * Why 1 s:  a chunk of one row takes 68 bytes, ten rows 90, a hundred 248 (measured): written every
+ *           100 ms, a thread with 100 calls a second would take 9 bytes for a row, written every
+ *           second 2.5; and a kill -9 costs at most that second
  */
 #include "trace/writer.h"
 
