@@ -234,15 +234,17 @@ size_t injected_drain(struct injected *injected)
 static void put_loss(struct injected *injected, uint32_t thread, uint32_t kind, uint32_t reason,
 		     uint64_t count, uint64_t now_ns)
 {
+	/* Nobody loses a record in less than a nanosecond: such a count was scribbled. */
+	bool believed = count <= now_ns - injected->last_loss_ns;
 	struct trace_source source = {.source = injected->process.id, .clock = CLOCK_ID_MONOTONIC};
 	struct event_loss row = {
 		.begin = injected->last_loss_ns,
 		.end = now_ns,
 		.process = injected->process.id,
 		.thread = thread,
-		.kind = kind,
-		.reason = reason,
-		.count = count,
+		.kind = believed ? kind : EVENT_PADDING,
+		.reason = believed ? reason : LOSS_RING_BROKEN,
+		.count = believed ? count : 1,
 	};
 
 	trace_writer_row(injected->recording->writer, EVENT_LOSS, &source, &row);

@@ -87,13 +87,12 @@ static uint32_t read_stamps(cl_event event, struct record_execution *record)
 	return valid;
 }
 
+/* seen: when the program's side knew of the completion. */
 static void put_execution(struct guest_thread *thread, cl_event event, uint64_t correlation,
-			  uint32_t queue_id, cl_int status)
+			  uint32_t queue_id, cl_int status, uint64_t seen)
 {
-	struct record_execution execution = {.correlation = correlation,
-					     .queue = queue_id,
-					     .status = status,
-					     .seen = guest_now(thread)};
+	struct record_execution execution = {
+		.correlation = correlation, .queue = queue_id, .status = status, .seen = seen};
 	struct record_execution *record;
 	uint32_t valid = status < 0 ? 0 : read_stamps(event, &execution);
 
@@ -198,7 +197,8 @@ static bool finish(struct guest_thread *thread, struct command *command)
 
 	if (!is_over(event, &status))
 		return false;
-	put_execution(thread, event, command->correlation, command->queue->id, status);
+	put_execution(thread, event, command->correlation, command->queue->id, status,
+		      guest_now(thread));
 	if (!command->queue->callbacks)
 		atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
 	next.clReleaseEvent(event);
@@ -313,7 +313,8 @@ static void on_complete(cl_event event, cl_int status, void *data)
 		return;
 	}
 	if (thread) /* else the recording is over, and only our reference is left to give up */
-		put_execution(thread, event, command->correlation, command->queue->id, status);
+		put_execution(thread, event, command->correlation, command->queue->id, status,
+			      guest_now(thread));
 	next.clReleaseEvent(command->event);
 	atomic_store_explicit(&command->state, SLOT_DONE, memory_order_release);
 }
@@ -439,7 +440,8 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 		if (!launch->asked)
 			next.clReleaseEvent(event);
 	} else if (launch->flags & LAUNCH_BLOCKING) {
-		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE);
+		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE,
+			      launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {

@@ -257,7 +257,7 @@ static int read_source(struct trace_reader *reader)
 	size_t size;
 	int error;
 
-	if (fstat(reader->fd, &status))
+	if (fstat(reader->fd, &status) || fcntl(reader->fd, F_SETFL, 0) < 0)
 		return -errno;
 	if (S_ISREG(status.st_mode)) {
 		reader->size = (uint64_t)status.st_size;
@@ -278,7 +278,8 @@ int trace_reader_open(const char *path, struct trace_reader **ret_reader)
 
 	if (!reader)
 		return error_set(-ENOMEM, "read '%s': out of memory", path);
-	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* Opening a FIFO would wait for a writer that may never come; reading one without is its end. */
+	reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	error = reader->fd < 0 ? -errno : read_source(reader);
 	if (error) {
 		trace_reader_close(reader);
