@@ -54,6 +54,10 @@ for target in $targets; do
 	name=${target##*/fuzz_}
 	corpus=$build/corpus/$name
 	mkdir -p "$corpus"
+	# a target that can write its own seeds says so by knowing the word
+	if grep -qa -e '--seed' "$build/$target"; then
+		timeout 30 "$build/$target" --seed "$corpus" >/dev/null 2>&1
+	fi
 	seeds=tests/fuzz/corpus/$name
 	[ -d "$seeds" ] || seeds=
 	# shellcheck disable=SC2086
