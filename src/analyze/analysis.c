@@ -1012,12 +1012,22 @@ void analysis_free(struct analysis *analysis)
 	free(analysis);
 }
 
+/* Bytes that made no sense and rows that the disk refused: nobody knows what they were. */
+static bool lost_unknown(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		if (analysis->losses[i].reason == LOSS_RING_BROKEN ||
+		    analysis->losses[i].reason == LOSS_DISK)
+			return true;
+	return false;
+}
+
 bool analysis_is_complete(const struct analysis *analysis)
 {
 	const struct trace_damage *damage = &analysis->damage;
 
 	return analysis->ledger.is_complete && !damage->truncated && !damage->chunks &&
-	       !damage->bytes;
+	       !damage->bytes && !lost_unknown(analysis);
 }
 
 size_t analysis_devices_shown(const struct analysis *analysis)
