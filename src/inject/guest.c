@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -51,7 +52,8 @@ static struct guest {
 	uint32_t attachment;
 	uint32_t attached_pid;
 	_Atomic uint64_t next_look_ms;
-	_Atomic uint32_t owner; /* pid that the lock belongs to */
+	_Atomic uint64_t
+		owner; /* pid * 2 of the process that the lock belongs to; + 1: being reset */
 	pthread_key_t key;
 	bool key_made, exit_hooked;
 	struct guest_backend backend;
@@ -206,32 +208,55 @@ static int connect_any(void)
 static bool wait_readable(int fd)
 {
 	struct pollfd waiting = {.fd = fd, .events = POLLIN};
-	uint64_t deadline_ms = now_ms() + WELCOME_WAIT_MS;
+	uint64_t begin_ms = now_ms(), spent_ms = 0;
 	int ready;
 
-	do
-		ready = poll(&waiting, 1, WELCOME_WAIT_MS);
-	while (ready < 0 && errno == EINTR && now_ms() < deadline_ms);
+	do {
+		ready = poll(&waiting, 1, (int)(WELCOME_WAIT_MS - spent_ms));
+		spent_ms = now_ms() - begin_ms;
+	} while (ready < 0 && errno == EINTR && spent_ms < WELCOME_WAIT_MS);
 	return ready == 1;
+}
+
+/* The descriptor that came along. A message may carry more than was asked for: none stays open. */
+static int take_descriptor(struct msghdr *message)
+{
+	struct cmsghdr *head = CMSG_FIRSTHDR(message);
+	int taken = -1;
+
+	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+		return -1;
+	for (size_t at = CMSG_LEN(0); at + sizeof(int) <= head->cmsg_len; at += sizeof(int)) {
+		int fd;
+
+		memcpy(&fd, (char *)head + at, sizeof(fd));
+		if (taken < 0)
+			taken = fd;
+		else
+			close(fd);
+	}
+	return taken;
 }
 
 static int receive_welcome(int fd, struct session_welcome *welcome)
 {
-	char space[CMSG_SPACE(sizeof(int))] = {0};
+	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
 	struct iovec part = {welcome, sizeof(*welcome)};
 	struct msghdr message = {.msg_iov = &part,
 				 .msg_iovlen = 1,
 				 .msg_control = space,
 				 .msg_controllen = sizeof(space)};
-	struct cmsghdr *head;
-	int region_fd = -1;
+	ssize_t got;
+	int region_fd;
 
-	if (!wait_readable(fd) ||
-	    recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != (ssize_t)sizeof(*welcome))
+	if (!wait_readable(fd))
 		return -1;
-	head = CMSG_FIRSTHDR(&message);
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS)
-		memcpy(&region_fd, CMSG_DATA(head), sizeof(region_fd));
+	got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	region_fd = got < 0 ? -1 : take_descriptor(&message);
+	if (got != (ssize_t)sizeof(*welcome) && region_fd >= 0) {
+		close(region_fd);
+		return -1;
+	}
 	return region_fd;
 }
 
@@ -243,6 +268,17 @@ static bool is_usable(const struct session_welcome *welcome)
 	       welcome->ring_count >= 1 && welcome->ring_count <= 65536 &&
 	       welcome->ring_bytes >= 65536 && welcome->ring_bytes <= 1u << 30 &&
 	       (welcome->ring_bytes & (welcome->ring_bytes - 1)) == 0;
+}
+
+/* Touching what lies behind a file's end, or what its owner has cut off since, would kill the program. */
+static bool is_large_enough(int fd, const struct session_welcome *welcome)
+{
+	struct stat about;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &about) == 0 &&
+	       (uint64_t)about.st_size >=
+		       ring_region_bytes(welcome->ring_count, welcome->ring_bytes);
 }
 
 /* Maps as many rings as the program's own limits (ulimit -v) leave room for. */
@@ -265,6 +301,8 @@ static int map_rings(int fd, const struct session_welcome *welcome,
 	threads = guest_memory(count * sizeof(*threads));
 	if (!threads || ((struct ring_region *)region)->magic != RING_MAGIC) {
 		munmap(region, ring_region_bytes(count, welcome->ring_bytes));
+		if (threads)
+			munmap(threads, count * sizeof(*threads));
 		return -1;
 	}
 	/* A child must not keep half a gigabyte of somebody's rings alive. */
@@ -294,7 +332,7 @@ static bool shake_hands(int fd)
 	region_fd = receive_welcome(fd, &welcome);
 	if (region_fd < 0)
 		return false;
-	if (is_usable(&welcome))
+	if (is_usable(&welcome) && is_large_enough(region_fd, &welcome))
 		map_rings(region_fd, &welcome, &attached);
 	send(fd, &attached, sizeof(attached), MSG_NOSIGNAL | MSG_DONTWAIT);
 	close(region_fd);
@@ -379,6 +417,7 @@ static void try_to_attach(void)
 {
 	prepare_process();
 	guest_self = NULL;
+	guest_patience = 0;
 	guest.region = NULL;
 	guest.threads = NULL;
 	guest.next_look_ms = now_ms() + LOOK_INTERVAL_MS;
@@ -428,15 +467,19 @@ static struct guest_thread *claim_ring(void)
 	return thread;
 }
 
-/* A child starts with a copy of the lock, perhaps held by a thread it does not have. */
-static void reset_after_fork(void)
+/* A child starts with a copy of the lock, perhaps held by a thread it does not have. False while another
+ * thread resets it. */
+static bool reset_after_fork(void)
 {
-	uint32_t self = (uint32_t)getpid();
+	uint64_t self = (uint64_t)getpid() * 2, owner = atomic_load(&guest.owner);
 
-	uint32_t owner = atomic_load(&guest.owner);
-
-	if (owner != self && atomic_compare_exchange_strong(&guest.owner, &owner, self))
-		atomic_store(&guest.lock.taken, 0);
+	if (owner == self)
+		return true;
+	if (owner == self + 1 || !atomic_compare_exchange_strong(&guest.owner, &owner, self + 1))
+		return false;
+	atomic_store(&guest.lock.taken, 0);
+	atomic_store(&guest.owner, self);
+	return true;
 }
 
 struct guest_thread *guest_enter_slow(void)
@@ -444,13 +487,11 @@ struct guest_thread *guest_enter_slow(void)
 	int saved = errno;
 	struct guest_thread *thread = NULL;
 
-	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH) {
-		reset_after_fork();
-		if (guest_lock(&guest.lock)) {
-			if (atomic_load(&guest_page.mode) == GUEST_FRESH)
-				try_to_attach();
-			guest_unlock(&guest.lock);
-		}
+	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH &&
+	    reset_after_fork() && guest_lock(&guest.lock)) {
+		if (atomic_load(&guest_page.mode) == GUEST_FRESH)
+			try_to_attach();
+		guest_unlock(&guest.lock);
 	}
 	if (is_recording() && guest_still_recording())
 		thread = claim_ring();
@@ -462,6 +503,7 @@ void guest_look_for_recorder(void)
 {
 	int saved = errno;
 
+	guest_still_recording();
 	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE &&
 	    now_ms() >= atomic_load(&guest.next_look_ms) && guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_IDLE && now_ms() >= guest.next_look_ms)
