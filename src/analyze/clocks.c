@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "trace/reader.h"
 
-#define ERROR_LIMIT_NS 1000000000u
+#define ERROR_LIMIT_NS 10000000u
 
 struct clocks {
 	struct clocks_domain *domains; /* sorted by id */
@@ -39,7 +39,7 @@ struct pass {
 	struct trace_reader *reader;
 	struct clocks *clocks;
 	struct clock_domain **solvers; /* by domain index; NULL where nothing is to be solved */
-	struct things threads;
+	struct things threads, queues;
 	struct pair_map open; /* (process, correlation) -> half */
 	struct half *halves;
 	size_t halves_count, halves_capacity;
@@ -223,6 +223,32 @@ static int join_half(struct pass *pass, uint64_t process, uint64_t correlation,
 	return 0;
 }
 
+/* An execution that tells nothing: its launch need not wait. */
+static int forget_half(struct pass *pass, uint64_t process, uint64_t correlation)
+{
+	uint32_t place = pair_map_remove(&pass->open, process, correlation);
+
+	if (place == PAIR_MAP_NONE)
+		return 0;
+	if (array_grow(pass->free_halves, pass->free_capacity, pass->free_count + 1))
+		return -ENOMEM;
+	pass->free_halves[pass->free_count++] = place;
+	return 0;
+}
+
+/* Whether its execution can have stamps of a clock that is to be solved. */
+static bool is_of_use(const struct pass *pass, const struct event_launch *row)
+{
+	const struct event_queue *queue =
+		things_row(&pass->queues, things_index(&pass->queues, row->queue));
+	size_t domain = queue && queue->clock ? find_index(pass->clocks, queue->clock)
+					      : pass->clocks->count;
+
+	if (row->result != 0 || !row->correlation || (row->flags & LAUNCH_UNTIMED))
+		return false;
+	return domain == pass->clocks->count || pass->solvers[domain];
+}
+
 static int pass_launches(struct pass *pass, const struct trace_chunk *chunk,
 			 const struct event_launch *rows, size_t count)
 {
@@ -231,7 +257,7 @@ static int pass_launches(struct pass *pass, const struct trace_chunk *chunk,
 	int error;
 
 	for (size_t i = 0; i < count; i++) {
-		if (rows[i].result != 0 || !rows[i].correlation)
+		if (!is_of_use(pass, &rows[i]))
 			continue;
 		thread = things_row(&pass->threads, things_index(&pass->threads, rows[i].thread));
 		half.time = clocks_to_host(pass->clocks, chunk->clock, rows[i].enter);
@@ -254,16 +280,17 @@ static int pass_executions(struct pass *pass, const struct trace_chunk *chunk,
 {
 	size_t domain = find_index(pass->clocks, chunk->clock);
 	bool has_seen = clocks_is_placed(pass->clocks, chunk->seen_clock);
+	bool is_solved = domain < pass->clocks->count && pass->solvers[domain];
 	struct half half = {.is_execution = true, .domain = domain};
 	int error = 0;
 
-	if (domain == pass->clocks->count || !pass->solvers[domain])
-		return 0;
 	for (size_t i = 0; i < count && !error; i++) {
 		const struct event_execution *row = &rows[i];
 
-		if (!(row->valid & EXECUTION_TIMED) || row->status < 0)
+		if (!is_solved || !(row->valid & EXECUTION_TIMED) || row->status < 0) {
+			error = forget_half(pass, row->process, row->correlation);
 			continue;
+		}
 		if (has_seen && row->seen && (row->valid & EXECUTION_ENDED))
 			error = clock_domain_before(
 				pass->solvers[domain], row->ended,
@@ -336,7 +363,7 @@ static int solve_devices(struct pass *pass)
 		error = clock_domain_solve(pass->solvers[i], &domain->certificate, &domain->map);
 		if (error)
 			return error;
-		if (domain->certificate.method == CLOCK_METHOD_HOST)
+		if (domain->certificate.candidate >= 0)
 			domain->certificate.candidate =
 				candidate_index(pass->clocks, domain->certificate.candidate);
 	}
@@ -361,6 +388,7 @@ static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 	int error;
 
 	things_init(&pass.threads, reader, EVENT_THREAD);
+	things_init(&pass.queues, reader, EVENT_QUEUE);
 	pair_map_init(&pass.open);
 	error = start_solvers(&pass, &any);
 	for (size_t i = 0; any && !error && i < chunks; i++)

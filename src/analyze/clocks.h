@@ -18,7 +18,7 @@ struct clocks;
 struct clocks_domain {
 	uint32_t id;
 	struct event_clock clock; /* as the file has it; for CLOCK_ID_MONOTONIC made up if absent */
-	struct clock_certificate certificate;
+	struct clock_certificate certificate; /* candidate: index of the domain it is */
 	struct clock_map *map;
 	uint64_t bounds_without_launch; /* executions whose launch is not in the file */
 };
@@ -40,7 +40,7 @@ bool clocks_is_placed(const struct clocks *clocks, uint32_t id);
 /* Host nanoseconds; for a domain without a place its own time in ns, from its own origin. */
 uint64_t clocks_to_host(const struct clocks *clocks, uint32_t id, uint64_t time);
 
-/* The largest error of the device domains that have a place, at most 1 s. */
+/* The largest error of the device domains that have a place, at most 10 ms. */
 uint64_t clocks_device_error_ns(const struct clocks *clocks);
 
 /* "TSC", "MONOTONIC", … or the domain's device's name; "hull", "pairs", … */

@@ -494,8 +494,11 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 	int error;
 
 	if (chunk->kind != EVENT_EXECUTION ||
-	    (!order->options.points && clocks_is_placed(order->clocks, chunk->clock))) {
-		*ret_low = clocks_to_host(order->clocks, chunk->clock, chunk->first);
+	    (!order->options.points &&
+	     (chunk->by_seen || clocks_is_placed(order->clocks, chunk->clock)))) {
+		*ret_low = clocks_to_host(order->clocks,
+					  chunk->by_seen ? chunk->seen_clock : chunk->clock,
+					  chunk->first);
 		if (chunk->kind == EVENT_EXECUTION)
 			*ret_low += order->options.execution_delay_ns;
 		return 0;

@@ -23,6 +23,8 @@ static uint64_t mix(uint64_t first, uint64_t second)
 
 	key ^= key >> 32;
 	key *= 0xd6e8feb86659fd93u;
+	key ^= key >> 32;
+	key *= 0xd6e8feb86659fd93u;
 	return key ^ key >> 32;
 }
 

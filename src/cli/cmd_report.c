@@ -630,7 +630,7 @@ static void put_clock(const struct report *report, const struct clocks_domain *d
 	const char *method = clocks_method_name(certificate->method);
 	char text[64];
 
-	if (certificate->method == CLOCK_METHOD_HOST && certificate->candidate >= 0) {
+	if (certificate->candidate >= 0) {
 		const struct clocks_domain *host =
 			clocks_at(clocks, (size_t)certificate->candidate);
 
@@ -640,12 +640,14 @@ static void put_clock(const struct report *report, const struct clocks_domain *d
 	}
 	put_row_name(clocks_name(clocks, report->model->reader, domain), 40);
 	put_right(method, 16);
-	if (certificate->error_ns == UINT64_MAX) {
+	if (certificate->method == CLOCK_METHOD_NONE) {
 		put_right("not placed", 12);
 		putchar('\n');
 		return;
 	}
-	put_right(duration(certificate->error_ns).text, 12);
+	put_right(certificate->error_ns == UINT64_MAX ? "unknown"
+						      : duration(certificate->error_ns).text,
+		  12);
 	printf("%12.3f ppm", (double)certificate->drift_ppb / 1000);
 	printf("%12" PRIu64 "\n", certificate->violations);
 }
@@ -662,7 +664,7 @@ static void put_clocks(const struct report *report)
 	put_right("violations", 12);
 	putchar('\n');
 	for (size_t i = 0; i < clocks_count(clocks); i++) {
-		if (clocks_at(clocks, i)->certificate.method != CLOCK_METHOD_SAME)
+		if (clocks_at(clocks, i)->clock.type != CLOCK_TYPE_MONOTONIC)
 			put_clock(report, clocks_at(clocks, i));
 	}
 	printf("  times are CLOCK_MONOTONIC\n");
@@ -968,7 +970,7 @@ static void write_clock(const struct report *report, const struct clocks_domain 
 	json_pair_text(json, "domain", clocks_name(clocks, report->model->reader, domain));
 	json_pair_u64(json, "id", domain->id);
 	json_pair_text(json, "method", clocks_method_name(certificate->method));
-	if (certificate->method == CLOCK_METHOD_HOST && certificate->candidate >= 0)
+	if (certificate->candidate >= 0)
 		json_pair_text(json, "is",
 			       clocks_name(clocks, report->model->reader,
 					   clocks_at(clocks, (size_t)certificate->candidate)));
