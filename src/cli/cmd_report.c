@@ -408,6 +408,20 @@ static void put_devices(const struct report *report)
 		printf("  none was seen\n");
 }
 
+static void put_kernel_name(const struct report *report, const struct analysis_kernel *kernel)
+{
+	const struct analysis *analysis = report->analysis;
+	char text[256];
+
+	if (report->device != ALL_DEVICES || analysis_devices_shown(analysis) < 2) {
+		put_row_name(kernel->name, 34);
+		return;
+	}
+	snprintf(text, sizeof(text), "%s on %s", kernel->name,
+		 analysis->devices[kernel->device].name);
+	put_row_name(text, 34);
+}
+
 static void put_kernels(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -422,7 +436,7 @@ static void put_kernels(const struct report *report)
 			continue;
 		if (!shown++)
 			put_title("KERNELS", 34, columns);
-		put_row_name(kernel->name, 34);
+		put_kernel_name(report, kernel);
 		put_cell(count(kernel->count));
 		if (kernel->timed) {
 			put_cell(duration(kernel->total_ns));
