@@ -22,9 +22,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"record", &command_record},   {"report", &command_report}, {"export", &command_export},
 	{"info", &command_info},       {"list", &command_list},     {"doctor", &command_doctor},
-#ifdef HAVE_COMMAND_INSTALL
 	{"install", &command_install},
-#endif
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
