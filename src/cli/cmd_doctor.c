@@ -30,10 +30,10 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "cli/guest_path.h"
 #include "cli/probe.h"
 
 #define LOADER      "libOpenCL.so.1"
-#define GUEST       "libduet-opencl.so"
 #define VENDORS     "/etc/OpenCL/vendors"
 #define CHECKS_MOST 32
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
@@ -317,27 +317,14 @@ static void check_devices(struct doctor *doctor, const char *loader)
 
 static void check_guest(struct doctor *doctor)
 {
-	static const char *const places[] = {"", "../lib/duet/"};
-	char program[PATH_MAX], path[PATH_MAX + 64], *slash;
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	char path[PATH_MAX];
 
-	if (length < 0)
-		length = 0;
-	program[length] = '\0';
-	slash = strrchr(program, '/');
-	if (slash)
-		slash[1] = '\0';
-	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-		snprintf(path, sizeof(path), "%s%s" GUEST, program, places[i]);
-		if (access(path, R_OK) == 0) {
-			add_check(&doctor->opencl, "guest", true, true, NULL, "%s", path);
-			return;
-		}
-	}
-	add_check(&doctor->opencl, "guest", false, true, REBUILD_FIX,
-		  GUEST " is neither in %s nor in %s../lib/duet: run this in "
-			"duet's source tree",
-		  program, program);
+	if (guest_path(path))
+		add_check(&doctor->opencl, "guest", true, true, NULL, "%s", path);
+	else
+		add_check(&doctor->opencl, "guest", false, true, REBUILD_FIX,
+			  GUEST_NAME " is neither beside duet nor in ../lib/duet from it: build "
+				     "again in duet's source tree");
 }
 
 static void check_environment(struct doctor *doctor)
