@@ -115,11 +115,25 @@ void recording_remember(struct recording *recording, const char *key, uint32_t i
 		hash_map_put(&recording->known, key_id, id);
 }
 
-uint64_t recording_host_ns(const struct recording *recording, uint64_t time, uint64_t *ret_error_ns)
+/* The rate comes from two readings, the second of which is due only after a second: a time that lies
+ * behind them by more than they are apart would be placed badly, or not at all. */
+static void read_again(struct recording *recording, uint64_t time)
 {
 	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
-	uint64_t ticks = last->time - first->time, ns = last->host_lower_ns - first->host_lower_ns;
+
+	if (recording->tsc && time > last->time && time - last->time >= last->time - first->time)
+		recording->last_tsc = host_clocks_read_tsc();
+}
+
+uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns)
+{
+	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
+	uint64_t ticks, ns;
 	__int128 distance;
+
+	read_again(recording, time);
+	ticks = last->time - first->time;
+	ns = last->host_lower_ns - first->host_lower_ns;
 
 	*ret_error_ns = 0;
 	if (!recording->tsc)

@@ -41,10 +41,9 @@ uint32_t recording_string(struct recording *recording, const char *text);
 uint32_t recording_find(const struct recording *recording, const char *key);
 void recording_remember(struct recording *recording, const char *key, uint32_t id);
 
-/* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings; *ret_error_ns: how
- * far it may be off. */
-uint64_t recording_host_ns(const struct recording *recording, uint64_t time,
-			   uint64_t *ret_error_ns);
+/* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings, of which one more is
+ * taken where the time is far behind them; *ret_error_ns: how far it may be off. */
+uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns);
 
 /* A collector's state, for `duet report`. process 0: the whole recording. */
 void recording_note(struct recording *recording, const char *collector, uint32_t state,
