@@ -556,7 +556,8 @@ CREATE(151, clCreateProgramWithILKHR, cl_program,
 	(context, il, length, errcode_ret), next, NO_LOOK, 0, forget(object))
 CREATE(152, clCreateCommandBufferKHR, cl_command_buffer_khr,
 	(cl_uint num_queues, const cl_command_queue *queues, const cl_ulong *properties, cl_int
-	*errcode_ret), (num_queues, queues, properties, errcode_ret), next, NO_LOOK, 0, )
+	*errcode_ret), (num_queues, queues, properties, errcode_ret), next, NO_LOOK, 0,
+	command_buffer_made(object, num_queues, queues))
 STATUS(153, clRetainCommandBufferKHR, (cl_command_buffer_khr command_buffer), (command_buffer),
 	next, NO_LOOK, 0, )
 STATUS(154, clReleaseCommandBufferKHR, (cl_command_buffer_khr command_buffer), (command_buffer),
@@ -567,7 +568,7 @@ ENQUEUE(156, clEnqueueCommandBufferKHR, COMMAND_GRAPH,
 	(cl_uint num_queues, cl_command_queue *queues, cl_command_buffer_khr command_buffer,
 	cl_uint wait_count, const cl_event *wait_list, cl_event *event),
 	(num_queues, queues, command_buffer, wait_count, wait_list, event),
-	WAITS(wait_count, wait_list); QUEUE(queues ? queues[0] : NULL))
+	WAITS(wait_count, wait_list); QUEUE(graph_queue(command_buffer, num_queues, queues)))
 STATUS(157, clCommandBarrierWithWaitListKHR,
 	(cl_command_buffer_khr command_buffer, cl_command_queue queue, cl_uint
 	num_sync_points_in_wait_list, const cl_uint *sync_point_wait_list, cl_uint *sync_point,

@@ -106,6 +106,20 @@ static void forget(const void *handle)
 	opencl_forget(handle);
 }
 
+static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
+				const cl_command_queue *queues)
+{
+	if (buffer && count && queues)
+		opencl_command_buffer_made(buffer, queues[0]);
+}
+
+/* Without queues of its own a command buffer goes where it was made for. */
+static cl_command_queue graph_queue(cl_command_buffer_khr buffer, cl_uint count,
+				    const cl_command_queue *queues)
+{
+	return count && queues ? queues[0] : opencl_command_buffer_queue(buffer);
+}
+
 static void after_kernels(cl_uint count, cl_kernel *kernels, cl_int result)
 {
 	for (cl_uint i = 0; kernels && result == CL_SUCCESS && i < count; i++)

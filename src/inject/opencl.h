@@ -51,6 +51,11 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 /* The queue if duet forced the profiling flag on it, else NULL. */
 const struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
 struct opencl_queue *opencl_newest_queue(void);
+
+/* The first queue that a command buffer was made for; NULL: made while nobody recorded. */
+void opencl_command_buffer_made(cl_command_buffer_khr handle, cl_command_queue queue);
+cl_command_queue opencl_command_buffer_queue(cl_command_buffer_khr handle);
+
 void opencl_objects_reset(bool new_process);
 
 /* True where clGetDeviceAndHostTimer answered; reads it again when that is due. */

@@ -487,6 +487,32 @@ struct opencl_queue *opencl_newest_queue(void)
 	return atomic_load(&objects.newest);
 }
 
+/* The entry's object is the queue here, and a structure of ours for other handles: once the command
+ * buffer is gone its address may be any object's, so the key is made one that no object has. */
+static const void *command_buffer_key(cl_command_buffer_khr handle)
+{
+	return (const void *)((uintptr_t)handle | 1);
+}
+
+void opencl_command_buffer_made(cl_command_buffer_khr handle, cl_command_queue queue)
+{
+	struct entry *entry;
+
+	if (!guest_lock(&objects.lock))
+		return;
+	entry = find_or_add(command_buffer_key(handle));
+	if (entry)
+		entry->object = queue;
+	guest_unlock(&objects.lock);
+}
+
+cl_command_queue opencl_command_buffer_queue(cl_command_buffer_khr handle)
+{
+	struct entry *entry = handle ? find(command_buffer_key(handle)) : NULL;
+
+	return entry ? entry->object : NULL;
+}
+
 void opencl_objects_reset(bool new_process)
 {
 	if (new_process)
