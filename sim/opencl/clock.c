@@ -95,8 +95,10 @@ static uint64_t stamp_of_host_clock(uint64_t host_ns)
 		read_both();
 		reading.first_at = reading.at;
 		reading.first_shown = reading.shown;
-		if (sim_options.clock == SIM_CLOCK_TSC)
+		if (sim_options.clock == SIM_CLOCK_TSC) {
 			sim_spin(10000000);
+			read_both();
+		}
 	}
 	if (host_ns > reading.at + 1000000)
 		read_both();
