@@ -19,7 +19,12 @@
 #include "collect/host_clocks.h"
 
 /* No program has a million queues; a scribbled id must not allocate gigabytes. */
-enum { GUEST_ID_MOST = 1 << 20, WAITING_MOST = 1 << 16, CONTENT_MOST = 16 << 20 };
+enum {
+	GUEST_ID_MOST = 1 << 20,
+	WAITING_MOST = 1 << 16,
+	WAITING_QUEUES_MOST = 1 << 10,
+	CONTENT_MOST = 16 << 20
+};
 
 static void broken(struct injected *injected)
 {
@@ -106,6 +111,55 @@ static uint32_t describe_device_clock(struct injected *injected, uint32_t device
 	return clock.id;
 }
 
+/* The queue of a guest's id; its trace id is given out at the first mention. NULL for 0 and nonsense. */
+static struct injected_queue *find_queue(struct injected *injected, uint32_t guest_id)
+{
+	struct injected_queue *queue;
+
+	if (!guest_id)
+		return NULL;
+	if (guest_id > GUEST_ID_MOST ||
+	    array_grow(injected->queues, injected->queues_capacity, guest_id) < 0) {
+		broken(injected);
+		return NULL;
+	}
+	queue = &injected->queues[guest_id - 1];
+	if (!queue->id)
+		queue->id = ++injected->recording->last_queue;
+	return queue;
+}
+
+/* With what is known of its device by now. */
+static void put_queue(struct injected *injected, const struct waiting_queue *waiting)
+{
+	struct injected_queue *queue = find_queue(injected, waiting->guest_queue);
+	struct event_queue row = waiting->row;
+
+	if (!queue)
+		return;
+	row.device = get_id(&injected->devices, waiting->guest_device);
+	row.clock = get_id(&injected->device_clocks, waiting->guest_device);
+	queue->described = true;
+	queue->clock = row.clock;
+	trace_writer_thing(injected->recording->writer, EVENT_QUEUE, &row);
+}
+
+/* guest_device 0: all, whether their device was described or not. */
+static void put_waiting_queues(struct injected *injected, uint32_t guest_device)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < injected->waiting_queues_count; i++) {
+		const struct waiting_queue *waiting = &injected->waiting_queues[i];
+
+		if (!guest_device || waiting->guest_device == guest_device)
+			put_queue(injected, waiting);
+		else
+			injected->waiting_queues[left++] = *waiting;
+	}
+	injected->waiting_queues_count = left;
+}
+
 static void decode_device(struct injected *injected, const struct record *head)
 {
 	const struct record_device *record = (const struct record_device *)head;
@@ -140,6 +194,8 @@ static void decode_device(struct injected *injected, const struct record *head)
 	set_id(injected, &injected->devices, record->device, id);
 	set_id(injected, &injected->device_clocks, record->device,
 	       describe_device_clock(injected, id, record->frequency_hz));
+	if (record->device)
+		put_waiting_queues(injected, record->device);
 }
 
 static void decode_context(struct injected *injected, const struct record *head)
@@ -159,49 +215,37 @@ static void decode_context(struct injected *injected, const struct record *head)
 		trace_writer_thing(injected->recording->writer, EVENT_CONTEXT, &context);
 }
 
-/* The queue of a guest's id; its trace id is given out at the first mention. NULL for 0 and nonsense. */
-static struct injected_queue *find_queue(struct injected *injected, uint32_t guest_id)
-{
-	struct injected_queue *queue;
-
-	if (!guest_id)
-		return NULL;
-	if (guest_id > GUEST_ID_MOST ||
-	    array_grow(injected->queues, injected->queues_capacity, guest_id) < 0) {
-		broken(injected);
-		return NULL;
-	}
-	queue = &injected->queues[guest_id - 1];
-	if (!queue->id)
-		queue->id = ++injected->recording->last_queue;
-	return queue;
-}
-
 static void decode_queue(struct injected *injected, const struct record *head)
 {
 	const struct record_queue *record = (const struct record_queue *)head;
 	struct injected_queue *queue;
-	struct event_queue row;
+	struct waiting_queue waiting;
 
 	if (head->size < sizeof(*record))
 		return broken(injected);
 	queue = find_queue(injected, record->queue);
 	if (!queue)
 		return;
-	queue->described = true;
-	queue->clock = get_id(&injected->device_clocks, record->device);
-	row = (struct event_queue){
-		.id = queue->id,
-		.process = injected->process.id,
-		.context = map_id(injected, &injected->contexts, record->context,
-				  &injected->recording->last_context),
-		.device = get_id(&injected->devices, record->device),
-		.clock = queue->clock,
-		.flags = head->detail & (QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_TIMING_FORCED),
-		.handle = record->handle,
-		.begin_ns = host_clocks_now_ns(),
+	waiting = (struct waiting_queue){
+		.row = {.id = queue->id,
+			.process = injected->process.id,
+			.context = map_id(injected, &injected->contexts, record->context,
+					  &injected->recording->last_context),
+			.flags = head->detail &
+				 (QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_TIMING_FORCED),
+			.handle = record->handle,
+			.begin_ns = host_clocks_now_ns()},
+		.guest_queue = record->queue,
+		.guest_device = record->device,
 	};
-	trace_writer_thing(injected->recording->writer, EVENT_QUEUE, &row);
+	/* Another thread may have described the device, in a ring that is read after this one. */
+	if (record->device && !get_id(&injected->devices, record->device) &&
+	    injected->waiting_queues_count < WAITING_QUEUES_MOST &&
+	    array_grow(injected->waiting_queues, injected->waiting_queues_capacity,
+		       injected->waiting_queues_count + 1) == 0)
+		injected->waiting_queues[injected->waiting_queues_count++] = waiting;
+	else
+		put_queue(injected, &waiting);
 }
 
 /* ---- code -------------------------------------------------------------------------------------- */
@@ -211,13 +255,15 @@ static void finish_code(struct injected *injected, uint32_t guest_code, struct e
 			const char *name, const char *options)
 {
 	struct recording *recording = injected->recording;
-	char key[2 * RECORD_TEXT_BYTES + 128];
+	char key[2 * RECORD_TEXT_BYTES + 160];
+	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 	uint32_t id;
 
-	snprintf(key, sizeof(key), "code %u %u %u %u %d %016llx%016llx %s %s", row->process,
+	/* What came without its content is itself alone. */
+	snprintf(key, sizeof(key), "code %u %u %u %u %d %llx %016llx%016llx %s %s", row->process,
 		 row->type, row->parent, row->device, row->status,
-		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low, name,
-		 options);
+		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
+		 (unsigned long long)row->hash_low, name, options);
 	id = recording_find(recording, key);
 	if (id) {
 		set_id(injected, &injected->codes, guest_code, id);
@@ -265,7 +311,8 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	struct event_code row;
 
 	if (head->size < sizeof(*record) ||
-	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code)
+	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code ||
+	    head->detail < CODE_SOURCE || head->detail > CODE_KERNEL)
 		return broken(injected);
 	decode_end_assembly(injected, ring);
 	row = (struct event_code){
@@ -346,14 +393,18 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 	put_row(injected, EVENT_API, ring->thread.id, &row);
 }
 
+/* clock 0: nobody knows whose times they are. */
 static void put_execution(struct injected *injected, const struct event_execution *execution,
 			  uint32_t clock)
 {
 	struct trace_source source = source_of(injected, execution->queue);
+	struct event_execution row = *execution;
 
-	if (execution->valid)
+	if (!clock)
+		row.valid = 0;
+	if (row.valid)
 		source.clock = clock;
-	trace_writer_row(injected->recording->writer, EVENT_EXECUTION, &source, execution);
+	trace_writer_row(injected->recording->writer, EVENT_EXECUTION, &source, &row);
 }
 
 /* A command without device times is known to have been launched and nothing else: said at once. */
@@ -465,13 +516,13 @@ void decode_waiting(struct injected *injected, bool final)
 {
 	size_t left = 0;
 
+	if (final)
+		put_waiting_queues(injected, 0);
 	for (size_t i = 0; i < injected->waiting_count; i++) {
 		struct waiting_execution *waiting = &injected->waiting[i];
 		struct injected_queue *queue = find_queue(injected, waiting->guest_queue);
 
 		if (queue && (queue->described || final)) {
-			if (!queue->described)
-				waiting->row.valid = 0; /* times in a clock that nobody knows */
 			put_execution(injected, &waiting->row, queue->clock);
 		} else {
 			injected->waiting[left++] = *waiting;

@@ -335,5 +335,6 @@ void injected_close(struct injected *injected)
 	free(injected->codes.items);
 	free(injected->queues);
 	free(injected->waiting);
+	free(injected->waiting_queues);
 	free(injected);
 }

@@ -49,6 +49,12 @@ struct waiting_execution {
 	uint32_t guest_queue;
 };
 
+/* A queue whose device is described in a ring that comes later in the round. */
+struct waiting_queue {
+	struct event_queue row; /* all but device and clock */
+	uint32_t guest_queue, guest_device;
+};
+
 struct injected {
 	struct recording *recording; /* borrowed */
 	struct event_process process;
@@ -64,6 +70,8 @@ struct injected {
 	size_t queues_capacity;
 	struct waiting_execution *waiting; /* owned */
 	size_t waiting_count, waiting_capacity;
+	struct waiting_queue *waiting_queues; /* owned */
+	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
