@@ -80,6 +80,18 @@ int environment_set(struct environment *environment, const char *name, const cha
 	return 0;
 }
 
+static bool has_entry(const char *list, const char *value, char separator)
+{
+	size_t length = strlen(value);
+
+	for (const char *at = list; at; at = strchr(at, separator)) {
+		at += *at == separator;
+		if (strncmp(at, value, length) == 0 && (!at[length] || at[length] == separator))
+			return true;
+	}
+	return false;
+}
+
 int environment_append(struct environment *environment, const char *name, const char *value,
 		       char separator)
 {
@@ -89,7 +101,7 @@ int environment_append(struct environment *environment, const char *name, const 
 
 	if (!*old)
 		return environment_set(environment, name, value);
-	if (strstr(old, value))
+	if (has_entry(old, value, separator))
 		return 0;
 	if (asprintf(&joined, "%s%c%s", old, separator, value) < 0)
 		return error_set(-ENOMEM, "environment of the program: out of memory");
