@@ -126,14 +126,14 @@ static int open_in_path(const char *name)
 	const char *folders = getenv("PATH");
 
 	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_CLOEXEC);
+		return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO has no writer */
 	while (folders && *folders) {
 		size_t length = strcspn(folders, ":");
 		char path[4096];
 		int fd;
 
 		snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, name);
-		fd = access(path, X_OK) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		fd = access(path, X_OK) == 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 		if (fd >= 0)
 			return fd;
 		folders += length + (folders[length] == ':');
@@ -147,11 +147,13 @@ static bool has_interpreter(const uint8_t *file, size_t size)
 
 	for (unsigned int i = 0; i < head->e_phnum; i++) {
 		size_t at = head->e_phoff + i * sizeof(Elf64_Phdr);
+		Elf64_Phdr part;
 
 		if (head->e_phentsize != sizeof(Elf64_Phdr) || at > size ||
 		    size - at < sizeof(Elf64_Phdr))
 			return true;
-		if (((const Elf64_Phdr *)(file + at))->p_type == PT_INTERP)
+		memcpy(&part, file + at, sizeof(part)); /* a file may say any offset */
+		if (part.p_type == PT_INTERP)
 			return true;
 	}
 	return false;
