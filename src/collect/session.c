@@ -248,8 +248,9 @@ static void read_farewell(struct session *session, struct attached *attached)
 
 static void end_guest(struct session *session, struct attached *attached, uint64_t now_ns)
 {
-	/* The second round takes what was written between the first and the death. */
-	while (injected_drain(attached->injected) > 0)
+	/* One round takes all that is there, the second what was written between the first and the death.
+	 * A program that lives on and goes on writing does not keep us here. */
+	for (int i = 0; i < 3 && injected_drain(attached->injected) > 0; i++)
 		;
 	injected_count_losses(attached->injected, now_ns);
 	attached->injected->process.ended = attached->dead;
@@ -333,10 +334,11 @@ static void look_at_guests(struct session *session, size_t count)
 static void adapt_interval(struct session *session, size_t most)
 {
 	uint64_t wanted = POLL_MOST_NS;
+	/* After a round without a wait: about what a round takes, so that the way back is open. */
+	uint64_t interval_ns = session->interval_ns ? session->interval_ns : POLL_LEAST_NS / 4;
 
 	if (most)
-		wanted = session->interval_ns * (session->attached[0].injected->ring_bytes / 8) /
-			 most;
+		wanted = interval_ns * (session->attached[0].injected->ring_bytes / 8) / most;
 	if (wanted < POLL_LEAST_NS / 4)
 		wanted = 0;
 	session->interval_ns = wanted > POLL_MOST_NS ? POLL_MOST_NS : wanted;
