@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_recorder.c - what the recorder knows of programs, environments, processes and time
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+#include "harness.h"
+
+#include "bench.h"
+#include "collect/collector.h"
+#include "collect/environment.h"
+#include "collect/proc.h"
+#include "collect/program.h"
+
+static char folder[] = "/tmp/duet-recorder-XXXXXX";
+
+static const char *file(const char *name, const void *bytes, size_t size, mode_t mode)
+{
+	static char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || fchmod(fd, mode) < 0)
+		abort();
+	close(fd);
+	return path;
+}
+
+/* ---- program_kind_of --------------------------------------------------------------------------- */
+
+struct elf {
+	Elf64_Ehdr head;
+	Elf64_Phdr parts[2];
+	char text[16];
+};
+
+static struct elf elf_with(uint32_t part_type)
+{
+	struct elf elf = {
+		.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			 .e_phoff = offsetof(struct elf, parts),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 2},
+		.parts = {{.p_type = PT_LOAD}, {.p_type = part_type}},
+	};
+
+	return elf;
+}
+
+static enum program_kind kind_of(const struct elf *elf, size_t size)
+{
+	return program_kind_of(file("program", elf, size, 0755), true);
+}
+
+TEST(kinds_of_programs)
+{
+	struct elf dynamic = elf_with(PT_INTERP), fixed = elf_with(PT_NOTE), narrow = dynamic;
+
+	CHECK_EQUAL(program_kind_of("/bin/sh", true), PROGRAM_ORDINARY);
+	CHECK_EQUAL(program_kind_of("sh", true), PROGRAM_ORDINARY); /* in PATH */
+	CHECK_EQUAL(kind_of(&dynamic, sizeof(dynamic)), PROGRAM_ORDINARY);
+	CHECK_EQUAL(kind_of(&fixed, sizeof(fixed)), PROGRAM_STATIC);
+	narrow.head.e_ident[EI_CLASS] = ELFCLASS32;
+	CHECK_EQUAL(kind_of(&narrow, sizeof(narrow)), PROGRAM_OTHER_CLASS);
+	memcpy(dynamic.text, "__asan_init", 12);
+	CHECK_EQUAL(kind_of(&dynamic, sizeof(dynamic)), PROGRAM_SANITIZED);
+	CHECK_EQUAL(program_kind_of(file("p", &dynamic, sizeof(dynamic), 0755), false),
+		    PROGRAM_ORDINARY);
+	CHECK_EQUAL(program_kind_of(file("script", "#!/bin/sh\n", 10, 0755), true),
+		    PROGRAM_UNKNOWN);
+	CHECK_EQUAL(program_kind_of(file("empty", "", 0, 0755), true), PROGRAM_UNKNOWN);
+	CHECK_EQUAL(program_kind_of("/nowhere", true), PROGRAM_UNKNOWN);
+	CHECK_EQUAL(program_kind_of("duet-no-such-program", true), PROGRAM_UNKNOWN);
+	CHECK_EQUAL(program_kind_of("", true), PROGRAM_UNKNOWN);
+	CHECK_EQUAL(program_kind_of("/tmp", true), PROGRAM_UNKNOWN);
+	CHECK(program_kind_text(PROGRAM_ORDINARY) == NULL);
+	CHECK(program_kind_text(PROGRAM_STATIC) != NULL);
+	CHECK(program_kind_text(PROGRAM_UNKNOWN) == NULL);
+}
+
+TEST(set_user_id_programs)
+{
+	struct elf elf = elf_with(PT_INTERP);
+	const char *path = file("suid", &elf, sizeof(elf), 04755);
+
+	/* our own: no rights change */
+	CHECK_EQUAL(program_kind_of(path, true), PROGRAM_ORDINARY);
+	if (chown(path, 12345, 12345) < 0 || chmod(path, 04755) < 0)
+		SKIP("only root can give a file away");
+	CHECK_EQUAL(program_kind_of(path, true), PROGRAM_SETUID);
+}
+
+TEST(fifo_does_not_block)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	REQUIRE(!mkfifo(path, 0600));
+	alarm(10);
+	CHECK_EQUAL(program_kind_of(path, true), PROGRAM_UNKNOWN);
+	alarm(0);
+	unlink(path);
+}
+
+TEST(hostile_programs)
+{
+	const uint64_t offsets[] = {1, 3, 65, 4096, UINT64_MAX, UINT64_MAX - 100, INT64_MAX, 0};
+	struct elf elf = elf_with(PT_NOTE);
+
+	for (size_t size = 1; size < sizeof(elf); size++)
+		kind_of(&elf, size);
+	CHECK_EQUAL(kind_of(&elf, sizeof(Elf64_Ehdr) - 1), PROGRAM_UNKNOWN);
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		elf.head.e_phoff = offsets[i];
+		kind_of(&elf, sizeof(elf));
+		elf.head.e_phnum = 65535;
+		kind_of(&elf, sizeof(elf));
+	}
+	elf.head.e_phentsize = 1;
+	kind_of(&elf, sizeof(elf));
+	CHECK_EQUAL(kind_of(&elf, 8), PROGRAM_UNKNOWN);
+}
+
+/* ---- program_start ----------------------------------------------------------------------------- */
+
+static int start(char *const *arguments, int *ret_status)
+{
+	struct program_state state = {0};
+	struct program_options options = {.arguments = arguments, .state = &state};
+	sigset_t blocked;
+	pid_t pid = -1;
+	char *environment[] = {(char *)"PATH=/usr/bin:/bin", (char *)"COLOUR=blue", NULL};
+	int error;
+
+	options.environment = environment;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	program_state_take(&state, &blocked);
+	error = program_start(&options, &pid);
+	sigaction(SIGXFSZ, &state.file_size, NULL);
+	sigaction(SIGPIPE, &state.broken_pipe, NULL);
+	sigprocmask(SIG_SETMASK, &state.mask, NULL);
+	setrlimit(RLIMIT_FSIZE, &state.file_limit);
+	if (!error)
+		waitpid(pid, ret_status, 0);
+	return error;
+}
+
+TEST(starting_programs)
+{
+	char *shell[] = {(char *)"sh", (char *)"-c",
+			 (char *)"test \"$COLOUR\" = blue && ! grep -q "
+				 "'^Sig\\(Blk\\|Ign\\).*[1-9a-f]' /proc/self/status && exit 33",
+			 NULL};
+	char *missing[] = {(char *)"duet-no-such-program", NULL};
+	char *script[] = {NULL, NULL};
+	char *nothing[] = {(char *)"/tmp", NULL};
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	int status = 0;
+
+	/* what the test runner ignores is not what is tested here */
+	for (int i = 1; i < 32; i++)
+		sigaction(i, &standard, NULL);
+	CHECK_EQUAL(start(shell, &status), 0);
+	CHECK(WIFEXITED(status));
+	CHECK_EQUAL(WEXITSTATUS(status), 33);
+	CHECK_EQUAL(start(missing, &status), -ENOENT);
+	CHECK(strstr(error_text(), "duet-no-such-program") != NULL);
+	CHECK_EQUAL(start(nothing, &status), -EACCES);
+	script[0] = (char *)file("plain", "hello", 5, 0644);
+	CHECK_EQUAL(start(script, &status), -EACCES);
+	error_clear();
+}
+
+TEST(finding_users)
+{
+	struct program_user user = {0};
+
+	CHECK_EQUAL(program_find_user("root", &user), 0);
+	CHECK(user.set && user.uid == 0 && user.gid == 0);
+	CHECK_TEXT(user.name, "root");
+	CHECK_EQUAL(program_find_user("duet-no-such-user", &user), -ENOENT);
+	error_clear();
+}
+
+/* ---- environment ------------------------------------------------------------------------------- */
+
+static const char *value_of(const struct environment *environment, const char *name)
+{
+	size_t length = strlen(name);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < environment->count; i++) {
+		if (strncmp(environment->entries[i], name, length) != 0 ||
+		    environment->entries[i][length] != '=')
+			continue;
+		if (found)
+			return "twice";
+		found = environment->entries[i] + length + 1;
+	}
+	return found ? found : "nowhere";
+}
+
+TEST(environment)
+{
+	struct environment copy;
+
+	setenv("DUET_TEST_OLD", "old", 1);
+	setenv("DUET_TEST_EMPTY", "", 1);
+	unsetenv("DUET_TEST_NEW");
+	REQUIRE(!environment_init(&copy));
+	CHECK_TEXT(value_of(&copy, "DUET_TEST_OLD"), "old");
+	CHECK(copy.entries[copy.count] == NULL);
+	CHECK(!environment_set(&copy, "DUET_TEST_OLD", "set"));
+	CHECK(!environment_set(&copy, "DUET_TEST_NEW", "new"));
+	CHECK(!environment_set(&copy, "DUET_TEST", "prefix of another"));
+	CHECK_TEXT(value_of(&copy, "DUET_TEST_OLD"), "set");
+	CHECK_TEXT(value_of(&copy, "DUET_TEST_NEW"), "new");
+	CHECK_TEXT(value_of(&copy, "DUET_TEST"), "prefix of another");
+	CHECK_TEXT(getenv("DUET_TEST_OLD"), "old"); /* ours is as it was */
+	CHECK(!environment_append(&copy, "LIST", "/lib/a.so", ':'));
+	CHECK_TEXT(value_of(&copy, "LIST"), "/lib/a.so");
+	CHECK(!environment_append(&copy, "LIST", "/lib/b.so", ':'));
+	CHECK(!environment_append(&copy, "LIST", "/lib/a.so", ':'));
+	CHECK(!environment_append(&copy, "LIST", "/lib/b.so", ':'));
+	CHECK_TEXT(value_of(&copy, "LIST"), "/lib/a.so:/lib/b.so");
+	/* part of an entry is not an entry */
+	CHECK(!environment_append(&copy, "LIST", "/lib/b", ':'));
+	CHECK(!environment_append(&copy, "LIST", "b.so", ':'));
+	CHECK_TEXT(value_of(&copy, "LIST"), "/lib/a.so:/lib/b.so:/lib/b:b.so");
+	CHECK(!environment_set(&copy, "GAPS", "::x::"));
+	CHECK(!environment_append(&copy, "GAPS", "x", ':'));
+	CHECK_TEXT(value_of(&copy, "GAPS"), "::x::");
+	CHECK(!environment_append(&copy, "GAPS", "y", ':'));
+	CHECK_TEXT(value_of(&copy, "GAPS"), "::x:::y");
+	CHECK(!environment_append(&copy, "DUET_TEST_EMPTY", "v", ':'));
+	CHECK_TEXT(value_of(&copy, "DUET_TEST_EMPTY"), "v");
+	CHECK(copy.entries[copy.count] == NULL);
+	environment_fini(&copy);
+}
+
+/* ---- proc -------------------------------------------------------------------------------------- */
+
+TEST(this_process)
+{
+	struct proc_info *info = calloc(1, sizeof(*info));
+	char exe[4096] = "", name[64];
+	uint32_t self = (uint32_t)getpid();
+
+	REQUIRE(info);
+	prctl(PR_SET_NAME, "a) R (b");
+	REQUIRE(!proc_read(self, info));
+	CHECK_TEXT(info->name, "a) R (b");
+	CHECK_EQUAL(info->pid, self);
+	CHECK_EQUAL(info->parent_pid, getppid());
+	CHECK_EQUAL(info->uid, geteuid());
+	CHECK(info->start_ticks > 0);
+	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0)
+		CHECK_TEXT(info->exe, exe);
+	proc_thread_name(self, self, name);
+	CHECK_TEXT(name, "a) R (b");
+	proc_thread_name(self, 1u << 30, name);
+	CHECK_TEXT(name, "");
+	CHECK_EQUAL(proc_thread(self, self, self), self);
+	/* as if in a namespace: looked up by NSpid, whose last number is ours here */
+	CHECK_EQUAL(proc_thread(self, self + 1, self), self);
+	CHECK_EQUAL(proc_thread(self, self + 1, 1u << 30), 1u << 30);
+	CHECK_EQUAL(proc_seccomp(self), prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
+	free(info);
+}
+
+TEST(process_that_is_gone)
+{
+	struct proc_info *info = calloc(1, sizeof(*info));
+	char name[64];
+
+	REQUIRE(info);
+	CHECK_EQUAL(proc_read(1u << 30, info), -ESRCH);
+	CHECK_EQUAL(info->pid, 0);
+	CHECK_EQUAL(proc_seccomp(1u << 30), -1);
+	CHECK_EQUAL(proc_thread(1u << 30, 5, 7), 7);
+	proc_thread_name(1u << 30, 1, name);
+	CHECK_TEXT(name, "");
+	free(info);
+}
+
+static void check_command(char *const *arguments, const char *want)
+{
+	struct proc_info *info = calloc(1, sizeof(*info));
+	char byte;
+	int ends[2];
+	pid_t pid;
+
+	REQUIRE(info && !pipe(ends));
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], 1);
+		close(ends[0]);
+		execv("/bin/sh", arguments);
+		_exit(1);
+	}
+	CHECK_EQUAL(read(ends[0], &byte, 1), 1); /* it runs */
+	CHECK_EQUAL(proc_read((uint32_t)pid, info), 0);
+	CHECK_TEXT(info->command, want);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	free(info);
+}
+
+TEST(quoted_commands)
+{
+	static char longest[6000], quotes[4000];
+	char *arguments[] = {
+		(char *)"sh",   (char *)"-c",    (char *)"echo; while :; do read a; done",
+		(char *)"it's", (char *)"",      (char *)"a b",
+		(char *)"x=1",  (char *)"$HOME", NULL};
+	char *many[] = {(char *)"sh", (char *)"-c", (char *)"echo; while :; do read a; done",
+			longest, NULL};
+	struct proc_info *info = calloc(1, sizeof(*info));
+
+	REQUIRE(info);
+	check_command(arguments,
+		      "sh -c 'echo; while :; do read a; done' 'it'\\''s' '' 'a b' x=1 '$HOME'");
+	/* cut, not overrun: five bytes come of each quote */
+	memset(longest, 'a', sizeof(longest) - 1);
+	memset(quotes, '\'', sizeof(quotes) - 1);
+	for (int i = 0; i < 2; i++) {
+		pid_t pid;
+		int ends[2];
+		char byte;
+
+		many[3] = i ? quotes : longest;
+		REQUIRE(!pipe(ends));
+		pid = fork();
+		if (pid == 0) {
+			dup2(ends[1], 1);
+			execv("/bin/sh", many);
+			_exit(1);
+		}
+		CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+		CHECK_EQUAL(proc_read((uint32_t)pid, info), 0);
+		CHECK(strlen(info->command) > 3000 &&
+		      strlen(info->command) < sizeof(info->command));
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(ends[0]);
+		close(ends[1]);
+	}
+	free(info);
+}
+
+/* ---- registry ---------------------------------------------------------------------------------- */
+
+static struct session_options chosen(const char *list, int *ret_error)
+{
+	struct session_options options = {0};
+
+	*ret_error = collectors_choose(list, &options);
+	return options;
+}
+
+TEST(choosing_collectors)
+{
+	static const struct {
+		const char *list;
+		bool opencl, device_time;
+	} good[] = {
+		{NULL, true, true},
+		{"", true, true},
+		{",", true, true},
+		{"opencl", true, true},
+		{"opencl:host", true, false},
+		{"-opencl", false, false},
+		{"opencl,-opencl", false, false},
+		{"-opencl,opencl", true, true},
+		{",opencl:host,", true, false},
+		{"opencl:host,opencl", true, true},
+	};
+	static const char *const bad[] = {"cuda",   "opencl:",     "opencl:nothing",   "-",
+					  ":",      ":host",       "opencl:host:host", " opencl",
+					  "OPENCL", "opencl,cuda", "-nothing",         "--opencl"};
+	char longest[3000];
+	int error;
+
+	CHECK(collectors_count >= 1);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		struct session_options options = chosen(good[i].list, &error);
+
+		CHECK_EQUAL(error, 0);
+		CHECK_EQUAL(options.opencl, good[i].opencl);
+		CHECK_EQUAL(options.device_time, good[i].device_time);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		error_clear();
+		chosen(bad[i], &error);
+		CHECK_EQUAL(error, -EINVAL);
+		CHECK(strlen(error_text()) > 0);
+	}
+	memset(longest, ',', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	chosen(longest, &error);
+	CHECK_EQUAL(error, -EINVAL);
+	error_clear();
+}
+
+/* ---- recording --------------------------------------------------------------------------------- */
+
+TEST(host_time_of_guest_times)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	uint64_t error_ns = 1;
+
+	REQUIRE(recording);
+	CHECK_EQUAL(recording_host_ns(recording, 12345, &error_ns),
+		    12345); /* nanoseconds already */
+	CHECK_EQUAL(error_ns, 0);
+	recording->tsc = true;
+	recording->first_tsc = (struct event_clock_pair){5000000000, 1000000000, 1000000040};
+	recording->last_tsc = recording->first_tsc;
+	recording_host_ns(recording, 4999999999, &error_ns);
+	CHECK(error_ns > 1000000000000); /* one reading says nothing of the rate */
+	/* 2.5 ticks a nanosecond, two seconds */
+	recording->last_tsc = (struct event_clock_pair){10000000000, 3000000000, 3000000040};
+	CHECK_EQUAL(recording_host_ns(recording, 10000000000, &error_ns), 3000000000);
+	CHECK_EQUAL(error_ns, 100);
+	CHECK_EQUAL(recording_host_ns(recording, 10000002500, &error_ns), 3000001000);
+	CHECK_EQUAL(recording_host_ns(recording, 5000000000, &error_ns), 1000000000);
+	CHECK_EQUAL(error_ns, 200); /* the window of a pair, once for each end */
+	CHECK_EQUAL(recording_host_ns(recording, 12500000000, &error_ns), 4000000000);
+	CHECK(recording_host_ns(recording, 2500000000, &error_ns) == 0);
+	CHECK(error_ns < 1000);
+	/* whatever a guest says, nothing overflows (the counter is read again for the far ones) */
+	recording_host_ns(recording, 0, &error_ns);
+	recording_host_ns(recording, UINT64_MAX, &error_ns);
+	recording_host_ns(recording, (uint64_t)1 << 63, &error_ns);
+	recording_host_ns(recording, ((uint64_t)1 << 63) - 1, &error_ns);
+	recording_host_ns(recording, 10000000000 + ((uint64_t)1 << 63), &error_ns);
+	free(recording);
+}
+
+TEST(real_readings_agree)
+{
+	struct bench bench;
+	struct event_clock_pair later;
+	uint64_t error_ns, host_ns;
+
+	bench_open(&bench);
+	usleep(20000);
+	host_clocks_read(bench.writer, bench.recording->tsc, &bench.recording->last_tsc);
+	usleep(20000);
+	host_clocks_read(bench.writer, bench.recording->tsc, &later);
+	if (bench.recording->tsc) {
+		host_ns = recording_host_ns(bench.recording, later.time, &error_ns);
+		CHECK(host_ns + error_ns + 1000 >= later.host_lower_ns);
+		CHECK(host_ns <= later.host_upper_ns + error_ns + 1000);
+	}
+	bench_read(&bench);
+	bench_close(&bench);
+}
+
+TEST(function_names)
+{
+	CHECK_TEXT(opencl_function_name(0), "clGetPlatformIDs");
+	CHECK_TEXT(opencl_function_name(148), "clSetContextDestructorCallback");
+	CHECK_TEXT(opencl_function_name(75), "clGetDeviceIDsFromD3D10KHR");
+	CHECK(opencl_function_name(149) == NULL);
+	CHECK(opencl_function_name(255) == NULL);
+	CHECK(opencl_function_name(256) == NULL);
+	CHECK(opencl_function_name(UINT32_MAX) == NULL);
+}
+
+TEST(remembered_keys)
+{
+	struct bench bench;
+
+	bench_open(&bench);
+	CHECK_EQUAL(recording_find(bench.recording, "one"), 0);
+	recording_remember(bench.recording, "one", 11);
+	recording_remember(bench.recording, "two", 22);
+	CHECK_EQUAL(recording_find(bench.recording, "one"), 11);
+	CHECK_EQUAL(recording_find(bench.recording, "two"), 22);
+	CHECK_EQUAL(recording_find(bench.recording, "on"), 0);
+	recording_note(bench.recording, "opencl", COLLECTOR_REFUSED, 0, "because");
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_COLLECTOR, &(const void *){NULL}) == 1);
+	bench_close(&bench);
+}
+
+static void remove_files(void)
+{
+	static const char *const names[] = {"program", "p", "script", "empty", "suid", "plain"};
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return 1;
+	RUN(kinds_of_programs);
+	RUN(set_user_id_programs);
+	RUN(fifo_does_not_block);
+	RUN(hostile_programs);
+	RUN(starting_programs);
+	RUN(finding_users);
+	RUN(environment);
+	RUN(this_process);
+	RUN(process_that_is_gone);
+	RUN(quoted_commands);
+	RUN(choosing_collectors);
+	RUN(host_time_of_guest_times);
+	RUN(real_readings_agree);
+	RUN(function_names);
+	RUN(remembered_keys);
+	remove_files();
+	return harness_end();
+}
