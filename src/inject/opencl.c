@@ -93,12 +93,16 @@ static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
 	if (!queue)
 		return;
 	opencl_harvest(thread, queue);
-	opencl_read_device_timer(thread, queue);
+	opencl_read_device_timer(thread, queue, guest_now(thread));
 }
 
 static void harvest_all(struct guest_thread *thread)
 {
+	uint64_t now = guest_now(thread);
+
 	opencl_harvest_all(thread);
+	for (struct opencl_queue *queue = opencl_newest_queue(); queue; queue = queue->older)
+		opencl_read_device_timer(thread, queue, now);
 }
 
 static void forget(const void *handle)
@@ -461,7 +465,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
                                                                                                  \
 		if (!thread)                                                                     \
 			return next.name arguments;                                              \
-		launch = (struct opencl_launch){.function = number, .command = command_kind};    \
+		opencl_launch_init(&launch, number, command_kind);                               \
 		describe;                                                                        \
 		begin;                                                                           \
 		returned = next.name arguments;                                                  \

@@ -24,11 +24,14 @@ extern struct opencl_functions next;
 
 enum { NO_COMMAND = 0xffffffffu, QUEUE_PROPERTIES_MOST = 16 };
 
+struct device;
+
 struct opencl_queue {
 	cl_command_queue handle;
 	struct opencl_queue *older; /* all queues ever seen, newest first */
 	uint32_t id;
-	uint32_t flags;       /* enum event_queue_flag */
+	uint32_t flags; /* enum event_queue_flag */
+	struct device *device;
 	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
 	bool asked_as_array;  /* created by …WithProperties */
 	uint32_t asked_count; /* of entries in asked, the ending 0 included */
@@ -58,8 +61,9 @@ cl_command_queue opencl_command_buffer_queue(cl_command_buffer_khr handle);
 
 void opencl_objects_reset(bool new_process);
 
-/* True where clGetDeviceAndHostTimer answered; reads it again when that is due. */
-void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue);
+/* Reads clGetDeviceAndHostTimer of the queue's device where it has one and that is due. */
+void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
+			      uint64_t now);
 
 /* Writes a record with texts behind its fixed part. */
 void opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
@@ -85,6 +89,23 @@ struct opencl_launch {
 	bool timed;
 	uint64_t enter, exit;
 };
+
+/* Field by field: for an initialiser of this size the compiler takes `rep stos`, which costs more than
+ * everything else that happens before the call. The sizes count only where dimensions does. */
+static inline void opencl_launch_init(struct opencl_launch *launch, uint32_t function,
+				      uint32_t command)
+{
+	launch->function = function;
+	launch->command = command;
+	launch->flags = 0;
+	launch->queue = NULL;
+	launch->kernel = NULL;
+	launch->dimensions = 0;
+	launch->bytes = 0;
+	launch->wait_count = 0;
+	launch->wait_list = NULL;
+	launch->own = NULL;
+}
 
 /* Before the call: returns the event pointer to pass on. */
 cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,

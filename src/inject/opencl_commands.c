@@ -77,6 +77,7 @@ static uint32_t read_stamps(cl_event event, struct record_execution *record)
 	uint32_t valid = 0;
 
 	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t distance;
 		cl_ulong time = 0;
 
 		/* Drivers have returned success and left the value alone; absent is not zero. */
@@ -85,6 +86,10 @@ static uint32_t read_stamps(cl_event event, struct record_execution *record)
 		    time)
 			valid |= 1u << i;
 		*stamps[i] = time;
+		/* Others return what happened to lie there: one stamp years away moves the whole clock. */
+		distance = time > record->queued ? time - record->queued : record->queued - time;
+		if ((valid & 1u) && distance >> 57)
+			valid &= ~(1u << i);
 	}
 	return valid;
 }
@@ -479,6 +484,7 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 			      launch->exit);
 		if (!launch->asked)
 			next.clReleaseEvent(event);
+		opencl_read_device_timer(thread, launch->known, launch->exit);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
 		follow(thread, launch, event, correlation);
 	}

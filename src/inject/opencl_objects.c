@@ -30,9 +30,8 @@ struct entry {
 struct device {
 	uint32_t id;
 	bool callbacks;
-	bool timer; /* clGetDeviceAndHostTimer works */
-	bool timer_tried;
-	uint64_t next_read; /* host time */
+	uint64_t next_read; /* of its timer, host time; UINT64_MAX: it has none */
+	uint64_t interval;  /* between two readings */
 	cl_device_id handle;
 };
 
@@ -278,6 +277,7 @@ static struct device *learn_device(struct guest_thread *thread, cl_device_id han
 		*device = (struct device){
 			.handle = handle,
 			.id = atomic_fetch_add(&objects.last_device, 1) + 1,
+			.interval = 1 << 22,
 		};
 		describe_device(thread, device);
 		make_known(thread, entry, device->id);
@@ -299,34 +299,29 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle)
 	return device ? device->id : 0;
 }
 
-void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue)
+void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
+			      uint64_t now)
 {
-	cl_device_id handle = NULL;
-	struct entry *entry;
-	struct device *device;
+	struct device *device = queue->device;
 	struct record_clock_pair *record;
 	cl_ulong device_time = 0, host_time = 0;
-	uint64_t before, after, interval;
+	uint64_t before, after;
 
-	if (next.clGetCommandQueueInfo(queue->handle, CL_QUEUE_DEVICE, sizeof(handle), &handle,
-				       NULL) != CL_SUCCESS)
+	if (GUEST_LIKELY(!device || now < device->next_read))
 		return;
-	entry = find_known(thread, handle);
-	device = entry ? entry->object : NULL;
-	if (!device || (device->timer_tried && !device->timer) || !next.clGetDeviceAndHostTimer)
-		return;
+	device->next_read = now + device->interval;
+	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
+	 * clock: 2^30 ns, or 2^32 cycles. */
+	if (device->interval <
+	    (thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30))
+		device->interval *= 2;
 	before = guest_now(thread);
-	if (before < device->next_read)
+	if (!next.clGetDeviceAndHostTimer ||
+	    next.clGetDeviceAndHostTimer(device->handle, &device_time, &host_time) != CL_SUCCESS) {
+		device->next_read = UINT64_MAX; /* it will not learn to */
 		return;
-	device->timer =
-		next.clGetDeviceAndHostTimer(handle, &device_time, &host_time) == CL_SUCCESS;
+	}
 	after = guest_now(thread);
-	device->timer_tried = true;
-	/* About once a second whatever the unit of the host clock: 2^30 ns, or 2^32 cycles. */
-	interval = thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
-	device->next_read = after + interval;
-	if (!device->timer)
-		return;
 	record = guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
 	if (!record)
 		return;
@@ -423,6 +418,7 @@ static struct opencl_queue *learn_queue(struct guest_thread *thread, cl_command_
 	if ((properties & CL_QUEUE_PROFILING_ENABLE) && (thread->options & RING_OPTION_DEVICE_TIME))
 		queue->flags |= QUEUE_TIMED;
 	queue->callbacks = device && device->callbacks;
+	queue->device = device;
 	queue->id = atomic_fetch_add(&objects.last_queue, 1) + 1;
 	describe_queue(thread, queue, context_id, device ? device->id : 0);
 	make_known(thread, entry, queue->id);
