@@ -99,6 +99,9 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 		begin = order_begin_ns(order);
 		end = UINT64_MAX;
 	}
+	/* What was dropped on purpose is not idle time. */
+	if (begin < trace_reader_begin_ns(model->reader))
+		begin = trace_reader_begin_ns(model->reader);
 	*ret_begin_ns = begin == UINT64_MAX ? 0 : begin;
 	*ret_end_ns = end;
 }

@@ -292,6 +292,7 @@ static int load_head(struct trace_reader *reader, struct reader_entry *entry)
 	major = message->schema_major;
 	if (message->first_segment > reader->first_segment)
 		reader->first_segment = message->first_segment;
+	entry->head.first = message->begin_ns;
 	duet__segment_head__free_unpacked(message, NULL);
 	if (major > EVENT_SCHEMA_MAJOR)
 		return error_set(-EPROTONOSUPPORT,
@@ -355,6 +356,21 @@ static int sort_pairs(struct reader_pairs *pairs)
 	return 0;
 }
 
+/* Where earlier segments were dropped, what is left begins with its first. */
+static void find_begin(struct trace_reader *reader)
+{
+	uint64_t begin_ns = UINT64_MAX;
+
+	for (size_t i = 0; reader->first_segment > 1 && i < reader->entries_count; i++) {
+		const struct chunk_head *head = &reader->entries[i].head;
+
+		if (head->kind == TRACE_SEGMENT && head->segment >= reader->first_segment &&
+		    head->first < begin_ns)
+			begin_ns = head->first;
+	}
+	reader->begin_ns = begin_ns == UINT64_MAX ? 0 : begin_ns;
+}
+
 static void count_segments(struct trace_reader *reader)
 {
 	uint32_t previous = 0;
@@ -382,6 +398,7 @@ int load_entries(struct trace_reader *reader)
 			error = 0;
 		}
 	}
+	find_begin(reader);
 	for (size_t i = 0; !error && i < reader->entries_count; i++) {
 		if (reader->entries[i].head.segment < reader->first_segment)
 			continue;

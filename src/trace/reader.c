@@ -489,6 +489,11 @@ uint32_t trace_reader_segment_count(const struct trace_reader *reader)
 	return reader->segment_count;
 }
 
+uint64_t trace_reader_begin_ns(const struct trace_reader *reader)
+{
+	return reader->begin_ns;
+}
+
 uint64_t trace_reader_size_bytes(const struct trace_reader *reader)
 {
 	return reader->size;

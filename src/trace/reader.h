@@ -83,6 +83,9 @@ int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows
 		      size_t *ret_count);
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader);
+/* Where the oldest segments were dropped (--keep, --max-size): CLOCK_MONOTONIC from which on the trace
+ * is whole; 0 where nothing was dropped. */
+uint64_t trace_reader_begin_ns(const struct trace_reader *reader);
 uint64_t trace_reader_size_bytes(const struct trace_reader *reader);
 
 #endif

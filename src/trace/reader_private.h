@@ -69,6 +69,7 @@ struct trace_reader {
 	struct reader_entry *entries;
 	size_t entries_capacity, entries_count;
 	uint32_t first_segment, segment_count;
+	uint64_t begin_ns; /* of the first segment that is left, where others were dropped */
 
 	struct string_table strings;
 	uint32_t *string_ids;
