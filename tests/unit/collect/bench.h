@@ -111,6 +111,7 @@ static inline const char *text_of(struct bench *bench, uint32_t id)
 
 /* Room for any record; `at` grows with what is appended. */
 struct draft {
+	uint32_t at; /* before the records, whose ends are open */
 	union {
 		struct record head;
 		struct record_api api;
@@ -124,7 +125,6 @@ struct draft {
 		struct record_clock_pair pair;
 		uint64_t words[8192];
 	};
-	uint32_t at;
 };
 
 static inline void draft_begin(struct draft *draft, uint16_t kind, uint32_t detail, uint32_t size)

@@ -7,7 +7,7 @@
 
 const struct fact ours_facts[] = {
 #define FACT(name) {#name, name},
-#include "opencl_constants.h"
+#include "opencl_constants.inc"
 	{"size of cl_int", sizeof(cl_int)},
 	{"size of cl_uint", sizeof(cl_uint)},
 	{"size of cl_bool", sizeof(cl_bool)},

@@ -50,7 +50,7 @@ TEST(every_constant_is_compared)
 			listed = listed || strcmp(fact->name, name) == 0;
 		CHECK(listed);
 		if (!listed)
-			printf("#   %s is not in opencl_constants.h\n", name);
+			printf("#   %s is not in opencl_constants.inc\n", name);
 	}
 	fclose(file);
 	CHECK(found > 40);
