@@ -234,25 +234,26 @@ for method, options in (("hull", f"clock=hull,{DEVICE_CLOCK}"),
     with t.case(f"clock: offset and drift, {method}"):
         clock, worst = clock_case(options, ["rounds", "1500"])
         check_error(clock, worst, method)
-        errors[method] = clock["error_ns"]
         # host = device / (1 + drift): the host runs slower than the device
         t.true(abs(clock["drift_ppb"] + DRIFT_PPM * 1000) < 10000,
                f"drift {clock['drift_ppb']} ppb of {-DRIFT_PPM * 1000}")
-
-with t.case("clock: pairs are tighter than the hull"):
-    t.wanted()
-    if len(errors) < 2:
-        raise Skip("not both were measured")
-    t.true(errors["pairs"] < errors["hull"], f"{errors}")
 
 for method in ("hull", "pairs"):
     with t.case(f"clock: a run of some milliseconds, {method}"):
         clock, worst = clock_case(f"clock={method},{DEVICE_CLOCK}", ["rounds", "5"])
         check_error(clock, worst, method)
+        errors[method] = clock["error_ns"]
     with t.case(f"clock: 19.2 MHz, {method}"):
         clock, worst = clock_case(f"clock={method},{DEVICE_CLOCK},tick_ns={TICK_NS}",
                                   ["rounds", "300"])
         check_error(clock, worst, method, 53)
+
+# in a long run with blocking calls causality alone can be as tight: what pairs are for is the short one
+with t.case("clock: pairs are tighter than the hull"):
+    t.wanted()
+    if len(errors) < 2:
+        raise Skip("not both were measured")
+    t.true(errors["pairs"] < errors["hull"], f"{errors}")
 
 with t.case("clock: 19.2 MHz whose period is rounded, hull"):
     clock, worst = clock_case(f"clock=hull,{DEVICE_CLOCK},tick_ns={TICK_NS},tick_reads_ns=52",
