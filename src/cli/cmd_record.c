@@ -167,7 +167,8 @@ static int check_values(const struct record_values *values, int operands,
 		return usage_error(
 			command, "no program to record: give one after --, or record all with -a");
 	if (operands && values->all)
-		return usage_error(command, "-a records every program: give either -a or a program");
+		return usage_error(command,
+				   "-a records every program: give either -a or a program");
 	if (values->user && geteuid() != 0)
 		return usage_error(command,
 				   "--user needs root (sudo duet record --user NAME -- PROGRAM)");
