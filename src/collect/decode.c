@@ -23,7 +23,8 @@ enum {
 	GUEST_ID_MOST = 1 << 20,
 	WAITING_MOST = 1 << 16,
 	WAITING_QUEUES_MOST = 1 << 10,
-	CONTENT_MOST = 16 << 20
+	CONTENT_MOST = 16 << 20,
+	DESCRIBED_MOST = 32 << 20
 };
 
 static void broken(struct injected *injected)
@@ -90,6 +91,16 @@ static bool split_texts(const struct record *record, size_t fixed, const char **
 		ret[i] = at;
 		at = stop + 1;
 	}
+	return true;
+}
+
+/* Descriptions stay in memory for the length of the recording: a program that makes up devices and kernels
+ * without end would take the recorder's. A real one describes some thousands. */
+static bool has_room(struct injected *injected, const struct record *record)
+{
+	if (injected->described_bytes > DESCRIBED_MOST)
+		return false;
+	injected->described_bytes += record->size;
 	return true;
 }
 
@@ -169,7 +180,7 @@ static void decode_device(struct injected *injected, const struct record *head)
 	struct event_device device;
 	uint32_t id;
 
-	if (head->size < sizeof(*record) ||
+	if (head->size < sizeof(*record) || !has_room(injected, head) ||
 	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
 		return broken(injected);
 	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
@@ -310,7 +321,7 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	const char *texts[2]; /* name, options */
 	struct event_code row;
 
-	if (head->size < sizeof(*record) ||
+	if (head->size < sizeof(*record) || !has_room(injected, head) ||
 	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code ||
 	    head->detail < CODE_SOURCE || head->detail > CODE_KERNEL)
 		return broken(injected);

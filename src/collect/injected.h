@@ -73,6 +73,7 @@ struct injected {
 	struct waiting_queue *waiting_queues; /* owned */
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
+	uint64_t described_bytes;             /* of records that stay in memory */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
 };
