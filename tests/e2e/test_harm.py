@@ -158,6 +158,29 @@ for limit in ("-f 2048", "-v 6000000", "-n 32", "-n 16", "-s 256", "-l 0", "-u 4
             raise Skip(f"the program alone ends with {plain.status} under this limit")
         check_row(command, plain=plain)
 
+# Files so small that PoCL, which writes its cache, does not survive them: over the simulated driver,
+# which writes nothing. The limit is the program's, then also duet's own.
+SIMULATED = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim")}
+for limit, of_duet in (("-f 0", False), ("-f 1", False), ("-f 64", False), ("-f 8", True),
+                       ("-f 2048", True), ("-v 300000", False)):
+    with t.case(f"ulimit {limit} {'of duet and the program' if of_duet else 'of the program'}, "
+                "simulated driver"):
+        if not os.path.exists(os.path.join(SIMULATED["OCL_ICD_VENDORS"], "sim-opencl.icd")):
+            raise Skip("the simulated driver was not built")
+        command = [program("counts"), "--quiet"]
+        output = t.path("limit.duet")
+        record = [DUET, "record", "-o", output, "--"]
+        plain = run(limited(limit, command), env=SIMULATED)
+        recorded = run(limited(limit, [*record, *command]) if of_duet
+                       else [*record, *limited(limit, command)], env=SIMULATED)
+        t.equal(plain.status, 0, "status of the program alone")
+        t.equal(recorded.status, 0, f"status ({text(recorded.stderr)})")
+        t.same_text(recorded.stdout, plain.stdout, "stdout")
+        t.same_text(duet_test.without_own_lines(recorded.stderr), plain.stderr, "stderr")
+        document = t.readable(output)
+        if not of_duet:
+            t.equal(document["ledger"]["matched"], 38, "matched")
+
 for compiler in ("gcc", "clang"):
     environment = {"ASAN_OPTIONS": "detect_leaks=0"}
     with t.case(f"address sanitizer of {compiler}"):
