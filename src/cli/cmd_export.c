@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze/model.h"
 #include "base/error.h"
@@ -56,6 +57,15 @@ static int unknown_format(const struct command *command, const char *name)
 	return usage_error(command, "there is no format '%s'; there are: %s", name, list);
 }
 
+/* Opening the trace itself for writing would destroy it. */
+static bool is_same_file(const char *left, const char *right)
+{
+	struct stat first, second;
+
+	return left && stat(left, &first) == 0 && stat(right, &second) == 0 &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
 static int write_to(const struct exporter *exporter, const struct model *model,
 		    const struct export_options *options, const char *path)
 {
@@ -81,8 +91,12 @@ static int export_file(const struct command *command, const struct exporter *exp
 					 .pid = values->pid,
 					 .is_absolute = values->absolute};
 	struct model *model = NULL;
-	int error = model_open(path, &model);
+	int error = 0;
 
+	if (is_same_file(values->output, path))
+		error = error_set(-EINVAL, "'%s' is the trace itself: write to another file", path);
+	else
+		error = model_open(path, &model);
 	if (!error) {
 		error = write_to(exporter, model, &options, values->output);
 		model_close(model);

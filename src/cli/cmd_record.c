@@ -26,6 +26,7 @@
 #include "collect/collector.h"
 
 enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
+enum { MAX_SIZE_LEAST = 1 << 20 };
 
 struct record_values {
 	const char *output, *collect, *user;
@@ -169,6 +170,8 @@ static int check_values(const struct record_values *values, int operands,
 	if (operands && values->all)
 		return usage_error(command,
 				   "-a records every program: give either -a or a program");
+	if (values->max_size_bytes && values->max_size_bytes < MAX_SIZE_LEAST)
+		return usage_error(command, "--max-size: at least 1M, so that a segment fits in");
 	if (values->user && geteuid() != 0)
 		return usage_error(command,
 				   "--user needs root (sudo duet record --user NAME -- PROGRAM)");

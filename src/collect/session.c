@@ -448,23 +448,19 @@ static void end_recording(struct session *session)
 	recording_describe_host(&session->recording, session->begin_ns, now_ns);
 }
 
-static int close_writer(struct session *session)
+static void close_writer(struct session *session)
 {
 	struct trace_writer_stats stats = {0};
 	int error;
 
 	if (!session->writer)
-		return 0;
-	trace_writer_stats(session->writer, &stats);
+		return;
+	error = trace_writer_finish(session->writer, host_clocks_now_ns(), &stats);
+	session->writer = NULL;
 	session->result->rows = stats.rows;
 	session->result->rows_lost = stats.rows_lost;
 	session->result->bytes = stats.bytes;
-	session->result->write_error = stats.error;
-	error = trace_writer_close(session->writer, host_clocks_now_ns());
-	if (error && !session->result->write_error)
-		session->result->write_error = error;
-	session->writer = NULL;
-	return error;
+	session->result->write_error = stats.error ? stats.error : error;
 }
 
 /* The recording is over, the program is not: its status is ours to return. */

@@ -621,6 +621,12 @@ void trace_writer_stats(const struct trace_writer *writer, struct trace_writer_s
 
 int trace_writer_close(struct trace_writer *writer, uint64_t now_ns)
 {
+	return trace_writer_finish(writer, now_ns, NULL);
+}
+
+int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
+			struct trace_writer_stats *ret_stats)
+{
 	int error, end_error, first_error;
 
 	if (!writer)
@@ -641,6 +647,8 @@ int trace_writer_close(struct trace_writer *writer, uint64_t now_ns)
 	if (close(writer->fd) && !error)
 		error = error_set(-errno, "close '%s': %s", writer->path, strerror(errno));
 	writer->fd = -1;
+	if (ret_stats)
+		*ret_stats = writer->stats;
 	free_writer(writer);
 	return error;
 }

@@ -83,5 +83,8 @@ void trace_writer_stats(const struct trace_writer *writer, struct trace_writer_s
 /* Flushes, appends loss rows for what was lost and the index, closes. NULL-safe. The writer is gone
  * afterwards even where an error is returned. */
 int trace_writer_close(struct trace_writer *writer, uint64_t now_ns);
+/* The same, and the final figures, which only closing knows; ret_stats may be NULL. */
+int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
+			struct trace_writer_stats *ret_stats);
 
 #endif
