@@ -43,8 +43,10 @@ const char *account_cause_name(enum account_cause cause)
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes)
 {
-	*account = (struct account){
-		.from = from, .to = to < from ? from : to, .has_causes = has_causes};
+	*account = (struct account){.from = from,
+				    .to = to < from ? from : to,
+				    .has_causes = has_causes,
+				    .in_flight_from = UINT64_MAX};
 }
 
 void account_fini(struct account *account)
@@ -257,17 +259,26 @@ int account_add(struct account *account, const struct account_command *command)
 	return error;
 }
 
+void account_in_flight(struct account *account, uint64_t enter)
+{
+	if (enter < account->in_flight_from)
+		account->in_flight_from = enter;
+}
+
 void account_finish(struct account *account, uint64_t to)
 {
-	uint64_t begin;
+	uint64_t begin, known;
 
 	if (to < account->to)
 		account->to = to < account->from ? account->from : to;
 	retire_until(account, UINT64_MAX);
 	begin = account->commands ? account->last_end : account->from;
 	account->idle_ns += inside(account, begin, account->to);
-	if (account->has_causes)
-		add_cause(account, CAUSE_NOTHING_TO_DO, begin, account->to);
+	if (account->has_causes) {
+		known = clamp(account->in_flight_from, begin, UINT64_MAX);
+		add_cause(account, CAUSE_NOTHING_TO_DO, begin, known);
+		add_cause(account, CAUSE_UNKNOWN, known, account->to);
+	}
 	account->wall_ns = account->to - account->from;
 }
 

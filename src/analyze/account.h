@@ -60,6 +60,8 @@ struct account {
 	uint64_t commands;
 	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;   /* busy time is divided up to here */
+	uint64_t
+		in_flight_from; /* enter of the earliest command in flight at the end; UINT64_MAX */
 	struct account_active *active; /* sorted by (started, process, correlation) */
 	size_t active_count, active_capacity;
 };
@@ -69,6 +71,10 @@ void account_fini(struct account *account); /* NULL-safe */
 
 /* Commands come in the order (started, process, correlation). -ENOMEM. */
 int account_add(struct account *account, const struct account_command *command);
+
+/* A command entered at `enter` is in flight at the end: after the last end and from then on nobody
+ * knows what the device did. */
+void account_in_flight(struct account *account, uint64_t enter);
 
 /* Divides the rest. The window ends at `to` where that is earlier than it was said to: no command
  * may be later than that. */

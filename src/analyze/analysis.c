@@ -453,6 +453,13 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
+static void note_in_flight(struct sweep *sweep, const struct open_command *command)
+{
+	size_t device = sweep->analysis->queues[command->queue].device;
+
+	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
+}
+
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -460,7 +467,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	size_t queue = things_index(&sweep->queues, row->queue);
 	const struct event_process *process = analysis->processes[process_index].process;
 	struct open_command *command;
-	uint32_t place = 0;
+	uint32_t replaced, place = 0;
 	int error;
 
 	sweep->launch_rows++;
@@ -469,6 +476,9 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		analysis->queues[queue].launches++;
 		analysis->devices[analysis->queues[queue].device].launches++;
 	}
+	replaced = correlate_find(&sweep->correlate, process ? process->id : 0, row->correlation);
+	if (replaced != CORRELATE_NONE)
+		note_in_flight(sweep, &sweep->correlate.commands[replaced]);
 	error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
 	if (error)
 		return error;
@@ -589,6 +599,15 @@ static void close_ledger(struct sweep *sweep)
 	ledger->in_flight_at_exit = open - lost;
 	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
 			      (unsigned __int128)ledger->launched * 95;
+}
+
+/* What was launched and never executed may run to the end of the recording. */
+static void note_all_in_flight(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->correlate.count; i++) {
+		if (sweep->correlate.commands[i].state == OPEN_LAUNCHED)
+			note_in_flight(sweep, &sweep->correlate.commands[i]);
+	}
 }
 
 static void close_accounts(struct sweep *sweep)
@@ -924,6 +943,7 @@ static int finish(struct sweep *sweep)
 		return error;
 	close_window(sweep);
 	close_ledger(sweep);
+	note_all_in_flight(sweep);
 	close_accounts(sweep);
 	sort_tables(analysis);
 	trace_reader_damage(analysis->model->reader, &analysis->damage);

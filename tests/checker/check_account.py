@@ -86,6 +86,18 @@ class Trace:
             queue = execution["launch"]["queue"]
         return queues[queue]["device"] if queue in queues else 0
 
+    def launches_on(self, device):
+        """Launches that worked; on device 0 those whose queue is not described."""
+        queues = self.things.get("queue", {})
+        known = self.things.get("device", {})
+        found = []
+        for row in self.launches:
+            queue = queues.get(row["queue"])
+            place = queue["device"] if queue and queue["device"] in known else 0
+            if row["result"] == 0 and place == device:
+                found.append(row)
+        return found
+
     def kernel_name(self, launch):
         code = self.things.get("code", {}).get(launch["kernel"])
         return code["name"] if code and code["name"] else "[unknown kernel]"
@@ -168,11 +180,11 @@ def busy(commands, begin, end):
     return shares, total
 
 
-def cause(trace, commands, moment):
+def cause(trace, commands, in_flight, moment):
     """Why the device is idle at a moment: a question to the next command."""
     later = [row for row in commands if row["started"] > moment]
     if not later:
-        return "nothing_to_do"
+        return "unknown" if any(enter <= moment for enter in in_flight) else "nothing_to_do"
     row = min(later, key=order)
     launch = row["launch"]
     is_first = row is min(commands, key=order)
@@ -194,7 +206,8 @@ def cause(trace, commands, moment):
     return "dependency" if end is not None and moment < end else "latency"
 
 
-def idle(trace, commands, begin, end):
+def idle(trace, commands, in_flight, begin, end):
+    """Idle time by cause; in_flight: when the commands without an execution were entered."""
     causes = dict.fromkeys(CAUSES, 0)
     moments = set()
     for row in commands:
@@ -208,7 +221,7 @@ def idle(trace, commands, begin, end):
         moments.update((row["enter"], row["exit"]))
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
-            causes[cause(trace, commands, a)] += b - a
+            causes[cause(trace, commands, in_flight, a)] += b - a
     return causes
 
 
@@ -243,6 +256,7 @@ class Comparison:
 def check_device(comparison, trace, device, key, begin, end, report):
     commands = [row for row in trace.executions
                 if trace.device_of(row) == device and is_in_account(row)]
+    in_flight = [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
     shares, total = busy(commands, begin, end)
     name = f"device {key}"
     comparison.equal(f"{name} wall", report["wall_ns"], end - begin)
@@ -251,7 +265,7 @@ def check_device(comparison, trace, device, key, begin, end, report):
     for part in ("kernels", "copies", "other"):
         comparison.equal(f"{name} {part}", report[f"{part}_ns"],
                          sum(shares[id(row)] for row in commands if class_of(row) == part))
-    for reason, length in idle(trace, commands, begin, end).items():
+    for reason, length in idle(trace, commands, in_flight, begin, end).items():
         comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)
     by_name = {}
     for row in commands:

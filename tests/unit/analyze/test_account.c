@@ -150,6 +150,32 @@ TEST(an_open_window_ends_where_it_is_told)
 	account_fini(&account);
 }
 
+/* One command that ended at 20 of a window up to 100, and what is in flight then. */
+static void check_tail(const uint64_t *enters, size_t count, uint64_t nothing_ns)
+{
+	struct account account;
+
+	start(&account, 0, 100);
+	add(&account, 1, 0, 20);
+	for (size_t i = 0; i < count; i++)
+		account_in_flight(&account, enters[i]);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], nothing_ns);
+	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 80 - nothing_ns);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+TEST(what_is_in_flight_at_the_end_may_run)
+{
+	check_tail(NULL, 0, 80);
+	check_tail((uint64_t[]){70, 50, 60}, 3, 30);
+	check_tail((uint64_t[]){5, 50}, 2, 0);
+	check_tail((uint64_t[]){20}, 1, 0);
+	check_tail((uint64_t[]){100}, 1, 80);
+	check_tail((uint64_t[]){500}, 1, 80);
+}
+
 static struct account_command launched(uint64_t enter, uint64_t exit, uint64_t submitted,
 				       uint64_t started, uint64_t ended)
 {
@@ -277,6 +303,7 @@ int main(void)
 	RUN(zero_length_takes_nothing_and_cuts_nothing);
 	RUN(the_window_clamps);
 	RUN(an_open_window_ends_where_it_is_told);
+	RUN(what_is_in_flight_at_the_end_may_run);
 	RUN(a_gap_is_cut_at_the_commands_own_moments);
 	RUN(moments_before_the_gap_count_nothing);
 	RUN(submitted_before_the_call_returned);
