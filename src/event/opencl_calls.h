@@ -124,7 +124,7 @@ CREATE(27, clCreateProgramWithBinary, cl_program,
 	(context, num_devices, device_list, lengths, binaries, binary_status, errcode_ret), next,
 	LOOK, 0, forget(object))
 STATUS(28, clRetainProgram, (cl_program program), (program), next, NO_LOOK, 0, )
-STATUS(29, clReleaseProgram, (cl_program program), (program), next, NO_LOOK, 0, )
+STATUS(29, clReleaseProgram, (cl_program program), (program), own, NO_LOOK, 0, )
 STATUS(30, clBuildProgram,
 	(cl_program program, cl_uint num_devices, const cl_device_id *device_list, const char
 	*options, cl_callback pfn_notify, void *user_data),

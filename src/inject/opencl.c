@@ -143,7 +143,7 @@ static void after_build(struct guest_thread *thread, cl_program program, cl_int 
 	opencl_forget(program); /* built anew: source, options and binaries may be others */
 	code = opencl_program(thread, program);
 	if (code)
-		opencl_keep_program(thread, program, code, result, true);
+		opencl_keep_program(thread, program, code, result);
 }
 
 static void after_link(struct guest_thread *thread, cl_program program, cl_int result)
@@ -314,6 +314,15 @@ static cl_int own_clGetEventProfilingInfo(cl_event event, cl_uint param_name,
 	    queue && opencl_forced_queue(queue))
 		return CL_PROFILING_INFO_NOT_AVAILABLE;
 	return result;
+}
+
+static cl_int own_clReleaseProgram(cl_program program)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		opencl_program_released(thread, program);
+	return next.clReleaseProgram(program);
 }
 
 static void *wrapper_of(const char *name, void *real);
@@ -572,8 +581,10 @@ static void at_exit(void)
 {
 	struct guest_thread *thread = guest_enter();
 
-	if (thread)
-		opencl_harvest_all(thread);
+	if (!thread)
+		return;
+	opencl_harvest_all(thread);
+	opencl_keep_all_binaries(thread);
 }
 
 static void prepare(void)

@@ -45,6 +45,10 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
 uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
 
+/* Binaries are kept before the program gives its handle up, and for the rest at exit. */
+void opencl_program_released(struct guest_thread *thread, cl_program handle);
+void opencl_keep_all_binaries(struct guest_thread *thread);
+
 /* A handle was (re)used for a new object: what was known of it is the old one's. */
 void opencl_forget(const void *handle);
 
@@ -127,9 +131,11 @@ void opencl_commands_reset(bool new_process);
 /* ---- code -------------------------------------------------------------------------------------- */
 
 /* After a build, compile or link, and for programs first met when a kernel of theirs is launched: keeps
- * source, log and binaries, once per program and build. */
+ * source and log, once per program and build. */
 void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
-			 cl_int status, bool built);
+			 cl_int status);
+/* Its device binaries: for some runtimes a compilation. */
+void opencl_keep_binaries(struct guest_thread *thread, cl_program program, uint32_t code);
 
 #pragma GCC visibility pop
 

@@ -128,18 +128,37 @@ static void keep_binaries(struct guest_thread *thread, cl_program program, uint3
 	munmap(memory, total);
 }
 
-void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
-			 cl_int status, bool built)
+/* 0 where the runtime does not answer, or with more than is looked at. */
+static cl_uint program_devices(cl_program program, cl_device_id devices[DEVICES_MOST])
 {
-	cl_device_id devices[DEVICES_MOST];
-	char options[RECORD_TEXT_BYTES] = "";
 	cl_uint count = 0;
 
 	if (next.clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count, NULL) !=
 		    CL_SUCCESS ||
-	    count == 0 || count > DEVICES_MOST ||
+	    count > DEVICES_MOST ||
 	    next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(devices[0]), devices,
 				  NULL) != CL_SUCCESS)
+		return 0;
+	return count;
+}
+
+void opencl_keep_binaries(struct guest_thread *thread, cl_program program, uint32_t code)
+{
+	cl_device_id devices[DEVICES_MOST];
+	cl_uint count = thread->options & RING_OPTION_CODE ? program_devices(program, devices) : 0;
+
+	if (count)
+		keep_binaries(thread, program, code, devices, count);
+}
+
+void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32_t code,
+			 cl_int status)
+{
+	cl_device_id devices[DEVICES_MOST];
+	char options[RECORD_TEXT_BYTES] = "";
+	cl_uint count = program_devices(program, devices);
+
+	if (!count)
 		return;
 	next.clGetProgramBuildInfo(program, devices[0], CL_PROGRAM_BUILD_OPTIONS,
 				   sizeof(options) - 1, options, NULL);
@@ -148,10 +167,6 @@ void opencl_keep_program(struct guest_thread *thread, cl_program program, uint32
 		return;
 	}
 	keep_source(thread, program, code, status, options);
-	if (!built)
-		return;
 	for (cl_uint i = 0; i < count; i++)
 		keep_log(thread, program, code, devices[i], status);
-	if (status == CL_SUCCESS)
-		keep_binaries(thread, program, code, devices, count);
 }

@@ -25,6 +25,17 @@ struct entry {
 	_Atomic uint32_t mode; /* of the attachment the id belongs to */
 	uint32_t id;
 	void *object; /* struct opencl_queue; a device's struct device */
+	/* Apart from object: an address may be a queue now and a program later. */
+	struct program *program;
+};
+
+/* Its binaries are kept when the program lets it go, or at exit: PoCL compiles kernels to make a binary,
+ * and what takes 150 ms with a cold cache must not stand between a build and a launch. */
+struct program {
+	cl_program handle;
+	struct program *older;
+	uint32_t code;
+	uint32_t mode; /* of the attachment; 0: kept, or gone */
 };
 
 struct device {
@@ -41,6 +52,7 @@ static struct {
 	uint32_t used;
 	_Atomic uint32_t last_context, last_device, last_queue, last_code;
 	struct opencl_queue *_Atomic newest;
+	struct program *programs; /* newest first; under the lock */
 	_Atomic bool any_forced;
 	char *pool; /* structures are cut from here and never given back, only used again */
 	size_t pool_left;
@@ -112,6 +124,7 @@ static struct entry *find_or_add(const void *handle)
 	atomic_store_explicit(&entry->mode, 0, memory_order_relaxed);
 	entry->id = 0;
 	entry->object = NULL;
+	entry->program = NULL;
 	atomic_store_explicit(&entry->key, (uintptr_t)handle, memory_order_release);
 	return entry;
 }
@@ -517,15 +530,77 @@ void opencl_objects_reset(bool new_process)
 
 /* ---- programs and kernels ---------------------------------------------------------------------- */
 
+/* Under the lock. */
+static void await_binaries(struct guest_thread *thread, struct entry *entry, cl_program handle)
+{
+	struct program *program = entry->program;
+
+	if (!program) {
+		program = pool_take(sizeof(*program));
+		if (!program)
+			return;
+		program->older = objects.programs;
+		objects.programs = program;
+		entry->program = program;
+	}
+	program->handle = handle;
+	program->code = entry->id;
+	program->mode = thread->mode;
+}
+
+/* Under the lock. */
 static uint32_t learn_program(struct guest_thread *thread, cl_program handle)
 {
 	struct entry *entry = find_or_add(handle);
 
 	if (!entry)
 		return 0;
-	if (atomic_load(&entry->mode) != thread->mode)
+	if (atomic_load(&entry->mode) != thread->mode) {
 		make_known(thread, entry, opencl_new_code());
+		await_binaries(thread, entry, handle);
+	}
 	return entry->id;
+}
+
+/* Takes a program's turn: its code id where its binaries are still to be kept, else 0. */
+static uint32_t take_program(const struct guest_thread *thread, struct program *program)
+{
+	bool due = program && program->mode == thread->mode;
+
+	if (due)
+		program->mode = 0;
+	return due ? program->code : 0;
+}
+
+void opencl_program_released(struct guest_thread *thread, cl_program handle)
+{
+	struct entry *entry;
+	uint32_t code;
+
+	if (!guest_lock(&objects.lock))
+		return;
+	entry = find_known(thread, handle);
+	code = take_program(thread, entry ? entry->program : NULL);
+	guest_unlock(&objects.lock);
+	if (code)
+		opencl_keep_binaries(thread, handle, code);
+}
+
+void opencl_keep_all_binaries(struct guest_thread *thread)
+{
+	struct program *program = NULL;
+	uint32_t code = 0;
+
+	do {
+		if (!guest_lock(&objects.lock))
+			return;
+		program = code ? program->older : objects.programs;
+		for (code = 0; program && !code; program = code ? program : program->older)
+			code = take_program(thread, program);
+		guest_unlock(&objects.lock);
+		if (code)
+			opencl_keep_binaries(thread, program->handle, code);
+	} while (code);
 }
 
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle)
@@ -580,7 +655,6 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle)
 	id = learn_kernel(thread, handle, &program);
 	guest_unlock(&objects.lock);
 	if (program)
-		opencl_keep_program(thread, program, opencl_program(thread, program), CL_SUCCESS,
-				    true);
+		opencl_keep_program(thread, program, opencl_program(thread, program), CL_SUCCESS);
 	return id;
 }
