@@ -395,6 +395,8 @@ static void count_execution(struct sweep *sweep, const struct joined *joined)
 				  : is_in_window(analysis, row->seen, row->seen);
 
 	analysis->ledger.executed++;
+	analysis->devices[joined->device].all_executions++;
+	analysis->devices[joined->device].all_timed += joined->is_timed;
 	analysis->devices[joined->device].executions += in_window;
 	analysis->queues[joined->queue].executions += in_window;
 	analysis->processes[joined->process].executions += in_window;
@@ -471,6 +473,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	int error;
 
 	sweep->launch_rows++;
+	analysis->devices[analysis->queues[queue].device].all_launches++;
 	if (is_in_window(analysis, row->enter, row->exit)) {
 		analysis->processes[process_index].launches++;
 		analysis->queues[queue].launches++;
@@ -610,6 +613,16 @@ static void note_all_in_flight(struct sweep *sweep)
 	}
 }
 
+/* A device that got commands none of which says when it ran has no account: all of it is unknown. */
+static void close_device(struct analysis_device *device, uint64_t to_ns)
+{
+	device->is_measured =
+		device->account.commands || (!device->all_launches && !device->all_executions);
+	if (!device->is_measured)
+		account_in_flight(&device->account, 0);
+	account_finish(&device->account, to_ns);
+}
+
 static void close_accounts(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -617,7 +630,7 @@ static void close_accounts(struct sweep *sweep)
 
 	analysis->is_exact = true;
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
-		account_finish(&analysis->devices[i].account, to);
+		close_device(&analysis->devices[i], to);
 		analysis->is_exact &= account_is_exact(&analysis->devices[i].account);
 	}
 	for (size_t i = 0; i <= analysis->queues_count; i++) {

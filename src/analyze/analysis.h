@@ -35,6 +35,9 @@ struct analysis_device {
 	const struct event_device *device; /* NULL: executions whose device is not described */
 	const char *name, *key, *vendor;
 	uint64_t launches, executions;
+	/* of the whole trace, whatever the window */
+	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
+	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
 	struct account account;
 };
 

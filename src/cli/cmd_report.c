@@ -253,6 +253,21 @@ static void put_damage(const struct trace_damage *damage)
 			    "what came later is in no total");
 }
 
+/* Whether an execution has a start time of this clock. */
+static bool is_used(const struct report *report, uint32_t clock)
+{
+	const struct trace_reader *reader = report->model->reader;
+	size_t all = trace_reader_chunk_count(reader);
+
+	for (size_t i = 0; i < all; i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(reader, i);
+
+		if (chunk->kind == EVENT_EXECUTION && chunk->clock == clock && !chunk->by_seen)
+			return true;
+	}
+	return false;
+}
+
 static void put_clock_warnings(const struct report *report)
 {
 	const struct clocks *clocks = report->model->clocks;
@@ -261,6 +276,8 @@ static void put_clock_warnings(const struct report *report)
 		const struct clocks_domain *domain = clocks_at(clocks, i);
 		const char *name = clocks_name(clocks, report->model->reader, domain);
 
+		if (domain->clock.type == CLOCK_TYPE_DEVICE && !is_used(report, domain->id))
+			continue;
 		if (domain->certificate.violations)
 			put_warning("clock %s: %" PRIu64 " effects come before their cause", name,
 				    domain->certificate.violations);
@@ -364,6 +381,16 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 	putchar('\n');
 }
 
+/* Why a device that got commands has no account. */
+static const char *unmeasured_text(const struct analysis_device *device)
+{
+	if (!device->all_executions)
+		return "no execution was recorded, its commands are in flight or lost";
+	if (!device->all_timed)
+		return "no device times were recorded (opencl:host, or queues without profiling)";
+	return "no command that worked has times with a place in host time";
+}
+
 static void put_device(const struct analysis_device *device)
 {
 	const struct account *account = &device->account;
@@ -374,6 +401,10 @@ static void put_device(const struct analysis_device *device)
 	put_cell(duration(wall));
 	put_cell(percent(wall, wall));
 	printf("%11" PRIu64 " executions\n", device->executions);
+	if (!device->is_measured) {
+		printf("    not measured: %s\n", unmeasured_text(device));
+		return;
+	}
 	if (account->busy_ns)
 		put_account_line("busy", account->busy_ns, wall);
 	if (account->classes[ACCOUNT_KERNEL])
@@ -805,6 +836,7 @@ static void write_device(struct json_writer *json, const struct analysis_device 
 	json_object_end(json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
+	json_pair_bool(json, "measured", device->is_measured);
 	json_object_end(json);
 }
 

@@ -257,8 +257,14 @@ def check_device(comparison, trace, device, key, begin, end, report):
     commands = [row for row in trace.executions
                 if trace.device_of(row) == device and is_in_account(row)]
     in_flight = [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
+    got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
+                                                    for row in trace.executions)
+    measured = bool(commands or not got_commands)
+    if not measured:
+        in_flight = [0]
     shares, total = busy(commands, begin, end)
     name = f"device {key}"
+    comparison.equal(f"{name} measured", report["measured"], measured)
     comparison.equal(f"{name} wall", report["wall_ns"], end - begin)
     comparison.equal(f"{name} busy", report["busy_ns"], total)
     comparison.equal(f"{name} idle", report["idle_ns"], end - begin - total)
