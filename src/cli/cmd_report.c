@@ -343,13 +343,12 @@ static void put_head(const struct report *report)
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
 	put_text(*command_of(report) ? command_of(report) : report->path, 100);
-	printf("\n%s %s", is_part ? "part of" : "recorded",
-	       duration(is_part ? analysis->end_ns - analysis->begin_ns : wall).text);
-	if (is_part)
-		printf(": %s from %s on", duration(wall).text,
-		       duration(analysis->from_ns - analysis->begin_ns).text);
+	printf("\nrecorded %s", duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
 		printf(" on %s", model_text(report->model, analysis->host->name_string, "a host"));
+	if (is_part)
+		printf(", shown: %s, beginning at %s", duration(wall).text,
+		       duration(analysis->from_ns - analysis->begin_ns).text);
 	printf(", %zu process%s, %zu device%s, %zu queue%s\n", analysis->processes_count,
 	       analysis->processes_count == 1 ? "" : "es", analysis->devices_count,
 	       analysis->devices_count == 1 ? "" : "s", analysis->queues_count,
@@ -1202,11 +1201,29 @@ static int find_device(const struct command *command, struct report *report)
 	return status;
 }
 
+/* --from behind the end: an account of no time at all is no answer. */
+static int check_window(const struct command *command, const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	uint64_t length = analysis->end_ns - analysis->begin_ns;
+	uint64_t from = report->values->from_ns;
+	char text[128];
+
+	if (!from || from < length)
+		return STATUS_DONE;
+	snprintf(text, sizeof(text), "--from %s is not inside the recording, which is %s long",
+		 duration(from).text, duration(length).text);
+	print_error(command->name, text);
+	return STATUS_FAILED;
+}
+
 static int print_report(const struct command *command, struct report *report)
 {
-	int status = find_device(command, report);
+	int status = check_window(command, report);
 	int error = 0;
 
+	if (status == STATUS_DONE)
+		status = find_device(command, report);
 	if (status != STATUS_DONE)
 		return status;
 	if (report->values->json)
