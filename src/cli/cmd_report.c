@@ -40,7 +40,8 @@ static const struct option_row report_options[] = {
 	 offsetof(struct report_values, json)},
 	{"by", 0, OPTION_TEXT, "WHAT", "busy time by kernel, queue or process; kernel by default",
 	 offsetof(struct report_values, by)},
-	{"top", 0, OPTION_NUMBER, "N", "lines of each table; 10 by default, 0: all",
+	{"top", 0, OPTION_NUMBER, "N",
+	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
 	 offsetof(struct report_values, top)},
 	{"from", 0, OPTION_DURATION, "T", "from T after the begin of the recording",
 	 offsetof(struct report_values, from_ns)},
@@ -537,9 +538,13 @@ static void put_queue_accounts(const struct report *report)
 		queue_name(report, queue, name, sizeof(name));
 		put_row_name(name, 50);
 		put_cell(count(queue->executions));
-		put_cell(duration(queue->account.busy_ns));
-		put_cell(percent(queue->account.busy_ns, queue->account.wall_ns));
-		put_cell(duration(queue->account.idle_ns));
+		if (queue->executions && !queue->account.commands) {
+			put_right("not timed", 11);
+		} else {
+			put_cell(duration(queue->account.busy_ns));
+			put_cell(percent(queue->account.busy_ns, queue->account.wall_ns));
+			put_cell(duration(queue->account.idle_ns));
+		}
 		putchar('\n');
 	}
 	put_rest(shown, wanted, "queues");
@@ -572,35 +577,60 @@ static double bytes_per_s(const struct analysis_copy *copy)
 	return copy->total_ns ? (double)copy->timed_bytes * 1e9 / (double)copy->total_ns : 0;
 }
 
+static int compare_sums(const void *left, const void *right)
+{
+	const struct analysis_copy *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->command > b->command) - (a->command < b->command);
+}
+
+/* The commands of a class over all devices shown, largest total first. */
+static size_t list_copies(const struct report *report, enum account_class class,
+			  struct analysis_copy *ret_copies)
+{
+	size_t all = 0;
+
+	for (uint32_t command = 0; command < COMMAND_COUNT; command++) {
+		if (analysis_class(command) == class &&
+		    sum_copies(report, command, &ret_copies[all]))
+			all++;
+	}
+	qsort(ret_copies, all, sizeof(*ret_copies), compare_sums);
+	return all;
+}
+
+static void put_copy(const struct analysis_copy *copy)
+{
+	put_row_name(analysis_command_name(copy->command), 34);
+	put_cell(count(copy->count));
+	if (copy->timed) {
+		put_cell(duration(copy->total_ns));
+		put_cell(duration(copy->total_ns / copy->timed));
+	} else {
+		put_right("not timed", 11);
+		put_right("-", 11);
+	}
+	put_cell(size((double)copy->bytes));
+	if (copy->total_ns && copy->timed_bytes)
+		put_cell(size(bytes_per_s(copy)));
+	else
+		put_right("-", 11);
+	putchar('\n');
+}
+
 static void put_copies(const struct report *report, enum account_class class, const char *title)
 {
 	static const char *const columns[] = {"count", "total", "mean", "bytes", "bytes/s", NULL};
-	struct analysis_copy copy;
-	bool has_title = false;
+	struct analysis_copy copies[COMMAND_COUNT];
+	size_t all = list_copies(report, class, copies), shown = 0;
 
-	for (uint32_t command = 0; command < COMMAND_COUNT; command++) {
-		struct number rate = {"-"};
-
-		if (analysis_class(command) != class || !sum_copies(report, command, &copy))
-			continue;
-		if (!has_title)
-			put_title(title, 34, columns);
-		has_title = true;
-		put_row_name(analysis_command_name(command), 34);
-		put_cell(count(copy.count));
-		if (copy.timed) {
-			put_cell(duration(copy.total_ns));
-			put_cell(duration(copy.total_ns / copy.timed));
-		} else {
-			put_right("not timed", 11);
-			put_right("-", 11);
-		}
-		put_cell(size((double)copy.bytes));
-		if (copy.total_ns && copy.timed_bytes)
-			rate = size(bytes_per_s(&copy));
-		put_cell(rate);
-		putchar('\n');
-	}
+	if (all)
+		put_title(title, 34, columns);
+	for (; shown < all && !is_over_top(report, shown); shown++)
+		put_copy(&copies[shown]);
+	put_rest(shown, all, "kinds");
 }
 
 static void put_calls(const struct report *report)
@@ -794,7 +824,7 @@ static void write_processes(const struct report *report, struct json_writer *jso
 	const struct analysis *analysis = report->analysis;
 
 	json_list(json, "processes");
-	for (size_t i = 0; i < analysis->processes_count; i++) {
+	for (size_t i = 0; i < analysis->processes_count && !is_over_top(report, i); i++) {
 		const struct analysis_process *process = &analysis->processes[i];
 
 		json_item(json);
@@ -895,23 +925,24 @@ static void write_copies(const struct report *report, struct json_writer *json,
 			 enum account_class class)
 {
 	bool is_copy = class == ACCOUNT_COPY;
-	struct analysis_copy copy;
+	struct analysis_copy copies[COMMAND_COUNT];
+	size_t all = list_copies(report, class, copies);
 
 	json_list(json, is_copy ? "copies" : "other_commands");
-	for (uint32_t command = 0; command < COMMAND_COUNT; command++) {
-		if (analysis_class(command) != class || !sum_copies(report, command, &copy))
-			continue;
+	for (size_t i = 0; i < all && !is_over_top(report, i); i++) {
+		const struct analysis_copy *copy = &copies[i];
+
 		json_item(json);
 		json_pair_text(json, is_copy ? "direction" : "command",
-			       analysis_command_name(command));
-		json_pair_u64(json, "count", copy.count);
-		json_pair_u64(json, "timed", copy.timed);
-		json_pair_u64(json, "bytes", copy.bytes);
-		json_pair_u64(json, "total_ns", copy.total_ns);
-		json_pair_u64(json, "share_ns", copy.share_ns);
+			       analysis_command_name(copy->command));
+		json_pair_u64(json, "count", copy->count);
+		json_pair_u64(json, "timed", copy->timed);
+		json_pair_u64(json, "bytes", copy->bytes);
+		json_pair_u64(json, "total_ns", copy->total_ns);
+		json_pair_u64(json, "share_ns", copy->share_ns);
 		json_key(json, "bytes_per_s");
-		if (copy.total_ns)
-			json_double(json, bytes_per_s(&copy));
+		if (copy->total_ns)
+			json_double(json, bytes_per_s(copy));
 		else
 			json_null(json);
 		json_object_end(json);
@@ -962,16 +993,18 @@ static void write_queue(const struct report *report, const struct analysis_queue
 static void write_queues(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
-	size_t all = analysis_queues_shown(analysis);
+	size_t all = analysis_queues_shown(analysis), shown = 0;
 
 	json_list(json, "queues");
-	for (size_t i = 0; i < all; i++) {
-		if (is_shown(report, analysis->queues[i].device))
-			write_queue(report, &analysis->queues[i], json);
+	for (size_t i = 0; i < all && !is_over_top(report, shown); i++) {
+		if (!is_shown(report, analysis->queues[i].device))
+			continue;
+		write_queue(report, &analysis->queues[i], json);
+		shown++;
 	}
 	json_array_end(json);
 	json_list(json, "contexts");
-	for (size_t i = 0; i < analysis->contexts_count; i++) {
+	for (size_t i = 0; i < analysis->contexts_count && !is_over_top(report, i); i++) {
 		const struct analysis_context *context = &analysis->contexts[i];
 
 		json_item(json);
@@ -990,7 +1023,7 @@ static void write_calls(const struct report *report, struct json_writer *json)
 	const struct analysis *analysis = report->analysis;
 
 	json_list(json, "api");
-	for (size_t i = 0; i < analysis->calls_count; i++) {
+	for (size_t i = 0; i < analysis->calls_count && !is_over_top(report, i); i++) {
 		const struct analysis_call *call = &analysis->calls[i];
 
 		json_item(json);
