@@ -675,6 +675,7 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 	if (model_things(analysis->model, EVENT_HOST, &hosts))
 		analysis->host = hosts;
 	model_window(analysis->model, sweep->order, &analysis->begin_ns, &analysis->end_ns);
+	analysis->dropped_before_ns = model_dropped_ns(analysis->model);
 	analysis->from_ns = analysis->begin_ns;
 	analysis->to_ns = analysis->end_ns;
 	analysis->has_window = options && (options->has_from || options->has_to);

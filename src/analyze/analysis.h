@@ -113,9 +113,12 @@ struct analysis_options {
 };
 
 struct analysis {
-	const struct model *model;     /* borrowed */
-	uint64_t begin_ns, end_ns;     /* the recording, host time */
-	uint64_t from_ns, to_ns;       /* the window of the account, host time */
+	const struct model *model; /* borrowed */
+	uint64_t begin_ns, end_ns; /* the recording, host time */
+	uint64_t from_ns, to_ns;   /* the window of the account, host time */
+	/* Where older segments were dropped (--keep, --max-size): how long after the recording's own
+	 * begin begin_ns is; 0: nothing was dropped */
+	uint64_t dropped_before_ns;
 	bool has_window;               /* it was asked for: tables hold only what overlaps it */
 	const struct event_host *host; /* NULL where there is none */
 

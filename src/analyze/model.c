@@ -105,3 +105,18 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 	*ret_begin_ns = begin == UINT64_MAX ? 0 : begin;
 	*ret_end_ns = end;
 }
+
+uint64_t model_dropped_ns(const struct model *model)
+{
+	const struct event_host *hosts;
+	const void *rows = NULL;
+	size_t count = trace_reader_things(model->reader, EVENT_HOST, &rows);
+	uint64_t kept = trace_reader_begin_ns(model->reader), begin = kept;
+
+	hosts = rows;
+	for (size_t i = 0; i < count; i++) {
+		if (hosts[i].begin_ns < begin)
+			begin = hosts[i].begin_ns;
+	}
+	return kept - begin;
+}

@@ -41,4 +41,8 @@ int model_order(const struct model *model, const struct order_options *options,
 void model_window(const struct model *model, const struct order *order, uint64_t *ret_begin_ns,
 		  uint64_t *ret_end_ns);
 
+/* How much of the recording's begin was dropped as asked (--keep, --max-size); 0: nothing, or no
+ * host row tells when it began. */
+uint64_t model_dropped_ns(const struct model *model);
+
 #endif

@@ -193,10 +193,17 @@ static void put_cell(struct number number)
 	put_right(number.text, 11);
 }
 
-static void put_rest(size_t shown, size_t all, const char *what)
+/* What a number of things is called. */
+static const char *noun(uint64_t value, const char *one, const char *many)
+{
+	return value == 1 ? one : many;
+}
+
+static void put_rest(size_t shown, size_t all, const char *one, const char *many)
 {
 	if (shown < all)
-		printf("  … %zu more %s (--top 0 shows all)\n", all - shown, what);
+		printf("  … %zu more %s (--top 0 shows all)\n", all - shown,
+		       noun(all - shown, one, many));
 }
 
 static bool is_over_top(const struct report *report, size_t shown)
@@ -221,12 +228,12 @@ static void put_incomplete(const struct report *report)
 
 	if (ledger->is_complete)
 		return;
-	put_warning("INCOMPLETE: of %" PRIu64 " commands launched %" PRIu64
-		    " (%s) have their execution in the trace;",
-		    ledger->launched, ledger->matched,
-		    percent(ledger->matched, ledger->launched).text);
-	put_warning("  %" PRIu64 " were in flight at exit, %" PRIu64 " were dropped, %" PRIu64
-		    " were rejected. Totals below are over the rest.",
+	put_warning("INCOMPLETE: of %" PRIu64 " %s launched %" PRIu64 " (%s) %s in the trace;",
+		    ledger->launched, noun(ledger->launched, "command", "commands"),
+		    ledger->matched, percent(ledger->matched, ledger->launched).text,
+		    noun(ledger->matched, "has its execution", "have their execution"));
+	put_warning("  in flight at exit: %" PRIu64 ", dropped: %" PRIu64 ", rejected: %" PRIu64
+		    ". Totals below are over the rest.",
 		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
 }
 
@@ -237,8 +244,8 @@ static void put_losses(const struct report *report)
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
 
-		put_warning("lost: %" PRIu64 " rows of kind %s (%s)", loss->count,
-			    analysis_kind_name(loss->kind),
+		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
+			    noun(loss->count, "row", "rows"), analysis_kind_name(loss->kind),
 			    loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk");
 	}
 }
@@ -246,9 +253,11 @@ static void put_losses(const struct report *report)
 static void put_damage(const struct trace_damage *damage)
 {
 	if (damage->chunks || damage->bytes)
-		put_warning("INCOMPLETE: the file is damaged: %" PRIu64 " chunks with %" PRIu64
-			    " rows left out, %" PRIu64 " bytes skipped",
-			    damage->chunks, damage->rows, damage->bytes);
+		put_warning("INCOMPLETE: the file is damaged: %" PRIu64 " %s with %" PRIu64
+			    " %s left out, %" PRIu64 " %s skipped",
+			    damage->chunks, noun(damage->chunks, "chunk", "chunks"), damage->rows,
+			    noun(damage->rows, "row", "rows"), damage->bytes,
+			    noun(damage->bytes, "byte", "bytes"));
 	if (damage->truncated)
 		put_warning("INCOMPLETE: the file ends before its recording was closed; "
 			    "what came later is in no total");
@@ -280,8 +289,11 @@ static void put_clock_warnings(const struct report *report)
 		if (domain->clock.type == CLOCK_TYPE_DEVICE && !is_used(report, domain->id))
 			continue;
 		if (domain->certificate.violations)
-			put_warning("clock %s: %" PRIu64 " effects come before their cause", name,
-				    domain->certificate.violations);
+			put_warning("clock %s: %" PRIu64 " %s before %s cause", name,
+				    domain->certificate.violations,
+				    noun(domain->certificate.violations, "effect comes",
+					 "effects come"),
+				    noun(domain->certificate.violations, "its", "their"));
 		if (domain->certificate.method == CLOCK_METHOD_NONE &&
 		    domain->clock.type == CLOCK_TYPE_DEVICE)
 			put_warning("clock of %s: no place in host time; its commands are not in "
@@ -307,6 +319,17 @@ static void put_collectors(const struct report *report)
 	}
 }
 
+/* What --keep and --max-size dropped was asked for: no problem, but good to know first. */
+static void put_kept(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	if (trace_reader_begin_ns(report->model->reader))
+		printf("kept: the last %s; what came before was dropped as asked (--keep, "
+		       "--max-size)\n",
+		       duration(analysis->end_ns - analysis->begin_ns).text);
+}
+
 static void put_problems(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
@@ -314,7 +337,8 @@ static void put_problems(const struct report *report)
 	put_incomplete(report);
 	put_losses(report);
 	if (ledger->orphaned)
-		put_warning("%" PRIu64 " executions have no launch in the trace", ledger->orphaned);
+		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,
+			    noun(ledger->orphaned, "execution has", "executions have"));
 	put_damage(&report->analysis->damage);
 	put_clock_warnings(report);
 	put_collectors(report);
@@ -343,17 +367,20 @@ static void put_head(const struct report *report)
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
-	put_text(*command_of(report) ? command_of(report) : report->path, 100);
+	if (!analysis->processes_count && !analysis->rows)
+		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
+	else
+		put_text(*command_of(report) ? command_of(report) : report->path, 100);
 	printf("\nrecorded %s", duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
 		printf(" on %s", model_text(report->model, analysis->host->name_string, "a host"));
 	if (is_part)
 		printf(", shown: %s, beginning at %s", duration(wall).text,
 		       duration(analysis->from_ns - analysis->begin_ns).text);
-	printf(", %zu process%s, %zu device%s, %zu queue%s\n", analysis->processes_count,
-	       analysis->processes_count == 1 ? "" : "es", analysis->devices_count,
-	       analysis->devices_count == 1 ? "" : "s", analysis->queues_count,
-	       analysis->queues_count == 1 ? "" : "s");
+	printf(", %zu %s, %zu %s, %zu %s\n", analysis->processes_count,
+	       noun(analysis->processes_count, "process", "processes"), analysis->devices_count,
+	       noun(analysis->devices_count, "device", "devices"), analysis->queues_count,
+	       noun(analysis->queues_count, "queue", "queues"));
 }
 
 static const char *cause_text(enum account_cause cause)
@@ -400,7 +427,8 @@ static void put_device(const struct analysis_device *device)
 	put_left(device->name, 42);
 	put_cell(duration(wall));
 	put_cell(percent(wall, wall));
-	printf("%11" PRIu64 " executions\n", device->executions);
+	printf("%11" PRIu64 " %s\n", device->executions,
+	       noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
 		printf("    not measured: %s\n", unmeasured_text(device));
 		return;
@@ -481,13 +509,13 @@ static void put_kernels(const struct report *report)
 		}
 		putchar('\n');
 	}
-	put_rest(shown, all, "kernels");
+	put_rest(shown, all, "kernel", "kernels");
 }
 
 static void put_processes(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
-	static const char *const columns[] = {"pid",   "launches", "executions", "device time",
+	static const char *const columns[] = {"pid",   "launches", "executions", "busy",
 					      "calls", "in calls", NULL};
 	size_t shown = 0;
 
@@ -505,7 +533,7 @@ static void put_processes(const struct report *report)
 		putchar('\n');
 		shown++;
 	}
-	put_rest(shown, analysis->processes_count, "processes");
+	put_rest(shown, analysis->processes_count, "process", "processes");
 }
 
 static void queue_name(const struct report *report, const struct analysis_queue *queue,
@@ -547,7 +575,7 @@ static void put_queue_accounts(const struct report *report)
 		}
 		putchar('\n');
 	}
-	put_rest(shown, wanted, "queues");
+	put_rest(shown, wanted, "queue", "queues");
 }
 
 /* One direction over all devices shown. */
@@ -630,7 +658,7 @@ static void put_copies(const struct report *report, enum account_class class, co
 		put_title(title, 34, columns);
 	for (; shown < all && !is_over_top(report, shown); shown++)
 		put_copy(&copies[shown]);
-	put_rest(shown, all, "kinds");
+	put_rest(shown, all, "kind", "kinds");
 }
 
 static void put_calls(const struct report *report)
@@ -656,7 +684,7 @@ static void put_calls(const struct report *report)
 			fputs("  waits", stdout);
 		putchar('\n');
 	}
-	put_rest(shown, analysis->calls_count, "functions");
+	put_rest(shown, analysis->calls_count, "function", "functions");
 }
 
 static void put_zone(const struct quantile *zone, unsigned int numerator)
@@ -694,7 +722,7 @@ static void put_zones(const struct report *report)
 		}
 		putchar('\n');
 	}
-	put_rest(shown, wanted, "queues");
+	put_rest(shown, wanted, "queue", "queues");
 }
 
 static void put_clock(const struct report *report, const struct clocks_domain *domain)
@@ -763,6 +791,7 @@ static void print_text(const struct report *report)
 {
 	const char *by = report->values->by;
 
+	put_kept(report);
 	put_problems(report);
 	put_head(report);
 	put_devices(report);
@@ -1166,6 +1195,8 @@ static void write_document(const struct report *report, struct json_writer *json
 	json_pair_u64(json, "start_ns", analysis->from_ns);
 	json_pair_u64(json, "wall_ns", analysis->to_ns - analysis->from_ns);
 	json_pair_bool(json, "exact", analysis->is_exact);
+	if (analysis->dropped_before_ns)
+		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
 	write_processes(report, json);
 	write_devices(report, json);
 	write_kernels(report, json);
