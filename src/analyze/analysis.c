@@ -1056,6 +1056,14 @@ static bool lost_unknown(const struct analysis *analysis)
 	return false;
 }
 
+bool analysis_ends_early(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		if (analysis->losses[i].reason == LOSS_DISK)
+			return true;
+	return analysis->damage.truncated;
+}
+
 bool analysis_is_complete(const struct analysis *analysis)
 {
 	const struct trace_damage *damage = &analysis->damage;

@@ -157,6 +157,10 @@ void analysis_free(struct analysis *analysis); /* NULL-safe */
 /* 95 % or more matched, and nothing of the file cut off or damaged. */
 bool analysis_is_complete(const struct analysis *analysis);
 
+/* The file was never closed, or the disk refused rows: what is missing at its end may have been
+ * lost with it. */
+bool analysis_ends_early(const struct analysis *analysis);
+
 /* Whether the item beyond the described ones of a list has anything in it. */
 size_t analysis_devices_shown(const struct analysis *analysis);
 size_t analysis_queues_shown(const struct analysis *analysis);

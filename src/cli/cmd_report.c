@@ -780,6 +780,8 @@ static void put_ledger(const struct report *report)
 	       " in flight at exit + %" PRIu64 " dropped + %" PRIu64 " rejected\n",
 	       ledger->launched, ledger->matched, ledger->in_flight_at_exit, ledger->dropped,
 	       ledger->rejected);
+	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis))
+		printf("        the file ends early: some of these may have been lost with it\n");
 	printf("        %" PRIu64 " executed", ledger->executed);
 	if (ledger->untimed)
 		printf(", %" PRIu64 " of the matched without device times", ledger->untimed);
