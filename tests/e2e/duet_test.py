@@ -249,6 +249,13 @@ class Suite:
         output = output or self.path("unharmed.duet")
         plain = plain or run(command, env=env, stdin=stdin, **more)
         recorded = self.record(command, output, options, env=env, stdin=stdin, **more)
+        for _ in range(3):
+            # PoCL 3.1 itself crashes now and then when a process ends; what is compared with is a
+            # run of the program without duet that did not.
+            if plain.status not in (-11, 139) or recorded.status == plain.status:
+                break
+            print("# the program crashed without duet; it is run again")
+            plain = run(command, env=env, stdin=stdin, **more)
         self.equal(recorded.status, plain.status, "exit status"
                    + (f" (stderr: {text(recorded.stderr)[:400]})"
                       if recorded.status != plain.status else ""))
