@@ -96,11 +96,11 @@ static bool split_texts(const struct record *record, size_t fixed, const char **
 
 /* Descriptions stay in memory for the length of the recording: a program that makes up devices and kernels
  * without end would take the recorder's. A real one describes some thousands. */
-static bool has_room(struct injected *injected, const struct record *record)
+static bool has_room(struct injected *injected, const char *key)
 {
 	if (injected->described_bytes > DESCRIBED_MOST)
 		return false;
-	injected->described_bytes += record->size;
+	injected->described_bytes += strlen(key);
 	return true;
 }
 
@@ -180,12 +180,14 @@ static void decode_device(struct injected *injected, const struct record *head)
 	struct event_device device;
 	uint32_t id;
 
-	if (head->size < sizeof(*record) || !has_room(injected, head) ||
+	if (head->size < sizeof(*record) ||
 	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
 		return broken(injected);
 	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
 	id = recording_find(recording, key);
 	if (!id) {
+		if (!has_room(injected, key))
+			return broken(injected);
 		id = ++recording->last_device;
 		recording_remember(recording, key, id);
 	}
@@ -280,9 +282,11 @@ static void finish_code(struct injected *injected, uint32_t guest_code, struct e
 		set_id(injected, &injected->codes, guest_code, id);
 		return;
 	}
-	row->id = map_id(injected, &injected->codes, guest_code, &recording->last_code);
+	row->id = has_room(injected, key)
+			  ? map_id(injected, &injected->codes, guest_code, &recording->last_code)
+			  : 0;
 	if (!row->id)
-		return;
+		return broken(injected);
 	recording_remember(recording, key, row->id);
 	row->name_string = recording_string(recording, name);
 	row->options_string = recording_string(recording, options);
@@ -321,7 +325,7 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	const char *texts[2]; /* name, options */
 	struct event_code row;
 
-	if (head->size < sizeof(*record) || !has_room(injected, head) ||
+	if (head->size < sizeof(*record) ||
 	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code ||
 	    head->detail < CODE_SOURCE || head->detail > CODE_KERNEL)
 		return broken(injected);

@@ -29,7 +29,7 @@
 
 void program_state_take(struct program_state *state, const sigset_t *blocked)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
 	struct rlimit raised;
 
 	getrlimit(RLIMIT_FSIZE, &state->file_limit);
@@ -38,6 +38,8 @@ void program_state_take(struct program_state *state, const sigset_t *blocked)
 	setrlimit(RLIMIT_FSIZE, &raised);
 	sigaction(SIGXFSZ, &ignore, &state->file_size);
 	sigaction(SIGPIPE, &ignore, &state->broken_pipe);
+	/* Where our parent ignored it, the kernel would reap the program before its status is read. */
+	sigaction(SIGCHLD, &usual, &state->child);
 	sigprocmask(SIG_BLOCK, blocked, &state->mask);
 }
 
@@ -57,6 +59,7 @@ static _Noreturn void become_program(const struct program_options *options, int 
 	setrlimit(RLIMIT_FSIZE, &options->state->file_limit);
 	sigaction(SIGXFSZ, &options->state->file_size, NULL);
 	sigaction(SIGPIPE, &options->state->broken_pipe, NULL);
+	sigaction(SIGCHLD, &options->state->child, NULL);
 	sigprocmask(SIG_SETMASK, &options->state->mask, NULL);
 	if (!error) {
 		execvpe(options->arguments[0], options->arguments, options->environment);

@@ -20,8 +20,8 @@ struct program_user {
 /* The signal mask, dispositions and limits the program would have had without duet. */
 struct program_state {
 	sigset_t mask;
-	struct sigaction file_size, broken_pipe; /* SIGXFSZ, SIGPIPE */
-	struct rlimit file_limit;                /* RLIMIT_FSIZE */
+	struct sigaction file_size, broken_pipe, child; /* SIGXFSZ, SIGPIPE, SIGCHLD */
+	struct rlimit file_limit;                       /* RLIMIT_FSIZE */
 };
 
 /* Saves the state and sets the recorder's: the signals of `blocked` blocked, SIGXFSZ and SIGPIPE ignored,

@@ -68,9 +68,13 @@ struct session {
 
 static void reap_program(struct session *session)
 {
-	int status;
+	int status = 0;
+	pid_t ended;
 
-	if (session->program && waitpid(session->program, &status, WNOHANG) == session->program) {
+	if (!session->program)
+		return;
+	ended = waitpid(session->program, &status, WNOHANG);
+	if (ended == session->program || (ended < 0 && errno == ECHILD)) {
 		session->result->program_status = status;
 		session->program = 0;
 		session->ending = true;
@@ -96,17 +100,28 @@ static bool read_signals(struct session *session, int *ret_signal)
 
 static int open_signals(struct session *session)
 {
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t signals;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
+	for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+		struct sigaction found;
+
+		/* nohup, or a shell's background job: what was ignored stays ignored. */
+		if (sigaction(ends[i], NULL, &found) == 0 && found.sa_handler != SIG_IGN)
+			sigaddset(&signals, ends[i]);
+	}
 	program_state_take(&session->state, &signals);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return session->signal_fd < 0 ? error_set(-errno, "signalfd: %s", strerror(errno)) : 0;
+}
+
+static void note(struct session *session, uint32_t state, const char *text)
+{
+	recording_note(&session->recording, "opencl", state, 0, text);
+	if (!session->result->note[0])
+		snprintf(session->result->note, sizeof(session->result->note), "%s", text);
 }
 
 /* As a login would: caches and settings are the user's own, not root's, which it could not write. */
@@ -122,40 +137,51 @@ static int set_up_user(struct environment *environment, const struct program_use
 	return error ? error : environment_set(environment, "LOGNAME", user->name);
 }
 
+/* The way in that the program and its loader allow; NULL: none, and a note says why. */
+static const char *choose_way(struct session *session)
+{
+	const struct session_options *options = session->options;
+	bool preload = options->preload || !environment_loader_has_layers();
+	enum program_kind kind = preload && options->command
+					 ? program_kind_of(options->command[0], true)
+					 : PROGRAM_UNKNOWN;
+
+	/* ld.so splits LD_PRELOAD at spaces too. */
+	if (strpbrk(options->guest, preload ? " :" : ":")) {
+		note(session, COLLECTOR_REFUSED,
+		     "the guest's path holds a space or a ':', which the dynamic "
+		     "linker takes for a separator: move duet to another folder");
+		return NULL;
+	}
+	if (kind == PROGRAM_SANITIZED) {
+		note(session, COLLECTOR_REFUSED, program_kind_text(kind));
+		return NULL;
+	}
+	return preload ? "LD_PRELOAD" : "OPENCL_LAYERS";
+}
+
 static int prepare_environment(struct session *session)
 {
 	const struct session_options *options = session->options;
 	struct environment *environment = &session->environment;
 	int error = set_up_user(environment, &options->user);
 	int seccomp = proc_seccomp((uint32_t)getpid());
-	bool preload;
+	const char *way = !error && options->opencl && options->guest ? choose_way(session) : NULL;
 
-	if (error || !options->opencl || !options->guest)
+	if (!way)
 		return error;
-	preload = options->preload || !environment_loader_has_layers();
 	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
 	if (!error)
 		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
 					seccomp > 0 ? "2" : "0");
-	if (!error && preload)
-		error = environment_append(environment, "LD_PRELOAD", options->guest, ':');
-	else if (!error)
-		error = environment_append(environment, "OPENCL_LAYERS", options->guest, ':');
-	return error;
-}
-
-static void note(struct session *session, uint32_t state, const char *text)
-{
-	recording_note(&session->recording, "opencl", state, 0, text);
-	if (!session->result->note[0])
-		snprintf(session->result->note, sizeof(session->result->note), "%s", text);
+	return error ? error : environment_append(environment, way, options->guest, ':');
 }
 
 /* Some programs cannot take a guest in; they run all the same, and the trace says why it is empty. */
 static void check_program(struct session *session)
 {
 	const char *name = session->options->command[0];
-	enum program_kind kind = program_kind_of(name, session->options->preload);
+	enum program_kind kind = program_kind_of(name, false);
 	const char *why = program_kind_text(kind);
 	char text[512];
 

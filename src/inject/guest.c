@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -298,17 +298,49 @@ static bool is_large_enough(int fd, const struct session_welcome *welcome)
 		       ring_region_bytes(welcome->ring_count, welcome->ring_bytes);
 }
 
+/* A program with a limit on its address space keeps most of it. */
+static uint32_t affordable_rings(const struct session_welcome *welcome)
+{
+	uint32_t count = welcome->ring_count;
+	struct rlimit space;
+
+	if (getrlimit(RLIMIT_AS, &space) < 0 || space.rlim_cur == RLIM_INFINITY)
+		return count;
+	while (count > 1 && ring_region_bytes(count, welcome->ring_bytes) > space.rlim_cur / 8)
+		count = count / 4 ? count / 4 : 1;
+	return count;
+}
+
+/* Mapped without access first: a program under mlockall(MCL_FUTURE) would else have a gigabyte of empty
+ * rings filled and locked. */
+static void *map_unlocked(int fd, size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+	int error;
+
+	if (memory == MAP_FAILED)
+		return memory;
+	munlock(memory, bytes);
+	if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
+		return memory;
+	error = errno;
+	munmap(memory, bytes);
+	errno = error;
+	return MAP_FAILED;
+}
+
 /* Maps as many rings as the program's own limits (ulimit -v) leave room for. */
 static int map_rings(int fd, const struct session_welcome *welcome,
 		     struct session_attached *attached)
 {
-	uint32_t count = welcome->ring_count;
+	uint32_t count = affordable_rings(welcome);
 	struct guest_thread *threads = NULL;
 	void *region = MAP_FAILED;
 
+	if (count < welcome->ring_count)
+		attached->error = ENOMEM;
 	for (; count > 0; count /= 4) {
-		region = mmap(NULL, ring_region_bytes(count, welcome->ring_bytes),
-			      PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		region = map_unlocked(fd, ring_region_bytes(count, welcome->ring_bytes));
 		if (region != MAP_FAILED)
 			break;
 		attached->error = errno;
@@ -324,6 +356,7 @@ static int map_rings(int fd, const struct session_welcome *welcome,
 	}
 	/* A child must not keep half a gigabyte of somebody's rings alive. */
 	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTFORK);
+	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTDUMP);
 	guest.region = region;
 	guest.threads = threads;
 	guest.ring_count = count;
@@ -356,14 +389,31 @@ static bool shake_hands(int fd)
 	return attached.ring_count > 0;
 }
 
+static bool read_small(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
+
 /* A filter that the program put on itself may kill for a socket. One it was born with is a container's,
  * and answers with an error. */
 static bool may_use_sockets(void)
 {
-	const char *recorder = getenv(SESSION_SECCOMP_VARIABLE);
-	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
+	const char *recorder = getenv(SESSION_SECCOMP_VARIABLE), *line;
+	char status[4096];
 
-	return mode <= 0 || (recorder && recorder[0] != '0');
+	if (recorder && recorder[0] != '0')
+		return true;
+	/* Read, not asked for with prctl, which a filter may kill for: files are read by every driver. */
+	if (!read_small("/proc/thread-self/status", status, sizeof(status)))
+		return false;
+	line = strstr(status, "\nSeccomp:");
+	return line && strtol(line + 9, NULL, 10) == 0;
 }
 
 /* ---- process and thread lifetime --------------------------------------------------------------- */
@@ -501,9 +551,11 @@ static bool reset_after_fork(void)
 
 struct guest_thread *guest_enter_slow(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	struct guest_thread *thread = NULL;
 
+	/* A thread that is cancelled inside would take the lock with it. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH &&
 	    reset_after_fork() && guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_FRESH)
@@ -512,20 +564,25 @@ struct guest_thread *guest_enter_slow(void)
 	}
 	if (is_recording() && guest_still_recording())
 		thread = claim_ring();
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return thread;
 }
 
 void guest_look_for_recorder(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 
 	guest_still_recording();
-	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE &&
-	    now_ms() >= atomic_load(&guest.next_look_ms) && guest_lock(&guest.lock)) {
+	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_IDLE ||
+	    now_ms() < atomic_load(&guest.next_look_ms))
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_IDLE && now_ms() >= guest.next_look_ms)
 			try_to_attach();
 		guest_unlock(&guest.lock);
 	}
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }

@@ -13,10 +13,9 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "inject/opencl.h"
 
@@ -28,14 +27,14 @@ static const size_t one_item[3] = {1, 1, 1};
 
 /* ---- what the rows of the table say ------------------------------------------------------------ */
 
-#define QUEUE(handle)           launch.queue = (handle)
-#define WAITS(count, list)      (launch.wait_count = (count), launch.wait_list = (list))
-#define BYTES(size)             launch.bytes = (size)
-#define BLOCKING(is)            launch.flags |= (is) ? LAUNCH_BLOCKING : 0
-#define RECT(region)            launch.bytes = volume(region)
-#define IMAGE(image, region)    launch.bytes = volume(region) * element_bytes(image)
-#define OBJECTS(count, objects) launch.bytes = objects_bytes(count, objects)
-#define SUM(count, sizes)       launch.bytes = sum(count, sizes)
+#define QUEUE(handle)         launch.queue = (handle)
+#define WAITS(count, list)    (launch.wait_count = (count), launch.wait_list = (list))
+#define BYTES(size)           launch.bytes = (size)
+#define BLOCKING(is)          launch.flags |= (is) ? LAUNCH_BLOCKING : 0
+#define RECT(place)           launch.region = (place)
+#define IMAGE(object, place)  (launch.image = (object), launch.region = (place))
+#define OBJECTS(number, list) (launch.count = (number), launch.objects = (list))
+#define SUM(number, list)     (launch.count = (number), launch.sizes = (list))
 #define KERNEL(handle, count, global, local)                                                   \
 	(launch.kernel = (handle), launch.dimensions = (count), launch.global_size = (global), \
 	 launch.local_size = (local))
@@ -74,6 +73,20 @@ static uint64_t sum(cl_uint count, const size_t *sizes)
 	for (cl_uint i = 0; sizes && i < count; i++)
 		total += sizes[i];
 	return total;
+}
+
+/* Bytes that have to be worked out, once the runtime has accepted the arguments: of a call that it refuses
+ * they may point anywhere. */
+static void measure(struct opencl_launch *launch)
+{
+	if (launch->region)
+		launch->bytes = volume(launch->region);
+	if (launch->image)
+		launch->bytes *= element_bytes(launch->image);
+	if (launch->objects)
+		launch->bytes = objects_bytes(launch->count, launch->objects);
+	if (launch->sizes)
+		launch->bytes = sum(launch->count, launch->sizes);
 }
 
 #define LOOK    guest_look_for_recorder()
@@ -346,14 +359,14 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 #define STATUS(number, name, parameters, arguments, callee, look, value, after)   \
 	static __attribute__((noinline)) cl_int record_##name parameters          \
 	{                                                                         \
-		struct guest_thread *thread = guest_enter();                      \
+		struct guest_thread *thread;                                      \
 		uint64_t begin;                                                   \
 		cl_int result;                                                    \
                                                                                   \
-		if (!thread) {                                                    \
-			look;                                                     \
+		look;                                                             \
+		thread = guest_enter();                                           \
+		if (!thread)                                                      \
 			return CALLEE_##callee(name) arguments;                   \
-		}                                                                 \
 		begin = guest_now(thread);                                        \
 		result = CALLEE_##callee(name) arguments;                         \
 		put_api(thread, number, begin, guest_now(thread), result, value); \
@@ -372,15 +385,15 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 #define CREATE(number, name, type, parameters, arguments, callee, look, value, after) \
 	static __attribute__((noinline)) type record_##name parameters                \
 	{                                                                             \
-		struct guest_thread *thread = guest_enter();                          \
+		struct guest_thread *thread;                                          \
 		cl_int result = CL_SUCCESS;                                           \
 		uint64_t begin;                                                       \
 		type object;                                                          \
                                                                                       \
-		if (!thread) {                                                        \
-			look;                                                         \
+		look;                                                                 \
+		thread = guest_enter();                                               \
+		if (!thread)                                                          \
 			return CALLEE_##callee(name) arguments;                       \
-		}                                                                     \
 		if (!errcode_ret)                                                     \
 			errcode_ret = &result;                                        \
 		begin = guest_now(thread);                                            \
@@ -485,6 +498,8 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		begin;                                                                           \
 		returned = next.name arguments;                                                  \
 		launch.exit = guest_now(thread);                                                 \
+		if (get_result == CL_SUCCESS)                                                    \
+			measure(&launch);                                                        \
 		opencl_launch_end(thread, &launch, get_result);                                  \
 		return returned;                                                                 \
 	}                                                                                        \
@@ -581,10 +596,8 @@ static void at_exit(void)
 {
 	struct guest_thread *thread = guest_enter();
 
-	if (!thread)
-		return;
-	opencl_harvest_all(thread);
-	opencl_keep_all_binaries(thread);
+	if (thread)
+		opencl_harvest_all(thread);
 }
 
 static void prepare(void)
@@ -596,7 +609,8 @@ static void prepare(void)
 }
 
 /* How the guest came into the process; the second way in stays shut, so that no call counts twice. */
-static enum { ENTRY_NONE, ENTRY_LAYER, ENTRY_PRELOAD } entry;
+enum { ENTRY_NONE, ENTRY_CHOOSING, ENTRY_LAYER, ENTRY_PRELOAD };
+static _Atomic int entry;
 
 EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, size_t *ret_size);
 EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *ret_slots,
@@ -643,7 +657,10 @@ EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *r
 
 /* The library behind us; where the layer is the way in, calls pass straight to it. */
 static struct opencl_functions behind;
+static _Atomic bool found_behind;
 
+/* Several threads may come here at once: each writes the same values, and nobody looks before all of them
+ * are there. */
 static void find_behind(void)
 {
 	for (size_t i = 0; i < OPENCL_SLOTS; i++)
@@ -653,23 +670,26 @@ static void find_behind(void)
 
 static __attribute__((noinline, cold)) void enter_by_preload(void)
 {
-	int saved = errno;
+	int expected = ENTRY_NONE, saved = errno;
 
 	find_behind();
-	if (entry == ENTRY_NONE) {
+	if (atomic_compare_exchange_strong(&entry, &expected, ENTRY_CHOOSING)) {
 		next = behind;
 		prepare();
-		entry = ENTRY_PRELOAD;
+		atomic_store(&entry, ENTRY_PRELOAD);
 	}
+	while (atomic_load(&entry) == ENTRY_CHOOSING)
+		sched_yield();
+	atomic_store(&found_behind, true);
 	errno = saved;
 }
 
 /* True: this call is ours to record; false: the layer does it, or nothing lies behind. */
 static inline bool is_preloaded(void)
 {
-	if (GUEST_UNLIKELY(entry != ENTRY_PRELOAD) && !behind.clGetPlatformIDs)
+	if (GUEST_UNLIKELY(!atomic_load_explicit(&found_behind, memory_order_acquire)))
 		enter_by_preload();
-	return entry == ENTRY_PRELOAD;
+	return atomic_load_explicit(&entry, memory_order_relaxed) == ENTRY_PRELOAD;
 }
 
 #define EXPORT(type, name, parameters, arguments, failure)                   \
@@ -709,18 +729,3 @@ static inline bool is_preloaded(void)
 #define PASSED(number, name)
 #define OPENCL_CORE_ONLY
 #include "event/opencl_calls.h"
-
-/* Ways to end that run no atexit handler. A vfork child also comes here, with its parent's memory: the
- * parent's commands are not its business. */
-EXPORTED _Noreturn void _exit(int status)
-{
-	if (entry == ENTRY_PRELOAD && guest_is_own_process())
-		at_exit();
-	for (;;)
-		syscall(SYS_exit_group, status);
-}
-
-EXPORTED _Noreturn void _Exit(int status)
-{
-	_exit(status);
-}

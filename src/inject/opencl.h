@@ -45,9 +45,9 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
 uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
 
-/* Binaries are kept before the program gives its handle up, and for the rest at exit. */
+/* Binaries are kept before the program gives its handle up. Not at exit: PoCL compiles to make one, and
+ * its compiler's static objects are gone by then. */
 void opencl_program_released(struct guest_thread *thread, cl_program handle);
-void opencl_keep_all_binaries(struct guest_thread *thread);
 
 /* A handle was (re)used for a new object: what was known of it is the old one's. */
 void opencl_forget(const void *handle);
@@ -85,6 +85,11 @@ struct opencl_launch {
 	uint32_t dimensions;
 	const size_t *global_size, *local_size;
 	uint64_t bytes;
+	/* What bytes are worked out from after the call; NULL where they are known. */
+	const size_t *region, *sizes;
+	const cl_mem *objects;
+	cl_mem image;
+	cl_uint count; /* of sizes or objects */
 	cl_uint wait_count;
 	const cl_event *wait_list;
 	cl_event *asked; /* where the program wants its event; NULL: it does not */
@@ -106,6 +111,9 @@ static inline void opencl_launch_init(struct opencl_launch *launch, uint32_t fun
 	launch->kernel = NULL;
 	launch->dimensions = 0;
 	launch->bytes = 0;
+	launch->region = launch->sizes = NULL;
+	launch->objects = NULL;
+	launch->image = NULL;
 	launch->wait_count = 0;
 	launch->wait_list = NULL;
 	launch->own = NULL;

@@ -29,11 +29,9 @@ struct entry {
 	struct program *program;
 };
 
-/* Its binaries are kept when the program lets it go, or at exit: PoCL compiles kernels to make a binary,
+/* Its binaries are kept when the program lets it go: PoCL compiles kernels to make a binary,
  * and what takes 150 ms with a cold cache must not stand between a build and a launch. */
 struct program {
-	cl_program handle;
-	struct program *older;
 	uint32_t code;
 	uint32_t mode; /* of the attachment; 0: kept, or gone */
 };
@@ -52,7 +50,6 @@ static struct {
 	uint32_t used;
 	_Atomic uint32_t last_context, last_device, last_queue, last_code;
 	struct opencl_queue *_Atomic newest;
-	struct program *programs; /* newest first; under the lock */
 	_Atomic bool any_forced;
 	char *pool; /* structures are cut from here and never given back, only used again */
 	size_t pool_left;
@@ -242,6 +239,15 @@ static bool has_callbacks(cl_platform_id platform)
 	return false;
 }
 
+/* "OpenCL 2.1 …" */
+static bool is_at_least_2_1(const char *version)
+{
+	unsigned int major = 0, minor = 0;
+
+	return sscanf(version, "OpenCL %u.%u", &major, &minor) == 2 &&
+	       (major > 2 || (major == 2 && minor >= 1));
+}
+
 static void describe_device(struct guest_thread *thread, struct device *device)
 {
 	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform_name[512] = "";
@@ -261,6 +267,9 @@ static void describe_device(struct guest_thread *thread, struct device *device)
 					   platform_name, &got) != CL_SUCCESS)
 			got = 0;
 		platform_name[got < sizeof(platform_name) ? got : 0] = '\0';
+		/* An older driver's table ends before the timer, and the loader jumps all the same. */
+		if (!is_at_least_2_1(platform_name))
+			device->next_read = UINT64_MAX;
 		device->callbacks = has_callbacks(platform);
 	}
 	device_text(device->handle, CL_DEVICE_NAME, name, sizeof(name));
@@ -531,7 +540,7 @@ void opencl_objects_reset(bool new_process)
 /* ---- programs and kernels ---------------------------------------------------------------------- */
 
 /* Under the lock. */
-static void await_binaries(struct guest_thread *thread, struct entry *entry, cl_program handle)
+static void await_binaries(struct guest_thread *thread, struct entry *entry)
 {
 	struct program *program = entry->program;
 
@@ -539,11 +548,8 @@ static void await_binaries(struct guest_thread *thread, struct entry *entry, cl_
 		program = pool_take(sizeof(*program));
 		if (!program)
 			return;
-		program->older = objects.programs;
-		objects.programs = program;
 		entry->program = program;
 	}
-	program->handle = handle;
 	program->code = entry->id;
 	program->mode = thread->mode;
 }
@@ -557,7 +563,7 @@ static uint32_t learn_program(struct guest_thread *thread, cl_program handle)
 		return 0;
 	if (atomic_load(&entry->mode) != thread->mode) {
 		make_known(thread, entry, opencl_new_code());
-		await_binaries(thread, entry, handle);
+		await_binaries(thread, entry);
 	}
 	return entry->id;
 }
@@ -584,23 +590,6 @@ void opencl_program_released(struct guest_thread *thread, cl_program handle)
 	guest_unlock(&objects.lock);
 	if (code)
 		opencl_keep_binaries(thread, handle, code);
-}
-
-void opencl_keep_all_binaries(struct guest_thread *thread)
-{
-	struct program *program = NULL;
-	uint32_t code = 0;
-
-	do {
-		if (!guest_lock(&objects.lock))
-			return;
-		program = code ? program->older : objects.programs;
-		for (code = 0; program && !code; program = code ? program : program->older)
-			code = take_program(thread, program);
-		guest_unlock(&objects.lock);
-		if (code)
-			opencl_keep_binaries(thread, program->handle, code);
-	} while (code);
 }
 
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle)

@@ -41,12 +41,15 @@ def check_counts(document, stdout, matched=None):
     for row in document["api"]:
         calls[row["name"]] = calls.get(row["name"], 0) + row["count"]
         failed[row["name"]] = failed.get(row["name"], 0) + row["failed"]
-    expected = {**facts["call"], **facts["extension"]}
+    # the recording of a command buffer changed its parameters between versions of the extension and is
+    # passed through; making, ending and enqueueing one are recorded
+    expected = {name: count for name, count in {**facts["call"], **facts["extension"]}.items()
+                if not name.startswith("clCommand")}
     t.equal({name: count for name, count in calls.items() if expected.get(name) != count}, {},
             f"calls of the report that differ from {expected}")
     t.equal(sorted(set(expected) - set(calls)), [], "calls that are not in the report")
     t.equal({name: failed.get(name) for name, count in facts["failed"].items()
-             if failed.get(name) != count}, {}, "failed calls that differ")
+             if name in expected and failed.get(name) != count}, {}, "failed calls that differ")
     t.equal(ledger["launched"], facts["launched"], "launched")
     t.equal(ledger["dropped"], 0, "dropped")
     if matched is None:
