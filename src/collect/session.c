@@ -218,10 +218,20 @@ static uint32_t ring_options(const struct session_options *options)
 	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0);
 }
 
+/* A process that says hello again has called exec: what it was before has nothing more to say. */
+static void end_earlier_image(struct session *session, pid_t pid)
+{
+	for (size_t i = 0; i < session->attached_count; i++)
+		if (session->attached[i].injected->pid == pid)
+			session->attached[i].dead = true;
+}
+
 static void add_guest(struct session *session, const struct attach_hello *hello)
 {
 	struct attached *attached;
 	int region_fd = -1;
+
+	end_earlier_image(session, hello->pid);
 
 	if (!session->options->opencl || array_grow(session->attached, session->attached_capacity,
 						    session->attached_count + 1) < 0) {

@@ -389,7 +389,7 @@ CREATE(99, clLinkProgram, cl_program,
 	*options, cl_uint num_input_programs, const cl_program *input_programs, cl_callback
 	pfn_notify, void *user_data, cl_int *errcode_ret),
 	(context, num_devices, device_list, options, num_input_programs, input_programs,
-	pfn_notify, user_data, errcode_ret), next, NO_LOOK, 0, after_link(thread, object, result))
+	pfn_notify, user_data, errcode_ret), next, NO_LOOK, 0, pfn_notify ? (void)0 : after_link(thread, object, *errcode_ret))
 STATUS(100, clUnloadPlatformCompiler, (cl_platform_id platform), (platform), next, NO_LOOK, 0, )
 STATUS(101, clGetKernelArgInfo,
 	(cl_kernel kernel, cl_uint arg_indx, cl_uint param_name, size_t param_value_size, void

@@ -149,16 +149,18 @@ static void set_mode(uint32_t mode)
 
 bool guest_still_recording(void)
 {
+	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_acquire);
 	struct ring_region *region = guest.region;
 	uint64_t beat_ms;
 
-	if (!is_recording() || !region)
+	if (mode < GUEST_RECORDING || !region)
 		return false;
 	beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
 	if (atomic_load_explicit(&region->enabled, memory_order_relaxed) &&
 	    now_ms() < beat_ms + SILENT_RECORDER_MS)
 		return true;
-	set_mode(GUEST_IDLE);
+	/* Unless another thread has found a new recorder meanwhile. */
+	atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE);
 	return false;
 }
 

@@ -317,16 +317,16 @@ static cl_int own_clGetEventProfilingInfo(cl_event event, cl_uint param_name,
 					  size_t param_value_size, void *param_value,
 					  size_t *param_value_size_ret)
 {
-	cl_int result = next.clGetEventProfilingInfo(event, param_name, param_value_size,
-						     param_value, param_value_size_ret);
 	cl_command_queue queue = NULL;
 
-	if (result == CL_SUCCESS && opencl_newest_queue() &&
+	/* Asked first: a refused query leaves the program's memory alone. */
+	if (opencl_any_forced() &&
 	    next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL) ==
 		    CL_SUCCESS &&
 	    queue && opencl_forced_queue(queue))
 		return CL_PROFILING_INFO_NOT_AVAILABLE;
-	return result;
+	return next.clGetEventProfilingInfo(event, param_name, param_value_size, param_value,
+					    param_value_size_ret);
 }
 
 static cl_int own_clReleaseProgram(cl_program program)

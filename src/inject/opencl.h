@@ -57,6 +57,7 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 		       const cl_ulong *asked, uint32_t asked_count, bool as_array);
 /* The queue if duet forced the profiling flag on it, else NULL. */
 const struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
+bool opencl_any_forced(void);
 struct opencl_queue *opencl_newest_queue(void);
 
 /* The first queue that a command buffer was made for; NULL: made while nobody recorded. */

@@ -487,6 +487,11 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 	guest_unlock(&objects.lock);
 }
 
+bool opencl_any_forced(void)
+{
+	return atomic_load_explicit(&objects.any_forced, memory_order_relaxed);
+}
+
 const struct opencl_queue *opencl_forced_queue(cl_command_queue handle)
 {
 	struct entry *entry;
