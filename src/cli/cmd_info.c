@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/analysis.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "trace/reader.h"
@@ -41,30 +42,11 @@ struct info {
 	uint64_t begin_ns, end_ns; /* of the recording, CLOCK_MONOTONIC; 0: not known */
 };
 
-static const char *const kind_names[EVENT_KIND_COUNT] = {
-	[EVENT_HOST] = "host",
-	[EVENT_PROCESS] = "process",
-	[EVENT_THREAD] = "thread",
-	[EVENT_MAPPING] = "mapping",
-	[EVENT_DEVICE] = "device",
-	[EVENT_CONTEXT] = "context",
-	[EVENT_QUEUE] = "queue",
-	[EVENT_CLOCK] = "clock",
-	[EVENT_COLLECTOR] = "collector",
-	[EVENT_CODE] = "code",
-	[EVENT_API] = "api",
-	[EVENT_LAUNCH] = "launch",
-	[EVENT_DEPENDENCY] = "dependency",
-	[EVENT_EXECUTION] = "execution",
-	[EVENT_GRAPH] = "graph",
-	[EVENT_INSTRUCTION_SAMPLE] = "instruction_sample",
-	[EVENT_CPU_SAMPLE] = "cpu_sample",
-	[EVENT_SWITCH] = "switch",
-	[EVENT_COUNTER] = "counter",
-	[EVENT_RANGE] = "range",
-	[EVENT_CLOCK_PAIR] = "clock_pair",
-	[EVENT_LOSS] = "loss",
-};
+/* Numbers between the things and the happenings are not given out. */
+static bool is_kind(uint32_t kind)
+{
+	return (kind >= EVENT_HOST && kind <= EVENT_CODE) || kind >= EVENT_API;
+}
 
 static const char *const device_types[] = {"other", "cpu", "gpu", "accelerator"};
 static const char *const collector_states[] = {"available", "partial", "refused"};
@@ -205,8 +187,8 @@ static void print_text(const struct info *info)
 	print_collectors(info);
 	printf("\n%-20s %10s %12s\n", "kind", "chunks", "rows");
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		if (kind_names[kind] && info->kinds[kind].rows)
-			printf("%-20s %10" PRIu64 " %12" PRIu64 "\n", kind_names[kind],
+		if (is_kind(kind) && info->kinds[kind].rows)
+			printf("%-20s %10" PRIu64 " %12" PRIu64 "\n", analysis_kind_name(kind),
 			       info->kinds[kind].chunks, info->kinds[kind].rows);
 	}
 	print_damage(&info->damage);
@@ -293,12 +275,12 @@ static void json_kinds(struct json_writer *json, const struct info *info)
 {
 	json_array_begin(json);
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
-		if (!kind_names[kind])
+		if (!is_kind(kind))
 			continue;
 		json_newline(json);
 		json_object_begin(json);
 		json_key(json, "kind");
-		json_string(json, kind_names[kind]);
+		json_string(json, analysis_kind_name(kind));
 		json_key(json, "chunks");
 		json_u64(json, info->kinds[kind].chunks);
 		json_key(json, "rows");

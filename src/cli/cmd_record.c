@@ -25,7 +25,6 @@
 #include "cli/guest_path.h"
 #include "collect/collector.h"
 
-enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
 enum { MAX_SIZE_LEAST = 1 << 20 };
 
 struct record_values {

@@ -9,6 +9,8 @@
 
 /* Exit statuses of design cli: all verbs but record use these. */
 enum { STATUS_DONE = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+/* record's own, where it does not return its program's: duet failed, or the program did not run. */
+enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
 
 struct command {
 	const char *name;

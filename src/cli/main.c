@@ -27,9 +27,6 @@ static const struct verb verbs[] = {
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-/* record's own statuses: the program did not run, so there is nothing to report. */
-enum { RECORD_FAILED = 125, RECORD_NOT_EXECUTABLE = 126, RECORD_NOT_FOUND = 127 };
-
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < VERB_COUNT; i++) {
