@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report.c - what text and JSON of a report choose alike
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis and the options   Gives: which rows are shown, in which order
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      both outputs ask here, so that --top and --device leave the same rows in both
+ */
+#include "cli/report.h"
+
+#include <stdlib.h>
+
+bool report_shows_device(const struct report *report, size_t device)
+{
+	return report->device == ALL_DEVICES || report->device == device;
+}
+
+const char *report_device_key(const struct analysis_device *device)
+{
+	return *device->key ? device->key : device->name;
+}
+
+bool report_is_over_top(const struct report *report, size_t shown)
+{
+	return report->top && shown >= report->top;
+}
+
+static const struct analysis_process *main_process(const struct analysis *analysis)
+{
+	return analysis->processes_count ? &analysis->processes[0] : NULL;
+}
+
+const char *report_command(const struct report *report)
+{
+	const struct analysis_process *process = main_process(report->analysis);
+
+	if (!process)
+		return "";
+	return model_text(report->model, process->process->command_string, process->name);
+}
+
+/* One direction over all devices shown. */
+static bool sum_copies(const struct report *report, uint32_t command, struct analysis_copy *ret_sum)
+{
+	const struct analysis *analysis = report->analysis;
+	struct analysis_copy sum = {.command = command};
+
+	for (size_t i = 0; i < analysis->copies_count; i++) {
+		const struct analysis_copy *copy = &analysis->copies[i];
+
+		if (copy->command != command || !report_shows_device(report, copy->device))
+			continue;
+		sum.count += copy->count;
+		sum.timed += copy->timed;
+		sum.bytes += copy->bytes;
+		sum.timed_bytes += copy->timed_bytes;
+		sum.total_ns += copy->total_ns;
+		sum.share_ns += copy->share_ns;
+	}
+	*ret_sum = sum;
+	return sum.count > 0;
+}
+
+double report_copy_rate(const struct analysis_copy *copy)
+{
+	return copy->total_ns ? (double)copy->timed_bytes * 1e9 / (double)copy->total_ns : 0;
+}
+
+static int compare_sums(const void *left, const void *right)
+{
+	const struct analysis_copy *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	return (a->command > b->command) - (a->command < b->command);
+}
+
+size_t report_list_copies(const struct report *report, enum account_class class,
+			  struct analysis_copy *ret_copies)
+{
+	size_t all = 0;
+
+	for (uint32_t command = 0; command < COMMAND_COUNT; command++) {
+		if (analysis_class(command) == class &&
+		    sum_copies(report, command, &ret_copies[all]))
+			all++;
+	}
+	qsort(ret_copies, all, sizeof(*ret_copies), compare_sums);
+	return all;
+}

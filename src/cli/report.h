@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report.h - what the parts of duet report share: cmd_report.c chooses, the others print
+ */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+
+#define ALL_DEVICES SIZE_MAX
+
+struct report_values {
+	bool json;
+	const char *by, *device;
+	uint64_t top, from_ns, to_ns;
+};
+
+struct report {
+	const struct report_values *values;
+	const struct model *model;
+	const struct analysis *analysis;
+	const char *path;
+	size_t device; /* index or ALL_DEVICES */
+	uint64_t top;
+};
+
+/* ---- report.c ---- */
+
+bool report_shows_device(const struct report *report, size_t device);
+/* Whether a table that has `shown` lines is full. */
+bool report_is_over_top(const struct report *report, size_t shown);
+const char *report_device_key(const struct analysis_device *device);
+/* The command line of the first process, "" where there is none. */
+const char *report_command(const struct report *report);
+/* The commands of a class over all devices shown, largest total first; room for COMMAND_COUNT. */
+size_t report_list_copies(const struct report *report, enum account_class class,
+			  struct analysis_copy *ret_copies);
+double report_copy_rate(const struct analysis_copy *copy); /* bytes per second */
+
+/* ---- report_problems.c ---- */
+
+void report_put_kept(const struct report *report);
+void report_put_problems(const struct report *report);
+
+/* ---- report_tables.c ---- */
+
+void report_put_kernels(const struct report *report);
+void report_put_processes(const struct report *report);
+void report_put_queues(const struct report *report);
+void report_put_copies(const struct report *report, enum account_class class, const char *title);
+void report_put_calls(const struct report *report);
+void report_put_zones(const struct report *report);
+
+/* ---- report_text.c, report_json.c ---- */
+
+void report_print_text(const struct report *report);
+int report_print_json(const struct report *report); /* -ENOMEM */
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_problems.c - what is missing or wrong in a trace: the lines that begin with "!"
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis   Gives: text on stdout, nothing where all is well
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      what is missing comes before what is there: a total over 80 % of the launches, read as
+ *           if it were one over all, is worse than none
+ */
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/table.h"
+
+__attribute__((format(printf, 1, 2))) static void put_warning(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("! ", stdout);
+	vprintf(format, arguments);
+	putchar('\n');
+	va_end(arguments);
+}
+
+static void put_incomplete(const struct report *report)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+
+	if (ledger->is_complete)
+		return;
+	put_warning("INCOMPLETE: of %" PRIu64 " %s launched %" PRIu64 " (%s) %s in the trace;",
+		    ledger->launched, table_noun(ledger->launched, "command", "commands"),
+		    ledger->matched, format_percent(ledger->matched, ledger->launched).text,
+		    table_noun(ledger->matched, "has its execution", "have their execution"));
+	put_warning("  in flight at exit: %" PRIu64 ", dropped: %" PRIu64 ", rejected: %" PRIu64
+		    ". Totals below are over the rest.",
+		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
+}
+
+static void put_losses(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	for (size_t i = 0; i < analysis->losses_count; i++) {
+		const struct analysis_loss *loss = &analysis->losses[i];
+
+		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
+			    table_noun(loss->count, "row", "rows"), analysis_kind_name(loss->kind),
+			    loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk");
+	}
+}
+
+static void put_damage(const struct trace_damage *damage)
+{
+	if (damage->chunks || damage->bytes)
+		put_warning("INCOMPLETE: the file is damaged: %" PRIu64 " %s with %" PRIu64
+			    " %s left out, %" PRIu64 " %s skipped",
+			    damage->chunks, table_noun(damage->chunks, "chunk", "chunks"),
+			    damage->rows, table_noun(damage->rows, "row", "rows"), damage->bytes,
+			    table_noun(damage->bytes, "byte", "bytes"));
+	if (damage->truncated)
+		put_warning("INCOMPLETE: the file ends before its recording was closed; "
+			    "what came later is in no total");
+}
+
+/* Whether an execution has a start time of this clock. */
+static bool is_used(const struct report *report, uint32_t clock)
+{
+	const struct trace_reader *reader = report->model->reader;
+	size_t all = trace_reader_chunk_count(reader);
+
+	for (size_t i = 0; i < all; i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(reader, i);
+
+		if (chunk->kind == EVENT_EXECUTION && chunk->clock == clock && !chunk->by_seen)
+			return true;
+	}
+	return false;
+}
+
+static void put_clock_warnings(const struct report *report)
+{
+	const struct clocks *clocks = report->model->clocks;
+
+	for (size_t i = 0; i < clocks_count(clocks); i++) {
+		const struct clocks_domain *domain = clocks_at(clocks, i);
+		const char *name = clocks_name(clocks, report->model->reader, domain);
+
+		if (domain->clock.type == CLOCK_TYPE_DEVICE && !is_used(report, domain->id))
+			continue;
+		if (domain->certificate.violations)
+			put_warning("clock %s: %" PRIu64 " %s before %s cause", name,
+				    domain->certificate.violations,
+				    table_noun(domain->certificate.violations, "effect comes",
+					       "effects come"),
+				    table_noun(domain->certificate.violations, "its", "their"));
+		if (domain->certificate.method == CLOCK_METHOD_NONE &&
+		    domain->clock.type == CLOCK_TYPE_DEVICE)
+			put_warning("clock of %s: no place in host time; its commands are not in "
+				    "the account",
+				    name);
+	}
+}
+
+static void put_collectors(const struct report *report)
+{
+	const struct event_collector *rows;
+	const void *things = NULL;
+	size_t rows_count = model_things(report->model, EVENT_COLLECTOR, &things);
+
+	rows = things;
+	for (size_t i = 0; i < rows_count; i++) {
+		if (rows[i].state != COLLECTOR_PARTIAL && rows[i].state != COLLECTOR_REFUSED)
+			continue;
+		put_warning("%s was recorded %s: %s",
+			    model_text(report->model, rows[i].name_string, "a collector"),
+			    rows[i].state == COLLECTOR_PARTIAL ? "in part" : "not at all",
+			    model_text(report->model, rows[i].reason_string, "no reason given"));
+	}
+}
+
+/* What --keep and --max-size dropped was asked for: no problem, but good to know first. */
+void report_put_kept(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	if (trace_reader_begin_ns(report->model->reader))
+		printf("kept: the last %s; what came before was dropped as asked (--keep, "
+		       "--max-size)\n",
+		       format_duration(analysis->end_ns - analysis->begin_ns).text);
+}
+
+void report_put_problems(const struct report *report)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+
+	put_incomplete(report);
+	put_losses(report);
+	if (ledger->orphaned)
+		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,
+			    table_noun(ledger->orphaned, "execution has", "executions have"));
+	put_damage(&report->analysis->damage);
+	put_clock_warnings(report);
+	put_collectors(report);
+	if (!report->analysis->is_exact)
+		put_warning("the account does not add up: this is a bug in duet");
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_text.c - a report for a person: its order, the devices, the clocks, the ledger
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis   Gives: text of at most 100 columns
+ * Owns:     nothing
+ * Fails:    never; whether stdout arrived is finish_output's question
+ * Why:      in the order in which one asks: is it whole, where did the device's time go, on what,
+ *           and last why that can be believed
+ */
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/table.h"
+
+static void put_head(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	uint64_t wall = analysis->to_ns - analysis->from_ns;
+	bool is_part =
+		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
+
+	if (!analysis->processes_count && !analysis->rows)
+		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
+	else
+		table_put_text(*report_command(report) ? report_command(report) : report->path,
+			       100);
+	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
+	if (analysis->host)
+		printf(" on %s", model_text(report->model, analysis->host->name_string, "a host"));
+	if (is_part)
+		printf(", shown: %s, beginning at %s", format_duration(wall).text,
+		       format_duration(analysis->from_ns - analysis->begin_ns).text);
+	printf(", %zu %s, %zu %s, %zu %s\n", analysis->processes_count,
+	       table_noun(analysis->processes_count, "process", "processes"),
+	       analysis->devices_count, table_noun(analysis->devices_count, "device", "devices"),
+	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
+}
+
+static const char *cause_text(enum account_cause cause)
+{
+	static const char *const texts[CAUSE_COUNT] = {
+		[CAUSE_API_WAIT] = "launching thread waiting in a call",
+		[CAUSE_API_CALL] = "launching thread in another call",
+		[CAUSE_RUNTIME] = "launching call",
+		[CAUSE_SUBMISSION] = "submission to the device",
+		[CAUSE_DEPENDENCY] = "waiting for another command",
+		[CAUSE_LATENCY] = "driver and queue latency",
+		[CAUSE_NOTHING_TO_DO] = "nothing to do",
+		[CAUSE_UNKNOWN] = "unknown",
+	};
+
+	return texts[cause];
+}
+
+static void put_account_line(const char *name, uint64_t part, uint64_t wall)
+{
+	fputs("    ", stdout);
+	table_put_left(name, 40);
+	table_put_cell(format_duration(part));
+	table_put_cell(format_percent(part, wall));
+	putchar('\n');
+}
+
+/* Why a device that got commands has no account. */
+static const char *unmeasured_text(const struct analysis_device *device)
+{
+	if (!device->all_executions)
+		return "no execution was recorded, its commands are in flight or lost";
+	if (!device->all_timed)
+		return "no device times were recorded (opencl:host, or queues without profiling)";
+	return "no command that worked has times with a place in host time";
+}
+
+static void put_device(const struct analysis_device *device)
+{
+	const struct account *account = &device->account;
+	uint64_t wall = account->wall_ns;
+
+	fputs("  ", stdout);
+	table_put_left(device->name, 42);
+	table_put_cell(format_duration(wall));
+	table_put_cell(format_percent(wall, wall));
+	printf("%11" PRIu64 " %s\n", device->executions,
+	       table_noun(device->executions, "execution", "executions"));
+	if (!device->is_measured) {
+		printf("    not measured: %s\n", unmeasured_text(device));
+		return;
+	}
+	if (account->busy_ns)
+		put_account_line("busy", account->busy_ns, wall);
+	if (account->classes[ACCOUNT_KERNEL])
+		put_account_line("  kernels", account->classes[ACCOUNT_KERNEL], wall);
+	if (account->classes[ACCOUNT_COPY])
+		put_account_line("  copies", account->classes[ACCOUNT_COPY], wall);
+	if (account->classes[ACCOUNT_OTHER])
+		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall);
+	put_account_line("idle", account->idle_ns, wall);
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		char name[64];
+
+		if (!account->causes[cause])
+			continue;
+		snprintf(name, sizeof(name), "  %s", cause_text(cause));
+		put_account_line(name, account->causes[cause], wall);
+	}
+}
+
+static void put_devices(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	static const char *const columns[] = {"time", "of wall", NULL};
+	size_t shown = analysis_devices_shown(analysis);
+
+	table_put_title("DEVICES", 44, columns);
+	for (size_t i = 0; i < shown; i++) {
+		if (report_shows_device(report, i))
+			put_device(&analysis->devices[i]);
+	}
+	if (!shown)
+		printf("  none was seen\n");
+}
+
+static void put_clock(const struct report *report, const struct clocks_domain *domain)
+{
+	const struct clock_certificate *certificate = &domain->certificate;
+	const struct clocks *clocks = report->model->clocks;
+	const char *method = clocks_method_name(certificate->method);
+	char text[64];
+
+	if (certificate->candidate >= 0) {
+		const struct clocks_domain *host =
+			clocks_at(clocks, (size_t)certificate->candidate);
+
+		snprintf(text, sizeof(text), "is %s",
+			 clocks_name(clocks, report->model->reader, host));
+		method = text;
+	}
+	table_put_name(clocks_name(clocks, report->model->reader, domain), 40);
+	table_put_right(method, 16);
+	if (certificate->method == CLOCK_METHOD_NONE) {
+		table_put_right("not placed", 12);
+		putchar('\n');
+		return;
+	}
+	table_put_right(certificate->error_ns == UINT64_MAX
+				? "unknown"
+				: format_duration(certificate->error_ns).text,
+			12);
+	printf("%12.3f ppm", (double)certificate->drift_ppb / 1000);
+	printf("%12" PRIu64 "\n", certificate->violations);
+}
+
+static void put_clocks(const struct report *report)
+{
+	const struct clocks *clocks = report->model->clocks;
+
+	putchar('\n');
+	table_put_left("CLOCKS", 40);
+	table_put_right("method", 16);
+	table_put_right("error below", 12);
+	table_put_right("drift", 16);
+	table_put_right("violations", 12);
+	putchar('\n');
+	for (size_t i = 0; i < clocks_count(clocks); i++) {
+		if (clocks_at(clocks, i)->clock.type != CLOCK_TYPE_MONOTONIC)
+			put_clock(report, clocks_at(clocks, i));
+	}
+	printf("  times are CLOCK_MONOTONIC\n");
+}
+
+static void put_ledger(const struct report *report)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+
+	printf("\nLEDGER  %" PRIu64 " launched = %" PRIu64 " matched + %" PRIu64
+	       " in flight at exit + %" PRIu64 " dropped + %" PRIu64 " rejected\n",
+	       ledger->launched, ledger->matched, ledger->in_flight_at_exit, ledger->dropped,
+	       ledger->rejected);
+	if (ledger->in_flight_at_exit && analysis_ends_early(report->analysis))
+		printf("        the file ends early: some of these may have been lost with it\n");
+	printf("        %" PRIu64 " executed", ledger->executed);
+	if (ledger->untimed)
+		printf(", %" PRIu64 " of the matched without device times", ledger->untimed);
+	printf("; every account adds up to its wall%s\n",
+	       report->analysis->is_exact ? ", to the nanosecond" : ": NO");
+}
+
+void report_print_text(const struct report *report)
+{
+	const char *by = report->values->by;
+
+	report_put_kept(report);
+	report_put_problems(report);
+	put_head(report);
+	put_devices(report);
+	if (by && strcmp(by, "queue") == 0)
+		report_put_queues(report);
+	else if (by && strcmp(by, "process") == 0)
+		report_put_processes(report);
+	else
+		report_put_kernels(report);
+	report_put_copies(report, ACCOUNT_COPY, "COPIES");
+	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
+	report_put_calls(report);
+	report_put_zones(report);
+	put_clocks(report);
+	put_ledger(report);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/table.c - numbers and columns for people
+ *
+ * Runs in:  our own process
+ * Gets:     nanoseconds, bytes, counts and names   Gives: cells on stdout
+ * Owns:     nothing
+ * Fails:    never; whether stdout arrived is finish_output's question
+ * Why:      names come from the recorded program: they are cut to their column and their control
+ *           bytes do not reach the terminal. Columns are counted in code points, because the unit
+ *           of 1 us has one that takes two bytes.
+ */
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/array.h"
+
+struct number format_duration(uint64_t ns)
+{
+	static const struct {
+		uint64_t limit;
+		double unit;
+		const char *name;
+	} units[] = {{1000, 1, "ns"}, {1000000, 1e3, "µs"}, {1000000000, 1e6, "ms"}, {0, 1e9, "s"}};
+	struct number number;
+	unsigned int i = 0;
+	double value;
+
+	while (units[i].limit && ns >= units[i].limit)
+		i++;
+	value = (double)ns / units[i].unit;
+	snprintf(number.text, sizeof(number.text), "%.*f %s",
+		 i == 0 ? 0 : (value < 9.9995 ? 3 : (value < 99.995 ? 2 : 1)), value,
+		 units[i].name);
+	return number;
+}
+
+struct number format_size(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	struct number number;
+	unsigned int i = 0;
+
+	for (; bytes >= 1024 && i + 1 < ARRAY_COUNT(units); i++)
+		bytes /= 1024;
+	snprintf(number.text, sizeof(number.text), "%.*f %s", i == 0 ? 0 : 1, bytes, units[i]);
+	return number;
+}
+
+struct number format_percent(uint64_t part, uint64_t whole)
+{
+	struct number number;
+
+	if (!whole)
+		snprintf(number.text, sizeof(number.text), "-");
+	else
+		snprintf(number.text, sizeof(number.text), "%.1f %%",
+			 100.0 * (double)part / (double)whole);
+	return number;
+}
+
+struct number format_count(uint64_t value)
+{
+	struct number number;
+
+	snprintf(number.text, sizeof(number.text), "%" PRIu64, value);
+	return number;
+}
+/* Columns that a text takes: its code points. */
+static size_t width_of(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+void table_put_text(const char *text, size_t limit)
+{
+	size_t width = width_of(text), shown = 0;
+
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if ((byte & 0xc0) != 0x80 && ++shown == limit && width > limit) {
+			fputs("…", stdout);
+			return;
+		}
+		putchar(byte < 0x20 || byte == 0x7f ? '?' : byte);
+	}
+}
+
+/* Left-aligned and cut to width. */
+void table_put_left(const char *text, size_t width)
+{
+	size_t used = width_of(text);
+
+	table_put_text(text, width);
+	for (; used < width; used++)
+		putchar(' ');
+}
+
+void table_put_right(const char *text, size_t width)
+{
+	for (size_t used = width_of(text); used < width; used++)
+		putchar(' ');
+	fputs(text, stdout);
+}
+
+void table_put_title(const char *title, size_t width, const char *const *columns)
+{
+	putchar('\n');
+	table_put_left(title, width);
+	for (; *columns; columns++)
+		table_put_right(*columns, TABLE_CELL);
+	putchar('\n');
+}
+
+void table_put_name(const char *name, size_t width)
+{
+	fputs("  ", stdout);
+	table_put_left(name, width - 2);
+}
+
+void table_put_cell(struct number number)
+{
+	table_put_right(number.text, TABLE_CELL);
+}
+
+/* What a number of things is called. */
+const char *table_noun(uint64_t value, const char *one, const char *many)
+{
+	return value == 1 ? one : many;
+}
+
+void table_put_rest(size_t shown, size_t all, const char *one, const char *many)
+{
+	if (shown < all)
+		printf("  … %zu more %s (--top 0 shows all)\n", all - shown,
+		       table_noun(all - shown, one, many));
+}
