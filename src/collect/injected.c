@@ -9,7 +9,8 @@
  *           writer, which counts
  * Why:      the recorder makes the memory: a memfd made by the guest kills a program under `ulimit -f`
  *           (SIGXFSZ) and fails under `ulimit -v`. It is sealed, so a program cannot shrink it under the
- *           recorder's feet (SIGBUS).
+ *           recorder's feet (SIGBUS). At the end of a recording its data are given back: the program keeps
+ *           its mapping, and each recording would cost it 8 MiB a thread for the rest of its life.
  */
 #include "collect/injected.h"
 
@@ -312,6 +313,21 @@ void injected_stop(struct injected *injected)
 	atomic_store(&injected->region->enabled, 0);
 }
 
+/* Only the data, which no position depends on: the first page must go on saying that the recording has
+ * ended, and a control page of zeros would offer a ring as free that a thread is still inside. What such a
+ * thread writes from now on makes new pages, at most one ring's worth; what it had written is read. */
+static void give_back_data(const struct injected *injected)
+{
+	uint8_t *slot = (uint8_t *)injected->region + RING_PAGE;
+
+	for (uint32_t i = 0; i < injected->ring_count; i++) {
+		/* Where it fails, memory is held until the program ends, as before. */
+		if (madvise(slot + RING_PAGE, injected->ring_bytes, MADV_REMOVE) < 0)
+			return;
+		slot += ring_slot_bytes(injected->ring_bytes);
+	}
+}
+
 void injected_close(struct injected *injected)
 {
 	if (!injected)
@@ -323,6 +339,11 @@ void injected_close(struct injected *injected)
 		decode_waiting(injected, true);
 		injected->process.end_ns = host_clocks_now_ns();
 		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
+	}
+	/* With a program that has ended the memory goes at once. */
+	if (injected->region && injected->process.id && !injected->process.ended) {
+		injected_stop(injected);
+		give_back_data(injected);
 	}
 	if (injected->region)
 		munmap(injected->region, injected->region_bytes);

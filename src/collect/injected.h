@@ -82,8 +82,10 @@ struct injected {
  * are tried where limits of the recorder refuse the full one. Errors: -errno. */
 int injected_open(struct recording *recording, pid_t pid, uint32_t ns_pid, uint32_t options,
 		  struct injected **ret_injected, int *ret_fd);
-void injected_close(
-	struct injected *injected); /* NULL-safe; describes the end of process and threads */
+
+/* Describes the end of process and threads; a program that lives on gets the memory of its rings back.
+ * NULL-safe. */
+void injected_close(struct injected *injected);
 
 /* Takes what the rings hold; returns the bytes taken from the fullest ring. */
 size_t injected_drain(struct injected *injected);
