@@ -141,12 +141,12 @@ static void print_write_error(const struct session_options *options,
 
 /* ---- the command ------------------------------------------------------------------------------- */
 
-static int start_status(int error)
+static int start_status(int exec_error)
 {
 	print_error("record", NULL);
-	if (error == -ENOENT)
+	if (exec_error == -ENOENT)
 		return RECORD_NOT_FOUND;
-	return error ? RECORD_NOT_EXECUTABLE : RECORD_FAILED;
+	return exec_error ? RECORD_NOT_EXECUTABLE : RECORD_FAILED;
 }
 
 static int exit_status(const struct session_result *result)
@@ -197,7 +197,7 @@ static int run_record(const struct command *command, int argc, char **argv)
 	struct session_options options = {0};
 	struct session_result result;
 	char guest[PATH_MAX], *output;
-	int first = options_parse(command, argc, argv, true, &values), error, start_error;
+	int first = options_parse(command, argc, argv, true, &values), error, exec_error;
 
 	if (first < 0)
 		return first == -1 ? 0 : RECORD_FAILED;
@@ -213,10 +213,10 @@ static int run_record(const struct command *command, int argc, char **argv)
 	options.guest = guest_path(guest);
 	if (values.verbose)
 		print_settings(&options);
-	error = session_run(&options, &result, &start_error);
+	error = session_run(&options, &result, &exec_error);
 	if (error) {
 		free(output);
-		return start_status(start_error);
+		return start_status(exec_error);
 	}
 	if (values.verbose || isatty(STDERR_FILENO))
 		print_summary(&options, &result);

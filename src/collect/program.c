@@ -5,9 +5,10 @@
  * Runs in:  the recorder; between fork and exec in the child
  * Gets:     arguments, environment, signal mask, user   Gives: a pid
  * Owns:     nothing that outlives the call
- * Fails:    -errno of the exec, carried back over a pipe that a successful exec closes
+ * Fails:    -errno of the exec, or of what comes before it, carried back over a pipe that a successful
+ *           exec closes
  * Why:      the exec's error must become the exit status (127 or 126) and a message of duet, not of a
- *           child that looks like the program
+ *           child that looks like the program; what duet itself could not do (fork, setuid) is 125
  */
 #include "collect/program.h"
 
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -52,26 +54,38 @@ static int become_user(const struct program_user *user)
 	return 0;
 }
 
+/* What the child says when it could not become the program. */
+struct start_failure {
+	int error;
+	bool by_exec;
+};
+
 static _Noreturn void become_program(const struct program_options *options, int report)
 {
-	int error = become_user(&options->user);
+	struct start_failure failure = {.error = become_user(&options->user)};
 
 	setrlimit(RLIMIT_FSIZE, &options->state->file_limit);
 	sigaction(SIGXFSZ, &options->state->file_size, NULL);
 	sigaction(SIGPIPE, &options->state->broken_pipe, NULL);
 	sigaction(SIGCHLD, &options->state->child, NULL);
 	sigprocmask(SIG_SETMASK, &options->state->mask, NULL);
-	if (!error) {
+	if (!failure.error) {
 		execvpe(options->arguments[0], options->arguments, options->environment);
-		error = -errno;
+		failure = (struct start_failure){-errno, true};
 	}
-	if (write_all(report, &error, sizeof(error)) < 0)
+	if (write_all(report, &failure, sizeof(failure)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-static int start_error(const char *name, int error)
+static int start_error(const struct program_options *options, const struct start_failure *failure)
 {
+	const char *name = options->arguments[0];
+	int error = failure->error;
+
+	if (!failure->by_exec)
+		return error_set(error, "start '%s': become user '%s': %s", name,
+				 options->user.name, strerror(-error));
 	if (error == -ENOENT)
 		return error_set(
 			error,
@@ -84,12 +98,14 @@ static int start_error(const char *name, int error)
 	return error_set(error, "cannot run '%s': %s", name, strerror(-error));
 }
 
-int program_start(const struct program_options *options, pid_t *ret_pid)
+int program_start(const struct program_options *options, pid_t *ret_pid, int *ret_exec_error)
 {
 	auto_close int reading = -1;
-	int ends[2], error = 0;
+	struct start_failure failure;
+	int ends[2], error;
 	pid_t pid;
 
+	*ret_exec_error = 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set(-errno, "start '%s': pipe: %s", options->arguments[0],
 				 strerror(errno));
@@ -104,8 +120,11 @@ int program_start(const struct program_options *options, pid_t *ret_pid)
 	if (pid == 0)
 		become_program(options, ends[1]);
 	close(ends[1]);
-	if (read_all(reading, &error, sizeof(error)) == 0)
-		return start_error(options->arguments[0], error);
+	if (read_all(reading, &failure, sizeof(failure)) == 0) {
+		waitpid(pid, NULL, 0);
+		*ret_exec_error = failure.by_exec ? failure.error : 0;
+		return start_error(options, &failure);
+	}
 	*ret_pid = pid;
 	return 0;
 }

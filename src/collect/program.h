@@ -35,9 +35,9 @@ struct program_options {
 	struct program_user user;          /* who runs it; not set: the recorder's own user */
 };
 
-/* Errors: what execve(2) said, as -errno: -ENOENT no such program, else not executable; the error chain
- * says which. */
-int program_start(const struct program_options *options, pid_t *ret_pid);
+/* Errors: -errno with the error chain set. *ret_exec_error: the same where execve(2) said it (-ENOENT no
+ * such program, else not executable); 0 where all went well or the trouble is our own (fork, setuid). */
+int program_start(const struct program_options *options, pid_t *ret_pid, int *ret_exec_error);
 
 /* Looks a user up. Errors: -ENOENT. */
 int program_find_user(const char *name, struct program_user *ret_user);

@@ -192,7 +192,7 @@ static void check_program(struct session *session)
 	note(session, COLLECTOR_REFUSED, text);
 }
 
-static int start_program(struct session *session, int *ret_start_error)
+static int start_program(struct session *session, int *ret_exec_error)
 {
 	struct program_options program = {
 		.arguments = session->options->command,
@@ -205,8 +205,7 @@ static int start_program(struct session *session, int *ret_start_error)
 	if (!session->options->command)
 		return 0;
 	check_program(session);
-	error = program_start(&program, &session->program);
-	*ret_start_error = error;
+	error = program_start(&program, &session->program, ret_exec_error);
 	session->result->has_program = error == 0;
 	return error;
 }
@@ -528,13 +527,13 @@ static void close_session(struct session *session)
 }
 
 int session_run(const struct session_options *options, struct session_result *ret_result,
-		int *ret_start_error)
+		int *ret_exec_error)
 {
 	struct session *session = calloc(1, sizeof(*session));
 	int error;
 
 	*ret_result = (struct session_result){0};
-	*ret_start_error = 0;
+	*ret_exec_error = 0;
 	if (!session)
 		return error_set(-ENOMEM, "out of memory");
 	session->options = options;
@@ -546,7 +545,7 @@ int session_run(const struct session_options *options, struct session_result *re
 		session->attach.pending[i] = -1;
 	error = open_session(session);
 	if (!error)
-		error = start_program(session, ret_start_error);
+		error = start_program(session, ret_exec_error);
 	if (!error) {
 		while (!session->ending)
 			turn(session);

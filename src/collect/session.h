@@ -36,9 +36,9 @@ struct session_result {
 	char note[512];  /* what the user should know, "" if nothing */
 };
 
-/* Records. Errors: -errno with the error chain set, nothing recorded; program_start's errors are told
- * apart by ret_result->has_program (false) and *ret_start_error (what exec said, else 0). */
+/* Records. Errors: -errno with the error chain set, nothing recorded; *ret_exec_error is what exec said of
+ * the program, 0 where the trouble is our own. */
 int session_run(const struct session_options *options, struct session_result *ret_result,
-		int *ret_start_error);
+		int *ret_exec_error);
 
 #endif

@@ -133,10 +133,12 @@ TEST(hostile_programs)
 
 /* ---- program_start ----------------------------------------------------------------------------- */
 
-static int start(char *const *arguments, int *ret_status)
+static int exec_error; /* of the last start */
+
+static int start_as(char *const *arguments, const struct program_user *user, int *ret_status)
 {
 	struct program_state state = {0};
-	struct program_options options = {.arguments = arguments, .state = &state};
+	struct program_options options = {.arguments = arguments, .state = &state, .user = *user};
 	sigset_t blocked;
 	pid_t pid = -1;
 	char *environment[] = {(char *)"PATH=/usr/bin:/bin", (char *)"COLOUR=blue", NULL};
@@ -146,7 +148,7 @@ static int start(char *const *arguments, int *ret_status)
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGUSR2);
 	program_state_take(&state, &blocked);
-	error = program_start(&options, &pid);
+	error = program_start(&options, &pid, &exec_error);
 	sigaction(SIGXFSZ, &state.file_size, NULL);
 	sigaction(SIGPIPE, &state.broken_pipe, NULL);
 	sigprocmask(SIG_SETMASK, &state.mask, NULL);
@@ -154,6 +156,13 @@ static int start(char *const *arguments, int *ret_status)
 	if (!error)
 		waitpid(pid, ret_status, 0);
 	return error;
+}
+
+static int start(char *const *arguments, int *ret_status)
+{
+	struct program_user own = {0};
+
+	return start_as(arguments, &own, ret_status);
 }
 
 TEST(starting_programs)
@@ -174,11 +183,38 @@ TEST(starting_programs)
 	CHECK_EQUAL(start(shell, &status), 0);
 	CHECK(WIFEXITED(status));
 	CHECK_EQUAL(WEXITSTATUS(status), 33);
+	CHECK_EQUAL(exec_error, 0);
 	CHECK_EQUAL(start(missing, &status), -ENOENT);
+	CHECK_EQUAL(exec_error, -ENOENT);
 	CHECK(strstr(error_text(), "duet-no-such-program") != NULL);
 	CHECK_EQUAL(start(nothing, &status), -EACCES);
+	CHECK_EQUAL(exec_error, -EACCES);
 	script[0] = (char *)file("plain", "hello", 5, 0644);
 	CHECK_EQUAL(start(script, &status), -EACCES);
+	CHECK_EQUAL(exec_error, -EACCES);
+	CHECK_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left behind */
+	error_clear();
+}
+
+TEST(trouble_before_the_exec_is_our_own)
+{
+	struct program_user nobody = {true, (uid_t)-1, (gid_t)-1, "nobody", "/"};
+	char *shell[] = {(char *)"true", NULL};
+	struct program_state state = {0};
+	struct program_options options = {.arguments = shell, .state = &state};
+	struct rlimit files, none;
+	int status = 0;
+	pid_t pid;
+
+	CHECK(start_as(shell, &nobody, &status) < 0);
+	CHECK_EQUAL(exec_error, 0);
+	CHECK(strstr(error_text(), "nobody") != NULL);
+	REQUIRE(!getrlimit(RLIMIT_NOFILE, &files));
+	none = (struct rlimit){0, files.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &none);
+	CHECK_EQUAL(program_start(&options, &pid, &exec_error), -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &files);
+	CHECK_EQUAL(exec_error, 0);
 	error_clear();
 }
 
@@ -519,6 +555,7 @@ int main(void)
 	RUN(fifo_does_not_block);
 	RUN(hostile_programs);
 	RUN(starting_programs);
+	RUN(trouble_before_the_exec_is_our_own);
 	RUN(finding_users);
 	RUN(environment);
 	RUN(this_process);
