@@ -110,9 +110,16 @@ static char *expand_output(const char *pattern)
 
 static void print_settings(const struct session_options *options)
 {
-	fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
-		options->guest ? options->guest : "(none)",
-		options->preload ? "LD_PRELOAD" : "OPENCL_LAYERS");
+	const char *why, *way = options->command ? session_way(options, &why) : NULL;
+
+	if (way)
+		fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
+			options->guest, way);
+	else if (options->command)
+		fprintf(stderr, "duet: no guest is loaded: %s\n", why);
+	else
+		fprintf(stderr, "duet: recording the programs that have a guest loaded "
+				"(duet install)\n");
 }
 
 static void print_summary(const struct session_options *options,
@@ -191,7 +198,7 @@ static int fill_options(const struct record_values *values, struct session_optio
 	return error;
 }
 
-static int run_record(const struct command *command, int argc, char **argv)
+int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded)
 {
 	struct record_values values = {.output = "duet.duet"};
 	struct session_options options = {0};
@@ -199,6 +206,7 @@ static int run_record(const struct command *command, int argc, char **argv)
 	char guest[PATH_MAX], *output;
 	int first = options_parse(command, argc, argv, true, &values), error, exec_error;
 
+	*ret_recorded = false;
 	if (first < 0)
 		return first == -1 ? 0 : RECORD_FAILED;
 	if (check_values(&values, argc - first, command))
@@ -218,12 +226,20 @@ static int run_record(const struct command *command, int argc, char **argv)
 		free(output);
 		return start_status(exec_error);
 	}
+	*ret_recorded = true;
 	if (values.verbose || isatty(STDERR_FILENO))
 		print_summary(&options, &result);
 	if (result.write_error)
 		print_write_error(&options, &result);
 	free(output);
 	return exit_status(&result);
+}
+
+static int run_record(const struct command *command, int argc, char **argv)
+{
+	bool recorded;
+
+	return record_program(command, argc, argv, &recorded);
 }
 
 const struct command command_record = {

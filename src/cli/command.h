@@ -24,6 +24,10 @@ struct command {
 extern const struct command command_record, command_report, command_export, command_info,
 	command_list, command_doctor, command_install;
 
+/* What `duet record` does; *ret_recorded: whether there is a recording, which the status alone does not
+ * tell, because a program may end with 125 itself. */
+int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded);
+
 /* Prints "duet VERB: TEXT" (or "duet: TEXT" where verb is NULL) on stderr; with text NULL the error
  * chain, which is cleared. */
 void print_error(const char *verb, const char *text);

@@ -82,15 +82,15 @@ static int record_and_report(int argc, char **argv)
 	char name[] = "report";
 	char *arguments[] = {name, NULL};
 	int status, report_status;
+	bool recorded;
 
 	if (!record || !report)
 		return unknown_verb("--");
 	if (argc < 2)
 		return usage_error(NULL, "'--' needs a program to run");
 	/* What record sees as its verb is the name duet was called by; nothing reads it. */
-	status = record->run(record, argc + 1, argv - 1);
-	if (status == RECORD_FAILED || status == RECORD_NOT_EXECUTABLE ||
-	    status == RECORD_NOT_FOUND)
+	status = record_program(record, argc + 1, argv - 1, &recorded);
+	if (!recorded)
 		return status;
 	report_status = report->run(report, 1, arguments);
 	return status ? status : report_status;

@@ -137,27 +137,25 @@ static int set_up_user(struct environment *environment, const struct program_use
 	return error ? error : environment_set(environment, "LOGNAME", user->name);
 }
 
-/* The way in that the program and its loader allow; NULL: none, and a note says why. */
-static const char *choose_way(struct session *session)
+const char *session_way(const struct session_options *options, const char **ret_why)
 {
-	const struct session_options *options = session->options;
 	bool preload = options->preload || !environment_loader_has_layers();
-	enum program_kind kind = preload && options->command
-					 ? program_kind_of(options->command[0], true)
-					 : PROGRAM_UNKNOWN;
 
+	if (!options->opencl)
+		*ret_why = "OpenCL is not collected";
+	else if (!options->guest)
+		*ret_why = "the guest libduet-opencl.so is neither beside duet nor installed: "
+			   "reinstall duet, or run it from its build folder";
 	/* ld.so splits LD_PRELOAD at spaces too. */
-	if (strpbrk(options->guest, preload ? " :" : ":")) {
-		note(session, COLLECTOR_REFUSED,
-		     "the guest's path holds a space or a ':', which the dynamic "
-		     "linker takes for a separator: move duet to another folder");
-		return NULL;
-	}
-	if (kind == PROGRAM_SANITIZED) {
-		note(session, COLLECTOR_REFUSED, program_kind_text(kind));
-		return NULL;
-	}
-	return preload ? "LD_PRELOAD" : "OPENCL_LAYERS";
+	else if (options->command && strpbrk(options->guest, preload ? " :" : ":"))
+		*ret_why = "the guest's path holds a space or a ':', which the dynamic "
+			   "linker takes for a separator: move duet to another folder";
+	else if (preload && options->command &&
+		 program_kind_of(options->command[0], true) == PROGRAM_SANITIZED)
+		*ret_why = program_kind_text(PROGRAM_SANITIZED);
+	else
+		return preload ? "LD_PRELOAD" : "OPENCL_LAYERS";
+	return NULL;
 }
 
 static int prepare_environment(struct session *session)
@@ -166,10 +164,17 @@ static int prepare_environment(struct session *session)
 	struct environment *environment = &session->environment;
 	int error = set_up_user(environment, &options->user);
 	int seccomp = proc_seccomp((uint32_t)getpid());
-	const char *way = !error && options->opencl && options->guest ? choose_way(session) : NULL;
+	const char *why, *way;
 
-	if (!way)
+	if (error)
 		return error;
+	way = session_way(options, &why);
+	if (!way && options->opencl)
+		note(session, COLLECTOR_REFUSED, why);
+	else if (options->opencl)
+		recording_note(&session->recording, "opencl", COLLECTOR_AVAILABLE, 0, "");
+	if (!way)
+		return 0;
 	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
 	if (!error)
 		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
@@ -453,12 +458,6 @@ static int open_session(struct session *session)
 	recording_describe_host(&session->recording, session->begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
 	session->recording.last_tsc = session->recording.first_tsc;
-	if (!options->guest && options->opencl)
-		note(session, COLLECTOR_REFUSED,
-		     "the guest libduet-opencl.so is neither beside duet nor "
-		     "installed: reinstall duet, or run it from its build folder");
-	else if (options->opencl)
-		recording_note(&session->recording, "opencl", COLLECTOR_AVAILABLE, 0, "");
 	return 0;
 }
 

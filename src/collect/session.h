@@ -36,6 +36,10 @@ struct session_result {
 	char note[512];  /* what the user should know, "" if nothing */
 };
 
+/* By which variable of its environment the program's loader finds the guest: what was asked for, or what
+ * this loader and this program allow. NULL: none, and *ret_why says why. */
+const char *session_way(const struct session_options *options, const char **ret_why);
+
 /* Records. Errors: -errno with the error chain set, nothing recorded; *ret_exec_error is what exec said of
  * the program, 0 where the trouble is our own. */
 int session_run(const struct session_options *options, struct session_result *ret_result,

@@ -3,6 +3,9 @@
  * collect/opencl/opencl.c - the OpenCL collector
  *
  * Runs in:  the recorder; the work is done by the guest (inject/opencl.c) and the session
+ * Gets:     on or off, and the option of --collect   Gives: the session's options
+ * Owns:     nothing
+ * Fails:    never; what could not be loaded into a program is noted by the session
  * Why:      device times are on by default; `opencl:host` leaves queues alone, because the profiling flag
  *           costs 59 ns a read on PoCL and has slowed whole programs 1.1 to 1.8 times elsewhere
  */

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the recorder owes its user beside the rows: its status, its output, its limits."""
+import os
+import resource
+import shutil
+
+import duet_test
+from duet_test import DUET, program, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+
+def summary(*arguments, **more):
+    """stderr of record -v."""
+    t.wanted()
+    return text(run([DUET, "record", "-v", "-o", t.path("v.duet"), *arguments], **more).stderr)
+
+
+# ---- status ----
+
+with t.case("duet -- PROGRAM: a status of 125 and above is the program's, and is reported"):
+    t.wanted()
+    for status in (125, 126, 127):
+        result = run([DUET, "--", "sh", "-c", f"exit {status}"], cwd=t.folder)
+        t.equal(result.status, status, "status")
+        t.true(b"LEDGER" in result.stdout, f"there is a report after {status}: {result.stdout}")
+    result = run([DUET, "--", "/no/such/program"], cwd=t.folder)
+    t.equal((result.status, result.stdout), (127, b""), "nothing is reported of no program")
+
+with t.case("a fork that is refused is duet's own trouble"):
+    t.wanted()
+    folder = t.path("public")
+    os.makedirs(folder, exist_ok=True)
+    duet = shutil.copy(DUET, folder)  # the build folder may be closed to other users
+
+    def one_process():
+        duet_test.default_signals()
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+        if os.getuid() == 0:
+            os.setresuid(64999, 64999, 64999)
+
+    result = run([duet, "record", "-o", "/dev/null", "--", "true"], preexec_fn=one_process)
+    t.equal(result.status, 125, f"status ({text(result.stderr)})")
+    t.true("fork" in text(result.stderr), f"it says so: {text(result.stderr)}")
+
+# ---- -v ----
+
+with t.case("-v names the way in that was chosen"):
+    t.true("loaded by OPENCL_LAYERS" in summary("--", "true"), "a layer")
+    t.true("loaded by LD_PRELOAD" in summary("--preload", "--", "true"), "as asked for")
+    plain = t.path("plain")
+    os.makedirs(plain, exist_ok=True)
+    with open(os.path.join(plain, "libOpenCL.so.1"), "wb") as file:
+        file.write(b"a loader without the word")
+    t.true("loaded by LD_PRELOAD" in summary("--", "true", env={"LD_LIBRARY_PATH": plain}),
+           "because the loader knows no layers")
+    t.true("no guest is loaded" in summary("--collect", "-opencl", "--", "true"), "none")
+
+t.end()
