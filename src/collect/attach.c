@@ -8,7 +8,8 @@
  * Fails:    opening with -errno; a connection that says nothing sensible is closed
  * Why:      two addresses, because a path is not shared by every container and an abstract name not by
  *           every network namespace. The pid comes from SO_PEERCRED, translated by the kernel; the guest's
- *           own number is its namespace's.
+ *           own number is its namespace's. A number is reused, so the process is held by a pidfd that was
+ *           opened while its connection was.
  */
 #include "collect/attach.h"
 
@@ -17,12 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
 
 static int listen_at(const char *name)
 {
@@ -94,9 +101,13 @@ static int listen_abstract(struct attach *attach)
 
 int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 {
+	struct rlimit descriptors;
 	char name[64];
 
-	*attach = (struct attach){.listeners = {-1, -1, -1}, .uid = owner};
+	*attach = (struct attach){
+		.listeners = {-1, -1, -1}, .uid = owner, .most_descriptors = INT32_MAX};
+	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT32_MAX)
+		attach->most_descriptors = (int)descriptors.rlim_cur;
 	for (int i = 0; i < ATTACH_PENDING; i++)
 		attach->pending[i] = -1;
 	attach->listeners[0] = listen_at_path(attach, owner, group);
@@ -140,7 +151,7 @@ size_t attach_poll(const struct attach *attach, struct pollfd *entries)
 	size_t count = 0;
 
 	for (int i = 0; i < ATTACH_LISTENERS; i++)
-		if (attach->listeners[i] >= 0)
+		if (attach->listeners[i] >= 0 && !attach->is_resting)
 			entries[count++] =
 				(struct pollfd){.fd = attach->listeners[i], .events = POLLIN};
 	for (int i = 0; i < ATTACH_PENDING; i++)
@@ -166,16 +177,75 @@ static void keep_pending(struct attach *attach, int fd)
 	attach->pending[ATTACH_PENDING - 1] = fd;
 }
 
+void attach_rest(struct attach *attach)
+{
+	attach->is_resting = true;
+}
+
+void attach_resume(struct attach *attach)
+{
+	attach->is_resting = false;
+}
+
+/* A guest that cannot be taken in learns it now and not after its 250 ms of waiting. */
+static void take_in(struct attach *attach, int fd)
+{
+	if (fd < attach->most_descriptors - ATTACH_SPARE)
+		return keep_pending(attach, fd);
+	close(fd);
+	attach->turned_away++;
+}
+
+static void accept_from(struct attach *attach, int listener)
+{
+	int fd;
+
+	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+		take_in(attach, fd);
+	/* The connection stays where it is and would wake us up at once, again and again. */
+	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+		attach->turned_away++;
+		attach_rest(attach);
+	}
+}
+
 static void accept_all(struct attach *attach)
 {
-	for (int i = 0; i < ATTACH_LISTENERS; i++) {
-		int fd;
+	for (int i = 0; i < ATTACH_LISTENERS && !attach->is_resting; i++)
+		if (attach->listeners[i] >= 0)
+			accept_from(attach, attach->listeners[i]);
+}
 
-		while (attach->listeners[i] >= 0 &&
-		       (fd = accept4(attach->listeners[i], NULL, NULL,
-				     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-			keep_pending(attach, fd);
-	}
+static bool has_hung_up(int fd)
+{
+	struct pollfd connection = {.fd = fd, .events = POLLIN | POLLRDHUP};
+
+	return poll(&connection, 1, 0) < 0 || connection.revents & (POLLHUP | POLLRDHUP | POLLERR);
+}
+
+/* -1: the kernel has no such descriptors; -2: the process is gone. Where the kernel does not say whose
+ * the connection is, a process that still holds it has not given its number to another. */
+static int open_process(int fd, pid_t pid)
+{
+	int pid_fd = -1;
+	socklen_t size = sizeof(pid_fd);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pid_fd, &size) < 0)
+		pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pid_fd < 0 && errno == ESRCH)
+		return -2;
+	if (!has_hung_up(fd))
+		return pid_fd;
+	if (pid_fd >= 0)
+		close(pid_fd);
+	return -2;
+}
+
+static bool is_welcome(const struct attach *attach, const struct ucred *peer)
+{
+	/* Only root's machine-wide recorder takes everybody: the abstract name is there for all to see. */
+	return peer->uid == attach->uid || peer->uid == geteuid() ||
+	       (geteuid() == 0 && attach->listeners[2] >= 0);
 }
 
 /* 1: a hello; 0: not yet; -1: nothing to talk to. */
@@ -189,11 +259,11 @@ static int read_hello(const struct attach *attach, int fd, struct attach_hello *
 		return 0;
 	if (got != (ssize_t)sizeof(hello->hello) || hello->hello.magic != SESSION_MAGIC ||
 	    hello->hello.version != SESSION_VERSION ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0 ||
+	    !is_welcome(attach, &peer))
 		return -1;
-	/* Only root's machine-wide recorder takes everybody: the abstract name is there for all to see. */
-	if (peer.uid != attach->uid && peer.uid != geteuid() &&
-	    !(geteuid() == 0 && attach->listeners[2] >= 0))
+	hello->pid_fd = open_process(fd, peer.pid);
+	if (hello->pid_fd < -1)
 		return -1;
 	hello->hello.guest[sizeof(hello->hello.guest) - 1] = '\0';
 	hello->fd = fd;

@@ -13,14 +13,18 @@
 
 #include "ring/session.h"
 
-enum { ATTACH_LISTENERS = 3, ATTACH_PENDING = 64 };
+/* SPARE: descriptors that are kept for taking one guest in: its pid, its rings, files of /proc. */
+enum { ATTACH_LISTENERS = 3, ATTACH_PENDING = 64, ATTACH_SPARE = 8 };
 
 struct attach {
 	int listeners[ATTACH_LISTENERS]; /* owned; -1: not there */
 	int pending[ATTACH_PENDING];     /* owned; connections that have not said hello yet */
 	char folder[128];                /* of the socket with a path; "" where there is none */
 	char addresses[256];             /* value of DUET_SESSION */
-	uid_t uid; /* whose programs are taken; root's recorder: everybody's */
+	uid_t uid;            /* whose programs are taken; root's recorder: everybody's */
+	int most_descriptors; /* of this process, by its limit */
+	bool is_resting;      /* no descriptor is left: connections wait until attach_resume */
+	uint64_t turned_away; /* connections for which no descriptor was left */
 };
 
 /* any: also under the machine-wide name. owner: who runs the program. Errors: -errno; -EADDRINUSE where
@@ -31,9 +35,16 @@ void attach_close(struct attach *attach);
 /* Adds what is to be waited for; returns the number of entries used (at most LISTENERS + PENDING). */
 size_t attach_poll(const struct attach *attach, struct pollfd *entries);
 
-/* One hello. fd: the connection, now the caller's. */
+/* Where a descriptor was refused: connections are left waiting, without a busy loop, until the next
+ * attach_resume, which is to be called every second. */
+void attach_rest(struct attach *attach);
+void attach_resume(struct attach *attach);
+
+/* One hello. fd, pid_fd: the connection and the process, now the caller's; pid_fd -1 where the kernel has
+ * none. */
 struct attach_hello {
 	int fd;
+	int pid_fd;
 	pid_t pid; /* in the recorder's pid namespace */
 	uid_t uid;
 	struct session_hello hello;

@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/decode.h"
 #include "collect/host_clocks.h"
@@ -84,64 +84,113 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 			 strerror(-error));
 }
 
-static void describe_process(struct injected *injected, uint32_t ns_pid)
+/* /proc knows processes by number only: what it says is believed when the process still lives afterwards. */
+static int read_identity(struct injected *injected, struct proc_info *info)
+{
+	bool known = proc_read((uint32_t)injected->pid, info) == 0;
+
+	if (!proc_is_alive(injected->pid_fd, (uint32_t)injected->pid))
+		return error_set(-ESRCH, "process %d has ended", (int)injected->pid);
+	if (!known) /* /proc may be hidden (hidepid) or not mounted */
+		*info = (struct proc_info){0};
+	return 0;
+}
+
+static void describe_process(struct injected *injected, const struct injected_peer *peer,
+			     const struct proc_info *info)
 {
 	struct recording *recording = injected->recording;
-	struct proc_info *info = calloc(1, sizeof(*info));
-	struct event_process *row = &injected->process;
+	uint64_t kept_bytes = recording->kept_bytes;
 
-	*row = (struct event_process){
+	injected->process = (struct event_process){
 		.id = ++recording->last_process,
 		.host = recording->host,
 		.pid = (uint32_t)injected->pid,
-		.ns_pid = ns_pid,
+		.ns_pid = peer->ns_pid,
+		.parent_pid = info->parent_pid,
+		.uid = peer->uid,
+		.name_string = recording_string(recording, info->name),
+		.exe_string = recording_string(recording, info->exe),
+		.command_string = recording_string(recording, info->command),
+		.cgroup_string = recording_string(recording, info->cgroup),
 		.status = -1,
+		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
-	if (info && proc_read((uint32_t)injected->pid, info) == 0) {
-		row->parent_pid = info->parent_pid;
-		row->uid = info->uid;
-		row->start_ticks = info->start_ticks;
-		row->name_string = recording_string(recording, info->name);
-		row->exe_string = recording_string(recording, info->exe);
-		row->command_string = recording_string(recording, info->command);
-		row->cgroup_string = recording_string(recording, info->cgroup);
-	}
-	free(info);
-	trace_writer_thing(recording->writer, EVENT_PROCESS, row);
+	injected->kept_bytes += recording->kept_bytes - kept_bytes;
+	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
 }
 
-int injected_open(struct recording *recording, pid_t pid, uint32_t ns_pid, uint32_t options,
-		  struct injected **ret_injected, int *ret_fd)
+static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
 {
-	struct injected *injected = calloc(1, sizeof(*injected));
-	int error;
+	int error = map_region(injected, options, ret_fd);
 
-	if (!injected)
-		return error_set(-ENOMEM, "process %d: out of memory", (int)pid);
-	injected->recording = recording;
-	injected->pid = pid;
-	injected->pid_fd = -1;
-	error = map_region(injected, options, ret_fd);
 	if (error)
-		goto fail;
+		return error;
 	injected->rings = calloc(injected->ring_count, sizeof(*injected->rings));
 	if (!injected->rings) {
 		close(*ret_fd);
-		error = error_set(-ENOMEM, "process %d: out of memory", (int)pid);
-		goto fail;
+		return error_set(-ENOMEM, "process %d: out of memory", (int)injected->pid);
 	}
 	for (uint32_t i = 0; i < injected->ring_count; i++)
 		ring_reader_init(&injected->rings[i].reader, injected->region, injected->ring_bytes,
 				 i);
-	injected->pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	return 0;
+}
+
+int injected_open(struct recording *recording, const struct injected_peer *peer, uint32_t options,
+		  struct injected **ret_injected, int *ret_fd)
+{
+	struct injected *injected = calloc(1, sizeof(*injected));
+	auto_free struct proc_info *info = calloc(1, sizeof(*info));
+	int error;
+
+	if (!injected || !info) {
+		free(injected);
+		if (peer->pid_fd >= 0)
+			close(peer->pid_fd);
+		return error_set(-ENOMEM, "process %d: out of memory", (int)peer->pid);
+	}
+	injected->recording = recording;
+	injected->pid = peer->pid;
+	injected->pid_fd = peer->pid_fd;
+	error = read_identity(injected, info);
+	if (!error)
+		error = make_rings(injected, options, ret_fd);
+	if (error) {
+		injected_close(injected);
+		return error;
+	}
 	injected->last_loss_ns = host_clocks_now_ns();
-	describe_process(injected, ns_pid);
+	describe_process(injected, peer, info);
 	*ret_injected = injected;
 	return 0;
-fail:
-	injected_close(injected);
-	return error;
+}
+
+static bool is_parent(const struct injected *parent, const struct injected *child)
+{
+	/* A number that was free again is that of a process younger than its children. */
+	return parent->process.pid == child->process.parent_pid &&
+	       parent->process.start_ticks <= child->process.start_ticks;
+}
+
+static void set_parent(struct injected *child, const struct injected *parent)
+{
+	child->process.parent = parent->process.id;
+	trace_writer_thing(child->recording->writer, EVENT_PROCESS, &child->process);
+}
+
+void injected_relate(struct injected *one, struct injected *other)
+{
+	if (is_parent(one, other))
+		set_parent(other, one);
+	else if (is_parent(other, one))
+		set_parent(one, other);
+}
+
+void injected_stop_describing(struct injected *injected)
+{
+	injected->described_bytes = UINT64_MAX;
 }
 
 /* ---- draining ---------------------------------------------------------------------------------- */
@@ -206,6 +255,7 @@ static size_t drain_ring(struct injected *injected, struct injected_ring *ring)
 
 size_t injected_drain(struct injected *injected)
 {
+	uint64_t kept_bytes = injected->recording->kept_bytes;
 	size_t most = 0;
 
 	atomic_store_explicit(&injected->region->beat_ns, host_clocks_now_ns(),
@@ -227,6 +277,7 @@ size_t injected_drain(struct injected *injected)
 	}
 	if (injected->waiting_count)
 		decode_waiting(injected, false);
+	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
 	return most;
 }
 

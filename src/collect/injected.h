@@ -74,14 +74,30 @@ struct injected {
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
 	uint64_t described_bytes;             /* of records that stay in memory */
+	uint64_t kept_bytes; /* what the recorder keeps on its account to the end */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
 };
 
+/* Who said hello. */
+struct injected_peer {
+	pid_t pid;
+	uint32_t ns_pid; /* as it counts itself */
+	uid_t uid;
+	int pid_fd; /* taken, also where opening fails; -1: the kernel has none */
+};
+
 /* Makes the shared region for a process; ret_fd is to be sent to the guest and closed. Smaller regions
- * are tried where limits of the recorder refuse the full one. Errors: -errno. */
-int injected_open(struct recording *recording, pid_t pid, uint32_t ns_pid, uint32_t options,
+ * are tried where limits of the recorder refuse the full one. Errors: -errno; -ESRCH where the process
+ * has ended meanwhile, of which nothing is written. */
+int injected_open(struct recording *recording, const struct injected_peer *peer, uint32_t options,
 		  struct injected **ret_injected, int *ret_fd);
+
+/* Names the parent of one of two processes where the other is it. */
+void injected_relate(struct injected *one, struct injected *other);
+
+/* From now on the process describes nothing new; its calls and commands are still taken. */
+void injected_stop_describing(struct injected *injected);
 
 /* Describes the end of process and threads; a program that lives on gets the memory of its rings back.
  * NULL-safe. */

@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,19 @@ static int read_stat(uint32_t pid, struct proc_info *info)
 	info->parent_pid = parent;
 	info->start_ticks = start;
 	return 0;
+}
+
+bool proc_is_alive(int pid_fd, uint32_t pid)
+{
+	struct pollfd process = {.fd = pid_fd, .events = POLLIN};
+	char path[64], text[2048], *close;
+
+	if (pid_fd >= 0)
+		return poll(&process, 1, 0) == 0;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	read_text(path, sizeof(text), text);
+	close = strrchr(text, ')');
+	return close && close[1] == ' ' && close[2] != 'Z' && close[2] != 'X';
 }
 
 static bool is_plain(const char *word)

@@ -17,6 +17,10 @@ struct proc_info {
 	char cgroup[4096];
 };
 
+/* False for a process that has ended, also where its parent has not waited for it. pid_fd -1: the number is
+ * asked, which may be another's by now. */
+bool proc_is_alive(int pid_fd, uint32_t pid);
+
 /* Fills in what can be read; a process that is gone leaves empty texts. Errors: -ESRCH where there is
  * no such process. */
 int proc_read(uint32_t pid, struct proc_info *ret_info);

@@ -29,15 +29,23 @@
 #include "base/error.h"
 #include "base/io.h"
 
+/* From the soft to the hard limit. */
+static void raise_limit(int resource, struct rlimit *ret_old)
+{
+	struct rlimit raised;
+
+	getrlimit(resource, ret_old);
+	raised = *ret_old;
+	raised.rlim_cur = raised.rlim_max;
+	setrlimit(resource, &raised);
+}
+
 void program_state_take(struct program_state *state, const sigset_t *blocked)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
-	struct rlimit raised;
 
-	getrlimit(RLIMIT_FSIZE, &state->file_limit);
-	raised = state->file_limit;
-	raised.rlim_cur = raised.rlim_max;
-	setrlimit(RLIMIT_FSIZE, &raised);
+	raise_limit(RLIMIT_FSIZE, &state->file_limit);
+	raise_limit(RLIMIT_NOFILE, &state->descriptor_limit);
 	sigaction(SIGXFSZ, &ignore, &state->file_size);
 	sigaction(SIGPIPE, &ignore, &state->broken_pipe);
 	/* Where our parent ignored it, the kernel would reap the program before its status is read. */
@@ -65,6 +73,7 @@ static _Noreturn void become_program(const struct program_options *options, int 
 	struct start_failure failure = {.error = become_user(&options->user)};
 
 	setrlimit(RLIMIT_FSIZE, &options->state->file_limit);
+	setrlimit(RLIMIT_NOFILE, &options->state->descriptor_limit);
 	sigaction(SIGXFSZ, &options->state->file_size, NULL);
 	sigaction(SIGPIPE, &options->state->broken_pipe, NULL);
 	sigaction(SIGCHLD, &options->state->child, NULL);

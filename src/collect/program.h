@@ -22,10 +22,11 @@ struct program_state {
 	sigset_t mask;
 	struct sigaction file_size, broken_pipe, child; /* SIGXFSZ, SIGPIPE, SIGCHLD */
 	struct rlimit file_limit;                       /* RLIMIT_FSIZE */
+	struct rlimit descriptor_limit;                 /* RLIMIT_NOFILE */
 };
 
 /* Saves the state and sets the recorder's: the signals of `blocked` blocked, SIGXFSZ and SIGPIPE ignored,
- * files as large as the hard limit allows. */
+ * files as large and descriptors as many as the hard limits allow. */
 void program_state_take(struct program_state *state, const sigset_t *blocked);
 
 struct program_options {

@@ -61,7 +61,15 @@ void recording_fini(struct recording *recording)
 
 uint32_t recording_string(struct recording *recording, const char *text)
 {
-	return trace_writer_string(recording->writer, text, strlen(text));
+	size_t length = strlen(text);
+	uint32_t id = trace_writer_string(recording->writer, text, length);
+
+	/* ids count up: this text was not known before */
+	if (id > recording->last_string) {
+		recording->last_string = id;
+		recording->kept_bytes += length;
+	}
+	return id;
 }
 
 static uint32_t file_line(struct recording *recording, const char *path, const char *label)
@@ -111,6 +119,7 @@ void recording_remember(struct recording *recording, const char *key, uint32_t i
 {
 	uint32_t key_id = string_table_add(&recording->keys, key, strlen(key));
 
+	recording->kept_bytes += strlen(key);
 	if (key_id)
 		hash_map_put(&recording->known, key_id, id);
 }

@@ -26,7 +26,9 @@ struct recording {
 		known; /* … and their ids, so that the same thing met again is the same id */
 	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of OpenCL -> string id */
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
-	uint64_t scratch[8192];                      /* one record, the largest there is */
+	uint32_t last_string;
+	uint64_t kept_bytes;    /* of texts and identities, which stay in memory to the end */
+	uint64_t scratch[8192]; /* one record, the largest there is */
 };
 
 int recording_init(struct recording *recording, struct trace_writer *writer);

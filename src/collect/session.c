@@ -31,6 +31,7 @@
 #include "collect/host_clocks.h"
 #include "collect/injected.h"
 #include "collect/proc.h"
+#include "collect/share.h"
 
 enum {
 	POLL_LEAST_NS = 1000000,
@@ -45,6 +46,9 @@ struct attached {
 	bool dead;
 };
 
+/* Why a process was not recorded; the first of each is noted, the sum at the end. */
+enum refusal { REFUSED_DESCRIPTORS, REFUSED_PROCESSES, REFUSED_BYTES, REFUSED_OTHER, REFUSALS };
+
 struct session {
 	const struct session_options *options;
 	struct session_result *result;
@@ -56,6 +60,8 @@ struct session {
 	struct environment environment;
 	struct attached *attached; /* owned */
 	size_t attached_count, attached_capacity;
+	struct shares shares;
+	uint64_t refused[REFUSALS];
 	struct pollfd *entries; /* owned */
 	size_t entries_capacity;
 	int signal_fd;
@@ -66,14 +72,27 @@ struct session {
 
 /* ---- signals and the program ------------------------------------------------------------------- */
 
+/* The newest image of the process: an exec ends an image, not with a status. */
+static struct injected *find_guest(struct session *session, pid_t pid)
+{
+	for (size_t i = session->attached_count; i > 0; i--)
+		if (session->attached[i - 1].injected->pid == pid)
+			return session->attached[i - 1].injected;
+	return NULL;
+}
+
 static void reap_program(struct session *session)
 {
+	struct injected *injected;
 	int status = 0;
 	pid_t ended;
 
 	if (!session->program)
 		return;
 	ended = waitpid(session->program, &status, WNOHANG);
+	injected = ended > 0 ? find_guest(session, ended) : NULL;
+	if (injected)
+		injected->process.status = status;
 	if (ended == session->program || (ended < 0 && errno == ECHILD)) {
 		session->result->program_status = status;
 		session->program = 0;
@@ -230,34 +249,135 @@ static void end_earlier_image(struct session *session, pid_t pid)
 			session->attached[i].dead = true;
 }
 
-static void add_guest(struct session *session, const struct attach_hello *hello)
+static void refuse(struct session *session, enum refusal refusal, const char *text)
 {
-	struct attached *attached;
-	int region_fd = -1;
+	if (session->refused[refusal]++ == 0)
+		note(session, COLLECTOR_PARTIAL, text);
+}
 
-	end_earlier_image(session, hello->pid);
+/* False: this user has had its share, and a note says so. */
+static bool has_share(struct session *session, uid_t uid)
+{
+	enum share_state state = shares_state(&session->shares, uid);
+	char text[160];
 
-	if (!session->options->opencl || array_grow(session->attached, session->attached_capacity,
-						    session->attached_count + 1) < 0) {
-		attach_answer(hello->fd, 0, 0, -1);
-		close(hello->fd);
+	if (state == SHARE_LEFT)
+		return true;
+	if (state == SHARE_PROCESSES_SPENT)
+		snprintf(text, sizeof(text),
+			 "user %u has %d processes recorded at the same time: more are not taken",
+			 (unsigned)uid, SHARE_PROCESSES);
+	else
+		snprintf(text, sizeof(text),
+			 "the programs of user %u have described %d MiB: no more of them are taken",
+			 (unsigned)uid, SHARE_BYTES >> 20);
+	refuse(session, state == SHARE_PROCESSES_SPENT ? REFUSED_PROCESSES : REFUSED_BYTES, text);
+	return false;
+}
+
+/* A process that goes beyond its user's share goes on being recorded, but describes nothing new. */
+static void settle(struct session *session, struct injected *injected)
+{
+	if (injected->kept_bytes &&
+	    !shares_charge(&session->shares, injected->process.uid, injected->kept_bytes))
+		injected_stop_describing(injected);
+	injected->kept_bytes = 0;
+}
+
+static void note_refusals(struct session *session)
+{
+	uint64_t count = 0;
+	char text[128];
+
+	for (int i = 0; i < REFUSALS; i++)
+		count += session->refused[i];
+	if (count < 2)
 		return;
+	snprintf(text, sizeof(text), "%llu attempts of programs to be recorded were refused",
+		 (unsigned long long)count);
+	recording_note(&session->recording, "opencl", COLLECTOR_PARTIAL, 0, text);
+}
+
+static void refuse_for_descriptors(struct session *session)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "the recorder ran out of file descriptors with %zu processes attached: raise its "
+		 "hard limit (ulimit -Hn)",
+		 session->attached_count);
+	refuse(session, REFUSED_DESCRIPTORS, text);
+}
+
+static void note_turned_away(struct session *session)
+{
+	for (; session->attach.turned_away; session->attach.turned_away--)
+		refuse_for_descriptors(session);
+}
+
+static void relate(struct session *session, struct injected *added)
+{
+	for (size_t i = 0; i < session->attached_count; i++)
+		injected_relate(session->attached[i].injected, added);
+}
+
+/* Makes the rings and sends them. Errors: -errno. */
+static int welcome(struct session *session, const struct attach_hello *hello)
+{
+	struct injected_peer peer = {hello->pid, hello->hello.pid, hello->uid, hello->pid_fd};
+	struct attached *attached;
+	int region_fd = -1, error;
+
+	if (array_grow(session->attached, session->attached_capacity, session->attached_count + 1) <
+	    0) {
+		if (hello->pid_fd >= 0)
+			close(hello->pid_fd);
+		return error_set(-ENOMEM, "process %d: out of memory", (int)hello->pid);
 	}
 	attached = &session->attached[session->attached_count];
 	*attached = (struct attached){.connection = hello->fd};
-	if (injected_open(&session->recording, hello->pid, hello->hello.pid,
-			  ring_options(session->options), &attached->injected, &region_fd) < 0) {
-		note(session, COLLECTOR_PARTIAL, error_text());
-		error_clear();
-		attach_answer(hello->fd, 0, 0, -1);
-		close(hello->fd);
-		return;
-	}
+	error = injected_open(&session->recording, &peer, ring_options(session->options),
+			      &attached->injected, &region_fd);
+	if (error)
+		return error;
+	relate(session, attached->injected);
 	session->attached_count++;
 	session->result->processes++;
+	shares_begin(&session->shares, hello->uid);
 	attach_answer(hello->fd, attached->injected->ring_count, attached->injected->ring_bytes,
 		      region_fd);
 	close(region_fd);
+	return 0;
+}
+
+static void turn_down(const struct attach_hello *hello)
+{
+	attach_answer(hello->fd, 0, 0, -1);
+	close(hello->fd);
+}
+
+static void add_guest(struct session *session, const struct attach_hello *hello)
+{
+	int error;
+
+	end_earlier_image(session, hello->pid);
+	if (!session->options->opencl || !has_share(session, hello->uid)) {
+		if (hello->pid_fd >= 0)
+			close(hello->pid_fd);
+		turn_down(hello);
+		return;
+	}
+	error = welcome(session, hello);
+	if (!error)
+		return;
+	if (error == -EMFILE || error == -ENFILE) {
+		refuse_for_descriptors(session);
+		attach_rest(&session->attach);
+	} else if (error != -ESRCH) {
+		refuse(session, REFUSED_OTHER, error_text());
+	}
+	error_clear();
+	turn_down(hello);
 }
 
 static void read_farewell(struct session *session, struct attached *attached)
@@ -288,6 +408,9 @@ static void read_farewell(struct session *session, struct attached *attached)
 
 static void end_guest(struct session *session, struct attached *attached, uint64_t now_ns)
 {
+	/* Its end may be seen before the signal that tells of it: its status goes with its last row. */
+	if (attached->dead && attached->injected->pid == session->program)
+		reap_program(session);
 	/* One round takes all that is there, the second what was written between the first and the death.
 	 * A program that lives on and goes on writing does not keep us here. */
 	for (int i = 0; i < 3 && injected_drain(attached->injected) > 0; i++)
@@ -296,6 +419,8 @@ static void end_guest(struct session *session, struct attached *attached, uint64
 	attached->injected->process.ended = attached->dead;
 	if (attached->connection >= 0)
 		close(attached->connection);
+	settle(session, attached->injected);
+	shares_end(&session->shares, attached->injected->process.uid);
 	injected_close(attached->injected);
 }
 
@@ -306,6 +431,7 @@ static size_t drain_guests(struct session *session)
 	for (size_t i = 0; i < session->attached_count; i++) {
 		size_t taken = injected_drain(session->attached[i].injected);
 
+		settle(session, session->attached[i].injected);
 		most = taken > most ? taken : most;
 	}
 	return most;
@@ -386,16 +512,21 @@ static void adapt_interval(struct session *session, size_t most)
 		session->interval_ns = POLL_LEAST_NS;
 }
 
+static bool is_alive(const struct attached *attached)
+{
+	return proc_is_alive(attached->injected->pid_fd, (uint32_t)attached->injected->pid);
+}
+
 static void do_each_second(struct session *session, uint64_t now_ns)
 {
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
 		injected_count_losses(attached->injected, now_ns);
-		if (attached->injected->pid_fd < 0 && kill(attached->injected->pid, 0) < 0 &&
-		    errno == ESRCH)
+		if (attached->injected->pid_fd < 0 && !is_alive(attached))
 			attached->dead = true;
 	}
+	attach_resume(&session->attach);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	session->next_second_ns = now_ns + SECOND_NS;
 }
@@ -416,6 +547,7 @@ static void turn(struct session *session)
 		look_at_guests(session, count);
 	while (attach_next(&session->attach, &hello))
 		add_guest(session, &hello);
+	note_turned_away(session);
 	most = drain_guests(session);
 	if (session->attached_count)
 		adapt_interval(session, most);
@@ -441,6 +573,7 @@ static int open_session(struct session *session)
 	gid_t group = options->user.set ? options->user.gid : getegid();
 	int error = open_signals(session);
 
+	shares_init(&session->shares, owner);
 	if (!error)
 		error = trace_writer_open(options->output, &options->writer, &session->writer);
 	if (!error)
@@ -472,12 +605,13 @@ static void end_recording(struct session *session)
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
-		attached->dead = kill(attached->injected->pid, 0) < 0 && errno == ESRCH;
+		attached->dead = !is_alive(attached);
 		if (!attached->dead && attached->injected->pid != session->program)
 			session->result->survivors++;
 		end_guest(session, attached, now_ns);
 	}
 	session->attached_count = 0;
+	note_refusals(session);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	recording_describe_host(&session->recording, session->begin_ns, now_ns);
 }
@@ -522,6 +656,7 @@ static void close_session(struct session *session)
 	if (session->signal_fd >= 0)
 		close(session->signal_fd);
 	free(session->attached);
+	shares_fini(&session->shares);
 	free(session->entries);
 }
 

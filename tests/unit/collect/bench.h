@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/decode.h"
@@ -23,9 +24,17 @@ struct bench {
 	struct trace_reader *reader;
 };
 
+/* This process, as if it had said hello. */
+static inline struct injected_peer bench_peer(void)
+{
+	return (struct injected_peer){getpid(), (uint32_t)getpid(), geteuid(),
+				      (int)syscall(SYS_pidfd_open, getpid(), 0)};
+}
+
 static inline void bench_open(struct bench *bench)
 {
 	struct trace_writer_options options = {0};
+	struct injected_peer peer = bench_peer();
 	int fd, region_fd = -1;
 
 	*bench = (struct bench){.path = "/tmp/duet-decode-XXXXXX"};
@@ -39,8 +48,7 @@ static inline void bench_open(struct bench *bench)
 	recording_describe_host(bench->recording, host_clocks_now_ns(), 0);
 	host_clocks_read(bench->writer, bench->recording->tsc, &bench->recording->first_tsc);
 	bench->recording->last_tsc = bench->recording->first_tsc;
-	if (injected_open(bench->recording, getpid(), (uint32_t)getpid(), 0, &bench->injected,
-			  &region_fd) < 0)
+	if (injected_open(bench->recording, &peer, 0, &bench->injected, &region_fd) < 0)
 		abort();
 	close(region_fd);
 	bench->ring = &bench->injected->rings[0];

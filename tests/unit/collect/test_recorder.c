@@ -153,6 +153,7 @@ static int start_as(char *const *arguments, const struct program_user *user, int
 	sigaction(SIGPIPE, &state.broken_pipe, NULL);
 	sigprocmask(SIG_SETMASK, &state.mask, NULL);
 	setrlimit(RLIMIT_FSIZE, &state.file_limit);
+	setrlimit(RLIMIT_NOFILE, &state.descriptor_limit);
 	if (!error)
 		waitpid(pid, ret_status, 0);
 	return error;
@@ -216,6 +217,32 @@ TEST(trouble_before_the_exec_is_our_own)
 	setrlimit(RLIMIT_NOFILE, &files);
 	CHECK_EQUAL(exec_error, 0);
 	error_clear();
+}
+
+TEST(limits_are_raised_for_the_recorder_alone)
+{
+	char *shell[] = {(char *)"sh", (char *)"-c",
+			 (char *)"test $(ulimit -Sn) = 77 && test $(ulimit -Hn) = 99 && "
+				 "exit 33",
+			 NULL};
+	struct program_state state;
+	struct rlimit seen;
+	sigset_t none;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		/* lowering the hard limit is for good */
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){77, 99});
+		sigemptyset(&none);
+		program_state_take(&state, &none);
+		getrlimit(RLIMIT_NOFILE, &seen);
+		setrlimit(RLIMIT_NOFILE, &state.descriptor_limit);
+		_exit(seen.rlim_cur == 99 && start(shell, &status) == 0 ? WEXITSTATUS(status) : 1);
+	}
+	waitpid(pid, &status, 0);
+	CHECK(WIFEXITED(status));
+	CHECK_EQUAL(WEXITSTATUS(status), 33);
 }
 
 TEST(finding_users)
@@ -311,6 +338,7 @@ TEST(this_process)
 	/* as if in a namespace: looked up by NSpid, whose last number is ours here */
 	CHECK_EQUAL(proc_thread(self, self + 1, self), self);
 	CHECK_EQUAL(proc_thread(self, self + 1, 1u << 30), 1u << 30);
+	CHECK(proc_is_alive(-1, self));
 	CHECK_EQUAL(proc_seccomp(self), prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
 	free(info);
 }
@@ -323,6 +351,7 @@ TEST(process_that_is_gone)
 	REQUIRE(info);
 	CHECK_EQUAL(proc_read(1u << 30, info), -ESRCH);
 	CHECK_EQUAL(info->pid, 0);
+	CHECK(!proc_is_alive(-1, 1u << 30));
 	CHECK_EQUAL(proc_seccomp(1u << 30), -1);
 	CHECK_EQUAL(proc_thread(1u << 30, 5, 7), 7);
 	proc_thread_name(1u << 30, 1, name);
@@ -556,6 +585,7 @@ int main(void)
 	RUN(hostile_programs);
 	RUN(starting_programs);
 	RUN(trouble_before_the_exec_is_our_own);
+	RUN(limits_are_raised_for_the_recorder_alone);
 	RUN(finding_users);
 	RUN(environment);
 	RUN(this_process);

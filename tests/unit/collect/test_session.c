@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_session.c - whole recordings of this program, which plays the guest itself
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "harness.h"
+
+#include "collect/collector.h"
+#include "collect/session.h"
+#include "ring/session.h"
+#include "trace/reader.h"
+
+static char folder[] = "/tmp/duet-session-XXXXXX";
+static char self[4096];
+
+/* ---- the guest --------------------------------------------------------------------------------- */
+
+static void attach(void)
+{
+	struct session_hello hello = {SESSION_MAGIC, SESSION_VERSION, (uint32_t)getpid(), "opencl"};
+	struct session_attached farewell = {SESSION_MAGIC, 128, 0};
+	struct session_welcome welcome = {0};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const char *names = getenv(SESSION_VARIABLE);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", (int)strcspn(names, ","),
+		 names);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    send(fd, &hello, sizeof(hello), 0) < 0 || recv(fd, &welcome, sizeof(welcome), 0) < 0 ||
+	    welcome.ring_count == 0 || send(fd, &farewell, sizeof(farewell), 0) < 0)
+		_exit(99);
+	close(fd);
+}
+
+static pid_t child_that_attaches(void)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		_exit(98);
+	pid = fork();
+	if (pid == 0) {
+		attach();
+		_exit(3);
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 0) /* until it has ended; a zombie from then on */
+		_exit(97);
+	close(ends[0]);
+	return pid;
+}
+
+static int play_guest(char **argv)
+{
+	attach();
+	if (strcmp(argv[2], "fork") == 0)
+		child_that_attaches();
+	if (strcmp(argv[2], "kill") == 0)
+		raise(SIGKILL);
+	if (strcmp(argv[2], "exec") == 0)
+		execl(self, self, "guest", "exit", "43", NULL);
+	return atoi(argv[3]);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------- */
+
+struct recorded {
+	char path[128];
+	struct session_result result;
+	int error, exec_error;
+	struct trace_reader *reader;
+	const struct event_process *processes;
+	size_t count;
+};
+
+/* As main.c would leave it to the next. */
+static int run_session(const struct session_options *options, struct recorded *recorded)
+{
+	sigset_t mask;
+	int error;
+
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	error = session_run(options, &recorded->result, &recorded->exec_error);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return error;
+}
+
+static void record(char *const *command, struct recorded *recorded)
+{
+	struct session_options options = {.command = command, .guest = "/no/guest.so"};
+
+	*recorded = (struct recorded){0};
+	snprintf(recorded->path, sizeof(recorded->path), "%s/f.duet", folder);
+	options.output = recorded->path;
+	REQUIRE(!collectors_choose(NULL, &options));
+	recorded->error = run_session(&options, recorded);
+	if (recorded->error)
+		return;
+	REQUIRE(!trace_reader_open(recorded->path, &recorded->reader));
+	recorded->count = trace_reader_things(recorded->reader, EVENT_PROCESS,
+					      (const void **)&recorded->processes);
+}
+
+static void record_guest(const char *what, const char *status, struct recorded *recorded)
+{
+	char *command[] = {self, (char *)"guest", (char *)what, (char *)status, NULL};
+
+	record(command, recorded);
+	REQUIRE(recorded->error == 0);
+}
+
+static void forget(struct recorded *recorded)
+{
+	trace_reader_close(recorded->reader);
+	unlink(recorded->path);
+}
+
+TEST(status_of_the_program)
+{
+	struct recorded recorded;
+
+	record_guest("exit", "42", &recorded);
+	REQUIRE(recorded.count == 1);
+	CHECK_EQUAL(recorded.result.program_status, 42 << 8);
+	CHECK_EQUAL(recorded.processes[0].status, 42 << 8);
+	CHECK_EQUAL(recorded.processes[0].ended, 1);
+	CHECK_EQUAL(recorded.processes[0].uid, geteuid());
+	CHECK_EQUAL(recorded.result.survivors, 0);
+	forget(&recorded);
+	record_guest("kill", "0", &recorded);
+	REQUIRE(recorded.count == 1);
+	CHECK(WIFSIGNALED(recorded.processes[0].status));
+	CHECK_EQUAL(WTERMSIG(recorded.processes[0].status), SIGKILL);
+	forget(&recorded);
+}
+
+/* The image before an exec ends without a status. */
+TEST(status_after_an_exec)
+{
+	struct recorded recorded;
+
+	record_guest("exec", "0", &recorded);
+	REQUIRE(recorded.count == 2);
+	CHECK_EQUAL(recorded.processes[0].pid, recorded.processes[1].pid);
+	CHECK_EQUAL(recorded.processes[0].status, -1);
+	CHECK_EQUAL(recorded.processes[1].status, 43 << 8);
+	forget(&recorded);
+}
+
+/* The child's status is its parent's to know, and ended is ended, waited for or not. */
+TEST(a_child_that_nobody_waits_for)
+{
+	for (int i = 0; i < 10; i++) {
+		struct recorded recorded;
+
+		record_guest("fork", "0", &recorded);
+		REQUIRE(recorded.count == 2);
+		CHECK_EQUAL(recorded.processes[0].parent, 0);
+		CHECK_EQUAL(recorded.processes[1].parent, recorded.processes[0].id);
+		CHECK_EQUAL(recorded.processes[1].parent_pid, recorded.processes[0].pid);
+		CHECK_EQUAL(recorded.processes[0].status, 0);
+		CHECK_EQUAL(recorded.processes[1].status, -1);
+		CHECK_EQUAL(recorded.processes[1].ended, 1);
+		CHECK_EQUAL(recorded.result.survivors, 0);
+		forget(&recorded);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return 1;
+	if (argc > 3 && strcmp(argv[1], "guest") == 0)
+		return play_guest(argv);
+	if (!mkdtemp(folder))
+		return 1;
+	RUN(status_of_the_program);
+	RUN(status_after_an_exec);
+	RUN(a_child_that_nobody_waits_for);
+	rmdir(folder);
+	return harness_end();
+}

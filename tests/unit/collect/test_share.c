@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_share.c - what other users' programs may take of a recorder
+ */
+#include <unistd.h>
+
+#include "harness.h"
+
+#include "collect/share.h"
+
+enum { OWNER = 4711, STRANGER = 4712, OTHER = 4713 };
+
+TEST(processes_of_a_stranger)
+{
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	for (int i = 0; i < SHARE_PROCESSES; i++) {
+		CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
+		shares_begin(&shares, STRANGER);
+	}
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_PROCESSES_SPENT);
+	CHECK_EQUAL(shares_state(&shares, OTHER), SHARE_LEFT);
+	shares_end(&shares, STRANGER);
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
+	shares_end(&shares, OTHER); /* never began */
+	CHECK_EQUAL(shares_state(&shares, OTHER), SHARE_LEFT);
+	shares_fini(&shares);
+}
+
+/* What was described stays in memory when its process ends: so does the count. */
+TEST(bytes_of_a_stranger)
+{
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	for (int i = 0; i < 8; i++) {
+		shares_begin(&shares, STRANGER);
+		CHECK(shares_charge(&shares, STRANGER, SHARE_BYTES / 8));
+		shares_end(&shares, STRANGER);
+	}
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
+	CHECK(!shares_charge(&shares, STRANGER, 1));
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_BYTES_SPENT);
+	CHECK(shares_charge(&shares, OTHER, 1));
+	shares_fini(&shares);
+}
+
+TEST(root_and_owner_are_not_limited)
+{
+	const uid_t users[] = {0, OWNER, geteuid()};
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	for (size_t k = 0; k < sizeof(users) / sizeof(users[0]); k++) {
+		for (int i = 0; i < 2 * SHARE_PROCESSES; i++)
+			shares_begin(&shares, users[k]);
+		CHECK(shares_charge(&shares, users[k], UINT64_MAX / 2));
+		CHECK_EQUAL(shares_state(&shares, users[k]), SHARE_LEFT);
+	}
+	CHECK_EQUAL(shares.count, 0);
+	shares_fini(&shares);
+}
+
+int main(void)
+{
+	RUN(processes_of_a_stranger);
+	RUN(bytes_of_a_stranger);
+	RUN(root_and_owner_are_not_limited);
+	return harness_end();
+}
