@@ -211,15 +211,41 @@ static void count_kernel(struct analysis_kernel *kernel, const struct joined *jo
 		kernel->max_ns = joined->duration_ns;
 }
 
-static void count_copy(struct analysis_copy *copy, const struct joined *joined)
+/* What a CPU device maps is where it is: no byte moves, and bytes by time would be no rate. */
+static bool moves_bytes(const struct analysis_device *device, uint32_t command)
+{
+	return (command != COMMAND_MAP && command != COMMAND_UNMAP) || !device->device ||
+	       device->device->type != DEVICE_CPU;
+}
+
+static void count_copy(struct analysis_copy *copy, const struct analysis_device *device,
+		       const struct joined *joined)
 {
 	copy->count++;
 	copy->bytes += joined->launch->bytes;
 	if (!joined->is_timed)
 		return;
 	copy->timed++;
-	copy->timed_bytes += joined->launch->bytes;
 	copy->total_ns += joined->duration_ns;
+	if (!joined->launch->bytes || !moves_bytes(device, copy->command))
+		return;
+	copy->moved_bytes += joined->launch->bytes;
+	copy->moved_ns += joined->duration_ns;
+}
+
+static void count_small(struct analysis_device *device, const struct joined *joined)
+{
+	const struct open_command *launch = joined->launch;
+	struct analysis_transfers *small = &device->small;
+
+	if (!joined->is_timed || !launch->bytes || launch->bytes > ANALYSIS_SMALL_BYTES ||
+	    (joined->type != COMMAND_READ && joined->type != COMMAND_WRITE &&
+	     joined->type != COMMAND_COPY))
+		return;
+	small->count++;
+	small->bytes += launch->bytes;
+	small->total_ns += joined->duration_ns;
+	small->calls_ns += launch->exit - launch->enter;
 }
 
 /* Counts a matched execution in the table of its class and says which row it was. */
@@ -239,9 +265,12 @@ static int count_command(struct sweep *sweep, const struct joined *joined, bool 
 		if (!error)
 			count_kernel(&analysis->kernels[index], joined);
 	} else {
+		struct analysis_device *device = &analysis->devices[joined->device];
+
 		error = copy_row(sweep, joined->type, joined->device, &index);
 		if (!error)
-			count_copy(&analysis->copies[index], joined);
+			count_copy(&analysis->copies[index], device, joined);
+		count_small(device, joined);
 	}
 	*ret_tag = class == ACCOUNT_KERNEL ? index : index | TAG_COPY;
 	return error;
@@ -488,6 +517,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command = &sweep->correlate.commands[place];
 	command->thread = (uint32_t)thread;
 	command->queue = (uint32_t)queue;
+	command->type = analysis_launch_command(analysis->model, row);
 	if (thread < sweep->threads.count)
 		command->at_enter = calls_until(&sweep->calls[thread], row->enter);
 	if (!sweep->early_rows.count)
@@ -990,7 +1020,8 @@ static int analyze(struct analysis *analysis, const struct analysis_options *opt
 	int error;
 
 	correlate_init(&sweep.correlate);
-	sweep.delay_ns = order.execution_delay_ns = clocks_device_error_ns(analysis->model->clocks);
+	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
+	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
 	error = model_order(analysis->model, &order, &sweep.order);
 	if (!error) {
 		find_window(&sweep, options);

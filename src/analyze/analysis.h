@@ -24,12 +24,27 @@ enum analysis_zone {
 };
 const char *analysis_zone_name(enum analysis_zone zone);
 
-/* "kernel", "read", "write", "copy", … for an enum event_command. */
+/* Commands as the report tells them apart: an enum event_command, or one that the file has under
+ * another's number. A marker holds nothing back, where a barrier holds back all that comes after. */
+enum { ANALYSIS_MARKER = COMMAND_COUNT, ANALYSIS_COMMAND_COUNT };
+
+/* The command of a launch, by its number and its function. */
+uint32_t analysis_launch_command(const struct model *model, const struct event_launch *launch);
+/* "kernel", "read", "write", "copy", … of one. */
 const char *analysis_command_name(uint32_t command);
 /* "ring_full", … for an enum event_loss_reason; "api", "launch", … for an enum event_kind. */
 const char *analysis_loss_name(uint32_t reason);
 const char *analysis_kind_name(uint32_t kind);
 enum account_class analysis_class(uint32_t command);
+
+/* A transfer of no more bytes than this is a small one: docs/design/findings.md. */
+#define ANALYSIS_SMALL_BYTES 4096
+
+struct analysis_transfers {
+	uint64_t count, bytes;
+	uint64_t total_ns; /* on the device */
+	uint64_t calls_ns; /* in the calls that launched them */
+};
 
 struct analysis_device {
 	const struct event_device *device; /* NULL: executions whose device is not described */
@@ -38,6 +53,7 @@ struct analysis_device {
 	/* of the whole trace, whatever the window */
 	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
 	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
+	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct account account;
 };
 
@@ -73,9 +89,10 @@ struct analysis_kernel {
 
 /* Commands that are no kernels: copies by analysis_class, and the others. */
 struct analysis_copy {
-	uint32_t command; /* enum event_command */
+	uint32_t command; /* as analysis_launch_command gives it */
 	size_t device;
-	uint64_t count, timed, bytes, timed_bytes, total_ns, share_ns;
+	uint64_t count, timed, bytes, total_ns, share_ns;
+	uint64_t moved_bytes, moved_ns; /* of those that are timed and moved their bytes */
 };
 
 struct analysis_call {
@@ -147,6 +164,8 @@ struct analysis {
 	size_t peak_rows;     /* in memory at once */
 	size_t peak_commands; /* open at once */
 	bool is_exact;        /* every account's parts add up to its wall */
+	/* A time that is not longer is no time to divide by. */
+	uint64_t clock_error_ns;
 };
 
 /* model must outlive the analysis. Errors: -ENOMEM, what the reader fails with. */

@@ -10,6 +10,10 @@
  *           gets its word in one place of 27 lines.
  */
 #include "analyze/analysis.h"
+
+#include <string.h>
+
+#include "analyze/model.h"
 #include "base/array.h"
 
 static const char *pick(const char *const *names, size_t count, uint32_t index)
@@ -25,9 +29,18 @@ const char *analysis_zone_name(enum analysis_zone zone)
 	return pick(names, ARRAY_COUNT(names), zone);
 }
 
+/* The functions of a name with this word in it put a marker into a queue, in every version. */
+uint32_t analysis_launch_command(const struct model *model, const struct event_launch *launch)
+{
+	if (launch->command == COMMAND_BARRIER &&
+	    strstr(model_text(model, launch->function_string, ""), "Marker"))
+		return ANALYSIS_MARKER;
+	return launch->command;
+}
+
 const char *analysis_command_name(uint32_t command)
 {
-	static const char *const names[COMMAND_COUNT] = {
+	static const char *const names[ANALYSIS_COMMAND_COUNT] = {
 		[COMMAND_KERNEL] = "kernel",   [COMMAND_READ] = "read",
 		[COMMAND_WRITE] = "write",     [COMMAND_COPY] = "copy",
 		[COMMAND_FILL] = "fill",       [COMMAND_MAP] = "map",
@@ -35,7 +48,7 @@ const char *analysis_command_name(uint32_t command)
 		[COMMAND_BARRIER] = "barrier", [COMMAND_NATIVE] = "native",
 		[COMMAND_GRAPH] = "graph",     [COMMAND_ACQUIRE] = "acquire",
 		[COMMAND_RELEASE] = "release", [COMMAND_SEMAPHORE] = "semaphore",
-		[COMMAND_FREE] = "free",
+		[COMMAND_FREE] = "free",       [ANALYSIS_MARKER] = "marker",
 	};
 
 	return pick(names, ARRAY_COUNT(names), command);

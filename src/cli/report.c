@@ -55,7 +55,8 @@ static bool sum_copies(const struct report *report, uint32_t command, struct ana
 		sum.count += copy->count;
 		sum.timed += copy->timed;
 		sum.bytes += copy->bytes;
-		sum.timed_bytes += copy->timed_bytes;
+		sum.moved_bytes += copy->moved_bytes;
+		sum.moved_ns += copy->moved_ns;
 		sum.total_ns += copy->total_ns;
 		sum.share_ns += copy->share_ns;
 	}
@@ -63,9 +64,11 @@ static bool sum_copies(const struct report *report, uint32_t command, struct ana
 	return sum.count > 0;
 }
 
-double report_copy_rate(const struct analysis_copy *copy)
+double report_copy_rate(const struct report *report, const struct analysis_copy *copy)
 {
-	return copy->total_ns ? (double)copy->timed_bytes * 1e9 / (double)copy->total_ns : 0;
+	if (copy->moved_ns <= report->analysis->clock_error_ns)
+		return 0;
+	return (double)copy->moved_bytes * 1e9 / (double)copy->moved_ns;
 }
 
 static int compare_sums(const void *left, const void *right)
@@ -82,7 +85,7 @@ size_t report_list_copies(const struct report *report, enum account_class class,
 {
 	size_t all = 0;
 
-	for (uint32_t command = 0; command < COMMAND_COUNT; command++) {
+	for (uint32_t command = 0; command < ANALYSIS_COMMAND_COUNT; command++) {
 		if (analysis_class(command) == class &&
 		    sum_copies(report, command, &ret_copies[all]))
 			all++;

@@ -12,6 +12,8 @@
 #include "analyze/analysis.h"
 #include "analyze/model.h"
 
+struct json_writer;
+
 #define ALL_DEVICES SIZE_MAX
 
 struct report_values {
@@ -37,10 +39,11 @@ bool report_is_over_top(const struct report *report, size_t shown);
 const char *report_device_key(const struct analysis_device *device);
 /* The command line of the first process, "" where there is none. */
 const char *report_command(const struct report *report);
-/* The commands of a class over all devices shown, largest total first; room for COMMAND_COUNT. */
+/* The commands of a class over all devices shown, largest total first; room for ANALYSIS_COMMAND_COUNT. */
 size_t report_list_copies(const struct report *report, enum account_class class,
 			  struct analysis_copy *ret_copies);
-double report_copy_rate(const struct analysis_copy *copy); /* bytes per second */
+/* Bytes per second; 0 where no bytes moved, or in no longer than the clock's error. */
+double report_copy_rate(const struct report *report, const struct analysis_copy *copy);
 
 /* ---- report_problems.c ---- */
 
@@ -55,6 +58,11 @@ void report_put_queues(const struct report *report);
 void report_put_copies(const struct report *report, enum account_class class, const char *title);
 void report_put_calls(const struct report *report);
 void report_put_zones(const struct report *report);
+
+/* ---- report_findings.c ---- */
+
+void report_put_findings(const struct report *report);
+void report_write_findings(const struct report *report, struct json_writer *json);
 
 /* ---- report_text.c, report_json.c ---- */
 

@@ -160,7 +160,7 @@ static void write_copies(const struct report *report, struct json_writer *json,
 			 enum account_class class)
 {
 	bool is_copy = class == ACCOUNT_COPY;
-	struct analysis_copy copies[COMMAND_COUNT];
+	struct analysis_copy copies[ANALYSIS_COMMAND_COUNT];
 	size_t all = report_list_copies(report, class, copies);
 
 	json_list(json, is_copy ? "copies" : "other_commands");
@@ -175,9 +175,11 @@ static void write_copies(const struct report *report, struct json_writer *json,
 		json_pair_u64(json, "bytes", copy->bytes);
 		json_pair_u64(json, "total_ns", copy->total_ns);
 		json_pair_u64(json, "share_ns", copy->share_ns);
+		json_key(json, "mean_bytes");
+		json_double(json, (double)copy->bytes / (double)copy->count);
 		json_key(json, "bytes_per_s");
-		if (copy->total_ns)
-			json_double(json, report_copy_rate(copy));
+		if (report_copy_rate(report, copy) > 0)
+			json_double(json, report_copy_rate(report, copy));
 		else
 			json_null(json);
 		json_object_end(json);
@@ -414,7 +416,7 @@ static void write_document(const struct report *report, struct json_writer *json
 	json_empty_list(json, "instructions");
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
-	json_empty_list(json, "findings");
+	report_write_findings(report, json);
 	write_clocks(report, json);
 	write_ledger(report, json);
 	write_losses(report, json);

@@ -132,8 +132,10 @@ void report_put_queues(const struct report *report)
 	table_put_rest(shown, wanted, "queue", "queues");
 }
 
-static void put_copy(const struct analysis_copy *copy)
+static void put_copy(const struct report *report, const struct analysis_copy *copy)
 {
+	double rate = report_copy_rate(report, copy);
+
 	table_put_name(analysis_command_name(copy->command), 34);
 	table_put_cell(format_count(copy->count));
 	if (copy->timed) {
@@ -144,8 +146,12 @@ static void put_copy(const struct analysis_copy *copy)
 		table_put_right("-", TABLE_CELL);
 	}
 	table_put_cell(format_size((double)copy->bytes));
-	if (copy->total_ns && copy->timed_bytes)
-		table_put_cell(format_size(report_copy_rate(copy)));
+	if (copy->bytes)
+		table_put_cell(format_size((double)copy->bytes / (double)copy->count));
+	else
+		table_put_right("-", TABLE_CELL);
+	if (rate > 0)
+		table_put_cell(format_size(rate));
 	else
 		table_put_right("-", TABLE_CELL);
 	putchar('\n');
@@ -153,14 +159,15 @@ static void put_copy(const struct analysis_copy *copy)
 
 void report_put_copies(const struct report *report, enum account_class class, const char *title)
 {
-	static const char *const columns[] = {"count", "total", "mean", "bytes", "bytes/s", NULL};
-	struct analysis_copy copies[COMMAND_COUNT];
+	static const char *const columns[] = {"count",     "total",   "mean", "bytes",
+					      "mean size", "bytes/s", NULL};
+	struct analysis_copy copies[ANALYSIS_COMMAND_COUNT];
 	size_t all = report_list_copies(report, class, copies), shown = 0;
 
 	if (all)
 		table_put_title(title, 34, columns);
 	for (; shown < all && !report_is_over_top(report, shown); shown++)
-		put_copy(&copies[shown]);
+		put_copy(report, &copies[shown]);
 	table_put_rest(shown, all, "kind", "kinds");
 }
 

@@ -208,6 +208,7 @@ void report_print_text(const struct report *report)
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
 	report_put_calls(report);
 	report_put_zones(report);
+	report_put_findings(report);
 	put_clocks(report);
 	put_ledger(report);
 }

@@ -216,7 +216,8 @@ static void put_launch(struct jsonl *jsonl, const struct event_launch *row)
 	put_i64(jsonl, "result", row->result);
 	put_u64(jsonl, "queue", row->queue);
 	put_u64(jsonl, "correlation", row->correlation);
-	put_text(jsonl, "command", analysis_command_name(row->command));
+	put_text(jsonl, "command",
+		 analysis_command_name(analysis_launch_command(jsonl->model, row)));
 	put_u64(jsonl, "flags", row->flags);
 	put_u64(jsonl, "kernel", row->kernel);
 	put_u64(jsonl, "bytes", row->bytes);

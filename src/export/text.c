@@ -158,7 +158,7 @@ static void describe_launch(const struct text *text, struct line *line,
 	const char *kernel = model_kernel_name(text->model, row->kernel);
 
 	add_detail(line, "correlation=%" PRIu64 " queue=%" PRIu32 " command=%s", row->correlation,
-		   row->queue, analysis_command_name(row->command));
+		   row->queue, analysis_command_name(analysis_launch_command(text->model, row)));
 	if (row->bytes)
 		add_detail(line, "bytes=%" PRIu64, row->bytes);
 	add_sizes(line, "global", row->global_size, row->dimensions);

@@ -7,12 +7,12 @@
  *
  *	window BEGIN END                     the recording (else: first to last moment)
  *	clock ID OFFSET                      a device clock; host = device + OFFSET, read at 0 and 10^9
- *	device ID NAME
+ *	device ID NAME [type=cpu]
  *	thread ID PROCESS
- *	queue ID DEVICE [clock=ID] [context=ID]
+ *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
- *	       [result=R] [blocking=1]
+ *	       [result=R] [blocking=1] [function=NAME]
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	loss KIND COUNT
@@ -106,6 +106,8 @@ static inline int description_device(struct description *description, char **wor
 {
 	struct event_device device = {.type = DEVICE_GPU};
 
+	if (strcmp(description_option(words, 3, count, "type", ""), "cpu") == 0)
+		device.type = DEVICE_CPU;
 	device.id = (uint32_t)description_number(words[1]);
 	device.name_string = description_text(description, words[2]);
 	device.key_string = device.name_string;
@@ -132,6 +134,8 @@ static inline int description_queue(struct description *description, char **word
 
 	queue.id = (uint32_t)description_number(words[1]);
 	queue.device = (uint32_t)description_number(words[2]);
+	if (*description_option(words, 3, count, "out_of_order", "0") == '1')
+		queue.flags |= QUEUE_OUT_OF_ORDER;
 	queue.clock =
 		(uint32_t)description_number(description_option(words, 3, count, "clock", "1"));
 	queue.context = context.id =
@@ -205,9 +209,11 @@ static inline int description_launch(struct description *description, char **wor
 	row.result = atoi(description_option(words, 7, count, "result", "0"));
 	if (*description_option(words, 7, count, "blocking", "") == '1')
 		row.flags = LAUNCH_BLOCKING;
-	row.function_string = description_text(description, row.command == COMMAND_KERNEL
-								    ? "clEnqueueNDRangeKernel"
-								    : "clEnqueueCommand");
+	row.function_string =
+		description_text(description, description_option(words, 7, count, "function",
+								 row.command == COMMAND_KERNEL
+									 ? "clEnqueueNDRangeKernel"
+									 : "clEnqueueCommand"));
 	return trace_writer_row(description->writer, EVENT_LAUNCH, &source, &row);
 }
 

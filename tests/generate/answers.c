@@ -146,7 +146,7 @@ static void write_kernels(const struct answers *answers, struct json_writer *jso
 	json_array_end(json);
 }
 
-static const char *const command_names[COMMAND_COUNT] = {
+static const char *const command_names[ANSWERS_COMMANDS] = {
 	[COMMAND_OTHER] = "other",
 	[COMMAND_KERNEL] = "kernel",
 	[COMMAND_READ] = "read",
@@ -163,6 +163,7 @@ static const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RELEASE] = "release",
 	[COMMAND_SEMAPHORE] = "semaphore",
 	[COMMAND_FREE] = "free",
+	[ANSWERS_MARKER] = "marker",
 };
 
 static void write_command(const struct copy_answer *copy, uint32_t command, uint32_t device,
@@ -188,7 +189,7 @@ static void write_commands(const struct answers *answers, struct json_writer *js
 	json_key(json, "commands");
 	json_array_begin(json);
 	for (uint32_t device = 1; device <= ANSWERS_DEVICES; device++)
-		for (uint32_t i = 0; i < COMMAND_COUNT; i++)
+		for (uint32_t i = 0; i < ANSWERS_COMMANDS; i++)
 			if (answers->commands[device - 1][i].launches)
 				write_command(&answers->commands[device - 1][i], i, device, json);
 	json_newline(json);

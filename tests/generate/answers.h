@@ -33,6 +33,8 @@ struct busy {
 	uint64_t total, pieces;
 };
 
+enum { ANSWERS_MARKER = COMMAND_COUNT, ANSWERS_COMMANDS };
+
 struct copy_answer {
 	uint64_t launches, launched_bytes;
 	uint64_t matched, matched_bytes; /* timed or not */
@@ -56,7 +58,8 @@ struct answers {
 	struct count_total kernels[ANSWERS_KERNELS];
 	uint64_t kernel_launches[ANSWERS_KERNELS], kernel_matched[ANSWERS_KERNELS];
 	size_t kernel_count;
-	struct copy_answer commands[ANSWERS_DEVICES][COMMAND_COUNT];
+	/* by enum event_command, and markers, which the file has as barriers */
+	struct copy_answer commands[ANSWERS_DEVICES][ANSWERS_COMMANDS];
 	struct device_answer devices[ANSWERS_DEVICES];
 	uint64_t rows[EVENT_KIND_COUNT];
 	uint64_t launched, executed, matched, dropped, rejected, untimed;

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SECOND_NS      1000000000u
 #define CHOICES        1024
@@ -215,6 +216,7 @@ struct command {
 	uint64_t enter_ns, exit_ns;
 	uint64_t queued_ns, submitted_ns, started_ns, ended_ns, seen_ns; /* truth */
 	uint32_t kernel;
+	uint32_t answer; /* index of its answer */
 	bool is_copy;
 };
 
@@ -332,8 +334,7 @@ static void count_execution(struct world *world, const struct command *command)
 	const struct event_execution *execution = &command->execution;
 	struct answers *answers = world->answers;
 	struct device_answer *device = &answers->devices[command->queue->device - 1];
-	struct copy_answer *copy =
-		&answers->commands[command->queue->device - 1][command->launch.command];
+	struct copy_answer *copy = &answers->commands[command->queue->device - 1][command->answer];
 	uint64_t duration_ns = execution->ended - execution->started;
 
 	answers->matched++;
@@ -380,7 +381,7 @@ static void write_launch(struct simulation *simulation, struct command *command,
 	struct world *world = simulation->world;
 	struct event_launch *launch = &command->launch;
 	struct copy_answer *copy =
-		&world->answers->commands[command->queue->device - 1][launch->command];
+		&world->answers->commands[command->queue->device - 1][command->answer];
 
 	launch->handle = launch->correlation << 4;
 	world_row(world, EVENT_LAUNCH, thread + 1, CLOCK_TSC, launch);
@@ -413,6 +414,8 @@ static void launch(struct simulation *simulation, uint32_t thread, uint32_t func
 	command.launch.thread = thread + 1;
 	command.launch.function_string = world->function_strings[function];
 	command.launch.command = functions[function].command;
+	command.answer = strstr(functions[function].name, "Marker") ? ANSWERS_MARKER
+								    : command.launch.command;
 	command.launch.queue = command.queue->id;
 	choose_sizes(world, &command);
 	if (failed) {

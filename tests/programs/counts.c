@@ -107,12 +107,26 @@ enum function_index {
 		FUNCTION_COUNT
 };
 
-enum command { KERNEL, WRITE, READ, FILL, COPY, MAP, UNMAP, MIGRATE, BARRIER, NATIVE, FREE, GRAPH };
+enum command {
+	KERNEL,
+	WRITE,
+	READ,
+	FILL,
+	COPY,
+	MAP,
+	UNMAP,
+	MIGRATE,
+	BARRIER,
+	MARKER,
+	NATIVE,
+	FREE,
+	GRAPH
+};
 #define COMMAND_COUNT (GRAPH + 1)
 
-static const char *const command_names[COMMAND_COUNT] = {"kernel",  "write",  "read",  "fill",
-							 "copy",    "map",    "unmap", "migrate",
-							 "barrier", "native", "free",  "graph"};
+static const char *const command_names[COMMAND_COUNT] = {
+	"kernel",  "write",   "read",   "fill",   "copy", "map",  "unmap",
+	"migrate", "barrier", "marker", "native", "free", "graph"};
 
 static struct {
 #define X(name) __typeof__(&name) name;
@@ -597,7 +611,7 @@ static void do_other(struct site *site)
 	MUST(clEnqueueMigrateMemObjects, queue, 1, &site->buffer, 0, 0, NULL, NULL);
 	count(MIGRATE, 0);
 	MUST(clEnqueueMarkerWithWaitList, queue, 0, NULL, &marker);
-	count(BARRIER, 0);
+	count(MARKER, 0);
 	MUST(clEnqueueBarrierWithWaitList, site->queues[1], 1, &marker, NULL);
 	count(BARRIER, 0);
 	MUST(clEnqueueTask, queue, workers[0].add[0], 0, NULL, NULL);
