@@ -10,8 +10,8 @@
  * is the function id of a record and is never given to another function. Include with these macros
  * defined (all take the number and the name first):
  *
- *	STATUS(number, name, parameters, arguments, callee, look, argument, after)   returns cl_int
- *	CREATE(number, name, type, parameters, arguments, callee, look, argument, after)
+ *	STATUS(number, name, parameters, arguments, callee, before, argument, after)   returns cl_int
+ *	CREATE(number, name, type, parameters, arguments, callee, before, argument, after)
  *	                                         returns an object, the error through errcode_ret
  *	POINTER(number, name, parameters, arguments, callee, argument)   returns an address or NULL
  *	NOTHING(number, name, parameters, arguments)                     returns nothing
@@ -22,8 +22,9 @@
  *	PASSED(number, name)            not wrapped: Direct3D, which no Linux loader has, and the functions of
  *	                                cl_khr_command_buffer whose parameters changed between its versions
  *
- * callee: next (the function below) or own (our own body around it); look: LOOK where an idle guest looks
- * for a recorder; argument: what the record's argument holds; after: run when the call was recorded.
+ * callee: next (the function below) or own (our own body around it); before: run before the call and its
+ * time, LOOK where an idle guest looks for a recorder; argument: what the record's argument holds; after:
+ * run when the call was recorded.
  */
 /* clang-format off */
 STATUS(0, clGetPlatformIDs,
@@ -71,7 +72,7 @@ STATUS(12, clGetCommandQueueInfo,
 	(queue, param_name, param_value_size, param_value, param_value_size_ret), own, NO_LOOK, 0, )
 STATUS(13, clSetCommandQueueProperty,
 	(cl_command_queue queue, cl_ulong properties, cl_bool enable, cl_ulong *old_properties),
-	(queue, properties, enable, old_properties), next, NO_LOOK, 0, )
+	(queue, properties, enable, old_properties), own, NO_LOOK, 0, )
 CREATE(14, clCreateBuffer, cl_mem,
 	(cl_context context, cl_ulong flags, size_t size, void *host_ptr, cl_int *errcode_ret),
 	(context, flags, size, host_ptr, errcode_ret), next, NO_LOOK, size, )
@@ -125,7 +126,7 @@ CREATE(27, clCreateProgramWithBinary, cl_program,
 	(context, num_devices, device_list, lengths, binaries, binary_status, errcode_ret), next,
 	LOOK, 0, forget(object))
 STATUS(28, clRetainProgram, (cl_program program), (program), next, NO_LOOK, 0, )
-STATUS(29, clReleaseProgram, (cl_program program), (program), own, NO_LOOK, 0, )
+STATUS(29, clReleaseProgram, (cl_program program), (program), next, KEEP_BINARIES(program), 0, )
 STATUS(30, clBuildProgram,
 	(cl_program program, cl_uint num_devices, const cl_device_id *device_list, const char
 	*options, cl_callback pfn_notify, void *user_data),
@@ -678,7 +679,7 @@ ENQUEUE(189, clEnqueueMemAdviseINTEL, COMMAND_OTHER,
 CREATE(190, clCreateBufferWithPropertiesINTEL, cl_mem,
 	(cl_context context, const cl_ulong *properties, cl_ulong flags, size_t size, void
 	*host_ptr, cl_int *errcode_ret), (context, properties, flags, size, host_ptr, errcode_ret),
-	next, NO_LOOK, 0, )
+	next, NO_LOOK, size, )
 STATUS(191, clGetKernelSuggestedLocalWorkSizeKHR,
 	(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim, const size_t
 	*global_work_offset, const size_t *global_work_size, size_t *suggested_local_work_size),
@@ -690,7 +691,7 @@ ENQUEUE(192, clEnqueueMigrateMemObjectEXT, COMMAND_MIGRATE,
 	(queue, num_mem_objects, mem_objects, flags, wait_count, wait_list, event),
 	QUEUE(queue); WAITS(wait_count, wait_list); OBJECTS(num_mem_objects, mem_objects))
 POINTER(193, clSVMAllocARM, (cl_context context, cl_ulong flags, size_t size, cl_uint alignment),
-	(context, flags, size, alignment), next, 0)
+	(context, flags, size, alignment), next, size)
 NOTHING(194, clSVMFreeARM, (cl_context context, void *svm_pointer), (context, svm_pointer))
 ENQUEUE(195, clEnqueueSVMFreeARM, COMMAND_FREE,
 	(cl_command_queue queue, cl_uint num_svm_pointers, void **svm_pointers, cl_callback
@@ -742,7 +743,7 @@ ENQUEUE(204, clEnqueueGenerateMipmapIMG, COMMAND_OTHER,
 CREATE(205, clImportMemoryARM, cl_mem,
 	(cl_context context, cl_ulong flags, const intptr_t *properties, void *memory, size_t
 	size, cl_int *errcode_ret), (context, flags, properties, memory, size, errcode_ret), next,
-	NO_LOOK, 0, )
+	NO_LOOK, size, )
 STATUS(206, clTerminateContextKHR, (cl_context context), (context), next, NO_LOOK, 0, )
 #endif
 /* clang-format on */

@@ -3,7 +3,8 @@
  * inject/guest.c - attach to a recorder, give each thread a ring, survive fork and exit
  *
  * Runs in:  the profiled process, in the first call of a process or thread; never on the hot path
- * Gets:     DUET_SESSION, or the machine-wide recorder's name   Gives: guest_enter's answer
+ * Gets:     DUET_SESSION as it was at the first call, or the machine-wide recorder's name
+ * Gives:    guest_enter's answer
  * Owns:     the mapping of the region, the array of guest_threads, one pthread key
  * Fails:    by going idle; what the recorder should know is counted in the region or sent in the farewell
  * Why:      no thread and no lock of ours in the program: one idle second thread made a blocking 4-byte
@@ -51,18 +52,28 @@ static struct guest {
 	struct guest_thread *threads;
 	uint32_t ring_count, ring_bytes;
 	uint32_t attachment;
-	uint32_t attached_pid;
 	_Atomic uint64_t next_look_ms;
 	_Atomic uint64_t
 		owner; /* pid * 2 of the process that the lock belongs to; + 1: being reset */
 	pthread_key_t key;
-	bool key_made, exit_hooked;
+	bool key_made;
+	_Atomic bool exit_hooked;
 	struct guest_backend backend;
+	/* From the environment, once: the program may change it while another thread looks. */
+	char names[256];          /* "": not set */
+	bool filter_is_recorders; /* a seccomp filter that the recorder has too */
+	bool talks;               /* DUET_DEBUG */
 } guest;
 
 void guest_init(const struct guest_backend *backend)
 {
+	const char *names = getenv(SESSION_VARIABLE), *mode = getenv(SESSION_SECCOMP_VARIABLE);
+
 	guest.backend = *backend;
+	if (names && strlen(names) < sizeof(guest.names))
+		memcpy(guest.names, names, strlen(names) + 1);
+	guest.filter_is_recorders = mode && mode[0] != '0';
+	guest.talks = getenv("DUET_DEBUG") != NULL;
 }
 
 static uint64_t now_ms(void)
@@ -119,18 +130,13 @@ void guest_trouble(enum ring_trouble trouble)
 		atomic_fetch_add_explicit(&guest.region->trouble[trouble], 1, memory_order_relaxed);
 }
 
-bool guest_is_own_process(void)
-{
-	return guest.attached_pid == (uint32_t)getpid();
-}
-
 /* Only where DUET_DEBUG asks for it: a guest has no voice of its own. */
 static void debug(const char *what)
 {
 	char line[128];
 	int length;
 
-	if (!getenv("DUET_DEBUG"))
+	if (!guest.talks)
 		return;
 	length = snprintf(line, sizeof(line), "duet guest %d: %s\n", (int)getpid(), what);
 	if (write(STDERR_FILENO, line, (size_t)length) < 0)
@@ -145,6 +151,12 @@ static bool is_recording(void)
 static void set_mode(uint32_t mode)
 {
 	atomic_store_explicit(&guest_page.mode, mode, memory_order_release);
+}
+
+void guest_missed(enum ring_trouble trouble)
+{
+	if (is_recording())
+		guest_trouble(trouble);
 }
 
 bool guest_still_recording(void)
@@ -406,10 +418,10 @@ static bool read_small(const char *path, char *text, size_t size)
  * and answers with an error. */
 static bool may_use_sockets(void)
 {
-	const char *recorder = getenv(SESSION_SECCOMP_VARIABLE), *line;
+	const char *line;
 	char status[4096];
 
-	if (recorder && recorder[0] != '0')
+	if (guest.filter_is_recorders)
 		return true;
 	/* Read, not asked for with prctl, which a filter may kill for: files are read by every driver. */
 	if (!read_small("/proc/thread-self/status", status, sizeof(status)))
@@ -436,6 +448,12 @@ static void on_exit_of_process(void)
 		guest.backend.at_exit();
 }
 
+void guest_hook_exit(void)
+{
+	if (!atomic_exchange(&guest.exit_hooked, true))
+		atexit(on_exit_of_process);
+}
+
 static void start_fresh(void)
 {
 	set_mode(GUEST_FRESH);
@@ -453,7 +471,6 @@ static void prepare_process(void)
 
 static bool attach(void)
 {
-	const char *names;
 	bool attached;
 	int fd;
 
@@ -466,8 +483,7 @@ static bool attach(void)
 		debug("idle: the program has a seccomp filter of its own");
 		return false;
 	}
-	names = getenv(SESSION_VARIABLE);
-	fd = names ? connect_named(names) : -1;
+	fd = connect_named(guest.names);
 	if (fd < 0)
 		fd = connect_any();
 	if (fd < 0) {
@@ -495,11 +511,6 @@ static void try_to_attach(void)
 			set_mode(GUEST_IDLE);
 		return;
 	}
-	if (guest.backend.on_attach)
-		guest.backend.on_attach(guest.attached_pid != (uint32_t)getpid());
-	guest.attached_pid = (uint32_t)getpid();
-	if (!guest.exit_hooked)
-		guest.exit_hooked = atexit(on_exit_of_process) == 0;
 	set_mode(GUEST_RECORDING + guest.attachment);
 }
 
@@ -512,13 +523,11 @@ static struct guest_thread *claim_ring(void)
 	/* Looking through all rings costs a microsecond: not in every call of a thread that found none. */
 	if (guest_patience) {
 		guest_patience--;
-		guest_trouble(RING_TROUBLE_NO_RING);
 		return NULL;
 	}
 	if (!guest.region || !atomic_load_explicit(&guest.region->enabled, memory_order_relaxed) ||
 	    !ring_claim(guest.region, guest.ring_count, guest.ring_bytes,
 			(uint32_t)syscall(SYS_gettid), &writer)) {
-		guest_trouble(RING_TROUBLE_NO_RING);
 		guest_patience = CALLS_BETWEEN_CLAIMS;
 		return NULL;
 	}
@@ -546,7 +555,12 @@ static bool reset_after_fork(void)
 		return true;
 	if (owner == self + 1 || !atomic_compare_exchange_strong(&guest.owner, &owner, self + 1))
 		return false;
-	atomic_store(&guest.lock.taken, 0);
+	/* In the first process of all, other threads may hold locks by right. */
+	if (owner) {
+		atomic_store(&guest.lock.taken, 0);
+		if (guest.backend.on_fork)
+			guest.backend.on_fork();
+	}
 	atomic_store(&guest.owner, self);
 	return true;
 }

@@ -33,10 +33,17 @@ enum guest_mode {
 			      * earlier one is told apart with the same compare */
 };
 
+/* The largest page that a kernel for this processor may be built with: what it wipes is whole pages. */
+#if defined(__x86_64__)
+enum { GUEST_PAGE = 4096 };
+#else
+enum { GUEST_PAGE = 65536 };
+#endif
+
 /* The one page that a fork wipes, so that a child starts fresh whichever way it was made. */
 struct guest_page {
-	_Alignas(RING_PAGE) _Atomic uint32_t mode;
-	char rest[RING_PAGE - sizeof(uint32_t)];
+	_Alignas(GUEST_PAGE) _Atomic uint32_t mode;
+	char rest[GUEST_PAGE - sizeof(uint32_t)];
 };
 extern struct guest_page guest_page;
 
@@ -71,6 +78,13 @@ static inline struct guest_thread *guest_enter(void)
 	if (GUEST_LIKELY(self && self->mode == mode))
 		return self;
 	return guest_enter_slow();
+}
+
+/* False once another recorder has come, or the thread's has gone: what the thread would write nobody
+ * reads. */
+static inline bool guest_is_current(const struct guest_thread *thread)
+{
+	return thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
 }
 
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
@@ -113,17 +127,37 @@ static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, ui
 
 void guest_trouble(enum ring_trouble trouble);
 
+/* A call that guest_enter gave no ring for: counted while someone records. */
+void guest_missed(enum ring_trouble trouble);
+
+/* Unique in the process: the ring's place, then a count that outlives the ring's threads. One instruction
+ * takes a number, so that a signal handler on this thread never takes the same; the lock prefix that would
+ * keep other processors out too is left away: it costs 5 ns and no other thread counts here. */
+static inline uint64_t guest_new_correlation(struct guest_thread *thread)
+{
+#if defined(__x86_64__)
+	uint64_t number = 1;
+
+	__asm__ volatile("xaddq %0, %1" : "+r"(number), "+m"(thread->correlation) : : "cc");
+	return number + 1;
+#else
+	return __atomic_add_fetch(&thread->correlation, 1, __ATOMIC_RELAXED);
+#endif
+}
+
 /* What a back end tells the guest about itself, once, before the first guest_enter. */
 struct guest_backend {
 	char name[20];
-	/* A new recorder, or a new process after a fork: ids given out so far are another's. */
-	void (*on_attach)(bool new_process);
+	/* In the first call of a forked child: locks may be held by threads that it does not have, and
+	 * what was pending is the parent's. */
+	void (*on_fork)(void);
 	void (*at_exit)(void); /* the process exits while recorded */
 };
 void guest_init(const struct guest_backend *backend);
 
-/* False in a vfork child, which runs in its parent's memory. */
-bool guest_is_own_process(void);
+/* From now on at_exit is called at exit. To be said once the runtime is at work: what is registered last is
+ * called first, and the runtime must still be there then. */
+void guest_hook_exit(void);
 
 /* Zeroed memory that lives as long as the process, NULL where the program's limits refuse it. */
 void *guest_memory(size_t bytes);

@@ -79,6 +79,8 @@ static uint64_t sum(cl_uint count, const size_t *sizes)
  * they may point anywhere. */
 static void measure(struct opencl_launch *launch)
 {
+	int saved = errno;
+
 	if (launch->region)
 		launch->bytes = volume(launch->region);
 	if (launch->image)
@@ -87,10 +89,13 @@ static void measure(struct opencl_launch *launch)
 		launch->bytes = objects_bytes(launch->count, launch->objects);
 	if (launch->sizes)
 		launch->bytes = sum(launch->count, launch->sizes);
+	errno = saved;
 }
 
-#define LOOK    guest_look_for_recorder()
-#define NO_LOOK ((void)0)
+#define LOOK                   guest_look_for_recorder()
+#define NO_LOOK                ((void)0)
+/* For some runtimes a compilation: no part of the call's own time. */
+#define KEEP_BINARIES(program) keep_binaries(program)
 /* A program may do nothing but enqueue for hours and is to be found all the same; the clock that keeps the
  * looks a second apart costs 7 ns and is not read in each call. */
 #define LOOK_NOW_AND_THEN \
@@ -117,16 +122,21 @@ static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
 
 static void harvest_all(struct guest_thread *thread)
 {
-	uint64_t now = guest_now(thread);
-
 	opencl_harvest_all(thread);
-	for (struct opencl_queue *queue = opencl_newest_queue(); queue; queue = queue->older)
-		opencl_read_device_timer(thread, queue, now);
+	opencl_read_device_timers(thread, guest_now(thread));
 }
 
 static void forget(const void *handle)
 {
 	opencl_forget(handle);
+}
+
+static void keep_binaries(cl_program program)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		opencl_program_released(thread, program);
 }
 
 static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
@@ -329,13 +339,21 @@ static cl_int own_clGetEventProfilingInfo(cl_event event, cl_uint param_name,
 					    param_value_size_ret);
 }
 
-static cl_int own_clReleaseProgram(cl_program program)
+/* From now on the flag is as the program set it, and so are the answers about it. */
+static cl_int own_clSetCommandQueueProperty(cl_command_queue queue, cl_ulong properties,
+					    cl_bool enable, cl_ulong *old_properties)
 {
-	struct guest_thread *thread = guest_enter();
+	struct opencl_queue *forced = opencl_forced_queue(queue);
+	cl_int result = next.clSetCommandQueueProperty(queue, properties, enable, old_properties);
 
-	if (thread)
-		opencl_program_released(thread, program);
-	return next.clReleaseProgram(program);
+	if (result != CL_SUCCESS)
+		return result;
+	if (forced && old_properties)
+		*old_properties &= ~(cl_ulong)CL_QUEUE_PROFILING_ENABLE;
+	if (forced && (properties & CL_QUEUE_PROFILING_ENABLE))
+		forced->flags &= ~(uint32_t)QUEUE_TIMING_FORCED;
+	opencl_describe_again(queue);
+	return result;
 }
 
 static void *wrapper_of(const char *name, void *real);
@@ -365,8 +383,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
                                                                                   \
 		look;                                                             \
 		thread = guest_enter();                                           \
-		if (!thread)                                                      \
+		if (!thread) {                                                    \
+			guest_missed(RING_TROUBLE_NO_RING);                       \
 			return CALLEE_##callee(name) arguments;                   \
+		}                                                                 \
 		begin = guest_now(thread);                                        \
 		result = CALLEE_##callee(name) arguments;                         \
 		put_api(thread, number, begin, guest_now(thread), result, value); \
@@ -392,8 +412,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
                                                                                       \
 		look;                                                                 \
 		thread = guest_enter();                                               \
-		if (!thread)                                                          \
+		if (!thread) {                                                        \
+			guest_missed(RING_TROUBLE_NO_RING);                           \
 			return CALLEE_##callee(name) arguments;                       \
+		}                                                                     \
 		if (!errcode_ret)                                                     \
 			errcode_ret = &result;                                        \
 		begin = guest_now(thread);                                            \
@@ -419,8 +441,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		uint64_t begin;                                                            \
 		void *object;                                                              \
                                                                                            \
-		if (!thread)                                                               \
+		if (!thread) {                                                             \
+			guest_missed(RING_TROUBLE_NO_RING);                                \
 			return CALLEE_##callee(name) arguments;                            \
+		}                                                                          \
 		begin = guest_now(thread);                                                 \
 		object = CALLEE_##callee(name) arguments;                                  \
 		put_api(thread, number, begin, guest_now(thread), object ? 0 : -1, value); \
@@ -442,6 +466,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		uint64_t begin;                                          \
                                                                          \
 		if (!thread) {                                           \
+			guest_missed(RING_TROUBLE_NO_RING);              \
 			next.name arguments;                             \
 			return;                                          \
 		}                                                        \
@@ -466,8 +491,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		uint64_t begin, end;                                                      \
 		cl_int result;                                                            \
                                                                                           \
-		if (!thread)                                                              \
+		if (!thread) {                                                            \
+			guest_missed(RING_TROUBLE_NO_RING);                               \
 			return next.name arguments;                                       \
+		}                                                                         \
 		begin = guest_now(thread);                                                \
 		result = next.name arguments;                                             \
 		end = guest_now(thread);                                                  \
@@ -491,8 +518,10 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		struct opencl_launch launch;                                                     \
 		type returned;                                                                   \
                                                                                                  \
-		if (!thread)                                                                     \
+		if (!thread) {                                                                   \
+			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                               \
 			return next.name arguments;                                              \
+		}                                                                                \
 		opencl_launch_init(&launch, number, command_kind);                               \
 		describe;                                                                        \
 		begin;                                                                           \
@@ -586,10 +615,10 @@ static void *wrapper_of(const char *name, void *real)
 
 /* ---- way in: a layer of the loader ------------------------------------------------------------- */
 
-static void on_attach(bool new_process)
+static void on_fork(void)
 {
-	opencl_objects_reset(new_process);
-	opencl_commands_reset(new_process);
+	opencl_objects_forked();
+	opencl_commands_forked();
 }
 
 static void at_exit(void)
@@ -603,7 +632,7 @@ static void at_exit(void)
 static void prepare(void)
 {
 	static const struct guest_backend backend = {
-		.name = "opencl", .on_attach = on_attach, .at_exit = at_exit};
+		.name = "opencl", .on_fork = on_fork, .at_exit = at_exit};
 
 	guest_init(&backend);
 }

@@ -3,6 +3,7 @@
  * inject/opencl.h - shared by the parts of the OpenCL guest
  *
  *	opencl.c           a wrapper of every call, made from event/opencl_calls.h; the ways in (layer, preload)
+ *	opencl_handles.c   the tables behind handles
  *	opencl_objects.c   handles to ids: devices, contexts, queues, kernels, programs
  *	opencl_commands.c  commands from enqueue to completion
  *	opencl_code.c      sources, build logs, binaries
@@ -24,19 +25,21 @@ extern struct opencl_functions next;
 
 enum { NO_COMMAND = 0xffffffffu, QUEUE_PROPERTIES_MOST = 16 };
 
-struct device;
+struct opencl_device;
 
 struct opencl_queue {
 	cl_command_queue handle;
-	struct opencl_queue *older; /* all queues ever seen, newest first */
+	struct opencl_queue *next_busy; /* under the commands' lock, as are busy, first, last */
+	uint32_t busy; /* the process in whose list of queues with pending commands it is, or
+			* taken out to be looked through */
 	uint32_t id;
 	uint32_t flags; /* enum event_queue_flag */
-	struct device *device;
+	struct opencl_device *device;
 	bool callbacks;       /* its platform's completion callbacks are tested and cheap */
 	bool asked_as_array;  /* created by …WithProperties */
 	uint32_t asked_count; /* of entries in asked, the ending 0 included */
 	cl_ulong asked[QUEUE_PROPERTIES_MOST]; /* properties as the program gave them */
-	uint32_t first, last; /* pending commands, oldest first; under the commands' lock */
+	uint32_t first, last;                  /* pending commands, oldest first */
 };
 
 /* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
@@ -51,27 +54,30 @@ void opencl_program_released(struct guest_thread *thread, cl_program handle);
 
 /* A handle was (re)used for a new object: what was known of it is the old one's. */
 void opencl_forget(const void *handle);
+/* It is the same object, with other properties. */
+void opencl_describe_again(const void *handle);
 
 /* A queue was just made; forced: duet added the profiling flag. */
 void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, bool forced,
 		       const cl_ulong *asked, uint32_t asked_count, bool as_array);
 /* The queue if duet forced the profiling flag on it, else NULL. */
-const struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
+struct opencl_queue *opencl_forced_queue(cl_command_queue handle);
 bool opencl_any_forced(void);
-struct opencl_queue *opencl_newest_queue(void);
 
 /* The first queue that a command buffer was made for; NULL: made while nobody recorded. */
 void opencl_command_buffer_made(cl_command_buffer_khr handle, cl_command_queue queue);
 cl_command_queue opencl_command_buffer_queue(cl_command_buffer_khr handle);
 
-void opencl_objects_reset(bool new_process);
+/* In a forked child. */
+void opencl_objects_forked(void);
 
-/* Reads clGetDeviceAndHostTimer of the queue's device where it has one and that is due. */
+/* Reads clGetDeviceAndHostTimer of the queue's device, of all devices, where it has one and that is due. */
 void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
 			      uint64_t now);
+void opencl_read_device_timers(struct guest_thread *thread, uint64_t now);
 
-/* Writes a record with texts behind its fixed part. */
-void opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
+/* Writes a record with texts behind its fixed part; false: it was lost. */
+bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
 			   const char *const *texts, uint32_t text_count);
 /* A new id for a code object. */
 uint32_t opencl_new_code(void);
@@ -134,8 +140,8 @@ void opencl_harvest_all(struct guest_thread *thread);
 extern _Atomic uint32_t opencl_polled;
 void opencl_poll(struct guest_thread *thread);
 
-/* After a fork or a new recorder: what was pending is another's; in a new process the locks too. */
-void opencl_commands_reset(bool new_process);
+/* In a forked child: what was pending is the parent's. */
+void opencl_commands_forked(void);
 
 /* ---- code -------------------------------------------------------------------------------------- */
 

@@ -61,6 +61,11 @@ enum {
 	CL_DEVICE_PLATFORM = 0x1031,
 	CL_DEVICE_UUID_KHR = 0x106A,
 	CL_DEVICE_PCI_BUS_INFO_KHR = 0x410F,
+	CL_DEVICE_PCI_BUS_ID_NV = 0x4008,
+	CL_DEVICE_PCI_SLOT_ID_NV = 0x4009,
+	CL_DEVICE_PCI_DOMAIN_ID_NV = 0x400A,
+	CL_DEVICE_TOPOLOGY_AMD = 0x4037,
+	CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD = 1,
 
 	CL_CONTEXT_NUM_DEVICES = 0x1083,
 
@@ -100,6 +105,12 @@ enum {
 
 struct cl_pci_bus_info {
 	cl_uint domain, bus, device, function;
+};
+
+struct cl_topology_amd {
+	cl_uint type;
+	char unused[17];
+	unsigned char bus, device, function;
 };
 
 /* The functions of one layer of the dispatch table, then the extension functions; types by name. */

@@ -11,6 +11,7 @@
  *           call in which to poll (0 of 100 commands against 100 of 100). No driver function is ever called
  *           with the lock held: a driver may call us back with its own.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "inject/opencl.h"
@@ -30,6 +31,9 @@ struct command {
 	cl_event event;
 	uint64_t correlation;
 	struct opencl_queue *queue;
+	uint32_t
+		queue_id; /* the structure may be another queue's by the time the command is over */
+	uint32_t mode; /* of the attachment it was launched in: another's recorder knows it not */
 	uint32_t next;
 	uint32_t generation; /* tells a late callback that the slot is another command's now */
 	_Atomic uint32_t state;
@@ -41,26 +45,31 @@ static struct {
 	uint32_t used; /* slots ever handed out */
 	uint32_t free; /* first of the given back */
 	_Atomic uint64_t next_poll;
-	struct opencl_queue *poll_next;
-} commands = {.free = NO_COMMAND};
+	/* Queues with pending commands, first in first out, and perhaps some without. */
+	struct opencl_queue *_Atomic first_busy;
+	struct opencl_queue *last_busy;
+	_Atomic uint32_t busy_count;
+	uint32_t process; /* counts forks: in a child no queue is in the list */
+} commands = {.free = NO_COMMAND, .process = 1};
 
 _Atomic uint32_t opencl_polled;
 
-void opencl_commands_reset(bool new_process)
+/* The child has no other thread: nobody holds a batch. */
+void opencl_commands_forked(void)
 {
-	struct opencl_queue *queue = opencl_newest_queue();
+	struct opencl_queue *queue;
 
-	if (new_process)
-		atomic_store(&commands.lock.taken, 0);
-	if (!guest_lock(&commands.lock))
-		return;
+	atomic_store(&commands.lock.taken, 0);
+	for (uint32_t i = 0; i < commands.used; i++) {
+		queue = commands.blocks[i >> BLOCK_BITS][i & (BLOCK_SIZE - 1)].queue;
+		queue->first = queue->last = NO_COMMAND;
+	}
+	commands.process++;
 	commands.used = 0;
 	commands.free = NO_COMMAND;
-	commands.poll_next = NULL;
+	commands.first_busy = commands.last_busy = NULL;
+	commands.busy_count = 0;
 	atomic_store(&opencl_polled, 0);
-	for (; queue; queue = queue->older)
-		queue->first = queue->last = NO_COMMAND;
-	guest_unlock(&commands.lock);
 }
 
 static struct command *slot(uint32_t index)
@@ -184,6 +193,55 @@ static void push_front(struct opencl_queue *queue, uint32_t index)
 		queue->last = index;
 }
 
+/* ---- queues with pending commands -------------------------------------------------------------- */
+
+/* Under the lock. */
+static void append_busy(struct opencl_queue *queue)
+{
+	queue->busy = commands.process;
+	queue->next_busy = NULL;
+	if (commands.last_busy)
+		commands.last_busy->next_busy = queue;
+	else
+		commands.first_busy = queue;
+	commands.last_busy = queue;
+	atomic_fetch_add_explicit(&commands.busy_count, 1, memory_order_relaxed);
+}
+
+/* The queue that has waited longest, out of the list until it is given back; NULL: there is none. */
+static struct opencl_queue *take_busy(void)
+{
+	struct opencl_queue *queue;
+
+	if (!guest_lock(&commands.lock))
+		return NULL;
+	queue = commands.first_busy;
+	if (queue) {
+		commands.first_busy = queue->next_busy;
+		if (!queue->next_busy)
+			commands.last_busy = NULL;
+		atomic_fetch_sub_explicit(&commands.busy_count, 1, memory_order_relaxed);
+	}
+	guest_unlock(&commands.lock);
+	return queue;
+}
+
+/* Without the lock what was taken out would be lost: its holder is another thread or gives up first. */
+static void lock_to_give_back(void)
+{
+	while (!guest_lock(&commands.lock))
+		;
+}
+
+static void give_back_busy(struct opencl_queue *queue)
+{
+	lock_to_give_back();
+	queue->busy = 0;
+	if (queue->first != NO_COMMAND)
+		append_busy(queue);
+	guest_unlock(&commands.lock);
+}
+
 /* Under the lock: commands that a callback finished leave the list, so that it stays short. */
 static void reap(struct opencl_queue *queue)
 {
@@ -204,8 +262,9 @@ static bool finish(struct guest_thread *thread, struct command *command)
 
 	if (!is_over(event, &status))
 		return false;
-	put_execution(thread, event, command->correlation, command->queue->id, status,
-		      guest_now(thread));
+	if (command->mode == thread->mode)
+		put_execution(thread, event, command->correlation, command->queue_id, status,
+			      guest_now(thread));
 	if (!command->queue->callbacks)
 		atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
 	next.clReleaseEvent(event);
@@ -244,9 +303,7 @@ static uint32_t return_batch(struct opencl_queue *queue, const uint32_t *batch, 
 {
 	uint32_t left = 0;
 
-	/* Without the lock the batch would be lost: its holder is another thread or gives up first. */
-	while (!guest_lock(&commands.lock))
-		;
+	lock_to_give_back();
 	for (uint32_t i = count; i-- > 0;) {
 		if (over[i]) {
 			give_back(batch[i]);
@@ -277,60 +334,80 @@ static uint32_t harvest_some(struct guest_thread *thread, struct opencl_queue *q
 
 /* In order, whatever is behind a command that is not over is not over either. Out of order it may be: 32
  * vain queries are spent on finding it, from where the last search ended. */
-void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
+static void harvest(struct guest_thread *thread, struct opencl_queue *queue)
 {
-	uint32_t vain_most, vain = 0, count = BATCH, left;
+	uint32_t vain_most = queue->flags & QUEUE_OUT_OF_ORDER ? BATCH : 1;
+	uint32_t vain = 0, count = BATCH, left;
 
-	if (!queue)
-		return;
-	vain_most = queue->flags & QUEUE_OUT_OF_ORDER ? BATCH : 1;
 	while (queue->first != NO_COMMAND && count == BATCH && vain < vain_most) {
 		count = harvest_some(thread, queue, BATCH, &left);
 		vain += left;
 	}
 }
 
-void opencl_harvest_all(struct guest_thread *thread)
+void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
 {
-	for (struct opencl_queue *queue = opencl_newest_queue(); queue; queue = queue->older)
-		opencl_harvest(thread, queue);
+	int saved = errno;
+
+	harvest(thread, queue);
+	errno = saved;
 }
 
-/* From one queue on, until all were looked at or the time is up; returns where to go on. */
-static struct opencl_queue *poll_queues(struct guest_thread *thread, struct opencl_queue *start,
-					uint64_t deadline)
+void opencl_harvest_all(struct guest_thread *thread)
 {
-	struct opencl_queue *queue = start;
+	uint32_t count = atomic_load_explicit(&commands.busy_count, memory_order_relaxed);
+	struct opencl_queue *queue = atomic_load(&commands.first_busy);
+	int saved = errno;
+
+	/* Most programs have one queue: it need not leave the list for that. */
+	if (count == 1 && queue) {
+		harvest(thread, queue);
+		count = 0;
+	}
+	for (; count > 0; count--) {
+		queue = take_busy();
+		if (!queue)
+			break;
+		harvest(thread, queue);
+		give_back_busy(queue);
+	}
+	errno = saved;
+}
+
+/* Looks at each queue in turn until the time is up. */
+static void poll_queues(struct guest_thread *thread, uint64_t deadline)
+{
+	uint32_t count = atomic_load_explicit(&commands.busy_count, memory_order_relaxed);
 
 	do {
+		struct opencl_queue *queue = take_busy();
 		uint32_t left = 0;
 
+		if (!queue)
+			return;
 		while (queue->first != NO_COMMAND && harvest_some(thread, queue, 4, &left) &&
 		       !left && guest_now(thread) < deadline)
 			;
-		queue = queue->older ? queue->older : opencl_newest_queue();
-	} while (queue != start && guest_now(thread) < deadline);
-	return queue;
+		give_back_busy(queue);
+	} while (--count && guest_now(thread) < deadline);
 }
 
 void opencl_poll(struct guest_thread *thread)
 {
 	uint64_t begin = guest_now(thread), due, spare, cost;
-	struct opencl_queue *queue;
+	int saved;
 
 	due = atomic_load_explicit(&commands.next_poll, memory_order_relaxed);
-	if (begin < due)
+	if (begin < due || !atomic_load_explicit(&commands.busy_count, memory_order_relaxed))
 		return;
-	queue = commands.poll_next ? commands.poll_next : opencl_newest_queue();
-	if (!queue)
-		return;
+	saved = errno;
 	/* A query costs 6 ns on one runtime and 1600 on another: polling takes at most 1/16 of the time. What
 	 * was not used of it is there for a program that slept and makes one call before it dies. */
 	spare = due ? (begin - due) / 16 : 0;
-	commands.poll_next =
-		poll_queues(thread, queue, begin + (spare < POLL_MOST ? spare : POLL_MOST));
+	poll_queues(thread, begin + (spare < POLL_MOST ? spare : POLL_MOST));
 	cost = guest_now(thread) - begin;
 	atomic_store_explicit(&commands.next_poll, begin + 16 * cost, memory_order_relaxed);
+	errno = saved;
 }
 
 static void on_complete(cl_event event, cl_int status, void *data)
@@ -340,6 +417,7 @@ static void on_complete(cl_event event, cl_int status, void *data)
 	struct guest_thread *thread = guest_enter();
 	uint32_t expected = SLOT_PENDING;
 	struct command *command;
+	int saved = errno;
 
 	if (index >= commands.used)
 		return;
@@ -352,11 +430,13 @@ static void on_complete(cl_event event, cl_int status, void *data)
 		atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
 		return;
 	}
-	if (thread) /* else the recording is over, and only our reference is left to give up */
-		put_execution(thread, event, command->correlation, command->queue->id, status,
+	/* Else its recording is over, and only our reference is left to give up. */
+	if (thread && thread->mode == command->mode)
+		put_execution(thread, event, command->correlation, command->queue_id, status,
 			      guest_now(thread));
 	next.clReleaseEvent(command->event);
 	atomic_store_explicit(&command->state, SLOT_DONE, memory_order_release);
+	errno = saved;
 }
 
 /* ---- launches ---------------------------------------------------------------------------------- */
@@ -377,8 +457,12 @@ static void follow(struct guest_thread *thread, struct opencl_launch *launch, cl
 			command->event = event;
 			command->correlation = correlation;
 			command->queue = queue;
+			command->queue_id = queue->id;
+			command->mode = thread->mode;
 			atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
 			push_back(queue, index);
+			if (queue->busy != commands.process)
+				append_busy(queue);
 		}
 		guest_unlock(&commands.lock);
 	}
@@ -402,12 +486,6 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
 	launch->enter = guest_now(thread);
 	return launch->timed && !event ? &launch->own : event;
-}
-
-static uint64_t new_correlation(struct guest_thread *thread)
-{
-	/* Unique without an atomic: the ring's place, then a count that outlives the ring's threads. */
-	return ++thread->correlation;
 }
 
 static uint32_t clip_wait_count(const struct opencl_launch *launch)
@@ -437,6 +515,9 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 
 	if (result == CL_SUCCESS) {
 		wait_count = clip_wait_count(launch);
+		/* A device may take more; a launch record does not. */
+		if (launch->dimensions > 3)
+			launch->dimensions = 3;
 		kernel = launch->kernel ? opencl_kernel(thread, launch->kernel) : 0;
 	} else {
 		/* What the runtime has refused may be no kernel and no sizes at all: not to be touched. */
@@ -459,27 +540,16 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 	record->wait_count = (uint16_t)wait_count;
 	fill_values(record, launch);
 	ring_commit(&thread->writer);
+	if (GUEST_UNLIKELY(launch->wait_count > wait_count) && wait_count)
+		ring_count_lost(&thread->writer, EVENT_DEPENDENCY, launch->wait_count - wait_count);
 	return true;
 }
 
-void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result)
+/* Of a command that was recorded and has time stamps, or will have. */
+static void follow_to_the_end(struct guest_thread *thread, struct opencl_launch *launch,
+			      cl_event event, uint64_t correlation)
 {
-	uint64_t correlation = result == CL_SUCCESS ? new_correlation(thread) : 0;
-	cl_event event = launch->asked ? NULL : launch->own;
-	bool kept;
-
-	if (result == CL_SUCCESS && launch->timed && launch->asked)
-		event = *launch->asked;
-	if (!launch->timed || !event)
-		launch->flags |= LAUNCH_UNTIMED;
-	kept = put_launch(thread, launch, result, correlation);
-	if (result != CL_SUCCESS || !launch->timed || !event)
-		return;
-	if (!kept) {
-		/* Its completion would have nothing to belong to. */
-		if (!launch->asked)
-			next.clReleaseEvent(event);
-	} else if (launch->flags & LAUNCH_BLOCKING) {
+	if (launch->flags & LAUNCH_BLOCKING) {
 		put_execution(thread, event, correlation, launch->known->id, CL_COMPLETE,
 			      launch->exit);
 		if (!launch->asked)
@@ -487,6 +557,31 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 		opencl_read_device_timer(thread, launch->known, launch->exit);
 	} else if (!launch->asked || next.clRetainEvent(event) == CL_SUCCESS) {
 		follow(thread, launch, event, correlation);
+	} else {
+		guest_trouble(RING_TROUBLE_TRACKING);
+	}
+}
+
+void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch, cl_int result)
+{
+	uint64_t correlation = result == CL_SUCCESS ? guest_new_correlation(thread) : 0;
+	cl_event event = launch->asked ? NULL : launch->own;
+	bool kept = false;
+	int saved;
+
+	if (result == CL_SUCCESS && launch->timed && launch->asked)
+		event = *launch->asked;
+	if (!launch->timed || !event)
+		launch->flags |= LAUNCH_UNTIMED;
+	if (GUEST_LIKELY(guest_is_current(thread)))
+		kept = put_launch(thread, launch, result, correlation);
+	if (result == CL_SUCCESS && launch->timed && event) {
+		saved = errno;
+		if (kept)
+			follow_to_the_end(thread, launch, event, correlation);
+		else if (!launch->asked) /* its completion would have nothing to belong to */
+			next.clReleaseEvent(event);
+		errno = saved;
 	}
 	if (GUEST_UNLIKELY(atomic_load_explicit(&opencl_polled, memory_order_relaxed)))
 		opencl_poll(thread);

@@ -4,153 +4,46 @@
  *
  * Runs in:  the profiled process; lookups on the hot path, the rest once per object
  * Gets:     OpenCL handles   Gives: ids, and records that describe each object once per recorder
- * Owns:     one table of handles and the queue structures, mapped on first use
+ * Owns:     what the guest knows of each queue, device and program
  * Fails:    with id 0 where memory is refused or the runtime does not answer
  * Why:      objects are asked about when first used, not when created: it costs nothing for objects that are
  *           never used, needs no hook for each of the ways to make one, and works the same when the recorder
- *           comes late. A lookup is one hash and one compare, 2-3 ns.
+ *           comes late. The runtime is never asked with the lock held: a callback of the program, run
+ *           under one of the runtime's locks, may wait for ours.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/opencl.h"
-
-enum { TABLE_BITS = 15, TABLE_SIZE = 1 << TABLE_BITS, TABLE_MOST = TABLE_SIZE / 4 * 3 };
-
-/* A handle that was forgotten keeps its place, so that probing goes on past it. */
-#define FORGOTTEN ((uintptr_t)1)
-
-struct entry {
-	_Atomic uintptr_t key;
-	_Atomic uint32_t mode; /* of the attachment the id belongs to */
-	uint32_t id;
-	void *object; /* struct opencl_queue; a device's struct device */
-	/* Apart from object: an address may be a queue now and a program later. */
-	struct program *program;
-};
+#include "inject/opencl_handles.h"
 
 /* Its binaries are kept when the program lets it go: PoCL compiles kernels to make a binary,
  * and what takes 150 ms with a cold cache must not stand between a build and a launch. */
-struct program {
+struct opencl_program {
 	uint32_t code;
 	uint32_t mode; /* of the attachment; 0: kept, or gone */
 };
 
-struct device {
-	uint32_t id;
-	bool callbacks;
-	uint64_t next_read; /* of its timer, host time; UINT64_MAX: it has none */
-	uint64_t interval;  /* between two readings */
+struct opencl_device {
 	cl_device_id handle;
+	struct opencl_device *older; /* all devices ever seen, newest first */
+	uint32_t id;
+	_Atomic uint32_t mode; /* of the attachment it is described in */
+	bool callbacks;
+	_Atomic uint64_t next_read; /* of its timer, host time; UINT64_MAX: it has none */
+	_Atomic uint64_t interval;  /* between two readings */
 };
 
 static struct {
-	struct guest_lock lock;
-	struct entry *entries;
-	uint32_t used;
 	_Atomic uint32_t last_context, last_device, last_queue, last_code;
-	struct opencl_queue *_Atomic newest;
+	struct opencl_device *_Atomic newest_device;
 	_Atomic bool any_forced;
-	char *pool; /* structures are cut from here and never given back, only used again */
-	size_t pool_left;
 } objects;
 
 /* Platforms on which CL_COMPLETE callbacks were tested: they come without a call of the program, so
  * that commands are complete in the trace even when it ends by _exit or a signal. Elsewhere they have
  * hung, come late or crashed (reported for ROCm, Intel NEO), and polling is used. */
 static const char *const callback_platforms[] = {"Portable Computing Language"};
-
-static void *pool_take(size_t bytes)
-{
-	enum { PIECE = 65536 };
-	void *taken;
-
-	bytes = (bytes + 15) & ~(size_t)15;
-	if (objects.pool_left < bytes) {
-		objects.pool = guest_memory(PIECE);
-		objects.pool_left = objects.pool ? PIECE : 0;
-		if (!objects.pool)
-			return NULL;
-	}
-	taken = objects.pool;
-	objects.pool += bytes;
-	objects.pool_left -= bytes;
-	return taken;
-}
-
-static uint32_t hash_of(uintptr_t key)
-{
-	return (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TABLE_BITS));
-}
-
-static struct entry *find(const void *handle)
-{
-	uintptr_t key = (uintptr_t)handle;
-
-	if (!objects.entries || key <= FORGOTTEN)
-		return NULL;
-	for (uint32_t i = hash_of(key);; i++) {
-		struct entry *entry = &objects.entries[i & (TABLE_SIZE - 1)];
-		uintptr_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
-
-		if (found == key)
-			return entry;
-		if (found == 0)
-			return NULL;
-	}
-}
-
-/* Under the lock: the entry of a handle, made where there is none. */
-static struct entry *find_or_add(const void *handle)
-{
-	struct entry *entry = find(handle);
-	uint32_t i = hash_of((uintptr_t)handle);
-
-	if (entry || (uintptr_t)handle <= FORGOTTEN)
-		return entry;
-	if (!objects.entries)
-		objects.entries = guest_memory(TABLE_SIZE * sizeof(*objects.entries));
-	if (!objects.entries || objects.used >= TABLE_MOST)
-		return NULL;
-	while (atomic_load_explicit(&objects.entries[i & (TABLE_SIZE - 1)].key,
-				    memory_order_relaxed) > FORGOTTEN)
-		i++;
-	entry = &objects.entries[i & (TABLE_SIZE - 1)];
-	if (atomic_load_explicit(&entry->key, memory_order_relaxed) == 0)
-		objects.used++;
-	atomic_store_explicit(&entry->mode, 0, memory_order_relaxed);
-	entry->id = 0;
-	entry->object = NULL;
-	entry->program = NULL;
-	atomic_store_explicit(&entry->key, (uintptr_t)handle, memory_order_release);
-	return entry;
-}
-
-/* Known to this recorder: the id, else 0. */
-static struct entry *find_known(const struct guest_thread *thread, const void *handle)
-{
-	struct entry *entry = find(handle);
-
-	if (GUEST_LIKELY(entry &&
-			 atomic_load_explicit(&entry->mode, memory_order_acquire) == thread->mode))
-		return entry;
-	return NULL;
-}
-
-static void make_known(struct guest_thread *thread, struct entry *entry, uint32_t id)
-{
-	entry->id = id;
-	atomic_store_explicit(&entry->mode, thread->mode, memory_order_release);
-}
-
-void opencl_forget(const void *handle)
-{
-	struct entry *entry = find(handle);
-
-	/* The entry stays, with its queue structure: only what was known of it is void. */
-	if (entry)
-		atomic_store_explicit(&entry->mode, 0, memory_order_release);
-}
 
 uint32_t opencl_new_code(void)
 {
@@ -159,7 +52,7 @@ uint32_t opencl_new_code(void)
 
 /* ---- records with texts ------------------------------------------------------------------------ */
 
-void opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
+bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
 			   const char *const *texts, uint32_t text_count)
 {
 	uint32_t lengths[8], total = fixed_bytes;
@@ -171,13 +64,14 @@ void opencl_put_with_texts(struct guest_thread *thread, struct record *head, uin
 	}
 	record = guest_reserve(thread, head->kind, (total + 7) & ~7u, head->detail);
 	if (!record)
-		return;
+		return false;
 	memcpy(record + sizeof(*head), (uint8_t *)head + sizeof(*head),
 	       fixed_bytes - sizeof(*head));
 	memset(record + fixed_bytes, 0, ((total + 7) & ~7u) - fixed_bytes);
 	for (uint32_t i = 0, at = fixed_bytes; i < text_count; at += lengths[i] + 1, i++)
 		memcpy(record + at, texts[i], lengths[i]);
 	ring_commit(&thread->writer);
+	return true;
 }
 
 /* ---- devices ----------------------------------------------------------------------------------- */
@@ -192,26 +86,81 @@ static void device_text(cl_device_id device, cl_uint what, char *text, size_t si
 	text[got] = '\0';
 }
 
-/* UUID, else PCI address, else the names: never a number that depends on who asks. */
-static void device_key(cl_device_id device, const char *name, const char *platform,
-		       char key[RECORD_TEXT_BYTES])
+static bool ask_device(cl_device_id device, cl_uint what, void *value, size_t size)
 {
-	unsigned char uuid[16];
+	return next.clGetDeviceInfo(device, what, size, value, NULL) == CL_SUCCESS;
+}
+
+/* The PCI address, by the standard way or the vendors' older ones. */
+static bool device_address(cl_device_id device, struct cl_pci_bus_info *pci)
+{
+	struct cl_topology_amd topology = {0};
+	cl_uint slot = 0;
+
+	if (ask_device(device, CL_DEVICE_PCI_BUS_INFO_KHR, pci, sizeof(*pci)))
+		return true;
+	*pci = (struct cl_pci_bus_info){0};
+	if (ask_device(device, CL_DEVICE_PCI_BUS_ID_NV, &pci->bus, sizeof(pci->bus)) &&
+	    ask_device(device, CL_DEVICE_PCI_SLOT_ID_NV, &slot, sizeof(slot))) {
+		ask_device(device, CL_DEVICE_PCI_DOMAIN_ID_NV, &pci->domain, sizeof(pci->domain));
+		pci->device = slot >> 3;
+		pci->function = slot & 7;
+		return true;
+	}
+	if (!ask_device(device, CL_DEVICE_TOPOLOGY_AMD, &topology, sizeof(topology)) ||
+	    topology.type != CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD)
+		return false;
+	*pci = (struct cl_pci_bus_info){
+		.bus = topology.bus, .device = topology.device, .function = topology.function};
+	return true;
+}
+
+/* How many devices of the same name its platform lists before it. */
+static uint32_t namesakes_before(cl_device_id device, const char *name, cl_platform_id platform)
+{
+	enum { LISTED_MOST = 64 };
+	const cl_ulong all_types = 0xffffffff;
+	cl_device_id listed[LISTED_MOST];
+	cl_uint count = 0;
+	uint32_t before = 0;
+	char other[512];
+
+	if (!platform ||
+	    next.clGetDeviceIDs(platform, all_types, LISTED_MOST, listed, &count) != CL_SUCCESS)
+		return 0;
+	for (cl_uint i = 0; i < count && i < LISTED_MOST; i++) {
+		if (listed[i] == device)
+			return before;
+		device_text(listed[i], CL_DEVICE_NAME, other, sizeof(other));
+		before += strcmp(other, name) == 0;
+	}
+	return 0; /* a part of a device: it goes by the whole */
+}
+
+/* UUID, else PCI address, else the names. Where two devices have all of these in common, the platform's
+ * own order tells them apart: it does not depend on which of them is used first. */
+static void device_key(cl_device_id device, const char *name, cl_platform_id platform,
+		       const char *platform_name, char key[RECORD_TEXT_BYTES])
+{
 	struct cl_pci_bus_info pci;
+	unsigned char uuid[16];
+	uint32_t before;
 	int at = 0;
 
-	if (next.clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) ==
-	    CL_SUCCESS) {
+	if (ask_device(device, CL_DEVICE_UUID_KHR, uuid, sizeof(uuid))) {
 		for (int i = 0; i < 16; i++)
 			at += snprintf(key + at, RECORD_TEXT_BYTES - (size_t)at,
 				       i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
 				       uuid[i]);
-	} else if (next.clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(pci), &pci,
-					NULL) == CL_SUCCESS) {
+	} else if (device_address(device, &pci)) {
 		snprintf(key, RECORD_TEXT_BYTES, "%04x:%02x:%02x.%x", pci.domain, pci.bus,
 			 pci.device, pci.function);
 	} else {
-		snprintf(key, RECORD_TEXT_BYTES, "opencl:%.1000s:%.1000s", platform, name);
+		at = snprintf(key, RECORD_TEXT_BYTES, "opencl:%.1000s:%.1000s", platform_name,
+			      name);
+		before = namesakes_before(device, name, platform);
+		if (before)
+			snprintf(key + at, RECORD_TEXT_BYTES - (size_t)at, "#%u", before + 1);
 	}
 }
 
@@ -248,99 +197,147 @@ static bool is_at_least_2_1(const char *version)
 	       (major > 2 || (major == 2 && minor >= 1));
 }
 
-static void describe_device(struct guest_thread *thread, struct device *device)
+/* What the runtime says of a device: asked without a lock, which a callback of the program under one of
+ * the driver's may be waiting for. */
+struct device_facts {
+	uint32_t type;
+	cl_uint compute_units;
+	cl_ulong memory_bytes;
+	bool callbacks, has_timer;
+	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform[512];
+};
+
+static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 {
-	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform_name[512] = "";
-	const char *texts[] = {key, name, vendor, driver, platform_name};
+	cl_platform_id platform = NULL;
+	size_t got = 0;
+
+	facts->type = device_type(handle);
+	facts->compute_units = 0;
+	facts->memory_bytes = 0;
+	facts->callbacks = facts->has_timer = false;
+	ask_device(handle, CL_DEVICE_PLATFORM, &platform, sizeof(platform));
+	if (platform) {
+		if (next.clGetPlatformInfo(platform, CL_PLATFORM_VERSION,
+					   sizeof(facts->platform) - 1, facts->platform,
+					   &got) != CL_SUCCESS)
+			got = 0;
+		facts->callbacks = has_callbacks(platform);
+	}
+	facts->platform[got < sizeof(facts->platform) ? got : 0] = '\0';
+	/* An older driver's table ends before the timer, and the loader jumps all the same. */
+	facts->has_timer = is_at_least_2_1(facts->platform);
+	device_text(handle, CL_DEVICE_NAME, facts->name, sizeof(facts->name));
+	device_text(handle, CL_DEVICE_VENDOR, facts->vendor, sizeof(facts->vendor));
+	device_text(handle, CL_DRIVER_VERSION, facts->driver, sizeof(facts->driver));
+	device_key(handle, facts->name, platform, facts->platform, facts->key);
+	ask_device(handle, CL_DEVICE_MAX_COMPUTE_UNITS, &facts->compute_units, sizeof(cl_uint));
+	ask_device(handle, CL_DEVICE_GLOBAL_MEM_SIZE, &facts->memory_bytes, sizeof(cl_ulong));
+}
+
+static bool describe_device(struct guest_thread *thread, const struct opencl_device *device,
+			    const struct device_facts *facts)
+{
+	const char *texts[] = {facts->key, facts->name, facts->vendor, facts->driver,
+			       facts->platform};
 	struct record_device record = {
-		.head = {.kind = EVENT_DEVICE, .detail = device_type(device->handle)},
+		.head = {.kind = EVENT_DEVICE, .detail = facts->type},
 		.device = device->id,
+		.compute_units = facts->compute_units,
+		.memory_bytes = facts->memory_bytes,
 		.frequency_hz = 1000000000,
 	};
-	cl_platform_id platform = NULL;
 
-	next.clGetDeviceInfo(device->handle, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
-	if (platform) {
-		size_t got = 0;
-
-		if (next.clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(platform_name) - 1,
-					   platform_name, &got) != CL_SUCCESS)
-			got = 0;
-		platform_name[got < sizeof(platform_name) ? got : 0] = '\0';
-		/* An older driver's table ends before the timer, and the loader jumps all the same. */
-		if (!is_at_least_2_1(platform_name))
-			device->next_read = UINT64_MAX;
-		device->callbacks = has_callbacks(platform);
-	}
-	device_text(device->handle, CL_DEVICE_NAME, name, sizeof(name));
-	device_text(device->handle, CL_DEVICE_VENDOR, vendor, sizeof(vendor));
-	device_text(device->handle, CL_DRIVER_VERSION, driver, sizeof(driver));
-	device_key(device->handle, name, platform_name, key);
-	next.clGetDeviceInfo(device->handle, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint),
-			     &record.compute_units, NULL);
-	next.clGetDeviceInfo(device->handle, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong),
-			     &record.memory_bytes, NULL);
-	opencl_put_with_texts(thread, &record.head, offsetof(struct record_device, texts), texts,
-			      5);
+	return opencl_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
+				     texts, 5);
 }
 
 /* Under the lock. */
-static struct device *learn_device(struct guest_thread *thread, cl_device_id handle)
+static struct opencl_device *device_structure(struct handle *entry, cl_device_id handle)
 {
-	struct entry *entry = find_or_add(handle);
+	struct opencl_device *device = entry->device;
 
-	if (!entry)
+	if (device)
+		return device;
+	device = handle_memory(sizeof(*device));
+	if (!device)
 		return NULL;
-	if (!entry->object)
-		entry->object = pool_take(sizeof(struct device));
-	if (entry->object && atomic_load(&entry->mode) != thread->mode) {
-		struct device *device = entry->object;
+	device->handle = handle;
+	device->older = atomic_load(&objects.newest_device);
+	atomic_store(&objects.newest_device, device);
+	entry->device = device;
+	return device;
+}
 
-		*device = (struct device){
-			.handle = handle,
-			.id = atomic_fetch_add(&objects.last_device, 1) + 1,
-			.interval = 1 << 22,
-		};
-		describe_device(thread, device);
-		make_known(thread, entry, device->id);
+/* Under the lock. */
+static struct opencl_device *enter_device(struct guest_thread *thread, cl_device_id handle,
+					  const struct device_facts *facts)
+{
+	struct handle *entry = handle_add(handle);
+	struct opencl_device *device = entry ? device_structure(entry, handle) : NULL;
+
+	if (!device || handle_is_known(thread, entry))
+		return device;
+	device->id = handle_give_id(thread, entry, &objects.last_device);
+	device->callbacks = facts->callbacks;
+	device->next_read = facts->has_timer ? 0 : UINT64_MAX;
+	device->interval = 1 << 22;
+	if (describe_device(thread, device, facts)) {
+		handle_make_known(thread, entry);
+		atomic_store(&device->mode, thread->mode);
 	}
-	return entry->object;
+	return device;
+}
+
+static struct opencl_device *learn_device(struct guest_thread *thread, cl_device_id handle)
+{
+	struct handle *entry = handle_find_known(thread, handle);
+	struct device_facts facts;
+	struct opencl_device *device;
+
+	if (entry)
+		return entry->device;
+	if (!handle || !guest_is_current(thread))
+		return NULL;
+	ask_about_device(handle, &facts);
+	if (!handles_lock())
+		return NULL;
+	device = enter_device(thread, handle, &facts);
+	handles_unlock();
+	return device;
 }
 
 uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle)
 {
-	struct entry *entry = find_known(thread, handle);
-	struct device *device;
+	int saved = errno;
+	struct opencl_device *device = learn_device(thread, handle);
 
-	if (entry)
-		return entry->id;
-	if (!guest_lock(&objects.lock))
-		return 0;
-	device = learn_device(thread, handle);
-	guest_unlock(&objects.lock);
+	errno = saved;
 	return device ? device->id : 0;
 }
 
-void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
-			      uint64_t now)
+static void read_timer(struct guest_thread *thread, struct opencl_device *device, uint64_t now)
 {
-	struct device *device = queue->device;
+	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
+	 * clock: 2^30 ns, or 2^32 cycles. */
+	const uint64_t longest =
+		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
+	uint64_t next_read = atomic_load_explicit(&device->next_read, memory_order_relaxed);
+	uint64_t interval = atomic_load_explicit(&device->interval, memory_order_relaxed);
 	struct record_clock_pair *record;
 	cl_ulong device_time = 0, host_time = 0;
 	uint64_t before, after;
 
-	if (GUEST_LIKELY(!device || now < device->next_read))
+	if (GUEST_LIKELY(now < next_read) || atomic_load(&device->mode) != thread->mode)
 		return;
-	device->next_read = now + device->interval;
-	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
-	 * clock: 2^30 ns, or 2^32 cycles. */
-	if (device->interval <
-	    (thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30))
-		device->interval *= 2;
+	atomic_store_explicit(&device->next_read, now + interval, memory_order_relaxed);
+	if (interval < longest)
+		atomic_store_explicit(&device->interval, 2 * interval, memory_order_relaxed);
 	before = guest_now(thread);
 	if (!next.clGetDeviceAndHostTimer ||
 	    next.clGetDeviceAndHostTimer(device->handle, &device_time, &host_time) != CL_SUCCESS) {
-		device->next_read = UINT64_MAX; /* it will not learn to */
+		/* it will not learn to */
+		atomic_store_explicit(&device->next_read, UINT64_MAX, memory_order_relaxed);
 		return;
 	}
 	after = guest_now(thread);
@@ -355,109 +352,148 @@ void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_q
 	ring_commit(&thread->writer);
 }
 
+void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
+			      uint64_t now)
+{
+	if (queue->device)
+		read_timer(thread, queue->device, now);
+}
+
+void opencl_read_device_timers(struct guest_thread *thread, uint64_t now)
+{
+	for (struct opencl_device *device = atomic_load(&objects.newest_device); device;
+	     device = device->older)
+		read_timer(thread, device, now);
+}
+
 /* ---- contexts and queues ----------------------------------------------------------------------- */
 
-/* Under the lock. */
-static uint32_t learn_context(struct guest_thread *thread, cl_context handle)
+/* Under the lock. *ret_known: its description was written. */
+static uint32_t enter_context(struct guest_thread *thread, cl_context handle, bool *ret_known)
 {
-	struct entry *entry = find_or_add(handle);
+	struct handle *entry = handle_add(handle);
 	struct record_context *record;
 
+	*ret_known = true;
 	if (!entry)
 		return 0;
-	if (atomic_load(&entry->mode) == thread->mode)
+	if (handle_is_known(thread, entry))
 		return entry->id;
-	make_known(thread, entry, atomic_fetch_add(&objects.last_context, 1) + 1);
+	handle_give_id(thread, entry, &objects.last_context);
 	record = guest_reserve(thread, EVENT_CONTEXT, sizeof(*record), 0);
+	*ret_known = record != NULL;
 	if (record) {
 		record->handle = (uintptr_t)handle;
 		record->context = entry->id;
 		record->reserved = 0;
 		ring_commit(&thread->writer);
+		handle_make_known(thread, entry);
 	}
 	return entry->id;
 }
 
-static void describe_queue(struct guest_thread *thread, const struct opencl_queue *queue,
-			   uint32_t context, uint32_t device)
+static bool describe_queue(struct guest_thread *thread, const struct opencl_queue *queue,
+			   uint32_t context)
 {
 	struct record_queue *record =
 		guest_reserve(thread, EVENT_QUEUE, sizeof(*record), queue->flags);
 
 	if (!record)
-		return;
+		return false;
 	record->handle = (uintptr_t)queue->handle;
 	record->queue = queue->id;
 	record->context = context;
-	record->device = device;
+	record->device = queue->device ? queue->device->id : 0;
 	record->reserved = 0;
 	ring_commit(&thread->writer);
+	return true;
 }
 
 /* Under the lock: the structure of a handle, new or from an earlier queue at the same address. */
-static struct opencl_queue *queue_structure(struct entry *entry, cl_command_queue handle)
+static struct opencl_queue *queue_structure(struct handle *entry, cl_command_queue handle)
 {
-	struct opencl_queue *queue = entry->object;
+	struct opencl_queue *queue = entry->queue;
 
 	if (queue)
 		return queue;
-	queue = pool_take(sizeof(*queue));
+	queue = handle_memory(sizeof(*queue));
 	if (!queue)
 		return NULL;
 	queue->handle = handle;
 	queue->first = queue->last = NO_COMMAND;
-	queue->older = atomic_load(&objects.newest);
-	atomic_store(&objects.newest, queue);
-	entry->object = queue;
+	entry->queue = queue;
 	return queue;
 }
 
+/* What the runtime says of a queue; asked without a lock. */
+struct queue_facts {
+	cl_context context;
+	struct opencl_device *device;
+	cl_ulong properties;
+};
+
 /* Under the lock. */
+static struct opencl_queue *enter_queue(struct guest_thread *thread, cl_command_queue handle,
+					const struct queue_facts *facts)
+{
+	struct handle *entry = handle_add(handle);
+	struct opencl_queue *queue = entry ? queue_structure(entry, handle) : NULL;
+	bool context_known, device_known;
+	uint32_t context, flags;
+
+	if (!queue || handle_is_known(thread, entry))
+		return queue;
+	context = enter_context(thread, facts->context, &context_known);
+	device_known = facts->device && atomic_load(&facts->device->mode) == thread->mode;
+	flags = queue->flags & QUEUE_TIMING_FORCED;
+	if (facts->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+		flags |= QUEUE_OUT_OF_ORDER;
+	if ((facts->properties & CL_QUEUE_PROFILING_ENABLE) &&
+	    (thread->options & RING_OPTION_DEVICE_TIME))
+		flags |= QUEUE_TIMED;
+	queue->flags = flags;
+	queue->callbacks = facts->device && facts->device->callbacks;
+	queue->device = facts->device;
+	queue->id = handle_give_id(thread, entry, &objects.last_queue);
+	if (describe_queue(thread, queue, context) && context_known && device_known)
+		handle_make_known(thread, entry);
+	return queue;
+}
+
 static struct opencl_queue *learn_queue(struct guest_thread *thread, cl_command_queue handle)
 {
-	struct entry *entry = find_or_add(handle);
-	struct opencl_queue *queue = entry ? queue_structure(entry, handle) : NULL;
-	cl_context context = NULL;
-	cl_device_id device_handle = NULL;
-	cl_ulong properties = 0;
-	struct device *device;
-	uint32_t context_id;
+	struct queue_facts facts = {0};
+	struct opencl_queue *queue;
+	cl_device_id device = NULL;
 
-	if (!queue || atomic_load(&entry->mode) == thread->mode)
-		return queue;
-	if (next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) !=
-	    CL_SUCCESS)
+	if (next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(facts.context),
+				       &facts.context, NULL) != CL_SUCCESS)
 		return NULL; /* not a queue at all: the call it was given to will say so */
-	next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device_handle), &device_handle,
-				   NULL);
-	next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
-				   NULL);
-	device = learn_device(thread, device_handle);
-	context_id = learn_context(thread, context);
-	queue->flags &= QUEUE_TIMING_FORCED;
-	if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-		queue->flags |= QUEUE_OUT_OF_ORDER;
-	if ((properties & CL_QUEUE_PROFILING_ENABLE) && (thread->options & RING_OPTION_DEVICE_TIME))
-		queue->flags |= QUEUE_TIMED;
-	queue->callbacks = device && device->callbacks;
-	queue->device = device;
-	queue->id = atomic_fetch_add(&objects.last_queue, 1) + 1;
-	describe_queue(thread, queue, context_id, device ? device->id : 0);
-	make_known(thread, entry, queue->id);
+	next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+	next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(facts.properties),
+				   &facts.properties, NULL);
+	facts.device = learn_device(thread, device);
+	if (!handles_lock())
+		return NULL;
+	queue = enter_queue(thread, handle, &facts);
+	handles_unlock();
+	guest_hook_exit();
 	return queue;
 }
 
 struct opencl_queue *opencl_queue(struct guest_thread *thread, cl_command_queue handle)
 {
-	struct entry *entry = find_known(thread, handle);
+	struct handle *entry = handle_find_known(thread, handle);
 	struct opencl_queue *queue;
+	int saved;
 
 	if (GUEST_LIKELY(entry != NULL))
-		return entry->object;
-	if (!handle || !guest_lock(&objects.lock))
+		return entry->queue;
+	if (!handle || !guest_is_current(thread))
 		return NULL;
+	saved = errno;
 	queue = learn_queue(thread, handle);
-	guest_unlock(&objects.lock);
+	errno = saved;
 	return queue;
 }
 
@@ -465,12 +501,12 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 		       const cl_ulong *asked, uint32_t asked_count, bool as_array)
 {
 	struct opencl_queue *queue = NULL;
-	struct entry *entry;
+	struct handle *entry;
 
 	opencl_forget(handle);
-	if (!guest_lock(&objects.lock))
+	if (!handles_lock())
 		return;
-	entry = find_or_add(handle);
+	entry = handle_add(handle);
 	if (entry)
 		queue = queue_structure(entry, handle);
 	if (queue) {
@@ -481,10 +517,10 @@ void opencl_queue_made(struct guest_thread *thread, cl_command_queue handle, boo
 			queue->asked[i] = asked[i];
 		if (forced)
 			atomic_store(&objects.any_forced, true);
-		if (thread)
-			learn_queue(thread, handle);
 	}
-	guest_unlock(&objects.lock);
+	handles_unlock();
+	if (thread && queue)
+		opencl_queue(thread, handle);
 }
 
 bool opencl_any_forced(void)
@@ -492,26 +528,19 @@ bool opencl_any_forced(void)
 	return atomic_load_explicit(&objects.any_forced, memory_order_relaxed);
 }
 
-const struct opencl_queue *opencl_forced_queue(cl_command_queue handle)
+struct opencl_queue *opencl_forced_queue(cl_command_queue handle)
 {
-	struct entry *entry;
-	const struct opencl_queue *queue;
+	struct opencl_queue *queue;
+	struct handle *entry;
 
 	if (!atomic_load_explicit(&objects.any_forced, memory_order_relaxed))
 		return NULL;
-	entry = find(handle);
-	queue = entry ? entry->object : NULL;
-	return queue && queue->handle == handle && (queue->flags & QUEUE_TIMING_FORCED) ? queue
-											: NULL;
+	entry = handle_find(handle);
+	queue = entry ? entry->queue : NULL;
+	return queue && (queue->flags & QUEUE_TIMING_FORCED) ? queue : NULL;
 }
 
-struct opencl_queue *opencl_newest_queue(void)
-{
-	return atomic_load(&objects.newest);
-}
-
-/* The entry's object is the queue here, and a structure of ours for other handles: once the command
- * buffer is gone its address may be any object's, so the key is made one that no object has. */
+/* Once the command buffer is gone its address may be any object's. */
 static const void *command_buffer_key(cl_command_buffer_khr handle)
 {
 	return (const void *)((uintptr_t)handle | 1);
@@ -519,38 +548,37 @@ static const void *command_buffer_key(cl_command_buffer_khr handle)
 
 void opencl_command_buffer_made(cl_command_buffer_khr handle, cl_command_queue queue)
 {
-	struct entry *entry;
+	struct handle *entry;
 
-	if (!guest_lock(&objects.lock))
+	if (!handles_lock())
 		return;
-	entry = find_or_add(command_buffer_key(handle));
+	entry = handle_add(command_buffer_key(handle));
 	if (entry)
-		entry->object = queue;
-	guest_unlock(&objects.lock);
+		entry->made_for = queue;
+	handles_unlock();
 }
 
 cl_command_queue opencl_command_buffer_queue(cl_command_buffer_khr handle)
 {
-	struct entry *entry = handle ? find(command_buffer_key(handle)) : NULL;
+	struct handle *entry = handle ? handle_find(command_buffer_key(handle)) : NULL;
 
-	return entry ? entry->object : NULL;
+	return entry ? entry->made_for : NULL;
 }
 
-void opencl_objects_reset(bool new_process)
+void opencl_objects_forked(void)
 {
-	if (new_process)
-		atomic_store(&objects.lock.taken, 0);
+	handles_forked();
 }
 
 /* ---- programs and kernels ---------------------------------------------------------------------- */
 
 /* Under the lock. */
-static void await_binaries(struct guest_thread *thread, struct entry *entry)
+static void await_binaries(struct guest_thread *thread, struct handle *entry)
 {
-	struct program *program = entry->program;
+	struct opencl_program *program = entry->program;
 
 	if (!program) {
-		program = pool_take(sizeof(*program));
+		program = handle_memory(sizeof(*program));
 		if (!program)
 			return;
 		entry->program = program;
@@ -560,21 +588,22 @@ static void await_binaries(struct guest_thread *thread, struct entry *entry)
 }
 
 /* Under the lock. */
-static uint32_t learn_program(struct guest_thread *thread, cl_program handle)
+static uint32_t enter_program(struct guest_thread *thread, cl_program handle)
 {
-	struct entry *entry = find_or_add(handle);
+	struct handle *entry = handle_add(handle);
 
 	if (!entry)
 		return 0;
-	if (atomic_load(&entry->mode) != thread->mode) {
-		make_known(thread, entry, opencl_new_code());
+	if (!handle_is_known(thread, entry)) {
+		handle_give_id(thread, entry, &objects.last_code);
 		await_binaries(thread, entry);
+		handle_make_known(thread, entry);
 	}
 	return entry->id;
 }
 
 /* Takes a program's turn: its code id where its binaries are still to be kept, else 0. */
-static uint32_t take_program(const struct guest_thread *thread, struct program *program)
+static uint32_t take_program(const struct guest_thread *thread, struct opencl_program *program)
 {
 	bool due = program && program->mode == thread->mode;
 
@@ -585,70 +614,105 @@ static uint32_t take_program(const struct guest_thread *thread, struct program *
 
 void opencl_program_released(struct guest_thread *thread, cl_program handle)
 {
-	struct entry *entry;
+	struct handle *entry;
 	uint32_t code;
 
-	if (!guest_lock(&objects.lock))
+	if (!handles_lock())
 		return;
-	entry = find_known(thread, handle);
+	entry = handle_find_known(thread, handle);
 	code = take_program(thread, entry ? entry->program : NULL);
-	guest_unlock(&objects.lock);
+	handles_unlock();
 	if (code)
 		opencl_keep_binaries(thread, handle, code);
 }
 
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle)
 {
-	struct entry *entry = find_known(thread, handle);
+	struct handle *entry = handle_find_known(thread, handle);
 	uint32_t id;
 
 	if (entry)
 		return entry->id;
-	if (!guest_lock(&objects.lock))
+	if (!handle || !guest_is_current(thread) || !handles_lock())
 		return 0;
-	id = learn_program(thread, handle);
-	guest_unlock(&objects.lock);
+	id = enter_program(thread, handle);
+	handles_unlock();
 	return id;
 }
 
-/* Under the lock. *ret_program: a program first met here, to be described when the lock is free. */
-static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle, cl_program *ret_program)
+/* Of what makes a kernel the same when it is made again at the same address; never 0. */
+static uint32_t sign(const char *name, uint32_t program)
 {
-	struct entry *entry = find_or_add(handle);
-	struct record_code record = {.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL}};
-	char name[RECORD_TEXT_BYTES] = "";
-	const char *texts[] = {name, ""};
-	cl_program program = NULL;
+	uint32_t hash = 2166136261u ^ program;
 
-	if (!entry || atomic_load(&entry->mode) == thread->mode)
-		return entry ? entry->id : 0;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash | 1;
+}
+
+/* Under the lock. A program that makes its kernels anew in each iteration would else have a million of
+ * them within minutes. */
+static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle, const char *name,
+			     uint32_t program)
+{
+	struct record_code record = {
+		.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL},
+		.handle = (uintptr_t)handle,
+		.parent = program,
+	};
+	const char *texts[] = {name, ""};
+	struct handle *entry = handle_add(handle);
+	uint32_t signature = sign(name, program);
+
+	if (!entry)
+		return 0;
+	if (handle_is_known(thread, entry))
+		return entry->id;
+	if (entry->id_mode != thread->mode || entry->signature != signature) {
+		record.code = handle_give_id(thread, entry, &objects.last_code);
+		if (!opencl_put_with_texts(thread, &record.head,
+					   offsetof(struct record_code, texts), texts, 2))
+			return entry->id;
+		entry->signature = signature;
+	}
+	handle_make_known(thread, entry);
+	return entry->id;
+}
+
+static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle)
+{
+	char name[RECORD_TEXT_BYTES] = "";
+	cl_program program = NULL;
+	uint32_t program_id, id;
+	bool first_met;
+
 	if (next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL) !=
 	    CL_SUCCESS)
 		return 0;
 	next.clGetKernelInfo(handle, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
-	record.code = opencl_new_code();
-	if (program && !find_known(thread, program))
-		*ret_program = program;
-	record.parent = program ? learn_program(thread, program) : 0;
-	record.handle = (uintptr_t)handle;
-	opencl_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), texts, 2);
-	make_known(thread, entry, record.code);
-	return record.code;
+	first_met = program && !handle_find_known(thread, program);
+	program_id = opencl_program(thread, program);
+	if (!handles_lock())
+		return 0;
+	id = enter_kernel(thread, handle, name, program_id);
+	handles_unlock();
+	if (first_met && program_id)
+		opencl_keep_program(thread, program, program_id, CL_SUCCESS);
+	return id;
 }
 
 uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle)
 {
-	struct entry *entry = find_known(thread, handle);
-	cl_program program = NULL;
+	struct handle *entry = handle_find_known(thread, handle);
 	uint32_t id;
+	int saved;
 
 	if (GUEST_LIKELY(entry != NULL))
 		return entry->id;
-	if (!handle || !guest_lock(&objects.lock))
+	if (!handle || !guest_is_current(thread))
 		return 0;
-	id = learn_kernel(thread, handle, &program);
-	guest_unlock(&objects.lock);
-	if (program)
-		opencl_keep_program(thread, program, opencl_program(thread, program), CL_SUCCESS);
+	saved = errno;
+	id = learn_kernel(thread, handle);
+	errno = saved;
 	return id;
 }

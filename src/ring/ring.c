@@ -57,7 +57,7 @@ void ring_close(struct ring_writer *writer)
 static void *count_lost(struct ring_writer *writer, uint16_t kind)
 {
 	if (kind < EVENT_KIND_COUNT)
-		atomic_fetch_add_explicit(&writer->control->lost[kind], 1, memory_order_relaxed);
+		ring_count_lost(writer, kind, 1);
 	atomic_signal_fence(memory_order_seq_cst);
 	writer->writing = false;
 	return NULL;

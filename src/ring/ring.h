@@ -37,9 +37,10 @@ enum ring_option {
 
 /* What a guest could not record, by process (no ring of its own to count in). */
 enum ring_trouble {
-	RING_TROUBLE_NO_RING,  /* records of threads that found no ring free */
-	RING_TROUBLE_TRACKING, /* commands that could not be followed to their end */
-	RING_TROUBLE_MAPPING,  /* rings that the program's limits did not allow to map */
+	RING_TROUBLE_NO_RING,        /* calls of threads that found no ring free … */
+	RING_TROUBLE_TRACKING,       /* commands that could not be followed to their end */
+	RING_TROUBLE_NO_RING_LAUNCH, /* … that put a command into a queue */
+	RING_TROUBLE_OBJECTS,        /* uses of an object that could not be remembered */
 	RING_TROUBLE_COUNT = 8
 };
 
@@ -119,6 +120,12 @@ static inline void *ring_reserve(struct ring_writer *writer, uint16_t kind, uint
 		return ring_reserve_slow(writer, kind, size);
 	writer->reserved = writer->head + size;
 	return writer->data + offset;
+}
+
+/* What is left out of a record that was written: it is lost in the same way. */
+static inline void ring_count_lost(struct ring_writer *writer, uint16_t kind, uint64_t count)
+{
+	atomic_fetch_add_explicit(&writer->control->lost[kind], count, memory_order_relaxed);
 }
 
 static inline void ring_commit(struct ring_writer *writer)
