@@ -5,23 +5,27 @@
  * Runs in:  our own process
  * Gets:     a trace file, a format and filters   Gives: the export in a file or on stdout
  * Owns:     the model and the output file
- * Fails:    an unknown format or kind is wrong usage with the list of those that exist; a reader of
- *           stdout that went away is a quiet end
+ * Fails:    an unknown format, kind or process is wrong usage with the list of those that exist; a
+ *           reader of stdout that went away is a quiet end. Where nothing matched it says so on stderr
+ *           and what there is: a query with an empty answer is done, status 0
  * Why:      `duet export | head` is how most people look at the text, and 10^7 lines that nobody
  *           reads any more must neither be computed nor end in an error
  */
 #include "cli/command.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "analyze/model.h"
 #include "base/error.h"
+#include "cli/table.h"
 #include "export/exporter.h"
 
-#define DEFAULT_FILE "duet.duet"
+#define DEFAULT_FILE   "duet.duet"
+#define PROCESSES_MOST 16 /* in a message */
 
 struct export_values {
 	const char *format, *output, *kinds;
@@ -38,7 +42,8 @@ static const struct option_row export_options[] = {
 	 offsetof(struct export_values, from_ns)},
 	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
 	 offsetof(struct export_values, to_ns)},
-	{"kind", 0, OPTION_TEXT, "LIST", "only these kinds: api,launch,execution,dependency,loss",
+	{"kind", 0, OPTION_TEXT, "LIST",
+	 "only these kinds: api,launch,execution,dependency,loss; text also begin,started,…",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
 	{"absolute", 0, OPTION_FLAG, NULL, "times in CLOCK_MONOTONIC, not from the begin",
@@ -66,41 +71,112 @@ static bool is_same_file(const char *left, const char *right)
 	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+/* ---- what there is to match ---- */
+
+static void print_processes(const struct model *model)
+{
+	const struct event_process *processes;
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_PROCESS, &things);
+
+	processes = things;
+	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
+	for (size_t i = 0; i < count && i < PROCESSES_MOST; i++)
+		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
+			model_text(model, processes[i].name_string, "[unknown process]"));
+	if (count > PROCESSES_MOST)
+		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - PROCESSES_MOST);
+}
+
+/* How much of the recording is in the file; UINT64_MAX where only all rows could tell. */
+static uint64_t length_ns(const struct model *model)
+{
+	uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+	const struct event_host *hosts;
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_HOST, &things);
+
+	hosts = things;
+	for (size_t i = 0; i < count; i++) {
+		if (!hosts[i].end_ns)
+			return UINT64_MAX;
+		begin_ns = hosts[i].begin_ns < begin_ns ? hosts[i].begin_ns : begin_ns;
+		end_ns = hosts[i].end_ns > end_ns ? hosts[i].end_ns : end_ns;
+	}
+	if (!count || end_ns < begin_ns + model_dropped_ns(model))
+		return UINT64_MAX;
+	return end_ns - begin_ns - model_dropped_ns(model);
+}
+
+static int check_process(const struct command *command, const struct model *model,
+			 const struct export_options *options, const char *path)
+{
+	const struct event_process *processes;
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_PROCESS, &things);
+	int status;
+
+	processes = things;
+	for (size_t i = 0; i < count; i++) {
+		if (processes[i].pid == options->pid)
+			return STATUS_DONE;
+	}
+	status = usage_error(command, "there is no process %" PRIu64 " in %s", options->pid, path);
+	print_processes(model);
+	return status;
+}
+
+static int check_window(const struct command *command, const struct model *model,
+			const struct export_options *options)
+{
+	uint64_t all_ns = length_ns(model);
+	char text[128];
+
+	if (!options->has_from || options->from_ns < all_ns)
+		return STATUS_DONE;
+	snprintf(text, sizeof(text), "--from %s is not inside the recording, which is %s long",
+		 format_duration(options->from_ns).text, format_duration(all_ns).text);
+	print_error(command->name, text);
+	return STATUS_FAILED;
+}
+
+static void say_nothing_matched(const struct command *command, const struct model *model,
+				const struct export_values *values)
+{
+	uint64_t all_ns = length_ns(model);
+
+	print_error(command->name, "nothing in the trace matches the filters");
+	if (all_ns != UINT64_MAX)
+		fprintf(stderr, "The recording is %s long.\n", format_duration(all_ns).text);
+	if (values->kinds)
+		fprintf(stderr, "'duet info' counts its kinds.\n");
+	print_processes(model);
+}
+
+/* ---- writing ---- */
+
 static int write_to(const struct exporter *exporter, const struct model *model,
-		    const struct export_options *options, const char *path)
+		    const struct export_options *options, const char *path, uint64_t *ret_rows)
 {
 	FILE *file = stdout;
 	int error;
 
 	if (path && !(file = fopen(path, "we")))
 		return error_set(-errno, "write '%s': %s", path, strerror(errno));
-	error = exporter->write(model, options, file);
+	error = exporter->write(model, options, file, ret_rows);
 	if (path && fclose(file) != 0 && !error)
 		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
 	return error;
 }
 
-static int export_file(const struct command *command, const struct exporter *exporter,
-		       const struct export_values *values, const char *path)
+static bool is_filtered(const struct export_options *options)
 {
-	struct export_options options = {.has_from = values->from_ns > 0,
-					 .from_ns = values->from_ns,
-					 .has_to = values->to_ns != UINT64_MAX,
-					 .to_ns = values->to_ns,
-					 .kinds = values->kinds,
-					 .pid = values->pid,
-					 .is_absolute = values->absolute};
-	struct model *model = NULL;
-	int error = 0;
+	return options->has_from || options->has_to || options->kinds || options->pid;
+}
 
-	if (is_same_file(values->output, path))
-		error = error_set(-EINVAL, "'%s' is the trace itself: write to another file", path);
-	else
-		error = model_open(path, &model);
-	if (!error) {
-		error = write_to(exporter, model, &options, values->output);
-		model_close(model);
-	}
+static int finish_export(const struct command *command, const struct export_values *values,
+			 const char *path, int error)
+{
 	if (error == -EPIPE && !values->output) {
 		clearerr(stdout);
 		error_clear();
@@ -115,9 +191,52 @@ static int export_file(const struct command *command, const struct exporter *exp
 	return values->output ? STATUS_DONE : finish_output(command->name, STATUS_DONE);
 }
 
+static int export_model(const struct command *command, const struct exporter *exporter,
+			const struct export_values *values, const struct model *model,
+			const char *path)
+{
+	struct export_options options = {.has_from = values->from_ns > 0,
+					 .from_ns = values->from_ns,
+					 .has_to = values->to_ns != UINT64_MAX,
+					 .to_ns = values->to_ns,
+					 .kinds = values->kinds,
+					 .pid = values->pid == UINT64_MAX ? 0 : values->pid,
+					 .is_absolute = values->absolute};
+	int status = STATUS_DONE, error;
+	uint64_t rows = 0;
+
+	if (values->pid != UINT64_MAX)
+		status = check_process(command, model, &options, path);
+	if (status == STATUS_DONE)
+		status = check_window(command, model, &options);
+	if (status != STATUS_DONE)
+		return status;
+	error = write_to(exporter, model, &options, values->output, &rows);
+	if (!error && !rows && is_filtered(&options))
+		say_nothing_matched(command, model, values);
+	return finish_export(command, values, path, error);
+}
+
+static int export_file(const struct command *command, const struct exporter *exporter,
+		       const struct export_values *values, const char *path)
+{
+	struct model *model = NULL;
+	int error, status;
+
+	if (is_same_file(values->output, path))
+		error = error_set(-EINVAL, "'%s' is the trace itself: write to another file", path);
+	else
+		error = model_open(path, &model);
+	if (error)
+		return finish_export(command, values, path, error);
+	status = export_model(command, exporter, values, model, path);
+	model_close(model);
+	return status;
+}
+
 static int run_export(const struct command *command, int argc, char **argv)
 {
-	struct export_values values = {.format = "text", .to_ns = UINT64_MAX};
+	struct export_values values = {.format = "text", .to_ns = UINT64_MAX, .pid = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values);
 	const struct exporter *exporter;
 
@@ -128,7 +247,9 @@ static int run_export(const struct command *command, int argc, char **argv)
 	exporter = exporter_find(values.format);
 	if (!exporter)
 		return unknown_format(command, values.format);
-	if (export_check_kinds(values.kinds)) {
+	if (values.to_ns < values.from_ns)
+		return usage_error(command, "--to is before --from");
+	if (export_check_kinds(exporter, values.kinds)) {
 		int status = usage_error(command, "%s", error_text());
 
 		error_clear();

@@ -15,7 +15,7 @@ struct model;
 struct export_options {
 	bool has_from, has_to;
 	uint64_t from_ns, to_ns; /* relative to the begin of the recording; [from, to) */
-	const char *kinds;       /* "api,started": see export_is_wanted; NULL: all */
+	const char *kinds;       /* "api,started": see export_check_kinds; NULL: all */
 	uint64_t pid;            /* 0: all */
 	bool is_absolute; /* times in CLOCK_MONOTONIC ns, not from the begin of the recording */
 };
@@ -23,9 +23,14 @@ struct export_options {
 struct exporter {
 	const char *name;
 	const char *help; /* one line */
-	/* Writes the whole export. Errors: -errno with a text in the error chain; -EPIPE where the
-	 * reader of a pipe went away, which is no failure. */
-	int (*write)(const struct model *model, const struct export_options *options, FILE *file);
+	/* What can be filtered by, for people: "api (begin, end), loss". Each word is one, also
+	 * those in parentheses. */
+	const char *kinds;
+	/* Writes the whole export; *ret_rows is how much of what happened is in it. Errors: -errno
+	 * with a text in the error chain; -EPIPE where the reader of a pipe went away, which is no
+	 * failure. */
+	int (*write)(const struct model *model, const struct export_options *options, FILE *file,
+		     uint64_t *ret_rows);
 };
 
 /* In the order in which they are listed; ends with NULL. */
@@ -40,8 +45,8 @@ const struct exporter *exporter_find(const char *name);
 /* Whether `kind` or `group` is in the comma-separated list; everything is in NULL. */
 bool export_is_wanted(const char *list, const char *kind, const char *group);
 
-/* 0, or -EINVAL with a text that lists the words where one of `list` is not known. */
-int export_check_kinds(const char *list);
+/* 0, or -EINVAL with a text that lists the exporter's kinds where one of `list` is none of them. */
+int export_check_kinds(const struct exporter *exporter, const char *list);
 
 /* 0 where everything written so far arrived in `file`, else -errno of the write with a text. */
 int export_flush(FILE *file);

@@ -24,6 +24,7 @@ struct jsonl {
 	struct json_writer json;
 	FILE *file;
 	uint64_t begin_ns, from_ns, to_ns;
+	uint64_t rows; /* of what happened */
 };
 
 static void put_u64(struct jsonl *jsonl, const char *key, uint64_t value)
@@ -312,6 +313,7 @@ static int on_item(struct jsonl *jsonl, const struct order_item *item)
 {
 	if (!is_wanted(jsonl, item))
 		return 0;
+	jsonl->rows++;
 	begin_line(jsonl, item->kind);
 	switch (item->kind) {
 	case EVENT_API:
@@ -360,7 +362,8 @@ static int write_lines(struct jsonl *jsonl, struct order *order)
 	return error ? error : export_flush(jsonl->file);
 }
 
-static int write_jsonl(const struct model *model, const struct export_options *options, FILE *file)
+static int write_jsonl(const struct model *model, const struct export_options *options, FILE *file,
+		       uint64_t *ret_rows)
 {
 	struct order_options order_options = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
 						       1u << EVENT_EXECUTION |
@@ -373,11 +376,13 @@ static int write_jsonl(const struct model *model, const struct export_options *o
 		return error;
 	error = write_lines(&jsonl, order);
 	order_free(order);
+	*ret_rows = jsonl.rows;
 	return error;
 }
 
 const struct exporter export_jsonl = {
 	.name = "jsonl",
 	.help = "one row a line as a JSON object: the things, then what happened in order of time",
+	.kinds = "api, launch, execution, dependency, loss",
 	.write = write_jsonl,
 };

@@ -57,26 +57,32 @@ bool export_is_wanted(const char *list, const char *kind, const char *group)
 	return !list;
 }
 
-int export_check_kinds(const char *list)
+static bool is_kind(const char *kinds, const char *word, size_t length)
 {
-	static const char *const words[] = {
-		"api",    "begin",     "end",     "launch", "enter",    "exit",       "execution",
-		"queued", "submitted", "started", "ended",  "complete", "dependency", "loss"};
+	static const char between[] = " ,()";
 
-	while (list && *list) {
-		size_t length = strcspn(list, ","), i;
+	for (kinds += strspn(kinds, between); *kinds; kinds += strspn(kinds, between)) {
+		size_t own = strcspn(kinds, between);
 
-		for (i = 0; i < ARRAY_COUNT(words); i++) {
-			if (is_word(list, length, words[i]))
-				break;
-		}
-		if (i == ARRAY_COUNT(words))
-			return error_set(-EINVAL,
-					 "there is no kind '%.*s': use api (begin, end), launch "
-					 "(enter, exit), execution (queued, submitted, started, "
-					 "ended, complete), dependency, loss",
-					 (int)length, list);
-		list += length + (list[length] == ',');
+		if (own == length && memcmp(kinds, word, length) == 0)
+			return true;
+		kinds += own;
+	}
+	return false;
+}
+
+int export_check_kinds(const struct exporter *exporter, const char *list)
+{
+	bool is_end = !list;
+
+	while (!is_end) {
+		size_t length = strcspn(list, ",");
+
+		if (!is_kind(exporter->kinds, list, length))
+			return error_set(-EINVAL, "format %s has no kind '%.*s'; it has: %s",
+					 exporter->name, (int)length, list, exporter->kinds);
+		is_end = !list[length];
+		list += length + 1;
 	}
 	return 0;
 }

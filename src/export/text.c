@@ -336,7 +336,8 @@ static int write_all_lines(struct text *text, struct order *order)
 	return status ? status : export_flush(text->file);
 }
 
-static int write_text(const struct model *model, const struct export_options *options, FILE *file)
+static int write_text(const struct model *model, const struct export_options *options, FILE *file,
+		      uint64_t *ret_rows)
 {
 	struct order_options order_options = {.points = true,
 					      .kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
@@ -352,11 +353,14 @@ static int write_text(const struct model *model, const struct export_options *op
 	error = write_all_lines(&text, order);
 	correlate_fini(&text.correlate);
 	order_free(order);
+	*ret_rows = text.lines;
 	return error;
 }
 
 const struct exporter export_text = {
 	.name = "text",
 	.help = "one moment a line in the order of time, columns separated by tabs",
+	.kinds = "api (begin, end), launch (enter, exit), execution (queued, submitted, started, "
+		 "ended, complete), dependency, loss",
 	.write = write_text,
 };

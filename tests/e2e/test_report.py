@@ -119,4 +119,49 @@ with t.case("no finding where it does not matter"):
         t.equal(t.report(path)["findings"], [], name)
         t.true("FINDINGS" not in report_text(path), f"{name}: text")
 
+EXPORTED = (*GROUND, "window 0 2000", "call 1 0 5 call clFinish", "launch 1 1 1 10 20 kernel name=k",
+            "execution 1 1 1 11 12 30 40")
+
+
+def export(*options):
+    """(status, lines without the heading, stderr)"""
+    result = run([DUET, "export", described("export.duet", *EXPORTED), *options])
+    lines = text(result.stdout).splitlines()
+    return result.status, [line for line in lines if line[0] != "#"], text(result.stderr)
+
+
+with t.case("export: a process that is not there"):
+    for form in ("text", "jsonl"):
+        for pid in ("7", "0"):
+            status, lines, stderr = export("-f", form, "--pid", pid)
+            t.equal((status, lines), (2, []), f"{form}: status and output")
+            t.true(f"there is no process {pid} in " in stderr and "\n  1001  program" in stderr, stderr)
+    t.equal(len(export("--pid", "1001")[1]), 8, "lines of the one that is there")
+
+with t.case("export: a part that is not in the recording"):
+    for form in ("text", "jsonl"):
+        status, lines, stderr = export("-f", form, "--from", "2us")
+        t.equal((status, lines), (1, []), f"{form}: status and output")
+        t.true("--from 2.000 µs is not inside the recording, which is 2.000 µs long" in stderr, stderr)
+    t.equal(export("--from", "3us", "--to", "2us")[0], 2, "--to before --from")
+
+with t.case("export: filters that nothing matches"):
+    for options in (["--from", "1us"], ["--to", "0"], ["--kind", "loss"],
+                    ["--pid", "1001", "--kind", "api", "--from", "6ns"]):
+        for form in ("text", "jsonl"):
+            status, lines, stderr = export("-f", form, *options)
+            t.equal(status, 0, f"{options}: status")
+            t.true("nothing in the trace matches the filters" in stderr, f"{options}: {stderr}")
+            t.true("  1001  program" in stderr and "2.000 µs long" in stderr, f"what there is: {stderr}")
+            t.equal([line for line in lines if form == "text" or '"launch"' in line], [], "output")
+    status, lines, stderr = export("--from", "15ns")
+    t.equal((status, stderr, len(lines)), (0, "", 3), "what matches is silent")
+
+with t.case("export: kinds are those of the format"):
+    for form, word in (("jsonl", "started"), ("jsonl", "begin"), ("text", "kernel"), ("text", "")):
+        status, lines, stderr = export("-f", form, "--kind", word)
+        t.equal((status, lines), (2, []), f"{form} {word}: status and output")
+        t.true(f"format {form} has no kind '{word}'; it has: api" in stderr, stderr)
+    t.equal(len(export("--kind", "started,begin")[1]), 2, "kinds of text")
+
 t.end()

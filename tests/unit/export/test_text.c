@@ -36,10 +36,16 @@ static char *export(const char *format, const char *description,
 {
 	struct model *model = open_text(description);
 	char *text = NULL;
+	uint64_t rows = 0, lines = 0;
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 
-	CHECK_EQUAL(exporter_find(format)->write(model, options, file), 0);
+	CHECK_EQUAL(exporter_find(format)->write(model, options, file, &rows), 0);
+	fflush(file);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	if (strcmp(format, "text") == 0)
+		CHECK_EQUAL(rows, lines - 1);
 	fclose(file);
 	model_close(model);
 	return text;
@@ -147,9 +153,10 @@ TEST(a_full_disk_is_told)
 	const struct export_options options = {0};
 	struct model *model = open_text(paper);
 	FILE *file = fopen("/dev/full", "we");
+	uint64_t rows;
 
 	REQUIRE(model && file);
-	CHECK_EQUAL(exporter_find("text")->write(model, &options, file), -ENOSPC);
+	CHECK_EQUAL(exporter_find("text")->write(model, &options, file, &rows), -ENOSPC);
 	CHECK(*error_text());
 	error_clear();
 	fclose(file);
@@ -158,10 +165,18 @@ TEST(a_full_disk_is_told)
 
 TEST(words)
 {
-	CHECK_EQUAL(export_check_kinds(NULL), 0);
-	CHECK_EQUAL(export_check_kinds("api,started"), 0);
-	CHECK_EQUAL(export_check_kinds("api,kernel"), -EINVAL);
-	CHECK(strstr(error_text(), "'kernel'"));
+	const struct exporter *as_text = exporter_find("text"), *as_lines = exporter_find("jsonl");
+
+	CHECK_EQUAL(export_check_kinds(as_text, NULL), 0);
+	CHECK_EQUAL(export_check_kinds(as_text, "api,started"), 0);
+	CHECK_EQUAL(export_check_kinds(as_text, "api,kernel"), -EINVAL);
+	CHECK_EQUAL(export_check_kinds(as_text, "(begin"), -EINVAL);
+	CHECK_EQUAL(export_check_kinds(as_text, ""), -EINVAL);
+	CHECK_EQUAL(export_check_kinds(as_text, "api,"), -EINVAL);
+	CHECK_EQUAL(export_check_kinds(as_lines, "api,loss"), 0);
+	CHECK_EQUAL(export_check_kinds(as_lines, "api,started"), -EINVAL);
+	CHECK_TEXT(error_text(), "format jsonl has no kind 'started'; it has: api, launch, "
+				 "execution, dependency, loss");
 	error_clear();
 	CHECK(export_is_wanted("api,started", "started", "execution"));
 	CHECK(export_is_wanted("execution", "started", "execution"));
