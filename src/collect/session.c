@@ -65,6 +65,7 @@ struct session {
 	struct pollfd *entries; /* owned */
 	size_t entries_capacity;
 	int signal_fd;
+	bool output_begun;
 	pid_t program; /* 0: none, or already waited for */
 	bool ending;
 	uint64_t begin_ns, next_flush_ns, next_second_ns, interval_ns;
@@ -531,6 +532,15 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 	session->next_second_ns = now_ns + SECOND_NS;
 }
 
+/* The program runs, so what the output held is given up: not before the first guest has its answer, or a
+ * while has passed, because emptying a large file may take longer than a guest waits. */
+static void begin_output(struct session *session)
+{
+	session->output_begun = true;
+	if (trace_writer_begin(session->writer) < 0)
+		error_clear(); /* tried again with the next write, and told at the end */
+}
+
 static void turn(struct session *session)
 {
 	size_t count = fill_entries(session), most;
@@ -555,6 +565,9 @@ static void turn(struct session *session)
 	remove_dead(session, now_ns);
 	if (now_ns >= session->next_second_ns)
 		do_each_second(session, now_ns);
+	if (!session->output_begun &&
+	    (session->attached_count || now_ns >= session->begin_ns + FLUSH_NS))
+		begin_output(session);
 	if (now_ns >= session->next_flush_ns) {
 		trace_writer_flush(session->writer, now_ns);
 		session->next_flush_ns = now_ns + FLUSH_NS;
@@ -571,11 +584,14 @@ static int open_session(struct session *session)
 	const struct session_options *options = session->options;
 	uid_t owner = options->user.set ? options->user.uid : geteuid();
 	gid_t group = options->user.set ? options->user.gid : getegid();
+	struct trace_writer_options output = options->writer;
 	int error = open_signals(session);
 
 	shares_init(&session->shares, owner);
+	/* A program that cannot be started costs nobody an earlier recording. */
+	output.hold = true;
 	if (!error)
-		error = trace_writer_open(options->output, &options->writer, &session->writer);
+		error = trace_writer_open(options->output, &output, &session->writer);
 	if (!error)
 		error = recording_init(&session->recording, session->writer);
 	session->recording_open = error == 0;
@@ -587,6 +603,7 @@ static int open_session(struct session *session)
 		return error;
 	session->begin_ns = host_clocks_now_ns();
 	session->next_second_ns = session->begin_ns + SECOND_NS;
+	session->next_flush_ns = session->begin_ns + FLUSH_NS;
 	session->interval_ns = POLL_LEAST_NS;
 	recording_describe_host(&session->recording, session->begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
@@ -690,6 +707,10 @@ int session_run(const struct session_options *options, struct session_result *re
 		for (int i = 0; i < ATTACH_PENDING; i++)
 			session->attach.pending[i] = -1;
 		wait_for_program(session);
+	}
+	if (error) {
+		trace_writer_abandon(session->writer);
+		session->writer = NULL;
 	}
 	close_session(session);
 	free(session);

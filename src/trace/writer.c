@@ -54,22 +54,28 @@ static void set_defaults(struct trace_writer_options *options)
 
 static int open_file(struct trace_writer *writer, const char *path)
 {
+	const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	struct stat status;
 
 	/* a trace tells what its user did: it is nobody else's to read */
-	writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	writer->fd = open(path, flags | O_EXCL, 0600);
+	writer->is_created = writer->fd >= 0;
+	if (!writer->is_created)
+		writer->fd = open(path, flags, 0600);
 	if (writer->fd < 0)
 		return error_set(-errno, "create '%s': %s", path, strerror(errno));
-	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		writer->is_created = false; /* the other has found it in between */
 		return error_set(-EBUSY,
 				 "'%s' is being recorded into by another duet: choose another "
 				 "name or end that one",
 				 path);
+	}
 	if (fstat(writer->fd, &status))
 		return error_set(-errno, "stat '%s': %s", path, strerror(errno));
-	if (S_ISREG(status.st_mode) && ftruncate(writer->fd, 0))
-		return error_set(-errno, "truncate '%s': %s", path, strerror(errno));
-	if (!S_ISREG(status.st_mode) && (writer->options.keep_ns || writer->options.max_bytes))
+	writer->is_regular = S_ISREG(status.st_mode);
+	writer->is_held = writer->is_regular && status.st_size > 0;
+	if (!writer->is_regular && (writer->options.keep_ns || writer->options.max_bytes))
 		return error_set(-EINVAL,
 				 "'%s' is not a regular file: its length cannot be limited", path);
 	return 0;
@@ -106,6 +112,43 @@ static void free_writer(struct trace_writer *writer)
 	free(writer);
 }
 
+static int empty_file(struct trace_writer *writer)
+{
+	if (!writer->is_held)
+		return 0;
+	if (ftruncate(writer->fd, 0))
+		return -errno;
+	writer->is_held = false;
+	return 0;
+}
+
+static void remove_file(const struct trace_writer *writer)
+{
+	struct stat own, named;
+
+	if (fstat(writer->fd, &own) == 0 && lstat(writer->path, &named) == 0 &&
+	    own.st_dev == named.st_dev && own.st_ino == named.st_ino)
+		unlink(writer->path);
+}
+
+void trace_writer_abandon(struct trace_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->is_created)
+		remove_file(writer);
+	else if (writer->fd >= 0 && writer->is_regular && !writer->is_held &&
+		 ftruncate(writer->fd, 0)) {
+		/* it was empty before, and what is in it now is a trace of nothing */
+	}
+	free_writer(writer);
+}
+
+int trace_writer_begin(struct trace_writer *writer)
+{
+	return segment_begin(writer);
+}
+
 int trace_writer_open(const char *path, const struct trace_writer_options *options,
 		      struct trace_writer **ret_writer)
 {
@@ -124,10 +167,10 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 	writer->first_segment = 1;
 	error = writer->path ? open_file(writer, path)
 			     : error_set(-ENOMEM, "create '%s': out of memory", path);
-	if (!error)
+	if (!error && !(writer->options.hold && writer->is_held))
 		error = segment_begin(writer);
 	if (error) {
-		free_writer(writer);
+		trace_writer_abandon(writer);
 		return error;
 	}
 	*ret_writer = writer;
@@ -145,8 +188,10 @@ uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size
 
 static int append_bytes(struct trace_writer *writer, const uint8_t *bytes, size_t size)
 {
-	int error = pwrite_all(writer->fd, bytes, size, writer->size);
+	int error = empty_file(writer);
 
+	if (!error)
+		error = pwrite_all(writer->fd, bytes, size, writer->size);
 	writer->is_failing = error != 0;
 	if (!error) {
 		writer->size += size;
@@ -156,7 +201,7 @@ static int append_bytes(struct trace_writer *writer, const uint8_t *bytes, size_
 		return 0;
 	}
 	/* half a chunk would cost nothing but a reader's complaint; the next write covers it */
-	if (ftruncate(writer->fd, (off_t)writer->size)) {
+	if (!writer->is_held && ftruncate(writer->fd, (off_t)writer->size)) {
 	}
 	if (!writer->stats.error)
 		writer->stats.error = error;
@@ -632,6 +677,8 @@ int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 	if (!writer)
 		return 0;
 	writer->now_ns = now_ns;
+	if (writer->is_held)
+		trace_writer_begin(writer);
 	error = writer_write_open_chunks(writer);
 	if (writer->lost_count)
 		tell_losses(writer);

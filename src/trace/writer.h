@@ -28,12 +28,20 @@ struct trace_writer_options {
 	uint64_t max_bytes;     /* oldest whole segments are dropped to stay below; 0: no limit */
 	uint64_t keep_ns;       /* oldest whole segments older than this are dropped; 0: keep all */
 	int level;              /* zstd level; 0: 1 */
+	bool hold; /* a file that is not empty keeps what it holds until the first write */
 };
 
 /* Creates or truncates `path`, for the owner's eyes only (0600). Errors: -errno with the path in the
  * error chain; -EBUSY where another writer has it open. */
 int trace_writer_open(const char *path, const struct trace_writer_options *options,
 		      struct trace_writer **ret_writer);
+
+/* With `hold`: now is the first write. Errors: that of the write, which is tried again with the next. */
+int trace_writer_begin(struct trace_writer *writer);
+
+/* Closes without a recording: a file that was made is removed, what a held one held is still there.
+ * NULL-safe. */
+void trace_writer_abandon(struct trace_writer *writer);
 
 /* Id of a text (any bytes, cut at 1 MiB), valid for this writer's whole life; 0 for length 0. Out of
  * memory: 0. */

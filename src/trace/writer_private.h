@@ -83,8 +83,9 @@ struct trace_writer {
 	char *path;
 	struct trace_writer_options options;
 	struct trace_writer_stats stats;
-	bool is_failing; /* the last write failed */
-	uint64_t size;   /* where the next chunk goes */
+	bool is_failing;                      /* the last write failed */
+	bool is_regular, is_created, is_held; /* the file; held: what is in it is not ours yet */
+	uint64_t size;                        /* where the next chunk goes */
 	uint64_t sequence;
 	uint64_t largest_chunk;
 	uint64_t now_ns, last_flush_ns;

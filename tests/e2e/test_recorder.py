@@ -57,4 +57,28 @@ with t.case("-v names the way in that was chosen"):
            "because the loader knows no layers")
     t.true("no guest is loaded" in summary("--collect", "-opencl", "--", "true"), "none")
 
+# ---- output ----
+
+with t.case("an earlier recording survives a program that does not start"):
+    t.wanted()
+    output = t.path("keep.duet")
+    t.equal(run([DUET, "record", "-o", output, "--", "true"]).status, 0, "the recording")
+    with open(output, "rb") as file:
+        before = file.read()
+    t.true(before, "there is one")
+    for arguments, status in ((["--", "/no/such/program"], 127), (["--", "/etc/passwd"], 126),
+                              (["--bogus", "--", "true"], 125)):
+        t.equal(run([DUET, "record", "-o", output, *arguments]).status, status, "status")
+        with open(output, "rb") as file:
+            t.true(file.read() == before, f"{arguments}: the file is as it was")
+    t.equal(run([DUET, "record", "-o", t.path("new.duet"), "--", "/no/such/program"]).status, 127,
+            "status")
+    t.true(not os.path.exists(t.path("new.duet")), "no file is left of what did not start")
+    mode = os.stat(output).st_mode
+    os.symlink("keep.duet", t.path("link.duet"))
+    t.equal(run([DUET, "record", "-o", t.path("link.duet"), "--", "true"]).status, 0, "by a link")
+    t.true(os.path.islink(t.path("link.duet")), "the link is a link")
+    t.equal(os.stat(output).st_mode, mode, "the file's mode")
+    t.readable(output)
+
 t.end()

@@ -765,6 +765,8 @@ TEST(drained_threads_and_losses)
 	atomic_fetch_add(&writers[1].control->nested[EVENT_API], 3);
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_NO_RING], 11);
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_TRACKING], 13);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_NO_RING_LAUNCH], 17);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_OBJECTS], 19);
 	ring_close(&writers[1]);
 	usleep(1000);
 	injected_drain(bench.injected);
@@ -792,6 +794,8 @@ TEST(drained_threads_and_losses)
 	CHECK_EQUAL(losses_of(&bench, EVENT_API, LOSS_NESTED), 3);
 	CHECK_EQUAL(losses_of(&bench, EVENT_API, LOSS_NO_RING), 11);
 	CHECK_EQUAL(losses_of(&bench, EVENT_EXECUTION, LOSS_TRACKING), 13);
+	CHECK_EQUAL(losses_of(&bench, EVENT_LAUNCH, LOSS_NO_RING), 17);
+	CHECK_EQUAL(losses_of(&bench, EVENT_CODE, LOSS_TRACKING), 19);
 	CHECK_EQUAL(losses_of(&bench, EVENT_PADDING, LOSS_RING_BROKEN), 1);
 	free(rows);
 	bench_close(&bench);

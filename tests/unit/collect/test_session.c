@@ -44,24 +44,17 @@ static void attach(void)
 	close(fd);
 }
 
-static pid_t child_that_attaches(void)
+/* Ended, and left unwaited for. */
+static void child_that_attaches(void)
 {
-	int ends[2];
-	char byte;
-	pid_t pid;
+	pid_t pid = fork();
 
-	if (pipe(ends) < 0)
-		_exit(98);
-	pid = fork();
 	if (pid == 0) {
 		attach();
 		_exit(3);
 	}
-	close(ends[1]);
-	if (read(ends[0], &byte, 1) != 0) /* until it has ended; a zombie from then on */
-		_exit(97);
-	close(ends[0]);
-	return pid;
+	if (waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT) < 0)
+		_exit(98);
 }
 
 static int play_guest(char **argv)
@@ -180,6 +173,40 @@ TEST(a_child_that_nobody_waits_for)
 	}
 }
 
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+TEST(a_program_that_does_not_start_costs_no_recording)
+{
+	char *missing[] = {(char *)"duet-no-such-program", NULL};
+	struct recorded recorded;
+	struct stat about;
+	char path[128], text[16] = "";
+	int fd;
+
+	record(missing, &recorded);
+	CHECK(recorded.error < 0 && recorded.exec_error < 0);
+	CHECK(stat(recorded.path, &about) < 0);
+	snprintf(path, sizeof(path), "%s/f.duet", folder);
+	write_file(path, "earlier");
+	record(missing, &recorded);
+	CHECK(recorded.error < 0);
+	fd = open(path, O_RDONLY);
+	CHECK_EQUAL(read(fd, text, sizeof(text) - 1), 7);
+	CHECK_TEXT(text, "earlier");
+	close(fd);
+	error_clear();
+	/* one that starts does */
+	record_guest("exit", "0", &recorded);
+	CHECK_EQUAL(recorded.count, 1);
+	forget(&recorded);
+}
+
 int main(int argc, char **argv)
 {
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
@@ -191,6 +218,7 @@ int main(int argc, char **argv)
 	RUN(status_of_the_program);
 	RUN(status_after_an_exec);
 	RUN(a_child_that_nobody_waits_for);
+	RUN(a_program_that_does_not_start_costs_no_recording);
 	rmdir(folder);
 	return harness_end();
 }

@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -177,8 +178,97 @@ TEST(a_full_file_system)
 	rmdir(folder);
 }
 
+/* ---- a file that may still be wanted ---- */
+
+static void check_text(const char *path, const char *want)
+{
+	char text[64] = "";
+	int fd = open(path, O_RDONLY);
+
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) >= 0);
+	CHECK_TEXT(text, want);
+	close(fd);
+}
+
+static void put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	REQUIRE(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+TEST(a_held_file_is_left_alone)
+{
+	struct trace_writer_options options = {.hold = true};
+	struct event_process process = {.id = 1, .pid = 5};
+	struct trace_writer *writer, *other;
+	struct trace_reader *reader;
+	char path[64];
+
+	make_path(path);
+	put_text(path, "wanted");
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	trace_writer_thing(writer, EVENT_PROCESS, &process);
+	trace_writer_string(writer, "name", 4);
+	CHECK_EQUAL(trace_writer_open(path, &options, &other), -EBUSY);
+	check_text(path, "wanted");
+	trace_writer_abandon(writer);
+	check_text(path, "wanted");
+	/* the first write, asked for or not, makes it a trace */
+	for (int i = 0; i < 2; i++) {
+		put_text(path, "unwanted, and longer than the trace that comes into its place");
+		REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		if (i)
+			CHECK_EQUAL(trace_writer_begin(writer), 0);
+		CHECK_EQUAL(trace_writer_close(writer, SECOND), 0);
+		REQUIRE(trace_reader_open(path, &reader) == 0);
+		CHECK(trace_reader_thing(reader, EVENT_PROCESS, 1) != NULL);
+		trace_reader_close(reader);
+	}
+	trace_writer_abandon(NULL);
+	unlink(path);
+}
+
+TEST(an_abandoned_file_is_as_it_was)
+{
+	struct trace_writer_options options = {.hold = true};
+	struct trace_writer *writer;
+	struct stat status;
+	char path[64];
+
+	make_path(path);
+	unlink(path);
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	trace_writer_abandon(writer);
+	CHECK(stat(path, &status) < 0);
+	put_text(path, "");
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	CHECK(stat(path, &status) == 0 && status.st_size > 0);
+	trace_writer_abandon(writer);
+	CHECK(stat(path, &status) == 0 && status.st_size == 0);
+	/* another's file of the same name is another's */
+	unlink(path);
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	unlink(path);
+	put_text(path, "another's");
+	trace_writer_abandon(writer);
+	check_text(path, "another's");
+	unlink(path);
+	/* a file that cannot be written is not left behind empty */
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(10);
+	CHECK_EQUAL(trace_writer_open(path, &options, &writer), -EFBIG);
+	limit_files(RLIM_INFINITY);
+	CHECK(stat(path, &status) < 0);
+	error_clear();
+}
+
 int main(void)
 {
+	RUN(a_held_file_is_left_alone);
+	RUN(an_abandoned_file_is_as_it_was);
 	RUN(a_full_disk_and_space_again);
 	RUN(full_at_every_size);
 	RUN(a_full_device);
