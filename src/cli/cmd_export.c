@@ -36,7 +36,7 @@ struct export_values {
 static const struct option_row export_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME", "which format ('duet list formats'); text by default",
 	 offsetof(struct export_values, format)},
-	{"output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of stdout",
+	{"output", 'o', OPTION_OUTPUT, "FILE", "write to FILE instead of stdout",
 	 offsetof(struct export_values, output)},
 	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
 	 offsetof(struct export_values, from_ns)},

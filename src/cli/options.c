@@ -51,6 +51,10 @@ static const char *const expectations[] = {
 	[OPTION_NUMBER] = "a whole number such as 10",
 	[OPTION_SIZE] = "a size in bytes such as 4096, 64K, 64M, 2G or 1T",
 	[OPTION_DURATION] = "a time such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h",
+	[OPTION_SPAN] = "a time above 0 such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h",
+	[OPTION_OUTPUT] = "the name of a file (./- for one called -)",
+	[OPTION_PATTERN] = "the name of a file (./- for one called -), in which % stands only in "
+			   "%p (process id), %h (host), %q{VAR} (environment) and %% (itself)",
 };
 
 static const struct unit *find_unit(const struct unit *units, const char *suffix)
@@ -131,6 +135,46 @@ static int parse_number(const char *text, uint64_t *ret_value)
 	return strchr(text, '.') ? -EINVAL : parse_scaled(text, none, ret_value);
 }
 
+static int parse_span(const char *text, uint64_t *ret_value)
+{
+	uint64_t value;
+	int error = parse_scaled(text, duration_units, &value);
+
+	if (!error && !value)
+		return -EINVAL;
+	if (!error)
+		*ret_value = value;
+	return error;
+}
+
+/* A % that stands for nothing is a mistake: the file would carry a name nobody looks for. */
+static bool is_pattern(const char *text)
+{
+	while ((text = strchr(text, '%'))) {
+		const char *end = text[1] == 'q' && text[2] == '{' ? strchr(text + 3, '}') : NULL;
+
+		if (end && end > text + 3)
+			text = end + 1;
+		else if (text[1] == 'p' || text[1] == 'h' || text[1] == '%')
+			text += 2;
+		else
+			return false;
+	}
+	return true;
+}
+
+static bool is_text(enum option_type type)
+{
+	return type == OPTION_TEXT || type == OPTION_OUTPUT || type == OPTION_PATTERN;
+}
+
+static bool is_good_text(enum option_type type, const char *text)
+{
+	if (type == OPTION_TEXT)
+		return true;
+	return *text && strcmp(text, "-") != 0 && (type != OPTION_PATTERN || is_pattern(text));
+}
+
 static int parse_value(enum option_type type, const char *text, uint64_t *ret_value)
 {
 	switch (type) {
@@ -138,6 +182,8 @@ static int parse_value(enum option_type type, const char *text, uint64_t *ret_va
 		return parse_scaled(text, size_units, ret_value);
 	case OPTION_DURATION:
 		return parse_scaled(text, duration_units, ret_value);
+	case OPTION_SPAN:
+		return parse_span(text, ret_value);
 	default:
 		return parse_number(text, ret_value);
 	}
@@ -158,25 +204,27 @@ static int store(const struct command *command, const struct option_row *row, bo
 {
 	void *place = (char *)values + row->offset;
 	char name[64];
-	uint64_t value;
-	int error;
+	uint64_t value = 0;
+	int error = 0;
 
 	if (row->type == OPTION_FLAG) {
 		*(bool *)place = true;
 		return 0;
 	}
-	if (row->type == OPTION_TEXT) {
-		*(const char **)place = text;
-		return 0;
-	}
-	error = parse_value(row->type, text, &value);
+	if (!is_text(row->type))
+		error = parse_value(row->type, text, &value);
+	else if (!is_good_text(row->type, text))
+		error = -EINVAL;
 	if (error) {
 		usage_error(command, "%s takes %s, not '%s'%s",
 			    spell(row, by_letter, name, sizeof(name)), expectations[row->type],
 			    text, error == -ERANGE ? ", which is too large" : "");
 		return PARSE_USAGE;
 	}
-	*(uint64_t *)place = value;
+	if (is_text(row->type))
+		*(const char **)place = text;
+	else
+		*(uint64_t *)place = value;
 	return 0;
 }
 

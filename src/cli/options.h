@@ -16,11 +16,14 @@
 #include <stdint.h>
 
 enum option_type {
-	OPTION_FLAG,   /* bool: set to true */
-	OPTION_TEXT,   /* const char *, points into argv; a later one wins */
-	OPTION_NUMBER, /* uint64_t */
-	OPTION_SIZE,   /* uint64_t bytes: 10, 4K, 64M, 2G, 1T (powers of 1024) */
-	OPTION_DURATION /* uint64_t ns: 5, 2.5, 5s, 100ms, 3us, 20ns, 2m, 1h; a bare number is seconds */
+	OPTION_FLAG,     /* bool: set to true */
+	OPTION_TEXT,     /* const char *, points into argv; a later one wins */
+	OPTION_NUMBER,   /* uint64_t */
+	OPTION_SIZE,     /* uint64_t bytes: 10, 4K, 64M, 2G, 1T (powers of 1024) */
+	OPTION_DURATION, /* uint64_t ns: 5, 2.5, 5s, 100ms, 3us, 20ns, 2m, 1h; a bare number: s */
+	OPTION_SPAN,     /* a duration that is not 0 */
+	OPTION_OUTPUT,   /* const char *: a file to write, so neither "" nor "-" */
+	OPTION_PATTERN   /* an output in whose name %p, %h, %q{VAR} and %% stand for something */
 };
 
 struct option_row {

@@ -157,6 +157,12 @@ with t.case("export: filters that nothing matches"):
     status, lines, stderr = export("--from", "15ns")
     t.equal((status, stderr, len(lines)), (0, "", 3), "what matches is silent")
 
+with t.case("export: -o takes a file"):
+    for name in ("-", ""):
+        status, lines, stderr = export("-o", name)
+        t.equal((status, lines), (2, []), f"-o '{name}': status and output")
+        t.true("-o takes the name of a file" in stderr, stderr)
+
 with t.case("export: kinds are those of the format"):
     for form, word in (("jsonl", "started"), ("jsonl", "begin"), ("text", "kernel"), ("text", "")):
         status, lines, stderr = export("-f", form, "--kind", word)

@@ -13,7 +13,8 @@
 struct values {
 	bool json, verbose;
 	const char *output;
-	uint64_t top, size, duration_ns;
+	const char *file, *pattern;
+	uint64_t top, size, duration_ns, span_ns;
 };
 
 static const struct option_row rows[] = {
@@ -29,6 +30,9 @@ static const struct option_row rows[] = {
 	 offsetof(struct values, output)},
 	{"duration", 'd', OPTION_DURATION, "TIME", "stop after TIME",
 	 offsetof(struct values, duration_ns)},
+	{"span", 's', OPTION_SPAN, "TIME", "for TIME", offsetof(struct values, span_ns)},
+	{"file", 'f', OPTION_OUTPUT, "FILE", "write to FILE", offsetof(struct values, file)},
+	{"pattern", 'p', OPTION_PATTERN, "FILE", "write to FILE", offsetof(struct values, pattern)},
 	{NULL},
 };
 
@@ -94,6 +98,43 @@ TEST(every_form_of_a_value)
 	CHECK_TEXT(values.output, "");
 	CHECK_EQUAL(parse_line("--output=a=b", false), 2);
 	CHECK_TEXT(values.output, "a=b");
+}
+
+TEST(a_span_is_not_nothing)
+{
+	CHECK_EQUAL(parse_line("-s 1ns --duration 0", false), 5);
+	CHECK_EQUAL(values.span_ns, 1);
+	CHECK_EQUAL(values.duration_ns, 0);
+	CHECK_EQUAL(parse_line("-s 0", false), -2);
+	CHECK(said("-s takes a time above 0 such as 5 (seconds)") && said("not '0'"));
+	CHECK_EQUAL(parse_line("--span=0.0h", false), -2);
+	CHECK_EQUAL(parse_line("--span=x", false), -2);
+}
+
+TEST(an_output_is_a_file)
+{
+	CHECK_EQUAL(parse_line("-f ./- -p a-%p-%h-%q{RANK}-100%%", false), 5);
+	CHECK_TEXT(values.file, "./-");
+	CHECK_TEXT(values.pattern, "a-%p-%h-%q{RANK}-100%%");
+	CHECK_EQUAL(parse_line("-f %z", false), 3);
+	CHECK_TEXT(values.file, "%z");
+	CHECK_EQUAL(parse_line("-f -", false), -2);
+	CHECK(said("-f takes the name of a file (./- for one called -), not '-'"));
+	CHECK_EQUAL(parse_line("--file=", false), -2);
+	CHECK_EQUAL(parse_line("-p -", false), -2);
+}
+
+TEST(a_percent_stands_for_something)
+{
+	static const char *const wrong[] = {"x%z", "%",    "100%", "%%%", "%q",
+					    "%qA", "%q{A", "%q{}", "%P"};
+	char line[64];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(line, sizeof(line), "-p %s", wrong[i]);
+		CHECK_EQUAL(parse_line(line, false), -2);
+		CHECK(said("%q{VAR}") && said(wrong[i]));
+	}
 }
 
 TEST(flags)
@@ -309,6 +350,9 @@ int main(void)
 {
 	RUN(nothing);
 	RUN(every_form_of_a_value);
+	RUN(a_span_is_not_nothing);
+	RUN(an_output_is_a_file);
+	RUN(a_percent_stands_for_something);
 	RUN(flags);
 	RUN(the_last_one_wins);
 	RUN(operands_move_behind_options);
