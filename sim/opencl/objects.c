@@ -229,6 +229,22 @@ cl_command_queue sim_clCreateCommandQueueWithProperties(cl_context context, cl_d
 	return queue;
 }
 
+cl_int sim_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_properties properties,
+				     cl_bool enable, cl_command_queue_properties *old_properties)
+{
+	if (!sim_is(queue, SIM_QUEUE))
+		return CL_INVALID_COMMAND_QUEUE;
+	if (enable && check_queue(queue->context, queue->device, properties) != CL_SUCCESS)
+		return CL_INVALID_QUEUE_PROPERTIES;
+	if (old_properties)
+		*old_properties = queue->properties;
+	if (enable)
+		queue->properties |= properties;
+	else
+		queue->properties &= ~properties;
+	return CL_SUCCESS;
+}
+
 cl_int sim_clRetainCommandQueue(cl_command_queue queue)
 {
 	if (!sim_is(queue, SIM_QUEUE))

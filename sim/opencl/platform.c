@@ -139,19 +139,35 @@ cl_int sim_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 
 /* ---- what a device says of itself ------------------------------------------------------------ */
 
+/* Where the vendors told the PCI address before there was a standard way. The numbers are those of
+ * cl_nv_device_attribute_query, which not every header has. */
+enum { PCI_NONE, PCI_STANDARD, PCI_NVIDIA, PCI_AMD };
+enum { PCI_BUS_ID_NV = 0x4008, PCI_SLOT_ID_NV = 0x4009 };
+
 static cl_int device_identity(cl_device_id device, cl_device_info param_name,
 			      size_t param_value_size, void *param_value,
 			      size_t *param_value_size_ret)
 {
 	unsigned char uuid[CL_UUID_SIZE_KHR] = "simulated-gpu";
 	const cl_device_pci_bus_info_khr pci = {.pci_bus = 0x10 + device->index};
+	cl_device_topology_amd topology = {.pcie = {.type = CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD}};
 
+	topology.pcie.bus = (cl_char)(0x10 + device->index);
 	uuid[CL_UUID_SIZE_KHR - 1] = (unsigned char)device->index;
 	if (param_name == CL_DEVICE_UUID_KHR && sim_options.uuid)
 		return sim_answer(uuid, sizeof(uuid), param_value_size, param_value,
 				  param_value_size_ret);
-	if (param_name == CL_DEVICE_PCI_BUS_INFO_KHR && sim_options.pci)
+	if (param_name == CL_DEVICE_PCI_BUS_INFO_KHR && sim_options.pci == PCI_STANDARD)
 		return sim_answer(&pci, sizeof(pci), param_value_size, param_value,
+				  param_value_size_ret);
+	if (param_name == PCI_BUS_ID_NV && sim_options.pci == PCI_NVIDIA)
+		return sim_answer(&pci.pci_bus, sizeof(pci.pci_bus), param_value_size, param_value,
+				  param_value_size_ret);
+	if (param_name == PCI_SLOT_ID_NV && sim_options.pci == PCI_NVIDIA)
+		return sim_answer(&pci.pci_device, sizeof(pci.pci_device), param_value_size,
+				  param_value, param_value_size_ret);
+	if (param_name == CL_DEVICE_TOPOLOGY_AMD && sim_options.pci == PCI_AMD)
+		return sim_answer(&topology, sizeof(topology), param_value_size, param_value,
 				  param_value_size_ret);
 	return CL_INVALID_VALUE;
 }

@@ -291,6 +291,7 @@ cl_int sim_finish(cl_command_queue queue);
 	X(clGetContextInfo)                   \
 	X(clCreateCommandQueue)               \
 	X(clCreateCommandQueueWithProperties) \
+	X(clSetCommandQueueProperty)          \
 	X(clRetainCommandQueue)               \
 	X(clReleaseCommandQueue)              \
 	X(clGetCommandQueueInfo)              \

@@ -18,9 +18,11 @@
 #include "base/array.h"
 #include "collect/host_clocks.h"
 
-/* No program has a million queues; a scribbled id must not allocate gigabytes. */
+/* No program has a million queues; a scribbled id must not allocate gigabytes. Programs are built anew in
+ * each iteration by some, with an id for the source, the log and the binary. */
 enum {
 	GUEST_ID_MOST = 1 << 20,
+	GUEST_CODE_MOST = 1 << 22,
 	WAITING_MOST = 1 << 16,
 	WAITING_QUEUES_MOST = 1 << 10,
 	CONTENT_MOST = 16 << 20,
@@ -49,13 +51,19 @@ static void put_row(struct injected *injected, enum event_kind kind, uint32_t so
 	trace_writer_row(injected->recording->writer, kind, &from, row);
 }
 
+static uint32_t id_most(const struct injected *injected, const struct id_map *map)
+{
+	return map == &injected->codes ? GUEST_CODE_MOST : GUEST_ID_MOST;
+}
+
 /* The trace's id of a guest's id, given out at its first mention. 0 for 0 and for nonsense. */
 static uint32_t map_id(struct injected *injected, struct id_map *map, uint32_t guest_id,
 		       uint32_t *last)
 {
 	if (!guest_id)
 		return 0;
-	if (guest_id > GUEST_ID_MOST || array_grow(map->items, map->capacity, guest_id) < 0) {
+	if (guest_id > id_most(injected, map) ||
+	    array_grow(map->items, map->capacity, guest_id) < 0) {
 		broken(injected);
 		return 0;
 	}
@@ -66,7 +74,7 @@ static uint32_t map_id(struct injected *injected, struct id_map *map, uint32_t g
 
 static void set_id(struct injected *injected, struct id_map *map, uint32_t guest_id, uint32_t id)
 {
-	if (guest_id && guest_id <= GUEST_ID_MOST &&
+	if (guest_id && guest_id <= id_most(injected, map) &&
 	    array_grow(map->items, map->capacity, guest_id) == 0)
 		map->items[guest_id - 1] = id;
 	else
@@ -494,8 +502,10 @@ static void keep_waiting(struct injected *injected, const struct event_execution
 {
 	if (injected->waiting_count >= WAITING_MOST ||
 	    array_grow(injected->waiting, injected->waiting_capacity, injected->waiting_count + 1) <
-		    0)
-		return broken(injected);
+		    0) {
+		injected->waiting_lost++;
+		return;
+	}
 	injected->waiting[injected->waiting_count++] =
 		(struct waiting_execution){.row = *row, .guest_queue = guest_queue};
 }

@@ -275,7 +275,8 @@ class Running:
     """A process that is talked to while it runs, with its own process group."""
 
     def __init__(self, command, env=None, **options):
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        options.setdefault("stdin", subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=clean_environment(env),
                                         start_new_session=True, preexec_fn=default_signals,
                                         **options)
@@ -300,6 +301,11 @@ class Running:
             else:
                 time.sleep(0.01)
         os.set_blocking(self.process.stdout.fileno(), True)
+
+    def say(self, line):
+        """Writes a line to its stdin, which was asked for as a pipe."""
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
 
     def children(self):
         """Pids below it, nearest first."""

@@ -10,9 +10,12 @@ import glob
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 
 import duet_test
-from duet_test import GUEST, Skip, counted, program, run, text
+from duet_test import DUET, GUEST, Running, Skip, counted, program, run, text
 
 DRIVER = os.environ.get("SIM_OPENCL_FOLDER") or os.path.join(duet_test.BUILD, "sim")
 if not glob.glob(os.path.join(DRIVER, "*.icd")):
@@ -73,6 +76,7 @@ def record_and_check(name, arguments, options="", matched=None, record_options=(
     else:
         recorded = t.record(command, output, record_options, env=environment)
     document = t.report(output)
+    t.true(b"launched" in recorded.stdout, f"it ran: {text(recorded.stderr)}")
     check_counts(document, recorded.stdout, matched)
     return document, recorded
 
@@ -290,13 +294,15 @@ for preload in ((), ("--preload",)):
     with t.case(f"extensions, {'preloaded' if preload else 'as a layer'}: matched and timed"):
         record_and_check("sim_extensions", ["extensions"], record_options=preload)
 
-for identity in ("uuid=1,pci=0", "uuid=0,pci=1"):
+for identity in ("uuid=1,pci=0", "uuid=0,pci=1", "uuid=0,pci=2", "uuid=0,pci=3", "uuid=0,pci=0"):
     with t.case(f"two devices of one name: {identity}"):
         document, _ = record_and_check("sim_extensions", ["devices"], f"devices=2,{identity}")
         rows = [row for row in document["devices"] if row.get("executions")]
         t.equal([(row["name"], row["executions"]) for row in rows], [("Simulated GPU", 5)] * 2,
                 "devices")
         t.equal(len({row.get("key", row.get("id")) for row in rows}), 2, "they have two identities")
+    if identity == "uuid=0,pci=0":
+        continue  # nothing but their order tells them apart
     with t.case(f"two processes that count the devices differently: {identity}"):
         t.wanted()
         output = t.path("order.duet")
@@ -306,6 +312,54 @@ for identity in ("uuid=1,pci=0", "uuid=0,pci=1"):
         t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
         rows = [row for row in t.report(output)["devices"] if row.get("executions")]
         t.equal([row["executions"] for row in rows], [10, 10], "executions of the two devices")
+
+for mode, number in (("kernels", 30000), ("live", 30000), ("queues", 20000)):
+    with t.case(f"many objects: {number} {mode}"):
+        document, recorded = record_and_check("sim_extensions", [mode, str(number)], "kernel_us=1",
+                                              compare=False)
+        t.equal(recorded.status, 0, "status")
+        t.equal([(row["name"], row["count"]) for row in document["kernels"]],
+                [("scale", number + (1000 if mode == "queues" else 0))], "kernels by name")
+        if mode == "queues":
+            plain = run([program("sim_extensions"), mode, str(number)], env=sim("kernel_us=1"))
+            waits = [int(re.search(r"time_ns (\d+)", text(result.stdout)).group(1)) / 1000
+                     for result in (plain, recorded)]
+            print(f"# a wait for what is over, 20000 queues: {waits[0]:.0f} ns, "
+                  f"recorded {waits[1]:.0f} ns")
+
+with t.case("more threads than rings: their launches are counted as lost launches"):
+    t.wanted()
+    output = t.path("threads.duet")
+    recorded = t.record([program("sim_extensions"), "threads", "140"], output, env=sim())
+    t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
+    ledger = t.ledger(t.report(output))
+    # 128 rings, one of them the main thread's
+    t.equal((ledger["launched"], ledger["dropped"]), (3 * 140, 3 * 13), f"ledger {dict(ledger)}")
+
+with t.case("profiling switched on later: the program gets its time stamps"):
+    record_and_check("sim_extensions", ["property"])
+
+with t.case("a queue and a kernel first used while the rings are full are known afterwards"):
+    t.wanted()
+    output = t.path("full.duet")
+    background = Running([DUET, "record", "-o", output, "--", program("sim_extensions"), "full"],
+                         env=sim(), stdin=subprocess.PIPE)
+    background.wait_line("begun")
+    time.sleep(0.3)
+    os.kill(background.pid, signal.SIGSTOP)
+    background.say("go on")
+    background.wait_line("filled")
+    os.kill(background.pid, signal.SIGCONT)
+    time.sleep(0.5)
+    background.say("go on")
+    t.equal(background.finish().status, 0, "status")
+    document = t.report(output)
+    ledger = t.ledger(document)
+    t.true(any(row["kind"] == "api" for row in document["losses"]), f"{document['losses']}")
+    t.equal((ledger["launched"], ledger["dropped"], ledger["matched"]), (16, 5, 11),
+            f"ledger {dict(ledger)}")
+    t.equal({row["name"]: row["count"] for row in document["kernels"]}, {"scale": 11}, "kernels")
+    t.equal(sum(row["executions"] for row in document["devices"]), 11, "executions of known devices")
 
 with t.case("polling where a query takes 1600 ns"):
     t.wanted()

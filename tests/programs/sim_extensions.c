@@ -7,17 +7,25 @@
  *	rounds N          N times: a kernel, a blocking read; 1 ms of sleep between
  *	burst N           N kernels, the events kept and released, one clFinish
  *	sleep             ten kernels on each of two queues, flush, 300 ms of sleep, one more call, _exit
+ *	kernels N         N times: a kernel is made, launched, released
+ *	live N            N kernels are made and launched, and live on
+ *	queues N          N queues with a kernel each; then 1000 waits for an event of one of them
+ *	threads N         N threads at once, three kernels each
+ *	property          profiling is switched on for a queue that was made without
+ *	full              fills the rings while the recorder is stopped; see below
  *	stuck             an out-of-order queue: 40 commands behind a closed gate, 60 free ones that are
  *	                  waited for one by one; killed with the gate still closed
  *
  * Output as tests/programs/counts.c: `launched N`, `command KIND N`, `call NAME N FAILED`; and of a
- * burst `time_ns N`, what it took of the program's time.
+ * burst and of waits `time_ns N`, what it took of the program's time.
  */
 #define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +44,7 @@ static cl_platform_id platform;
 static cl_device_id devices[DEVICES_MOST];
 static cl_uint device_count;
 static cl_context context;
+static cl_program program;
 static cl_command_queue queue;
 static cl_kernel kernel;
 static cl_mem buffer;
@@ -92,7 +101,6 @@ static cl_command_queue create_queue(cl_device_id device, cl_command_queue_prope
 static void open_all(void)
 {
 	const char *source = "kernel void scale(global float *x) { x[0] *= 2; }";
-	cl_program program;
 	cl_int status;
 
 	MUST(clGetPlatformIDs, 1, &platform, NULL);
@@ -296,13 +304,169 @@ static void do_stuck(unsigned int number)
 	kill(getpid(), SIGKILL);
 }
 
+/* ---- many objects ---- */
+
+static cl_kernel make_kernel(void)
+{
+	cl_int status;
+	cl_kernel made = CALL(clCreateKernel, program, "scale", &status);
+
+	must(status, "clCreateKernel");
+	MUST(clSetKernelArg, made, 0, sizeof buffer, &buffer);
+	return made;
+}
+
+static void do_kernels(unsigned int number)
+{
+	for (unsigned int i = 0; i < number; i++) {
+		MUST(clReleaseKernel, kernel);
+		kernel = make_kernel();
+		run_kernel(queue, 0, NULL, NULL);
+		if (i % 1000 == 999)
+			MUST(clFinish, queue);
+	}
+	MUST(clFinish, queue);
+}
+
+static void do_live(unsigned int number)
+{
+	for (unsigned int i = 0; i < number; i++) {
+		kernel = make_kernel();
+		run_kernel(queue, 0, NULL, NULL);
+		if (i % 1000 == 999)
+			MUST(clFinish, queue);
+	}
+	MUST(clFinish, queue);
+}
+
+static uint64_t waits_ns;
+
+static void do_queues(unsigned int number)
+{
+	cl_event event;
+
+	for (unsigned int i = 0; i < number; i++) {
+		cl_command_queue one = create_queue(devices[0], 0);
+
+		run_kernel(one, 0, NULL, NULL);
+		MUST(clFinish, one);
+	}
+	for (int i = 0; i < 1000; i++) {
+		uint64_t begin_ns;
+
+		run_kernel(queue, 0, NULL, &event);
+		MUST(clFinish, queue);
+		begin_ns = now_ns();
+		MUST(clWaitForEvents, 1, &event); /* of what is over */
+		waits_ns += now_ns() - begin_ns;
+		MUST(clReleaseEvent, event);
+	}
+}
+
+static pthread_barrier_t barrier;
+
+/* Not counted here: several threads at once. */
+static void *launch_three(void *unused)
+{
+	size_t size = ITEMS;
+
+	(void)unused;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 3; i++)
+		must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL),
+		     "clEnqueueNDRangeKernel");
+	pthread_barrier_wait(
+		&barrier); /* none ends, and leaves its ring, before all have launched */
+	return NULL;
+}
+
+static void do_threads(unsigned int number)
+{
+	pthread_t *threads = calloc(number, sizeof *threads);
+
+	pthread_barrier_init(&barrier, NULL, number);
+	for (unsigned int i = 0; i < number; i++)
+		must(pthread_create(&threads[i], NULL, launch_three, NULL), "pthread_create");
+	for (unsigned int i = 0; i < number; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned int i = 0; i < 3 * number; i++)
+		add("kernel", 1);
+	MUST(clFinish, queue);
+	free(threads);
+}
+
+/* ---- changes ---- */
+
+static void expect(int condition, const char *what)
+{
+	if (condition)
+		return;
+	fprintf(stderr, "sim_extensions: %s\n", what);
+	exit(1);
+}
+
+static void do_property(unsigned int number)
+{
+	cl_command_queue_properties old = 77;
+	cl_ulong started = 0;
+	cl_event event;
+
+	(void)number;
+	run_kernel(queue, 0, NULL, NULL);
+	MUST(clSetCommandQueueProperty, queue, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, &old);
+	expect(old == 0, "the old properties are not those asked for");
+	run_kernel(queue, 0, NULL, &event);
+	MUST(clWaitForEvents, 1, &event);
+	MUST(clGetEventProfilingInfo, event, CL_PROFILING_COMMAND_START, sizeof started, &started,
+	     NULL);
+	expect(started != 0, "no time stamp");
+	MUST(clGetCommandQueueInfo, queue, CL_QUEUE_PROPERTIES, sizeof old, &old, NULL);
+	expect(old == CL_QUEUE_PROFILING_ENABLE, "the properties are not those set");
+	MUST(clReleaseEvent, event);
+}
+
+/* Says where it is, and goes on when it is told to. */
+static void meet(const char *where)
+{
+	char line[16];
+
+	printf("%s\n", where);
+	fflush(stdout);
+	expect(fgets(line, sizeof line, stdin) != NULL, "nobody says go on");
+}
+
+/* With the recorder stopped from "begun" to "filled": everything between is lost, and with it the first
+ * description of a queue and a kernel that go on being used. */
+static void do_full(unsigned int number)
+{
+	cl_uint count;
+
+	(void)number;
+	run_kernel(queue, 0, NULL, NULL);
+	MUST(clFinish, queue);
+	meet("begun");
+	for (int i = 0; i < 300000; i++)
+		clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
+	queue = create_queue(devices[0], 0);
+	kernel = make_kernel();
+	for (int i = 0; i < 5; i++)
+		run_kernel(queue, 0, NULL, NULL);
+	meet("filled");
+	for (int i = 0; i < 10; i++)
+		run_kernel(queue, 0, NULL, NULL);
+	MUST(clFinish, queue);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(unsigned int number);
-	} modes[] = {{"extensions", do_extensions}, {"devices", do_devices}, {"rounds", do_rounds},
-		     {"burst", do_burst},           {"sleep", do_sleep},     {"stuck", do_stuck}};
+	} modes[] = {
+		{"extensions", do_extensions}, {"devices", do_devices},   {"rounds", do_rounds},
+		{"burst", do_burst},           {"sleep", do_sleep},       {"stuck", do_stuck},
+		{"kernels", do_kernels},       {"live", do_live},         {"queues", do_queues},
+		{"threads", do_threads},       {"property", do_property}, {"full", do_full}};
 	unsigned int number = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 1;
 	uint64_t begin_ns;
 
@@ -312,7 +476,7 @@ int main(int argc, char **argv)
 		open_all();
 		begin_ns = modes[i].run == do_burst ? now_ns() : 0;
 		modes[i].run(number);
-		print_all(begin_ns);
+		print_all(waits_ns ? now_ns() - waits_ns : begin_ns);
 		return 0;
 	}
 	fprintf(stderr, "sim_extensions: no mode '%s'\n", argv[1]);

@@ -21,6 +21,10 @@ const struct fact ours_facts[] = {
 	{"PCI bus", offsetof(struct cl_pci_bus_info, bus)},
 	{"PCI device", offsetof(struct cl_pci_bus_info, device)},
 	{"PCI function", offsetof(struct cl_pci_bus_info, function)},
+	{"size of AMD's topology", sizeof(struct cl_topology_amd)},
+	{"AMD's PCI bus", offsetof(struct cl_topology_amd, bus)},
+	{"AMD's PCI device", offsetof(struct cl_topology_amd, device)},
+	{"AMD's PCI function", offsetof(struct cl_topology_amd, function)},
 	{"device type: CPU", 2}, /* device_type() knows these by number */
 	{"device type: GPU", 4},
 	{"device type: accelerator", 8},

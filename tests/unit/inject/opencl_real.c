@@ -16,6 +16,15 @@
 
 #include "event/event.h"
 
+/* Not in Debian's headers; the numbers are those of NVIDIA's and of later Khronos headers. */
+#ifndef CL_DEVICE_PCI_BUS_ID_NV
+#define CL_DEVICE_PCI_BUS_ID_NV  0x4008
+#define CL_DEVICE_PCI_SLOT_ID_NV 0x4009
+#endif
+#ifndef CL_DEVICE_PCI_DOMAIN_ID_NV
+#define CL_DEVICE_PCI_DOMAIN_ID_NV 0x400A
+#endif
+
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 const struct fact real_facts[] = {
@@ -34,6 +43,10 @@ const struct fact real_facts[] = {
 	{"PCI bus", offsetof(cl_device_pci_bus_info_khr, pci_bus)},
 	{"PCI device", offsetof(cl_device_pci_bus_info_khr, pci_device)},
 	{"PCI function", offsetof(cl_device_pci_bus_info_khr, pci_function)},
+	{"size of AMD's topology", sizeof(cl_device_topology_amd)},
+	{"AMD's PCI bus", offsetof(cl_device_topology_amd, pcie.bus)},
+	{"AMD's PCI device", offsetof(cl_device_topology_amd, pcie.device)},
+	{"AMD's PCI function", offsetof(cl_device_topology_amd, pcie.function)},
 	{"device type: CPU", CL_DEVICE_TYPE_CPU},
 	{"device type: GPU", CL_DEVICE_TYPE_GPU},
 	{"device type: accelerator", CL_DEVICE_TYPE_ACCELERATOR},
