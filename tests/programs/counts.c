@@ -474,13 +474,17 @@ static void do_map(struct site *site)
 	cl_int status;
 
 	for (int i = 0; i < 3; i++) {
+		cl_event done;
 		void *mapped = CALL(clEnqueueMapBuffer, site->queues[0], site->buffer, i % 2,
-				    CL_MAP_READ | CL_MAP_WRITE, 0, 256, 0, NULL, NULL, &status);
+				    CL_MAP_READ | CL_MAP_WRITE, 0, 256, 0, NULL, &done, &status);
 
 		must(status, "clEnqueueMapBuffer");
 		count(MAP, 256);
-		MUST(clEnqueueUnmapMemObject, site->queues[0], site->buffer, mapped, 0, NULL, NULL);
+		/* Out of order nothing else keeps the memory there until it was written. */
+		MUST(clEnqueueUnmapMemObject, site->queues[0], site->buffer, mapped, 1, &done,
+		     NULL);
 		count(UNMAP, 0);
+		MUST(clReleaseEvent, done);
 	}
 }
 
@@ -522,6 +526,7 @@ static void do_svm(struct site *site)
 	count(MAP, 1024);
 	MUST(clEnqueueSVMUnmap, site->queues[0], b, 0, NULL, NULL);
 	count(UNMAP, 0);
+	MUST(clFinish, site->queues[0]);
 	MUST(clEnqueueSVMFree, site->queues[0], 1, &b, NULL, NULL, 0, NULL, NULL);
 	count(FREE, 0);
 	MUST(clFinish, site->queues[0]);
