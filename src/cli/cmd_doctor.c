@@ -40,6 +40,18 @@
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
 #define REBUILD_FIX "make"
 
+/* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. */
+static const struct variable {
+	const char *name, *effect, *fix;
+	bool chooses_drivers; /* instead of, or beside, those of VENDORS */
+} variables[] = {
+	{"OCL_ICD_VENDORS", "chooses other drivers than " VENDORS, "unset OCL_ICD_VENDORS", true},
+	{"OPENCL_VENDOR_PATH", "chooses another folder than " VENDORS, "unset OPENCL_VENDOR_PATH",
+	 true},
+	{"OCL_ICD_FILENAMES", "adds drivers to those of " VENDORS, "unset OCL_ICD_FILENAMES", true},
+	{"POCL_DEVICES", "chooses among the devices of PoCL", "unset POCL_DEVICES", false},
+};
+
 struct check {
 	const char *name;
 	bool ok;
@@ -276,9 +288,18 @@ static int is_icd_file(const struct dirent *entry)
 	return length > 4 && strcmp(entry->d_name + length - 4, ".icd") == 0;
 }
 
+static bool has_chosen_drivers(void)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
+		if (variables[i].chooses_drivers && getenv(variables[i].name))
+			return true;
+	}
+	return false;
+}
+
 static bool check_drivers(struct doctor *doctor)
 {
-	const char *chosen = getenv("OCL_ICD_VENDORS");
+	bool chosen = has_chosen_drivers();
 	char folder[PATH_MAX], file[PATH_MAX + 300];
 	struct dirent **entries = NULL;
 	int count, loaded = 0;
@@ -291,14 +312,41 @@ static bool check_drivers(struct doctor *doctor)
 		free(entries[i]);
 	}
 	free(entries);
-	if (chosen)
-		add_check(&doctor->opencl, "environment", true, false, NULL,
-			  "OCL_ICD_VENDORS=%s chooses other drivers than " VENDORS, chosen);
 	if (!loaded && !chosen)
 		add_check(&doctor->opencl, "driver", false, true, DRIVER_FIX,
 			  "no driver in " VENDORS " loads; Debian package pocl-opencl-icd runs "
 			  "OpenCL on the CPU, a GPU's vendor provides its own");
 	return loaded || chosen;
+}
+
+/* The variable without which there are devices; NULL where none alone hides them. */
+static const struct variable *find_culprit(const char *loader, struct probe_result *ret_result)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
+		const char *const without[] = {variables[i].name, NULL};
+
+		if (!getenv(variables[i].name))
+			continue;
+		probe_opencl_devices_without(loader, without, ret_result);
+		if (ret_result->ok)
+			return &variables[i];
+	}
+	return NULL;
+}
+
+static void explain_devices(struct doctor *doctor, const char *loader, const char *why)
+{
+	struct probe_result result;
+	const struct variable *culprit = find_culprit(loader, &result);
+
+	if (culprit)
+		add_check(&doctor->opencl, "devices", false, true, culprit->fix,
+			  "OpenCL has no device because %s=%s is in the environment (%s); without "
+			  "it there is: %s",
+			  culprit->name, getenv(culprit->name), why, result.text);
+	else
+		add_check(&doctor->opencl, "devices", false, true, DRIVER_FIX,
+			  "OpenCL has no device: %s", why);
 }
 
 static void check_devices(struct doctor *doctor, const char *loader)
@@ -311,8 +359,7 @@ static void check_devices(struct doctor *doctor, const char *loader)
 	if (result.ok)
 		add_check(&doctor->opencl, "devices", true, true, NULL, "%s", result.text);
 	else
-		add_check(&doctor->opencl, "devices", false, true, DRIVER_FIX,
-			  "OpenCL has no device: %s", result.text);
+		explain_devices(doctor, loader, result.text);
 }
 
 static void check_guest(struct doctor *doctor)
@@ -331,6 +378,13 @@ static void check_environment(struct doctor *doctor)
 {
 	const char *layers = getenv("OPENCL_LAYERS"), *session = getenv("DUET_SESSION");
 
+	for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
+		const char *value = getenv(variables[i].name);
+
+		if (value)
+			add_check(&doctor->opencl, "environment", true, false, NULL, "%s=%s %s",
+				  variables[i].name, value, variables[i].effect);
+	}
 	if (layers && *layers)
 		add_check(&doctor->opencl, "environment", true, false, NULL,
 			  "OPENCL_LAYERS=%s is set; duet adds its own layer to it", layers);

@@ -37,6 +37,8 @@ enum { ANSWER_OK = 'y', ANSWER_NO = 'n' };
 
 typedef void probe_child(const char *library, int fd);
 
+static const char *const no_variables[] = {NULL};
+
 static void answer(int fd, char kind, const char *text)
 {
 	write_all(fd, &kind, 1);
@@ -130,7 +132,7 @@ static void devices_child(const char *library, int fd)
 }
 
 /* Never returns. _exit, because a driver's own exit handlers have been seen to crash. */
-static void run_child(probe_child *child, const char *library, int fd)
+static void run_child(probe_child *child, const char *library, const char *const *without, int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -142,6 +144,8 @@ static void run_child(probe_child *child, const char *library, int fd)
 	signal(SIGALRM, SIG_DFL);
 	alarm(PROBE_SECONDS);
 	unsetenv("OPENCL_LAYERS");
+	for (; *without; without++)
+		unsetenv(*without);
 	child(library, fd);
 	_exit(0);
 }
@@ -169,7 +173,8 @@ static void read_answer(int fd, struct probe_result *ret_result)
 	snprintf(ret_result->text, sizeof(ret_result->text), "%s", bytes + 1);
 }
 
-static void probe(probe_child *child, const char *library, struct probe_result *ret_result)
+static void probe(probe_child *child, const char *library, const char *const *without,
+		  struct probe_result *ret_result)
 {
 	int pipe_fds[2], status = 0;
 	pid_t pid;
@@ -182,7 +187,7 @@ static void probe(probe_child *child, const char *library, struct probe_result *
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		run_child(child, library, pipe_fds[1]);
+		run_child(child, library, without, pipe_fds[1]);
 	close(pipe_fds[1]);
 	if (pid > 0)
 		read_answer(pipe_fds[0], ret_result);
@@ -197,12 +202,18 @@ static void probe(probe_child *child, const char *library, struct probe_result *
 
 void probe_library(const char *library, struct probe_result *ret_result)
 {
-	probe(load_child, library, ret_result);
+	probe(load_child, library, no_variables, ret_result);
 }
 
 void probe_opencl_devices(const char *library, struct probe_result *ret_result)
 {
-	probe(devices_child, library, ret_result);
+	probe(devices_child, library, no_variables, ret_result);
+}
+
+void probe_opencl_devices_without(const char *library, const char *const *variables,
+				  struct probe_result *ret_result)
+{
+	probe(devices_child, library, variables, ret_result);
 }
 
 bool probe_file_contains(const char *path, const char *word)

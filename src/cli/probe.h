@@ -23,6 +23,10 @@ void probe_library(const char *library, struct probe_result *ret_result);
  * lists their names. */
 void probe_opencl_devices(const char *library, struct probe_result *ret_result);
 
+/* The same as if these variables of the environment were not set; `variables` ends with NULL. */
+void probe_opencl_devices_without(const char *library, const char *const *variables,
+				  struct probe_result *ret_result);
+
 /* True where the file holds the bytes of `word`. */
 bool probe_file_contains(const char *path, const char *word);
 

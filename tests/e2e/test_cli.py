@@ -185,6 +185,21 @@ with t.case("doctor: a driver that crashes while it is loaded"):
     t.true(any("crashed while it was loaded (signal 6" in check["text"] for check in checks),
            f"the crash is told: {checks}")
 
+with t.case("doctor: a variable that hides the devices is named"):
+    if not document("doctor", "--json")["collectors"][0]["available"]:
+        raise duet_test.Skip("no OpenCL device works here")
+    empty = t.path("empty")
+    os.mkdir(empty)
+    for name, value in (("OCL_ICD_VENDORS", empty), ("POCL_DEVICES", "no-such-device")):
+        opencl = document("doctor", "--json", env={name: value})["collectors"][0]
+        if opencl["available"]:
+            print(f"# {name} hides nothing here")
+            continue
+        t.true(f"because {name}={value} is in the environment" in opencl["reason"], opencl["reason"])
+        t.equal(opencl["fix"], f"unset {name}", "what mends it")
+        t.true(any(check["name"] == "environment" and f"{name}={value} " in check["text"]
+                   for check in opencl["checks"]), f"the variable is listed: {opencl['checks']}")
+
 with t.case("doctor: a program away from its guest"):
     alone = t.path("alone")
     os.mkdir(alone)
