@@ -6,9 +6,9 @@
     tools/check_man_examples.py --self-test
 
 In the section EXAMPLES of each page, every line of a fenced block that begins with "$ " is a
-command (with a backslash at its end it goes on in the next line); the other lines are what it
-prints and are not compared. A command must end with status 0, or with N where "# exits N" stands at
-its end. "# not run: REASON" at its end makes it a skip. The commands of a page run in order, in one
+command (with a backslash at its end it goes on in the next line); the lines behind it, up to the
+next command or the end of the block, are what it must print, where there are any. A command must
+end with status 0, or with N where "# exits N" stands at its end. "# not run: REASON" at its end makes it a skip. The commands of a page run in order, in one
 scratch folder, by bash, with duet first in PATH and with
 
     duet.duet   a recording of ./program
@@ -46,11 +46,14 @@ assert x[0] == 128
 
 
 def commands(text):
-    """Yields the commands of the section EXAMPLES of one page."""
-    inside, fenced, pending = False, False, ""
+    """Yields (command, what it prints) of the section EXAMPLES of one page."""
+    inside, fenced, pending, printed = False, False, "", []
     for line in text.splitlines():
         if line.startswith("```"):
             fenced = not fenced
+            if pending:
+                yield pending, "\n".join(printed)
+            pending, printed = "", []
             continue
         heading = re.match(r"^#+\s+(.*?)\s*#*$", line) if not fenced else None
         if heading:
@@ -58,13 +61,14 @@ def commands(text):
             continue
         if not (inside and fenced):
             continue
-        if pending:
+        if pending.endswith("\\") and not printed:
             pending += "\n" + line
         elif line.startswith("$ "):
-            pending = line[2:]
-        if pending and not pending.endswith("\\"):
-            yield pending
-            pending = ""
+            if pending:
+                yield pending, "\n".join(printed)
+            pending, printed = line[2:], []
+        elif pending:
+            printed.append(line)
 
 
 def run(command, folder, environment, seconds=60):
@@ -118,12 +122,12 @@ class Runner:
         with open(path, encoding="utf-8") as file:
             examples = list(commands(file.read()))
         shutil.copytree(self.ground, folder)
-        for example in examples:
-            self.example(name, example, folder)
+        for example, printed in examples:
+            self.example(name, example, folder, printed)
         if not examples:
             self.tell(False, f"{name}: there is no example")
 
-    def example(self, page, example, folder):
+    def example(self, page, example, folder, printed=""):
         not_run, exits = NOT_RUN.search(example), EXITS.search(example)
         command = EXITS.sub("", NOT_RUN.sub("", example))
         title = f"{page}: {command}".replace("#", "").replace("\\\n", " ")
@@ -136,6 +140,8 @@ class Runner:
             self.tell(False, title, output + "\nno end after 60 s")
         elif status != want:
             self.tell(False, title, f"{output}\nstatus {status}, want {want}\n{self.complaint}")
+        elif printed and output.strip() != printed.strip():
+            self.tell(False, title, f"{output}\nit is said to print:\n{printed}")
         else:
             self.tell(True, title)
 
@@ -148,8 +154,10 @@ $ not an example
 # EXAMPLES
 Text, `$ not one either`.
 ```
-$ true
-what it prints
+$ echo that
+that
+$ echo this
+that
 $ false  # exits 1
 $ echo a \\
   b
@@ -168,17 +176,17 @@ $ false
 
 def self_test():
     """The examples of PAGE, and what becomes of each."""
-    wanted = ["true", "false  # exits 1", "echo a \\\n  b", "sudo x  # not run: it needs root",
-              "false"]
+    wanted = [("echo that", "that"), ("echo this", "that"), ("false  # exits 1", ""),
+              ("echo a \\\n  b", ""), ("sudo x  # not run: it needs root", ""), ("false", "")]
     found = list(commands(PAGE))
     runner = Runner("build/duet")
     outcomes = []
-    for example in found:
+    for example, printed in found:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
-            runner.example("page", example, folder)
+            runner.example("page", example, folder, printed)
         outcomes.append(re.sub(r" \d+ - .*?(?=$| # SKIP)", "", out.getvalue().splitlines()[-1]))
     results = (("examples are found", found == wanted, found),
-               ("outcomes", outcomes == ["ok", "ok", "ok", "ok # SKIP it needs root", "not ok"],
+               ("outcomes", outcomes == ["ok", "not ok", "ok", "ok", "ok # SKIP it needs root", "not ok"],
                 outcomes))
     for number, (name, is_ok, got) in enumerate(results, 1):
         print(f"{'ok' if is_ok else 'not ok'} {number} - {name}" if is_ok else

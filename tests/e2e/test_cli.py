@@ -89,6 +89,20 @@ with t.case("every option of every verb is in its manual page"):
         for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text(duet(verb, "--help").stdout), re.M):
             t.true(option == "--help" or option in page, f"{option} is in {path}")
 
+with t.case("underscores of the manual pages are printed"):
+    folder = os.path.join(ROOT, "docs", "man")
+    for name in sorted(os.listdir(folder)):
+        page = os.path.join(duet_test.BUILD, "docs", "man", name.removesuffix(".md"))
+        if not name.endswith(".md"):
+            continue
+        if not os.path.exists(page):
+            raise duet_test.Skip("the manual pages were not built: no lowdown")
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            words = set(re.findall(r"\w*_\w+", file.read()))
+        with open(page, encoding="utf-8") as file:
+            printed = set(re.findall(r"\w*_\w+", re.sub(r"\\f.|\\\(..", " ", file.read())))
+        t.equal(sorted(words - printed), [], f"words of {name} that are not printed")
+
 with t.case("an output that cannot be written is a failure"):
     for arguments in (["--help"], ["list", "collectors"], ["doctor"], ["list", "--help"]):
         with open("/dev/full", "wb") as full:
