@@ -5,7 +5,8 @@
  * Runs in:  the recorder, as a part of a writer
  * Gets:     bytes; gives their hash, by which EVENT_CODE rows name them
  * Owns:     the list of where each content is in the file, not the bytes
- * Fails:    -errno; a content that was not written completely is written anew the next time
+ * Fails:    -errno; a content that was not written completely is written anew the next time; one for
+ *           which max_bytes leaves no room is counted as lost
  * Why not repeated: a program's device binaries are easily 100 MB, and segments follow every 10 s.
  *           Only when the segment that holds a content is dropped, and a code object that is still
  *           described names it, its chunks are copied from the file into the present segment.
@@ -24,7 +25,9 @@
 
 #include "duet_trace.pb-c.h"
 
-#define PART_BYTES ((size_t)1 << 20)
+#define PART_BYTES     ((size_t)1 << 20)
+/* of max_bytes; see shorten.c */
+#define CONTENTS_SHARE 4
 
 /* The largest part of a content that goes into one chunk. */
 static size_t content_part_bytes(const struct trace_writer *writer)
@@ -62,16 +65,47 @@ static int write_part(struct trace_writer *writer, const struct content *content
 	return writer_append_bytes(writer, &head, packed, duet__content__pack(&message, packed));
 }
 
+static int lose_content(struct trace_writer *writer)
+{
+	struct lost_rows lost = {EVENT_CODE, CLOCK_ID_MONOTONIC, writer->now_ns, writer->now_ns, 1};
+
+	writer_note_lost(writer, &lost);
+	return error_set(-EFBIG, "write '%s': no room for one more code object below %llu bytes",
+			 writer->path, (unsigned long long)writer->options.max_bytes);
+}
+
+/* Drops old segments where there would not be enough left. */
+static int make_room(struct trace_writer *writer, size_t size)
+{
+	int error = 0;
+
+	if (!writer->options.max_bytes)
+		return segment_begin(writer);
+	if (writer->contents_bytes + size > writer->options.max_bytes / CONTENTS_SHARE)
+		return lose_content(writer);
+	writer->coming_bytes = size;
+	if (shorten_is_due(writer)) {
+		shorten_step(writer, UINT64_MAX);
+		error = segment_end(writer);
+	}
+	if (!error)
+		error = segment_begin(writer);
+	writer->coming_bytes = 0;
+	shorten_step(writer, UINT64_MAX);
+	return error;
+}
+
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
 			 uint64_t *ret_hash_low, uint64_t *ret_hash_high)
 {
 	XXH128_hash_t hash = XXH3_128bits(bytes, size);
 	struct content content = {.hash_low = hash.low64, .hash_high = hash.high64};
+	uint64_t before = writer->stats.bytes;
 	size_t offset = 0;
 	int error = 0;
 
 	if (!find_content(writer, hash.low64, hash.high64)) {
-		error = segment_begin(writer);
+		error = make_room(writer, size);
 		content.offset = writer->size;
 		content.segment = writer->segment;
 		while (!error && (offset < size || !offset)) {
@@ -90,11 +124,13 @@ int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t 
 		return error;
 	if (content.bytes) {
 		writer->contents[writer->contents_count++] = content;
+		writer->contents_bytes += content.bytes;
 		/* where it fails, the content is only written once more */
 		hash_map_put(&writer->contents_by_hash, hash.low64, writer->contents_count);
 	}
 	*ret_hash_low = hash.low64;
 	*ret_hash_high = hash.high64;
+	writer_settle(writer, before, 0);
 	return 0;
 }
 
@@ -161,15 +197,22 @@ int content_carry(struct trace_writer *writer, uint32_t first_segment)
 
 		if (content->segment < first_segment && high && *high == content->hash_high)
 			error = carry_one(writer, content);
+		/* the segment is dropped all the same, or there would never be room again */
+		if (error == -EFBIG) {
+			lose_content(writer);
+			error = 0;
+		}
 	}
 	hash_map_fini(&named);
 	if (error)
 		return error;
 	hash_map_clear(&writer->contents_by_hash);
+	writer->contents_bytes = 0;
 	for (size_t i = 0; i < writer->contents_count; i++) {
 		if (writer->contents[i].segment < first_segment)
 			continue;
 		writer->contents[kept++] = writer->contents[i];
+		writer->contents_bytes += writer->contents[i].bytes;
 		hash_map_put(&writer->contents_by_hash, writer->contents[kept - 1].hash_low, kept);
 	}
 	writer->contents_count = kept;

@@ -21,7 +21,8 @@
  * Why 3/4 and 1/2: when the file reaches 3/4 of max_bytes, segments (at most 1/16 each) are dropped
  * until 1/2 is left. A byte is then copied about twice while it is kept, the end grows by 1/14 meanwhile, and a
  * full content fits into what remains. So between 1/2 and 7/8 of max_bytes is kept. With keep_ns
- * alone the file is moved when more than half of it is dropped.
+ * alone the file is moved when more than half of it is dropped. Contents that are carried over are twice
+ * in the file for a while: at most 1/4 of max_bytes is theirs, and they count twice.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,19 @@
 
 #define STEP_BYTES ((uint64_t)1 << 20)
 
+/* What is about to be carried over, or to be written in one piece, needs its room while the old is still
+ * there. */
+static uint64_t bytes_with_room(const struct trace_writer *writer)
+{
+	return writer->size + writer->contents_bytes + writer->coming_bytes;
+}
+
+bool shorten_is_due(const struct trace_writer *writer)
+{
+	return writer->options.max_bytes &&
+	       bytes_with_room(writer) > writer->options.max_bytes / 4 * 3;
+}
+
 uint32_t shorten_plan(const struct trace_writer *writer)
 {
 	const struct trace_writer_options *options = &writer->options;
@@ -45,9 +59,10 @@ uint32_t shorten_plan(const struct trace_writer *writer)
 	while (options->keep_ns && dropped + 1 < count &&
 	       writer->segments[dropped + 1].begin_ns + options->keep_ns < writer->now_ns)
 		dropped++;
-	if (options->max_bytes && writer->size > options->max_bytes / 4 * 3) {
+	if (shorten_is_due(writer)) {
 		while (dropped < count &&
-		       writer->size - writer->segments[dropped].offset > options->max_bytes / 2)
+		       bytes_with_room(writer) - writer->segments[dropped].offset >
+			       options->max_bytes / 2)
 			dropped++;
 	}
 	if (!dropped)
@@ -59,8 +74,7 @@ void shorten_start(struct trace_writer *writer)
 {
 	struct shortening *shortening = &writer->shortening;
 	uint64_t distance = writer->segments[0].offset;
-	bool is_worth_it =
-		writer->options.max_bytes && writer->size > writer->options.max_bytes / 4 * 3;
+	bool is_worth_it = shorten_is_due(writer);
 
 	if (distance > writer->size - distance)
 		is_worth_it = true;

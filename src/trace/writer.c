@@ -232,6 +232,25 @@ static void note_entry(struct trace_writer *writer, const struct chunk_head *hea
 	};
 }
 
+/* Segments are dropped long before max_bytes is reached. Where that is not enough, because what every
+ * segment repeats is too large, the limit holds and rows are lost; the last part is for what says so and
+ * for the segment heads, by which the oldest are dropped. */
+static int check_limit(struct trace_writer *writer, uint32_t kind, size_t size)
+{
+	uint64_t most = writer->options.max_bytes;
+
+	if (kind != TRACE_SEGMENT && kind != TRACE_INDEX && kind != TRACE_END && kind != EVENT_LOSS)
+		most -= most / 32;
+	if (!most || writer->size + size <= most)
+		return 0;
+	writer->is_failing = true;
+	if (!writer->stats.error)
+		writer->stats.error = -EFBIG;
+	return error_set(-EFBIG,
+			 "write '%s': its limit of %llu bytes is too small for what it holds",
+			 writer->path, (unsigned long long)writer->options.max_bytes);
+}
+
 int writer_append(struct trace_writer *writer, struct chunk_head *head,
 		  const struct chunk_payload *payload)
 {
@@ -243,6 +262,9 @@ int writer_append(struct trace_writer *writer, struct chunk_head *head,
 	error = chunk_pack(&writer->packer, head, payload);
 	if (error)
 		return error_set(error, "write '%s': %s", writer->path, strerror(-error));
+	error = check_limit(writer, head->kind, writer->packer.size);
+	if (error)
+		return error;
 	error = append_bytes(writer, writer->packer.bytes, writer->packer.size);
 	if (error)
 		return error;
@@ -280,26 +302,38 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 
 /* ---- rows ---- */
 
-static void note_lost(struct trace_writer *writer, const struct open_chunk *chunk)
+void writer_note_lost(struct trace_writer *writer, const struct lost_rows *what)
 {
-	uint32_t clock = chunk->by_seen ? chunk->source.seen_clock : chunk->source.clock;
 	struct lost_rows *lost;
 	size_t i = 0;
 
-	writer->stats.rows_lost += chunk->count;
+	writer->stats.rows_lost += what->count;
 	while (i < writer->lost_count &&
-	       (writer->lost[i].kind != chunk->kind || writer->lost[i].clock != clock))
+	       (writer->lost[i].kind != what->kind || writer->lost[i].clock != what->clock))
 		i++;
 	if (i == writer->lost_count) {
 		if (array_grow(writer->lost, writer->lost_capacity, i + 1))
 			return;
 		writer->lost[writer->lost_count++] =
-			(struct lost_rows){chunk->kind, clock, UINT64_MAX, 0, 0};
+			(struct lost_rows){what->kind, what->clock, UINT64_MAX, 0, 0};
 	}
 	lost = &writer->lost[i];
-	lost->begin = chunk->first < lost->begin ? chunk->first : lost->begin;
-	lost->end = chunk->last > lost->end ? chunk->last : lost->end;
-	lost->count += chunk->count;
+	lost->begin = what->begin < lost->begin ? what->begin : lost->begin;
+	lost->end = what->end > lost->end ? what->end : lost->end;
+	lost->count += what->count;
+}
+
+static void note_lost(struct trace_writer *writer, const struct open_chunk *chunk)
+{
+	struct lost_rows lost = {
+		.kind = chunk->kind,
+		.clock = chunk->by_seen ? chunk->source.seen_clock : chunk->source.clock,
+		.begin = chunk->first,
+		.end = chunk->last,
+		.count = chunk->count,
+	};
+
+	writer_note_lost(writer, &lost);
 }
 
 static void release_rows(struct trace_writer *writer, struct open_chunk *chunk)
@@ -536,11 +570,21 @@ static bool is_segment_full(const struct trace_writer *writer)
 		       writer->options.segment_bytes;
 }
 
+int writer_settle(struct trace_writer *writer, uint64_t before, int error)
+{
+	uint64_t most = writer->options.max_bytes;
+	bool is_tight = most && (error == -EFBIG || writer->size > most / 8 * 7);
+	int ended = is_tight || is_segment_full(writer) ? segment_end(writer) : 0;
+
+	shorten_step(writer, is_tight ? UINT64_MAX : COPY_FACTOR * (writer->stats.bytes - before));
+	return ended;
+}
+
 /* After a row: writes what is full. */
 static int write_full(struct trace_writer *writer, struct open_chunk *chunk)
 {
 	uint64_t before = writer->stats.bytes;
-	int error = 0, ended = 0;
+	int error, ended;
 
 	if (chunk->count == TRACE_CHUNK_ROWS)
 		error = write_open_chunk(writer, chunk);
@@ -548,9 +592,7 @@ static int write_full(struct trace_writer *writer, struct open_chunk *chunk)
 		error = write_largest_chunk(writer);
 	else
 		return 0;
-	if (is_segment_full(writer))
-		ended = segment_end(writer);
-	shorten_step(writer, COPY_FACTOR * (writer->stats.bytes - before));
+	ended = writer_settle(writer, before, error);
 	return error ? error : ended;
 }
 
@@ -587,8 +629,10 @@ static void tell_losses(struct trace_writer *writer)
 	for (size_t i = 0; i < writer->lost_count; i++) {
 		const struct lost_rows *lost = &writer->lost[i];
 		struct trace_source source = {.clock = lost->clock};
-		struct event_loss row = {.begin = lost->begin,
-					 .end = lost->end,
+		/* a content has no time of its own but that of the flush before it, if any was */
+		bool is_timed = lost->kind != EVENT_CODE || lost->begin;
+		struct event_loss row = {.begin = is_timed ? lost->begin : writer->now_ns,
+					 .end = lost->end ? lost->end : writer->now_ns,
 					 .kind = lost->kind,
 					 .reason = LOSS_DISK,
 					 .count = lost->count};
@@ -640,6 +684,7 @@ static int write_old_things(struct trace_writer *writer, uint64_t now_ns)
 
 int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 {
+	uint64_t before = writer->stats.bytes;
 	int error, things_error, ended = 0;
 
 	writer->now_ns = now_ns;
@@ -653,9 +698,10 @@ int trace_writer_flush(struct trace_writer *writer, uint64_t now_ns)
 	    (now_ns - writer->segment_since_ns >= writer->options.segment_ns ||
 	     is_segment_full(writer)))
 		ended = segment_end(writer);
+	error = error ? error : things_error;
+	writer_settle(writer, before, error);
 	shorten_step(writer, (uint64_t)4 << 20);
 	writer->last_flush_ns = now_ns;
-	error = error ? error : things_error;
 	return error ? error : ended;
 }
 

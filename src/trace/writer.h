@@ -20,15 +20,16 @@
 struct trace_writer;
 
 /* With max_bytes or keep_ns segments are at most 1/16 of the bytes and 1/4 of the time. Between 1/2
- * and 7/8 of max_bytes are kept; a file with keep_ns alone may be twice as large as what is kept.
- * What is dropped is gone for readers at once, its disk space a little later. */
+ * and 7/8 of max_bytes are kept, less where contents take up to 1/4 of them; a file with keep_ns alone
+ * may be twice as large as what is kept. What is dropped is gone for readers at once, its disk space a
+ * little later. */
 struct trace_writer_options {
 	uint64_t segment_bytes; /* a segment ends after so many bytes of file; 0: 64 MiB */
 	uint64_t segment_ns;    /* … or so much time; 0: 10 s */
-	uint64_t max_bytes;     /* oldest whole segments are dropped to stay below; 0: no limit */
+	uint64_t max_bytes;     /* never more: oldest whole segments are dropped; 0: no limit */
 	uint64_t keep_ns;       /* oldest whole segments older than this are dropped; 0: keep all */
 	int level;              /* zstd level; 0: 1 */
-	bool hold; /* a file that is not empty keeps what it holds until the first write */
+	bool hold;              /* what the file holds is left until the first write */
 };
 
 /* Creates or truncates `path`, for the owner's eyes only (0600). Errors: -errno with the path in the
@@ -55,7 +56,8 @@ uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size
 int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row);
 
 /* Writes the bytes of a code object, once per content and file; fills in their hash. When the segment
- * they are in is dropped they are kept as long as an EVENT_CODE that lives has their hash. */
+ * they are in is dropped they are kept as long as an EVENT_CODE that lives has their hash. Errors: -EFBIG
+ * where contents have had their part of max_bytes, which is counted as a lost row of EVENT_CODE. */
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
 			 uint64_t *ret_hash_low, uint64_t *ret_hash_high);
 

@@ -114,6 +114,8 @@ struct trace_writer {
 	struct hash_map contents_by_hash; /* index + 1 */
 	struct content *contents;
 	size_t contents_capacity, contents_count;
+	uint64_t contents_bytes; /* of all in the list */
+	uint64_t coming_bytes;   /* that are about to be written and need room */
 
 	struct last_pair *pairs;
 	size_t pairs_capacity, pairs_count;
@@ -146,6 +148,12 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 		       size_t count);
 int writer_write_open_chunks(struct trace_writer *writer);
 
+/* Counts what is not in the file; a loss row tells it. */
+void writer_note_lost(struct trace_writer *writer, const struct lost_rows *what);
+/* Between two chunks: ends a segment that is full, goes on shortening. `before`: stats.bytes before what was
+ * written since the last time, `error` what came of it. Errors: those of the segment's end. */
+int writer_settle(struct trace_writer *writer, uint64_t before, int error);
+
 /* segment.c: begins a segment where none is. Whatever comes before the first row of a chunk. */
 int segment_begin(struct trace_writer *writer);
 int segment_end(struct trace_writer *writer);
@@ -157,7 +165,8 @@ int segment_write_end(struct trace_writer *writer); /* END, after segment_end */
 /* content.c: brings contents that are still named over from segments below first_segment. */
 int content_carry(struct trace_writer *writer, uint32_t first_segment);
 
-/* shorten.c: which segments to drop now; copying in steps of about `budget` bytes. */
+/* shorten.c: whether the file is so large that something must be dropped; which segments to drop now; copying in steps of about `budget` bytes. */
+bool shorten_is_due(const struct trace_writer *writer);
 uint32_t shorten_plan(const struct trace_writer *writer);
 void shorten_start(struct trace_writer *writer);
 int shorten_step(struct trace_writer *writer, uint64_t budget);

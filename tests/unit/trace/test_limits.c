@@ -251,6 +251,140 @@ TEST(kill_at_any_moment)
 	}
 }
 
+static uint64_t file_bytes(const char *path)
+{
+	struct stat status = {0};
+
+	CHECK(stat(path, &status) == 0);
+	return (uint64_t)status.st_size;
+}
+
+static uint64_t lost_of_kind(const char *path, uint32_t kind)
+{
+	const struct event_loss *losses;
+	struct trace_reader *reader;
+	uint64_t count = 0;
+	size_t rows;
+
+	if (trace_reader_open(path, &reader) != 0)
+		return UINT64_MAX;
+	rows = trace_reader_losses(reader, &losses);
+	for (size_t i = 0; i < rows; i++) {
+		CHECK_EQUAL(losses[i].reason, LOSS_DISK);
+		CHECK(losses[i].begin && losses[i].begin <= losses[i].end);
+		if (losses[i].kind == kind)
+			count += losses[i].count;
+	}
+	trace_reader_close(reader);
+	return count;
+}
+
+/* Programs that live: their binaries are carried over from segment to segment. */
+TEST(contents_count)
+{
+	enum { MOST = 4 << 20, SIZE = 60000, CODES = 200 };
+	struct trace_writer_options options = {.max_bytes = MOST};
+	struct trace_writer_stats stats;
+	struct recording recording;
+	struct found found;
+	uint64_t largest = 0, now = SECOND, refused = 0;
+	uint64_t *bytes = malloc(SIZE);
+	char path[64];
+
+	REQUIRE(bytes);
+	make_path(path);
+	begin(&recording, path, &options);
+	for (uint32_t i = 0; i < 3 * CODES; i++, now += SECOND / 10) {
+		struct event_code code = {.id = 100 + i, .process = THING, .type = CODE_BINARY};
+		uint64_t size;
+
+		for (size_t k = 0; k < SIZE / sizeof(*bytes); k++)
+			bytes[k] = random_next();
+		if (i < CODES) {
+			refused += trace_writer_content(recording.writer, bytes, SIZE,
+							&code.hash_low, &code.hash_high) != 0;
+			trace_writer_thing(recording.writer, EVENT_CODE, &code);
+		}
+		size = file_bytes(path);
+		largest = size > largest ? size : largest;
+		add_rows(&recording, 1500, now);
+		trace_writer_flush(recording.writer, now);
+		size = file_bytes(path);
+		largest = size > largest ? size : largest;
+	}
+	trace_writer_stats(recording.writer, &stats);
+	CHECK(stats.segments_dropped > 20);
+	CHECK_EQUAL(stats.rows_lost, refused);
+	CHECK_EQUAL(stats.error, 0);
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), 0);
+	printf("# at most %llu of %d bytes, %llu of %d contents refused\n",
+	       (unsigned long long)largest, MOST, (unsigned long long)refused, CODES);
+	CHECK(largest < MOST && file_bytes(path) < MOST);
+	CHECK(refused > 0 && refused < CODES);
+	check_file(path, &recording, &found);
+	CHECK_EQUAL(found.last + 1, recording.next);
+	free(bytes);
+	unlink(path);
+}
+
+TEST(lost_contents_are_told)
+{
+	struct trace_writer_options options = {.max_bytes = (uint64_t)1 << 20};
+	char *large = calloc(1, 200000);
+	struct recording recording;
+	uint64_t low, high;
+	char path[64];
+
+	REQUIRE(large);
+	make_path(path);
+	begin(&recording, path, &options);
+	for (int i = 0; i < 5; i++) {
+		large[0] = (char)i;
+		CHECK_EQUAL(trace_writer_content(recording.writer, large, 200000, &low, &high),
+			    -EFBIG);
+	}
+	CHECK_EQUAL(trace_writer_close(recording.writer, SECOND), 0);
+	CHECK_EQUAL(lost_of_kind(path, EVENT_CODE), 5);
+	free(large);
+	unlink(path);
+}
+
+/* More names than the limit: nothing can be kept of the rows, but the limit is. */
+TEST(the_limit_holds_whatever_is_described)
+{
+	enum { MOST = 1 << 20, THREADS = 3000 };
+	struct trace_writer_options options = {.max_bytes = MOST};
+	struct trace_writer_stats stats;
+	struct recording recording;
+	uint64_t largest = 0, now = SECOND;
+	char path[64];
+
+	make_path(path);
+	begin(&recording, path, &options);
+	for (uint32_t i = 0; i < THREADS; i++, now += SECOND / 50) {
+		struct event_thread thread = {.id = 100 + i, .process = THING};
+		uint64_t name[64], size;
+
+		for (size_t k = 0; k < 64; k++)
+			name[k] = random_next();
+		thread.name_string =
+			trace_writer_string(recording.writer, (char *)name, sizeof(name));
+		trace_writer_thing(recording.writer, EVENT_THREAD, &thread);
+		add_rows(&recording, 20, now);
+		trace_writer_flush(recording.writer, now);
+		size = file_bytes(path);
+		largest = size > largest ? size : largest;
+	}
+	trace_writer_stats(recording.writer, &stats);
+	printf("# at most %llu of %d bytes, %llu rows lost\n", (unsigned long long)largest, MOST,
+	       (unsigned long long)stats.rows_lost);
+	CHECK(stats.rows_lost > 0);
+	CHECK_EQUAL(stats.error, -EFBIG);
+	CHECK_EQUAL(trace_writer_close(recording.writer, now), -EFBIG);
+	CHECK(largest <= MOST && file_bytes(path) <= MOST);
+	unlink(path);
+}
+
 TEST(limits_need_a_regular_file)
 {
 	struct trace_writer_options options = {.keep_ns = SECOND};
@@ -265,6 +399,9 @@ int main(void)
 	RUN(old_segments_are_dropped);
 	RUN(a_crash_while_shortening_costs_nothing);
 	RUN(kill_at_any_moment);
+	RUN(contents_count);
+	RUN(lost_contents_are_told);
+	RUN(the_limit_holds_whatever_is_described);
 	RUN(limits_need_a_regular_file);
 	return harness_end();
 }
