@@ -107,6 +107,7 @@ static void free_writer(struct trace_writer *writer)
 	free(writer->indices);
 	free(writer->lost);
 	free(writer->path);
+	reserve_release(writer);
 	if (writer->fd >= 0)
 		close(writer->fd);
 	free(writer);
@@ -119,6 +120,7 @@ static int empty_file(struct trace_writer *writer)
 	if (ftruncate(writer->fd, 0))
 		return -errno;
 	writer->is_held = false;
+	reserve_take(writer);
 	return 0;
 }
 
@@ -157,7 +159,7 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 
 	if (!writer)
 		return error_set(-ENOMEM, "create '%s': out of memory", path);
-	writer->fd = -1;
+	writer->fd = writer->reserve_fd = -1;
 	if (options)
 		writer->options = *options;
 	set_defaults(&writer->options);
@@ -167,6 +169,8 @@ int trace_writer_open(const char *path, const struct trace_writer_options *optio
 	writer->first_segment = 1;
 	error = writer->path ? open_file(writer, path)
 			     : error_set(-ENOMEM, "create '%s': out of memory", path);
+	if (!error && !writer->is_held)
+		reserve_take(writer);
 	if (!error && !(writer->options.hold && writer->is_held))
 		error = segment_begin(writer);
 	if (error) {
@@ -726,6 +730,7 @@ int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 	if (writer->is_held)
 		trace_writer_begin(writer);
 	error = writer_write_open_chunks(writer);
+	reserve_release(writer);
 	if (writer->lost_count)
 		tell_losses(writer);
 	end_error = segment_end(writer);

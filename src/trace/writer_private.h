@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trace/writer_private.h - the parts of a writer, shared by writer.c, segment.c, content.c and
- * shorten.c
+ * trace/writer_private.h - the parts of a writer, shared by writer.c, segment.c, content.c,
+ * shorten.c and reserve.c
  */
 #ifndef TRACE_WRITER_PRIVATE_H
 #define TRACE_WRITER_PRIVATE_H
@@ -80,6 +80,7 @@ struct shortening {
 
 struct trace_writer {
 	int fd;
+	int reserve_fd; /* -1: none */
 	char *path;
 	struct trace_writer_options options;
 	struct trace_writer_stats stats;
@@ -161,6 +162,10 @@ int segment_write_strings(struct trace_writer *writer);
 int segment_write_things(struct trace_writer *writer);
 uint32_t segment_local_string(void *writer, uint32_t id);
 int segment_write_end(struct trace_writer *writer); /* END, after segment_end */
+
+/* reserve.c: keeps disk space, and gives it back */
+void reserve_take(struct trace_writer *writer);
+void reserve_release(struct trace_writer *writer);
 
 /* content.c: brings contents that are still named over from segments below first_segment. */
 int content_carry(struct trace_writer *writer, uint32_t first_segment);

@@ -155,22 +155,43 @@ TEST(a_full_device)
 	CHECK(strstr(error_text(), "/dev/full") != NULL);
 }
 
+/* The end of the file has room that the rows have not: it tells what they lost. */
 TEST(a_full_file_system)
 {
 	char folder[] = "/tmp/duet-test-tmpfs-XXXXXX", path[64];
-	struct trace_writer_options options = {.segment_bytes = 100000};
+	struct event_process process = {.id = 1, .pid = 5};
+	struct trace_writer_stats stats = {0};
+	struct trace_reader *reader;
 	struct trace_writer *writer;
+	uint64_t total;
 	int error = 0;
 
-	if (!mkdtemp(folder) || mount("none", folder, "tmpfs", 0, "size=512k")) {
+	if (!mkdtemp(folder) || mount("none", folder, "tmpfs", 0, "size=256k")) {
 		rmdir(folder);
 		SKIP("mounting a tmpfs needs root");
 	}
 	snprintf(path, sizeof(path), "%s/x.duet", folder);
-	if (trace_writer_open(path, &options, &writer) == 0) {
-		add_rows(writer, 0, 100000, &error);
+	if (trace_writer_open(path, NULL, &writer) == 0) {
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		total = add_rows(writer, 0, 100000, &error);
 		CHECK_EQUAL(error, -ENOSPC);
-		trace_writer_close(writer, SECOND);
+		/* small chunks, until nothing goes in any more */
+		for (uint32_t i = 0; i < 1000; i++) {
+			struct trace_source source = {100 + i, 2, 0};
+			struct event_api row = {.begin = total++, .end = random_next()};
+
+			trace_writer_row(writer, EVENT_API, &source, &row);
+			trace_writer_flush(writer, (2 * i + 1) * SECOND);
+			trace_writer_flush(writer, (2 * i + 2) * SECOND);
+		}
+		process.end_ns = 3000 * SECOND;
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		CHECK_EQUAL(trace_writer_finish(writer, 3000 * SECOND, &stats), -ENOSPC);
+		CHECK(stats.rows > 0 && stats.rows_lost > 0);
+		check_file(path, &stats, total, true);
+		REQUIRE(trace_reader_open(path, &reader) == 0);
+		CHECK(trace_reader_thing(reader, EVENT_PROCESS, 1) != NULL);
+		trace_reader_close(reader);
 	} else {
 		CHECK(!"open on a tmpfs");
 	}
