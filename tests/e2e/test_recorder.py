@@ -57,6 +57,65 @@ with t.case("-v names the way in that was chosen"):
            "because the loader knows no layers")
     t.true("no guest is loaded" in summary("--collect", "-opencl", "--", "true"), "none")
 
+# ---- limits ----
+
+
+def work_program():
+    """A program that really uses OpenCL here, or the case is left."""
+    t.wanted()
+    path = program("harm")
+    if run([path, "work", "1"]).status != 0:
+        raise duet_test.Skip("no OpenCL device works here")
+    return path
+
+
+def notes(output):
+    """What info says of the collectors."""
+    return text(run([DUET, "info", output]).stdout).partition("\ncollectors")[2]
+
+
+with t.case("no descriptors left: programs run all the same, and the trace says so"):
+    harm = work_program()
+    output = t.path("few.duet")
+
+    def few_descriptors():
+        duet_test.default_signals()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+
+    script = f"for i in 1 2 3 4 5 6 7 8; do {harm} run 1 & done; wait; ulimit -Sn; ulimit -Hn"
+    # a descriptor that the recorder inherits is one that it has not
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+    result = run([DUET, "record", "-o", output, "--", "sh", "-c", script],
+                 env={"POCL_DEVICES": "basic"}, preexec_fn=few_descriptors, pass_fds=held)
+    for fd in held:
+        os.close(fd)
+    t.equal(result.status, 0, f"status ({text(result.stderr)})")
+    lines = text(result.stdout).split()
+    t.equal((lines.count("running"), lines.count("ended")), (8, 8), "all programs ran")
+    t.equal(lines[-2:], ["40", "40"], "their limits are what they were")
+    document = t.readable(output)
+    t.true("ran out of file descriptors" in notes(output), f"the notes: {notes(output)}")
+    t.true(len(document["processes"]) < 8, "not all are recorded")
+
+with t.case("a soft limit on descriptors is none for the recorder"):
+    harm = work_program()
+    output = t.path("soft.duet")
+
+    def soft_limit():
+        duet_test.default_signals()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (24, 4096))
+
+    script = f"ulimit -Sn; for i in 1 2 3 4 5 6 7 8; do {harm} run 1 & done; wait"
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(5)]
+    result = run([DUET, "record", "-o", output, "--", "sh", "-c", script],
+                 env={"POCL_DEVICES": "basic"}, preexec_fn=soft_limit, pass_fds=held)
+    for fd in held:
+        os.close(fd)
+    t.equal(text(result.stdout).split()[0], "24", "the program's own limit")
+    document = t.readable(output)
+    t.true("ran out" not in notes(output), f"the notes: {notes(output)}")
+    t.equal(len(document["processes"]), 8, "all are recorded")
+
 # ---- output ----
 
 with t.case("an earlier recording survives a program that does not start"):
