@@ -98,9 +98,11 @@ with t.case("underscores of the manual pages are printed"):
         if not os.path.exists(page):
             raise duet_test.Skip("the manual pages were not built: no lowdown")
         with open(os.path.join(folder, name), encoding="utf-8") as file:
-            words = set(re.findall(r"\w*_\w+", file.read()))
+            words = set(re.findall(r"\w*_\w+", file.read().replace("\\_", "_")))
         with open(page, encoding="utf-8") as file:
-            printed = set(re.findall(r"\w*_\w+", re.sub(r"\\f.|\\\(..", " ", file.read())))
+            roff = re.sub(r"\\f.|\\\(..", " ", file.read())
+        printed = set(re.findall(r"\w*_\w+", roff))
+        t.true("**" not in roff, f"{name}: {[line for line in roff.splitlines() if '**' in line]}")
         t.equal(sorted(words - printed), [], f"words of {name} that are not printed")
 
 with t.case("an output that cannot be written is a failure"):
