@@ -5,23 +5,24 @@
  * Runs in:  our own process, as root
  * Gets:     --system or --remove   Gives: three small files of our own, or none
  * Owns:     nothing
- * Fails:    with status 1 where a file cannot be written or removed; what was done so far is undone
+ * Fails:    with status 1 where a file cannot be written or removed, or where somebody but root could
+ *           change the guest; what was done so far is undone
  * Why:      files of our own in folders made for that, never a line in somebody else's file: removal leaves
  *           what was there before. A layer that is missing is skipped by the loader without a word, so a
  *           machine on which duet was deleted by hand runs as before.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "cli/command.h"
 #include "cli/guest_path.h"
+#include "cli/tree.h"
 
 struct install_values {
 	bool system, remove;
@@ -39,119 +40,175 @@ static const struct option_row install_options[] = {
 	{NULL},
 };
 
-/* Where a session gets its environment from; %s is the guest's path. */
-static const struct place {
-	const char *folder, *name, *text;
-} places[] = {
-	{"/etc/profile.d", "duet.sh",
-	 "# Written by duet install --system; duet install --remove takes it away.\n"
-	 "# Every OpenCL program loads duet's guest, which is idle until somebody records.\n"
-	 "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}%s\"\n"
-	 "export OPENCL_LAYERS\n"},
-	{"/etc/environment.d", "60-duet.conf",
-	 "# Written by duet install --system; duet install --remove takes it away.\n"
-	 "OPENCL_LAYERS=${OPENCL_LAYERS:+$OPENCL_LAYERS:}%s\n"},
-	{"/etc/systemd/system.conf.d", "60-duet.conf",
-	 "# Written by duet install --system; duet install --remove takes it away.\n"
-	 "[Manager]\n"
-	 "DefaultEnvironment=\"OPENCL_LAYERS=%s\"\n"},
+/* What a byte of the guest's path becomes inside a file's quotes. */
+struct escape {
+	char byte;
+	const char *text;
 };
 
-/* Makes a folder and the ones above it below root. */
-static int make_folders(const char *root, const char *folder)
+/* sh, inside '' */
+static const struct escape shell_escapes[] = {{'\'', "'\\''"}, {0}};
+/* environment.d(5), inside "": what the shell has, and $ is doubled where it is none */
+static const struct escape environment_escapes[] = {
+	{'"', "\\\""}, {'\\', "\\\\"}, {'`', "\\`"}, {'$', "$$"}, {0}};
+/* systemd.syntax(7), inside "": C's, and specifiers begin with % */
+static const struct escape systemd_escapes[] = {{'"', "\\\""}, {'\\', "\\\\"}, {'%', "%%"}, {0}};
+
+#define WRITTEN "# Written by duet install --system; duet install --remove takes it away.\n"
+
+/* Where a session gets its environment from; the guest's path stands between the two texts. */
+static const struct place {
+	const char *folder, *name, *before, *after;
+	const struct escape *escapes;
+} places[] = {
+	{"/etc/profile.d", "duet.sh",
+	 WRITTEN
+	 "# Every OpenCL program loads duet's guest, which is idle until somebody records.\n"
+	 "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}\"'",
+	 "'\nexport OPENCL_LAYERS\n", shell_escapes},
+	{"/etc/environment.d", "60-duet.conf",
+	 WRITTEN "OPENCL_LAYERS=\"${OPENCL_LAYERS:+$OPENCL_LAYERS:}", "\"\n", environment_escapes},
+	{"/etc/systemd/system.conf.d", "60-duet.conf",
+	 WRITTEN "[Manager]\nDefaultEnvironment=\"OPENCL_LAYERS=", "\"\n", systemd_escapes},
+};
+
+static void append_escaped(struct string_builder *text, const char *path,
+			   const struct escape *escapes)
 {
-	char path[PATH_MAX];
+	for (; *path; path++) {
+		const struct escape *escape = escapes;
 
-	for (const char *end = folder; end; end = strchr(end + 1, '/')) {
-		const char *next = strchr(end + 1, '/');
-		size_t length = next ? (size_t)(next - folder) : strlen(folder);
-
-		snprintf(path, sizeof(path), "%s%.*s", root, (int)length, folder);
-		if (mkdir(path, 0755) < 0 && errno != EEXIST)
-			return error_set(-errno, "make folder '%s': %s", path, strerror(errno));
+		while (escape->byte && escape->byte != *path)
+			escape++;
+		if (escape->byte)
+			string_builder_append(text, escape->text);
+		else
+			string_builder_append_char(text, *path);
 	}
-	return 0;
 }
 
-static int write_place(const struct place *place, const char *root, const char *guest)
+static int write_place(const struct place *place, const struct tree *tree, const char *guest)
 {
-	char path[PATH_MAX];
-	FILE *file;
-	int error = make_folders(root, place->folder);
+	struct string_builder text;
+	int error;
 
-	if (error)
-		return error;
-	snprintf(path, sizeof(path), "%s%s/%s", root, place->folder, place->name);
-	file = fopen(path, "w");
-	if (!file)
-		return error_set(-errno, "write '%s': %s", path, strerror(errno));
-	fprintf(file, place->text, guest);
-	if (fclose(file) != 0)
-		return error_set(-errno, "write '%s': %s", path, strerror(errno));
-	printf("wrote %s\n", path);
-	return 0;
+	string_builder_init(&text);
+	string_builder_append(&text, place->before);
+	append_escaped(&text, guest, place->escapes);
+	string_builder_append(&text, place->after);
+	error = tree_write(tree, place->folder, place->name, string_builder_text(&text));
+	if (!error)
+		printf("wrote %s%s/%s\n", tree->root, place->folder, place->name);
+	string_builder_fini(&text);
+	return error;
 }
 
-/* The folder goes too where it is empty now, and those above it up to /etc; rmdir refuses the others. */
-static void remove_folders(const char *root, const char *folder)
+/* The guest as programs of the tree will see it, its links resolved. */
+static int find_guest(const struct tree *tree, char ret_path[PATH_MAX])
 {
-	char path[PATH_MAX];
+	char own[PATH_MAX];
+	const char *beside = guest_path(own);
+	size_t above = strlen(tree->root);
+	const char *const candidates[] = {
+		beside && strncmp(beside, tree->root, above) == 0 ? beside + above : NULL, beside,
+		"/usr/lib/duet/" GUEST_NAME, "/usr/local/lib/duet/" GUEST_NAME};
 
-	snprintf(path, sizeof(path), "%s%s", root, folder);
-	while (strlen(path) > strlen(root) + strlen("/etc") && rmdir(path) == 0)
-		*strrchr(path, '/') = '\0';
-}
-
-static int remove_place(const struct place *place, const char *root, bool quiet)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s%s/%s", root, place->folder, place->name);
-	if (unlink(path) < 0) {
-		if (errno == ENOENT)
+	for (size_t i = 0; i < ARRAY_COUNT(candidates); i++) {
+		if (!candidates[i] || candidates[i][0] != '/')
+			continue;
+		if (tree_resolve(tree, candidates[i], ret_path) == 0)
 			return 0;
-		return error_set(-errno, "remove '%s': %s", path, strerror(errno));
+		error_clear();
 	}
-	if (!quiet)
-		printf("removed %s\n", path);
-	remove_folders(root, place->folder);
+	if (tree->is_host)
+		return error_set(-ENOENT, "the guest " GUEST_NAME " is neither beside duet nor "
+					  "installed: run `make install` in duet's source tree");
+	return error_set(-ENOENT,
+			 "there is no " GUEST_NAME " in '%s' where its programs could load it: run "
+			 "`make install DESTDIR=%s` in duet's source tree first",
+			 tree->root, tree->root);
+}
+
+/* OPENCL_LAYERS is a list with colons between its paths, and every file has lines. */
+static int check_spelling(const char *path)
+{
+	for (const char *at = path; *at; at++) {
+		if (*at == ':' || iscntrl((unsigned char)*at))
+			return error_set(-EINVAL,
+					 "'%s' holds a colon or a control character, which "
+					 "OPENCL_LAYERS cannot: install duet elsewhere",
+					 path);
+	}
 	return 0;
 }
 
-static int install_all(const char *root)
+/* Who records what from now on, and how to undo it. */
+static void print_armed(const struct tree *tree, const char *guest)
+{
+	const char *where = tree->is_host ? "" : " of that image";
+
+	printf("Programs%s that use OpenCL load %s from the next login, and system services from\n"
+	       "the next boot or `systemctl daemon-reexec`. Nothing is recorded until somebody "
+	       "runs\n"
+	       "`duet record -a`: a user then records his own programs, root those of all users.\n",
+	       where, guest);
+	printf("To undo it: duet install --remove%s%s\n", tree->is_host ? "" : " --root ",
+	       tree->root);
+}
+
+static int install_all(const struct tree *tree)
 {
 	char guest[PATH_MAX];
-	int error = 0;
+	int error = find_guest(tree, guest);
+	size_t written = 0;
+	bool removed;
 
-	if (!guest_path(guest))
-		return error_set(-ENOENT, "the guest " GUEST_NAME
-					  " is neither beside duet nor installed: run "
-					  "`make install` in duet's source tree");
-	for (size_t i = 0; i < ARRAY_COUNT(places) && !error; i++)
-		error = write_place(&places[i], root, guest);
+	if (!error)
+		error = check_spelling(guest);
+	if (!error)
+		error = tree_check_trusted(tree, guest);
+	if (error)
+		return error;
+	while (written < ARRAY_COUNT(places) && !error) {
+		error = write_place(&places[written], tree, guest);
+		written += !error;
+	}
 	if (!error) {
-		printf("sessions that begin from now on load %s\n", guest);
+		print_armed(tree, guest);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_COUNT(places); i++)
-		remove_place(&places[i], root, true);
+	while (written--)
+		tree_remove(tree, places[written].folder, places[written].name, &removed);
 	return error;
 }
 
-static int remove_all(const char *root)
+static int remove_all(const struct tree *tree)
 {
-	int error = 0;
+	bool was_removed, any = false;
 
-	for (size_t i = 0; i < ARRAY_COUNT(places) && !error; i++)
-		error = remove_place(&places[i], root, false);
-	return error;
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
+		int error = tree_remove(tree, places[i].folder, places[i].name, &was_removed);
+
+		if (error)
+			return error;
+		if (was_removed)
+			printf("removed %s%s/%s\n", tree->root, places[i].folder, places[i].name);
+		any |= was_removed;
+	}
+	if (any)
+		printf("Programs load the guest no more from the next login; those that run keep "
+		       "it, "
+		       "idle, until they end.\n");
+	else
+		printf("There was nothing to remove.\n");
+	return 0;
 }
 
 static int run_install(const struct command *command, int argc, char **argv)
 {
 	struct install_values values = {.root = ""};
 	int first = options_parse(command, argc, argv, false, &values), error;
-	struct stat about;
+	struct tree tree;
 
 	if (first < 0)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
@@ -159,10 +216,11 @@ static int run_install(const struct command *command, int argc, char **argv)
 		return usage_error(command, "'%s' is not wanted", argv[first]);
 	if (values.system == values.remove)
 		return usage_error(command, "say either --system or --remove");
-	if (*values.root && (stat(values.root, &about) < 0 || !S_ISDIR(about.st_mode)))
-		error = error_set(-ENOENT, "--root: '%s' is not a folder", values.root);
-	else
-		error = values.system ? install_all(values.root) : remove_all(values.root);
+	error = tree_open(values.root, &tree);
+	if (!error) {
+		error = values.system ? install_all(&tree) : remove_all(&tree);
+		tree_close(&tree);
+	}
 	if (error) {
 		print_error(command->name, NULL);
 		return STATUS_FAILED;
@@ -172,7 +230,7 @@ static int run_install(const struct command *command, int argc, char **argv)
 
 const struct command command_install = {
 	.name = "install",
-	.arguments = "--system | --remove",
+	.arguments = "--system|--remove [--root DIR]",
 	.summary = "arm the OpenCL guest for every program of the machine",
 	.run = run_install,
 	.options = install_options,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """record -a finds programs that it did not start, and install arms and disarms a machine."""
 import os
+import shutil
 import time
 
 import duet_test
@@ -114,6 +115,8 @@ with t.case("install --system and --remove below a folder of one's own"):
     os.makedirs(os.path.join(root, "etc"))
     with open(os.path.join(root, "etc", "environment"), "w", encoding="utf-8") as file:
         file.write("LANG=C.UTF-8\n")
+    os.makedirs(os.path.join(root, "usr", "lib", "duet"))
+    shutil.copy(GUEST, os.path.join(root, "usr", "lib", "duet"))
     untouched = tree(root)
     result = run([DUET, "install", "--system", "--root", root])
     t.equal(result.status, 0, f"status of --system ({text(result.stderr)})")
