@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The front door. Everything behind it is meson (meson.build) and a few scripts (tools/).
-#
-#	make            build/duet
-#	make setup      install the Debian 12 packages that building, the demo and the tests need
-#	make demo       record two small programs, report, export: results in demo/
-#	make check      all tests and checks; the last line is "N passed, N failed[, N skipped]"
-#	make bench      measurements side by side
-#	make fuzz       fuzz the readers, FUZZ_SECONDS=60 in all
-#	make install    into PREFIX=/usr/local, below DESTDIR
+# `make help` prints what stands behind ## in the lines of the targets.
 
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -16,32 +9,36 @@ FUZZ_SECONDS ?= 60
 # Debian's own tools: another python3 in PATH may lack meson's or PyOpenCL's packages.
 MESON ?= PATH=/usr/bin:/bin:$$PATH meson
 
-all: $(BUILD)/build.ninja
+all: $(BUILD)/build.ninja ## the program and its guests, in BUILD=build (also without a target)
 	ninja -C $(BUILD)
 
 $(BUILD)/build.ninja:
 	$(MESON) setup $(BUILD) --prefix=$(PREFIX)
 
-setup:
+setup: ## install the Debian 12 packages that building, the demo and the tests need
 	tools/setup.sh
 
-demo: all
+demo: all ## record two small programs, report, export: results in demo/
 	tools/demo.sh $(BUILD)
 
-check:
+check: ## all tests and checks; the last line is "N passed, N failed[, N skipped]"
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check.sh
 
-bench: all
+bench: all ## measurements side by side
 	bench/run.sh $(BUILD)
 
-fuzz:
+fuzz: ## fuzz the readers, FUZZ_SECONDS=60 in all
 	tools/run_fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
-install: all
+install: all ## into PREFIX=/usr/local, below DESTDIR
 	$(if $(filter command,$(firstword $(origin PREFIX))),$(MESON) configure $(BUILD) --prefix=$(PREFIX))
 	$(MESON) install -C $(BUILD) $(if $(DESTDIR),--destdir=$(abspath $(DESTDIR)))
 
-clean:
+clean: ## remove what the targets above made
 	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz demo
 
-.PHONY: all setup demo check bench fuzz install clean
+help: ## print this list
+	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+.PHONY: all help setup demo check bench fuzz install clean

@@ -89,6 +89,13 @@ with t.case("every option of every verb is in its manual page"):
         for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", text(duet(verb, "--help").stdout), re.M):
             t.true(option == "--help" or option in page, f"{option} is in {path}")
 
+with t.case("make help lists every target"):
+    printed = text(run(["make", "-s", "-C", ROOT, "help"]).stdout)
+    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as file:
+        targets = re.search(r"^\.PHONY: (.*)$", file.read(), re.M).group(1).split()
+    t.true({"all", "help", "check", "install"} <= set(targets), f"targets: {targets}")
+    t.equal(sorted(re.findall(r"^make (\w+) +\S", printed, re.M)), sorted(targets), "targets")
+
 with t.case("underscores of the manual pages are printed"):
     folder = os.path.join(ROOT, "docs", "man")
     for name in sorted(os.listdir(folder)):
