@@ -338,6 +338,8 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 	} troubles[] = {
 		{RING_TROUBLE_NO_RING, EVENT_API, LOSS_NO_RING},
 		{RING_TROUBLE_TRACKING, EVENT_EXECUTION, LOSS_TRACKING},
+		{RING_TROUBLE_NO_RING_LAUNCH, EVENT_LAUNCH, LOSS_NO_RING},
+		{RING_TROUBLE_OBJECTS, EVENT_CODE, LOSS_TRACKING},
 	};
 
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
@@ -350,6 +352,11 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 			put_loss(injected, 0, troubles[i].kind, troubles[i].reason,
 				 count - *written, now_ns);
 		*written = count;
+	}
+	if (injected->waiting_lost) {
+		put_loss(injected, 0, EVENT_EXECUTION, LOSS_TRACKING, injected->waiting_lost,
+			 now_ns);
+		injected->waiting_lost = 0;
 	}
 	if (injected->broken_times) {
 		put_loss(injected, 0, EVENT_PADDING, LOSS_RING_BROKEN, injected->broken_times,

@@ -295,15 +295,23 @@ TEST(execution_of_a_queue_never_described)
 
 TEST(too_many_waiting_executions_are_counted)
 {
+	const struct event_loss *rows;
 	struct bench bench;
+	size_t losses;
 
 	bench_open(&bench);
 	for (uint32_t i = 0; i < 65536 + 10; i++)
 		put_execution(&bench, 2, i + 1);
 	CHECK_EQUAL(bench.injected->waiting_count, 65536);
-	CHECK_EQUAL(bench.injected->broken_times, 10);
+	CHECK_EQUAL(bench.injected->broken_times, 0); /* they made sense */
+	CHECK_EQUAL(bench.injected->waiting_lost, 10);
 	bench_read(&bench);
 	check_whole(&bench);
+	losses = trace_reader_losses(bench.reader, &rows);
+	REQUIRE(losses == 1);
+	CHECK_EQUAL(rows[0].kind, EVENT_EXECUTION);
+	CHECK_EQUAL(rows[0].reason, LOSS_TRACKING);
+	CHECK_EQUAL(rows[0].count, 10);
 	bench_close(&bench);
 }
 
