@@ -64,7 +64,8 @@ int clock_domain_before(struct clock_domain *domain, uint64_t time, uint64_t hos
 /* Chooses: a candidate that brackets every bound and pair, else pairs, else the hull. Of several
  * candidates the one with the least room above an `after` bound (then below a `before` bound, then
  * the first) is taken; one that is the identity gives CLOCK_METHOD_SAME. Where only one kind of
- * bound was fed, a candidate must be within 10 ms of one. error_ns holds for times within the range
+ * bound was fed, a candidate must be within 10 ms of one. Pairs so wide that the hull is 16 times
+ * as tight do not decide. error_ns holds for times within the range
  * of what was fed, and for a line as long as the clock's rate is constant; it is UINT64_MAX where
  * nothing bounds one side. More can be fed and solved again afterwards. Errors: -ENOMEM.
  * Nothing known gives method NONE and a map that is the identity, with error_ns = UINT64_MAX. */

@@ -649,6 +649,35 @@ static void count_violations(const struct clock_domain *domain, const struct clo
 		clock_pairs_violations(&domain->pairs, map, certificate->error_ns);
 }
 
+/* Pairs are readings and follow a rate that changes, so they go first; but a driver may read its
+ * timer seconds away from the host's. The bounds decide where they are tighter by WORTHLESS and break
+ * neither themselves nor a pair: by less than that, which of the two is tighter is chance. */
+#define WORTHLESS 16
+
+static int prefer_bounds(const struct clock_domain *domain, struct range range,
+			 struct clock_certificate *certificate, struct clock_map **map)
+{
+	struct clock_certificate causal = {.candidate = -1, .bounds = domain->bounds};
+	struct clock_map *other = NULL;
+	int rc;
+
+	if (!domain->band_count)
+		return 0;
+	rc = solve_hull(domain, range, &causal, &other);
+	if (rc)
+		return rc;
+	count_violations(domain, other, &causal);
+	if (!causal.violations && causal.error_ns < certificate->error_ns / WORTHLESS) {
+		struct clock_map *pairs = *map;
+
+		*certificate = causal;
+		*map = other;
+		other = pairs;
+	}
+	clock_map_free(other);
+	return 0;
+}
+
 int clock_domain_solve(struct clock_domain *domain, struct clock_certificate *ret_certificate,
 		       struct clock_map **ret_map)
 {
@@ -664,11 +693,15 @@ int clock_domain_solve(struct clock_domain *domain, struct clock_certificate *re
 		rc = solve_candidate(domain, candidate, &certificate, &map);
 	} else if (domain->pairs.count) {
 		rc = solve_pairs(domain, range, &certificate, &map);
+		if (!rc)
+			rc = prefer_bounds(domain, range, &certificate, &map);
 	} else {
 		rc = solve_hull(domain, range, &certificate, &map);
 	}
-	if (rc)
+	if (rc) {
+		clock_map_free(map);
 		return rc;
+	}
 	if (certificate.method != CLOCK_METHOD_NONE) {
 		describe(domain, range, map, &certificate);
 		count_violations(domain, map, &certificate);

@@ -411,6 +411,57 @@ TEST(pairs_of_a_rounded_rate)
 	clock_domain_free(domain);
 }
 
+/* Readings that leave the host's clock open by far more than the commands do must not decide. */
+static void run_worthless_pairs(uint64_t half_ns, uint64_t step_ns, uint64_t count,
+				uint64_t jump_ns)
+{
+	struct synthetic first = {1000, 100 * SECOND, SECOND, 3000}, second = first;
+	uint64_t span_ns = 2 * HOUR, half_way = first.epoch_ns + span_ns / 2, worst = 0;
+	struct clock_certificate certificate;
+	struct clock_domain *domain;
+	struct clock_map *map;
+
+	second.start += jump_ns;
+	REQUIRE(!clock_domain_new(SECOND, &domain));
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t host = 100 * SECOND + i * step_ns;
+
+		/* off its middle by nearly all it can be */
+		CHECK(!clock_domain_pair(domain,
+					 synthetic_show(host < half_way ? &first : &second, host),
+					 host - half_ns / 50, host + 2 * half_ns));
+	}
+	for (uint64_t host = 100 * SECOND; host < 100 * SECOND + span_ns; host += SECOND) {
+		struct command command = make_command(host < half_way ? &first : &second, host);
+
+		feed(domain, &command);
+	}
+	REQUIRE(!clock_domain_solve(domain, &certificate, &map));
+	for (uint64_t host = 100 * SECOND; host < 100 * SECOND + span_ns; host += SECOND) {
+		uint64_t show = synthetic_show(host < half_way ? &first : &second, host);
+		uint64_t got = clock_map_to_host(map, show);
+
+		worst = apart(got, host) > worst ? apart(got, host) : worst;
+	}
+	printf("# pairs of %llu ns: error %llu, worst %llu, method %d\n",
+	       (unsigned long long)half_ns * 2, (unsigned long long)certificate.error_ns,
+	       (unsigned long long)worst, certificate.method);
+	CHECK_EQUAL(certificate.violations, 0);
+	CHECK(worst <= certificate.error_ns);
+	CHECK(certificate.error_ns < 50000 + jump_ns);
+	clock_map_free(map);
+	clock_domain_free(domain);
+}
+
+TEST(worthless_pairs_do_not_decide)
+{
+	run_worthless_pairs(500000, 10 * SECOND, 700, 0);         /* far enough apart for knots */
+	run_worthless_pairs(SECOND / 2, 10 * SECOND, 700, 0);     /* too wide for them */
+	run_worthless_pairs(SECOND / 2, 10 * SECOND, 1, 0);       /* a single one */
+	run_worthless_pairs(SECOND / 2, 10 * SECOND, 1, 1000000); /* … of a clock that stepped */
+	run_worthless_pairs(500000000, 10 * SECOND, 700, 1000000);
+}
+
 TEST(pairs_of_a_changing_rate)
 {
 	struct clock_certificate certificate;
@@ -606,6 +657,7 @@ int main(void)
 	RUN(pairs_of_a_tsc);
 	RUN(poor_pairs);
 	RUN(pairs_of_a_rounded_rate);
+	RUN(worthless_pairs_do_not_decide);
 	RUN(pairs_of_a_changing_rate);
 	RUN(steps_and_rate_changes);
 	RUN(a_liar_is_told);
