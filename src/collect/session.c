@@ -304,7 +304,8 @@ static void refuse_for_descriptors(struct session *session)
 	char text[160];
 
 	snprintf(text, sizeof(text),
-		 "the recorder ran out of file descriptors (processes attached: %zu): raise its hard "
+		 "the recorder ran out of file descriptors (processes attached: %zu): raise its "
+		 "hard "
 		 "limit (ulimit -Hn)",
 		 session->attached_count);
 	refuse(session, REFUSED_DESCRIPTORS, text);
