@@ -70,7 +70,7 @@ struct injected {
 	size_t queues_capacity;
 	struct waiting_execution *waiting; /* owned */
 	size_t waiting_count, waiting_capacity;
-	uint64_t waiting_lost; /* executions that there was no room to let wait */
+	uint64_t waiting_lost;                /* executions that there was no room to let wait */
 	struct waiting_queue *waiting_queues; /* owned */
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
