@@ -134,10 +134,17 @@ static void retire_until(struct account *account, uint64_t time)
 	}
 }
 
+/* [begin, end) has one cause, except where a command without times may have run. */
 static void add_cause(struct account *account, enum account_cause cause, uint64_t begin,
 		      uint64_t end)
 {
-	account->causes[cause] += inside(account, begin, end);
+	uint64_t length = inside(account, begin, end), unknown = 0;
+
+	if (account->dark && length)
+		unknown = dark_inside(account->dark, clamp(begin, account->from, account->to),
+				      clamp(end, account->from, account->to));
+	account->causes[cause] += length - unknown;
+	account->causes[CAUSE_UNKNOWN] += unknown;
 }
 
 /* [begin, end) before the launch was entered: what the launching thread did. */
@@ -146,13 +153,15 @@ static void add_thread_state(struct account *account, const struct account_comma
 {
 	struct calls_sum first, last;
 	uint64_t length, wait, call;
+	/* all of it: what the thread did up to a moment inside is not kept */
+	bool is_dark = account->dark && dark_inside(account->dark, begin, end);
 
 	begin = clamp(begin, account->from, account->to);
 	end = clamp(end, account->from, account->to);
 	if (begin >= end)
 		return;
 	length = end - begin;
-	if (!command->calls) {
+	if (!command->calls || is_dark) {
 		account->causes[CAUSE_UNKNOWN] += length;
 		return;
 	}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/calls.h"
+#include "analyze/dark.h"
 
 enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_COUNT };
 
@@ -49,8 +50,9 @@ struct account_command {
 struct account_active;
 
 struct account {
-	uint64_t from, to; /* the window; to is UINT64_MAX until it is known */
-	bool has_causes;   /* idle time is split by cause: devices; not queues and contexts */
+	uint64_t from, to;       /* the window; to is UINT64_MAX until it is known */
+	bool has_causes;         /* idle time is split by cause: devices; not queues and contexts */
+	const struct dark *dark; /* idle time in it is unknown; NULL: none is */
 	/* called when a command's share of the busy time is complete */
 	void (*on_share)(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns);
 	void *context;

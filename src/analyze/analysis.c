@@ -27,6 +27,11 @@
 #define TAG_COPY    0x80000000u
 #define TAG_NONE    UINT32_MAX
 
+/* The open commands of a queue that nothing is known to have ended. */
+struct queue_list {
+	uint32_t first, last; /* places, CORRELATE_NONE: empty */
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -43,7 +48,10 @@ struct sweep {
 	struct event_execution *early;
 	size_t early_next;
 	struct pair_map early_rows;
-	uint64_t *kept; /* moments that may be asked of calls */
+	uint64_t *kept;           /* moments that may be asked of calls */
+	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
+	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
+	bool uses_darks;
 	uint64_t delay_ns;
 	uint64_t last_ns; /* the latest moment in any row */
 	uint64_t launch_rows, lost_launches, lost_executions;
@@ -145,16 +153,6 @@ static int count_call(struct sweep *sweep, size_t process, const struct event_ap
 	analysis->processes[process].calls++;
 	analysis->processes[process].calls_ns += row->end - row->begin;
 	return 0;
-}
-
-static int on_api(struct sweep *sweep, const struct event_api *row)
-{
-	size_t thread = things_index(&sweep->threads, row->thread);
-	int error = count_call(sweep, sweep->thread_process[thread], row, false);
-
-	if (error)
-		return error;
-	return add_span(sweep, thread, row->begin, row->end, row->type == API_TYPE_WAIT);
 }
 
 static int kernel_row(struct sweep *sweep, const struct open_command *launch, size_t device,
@@ -415,6 +413,114 @@ static bool is_rejected(const struct event_execution *row)
 	return row->status < 0 || (row->valid & ORDER_IMPOSSIBLE);
 }
 
+static bool is_in_account(const struct joined *joined)
+{
+	return joined->is_timed && joined->is_placed && !is_rejected(joined->row);
+}
+
+/* ---- commands without times ---- */
+
+/* NULL: nobody knows which queue it is. */
+static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
+{
+	return sweep->analysis->queues[queue].queue ? &sweep->lists[queue] : NULL;
+}
+
+static void link_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	commands[place].previous = commands[place].next = CORRELATE_NONE;
+	if (!list)
+		return;
+	commands[place].previous = list->last;
+	if (list->last == CORRELATE_NONE)
+		list->first = place;
+	else
+		commands[list->last].next = place;
+	list->last = place;
+}
+
+static void unlink_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->correlate.commands, *command = &commands[place];
+	struct queue_list *list = list_of(sweep, command->queue);
+
+	if (!list || (command->previous == CORRELATE_NONE && list->first != place))
+		return;
+	if (command->previous == CORRELATE_NONE)
+		list->first = command->next;
+	else
+		commands[command->previous].next = command->next;
+	if (command->next == CORRELATE_NONE)
+		list->last = command->previous;
+	else
+		commands[command->next].previous = command->previous;
+	command->previous = command->next = CORRELATE_NONE;
+}
+
+static void note_over(struct open_command *command, uint64_t over_by)
+{
+	if (over_by < command->over_by)
+		command->over_by = over_by;
+}
+
+/* What an in-order queue was given before this command was over when it started. */
+static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	if (!list ||
+	    (sweep->analysis->queues[commands[place].queue].queue->flags & QUEUE_OUT_OF_ORDER))
+		return;
+	while (list->first != CORRELATE_NONE &&
+	       commands[list->first].enter < commands[place].enter) {
+		note_over(&commands[list->first], started);
+		unlink_open(sweep, list->first);
+	}
+}
+
+/* Whatever a queue was given before a call that waits for all of it is over when that returns. What
+ * was over before it began is not looked at again: nothing later can be earlier. */
+static void note_finished(struct sweep *sweep, const struct event_api *row)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	size_t queue = things_index(&sweep->queues, (uint32_t)row->argument);
+	struct queue_list *list;
+	uint32_t next;
+
+	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
+	    !(list = list_of(sweep, (uint32_t)queue)))
+		return;
+	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
+		next = commands[place].next;
+		if (commands[place].over_by <= row->begin)
+			unlink_open(sweep, place);
+		else if (commands[place].exit <= row->begin)
+			note_over(&commands[place], row->end);
+	}
+}
+
+static int add_dark(struct sweep *sweep, size_t device, uint64_t begin, uint64_t end)
+{
+	return sweep->uses_darks ? 0 : dark_add(&sweep->darks[device], begin, end);
+}
+
+/* A launch leaves the table of open commands. */
+static int note_done(struct sweep *sweep, const struct joined *joined)
+{
+	int error = 0;
+
+	if (is_in_account(joined))
+		note_started(sweep, joined->place, joined->row->started);
+	else
+		error = add_dark(sweep, joined->device, joined->launch->enter, joined->row->seen);
+	unlink_open(sweep, joined->place);
+	return error;
+}
+
 static void count_execution(struct sweep *sweep, const struct joined *joined)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -452,15 +558,15 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	else
 		error = on_match(sweep, &joined, &tag);
 	sweep->analysis->ledger.orphaned += !launch;
-	if (!error && !is_rejected(row) && joined.is_timed && joined.is_placed) {
+	if (!error && launch)
+		error = note_done(sweep, &joined);
+	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
 		error = account_execution(sweep, &joined, tag);
 	}
 	if (error || !launch)
 		return error;
-	return correlate_done(&sweep->correlate, place,
-			      joined.is_timed && joined.is_placed && !is_rejected(row) ? row->ended
-										       : 0);
+	return correlate_done(&sweep->correlate, place, is_in_account(&joined) ? row->ended : 0);
 }
 
 /* The launch of an execution that came first. */
@@ -481,14 +587,24 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 		sweep->analysis->ledger.rejected++;
 	else
 		error = on_match(sweep, &joined, &tag);
+	if (!error)
+		error = note_done(sweep, &joined);
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
-static void note_in_flight(struct sweep *sweep, const struct open_command *command)
+static int note_in_flight(struct sweep *sweep, const struct open_command *command)
 {
 	size_t device = sweep->analysis->queues[command->queue].device;
 
 	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
+	return add_dark(sweep, device, command->enter, command->over_by);
+}
+
+/* Its correlation id is used again: no execution can be joined to it any more. */
+static int replace_open(struct sweep *sweep, uint32_t place)
+{
+	unlink_open(sweep, place);
+	return note_in_flight(sweep, &sweep->correlate.commands[place]);
 }
 
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
@@ -509,20 +625,33 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		analysis->devices[analysis->queues[queue].device].launches++;
 	}
 	replaced = correlate_find(&sweep->correlate, process ? process->id : 0, row->correlation);
-	if (replaced != CORRELATE_NONE)
-		note_in_flight(sweep, &sweep->correlate.commands[replaced]);
-	error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
+	error = replaced == CORRELATE_NONE ? 0 : replace_open(sweep, replaced);
+	if (!error)
+		error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
 	if (error)
 		return error;
 	command = &sweep->correlate.commands[place];
 	command->thread = (uint32_t)thread;
 	command->queue = (uint32_t)queue;
 	command->type = analysis_launch_command(analysis->model, row);
+	command->over_by = UINT64_MAX;
+	link_open(sweep, place);
 	if (thread < sweep->threads.count)
 		command->at_enter = calls_until(&sweep->calls[thread], row->enter);
 	if (!sweep->early_rows.count)
 		return 0;
 	return match_early(sweep, command->process, command->correlation, place);
+}
+
+static int on_api(struct sweep *sweep, const struct event_api *row)
+{
+	size_t thread = things_index(&sweep->threads, row->thread);
+	int error = count_call(sweep, sweep->thread_process[thread], row, false);
+
+	if (error)
+		return error;
+	note_finished(sweep, row);
+	return add_span(sweep, thread, row->begin, row->end, row->type == API_TYPE_WAIT);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
@@ -635,12 +764,15 @@ static void close_ledger(struct sweep *sweep)
 }
 
 /* What was launched and never executed may run to the end of the recording. */
-static void note_all_in_flight(struct sweep *sweep)
+static int note_all_in_flight(struct sweep *sweep)
 {
-	for (size_t i = 0; i < sweep->correlate.count; i++) {
+	int error = 0;
+
+	for (size_t i = 0; i < sweep->correlate.count && !error; i++) {
 		if (sweep->correlate.commands[i].state == OPEN_LAUNCHED)
-			note_in_flight(sweep, &sweep->correlate.commands[i]);
+			error = note_in_flight(sweep, &sweep->correlate.commands[i]);
 	}
+	return error;
 }
 
 /* A device that got commands none of which says when it ran has no account: all of it is unknown. */
@@ -737,6 +869,7 @@ static int make_devices(struct sweep *sweep)
 		device->key = model_text(analysis->model, row ? row->key_string : 0, "");
 		device->vendor = model_text(analysis->model, row ? row->vendor_string : 0, "");
 		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
+		device->account.dark = sweep->uses_darks ? &sweep->darks[i] : NULL;
 		device->account.on_share = on_share;
 		device->account.context = analysis;
 	}
@@ -749,13 +882,15 @@ static int make_queues(struct sweep *sweep)
 	size_t count = sweep->queues.count;
 
 	analysis->queues = calloc(count + 1, sizeof(*analysis->queues));
-	if (!analysis->queues)
+	sweep->lists = calloc(count + 1, sizeof(*sweep->lists));
+	if (!analysis->queues || !sweep->lists)
 		return -ENOMEM;
 	analysis->queues_count = count;
 	for (size_t i = 0; i <= count; i++) {
 		struct analysis_queue *queue = &analysis->queues[i];
 		const struct event_queue *row = things_row(&sweep->queues, i);
 
+		sweep->lists[i] = (struct queue_list){CORRELATE_NONE, CORRELATE_NONE};
 		queue->queue = row;
 		queue->device = things_index(&sweep->devices, row ? row->device : 0);
 		queue->context = things_index(&sweep->contexts, row ? row->context : 0);
@@ -987,7 +1122,9 @@ static int finish(struct sweep *sweep)
 		return error;
 	close_window(sweep);
 	close_ledger(sweep);
-	note_all_in_flight(sweep);
+	error = note_all_in_flight(sweep);
+	if (error)
+		return error;
 	close_accounts(sweep);
 	sort_tables(analysis);
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
@@ -1004,6 +1141,7 @@ static void sweep_fini(struct sweep *sweep)
 	free(sweep->thread_process);
 	free(sweep->early);
 	free(sweep->kept);
+	free(sweep->lists);
 	pair_map_fini(&sweep->kernel_rows);
 	pair_map_fini(&sweep->copy_rows);
 	pair_map_fini(&sweep->call_rows);
@@ -1012,11 +1150,33 @@ static void sweep_fini(struct sweep *sweep)
 	order_free(sweep->order);
 }
 
-static int analyze(struct analysis *analysis, const struct analysis_options *options)
+static void clear(struct analysis *analysis)
+{
+	for (size_t i = 0; analysis->devices && i <= analysis->devices_count; i++)
+		account_fini(&analysis->devices[i].account);
+	for (size_t i = 0; analysis->contexts && i <= analysis->contexts_count; i++)
+		account_fini(&analysis->contexts[i].account);
+	for (size_t i = 0; analysis->queues && i <= analysis->queues_count; i++) {
+		account_fini(&analysis->queues[i].account);
+		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
+			quantile_fini(&analysis->queues[i].zones[zone]);
+	}
+	free(analysis->devices);
+	free(analysis->queues);
+	free(analysis->contexts);
+	free(analysis->processes);
+	free(analysis->kernels);
+	free(analysis->copies);
+	free(analysis->calls);
+	free(analysis->losses);
+}
+
+static int sweep_once(struct analysis *analysis, const struct analysis_options *options,
+		      struct dark *darks, bool uses_darks)
 {
 	struct order_options order = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
 					       1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION};
-	struct sweep sweep = {.analysis = analysis};
+	struct sweep sweep = {.analysis = analysis, .darks = darks, .uses_darks = uses_darks};
 	int error;
 
 	correlate_init(&sweep.correlate);
@@ -1032,6 +1192,40 @@ static int analyze(struct analysis *analysis, const struct analysis_options *opt
 	if (!error)
 		error = finish(&sweep);
 	sweep_fini(&sweep);
+	return error;
+}
+
+/* Whether an account was made without knowing that commands without times were under way. */
+static bool needs_darks(const struct analysis *analysis, struct dark *darks)
+{
+	bool needs = false;
+
+	for (size_t i = 0; i <= analysis->devices_count; i++) {
+		dark_close(&darks[i]);
+		needs |= analysis->devices[i].account.commands && darks[i].count;
+	}
+	return needs;
+}
+
+/* A gap is explained when the next command starts, and then nobody can know yet whether what is open
+ * will turn out to have no times. Few traces have such commands; those are read twice, which costs
+ * less than holding every gap back until all that was open in it is over. */
+static int analyze(struct analysis *analysis, const struct analysis_options *options)
+{
+	const struct model *model = analysis->model;
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_DEVICE, &things) + 1;
+	struct dark *darks = calloc(count, sizeof(*darks));
+	int error = darks ? sweep_once(analysis, options, darks, false) : -ENOMEM;
+
+	if (!error && needs_darks(analysis, darks)) {
+		clear(analysis);
+		*analysis = (struct analysis){.model = model};
+		error = sweep_once(analysis, options, darks, true);
+	}
+	for (size_t i = 0; darks && i < count; i++)
+		dark_fini(&darks[i]);
+	free(darks);
 	return error;
 }
 
@@ -1057,23 +1251,7 @@ void analysis_free(struct analysis *analysis)
 {
 	if (!analysis)
 		return;
-	for (size_t i = 0; analysis->devices && i <= analysis->devices_count; i++)
-		account_fini(&analysis->devices[i].account);
-	for (size_t i = 0; analysis->contexts && i <= analysis->contexts_count; i++)
-		account_fini(&analysis->contexts[i].account);
-	for (size_t i = 0; analysis->queues && i <= analysis->queues_count; i++) {
-		account_fini(&analysis->queues[i].account);
-		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
-			quantile_fini(&analysis->queues[i].zones[zone]);
-	}
-	free(analysis->devices);
-	free(analysis->queues);
-	free(analysis->contexts);
-	free(analysis->processes);
-	free(analysis->kernels);
-	free(analysis->copies);
-	free(analysis->calls);
-	free(analysis->losses);
+	clear(analysis);
 	free(analysis);
 }
 

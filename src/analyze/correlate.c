@@ -73,7 +73,10 @@ static int open_place(struct correlate *correlate, uint32_t process, uint64_t co
 		return error;
 	correlate->commands[place] = (struct open_command){.process = process,
 							   .correlation = correlation,
+							   .over_by = UINT64_MAX,
 							   .waits = CORRELATE_NONE,
+							   .previous = CORRELATE_NONE,
+							   .next = CORRELATE_NONE,
 							   .state = OPEN_EXPECTED};
 	error = pair_map_put(&correlate->open, process, correlation, place);
 	if (error) {

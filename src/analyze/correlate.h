@@ -27,13 +27,15 @@ enum open_state {
 
 struct open_command {
 	uint64_t enter, exit, correlation, bytes, handle;
-	uint64_t ended; /* OPEN_DONE: host ns; 0: not known */
+	uint64_t ended;   /* OPEN_DONE: host ns; 0: not known */
+	uint64_t over_by; /* known to be over then; UINT64_MAX: not yet known to be */
 	struct calls_sum at_enter;
 	uint32_t process, thread, queue; /* process: id; the others: index in the things' lists */
 	uint32_t kernel;                 /* code id */
 	uint32_t type, flags;            /* enum event_command, enum event_launch_flag */
 	uint32_t waits;                  /* first of its wait-list entries, CORRELATE_NONE: none */
 	uint32_t references;             /* wait-list entries that point here */
+	uint32_t previous, next;         /* open commands of its queue by enter; CORRELATE_NONE */
 	uint8_t state;                   /* enum open_state */
 	bool has_handle;                 /* the table of handles points here */
 };

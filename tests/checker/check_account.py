@@ -20,6 +20,7 @@ CAUSES = ("api_wait", "api_call", "runtime", "submission", "dependency", "latenc
           "unknown")
 BLOCKING = 1
 API_WAIT = 1
+OUT_OF_ORDER = 1
 
 
 class Trace:
@@ -96,6 +97,28 @@ class Trace:
             place = queue["device"] if queue and queue["device"] in known else 0
             if row["result"] == 0 and place == device:
                 found.append(row)
+        return found
+
+    def dark(self, device):
+        """When commands without times were in flight: (begin, end), end None: nobody knows."""
+        queues = self.things.get("queue", {})
+        found = []
+        for row in self.launches_on(device):
+            execution = row["execution"]
+            if execution and is_in_account(execution):
+                continue
+            end = execution["seen"] if execution else None
+            queue = queues.get(row["queue"])
+            if not execution and queue:
+                over = [call["end"] for call in self.api
+                        if call["type"] == API_WAIT and call["argument"] == row["queue"]
+                        and call["result"] == 0 and call["begin"] >= row["exit"]]
+                if not queue["flags"] & OUT_OF_ORDER:
+                    over += [other["started"] for other in self.executions
+                             if other["launch"] and other["launch"]["queue"] == row["queue"]
+                             and other["launch"]["enter"] > row["enter"] and is_in_account(other)]
+                end = min(over, default=None)
+            found.append((row["enter"], end))
         return found
 
     def kernel_name(self, launch):
@@ -180,8 +203,16 @@ def busy(commands, begin, end):
     return shares, total
 
 
-def cause(trace, commands, in_flight, moment):
+def is_dark(dark, begin, end):
+    """Whether a command without times was in flight at any moment of [begin, end)."""
+    return any(begin < (end if last is None else last) and first < end for first, last in dark
+               if last is None or first < last)
+
+
+def cause(trace, commands, in_flight, dark, moment):
     """Why the device is idle at a moment: a question to the next command."""
+    if is_dark(dark, moment, moment + 1):
+        return "unknown"
     later = [row for row in commands if row["started"] > moment]
     if not later:
         return "unknown" if any(enter <= moment for enter in in_flight) else "nothing_to_do"
@@ -195,6 +226,9 @@ def cause(trace, commands, in_flight, moment):
     if moment < enter:
         if is_first:
             return "nothing_to_do"
+        before = max(other["ended"] for other in commands if order(other) < order(row))
+        if is_dark(dark, before, enter):
+            return "unknown"
         return trace.thread_state(launch["thread"], moment, launch["enter"]) if launch else "unknown"
     if moment < leave:
         return "runtime"
@@ -206,10 +240,10 @@ def cause(trace, commands, in_flight, moment):
     return "dependency" if end is not None and moment < end else "latency"
 
 
-def idle(trace, commands, in_flight, begin, end):
+def idle(trace, commands, in_flight, dark, begin, end):
     """Idle time by cause; in_flight: when the commands without an execution were entered."""
     causes = dict.fromkeys(CAUSES, 0)
-    moments = set()
+    moments = {moment for interval in dark for moment in interval if moment is not None}
     for row in commands:
         moments.update(row[key] for key in ("queued", "submitted", "started", "ended") if key in row)
         if row["launch"]:
@@ -221,7 +255,7 @@ def idle(trace, commands, in_flight, begin, end):
         moments.update((row["enter"], row["exit"]))
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
-            causes[cause(trace, commands, in_flight, a)] += b - a
+            causes[cause(trace, commands, in_flight, dark, a)] += b - a
     return causes
 
 
@@ -271,7 +305,8 @@ def check_device(comparison, trace, device, key, begin, end, report):
     for part in ("kernels", "copies", "other"):
         comparison.equal(f"{name} {part}", report[f"{part}_ns"],
                          sum(shares[id(row)] for row in commands if class_of(row) == part))
-    for reason, length in idle(trace, commands, in_flight, begin, end).items():
+    dark = trace.dark(device)
+    for reason, length in idle(trace, commands, in_flight, dark, begin, end).items():
         comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)
     by_name = {}
     for row in commands:

@@ -10,7 +10,7 @@
  *	device ID NAME [type=cpu]
  *	thread ID PROCESS
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1]
- *	call THREAD BEGIN END call|wait FUNCTION [result=R]
+ *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME]
  *	wait PROCESS CORRELATION TIME HANDLE
@@ -162,6 +162,7 @@ static inline int description_call(struct description *description, char **words
 	row.type = strcmp(words[4], "wait") == 0 ? API_TYPE_WAIT : API_TYPE_CALL;
 	row.function_string = description_text(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
+	row.argument = description_number(description_option(words, 6, count, "queue", "0"));
 	return trace_writer_row(description->writer, EVENT_API, &source, &row);
 }
 

@@ -24,7 +24,11 @@ def random_thread(generator, lines, process, thread, state):
         length = generator.choice((0, 1, 3, 20, 300))
         if generator.random() < state["calls"]:
             kind = generator.choice(("call", "wait"))
-            lines.append(f"call {thread} {now} {now + length} {kind} f{generator.randrange(4)}")
+            finished = f" queue={generator.randrange(1, state['queues'] + 2)}" \
+                if kind == "wait" and generator.random() < 0.3 else ""
+            failed = " result=-5" if generator.random() < 0.1 else ""
+            lines.append(f"call {thread} {now} {now + length} {kind} f{generator.randrange(4)}"
+                         f"{failed}{finished}")
             if generator.random() < 0.2:
                 inner = generator.randrange(now, now + length + 1)
                 lines.append(f"call {thread} {inner} {inner + 5} wait nested")
@@ -78,7 +82,8 @@ def random_trace(seed):
     devices = generator.randrange(1, 3)
     lines += [f"device {i + 1} gpu{i}" for i in range(devices)]
     for queue in range(state["queues"]):
-        lines.append(f"queue {queue + 1} {generator.randrange(devices) + 1} context=1")
+        flags = " out_of_order=1" if generator.random() < 0.3 else ""
+        lines.append(f"queue {queue + 1} {generator.randrange(devices) + 1} context=1{flags}")
     for thread in range(1, generator.randrange(2, 5)):
         process = generator.randrange(1, 3)
         lines.append(f"thread {thread} {process}")
