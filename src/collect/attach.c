@@ -33,18 +33,12 @@
 
 static int listen_at(const char *name)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	size_t length = strlen(name);
-	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+	struct sockaddr_un address;
+	socklen_t size = session_address(name, strlen(name), &address);
 	int fd, error;
 
-	if (length >= sizeof(address.sun_path))
+	if (!size)
 		return -ENAMETOOLONG;
-	memcpy(address.sun_path, name, length);
-	if (name[0] == '@')
-		address.sun_path[0] = '\0';
-	else
-		size++;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;

@@ -180,17 +180,12 @@ bool guest_still_recording(void)
 
 static int connect_to(const char *name, size_t length)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+	struct sockaddr_un address;
+	socklen_t size = session_address(name, length, &address);
 	int fd;
 
-	if (length == 0 || length >= sizeof(address.sun_path))
+	if (!size)
 		return -1;
-	memcpy(address.sun_path, name, length);
-	if (name[0] == '@')
-		address.sun_path[0] = '\0';
-	else
-		size++;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -1;

@@ -15,7 +15,11 @@
 #ifndef RING_SESSION_H
 #define RING_SESSION_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #define SESSION_MAGIC   0x74657564u /* "duet" */
 #define SESSION_VERSION 1u
@@ -46,5 +50,21 @@ struct session_attached {
 	uint32_t ring_count; /* rings mapped; 0: none */
 	int32_t error;       /* errno of the mapping that failed, else 0 */
 };
+
+/* The socket address of one of the names above; 0: too long, or empty. */
+static inline socklen_t session_address(const char *name, size_t length,
+					struct sockaddr_un *ret_address)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (length == 0 || length >= sizeof(address.sun_path))
+		return 0;
+	memcpy(address.sun_path, name, length);
+	if (name[0] == '@')
+		address.sun_path[0] = '\0';
+	*ret_address = address;
+	/* A path ends with a NUL, an abstract name where its length says. */
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (name[0] != '@'));
+}
 
 #endif
