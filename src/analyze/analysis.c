@@ -16,95 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/correlate.h"
-#include "analyze/model.h"
-#include "analyze/order.h"
-#include "analyze/pair_map.h"
-#include "analyze/things.h"
+#include "analyze/sweep.h"
 #include "base/array.h"
 
 #define EARLY_COUNT 4096
-#define TAG_COPY    0x80000000u
-#define TAG_NONE    UINT32_MAX
-
-/* The open commands of a queue that nothing is known to have ended. */
-struct queue_list {
-	uint32_t first, last; /* places, CORRELATE_NONE: empty */
-};
-
-/* While it sweeps. */
-struct sweep {
-	struct analysis *analysis;
-	struct order *order;
-	struct things devices, queues, contexts, processes, threads, codes;
-	uint32_t *thread_process; /* thread index -> process index */
-	struct calls *calls;      /* by thread index */
-	struct correlate correlate;
-	struct pair_map kernel_rows; /* (name string, device index) -> index */
-	struct pair_map copy_rows;   /* (command, device index) -> index */
-	struct pair_map call_rows;   /* (function string, is_launch) -> index */
-	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
-	/* Executions that came before their launch (a clock off by more than it says): the latest. */
-	struct event_execution *early;
-	size_t early_next;
-	struct pair_map early_rows;
-	uint64_t *kept;           /* moments that may be asked of calls */
-	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
-	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
-	bool uses_darks;
-	bool is_scouting; /* a second sweep is certain: only what it needs is looked for */
-	uint64_t delay_ns;
-	uint64_t last_ns; /* the latest moment in any row */
-	uint64_t launch_rows, lost_launches, lost_executions;
-};
-
-/* What is known of one execution. */
-struct joined {
-	const struct event_execution *row;
-	const struct open_command *launch; /* NULL: none */
-	uint32_t place;
-	size_t process, queue, device, context;
-	uint32_t type;
-	bool is_timed, is_placed;
-	uint64_t duration_ns;
-};
-
-static void note_time(struct sweep *sweep, uint64_t time_ns)
-{
-	if (time_ns > sweep->last_ns)
-		sweep->last_ns = time_ns;
-}
-
-/* Without --from and --to every row is: the tables hold what was recorded, also a call that was not
- * over when the recording was. */
-static bool is_in_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
-{
-	if (!analysis->has_window)
-		return true;
-	if (begin == end)
-		return begin >= analysis->from_ns && begin < analysis->to_ns;
-	return begin < analysis->to_ns && end > analysis->from_ns;
-}
-
-static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
-		    struct analysis_call **ret_call)
-{
-	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&sweep->call_rows, function, is_launch);
-
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->calls_count;
-		if (array_grow(analysis->calls, sweep->calls_capacity, index + 1) ||
-		    pair_map_put(&sweep->call_rows, function, is_launch, index))
-			return -ENOMEM;
-		analysis->calls_count++;
-		analysis->calls[index] = (struct analysis_call){
-			.name = trace_reader_string(analysis->model->reader, function, NULL),
-			.is_launch = is_launch};
-	}
-	*ret_call = &analysis->calls[index];
-	return 0;
-}
 
 /* Where an idle gap may begin or the window cuts it. */
 static size_t list_kept(struct sweep *sweep)
@@ -134,147 +49,6 @@ static int add_span(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t
 	return calls_add(calls, begin, end, is_wait);
 }
 
-static int count_call(struct sweep *sweep, size_t process, const struct event_api *row,
-		      bool is_launch)
-{
-	struct analysis *analysis = sweep->analysis;
-	struct analysis_call *call;
-	int error;
-
-	note_time(sweep, row->end);
-	if (!is_in_window(analysis, row->begin, row->end))
-		return 0;
-	error = call_row(sweep, row->function_string, is_launch, &call);
-	if (error)
-		return error;
-	call->count++;
-	call->failed += row->result != 0;
-	call->total_ns += row->end - row->begin;
-	call->is_wait |= row->type == API_TYPE_WAIT;
-	analysis->processes[process].calls++;
-	analysis->processes[process].calls_ns += row->end - row->begin;
-	return 0;
-}
-
-static int kernel_row(struct sweep *sweep, const struct open_command *launch, size_t device,
-		      uint32_t *ret_index)
-{
-	struct analysis *analysis = sweep->analysis;
-	const struct event_code *code =
-		things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
-	uint32_t name = code ? code->name_string : 0;
-	uint32_t index = pair_map_find(&sweep->kernel_rows, name, device);
-
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->kernels_count;
-		if (array_grow(analysis->kernels, sweep->kernels_capacity, index + 1) ||
-		    pair_map_put(&sweep->kernel_rows, name, device, index))
-			return -ENOMEM;
-		analysis->kernels_count++;
-		analysis->kernels[index] = (struct analysis_kernel){
-			.name = model_text(analysis->model, name, "[unknown kernel]"),
-			.device = device,
-			.min_ns = UINT64_MAX};
-	}
-	*ret_index = index;
-	return 0;
-}
-
-static int copy_row(struct sweep *sweep, uint32_t type, size_t device, uint32_t *ret_index)
-{
-	struct analysis *analysis = sweep->analysis;
-	uint32_t index = pair_map_find(&sweep->copy_rows, type, device);
-
-	if (index == PAIR_MAP_NONE) {
-		index = (uint32_t)analysis->copies_count;
-		if (array_grow(analysis->copies, sweep->copies_capacity, index + 1) ||
-		    pair_map_put(&sweep->copy_rows, type, device, index))
-			return -ENOMEM;
-		analysis->copies_count++;
-		analysis->copies[index] = (struct analysis_copy){.command = type, .device = device};
-	}
-	*ret_index = index;
-	return 0;
-}
-
-static void count_kernel(struct analysis_kernel *kernel, const struct joined *joined)
-{
-	kernel->count++;
-	if (!joined->is_timed)
-		return;
-	kernel->timed++;
-	kernel->total_ns += joined->duration_ns;
-	if (joined->duration_ns < kernel->min_ns)
-		kernel->min_ns = joined->duration_ns;
-	if (joined->duration_ns > kernel->max_ns)
-		kernel->max_ns = joined->duration_ns;
-}
-
-/* What a CPU device maps is where it is: no byte moves, and bytes by time would be no rate. */
-static bool moves_bytes(const struct analysis_device *device, uint32_t command)
-{
-	return (command != COMMAND_MAP && command != COMMAND_UNMAP) || !device->device ||
-	       device->device->type != DEVICE_CPU;
-}
-
-static void count_copy(struct analysis_copy *copy, const struct analysis_device *device,
-		       const struct joined *joined)
-{
-	copy->count++;
-	copy->bytes += joined->launch->bytes;
-	if (!joined->is_timed)
-		return;
-	copy->timed++;
-	copy->total_ns += joined->duration_ns;
-	if (!joined->launch->bytes || !moves_bytes(device, copy->command))
-		return;
-	copy->moved_bytes += joined->launch->bytes;
-	copy->moved_ns += joined->duration_ns;
-}
-
-static void count_small(struct analysis_device *device, const struct joined *joined)
-{
-	const struct open_command *launch = joined->launch;
-	struct analysis_transfers *small = &device->small;
-
-	if (!joined->is_timed || !launch->bytes || launch->bytes > ANALYSIS_SMALL_BYTES ||
-	    (joined->type != COMMAND_READ && joined->type != COMMAND_WRITE &&
-	     joined->type != COMMAND_COPY))
-		return;
-	small->count++;
-	small->bytes += launch->bytes;
-	small->total_ns += joined->duration_ns;
-	small->calls_ns += launch->exit - launch->enter;
-}
-
-/* Counts a matched execution in the table of its class and says which row it was. */
-static int count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
-			 uint32_t *ret_tag)
-{
-	struct analysis *analysis = sweep->analysis;
-	enum account_class class = analysis_class(joined->type);
-	uint32_t index = 0;
-	int error = 0;
-
-	*ret_tag = TAG_NONE;
-	if (!in_window)
-		return 0;
-	if (class == ACCOUNT_KERNEL) {
-		error = kernel_row(sweep, joined->launch, joined->device, &index);
-		if (!error)
-			count_kernel(&analysis->kernels[index], joined);
-	} else {
-		struct analysis_device *device = &analysis->devices[joined->device];
-
-		error = copy_row(sweep, joined->type, joined->device, &index);
-		if (!error)
-			count_copy(&analysis->copies[index], device, joined);
-		count_small(device, joined);
-	}
-	*ret_tag = class == ACCOUNT_KERNEL ? index : index | TAG_COPY;
-	return error;
-}
-
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
 {
 	const uint64_t times[ZONE_COUNT + 1] = {row->queued, row->submitted, row->started,
@@ -288,19 +62,6 @@ static int count_zones(struct analysis_queue *queue, const struct event_executio
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static void on_share(void *context, uint32_t tag, uint32_t process, uint64_t share_ns)
-{
-	struct analysis *analysis = context;
-
-	analysis->processes[process].share_ns += share_ns;
-	if (tag == TAG_NONE)
-		return;
-	if (tag & TAG_COPY)
-		analysis->copies[tag & ~TAG_COPY].share_ns += share_ns;
-	else
-		analysis->kernels[tag].share_ns += share_ns;
 }
 
 static void describe_way(struct sweep *sweep, const struct joined *joined,
@@ -364,7 +125,7 @@ static int on_match(struct sweep *sweep, const struct joined *joined, uint32_t *
 	else
 		in_window =
 			is_in_window(sweep->analysis, joined->launch->enter, joined->launch->exit);
-	error = count_command(sweep, joined, in_window, ret_tag);
+	error = sweep_count_command(sweep, joined, in_window, ret_tag);
 	if (!error && in_window)
 		error = count_zones(&sweep->analysis->queues[joined->queue], row);
 	return error;
@@ -409,122 +170,6 @@ static int keep_early(struct sweep *sweep, const struct event_execution *row)
 	return pair_map_put(&sweep->early_rows, row->process, row->correlation, (uint32_t)place);
 }
 
-static bool is_rejected(const struct event_execution *row)
-{
-	return row->status < 0 || (row->valid & ORDER_IMPOSSIBLE);
-}
-
-static bool is_in_account(const struct joined *joined)
-{
-	return joined->is_timed && joined->is_placed && !is_rejected(joined->row);
-}
-
-/* ---- commands without times ---- */
-
-/* NULL: nobody knows which queue it is. */
-static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
-{
-	return sweep->analysis->queues[queue].queue ? &sweep->lists[queue] : NULL;
-}
-
-static void link_open(struct sweep *sweep, uint32_t place)
-{
-	struct open_command *commands = sweep->correlate.commands;
-	struct queue_list *list = list_of(sweep, commands[place].queue);
-
-	commands[place].previous = commands[place].next = CORRELATE_NONE;
-	if (!list)
-		return;
-	commands[place].previous = list->last;
-	if (list->last == CORRELATE_NONE)
-		list->first = place;
-	else
-		commands[list->last].next = place;
-	list->last = place;
-}
-
-static void unlink_open(struct sweep *sweep, uint32_t place)
-{
-	struct open_command *commands = sweep->correlate.commands, *command = &commands[place];
-	struct queue_list *list = list_of(sweep, command->queue);
-
-	if (!list || (command->previous == CORRELATE_NONE && list->first != place))
-		return;
-	if (command->previous == CORRELATE_NONE)
-		list->first = command->next;
-	else
-		commands[command->previous].next = command->next;
-	if (command->next == CORRELATE_NONE)
-		list->last = command->previous;
-	else
-		commands[command->next].previous = command->previous;
-	command->previous = command->next = CORRELATE_NONE;
-}
-
-static void note_over(struct open_command *command, uint64_t over_by)
-{
-	if (over_by < command->over_by)
-		command->over_by = over_by;
-}
-
-/* What an in-order queue was given before this command was over when it started. */
-static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
-{
-	struct open_command *commands = sweep->correlate.commands;
-	struct queue_list *list = list_of(sweep, commands[place].queue);
-
-	if (!list ||
-	    (sweep->analysis->queues[commands[place].queue].queue->flags & QUEUE_OUT_OF_ORDER))
-		return;
-	while (list->first != CORRELATE_NONE &&
-	       commands[list->first].enter < commands[place].enter) {
-		note_over(&commands[list->first], started);
-		unlink_open(sweep, list->first);
-	}
-}
-
-/* Whatever a queue was given before a call that waits for all of it is over when that returns. What
- * was over before it began is not looked at again: nothing later can be earlier. */
-static void note_finished(struct sweep *sweep, const struct event_api *row)
-{
-	struct open_command *commands = sweep->correlate.commands;
-	size_t queue = things_index(&sweep->queues, (uint32_t)row->argument);
-	struct queue_list *list;
-	uint32_t next;
-
-	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
-	    !(list = list_of(sweep, (uint32_t)queue)))
-		return;
-	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
-		next = commands[place].next;
-		if (commands[place].over_by <= row->begin)
-			unlink_open(sweep, place);
-		else if (commands[place].exit <= row->begin)
-			note_over(&commands[place], row->end);
-	}
-}
-
-static int add_dark(struct sweep *sweep, size_t device, uint64_t begin, uint64_t end)
-{
-	if (sweep->uses_darks)
-		return 0;
-	sweep->is_scouting |= begin < end && sweep->analysis->devices[device].account.commands;
-	return dark_add(&sweep->darks[device], begin, end);
-}
-
-/* A launch leaves the table of open commands. */
-static int note_done(struct sweep *sweep, const struct joined *joined)
-{
-	int error = 0;
-
-	if (is_in_account(joined))
-		note_started(sweep, joined->place, joined->row->started);
-	else
-		error = add_dark(sweep, joined->device, joined->launch->enter, joined->row->seen);
-	unlink_open(sweep, joined->place);
-	return error;
-}
-
 static void count_execution(struct sweep *sweep, const struct joined *joined)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -563,7 +208,7 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = on_match(sweep, &joined, &tag);
 	sweep->analysis->ledger.orphaned += !launch;
 	if (!error && launch)
-		error = note_done(sweep, &joined);
+		error = sweep_note_done(sweep, &joined);
 	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
 		error = account_execution(sweep, &joined, tag);
@@ -592,23 +237,8 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	else
 		error = on_match(sweep, &joined, &tag);
 	if (!error)
-		error = note_done(sweep, &joined);
+		error = sweep_note_done(sweep, &joined);
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
-}
-
-static int note_in_flight(struct sweep *sweep, const struct open_command *command)
-{
-	size_t device = sweep->analysis->queues[command->queue].device;
-
-	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
-	return add_dark(sweep, device, command->enter, command->over_by);
-}
-
-/* Its correlation id is used again: no execution can be joined to it any more. */
-static int replace_open(struct sweep *sweep, uint32_t place)
-{
-	unlink_open(sweep, place);
-	return note_in_flight(sweep, &sweep->correlate.commands[place]);
 }
 
 static int open_launch(struct sweep *sweep, const struct event_launch *row, size_t thread)
@@ -629,7 +259,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		analysis->devices[analysis->queues[queue].device].launches++;
 	}
 	replaced = correlate_find(&sweep->correlate, process ? process->id : 0, row->correlation);
-	error = replaced == CORRELATE_NONE ? 0 : replace_open(sweep, replaced);
+	error = replaced == CORRELATE_NONE ? 0 : sweep_replace_open(sweep, replaced);
 	if (!error)
 		error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
 	if (error)
@@ -639,7 +269,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->queue = (uint32_t)queue;
 	command->type = analysis_launch_command(analysis->model, row);
 	command->over_by = UINT64_MAX;
-	link_open(sweep, place);
+	sweep_link_open(sweep, place);
 	if (thread < sweep->threads.count)
 		command->at_enter = calls_until(&sweep->calls[thread], row->enter);
 	if (!sweep->early_rows.count)
@@ -650,11 +280,11 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 static int on_api(struct sweep *sweep, const struct event_api *row)
 {
 	size_t thread = things_index(&sweep->threads, row->thread);
-	int error = count_call(sweep, sweep->thread_process[thread], row, false);
+	int error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
 
 	if (error)
 		return error;
-	note_finished(sweep, row);
+	sweep_note_finished(sweep, row);
 	return add_span(sweep, thread, row->begin, row->end, row->type == API_TYPE_WAIT);
 }
 
@@ -667,7 +297,7 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .function_string = row->function_string,
 				 .result = row->result,
 				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL};
-	int error = count_call(sweep, sweep->thread_process[thread], &call, true);
+	int error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
 
 	if (!error && row->result == 0)
 		error = open_launch(sweep, row, thread);
@@ -686,7 +316,7 @@ static int scout_execution(struct sweep *sweep, const struct event_execution *ro
 	if (place == CORRELATE_NONE)
 		return keep_early(sweep, row);
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
-	error = note_done(sweep, &joined);
+	error = sweep_note_done(sweep, &joined);
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
@@ -696,7 +326,7 @@ static int scout_item(struct sweep *sweep, const struct order_item *item)
 
 	switch (item->kind) {
 	case EVENT_API:
-		note_finished(sweep, item->row);
+		sweep_note_finished(sweep, item->row);
 		return 0;
 	case EVENT_LAUNCH:
 		return launch->result ? 0
@@ -802,18 +432,6 @@ static void close_ledger(struct sweep *sweep)
 			      (unsigned __int128)ledger->launched * 95;
 }
 
-/* What was launched and never executed may run to the end of the recording. */
-static int note_all_in_flight(struct sweep *sweep)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < sweep->correlate.count && !error; i++) {
-		if (sweep->correlate.commands[i].state == OPEN_LAUNCHED)
-			error = note_in_flight(sweep, &sweep->correlate.commands[i]);
-	}
-	return error;
-}
-
 /* A device that got commands none of which says when it ran has no account: all of it is unknown. */
 static void close_device(struct analysis_device *device, uint64_t to_ns)
 {
@@ -842,11 +460,6 @@ static void close_accounts(struct sweep *sweep)
 		account_finish(&analysis->contexts[i].account, to);
 		analysis->is_exact &= account_is_exact(&analysis->contexts[i].account);
 	}
-}
-
-static uint64_t smaller(uint64_t left, uint64_t right)
-{
-	return left < right ? left : right;
 }
 
 static void close_window(struct sweep *sweep)
@@ -888,287 +501,23 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 					  analysis->end_ns);
 }
 
-static int make_devices(struct sweep *sweep)
-{
-	struct analysis *analysis = sweep->analysis;
-	size_t count = sweep->devices.count;
-
-	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
-	sweep->kept = calloc(count + 3, sizeof(*sweep->kept));
-	if (!analysis->devices || !sweep->kept)
-		return -ENOMEM;
-	analysis->devices_count = count;
-	for (size_t i = 0; i <= count; i++) {
-		struct analysis_device *device = &analysis->devices[i];
-		const struct event_device *row = things_row(&sweep->devices, i);
-
-		device->device = row;
-		device->name =
-			model_text(analysis->model, row ? row->name_string : 0, "[unknown device]");
-		device->key = model_text(analysis->model, row ? row->key_string : 0, "");
-		device->vendor = model_text(analysis->model, row ? row->vendor_string : 0, "");
-		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
-		device->account.dark = sweep->uses_darks ? &sweep->darks[i] : NULL;
-		device->account.on_share = on_share;
-		device->account.context = analysis;
-	}
-	return 0;
-}
-
-static int make_queues(struct sweep *sweep)
-{
-	struct analysis *analysis = sweep->analysis;
-	size_t count = sweep->queues.count;
-
-	analysis->queues = calloc(count + 1, sizeof(*analysis->queues));
-	sweep->lists = calloc(count + 1, sizeof(*sweep->lists));
-	if (!analysis->queues || !sweep->lists)
-		return -ENOMEM;
-	analysis->queues_count = count;
-	for (size_t i = 0; i <= count; i++) {
-		struct analysis_queue *queue = &analysis->queues[i];
-		const struct event_queue *row = things_row(&sweep->queues, i);
-
-		sweep->lists[i] = (struct queue_list){CORRELATE_NONE, CORRELATE_NONE};
-		queue->queue = row;
-		queue->device = things_index(&sweep->devices, row ? row->device : 0);
-		queue->context = things_index(&sweep->contexts, row ? row->context : 0);
-		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
-			quantile_init(&queue->zones[zone]);
-		account_init(&queue->account, analysis->from_ns, analysis->to_ns, false);
-	}
-	return 0;
-}
-
-static int make_contexts(struct sweep *sweep)
-{
-	struct analysis *analysis = sweep->analysis;
-	size_t count = sweep->contexts.count;
-
-	analysis->contexts = calloc(count + 1, sizeof(*analysis->contexts));
-	if (!analysis->contexts)
-		return -ENOMEM;
-	analysis->contexts_count = count;
-	for (size_t i = 0; i <= count; i++) {
-		struct analysis_context *context = &analysis->contexts[i];
-
-		context->context = things_row(&sweep->contexts, i);
-		account_init(&context->account, analysis->from_ns, analysis->to_ns, false);
-	}
-	return 0;
-}
-
-static int make_processes(struct sweep *sweep)
-{
-	struct analysis *analysis = sweep->analysis;
-	size_t count = sweep->processes.count;
-
-	analysis->processes = calloc(count + 1, sizeof(*analysis->processes));
-	if (!analysis->processes)
-		return -ENOMEM;
-	analysis->processes_count = count;
-	for (size_t i = 0; i <= count; i++) {
-		struct analysis_process *process = &analysis->processes[i];
-
-		process->process = things_row(&sweep->processes, i);
-		process->name = model_text(analysis->model,
-					   process->process ? process->process->name_string : 0,
-					   "[unknown process]");
-	}
-	return 0;
-}
-
-static int make_threads(struct sweep *sweep)
-{
-	size_t count = sweep->threads.count;
-
-	sweep->calls = calloc(count + 1, sizeof(*sweep->calls));
-	sweep->thread_process = calloc(count + 1, sizeof(*sweep->thread_process));
-	if (!sweep->calls || !sweep->thread_process)
-		return -ENOMEM;
-	for (size_t i = 0; i <= count; i++) {
-		const struct event_thread *thread = things_row(&sweep->threads, i);
-		size_t process = things_index(&sweep->processes, thread ? thread->process : 0);
-
-		calls_init(&sweep->calls[i]);
-		sweep->thread_process[i] = (uint32_t)process;
-	}
-	return 0;
-}
-
-static void count_code(struct sweep *sweep)
-{
-	struct analysis_code *code = &sweep->analysis->code;
-
-	for (size_t i = 0; i < sweep->codes.count; i++) {
-		const struct event_code *row = things_row(&sweep->codes, i);
-
-		code->sources += row->type == CODE_SOURCE;
-		code->binaries += row->type == CODE_BINARY;
-		code->il += row->type == CODE_IL;
-		code->build_logs += row->type == CODE_BUILD_LOG;
-		code->kernels += row->type == CODE_KERNEL;
-	}
-}
-
-static int make_tables(struct sweep *sweep)
-{
-	const struct trace_reader *reader = sweep->analysis->model->reader;
-	int error;
-
-	things_init(&sweep->devices, reader, EVENT_DEVICE);
-	things_init(&sweep->queues, reader, EVENT_QUEUE);
-	things_init(&sweep->contexts, reader, EVENT_CONTEXT);
-	things_init(&sweep->processes, reader, EVENT_PROCESS);
-	things_init(&sweep->threads, reader, EVENT_THREAD);
-	things_init(&sweep->codes, reader, EVENT_CODE);
-	count_code(sweep);
-	error = make_devices(sweep);
-	if (!error)
-		error = make_queues(sweep);
-	if (!error)
-		error = make_contexts(sweep);
-	if (!error)
-		error = make_processes(sweep);
-	return error ? error : make_threads(sweep);
-}
-
-static int compare_names(const char *left, size_t left_device, const char *right,
-			 size_t right_device)
-{
-	if (left_device != right_device)
-		return left_device < right_device ? -1 : 1;
-	return strcmp(left, right);
-}
-
-static int compare_totals(uint64_t left, uint64_t right)
-{
-	return (left < right) - (left > right);
-}
-
-static int compare_kernel_names(const void *left, const void *right)
-{
-	const struct analysis_kernel *a = left, *b = right;
-
-	return compare_names(a->name, a->device, b->name, b->device);
-}
-
-static int compare_kernels(const void *left, const void *right)
-{
-	const struct analysis_kernel *a = left, *b = right;
-	int order = compare_totals(a->total_ns, b->total_ns);
-
-	return order ? order : compare_kernel_names(left, right);
-}
-
-static int compare_copies(const void *left, const void *right)
-{
-	const struct analysis_copy *a = left, *b = right;
-	int order = compare_totals(a->total_ns, b->total_ns);
-
-	if (order)
-		return order;
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	return (a->command > b->command) - (a->command < b->command);
-}
-
-static int compare_call_names(const void *left, const void *right)
-{
-	const struct analysis_call *a = left, *b = right;
-
-	return compare_names(a->name, 0, b->name, 0);
-}
-
-static int compare_calls(const void *left, const void *right)
-{
-	const struct analysis_call *a = left, *b = right;
-	int order = compare_totals(a->total_ns, b->total_ns);
-
-	return order ? order : compare_call_names(left, right);
-}
-
-/* One text can have more than one id; sorted by name, the same ones are neighbours. */
-static void merge_kernels(struct analysis *analysis)
-{
-	size_t kept = 0;
-
-	qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
-	      compare_kernel_names);
-	for (size_t i = 0; i < analysis->kernels_count; i++) {
-		struct analysis_kernel *row = &analysis->kernels[i];
-		struct analysis_kernel *last = kept ? &analysis->kernels[kept - 1] : NULL;
-
-		if (!last || compare_kernel_names(last, row) != 0) {
-			analysis->kernels[kept++] = *row;
-			continue;
-		}
-		last->count += row->count;
-		last->timed += row->timed;
-		last->total_ns += row->total_ns;
-		last->share_ns += row->share_ns;
-		last->min_ns = smaller(last->min_ns, row->min_ns);
-		last->max_ns = row->max_ns > last->max_ns ? row->max_ns : last->max_ns;
-	}
-	analysis->kernels_count = kept;
-}
-
-static void merge_calls(struct analysis *analysis)
-{
-	size_t kept = 0;
-
-	qsort(analysis->calls, analysis->calls_count, sizeof(*analysis->calls), compare_call_names);
-	for (size_t i = 0; i < analysis->calls_count; i++) {
-		struct analysis_call *row = &analysis->calls[i];
-		struct analysis_call *last = kept ? &analysis->calls[kept - 1] : NULL;
-
-		if (!last || compare_call_names(last, row) != 0) {
-			analysis->calls[kept++] = *row;
-			continue;
-		}
-		last->count += row->count;
-		last->failed += row->failed;
-		last->total_ns += row->total_ns;
-		last->is_launch |= row->is_launch;
-		last->is_wait |= row->is_wait;
-	}
-	analysis->calls_count = kept;
-}
-
-static void sort_tables(struct analysis *analysis)
-{
-	if (analysis->kernels_count) {
-		merge_kernels(analysis);
-		qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
-		      compare_kernels);
-	}
-	if (analysis->copies_count)
-		qsort(analysis->copies, analysis->copies_count, sizeof(*analysis->copies),
-		      compare_copies);
-	if (analysis->calls_count) {
-		merge_calls(analysis);
-		qsort(analysis->calls, analysis->calls_count, sizeof(*analysis->calls),
-		      compare_calls);
-	}
-}
-
 static int finish(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
 	int error;
 
 	if (sweep->is_scouting)
-		return note_all_in_flight(sweep);
+		return sweep_note_all_in_flight(sweep);
 	error = count_losses(sweep);
 	if (error)
 		return error;
 	close_window(sweep);
 	close_ledger(sweep);
-	error = note_all_in_flight(sweep);
+	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
 	close_accounts(sweep);
-	sort_tables(analysis);
+	sweep_sort_tables(analysis);
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
@@ -1227,7 +576,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	error = model_order(analysis->model, &order, &sweep.order);
 	if (!error) {
 		find_window(&sweep, options);
-		error = make_tables(&sweep);
+		error = sweep_make_tables(&sweep);
 	}
 	if (!error)
 		error = run(&sweep);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
+ *
+ * Of this room only: analysis.c leads, sweep_tables.c counts, sweep_flight.c follows what is open,
+ * sweep_things.c makes the lists.
+ */
+#ifndef ANALYZE_SWEEP_H
+#define ANALYZE_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/analysis.h"
+#include "analyze/correlate.h"
+#include "analyze/dark.h"
+#include "analyze/model.h"
+#include "analyze/order.h"
+#include "analyze/pair_map.h"
+#include "analyze/things.h"
+
+/* Which row of the tables a share belongs to. */
+#define TAG_COPY 0x80000000u
+#define TAG_NONE UINT32_MAX
+
+/* The open commands of a queue that nothing is known to have ended. */
+struct queue_list {
+	uint32_t first, last; /* places, CORRELATE_NONE: empty */
+};
+
+/* While it sweeps. */
+struct sweep {
+	struct analysis *analysis;
+	struct order *order;
+	struct things devices, queues, contexts, processes, threads, codes;
+	uint32_t *thread_process; /* thread index -> process index */
+	struct calls *calls;      /* by thread index */
+	struct correlate correlate;
+	struct pair_map kernel_rows; /* (name string, device index) -> index */
+	struct pair_map copy_rows;   /* (command, device index) -> index */
+	struct pair_map call_rows;   /* (function string, is_launch) -> index */
+	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
+	/* Executions that came before their launch (a clock off by more than it says): the latest. */
+	struct event_execution *early;
+	size_t early_next;
+	struct pair_map early_rows;
+	uint64_t *kept;           /* moments that may be asked of calls */
+	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
+	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
+	bool uses_darks;
+	bool is_scouting; /* a second sweep is certain: only what it needs is looked for */
+	uint64_t delay_ns;
+	uint64_t last_ns; /* the latest moment in any row */
+	uint64_t launch_rows, lost_launches, lost_executions;
+};
+
+/* What is known of one execution. */
+struct joined {
+	const struct event_execution *row;
+	const struct open_command *launch; /* NULL: none */
+	uint32_t place;
+	size_t process, queue, device, context;
+	uint32_t type;
+	bool is_timed, is_placed;
+	uint64_t duration_ns;
+};
+
+static inline void note_time(struct sweep *sweep, uint64_t time_ns)
+{
+	if (time_ns > sweep->last_ns)
+		sweep->last_ns = time_ns;
+}
+
+/* Without --from and --to every row is: the tables hold what was recorded, also a call that was not
+ * over when the recording was. */
+static inline bool is_in_window(const struct analysis *analysis, uint64_t begin, uint64_t end)
+{
+	if (!analysis->has_window)
+		return true;
+	if (begin == end)
+		return begin >= analysis->from_ns && begin < analysis->to_ns;
+	return begin < analysis->to_ns && end > analysis->from_ns;
+}
+
+static inline bool is_rejected(const struct event_execution *row)
+{
+	return row->status < 0 || (row->valid & ORDER_IMPOSSIBLE);
+}
+
+static inline bool is_in_account(const struct joined *joined)
+{
+	return joined->is_timed && joined->is_placed && !is_rejected(joined->row);
+}
+
+static inline uint64_t smaller(uint64_t left, uint64_t right)
+{
+	return left < right ? left : right;
+}
+
+/* ---- sweep_tables.c ---- */
+
+int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
+		     bool is_launch);
+/* Counts a matched execution in the table of its class and says which row it was. */
+int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
+			uint32_t *ret_tag);
+void sweep_on_share(void *context, uint32_t tag, uint32_t process, uint64_t share_ns);
+/* One row for each text, the largest total first. */
+void sweep_sort_tables(struct analysis *analysis);
+
+/* ---- sweep_flight.c ---- */
+
+/* A launch enters the table of open commands, in the order of their enter. */
+void sweep_link_open(struct sweep *sweep, uint32_t place);
+/* Its correlation id is used again: no execution can be joined to it any more. */
+int sweep_replace_open(struct sweep *sweep, uint32_t place);
+/* A launch leaves the table of open commands. */
+int sweep_note_done(struct sweep *sweep, const struct joined *joined);
+/* Whatever a queue was given before a call that waits for all of it is over when that returns. */
+void sweep_note_finished(struct sweep *sweep, const struct event_api *row);
+/* What was launched and never executed may run to the end of the recording. */
+int sweep_note_all_in_flight(struct sweep *sweep);
+
+/* ---- sweep_things.c ---- */
+
+/* The lists of devices, queues, contexts, processes: one item more, for what is not described. */
+int sweep_make_tables(struct sweep *sweep);
+
+#endif

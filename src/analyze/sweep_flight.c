@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_flight.c - commands of which nobody knows when they ran
+ *
+ * Runs in:  the readers
+ * Gets:     launches, executions, waits   Gives: dark time of each device, what is in flight
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why bounds: one execution row that was lost would else make all idle time behind it unknown. A queue
+ *           that starts commands in order, or a call that waited for all of it, says that it was over.
+ */
+#include "analyze/sweep.h"
+
+/* NULL: nobody knows which queue it is. */
+static struct queue_list *list_of(const struct sweep *sweep, uint32_t queue)
+{
+	return sweep->analysis->queues[queue].queue ? &sweep->lists[queue] : NULL;
+}
+
+void sweep_link_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	commands[place].previous = commands[place].next = CORRELATE_NONE;
+	if (!list)
+		return;
+	commands[place].previous = list->last;
+	if (list->last == CORRELATE_NONE)
+		list->first = place;
+	else
+		commands[list->last].next = place;
+	list->last = place;
+}
+
+static void unlink_open(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *commands = sweep->correlate.commands, *command = &commands[place];
+	struct queue_list *list = list_of(sweep, command->queue);
+
+	if (!list || (command->previous == CORRELATE_NONE && list->first != place))
+		return;
+	if (command->previous == CORRELATE_NONE)
+		list->first = command->next;
+	else
+		commands[command->previous].next = command->next;
+	if (command->next == CORRELATE_NONE)
+		list->last = command->previous;
+	else
+		commands[command->next].previous = command->previous;
+	command->previous = command->next = CORRELATE_NONE;
+}
+
+static void note_over(struct open_command *command, uint64_t over_by)
+{
+	if (over_by < command->over_by)
+		command->over_by = over_by;
+}
+
+/* What an in-order queue was given before this command was over when it started. */
+static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	struct queue_list *list = list_of(sweep, commands[place].queue);
+
+	if (!list ||
+	    (sweep->analysis->queues[commands[place].queue].queue->flags & QUEUE_OUT_OF_ORDER))
+		return;
+	while (list->first != CORRELATE_NONE &&
+	       commands[list->first].enter < commands[place].enter) {
+		note_over(&commands[list->first], started);
+		unlink_open(sweep, list->first);
+	}
+}
+
+/* Whatever a queue was given before a call that waits for all of it is over when that returns. What
+ * was over before it began is not looked at again: nothing later can be earlier. */
+void sweep_note_finished(struct sweep *sweep, const struct event_api *row)
+{
+	struct open_command *commands = sweep->correlate.commands;
+	size_t queue = things_index(&sweep->queues, (uint32_t)row->argument);
+	struct queue_list *list;
+	uint32_t next;
+
+	if (row->type != API_TYPE_WAIT || row->result != 0 || row->argument > UINT32_MAX ||
+	    !(list = list_of(sweep, (uint32_t)queue)))
+		return;
+	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
+		next = commands[place].next;
+		if (commands[place].over_by <= row->begin)
+			unlink_open(sweep, place);
+		else if (commands[place].exit <= row->begin)
+			note_over(&commands[place], row->end);
+	}
+}
+
+static int add_dark(struct sweep *sweep, size_t device, uint64_t begin, uint64_t end)
+{
+	if (sweep->uses_darks)
+		return 0;
+	sweep->is_scouting |= begin < end && sweep->analysis->devices[device].account.commands;
+	return dark_add(&sweep->darks[device], begin, end);
+}
+
+/* A launch leaves the table of open commands. */
+int sweep_note_done(struct sweep *sweep, const struct joined *joined)
+{
+	int error = 0;
+
+	if (is_in_account(joined))
+		note_started(sweep, joined->place, joined->row->started);
+	else
+		error = add_dark(sweep, joined->device, joined->launch->enter, joined->row->seen);
+	unlink_open(sweep, joined->place);
+	return error;
+}
+
+static int note_in_flight(struct sweep *sweep, const struct open_command *command)
+{
+	size_t device = sweep->analysis->queues[command->queue].device;
+
+	account_in_flight(&sweep->analysis->devices[device].account, command->enter);
+	return add_dark(sweep, device, command->enter, command->over_by);
+}
+
+/* Its correlation id is used again: no execution can be joined to it any more. */
+int sweep_replace_open(struct sweep *sweep, uint32_t place)
+{
+	unlink_open(sweep, place);
+	return note_in_flight(sweep, &sweep->correlate.commands[place]);
+}
+
+/* What was launched and never executed may run to the end of the recording. */
+int sweep_note_all_in_flight(struct sweep *sweep)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < sweep->correlate.count && !error; i++) {
+		if (sweep->correlate.commands[i].state == OPEN_LAUNCHED)
+			error = note_in_flight(sweep, &sweep->correlate.commands[i]);
+	}
+	return error;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_tables.c - kernels, copies and calls, counted while they pass
+ *
+ * Runs in:  the readers
+ * Gets:     calls and executions with their launch   Gives: one row for each name, kind and device
+ * Owns:     nothing; the rows are the analysis's
+ * Fails:    -ENOMEM
+ * Why merged at the end: one text can have more than one id, in one file that was merged or by two
+ *           programs; while they pass an id is one look-up, a text would be a hash of its bytes.
+ */
+#include "analyze/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
+		    struct analysis_call **ret_call)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint32_t index = pair_map_find(&sweep->call_rows, function, is_launch);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->calls_count;
+		if (array_grow(analysis->calls, sweep->calls_capacity, index + 1) ||
+		    pair_map_put(&sweep->call_rows, function, is_launch, index))
+			return -ENOMEM;
+		analysis->calls_count++;
+		analysis->calls[index] = (struct analysis_call){
+			.name = trace_reader_string(analysis->model->reader, function, NULL),
+			.is_launch = is_launch};
+	}
+	*ret_call = &analysis->calls[index];
+	return 0;
+}
+
+int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
+		     bool is_launch)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct analysis_call *call;
+	int error;
+
+	note_time(sweep, row->end);
+	if (!is_in_window(analysis, row->begin, row->end))
+		return 0;
+	error = call_row(sweep, row->function_string, is_launch, &call);
+	if (error)
+		return error;
+	call->count++;
+	call->failed += row->result != 0;
+	call->total_ns += row->end - row->begin;
+	call->is_wait |= row->type == API_TYPE_WAIT;
+	analysis->processes[process].calls++;
+	analysis->processes[process].calls_ns += row->end - row->begin;
+	return 0;
+}
+
+static int kernel_row(struct sweep *sweep, const struct open_command *launch, size_t device,
+		      uint32_t *ret_index)
+{
+	struct analysis *analysis = sweep->analysis;
+	const struct event_code *code =
+		things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
+	uint32_t name = code ? code->name_string : 0;
+	uint32_t index = pair_map_find(&sweep->kernel_rows, name, device);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->kernels_count;
+		if (array_grow(analysis->kernels, sweep->kernels_capacity, index + 1) ||
+		    pair_map_put(&sweep->kernel_rows, name, device, index))
+			return -ENOMEM;
+		analysis->kernels_count++;
+		analysis->kernels[index] = (struct analysis_kernel){
+			.name = model_text(analysis->model, name, "[unknown kernel]"),
+			.device = device,
+			.min_ns = UINT64_MAX};
+	}
+	*ret_index = index;
+	return 0;
+}
+
+static int copy_row(struct sweep *sweep, uint32_t type, size_t device, uint32_t *ret_index)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint32_t index = pair_map_find(&sweep->copy_rows, type, device);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->copies_count;
+		if (array_grow(analysis->copies, sweep->copies_capacity, index + 1) ||
+		    pair_map_put(&sweep->copy_rows, type, device, index))
+			return -ENOMEM;
+		analysis->copies_count++;
+		analysis->copies[index] = (struct analysis_copy){.command = type, .device = device};
+	}
+	*ret_index = index;
+	return 0;
+}
+
+static void count_kernel(struct analysis_kernel *kernel, const struct joined *joined)
+{
+	kernel->count++;
+	if (!joined->is_timed)
+		return;
+	kernel->timed++;
+	kernel->total_ns += joined->duration_ns;
+	if (joined->duration_ns < kernel->min_ns)
+		kernel->min_ns = joined->duration_ns;
+	if (joined->duration_ns > kernel->max_ns)
+		kernel->max_ns = joined->duration_ns;
+}
+
+/* What a CPU device maps is where it is: no byte moves, and bytes by time would be no rate. */
+static bool moves_bytes(const struct analysis_device *device, uint32_t command)
+{
+	return (command != COMMAND_MAP && command != COMMAND_UNMAP) || !device->device ||
+	       device->device->type != DEVICE_CPU;
+}
+
+static void count_copy(struct analysis_copy *copy, const struct analysis_device *device,
+		       const struct joined *joined)
+{
+	copy->count++;
+	copy->bytes += joined->launch->bytes;
+	if (!joined->is_timed)
+		return;
+	copy->timed++;
+	copy->total_ns += joined->duration_ns;
+	if (!joined->launch->bytes || !moves_bytes(device, copy->command))
+		return;
+	copy->moved_bytes += joined->launch->bytes;
+	copy->moved_ns += joined->duration_ns;
+}
+
+static void count_small(struct analysis_device *device, const struct joined *joined)
+{
+	const struct open_command *launch = joined->launch;
+	struct analysis_transfers *small = &device->small;
+
+	if (!joined->is_timed || !launch->bytes || launch->bytes > ANALYSIS_SMALL_BYTES ||
+	    (joined->type != COMMAND_READ && joined->type != COMMAND_WRITE &&
+	     joined->type != COMMAND_COPY))
+		return;
+	small->count++;
+	small->bytes += launch->bytes;
+	small->total_ns += joined->duration_ns;
+	small->calls_ns += launch->exit - launch->enter;
+}
+
+/* Counts a matched execution in the table of its class and says which row it was. */
+int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
+			uint32_t *ret_tag)
+{
+	struct analysis *analysis = sweep->analysis;
+	enum account_class class = analysis_class(joined->type);
+	uint32_t index = 0;
+	int error = 0;
+
+	*ret_tag = TAG_NONE;
+	if (!in_window)
+		return 0;
+	if (class == ACCOUNT_KERNEL) {
+		error = kernel_row(sweep, joined->launch, joined->device, &index);
+		if (!error)
+			count_kernel(&analysis->kernels[index], joined);
+	} else {
+		struct analysis_device *device = &analysis->devices[joined->device];
+
+		error = copy_row(sweep, joined->type, joined->device, &index);
+		if (!error)
+			count_copy(&analysis->copies[index], device, joined);
+		count_small(device, joined);
+	}
+	*ret_tag = class == ACCOUNT_KERNEL ? index : index | TAG_COPY;
+	return error;
+}
+
+void sweep_on_share(void *context, uint32_t tag, uint32_t process, uint64_t share_ns)
+{
+	struct analysis *analysis = context;
+
+	analysis->processes[process].share_ns += share_ns;
+	if (tag == TAG_NONE)
+		return;
+	if (tag & TAG_COPY)
+		analysis->copies[tag & ~TAG_COPY].share_ns += share_ns;
+	else
+		analysis->kernels[tag].share_ns += share_ns;
+}
+
+static int compare_names(const char *left, size_t left_device, const char *right,
+			 size_t right_device)
+{
+	if (left_device != right_device)
+		return left_device < right_device ? -1 : 1;
+	return strcmp(left, right);
+}
+
+static int compare_totals(uint64_t left, uint64_t right)
+{
+	return (left < right) - (left > right);
+}
+
+static int compare_kernel_names(const void *left, const void *right)
+{
+	const struct analysis_kernel *a = left, *b = right;
+
+	return compare_names(a->name, a->device, b->name, b->device);
+}
+
+static int compare_kernels(const void *left, const void *right)
+{
+	const struct analysis_kernel *a = left, *b = right;
+	int order = compare_totals(a->total_ns, b->total_ns);
+
+	return order ? order : compare_kernel_names(left, right);
+}
+
+static int compare_copies(const void *left, const void *right)
+{
+	const struct analysis_copy *a = left, *b = right;
+	int order = compare_totals(a->total_ns, b->total_ns);
+
+	if (order)
+		return order;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return (a->command > b->command) - (a->command < b->command);
+}
+
+static int compare_call_names(const void *left, const void *right)
+{
+	const struct analysis_call *a = left, *b = right;
+
+	return compare_names(a->name, 0, b->name, 0);
+}
+
+static int compare_calls(const void *left, const void *right)
+{
+	const struct analysis_call *a = left, *b = right;
+	int order = compare_totals(a->total_ns, b->total_ns);
+
+	return order ? order : compare_call_names(left, right);
+}
+
+/* One text can have more than one id; sorted by name, the same ones are neighbours. */
+static void merge_kernels(struct analysis *analysis)
+{
+	size_t kept = 0;
+
+	qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
+	      compare_kernel_names);
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		struct analysis_kernel *row = &analysis->kernels[i];
+		struct analysis_kernel *last = kept ? &analysis->kernels[kept - 1] : NULL;
+
+		if (!last || compare_kernel_names(last, row) != 0) {
+			analysis->kernels[kept++] = *row;
+			continue;
+		}
+		last->count += row->count;
+		last->timed += row->timed;
+		last->total_ns += row->total_ns;
+		last->share_ns += row->share_ns;
+		last->min_ns = smaller(last->min_ns, row->min_ns);
+		last->max_ns = row->max_ns > last->max_ns ? row->max_ns : last->max_ns;
+	}
+	analysis->kernels_count = kept;
+}
+
+static void merge_calls(struct analysis *analysis)
+{
+	size_t kept = 0;
+
+	qsort(analysis->calls, analysis->calls_count, sizeof(*analysis->calls), compare_call_names);
+	for (size_t i = 0; i < analysis->calls_count; i++) {
+		struct analysis_call *row = &analysis->calls[i];
+		struct analysis_call *last = kept ? &analysis->calls[kept - 1] : NULL;
+
+		if (!last || compare_call_names(last, row) != 0) {
+			analysis->calls[kept++] = *row;
+			continue;
+		}
+		last->count += row->count;
+		last->failed += row->failed;
+		last->total_ns += row->total_ns;
+		last->is_launch |= row->is_launch;
+		last->is_wait |= row->is_wait;
+	}
+	analysis->calls_count = kept;
+}
+
+void sweep_sort_tables(struct analysis *analysis)
+{
+	if (analysis->kernels_count) {
+		merge_kernels(analysis);
+		qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),
+		      compare_kernels);
+	}
+	if (analysis->copies_count)
+		qsort(analysis->copies, analysis->copies_count, sizeof(*analysis->copies),
+		      compare_copies);
+	if (analysis->calls_count) {
+		merge_calls(analysis);
+		qsort(analysis->calls, analysis->calls_count, sizeof(*analysis->calls),
+		      compare_calls);
+	}
+}
