@@ -26,6 +26,7 @@
 #include "collect/collector.h"
 
 enum { MAX_SIZE_LEAST = 1 << 20 };
+#define NO_LIMIT UINT64_MAX
 
 struct record_values {
 	const char *output, *collect, *user;
@@ -34,10 +35,11 @@ struct record_values {
 };
 
 static const struct option_row record_options[] = {
-	{"output", 'o', OPTION_TEXT, "FILE",
-	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable",
+	{"output", 'o', OPTION_PATTERN, "FILE",
+	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable, %% "
+	 "a percent sign",
 	 offsetof(struct record_values, output)},
-	{"duration", 'd', OPTION_DURATION, "SEC",
+	{"duration", 'd', OPTION_SPAN, "SEC",
 	 "end the recording after SEC seconds; PROGRAM runs on",
 	 offsetof(struct record_values, duration_ns)},
 	{"collect", 0, OPTION_TEXT, "LIST",
@@ -51,7 +53,7 @@ static const struct option_row record_options[] = {
 	{"preload", 0, OPTION_FLAG, NULL,
 	 "load the guest by LD_PRELOAD, for OpenCL loaders without layers",
 	 offsetof(struct record_values, preload)},
-	{"keep", 0, OPTION_DURATION, "SEC", "keep the last SEC seconds only",
+	{"keep", 0, OPTION_SPAN, "SEC", "keep the last SEC seconds only",
 	 offsetof(struct record_values, keep_ns)},
 	{"max-size", 0, OPTION_SIZE, "N",
 	 "drop the oldest parts so that the file stays below N bytes",
@@ -79,6 +81,10 @@ static size_t expand_one(struct string_builder *name, const char *at)
 			snprintf(host, sizeof(host), "unknown");
 		host[sizeof(host) - 1] = '\0';
 		string_builder_append(name, host);
+		return 2;
+	}
+	if (at[1] == '%') {
+		string_builder_append_char(name, '%');
 		return 2;
 	}
 	end = at[1] == 'q' && at[2] == '{' ? strchr(at + 3, '}') : NULL;
@@ -176,7 +182,7 @@ static int check_values(const struct record_values *values, int operands,
 	if (operands && values->all)
 		return usage_error(command,
 				   "-a records every program: give either -a or a program");
-	if (values->max_size_bytes && values->max_size_bytes < MAX_SIZE_LEAST)
+	if (values->max_size_bytes < MAX_SIZE_LEAST)
 		return usage_error(command, "--max-size: at least 1M, so that a segment fits in");
 	if (values->user && geteuid() != 0)
 		return usage_error(command,
@@ -188,7 +194,7 @@ static int fill_options(const struct record_values *values, struct session_optio
 {
 	int error = collectors_choose(values->collect, options);
 
-	options->writer.max_bytes = values->max_size_bytes;
+	options->writer.max_bytes = values->max_size_bytes == NO_LIMIT ? 0 : values->max_size_bytes;
 	options->writer.keep_ns = values->keep_ns;
 	options->duration_ns = values->duration_ns;
 	options->any = values->all;
@@ -200,7 +206,7 @@ static int fill_options(const struct record_values *values, struct session_optio
 
 int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded)
 {
-	struct record_values values = {.output = "duet.duet"};
+	struct record_values values = {.output = "duet.duet", .max_size_bytes = NO_LIMIT};
 	struct session_options options = {0};
 	struct session_result result;
 	char guest[PATH_MAX], *output;

@@ -265,4 +265,12 @@ with t.case("a reader whose output is closed ends quietly"):
     t.equal(result.status, 1, "status with a full stdout")
     t.true(result.stderr, "it is told")
 
+for options in (["-d", "0"], ["--keep", "0"], ["-o", "-"], ["-o", "a%z"], ["--max-size", "0"]):
+    with t.case(f"record {' '.join(options)}: wrong usage, and the program is not started"):
+        t.wanted()
+        result = run([DUET, "record", *options, "--", "touch", t.path("started")])
+        t.equal(result.status, 125, f"status: {text(result.stderr)}")
+        t.true(options[0].encode() in result.stderr, f"names the option: {text(result.stderr)}")
+        t.true(not os.path.exists(t.path("started")), "it was not started")
+
 t.end()
