@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/python_offsets.h - where CPython keeps frames, code and texts, by version
+ *
+ * Runs in:  guests and our own process; freestanding
+ * Source:   the public headers of each version, 64 bits. 3.8 to 3.13: written by
+ *           tests/generate/python_offsets.py and compared with every installed version's headers by the
+ *           test python-offsets. 3.14: from its headers as published, no such interpreter was at hand.
+ *           From 3.13 on an interpreter tells most of it itself, in struct _Py_DebugOffsets at the begin
+ *           of _PyRuntime; where it does, that is believed and not the table.
+ */
+#ifndef EVENT_PYTHON_OFFSETS_H
+#define EVENT_PYTHON_OFFSETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum python_layout {
+	PYTHON_LAYOUT_OBJECTS = 1, /* 3.8 to 3.10: one PyFrameObject, one C evaluation frame each */
+	PYTHON_LAYOUT_ENTRY =
+		2,             /* 3.11: several frames in one C frame, the last one says is_entry */
+	PYTHON_LAYOUT_SHIM = 3 /* 3.12 and later: a frame without code stands for each C frame */
+};
+
+/* Bytes from the begin of the structure that the name begins with. */
+struct python_offsets {
+	uint16_t version; /* 0x030b: 3.11 */
+	uint8_t layout;   /* enum python_layout */
+	uint8_t unit;     /* bytes for 1 in frame_instruction; 0: that is a pointer into the code */
+	uint8_t shim;     /* frame_owner of a frame without code */
+	uint8_t cframe; /* 1: thread_frame leads to a structure that has the frame at cframe_frame */
+	uint16_t runtime_finalizing; /* thread state that ends the interpreter */
+	uint16_t thread_id, thread_frame, cframe_frame;
+	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
+	uint16_t object_type;
+	uint16_t code_first_line, code_file, code_name, code_qualified_name /* 0: none */,
+		code_lines, code_first_traceable, code_instructions;
+	uint16_t text_length, text_state;
+	uint16_t text_ascii, text_compact; /* sizes: where the characters begin */
+	uint16_t bytes_length, bytes_data;
+};
+
+/* One row a version; the last one's version is 0. */
+static const struct python_offsets python_offsets[] = {
+	{
+		.version = 0x0308,
+		.layout = PYTHON_LAYOUT_OBJECTS,
+		.unit = 1,
+		.runtime_finalizing = 16,
+		.thread_id = 176,
+		.thread_frame = 24,
+		.frame_previous = 24,
+		.frame_code = 32,
+		.frame_instruction = 104,
+		.object_type = 8,
+		.code_first_line = 40,
+		.code_file = 104,
+		.code_name = 112,
+		.code_lines = 120,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 48,
+		.text_compact = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x0309,
+		.layout = PYTHON_LAYOUT_OBJECTS,
+		.unit = 1,
+		.runtime_finalizing = 16,
+		.thread_id = 176,
+		.thread_frame = 24,
+		.frame_previous = 24,
+		.frame_code = 32,
+		.frame_instruction = 104,
+		.object_type = 8,
+		.code_first_line = 40,
+		.code_file = 104,
+		.code_name = 112,
+		.code_lines = 120,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 48,
+		.text_compact = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030a,
+		.layout = PYTHON_LAYOUT_OBJECTS,
+		.unit = 2,
+		.runtime_finalizing = 16,
+		.thread_id = 176,
+		.thread_frame = 24,
+		.frame_previous = 24,
+		.frame_code = 32,
+		.frame_instruction = 96,
+		.object_type = 8,
+		.code_first_line = 40,
+		.code_file = 104,
+		.code_name = 112,
+		.code_lines = 120,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 48,
+		.text_compact = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030b,
+		.layout = PYTHON_LAYOUT_ENTRY,
+		.cframe = 1,
+		.runtime_finalizing = 24,
+		.thread_id = 152,
+		.thread_frame = 56,
+		.cframe_frame = 8,
+		.frame_previous = 48,
+		.frame_code = 32,
+		.frame_instruction = 56,
+		.frame_owner = 69,
+		.frame_entry = 68,
+		.object_type = 8,
+		.code_first_line = 72,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualified_name = 128,
+		.code_lines = 136,
+		.code_first_traceable = 168,
+		.code_instructions = 184,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 48,
+		.text_compact = 72,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030c,
+		.layout = PYTHON_LAYOUT_SHIM,
+		.shim = 3,
+		.cframe = 1,
+		.runtime_finalizing = 24,
+		.thread_id = 136,
+		.thread_frame = 56,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.object_type = 8,
+		.code_first_line = 68,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualified_name = 128,
+		.code_lines = 136,
+		.code_first_traceable = 176,
+		.code_instructions = 192,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 40,
+		.text_compact = 56,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{
+		.version = 0x030d,
+		.layout = PYTHON_LAYOUT_SHIM,
+		.shim = 3,
+		.runtime_finalizing = 608,
+		.thread_id = 152,
+		.thread_frame = 72,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.object_type = 8,
+		.code_first_line = 68,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualified_name = 128,
+		.code_lines = 136,
+		.code_first_traceable = 184,
+		.code_instructions = 200,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 40,
+		.text_compact = 56,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	/* What is 0 here and in use, the interpreter says. */
+	{
+		.version = 0x030e,
+		.layout = PYTHON_LAYOUT_SHIM,
+		.shim = 3,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 74,
+		.object_type = 8,
+		.code_first_line = 68,
+		.code_file = 112,
+		.code_name = 120,
+		.code_qualified_name = 128,
+		.code_lines = 136,
+		.code_first_traceable = 192,
+		.code_instructions = 208,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 40,
+		.text_compact = 56,
+		.bytes_length = 16,
+		.bytes_data = 32,
+	},
+	{0},
+};
+
+#define PYTHON_DEBUG_COOKIE 0x7970677562656478u /* "xdebugpy" */
+enum {
+	PYTHON_DEBUG_COOKIE_WORD = 0,
+	PYTHON_DEBUG_VERSION_WORD = 1,
+	PYTHON_DEBUG_FREE_WORD = 2, /* a build without the lock */
+	PYTHON_DEBUG_FIRST = 0x030d,
+	PYTHON_DEBUG_VERSIONS = 2,
+	PYTHON_DEBUG_WORDS = 96 /* at least as many can be read */
+};
+
+/* Which 64-bit word of _Py_DebugOffsets says it, in 3.13 and in 3.14. */
+struct python_debug_word {
+	uint8_t member; /* of struct python_offsets */
+	uint8_t word[PYTHON_DEBUG_VERSIONS];
+	uint16_t below; /* what could be; 0: what the table says */
+};
+
+#define PYTHON_DEBUG_WORD(name, in_3_13, in_3_14, below)                         \
+	{                                                                        \
+		offsetof(struct python_offsets, name), {in_3_13, in_3_14}, below \
+	}
+static const struct python_debug_word python_debug_words[] = {
+	/* These come first: they tell that the words are where they are thought to be. */
+	PYTHON_DEBUG_WORD(object_type, 45, 51, 0),
+	PYTHON_DEBUG_WORD(bytes_length, 65, 75, 0),
+	PYTHON_DEBUG_WORD(bytes_data, 66, 76, 0),
+	PYTHON_DEBUG_WORD(text_length, 69, 79, 0),
+	PYTHON_DEBUG_WORD(text_state, 68, 78, 0),
+	PYTHON_DEBUG_WORD(text_ascii, 70, 80, 0),
+	PYTHON_DEBUG_WORD(runtime_finalizing, 4, 4, 32768),
+	PYTHON_DEBUG_WORD(thread_id, 24, 27, 4096),
+	PYTHON_DEBUG_WORD(thread_frame, 23, 26, 4096),
+	PYTHON_DEBUG_WORD(frame_previous, 29, 32, 256),
+	PYTHON_DEBUG_WORD(frame_code, 30, 33, 256),
+	PYTHON_DEBUG_WORD(frame_instruction, 31, 34, 256),
+	PYTHON_DEBUG_WORD(frame_owner, 33, 36, 256),
+	PYTHON_DEBUG_WORD(code_first_line, 39, 44, 1024),
+	PYTHON_DEBUG_WORD(code_file, 35, 40, 1024),
+	PYTHON_DEBUG_WORD(code_name, 36, 41, 1024),
+	PYTHON_DEBUG_WORD(code_qualified_name, 37, 42, 1024),
+	PYTHON_DEBUG_WORD(code_lines, 38, 43, 1024),
+	PYTHON_DEBUG_WORD(code_instructions, 43, 48, 1024),
+};
+
+/* The offsets of a version, NULL of one that is not known. */
+static inline const struct python_offsets *python_offsets_find(uint16_t version)
+{
+	for (const struct python_offsets *row = python_offsets; row->version; row++)
+		if (row->version == version)
+			return row;
+	return NULL;
+}
+
+static inline bool python_offsets_speak(uint16_t version)
+{
+	return version >= PYTHON_DEBUG_FIRST &&
+	       version < PYTHON_DEBUG_FIRST + PYTHON_DEBUG_VERSIONS;
+}
+
+/* Takes over what an interpreter says about itself in the words at the begin of its _PyRuntime. False: it
+ * says nothing, or nothing that could be. Builds without the lock are not known: their instructions are
+ * copied for each thread. */
+static inline bool python_offsets_read(const uint64_t *words, struct python_offsets *offsets)
+{
+	const size_t count = sizeof(python_debug_words) / sizeof(python_debug_words[0]);
+	const uint16_t traceable = offsets->code_instructions - offsets->code_first_traceable;
+	struct python_offsets said = *offsets;
+
+	if (!python_offsets_speak(offsets->version) ||
+	    words[PYTHON_DEBUG_COOKIE_WORD] != PYTHON_DEBUG_COOKIE ||
+	    words[PYTHON_DEBUG_VERSION_WORD] >> 16 != offsets->version ||
+	    words[PYTHON_DEBUG_FREE_WORD] != 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		const struct python_debug_word *at = &python_debug_words[i];
+		uint64_t value = words[at->word[offsets->version - PYTHON_DEBUG_FIRST]];
+		uint16_t *member = (uint16_t *)(void *)((uint8_t *)&said + at->member);
+
+		if (at->below ? value >= at->below : value != *member)
+			return false;
+		*member = (uint16_t)value;
+	}
+	if (said.code_instructions < traceable)
+		return false;
+	said.code_first_traceable = said.code_instructions - traceable;
+	*offsets = said;
+	return true;
+}
+
+#endif
