@@ -19,7 +19,7 @@
 
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
-#define EVENT_SCHEMA_MINOR 0
+#define EVENT_SCHEMA_MINOR 1 /* 1: stacks */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -221,7 +221,7 @@ struct event_api {
 	uint32_t type;     /* enum event_api_type */
 	uint64_t argument; /* bytes, or the queue id of a wait: what the function's row in the table
 			      says */
-	uint32_t stack;    /* 0 until stacks are recorded */
+	uint32_t stack;    /* id of an event_stack; 0: none was taken */
 };
 
 enum event_command {
@@ -306,6 +306,41 @@ struct event_execution {
 struct event_clock_pair {
 	uint64_t time;
 	uint64_t host_lower_ns, host_upper_ns;
+};
+
+/* A call stack is a chain of nodes from the innermost frame outwards; stacks share their outer part. */
+struct event_stack {
+	uint32_t caller; /* id of the stack of all frames further out; 0: this is the outermost */
+	uint32_t frame;  /* id of the innermost */
+};
+
+enum event_frame_type {
+	FRAME_NATIVE = 1, /* code of a file */
+	FRAME_PYTHON = 2, /* a Python function at a line */
+	FRAME_JIT = 3,    /* code of no file */
+	FRAME_TRUNCATED =
+		4 /* frames left out: of a very deep stack, or of all that called code without unwind
+			     * tables */
+};
+
+enum event_frame_flag {
+	FRAME_RETURN =
+		1 /* offset is where a call returns to: what was called from is just before it */
+};
+
+/* Says by itself what it is: no process need be known for it. */
+struct event_frame {
+	uint32_t type;          /* enum event_frame_type */
+	uint32_t flags;         /* enum event_frame_flag */
+	uint32_t module_string; /* NATIVE: path of the file as its process saw it */
+	uint32_t
+		build_id_string; /* NATIVE: lower-case hexadecimal, empty where the file has none */
+	uint32_t name_string; /* PYTHON: qualified name; JIT: as a perf map tells it, else empty */
+	uint32_t file_string; /* PYTHON: as in the code object */
+	uint32_t line;        /* PYTHON: of the call; 0: not known */
+	uint32_t first_line;  /* PYTHON: of the function */
+	uint64_t
+		offset; /* NATIVE: in the file, bytes; JIT: address; TRUNCATED: how many, 0: not known */
 };
 
 enum event_loss_reason {

@@ -289,6 +289,30 @@ static const struct trace_column end_columns[] = {
 };
 #undef ROW
 
+#define ROW struct trace_frame_row
+static const struct trace_column frames_columns[] = {
+	DELTA(1, "id", id),
+	PLAIN(2, "type", frame.type),
+	PLAIN(3, "flags", frame.flags),
+	STRING(4, "module", frame.module_string),
+	STRING(5, "build_id", frame.build_id_string),
+	STRING(6, "name", frame.name_string),
+	STRING(7, "file", frame.file_string),
+	PLAIN(8, "line", frame.line),
+	PLAIN(9, "first_line", frame.first_line),
+	WIDE_DELTA(10, "offset", frame.offset),
+};
+#undef ROW
+
+#define ROW struct trace_stack_row
+static const struct trace_column stacks_columns[] = {
+	DELTA(1, "id", id),
+	/* mostly the node just before */
+	FROM(2, "caller", FIELD_U32, stack.caller, id, true),
+	DELTA(3, "frame", stack.frame),
+};
+#undef ROW
+
 #define THING(name)                                                                       \
 	{                                                                                 \
 		name##_columns, ARRAY_COUNT(name##_columns), sizeof(struct event_##name), \
@@ -299,6 +323,11 @@ static const struct trace_column end_columns[] = {
 	{                                                                                 \
 		name##_columns, ARRAY_COUNT(name##_columns), sizeof(struct event_##name), \
 			offsetof(struct event_##name, key), FIELD_U64, false, 0           \
+	}
+#define DICTIONARY(name, row)                                                    \
+	{                                                                        \
+		name##_columns, ARRAY_COUNT(name##_columns), sizeof(struct row), \
+			offsetof(struct row, id), FIELD_U32, false, 0            \
 	}
 #define INTERNAL(name)                                                                          \
 	{                                                                                       \
@@ -325,6 +354,8 @@ static const struct trace_format formats[] = {
 	[EVENT_LOSS] = HAPPENING(loss, begin),
 	[TRACE_INDEX] = INTERNAL(index),
 	[TRACE_END] = INTERNAL(end),
+	[TRACE_FRAMES] = DICTIONARY(frames, trace_frame_row),
+	[TRACE_STACKS] = DICTIONARY(stacks, trace_stack_row),
 };
 
 const struct trace_format *trace_format_find(uint32_t kind)

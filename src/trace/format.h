@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/event.h"
+
 /* "\xd5duet\r\n\xa7" in file order: a transfer as text destroys it visibly. */
 #define TRACE_SYNC         0xa70a0d74657564d5u
 #define TRACE_PREFIX_BYTES 18u /* tag and sync, tag and checksum */
@@ -27,7 +29,9 @@ enum trace_kind {
 	TRACE_STRINGS = 65,
 	TRACE_CONTENT = 66,
 	TRACE_INDEX = 67,
-	TRACE_END = 68
+	TRACE_END = 68,
+	TRACE_FRAMES = 69,
+	TRACE_STACKS = 70
 };
 
 enum trace_flag { TRACE_BY_SEEN = 1, TRACE_REPEATED = 2 };
@@ -72,6 +76,16 @@ struct trace_index_row {
 };
 struct trace_end_row {
 	uint64_t back, bytes;
+};
+
+/* Rows of TRACE_FRAMES and TRACE_STACKS. */
+struct trace_frame_row {
+	struct event_frame frame;
+	uint32_t id;
+};
+struct trace_stack_row {
+	struct event_stack stack;
+	uint32_t id;
 };
 
 /* Which other thing a field of a thing names. */

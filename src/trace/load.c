@@ -175,6 +175,35 @@ static int load_things(struct trace_reader *reader, struct reader_entry *entry)
 	return error;
 }
 
+/* Frames and stacks have their ids in the file, and every segment that names one has it. */
+static int load_frames(struct trace_reader *reader, struct reader_entry *entry)
+{
+	auto_free struct trace_frame_row *rows = NULL;
+	size_t count;
+	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+
+	for (size_t i = 0; !error && i < count; i++)
+		error = put_thing(&reader->frames, trace_format_find(TRACE_FRAMES),
+				  (const char *)&rows[i]);
+	return error;
+}
+
+static int load_stacks(struct trace_reader *reader, struct reader_entry *entry)
+{
+	auto_free struct trace_stack_row *rows = NULL;
+	size_t count;
+	int error = reader_decode_entry(reader, entry, (void **)&rows, &count);
+
+	for (size_t i = 0; !error && i < count; i++) {
+		/* Whoever follows callers must come to an end. */
+		if (rows[i].stack.caller >= rows[i].id)
+			rows[i].stack.caller = 0;
+		error = put_thing(&reader->stacks, trace_format_find(TRACE_STACKS),
+				  (const char *)&rows[i]);
+	}
+	return error;
+}
+
 static int get_pairs(struct trace_reader *reader, uint32_t clock, struct reader_pairs **ret_pairs)
 {
 	uint64_t index = hash_map_get(&reader->pairs_by_clock, clock, 0);
@@ -311,6 +340,10 @@ static int load_entry(struct trace_reader *reader, size_t index)
 		return load_strings(reader, entry);
 	if (kind == TRACE_CONTENT)
 		return load_content(reader, index);
+	if (kind == TRACE_FRAMES)
+		return load_frames(reader, entry);
+	if (kind == TRACE_STACKS)
+		return load_stacks(reader, entry);
 	if (kind >= EVENT_HOST && kind <= EVENT_CODE)
 		return load_things(reader, entry);
 	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !trace_format_find(kind))

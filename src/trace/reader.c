@@ -307,6 +307,10 @@ void trace_reader_close(struct trace_reader *reader)
 		free(reader->things[kind].rows);
 		hash_map_fini(&reader->things[kind].by_id);
 	}
+	free(reader->frames.rows);
+	free(reader->stacks.rows);
+	hash_map_fini(&reader->frames.by_id);
+	hash_map_fini(&reader->stacks.by_id);
 	for (size_t i = 0; i < reader->dictionaries_count; i++)
 		free(reader->dictionaries[i].ranges);
 	for (size_t i = 0; i < reader->clocks_count; i++)
@@ -346,6 +350,32 @@ void trace_reader_damage(const struct trace_reader *reader, struct trace_damage 
 const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length)
 {
 	return string_table_text(&reader->strings, id, ret_length);
+}
+
+const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id)
+{
+	const struct trace_stack_row *rows = (const struct trace_stack_row *)reader->stacks.rows;
+	const uint64_t *index = hash_map_find(&reader->stacks.by_id, id);
+
+	return index ? &rows[*index].stack : NULL;
+}
+
+const struct event_frame *trace_reader_frame(const struct trace_reader *reader, uint32_t id)
+{
+	const struct trace_frame_row *rows = (const struct trace_frame_row *)reader->frames.rows;
+	const uint64_t *index = hash_map_find(&reader->frames.by_id, id);
+
+	return index ? &rows[*index].frame : NULL;
+}
+
+size_t trace_reader_stack_count(const struct trace_reader *reader)
+{
+	return reader->stacks.count;
+}
+
+size_t trace_reader_frame_count(const struct trace_reader *reader)
+{
+	return reader->frames.count;
 }
 
 size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,

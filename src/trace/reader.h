@@ -57,6 +57,14 @@ void trace_reader_damage(const struct trace_reader *reader, struct trace_damage 
  * tells. */
 const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length);
 
+/* A node of a stack, a frame; NULL where there is none (0, or lost with a damaged chunk). A caller's id is less
+ * than its callee's. */
+const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id);
+const struct event_frame *trace_reader_frame(const struct trace_reader *reader, uint32_t id);
+/* How many there are. */
+size_t trace_reader_stack_count(const struct trace_reader *reader);
+size_t trace_reader_frame_count(const struct trace_reader *reader);
+
 /* Things of one kind, newest description of each id, sorted by id. */
 size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
 			   const void **ret_rows);

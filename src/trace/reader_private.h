@@ -79,6 +79,7 @@ struct trace_reader {
 	struct hash_map dictionary_by_segment; /* index + 1 */
 
 	struct reader_things things[EVENT_CODE + 1];
+	struct reader_things frames, stacks; /* struct trace_frame_row, trace_stack_row */
 
 	struct reader_pairs *clocks;
 	size_t clocks_capacity, clocks_count;

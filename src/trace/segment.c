@@ -417,6 +417,7 @@ int segment_begin(struct trace_writer *writer)
 	 * a second later; after an idle time it counts from now */
 	if (writer->now_ns - writer->segment_since_ns > 2 * writer->options.segment_ns)
 		writer->segment_since_ns = writer->now_ns;
+	segment_forget_stacks(writer);
 	writer->local_count = writer->local_written = 0;
 	if (writer->local_ids)
 		memset(writer->local_ids, 0,

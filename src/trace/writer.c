@@ -100,6 +100,11 @@ static void free_writer(struct trace_writer *writer)
 	free(writer->chunks);
 	free(writer->local_ids);
 	free(writer->local_strings);
+	stack_table_fini(&writer->stacks);
+	free(writer->needed_frames.known);
+	free(writer->needed_frames.ids);
+	free(writer->needed_stacks.known);
+	free(writer->needed_stacks.ids);
 	free(writer->contents);
 	free(writer->pairs);
 	free(writer->segments);
@@ -291,8 +296,11 @@ int writer_append_rows(struct trace_writer *writer, struct chunk_head *head, con
 	struct trace_translator translator = {segment_local_string, writer};
 	struct trace_message *message = &writer->message;
 	struct chunk_payload payload;
-	int error = trace_encode(trace_format_find(head->kind), rows, count, &translator, message);
+	int error = segment_write_stacks(writer, head->kind, rows, count);
 
+	if (error)
+		return error;
+	error = trace_encode(trace_format_find(head->kind), rows, count, &translator, message);
 	if (error)
 		return error_set(error, "write '%s': out of memory", writer->path);
 	error = segment_write_strings(writer);

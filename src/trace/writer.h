@@ -48,6 +48,11 @@ void trace_writer_abandon(struct trace_writer *writer);
  * memory: 0. */
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length);
 
+/* Ids of a frame and of a stack, new or old, valid for this writer's whole life; strings of a frame are this
+ * writer's. caller 0: the frame is the outermost. Out of memory, or no such caller or frame: 0. */
+uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_frame *frame);
+uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame);
+
 /* Describes or describes anew a thing (EVENT_HOST … EVENT_CODE): `row` is the kind's struct, its
  * first field the id. The writer keeps the newest row of each id and repeats it in every segment in
  * which the thing lives and in the one after its end (end_ns == 0, or end_ns after the begin of the

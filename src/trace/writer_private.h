@@ -10,6 +10,7 @@
 #include "trace/chunk.h"
 #include "trace/codec.h"
 #include "trace/format.h"
+#include "trace/stacks.h"
 #include "trace/writer.h"
 
 /* Rows that are not in the file yet. */
@@ -78,6 +79,14 @@ struct shortening {
 	size_t buffer_capacity;
 };
 
+/* Of frames or stacks: those that a segment needs and does not have yet, and those it has. */
+struct needed_ids {
+	uint64_t *known; /* one bit an id: needed, whether written or not */
+	uint32_t *ids;   /* since the segment's begin, callers before callees */
+	size_t known_capacity, ids_capacity;
+	uint32_t count, written;
+};
+
 struct trace_writer {
 	int fd;
 	int reserve_fd; /* -1: none */
@@ -107,6 +116,9 @@ struct trace_writer {
 	uint32_t *local_strings; /* by local id - 1: id */
 	size_t local_strings_capacity;
 	uint32_t local_count, local_written;
+
+	struct stack_table stacks;
+	struct needed_ids needed_frames, needed_stacks;
 
 	struct thing_table things[EVENT_CODE + 1];
 	uint64_t things_since_ns;
@@ -161,6 +173,10 @@ int segment_end(struct trace_writer *writer);
 int segment_write_strings(struct trace_writer *writer);
 int segment_write_things(struct trace_writer *writer);
 uint32_t segment_local_string(void *writer, uint32_t id);
+/* segment_stacks.c: writes what rows need and the segment does not have. */
+int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows,
+			 size_t count);
+void segment_forget_stacks(struct trace_writer *writer);
 int segment_write_end(struct trace_writer *writer); /* END, after segment_end */
 
 /* reserve.c: keeps disk space, and gives it back */

@@ -36,6 +36,8 @@ static const struct schema schemas[] = {
 	{EVENT_LOSS, &duet__loss_rows__descriptor},
 	{TRACE_INDEX, &duet__index_rows__descriptor},
 	{TRACE_END, &duet__end_rows__descriptor},
+	{TRACE_FRAMES, &duet__frame_rows__descriptor},
+	{TRACE_STACKS, &duet__stack_rows__descriptor},
 };
 enum { SCHEMAS = sizeof(schemas) / sizeof(schemas[0]) };
 

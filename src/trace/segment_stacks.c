@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/segment_stacks.c - the frames and stacks that a segment needs to stand alone
+ *
+ * Runs in:  the recorder, as a part of a writer
+ * Gets:     rows that name stacks; gives the chunks that describe these, before them
+ * Owns:     nothing of its own
+ * Fails:    -errno; what was not written is tried again with the next chunk
+ * Why by need: a program that runs for a day has more stacks than any ten seconds of it
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "trace/writer_private.h"
+
+uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_frame *frame)
+{
+	return stack_table_frame(&writer->stacks, frame);
+}
+
+uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame)
+{
+	return stack_table_node(&writer->stacks, caller, frame);
+}
+
+static int out_of_memory(const struct trace_writer *writer)
+{
+	return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
+}
+
+static bool is_needed(const struct needed_ids *needed, uint32_t id)
+{
+	return id / 64 < needed->known_capacity && needed->known[id / 64] >> id % 64 & 1;
+}
+
+static int need(struct needed_ids *needed, uint32_t id)
+{
+	if (is_needed(needed, id))
+		return 0;
+	if (array_grow(needed->known, needed->known_capacity, id / 64 + (size_t)1) ||
+	    array_grow(needed->ids, needed->ids_capacity, needed->count + (size_t)1))
+		return -ENOMEM;
+	needed->ids[needed->count++] = id;
+	needed->known[id / 64] |= UINT64_C(1) << id % 64;
+	return 0;
+}
+
+/* With all its callers. */
+static int need_stack(struct trace_writer *writer, uint32_t id)
+{
+	const struct event_stack *node;
+
+	for (; id && !is_needed(&writer->needed_stacks, id); id = node->caller) {
+		node = stack_table_find(&writer->stacks, id);
+		if (!node)
+			return 0;
+		if (need(&writer->needed_frames, node->frame) || need(&writer->needed_stacks, id))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int need_stacks(struct trace_writer *writer, const void *rows, size_t row_size,
+		       size_t offset, size_t count)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id = (uint32_t)trace_field_read((const char *)rows + i * row_size,
+							 (unsigned int)offset, FIELD_U32);
+
+		if (id != last && need_stack(writer, id))
+			return -ENOMEM;
+		last = id;
+	}
+	return 0;
+}
+
+/* The next ids to be written, in rising order. */
+static uint32_t take_batch(const struct needed_ids *needed, uint32_t ids[TRACE_ROWS_LIMIT])
+{
+	uint32_t left = needed->count - needed->written;
+	uint32_t count = left < TRACE_ROWS_LIMIT ? left : TRACE_ROWS_LIMIT;
+
+	memcpy(ids, needed->ids + needed->written, count * sizeof(*ids));
+	return count;
+}
+
+static int write_batch(struct trace_writer *writer, uint32_t kind, struct needed_ids *needed,
+		       void *rows, uint32_t count)
+{
+	const struct trace_format *format = trace_format_find(kind);
+	struct chunk_head head = {.kind = kind};
+	int error = trace_sort(rows, count, format->row_size, format->key_offset, FIELD_U32);
+
+	if (error)
+		return out_of_memory(writer);
+	head.first = trace_field_read(rows, format->key_offset, FIELD_U32);
+	head.last = trace_field_read((char *)rows + (count - 1) * (size_t)format->row_size,
+				     format->key_offset, FIELD_U32);
+	error = writer_append_rows(writer, &head, rows, count);
+	if (!error)
+		needed->written += count;
+	return error;
+}
+
+static int write_frames(struct trace_writer *writer)
+{
+	auto_free struct trace_frame_row *rows = calloc(TRACE_ROWS_LIMIT, sizeof(*rows));
+	auto_free uint32_t *ids = malloc(TRACE_ROWS_LIMIT * sizeof(*ids));
+	uint32_t count;
+
+	if (!rows || !ids)
+		return out_of_memory(writer);
+	count = take_batch(&writer->needed_frames, ids);
+	for (uint32_t i = 0; i < count; i++) {
+		rows[i].id = ids[i];
+		rows[i].frame = *stack_table_find_frame(&writer->stacks, ids[i]);
+	}
+	return write_batch(writer, TRACE_FRAMES, &writer->needed_frames, rows, count);
+}
+
+static int write_nodes(struct trace_writer *writer)
+{
+	auto_free struct trace_stack_row *rows = calloc(TRACE_ROWS_LIMIT, sizeof(*rows));
+	auto_free uint32_t *ids = malloc(TRACE_ROWS_LIMIT * sizeof(*ids));
+	uint32_t count;
+
+	if (!rows || !ids)
+		return out_of_memory(writer);
+	count = take_batch(&writer->needed_stacks, ids);
+	for (uint32_t i = 0; i < count; i++) {
+		rows[i].id = ids[i];
+		rows[i].stack = *stack_table_find(&writer->stacks, ids[i]);
+	}
+	return write_batch(writer, TRACE_STACKS, &writer->needed_stacks, rows, count);
+}
+
+int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows, size_t count)
+{
+	int error = 0;
+
+	if (kind == EVENT_API)
+		error = need_stacks(writer, rows, sizeof(struct event_api),
+				    offsetof(struct event_api, stack), count);
+	else if (kind == EVENT_LAUNCH)
+		error = need_stacks(writer, rows, sizeof(struct event_launch),
+				    offsetof(struct event_launch, stack), count);
+	else
+		return 0;
+	if (error)
+		return out_of_memory(writer);
+	while (!error && writer->needed_frames.written < writer->needed_frames.count)
+		error = write_frames(writer);
+	while (!error && writer->needed_stacks.written < writer->needed_stacks.count)
+		error = write_nodes(writer);
+	return error;
+}
+
+static void forget(struct needed_ids *needed)
+{
+	for (uint32_t i = 0; i < needed->count; i++)
+		needed->known[needed->ids[i] / 64] &= ~(UINT64_C(1) << needed->ids[i] % 64);
+	needed->count = needed->written = 0;
+}
+
+void segment_forget_stacks(struct trace_writer *writer)
+{
+	forget(&writer->needed_frames);
+	forget(&writer->needed_stacks);
+}

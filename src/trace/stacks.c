@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trace/stacks.c - frames and stacks, each once, by ids
+ *
+ * Runs in:  the recorder and the readers
+ * Gets:     frames, and pairs of a caller and a frame; gives ids that count from 1
+ * Owns:     the table
+ * Fails:    id 0 where memory has run out
+ * Why a tree: a program's stacks differ in their innermost frames and share the rest; a node costs 8 bytes
+ *           and the map's slot, where a stack of 24 frames would cost 96
+ */
+#include "trace/stacks.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+_Static_assert(sizeof(struct event_frame) == 8 * sizeof(uint32_t) + sizeof(uint64_t),
+	       "a frame is compared as bytes and must have no padding");
+
+void stack_table_fini(struct stack_table *table)
+{
+	string_table_fini(&table->frames);
+	hash_map_fini(&table->by_pair);
+	free(table->rows);
+	free(table->nodes);
+	*table = (struct stack_table){0};
+}
+
+uint32_t stack_table_frame(struct stack_table *table, const struct event_frame *frame)
+{
+	uint32_t id;
+
+	if (array_grow(table->rows, table->rows_capacity, table->frames.count + (size_t)1))
+		return 0;
+	id = string_table_add(&table->frames, frame, sizeof(*frame));
+	if (id)
+		table->rows[id - 1] = *frame;
+	return id;
+}
+
+uint32_t stack_table_node(struct stack_table *table, uint32_t caller, uint32_t frame)
+{
+	uint64_t key = (uint64_t)caller << 32 | frame, known;
+
+	if (!frame || frame > table->frames.count || caller > table->count ||
+	    table->count == UINT32_MAX)
+		return 0;
+	known = hash_map_get(&table->by_pair, key, 0);
+	if (known)
+		return (uint32_t)known;
+	if (array_grow(table->nodes, table->nodes_capacity, table->count + (size_t)1) ||
+	    hash_map_put(&table->by_pair, key, table->count + (uint64_t)1))
+		return 0;
+	table->nodes[table->count] = (struct event_stack){caller, frame};
+	return ++table->count;
+}
