@@ -103,35 +103,6 @@ void json_array_end(struct json_writer *json)
 	close_level(json, "]");
 }
 
-/* Length of the well-formed UTF-8 sequence at s (Unicode 15, table 3-7), or minus the number of
- * bytes that one replacement character stands for. */
-static int utf8_length(const unsigned char *s, size_t size)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	int length;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return -1;
-	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] == 0xe0)
-		low = 0xa0;
-	else if (s[0] == 0xed)
-		high = 0x9f;
-	else if (s[0] == 0xf0)
-		low = 0x90;
-	else if (s[0] == 0xf4)
-		high = 0x8f;
-	for (int i = 1; i < length; i++) {
-		if ((size_t)i >= size || s[i] < low || s[i] > high)
-			return -i;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return length;
-}
-
 static void put_escape(struct json_writer *json, unsigned char byte)
 {
 	static const char *const named[] = {

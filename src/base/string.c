@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/string.c - build a text piece by piece
+ * base/string.c - build a text piece by piece; what is UTF-8
  *
  * Runs in:  the recorder and the readers; one builder belongs to one thread at a time
  * Gets:     pieces of any bytes; gives one NUL-terminated text
@@ -109,4 +109,32 @@ char *string_builder_take(struct string_builder *builder)
 	}
 	string_builder_fini(builder);
 	return text;
+}
+
+int utf8_length(const void *bytes, size_t size)
+{
+	const unsigned char *s = bytes;
+	unsigned char low = 0x80, high = 0xbf;
+	int length;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return -1;
+	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	for (int i = 1; i < length; i++) {
+		if ((size_t)i >= size || s[i] < low || s[i] > high)
+			return -i;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return length;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * base/string.h - build a text piece by piece
+ * base/string.h - build a text piece by piece; what is UTF-8
  */
 #ifndef BASE_STRING_H
 #define BASE_STRING_H
@@ -31,5 +31,9 @@ const char *string_builder_text(const struct string_builder *builder);
 /* The text, to be freed by the caller; the builder is empty afterwards. NULL where an append ran
  * out of memory. */
 char *string_builder_take(struct string_builder *builder);
+
+/* Length of the well-formed UTF-8 sequence at `bytes` (Unicode 15, table 3-7), or minus the number of
+ * bytes that one U+FFFD stands for. size > 0. */
+int utf8_length(const void *bytes, size_t size);
 
 #endif
