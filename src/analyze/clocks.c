@@ -467,6 +467,15 @@ uint64_t clocks_to_host(const struct clocks *clocks, uint32_t id, uint64_t time)
 	return clock_map_to_host(domain->map, time);
 }
 
+uint64_t clocks_from_host(const struct clocks *clocks, uint32_t id, uint64_t host_ns)
+{
+	const struct clocks_domain *domain = clocks_find(clocks, id);
+
+	if (!clocks_is_placed(clocks, id) || domain->certificate.method == CLOCK_METHOD_SAME)
+		return host_ns;
+	return clock_map_from_host(domain->map, host_ns);
+}
+
 uint64_t clocks_device_error_ns(const struct clocks *clocks)
 {
 	uint64_t error_ns = 0;
