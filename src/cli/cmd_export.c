@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyze/model.h"
 #include "base/error.h"
@@ -43,7 +44,8 @@ static const struct option_row export_options[] = {
 	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
 	 offsetof(struct export_values, to_ns)},
 	{"kind", 0, OPTION_TEXT, "LIST",
-	 "only these kinds: api,launch,execution,dependency,loss; text also begin,started,…",
+	 "only these kinds: api,launch,execution,dependency,loss; text also begin,started,…; "
+	 "perfetto also counter",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
 	{"absolute", 0, OPTION_FLAG, NULL, "times in CLOCK_MONOTONIC, not from the begin",
@@ -255,6 +257,9 @@ static int run_export(const struct command *command, int argc, char **argv)
 		error_clear();
 		return status;
 	}
+	if (exporter->is_binary && !values.output && isatty(STDOUT_FILENO))
+		return usage_error(command, "%s is not for a terminal: write to a file with -o",
+				   exporter->name);
 	return export_file(command, exporter, &values, first < argc ? argv[first] : DEFAULT_FILE);
 }
 

@@ -26,6 +26,7 @@ struct exporter {
 	/* What can be filtered by, for people: "api (begin, end), loss". Each word is one, also
 	 * those in parentheses. */
 	const char *kinds;
+	bool is_binary; /* not for a terminal */
 	/* Writes the whole export; *ret_rows is how much of what happened is in it. Errors: -errno
 	 * with a text in the error chain; -EPIPE where the reader of a pipe went away, which is no
 	 * failure. */

@@ -7,6 +7,6 @@
 
 #include "export/exporter.h"
 
-extern const struct exporter export_text, export_jsonl;
+extern const struct exporter export_text, export_jsonl, export_perfetto;
 
 #endif

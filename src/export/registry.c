@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "export/formats.h"
 
-const struct exporter *const exporters[] = {&export_text, &export_jsonl, NULL};
+const struct exporter *const exporters[] = {&export_text, &export_jsonl, &export_perfetto, NULL};
 
 const struct exporter *exporter_next(const struct exporter *previous)
 {

@@ -166,6 +166,7 @@ TEST(a_full_disk_is_told)
 TEST(words)
 {
 	const struct exporter *as_text = exporter_find("text"), *as_lines = exporter_find("jsonl");
+	size_t count = 0;
 
 	CHECK_EQUAL(export_check_kinds(as_text, NULL), 0);
 	CHECK_EQUAL(export_check_kinds(as_text, "api,started"), 0);
@@ -183,7 +184,9 @@ TEST(words)
 	CHECK(!export_is_wanted("start", "started", "execution"));
 	CHECK(exporter_find("text") && !exporter_find("nothing"));
 	CHECK(exporter_next(exporter_next(NULL)) == exporters[1]);
-	CHECK(!exporter_next(exporters[1]));
+	for (const struct exporter *one = NULL; (one = exporter_next(one));)
+		CHECK(one == exporters[count++]);
+	CHECK(count >= 3 && !exporters[count]);
 }
 
 int main(void)

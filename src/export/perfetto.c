@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/perfetto.c - Perfetto's native trace format: a timeline for ui.perfetto.dev
+ *
+ * Runs in:  our own process
+ * Gets:     a model and filters   Gives: TracePackets (proto/perfetto_trace.proto)
+ * Owns:     the slices that are open and the launches whose execution is still to come
+ * Fails:    -ENOMEM, what the reader fails with; -EPIPE ends it quietly
+ * Why CLOCK_MONOTONIC is the file's primary clock: the viewer's own is BOOTTIME, and a conversion in
+ *           the viewer moves both ends of a slice by offsets of different snapshots. So every sum
+ *           of durations is the report's, to the nanosecond; where the trace knows BOOTTIME and
+ *           REALTIME, two snapshots relate them for whoever merges traces.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/correlate.h"
+#include "analyze/model.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "export/formats.h"
+#include "export/perfetto_about.h"
+#include "export/perfetto_moments.h"
+#include "export/perfetto_packets.h"
+#include "export/perfetto_schema.h"
+#include "export/perfetto_tracks.h"
+#include "export/perfetto_verdicts.h"
+
+#define STEPS_MOST 3
+#define NO_SLICE   UINT32_MAX
+
+/* A counter changes. */
+struct step {
+	uint32_t counter; /* index */
+	int64_t by;
+};
+
+struct steps {
+	struct step steps[STEPS_MOST];
+	size_t count;
+};
+
+/* A launch that was not executed yet. */
+struct waiting {
+	struct event_launch row;
+	uint64_t flow; /* 0: no arrow */
+};
+
+/* Something with a begin and an end. Not shown: only its counters are. */
+struct slice {
+	uint64_t track;
+	union {
+		struct event_api api;
+		struct event_launch launch;
+		struct event_execution execution;
+		struct event_loss loss;
+	} row;
+	enum event_kind kind;
+	bool is_shown;
+	bool has_launch;        /* executions: */
+	struct waiting waiting; /* … its launch; of a launch: its flow */
+	enum verdict verdict;   /* of a launch */
+	struct steps at_begin, at_end;
+	uint32_t next_free;
+};
+
+struct perfetto {
+	const struct model *model;
+	const struct export_options *options;
+	struct packets packets;
+	struct tracks tracks;
+	struct verdicts verdicts;
+	struct moments moments;
+	struct correlate correlate;
+	struct waiting *waiting; /* by place of the correlation */
+	size_t waiting_capacity;
+	struct slice *slices;
+	size_t slices_count, slices_capacity;
+	uint32_t free_slice;
+	uint64_t from_ns, to_ns;
+	uint64_t clock_error_ns;
+	uint64_t flows; /* given out */
+	uint64_t rows;
+	bool has_counters, has_flows;
+};
+
+/* ---- what is wanted ---- */
+
+static uint32_t process_of_thread(const struct perfetto *perfetto, uint32_t id)
+{
+	const struct event_thread *thread = model_thing(perfetto->model, EVENT_THREAD, id);
+
+	return thread ? thread->process : 0;
+}
+
+static bool is_of_process(const struct perfetto *perfetto, uint32_t process)
+{
+	const struct event_process *row = model_thing(perfetto->model, EVENT_PROCESS, process);
+
+	return !perfetto->options->pid || (row && row->pid == perfetto->options->pid);
+}
+
+static bool is_inside(const struct perfetto *perfetto, uint64_t time_ns)
+{
+	return time_ns >= perfetto->from_ns && time_ns < perfetto->to_ns;
+}
+
+static bool is_shown(const struct perfetto *perfetto, const char *kind, uint64_t time_ns)
+{
+	return is_inside(perfetto, time_ns) &&
+	       export_is_wanted(perfetto->options->kinds, kind, kind);
+}
+
+/* ---- arguments of events ---- */
+
+static void put_sizes(struct packets *packets, enum packets_key key, const uint64_t sizes[3],
+		      uint32_t count)
+{
+	char text[80];
+	size_t used = 0;
+
+	if (!count || !sizes[0])
+		return;
+	for (uint32_t i = 0; i < count && i < 3; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64,
+					 i ? "x" : "", sizes[i]);
+	packets_text(packets, key, text);
+}
+
+static void put_command(struct perfetto *perfetto, const struct event_launch *launch)
+{
+	struct packets *packets = &perfetto->packets;
+
+	if (launch->bytes)
+		packets_u64(packets, KEY_BYTES, launch->bytes);
+	put_sizes(packets, KEY_GLOBAL, launch->global_size, launch->dimensions);
+	put_sizes(packets, KEY_LOCAL, launch->local_size, launch->dimensions);
+}
+
+static const char *command_name(const struct perfetto *perfetto, const struct event_launch *launch)
+{
+	const char *kernel = model_kernel_name(perfetto->model, launch->kernel);
+
+	if (*kernel)
+		return kernel;
+	return analysis_command_name(analysis_launch_command(perfetto->model, launch));
+}
+
+static void put_api(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_api *row = &slice->row.api;
+	struct packets *packets = &perfetto->packets;
+
+	packets_category(packets, row->type == API_TYPE_WAIT ? CATEGORY_WAIT : CATEGORY_API);
+	packets_name(packets, model_text(perfetto->model, row->function_string, "[unknown]"));
+	if (row->result)
+		packets_i64(packets, KEY_RESULT, row->result);
+	if (row->argument)
+		packets_u64(packets, KEY_ARGUMENT, row->argument);
+}
+
+/* What the command is stands at its execution, or here where there is none. */
+static void put_launch(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_launch *row = &slice->row.launch;
+	const char *why = verdict_text(slice->verdict);
+	struct packets *packets = &perfetto->packets;
+
+	packets_category(packets, CATEGORY_LAUNCH);
+	if (row->flags & LAUNCH_BLOCKING)
+		packets_category(packets, CATEGORY_WAIT);
+	packets_name(packets, model_text(perfetto->model, row->function_string, "[unknown]"));
+	if (slice->waiting.flow)
+		protobuf_fixed64(&packets->packet, PF_TRACK_EVENT_FLOW_IDS, slice->waiting.flow);
+	packets_constant(packets, KEY_COMMAND, command_name(perfetto, row));
+	if (row->correlation)
+		packets_u64(packets, KEY_CORRELATION, row->correlation);
+	if (row->result)
+		packets_i64(packets, KEY_RESULT, row->result);
+	if (why) {
+		packets_constant(packets, KEY_NO_EXECUTION, why);
+		put_command(perfetto, row);
+	}
+}
+
+static bool is_rejected(const struct event_execution *row)
+{
+	return row->status < 0 || (row->valid & ORDER_IMPOSSIBLE);
+}
+
+static enum packets_category category_of(const struct perfetto *perfetto, const struct slice *slice)
+{
+	enum account_class class = ACCOUNT_OTHER;
+
+	if (is_rejected(&slice->row.execution))
+		return CATEGORY_REJECTED;
+	if (slice->has_launch)
+		class = analysis_class(
+			analysis_launch_command(perfetto->model, &slice->waiting.row));
+	if (class == ACCOUNT_KERNEL)
+		return CATEGORY_KERNEL;
+	return class == ACCOUNT_COPY ? CATEGORY_COPY : CATEGORY_OTHER;
+}
+
+/* Times that only causality tells: the middle of where they can be. */
+static bool is_estimated(const struct perfetto *perfetto, const struct event_execution *row)
+{
+	const struct event_queue *queue = model_thing(perfetto->model, EVENT_QUEUE, row->queue);
+	const struct clocks_domain *domain =
+		queue ? clocks_find(perfetto->model->clocks, queue->clock) : NULL;
+
+	return domain && domain->certificate.method == CLOCK_METHOD_HULL;
+}
+
+static void put_delays(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_execution *row = &slice->row.execution;
+	uint64_t enter = slice->waiting.row.enter;
+	struct packets *packets = &perfetto->packets;
+
+	if (slice->has_launch && row->started >= enter)
+		packets_u64(packets, KEY_ENTER_TO_STARTED, row->started - enter);
+	if (!(row->valid & EXECUTION_SUBMITTED))
+		return;
+	if ((row->valid & EXECUTION_QUEUED) && row->submitted >= row->queued)
+		packets_u64(packets, KEY_QUEUED_TO_SUBMITTED, row->submitted - row->queued);
+	if (row->started >= row->submitted)
+		packets_u64(packets, KEY_SUBMITTED_TO_STARTED, row->started - row->submitted);
+}
+
+static void put_execution(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_execution *row = &slice->row.execution;
+	const struct waiting *waiting = &slice->waiting;
+	struct packets *packets = &perfetto->packets;
+
+	packets_category(packets, category_of(perfetto, slice));
+	packets_name(packets,
+		     slice->has_launch ? command_name(perfetto, &waiting->row) : "[no launch]");
+	if (waiting->flow)
+		protobuf_fixed64(&packets->packet, PF_TRACK_EVENT_TERMINATING_FLOW_IDS,
+				 waiting->flow);
+	packets_u64(packets, KEY_CORRELATION, row->correlation);
+	put_delays(perfetto, slice);
+	if (slice->has_launch)
+		put_command(perfetto, &waiting->row);
+	else
+		packets_constant(packets, KEY_NO_LAUNCH, "its launch is not in the trace");
+	if (row->status)
+		packets_i64(packets, KEY_STATUS, row->status);
+	if (row->valid & ORDER_IMPOSSIBLE)
+		packets_bool(packets, KEY_IMPOSSIBLE, true);
+	if (is_estimated(perfetto, row))
+		packets_bool(packets, KEY_ESTIMATED, true);
+}
+
+static void put_loss(struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_loss *row = &slice->row.loss;
+	const struct event_process *process =
+		model_thing(perfetto->model, EVENT_PROCESS, row->process);
+	struct packets *packets = &perfetto->packets;
+	char name[64];
+
+	snprintf(name, sizeof(name), "lost: %s", analysis_kind_name(row->kind));
+	packets_category(packets, CATEGORY_LOSS);
+	packets_name(packets, name);
+	packets_u64(packets, KEY_COUNT_LOST, row->count);
+	packets_constant(packets, KEY_REASON, analysis_loss_name(row->reason));
+	packets_u64(packets, KEY_DURATION, row->end - row->begin);
+	if (process)
+		packets_u64(packets, KEY_PID, process->pid);
+}
+
+/* ---- moments to packets ---- */
+
+static void put_slice(struct perfetto *perfetto, const struct slice *slice)
+{
+	switch (slice->kind) {
+	case EVENT_API:
+		put_api(perfetto, slice);
+		break;
+	case EVENT_LAUNCH:
+		put_launch(perfetto, slice);
+		break;
+	case EVENT_EXECUTION:
+		put_execution(perfetto, slice);
+		break;
+	default:
+		put_loss(perfetto, slice);
+	}
+}
+
+static void take_steps(struct perfetto *perfetto, const struct steps *steps)
+{
+	for (size_t i = 0; i < steps->count; i++)
+		perfetto->tracks.counters[steps->steps[i].counter].value += steps->steps[i].by;
+}
+
+/* Values that ride on an event of another track: 6 bytes instead of a packet of 25. */
+static void put_extra(struct perfetto *perfetto, const struct steps *steps)
+{
+	struct protobuf *packet = &perfetto->packets.packet;
+
+	for (size_t i = 0; i < steps->count; i++) {
+		const struct tracks_counter *counter =
+			&perfetto->tracks.counters[steps->steps[i].counter];
+
+		protobuf_u64(packet, PF_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, counter->uuid);
+		protobuf_i64(packet, PF_TRACK_EVENT_EXTRA_COUNTER_VALUES, counter->value);
+	}
+}
+
+static int write_counters(struct perfetto *perfetto, uint64_t time_ns, const struct steps *steps)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < steps->count && !error; i++) {
+		const struct tracks_counter *counter =
+			&perfetto->tracks.counters[steps->steps[i].counter];
+
+		packets_event_begin(&perfetto->packets, time_ns, PF_TYPE_COUNTER, counter->uuid);
+		protobuf_i64(&perfetto->packets.packet, PF_TRACK_EVENT_COUNTER_VALUE,
+			     counter->value);
+		error = packets_event_end(&perfetto->packets);
+	}
+	return error;
+}
+
+static int write_event(struct perfetto *perfetto, const struct moment *moment,
+		       const struct slice *slice, const struct steps *steps)
+{
+	unsigned int type = PF_TYPE_SLICE_BEGIN;
+
+	if (moment_is_end(moment))
+		type = PF_TYPE_SLICE_END;
+	else if (slice->kind == EVENT_LOSS)
+		type = PF_TYPE_INSTANT;
+	packets_event_begin(&perfetto->packets, moment->time, type, slice->track);
+	if (!moment_is_end(moment))
+		put_slice(perfetto, slice);
+	put_extra(perfetto, steps);
+	return packets_event_end(&perfetto->packets);
+}
+
+static void free_slice(struct perfetto *perfetto, uint32_t index)
+{
+	perfetto->slices[index].next_free = perfetto->free_slice;
+	perfetto->free_slice = index;
+}
+
+static int on_moment(struct perfetto *perfetto, const struct moment *moment)
+{
+	const struct slice *slice = &perfetto->slices[moment->slice];
+	bool is_end = moment_is_end(moment);
+	const struct steps *steps = is_end ? &slice->at_end : &slice->at_begin;
+	int error = 0;
+
+	take_steps(perfetto, steps);
+	if (slice->is_shown && !(is_end && slice->kind == EVENT_LOSS))
+		error = write_event(perfetto, moment, slice, steps);
+	else if (is_inside(perfetto, moment->time))
+		error = write_counters(perfetto, moment->time, steps);
+	if (is_end)
+		free_slice(perfetto, moment->slice);
+	return error;
+}
+
+static int write_until(struct perfetto *perfetto, uint64_t limit)
+{
+	struct moment moment;
+	int error = 0;
+
+	while (!error && moments_take(&perfetto->moments, limit, &moment))
+		error = on_moment(perfetto, &moment);
+	return error;
+}
+
+/* ---- rows to moments ---- */
+
+static int take_slice(struct perfetto *perfetto, uint32_t *ret_index)
+{
+	if (perfetto->free_slice != NO_SLICE) {
+		*ret_index = perfetto->free_slice;
+		perfetto->free_slice = perfetto->slices[*ret_index].next_free;
+		return 0;
+	}
+	if (perfetto->slices_count >= NO_SLICE - 1 ||
+	    array_grow(perfetto->slices, perfetto->slices_capacity, perfetto->slices_count + 1))
+		return -ENOMEM;
+	*ret_index = (uint32_t)perfetto->slices_count++;
+	return 0;
+}
+
+static int add_slice(struct perfetto *perfetto, const struct slice *slice, uint64_t begin,
+		     uint64_t end)
+{
+	uint32_t index;
+	int error;
+
+	if (!slice->is_shown && !slice->at_begin.count && !slice->at_end.count)
+		return 0;
+	error = take_slice(perfetto, &index);
+	if (error)
+		return error;
+	perfetto->slices[index] = *slice;
+	perfetto->rows += slice->is_shown;
+	return moments_add(&perfetto->moments, index, begin, end,
+			   slice->kind == EVENT_API || slice->kind == EVENT_LAUNCH);
+}
+
+static void add_step(struct steps *steps, uint32_t counter, int64_t by)
+{
+	steps->steps[steps->count++] = (struct step){counter, by};
+}
+
+static int on_api(struct perfetto *perfetto, const struct event_api *row)
+{
+	struct slice slice = {.kind = EVENT_API, .row.api = *row};
+	int error = 0;
+
+	if (!is_of_process(perfetto, process_of_thread(perfetto, row->thread)))
+		return 0;
+	slice.is_shown = is_shown(perfetto, "api", row->begin);
+	if (slice.is_shown)
+		error = tracks_place_call(&perfetto->tracks, row->thread, row->begin, row->end,
+					  &slice.track);
+	return error ? error : add_slice(perfetto, &slice, row->begin, row->end);
+}
+
+static int remember_launch(struct perfetto *perfetto, uint32_t process,
+			   const struct waiting *waiting)
+{
+	struct event_launch row = waiting->row;
+	uint32_t place;
+	int error;
+
+	row.handle = 0; /* nobody asks who waits for whom */
+	error = correlate_launch(&perfetto->correlate, process, &row, &place);
+	if (!error && array_grow(perfetto->waiting, perfetto->waiting_capacity, (size_t)place + 1))
+		error = -ENOMEM;
+	if (!error)
+		perfetto->waiting[place] = *waiting;
+	return error;
+}
+
+static int on_launch(struct perfetto *perfetto, const struct event_launch *row)
+{
+	struct slice slice = {.kind = EVENT_LAUNCH, .row.launch = *row, .waiting.row = *row};
+	uint32_t process = process_of_thread(perfetto, row->thread), counter;
+	int error = 0;
+
+	if (!is_of_process(perfetto, process))
+		return 0;
+	slice.is_shown = is_shown(perfetto, "launch", row->enter);
+	slice.verdict = verdicts_of(&perfetto->verdicts, row);
+	if (slice.is_shown && slice.verdict == VERDICT_DRAWN && perfetto->has_flows)
+		slice.waiting.flow = ++perfetto->flows;
+	if (row->result == 0)
+		error = remember_launch(perfetto, process, &slice.waiting);
+	if (!error && slice.is_shown)
+		error = tracks_place_call(&perfetto->tracks, row->thread, row->enter, row->exit,
+					  &slice.track);
+	if (!error && row->result == 0 && perfetto->has_counters) {
+		error = tracks_depth(&perfetto->tracks, row->queue, &counter);
+		add_step(&slice.at_begin, counter, 1);
+	}
+	return error ? error : add_slice(perfetto, &slice, row->enter, row->exit);
+}
+
+/* Mapping a buffer of a CPU device moves nothing: as the report has it. */
+static bool moves_bytes(const struct perfetto *perfetto, uint32_t queue, uint32_t command)
+{
+	const struct event_queue *row = model_thing(perfetto->model, EVENT_QUEUE, queue);
+	const struct event_device *device =
+		row ? model_thing(perfetto->model, EVENT_DEVICE, row->device) : NULL;
+	bool is_map = command == COMMAND_MAP || command == COMMAND_UNMAP;
+
+	return analysis_class(command) == ACCOUNT_COPY &&
+	       !(is_map && device && device->type == DEVICE_CPU);
+}
+
+/* Bytes per second of a copy; 0: it tells none. */
+static int64_t rate_of(const struct perfetto *perfetto, const struct slice *slice)
+{
+	const struct event_launch *launch = &slice->waiting.row;
+	uint64_t length = slice->row.execution.ended - slice->row.execution.started;
+	uint32_t command = analysis_launch_command(perfetto->model, launch);
+	unsigned __int128 rate;
+
+	if (!slice->has_launch || !launch->bytes || length <= perfetto->clock_error_ns || !length ||
+	    !moves_bytes(perfetto, slice->row.execution.queue, command))
+		return 0;
+	rate = (unsigned __int128)launch->bytes * 1000000000 / length;
+	return rate < INT64_MAX / 1024 ? (int64_t)rate : 0;
+}
+
+static int add_counters(struct perfetto *perfetto, struct slice *slice)
+{
+	const struct event_execution *row = &slice->row.execution;
+	uint32_t counter = TRACKS_NO_COUNTER;
+	int64_t rate;
+	int error = tracks_busy(&perfetto->tracks, row->queue, &counter);
+
+	if (error)
+		return error;
+	add_step(&slice->at_begin, counter, 1);
+	add_step(&slice->at_end, counter, -1);
+	rate = rate_of(perfetto, slice);
+	if (!rate)
+		return 0;
+	error = tracks_rate(&perfetto->tracks, row->queue,
+			    analysis_launch_command(perfetto->model, &slice->waiting.row),
+			    &counter);
+	if (error)
+		return error;
+	add_step(&slice->at_begin, counter, rate);
+	add_step(&slice->at_end, counter, -rate);
+	return 0;
+}
+
+/* It left the queue. */
+static int add_done(struct perfetto *perfetto, struct slice *slice)
+{
+	uint32_t counter;
+	int error;
+
+	if (!slice->has_launch || !perfetto->has_counters)
+		return 0;
+	error = tracks_depth(&perfetto->tracks, slice->waiting.row.queue, &counter);
+	if (!error)
+		add_step(&slice->at_end, counter, -1);
+	return error;
+}
+
+/* Without a span: the queue is shorter by one when that was seen, and that is all. */
+static int on_untimed(struct perfetto *perfetto, struct slice *slice)
+{
+	uint64_t seen = slice->row.execution.seen, enter = slice->waiting.row.enter;
+	int error = add_done(perfetto, slice);
+
+	if (seen < enter)
+		seen = enter;
+	return error ? error : add_slice(perfetto, slice, seen, seen);
+}
+
+static int on_timed(struct perfetto *perfetto, struct slice *slice)
+{
+	const struct event_execution *row = &slice->row.execution;
+	int error = 0;
+
+	slice->is_shown = is_shown(perfetto, "execution", row->started);
+	if (slice->is_shown)
+		error = tracks_place_command(&perfetto->tracks, row->queue, row->started,
+					     row->ended, &slice->track);
+	if (!error && !is_rejected(row) && perfetto->has_counters)
+		error = add_counters(perfetto, slice);
+	if (!error)
+		error = add_done(perfetto, slice);
+	return error ? error : add_slice(perfetto, slice, row->started, row->ended);
+}
+
+static int on_execution(struct perfetto *perfetto, const struct event_execution *row)
+{
+	struct slice slice = {.kind = EVENT_EXECUTION, .row.execution = *row};
+	uint32_t place;
+	int error;
+
+	if (!is_of_process(perfetto, row->process))
+		return 0;
+	place = correlate_find(&perfetto->correlate, row->process, row->correlation);
+	slice.has_launch = place != CORRELATE_NONE;
+	if (slice.has_launch)
+		slice.waiting = perfetto->waiting[place];
+	error = verdict_is_drawable(row) ? on_timed(perfetto, &slice)
+					 : on_untimed(perfetto, &slice);
+	if (error || !slice.has_launch)
+		return error;
+	return correlate_done(&perfetto->correlate, place, 0);
+}
+
+static int on_loss(struct perfetto *perfetto, const struct event_loss *row)
+{
+	struct slice slice = {.kind = EVENT_LOSS, .track = perfetto->tracks.duet, .row.loss = *row};
+
+	slice.is_shown =
+		is_of_process(perfetto, row->process) && is_shown(perfetto, "loss", row->begin);
+	return add_slice(perfetto, &slice, row->begin, row->begin);
+}
+
+static int on_item(struct perfetto *perfetto, const struct order_item *item)
+{
+	switch (item->kind) {
+	case EVENT_API:
+		return on_api(perfetto, item->row);
+	case EVENT_LAUNCH:
+		return on_launch(perfetto, item->row);
+	case EVENT_EXECUTION:
+		return on_execution(perfetto, item->row);
+	default:
+		return on_loss(perfetto, item->row);
+	}
+}
+
+/* ---- the whole ---- */
+
+static int write_items(struct perfetto *perfetto, struct order *order)
+{
+	uint64_t delay_ns = perfetto->verdicts.delay_ns;
+	struct order_item item;
+	int error = 0, status;
+
+	while (!error && (status = order_next(order, &item)) != 0) {
+		if (status < 0)
+			return status;
+		/* What is still to come begins at most the delay before this row's place. */
+		if (item.time_ns > delay_ns)
+			error = write_until(perfetto, item.time_ns - delay_ns);
+		if (!error)
+			error = on_item(perfetto, &item);
+	}
+	return error ? error : write_until(perfetto, UINT64_MAX);
+}
+
+static void set_window(struct perfetto *perfetto, uint64_t begin_ns)
+{
+	const struct export_options *options = perfetto->options;
+
+	perfetto->to_ns = UINT64_MAX;
+	if (options->has_from &&
+	    __builtin_add_overflow(begin_ns, options->from_ns, &perfetto->from_ns))
+		perfetto->from_ns = UINT64_MAX;
+	if (options->has_to && __builtin_add_overflow(begin_ns, options->to_ns, &perfetto->to_ns))
+		perfetto->to_ns = UINT64_MAX;
+}
+
+static int new_order(const struct perfetto *perfetto, struct order **ret_order)
+{
+	struct order_options options = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
+						 1u << EVENT_EXECUTION | 1u << EVENT_LOSS,
+					.execution_delay_ns = perfetto->verdicts.delay_ns};
+
+	return model_order(perfetto->model, &options, ret_order);
+}
+
+/* The order has the delay, which is known once the verdicts are, which need the window. */
+static int judge(struct perfetto *perfetto, struct about *about)
+{
+	struct order *order;
+	int error = new_order(perfetto, &order);
+
+	if (error)
+		return error;
+	about_window(about, perfetto->model, order);
+	order_free(order);
+	set_window(perfetto, about->window_begin_ns);
+	return verdicts_init(&perfetto->verdicts, perfetto->model, perfetto->from_ns,
+			     perfetto->to_ns);
+}
+
+static int write_all(struct perfetto *perfetto)
+{
+	struct about about = {0};
+	struct order *order;
+	int error = judge(perfetto, &about);
+
+	if (!error)
+		error = packets_start(&perfetto->packets);
+	if (!error)
+		error = about_write_begin(&about, perfetto->model, &perfetto->packets);
+	if (!error)
+		error = tracks_init(&perfetto->tracks, perfetto->model, &perfetto->packets,
+				    perfetto->options->pid);
+	if (!error)
+		error = about_write(&about, perfetto->model, &perfetto->packets,
+				    perfetto->tracks.duet);
+	if (!error)
+		error = new_order(perfetto, &order);
+	if (error)
+		return error;
+	error = write_items(perfetto, order);
+	order_free(order);
+	if (!error)
+		error = about_write_end(&about, perfetto->model, &perfetto->packets);
+	return error ? error : export_flush(perfetto->packets.file);
+}
+
+static void perfetto_fini(struct perfetto *perfetto)
+{
+	packets_fini(&perfetto->packets);
+	tracks_fini(&perfetto->tracks);
+	verdicts_fini(&perfetto->verdicts);
+	moments_fini(&perfetto->moments);
+	correlate_fini(&perfetto->correlate);
+	free(perfetto->waiting);
+	free(perfetto->slices);
+}
+
+static int write_perfetto(const struct model *model, const struct export_options *options,
+			  FILE *file, uint64_t *ret_rows)
+{
+	const char *kinds = options->kinds;
+	struct perfetto perfetto = {.model = model,
+				    .options = options,
+				    .free_slice = NO_SLICE,
+				    .clock_error_ns = clocks_device_error_ns(model->clocks),
+				    .has_counters = export_is_wanted(kinds, "counter", "counter"),
+				    .has_flows = export_is_wanted(kinds, "launch", "launch") &&
+						 export_is_wanted(kinds, "execution", "execution")};
+	int error;
+
+	packets_init(&perfetto.packets, file);
+	correlate_init(&perfetto.correlate);
+	error = write_all(&perfetto);
+	*ret_rows = perfetto.rows;
+	perfetto_fini(&perfetto);
+	if (error && !*error_text())
+		return error_set(error, "write the trace for Perfetto: %s", strerror(-error));
+	return error;
+}
+
+const struct exporter export_perfetto = {
+	.name = "perfetto",
+	.help = "a timeline for ui.perfetto.dev and trace_processor: Perfetto's native protobuf "
+		"trace",
+	.kinds = "api, launch, execution, loss, counter",
+	.is_binary = true,
+	.write = write_perfetto,
+};
