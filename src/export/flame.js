@@ -47,6 +47,7 @@
 		".crumb text{fill:#0b4fd8;text-decoration:underline}" +
 		".crumb{cursor:pointer;outline:none}" +
 		".crumb:focus-visible text{stroke:#0b4fd8;stroke-width:.6}" +
+		"foreignObject{overflow:visible}" +
 		".bar{display:flex;gap:6px;font:12px system-ui,sans-serif}" +
 		".bar input{flex:1;min-width:60px}" +
 		".bar input,.bar button{font:inherit;box-sizing:border-box;height:26px;padding:2px 8px;" +
@@ -360,7 +361,7 @@
 	function layOutLegend() {
 		let x = PAD, y = itemsTop[0];
 		for (const item of items) {
-			const itemWidth = Number(item.dataset.w);
+			const itemWidth = item.lastElementChild.getComputedTextLength() + 34;
 			if (x > PAD && x + itemWidth > width - PAD) {
 				x = PAD;
 				y += LINE;
@@ -478,12 +479,11 @@
 		x = addCrumb(x, frames[0], 0, 60);
 		const first = Math.max(0, path.length - 3);
 		if (first > 0)
-			x = addPlain(x, " \u203a \u2026", 60);
+			x = addPlain(x + 5, "\u203a \u2026", 60);
 		for (let i = first; i < path.length - 1; i++)
-			x = addCrumb(addPlain(x, " \u203a ", 30) + 4, path[i], i + 1, names / 2);
-		x = addPlain(x, " \u203a ", 30) + 4;
-		addPlain(x, root.name.slice(0, 400), Math.max(60, Math.min(names * 2, room - x - 170)));
-		x += trail.lastChild.getComputedTextLength();
+			x = addCrumb(addPlain(x + 5, "\u203a", 30) + 5, path[i], i + 1, names / 2);
+		x = addPlain(x + 5, "\u203a", 30) + 5;
+		x = addPlain(x, root.name.slice(0, 400), Math.max(60, Math.min(names * 2, room - x - 170)));
 		addPlain(x, ": " + human(root.value) + ", " + share(root.value, frames[0].value),
 			Math.max(40, PAD + room - x));
 	}
@@ -561,8 +561,9 @@
 			return;
 		}
 		const [sum, hidden] = tally();
-		status.textContent = "matched " + share(Number(sum), root.value) + ", " + both(sum) +
-			(hidden ? " (" + share(Number(hidden), root.value) + " is not drawn)" : "");
+		status.textContent =
+			(sum ? "matched " + share(Number(sum), root.value) + ", " + both(sum) : "no match") +
+			(hidden ? "; not drawn " + share(Number(hidden), root.value) : "");
 	}
 
 	function search(wanted) {
@@ -958,6 +959,7 @@
 			if (!frame)
 				return;
 			makeCurrent(frame);
+			frame.g.focus({preventScroll: true});
 			zoomTo(frame);
 		});
 		group.addEventListener("mousemove", (event) => {
@@ -968,8 +970,9 @@
 				hideTip();
 		});
 		group.addEventListener("mouseleave", hideTip);
-		group.addEventListener("focusin", drawRing);
-		group.addEventListener("focusout", () => {
+		// not on the group: an SVG element that listens for focus can be given it by a click
+		document.addEventListener("focusin", drawRing);
+		document.addEventListener("focusout", () => {
 			ring.setAttribute("display", "none");
 			hideTip();
 		});

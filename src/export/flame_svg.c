@@ -214,9 +214,9 @@ static void write_legend(struct svg *svg, uint32_t *y)
 		}
 		string_builder_appendf(
 			&svg->text,
-			"<g transform=\"translate(%u,%u)\" data-w=\"%u\"><rect class=\"%c%u\" "
+			"<g transform=\"translate(%u,%u)\"><rect class=\"%c%u\" "
 			"width=\"13\" height=\"13\"/><text x=\"18\" y=\"11\">%s</text></g>\n",
-			x, top, width, flame_class_letter(i), shade, flame_class_word(i));
+			x, top, flame_class_letter(i), shade, flame_class_word(i));
 		x += width;
 	}
 	string_builder_append(&svg->text, "</g>\n");
@@ -313,10 +313,16 @@ static void write_attribute(struct flame_output *output, const char *name, uint6
 
 static void write_title(struct svg *svg, const struct flame_box *box)
 {
+	struct string_builder share;
+
 	string_builder_append_char(&svg->text, '\n');
 	append_value(svg, box->value);
 	string_builder_append(&svg->text, ", ");
-	flame_format_share(&svg->text, box->value, svg->flame->total);
+	string_builder_init(&share);
+	flame_format_share(&share, box->value, svg->flame->total);
+	append_text(svg, string_builder_text(&share));
+	svg->text.error = share.error ? share.error : svg->text.error;
+	string_builder_fini(&share);
 	string_builder_append(&svg->text, " of the total</title>");
 	flush_text(svg);
 }
