@@ -6,16 +6,22 @@
  * CLOCK_MONOTONIC, of executions in the clock of their queue. "-": absent.
  *
  *	window BEGIN END                     the recording (else: first to last moment)
- *	clock ID OFFSET                      a device clock; host = device + OFFSET, read at 0 and 10^9
+ *	host ID NAME BEGIN END               another machine
+ *	clock ID OFFSET [type=boottime|realtime]
+ *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
  *	device ID NAME [type=cpu]
- *	thread ID PROCESS
- *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1]
+ *	process ID PID NAME [command=TEXT] [host=ID]
+ *	                                     where it is not just any; before what names it
+ *	thread ID PROCESS [name=NAME]
+ *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
- *	       [result=R] [blocking=1] [function=NAME]
+ *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
- *	loss KIND COUNT
+ *	loss KIND COUNT [time=T]
+ *
+ * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
  */
 #ifndef CHECKER_DESCRIPTION_H
 #define CHECKER_DESCRIPTION_H
@@ -63,6 +69,26 @@ static inline uint32_t description_text(struct description *description, const c
 	return trace_writer_string(description->writer, text, strlen(text));
 }
 
+/* The same with %HH for any byte. */
+static inline uint32_t description_name(struct description *description, const char *name)
+{
+	char text[256];
+	size_t used = 0;
+
+	while (*name && used < sizeof(text) - 1) {
+		char digits[3] = {0};
+
+		if (*name == '%' && name[1] && name[2]) {
+			memcpy(digits, name + 1, 2);
+			text[used++] = (char)strtoul(digits, NULL, 16);
+			name += 3;
+		} else {
+			text[used++] = *name++;
+		}
+	}
+	return trace_writer_string(description->writer, text, used);
+}
+
 static inline int description_process(struct description *description, uint32_t id)
 {
 	struct event_process process = {.id = id, .host = 1, .pid = 1000 + id, .status = -1};
@@ -73,6 +99,33 @@ static inline int description_process(struct description *description, uint32_t 
 	process.name_string = description_text(description, "program");
 	process.command_string = description_text(description, "program --described");
 	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
+}
+
+static inline int description_one_process(struct description *description, char **words, int count)
+{
+	struct event_process process = {.status = -1};
+
+	process.id = (uint32_t)description_number(words[1]);
+	process.pid = (uint32_t)description_number(words[2]);
+	process.host =
+		(uint32_t)description_number(description_option(words, 4, count, "host", "1"));
+	process.name_string = description_name(description, words[3]);
+	process.command_string =
+		description_name(description, description_option(words, 4, count, "command", ""));
+	if (process.id < DESCRIPTION_IDS)
+		description->has_process[process.id] = true;
+	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
+}
+
+static inline int description_host(struct description *description, char **words, int count)
+{
+	struct event_host host = {.cpu_count = 1};
+
+	host.id = (uint32_t)description_number(words[1]);
+	host.begin_ns = description_number(words[3]);
+	host.end_ns = description_number(words[4]);
+	host.name_string = description_name(description, words[2]);
+	return trace_writer_thing(description->writer, EVENT_HOST, &host);
 }
 
 static inline int description_window(struct description *description, char **words, int count)
@@ -90,8 +143,13 @@ static inline int description_clock(struct description *description, char **word
 	struct event_clock clock = {.type = CLOCK_TYPE_DEVICE, .frequency_hz = 1000000000};
 	struct trace_source source = {.source = 1};
 	uint64_t offset = description_number(words[2]);
+	const char *type = description_option(words, 3, count, "type", "");
 	int error;
 
+	if (strcmp(type, "boottime") == 0)
+		clock.type = CLOCK_TYPE_BOOTTIME;
+	else if (strcmp(type, "realtime") == 0)
+		clock.type = CLOCK_TYPE_REALTIME;
 	clock.id = source.clock = (uint32_t)description_number(words[1]);
 	error = trace_writer_thing(description->writer, EVENT_CLOCK, &clock);
 	for (uint64_t time = 0; !error && time <= 1000000000; time += 1000000000) {
@@ -109,7 +167,7 @@ static inline int description_device(struct description *description, char **wor
 	if (strcmp(description_option(words, 3, count, "type", ""), "cpu") == 0)
 		device.type = DEVICE_CPU;
 	device.id = (uint32_t)description_number(words[1]);
-	device.name_string = description_text(description, words[2]);
+	device.name_string = description_name(description, words[2]);
 	device.key_string = device.name_string;
 	device.vendor_string = description_text(description, "vendor");
 	return trace_writer_thing(description->writer, EVENT_DEVICE, &device);
@@ -123,15 +181,19 @@ static inline int description_thread(struct description *description, char **wor
 	thread.id = (uint32_t)description_number(words[1]);
 	thread.process = (uint32_t)description_number(words[2]);
 	thread.tid = 2000 + thread.id;
+	thread.name_string =
+		description_name(description, description_option(words, 3, count, "name", ""));
 	error = description_process(description, thread.process);
 	return error ? error : trace_writer_thing(description->writer, EVENT_THREAD, &thread);
 }
 
 static inline int description_queue(struct description *description, char **words, int count)
 {
-	struct event_queue queue = {.process = 1, .flags = QUEUE_TIMED};
+	struct event_queue queue = {.flags = QUEUE_TIMED};
 	struct event_context context = {.process = 1};
 
+	queue.process =
+		(uint32_t)description_number(description_option(words, 3, count, "process", "1"));
 	queue.id = (uint32_t)description_number(words[1]);
 	queue.device = (uint32_t)description_number(words[2]);
 	if (*description_option(words, 3, count, "out_of_order", "0") == '1')
@@ -160,7 +222,7 @@ static inline int description_call(struct description *description, char **words
 
 	row.thread = source.source = (uint32_t)description_number(words[1]);
 	row.type = strcmp(words[4], "wait") == 0 ? API_TYPE_WAIT : API_TYPE_CALL;
-	row.function_string = description_text(description, words[5]);
+	row.function_string = description_name(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
 	row.argument = description_number(description_option(words, 6, count, "queue", "0"));
 	return trace_writer_row(description->writer, EVENT_API, &source, &row);
@@ -189,8 +251,22 @@ static inline uint32_t description_kernel(struct description *description, const
 		return 0;
 	snprintf(description->kernel_names[description->kernels], 64, "%s", name);
 	code.id = ++description->kernels;
-	code.name_string = description_text(description, name);
+	code.name_string = description_name(description, name);
 	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;
+}
+
+/* "64x4": two dimensions. */
+static inline uint32_t description_sizes(const char *text, uint64_t ret_sizes[3])
+{
+	uint32_t count = 0;
+
+	while (count < 3 && *text) {
+		char *end;
+
+		ret_sizes[count++] = strtoull(text, &end, 10);
+		text = *end ? end + 1 : end;
+	}
+	return count;
 }
 
 static inline int description_launch(struct description *description, char **words, int count)
@@ -210,8 +286,13 @@ static inline int description_launch(struct description *description, char **wor
 	row.result = atoi(description_option(words, 7, count, "result", "0"));
 	if (*description_option(words, 7, count, "blocking", "") == '1')
 		row.flags = LAUNCH_BLOCKING;
+	if (*description_option(words, 7, count, "untimed", "") == '1')
+		row.flags |= LAUNCH_UNTIMED;
+	row.dimensions = description_sizes(description_option(words, 7, count, "global", ""),
+					   row.global_size);
+	description_sizes(description_option(words, 7, count, "local", ""), row.local_size);
 	row.function_string =
-		description_text(description, description_option(words, 7, count, "function",
+		description_name(description, description_option(words, 7, count, "function",
 								 row.command == COMMAND_KERNEL
 									 ? "clEnqueueNDRangeKernel"
 									 : "clEnqueueCommand"));
@@ -260,6 +341,7 @@ static inline int description_loss(struct description *description, char **words
 	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
 	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
 
+	row.begin = row.end = description_number(description_option(words, 3, count, "time", "0"));
 	for (uint32_t i = 0; i < EVENT_KIND_COUNT; i++) {
 		if (strcmp(analysis_kind_name(i), words[1]) == 0)
 			row.kind = i;
@@ -273,6 +355,7 @@ static const struct {
 	int (*write)(struct description *description, char **words, int count);
 } description_verbs[] = {
 	{"window", 3, description_window}, {"clock", 3, description_clock},
+	{"host", 5, description_host},     {"process", 4, description_one_process},
 	{"device", 3, description_device}, {"thread", 3, description_thread},
 	{"queue", 3, description_queue},   {"call", 6, description_call},
 	{"launch", 7, description_launch}, {"wait", 5, description_wait},

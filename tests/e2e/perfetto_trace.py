@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""Reads Perfetto traces for the tests, from the wire up and independent of our writer: what a viewer
+would make of them, and what must hold of every one of them.
+
+    python3 tests/e2e/perfetto_trace.py FILE    # prints the trace, one packet a line
+"""
+import struct
+import sys
+
+VARINT, FIXED64, BYTES = 0, 1, 2
+
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+TYPES = {BEGIN: "begin", END: "end", INSTANT: "instant", COUNTER: "counter"}
+CLOCKS = {1: "REALTIME", 3: "MONOTONIC", 5: "MONOTONIC_RAW", 6: "BOOTTIME"}
+
+
+class Broken(Exception):
+    """The trace breaks a rule; the text says which."""
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    """Yields (number, wire type, value) of a message."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, at = varint(data, at)
+        elif wire == FIXED64:
+            value, at = struct.unpack_from("<Q", data, at)[0], at + 8
+        elif wire == BYTES:
+            size, at = varint(data, at)
+            value, at = data[at:at + size], at + size
+            if len(value) != size:
+                raise Broken("a message is cut off")
+        else:
+            raise Broken(f"wire type {wire}")
+        yield number, wire, value
+
+
+def message(data):
+    """{number: [values]}"""
+    found = {}
+    for number, _, value in fields(data):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def first(found, number, otherwise=None):
+    return found.get(number, [otherwise])[0]
+
+
+def string(data):
+    return data.decode("utf-8")  # strict: a string that is not UTF-8 is an error
+
+
+class Track:
+    def __init__(self, found):
+        self.uuid = first(found, 1)
+        self.name = string(first(found, 2, b""))
+        self.parent = first(found, 5, 0)
+        self.process = message(first(found, 3)) if 3 in found else None
+        self.thread = message(first(found, 4)) if 4 in found else None
+        self.counter = message(first(found, 8)) if 8 in found else None
+        self.rank = first(found, 12)
+        self.description = string(first(found, 14, b""))
+        self.open = []
+        self.value = None
+
+    def line(self):
+        words = [f"track {self.uuid}"]
+        if self.process:
+            words.append(f"process {first(self.process, 1)}"
+                         f" {string(first(self.process, 6, b''))!r}")
+            words += [f"cmdline={string(text)!r}" for text in self.process.get(2, [])]
+            words += [f"label={string(text)!r}" for text in self.process.get(8, [])]
+        if self.thread:
+            words.append(f"thread {first(self.thread, 1)}/{first(self.thread, 2)}")
+            words += [f"{string(text)!r}" for text in self.thread.get(5, [])]
+        if self.counter is not None:
+            unit = string(first(self.counter, 6, b"")) or f"unit {first(self.counter, 3)}"
+            words.append(f"counter in {unit}:")
+        if self.name:
+            words.append(repr(self.name))
+        if self.parent:
+            words.append(f"in {self.parent}")
+        if self.rank is not None:
+            words.append(f"rank={self.rank}")
+        if self.description:
+            words.append(f"({self.description})")
+        return " ".join(words)
+
+
+class Event:
+    def __init__(self, trace, time, data):
+        found = message(data)
+        self.time = time
+        self.type = first(found, 9)
+        self.track = first(found, 11)
+        self.name = trace.text("names", found[10][0]) if 10 in found else ""
+        self.categories = [trace.text("categories", iid) for iid in found.get(3, [])]
+        self.arguments = dict(trace.argument(message(data)) for data in found.get(4, []))
+        self.flows, self.ended_flows = found.get(47, []), found.get(48, [])
+        values = [signed(value) for value in found.get(12, [])]
+        self.counters = list(zip(found.get(31, []), values))
+        if len(found.get(31, [])) != len(values):
+            raise Broken("counters and values differ in number")
+        if self.type == COUNTER:
+            self.counters = [(self.track, signed(first(found, 30)))]
+        self.end = None
+        self.depth = 0
+
+    def line(self):
+        words = [f"{self.time} {TYPES[self.type]} {self.track}"]
+        if self.name:
+            words.append(f"{self.name!r}")
+        if self.categories:
+            words.append(f"[{','.join(self.categories)}]")
+        words += [f"flow>{flow}" for flow in self.flows]
+        words += [f">flow{flow}" for flow in self.ended_flows]
+        words += [f"{key}={value!r}" for key, value in self.arguments.items()]
+        words += [f"#{track}={value}" for track, value in self.counters]
+        return " ".join(words)
+
+
+class Trace:
+    """Everything in a file; raises Broken where a rule is broken."""
+
+    LISTS = {1: "categories", 2: "names", 3: "keys", 29: "values"}
+
+    def __init__(self, data):
+        self.interned = {"categories": {}, "names": {}, "keys": {}, "values": {}}
+        self.tracks, self.slices, self.instants, self.lines = {}, [], [], []
+        self.snapshots = []
+        self.flow_begins, self.flow_ends = {}, {}
+        self.last = 0
+        self.packets = 0
+        for number, wire, packet in fields(data):
+            if (number, wire) != (1, BYTES):
+                raise Broken(f"field {number} outside of a packet")
+            self.packet(packet)
+        self.check_end()
+
+    def text(self, kind, iid):
+        if iid not in self.interned[kind]:
+            raise Broken(f"{kind} {iid} is used before it is told")
+        return self.interned[kind][iid]
+
+    def argument(self, found):
+        key = self.text("keys", found[1][0])
+        if 11 in found:
+            return key, dict(self.argument(message(data)) for data in found[11])
+        if 17 in found:
+            return key, self.text("values", found[17][0])
+        if 6 in found:
+            return key, string(found[6][0])
+        if 4 in found:
+            return key, signed(found[4][0])
+        if 2 in found:
+            return key, bool(found[2][0])
+        return key, found[3][0]
+
+    def intern(self, data):
+        for number, _, entry in fields(data):
+            found, kind = message(entry), self.interned[self.LISTS[number]]
+            if found[1][0] in kind or not found[1][0]:
+                raise Broken(f"{self.LISTS[number]} {found[1][0]} is told twice")
+            kind[found[1][0]] = string(found[2][0])
+
+    def packet(self, data):
+        found = message(data)
+        self.packets += 1
+        if first(found, 10) != 1:
+            raise Broken("not sequence 1")
+        if first(found, 13) != (1 if self.packets == 1 else 2):
+            raise Broken(f"sequence flags {first(found, 13)} of packet {self.packets}")
+        if self.packets == 1 and message(found[59][0]) != {58: [3]}:
+            raise Broken("the default clock is not CLOCK_MONOTONIC")
+        if 12 in found:
+            self.intern(found[12][0])
+        if 6 in found:
+            self.snapshot(message(found[6][0]))
+        if 60 in found:
+            self.describe(Track(message(found[60][0])))
+        if 11 in found:
+            self.event(Event(self, found[8][0], found[11][0]))
+
+    def snapshot(self, found):
+        clocks = {first(message(data), 1): first(message(data), 2)
+                  for data in found.get(1, [])}
+        if first(found, 2) != 3 or (clocks and 3 not in clocks):
+            raise Broken("a snapshot without CLOCK_MONOTONIC as its primary clock")
+        self.snapshots.append(clocks)
+        self.lines.append("clocks" + "".join(f" {CLOCKS[number]}={time}"
+                                             for number, time in clocks.items()))
+
+    def describe(self, track):
+        if track.uuid in self.tracks or not track.uuid:
+            raise Broken(f"track {track.uuid} is described twice")
+        if track.parent and track.parent not in self.tracks:
+            raise Broken(f"track {track.uuid} is in a track that is not described")
+        self.tracks[track.uuid] = track
+        self.lines.append(track.line())
+
+    def event(self, event):
+        self.lines.append(event.line())
+        if event.time < self.last:
+            raise Broken(f"time goes back from {self.last} to {event.time}")
+        self.last = event.time
+        if event.track not in self.tracks:
+            raise Broken(f"an event on track {event.track}, which is not described")
+        track = self.tracks[event.track]
+        if event.type == BEGIN:
+            event.depth = len(track.open)
+            track.open.append(event)
+        elif event.type == END:
+            if not track.open:
+                raise Broken(f"an end without a begin on track {track.uuid}")
+            begun = track.open.pop()
+            begun.end = event.time
+            self.slices.append(begun)
+        elif event.type == INSTANT:
+            self.instants.append(event)
+        for uuid, value in event.counters:
+            if self.tracks[uuid].counter is None:
+                raise Broken(f"track {uuid} is no counter")
+            if value < 0:
+                raise Broken(f"counter {uuid} is {value}")
+            self.tracks[uuid].value = value
+        for flow in event.flows:
+            if flow in self.flow_begins:
+                raise Broken(f"flow {flow} begins twice")
+            self.flow_begins[flow] = event
+        for flow in event.ended_flows:
+            if flow not in self.flow_begins or flow in self.flow_ends:
+                raise Broken(f"flow {flow} ends without a begin, or twice")
+            self.flow_ends[flow] = event
+
+    def check_end(self):
+        for track in self.tracks.values():
+            if track.open:
+                raise Broken(f"{len(track.open)} slices of track {track.uuid} do not end")
+        if set(self.flow_begins) != set(self.flow_ends):
+            raise Broken("flows without an end")
+        for event in self.slices:
+            if event.depth and self.is_lane(event):
+                raise Broken(f"commands nest on track {event.track}")
+
+    # -- what it says --
+
+    def is_lane(self, event):
+        return "correlation" in event.arguments and not self.is_call(event)
+
+    @staticmethod
+    def is_call(event):
+        return bool({"api", "wait", "launch"} & set(event.categories))
+
+    def calls(self):
+        """{name: (count, total_ns)} of calls on threads"""
+        return self.sums(event for event in self.slices if self.is_call(event))
+
+    def commands(self, *categories):
+        return self.sums(event for event in self.slices
+                         if not self.is_call(event) and set(event.categories) & set(categories))
+
+    @staticmethod
+    def sums(events):
+        sums = {}
+        for event in events:
+            count, total = sums.get(event.name, (0, 0))
+            sums[event.name] = (count + 1, total + event.end - event.time)
+        return sums
+
+    def counters(self, name):
+        """The last value of each counter of that name."""
+        return [track.value for track in self.tracks.values()
+                if track.counter is not None and track.name == name]
+
+
+def load(path):
+    with open(path, "rb") as file:
+        return Trace(file.read())
+
+
+if __name__ == "__main__":
+    print("\n".join(load(sys.argv[1]).lines))

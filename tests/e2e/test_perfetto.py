@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet export -f perfetto: what a viewer gets, to the nanosecond what the report says.
+
+tests/golden/perfetto/NAME.txt describes a trace (tests/checker/description.h), NAME.expected is how
+perfetto_trace.py prints its export: one packet a line, numbers of texts replaced by the texts.
+
+    python3 tests/e2e/test_perfetto.py --write    # writes what is expected; read it before a commit
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+import duet_test
+import perfetto_trace
+from duet_test import BUILD, DUET, ROOT, Skip, run, text
+
+WRITE = "--write" in sys.argv
+if WRITE:
+    sys.argv.remove("--write")
+
+t = duet_test.Suite(needs_opencl=False)
+
+GOLDEN = os.path.join(ROOT, "tests", "golden", "perfetto")
+SCHEMA = os.path.join(ROOT, "proto", "perfetto_trace.proto")
+EXAMPLE = os.path.join(BUILD, "examples", "render")
+
+
+def built(*path):
+    tool = os.path.join(BUILD, *path)
+    if not os.path.exists(tool):
+        raise Skip(f"{path[-1]} was not built")
+    return tool
+
+
+def described(lines):
+    path = t.path("described.duet")
+    made = run([built("tests", "unit", "analyze", "make_trace"), "-", path], stdin=lines.encode())
+    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
+    return path
+
+
+def generated(events, shape="mixed", seed=11):
+    path = t.path(f"{shape}.duet")
+    made = run([built("tests", "generate", "generate_trace"), "--events", str(events), "--seed",
+                str(seed), "--shape", shape, "--out", path, "--answers", t.path("answers.json")])
+    t.equal(made.status, 0, f"generate_trace: {text(made.stderr)}")
+    return path
+
+
+def exported(path, *options):
+    """The path of the export."""
+    out = t.path("out.pftrace")
+    result = run([DUET, "export", path, "-f", "perfetto", "-o", out, *options])
+    t.equal(result.status, 0, f"duet export: {text(result.stderr)}")
+    return out
+
+
+def load(path, *options):
+    t.wanted()
+    return perfetto_trace.load(exported(path, *options))
+
+
+def added(rows, key):
+    """{name: (count, total_ns)} of the commands that have times, of all devices."""
+    sums = {}
+    for row in rows:
+        count, total = sums.get(row[key], (0, 0))
+        sums[row[key]] = (count + row["timed"], total + row["total_ns"])
+    return {name: row for name, row in sums.items() if row[0]}
+
+
+def check_report(trace, document):
+    """Every number that both have is the same in both."""
+    t.equal(trace.calls(), {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
+            "calls: count and total_ns")
+    t.equal(trace.commands("kernel"), added(document["kernels"], "name"), "kernels")
+    t.equal(trace.commands("copy", "other"), {**added(document["copies"], "direction"),
+                                              **added(document["other_commands"], "command")},
+            "copies and other commands")
+    ledger = document["ledger"]
+    drawn = [event for event in trace.slices if not trace.is_call(event)]
+    joined = [event for event in drawn if "no_launch" not in event.arguments]
+    t.true(len(trace.flow_ends) <= len(joined), "arrows")
+    if not document["clocks"] or all(not clock["violations"] for clock in document["clocks"]):
+        t.equal(len(trace.flow_ends), len(joined), "an arrow for each command that has a launch")
+    for event in trace.slices:
+        if "launch" in event.categories:
+            t.true(bool(event.flows) != ("no_execution" in event.arguments),
+                   f"launch at {event.time}: an arrow, or why there is none")
+    recording = [event for event in trace.instants if event.name == "recording"][0].arguments
+    t.equal({key: ledger[key] for key in recording["ledger"] if key in ledger}, recording["ledger"],
+            "the ledger")
+    t.equal(recording["complete"], document["complete"], "complete")
+    clocks = {event.name: event.arguments for event in trace.instants
+              if event.name.startswith("clock: ")}
+    for clock in document["clocks"]:
+        if clock["domain"] != "MONOTONIC":
+            told = clocks.get(f"clock: {clock['domain']}", {})
+            t.equal([told.get(key) for key in ("method", "error_ns", "violations")],
+                    [clock[key] for key in ("method", "error_ns", "violations")], clock["domain"])
+    for name in ("busy: commands running", *(f"{kind} bytes/s" for kind in ("read", "write", "copy"))):
+        t.equal([value for value in trace.counters(name) if value], [], f"{name} at the end")
+
+
+def check_schema(path):
+    """protoc knows every field of the file."""
+    if not shutil.which("protoc"):
+        raise Skip("no protoc")
+    with open(path, "rb") as file:
+        decoded = subprocess.run(
+            ["protoc", "--decode=perfetto.protos.Trace", "-I", os.path.dirname(SCHEMA), SCHEMA],
+            stdin=file, capture_output=True, timeout=120, check=False)
+    t.equal(decoded.returncode, 0, f"protoc: {text(decoded.stderr)}")
+    unknown = [line for line in text(decoded.stdout).splitlines() if line.lstrip()[:1].isdigit()]
+    t.equal(unknown[:5], [], "fields that the schema does not have")
+
+
+for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
+    name = os.path.splitext(os.path.basename(description))[0]
+    with t.case(f"golden: {name}"):
+        t.wanted()
+        with open(description, encoding="utf-8") as file:
+            path = described(file.read())
+        lines = "\n".join(perfetto_trace.load(exported(path)).lines) + "\n"
+        expected = os.path.join(GOLDEN, f"{name}.expected")
+        if WRITE:
+            with open(expected, "w", encoding="utf-8") as file:
+                file.write(lines)
+        with open(expected, encoding="utf-8") as file:
+            t.same_text(lines.encode(), file.read().encode(), name)
+
+with t.case("protoc decodes every one of them"):
+    t.wanted()
+    for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
+        with open(description, encoding="utf-8") as file:
+            check_schema(exported(described(file.read())))
+
+with t.case("the numbers in the source are the schema's"):
+    t.wanted()
+    checked = run(["/usr/bin/python3", os.path.join(ROOT, "tools", "check_perfetto_schema.py")])
+    t.equal(checked.status, 0, text(checked.stdout))
+
+for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("deep", 20000),
+                      ("empty", 0)):
+    with t.case(f"a generated trace, {shape}: the report's numbers"):
+        t.wanted()
+        path = generated(events, shape)
+        check_report(load(path), t.report(path))
+
+with t.case("a part of a trace is a whole file"):
+    t.wanted()
+    path = generated(10000)
+    whole = load(path)
+    begin = whole.instants[0].time
+    # the end is between a launch and its execution, the begin between those of another
+    launches = [(event.time - begin, trace_end.time - begin) for event, trace_end in
+                ((whole.flow_begins[flow], whole.flow_ends[flow]) for flow in whole.flow_ends)]
+    early, late = launches[len(launches) // 4], launches[len(launches) // 2]
+    first, last = sum(early) // 2, sum(late) // 2
+    part = load(path, "--from", f"{first}ns", "--to", f"{last}ns")
+    inside = [event for event in whole.slices if first <= event.time - begin < last]
+    t.true(inside, "there is something in the middle")
+    t.equal(sorted((event.time, event.end, event.name) for event in part.slices),
+            sorted((event.time, event.end, event.name) for event in inside), "the same slices")
+    reasons = {event.arguments["no_execution"] for event in part.slices
+               if "no_execution" in event.arguments}
+    t.true("it is not in the exported part" in reasons, f"reasons: {reasons}")
+    pid = [perfetto_trace.first(track.process, 1) for track in whole.tracks.values()
+           if track.process][0]
+    one = load(path, "--pid", str(pid))
+    t.equal({perfetto_trace.first(track.thread, 1) for track in one.tracks.values() if track.thread},
+            {pid}, "processes of threads")
+    t.true(0 < len(one.slices) < len(whole.slices), "fewer slices")
+
+with t.case("kinds"):
+    t.wanted()
+    path = generated(5000)
+    whole = load(path)
+    for kinds, categories in (("api", {"api", "wait"}), ("launch", {"launch", "wait"}),
+                              ("execution", {"kernel", "copy", "other", "rejected"})):
+        part = load(path, "--kind", kinds)
+        found = {category for event in part.slices for category in event.categories}
+        t.true(found and found <= categories, f"{kinds}: {found}")
+        t.equal(len(part.flow_begins), 0, f"{kinds}: no arrow with one end")
+    part = load(path, "--kind", "counter")
+    t.equal(len(part.slices), 0, "no slices")
+    for name in ("commands in flight", "busy: commands running"):
+        t.equal(part.counters(name), whole.counters(name), f"{name}, last values")
+    t.equal(run([DUET, "export", path, "-f", "perfetto", "--kind", "dependency"]).status, 2,
+            "a kind that it does not have")
+
+with t.case("not for a terminal"):
+    t.wanted()
+    path = described("window 0 10\n")
+    ours, theirs = os.openpty()
+    result = subprocess.run([DUET, "export", path, "-f", "perfetto"], stdout=theirs,
+                            stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(theirs)
+    os.close(ours)
+    t.equal(result.returncode, 2, "status")
+    t.true("write to a file with -o" in text(result.stderr), text(result.stderr))
+
+with t.case("a full disk and a closed pipe"):
+    t.wanted()
+    path = generated(20000)
+    result = run([DUET, "export", path, "-f", "perfetto", "-o", "/dev/full"])
+    t.equal(result.status, 1, "status on a full disk")
+    t.true("No space left" in text(result.stderr), text(result.stderr))
+    piped = run(["sh", "-c", f"{DUET} export {path} -f perfetto | head -c 1000 | wc -c"])
+    t.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
+
+with t.case("memory does not grow with events"):
+    t.wanted()
+    peaks = []
+    for events in (40000, 400000):
+        path = generated(events, "single")
+        process = subprocess.Popen([DUET, "export", path, "-f", "perfetto", "-o", "/dev/null"])
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        t.equal(status, 0, "status")
+        peaks.append(usage.ru_maxrss)
+    t.true(peaks[1] < 1.5 * peaks[0], f"peaks in KiB: {peaks}")
+
+with t.case("examples/render, recorded"):
+    t.wanted()
+    if not os.path.exists(EXAMPLE):
+        raise Skip("examples/render was not built")
+    path = t.path("render.duet")
+    recorded = t.record([EXAMPLE, "--iterations", "11"], path)
+    if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
+        raise Skip("no OpenCL device works here")
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    trace, document = load(path), t.report(path)
+    check_report(trace, document)
+    check_schema(t.path("out.pftrace"))
+    t.true(document["kernels"] and trace.commands("kernel"), "there are kernels")
+    t.true({3, 1, 6} <= set(trace.snapshots[0]), f"clocks of the snapshot: {trace.snapshots[0]}")
+    for event in trace.flow_ends.values():
+        t.true(event.arguments["enter_to_started_ns"] >= 0, "an effect after its cause")
+    pids = {perfetto_trace.first(track.process, 1) for track in trace.tracks.values()
+            if track.process}
+    t.equal(pids, {row["pid"] for row in document["processes"]}, "processes")
+
+t.end()
