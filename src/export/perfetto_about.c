@@ -53,6 +53,11 @@ static void put_clock(struct packets *packets, unsigned int number, uint64_t tim
 	protobuf_end(&packets->packet, clock);
 }
 
+static bool can_be_shown(const struct clocks_domain *domain)
+{
+	return domain->certificate.method != CLOCK_METHOD_NONE && !domain->certificate.violations;
+}
+
 /* The first domain of a type, or the last: there are several where the machine slept. */
 static const struct clocks_domain *find_domain(const struct model *model, uint32_t type,
 					       bool is_last)
@@ -62,21 +67,16 @@ static const struct clocks_domain *find_domain(const struct model *model, uint32
 	for (size_t i = 0; i < clocks_count(model->clocks); i++) {
 		const struct clocks_domain *domain = clocks_at(model->clocks, i);
 
-		if (domain->clock.type == type && clocks_is_placed(model->clocks, domain->id) &&
-		    (!found || is_last))
+		if (domain->clock.type == type && can_be_shown(domain) && (!found || is_last))
 			found = domain;
 	}
 	return found;
 }
 
-static int write_snapshot(const struct model *model, struct packets *packets, uint64_t host_ns,
-			  bool is_last)
+/* Host clocks are in ns, so what they show needs no unit. */
+static void put_clocks(const struct model *model, struct packets *packets, uint64_t host_ns,
+		       bool is_last)
 {
-	struct protobuf *packet = &packets->packet;
-	size_t snapshot;
-
-	packets_begin(packets);
-	snapshot = protobuf_begin(packet, PF_TRACE_PACKET_CLOCK_SNAPSHOT);
 	put_clock(packets, PF_BUILTIN_CLOCK_MONOTONIC, host_ns);
 	for (size_t i = 0; i < ARRAY_COUNT(host_clocks); i++) {
 		const struct clocks_domain *domain =
@@ -86,6 +86,19 @@ static int write_snapshot(const struct model *model, struct packets *packets, ui
 			put_clock(packets, host_clocks[i].number,
 				  clocks_from_host(model->clocks, domain->id, host_ns));
 	}
+}
+
+/* Without a moment it still says which clock the file's times are in. */
+static int write_snapshot(const struct model *model, struct packets *packets,
+			  const uint64_t *host_ns, bool is_last)
+{
+	struct protobuf *packet = &packets->packet;
+	size_t snapshot;
+
+	packets_begin(packets);
+	snapshot = protobuf_begin(packet, PF_TRACE_PACKET_CLOCK_SNAPSHOT);
+	if (host_ns)
+		put_clocks(model, packets, *host_ns, is_last);
 	protobuf_u64(packet, PF_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK, PF_BUILTIN_CLOCK_MONOTONIC);
 	protobuf_end(packet, snapshot);
 	return packets_end(packets);
@@ -93,12 +106,12 @@ static int write_snapshot(const struct model *model, struct packets *packets, ui
 
 int about_write_begin(const struct about *about, const struct model *model, struct packets *packets)
 {
-	return write_snapshot(model, packets, about->begin_ns, false);
+	return write_snapshot(model, packets, about->has_begin ? &about->begin_ns : NULL, false);
 }
 
 int about_write_end(const struct about *about, const struct model *model, struct packets *packets)
 {
-	return about->has_end ? write_snapshot(model, packets, about->end_ns, true) : 0;
+	return about->has_end ? write_snapshot(model, packets, &about->end_ns, true) : 0;
 }
 
 static void begin_instant(const struct about *about, struct packets *packets, uint64_t track,
