@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/build_id.h - the build id that a linker puts into a program or library
+ */
+#ifndef SYMBOL_BUILD_ID_H
+#define SYMBOL_BUILD_ID_H
+
+#include <stddef.h>
+
+#define BUILD_ID_BYTES     64                       /* a longer one counts as none */
+#define BUILD_ID_TEXT_SIZE (2 * BUILD_ID_BYTES + 1) /* lower-case hexadecimal and a NUL */
+
+/* Of a file. Errors: -ENODATA without a build id, -ENOEXEC for what is no ELF file of this
+ * machine's byte order, -errno of open or read. The error chain is left alone: a file without one
+ * is nothing unusual. */
+int build_id_read_file(const char *path, char ret_text[BUILD_ID_TEXT_SIZE]);
+
+/* Of an image as it lies in memory from its first PT_LOAD on, of which `size` bytes are there: a
+ * mapped library, the vdso, a copy from another process. Errors: as above. */
+int build_id_read_image(const void *image, size_t size, char ret_text[BUILD_ID_TEXT_SIZE]);
+
+/* From the bytes of a note section or segment; alignment 4 or 8. Errors: -ENODATA. */
+int build_id_read_notes(const void *notes, size_t size, size_t alignment,
+			char ret_text[BUILD_ID_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/debuginfod.h - ask debuginfod servers, where the user has named some
+ *
+ * Only symbol/ includes this.
+ */
+#ifndef SYMBOL_DEBUGINFOD_H
+#define SYMBOL_DEBUGINFOD_H
+
+#include <stdbool.h>
+
+struct debuginfod;
+
+/* NULL where DEBUGINFOD_URLS is not set, libdebuginfod is not there or memory has run out. */
+struct debuginfod *debuginfod_open(void);
+void debuginfod_close(struct debuginfod *debuginfod); /* NULL-safe */
+
+/* Path of a file in the client's cache, freed by the caller; is_debug: the debug file, otherwise
+ * the program or library itself. Errors: -errno of the client; -ENOSYS for debuginfod NULL. */
+int debuginfod_find(struct debuginfod *debuginfod, const char *build_id, bool is_debug,
+		    char **ret_path);
+
+#endif

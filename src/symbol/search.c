@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/search.c - where a program's file and its debug files are
+ *
+ * Runs in:  the readers
+ * Gets:     a recorded path, a build id, the links inside a file; gives paths
+ * Owns:     copies of the options, the debuginfod client
+ * Fails:    -ENOENT where nothing fits; a file that does not fit is as good as none
+ * Why every candidate is checked: a report is often made after the program was built again, and
+ *           names from the new file are wrong without looking wrong
+ */
+#include "symbol/search.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/string.h"
+#include "symbol/debuginfod.h"
+
+#define SYSTEM_ROOT "/usr/lib/debug"
+#define CRC_CHUNK   ((size_t)65536)
+
+int search_init(struct search *search, const char *const *debug_folders, size_t count,
+		const char *archive, bool may_download)
+{
+	*search = (struct search){.may_download = may_download};
+	search->roots = calloc(count + 1, sizeof(*search->roots));
+	if (!search->roots)
+		return -ENOMEM;
+	for (size_t i = 0; i <= count; i++) {
+		search->roots[i] = strdup(i < count ? debug_folders[i] : SYSTEM_ROOT);
+		if (!search->roots[i])
+			return -ENOMEM;
+		search->root_count++;
+	}
+	if (archive && !(search->archive = strdup(archive)))
+		return -ENOMEM;
+	return 0;
+}
+
+void search_fini(struct search *search)
+{
+	if (!search)
+		return;
+	for (size_t i = 0; i < search->root_count; i++)
+		free(search->roots[i]);
+	free(search->roots);
+	free(search->archive);
+	debuginfod_close(search->debuginfod);
+	*search = (struct search){0};
+}
+
+static bool is_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Whether the file at `path` has this build id; "": any file will do. */
+static bool has_build_id(const char *path, const char *build_id)
+{
+	char text[BUILD_ID_TEXT_SIZE];
+
+	if (!is_file(path))
+		return false;
+	return !*build_id || (build_id_read_file(path, text) == 0 && strcmp(text, build_id) == 0);
+}
+
+static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+		0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+		0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+	};
+
+	for (size_t i = 0; i < size; i++) {
+		crc ^= bytes[i];
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return crc;
+}
+
+static bool has_crc(const char *path, uint32_t wanted)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	auto_free uint8_t *bytes = malloc(CRC_CHUNK);
+	uint32_t crc = UINT32_MAX;
+	ssize_t got;
+
+	if (fd < 0 || !bytes)
+		return false;
+	while ((got = read(fd, bytes, CRC_CHUNK)) != 0) {
+		if (got < 0 && errno != EINTR)
+			return false;
+		crc = crc_update(crc, bytes, got > 0 ? (size_t)got : 0);
+	}
+	return ~crc == wanted;
+}
+
+/* Frees a candidate that is not taken. */
+static int take_if(bool fits, struct string_builder *candidate, char **ret_path)
+{
+	int error = candidate->error ? -ENOMEM : fits ? 0 : -ENOENT;
+
+	if (!error)
+		*ret_path = string_builder_take(candidate);
+	string_builder_fini(candidate);
+	return error;
+}
+
+/* ROOT/.build-id/xx/yyySUFFIX */
+static int try_build_id(const char *root, const char *build_id, const char *suffix, char **ret_path)
+{
+	struct string_builder candidate;
+
+	if (strlen(build_id) < 3)
+		return -ENOENT;
+	string_builder_init(&candidate);
+	string_builder_appendf(&candidate, "%s/.build-id/%.2s/%s%s", root, build_id, build_id + 2,
+			       suffix);
+	return take_if(has_build_id(string_builder_text(&candidate), build_id), &candidate,
+		       ret_path);
+}
+
+static int download(struct search *search, const char *build_id, bool is_debug, char **ret_path)
+{
+	if (!search->may_download || !*build_id)
+		return -ENOENT;
+	if (!search->has_asked)
+		search->debuginfod = debuginfod_open();
+	search->has_asked = true;
+	return debuginfod_find(search->debuginfod, build_id, is_debug, ret_path) ? -ENOENT : 0;
+}
+
+static int try_path(const char *folder, const char *path, const char *build_id, char **ret_path)
+{
+	struct string_builder candidate;
+
+	string_builder_init(&candidate);
+	string_builder_append(&candidate, folder);
+	string_builder_append(&candidate, path);
+	return take_if(has_build_id(string_builder_text(&candidate), build_id), &candidate,
+		       ret_path);
+}
+
+int search_program(struct search *search, const struct search_wanted *wanted, char **ret_path,
+		   bool *ret_is_replaced)
+{
+	const char *build_id = wanted->build_id;
+	int error = -ENOENT;
+
+	*ret_is_replaced = false;
+	if (wanted->alternative)
+		error = try_path("", wanted->alternative, build_id, ret_path);
+	if (error == -ENOENT && wanted->path[0] == '/') {
+		error = try_path("", wanted->path, build_id, ret_path);
+		*ret_is_replaced = error == -ENOENT && is_file(wanted->path);
+	}
+	if (error == -ENOENT && search->archive) {
+		error = try_build_id(search->archive, build_id, "", ret_path);
+		if (error == -ENOENT && wanted->path[0] == '/')
+			error = try_path(search->archive, wanted->path, build_id, ret_path);
+	}
+	for (size_t i = 0; error == -ENOENT && i < search->root_count; i++)
+		error = try_build_id(search->roots[i], build_id, "", ret_path);
+	return error == -ENOENT ? download(search, build_id, false, ret_path) : error;
+}
+
+/* ---- debug files ---- */
+
+struct link {
+	const char *name, *build_id;
+	uint32_t crc;
+	const char *own_path; /* the file that has the link, which may have the same name */
+};
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+static bool fits_link(const char *path, const struct link *link)
+{
+	char text[BUILD_ID_TEXT_SIZE];
+
+	if (!is_file(path) || is_same_file(path, link->own_path))
+		return false;
+	if (*link->build_id && build_id_read_file(path, text) == 0)
+		return strcmp(text, link->build_id) == 0;
+	return has_crc(path, link->crc);
+}
+
+static int try_link(const char *root, const char *folder, size_t folder_length, const char *below,
+		    const struct link *link, char **ret_path)
+{
+	struct string_builder candidate;
+
+	string_builder_init(&candidate);
+	string_builder_append(&candidate, root);
+	string_builder_append_bytes(&candidate, folder, folder_length);
+	string_builder_append(&candidate, below);
+	string_builder_append(&candidate, link->name);
+	return take_if(fits_link(string_builder_text(&candidate), link), &candidate, ret_path);
+}
+
+static int search_link(const struct search *search, const struct link *link, char **ret_path)
+{
+	const char *slash = strrchr(link->own_path, '/');
+	size_t length = slash ? (size_t)(slash - link->own_path) + 1 : 0;
+	int error = try_link("", link->own_path, length, "", link, ret_path);
+
+	if (error == -ENOENT)
+		error = try_link("", link->own_path, length, ".debug/", link, ret_path);
+	for (size_t i = 0; error == -ENOENT && i < search->root_count; i++) {
+		error = -ENOENT;
+		if (link->own_path[0] == '/')
+			error = try_link(search->roots[i], link->own_path, length, "", link,
+					 ret_path);
+		if (error == -ENOENT)
+			error = try_link(search->roots[i], "/", 1, "", link, ret_path);
+	}
+	return error;
+}
+
+/* In all places that are ordered by build id. */
+static int search_by_build_id(struct search *search, const char *build_id, char **ret_path)
+{
+	int error = -ENOENT;
+
+	if (search->archive)
+		error = try_build_id(search->archive, build_id, ".debug", ret_path);
+	for (size_t i = 0; error == -ENOENT && i < search->root_count; i++)
+		error = try_build_id(search->roots[i], build_id, ".debug", ret_path);
+	return error == -ENOENT ? download(search, build_id, true, ret_path) : error;
+}
+
+int search_debug(struct search *search, const char *path, const char *build_id, const char *link,
+		 uint32_t link_crc, char **ret_path)
+{
+	int error = -ENOENT;
+
+	/* a link is a file name; one with folders in it was not made by a tool */
+	if (link && *link && !strchr(link, '/'))
+		error = search_link(search, &(struct link){link, build_id, link_crc, path},
+				    ret_path);
+	return error == -ENOENT ? search_by_build_id(search, build_id, ret_path) : error;
+}
+
+int search_shared_debug(struct search *search, const char *path, const char *link,
+			const char *build_id, char **ret_path)
+{
+	const char *slash = strrchr(path, '/');
+	struct string_builder candidate;
+	int error;
+
+	if (!*build_id)
+		return -ENOENT;
+	string_builder_init(&candidate);
+	if (link[0] != '/' && slash)
+		string_builder_append_bytes(&candidate, path, (size_t)(slash - path) + 1);
+	string_builder_append(&candidate, link);
+	error = take_if(has_build_id(string_builder_text(&candidate), build_id), &candidate,
+			ret_path);
+	return error == -ENOENT ? search_by_build_id(search, build_id, ret_path) : error;
+}

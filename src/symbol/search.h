@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/search.h - where a program's file and its debug files are
+ *
+ * Only symbol/ includes this.
+ */
+#ifndef SYMBOL_SEARCH_H
+#define SYMBOL_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/build_id.h"
+
+struct debuginfod;
+
+/* Where to look; texts are copies that search_fini frees. */
+struct search {
+	char **roots; /* like /usr/lib/debug, which is the last one */
+	size_t root_count;
+	char *archive; /* NULL: none */
+	bool may_download;
+	struct debuginfod *debuginfod; /* opened at the first question */
+	bool has_asked;                /* … and whether that was */
+};
+
+/* What is looked for. */
+struct search_wanted {
+	const char *path;        /* as recorded */
+	const char *build_id;    /* "": unknown */
+	const char *alternative; /* NULL: none */
+};
+
+/* debug_folders: `count` texts. Errors: -ENOMEM. */
+int search_init(struct search *search, const char *const *debug_folders, size_t count,
+		const char *archive, bool may_download);
+void search_fini(struct search *search); /* NULL-safe */
+
+/* The file itself. *ret_is_replaced: there is one at the path, but another one. Errors: -ENOENT,
+ * -ENOMEM. */
+int search_program(struct search *search, const struct search_wanted *wanted, char **ret_path,
+		   bool *ret_is_replaced);
+
+/* A debug file by .gnu_debuglink (link NULL: none) and then by build id. `path`: of the file that
+ * has the link. Errors: -ENOENT, -ENOMEM. */
+int search_debug(struct search *search, const char *path, const char *build_id, const char *link,
+		 uint32_t link_crc, char **ret_path);
+
+/* The file that several debug files share (.gnu_debugaltlink); `path`: of one that names it.
+ * Errors: -ENOENT, -ENOMEM. */
+int search_shared_debug(struct search *search, const char *path, const char *link,
+			const char *build_id, char **ret_path);
+
+#endif
