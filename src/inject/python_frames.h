@@ -29,6 +29,7 @@ enum {
 struct python_interpreter {
 	_Atomic bool there;
 	bool seen;
+	bool is_by_table;           /* at is the version's row */
 	void *(*this_thread)(void); /* PyGILState_GetThisThreadState */
 	uint64_t runtime;           /* _PyRuntime */
 	uint64_t code_type, text_type, bytes_type;
@@ -89,7 +90,7 @@ struct python_code {
 };
 
 /* What a code object of the last python_frames says; data, not to be trusted. False: what lies there makes
- * no sense. */
+ * no sense, and *ret_code holds nothing of use. */
 bool python_code(const struct python *python, uint64_t code, struct python_code *ret_code);
 
 /* Tells a code object from a later one at the same address. No padding: may be hashed as bytes. */

@@ -149,7 +149,8 @@ static void print_row(const struct python_offsets *row)
 	static const char *const layouts[] = {"0", "PYTHON_LAYOUT_OBJECTS", "PYTHON_LAYOUT_ENTRY",
 					      "PYTHON_LAYOUT_SHIM"};
 
-	printf("\t{.version = 0x%04x,\n\t .layout = %s,\n", row->version, layouts[row->layout]);
+	printf("\t[PYTHON_ROW(%d)] = {.version = 0x%04x,\n\t .layout = %s,\n", row->version & 0xff,
+	       row->version, layouts[row->layout]);
 	for (size_t i = 2; i < sizeof(members) / sizeof(members[0]); i++)
 		if (value(row, &members[i]))
 			printf("\t .%s = %u,\n", members[i].name, value(row, &members[i]));
@@ -158,11 +159,12 @@ static void print_row(const struct python_offsets *row)
 
 static int check_row(const struct python_offsets *measured)
 {
-	const struct python_offsets *row = python_offsets;
+	static const struct python_offsets none;
+	const struct python_offsets *row = python_offsets_find(measured->version);
 	int wrong = 0;
 
-	while (row->version && row->version != measured->version)
-		row++;
+	if (!row)
+		row = &none;
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		if (value(row, &members[i]) == value(measured, &members[i]))
 			continue;
