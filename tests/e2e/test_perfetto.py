@@ -148,7 +148,12 @@ for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("de
     with t.case(f"a generated trace, {shape}: the report's numbers"):
         t.wanted()
         path = generated(events, shape)
-        check_report(load(path), t.report(path))
+        trace, document = load(path), t.report(path)
+        check_report(trace, document)
+        # a clock that only causality places: its times are estimates, and say so
+        has_hull = any(clock["method"] == "hull" for clock in document["clocks"])
+        t.equal(any(event.arguments.get("estimated") for event in trace.slices), has_hull,
+                "estimated times")
 
 with t.case("a part of a trace is a whole file"):
     t.wanted()
