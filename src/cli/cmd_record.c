@@ -29,7 +29,7 @@ enum { MAX_SIZE_LEAST = 1 << 20 };
 #define NO_LIMIT UINT64_MAX
 
 struct record_values {
-	const char *output, *collect, *user;
+	const char *output, *collect, *user, *stacks;
 	uint64_t duration_ns, max_size_bytes, keep_ns;
 	bool all, preload, verbose;
 };
@@ -45,6 +45,9 @@ static const struct option_row record_options[] = {
 	{"collect", 0, OPTION_TEXT, "LIST",
 	 "what to collect: names, name:option, -name leaves one out (duet list collectors)",
 	 offsetof(struct record_values, collect)},
+	{"stacks", 0, OPTION_TEXT, "MODE",
+	 "call stacks of launches and waits: native, python, all (default) or none",
+	 offsetof(struct record_values, stacks)},
 	{"all", 'a', OPTION_FLAG, NULL,
 	 "record every OpenCL process of this user (as root: of the machine)",
 	 offsetof(struct record_values, all)},
@@ -173,6 +176,22 @@ static int exit_status(const struct session_result *result)
 	return WEXITSTATUS(result->program_status);
 }
 
+static const struct stacks_mode {
+	const char *name;
+	bool native, python;
+} stacks_modes[] = {{"all", true, true},
+		    {"native", true, false},
+		    {"python", false, true},
+		    {"none", false, false}};
+
+static const struct stacks_mode *find_stacks_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(stacks_modes) / sizeof(stacks_modes[0]); i++)
+		if (strcmp(stacks_modes[i].name, name) == 0)
+			return &stacks_modes[i];
+	return NULL;
+}
+
 static int check_values(const struct record_values *values, int operands,
 			const struct command *command)
 {
@@ -184,6 +203,9 @@ static int check_values(const struct record_values *values, int operands,
 				   "-a records every program: give either -a or a program");
 	if (values->max_size_bytes < MAX_SIZE_LEAST)
 		return usage_error(command, "--max-size: at least 1M, so that a segment fits in");
+	if (!find_stacks_mode(values->stacks))
+		return usage_error(command, "--stacks: native, python, all or none, not '%s'",
+				   values->stacks);
 	if (values->user && geteuid() != 0)
 		return usage_error(command,
 				   "--user needs root (sudo duet record --user NAME -- PROGRAM)");
@@ -199,6 +221,8 @@ static int fill_options(const struct record_values *values, struct session_optio
 	options->duration_ns = values->duration_ns;
 	options->any = values->all;
 	options->preload = values->preload;
+	options->native_stacks = find_stacks_mode(values->stacks)->native;
+	options->python_stacks = find_stacks_mode(values->stacks)->python;
 	if (!error && values->user)
 		error = program_find_user(values->user, &options->user);
 	return error;
@@ -206,7 +230,8 @@ static int fill_options(const struct record_values *values, struct session_optio
 
 int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded)
 {
-	struct record_values values = {.output = "duet.duet", .max_size_bytes = NO_LIMIT};
+	struct record_values values = {
+		.output = "duet.duet", .stacks = "all", .max_size_bytes = NO_LIMIT};
 	struct session_options options = {0};
 	struct session_result result;
 	char guest[PATH_MAX], *output;

@@ -407,6 +407,7 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 		.result = record->result,
 		.type = head->detail >> 16 & 1,
 		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
+		.stack = stacks_find(&ring->stacks, record->stack),
 	};
 	if (row.type == API_TYPE_WAIT && row.argument) {
 		struct injected_queue *queue = find_queue(injected, (uint32_t)row.argument);
@@ -458,6 +459,16 @@ static void put_dependencies(struct injected *injected, uint32_t thread,
 	}
 }
 
+static uint32_t stack_of(const struct injected_ring *ring, const struct record_launch *record)
+{
+	uint32_t before = 2u * record->dimensions + record->wait_count;
+	uint32_t values = (uint32_t)(record->head.size - sizeof(*record)) / 8;
+
+	return record->head.detail >> 24 & RECORD_LAUNCH_STACK && before < values
+		       ? stacks_find(&ring->stacks, record->values[before])
+		       : 0;
+}
+
 static void decode_launch(struct injected *injected, struct injected_ring *ring,
 			  const struct record *head)
 {
@@ -478,12 +489,13 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 		.queue = queue ? queue->id : 0,
 		.correlation = record->correlation,
 		.command = head->detail >> 16 & 0xff,
-		.flags = head->detail >> 24,
+		.flags = head->detail >> 24 & ~(uint32_t)RECORD_LAUNCH_STACK,
 		.kernel = map_id(injected, &injected->codes, record->kernel,
 				 &injected->recording->last_code),
 		.dimensions = record->dimensions,
 		.bytes = record->bytes,
 		.handle = record->handle,
+		.stack = stack_of(ring, record),
 	};
 	if (row.command >= COMMAND_COUNT)
 		row.command = COMMAND_OTHER;
@@ -579,6 +591,22 @@ static void decode_clock_pair(struct injected *injected, const struct record *he
 		trace_writer_row(injected->recording->writer, EVENT_CLOCK_PAIR, &source, &row);
 }
 
+typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);
+
+static void decode_stack_record(struct injected *injected, struct injected_ring *ring,
+				take_stack_record *take, const struct record *record)
+{
+	const struct stacks_owner owner = {
+		.recording = injected->recording,
+		.pid = injected->process.pid,
+		.exe = injected->exe ? injected->exe : "",
+		.bytes = &injected->stack_bytes,
+	};
+
+	if (!take(&ring->stacks, &owner, record))
+		broken(injected);
+}
+
 void decode_record(struct injected *injected, struct injected_ring *ring,
 		   const struct record *record)
 {
@@ -601,6 +629,12 @@ void decode_record(struct injected *injected, struct injected_ring *ring,
 		return decode_bytes(injected, ring, record);
 	case EVENT_CLOCK_PAIR:
 		return decode_clock_pair(injected, record);
+	case RECORD_STACK:
+		return decode_stack_record(injected, ring, stacks_take_stack, record);
+	case RECORD_PYTHON_CODE:
+		return decode_stack_record(injected, ring, stacks_take_function, record);
+	case RECORD_MODULE:
+		return decode_stack_record(injected, ring, stacks_take_module, record);
 	default:
 		return broken(injected);
 	}

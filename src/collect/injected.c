@@ -117,6 +117,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
+	injected->exe = strdup(info->exe);
 	injected->kept_bytes += recording->kept_bytes - kept_bytes;
 	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
 }
@@ -340,6 +341,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 		{RING_TROUBLE_TRACKING, EVENT_EXECUTION, LOSS_TRACKING},
 		{RING_TROUBLE_NO_RING_LAUNCH, EVENT_LAUNCH, LOSS_NO_RING},
 		{RING_TROUBLE_OBJECTS, EVENT_CODE, LOSS_TRACKING},
+		{RING_TROUBLE_STACKS, LOSS_KIND_STACK, LOSS_TRACKING},
 	};
 
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
@@ -407,7 +409,10 @@ void injected_close(struct injected *injected)
 		munmap(injected->region, injected->region_bytes);
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
+	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
+		stacks_fini(&injected->rings[i].stacks);
 	free(injected->rings);
+	free(injected->exe);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);
 	free(injected->contexts.items);

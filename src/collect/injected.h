@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "collect/recording.h"
+#include "collect/stacks.h"
 #include "ring/ring.h"
 
 /* A content that arrives in pieces. */
@@ -28,6 +29,7 @@ struct injected_ring {
 	bool used;
 	struct event_thread thread;
 	struct assembly assembly;
+	struct stacks stacks; /* owned; goes on from one thread of the ring to the next */
 	uint64_t lost[EVENT_KIND_COUNT],
 		nested[EVENT_KIND_COUNT]; /* already written as loss rows */
 };
@@ -75,7 +77,9 @@ struct injected {
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
 	uint64_t described_bytes;             /* of records that stay in memory */
-	uint64_t kept_bytes; /* what the recorder keeps on its account to the end */
+	uint64_t kept_bytes;  /* what the recorder keeps on its account to the end */
+	uint64_t stack_bytes; /* of its stacks */
+	char *exe;            /* owned; path of the program */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
 };

@@ -239,7 +239,9 @@ static int start_program(struct session *session, int *ret_exec_error)
 
 static uint32_t ring_options(const struct session_options *options)
 {
-	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0);
+	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0) |
+	       (options->native_stacks ? RING_OPTION_NATIVE : 0) |
+	       (options->python_stacks ? RING_OPTION_PYTHON : 0);
 }
 
 /* A process that says hello again has called exec: what it was before has nothing more to say. */

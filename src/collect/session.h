@@ -19,6 +19,8 @@ struct session_options {
 	bool any;             /* every OpenCL process of the machine */
 	bool opencl;          /* collect OpenCL at all */
 	bool device_time;     /* ask devices for time stamps */
+	bool native_stacks;   /* of launches and waits … */
+	bool python_stacks;   /* … with the Python functions in them */
 	bool preload;         /* LD_PRELOAD instead of a loader's layer */
 	const char *guest;    /* path of libduet-opencl.so; NULL: not installed */
 	struct program_user user;

@@ -352,6 +352,8 @@ enum event_loss_reason {
 	LOSS_DISK = 6         /* rows that could not be written to the file */
 };
 
+enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */
+
 /* Rows that are not in the file. kind is what was lost; for EVENT_LAUNCH and EVENT_EXECUTION the
  * ledger adds count to `dropped`. Sorted by begin. */
 struct event_loss {

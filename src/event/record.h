@@ -24,8 +24,11 @@ struct record {
 
 /* Records that are not an event of their own. */
 enum {
-	RECORD_BYTES = 64,
-	/* a piece of a code object's content */ RECORD_END = 65 /* a thing is gone */
+	RECORD_BYTES = 64,       /* a piece of a code object's content */
+	RECORD_END = 65,         /* a thing is gone */
+	RECORD_STACK = 66,       /* a call stack */
+	RECORD_PYTHON_CODE = 67, /* a Python function in it */
+	RECORD_MODULE = 68       /* a library whose code is in it */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -36,13 +39,13 @@ struct record_api {
 	struct record head;
 	uint64_t begin, end;
 	int32_t result;
-	uint32_t reserved;
+	uint32_t stack; /* 0: none was taken */
 	uint64_t argument;
 };
 enum { RECORD_API_BYTES = 32, RECORD_API_ARGUMENT_BYTES = 40 };
 
 /* EVENT_LAUNCH; detail: function | command << 16 | flags << 24. Then dimensions * 2 sizes (global,
- * local), then wait_count event handles. */
+ * local), then wait_count event handles, then with RECORD_LAUNCH_STACK the id of the stack. */
 struct record_launch {
 	struct record head;
 	uint64_t enter, exit;
@@ -56,6 +59,7 @@ struct record_launch {
 	uint16_t wait_count;
 	uint64_t values[];
 };
+enum { RECORD_LAUNCH_STACK = 0x80 }; /* beside enum event_launch_flag */
 /* Longer wait lists are cut, and the cut entries counted as lost dependencies. */
 enum { RECORD_WAIT_MOST = 1024 };
 
@@ -130,6 +134,45 @@ struct record_end {
 	uint64_t time;
 	uint32_t id;
 	uint32_t reserved;
+};
+
+/* Stacks, functions and modules have ids of the ring that describes them, and are described in it before they
+ * are named; rings are read one after the other. */
+
+/* RECORD_STACK; detail: how many frames, innermost first. A frame is the address that its callee returns to (47
+ * bits), or with RECORD_FRAME_EXACT the one that was interrupted, and from bit 47 on the module's id (15 bits; 0:
+ * code of no file); with RECORD_FRAME_PYTHON a function's id << 32 (30 bits) and the byte offset of its
+ * instruction. Where `truncated` frames of a deep stack were left out, they lie before frames[kept]; where
+ * `is_cut` is set, what called the last frame is not known. */
+struct record_stack {
+	struct record head;
+	uint64_t truncated;
+	uint32_t stack, kept;
+	uint32_t is_cut, reserved;
+	uint64_t frames[];
+};
+#define RECORD_FRAME_EXACT  (UINT64_C(1) << 63)
+#define RECORD_FRAME_PYTHON (UINT64_C(1) << 62)
+enum { RECORD_FRAME_MODULE_SHIFT = 47 };
+
+/* RECORD_PYTHON_CODE; detail: the interpreter's version, 0x030b for 3.11. Texts: name, file; behind them the
+ * line table. */
+struct record_python_code {
+	struct record head;
+	uint32_t code, first_line;
+	uint32_t lines_bytes;
+	uint32_t reserved;
+	char texts[];
+};
+
+/* RECORD_MODULE; detail: its id. Text: path. */
+struct record_module {
+	struct record head;
+	uint64_t address, size_bytes, file_offset_bytes;
+	uint32_t build_id_bytes;
+	uint32_t reserved;
+	uint8_t build_id[32];
+	char texts[];
 };
 
 #endif

@@ -534,6 +534,10 @@ static struct guest_thread *claim_ring(void)
 	thread->clock = guest.region->clock;
 	thread->options = guest.region->options;
 	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
+	thread->stack_hash = 0;
+	thread->unwind.low = thread->unwind.high = 0;
+	thread->unwind.count = 0;
+	thread->unwind.busy = false;
 	if (guest.key_made)
 		pthread_setspecific(guest.key, thread);
 	guest_self = thread;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "inject/unwind.h"
 #include "ring/ring.h"
 
 /* Nothing here is for the program's dynamic linker, and what is not needs no detour through the GOT: that
@@ -54,6 +55,12 @@ struct guest_thread {
 	uint32_t clock; /* enum ring_clock */
 	uint32_t options;
 	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
+	/* stacks.c */
+	uint64_t stack_hash; /* of the last stack … */
+	uint32_t stack;      /* … whose id this is */
+	uint32_t stacks_new; /* stacks that were not the one before */
+	struct guest_stack_memory *stack_memory;
+	struct unwind_thread unwind;
 };
 
 extern _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
@@ -158,6 +165,17 @@ void guest_init(const struct guest_backend *backend);
 /* From now on at_exit is called at exit. To be said once the runtime is at work: what is registered last is
  * called first, and the runtime must still be there then. */
 void guest_hook_exit(void);
+
+/* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
+uint32_t guest_take_stack(struct guest_thread *thread);
+void guest_stacks_forked(void); /* in a forked child */
+
+static inline uint32_t guest_stack(struct guest_thread *thread)
+{
+	return GUEST_LIKELY(!(thread->options & (RING_OPTION_NATIVE | RING_OPTION_PYTHON)))
+		       ? 0
+		       : guest_take_stack(thread);
+}
 
 /* Zeroed memory that lives as long as the process, NULL where the program's limits refuse it. */
 void *guest_memory(size_t bytes);

@@ -102,6 +102,7 @@ struct opencl_launch {
 	cl_event *asked; /* where the program wants its event; NULL: it does not */
 	cl_event own;    /* ours where it does not */
 	struct opencl_queue *known;
+	uint32_t stack;
 	bool timed;
 	uint64_t enter, exit;
 };

@@ -501,6 +501,7 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 	launch->asked = event;
 	launch->known = opencl_queue(thread, launch->queue);
 	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
+	launch->stack = guest_stack(thread);
 	launch->enter = guest_now(thread);
 	return launch->timed && !event ? &launch->own : event;
 }
@@ -522,6 +523,8 @@ static void fill_values(struct record_launch *record, const struct opencl_launch
 		*value++ = launch->local_size ? launch->local_size[i] : 0;
 	for (uint32_t i = 0; i < record->wait_count; i++)
 		*value++ = (uintptr_t)launch->wait_list[i];
+	if (launch->stack)
+		*value = launch->stack;
 }
 
 static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch, cl_int result,
@@ -540,9 +543,11 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 		/* What the runtime has refused may be no kernel and no sizes at all: not to be touched. */
 		launch->dimensions = 0;
 	}
-	size = (uint32_t)sizeof(*record) + 8 * (2 * launch->dimensions + wait_count);
+	size = (uint32_t)sizeof(*record) +
+	       8 * (2 * launch->dimensions + wait_count + (launch->stack != 0));
 	record = guest_reserve(thread, EVENT_LAUNCH, size,
-			       launch->function | launch->command << 16 | launch->flags << 24);
+			       launch->function | launch->command << 16 | launch->flags << 24 |
+				       (launch->stack ? (uint32_t)RECORD_LAUNCH_STACK << 24 : 0));
 	if (!record)
 		return false;
 	record->enter = launch->enter;

@@ -32,7 +32,9 @@ enum ring_clock { RING_CLOCK_MONOTONIC = 0, RING_CLOCK_TSC = 1 };
 
 enum ring_option {
 	RING_OPTION_DEVICE_TIME = 1, /* ask the device for time stamps */
-	RING_OPTION_CODE = 2         /* keep sources, binaries and build logs */
+	RING_OPTION_CODE = 2,        /* keep sources, binaries and build logs */
+	RING_OPTION_NATIVE = 4,      /* take the stacks of launches and waits … */
+	RING_OPTION_PYTHON = 8       /* … and the Python functions in them */
 };
 
 /* What a guest could not record, by process (no ring of its own to count in). */
@@ -41,6 +43,9 @@ enum ring_trouble {
 	RING_TROUBLE_TRACKING,       /* commands that could not be followed to their end */
 	RING_TROUBLE_NO_RING_LAUNCH, /* … that put a command into a queue */
 	RING_TROUBLE_OBJECTS,        /* uses of an object that could not be remembered */
+	RING_TROUBLE_STACKS,         /* stacks that could not be remembered */
+	RING_TROUBLE_STACKS_CHECKED, /* no trouble: stacks that were taken a second way … */
+	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
 	RING_TROUBLE_COUNT = 8
 };
 

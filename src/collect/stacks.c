@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/stacks.c - the stacks that a guest's thread describes become stacks of the trace
+ *
+ * Runs in:  the recorder
+ * Gets:     records of modules, functions and stacks, any bytes   Gives: frames and stacks of the trace
+ * Owns:     what each ring has described
+ * Fails:    a record that makes no sense is refused; a process may fill only so much memory with stacks
+ * Why:      a frame of the trace names file, build id and offset, or function, file and line, and needs no
+ *           process to be understood; the same library in a hundred processes has its frames once.
+ */
+#include "collect/stacks.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+enum {
+	STACKS_MOST = 1 << 21,
+	FUNCTIONS_MOST = 1 << 20,
+	MODULES_MOST = 1 << 15,
+	FRAMES_MOST = 4096,
+	FRAME_BYTES = 128, /* of a frame with what finds it */
+	NODE_BYTES = 40    /* … of a stack's node */
+};
+#define BYTES_MOST ((uint64_t)256 << 20) /* a process may take */
+
+void stacks_fini(struct stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->functions_capacity; i++)
+		free(stacks->functions[i].lines);
+	free(stacks->ids);
+	free(stacks->functions);
+	free(stacks->modules);
+	hash_map_fini(&stacks->frames);
+	*stacks = (struct stacks){0};
+}
+
+static bool take_room(const struct stacks_owner *owner, uint64_t bytes)
+{
+	if (*owner->bytes > BYTES_MOST)
+		return false;
+	*owner->bytes += bytes;
+	owner->recording->kept_bytes += bytes;
+	return true;
+}
+
+static uint32_t text(const struct stacks_owner *owner, const char *bytes)
+{
+	return recording_string(owner->recording, bytes);
+}
+
+/* The text at *at, *at behind it; NULL where it does not end inside the record. */
+static const char *take_text(const struct record *record, const char **at)
+{
+	const char *begin = *at, *end = (const char *)record + record->size;
+	const char *stop = begin < end ? memchr(begin, '\0', (size_t)(end - begin)) : NULL;
+
+	if (!stop)
+		return NULL;
+	*at = stop + 1;
+	return begin;
+}
+
+/* ---- modules ----------------------------------------------------------------------------------- */
+
+/* The loader names the program "" and others as they were asked for, perhaps from where the process stood. */
+static uint32_t path_string(const struct stacks_owner *owner, const char *path)
+{
+	char link[64], folder[PATH_MAX], whole[2 * PATH_MAX];
+	ssize_t length;
+
+	if (!path[0])
+		return text(owner, owner->exe);
+	if (path[0] == '/' || !strchr(path, '/'))
+		return text(owner, path);
+	snprintf(link, sizeof(link), "/proc/%u/cwd", owner->pid);
+	length = readlink(link, folder, sizeof(folder) - 1);
+	if (length <= 0)
+		return text(owner, path);
+	folder[length] = '\0';
+	snprintf(whole, sizeof(whole), "%s/%s", folder, path);
+	return text(owner, whole);
+}
+
+static bool is_interpreter(const char *path, const char *exe)
+{
+	const char *name = path[0] ? path : exe, *slash = strrchr(name, '/');
+
+	name = slash ? slash + 1 : name;
+	return strncmp(name, "libpython", 9) == 0 || strncmp(name, "python", 6) == 0;
+}
+
+static uint32_t build_id_string(const struct stacks_owner *owner,
+				const struct record_module *record)
+{
+	char hex[2 * sizeof(record->build_id) + 1] = "";
+
+	for (uint32_t i = 0; i < record->build_id_bytes && i < sizeof(record->build_id); i++)
+		snprintf(hex + 2 * i, 3, "%02x", record->build_id[i]);
+	return text(owner, hex);
+}
+
+bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
+			const struct record *head)
+{
+	const struct record_module *record = (const struct record_module *)head;
+	const char *at = (const char *)record + offsetof(struct record_module, texts), *path;
+	uint32_t id = head->detail;
+
+	if (head->size < sizeof(*record) || !id || id >= MODULES_MOST || !record->size_bytes)
+		return false;
+	path = take_text(head, &at);
+	if (!path || !take_room(owner, FRAME_BYTES) ||
+	    array_grow(stacks->modules, stacks->modules_capacity, id + (size_t)1))
+		return false;
+	stacks->modules[id] = (struct stack_module){
+		.address = record->address,
+		.size_bytes = record->size_bytes,
+		.file_offset_bytes = record->file_offset_bytes,
+		.path_string = path_string(owner, path),
+		.build_id_string = build_id_string(owner, record),
+		.is_interpreter = is_interpreter(path, owner->exe),
+	};
+	return true;
+}
+
+/* ---- functions --------------------------------------------------------------------------------- */
+
+bool stacks_take_function(struct stacks *stacks, const struct stacks_owner *owner,
+			  const struct record *head)
+{
+	const struct record_python_code *record = (const struct record_python_code *)head;
+	const char *at = (const char *)record + offsetof(struct record_python_code, texts);
+	const char *name, *file;
+	struct stack_function *function;
+	uint8_t *lines;
+
+	if (head->size < sizeof(*record) || !record->code || record->code > FUNCTIONS_MOST)
+		return false;
+	name = take_text(head, &at);
+	file = name ? take_text(head, &at) : NULL;
+	if (!file || record->lines_bytes > (size_t)((const char *)head + head->size - at) ||
+	    !take_room(owner, FRAME_BYTES + record->lines_bytes) ||
+	    array_grow(stacks->functions, stacks->functions_capacity, record->code))
+		return false;
+	lines = malloc(record->lines_bytes + (size_t)1);
+	if (!lines)
+		return false;
+	memcpy(lines, at, record->lines_bytes);
+	function = &stacks->functions[record->code - 1];
+	free(function->lines);
+	*function = (struct stack_function){
+		.name_string = text(owner, name),
+		.file_string = text(owner, file),
+		.first_line = record->first_line,
+		.version = head->detail,
+		.lines = lines,
+		.lines_bytes = record->lines_bytes,
+	};
+	return true;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------ */
+
+static const struct stack_module *module_of(const struct stacks *stacks, uint64_t frame)
+{
+	uint32_t id = (uint32_t)(frame >> RECORD_FRAME_MODULE_SHIFT) & (MODULES_MOST - 1);
+	const struct stack_module *module =
+		id < stacks->modules_capacity ? &stacks->modules[id] : NULL;
+
+	return module && module->size_bytes ? module : NULL;
+}
+
+static struct event_frame python_frame(const struct stacks *stacks, uint64_t frame)
+{
+	uint32_t id = (uint32_t)(frame >> 32) & 0x3fffffff;
+	struct event_frame row = {.type = FRAME_PYTHON};
+
+	if (id && id <= stacks->functions_capacity) {
+		const struct stack_function *function = &stacks->functions[id - 1];
+
+		row.name_string = function->name_string;
+		row.file_string = function->file_string;
+		row.first_line = function->first_line;
+	}
+	return row;
+}
+
+static struct event_frame native_frame(const struct stacks *stacks, uint64_t frame)
+{
+	const struct stack_module *module = module_of(stacks, frame);
+	uint64_t pc = frame & ((UINT64_C(1) << RECORD_FRAME_MODULE_SHIFT) - 1);
+	struct event_frame row = {.type = FRAME_JIT, .offset = pc};
+
+	row.flags = frame & RECORD_FRAME_EXACT ? 0 : FRAME_RETURN;
+	if (!module)
+		return row;
+	row.type = FRAME_NATIVE;
+	row.module_string = module->path_string;
+	row.build_id_string = module->build_id_string;
+	row.offset = pc - module->address + module->file_offset_bytes;
+	return row;
+}
+
+/* 0: no room. */
+static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner, uint64_t frame)
+{
+	uint64_t known = hash_map_get(&stacks->frames, frame, 0);
+	struct event_frame row;
+	uint32_t id;
+
+	if (known)
+		return (uint32_t)known;
+	if (!take_room(owner, FRAME_BYTES))
+		return 0;
+	row = frame & RECORD_FRAME_PYTHON ? python_frame(stacks, frame)
+					  : native_frame(stacks, frame);
+	id = trace_writer_frame(owner->recording->writer, &row);
+	if (id)
+		hash_map_put(&stacks->frames, frame, id);
+	return id;
+}
+
+static uint32_t truncated_id(const struct stacks_owner *owner, uint64_t count)
+{
+	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = count};
+
+	return trace_writer_frame(owner->recording->writer, &row);
+}
+
+/* Where Python functions are known, what their interpreter does between them is left out; its outermost
+ * frames too. */
+static bool has_functions(const struct record_stack *record)
+{
+	for (uint32_t i = 0; i < record->head.detail; i++)
+		if (record->frames[i] & RECORD_FRAME_PYTHON)
+			return true;
+	return false;
+}
+
+static bool is_left_out(const struct stacks *stacks, uint64_t frame)
+{
+	const struct stack_module *module =
+		frame & RECORD_FRAME_PYTHON ? NULL : module_of(stacks, frame);
+
+	return module && module->is_interpreter;
+}
+
+bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
+		       const struct record *head)
+{
+	const struct record_stack *record = (const struct record_stack *)head;
+	struct trace_writer *writer = owner->recording->writer;
+	uint32_t count = head->detail, stack = 0;
+	bool functions;
+
+	if (head->size < sizeof(*record) || count > FRAMES_MOST ||
+	    count > (head->size - sizeof(*record)) / 8 || !record->stack ||
+	    record->stack > STACKS_MOST ||
+	    array_grow(stacks->ids, stacks->ids_capacity, record->stack) ||
+	    !take_room(owner, (uint64_t)count * NODE_BYTES))
+		return false;
+	functions = has_functions(record);
+	if (record->is_cut)
+		stack = trace_writer_stack(writer, stack, truncated_id(owner, 0));
+	for (uint32_t i = count; i-- > 0;) {
+		if (!functions || !is_left_out(stacks, record->frames[i]))
+			stack = trace_writer_stack(writer, stack,
+						   frame_id(stacks, owner, record->frames[i]));
+		if (record->truncated && i == record->kept)
+			stack = trace_writer_stack(writer, stack,
+						   truncated_id(owner, record->truncated));
+	}
+	stacks->ids[record->stack - 1] = stack;
+	return stack != 0;
+}
+
+uint32_t stacks_find(const struct stacks *stacks, uint64_t stack)
+{
+	return stack && stack <= stacks->ids_capacity ? stacks->ids[stack - 1] : 0;
+}

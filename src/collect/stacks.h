@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/stacks.h - the stacks that a guest's thread describes become stacks of the trace
+ */
+#ifndef COLLECT_STACKS_H
+#define COLLECT_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "collect/recording.h"
+#include "event/record.h"
+
+/* A Python function. */
+struct stack_function {
+	uint32_t name_string, file_string;
+	uint32_t first_line;
+	uint32_t version; /* of the interpreter, 0x030b */
+	uint8_t *lines;   /* owned; the line table */
+	uint32_t lines_bytes;
+};
+
+/* Of a library. */
+struct stack_module {
+	uint64_t address, size_bytes, file_offset_bytes; /* size 0: not described */
+	uint32_t path_string, build_id_string;
+	bool is_interpreter; /* of Python: its own frames say nothing where functions are known */
+};
+
+/* What one ring has described, by its own ids. All zero: nothing. */
+struct stacks {
+	uint32_t *ids; /* of stacks, the trace's */
+	struct stack_function *functions;
+	struct stack_module *modules;
+	size_t ids_capacity, functions_capacity, modules_capacity;
+	struct hash_map frames; /* frame as in a record -> the trace's id */
+};
+
+/* For whom. */
+struct stacks_owner {
+	struct recording *recording;
+	uint32_t pid;    /* in the recorder's namespace */
+	const char *exe; /* path of the program */
+	uint64_t *bytes; /* what its stacks take so far */
+};
+
+void stacks_fini(struct stacks *stacks);
+
+/* Take a record. False: it makes no sense, or there is no room for it any more. */
+bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
+			const struct record *record);
+bool stacks_take_function(struct stacks *stacks, const struct stacks_owner *owner,
+			  const struct record *record);
+bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
+		       const struct record *record);
+
+/* The trace's id of a stack; 0: none, or not described. */
+uint32_t stacks_find(const struct stacks *stacks, uint64_t stack);
+
+#endif

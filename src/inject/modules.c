@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/modules.c - the list of what is loaded, made again when that changes
+ *
+ * Runs in:  the profiled process, when a stack is met for the first time
+ * Gets:     addresses   Gives: modules
+ * Owns:     one list, mapped on first use
+ * Fails:    with id 0
+ * Why:      only the process itself knows what lay at an address when the stack was taken: a recorder that
+ *           reads /proc/PID/maps a millisecond later may find another library there.
+ */
+#include "inject/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "inject/guest.h"
+
+enum { LISTED_MOST = 4096 };
+
+struct entry {
+	uint64_t begin, end; /* addresses of an executable segment */
+	uint64_t file_offset_bytes;
+	const char *path; /* the loader's */
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+	uint32_t id;
+};
+
+struct list {
+	struct entry entries[LISTED_MOST]; /* by address */
+	uint32_t count;
+};
+
+static struct {
+	struct guest_lock lock;
+	struct list *list, *spare;
+	uint64_t loads, unloads; /* when the list was made */
+	uint32_t last;
+} modules;
+
+/* ---- reading what the loader has --------------------------------------------------------------- */
+
+static uint32_t find_build_id(const struct dl_phdr_info *info, const uint8_t **ret_bytes)
+{
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
+		const uint8_t *end = at + segment->p_memsz;
+		uint64_t align = segment->p_align == 8 ? 8 : 4;
+
+		while (segment->p_type == PT_NOTE && (size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+			uint64_t name = (note->n_namesz + align - 1) & ~(align - 1);
+			uint64_t size = (note->n_descsz + align - 1) & ~(align - 1);
+
+			if (name + size > (uint64_t)(end - at) - sizeof(*note))
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    memcmp(note + 1, "GNU", 4) == 0 &&
+			    note->n_descsz <= MODULE_BUILD_ID_BYTES) {
+				*ret_bytes = (const uint8_t *)(note + 1) + name;
+				return note->n_descsz;
+			}
+			at += sizeof(*note) + name + size;
+		}
+	}
+	return 0;
+}
+
+static void insert(struct list *list, struct entry entry)
+{
+	uint32_t at = list->count;
+
+	if (list->count == LISTED_MOST)
+		return;
+	for (; at > 0 && list->entries[at - 1].begin > entry.begin; at--)
+		list->entries[at] = list->entries[at - 1];
+	list->entries[at] = entry;
+	list->count++;
+}
+
+static int take_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct entry entry = {.path = info->dlpi_name ? info->dlpi_name : ""};
+
+	(void)size;
+	entry.build_id_bytes = find_build_id(info, &entry.build_id);
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
+			continue;
+		entry.begin = info->dlpi_addr + segment->p_vaddr;
+		entry.end = entry.begin + segment->p_memsz;
+		entry.file_offset_bytes = segment->p_offset;
+		insert(data, entry);
+	}
+	modules.loads = info->dlpi_adds;
+	modules.unloads = info->dlpi_subs;
+	return 0;
+}
+
+static int take_counts(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uint64_t *counts = data;
+
+	(void)size;
+	counts[0] = info->dlpi_adds;
+	counts[1] = info->dlpi_subs;
+	return 1;
+}
+
+/* ---- the list ---------------------------------------------------------------------------------- */
+
+static struct entry *find(struct list *list, uint64_t address)
+{
+	uint32_t low = 0, high = list->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (address < list->entries[middle].begin)
+			high = middle;
+		else if (address >= list->entries[middle].end)
+			low = middle + 1;
+		else
+			return &list->entries[middle];
+	}
+	return NULL;
+}
+
+/* Where nothing was unloaded in between, what lies at the same place is the same. */
+static void keep_ids(const struct list *from, struct list *to)
+{
+	for (uint32_t i = 0; i < to->count; i++) {
+		struct entry *entry = &to->entries[i];
+		const struct entry *old = find((struct list *)from, entry->begin);
+
+		if (old && old->begin == entry->begin && old->end == entry->end)
+			entry->id = old->id;
+	}
+}
+
+/* Under the lock. */
+static bool refresh(void)
+{
+	uint64_t counts[2] = {0}, unloads = modules.unloads;
+	struct list *fresh;
+
+	dl_iterate_phdr(take_counts, counts);
+	if (modules.list && counts[0] == modules.loads && counts[1] == modules.unloads)
+		return true;
+	if (!modules.spare)
+		modules.spare = guest_memory(sizeof(*modules.spare));
+	if (!modules.spare)
+		return false;
+	fresh = modules.spare;
+	fresh->count = 0;
+	dl_iterate_phdr(take_module, fresh);
+	if (modules.list && modules.unloads == unloads)
+		keep_ids(modules.list, fresh);
+	modules.spare = modules.list;
+	modules.list = fresh;
+	return true;
+}
+
+uint32_t modules_find(uint64_t address)
+{
+	struct entry *entry = NULL;
+	uint32_t id = 0;
+
+	if (!guest_lock(&modules.lock))
+		return 0;
+	if (refresh())
+		entry = find(modules.list, address);
+	if (entry && !entry->id && modules.last < MODULES_MOST)
+		entry->id = ++modules.last;
+	id = entry ? entry->id : 0;
+	guest_unlock(&modules.lock);
+	return id;
+}
+
+static void describe(const struct entry *entry, struct module *module)
+{
+	size_t length = strnlen(entry->path, MODULE_PATH_BYTES - 1);
+
+	module->id = entry->id;
+	module->address = entry->begin;
+	module->size_bytes = entry->end - entry->begin;
+	module->file_offset_bytes = entry->file_offset_bytes;
+	module->build_id_bytes = entry->build_id_bytes;
+	memcpy(module->build_id, entry->build_id, entry->build_id_bytes);
+	memcpy(module->path, entry->path, length);
+	module->path[length] = '\0';
+}
+
+bool modules_describe(uint32_t id, struct module *ret_module)
+{
+	bool found = false;
+
+	if (!guest_lock(&modules.lock))
+		return false;
+	for (uint32_t i = 0; modules.list && i < modules.list->count && !found; i++) {
+		found = modules.list->entries[i].id == id;
+		if (found)
+			describe(&modules.list->entries[i], ret_module);
+	}
+	guest_unlock(&modules.lock);
+	return found;
+}
+
+void modules_forked(void)
+{
+	atomic_store(&modules.lock.taken, 0);
+}

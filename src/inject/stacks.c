@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/stacks.c - the stack of a launch becomes an id
+ *
+ * Runs in:  the profiled process, at launches and waits
+ * Gets:     native frames and Python frames   Gives: one stack of both, described once, and its id
+ * Owns:     for each ring the table of the stacks, functions and modules it has described
+ * Fails:    with id 0, counted
+ * Why:      programs launch from a few hundred places and millions of times: a repeated stack costs the walk,
+ *           a hash and one lookup. Each thread describes for itself: it takes no lock on the way, and the
+ *           recorder, which reads one ring after the other, never meets a stack before its description.
+ *           Where Python runs, the frames of its interpreter's evaluation become the functions it evaluates.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "inject/guest.h"
+#include "inject/modules.h"
+#include "inject/python_frames.h"
+
+enum {
+	FUNCTIONS_MOST = UNWIND_FRAMES_MOST,
+	FRAMES_MOST = UNWIND_FRAMES_MOST + FUNCTIONS_MOST,
+	TABLE_FIRST = 256,    /* slots */
+	TABLE_MOST = 1 << 21, /* 24 MiB a thread */
+	NEW_BETWEEN_CHECKS = 1000
+};
+
+/* hash 0: free */
+struct slot {
+	uint64_t hash;
+	uint32_t id;
+};
+
+/* Of one thread: grows by making a larger one in its place. */
+struct table {
+	struct slot *slots;
+	uint32_t size, used, last;
+};
+
+/* One for each ring, mapped when it is first needed: the program's own stack may be small. */
+struct guest_stack_memory {
+	volatile bool busy; /* seen by a signal handler on this thread */
+	struct table stacks, functions;
+	uint64_t modules[(MODULES_MOST + 64) / 64]; /* one bit each: described in this ring */
+	uint32_t function_count, functions_left;
+	struct python_frame frames[FUNCTIONS_MOST];
+	struct unwind native;
+	/* Both as one, while it is described. */
+	uint64_t merged[FRAMES_MOST];
+	uint32_t merged_count, merged_kept;
+	struct python_code code;
+	struct module module;
+};
+
+static struct python python;
+
+/* ---- what has an id ---------------------------------------------------------------------------- */
+
+static struct slot *probe(const struct table *table, uint64_t hash)
+{
+	for (uint32_t i = (uint32_t)hash;; i++) {
+		struct slot *slot = &table->slots[i & (table->size - 1)];
+
+		if (slot->hash == hash || !slot->hash)
+			return slot;
+	}
+}
+
+static bool grow(struct table *table)
+{
+	struct table larger = *table;
+
+	larger.size = table->size ? 4 * table->size : TABLE_FIRST;
+	if (larger.size > TABLE_MOST)
+		return false;
+	larger.slots = guest_memory(larger.size * sizeof(*larger.slots));
+	if (!larger.slots)
+		return false;
+	for (uint32_t i = 0; i < table->size; i++)
+		if (table->slots[i].hash)
+			*probe(&larger, table->slots[i].hash) = table->slots[i];
+	if (table->slots)
+		munmap(table->slots, table->size * sizeof(*table->slots));
+	*table = larger;
+	return true;
+}
+
+/* The slot of a hash, or the free one for it; NULL: no room. */
+static struct slot *find_slot(struct table *table, uint64_t hash)
+{
+	if (table->used >= table->size / 4 * 3 && !grow(table) && table->used >= table->size - 1)
+		return NULL;
+	return probe(table, hash);
+}
+
+static void keep(struct table *table, struct slot *slot, uint64_t hash, uint32_t id)
+{
+	slot->hash = hash;
+	slot->id = id;
+	table->used++;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 29;
+}
+
+/* ---- Python functions -------------------------------------------------------------------------- */
+
+static bool describe_function(struct guest_thread *thread, uint32_t id, uint64_t code)
+{
+	struct python_code *about = &thread->stack_memory->code;
+	struct record_python_code *record;
+	uint32_t lines, size, at;
+
+	if (!python_code(&python, code, about))
+		return false;
+	at = (uint32_t)sizeof(*record) + about->name_length + about->file_length + 2;
+	/* Where the table is too long the function still has its name. */
+	lines = (uint32_t)(about->lines_bytes < RECORD_PIECE_BYTES ? about->lines_bytes : 0);
+	size = (at + lines + 7) & ~7u;
+	record = guest_reserve(thread, RECORD_PYTHON_CODE, size, about->version);
+	if (!record)
+		return false;
+	record->code = id;
+	record->first_line = about->first_line;
+	record->lines_bytes = lines;
+	record->reserved = 0;
+	memcpy(record->texts, about->name, about->name_length + 1);
+	memcpy(record->texts + about->name_length + 1, about->file, about->file_length + 1);
+	memcpy((char *)record + at, about->lines, lines);
+	memset((char *)record + at + lines, 0, size - at - lines);
+	ring_commit(&thread->writer);
+	return true;
+}
+
+/* 0: not to be had. */
+static uint32_t function_id(struct guest_thread *thread, uint64_t code)
+{
+	struct table *table = &thread->stack_memory->functions;
+	struct python_key key;
+	struct slot *slot;
+	uint64_t hash;
+
+	if (!code || !python_code_key(&python, code, &key))
+		return 0;
+	hash = mix(mix(mix(1, key.code), key.name), key.first_line) | 1;
+	slot = find_slot(table, hash);
+	if (!slot || slot->hash)
+		return slot ? slot->id : 0;
+	if (table->last >> 29 || !describe_function(thread, table->last + 1, code))
+		return 0;
+	keep(table, slot, hash, ++table->last);
+	return slot->id;
+}
+
+/* ---- modules ----------------------------------------------------------------------------------- */
+
+static bool describe_module(struct guest_thread *thread, uint32_t id)
+{
+	struct module *module = &thread->stack_memory->module;
+	struct record_module *record;
+	uint32_t length, size;
+
+	if (!modules_describe(id, module))
+		return false;
+	length = (uint32_t)strlen(module->path) + 1;
+	size = ((uint32_t)sizeof(*record) + length + 7) & ~7u;
+	record = guest_reserve(thread, RECORD_MODULE, size, id);
+	if (!record)
+		return false;
+	memset((char *)record + sizeof(record->head), 0, size - sizeof(record->head));
+	record->address = module->address;
+	record->size_bytes = module->size_bytes;
+	record->file_offset_bytes = module->file_offset_bytes;
+	record->build_id_bytes = module->build_id_bytes;
+	memcpy(record->build_id, module->build_id, module->build_id_bytes);
+	memcpy(record->texts, module->path, length);
+	ring_commit(&thread->writer);
+	return true;
+}
+
+/* A frame with its module; false where that could not be described. */
+static bool name_module(struct guest_thread *thread, uint64_t *frame)
+{
+	uint64_t *known = thread->stack_memory->modules;
+	uint64_t pc = *frame & ~UNWIND_EXACT;
+	uint32_t id = modules_find(*frame & UNWIND_EXACT ? pc : pc - 1);
+
+	if (pc >> RECORD_FRAME_MODULE_SHIFT)
+		return true; /* no code of a program lies there */
+	if (id && !(known[id / 64] >> id % 64 & 1)) {
+		if (!describe_module(thread, id))
+			return false;
+		known[id / 64] |= UINT64_C(1) << id % 64;
+	}
+	*frame |= (uint64_t)id << RECORD_FRAME_MODULE_SHIFT;
+	return true;
+}
+
+/* ---- both -------------------------------------------------------------------------------------- */
+
+static uint64_t hash_functions(uint64_t hash, const struct guest_stack_memory *memory)
+{
+	for (uint32_t i = 0; i < memory->function_count; i++) {
+		const struct python_frame *frame = &memory->frames[i];
+		struct python_key key = {0};
+
+		python_code_key(&python, frame->code, &key);
+		hash = mix(hash, key.code + (uint64_t)frame->instruction * 8 + frame->entry);
+		hash = mix(hash, key.name + key.first_line);
+	}
+	return hash;
+}
+
+static void add(struct guest_stack_memory *memory, uint64_t frame)
+{
+	if (memory->merged_count < FRAMES_MOST)
+		memory->merged[memory->merged_count++] = frame;
+}
+
+/* The functions of one C evaluation, from `next` on; returns where those of the next one out begin. */
+static uint32_t add_functions(struct guest_thread *thread, uint32_t next)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+
+	while (next < memory->function_count) {
+		const struct python_frame *frame = &memory->frames[next++];
+		uint32_t id = function_id(thread, frame->code);
+
+		if (id)
+			add(memory, RECORD_FRAME_PYTHON | (uint64_t)id << 32 | frame->instruction);
+		if (frame->entry)
+			break;
+	}
+	return next;
+}
+
+static bool merge(struct guest_thread *thread)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+	const struct unwind *native = &memory->native;
+	uint32_t next = 0;
+
+	memory->merged_count = memory->merged_kept = 0;
+	for (uint32_t i = 0; i < native->count; i++) {
+		uint64_t frame = native->frames[i], pc = frame & ~UNWIND_EXACT;
+
+		if (native->truncated && i == UNWIND_END_FRAMES)
+			memory->merged_kept = memory->merged_count;
+		if (next < memory->function_count &&
+		    python_is_evaluation(&python, frame & UNWIND_EXACT ? pc : pc - 1)) {
+			next = add_functions(thread, next);
+			continue;
+		}
+		if (!name_module(thread, &frame))
+			return false;
+		add(memory, frame);
+	}
+	/* What the native walk did not reach; all of it where only Python was asked for. */
+	while (next < memory->function_count)
+		next = add_functions(thread, next);
+	return true;
+}
+
+static bool describe_stack(struct guest_thread *thread, uint32_t id)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+	struct record_stack *record;
+
+	if (!merge(thread))
+		return false;
+	record = guest_reserve(thread, RECORD_STACK,
+			       (uint32_t)sizeof(*record) + 8 * memory->merged_count,
+			       memory->merged_count);
+	if (!record)
+		return false;
+	record->truncated = memory->native.truncated + memory->functions_left;
+	record->stack = id;
+	record->kept = memory->native.truncated ? memory->merged_kept : memory->merged_count;
+	record->is_cut = memory->native.end != UNWIND_COMPLETE;
+	record->reserved = 0;
+	memcpy(record->frames, memory->merged, 8 * memory->merged_count);
+	ring_commit(&thread->writer);
+	return true;
+}
+
+static uint32_t stack_id(struct guest_thread *thread, uint64_t hash)
+{
+	struct table *table = &thread->stack_memory->stacks;
+	struct slot *slot = find_slot(table, hash);
+
+	if (slot && slot->hash)
+		return slot->id;
+	if (!slot || !describe_stack(thread, table->last + 1)) {
+		guest_trouble(RING_TROUBLE_STACKS);
+		return 0;
+	}
+	keep(table, slot, hash, ++table->last);
+	return slot->id;
+}
+
+/* ---- taking it --------------------------------------------------------------------------------- */
+
+static struct guest_stack_memory *take_memory(struct guest_thread *thread)
+{
+	if (GUEST_UNLIKELY(!thread->stack_memory))
+		thread->stack_memory = guest_memory(sizeof(*thread->stack_memory));
+	if (GUEST_UNLIKELY(!thread->stack_memory || thread->stack_memory->busy))
+		return NULL;
+	thread->stack_memory->busy = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	return thread->stack_memory;
+}
+
+static void take_functions(struct guest_stack_memory *memory)
+{
+	memory->function_count = memory->functions_left = 0;
+	if (python_find(&python))
+		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
+						       &memory->functions_left);
+}
+
+/* To be inlined: unwind_check wants the caller of unwind_take. */
+static inline void take_native(struct guest_thread *thread, bool taken)
+{
+	struct unwind *native = &thread->stack_memory->native;
+
+	native->count = native->truncated = 0;
+	native->end = UNWIND_COMPLETE;
+	if (!taken)
+		return;
+	unwind_stack(&thread->unwind, native);
+	if (++thread->stacks_new % NEW_BETWEEN_CHECKS != 1)
+		return;
+	guest_trouble(RING_TROUBLE_STACKS_CHECKED);
+	if (!unwind_check(native))
+		guest_trouble(RING_TROUBLE_STACKS_WRONG);
+}
+
+__attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
+{
+	struct guest_stack_memory *memory;
+	uint64_t hash = 1;
+	bool native = false;
+	int saved = errno;
+
+	memory = guest_is_current(thread) ? take_memory(thread) : NULL;
+	if (!memory)
+		return 0;
+	if (thread->options & RING_OPTION_NATIVE)
+		native = unwind_take(&thread->unwind, &hash);
+	if (thread->options & RING_OPTION_PYTHON)
+		take_functions(memory);
+	else
+		memory->function_count = memory->functions_left = 0;
+	hash = hash_functions(hash, memory) | 1;
+	if (!native && !memory->function_count) {
+		thread->stack = 0;
+		thread->stack_hash = 0;
+	} else if (GUEST_UNLIKELY(hash != thread->stack_hash)) {
+		take_native(thread, native);
+		thread->stack = stack_id(thread, hash);
+		thread->stack_hash = thread->stack ? hash : 0;
+	}
+	if (native)
+		unwind_done(&thread->unwind);
+	atomic_signal_fence(memory_order_seq_cst);
+	memory->busy = false;
+	errno = saved;
+	return thread->stack;
+}
+
+void guest_stacks_forked(void)
+{
+	modules_forked();
+	atomic_store(&python.finding, 0);
+}
