@@ -8,9 +8,9 @@
  * Owns:     nothing; what it reads belongs to the interpreter
  * Fails:    by finding nothing: 0 frames, false
  * Why:      symbols are looked up in each object's own table and not with dlsym: an interpreter loaded with
- *           RTLD_LOCAL is in no scope of ours, and of two each needs its own. 11 frames take 20 to 40 ns
- *           that way; calls to the interpreter's API would need its lock, which a thread inside an OpenCL
- *           call has usually given away.
+ *           RTLD_LOCAL is in no scope of ours, and of two each needs its own. Frames are read, not asked for:
+ *           the interpreter's functions need its lock, which a thread inside an OpenCL call has usually given
+ *           away, and a frame takes 1.7 ns (1.1 up to 3.10) and a stack 9 more.
  */
 #include "inject/python_frames.h"
 
@@ -528,7 +528,7 @@ INLINE void walk_by(const struct python_offsets *at, uint64_t code_type, uint64_
 	*ret_walk = walk;
 }
 
-/* With offsets that the compiler knows a frame takes 1 ns less. */
+/* With offsets that the compiler knows a frame takes a fifth less. */
 static void walk_interpreted(const struct python_interpreter *interpreter, uint64_t frame,
 			     struct walk *walk)
 {

@@ -14,7 +14,7 @@
 
 #include "inject/python_frames.h"
 
-#define EXPORT __attribute__((visibility("default"), noinline))
+#define EXPORT __attribute__((visibility("default")))
 
 enum { FRAMES_MOST = 4096 };
 
@@ -149,4 +149,13 @@ EXPORT int probe_call_in_thread(void (*function)(void))
 		return -1;
 	pthread_join(thread, &result);
 	return (int)(uintptr_t)result;
+}
+
+/* An evaluation function around the interpreter's own, as compilers of bytecode put there. Up to 3.8 it has
+ * two arguments, later three. */
+EXPORT void *(*probe_evaluation)(void *, void *, int);
+
+EXPORT void *probe_evaluate(void *thread, void *frame, int is_throwing)
+{
+	return probe_evaluation(thread, frame, is_throwing);
 }
