@@ -85,14 +85,13 @@ static void put_host_label(struct tracks *tracks, uint32_t id)
 		protobuf_text(&tracks->packets->packet, PF_PROCESS_DESCRIPTOR_PROCESS_LABELS, name);
 }
 
-static int describe_process(struct tracks *tracks, const struct event_process *row,
-			    uint64_t *ret_uuid)
+static int describe_process(struct tracks *tracks, const struct event_process *row)
 {
 	struct protobuf *packet = &tracks->packets->packet;
 	const char *command = model_text(tracks->model, row->command_string, "");
 	size_t mark, inner;
 
-	*ret_uuid = begin_descriptor(tracks, 0, "", &mark);
+	begin_descriptor(tracks, 0, "", &mark);
 	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_PROCESS);
 	protobuf_u64(packet, PF_PROCESS_DESCRIPTOR_PID, row->pid & INT32_MAX);
 	if (*command)
@@ -274,22 +273,40 @@ static int describe_counter(struct tracks *tracks, uint64_t parent, const char *
 
 /* ---- what the trace describes ---- */
 
-static int describe_processes(struct tracks *tracks)
-{
-	const struct event_process *rows;
-	const void *things = NULL;
-	int error = 0;
+/* A thread by its process, for sorting. */
+struct member {
+	uint32_t process, index;
+};
 
-	model_things(tracks->model, EVENT_PROCESS, &things);
-	rows = things;
-	for (size_t i = 0; i < tracks->processes_count && !error; i++) {
-		if (is_wanted(tracks, rows[i].id))
-			error = describe_process(tracks, &rows[i], &tracks->processes[i]);
-	}
-	return error;
+static int compare_members(const void *left, const void *right)
+{
+	const struct member *a = left, *b = right;
+
+	if (a->process != b->process)
+		return a->process < b->process ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
 }
 
-static int describe_threads(struct tracks *tracks)
+static int list_members(const struct tracks *tracks, struct member **ret_members)
+{
+	struct member *members = calloc(tracks->threads_count + 1, sizeof(*members));
+	const struct event_thread *rows;
+	const void *things = NULL;
+
+	if (!members)
+		return -ENOMEM;
+	model_things(tracks->model, EVENT_THREAD, &things);
+	rows = things;
+	for (size_t i = 0; i < tracks->threads_count; i++)
+		members[i] = (struct member){rows[i].process, (uint32_t)i};
+	qsort(members, tracks->threads_count, sizeof(*members), compare_members);
+	*ret_members = members;
+	return 0;
+}
+
+/* The threads of processes up to this one. */
+static int describe_members(struct tracks *tracks, const struct member *members, uint32_t process,
+			    size_t *at)
 {
 	const struct event_thread *rows;
 	const void *things = NULL;
@@ -297,10 +314,38 @@ static int describe_threads(struct tracks *tracks)
 
 	model_things(tracks->model, EVENT_THREAD, &things);
 	rows = things;
-	for (size_t i = 0; i < tracks->threads_count && !error; i++) {
-		if (is_wanted(tracks, rows[i].process))
-			error = describe_thread(tracks, &rows[i], &tracks->threads[i].uuid);
+	for (; *at < tracks->threads_count && members[*at].process <= process && !error; ++*at) {
+		uint32_t index = members[*at].index;
+
+		if (is_wanted(tracks, members[*at].process))
+			error = describe_thread(tracks, &rows[index], &tracks->threads[index].uuid);
 	}
+	return error;
+}
+
+/* Each process is followed by its threads: where a pid is used twice the viewer takes a thread for
+ * one of the process that was described last. Processes are sorted by id. */
+static int describe_processes(struct tracks *tracks)
+{
+	const struct event_process *rows;
+	const void *things = NULL;
+	struct member *members;
+	size_t at = 0;
+	int error = list_members(tracks, &members);
+
+	if (error)
+		return error;
+	model_things(tracks->model, EVENT_PROCESS, &things);
+	rows = things;
+	for (size_t i = 0; i < tracks->processes_count && !error; i++) {
+		if (is_wanted(tracks, rows[i].id))
+			error = describe_process(tracks, &rows[i]);
+		if (!error)
+			error = describe_members(tracks, members, rows[i].id, &at);
+	}
+	if (!error)
+		error = describe_members(tracks, members, UINT32_MAX, &at);
+	free(members);
 	return error;
 }
 
@@ -340,11 +385,10 @@ static int allocate(struct tracks *tracks)
 	tracks->threads_count = model_things(tracks->model, EVENT_THREAD, &rows);
 	tracks->queues_count = model_things(tracks->model, EVENT_QUEUE, &rows);
 	tracks->devices_count = model_things(tracks->model, EVENT_DEVICE, &rows);
-	tracks->processes = calloc(tracks->processes_count + 1, sizeof(*tracks->processes));
 	tracks->threads = calloc(tracks->threads_count + 1, sizeof(*tracks->threads));
 	tracks->queues = calloc(tracks->queues_count + 1, sizeof(*tracks->queues));
 	tracks->devices = calloc(tracks->devices_count + 1, sizeof(*tracks->devices));
-	if (!tracks->processes || !tracks->threads || !tracks->queues || !tracks->devices)
+	if (!tracks->threads || !tracks->queues || !tracks->devices)
 		return -ENOMEM;
 	for (size_t i = 0; i <= tracks->queues_count; i++)
 		tracks->queues[i].depth = TRACKS_NO_COUNTER;
@@ -368,8 +412,6 @@ int tracks_init(struct tracks *tracks, const struct model *model, struct packets
 	if (!error)
 		error = describe_processes(tracks);
 	if (!error)
-		error = describe_threads(tracks);
-	if (!error)
 		error = describe_devices(tracks);
 	return error ? error : describe_queues(tracks);
 }
@@ -390,7 +432,6 @@ void tracks_fini(struct tracks *tracks)
 		return;
 	free_rows(tracks->threads, tracks->threads_count + 1);
 	free_rows(tracks->queues, tracks->queues_count + 1);
-	free(tracks->processes);
 	free(tracks->devices);
 	free(tracks->counters);
 	*tracks = (struct tracks){0};

@@ -55,7 +55,6 @@ struct tracks {
 	uint64_t pid;   /* only this process; 0: all */
 	uint64_t uuids; /* given out */
 	uint64_t duet;  /* the track of what is said about the trace */
-	uint64_t *processes;
 	struct tracks_row *threads, *queues;
 	struct tracks_device *devices;
 	struct tracks_counter *counters;
