@@ -13,6 +13,7 @@
 #include "symbol/spans.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -61,38 +62,88 @@ static void emit(struct span_table *table, uint64_t start, uint32_t interval)
 		table->spans[table->span_count++] = (struct span){start, interval};
 }
 
-/* Leaves what ends up to `until`; what is then innermost again goes on from there. */
-static size_t leave(struct span_table *table, const uint32_t *stack, size_t height, uint64_t until)
-{
-	while (height && table->intervals[stack[height - 1]].end <= until) {
-		uint64_t end = table->intervals[stack[--height]].end;
+/* A heap of the intervals that have begun, the innermost at its top. Those below it that have ended
+ * stay until they get there. */
+struct heap {
+	const struct interval *intervals;
+	uint32_t *items;
+	size_t count;
+};
 
-		while (height && table->intervals[stack[height - 1]].end <= end)
-			height--;
-		emit(table, end, height ? stack[height - 1] : SPAN_NONE);
+static bool is_inner(const struct heap *heap, uint32_t left, uint32_t right)
+{
+	const struct interval *a = &heap->intervals[left], *b = &heap->intervals[right];
+
+	return a->depth != b->depth ? a->depth > b->depth : left > right;
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+static void push(struct heap *heap, uint32_t interval)
+{
+	size_t at = heap->count++;
+
+	heap->items[at] = interval;
+	for (; at && is_inner(heap, heap->items[at], heap->items[(at - 1) / 2]); at = (at - 1) / 2)
+		swap(&heap->items[at], &heap->items[(at - 1) / 2]);
+}
+
+static void pop(struct heap *heap)
+{
+	size_t at = 0, child;
+
+	heap->items[0] = heap->items[--heap->count];
+	while ((child = 2 * at + 1) < heap->count) {
+		if (child + 1 < heap->count &&
+		    is_inner(heap, heap->items[child + 1], heap->items[child]))
+			child++;
+		if (!is_inner(heap, heap->items[child], heap->items[at]))
+			return;
+		swap(&heap->items[child], &heap->items[at]);
+		at = child;
 	}
-	return height;
+}
+
+/* Leaves what ends up to `until`; what is then innermost goes on from there. */
+static void leave(struct span_table *table, struct heap *heap, uint64_t until)
+{
+	while (heap->count && table->intervals[heap->items[0]].end <= until) {
+		uint64_t end = table->intervals[heap->items[0]].end;
+
+		while (heap->count && table->intervals[heap->items[0]].end <= end)
+			pop(heap);
+		emit(table, end, heap->count ? heap->items[0] : SPAN_NONE);
+	}
 }
 
 int span_table_build(struct span_table *table)
 {
-	size_t count = table->interval_count, height = 0;
-	auto_free uint32_t *stack = NULL;
+	size_t count = table->interval_count;
+	auto_free uint32_t *items = NULL;
+	struct heap heap = {table->intervals, NULL, 0};
 
 	if (!count)
 		return 0;
-	stack = malloc(count * sizeof(*stack));
+	items = malloc(count * sizeof(*items));
 	/* each interval begins once and ends once */
 	table->spans = malloc(2 * count * sizeof(*table->spans));
-	if (!stack || !table->spans)
+	if (!items || !table->spans)
 		return -ENOMEM;
+	heap.items = items;
 	qsort(table->intervals, count, sizeof(*table->intervals), compare);
 	for (size_t i = 0; i < count; i++) {
-		height = leave(table, stack, height, table->intervals[i].start);
-		emit(table, table->intervals[i].start, (uint32_t)i);
-		stack[height++] = (uint32_t)i;
+		leave(table, &heap, table->intervals[i].start);
+		push(&heap, (uint32_t)i);
+		if (heap.items[0] == i)
+			emit(table, table->intervals[i].start, (uint32_t)i);
 	}
-	leave(table, stack, height, UINT64_MAX);
+	leave(table, &heap, UINT64_MAX);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 
 struct interval {
 	uint64_t start, end; /* [start, end) */
-	uint32_t depth;      /* of two with the same start the deeper one is inside */
+	uint32_t depth;      /* of two around an address the deeper one is the inner one */
 	uint32_t value;      /* the owner's */
 };
 
@@ -38,7 +38,7 @@ int span_table_add(struct span_table *table, const struct interval *interval);
 /* Once, after the last add. Errors: -ENOMEM. */
 int span_table_build(struct span_table *table);
 
-/* The interval that began last of those around `address`; NULL: none is around it. */
+/* The deepest interval around `address`, of equally deep ones that which began last; NULL: none. */
 const struct interval *span_table_find(const struct span_table *table, uint64_t address);
 
 #endif
