@@ -6,9 +6,10 @@
  * Gets:     names, stacks of frame ids, values   Gives: the tree that the writers walk
  * Owns:     names, nodes and the table that finds them, until flame_free
  * Fails:    -EINVAL, -EOVERFLOW, -ENOMEM with the sums as they were
- * Why paths are hashed from the root: the hash of each prefix needs no lookup of the one before, so
- *           all slots of a stack are fetched at once; in a table larger than the caches that is 4
- *           times as fast as going from node to node (24 frames: 24 misses one after the other).
+ * Why a node is as many frames as have no branch: of a million stacks of 24 frames each ends in
+ *           some 8 that are its own; a node for each frame took 500 MB instead of 180. And why slots
+ *           are placed by the hash of the whole path: those of a stack are known beforehand and
+ *           fetched at once, where going from node to node waits for memory at each step.
  */
 #include "export/flame.h"
 
@@ -19,36 +20,17 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "export/flame_memory.h"
 #include "export/flame_tree.h"
 
 #define SLOTS_FIRST ((size_t)64)
-#define STEP        ((size_t)64)                    /* frames whose slots are fetched at once */
-#define NODES_MAX   ((uint32_t)1 << 31)             /* slots are found by 32 bits of a hash */
+#define FETCHED     ((size_t)64) /* slots asked for beforehand; deeper ones are waited for */
 #define ROOT_HASH   ((uint64_t)0x9e3779b97f4a7c15u) /* any */
 
-static uint64_t hash_child(uint64_t hash, uint32_t frame)
+static uint64_t hash_on(uint64_t hash, uint32_t frame)
 {
 	hash = (hash + frame) * 0xd6e8feb86659fd93u;
 	return hash ^ hash >> 32;
-}
-
-struct flame *flame_new(void)
-{
-	struct flame *flame = calloc(1, sizeof(*flame));
-
-	if (!flame)
-		return NULL;
-	string_table_init(&flame->names);
-	hash_map_init(&flame->frame_ids);
-	flame->slots = calloc(SLOTS_FIRST, sizeof(*flame->slots));
-	if (!flame->slots || array_grow(flame->nodes, flame->nodes_capacity, 1)) {
-		flame_free(flame);
-		return NULL;
-	}
-	flame->slots_count = SLOTS_FIRST;
-	flame->nodes[0] = (struct flame_node){.frame = FLAME_NONE};
-	flame->nodes_count = 1;
-	return flame;
 }
 
 void flame_free(struct flame *flame)
@@ -58,8 +40,10 @@ void flame_free(struct flame *flame)
 	string_table_fini(&flame->names);
 	hash_map_fini(&flame->frame_ids);
 	free(flame->frames);
+	free(flame->pool);
 	free(flame->nodes);
 	free(flame->slots);
+	free(flame->hashes);
 	free(flame);
 }
 
@@ -87,21 +71,31 @@ uint32_t flame_frame(struct flame *flame, const char *name, enum flame_class fra
 	return flame->frames_count++;
 }
 
+/* The child's slot, or the free one where it belongs; the table is never full. */
+static struct flame_slot *find_slot(struct flame_slot *slots, size_t count, uint32_t hash,
+				    uint32_t parent, uint32_t frame)
+{
+	size_t index = hash & (count - 1);
+
+	while (slots[index].node && (slots[index].parent != parent || slots[index].frame != frame))
+		index = (index + 1) & (count - 1);
+	return &slots[index];
+}
+
 static int grow_slots(struct flame *flame)
 {
-	size_t count = flame->slots_count * 2, mask = count - 1;
-	struct flame_slot *slots = calloc(count, sizeof(*slots));
+	size_t count = flame->slots_count * 2;
+	struct flame_slot *slots = flame_allocate(count, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
+	memset(slots, 0, count * sizeof(*slots));
 	for (size_t i = 0; i < flame->slots_count; i++) {
-		size_t index = flame->slots[i].hash & mask;
+		const struct flame_slot *slot = &flame->slots[i];
 
-		if (!flame->slots[i].node)
-			continue;
-		while (slots[index].node)
-			index = (index + 1) & mask;
-		slots[index] = flame->slots[i];
+		if (slot->node)
+			*find_slot(slots, count, flame->nodes[slot->node].hash, slot->parent,
+				   slot->frame) = *slot;
 	}
 	free(flame->slots);
 	flame->slots = slots;
@@ -109,54 +103,112 @@ static int grow_slots(struct flame *flame)
 	return 0;
 }
 
-/* Room for `more` nodes; the table stays at most 2/3 full. */
-static int reserve(struct flame *flame, size_t more)
+/* Room for one more stack (or the root, in a flame without nodes): it adds at most one node that parts an old one, one for what is its own,
+ * and `count` frames. The table stays at most 2/3 full. */
+static int reserve(struct flame *flame, size_t count)
 {
-	size_t wanted = flame->nodes_count + more;
+	size_t nodes = flame->nodes_count + (size_t)2, pool = flame->pool_count + count;
 
-	if (wanted > NODES_MAX)
+	if (nodes > UINT32_MAX / 2 || pool > UINT32_MAX)
 		return -EOVERFLOW;
-	while (wanted > flame->slots_count / 3 * 2) {
-		if (grow_slots(flame))
-			return -ENOMEM;
-	}
-	return array_grow(flame->nodes, flame->nodes_capacity, wanted);
+	if (nodes > flame->slots_count / 3 * 2 && grow_slots(flame))
+		return -ENOMEM;
+	if (array_grow(flame->hashes, flame->hashes_capacity, count))
+		return -ENOMEM;
+	if (nodes > flame->nodes_capacity &&
+	    flame_grow((void **)&flame->nodes, &flame->nodes_capacity, nodes,
+		       sizeof(*flame->nodes)))
+		return -ENOMEM;
+	if (pool <= flame->pool_capacity)
+		return 0;
+	return flame_grow((void **)&flame->pool, &flame->pool_capacity, pool, sizeof(*flame->pool));
 }
 
-/* The child of parent, made where it is not there; room is reserved. */
-static uint32_t find_child(struct flame *flame, uint32_t parent, uint32_t frame, uint64_t hash)
+struct flame *flame_new(void)
 {
-	size_t mask = flame->slots_count - 1;
-	struct flame_slot *slot;
+	struct flame *flame = calloc(1, sizeof(*flame));
 
-	for (size_t index = hash & UINT32_MAX & mask;; index = (index + 1) & mask) {
-		slot = &flame->slots[index];
-		if (!slot->node)
-			break;
-		if (slot->parent == parent && slot->frame == frame)
-			return slot->node;
+	if (!flame)
+		return NULL;
+	string_table_init(&flame->names);
+	hash_map_init(&flame->frame_ids);
+	flame->slots = calloc(SLOTS_FIRST, sizeof(*flame->slots));
+	flame->slots_count = SLOTS_FIRST;
+	if (!flame->slots || reserve(flame, 0)) {
+		flame_free(flame);
+		return NULL;
 	}
-	*slot = (struct flame_slot){parent, frame, flame->nodes_count, (uint32_t)hash};
-	flame->nodes[flame->nodes_count] = (struct flame_node){0, parent, frame};
+	flame->nodes[0] = (struct flame_node){0};
+	flame->nodes_count = 1;
+	return flame;
+}
+
+static uint32_t add_node(struct flame *flame, uint32_t parent, size_t first, size_t length,
+			 uint32_t hash)
+{
+	flame->nodes[flame->nodes_count] =
+		(struct flame_node){0, parent, (uint32_t)first, (uint32_t)length, hash};
 	return flame->nodes_count++;
 }
 
-/* Walks on from *node by at most STEP frames. */
-static int walk(struct flame *flame, const uint32_t *frames, size_t count, uint64_t *hash,
-		uint32_t *node)
+/* Parts the node in the slot behind `length` of its frames, the path to which has the hash: a new
+ * node has them, and the old one, with its children, is the child of that. Returns the new one. */
+static uint32_t split(struct flame *flame, struct flame_slot *slot, uint32_t length, uint64_t hash)
 {
-	uint64_t hashes[STEP];
-	int error = reserve(flame, count);
+	uint32_t old = slot->node, frame;
+	struct flame_node *node = &flame->nodes[old];
+	uint32_t upper = add_node(flame, node->parent, node->first, length, node->hash);
 
-	if (error)
-		return error;
-	for (size_t i = 0; i < count; i++) {
-		hashes[i] = *hash = hash_child(*hash, frames[i]);
-		__builtin_prefetch(&flame->slots[*hash & UINT32_MAX & (flame->slots_count - 1)]);
+	slot->node = upper;
+	slot->length = length;
+	node->parent = upper;
+	node->first += length;
+	node->length -= length;
+	frame = flame->pool[node->first];
+	node->hash = (uint32_t)hash_on(hash, frame);
+	*find_slot(flame->slots, flame->slots_count, node->hash, upper, frame) =
+		(struct flame_slot){upper, frame, old, node->length};
+	return upper;
+}
+
+/* Goes on from `parent` by as many frames as the child that begins with the first of them has in
+ * common with them; where there is none, it is made of all of them. */
+static uint32_t descend(struct flame *flame, uint32_t parent, const uint32_t *frames, size_t count,
+			const uint64_t *hashes, size_t *ret_length)
+{
+	struct flame_slot *slot =
+		find_slot(flame->slots, flame->slots_count, (uint32_t)hashes[0], parent, frames[0]);
+	const uint32_t *own;
+	uint32_t length = 1;
+
+	if (!slot->node) {
+		*ret_length = count;
+		memcpy(flame->pool + flame->pool_count, frames, count * sizeof(*frames));
+		*slot = (struct flame_slot){parent, frames[0], flame->nodes_count, (uint32_t)count};
+		flame->pool_count += count;
+		return add_node(flame, parent, flame->pool_count - count, count,
+				(uint32_t)hashes[0]);
 	}
-	for (size_t i = 0; i < count; i++)
-		*node = find_child(flame, *node, frames[i], hashes[i]);
-	return 0;
+	if (slot->length > 1) {
+		own = flame->pool + flame->nodes[slot->node].first;
+		while (length < slot->length && length < count && own[length] == frames[length])
+			length++;
+	}
+	*ret_length = length;
+	return length < slot->length ? split(flame, slot, length, hashes[length - 1]) : slot->node;
+}
+
+static void hash_stack(struct flame *flame, const uint32_t *frames, size_t count)
+{
+	uint64_t hash = ROOT_HASH;
+
+	for (size_t i = 0; i < count; i++) {
+		hash = hash_on(hash, frames[i]);
+		flame->hashes[i] = hash;
+		if (i < FETCHED)
+			__builtin_prefetch(
+				&flame->slots[(uint32_t)hash & (flame->slots_count - 1)]);
+	}
 }
 
 static int check_stack(const struct flame *flame, const uint32_t *frames, size_t count,
@@ -177,20 +229,20 @@ static int check_stack(const struct flame *flame, const uint32_t *frames, size_t
 
 int flame_add(struct flame *flame, const uint32_t *frames_root_first, size_t count, uint64_t value)
 {
-	uint64_t hash = ROOT_HASH;
 	uint32_t node = 0;
+	size_t length;
 	int error = check_stack(flame, frames_root_first, count, value);
 
 	if (error || !value)
 		return error;
-	for (size_t done = 0; done < count; done += STEP) {
-		size_t step = count - done < STEP ? count - done : STEP;
-
-		error = walk(flame, frames_root_first + done, step, &hash, &node);
-		if (error)
-			return error_set(error, "flame graph of %u frames: %s", flame->nodes_count,
-					 strerror(-error));
-	}
+	error = reserve(flame, count);
+	if (error)
+		return error_set(error, "flame graph of %zu frames: %s", flame->pool_count,
+				 strerror(-error));
+	hash_stack(flame, frames_root_first, count);
+	for (size_t done = 0; done < count; done += length)
+		node = descend(flame, node, frames_root_first + done, count - done,
+			       flame->hashes + done, &length);
 	flame->nodes[node].self += value;
 	flame->total += value;
 	return 0;
@@ -208,6 +260,7 @@ size_t flame_memory_bytes(const struct flame *flame)
 	       flame->names.slots_count * sizeof(*flame->names.slots) +
 	       flame->frame_ids.capacity * sizeof(*flame->frame_ids.slots) +
 	       flame->frames_capacity * sizeof(*flame->frames) +
+	       flame->pool_capacity * sizeof(*flame->pool) +
 	       flame->nodes_capacity * sizeof(*flame->nodes) +
 	       flame->slots_count * sizeof(*flame->slots);
 }

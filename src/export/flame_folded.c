@@ -4,11 +4,10 @@
  *
  * Runs in:  our own process
  * Gets:     a flame   Gives: sorted lines
- * Owns:     for the time of a call, 24 bytes a node for the walk and the text of each frame
+ * Owns:     for the time of a call, a walk over the nodes and the text of each frame
  * Fails:    -ENOMEM, what the file fails with
- * Why no sort of lines: each child list is made in order by taking the nodes by the rank of their
- *           frame, last first, and putting each before its siblings. That is linear; sorting a million
- *           lines of a kilobyte is what the usual tools spend a quarter of their time with.
+ * Why one line buffer: from a stack to the next most frames stay, and only those that change are
+ *           written anew; of 1.4 GB that leaves 0.4 GB to be put together.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,18 +19,13 @@
 #include "export/flame_escape.h"
 #include "export/flame_output.h"
 #include "export/flame_tree.h"
-
-/* A node for the walk; 0: there is none, as the root is nobody's child. */
-struct step {
-	uint64_t self;
-	uint32_t frame, parent, first_child, next_sibling;
-};
+#include "export/flame_walk.h"
 
 struct folded {
 	const struct flame *flame;
 	struct string_builder encoded;
 	struct flame_text *texts; /* of each frame, in encoded */
-	struct step *steps;
+	struct flame_step *steps;
 	char *line; /* the frames from the root to the node, with ';' behind each */
 	size_t line_capacity;
 	size_t *ends; /* of the line, by depth */
@@ -74,91 +68,44 @@ static int encode(struct folded *folded)
 	return 0;
 }
 
-/* Nodes but the root in the order of their frames' ranks. */
-static uint32_t *order_by_rank(const struct flame *flame, const uint32_t *ranks)
+/* Puts the node's frames behind those of its parent, and writes the stack that ends there. */
+static int enter(struct folded *folded, const struct flame_step *step, size_t depth)
 {
-	auto_free uint32_t *starts = calloc(flame->frames_count + (size_t)2, sizeof(*starts));
-	uint32_t *order = malloc(flame->nodes_count * sizeof(*order));
+	const uint32_t *frames = folded->flame->pool + step->first;
+	size_t end;
 
-	if (!starts || !order) {
-		free(order);
-		return NULL;
+	if (array_grow(folded->ends, folded->ends_capacity, depth + 1))
+		return -ENOMEM;
+	end = folded->ends[depth - 1];
+	for (uint32_t i = 0; i < step->length; i++) {
+		const struct flame_text *text = &folded->texts[frames[i]];
+
+		if (end + text->size + 1 > folded->line_capacity &&
+		    array_grow(folded->line, folded->line_capacity, end + text->size + 1))
+			return -ENOMEM;
+		memcpy(folded->line + end, text->bytes, text->size + 1);
+		end += text->size + 1;
 	}
-	for (uint32_t i = 1; i < flame->nodes_count; i++)
-		starts[ranks[flame->nodes[i].frame] + 1]++;
-	for (uint32_t i = 0; i < flame->frames_count; i++)
-		starts[i + 1] += starts[i];
-	for (uint32_t i = 1; i < flame->nodes_count; i++)
-		order[starts[ranks[flame->nodes[i].frame]]++] = i;
-	return order;
-}
-
-static int link_children(struct folded *folded, const uint32_t *ranks)
-{
-	const struct flame *flame = folded->flame;
-	auto_free uint32_t *order = order_by_rank(flame, ranks);
-	struct step *steps = malloc(flame->nodes_count * sizeof(*steps));
-
-	folded->steps = steps;
-	if (!order || !steps)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < flame->nodes_count; i++)
-		steps[i] = (struct step){flame->nodes[i].self, flame->nodes[i].frame,
-					 flame->nodes[i].parent, 0, 0};
-	for (uint32_t i = flame->nodes_count - 1; i > 0; i--) {
-		struct step *step = &steps[order[i - 1]];
-
-		step->next_sibling = steps[step->parent].first_child;
-		steps[step->parent].first_child = order[i - 1];
-	}
-	return 0;
-}
-
-static int enter(struct folded *folded, const struct step *step, size_t depth)
-{
-	const struct flame_text *text = &folded->texts[step->frame];
-	size_t start;
-
-	if (array_grow(folded->ends, folded->ends_capacity, depth + 2))
-		return -ENOMEM;
-	start = folded->ends[depth];
-	if (array_grow(folded->line, folded->line_capacity, start + text->size + 1))
-		return -ENOMEM;
-	memcpy(folded->line + start, text->bytes, text->size + 1);
-	folded->ends[depth + 1] = start + text->size + 1;
+	folded->ends[depth] = end;
 	if (step->self) {
-		flame_output_bytes(&folded->output, folded->line, start + text->size);
+		flame_output_bytes(&folded->output, folded->line, end - 1);
 		flame_output_bytes(&folded->output, " ", 1);
 		flame_output_u64(&folded->output, step->self);
 		flame_output_bytes(&folded->output, "\n", 1);
 	}
-	return folded->output.error;
+	return 0;
 }
 
 /* Each node before its children, without recursion: stacks are as deep as they are. */
 static int write_lines(struct folded *folded)
 {
-	const struct step *steps = folded->steps;
-	uint32_t node = steps[0].first_child;
 	size_t depth = 0;
+	uint32_t node = flame_walk_next(folded->steps, 0, &depth);
 
-	while (node) {
-		int error = enter(folded, &steps[node], depth);
-
-		if (error && error != folded->output.error)
-			return error;
-		if (error)
-			break;
-		if (steps[node].first_child) {
-			node = steps[node].first_child;
-			depth++;
-			continue;
-		}
-		while (node && !steps[node].next_sibling) {
-			node = steps[node].parent;
-			depth--;
-		}
-		node = node ? steps[node].next_sibling : 0;
+	while (node && !folded->output.error) {
+		if (enter(folded, &folded->steps[node], depth))
+			return -ENOMEM;
+		node = flame_walk_next(folded->steps, node, &depth);
 	}
 	return flame_output_end(&folded->output);
 }
@@ -168,17 +115,21 @@ static int add_again(const struct flame *flame, uint32_t node, const uint32_t *r
 		     struct flame *ret_merged)
 {
 	auto_free uint32_t *frames = NULL;
-	size_t depth = 0, place;
+	size_t count = 0, place;
 
 	for (uint32_t i = node; i; i = flame->nodes[i].parent)
-		depth++;
-	frames = malloc(depth * sizeof(*frames));
+		count += flame->nodes[i].length;
+	frames = malloc(count * sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	place = depth;
-	for (uint32_t i = node; i; i = flame->nodes[i].parent)
-		frames[--place] = replacements[flame->nodes[i].frame];
-	return flame_add(ret_merged, frames, depth, flame->nodes[node].self);
+	place = count;
+	for (uint32_t i = node; i; i = flame->nodes[i].parent) {
+		const struct flame_node *piece = &flame->nodes[i];
+
+		for (uint32_t j = piece->length; j > 0; j--)
+			frames[--place] = replacements[flame->pool[piece->first + j - 1]];
+	}
+	return flame_add(ret_merged, frames, count, flame->nodes[node].self);
 }
 
 /* Frames of several classes without a suffix may have the same text; their stacks are one line. */
@@ -238,11 +189,12 @@ static int write_folded(struct folded *folded, FILE *out)
 		return write_merged(folded, ranks, out);
 	if (!error)
 		error = flame_output_init(&folded->output, out);
-	if (!error)
-		error = link_children(folded, ranks);
-	if (!error && array_grow(folded->ends, folded->ends_capacity, 1))
-		error = -ENOMEM;
-	return error ? error : write_lines(folded);
+	if (error)
+		return error;
+	folded->steps = flame_walk(folded->flame, ranks);
+	if (!folded->steps || array_grow(folded->ends, folded->ends_capacity, 1))
+		return -ENOMEM;
+	return write_lines(folded);
 }
 
 int flame_write_folded(const struct flame *flame, FILE *out)

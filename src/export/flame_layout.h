@@ -10,15 +10,15 @@
 /* Rows drawn; what is deeper is counted as hidden, as what is too narrow is. */
 #define FLAME_ROWS_MAX 1024u
 
-/* A drawn frame. Children are drawn side by side from their parent's left, then comes what is
- * hidden, then what is its own. */
+/* A drawn frame. Each stands before its children, and those from left to right: side by side from
+ * their parent's left, then what is hidden, then what is the parent's own. */
 struct flame_box {
-	uint64_t value, start;              /* of the total */
-	uint64_t hidden_value;              /* of children not drawn */
-	uint32_t hidden_count;              /* how many they are */
-	uint32_t frame;                     /* FLAME_NONE for box 0, which is everything */
-	uint32_t parent, depth;             /* box 0 is its own parent, at depth 0 */
-	uint32_t first_child, next_sibling; /* 0: none */
+	uint64_t value, start;  /* of the total */
+	uint64_t drawn_value;   /* of children drawn */
+	uint64_t hidden_value;  /* of children not drawn */
+	uint32_t hidden_count;  /* how many they are */
+	uint32_t frame;         /* FLAME_NONE for box 0, which is everything */
+	uint32_t parent, depth; /* box 0 is its own parent, at depth 0 */
 };
 
 struct flame_layout {
@@ -32,8 +32,5 @@ struct flame_layout {
 int flame_layout_init(struct flame_layout *layout, const struct flame *flame, double plot_width,
 		      double min_width);
 void flame_layout_fini(struct flame_layout *layout); /* NULL-safe */
-
-/* The next box, each before its children and those from left to right; 0 at the end. */
-uint32_t flame_layout_next(const struct flame_layout *layout, uint32_t box);
 
 #endif

@@ -134,8 +134,7 @@ static int look_at_frames(struct svg *svg)
 	svg->looks = calloc(svg->flame->frames_count + (size_t)1, sizeof(*svg->looks));
 	if (!svg->looks)
 		return -ENOMEM;
-	for (uint32_t i = flame_layout_next(layout, 0); i && !error;
-	     i = flame_layout_next(layout, i)) {
+	for (uint32_t i = 1; i < layout->boxes_count && !error; i++) {
 		if (!svg->looks[layout->boxes[i].frame].text)
 			error = look_at(svg, layout->boxes[i].frame);
 	}
@@ -405,8 +404,6 @@ static void write_box(struct svg *svg, uint32_t index)
 
 static void write_boxes(struct svg *svg)
 {
-	uint32_t box = 0;
-
 	string_builder_append(&svg->text, "<g id=\"frames\">\n");
 	if (!svg->flame->total) {
 		string_builder_appendf(&svg->text,
@@ -415,10 +412,8 @@ static void write_boxes(struct svg *svg)
 		flush_text(svg);
 	} else {
 		flush_text(svg);
-		do {
-			write_box(svg, box);
-			box = flame_layout_next(&svg->layout, box);
-		} while (box);
+		for (uint32_t i = 0; i < svg->layout.boxes_count; i++)
+			write_box(svg, i);
 	}
 	flame_output_text(&svg->output, "</g>\n");
 }

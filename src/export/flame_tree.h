@@ -15,18 +15,20 @@ struct flame_name {
 	uint8_t frame_class;
 };
 
-/* A frame of a path. Node 0 is the root above all stacks, its own parent; a node's index is larger
- * than its parent's. */
+/* A piece of a path without branches: `length` frames from `first` on in the pool. Node 0 is the
+ * root above all stacks, has no frames and is its own parent. */
 struct flame_node {
-	uint64_t self; /* of stacks that end here */
+	uint64_t self; /* of stacks that end behind the last of its frames */
 	uint32_t parent;
-	uint32_t frame;
+	uint32_t first, length;
+	uint32_t hash; /* of the path with the first of its frames: where its slot is */
 };
 
-/* node 0: free, as no path leads to the root. */
+/* Where the child of `parent` is that begins with `frame`. node 0: a free slot, as the root is
+ * nobody's child. */
 struct flame_slot {
 	uint32_t parent, frame, node;
-	uint32_t hash; /* the low half of the path's hash: where the slot goes in a larger table */
+	uint32_t length; /* the node's, so that the node itself need not be fetched where it is 1 */
 };
 
 struct flame {
@@ -35,11 +37,15 @@ struct flame {
 	struct flame_name *frames;
 	size_t frames_capacity;
 	uint32_t frames_count;
+	uint32_t *pool; /* frames of the nodes */
+	size_t pool_capacity, pool_count;
 	struct flame_node *nodes;
 	size_t nodes_capacity;
 	uint32_t nodes_count;
 	struct flame_slot *slots;
 	size_t slots_count; /* a power of two */
+	uint64_t *hashes;   /* of the paths of the stack that is being added */
+	size_t hashes_capacity;
 	uint64_t total;
 };
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/flame_walk.c - the nodes of a flame graph in order
+ *
+ * Runs in:  our own process
+ * Gets:     a flame, ranks of its frames   Gives: sorted lists of children
+ * Owns:     4 bytes a node for the time of a call
+ * Fails:    NULL where memory runs out
+ * Why no sort of stacks: nodes are taken by the rank of their first frame, last first, and each is
+ *           put before its siblings. That is linear; sorting a million lines of a kilobyte is
+ *           what the usual tools spend a quarter of their time with.
+ */
+#include "export/flame_walk.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "export/flame_memory.h"
+
+static uint32_t rank_of(const struct flame *flame, const uint32_t *ranks, uint32_t node)
+{
+	return ranks[flame->pool[flame->nodes[node].first]];
+}
+
+/* Nodes but the root in the order of their first frames' ranks. */
+static uint32_t *order_by_rank(const struct flame *flame, const uint32_t *ranks)
+{
+	auto_free uint32_t *starts = calloc(flame->frames_count + (size_t)2, sizeof(*starts));
+	uint32_t *order = flame_allocate(flame->nodes_count, sizeof(*order));
+
+	if (!starts || !order) {
+		free(order);
+		return NULL;
+	}
+	for (uint32_t i = 1; i < flame->nodes_count; i++)
+		starts[rank_of(flame, ranks, i) + 1]++;
+	for (uint32_t i = 0; i < flame->frames_count; i++)
+		starts[i + 1] += starts[i];
+	for (uint32_t i = 1; i < flame->nodes_count; i++)
+		order[starts[rank_of(flame, ranks, i)]++] = i;
+	return order;
+}
+
+struct flame_step *flame_walk(const struct flame *flame, const uint32_t *ranks)
+{
+	auto_free uint32_t *order = order_by_rank(flame, ranks);
+	struct flame_step *steps = flame_allocate(flame->nodes_count, sizeof(*steps));
+
+	if (!order || !steps) {
+		free(steps);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < flame->nodes_count; i++) {
+		const struct flame_node *node = &flame->nodes[i];
+
+		steps[i] = (struct flame_step){
+			node->self, node->parent, node->first, node->length, 0, 0};
+	}
+	for (uint32_t i = flame->nodes_count - 1; i > 0; i--) {
+		struct flame_step *step = &steps[order[i - 1]];
+
+		step->next_sibling = steps[step->parent].first_child;
+		steps[step->parent].first_child = order[i - 1];
+	}
+	return steps;
+}
+
+uint32_t flame_walk_next(const struct flame_step *steps, uint32_t node, size_t *depth)
+{
+	size_t unused = 0, *level = depth ? depth : &unused;
+
+	if (steps[node].first_child) {
+		(*level)++;
+		return steps[node].first_child;
+	}
+	while (node && !steps[node].next_sibling) {
+		node = steps[node].parent;
+		(*level)--;
+	}
+	return node ? steps[node].next_sibling : 0;
+}
