@@ -357,7 +357,8 @@ ENQUEUE(88, clEnqueueCopyBufferRect, COMMAND_COPY,
 STATUS(89, clCreateSubDevicesEXT,
 	(cl_device_id in_device, const cl_ulong *properties, cl_uint num_entries, cl_device_id
 	*out_devices, cl_uint *num_devices),
-	(in_device, properties, num_entries, out_devices, num_devices), next, NO_LOOK, 0, )
+	(in_device, properties, num_entries, out_devices, num_devices), next, NO_LOOK, 0,
+	after_devices(num_entries, out_devices, num_devices, result))
 STATUS(90, clRetainDeviceEXT, (cl_device_id device), (device), next, NO_LOOK, 0, )
 STATUS(91, clReleaseDeviceEXT, (cl_device_id device), (device), next, NO_LOOK, 0, )
 CREATE(92, clCreateEventFromGLsyncKHR, cl_event,
@@ -366,7 +367,8 @@ CREATE(92, clCreateEventFromGLsyncKHR, cl_event,
 STATUS(93, clCreateSubDevices,
 	(cl_device_id in_device, const intptr_t *properties, cl_uint num_devices, cl_device_id
 	*out_devices, cl_uint *num_devices_ret),
-	(in_device, properties, num_devices, out_devices, num_devices_ret), next, NO_LOOK, 0, )
+	(in_device, properties, num_devices, out_devices, num_devices_ret), next, NO_LOOK, 0,
+	after_devices(num_devices, out_devices, num_devices_ret, result))
 STATUS(94, clRetainDevice, (cl_device_id device), (device), next, NO_LOOK, 0, )
 STATUS(95, clReleaseDevice, (cl_device_id device), (device), next, NO_LOOK, 0, )
 CREATE(96, clCreateImage, cl_mem,
@@ -390,7 +392,7 @@ CREATE(99, clLinkProgram, cl_program,
 	*options, cl_uint num_input_programs, const cl_program *input_programs, cl_callback
 	pfn_notify, void *user_data, cl_int *errcode_ret),
 	(context, num_devices, device_list, options, num_input_programs, input_programs,
-	pfn_notify, user_data, errcode_ret), next, NO_LOOK, 0, pfn_notify ? (void)0 : after_link(thread, object, *errcode_ret))
+	pfn_notify, user_data, errcode_ret), next, NO_LOOK, 0, pfn_notify ? forget(object) : after_link(thread, object, *errcode_ret))
 STATUS(100, clUnloadPlatformCompiler, (cl_platform_id platform), (platform), next, NO_LOOK, 0, )
 STATUS(101, clGetKernelArgInfo,
 	(cl_kernel kernel, cl_uint arg_indx, cl_uint param_name, size_t param_value_size, void

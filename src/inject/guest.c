@@ -36,6 +36,9 @@
 enum {
 	WELCOME_WAIT_MS = 250, /* a stopped recorder delays the program's first call by this much */
 	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
+	STALLS_MOST = 6,
+	STALL_INTERVAL_MS =
+		16000, /* … after it did not answer, and twice as long each further time */
 	CALLS_BETWEEN_CLAIMS = 1000,
 	LOCK_PATIENCE_MS = 1000, /* then the record of what the lock guards is lost, and counted */
 	SILENT_RECORDER_MS = 10000 /* a full ring and no beat for so long: the recorder is gone */
@@ -45,24 +48,32 @@ struct guest_page guest_page;
 _Thread_local struct guest_thread *guest_self __attribute__((tls_model("initial-exec")));
 static _Thread_local uint32_t guest_patience __attribute__((tls_model("initial-exec")));
 
-static struct guest {
-	struct guest_lock lock;
+/* Never changed once it is made: a thread that works with the one before it does so to the end. */
+struct attachment {
+	struct attachment *older;
 	struct ring_region
 		*region; /* owned; stays mapped until the process ends: threads may be inside */
 	struct guest_thread *threads;
 	uint32_t ring_count, ring_bytes;
-	uint32_t attachment;
+	uint32_t mode;
+};
+
+static struct guest {
+	struct guest_lock lock;
+	struct attachment *_Atomic attachment;
+	uint32_t attachments; /* so far, those of parents before a fork included */
+	uint32_t stalls;      /* recorders in a row that did not answer */
 	_Atomic uint64_t next_look_ms;
-	_Atomic uint64_t
-		owner; /* pid * 2 of the process that the lock belongs to; + 1: being reset */
+	bool is_started; /* in this process or a parent of it */
 	pthread_key_t key;
-	bool key_made;
+	bool key_made, is_wiped;
 	_Atomic bool exit_hooked;
 	struct guest_backend backend;
 	/* From the environment, once: the program may change it while another thread looks. */
-	char names[256];          /* "": not set */
-	bool filter_is_recorders; /* a seccomp filter that the recorder has too */
-	bool talks;               /* DUET_DEBUG */
+	char names[256];       /* "": not set */
+	long recorder_filters; /* seccomp filters that the recorder has too; -1: not known */
+	bool is_recorder_filtered;
+	bool talks; /* DUET_DEBUG */
 } guest;
 
 void guest_init(const struct guest_backend *backend)
@@ -72,7 +83,9 @@ void guest_init(const struct guest_backend *backend)
 	guest.backend = *backend;
 	if (names && strlen(names) < sizeof(guest.names))
 		memcpy(guest.names, names, strlen(names) + 1);
-	guest.filter_is_recorders = mode && mode[0] != '0';
+	guest.is_recorder_filtered = mode && mode[0] != '0';
+	guest.recorder_filters =
+		mode && mode[0] && mode[1] == ':' ? strtol(mode + 2, NULL, 10) : -1;
 	guest.talks = getenv("DUET_DEBUG") != NULL;
 }
 
@@ -90,6 +103,7 @@ static uint64_t now_ms(void)
 bool guest_lock(struct guest_lock *lock)
 {
 	static const struct timespec nap = {0, 50000};
+	const int saved = errno;
 	const uint32_t self = (uint32_t)((uintptr_t)&guest_patience >> 2) | 1;
 	uint64_t end_ms = 0;
 
@@ -112,7 +126,9 @@ bool guest_lock(struct guest_lock *lock)
 			end_ms = now_ms() + LOCK_PATIENCE_MS;
 		else if (now_ms() >= end_ms)
 			return false;
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL); /* leaves errno alone */
+		/* Not the library's, in which a thread may be cancelled. */
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
+		errno = saved;
 	}
 }
 
@@ -122,12 +138,6 @@ void *guest_memory(size_t bytes)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void guest_trouble(enum ring_trouble trouble)
-{
-	if (guest.region)
-		atomic_fetch_add_explicit(&guest.region->trouble[trouble], 1, memory_order_relaxed);
 }
 
 /* Only where DUET_DEBUG asks for it: a guest has no voice of its own. */
@@ -153,22 +163,34 @@ static void set_mode(uint32_t mode)
 	atomic_store_explicit(&guest_page.mode, mode, memory_order_release);
 }
 
+void guest_trouble(enum ring_trouble trouble)
+{
+	struct attachment *attachment = atomic_load(&guest.attachment);
+
+	/* In a child the region is not mapped. */
+	if (is_recording() && attachment)
+		atomic_fetch_add_explicit(&attachment->region->trouble[trouble], 1,
+					  memory_order_relaxed);
+}
+
 void guest_missed(enum ring_trouble trouble)
 {
-	if (is_recording())
-		guest_trouble(trouble);
+	guest_trouble(trouble);
 }
 
 bool guest_still_recording(void)
 {
 	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_acquire);
-	struct ring_region *region = guest.region;
+	struct attachment *attachment = atomic_load(&guest.attachment);
 	uint64_t beat_ms;
 
-	if (mode < GUEST_RECORDING || !region)
+	if (mode < GUEST_RECORDING || !attachment)
 		return false;
-	beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
-	if (atomic_load_explicit(&region->enabled, memory_order_relaxed) &&
+	if (attachment->mode != mode)
+		return true; /* another thread attaches just now */
+	beat_ms =
+		atomic_load_explicit(&attachment->region->beat_ns, memory_order_relaxed) / 1000000u;
+	if (atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) &&
 	    now_ms() < beat_ms + SILENT_RECORDER_MS)
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
@@ -344,6 +366,7 @@ static int map_rings(int fd, const struct session_welcome *welcome,
 {
 	uint32_t count = affordable_rings(welcome);
 	struct guest_thread *threads = NULL;
+	struct attachment *attachment;
 	void *region = MAP_FAILED;
 
 	if (count < welcome->ring_count)
@@ -356,20 +379,27 @@ static int map_rings(int fd, const struct session_welcome *welcome,
 	}
 	if (region == MAP_FAILED)
 		return -1;
-	threads = guest_memory(count * sizeof(*threads));
-	if (!threads || ((struct ring_region *)region)->magic != RING_MAGIC) {
+	/* In one piece with the threads. */
+	attachment = guest_memory(sizeof(*attachment) + count * sizeof(*threads));
+	if (!attachment || ((struct ring_region *)region)->magic != RING_MAGIC) {
 		munmap(region, ring_region_bytes(count, welcome->ring_bytes));
-		if (threads)
-			munmap(threads, count * sizeof(*threads));
+		if (attachment)
+			munmap(attachment, sizeof(*attachment) + count * sizeof(*threads));
 		return -1;
 	}
+	threads = (struct guest_thread *)(attachment + 1);
 	/* A child must not keep half a gigabyte of somebody's rings alive. */
 	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTFORK);
 	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTDUMP);
-	guest.region = region;
-	guest.threads = threads;
-	guest.ring_count = count;
-	guest.ring_bytes = welcome->ring_bytes;
+	*attachment = (struct attachment){
+		.older = atomic_load(&guest.attachment),
+		.region = region,
+		.threads = threads,
+		.ring_count = count,
+		.ring_bytes = welcome->ring_bytes,
+		.mode = GUEST_RECORDING + ++guest.attachments,
+	};
+	atomic_store(&guest.attachment, attachment);
 	attached->ring_count = count;
 	return 0;
 }
@@ -384,11 +414,18 @@ static bool shake_hands(int fd)
 	struct session_attached attached = {.magic = SESSION_MAGIC};
 	struct session_welcome welcome;
 	int region_fd = -1;
+	uint64_t begin_ms;
 
 	memcpy(hello.guest, guest.backend.name, sizeof(hello.guest));
 	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(hello))
 		return false;
+	begin_ms = now_ms();
 	region_fd = receive_welcome(fd, &welcome);
+	/* One that says no, or hangs up, costs nothing. */
+	if (region_fd >= 0 || now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
+		guest.stalls = 0;
+	else if (guest.stalls < STALLS_MOST)
+		guest.stalls++;
 	if (region_fd < 0)
 		return false;
 	if (is_usable(&welcome) && is_large_enough(region_fd, &welcome))
@@ -409,20 +446,29 @@ static bool read_small(const char *path, char *text, size_t size)
 	return length > 0;
 }
 
-/* A filter that the program put on itself may kill for a socket. One it was born with is a container's,
- * and answers with an error. */
+/* The number behind a name in a status file; -1: there is none. */
+static long number_of(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+/* A filter that the program put on itself may kill for a socket. One it was born with is a container's, and
+ * answers with an error; the recorder has it too. */
 static bool may_use_sockets(void)
 {
-	const char *line;
 	char status[4096];
+	long mode, filters;
 
-	if (guest.filter_is_recorders)
-		return true;
 	/* Read, not asked for with prctl, which a filter may kill for: files are read by every driver. */
 	if (!read_small("/proc/thread-self/status", status, sizeof(status)))
-		return false;
-	line = strstr(status, "\nSeccomp:");
-	return line && strtol(line + 9, NULL, 10) == 0;
+		return guest.is_recorder_filtered && guest.recorder_filters < 0;
+	mode = number_of(status, "\nSeccomp:");
+	filters = number_of(status, "\nSeccomp_filters:");
+	if (mode <= 0 || filters < 0 || guest.recorder_filters < 0)
+		return mode == 0 || guest.is_recorder_filtered;
+	return filters <= guest.recorder_filters;
 }
 
 /* ---- process and thread lifetime --------------------------------------------------------------- */
@@ -451,17 +497,34 @@ void guest_hook_exit(void)
 
 static void start_fresh(void)
 {
+	atomic_store(&guest_page.locks, GUEST_LOCKS_COPIED);
 	set_mode(GUEST_FRESH);
+}
+
+/* A handler that interrupts us and forks returns, in the child, into the writing of a record. The rings are not
+ * there: memory of the child's own takes the rest of it. */
+static void after_fork_in_child(void)
+{
+	const struct attachment *attachment = atomic_load(&guest.attachment);
+
+	for (; attachment; attachment = attachment->older)
+		mmap(attachment->region,
+		     ring_region_bytes(attachment->ring_count, attachment->ring_bytes),
+		     PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (!guest.is_wiped)
+		start_fresh();
 }
 
 static void prepare_process(void)
 {
 	/* Kernels before 4.14 cannot wipe; there a child made by fork() is still told, one made by a raw
 	 * clone is not. */
-	if (madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) < 0 && !guest.key_made)
-		pthread_atfork(NULL, NULL, start_fresh);
-	if (!guest.key_made)
-		guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
+	guest.is_wiped = madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) == 0;
+	if (guest.key_made)
+		return;
+	pthread_atfork(NULL, NULL, after_fork_in_child);
+	guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
 }
 
 static bool attach(void)
@@ -488,29 +551,48 @@ static bool attach(void)
 	attached = shake_hands(fd);
 	close(fd);
 	debug(attached ? "attached" : "idle: the recorder gave no rings");
-	guest.attachment += attached;
 	return attached;
 }
 
-/* Under the lock. After a fork everything but the mode page is a copy of the parent's state. */
+/* A recorder that is stopped costs each look the time of waiting for it. */
+static uint64_t look_interval_ms(void)
+{
+	return guest.stalls ? (uint64_t)STALL_INTERVAL_MS << (guest.stalls - 1) : LOOK_INTERVAL_MS;
+}
+
+/* Under the lock. After a fork everything but the page is a copy of the parent's state. */
 static void try_to_attach(void)
 {
+	bool attached;
+
 	prepare_process();
 	guest_self = NULL;
 	guest_patience = 0;
-	guest.region = NULL;
-	guest.threads = NULL;
-	guest.next_look_ms = now_ms() + LOOK_INTERVAL_MS;
-	if (!attach()) {
-		if (atomic_load(&guest_page.mode) != GUEST_OFF)
-			set_mode(GUEST_IDLE);
-		return;
-	}
-	set_mode(GUEST_RECORDING + guest.attachment);
+	attached = attach();
+	guest.next_look_ms = now_ms() + look_interval_ms();
+	if (attached)
+		set_mode(atomic_load(&guest.attachment)->mode);
+	else if (atomic_load(&guest_page.mode) != GUEST_OFF)
+		set_mode(GUEST_IDLE);
+}
+
+static void renew_thread(struct guest_thread *thread, const struct attachment *attachment,
+			 const struct ring_writer *writer, size_t index)
+{
+	thread->writer = *writer;
+	thread->mode = attachment->mode;
+	thread->clock = attachment->region->clock;
+	thread->options = attachment->region->options;
+	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
+	thread->stack_hash = 0;
+	thread->unwind.low = thread->unwind.high = 0;
+	thread->unwind.count = 0;
+	thread->unwind.busy = false;
 }
 
 static struct guest_thread *claim_ring(void)
 {
+	const struct attachment *attachment = atomic_load(&guest.attachment);
 	struct ring_writer writer;
 	struct guest_thread *thread;
 	size_t index;
@@ -520,47 +602,41 @@ static struct guest_thread *claim_ring(void)
 		guest_patience--;
 		return NULL;
 	}
-	if (!guest.region || !atomic_load_explicit(&guest.region->enabled, memory_order_relaxed) ||
-	    !ring_claim(guest.region, guest.ring_count, guest.ring_bytes,
+	if (!attachment ||
+	    !atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) ||
+	    !ring_claim(attachment->region, attachment->ring_count, attachment->ring_bytes,
 			(uint32_t)syscall(SYS_gettid), &writer)) {
 		guest_patience = CALLS_BETWEEN_CLAIMS;
 		return NULL;
 	}
-	index = ((uint8_t *)writer.control - (uint8_t *)guest.region) /
-		ring_slot_bytes(guest.ring_bytes);
-	thread = &guest.threads[index];
-	thread->writer = writer;
-	thread->mode = atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
-	thread->clock = guest.region->clock;
-	thread->options = guest.region->options;
-	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
-	thread->stack_hash = 0;
-	thread->unwind.low = thread->unwind.high = 0;
-	thread->unwind.count = 0;
-	thread->unwind.busy = false;
+	index = ((uint8_t *)writer.control - (uint8_t *)attachment->region) /
+		ring_slot_bytes(attachment->ring_bytes);
+	thread = &attachment->threads[index];
+	renew_thread(thread, attachment, &writer, index);
 	if (guest.key_made)
 		pthread_setspecific(guest.key, thread);
 	guest_self = thread;
 	return thread;
 }
 
-/* A child starts with a copy of the lock, perhaps held by a thread it does not have. False while another
- * thread resets it. */
+/* False while another thread resets the locks. */
 static bool reset_after_fork(void)
 {
-	uint64_t self = (uint64_t)getpid() * 2, owner = atomic_load(&guest.owner);
+	uint32_t copied = GUEST_LOCKS_COPIED;
 
-	if (owner == self)
+	if (atomic_load(&guest_page.locks) == GUEST_LOCKS_OWN)
 		return true;
-	if (owner == self + 1 || !atomic_compare_exchange_strong(&guest.owner, &owner, self + 1))
+	if (!atomic_compare_exchange_strong(&guest_page.locks, &copied, GUEST_LOCKS_IN_RESET))
 		return false;
 	/* In the first process of all, other threads may hold locks by right. */
-	if (owner) {
+	if (guest.is_started) {
 		atomic_store(&guest.lock.taken, 0);
+		atomic_store(&guest.attachment, NULL);
 		if (guest.backend.on_fork)
 			guest.backend.on_fork();
 	}
-	atomic_store(&guest.owner, self);
+	guest.is_started = true;
+	atomic_store(&guest_page.locks, GUEST_LOCKS_OWN);
 	return true;
 }
 

@@ -34,6 +34,9 @@ enum guest_mode {
 			      * earlier one is told apart with the same compare */
 };
 
+/* A child starts with copies of its parent's locks, perhaps held by threads that it does not have. */
+enum guest_locks { GUEST_LOCKS_COPIED = 0, GUEST_LOCKS_IN_RESET = 1, GUEST_LOCKS_OWN = 2 };
+
 /* The largest page that a kernel for this processor may be built with: what it wipes is whole pages. */
 #if defined(__x86_64__)
 enum { GUEST_PAGE = 4096 };
@@ -44,7 +47,8 @@ enum { GUEST_PAGE = 65536 };
 /* The one page that a fork wipes, so that a child starts fresh whichever way it was made. */
 struct guest_page {
 	_Alignas(GUEST_PAGE) _Atomic uint32_t mode;
-	char rest[GUEST_PAGE - sizeof(uint32_t)];
+	_Atomic uint32_t locks; /* enum guest_locks */
+	char rest[GUEST_PAGE - 2 * sizeof(uint32_t)];
 };
 extern struct guest_page guest_page;
 
@@ -87,13 +91,6 @@ static inline struct guest_thread *guest_enter(void)
 	return guest_enter_slow();
 }
 
-/* False once another recorder has come, or the thread's has gone: what the thread would write nobody
- * reads. */
-static inline bool guest_is_current(const struct guest_thread *thread)
-{
-	return thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
-}
-
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
  * once a second, without waiting. */
 void guest_look_for_recorder(void);
@@ -110,6 +107,13 @@ static inline uint64_t guest_now(const struct guest_thread *thread)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* False once another recorder has come, or the thread's has gone, or in a child: what the thread would write
+ * nobody reads. */
+static inline bool guest_is_current(const struct guest_thread *thread)
+{
+	return thread->mode == atomic_load_explicit(&guest_page.mode, memory_order_relaxed);
+}
+
 /* True while the recorder wants more; false once it has said stop or has gone silent: the guest is idle
  * from then on. Looked at whenever a ring is full (an ended recorder no longer empties it) and in slow
  * calls, so that the hot path need not ask. */
@@ -120,8 +124,12 @@ bool guest_still_recording(void);
 static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, uint32_t size,
 				  uint32_t detail)
 {
-	struct record *record = ring_reserve(&thread->writer, kind, size);
+	struct record *record;
 
+	/* A child that was made inside of the call has no ring: it is not mapped there. */
+	if (GUEST_UNLIKELY(!guest_is_current(thread)))
+		return NULL;
+	record = ring_reserve(&thread->writer, kind, size);
 	if (GUEST_UNLIKELY(!record)) {
 		guest_still_recording();
 		return NULL;

@@ -113,17 +113,22 @@ static uint64_t queue_id(struct guest_thread *thread, cl_command_queue handle)
 static void harvest_queue(struct guest_thread *thread, cl_command_queue handle)
 {
 	struct opencl_queue *queue = opencl_queue(thread, handle);
+	int saved = errno;
 
 	if (!queue)
 		return;
 	opencl_harvest(thread, queue);
 	opencl_read_device_timer(thread, queue, guest_now(thread));
+	errno = saved;
 }
 
 static void harvest_all(struct guest_thread *thread)
 {
+	int saved = errno;
+
 	opencl_harvest_all(thread);
 	opencl_read_device_timers(thread, guest_now(thread));
+	errno = saved;
 }
 
 static void forget(const void *handle)
@@ -134,9 +139,11 @@ static void forget(const void *handle)
 static void keep_binaries(cl_program program)
 {
 	struct guest_thread *thread = guest_enter();
+	int saved = errno;
 
 	if (thread)
 		opencl_program_released(thread, program);
+	errno = saved;
 }
 
 static void command_buffer_made(cl_command_buffer_khr buffer, cl_uint count,
@@ -159,14 +166,26 @@ static void after_kernels(cl_uint count, cl_kernel *kernels, cl_int result)
 		opencl_forget(kernels[i]);
 }
 
+static void after_devices(cl_uint count, const cl_device_id *devices, const cl_uint *made,
+			  cl_int result)
+{
+	if (result != CL_SUCCESS || !devices)
+		return;
+	for (cl_uint i = 0; i < (made && *made < count ? *made : count); i++)
+		opencl_forget(devices[i]);
+}
+
+/* thread NULL: it has no ring, and what others know of the handle is void all the same. */
 static void after_build(struct guest_thread *thread, cl_program program, cl_int result)
 {
+	int saved = errno;
 	uint32_t code;
 
 	opencl_forget(program); /* built anew: source, options and binaries may be others */
-	code = opencl_program(thread, program);
+	code = thread ? opencl_program(thread, program) : 0;
 	if (code)
 		opencl_keep_program(thread, program, code, result);
+	errno = saved;
 }
 
 static void after_link(struct guest_thread *thread, cl_program program, cl_int result)
@@ -385,7 +404,9 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		thread = guest_enter();                                              \
 		if (!thread) {                                                       \
 			guest_missed(RING_TROUBLE_NO_RING);                          \
-			return CALLEE_##callee(name) arguments;                      \
+			result = CALLEE_##callee(name) arguments;                    \
+			after;                                                       \
+			return result;                                               \
 		}                                                                    \
 		begin = guest_now(thread);                                           \
 		result = CALLEE_##callee(name) arguments;                            \
@@ -410,14 +431,16 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		uint64_t begin;                                                       \
 		type object;                                                          \
                                                                                       \
+		if (!errcode_ret)                                                     \
+			errcode_ret = &result;                                        \
 		look;                                                                 \
 		thread = guest_enter();                                               \
 		if (!thread) {                                                        \
 			guest_missed(RING_TROUBLE_NO_RING);                           \
-			return CALLEE_##callee(name) arguments;                       \
+			object = CALLEE_##callee(name) arguments;                     \
+			after;                                                        \
+			return object;                                                \
 		}                                                                     \
-		if (!errcode_ret)                                                     \
-			errcode_ret = &result;                                        \
 		begin = guest_now(thread);                                            \
 		object = CALLEE_##callee(name) arguments;                             \
 		result = object ? CL_SUCCESS : *errcode_ret;                          \
@@ -601,16 +624,17 @@ static void *wrapper_of(const char *name, void *real)
 	if (!name || !real)
 		return real;
 	for (size_t i = 0; i < HOOK_COUNT; i++) {
-		void **below;
+		void **below, *none = NULL;
 
 		if (!hooks[i].name || strcmp(hooks[i].name, name) != 0)
 			continue;
 		below = function_at(&next, hooks[i].offset);
 		if (i < OPENCL_SLOTS)
 			return *below ? hooks[i].hook : real;
-		if (!*below)
-			*below = real;
-		return *below == real ? hooks[i].hook : real;
+		/* Two threads may ask two platforms at once. */
+		__atomic_compare_exchange_n(below, &none, real, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE);
+		return !none || none == real ? hooks[i].hook : real;
 	}
 	return real;
 }
@@ -666,6 +690,18 @@ EXPORTED cl_int clGetLayerInfo(cl_uint param_name, size_t size, void *value, siz
 	return CL_SUCCESS;
 }
 
+/* Commands may be pending when a program closes its OpenCL library: their events are asked at exit, and the
+ * loader must still be there. */
+static void hold_loader(void *function)
+{
+	Dl_info about;
+	int saved = errno;
+
+	if (dladdr(function, &about) && about.dli_fname)
+		dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	errno = saved;
+}
+
 EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *ret_slots,
 			    const void *const **ret_layer)
 {
@@ -674,6 +710,7 @@ EXPORTED cl_int clInitLayer(cl_uint slots, const void *const *target, cl_uint *r
 	if (!target || !ret_slots || !ret_layer || entry != ENTRY_NONE)
 		return CL_INVALID_VALUE;
 	entry = ENTRY_LAYER;
+	hold_loader((void *)target[0]);
 	prepare();
 	for (cl_uint i = 0; i < OPENCL_SLOTS && i < slots; i++) {
 		*function_at(&next, hooks[i].offset) = (void *)target[i];

@@ -17,6 +17,12 @@
 
 enum { DEVICES_MOST = 16, CONTENT_MOST = 4 << 20, TEXT_MOST = 1 << 20 };
 
+static void count_lost(struct guest_thread *thread)
+{
+	if (guest_is_current(thread))
+		ring_count_lost(&thread->writer, EVENT_CODE, 1);
+}
+
 static void put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
 			size_t size)
 {
@@ -27,8 +33,11 @@ static void put_content(struct guest_thread *thread, uint32_t code, const uint8_
 		struct record_bytes *record = guest_reserve(
 			thread, RECORD_BYTES, (sizeof(*record) + length + 7) & ~7u, length);
 
-		if (!record)
-			return; /* an incomplete content is not kept: the recorder sees the gap */
+		if (!record) {
+			/* An incomplete content is not kept: the recorder sees the gap. */
+			count_lost(thread);
+			return;
+		}
 		record->offset = offset;
 		record->code = code;
 		record->reserved = 0;
@@ -62,18 +71,21 @@ static void keep_source(struct guest_thread *thread, cl_program program, uint32_
 {
 	size_t size = 0;
 	char *source = NULL;
+	bool exists;
 
-	if (next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) != CL_SUCCESS ||
-	    size <= 1 || size > TEXT_MOST)
-		size = 0;
-	if (size)
+	exists = next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS &&
+		 size > 1;
+	if (exists && size <= TEXT_MOST)
 		source = guest_memory(size);
+	if (exists && !source)
+		count_lost(thread);
 	if (source &&
 	    next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, source, NULL) == CL_SUCCESS)
 		put_code(thread, code, 0, CODE_SOURCE, 0, status, options, program, source,
 			 size - 1);
 	else
-		put_code(thread, code, 0, CODE_BINARY, 0, status, options, program, NULL, 0);
+		put_code(thread, code, 0, exists ? CODE_SOURCE : CODE_BINARY, 0, status, options,
+			 program, NULL, 0);
 	if (source)
 		munmap(source, size);
 }
@@ -111,11 +123,13 @@ static void keep_binaries(struct guest_thread *thread, cl_program program, uint3
 		return;
 	for (cl_uint i = 0; i < count; i++)
 		total += sizes[i];
-	if (!total || total > CONTENT_MOST)
+	if (!total)
 		return;
-	memory = guest_memory(total);
-	if (!memory)
+	memory = total <= CONTENT_MOST ? guest_memory(total) : NULL;
+	if (!memory) {
+		count_lost(thread);
 		return;
+	}
 	for (size_t i = 0, at = 0; i < count; at += sizes[i++])
 		buffers[i] = sizes[i] ? memory + at : NULL;
 	if (next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(buffers[0]), buffers,

@@ -63,7 +63,8 @@ void opencl_commands_forked(void)
 	atomic_store(&commands.lock.taken, 0);
 	for (uint32_t i = 0; i < commands.used; i++) {
 		queue = commands.blocks[i >> BLOCK_BITS][i & (BLOCK_SIZE - 1)].queue;
-		queue->first = queue->last = NO_COMMAND;
+		if (queue) /* else the slot was just being taken */
+			queue->first = queue->last = NO_COMMAND;
 	}
 	commands.process++;
 	commands.used = 0;
@@ -365,6 +366,8 @@ void opencl_harvest(struct guest_thread *thread, struct opencl_queue *queue)
 {
 	int saved = errno;
 
+	if (!guest_is_current(thread))
+		return;
 	harvest(thread, queue);
 	errno = saved;
 }
@@ -375,6 +378,8 @@ void opencl_harvest_all(struct guest_thread *thread)
 	struct opencl_queue *queue = atomic_load(&commands.first_busy);
 	int saved = errno;
 
+	if (!guest_is_current(thread))
+		return;
 	/* Most programs have one queue: it need not leave the list for that. */
 	if (count == 1 && queue) {
 		harvest(thread, queue);
@@ -414,7 +419,8 @@ void opencl_poll(struct guest_thread *thread)
 	int saved;
 
 	due = atomic_load_explicit(&commands.next_poll, memory_order_relaxed);
-	if (begin < due || !atomic_load_explicit(&commands.busy_count, memory_order_relaxed))
+	if (begin < due || !atomic_load_explicit(&commands.busy_count, memory_order_relaxed) ||
+	    !guest_is_current(thread))
 		return;
 	saved = errno;
 	/* A query costs 6 ns on one runtime and 1600 on another: polling takes at most 1/16 of the time. What
@@ -457,42 +463,72 @@ static void on_complete(cl_event event, cl_int status, void *data)
 
 /* ---- launches ---------------------------------------------------------------------------------- */
 
+/* Under the lock. */
+static struct command *fill_slot(const struct guest_thread *thread, uint32_t index,
+				 struct opencl_queue *queue, cl_event event, uint64_t correlation)
+{
+	struct command *command = slot(index);
+
+	command->generation++;
+	command->event = event;
+	command->correlation = correlation;
+	command->queue = queue;
+	command->queue_id = queue->id;
+	command->mode = thread->mode;
+	command->polled = !queue->callbacks;
+	atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
+	return command;
+}
+
+/* Under the lock. */
+static void make_busy(struct opencl_queue *queue, uint32_t index)
+{
+	push_back(queue, index);
+	if (queue->busy != commands.process)
+		append_busy(queue);
+}
+
+/* The callback is asked for while nobody else can see the command: who finds it in the list gives up our
+ * reference to the event. */
+static void follow_by_callback(struct command *command, uint32_t index)
+{
+	struct opencl_queue *queue = command->queue;
+	uint32_t generation = command->generation;
+
+	if (next.clSetEventCallback(command->event, CL_COMPLETE, (cl_callback)on_complete,
+				    (void *)((uintptr_t)generation << 32 | index)) != CL_SUCCESS) {
+		command->polled = true;
+		atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
+	}
+	lock_to_give_back();
+	make_busy(queue, index);
+	guest_unlock(&commands.lock);
+}
+
 static void follow(struct guest_thread *thread, struct opencl_launch *launch, cl_event event,
 		   uint64_t correlation)
 {
 	struct opencl_queue *queue = launch->known;
-	uint32_t index = NO_COMMAND, generation = 0;
+	struct command *command = NULL;
+	uint32_t index = NO_COMMAND;
 
 	if (guest_lock(&commands.lock)) {
 		reap(queue);
 		index = take_slot();
-		if (index != NO_COMMAND) {
-			struct command *command = slot(index);
-
-			generation = ++command->generation;
-			command->event = event;
-			command->correlation = correlation;
-			command->queue = queue;
-			command->queue_id = queue->id;
-			command->mode = thread->mode;
-			command->polled = !queue->callbacks;
-			atomic_store_explicit(&command->state, SLOT_PENDING, memory_order_release);
-			push_back(queue, index);
-			if (queue->busy != commands.process)
-				append_busy(queue);
+		if (index != NO_COMMAND)
+			command = fill_slot(thread, index, queue, event, correlation);
+		if (command && command->polled) {
+			atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
+			make_busy(queue, index);
 		}
 		guest_unlock(&commands.lock);
 	}
-	if (index == NO_COMMAND) {
+	if (!command) {
 		guest_trouble(RING_TROUBLE_TRACKING);
 		next.clReleaseEvent(event);
-		return;
+	} else if (queue->callbacks) {
+		follow_by_callback(command, index);
 	}
-	if (queue->callbacks)
-		next.clSetEventCallback(event, CL_COMPLETE, (cl_callback)on_complete,
-					(void *)((uintptr_t)generation << 32 | index));
-	else
-		atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
 }
 
 cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch *launch,
@@ -588,15 +624,17 @@ void opencl_launch_end(struct guest_thread *thread, struct opencl_launch *launch
 {
 	uint64_t correlation = result == CL_SUCCESS ? guest_new_correlation(thread) : 0;
 	cl_event event = launch->asked ? NULL : launch->own;
-	bool kept = false;
+	bool kept;
 	int saved;
 
 	if (result == CL_SUCCESS && launch->timed && launch->asked)
 		event = *launch->asked;
 	if (!launch->timed || !event)
 		launch->flags |= LAUNCH_UNTIMED;
-	if (GUEST_LIKELY(guest_is_current(thread)))
-		kept = put_launch(thread, launch, result, correlation);
+	/* In a child that was made inside of the call even the event is the parent's. */
+	if (GUEST_UNLIKELY(atomic_load(&guest_page.mode) == GUEST_FRESH))
+		return;
+	kept = put_launch(thread, launch, result, correlation);
 	if (result == CL_SUCCESS && launch->timed && event) {
 		saved = errno;
 		if (kept)
