@@ -599,6 +599,8 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 	const struct stacks_owner owner = {
 		.recording = injected->recording,
 		.pid = injected->process.pid,
+		.ns_pid = injected->process.ns_pid,
+		.jit = &injected->jit,
 		.exe = injected->exe ? injected->exe : "",
 		.bytes = &injected->stack_bytes,
 	};

@@ -413,6 +413,7 @@ void injected_close(struct injected *injected)
 		stacks_fini(&injected->rings[i].stacks);
 	free(injected->rings);
 	free(injected->exe);
+	stacks_jit_fini(&injected->jit);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);
 	free(injected->contexts.items);

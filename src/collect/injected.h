@@ -77,9 +77,10 @@ struct injected {
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
 	uint64_t described_bytes;             /* of records that stay in memory */
-	uint64_t kept_bytes;  /* what the recorder keeps on its account to the end */
-	uint64_t stack_bytes; /* of its stacks */
-	char *exe;            /* owned; path of the program */
+	uint64_t kept_bytes;   /* what the recorder keeps on its account to the end */
+	uint64_t stack_bytes;  /* of its stacks */
+	char *exe;             /* owned; path of the program */
+	struct stacks_jit jit; /* owned */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
 };

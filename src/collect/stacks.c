@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "collect/host_clocks.h"
+#include "symbol/perf_map.h"
+#include "symbol/python_lines.h"
 
 enum {
 	STACKS_MOST = 1 << 21,
@@ -39,6 +42,12 @@ void stacks_fini(struct stacks *stacks)
 	free(stacks->modules);
 	hash_map_fini(&stacks->frames);
 	*stacks = (struct stacks){0};
+}
+
+void stacks_jit_fini(struct stacks_jit *jit)
+{
+	perf_map_close(jit->map);
+	*jit = (struct stacks_jit){0};
 }
 
 static bool take_room(const struct stacks_owner *owner, uint64_t bytes)
@@ -181,6 +190,7 @@ static struct event_frame python_frame(const struct stacks *stacks, uint64_t fra
 {
 	uint32_t id = (uint32_t)(frame >> 32) & 0x3fffffff;
 	struct event_frame row = {.type = FRAME_PYTHON};
+	uint32_t line;
 
 	if (id && id <= stacks->functions_capacity) {
 		const struct stack_function *function = &stacks->functions[id - 1];
@@ -188,19 +198,48 @@ static struct event_frame python_frame(const struct stacks *stacks, uint64_t fra
 		row.name_string = function->name_string;
 		row.file_string = function->file_string;
 		row.first_line = function->first_line;
+		if (python_line(function->version, function->lines, function->lines_bytes,
+				function->first_line, (uint32_t)frame, &line) == 0)
+			row.line = line;
 	}
 	return row;
 }
 
-static struct event_frame native_frame(const struct stacks *stacks, uint64_t frame)
+/* Code that is made while the program runs is named now: afterwards it is gone. The map grows as code is made;
+ * it is read again for what it does not have, at most once in ten milliseconds. */
+static uint32_t jit_name(const struct stacks_owner *owner, uint64_t pc)
+{
+	struct stacks_jit *jit = owner->jit;
+	struct perf_map_entry entry;
+	uint64_t now_ns = host_clocks_now_ns();
+	char path[64];
+
+	if (jit->map && perf_map_find(jit->map, pc, &entry) == 0)
+		return text(owner, entry.name);
+	if (now_ns < jit->next_ns)
+		return 0;
+	jit->next_ns = now_ns + 10000000;
+	perf_map_close(jit->map);
+	jit->map = NULL;
+	/* As the process sees its files, and counts itself. */
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", owner->pid, owner->ns_pid);
+	if (perf_map_open(path, &jit->map) < 0)
+		return 0;
+	return perf_map_find(jit->map, pc, &entry) == 0 ? text(owner, entry.name) : 0;
+}
+
+static struct event_frame native_frame(const struct stacks *stacks,
+				       const struct stacks_owner *owner, uint64_t frame)
 {
 	const struct stack_module *module = module_of(stacks, frame);
 	uint64_t pc = frame & ((UINT64_C(1) << RECORD_FRAME_MODULE_SHIFT) - 1);
 	struct event_frame row = {.type = FRAME_JIT, .offset = pc};
 
 	row.flags = frame & RECORD_FRAME_EXACT ? 0 : FRAME_RETURN;
-	if (!module)
+	if (!module) {
+		row.name_string = jit_name(owner, pc);
 		return row;
+	}
 	row.type = FRAME_NATIVE;
 	row.module_string = module->path_string;
 	row.build_id_string = module->build_id_string;
@@ -220,7 +259,7 @@ static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner
 	if (!take_room(owner, FRAME_BYTES))
 		return 0;
 	row = frame & RECORD_FRAME_PYTHON ? python_frame(stacks, frame)
-					  : native_frame(stacks, frame);
+					  : native_frame(stacks, owner, frame);
 	id = trace_writer_frame(owner->recording->writer, &row);
 	if (id)
 		hash_map_put(&stacks->frames, frame, id);

@@ -38,10 +38,18 @@ struct stacks {
 	struct hash_map frames; /* frame as in a record -> the trace's id */
 };
 
+/* What a process says of the code it makes. All zero: not asked yet. */
+struct stacks_jit {
+	struct perf_map *map; /* owned */
+	uint64_t next_ns;     /* not read again before */
+};
+void stacks_jit_fini(struct stacks_jit *jit);
+
 /* For whom. */
 struct stacks_owner {
 	struct recording *recording;
-	uint32_t pid;    /* in the recorder's namespace */
+	uint32_t pid, ns_pid; /* in the recorder's namespace, in the process's */
+	struct stacks_jit *jit;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */
 };
