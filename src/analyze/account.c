@@ -134,17 +134,26 @@ static void retire_until(struct account *account, uint64_t time)
 	}
 }
 
+/* command: whose gap it is; NULL: nobody's. */
+static void add_idle(struct account *account, const struct account_command *command,
+		     enum account_cause cause, uint64_t idle_ns)
+{
+	account->causes[cause] += idle_ns;
+	if (idle_ns && command && account->on_idle)
+		account->on_idle(account->context, command->tag, cause, idle_ns);
+}
+
 /* [begin, end) has one cause, except where a command without times may have run. */
-static void add_cause(struct account *account, enum account_cause cause, uint64_t begin,
-		      uint64_t end)
+static void add_cause(struct account *account, const struct account_command *command,
+		      enum account_cause cause, uint64_t begin, uint64_t end)
 {
 	uint64_t length = inside(account, begin, end), unknown = 0;
 
 	if (account->dark && length)
 		unknown = dark_inside(account->dark, clamp(begin, account->from, account->to),
 				      clamp(end, account->from, account->to));
-	account->causes[cause] += length - unknown;
-	account->causes[CAUSE_UNKNOWN] += unknown;
+	add_idle(account, command, cause, length - unknown);
+	add_idle(account, command, CAUSE_UNKNOWN, unknown);
 }
 
 /* [begin, end) before the launch was entered: what the launching thread did. */
@@ -162,16 +171,16 @@ static void add_thread_state(struct account *account, const struct account_comma
 		return;
 	length = end - begin;
 	if (!command->calls || is_dark) {
-		account->causes[CAUSE_UNKNOWN] += length;
+		add_idle(account, command, CAUSE_UNKNOWN, length);
 		return;
 	}
 	first = calls_until(command->calls, begin);
 	last = end == command->enter ? command->at_enter : calls_until(command->calls, end);
 	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
-	account->causes[CAUSE_API_WAIT] += wait;
-	account->causes[CAUSE_API_CALL] += call;
-	account->causes[CAUSE_UNKNOWN] += length - wait - call;
+	add_idle(account, command, CAUSE_API_WAIT, wait);
+	add_idle(account, command, CAUSE_API_CALL, call);
+	add_idle(account, command, CAUSE_UNKNOWN, length - wait - call);
 }
 
 /* Cuts the gap [begin, command->started) at the command's own moments. */
@@ -194,13 +203,14 @@ static void explain_gap(struct account *account, const struct account_command *c
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
 	dependency = clamp(command->dependency_end, submitted, end);
 	if (is_first)
-		add_cause(account, CAUSE_NOTHING_TO_DO, begin, enter);
+		add_cause(account, command, CAUSE_NOTHING_TO_DO, begin, enter);
 	else
 		add_thread_state(account, command, begin, enter);
-	add_cause(account, CAUSE_RUNTIME, enter, exit);
-	add_cause(account, CAUSE_SUBMISSION, exit, submitted);
-	add_cause(account, CAUSE_DEPENDENCY, submitted, dependency);
-	add_cause(account, command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN, dependency, end);
+	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
+	add_cause(account, command, CAUSE_SUBMISSION, exit, submitted);
+	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
+	add_cause(account, command, command->has_submitted ? CAUSE_LATENCY : CAUSE_UNKNOWN,
+		  dependency, end);
 }
 
 static void end_gap(struct account *account, const struct account_command *command)
@@ -285,8 +295,8 @@ void account_finish(struct account *account, uint64_t to)
 	account->idle_ns += inside(account, begin, account->to);
 	if (account->has_causes) {
 		known = clamp(account->in_flight_from, begin, UINT64_MAX);
-		add_cause(account, CAUSE_NOTHING_TO_DO, begin, known);
-		add_cause(account, CAUSE_UNKNOWN, known, account->to);
+		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, known);
+		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
 }

@@ -55,6 +55,8 @@ struct account {
 	const struct dark *dark; /* idle time in it is unknown; NULL: none is */
 	/* called when a command's share of the busy time is complete */
 	void (*on_share)(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns);
+	/* called for each piece of idle time that belongs to a command */
+	void (*on_idle)(void *context, uint32_t tag, enum account_cause cause, uint64_t idle_ns);
 	void *context;
 	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
 	uint64_t classes[ACCOUNT_CLASS_COUNT];

@@ -126,6 +126,10 @@ static int on_match(struct sweep *sweep, const struct joined *joined, uint32_t *
 		in_window =
 			is_in_window(sweep->analysis, joined->launch->enter, joined->launch->exit);
 	error = sweep_count_command(sweep, joined, in_window, ret_tag);
+	if (!error)
+		error = sweep_find_path(sweep, joined, *ret_tag, ret_tag);
+	if (!error && in_window)
+		sweep_count_path(sweep, joined, *ret_tag);
 	if (!error && in_window)
 		error = count_zones(&sweep->analysis->queues[joined->queue], row);
 	return error;
@@ -211,7 +215,10 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_done(sweep, &joined);
 	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
-		error = account_execution(sweep, &joined, tag);
+		if (tag == TAG_NONE)
+			error = sweep_find_path(sweep, &joined, TAG_NONE, &tag);
+		if (!error)
+			error = account_execution(sweep, &joined, tag);
 	}
 	if (error || !launch)
 		return error;
@@ -268,6 +275,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->thread = (uint32_t)thread;
 	command->queue = (uint32_t)queue;
 	command->type = analysis_launch_command(analysis->model, row);
+	command->stack = row->stack;
 	command->over_by = UINT64_MAX;
 	sweep_link_open(sweep, place);
 	if (thread < sweep->threads.count)
@@ -517,6 +525,9 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	close_accounts(sweep);
+	error = sweep_close_paths(sweep);
+	if (error)
+		return error;
 	sweep_sort_tables(analysis);
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	analysis->peak_rows = order_peak_rows(sweep->order);
@@ -536,6 +547,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->kernel_rows);
 	pair_map_fini(&sweep->copy_rows);
 	pair_map_fini(&sweep->call_rows);
+	pair_map_fini(&sweep->path_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -560,6 +572,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->copies);
 	free(analysis->calls);
 	free(analysis->losses);
+	free(analysis->paths);
 }
 
 static int sweep_once(struct analysis *analysis, const struct analysis_options *options,

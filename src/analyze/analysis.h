@@ -101,6 +101,20 @@ struct analysis_call {
 	bool is_launch, is_wait;
 };
 
+/* What one stack launched of one command on one device. Of a device all share_ns add up to its busy time, all
+ * causes to its idle time. */
+struct analysis_path {
+	uint32_t stack; /* as trace_reader_stack takes it; 0: not known */
+	uint32_t row;   /* of the sweep's tables */
+	size_t device;  /* index into the analysis */
+	enum account_class class;
+	const char
+		*name; /* of the kernel or command; "": not known; NULL: the rest, no command's */
+	uint64_t count, timed;        /* executions in the window */
+	uint64_t total_ns, share_ns;  /* their durations; their part of the device's busy time */
+	uint64_t causes[CAUSE_COUNT]; /* of the idle time before them */
+};
+
 struct analysis_loss {
 	uint32_t kind, reason;
 	uint64_t count;
@@ -155,6 +169,8 @@ struct analysis {
 	size_t copies_count;
 	struct analysis_call *calls; /* largest total first */
 	size_t calls_count;
+	struct analysis_path *paths; /* in no order */
+	size_t paths_count;
 	struct analysis_loss *losses;
 	size_t losses_count;
 	struct analysis_ledger ledger;

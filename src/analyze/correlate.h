@@ -31,7 +31,7 @@ struct open_command {
 	uint64_t over_by; /* known to be over then; UINT64_MAX: not yet known to be */
 	struct calls_sum at_enter;
 	uint32_t process, thread, queue; /* process: id; the others: index in the things' lists */
-	uint32_t kernel;                 /* code id */
+	uint32_t kernel, stack;          /* code id, stack id */
 	uint32_t type, flags;            /* enum event_command, enum event_launch_flag */
 	uint32_t waits;                  /* first of its wait-list entries, CORRELATE_NONE: none */
 	uint32_t references;             /* wait-list entries that point here */

@@ -20,7 +20,7 @@
 #include "analyze/pair_map.h"
 #include "analyze/things.h"
 
-/* Which row of the tables a share belongs to. */
+/* Which row of the tables a path belongs to. */
 #define TAG_COPY 0x80000000u
 #define TAG_NONE UINT32_MAX
 
@@ -40,6 +40,8 @@ struct sweep {
 	struct pair_map kernel_rows; /* (name string, device index) -> index */
 	struct pair_map copy_rows;   /* (command, device index) -> index */
 	struct pair_map call_rows;   /* (function string, is_launch) -> index */
+	struct pair_map path_rows;   /* (row << 32 | stack, device) -> index */
+	size_t paths_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -105,9 +107,19 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and says which row it was. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
-void sweep_on_share(void *context, uint32_t tag, uint32_t process, uint64_t share_ns);
+void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns);
 /* One row for each text, the largest total first. */
 void sweep_sort_tables(struct analysis *analysis);
+
+/* ---- sweep_paths.c ---- */
+
+/* The path of an execution: its launch's stack, its row in the tables, its device. */
+int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t tag,
+		    uint32_t *ret_path);
+void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t path);
+void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns);
+/* After the accounts were closed. */
+int sweep_close_paths(struct sweep *sweep);
 
 /* ---- sweep_flight.c ---- */
 

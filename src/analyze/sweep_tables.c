@@ -178,10 +178,12 @@ int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool i
 	return error;
 }
 
-void sweep_on_share(void *context, uint32_t tag, uint32_t process, uint64_t share_ns)
+void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns)
 {
 	struct analysis *analysis = context;
+	uint32_t tag = analysis->paths[path].row;
 
+	analysis->paths[path].share_ns += share_ns;
 	analysis->processes[process].share_ns += share_ns;
 	if (tag == TAG_NONE)
 		return;

@@ -36,6 +36,7 @@ static int make_devices(struct sweep *sweep)
 		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
 		device->account.dark = sweep->uses_darks ? &sweep->darks[i] : NULL;
 		device->account.on_share = sweep_on_share;
+		device->account.on_idle = sweep_on_idle;
 		device->account.context = analysis;
 	}
 	return 0;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_paths.c - the account again, by the stacks that launched
+ *
+ * Runs in:  the readers
+ * Gets:     commands with their launch, their shares of the account   Gives: one path for each stack, command
+ *           and device
+ * Owns:     nothing; the paths are the analysis's
+ * Fails:    -ENOMEM
+ * Why a rest: what no command comes after, and what was launched out of sight, belongs to no stack; with it
+ *           the paths of a device add up to its wall as its account does.
+ */
+#include "analyze/sweep.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static int add_path(struct sweep *sweep, const struct analysis_path *path, uint32_t *ret_index)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint32_t index = (uint32_t)analysis->paths_count;
+
+	if (array_grow(analysis->paths, sweep->paths_capacity, index + (size_t)1))
+		return -ENOMEM;
+	analysis->paths[index] = *path;
+	analysis->paths_count++;
+	*ret_index = index;
+	return 0;
+}
+
+static void name_path(const struct analysis *analysis, struct analysis_path *path, uint32_t tag)
+{
+	path->class = ACCOUNT_OTHER;
+	path->name = "";
+	if (tag == TAG_NONE)
+		return;
+	if (tag & TAG_COPY) {
+		uint32_t command = analysis->copies[tag & ~TAG_COPY].command;
+
+		path->class = analysis_class(command);
+		path->name = analysis_command_name(command);
+	} else {
+		path->class = ACCOUNT_KERNEL;
+		path->name = analysis->kernels[tag].name;
+	}
+}
+
+int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t tag,
+		    uint32_t *ret_path)
+{
+	struct analysis_path path = {.stack = joined->launch ? joined->launch->stack : 0,
+				     .device = joined->device,
+				     .row = tag};
+	uint64_t key = (uint64_t)tag << 32 | path.stack;
+	uint32_t index = pair_map_find(&sweep->path_rows, key, joined->device);
+	int error = 0;
+
+	if (index == PAIR_MAP_NONE) {
+		name_path(sweep->analysis, &path, tag);
+		error = add_path(sweep, &path, &index);
+		if (!error)
+			error = pair_map_put(&sweep->path_rows, key, joined->device, index);
+	}
+	if (!error)
+		*ret_path = index;
+	return error;
+}
+
+void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t index)
+{
+	struct analysis_path *path = &sweep->analysis->paths[index];
+
+	path->count++;
+	path->timed += joined->is_timed;
+	path->total_ns += joined->duration_ns;
+}
+
+void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns)
+{
+	struct analysis *analysis = context;
+
+	analysis->paths[path].causes[cause] += idle_ns;
+}
+
+int sweep_close_paths(struct sweep *sweep)
+{
+	struct analysis *analysis = sweep->analysis;
+	size_t known = analysis->paths_count;
+
+	for (size_t device = 0; device <= analysis->devices_count; device++) {
+		struct analysis_path rest = {.device = device, .row = TAG_NONE};
+		uint32_t index;
+
+		memcpy(rest.causes, analysis->devices[device].account.causes, sizeof(rest.causes));
+		for (size_t i = 0; i < known; i++) {
+			const struct analysis_path *path = &analysis->paths[i];
+
+			for (size_t cause = 0; path->device == device && cause < CAUSE_COUNT;
+			     cause++)
+				rest.causes[cause] -= path->causes[cause];
+		}
+		if (add_path(sweep, &rest, &index))
+			return -ENOMEM;
+	}
+	return 0;
+}
