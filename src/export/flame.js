@@ -516,14 +516,15 @@
 	}
 
 	function mark() {
-		const known = new Map(); // name with suffix -> whether it matches
+		// name with suffix -> whether it matches, with or without it
+		const known = new Map();
 		for (const frame of frames) {
 			const full = frame.name + suffix(frame);
 			let isMatch = false;
 			if (expression && frame.parent) {
 				isMatch = known.get(full);
 				if (isMatch === undefined) {
-					isMatch = expression.test(full);
+					isMatch = expression.test(frame.name) || expression.test(full);
 					known.set(full, isMatch);
 				}
 			}
@@ -599,7 +600,7 @@
 	}
 
 	function nextMatch(step) {
-		const root = zoomed(), count = root.end - root.index;
+		const root = zoomed(), count = root ? root.end - root.index : 0;
 		const from = current && isInside(current, root) ? current.index - root.index : 0;
 		for (let i = 1; i <= count; i++) {
 			const frame = frames[root.index + (from + step * i + count * 2) % count];
@@ -845,6 +846,8 @@
 
 	function move(key) {
 		const from = current && current.isShown ? current : zoomed();
+		if (!from)
+			return;
 		if (document.activeElement !== from.g)
 			focusFrame(from);
 		else if (key === "ArrowLeft")

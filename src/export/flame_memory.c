@@ -7,8 +7,8 @@
  * Owns:     nothing
  * Fails:    NULL, -ENOMEM
  * Why huge pages: the nodes of a large graph are visited in the order of paths, which is none in
- *           memory; with pages of 4 KiB most visits miss the TLB as well. Adding a million stacks
- *           of 24 frames takes half the time with pages of 2 MiB.
+ *           memory; with pages of 4 KiB most visits miss the TLB as well. Adding and writing a
+ *           million stacks of 24 frames takes a fifth less with pages of 2 MiB.
  */
 #include "export/flame_memory.h"
 

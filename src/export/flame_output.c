@@ -6,8 +6,8 @@
  * Gets:     bytes and numbers   Gives: writes of at least 256 KiB
  * Owns:     the buffer; the file is its opener's
  * Fails:    remembers -errno; flame_output_end tells it, with a text
- * Why not stdio alone: a line of folded text is a kilobyte of prefixes that did not change; through a
- *           locked fwrite of each frame, a million lines took twice as long.
+ * Why not stdio alone: a line of folded text and a box of a picture are put together of a dozen
+ *           pieces, each of which would lock the file and go through its 4 KiB.
  */
 #include "export/flame_output.h"
 

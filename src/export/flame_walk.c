@@ -7,8 +7,8 @@
  * Owns:     4 bytes a node for the time of a call
  * Fails:    NULL where memory runs out
  * Why no sort of stacks: nodes are taken by the rank of their first frame, last first, and each is
- *           put before its siblings. That is linear; sorting a million lines of a kilobyte is
- *           what the usual tools spend a quarter of their time with.
+ *           put before its siblings. That is linear, and compares names but no stacks: 20,000
+ *           names of a million stacks of a kilobyte.
  */
 #include "export/flame_walk.h"
 

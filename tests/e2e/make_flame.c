@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/e2e/make_flame.c - lines of frames from stdin, a flame graph to stdout
+ *
+ *	make_flame [--icicle] [--folded] [--unit U] [--title T] [--subtitle T] [--warning T]
+ *		   [--width PX] [--min-width PX]
+ *
+ * Runs in:  a process of the tests
+ * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgsdt and a tab behind it,
+ *           then the value; \xNN in a name is a byte   Gives: SVG, or folded text
+ * Owns:     the flame
+ * Fails:    status 1 with the reason on stderr
+ * Why:      the browser's tests and pictures need graphs with any bytes in names
+ */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "export/flame.h"
+
+#define FRAMES_MAX 4096
+
+static const char letters[] = "hkjipGgsdt";
+
+static void unescape(char *name)
+{
+	char *to = name;
+	unsigned byte;
+
+	for (const char *from = name; *from;) {
+		if (from[0] == '\\' && from[1] == 'x' && sscanf(from + 2, "%2x", &byte) == 1) {
+			*to++ = (char)byte;
+			from += 4;
+		} else {
+			*to++ = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static int add_line(struct flame *flame, char *line)
+{
+	static uint32_t frames[FRAMES_MAX];
+	size_t count = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	for (char *tab = strchr(line, '\t'); tab && count < FRAMES_MAX; tab = strchr(line, '\t')) {
+		const char *letter = strchr(letters, *line);
+
+		*tab = '\0';
+		unescape(line + 2);
+		frames[count++] =
+			flame_frame(flame, line + 2, (enum flame_class)(letter - letters));
+		line = tab + 1;
+	}
+	return flame_add(flame, frames, count, strtoull(line, NULL, 10));
+}
+
+static int read_lines(struct flame *flame)
+{
+	char *line = NULL;
+	size_t size = 0;
+	int error = 0;
+
+	while (!error && getline(&line, &size, stdin) > 0)
+		error = *line == '\n' ? 0 : add_line(flame, line);
+	free(line);
+	return error;
+}
+
+static bool parse(int argc, char **argv, struct flame_options *options)
+{
+	static const struct option table[] = {
+		{"icicle", 0, NULL, 'i'}, {"folded", 0, NULL, 'f'},    {"unit", 1, NULL, 'u'},
+		{"title", 1, NULL, 't'},  {"subtitle", 1, NULL, 's'},  {"warning", 1, NULL, 'w'},
+		{"width", 1, NULL, 'W'},  {"min-width", 1, NULL, 'm'}, {NULL, 0, NULL, 0},
+	};
+	bool is_folded = false;
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		is_folded |= letter == 'f';
+		options->is_icicle |= letter == 'i';
+		if (letter == 'u')
+			options->unit = optarg;
+		if (letter == 't')
+			options->title = optarg;
+		if (letter == 's')
+			options->subtitle = optarg;
+		if (letter == 'w')
+			options->warning = optarg;
+		if (letter == 'W')
+			options->width_px = (uint32_t)atoi(optarg);
+		if (letter == 'm')
+			options->min_width_px = atof(optarg);
+	}
+	return is_folded;
+}
+
+int main(int argc, char **argv)
+{
+	struct flame_options options = {0};
+	bool is_folded = parse(argc, argv, &options);
+	struct flame *flame = flame_new();
+	int error = read_lines(flame);
+
+	if (!error)
+		error = is_folded ? flame_write_folded(flame, stdout)
+				  : flame_write_svg(flame, &options, stdout);
+	if (error)
+		fprintf(stderr, "make_flame: %s\n", error_text());
+	flame_free(flame);
+	return error ? 1 : 0;
+}
