@@ -63,7 +63,10 @@ bool python_find(struct python *python);
 /* The version of an interpreter that was found but is not known, NULL where there is none. */
 const char *python_unknown_version(const struct python *python);
 
-/* Frames of the calling thread, innermost first; the number written; *ret_truncated: how many further out
+/* Only for a thread whose stack has an evaluation frame (python_is_evaluation): an interpreter that another
+ * thread is just loading is found before it can be called.
+ *
+ * Frames of the calling thread, innermost first; the number written; *ret_truncated: how many further out
  * were left away. 0 without a thread state, or while the interpreter is being ended by another thread.
  *
  * With frames in sub-interpreters: up to 3.11 those of the thread's first interpreter, from 3.12 on those of

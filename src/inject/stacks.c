@@ -44,6 +44,9 @@ struct guest_stack_memory {
 	volatile bool busy; /* seen by a signal handler on this thread */
 	struct table stacks, functions;
 	uint64_t modules[(MODULES_MOST + 64) / 64]; /* one bit each: described in this ring */
+	uint64_t native_hash;                       /* of the last native stack … */
+	uint32_t interpreters;
+	bool has_evaluation; /* … and whether one of these many interpreters was in it */
 	uint32_t function_count, functions_left;
 	struct python_frame frames[FUNCTIONS_MOST];
 	struct unwind native;
@@ -239,6 +242,13 @@ static uint32_t add_functions(struct guest_thread *thread, uint32_t next)
 	return next;
 }
 
+static bool is_evaluation(uint64_t frame)
+{
+	uint64_t pc = frame & ~UNWIND_EXACT;
+
+	return python_is_evaluation(&python, frame & UNWIND_EXACT ? pc : pc - 1);
+}
+
 static bool merge(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
@@ -247,12 +257,11 @@ static bool merge(struct guest_thread *thread)
 
 	memory->merged_count = memory->merged_kept = 0;
 	for (uint32_t i = 0; i < native->count; i++) {
-		uint64_t frame = native->frames[i], pc = frame & ~UNWIND_EXACT;
+		uint64_t frame = native->frames[i];
 
 		if (native->truncated && i == UNWIND_END_FRAMES)
 			memory->merged_kept = memory->merged_count;
-		if (next < memory->function_count &&
-		    python_is_evaluation(&python, frame & UNWIND_EXACT ? pc : pc - 1)) {
+		if (next < memory->function_count && is_evaluation(frame)) {
 			next = add_functions(thread, next);
 			continue;
 		}
@@ -316,10 +325,25 @@ static struct guest_stack_memory *take_memory(struct guest_thread *thread)
 	return thread->stack_memory;
 }
 
-static void take_functions(struct guest_stack_memory *memory)
+/* An interpreter is asked for frames only by a thread that it evaluates for. */
+static bool has_evaluation(struct guest_thread *thread, uint64_t hash)
 {
-	memory->function_count = memory->functions_left = 0;
-	if (python_find(&python))
+	struct guest_stack_memory *memory = thread->stack_memory;
+	uint32_t interpreters = atomic_load_explicit(&python.count, memory_order_acquire);
+
+	if (hash == memory->native_hash && interpreters == memory->interpreters)
+		return memory->has_evaluation;
+	memory->native_hash = hash;
+	memory->interpreters = interpreters;
+	memory->has_evaluation = unwind_has(&thread->unwind, is_evaluation);
+	return memory->has_evaluation;
+}
+
+static void take_functions(struct guest_thread *thread, uint64_t hash)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+
+	if (python_find(&python) && has_evaluation(thread, hash))
 		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
 						       &memory->functions_left);
 }
@@ -345,18 +369,19 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory;
 	uint64_t hash = 1;
-	bool native = false;
+	bool taken, native;
 	int saved = errno;
 
 	memory = guest_is_current(thread) ? take_memory(thread) : NULL;
 	if (!memory)
 		return 0;
-	if (thread->options & RING_OPTION_NATIVE)
-		native = unwind_take(&thread->unwind, &hash);
-	if (thread->options & RING_OPTION_PYTHON)
-		take_functions(memory);
-	else
-		memory->function_count = memory->functions_left = 0;
+	memory->function_count = memory->functions_left = 0;
+	taken = unwind_take(&thread->unwind, &hash);
+	if (taken && (thread->options & RING_OPTION_PYTHON))
+		take_functions(thread, hash);
+	native = taken && (thread->options & RING_OPTION_NATIVE);
+	if (!native)
+		hash = 1;
 	hash = hash_functions(hash, memory) | 1;
 	if (!native && !memory->function_count) {
 		thread->stack = 0;
@@ -366,7 +391,7 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 		thread->stack = stack_id(thread, hash);
 		thread->stack_hash = thread->stack ? hash : 0;
 	}
-	if (native)
+	if (taken)
 		unwind_done(&thread->unwind);
 	atomic_signal_fence(memory_order_seq_cst);
 	memory->busy = false;

@@ -942,6 +942,17 @@ void unwind_done(struct unwind_thread *thread)
 	thread->busy = false;
 }
 
+bool unwind_has(const struct unwind_thread *thread, bool (*is)(uint64_t frame))
+{
+	for (uint32_t i = thread->own; i < thread->count; i++)
+		if (is(thread->steps[i].frame))
+			return true;
+	for (uint32_t i = 0; !thread->count && i < thread->deep.count; i++)
+		if (is(thread->deep.frames[i]))
+			return true;
+	return false;
+}
+
 void unwind_stack(const struct unwind_thread *thread, struct unwind *ret_stack)
 {
 	if (!thread->count) {
@@ -1012,6 +1023,13 @@ bool unwind_take(struct unwind_thread *thread, uint64_t *ret_hash)
 void unwind_done(struct unwind_thread *thread)
 {
 	(void)thread;
+}
+
+bool unwind_has(const struct unwind_thread *thread, bool (*is)(uint64_t frame))
+{
+	(void)thread;
+	(void)is;
+	return false;
 }
 
 void unwind_stack(const struct unwind_thread *thread, struct unwind *ret_stack)

@@ -67,6 +67,9 @@ bool unwind_take(struct unwind_thread *thread, uint64_t *ret_hash);
 
 void unwind_done(struct unwind_thread *thread);
 
+/* Whether `is` holds of a frame of the last unwind_take (of the inner end of one that is cut). */
+bool unwind_has(const struct unwind_thread *thread, bool (*is)(uint64_t frame));
+
 /* The stack of the last unwind_take. */
 void unwind_stack(const struct unwind_thread *thread, struct unwind *ret_stack);
 
