@@ -4,7 +4,7 @@
  *
  * Runs in:  the readers; waits for the network as long as DEBUGINFOD_TIMEOUT says
  * Gets:     a build id; gives the path of a file that the client library downloaded
- * Owns:     the client and the library's handle
+ * Owns:     the client
  * Fails:    -errno of the client
  * Why by dlopen: libdebuginfod brings libcurl and some thirty libraries along, which every start of
  *           the program would load for what most machines do not use
@@ -22,7 +22,7 @@ typedef void end_function(void *client);
 typedef int find_function(void *client, const unsigned char *build_id, int length, char **path);
 
 struct debuginfod {
-	void *library, *client;
+	void *client;
 	end_function *end;
 	find_function *find_debug, *find_program;
 };
@@ -37,19 +37,18 @@ struct debuginfod *debuginfod_open(void)
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct debuginfod *debuginfod;
 	begin_function *begin;
+	void *library;
 
 	if (!urls || !*urls)
 		return NULL;
 	debuginfod = calloc(1, sizeof(*debuginfod));
 	if (!debuginfod)
 		return NULL;
-	debuginfod->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	begin = (begin_function *)load(debuginfod->library, "debuginfod_begin");
-	debuginfod->end = (end_function *)load(debuginfod->library, "debuginfod_end");
-	debuginfod->find_debug =
-		(find_function *)load(debuginfod->library, "debuginfod_find_debuginfo");
-	debuginfod->find_program =
-		(find_function *)load(debuginfod->library, "debuginfod_find_executable");
+	library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	begin = (begin_function *)load(library, "debuginfod_begin");
+	debuginfod->end = (end_function *)load(library, "debuginfod_end");
+	debuginfod->find_debug = (find_function *)load(library, "debuginfod_find_debuginfo");
+	debuginfod->find_program = (find_function *)load(library, "debuginfod_find_executable");
 	if (begin && debuginfod->end && debuginfod->find_debug && debuginfod->find_program)
 		debuginfod->client = begin();
 	if (!debuginfod->client) {
@@ -65,8 +64,7 @@ void debuginfod_close(struct debuginfod *debuginfod)
 		return;
 	if (debuginfod->client)
 		debuginfod->end(debuginfod->client);
-	if (debuginfod->library)
-		dlclose(debuginfod->library);
+	/* the library stays loaded: some of those it needs lose their memory when they are unloaded */
 	free(debuginfod);
 }
 

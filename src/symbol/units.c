@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "symbol/spans.h"
 
 #define DEPTH_LIMIT 256 /* of nested scopes; more is no compiler's work */
@@ -94,6 +95,44 @@ static int add_unit(struct units *units, Dwarf_Die *lines, Dwarf_Die *tree, uint
 	return error;
 }
 
+/* In DWARF 2 a unit that lies in several pieces cannot say where; then this section does. */
+static int add_arange(struct units *units, const struct hash_map *by_offset, Dwarf_Arange *arange)
+{
+	struct interval interval = {0};
+	Dwarf_Addr start;
+	Dwarf_Word length;
+	Dwarf_Off offset;
+	uint64_t unit;
+
+	if (dwarf_getarangeinfo(arange, &start, &length, &offset))
+		return 0;
+	unit = hash_map_get(by_offset, offset, NODE_NONE);
+	if (unit == NODE_NONE || !units->is_code(units->context, start) ||
+	    __builtin_add_overflow(start, length, &interval.end))
+		return 0;
+	interval.start = start;
+	interval.value = (uint32_t)unit;
+	return span_table_add(&units->where, &interval);
+}
+
+static int add_aranges(struct units *units)
+{
+	Dwarf_Aranges *aranges;
+	struct hash_map by_offset;
+	size_t count;
+	int error = 0;
+
+	hash_map_init(&by_offset);
+	if (dwarf_getaranges(units->dwarf, &aranges, &count) || !aranges)
+		count = 0;
+	for (size_t i = 0; !error && count && i < units->count; i++)
+		error = hash_map_put(&by_offset, dwarf_dieoffset(&units->units[i].lines), i);
+	for (size_t i = 0; !error && i < count; i++)
+		error = add_arange(units, &by_offset, dwarf_onearange(aranges, i));
+	hash_map_fini(&by_offset);
+	return error;
+}
+
 int units_new(struct Dwarf *dwarf, bool (*is_code)(void *context, uint64_t address), void *context,
 	      struct units **ret_units)
 {
@@ -115,6 +154,8 @@ int units_new(struct Dwarf *dwarf, bool (*is_code)(void *context, uint64_t addre
 			error = add_unit(units, &lines, &tree, type);
 		tree = (Dwarf_Die){0};
 	}
+	if (!error)
+		error = add_aranges(units);
 	if (!error)
 		error = span_table_build(&units->where);
 	if (error)
@@ -159,8 +200,11 @@ static int read_code(struct units *units, struct unit *unit, Dwarf_Die *die, uin
 
 	error = add_ranges(units, die, depth, index, &unit->all,
 			   is_inlined ? NULL : &unit->functions, &count);
-	if (error || !count)
-		return error ? error : read_children(units, unit, die, parent, depth);
+	if (error)
+		return error;
+	/* an inlined call in several pieces cannot say where in DWARF 2, what is inlined into it can */
+	if (!count && !is_inlined)
+		return read_children(units, unit, die, parent, depth);
 	if (index == NODE_NONE || array_grow(unit->nodes, unit->node_capacity, index + 1))
 		return -ENOMEM;
 	unit->nodes[unit->node_count++] =
