@@ -40,8 +40,9 @@
 		".ring{fill:none;stroke:#0b4fd8;stroke-width:2.5;pointer-events:none}" +
 		".tip,.help{pointer-events:none}" +
 		".tip rect,.help rect{fill:#fff;stroke:#6b6b6b}" +
-		".tip .mono{font-family:ui-monospace,\"DejaVu Sans Mono\",\"Liberation Mono\",Menlo," +
-		"Consolas,monospace;font-weight:600}" +
+		"text.mono{font-family:ui-monospace,\"DejaVu Sans Mono\",\"Liberation Mono\",Menlo," +
+		"Consolas,monospace}" +
+		".tip .mono{font-weight:600}" +
 		".help .key{font-weight:600}" +
 		".thumb{fill:#6b6b6b;fill-opacity:.6;cursor:grab}" +
 		".crumb text{fill:#0b4fd8;text-decoration:underline}" +
@@ -93,6 +94,7 @@
 	let pattern = "";
 	let isCaseless = false;
 	let expression = null;
+	let doubtful = []; // frames whose labels are measured
 	let current = null; // the frame with the keyboard
 	let hashesDone = false;
 
@@ -222,7 +224,7 @@
 	// -- layout --
 
 	function measure() {
-		const probe = make("text", {x: 0, y: -100}, group);
+		const probe = make("text", {x: 0, y: -100, class: "mono"}, svg);
 		probe.textContent = "0".repeat(50);
 		const length = probe.getComputedTextLength() / 50;
 		probe.remove();
@@ -231,27 +233,17 @@
 	}
 
 	// The longest beginning of a name that fits, with what is cut shown as dots.
-	function cut(name, room, text) {
-		if (name.length * advance <= room && !/[^ -~]/.test(name))
-			return name;
-		const most = Math.max(1, Math.floor(room / advance));
-		if (!/[^ -~]/.test(name.slice(0, most)))
-			return name.slice(0, most - 1) + "\u2026";
-		// other scripts are as wide as they are
-		text.textContent = name.slice(0, most * 2);
-		if (name.length <= most * 2 && text.getComputedTextLength() <= room)
-			return name;
-		const characters = Array.from(name.slice(0, most * 2));
-		let low = 0, high = characters.length;
-		while (low < high) {
-			const middle = (low + high + 1) >> 1;
-			text.textContent = characters.slice(0, middle).join("") + "\u2026";
-			if (text.getComputedTextLength() <= room)
-				low = middle;
-			else
-				high = middle - 1;
+	function cut(name, room) {
+		let most = Math.floor(room / advance), used = 0, end = 0, last = 0;
+		for (const character of name) {
+			used += cells(character);
+			if (used > most)
+				return name.slice(0, last) + "\u2026";
+			end += character.length;
+			if (used < most)
+				last = end;
 		}
-		return characters.slice(0, low).join("") + "\u2026";
+		return name;
 	}
 
 	function label(frame) {
@@ -263,8 +255,33 @@
 		}
 		if (!frame.text)
 			frame.text = make("text", {y: Number(frame.rect.getAttribute("y")) + 12}, frame.g);
-		frame.text.setAttribute("x", frame.left + 3);
-		frame.text.textContent = cut(frame.name, room, frame.text);
+		const shown = cut(frame.name, room);
+		frame.text.setAttribute("x", (frame.left + 3).toFixed(2));
+		frame.text.textContent = shown;
+		if (/[^ -~\u2026]/.test(shown))
+			doubtful.push(frame);
+	}
+
+	// Other scripts are as wide as they are. All are measured before any is changed: the page is laid
+	// out anew for the first measure after a change.
+	function settle() {
+		if (!group.isConnected)
+			return;
+		for (let round = 0; round < 4 && doubtful.length; round++) {
+			const lengths = doubtful.map((frame) => frame.text.getComputedTextLength());
+			const wide = [];
+			doubtful.forEach((frame, i) => {
+				if (lengths[i] > frame.width - 6)
+					wide.push([frame, lengths[i]]);
+			});
+			for (const [frame, length] of wide) {
+				const characters = Array.from(frame.text.textContent.replace(/\u2026$/, ""));
+				const count = Math.floor(characters.length * (frame.width - 6) / length) - 1;
+				frame.text.textContent = count > 0 ? characters.slice(0, count).join("") + "\u2026" : "";
+			}
+			doubtful = wide.map((pair) => pair[0]);
+		}
+		doubtful = [];
 	}
 
 	function put(frame, left, boxWidth) {
@@ -301,6 +318,7 @@
 				put(frame, PAD + (frame.start - root.start) / root.value * plot,
 					frame.value / root.value * plot);
 		}
+		settle();
 		drawRing();
 	}
 
@@ -701,9 +719,10 @@
 		setCaseless(state.get("i") === "1");
 		// ?s= is where flamegraph.pl's links have it
 		input.value = state.get("s") || parameters(location.search).get("s") || "";
-		path = found;
+		const isSame = found.length === path.length && found.every((frame, i) => frame === path[i]);
 		search(input.value);
-		zoomPath(found);
+		if (!isSame)
+			zoomPath(found);
 		isRestoring = false;
 	}
 
@@ -1034,9 +1053,13 @@
 		setScroll(scroll);
 	}
 
+	// Out of the page while all of them change, as the page is laid out for each measure of a text.
+	group.remove();
 	readFrames();
 	measure();
 	start();
+	view.insertBefore(group, ring);
+	settle();
 	setScroll(isIcicle ? 0 : contentHeight());
 	if (frames.length)
 		makeCurrent(frames[0]);
