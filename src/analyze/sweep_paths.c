@@ -89,7 +89,7 @@ int sweep_close_paths(struct sweep *sweep)
 	struct analysis *analysis = sweep->analysis;
 	size_t known = analysis->paths_count;
 
-	for (size_t device = 0; device <= analysis->devices_count; device++) {
+	for (size_t device = 0; device < analysis_devices_shown(analysis); device++) {
 		struct analysis_path rest = {.device = device, .row = TAG_NONE};
 		uint32_t index;
 

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/frames.c - the names of a stack's frames
+ *
+ * Runs in:  the readers
+ * Gets:     stacks of a trace   Gives: functions, files and lines, inlined callers included
+ * Owns:     a symbolizer and what it said of each frame
+ * Fails:    -ENOMEM; what has no name is shown by module and offset
+ * Why here: names are looked up when a report is made, not while a program runs, and each frame once: a
+ *           thousand stacks have a few hundred frames.
+ */
+#include "analyze/frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/model.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "symbol/symbolizer.h"
+#include "trace/reader.h"
+
+/* Names of one frame of the trace, outermost first: names[first …]. */
+struct known_frame {
+	uint32_t first, count;
+};
+
+struct frames {
+	const struct model *model; /* borrowed */
+	struct symbolizer *symbolizer;
+	struct arena texts;
+	struct hash_map by_frame; /* frame id -> index + 1 */
+	struct known_frame *known;
+	size_t known_capacity, known_count;
+	struct frame_name *names;
+	size_t names_capacity, names_count;
+	/* Of the last stack. */
+	uint32_t *chain;
+	size_t chain_capacity;
+	struct frame_name *stack;
+	size_t stack_capacity;
+};
+
+int frames_new(const struct model *model, const struct frames_options *options,
+	       struct frames **ret_frames)
+{
+	const struct symbolizer_options symbolizer = {
+		.has_lines = options->has_lines,
+		.has_inlines = options->has_lines,
+		.is_short = options->is_short,
+		.may_download = options->may_download,
+	};
+	struct frames *frames = calloc(1, sizeof(*frames));
+
+	if (!frames)
+		return -ENOMEM;
+	frames->model = model;
+	if (symbolizer_new(&symbolizer, &frames->symbolizer)) {
+		free(frames);
+		return -ENOMEM;
+	}
+	*ret_frames = frames;
+	return 0;
+}
+
+void frames_free(struct frames *frames)
+{
+	if (!frames)
+		return;
+	symbolizer_free(frames->symbolizer);
+	arena_fini(&frames->texts);
+	hash_map_fini(&frames->by_frame);
+	free(frames->known);
+	free(frames->names);
+	free(frames->chain);
+	free(frames->stack);
+	free(frames);
+}
+
+static int add_name(struct frames *frames, const struct frame_name *name)
+{
+	if (array_grow(frames->names, frames->names_capacity, frames->names_count + 1))
+		return -ENOMEM;
+	frames->names[frames->names_count++] = *name;
+	return 0;
+}
+
+static const char *keep_text(struct frames *frames, const char *text)
+{
+	const char *kept = arena_copy(&frames->texts, text, strlen(text));
+
+	return kept ? kept : "[out of memory]";
+}
+
+/* A call's inlined callers are frames of their own, further out. */
+static int name_native(struct frames *frames, const struct event_frame *frame)
+{
+	const struct symbol_mapping mapping = {
+		.path = model_text(frames->model, frame->module_string, ""),
+		.build_id = model_text(frames->model, frame->build_id_string, ""),
+	};
+	struct symbol_module *module;
+	struct symbol symbol;
+	char text[4096];
+
+	if (symbolizer_module(frames->symbolizer, &mapping, &module) ||
+	    symbolizer_lookup(frames->symbolizer, module, frame->offset,
+			      frame->flags & FRAME_RETURN, &symbol))
+		return -ENOMEM;
+	for (size_t i = symbol.frame_count; i-- > 0;) {
+		const struct symbol_frame *one = &symbol.frames[i];
+		struct frame_name name = {
+			.function = one->function,
+			.file = one->file,
+			.line = one->line,
+			.class = one->is_inlined ? FRAME_CLASS_INLINED : FRAME_CLASS_HOST,
+		};
+
+		if (!name.function) {
+			symbol_format(&symbol, i, text, sizeof(text));
+			name.function = keep_text(frames, text);
+		}
+		if (add_name(frames, &name))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int name_other(struct frames *frames, const struct event_frame *frame)
+{
+	const char *text = model_text(frames->model, frame->name_string, "");
+	struct frame_name name = {.function = text, .class = FRAME_CLASS_PYTHON};
+	char made[64];
+
+	if (frame->type == FRAME_PYTHON) {
+		name.file = model_text(frames->model, frame->file_string, NULL);
+		name.line = frame->line ? frame->line : frame->first_line;
+		if (!text[0])
+			name.function = "[unknown Python function]";
+		return add_name(frames, &name);
+	}
+	if (frame->type == FRAME_TRUNCATED) {
+		name.class = FRAME_CLASS_TRUNCATED;
+		name.function = "[truncated]";
+		return add_name(frames, &name);
+	}
+	name.class = FRAME_CLASS_JIT;
+	if (!text[0]) {
+		snprintf(made, sizeof(made), "[code at 0x%llx]", (unsigned long long)frame->offset);
+		name.function = keep_text(frames, made);
+	}
+	return add_name(frames, &name);
+}
+
+static int know_frame(struct frames *frames, uint32_t id, struct known_frame *ret_known)
+{
+	const struct event_frame *frame = trace_reader_frame(frames->model->reader, id);
+	struct known_frame known = {.first = (uint32_t)frames->names_count};
+	static const struct frame_name lost = {.function = "[lost frame]"};
+	int error;
+
+	if (!frame)
+		error = add_name(frames, &lost);
+	else if (frame->type == FRAME_NATIVE)
+		error = name_native(frames, frame);
+	else
+		error = name_other(frames, frame);
+	known.count = (uint32_t)(frames->names_count - known.first);
+	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1) ||
+	    hash_map_put(&frames->by_frame, id, frames->known_count + 1))
+		return -ENOMEM;
+	frames->known[frames->known_count++] = known;
+	*ret_known = known;
+	return 0;
+}
+
+static int find_frame(struct frames *frames, uint32_t id, struct known_frame *ret_known)
+{
+	uint64_t index = hash_map_get(&frames->by_frame, id, 0);
+
+	if (!index)
+		return know_frame(frames, id, ret_known);
+	*ret_known = frames->known[index - 1];
+	return 0;
+}
+
+int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
+		    size_t *ret_count)
+{
+	const struct trace_reader *reader = frames->model->reader;
+	const struct event_stack *node;
+	size_t depth = 0, count = 0;
+
+	for (; (node = trace_reader_stack(reader, stack)); stack = node->caller) {
+		if (array_grow(frames->chain, frames->chain_capacity, depth + 1))
+			return -ENOMEM;
+		frames->chain[depth++] = node->frame;
+	}
+	while (depth-- > 0) {
+		struct known_frame known;
+
+		if (find_frame(frames, frames->chain[depth], &known) ||
+		    array_grow(frames->stack, frames->stack_capacity, count + known.count))
+			return -ENOMEM;
+		memcpy(frames->stack + count, frames->names + known.first,
+		       known.count * sizeof(*frames->stack));
+		count += known.count;
+	}
+	*ret_names = frames->stack;
+	*ret_count = count;
+	return 0;
+}
+
+size_t frames_notes(const struct frames *frames, const char *const **ret_notes)
+{
+	return symbolizer_notes(frames->symbolizer, ret_notes);
+}

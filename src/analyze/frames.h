@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/frames.h - the names of a stack's frames
+ */
+#ifndef ANALYZE_FRAMES_H
+#define ANALYZE_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model;
+struct frames;
+
+enum frame_class {
+	FRAME_CLASS_HOST,
+	FRAME_CLASS_PYTHON,
+	FRAME_CLASS_JIT,
+	FRAME_CLASS_INLINED,
+	FRAME_CLASS_TRUNCATED
+};
+
+/* Texts live as long as the frames. */
+struct frame_name {
+	const char *function; /* never NULL; "[libfoo.so]+0x1234" where it is not known */
+	const char *file;     /* NULL: not known */
+	uint32_t line;        /* 0: not known */
+	enum frame_class class;
+};
+
+struct frames_options {
+	bool has_lines;    /* files, lines and inlined callers: reads debug information */
+	bool is_short;     /* C++ names without parameters */
+	bool may_download; /* ask debuginfod, where DEBUGINFOD_URLS is set */
+};
+
+/* model must outlive it. Errors: -ENOMEM. */
+int frames_new(const struct model *model, const struct frames_options *options,
+	       struct frames **ret_frames);
+void frames_free(struct frames *frames); /* NULL-safe */
+
+/* The names of a stack, root first; valid until the next call. Errors: -ENOMEM. */
+int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
+		    size_t *ret_count);
+
+/* What a user should know ("'/usr/bin/x' was replaced since the recording"). */
+size_t frames_notes(const struct frames *frames, const char *const **ret_notes);
+
+#endif
