@@ -261,6 +261,7 @@ size_t flame_memory_bytes(const struct flame *flame)
 	       flame->frame_ids.capacity * sizeof(*flame->frame_ids.slots) +
 	       flame->frames_capacity * sizeof(*flame->frames) +
 	       flame->pool_capacity * sizeof(*flame->pool) +
+	       flame->hashes_capacity * sizeof(*flame->hashes) +
 	       flame->nodes_capacity * sizeof(*flame->nodes) +
 	       flame->slots_count * sizeof(*flame->slots);
 }

@@ -351,8 +351,7 @@ TEST(hostile_names)
 		"&lt;&amp;",
 		"\x01\x02\n\r\t\x1b",
 		"\xff\xfe\xc0\x80",
-		"\xe2\x80\xae"
-		"gnp",
+		"\xe2\x80\xaegnp",
 		"\xef\xbf\xbf",
 		"__proto__",
 		"<!-- -->",
