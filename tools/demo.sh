@@ -26,9 +26,16 @@ say "$duet" record -o demo/render.duet -- "$build/examples/render" --output demo
 say "$duet" report demo/render.duet
 say "$duet" record -o demo/heat.duet -- /usr/bin/python3 examples/heat.py
 say "$duet" report demo/heat.duet
+say "$duet" flame -o demo/render.svg demo/render.duet
+say "$duet" flame -o demo/heat.svg demo/heat.duet
 for format in $("$duet" list formats | cut -d' ' -f1); do
 	rm -rf "demo/heat.$format"
 	say "$duet" export demo/heat.duet --format "$format" -o "demo/heat.$format"
 done
+mv demo/heat.perfetto demo/heat.pftrace
+say "$duet" export demo/render.duet --format perfetto -o demo/render.pftrace
+echo
+echo "Flame graphs, for a browser: demo/render.svg demo/heat.svg"
+echo "Timelines, for https://ui.perfetto.dev: demo/render.pftrace demo/heat.pftrace"
 echo
 ls -l demo
