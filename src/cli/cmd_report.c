@@ -19,6 +19,8 @@
 
 #include "base/error.h"
 #include "cli/report.h"
+
+#include "analyze/frames.h"
 #include "cli/table.h"
 
 #define DEFAULT_FILE "duet.duet"
@@ -27,7 +29,8 @@
 static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
-	{"by", 0, OPTION_TEXT, "WHAT", "busy time by kernel, queue or process; kernel by default",
+	{"by", 0, OPTION_TEXT, "WHAT",
+	 "busy time by kernel, stack, line, queue or process; kernel by default",
 	 offsetof(struct report_values, by)},
 	{"top", 0, OPTION_NUMBER, "N",
 	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
@@ -119,12 +122,17 @@ static int report_file(const struct command *command, const struct report_values
 					   .from_ns = values->from_ns,
 					   .has_to = values->to_ns != UINT64_MAX,
 					   .to_ns = values->to_ns};
+	const struct frames_options frames_options = {
+		.has_lines = true, .may_download = getenv("DEBUGINFOD_URLS") != NULL};
 	struct analysis *analysis = NULL;
+	struct frames *frames = NULL;
 	struct model *model = NULL;
 	int error = model_open(path, &model), status = STATUS_FAILED;
 
 	if (!error)
 		error = analysis_new(model, &options, &analysis);
+	if (!error)
+		error = frames_new(model, &frames_options, &frames);
 	if (error) {
 		if (!*error_text())
 			error_set(error, "report '%s': %s", path, strerror(-error));
@@ -133,6 +141,7 @@ static int report_file(const struct command *command, const struct report_values
 		struct report report = {.values = values,
 					.model = model,
 					.analysis = analysis,
+					.frames = frames,
 					.path = path,
 					.top = values->top};
 
@@ -140,6 +149,7 @@ static int report_file(const struct command *command, const struct report_values
 			report.top = values->json ? 0 : DEFAULT_TOP;
 		status = print_report(command, &report);
 	}
+	frames_free(frames);
 	analysis_free(analysis);
 	model_close(model);
 	return status;
@@ -148,7 +158,7 @@ static int report_file(const struct command *command, const struct report_values
 static bool is_known(const char *by)
 {
 	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
-	       strcmp(by, "process") == 0;
+	       strcmp(by, "process") == 0 || strcmp(by, "stack") == 0 || strcmp(by, "line") == 0;
 }
 
 static int run_report(const struct command *command, int argc, char **argv)
@@ -161,7 +171,8 @@ static int run_report(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (!is_known(values.by))
-		return usage_error(command, "--by takes kernel, queue or process, not '%s'",
+		return usage_error(command,
+				   "--by takes kernel, stack, line, queue or process, not '%s'",
 				   values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");

@@ -12,6 +12,7 @@
 #include "analyze/analysis.h"
 #include "analyze/model.h"
 
+struct frames;
 struct json_writer;
 
 #define ALL_DEVICES SIZE_MAX
@@ -26,6 +27,7 @@ struct report {
 	const struct report_values *values;
 	const struct model *model;
 	const struct analysis *analysis;
+	struct frames *frames;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
 	uint64_t top;
@@ -58,6 +60,14 @@ void report_put_queues(const struct report *report);
 void report_put_copies(const struct report *report, enum account_class class, const char *title);
 void report_put_calls(const struct report *report);
 void report_put_zones(const struct report *report);
+
+/* ---- report_stacks.c ---- */
+
+void report_put_stacks(const struct report *report);
+void report_put_lines(const struct report *report);
+/* An array of the stacks that launched a kernel. */
+void report_write_stacks(const struct report *report, const char *name, size_t device,
+			 struct json_writer *json);
 
 /* ---- report_findings.c ---- */
 

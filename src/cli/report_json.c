@@ -149,8 +149,7 @@ static void write_kernels(const struct report *report, struct json_writer *json)
 								    (double)device->account.busy_ns
 							  : 0);
 		json_key(json, "stacks");
-		json_array_begin(json);
-		json_array_end(json);
+		report_write_stacks(report, kernel->name, kernel->device, json);
 		json_object_end(json);
 	}
 	json_array_end(json);

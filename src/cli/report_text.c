@@ -200,6 +200,10 @@ void report_print_text(const struct report *report)
 	put_devices(report);
 	if (by && strcmp(by, "queue") == 0)
 		report_put_queues(report);
+	else if (by && strcmp(by, "stack") == 0)
+		report_put_stacks(report);
+	else if (by && strcmp(by, "line") == 0)
+		report_put_lines(report);
 	else if (by && strcmp(by, "process") == 0)
 		report_put_processes(report);
 	else
