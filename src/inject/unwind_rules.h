@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/unwind_rules.h - from a call site to where its caller's frame begins
+ *
+ * Of the unwinder only: unwind.c walks, unwind_rules.c learns.
+ */
+#ifndef INJECT_UNWIND_RULES_H
+#define INJECT_UNWIND_RULES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/guest.h"
+
+#if defined(__x86_64__)
+
+#pragma GCC visibility push(hidden)
+
+enum rule_type {
+	RULE_NONE,       /* not learned yet */
+	RULE_SP,         /* the frame begins at rsp + cfa */
+	RULE_BP,         /* … at rbp + cfa */
+	RULE_BP_POINTER, /* … where the word at rbp + cfa points: stacks aligned by hand */
+	RULE_SIGNAL,     /* the kernel put the registers at rsp */
+	RULE_OUTERMOST,  /* nothing called it */
+	RULE_UNKNOWN     /* no table, or a row of a shape that compilers do not write */
+};
+
+enum saved_bp {
+	BP_SAME,   /* not touched yet */
+	BP_AT_CFA, /* saved at the frame's begin + bp */
+	BP_AT_BP   /* saved where rbp + bp points */
+};
+
+/* One word, so that it is read and written whole. tag: of the address, because a slot may be cleared and
+ * taken again between the reading of its two words. */
+union unwind_rule {
+	uint64_t word;
+	struct {
+		uint64_t type : 3;
+		uint64_t saved : 2;
+		int64_t cfa : 24; /* bytes */
+		int64_t bp : 16;  /* bytes */
+		uint64_t tag : 19;
+	};
+};
+
+struct unwind_slot {
+	_Atomic uint64_t pc;
+	_Atomic uint64_t rule;
+};
+
+enum { UNWIND_TABLES = 2, UNWIND_FIRST_BITS = 12, UNWIND_BITS_MORE = 5 };
+
+extern struct unwind_slot *_Atomic unwind_tables[UNWIND_TABLES];
+
+/* Each step of a walk waits for the one before it, and a multiplication is three cycles of that wait. */
+static inline uint32_t unwind_hash(uint64_t pc)
+{
+	return (uint32_t)(pc ^ pc >> 13);
+}
+
+static inline uint64_t unwind_tag(uint64_t pc)
+{
+	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 45;
+}
+
+static inline uint32_t unwind_table_bits(uint32_t table)
+{
+	return UNWIND_FIRST_BITS + UNWIND_BITS_MORE * table;
+}
+
+/* RULE_NONE: not learned yet. */
+static inline union unwind_rule unwind_find_rule(uint64_t pc)
+{
+	for (uint32_t table = 0; table < UNWIND_TABLES; table++) {
+		struct unwind_slot *slots =
+			atomic_load_explicit(&unwind_tables[table], memory_order_acquire);
+		uint32_t mask = (1u << unwind_table_bits(table)) - 1;
+
+		if (!slots)
+			break;
+		for (uint32_t i = unwind_hash(pc);; i++) {
+			struct unwind_slot *slot = &slots[i & mask];
+			uint64_t found = atomic_load_explicit(&slot->pc, memory_order_acquire);
+
+			if (GUEST_LIKELY(found == pc)) {
+				union unwind_rule rule = {
+					.word = atomic_load_explicit(&slot->rule,
+								     memory_order_acquire)};
+
+				if (GUEST_LIKELY(rule.tag == unwind_tag(pc)))
+					return rule;
+				return (union unwind_rule){0};
+			}
+			if (!found)
+				break;
+		}
+	}
+	return (union unwind_rule){0};
+}
+
+/* Reads the rule of a frame (UNWIND_EXACT: of an interrupted one) from the unwind tables of its code; a
+ * microsecond or two, once a call site. */
+union unwind_rule unwind_learn_rule(uint64_t frame);
+
+/* Where code was unloaded, other code may be loaded, and what is known of its addresses is void. 19 ns. Returns
+ * how often something was unloaded so far. */
+uint64_t unwind_forget_unloaded(void);
+
+#pragma GCC visibility pop
+
+#endif
+#endif
