@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define EXPANSION_LIMIT UINT64_C(33554432) /* bytes that __cxa_demangle may have to print */
-#define REFERENCES      128                /* … to different things */
-#define PACKS_LIMIT     3 /* nested ones multiply: 300 arguments thrice are 27,000,000 */
+#define REFERENCES      1024 /* … to different things; more in no name that is read */
+#define PACKS_LIMIT     3    /* nested ones multiply: 300 arguments thrice are 27,000,000 */
 
 typedef char *cxa_demangle_function(const char *name, char *buffer, size_t *length, int *status);
 
@@ -69,35 +69,44 @@ static int read_reference(const char *text, size_t *ret_length)
 		int digit = text[i] <= '9' ? text[i] - '0' : text[i] - 'A' + 10;
 
 		number = (number < 0 ? 0 : number) * 36 + digit;
-		if (number >= REFERENCES)
+		if (number > REFERENCES - 2)
 			number = REFERENCES - 2;
 	}
 	*ret_length = i + 1;
 	return text[i] == '_' ? number + 1 : -1;
 }
 
+/* How long the text was at the first reference to each thing. */
+struct references {
+	uint64_t sizes[REFERENCES];
+	int count;
+};
+
 /* What a reference stands for is complete before the first reference to it or to a later thing, so
  * that it is no longer than all text up to there. */
-static uint64_t refer(uint64_t seen[REFERENCES], int number, uint64_t size)
+static uint64_t refer(struct references *references, int number, uint64_t size)
 {
 	uint64_t least = size;
 
-	for (int i = number; i < REFERENCES; i++) {
-		if (seen[i] && seen[i] < least)
-			least = seen[i];
+	while (references->count <= number)
+		references->sizes[references->count++] = 0;
+	for (int i = number; i < references->count; i++) {
+		if (references->sizes[i] && references->sizes[i] < least)
+			least = references->sizes[i];
 	}
-	if (!seen[number])
-		seen[number] = size;
+	if (!references->sizes[number])
+		references->sizes[number] = size;
 	return least;
 }
 
 /* No less than what the name becomes. */
 static uint64_t estimate(const char *name)
 {
-	uint64_t substitutions[REFERENCES] = {0}, arguments[REFERENCES] = {0};
+	struct references substitutions, arguments;
 	uint64_t size = 8 * strlen(name);
 	unsigned int packs = 0;
 
+	substitutions.count = arguments.count = 0;
 	for (const char *at = name; *at && size <= EXPANSION_LIMIT; at++) {
 		size_t length;
 		int number = read_reference(at, &length);
@@ -106,7 +115,7 @@ static uint64_t estimate(const char *name)
 		if (packs > PACKS_LIMIT)
 			return UINT64_MAX;
 		if (number >= 0)
-			size += refer(*at == 'S' ? substitutions : arguments, number, size);
+			size += refer(*at == 'S' ? &substitutions : &arguments, number, size);
 	}
 	return size;
 }

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/fuzz/fuzz_symbol.c - a libFuzzer target: any bytes to everything that symbol/ reads
+ *
+ * Input: a byte that says what the rest is: a program, a perf map, a dump of generated code, mappings,
+ * a line table of Python, a name, an image in memory. What comes out must be readable.
+ *
+ * Why a mutator of its own: in a program of 20 KB most random changes hit padding or code. Nearly always
+ * this one changes a few bytes of one section.
+ *
+ *	fuzz_symbol --seed FOLDER
+ *	fuzz_symbol -runs=1000000 FOLDER
+ */
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "symbol/build_id.h"
+#include "symbol/demangle.h"
+#include "symbol/jitdump.h"
+#include "symbol/perf_map.h"
+#include "symbol/proc_maps.h"
+#include "symbol/python_lines.h"
+#include "symbol/symbolizer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed);
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size);
+
+enum input { PROGRAM, PERF_MAP, JITDUMP, PROC_MAPS, PYTHON_LINES, NAME, IMAGE, INPUTS };
+
+static volatile size_t total;
+
+static void read_text(const char *text)
+{
+	total += text ? strlen(text) : 0;
+}
+
+static void try_program(const uint8_t *bytes, size_t size)
+{
+	struct symbolizer_options options = {.has_lines = true, .has_inlines = true};
+	struct symbol_mapping mapping = {.build_id = ""};
+	char path[64];
+	int fd = memfd_create("program", MFD_CLOEXEC);
+	struct symbolizer *symbolizer;
+	struct symbol_module *module;
+	struct symbol symbol;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	mapping.path = path;
+	if (fd < 0 || write_all(fd, bytes, size) || symbolizer_new(&options, &symbolizer))
+		abort();
+	if (symbolizer_module(symbolizer, &mapping, &module))
+		abort();
+	for (uint64_t offset = 0; offset < size; offset += 1 + size / 64) {
+		if (symbolizer_lookup(symbolizer, module, offset, offset & 1, &symbol) ||
+		    !symbol.frame_count)
+			abort();
+		for (size_t i = 0; i < symbol.frame_count; i++) {
+			read_text(symbol.frames[i].function);
+			read_text(symbol.frames[i].raw_name);
+			read_text(symbol.frames[i].file);
+		}
+	}
+	symbolizer_free(symbolizer);
+	close(fd);
+}
+
+static void try_perf_map(const uint8_t *bytes, size_t size)
+{
+	struct perf_map_entry entry;
+	struct perf_map *map;
+
+	if (perf_map_parse((const char *)bytes, size, &map))
+		abort();
+	for (uint64_t address = 0; address < 0x4000; address += 0x11) {
+		if (perf_map_find(map, address, &entry))
+			continue;
+		if (address < entry.start || address - entry.start >= entry.size)
+			abort();
+		read_text(entry.name);
+	}
+	perf_map_close(map);
+}
+
+static void try_jitdump(const uint8_t *bytes, size_t size)
+{
+	struct jitdump_frame frame;
+	struct jitdump *dump;
+
+	if (jitdump_parse(bytes, size, &dump))
+		return;
+	for (uint64_t address = 0; address < 0x4000; address += 0x11) {
+		if (jitdump_find(dump, address, address & 1 ? JITDUMP_LATEST : address, &frame))
+			continue;
+		if (address < frame.start || address - frame.start >= frame.size)
+			abort();
+		read_text(frame.name);
+		read_text(frame.file);
+		total += frame.code ? frame.code[frame.size - 1] : 0;
+	}
+	jitdump_close(dump);
+}
+
+static void try_proc_maps(const uint8_t *bytes, size_t size)
+{
+	struct proc_maps maps;
+
+	if (proc_maps_parse((const char *)bytes, size, &maps))
+		abort();
+	for (size_t i = 0; i < maps.count; i++) {
+		const struct proc_mapping *mapping = &maps.mappings[i];
+
+		if (mapping->start >= mapping->end || (i && mapping->start < mapping[-1].start))
+			abort();
+		read_text(mapping->path);
+	}
+	proc_maps_fini(&maps);
+}
+
+static void try_python_lines(const uint8_t *bytes, size_t size)
+{
+	uint32_t line;
+
+	for (uint32_t version = 0x0306; version <= 0x030e; version++) {
+		for (uint32_t offset = 0; offset < 64; offset += 2)
+			python_line(version, bytes, size, 1000, offset, &line);
+	}
+}
+
+static void try_name(const uint8_t *bytes, size_t size)
+{
+	static struct demangler *demangler;
+	char *name = strndup((const char *)bytes, size), *text;
+
+	if (!demangler && demangler_new(&(struct demangle_options){0}, &demangler))
+		abort();
+	text = name ? demangler_find(demangler, name) : NULL;
+	if (text && strlen(text) > DEMANGLE_OUTPUT_LIMIT)
+		abort();
+	if (text)
+		demangle_shorten(text);
+	read_text(text);
+	free(text);
+	free(name);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	char text[BUILD_ID_TEXT_SIZE];
+	/* exactly as large as it is, so that a byte too far is seen */
+	uint8_t *copy = size ? malloc(size) : NULL;
+
+	if (!copy)
+		return 0;
+	memcpy(copy, bytes + 1, size - 1);
+	switch (bytes[0] % INPUTS) {
+	case PROGRAM:
+		try_program(copy, size - 1);
+		break;
+	case PERF_MAP:
+		try_perf_map(copy, size - 1);
+		break;
+	case JITDUMP:
+		try_jitdump(copy, size - 1);
+		break;
+	case PROC_MAPS:
+		try_proc_maps(copy, size - 1);
+		break;
+	case PYTHON_LINES:
+		try_python_lines(copy, size - 1);
+		break;
+	case NAME:
+		try_name(copy, size - 1);
+		break;
+	case IMAGE:
+		if (!build_id_read_image(copy, size - 1, text))
+			read_text(text);
+		break;
+	}
+	free(copy);
+	return 0;
+}
+
+/* ---- the mutator ---- */
+
+/* A section of the program in bytes, whole inside of it; false: none. */
+static bool pick_section(const uint8_t *bytes, size_t size, unsigned int seed, size_t *ret_start,
+			 size_t *ret_size)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr section;
+
+	if (size < sizeof(head))
+		return false;
+	memcpy(&head, bytes, sizeof(head));
+	if (!head.e_shnum || head.e_shoff > size ||
+	    (size - head.e_shoff) / sizeof(section) < head.e_shnum)
+		return false;
+	memcpy(&section, bytes + head.e_shoff + seed % head.e_shnum * sizeof(section),
+	       sizeof(section));
+	if (!section.sh_size || section.sh_type == SHT_NOBITS || section.sh_offset > size ||
+	    section.sh_size > size - section.sh_offset)
+		return false;
+	*ret_start = section.sh_offset;
+	*ret_size = section.sh_size;
+	return true;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed)
+{
+	size_t start, length, at;
+
+	if (size < 1 || bytes[0] % INPUTS != PROGRAM || seed % 16 == 0 ||
+	    !pick_section(bytes + 1, size - 1, seed / 16, &start, &length))
+		return LLVMFuzzerMutate(bytes, size, max_size);
+	/* the same length, so that everything else stays where it is */
+	at = seed / 7 % length;
+	length = length - at < 16 ? length - at : 16;
+	LLVMFuzzerMutate(bytes + 1 + start + at, length, length);
+	return size;
+}
+
+/* ---- seeds ---- */
+
+static void write_seed(const char *folder, const char *name, enum input input, const void *bytes,
+		       size_t size)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	if (!file)
+		return;
+	fputc(input, file);
+	fwrite(bytes, 1, size, file);
+	fclose(file);
+}
+
+static void write_seeds(const char *folder)
+{
+	static const char maps[] =
+		"1000-2000 r-xp 00001000 fe:01 7    /a b\\012c (deleted)\n3000-4000 rw-s 0 0:0 0\n";
+	static const char map[] = "1000 10 one\n1008 20 two words\n0x1000 4 three\n";
+	static const uint8_t table[] = {0xf8, 0x02, 0x80, 0x11, 0xd9, 0x13, 0xeb, 0x42, 0x01};
+	static const char *const names[] = {
+		"_ZN2ns3fooIiSt6vectorIiSaIiEEEEvT_T0_S3_",
+		"_RINvMs_C1rNtB5_1SFG_RL0_hEDINtB4_1ThEp4ItemlEL_KjffA5_",
+		"_ZN42_$LT$$RF$T$u20$as$u20$core..fmt..Debug$GT$3fmt17h4819d9ec2db1a450E",
+	};
+	static const uint64_t dump[] = {
+		0x000000014a695444, 0x0000003e00000028, 0x0000126700000000, 1000, 0,
+		/* lines */
+		0x0000003400000002, 100, 0x1000, 1, 0x1004, 12, 0x0000002e7970,
+		/* code */
+	};
+	char *bytes;
+	size_t size;
+
+	write_seed(folder, "maps", PROC_MAPS, maps, sizeof(maps) - 1);
+	write_seed(folder, "map", PERF_MAP, map, sizeof(map) - 1);
+	write_seed(folder, "table", PYTHON_LINES, table, sizeof(table));
+	write_seed(folder, "dump", JITDUMP, dump, sizeof(dump));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "name%zu", i);
+		write_seed(folder, name, NAME, names[i], strlen(names[i]));
+	}
+	if (read_file(FUZZ_VICTIM, 0, &bytes, &size))
+		return;
+	write_seed(folder, "program", PROGRAM, bytes, size);
+	write_seed(folder, "image", IMAGE, bytes, size < 4096 ? size : 4096);
+	free(bytes);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	if (*argc == 3 && strcmp((*argv)[1], "--seed") == 0) {
+		write_seeds((*argv)[2]);
+		exit(0);
+	}
+	return 0;
+}
