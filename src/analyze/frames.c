@@ -52,6 +52,7 @@ int frames_new(const struct model *model, const struct frames_options *options,
 		.has_inlines = options->has_lines,
 		.is_short = options->is_short,
 		.may_download = options->may_download,
+		.archive = options->archive,
 	};
 	struct frames *frames = calloc(1, sizeof(*frames));
 

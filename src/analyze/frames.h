@@ -29,9 +29,10 @@ struct frame_name {
 };
 
 struct frames_options {
-	bool has_lines;    /* files, lines and inlined callers: reads debug information */
-	bool is_short;     /* C++ names without parameters */
-	bool may_download; /* ask debuginfod, where DEBUGINFOD_URLS is set */
+	bool has_lines;      /* files, lines and inlined callers: reads debug information */
+	bool is_short;       /* C++ names without parameters */
+	bool may_download;   /* ask debuginfod, where DEBUGINFOD_URLS is set */
+	const char *archive; /* folder of symbol files kept with the trace; NULL: none */
 };
 
 /* model must outlive it. Errors: -ENOMEM. */

@@ -22,7 +22,9 @@
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/archive.h"
 #include "export/flame.h"
 
 #define DEFAULT_FILE   "duet.duet"
@@ -319,11 +321,13 @@ static void print_notes(const struct command *command, const struct drawing *dra
 }
 
 static int run_drawing(const struct command *command, struct drawing *drawing,
-		       const struct model *model, double min_width_px)
+		       const struct model *model, const char *path, double min_width_px)
 {
+	auto_free char *archive = archive_folder(path);
 	const struct frames_options options = {
 		.has_lines = true,
 		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
+		.archive = archive,
 	};
 	int status;
 
@@ -359,7 +363,7 @@ static int run_file(const struct command *command, const char *path,
 
 	if (model_open(path, &model) == 0 && analysis_new(model, &options, &analysis) == 0) {
 		drawing.analysis = analysis;
-		status = run_drawing(command, &drawing, model, min_width_px);
+		status = run_drawing(command, &drawing, model, path, min_width_px);
 	}
 	if (status == STATUS_FAILED)
 		print_error(command->name, NULL);

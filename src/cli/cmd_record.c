@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/string.h"
+#include "cli/archive.h"
 #include "cli/command.h"
 #include "cli/guest_path.h"
 #include "collect/collector.h"
@@ -31,7 +32,7 @@ enum { MAX_SIZE_LEAST = 1 << 20 };
 struct record_values {
 	const char *output, *collect, *user, *stacks;
 	uint64_t duration_ns, max_size_bytes, keep_ns;
-	bool all, preload, verbose;
+	bool all, preload, verbose, archive;
 };
 
 static const struct option_row record_options[] = {
@@ -61,6 +62,9 @@ static const struct option_row record_options[] = {
 	{"max-size", 0, OPTION_SIZE, "N",
 	 "drop the oldest parts so that the file stays below N bytes",
 	 offsetof(struct record_values, max_size_bytes)},
+	{"archive", 0, OPTION_FLAG, NULL,
+	 "keep the symbol files of this machine with the trace, as duet archive does",
+	 offsetof(struct record_values, archive)},
 	{"verbose", 'v', OPTION_FLAG, NULL,
 	 "say on stderr what is set for PROGRAM and what was recorded",
 	 offsetof(struct record_values, verbose)},
@@ -228,6 +232,21 @@ static int fill_options(const struct record_values *values, struct session_optio
 	return error;
 }
 
+static void say_missing(void *context, const char *path)
+{
+	(void)context;
+	fprintf(stderr, "duet: no symbol file of '%s' could be kept\n", path);
+}
+
+/* The program has run: that its symbols cannot be kept does not change its status. */
+static void keep_symbols(const char *trace)
+{
+	struct archive_result result;
+
+	if (archive_trace(trace, say_missing, NULL, &result))
+		print_error("record", NULL);
+}
+
 int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded)
 {
 	struct record_values values = {
@@ -262,6 +281,8 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 		print_summary(&options, &result);
 	if (result.write_error)
 		print_write_error(&options, &result);
+	if (values.archive && !result.write_error)
+		keep_symbols(options.output);
 	free(output);
 	return exit_status(&result);
 }

@@ -17,7 +17,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/archive.h"
 #include "cli/report.h"
 
 #include "analyze/frames.h"
@@ -122,8 +124,12 @@ static int report_file(const struct command *command, const struct report_values
 					   .from_ns = values->from_ns,
 					   .has_to = values->to_ns != UINT64_MAX,
 					   .to_ns = values->to_ns};
+	auto_free char *archive = archive_folder(path);
 	const struct frames_options frames_options = {
-		.has_lines = true, .may_download = getenv("DEBUGINFOD_URLS") != NULL};
+		.has_lines = true,
+		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
+		.archive = archive,
+	};
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct model *model = NULL;

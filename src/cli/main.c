@@ -22,7 +22,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"record", &command_record},   {"report", &command_report}, {"export", &command_export},
 	{"info", &command_info},       {"list", &command_list},     {"doctor", &command_doctor},
-	{"install", &command_install}, {"flame", &command_flame},
+	{"install", &command_install}, {"flame", &command_flame},   {"archive", &command_archive},
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))

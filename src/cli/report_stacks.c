@@ -131,9 +131,16 @@ struct line {
 	uint64_t count, timed, total_ns, share_ns;
 };
 
+/* What stands below or above every program's own code. */
 static bool is_of_runtime(const char *file)
 {
-	return strstr(file, "/pyopencl/") || strncmp(file, "<pyopencl", 9) == 0;
+	static const char *const parts[] = {"/pyopencl/", "<pyopencl", "/csu/",
+					    "libc_start_call_main"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
 }
 
 static void name_place(const struct frame_name *name, char *text, size_t size)

@@ -368,6 +368,13 @@ const struct event_frame *trace_reader_frame(const struct trace_reader *reader, 
 	return index ? &rows[*index].frame : NULL;
 }
 
+const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index)
+{
+	const struct trace_frame_row *rows = (const struct trace_frame_row *)reader->frames.rows;
+
+	return index < reader->frames.count ? &rows[index].frame : NULL;
+}
+
 size_t trace_reader_stack_count(const struct trace_reader *reader)
 {
 	return reader->stacks.count;

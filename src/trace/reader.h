@@ -61,6 +61,8 @@ const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, 
  * than its callee's. */
 const struct event_stack *trace_reader_stack(const struct trace_reader *reader, uint32_t id);
 const struct event_frame *trace_reader_frame(const struct trace_reader *reader, uint32_t id);
+/* The frames in no order; NULL beyond the last. */
+const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index);
 /* How many there are. */
 size_t trace_reader_stack_count(const struct trace_reader *reader);
 size_t trace_reader_frame_count(const struct trace_reader *reader);

@@ -180,4 +180,21 @@ with t.case("a window, and a device by its number"):
     t.equal(sum(folded(trace, "--from", "1ms", "--to", "3ms").values()), 2000000, "2 ms of wall")
     t.equal(folded(trace, "--device", "0"), folded(trace), "the only device")
 
+with t.case("archive: names outlive the program's file"):
+    t.wanted()
+    copy = t.path("short_lived")
+    shutil.copy(program("flame_shapes"), copy)
+    trace = record([copy], sim(), "archived")
+    os.rename(copy, copy + ".gone")
+    names = {name for stack in folded(trace, "--view", "gpu") for name in functions(stack)}
+    t.true("three_times" not in names, f"without the file there are no names: {names}")
+    os.rename(copy + ".gone", copy)
+    result = run([DUET, "archive", trace])
+    t.equal(result.status, 0, f"archive: {text(result.stderr)}")
+    os.unlink(copy)
+    names = {name for stack in folded(trace, "--view", "gpu") for name in functions(stack)}
+    t.true("three_times" in names, f"with the archive there are: {names}")
+    trace = record([program("flame_shapes")], sim(), "archived_at_once", ("--archive",))
+    t.true(os.path.isdir(trace + ".symbols/.build-id"), "record --archive")
+
 t.end()
