@@ -5,8 +5,8 @@
  * Runs in:  the recorder, as a part of a writer
  * Gets:     bytes; gives their hash, by which EVENT_CODE rows name them
  * Owns:     the list of where each content is in the file, not the bytes
- * Fails:    -errno; a content that was not written completely is written anew the next time; one for
- *           which max_bytes leaves no room is counted as lost
+ * Fails:    -errno, and the content is counted as lost; one that was not written completely is written anew
+ *           the next time
  * Why not repeated: a program's device binaries are easily 100 MB, and segments follow every 10 s.
  *           Only when the segment that holds a content is dropped, and a code object that is still
  *           described names it, its chunks are copied from the file into the present segment.
@@ -65,11 +65,15 @@ static int write_part(struct trace_writer *writer, const struct content *content
 	return writer_append_bytes(writer, &head, packed, duet__content__pack(&message, packed));
 }
 
-static int lose_content(struct trace_writer *writer)
+static void lose_content(struct trace_writer *writer)
 {
 	struct lost_rows lost = {EVENT_CODE, CLOCK_ID_MONOTONIC, writer->now_ns, writer->now_ns, 1};
 
 	writer_note_lost(writer, &lost);
+}
+
+static int no_room(const struct trace_writer *writer)
+{
 	return error_set(-EFBIG, "write '%s': no room for one more code object below %llu bytes",
 			 writer->path, (unsigned long long)writer->options.max_bytes);
 }
@@ -82,7 +86,7 @@ static int make_room(struct trace_writer *writer, size_t size)
 	if (!writer->options.max_bytes)
 		return segment_begin(writer);
 	if (writer->contents_bytes + size > writer->options.max_bytes / CONTENTS_SHARE)
-		return lose_content(writer);
+		return no_room(writer);
 	writer->coming_bytes = size;
 	if (shorten_is_due(writer)) {
 		shorten_step(writer, UINT64_MAX);
@@ -93,6 +97,15 @@ static int make_room(struct trace_writer *writer, size_t size)
 	writer->coming_bytes = 0;
 	shorten_step(writer, UINT64_MAX);
 	return error;
+}
+
+void trace_writer_hash(const void *bytes, size_t size, uint64_t *ret_hash_low,
+		       uint64_t *ret_hash_high)
+{
+	XXH128_hash_t hash = XXH3_128bits(bytes, size);
+
+	*ret_hash_low = hash.low64;
+	*ret_hash_high = hash.high64;
 }
 
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
@@ -120,8 +133,10 @@ int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t 
 					 writer->contents_count + 1))
 			error = error_set(-ENOMEM, "write '%s': out of memory", writer->path);
 	}
-	if (error)
+	if (error) {
+		lose_content(writer);
 		return error;
+	}
 	if (content.bytes) {
 		writer->contents[writer->contents_count++] = content;
 		writer->contents_bytes += content.bytes;

@@ -169,6 +169,21 @@ int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const 
 	return mark_dirty(writer, table, index) ? out_of_memory(writer) : 0;
 }
 
+void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			    uint64_t end_ns)
+{
+	const struct trace_format *format = trace_format_find(kind);
+	struct thing_table *table = &writer->things[kind];
+	const uint64_t *index = hash_map_find(&table->by_id, id);
+	char *row = index ? table->rows + *index * format->row_size : NULL;
+
+	if (!row || trace_field_read(row, format->end_offset, FIELD_U64))
+		return;
+	/* Where it cannot be marked (no memory), the next segment has it all the same. */
+	trace_field_write(row, format->end_offset, FIELD_U64, end_ns);
+	mark_dirty(writer, table, (uint32_t)*index);
+}
+
 static int write_dirty(struct trace_writer *writer, uint32_t kind)
 {
 	const struct trace_format *format = trace_format_find(kind);
@@ -343,6 +358,17 @@ static bool is_clock_gone(const struct trace_writer *writer, uint32_t clock)
 	return clocks->count && clock != CLOCK_ID_MONOTONIC && !hash_map_find(clocks, clock);
 }
 
+static void forget_pair(struct trace_writer *writer, size_t index)
+{
+	const struct last_pair *last = &writer->pairs[--writer->pairs_count];
+
+	hash_map_remove(&writer->pairs_by_clock, writer->pairs[index].source.clock, NULL);
+	/* Replaces a value that is there: that does not fail. */
+	if (index < writer->pairs_count)
+		hash_map_put(&writer->pairs_by_clock, last->source.clock, index);
+	writer->pairs[index] = *last;
+}
+
 static int repeat_pairs(struct trace_writer *writer)
 {
 	int error = 0;
@@ -357,7 +383,7 @@ static int repeat_pairs(struct trace_writer *writer)
 					  .last = last->pair.time};
 
 		if (is_clock_gone(writer, last->source.clock))
-			writer->pairs[i--] = writer->pairs[--writer->pairs_count];
+			forget_pair(writer, i--);
 		else
 			error = writer_append_rows(writer, &head, &last->pair, 1);
 	}

@@ -52,20 +52,33 @@ static void set_defaults(struct trace_writer_options *options)
 		options->segment_ns = options->keep_ns / 4 + 1;
 }
 
+/* A trace tells what its user did: it is nobody else's to read. What is made is remembered by its own name,
+ * which is another than `path` where that is a link to nothing. 0 or -1 with errno. */
+static int open_or_create(struct trace_writer *writer, const char *path)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY;
+
+	writer->fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	if (writer->fd < 0) {
+		writer->fd = open(path, flags);
+		if (writer->fd >= 0 || errno != ENOENT)
+			return writer->fd < 0 ? -1 : 0;
+		writer->fd = open(path, flags | O_CREAT, 0600);
+	}
+	if (writer->fd >= 0)
+		writer->created = realpath(path, NULL);
+	return writer->fd < 0 ? -1 : 0;
+}
+
 static int open_file(struct trace_writer *writer, const char *path)
 {
-	const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	struct stat status;
 
-	/* a trace tells what its user did: it is nobody else's to read */
-	writer->fd = open(path, flags | O_EXCL, 0600);
-	writer->is_created = writer->fd >= 0;
-	if (!writer->is_created)
-		writer->fd = open(path, flags, 0600);
-	if (writer->fd < 0)
+	if (open_or_create(writer, path))
 		return error_set(-errno, "create '%s': %s", path, strerror(errno));
 	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		writer->is_created = false; /* the other has found it in between */
+		free(writer->created); /* the other has found it in between */
+		writer->created = NULL;
 		return error_set(-EBUSY,
 				 "'%s' is being recorded into by another duet: choose another "
 				 "name or end that one",
@@ -95,6 +108,7 @@ static void free_writer(struct trace_writer *writer)
 	shorten_fini(writer);
 	hash_map_fini(&writer->chunks_by_key);
 	hash_map_fini(&writer->contents_by_hash);
+	hash_map_fini(&writer->pairs_by_clock);
 	string_table_fini(&writer->strings);
 	free(writer->message.bytes);
 	free(writer->chunks);
@@ -112,6 +126,7 @@ static void free_writer(struct trace_writer *writer)
 	free(writer->indices);
 	free(writer->lost);
 	free(writer->path);
+	free(writer->created);
 	reserve_release(writer);
 	if (writer->fd >= 0)
 		close(writer->fd);
@@ -133,16 +148,16 @@ static void remove_file(const struct trace_writer *writer)
 {
 	struct stat own, named;
 
-	if (fstat(writer->fd, &own) == 0 && lstat(writer->path, &named) == 0 &&
+	if (fstat(writer->fd, &own) == 0 && lstat(writer->created, &named) == 0 &&
 	    own.st_dev == named.st_dev && own.st_ino == named.st_ino)
-		unlink(writer->path);
+		unlink(writer->created);
 }
 
 void trace_writer_abandon(struct trace_writer *writer)
 {
 	if (!writer)
 		return;
-	if (writer->is_created)
+	if (writer->created)
 		remove_file(writer);
 	else if (writer->fd >= 0 && writer->is_regular && !writer->is_held &&
 		 ftruncate(writer->fd, 0)) {
@@ -530,14 +545,13 @@ static void push_row(struct open_chunk *chunk, const void *row, size_t row_size)
 static void remember_pair(struct trace_writer *writer, const struct trace_source *source,
 			  const struct event_clock_pair *pair)
 {
-	size_t i = 0;
+	size_t i = hash_map_get(&writer->pairs_by_clock, source->clock, writer->pairs_count);
 
-	while (i < writer->pairs_count && writer->pairs[i].source.clock != source->clock)
-		i++;
 	if (i < writer->pairs_count && pair->time < writer->pairs[i].pair.time)
 		return;
 	if (i == writer->pairs_count) {
-		if (array_grow(writer->pairs, writer->pairs_capacity, i + 1))
+		if (array_grow(writer->pairs, writer->pairs_capacity, i + 1) ||
+		    hash_map_put(&writer->pairs_by_clock, source->clock, i))
 			return;
 		writer->pairs_count++;
 	}
@@ -638,8 +652,14 @@ int trace_writer_row(struct trace_writer *writer, enum event_kind kind,
 /* What could not be written becomes rows itself as soon as something can be written. */
 static void tell_losses(struct trace_writer *writer)
 {
-	for (size_t i = 0; i < writer->lost_count; i++) {
-		const struct lost_rows *lost = &writer->lost[i];
+	struct lost_rows *told = writer->lost;
+	size_t count = writer->lost_count;
+
+	/* Writing these may lose others, which are told the next time. */
+	writer->lost = NULL;
+	writer->lost_count = writer->lost_capacity = 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct lost_rows *lost = &told[i];
 		struct trace_source source = {.clock = lost->clock};
 		/* a content has no time of its own but that of the flush before it, if any was */
 		bool is_timed = lost->kind != EVENT_CODE || lost->begin;
@@ -651,7 +671,7 @@ static void tell_losses(struct trace_writer *writer)
 
 		trace_writer_row(writer, EVENT_LOSS, &source, &row);
 	}
-	writer->lost_count = 0;
+	free(told);
 }
 
 /* Writes chunks that hold a row older than a second; a row is as old as the flush before it. */

@@ -60,11 +60,20 @@ uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32
  */
 int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row);
 
+/* Notes when a thing ended. Nothing where it was never described, is forgotten, or has ended before. */
+void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			    uint64_t end_ns);
+
 /* Writes the bytes of a code object, once per content and file; fills in their hash. When the segment
- * they are in is dropped they are kept as long as an EVENT_CODE that lives has their hash. Errors: -EFBIG
- * where contents have had their part of max_bytes, which is counted as a lost row of EVENT_CODE. */
+ * they are in is dropped they are kept as long as an EVENT_CODE that lives has their hash. Errors: -errno of
+ * the write, -EFBIG where contents have had their part of max_bytes; each is counted as a lost row of
+ * EVENT_CODE. */
 int trace_writer_content(struct trace_writer *writer, const void *bytes, size_t size,
 			 uint64_t *ret_hash_low, uint64_t *ret_hash_high);
+
+/* That hash alone; nothing is written. */
+void trace_writer_hash(const void *bytes, size_t size, uint64_t *ret_hash_low,
+		       uint64_t *ret_hash_high);
 
 /* Where a row comes from: rows of one source and clock share chunks. `source` is free for the
  * caller (a thread id, a queue id); `clock` is the id of the domain of the row's times;

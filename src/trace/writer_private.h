@@ -91,11 +91,12 @@ struct trace_writer {
 	int fd;
 	int reserve_fd; /* -1: none */
 	char *path;
+	char *created; /* the name of the file that was made for it; NULL: it was there */
 	struct trace_writer_options options;
 	struct trace_writer_stats stats;
-	bool is_failing;                      /* the last write failed */
-	bool is_regular, is_created, is_held; /* the file; held: what is in it is not ours yet */
-	uint64_t size;                        /* where the next chunk goes */
+	bool is_failing;          /* the last write failed */
+	bool is_regular, is_held; /* the file; held: what is in it is not ours yet */
+	uint64_t size;            /* where the next chunk goes */
 	uint64_t sequence;
 	uint64_t largest_chunk;
 	uint64_t now_ns, last_flush_ns;
@@ -130,6 +131,7 @@ struct trace_writer {
 	uint64_t contents_bytes; /* of all in the list */
 	uint64_t coming_bytes;   /* that are about to be written and need room */
 
+	struct hash_map pairs_by_clock; /* index */
 	struct last_pair *pairs;
 	size_t pairs_capacity, pairs_count;
 

@@ -385,6 +385,71 @@ TEST(the_limit_holds_whatever_is_described)
 	unlink(path);
 }
 
+/* Processes that come and go, each with things of its own: what has ended is repeated once, for what is read
+ * of it afterwards, and then the file is as if it had never been. */
+TEST(what_has_ended_is_forgotten)
+{
+	enum { PROCESSES = 400, THINGS = 20 };
+	struct trace_writer_options options = {.keep_ns = 4 * SECOND};
+	struct trace_source source = {1, 2, 0};
+	struct event_execution row = {.valid = EXECUTION_TIMED};
+	struct trace_reader *reader;
+	struct trace_writer *writer;
+	uint64_t now = SECOND, count;
+	char path[64];
+
+	make_path(path);
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	for (uint32_t i = 1; i <= PROCESSES; i++, now += SECOND / 10) {
+		struct event_process process = {.id = i, .pid = i, .begin_ns = now};
+
+		trace_writer_flush(writer, now);
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		for (uint32_t k = 0; k < THINGS; k++) {
+			struct event_queue queue = {
+				.id = i * THINGS + k, .process = i, .begin_ns = now};
+
+			trace_writer_thing(writer, EVENT_QUEUE, &queue);
+		}
+		process.end_ns = now + 1;
+		trace_writer_thing(writer, EVENT_PROCESS, &process);
+		for (uint32_t k = 0; k < THINGS; k++)
+			trace_writer_end_thing(writer, EVENT_QUEUE, i * THINGS + k, now + 1);
+		trace_writer_end_thing(writer, EVENT_QUEUE, i * THINGS, now + 2); /* once */
+		trace_writer_end_thing(writer, EVENT_QUEUE, 1u << 30, now + 1);   /* never known */
+		/* read a moment after its queue has gone, perhaps in the next segment */
+		row.process = i;
+		row.queue = i * THINGS;
+		row.started = row.ended = now + 1;
+		trace_writer_row(writer, EVENT_EXECUTION, &source, &row);
+	}
+	CHECK_EQUAL(trace_writer_close(writer, now), 0);
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	count = trace_reader_things(reader, EVENT_QUEUE, &(const void *){NULL});
+	printf("# %llu of %d queues, %llu bytes\n", (unsigned long long)count, PROCESSES * THINGS,
+	       (unsigned long long)file_bytes(path));
+	/* 4 s and a segment or two, of 10 processes a second */
+	CHECK(count >= 40 * THINGS && count <= 80 * THINGS);
+	CHECK(file_bytes(path) < 200000);
+	for (size_t c = 0; c < trace_reader_chunk_count(reader); c++) {
+		struct event_execution *rows;
+		size_t rows_count;
+
+		if (trace_reader_chunk(reader, c)->kind != EVENT_EXECUTION)
+			continue;
+		REQUIRE(trace_reader_rows(reader, c, (void **)&rows, &rows_count) == 0);
+		for (size_t i = 0; i < rows_count; i++) {
+			const struct event_queue *queue =
+				trace_reader_thing(reader, EVENT_QUEUE, rows[i].queue);
+
+			CHECK(queue && queue->end_ns == rows[i].ended);
+		}
+		free(rows);
+	}
+	trace_reader_close(reader);
+	unlink(path);
+}
+
 TEST(limits_need_a_regular_file)
 {
 	struct trace_writer_options options = {.keep_ns = SECOND};
@@ -402,6 +467,7 @@ int main(void)
 	RUN(contents_count);
 	RUN(lost_contents_are_told);
 	RUN(the_limit_holds_whatever_is_described);
+	RUN(what_has_ended_is_forgotten);
 	RUN(limits_need_a_regular_file);
 	return harness_end();
 }
