@@ -14,6 +14,7 @@
 #include "collect/attach.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,39 +43,64 @@ static int listen_at(const char *name)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, 128) == 0)
+	if (bind(fd, (struct sockaddr *)&address, size) == 0 && listen(fd, ATTACH_BACKLOG) == 0)
 		return fd;
 	error = -errno;
 	close(fd);
 	return error;
 }
 
-static const char *folder_for_sockets(void)
+/* Root that works for another user does not go where that user's variables point. */
+static const char *folder_for_sockets(bool for_other)
 {
-	const char *folder = getenv("XDG_RUNTIME_DIR");
+	const char *folder = for_other ? "/run" : getenv("XDG_RUNTIME_DIR");
 
 	if (!folder || access(folder, W_OK) < 0)
-		folder = getenv("TMPDIR");
+		folder = for_other ? NULL : getenv("TMPDIR");
 	return folder && access(folder, W_OK) == 0 && strlen(folder) < 64 ? folder : "/tmp";
 }
 
-/* A private folder keeps the socket out of others' reach whatever the umask. */
-static int listen_at_path(struct attach *attach, uid_t owner, gid_t group)
+static int make_folder(struct attach *attach, bool for_other)
 {
-	char path[160];
-	int fd;
-
-	snprintf(attach->folder, sizeof(attach->folder), "%s/duet-XXXXXX", folder_for_sockets());
+	snprintf(attach->folder, sizeof(attach->folder), "%s/duet-XXXXXX",
+		 folder_for_sockets(for_other));
 	if (!mkdtemp(attach->folder)) {
 		attach->folder[0] = '\0';
 		return -errno;
 	}
+	attach->folder_fd = open(attach->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return attach->folder_fd < 0 ? -errno : 0;
+}
+
+/* A private folder keeps the socket out of others' reach whatever the umask. Where the program is another
+ * user's the folder stays ours, to be passed through: only in it could the socket be exchanged for a link. */
+static int give_socket(const struct attach *attach, uid_t owner, gid_t group, bool for_other)
+{
+	if (fchmodat(attach->folder_fd, "socket", 0600, 0) < 0)
+		return -errno;
+	if (for_other &&
+	    (fchownat(attach->folder_fd, "socket", owner, group, AT_SYMLINK_NOFOLLOW) < 0 ||
+	     fchmod(attach->folder_fd, 0711) < 0))
+		return -errno;
+	return 0;
+}
+
+static int listen_at_path(struct attach *attach, uid_t owner, gid_t group)
+{
+	bool for_other = owner != geteuid();
+	int fd, error = make_folder(attach, for_other);
+	char path[160];
+
+	if (error)
+		return error;
 	snprintf(path, sizeof(path), "%s/socket", attach->folder);
 	fd = listen_at(path);
-	if (fd < 0 || chmod(path, 0600) < 0 ||
-	    (owner != geteuid() &&
-	     (chown(path, owner, group) < 0 || chown(attach->folder, owner, group) < 0)))
-		return fd;
+	error = fd < 0 ? fd : give_socket(attach, owner, group, for_other);
+	if (error) {
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
 	snprintf(attach->addresses, sizeof(attach->addresses), "%s", path);
 	return fd;
 }
@@ -93,17 +119,53 @@ static int listen_abstract(struct attach *attach)
 	return listen_at(name);
 }
 
+/* Whoever listens at a name: the kernel's word on it comes with a connection. */
+static int name_taken(const char *name)
+{
+	struct sockaddr_un address;
+	socklen_t size = session_address(name, strlen(name), &address), peer_size;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred peer = {0};
+
+	peer_size = sizeof(peer);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, size) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) < 0)
+		peer.pid = 0;
+	if (fd >= 0)
+		close(fd);
+	if (!peer.pid)
+		return error_set(
+			-EADDRINUSE,
+			"the name %s that machine-wide recordings are found by is taken, by a "
+			"process that does not answer: ss -xlp shows which",
+			name);
+	if (peer.uid == geteuid())
+		return error_set(-EADDRINUSE,
+				 "another machine-wide recording of this user is running (duet "
+				 "record -a, process %d); end it first",
+				 (int)peer.pid);
+	return error_set(-EADDRINUSE,
+			 "process %d of user %u has taken the name %s that machine-wide "
+			 "recordings are found by: it is not a recording that programs would "
+			 "believe; end that process",
+			 (int)peer.pid, (unsigned)peer.uid, name);
+}
+
+void attach_init(struct attach *attach)
+{
+	*attach = (struct attach){
+		.listeners = {-1, -1, -1}, .folder_fd = -1, .most_descriptors = INT32_MAX};
+}
+
 int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 {
 	struct rlimit descriptors;
 	char name[64];
 
-	*attach = (struct attach){
-		.listeners = {-1, -1, -1}, .uid = owner, .most_descriptors = INT32_MAX};
+	attach_init(attach);
+	attach->uid = owner;
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT32_MAX)
 		attach->most_descriptors = (int)descriptors.rlim_cur;
-	for (int i = 0; i < ATTACH_PENDING; i++)
-		attach->pending[i] = -1;
 	attach->listeners[0] = listen_at_path(attach, owner, group);
 	attach->listeners[1] = listen_abstract(attach);
 	if (attach->listeners[0] < 0 && attach->listeners[1] < 0)
@@ -114,9 +176,7 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 	snprintf(name, sizeof(name), SESSION_ANY, (unsigned)geteuid());
 	attach->listeners[2] = listen_at(name);
 	if (attach->listeners[2] == -EADDRINUSE)
-		return error_set(-EADDRINUSE,
-				 "another machine-wide recording of this user is running "
-				 "(duet record -a); end it first");
+		return name_taken(name);
 	if (attach->listeners[2] < 0)
 		return error_set(attach->listeners[2], "no machine-wide socket: %s",
 				 strerror(-attach->listeners[2]));
@@ -125,19 +185,18 @@ int attach_open(struct attach *attach, bool any, uid_t owner, gid_t group)
 
 void attach_close(struct attach *attach)
 {
-	char path[160];
-
 	for (int i = 0; i < ATTACH_LISTENERS; i++)
 		if (attach->listeners[i] >= 0)
 			close(attach->listeners[i]);
-	for (int i = 0; i < ATTACH_PENDING; i++)
-		if (attach->pending[i] >= 0)
-			close(attach->pending[i]);
-	if (!attach->folder[0])
-		return;
-	snprintf(path, sizeof(path), "%s/socket", attach->folder);
-	unlink(path);
-	rmdir(attach->folder);
+	for (size_t i = 0; i < attach->pending_count; i++)
+		close(attach->pending[i]);
+	if (attach->folder_fd >= 0) {
+		unlinkat(attach->folder_fd, "socket", 0);
+		close(attach->folder_fd);
+	}
+	if (attach->folder[0])
+		rmdir(attach->folder);
+	attach_init(attach);
 }
 
 size_t attach_poll(const struct attach *attach, struct pollfd *entries)
@@ -148,27 +207,9 @@ size_t attach_poll(const struct attach *attach, struct pollfd *entries)
 		if (attach->listeners[i] >= 0 && !attach->is_resting)
 			entries[count++] =
 				(struct pollfd){.fd = attach->listeners[i], .events = POLLIN};
-	for (int i = 0; i < ATTACH_PENDING; i++)
-		if (attach->pending[i] >= 0)
-			entries[count++] =
-				(struct pollfd){.fd = attach->pending[i], .events = POLLIN};
+	for (size_t i = 0; i < attach->pending_count; i++)
+		entries[count++] = (struct pollfd){.fd = attach->pending[i], .events = POLLIN};
 	return count;
-}
-
-/* A connection that says nothing gives its place up to a new one: nobody can keep guests out by
- * connecting and waiting. */
-static void keep_pending(struct attach *attach, int fd)
-{
-	for (int i = 0; i < ATTACH_PENDING; i++) {
-		if (attach->pending[i] < 0) {
-			attach->pending[i] = fd;
-			return;
-		}
-	}
-	close(attach->pending[0]);
-	memmove(attach->pending, attach->pending + 1,
-		(ATTACH_PENDING - 1) * sizeof(attach->pending[0]));
-	attach->pending[ATTACH_PENDING - 1] = fd;
 }
 
 void attach_rest(struct attach *attach)
@@ -179,35 +220,6 @@ void attach_rest(struct attach *attach)
 void attach_resume(struct attach *attach)
 {
 	attach->is_resting = false;
-}
-
-/* A guest that cannot be taken in learns it now and not after its 250 ms of waiting. */
-static void take_in(struct attach *attach, int fd)
-{
-	if (fd < attach->most_descriptors - ATTACH_SPARE)
-		return keep_pending(attach, fd);
-	close(fd);
-	attach->turned_away++;
-}
-
-static void accept_from(struct attach *attach, int listener)
-{
-	int fd;
-
-	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-		take_in(attach, fd);
-	/* The connection stays where it is and would wake us up at once, again and again. */
-	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-		attach->turned_away++;
-		attach_rest(attach);
-	}
-}
-
-static void accept_all(struct attach *attach)
-{
-	for (int i = 0; i < ATTACH_LISTENERS && !attach->is_resting; i++)
-		if (attach->listeners[i] >= 0)
-			accept_from(attach, attach->listeners[i]);
 }
 
 static bool has_hung_up(int fd)
@@ -243,7 +255,7 @@ static bool is_welcome(const struct attach *attach, const struct ucred *peer)
 }
 
 /* 1: a hello; 0: not yet; -1: nothing to talk to. */
-static int read_hello(const struct attach *attach, int fd, struct attach_hello *hello)
+static int read_hello(struct attach *attach, int fd, struct attach_hello *hello)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
@@ -257,8 +269,10 @@ static int read_hello(const struct attach *attach, int fd, struct attach_hello *
 	    !is_welcome(attach, &peer))
 		return -1;
 	hello->pid_fd = open_process(fd, peer.pid);
-	if (hello->pid_fd < -1)
+	if (hello->pid_fd < -1) {
+		attach->late++;
 		return -1;
+	}
 	hello->hello.guest[sizeof(hello->hello.guest) - 1] = '\0';
 	hello->fd = fd;
 	hello->pid = peer.pid;
@@ -266,22 +280,102 @@ static int read_hello(const struct attach *attach, int fd, struct attach_hello *
 	return 1;
 }
 
-bool attach_next(struct attach *attach, struct attach_hello *ret_hello)
+static void forget_pending(struct attach *attach, size_t index)
 {
-	accept_all(attach);
-	for (int i = 0; i < ATTACH_PENDING; i++) {
-		int fd = attach->pending[i], result;
+	attach->pending_count--;
+	memmove(attach->pending + index, attach->pending + index + 1,
+		(attach->pending_count - index) * sizeof(attach->pending[0]));
+}
 
-		if (fd < 0)
-			continue;
-		result = read_hello(attach, fd, ret_hello);
+/* True: a hello, of a connection that has been here before. */
+static bool read_pending(struct attach *attach, struct attach_hello *ret_hello)
+{
+	struct pollfd entries[ATTACH_PENDING];
+
+	for (size_t i = 0; i < attach->pending_count; i++)
+		entries[i] = (struct pollfd){.fd = attach->pending[i], .events = POLLIN};
+	if (!attach->pending_count || poll(entries, attach->pending_count, 0) <= 0)
+		return false;
+	for (size_t i = attach->pending_count; i-- > 0;) {
+		int result = entries[i].revents ? read_hello(attach, entries[i].fd, ret_hello) : 0;
+
 		if (result)
-			attach->pending[i] = -1;
+			forget_pending(attach, i);
 		if (result < 0)
-			close(fd);
+			close(entries[i].fd);
 		if (result > 0)
 			return true;
 	}
+	return false;
+}
+
+/* A connection that says nothing gives its place up to a new one: nobody can keep guests out by connecting
+ * and waiting. True: the oldest has said hello in the last moment. */
+static bool keep_pending(struct attach *attach, int fd, struct attach_hello *ret_hello)
+{
+	int result = 0, oldest;
+
+	if (attach->pending_count == ATTACH_PENDING) {
+		oldest = attach->pending[0];
+		result = read_hello(attach, oldest, ret_hello);
+		forget_pending(attach, 0);
+		if (result <= 0)
+			close(oldest);
+		attach->evicted += result == 0;
+	}
+	attach->pending[attach->pending_count++] = fd;
+	return result > 0;
+}
+
+/* True: a hello. */
+static bool take_in(struct attach *attach, int fd, struct attach_hello *ret_hello)
+{
+	int result;
+
+	/* A guest that cannot be taken in learns it now and not after its 250 ms of waiting. */
+	if (fd >= attach->most_descriptors - ATTACH_SPARE) {
+		close(fd);
+		attach->turned_away++;
+		return false;
+	}
+	/* A guest says hello right after connecting: most never wait. */
+	result = read_hello(attach, fd, ret_hello);
+	if (result == 0)
+		return keep_pending(attach, fd, ret_hello);
+	if (result < 0)
+		close(fd);
+	return result > 0;
+}
+
+static bool accept_from(struct attach *attach, int listener, struct attach_hello *ret_hello)
+{
+	int fd;
+
+	/* Not for ever: others have rings to be read. */
+	for (int i = 0; i < ATTACH_PENDING; i++) {
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			break;
+		if (take_in(attach, fd, ret_hello))
+			return true;
+		errno = 0;
+	}
+	/* The connection stays where it is and would wake us up at once, again and again. */
+	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+		attach->turned_away++;
+		attach_rest(attach);
+	}
+	return false;
+}
+
+bool attach_next(struct attach *attach, struct attach_hello *ret_hello)
+{
+	if (read_pending(attach, ret_hello))
+		return true;
+	for (int i = 0; i < ATTACH_LISTENERS && !attach->is_resting; i++)
+		if (attach->listeners[i] >= 0 &&
+		    accept_from(attach, attach->listeners[i], ret_hello))
+			return true;
 	return false;
 }
 

@@ -19,14 +19,17 @@
 #include "collect/host_clocks.h"
 
 /* No program has a million queues; a scribbled id must not allocate gigabytes. Programs are built anew in
- * each iteration by some, with an id for the source, the log and the binary. */
+ * each iteration by some, with an id for the source, the log and the binary. A content is a record's bytes
+ * until it is whole, then the file's: so many of a process may be on their way at the same time. */
 enum {
 	GUEST_ID_MOST = 1 << 20,
 	GUEST_CODE_MOST = 1 << 22,
 	WAITING_MOST = 1 << 16,
 	WAITING_QUEUES_MOST = 1 << 10,
 	CONTENT_MOST = 16 << 20,
-	DESCRIBED_MOST = 32 << 20
+	ASSEMBLIES_MOST = 64 << 20,
+	DESCRIBED_MOST = 32 << 20,
+	HELD_MOST = 512 << 20
 };
 
 static void broken(struct injected *injected)
@@ -51,39 +54,103 @@ static void put_row(struct injected *injected, enum event_kind kind, uint32_t so
 	trace_writer_row(injected->recording->writer, kind, &from, row);
 }
 
+/* ---- room -------------------------------------------------------------------------------------- */
+
+/* Whatever a record makes the recorder keep is asked for here first: a program that makes up devices and
+ * kernels without end would else take the recorder's memory. A real one describes some thousands. What there
+ * is no room for is not described; calls and commands go on being taken. */
+
+/* Texts and what else stays to the end of the recording: counted when the record is done, because most is
+ * known already. */
+static bool has_room(const struct injected *injected, uint64_t bytes)
+{
+	return injected->described_bytes + bytes <= DESCRIBED_MOST && bytes <= injected->room_bytes;
+}
+
+/* What goes with the process. */
+static bool hold(struct injected *injected, uint64_t bytes)
+{
+	if (injected->held_bytes + bytes > HELD_MOST || bytes > injected->room_bytes)
+		return false;
+	injected->held_bytes += bytes;
+	injected->room_bytes -= bytes;
+	return true;
+}
+
+static void let_go(struct injected *injected, uint64_t bytes)
+{
+	injected->held_bytes -= bytes;
+	injected->room_bytes += bytes;
+}
+
+/* array_grow for one array of a process. */
+static bool grow_items(struct injected *injected, void **items, size_t *capacity, size_t count,
+		       size_t size)
+{
+	size_t before = *capacity, wanted = before ? before : 8;
+
+	if (count <= before)
+		return true;
+	while (wanted < count)
+		wanted *= 2;
+	if (!hold(injected, (wanted - before) * size))
+		return false;
+	if (array_reserve(items, capacity, count, size) == 0)
+		return true;
+	let_go(injected, (wanted - before) * size);
+	return false;
+}
+#define grow(injected, items, capacity, count) \
+	grow_items(injected, (void **)&(items), &(capacity), (count), sizeof(*(items)))
+
+static void undescribed(struct injected *injected)
+{
+	injected->undescribed++;
+}
+
+/* ---- ids --------------------------------------------------------------------------------------- */
+
 static uint32_t id_most(const struct injected *injected, const struct id_map *map)
 {
 	return map == &injected->codes ? GUEST_CODE_MOST : GUEST_ID_MOST;
 }
 
-/* The trace's id of a guest's id, given out at its first mention. 0 for 0 and for nonsense. */
-static uint32_t map_id(struct injected *injected, struct id_map *map, uint32_t guest_id,
-		       uint32_t *last)
-{
-	if (!guest_id)
-		return 0;
-	if (guest_id > id_most(injected, map) ||
-	    array_grow(map->items, map->capacity, guest_id) < 0) {
-		broken(injected);
-		return 0;
-	}
-	if (!map->items[guest_id - 1])
-		map->items[guest_id - 1] = ++*last;
-	return map->items[guest_id - 1];
-}
-
-static void set_id(struct injected *injected, struct id_map *map, uint32_t guest_id, uint32_t id)
-{
-	if (guest_id && guest_id <= id_most(injected, map) &&
-	    array_grow(map->items, map->capacity, guest_id) == 0)
-		map->items[guest_id - 1] = id;
-	else
-		broken(injected);
-}
-
 static uint32_t get_id(const struct id_map *map, uint32_t guest_id)
 {
 	return guest_id && guest_id <= map->capacity ? map->items[guest_id - 1] : 0;
+}
+
+/* False, and counted: no honest guest has such an id. */
+static bool is_possible(struct injected *injected, const struct id_map *map, uint32_t guest_id)
+{
+	if (guest_id && guest_id <= id_most(injected, map))
+		return true;
+	broken(injected);
+	return false;
+}
+
+/* The trace's id of a guest's id, given out at its first mention. 0 for 0, for nonsense, and where there is
+ * no room for one more. */
+static uint32_t map_id(struct injected *injected, struct id_map *map, uint32_t guest_id,
+		       uint32_t *last)
+{
+	uint32_t known = get_id(map, guest_id);
+
+	if (known || !guest_id || !is_possible(injected, map, guest_id))
+		return known;
+	if (!grow(injected, map->items, map->capacity, guest_id) || !hold(injected, THING_BYTES))
+		return 0;
+	map->items[guest_id - 1] = ++*last;
+	return *last;
+}
+
+/* False: no room. The id is a possible one. */
+static bool set_id(struct injected *injected, struct id_map *map, uint32_t guest_id, uint32_t id)
+{
+	if (!grow(injected, map->items, map->capacity, guest_id))
+		return false;
+	map->items[guest_id - 1] = id;
+	return true;
 }
 
 /* The texts behind a record's fixed part: ret[count], each NUL-terminated inside the record. */
@@ -102,23 +169,13 @@ static bool split_texts(const struct record *record, size_t fixed, const char **
 	return true;
 }
 
-/* Descriptions stay in memory for the length of the recording: a program that makes up devices and kernels
- * without end would take the recorder's. A real one describes some thousands. */
-static bool has_room(struct injected *injected, const char *key)
-{
-	if (injected->described_bytes > DESCRIBED_MOST)
-		return false;
-	injected->described_bytes += strlen(key);
-	return true;
-}
-
 /* ---- things ------------------------------------------------------------------------------------ */
 
+/* 0: no room. */
 static uint32_t describe_device_clock(struct injected *injected, uint32_t device,
 				      uint64_t frequency_hz)
 {
 	struct event_clock clock = {
-		.id = ++injected->recording->last_clock,
 		.type = CLOCK_TYPE_DEVICE,
 		.device = device,
 		.process = injected->process.id,
@@ -126,23 +183,30 @@ static uint32_t describe_device_clock(struct injected *injected, uint32_t device
 		.begin_ns = host_clocks_now_ns(),
 	};
 
+	if (!hold(injected, THING_BYTES))
+		return 0;
+	clock.id = ++injected->recording->last_clock;
 	trace_writer_thing(injected->recording->writer, EVENT_CLOCK, &clock);
 	return clock.id;
 }
 
-/* The queue of a guest's id; its trace id is given out at the first mention. NULL for 0 and nonsense. */
+/* The queue of a guest's id; its trace id is given out at the first mention. NULL for 0, nonsense, and where
+ * there is no room for one more. */
 static struct injected_queue *find_queue(struct injected *injected, uint32_t guest_id)
 {
 	struct injected_queue *queue;
 
 	if (!guest_id)
 		return NULL;
-	if (guest_id > GUEST_ID_MOST ||
-	    array_grow(injected->queues, injected->queues_capacity, guest_id) < 0) {
+	if (guest_id > GUEST_ID_MOST) {
 		broken(injected);
 		return NULL;
 	}
+	if (!grow(injected, injected->queues, injected->queues_capacity, guest_id))
+		return NULL;
 	queue = &injected->queues[guest_id - 1];
+	if (!queue->id && !hold(injected, THING_BYTES))
+		return NULL;
 	if (!queue->id)
 		queue->id = ++injected->recording->last_queue;
 	return queue;
@@ -179,44 +243,60 @@ static void put_waiting_queues(struct injected *injected, uint32_t guest_device)
 	injected->waiting_queues_count = left;
 }
 
-static void decode_device(struct injected *injected, const struct record *head)
+/* A device is everybody's and described once, by the first process that has it. 0: no room. */
+static uint32_t describe_device(struct injected *injected, const struct record_device *record,
+				const char *const texts[5], const char *key)
 {
-	const struct record_device *record = (const struct record_device *)head;
+	const uint64_t own_bytes = IDENTITY_BYTES + THING_BYTES + strlen(key);
 	struct recording *recording = injected->recording;
-	const char *texts[5]; /* key, name, vendor, driver, platform */
-	char key[RECORD_TEXT_BYTES + 16];
 	struct event_device device;
-	uint32_t id;
 
-	if (head->size < sizeof(*record) ||
-	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
-		return broken(injected);
-	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
-	id = recording_find(recording, key);
-	if (!id) {
-		if (!has_room(injected, key))
-			return broken(injected);
-		id = ++recording->last_device;
-		recording_remember(recording, key, id);
-	}
+	if (!has_room(injected, own_bytes + 5 * TEXT_BYTES + record->head.size))
+		return 0;
 	device = (struct event_device){
-		.id = id,
+		.id = ++recording->last_device,
 		.key_string = recording_string(recording, texts[0]),
 		.name_string = recording_string(recording, texts[1]),
 		.vendor_string = recording_string(recording, texts[2]),
 		.driver_string = recording_string(recording, texts[3]),
 		.platform_string = recording_string(recording, texts[4]),
-		.type = head->detail <= DEVICE_ACCELERATOR ? head->detail : DEVICE_OTHER,
+		.type = record->head.detail <= DEVICE_ACCELERATOR ? record->head.detail
+								  : DEVICE_OTHER,
 		.compute_units = record->compute_units,
 		.memory_bytes = record->memory_bytes,
 		.begin_ns = host_clocks_now_ns(),
 	};
+	identities_remember(&recording->devices, key, device.id);
+	recording->kept_bytes += own_bytes;
 	trace_writer_thing(recording->writer, EVENT_DEVICE, &device);
-	set_id(injected, &injected->devices, record->device, id);
-	set_id(injected, &injected->device_clocks, record->device,
-	       describe_device_clock(injected, id, record->frequency_hz));
-	if (record->device)
-		put_waiting_queues(injected, record->device);
+	return device.id;
+}
+
+static void decode_device(struct injected *injected, const struct record *head)
+{
+	const struct record_device *record = (const struct record_device *)head;
+	const char *texts[5]; /* key, name, vendor, driver, platform */
+	char key[RECORD_TEXT_BYTES + 16];
+	uint32_t id, clock = 0;
+
+	if (head->size < sizeof(*record) ||
+	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
+		return broken(injected);
+	if (!is_possible(injected, &injected->devices, record->device))
+		return;
+	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
+	id = identities_find(&injected->recording->devices, key);
+	if (!id)
+		id = describe_device(injected, record, texts, key);
+	/* Described again it has the clock it had. */
+	if (id && get_id(&injected->devices, record->device) == id)
+		clock = get_id(&injected->device_clocks, record->device);
+	if (id && !clock)
+		clock = describe_device_clock(injected, id, record->frequency_hz);
+	if (!clock || !set_id(injected, &injected->devices, record->device, id) ||
+	    !set_id(injected, &injected->device_clocks, record->device, clock))
+		return undescribed(injected);
+	put_waiting_queues(injected, record->device);
 }
 
 static void decode_context(struct injected *injected, const struct record *head)
@@ -234,6 +314,8 @@ static void decode_context(struct injected *injected, const struct record *head)
 	context.handle = record->handle;
 	if (context.id)
 		trace_writer_thing(injected->recording->writer, EVENT_CONTEXT, &context);
+	else if (record->context && record->context <= GUEST_ID_MOST)
+		undescribed(injected);
 }
 
 static void decode_queue(struct injected *injected, const struct record *head)
@@ -245,8 +327,11 @@ static void decode_queue(struct injected *injected, const struct record *head)
 	if (head->size < sizeof(*record))
 		return broken(injected);
 	queue = find_queue(injected, record->queue);
-	if (!queue)
+	if (!queue) {
+		if (record->queue && record->queue <= GUEST_ID_MOST)
+			undescribed(injected);
 		return;
+	}
 	waiting = (struct waiting_queue){
 		.row = {.id = queue->id,
 			.process = injected->process.id,
@@ -262,8 +347,8 @@ static void decode_queue(struct injected *injected, const struct record *head)
 	/* Another thread may have described the device, in a ring that is read after this one. */
 	if (record->device && !get_id(&injected->devices, record->device) &&
 	    injected->waiting_queues_count < WAITING_QUEUES_MOST &&
-	    array_grow(injected->waiting_queues, injected->waiting_queues_capacity,
-		       injected->waiting_queues_count + 1) == 0)
+	    grow(injected, injected->waiting_queues, injected->waiting_queues_capacity,
+		 injected->waiting_queues_count + 1))
 		injected->waiting_queues[injected->waiting_queues_count++] = waiting;
 	else
 		put_queue(injected, &waiting);
@@ -271,59 +356,121 @@ static void decode_queue(struct injected *injected, const struct record *head)
 
 /* ---- code -------------------------------------------------------------------------------------- */
 
-/* A code object met again (the same source built in each iteration) keeps its first id. */
-static void finish_code(struct injected *injected, uint32_t guest_code, struct event_code *row,
-			const char *name, const char *options)
+enum { CODE_KEY_BYTES = 2 * RECORD_TEXT_BYTES + 160 };
+
+/* What makes two descriptions one code object. What came without its content is itself alone. */
+static void format_code_key(const struct event_code *row, const char *name, const char *options,
+			    char key[CODE_KEY_BYTES])
 {
-	struct recording *recording = injected->recording;
-	char key[2 * RECORD_TEXT_BYTES + 160];
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
+
+	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
+		 row->parent, row->device, row->status, known ? 0 : (unsigned long long)row->handle,
+		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
+		 RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES, options);
+}
+
+/* A code object met again (the same source built in each iteration) keeps its first id. */
+static bool find_code(struct injected *injected, uint32_t guest_code, const struct event_code *row,
+		      const char *name, const char *options)
+{
+	char key[CODE_KEY_BYTES];
 	uint32_t id;
 
-	/* What came without its content is itself alone. */
-	snprintf(key, sizeof(key), "code %u %u %u %u %d %llx %016llx%016llx %s %s", row->process,
-		 row->type, row->parent, row->device, row->status,
-		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
-		 (unsigned long long)row->hash_low, name, options);
-	id = recording_find(recording, key);
-	if (id) {
-		set_id(injected, &injected->codes, guest_code, id);
+	format_code_key(row, name, options, key);
+	id = identities_find(&injected->codes_known, key);
+	return id && (!is_possible(injected, &injected->codes, guest_code) ||
+		      set_id(injected, &injected->codes, guest_code, id));
+}
+
+/* Of one that was not found. */
+static void describe_code(struct injected *injected, uint32_t guest_code, struct event_code *row,
+			  const char *name, const char *options)
+{
+	struct recording *recording = injected->recording;
+	char key[CODE_KEY_BYTES];
+
+	if (!is_possible(injected, &injected->codes, guest_code))
 		return;
-	}
-	row->id = has_room(injected, key)
-			  ? map_id(injected, &injected->codes, guest_code, &recording->last_code)
-			  : 0;
+	format_code_key(row, name, options, key);
+	if (!has_room(injected, strlen(name) + strlen(options) + 2 * TEXT_BYTES) ||
+	    !hold(injected, IDENTITY_BYTES + strlen(key)))
+		return undescribed(injected);
+	row->id = map_id(injected, &injected->codes, guest_code, &recording->last_code);
 	if (!row->id)
-		return broken(injected);
-	recording_remember(recording, key, row->id);
+		return undescribed(injected);
+	identities_remember(&injected->codes_known, key, row->id);
 	row->name_string = recording_string(recording, name);
 	row->options_string = recording_string(recording, options);
 	trace_writer_thing(recording->writer, EVENT_CODE, row);
+}
+
+/* Before a content is written its code object must be known to find room. */
+static void finish_content(struct injected *injected, struct assembly *assembly)
+{
+	struct trace_writer *writer = injected->recording->writer;
+	struct event_code *row = &assembly->row;
+
+	trace_writer_hash(assembly->bytes, assembly->got, &row->hash_low, &row->hash_high);
+	if (find_code(injected, assembly->guest_code, row, "", assembly->options))
+		return;
+	if (!has_room(injected, CONTENT_BYTES + strlen(assembly->options) + TEXT_BYTES))
+		return undescribed(injected);
+	/* The writer counts what it cannot write. */
+	if (trace_writer_content(writer, assembly->bytes, assembly->got, &row->hash_low,
+				 &row->hash_high) < 0)
+		row->hash_low = row->hash_high = 0;
+	else
+		injected->recording->kept_bytes += CONTENT_BYTES;
+	describe_code(injected, assembly->guest_code, row, "", assembly->options);
+}
+
+static uint64_t assembly_bytes(const struct assembly *assembly)
+{
+	return assembly->row.size_bytes + strlen(assembly->options) + 1;
 }
 
 void decode_end_assembly(struct injected *injected, struct injected_ring *ring)
 {
 	struct assembly *assembly = &ring->assembly;
 
-	if (!assembly->open)
+	if (!assembly->bytes)
 		return;
-	assembly->open = false;
-	if (assembly->got == assembly->row.size_bytes && assembly->bytes)
-		trace_writer_content(injected->recording->writer, assembly->bytes, assembly->got,
-				     &assembly->row.hash_low, &assembly->row.hash_high);
-	finish_code(injected, assembly->guest_code, &assembly->row, "", assembly->options);
+	if (assembly->got == assembly->row.size_bytes) {
+		finish_content(injected, assembly);
+	} else {
+		injected->contents_lost++;
+		describe_code(injected, assembly->guest_code, &assembly->row, "",
+			      assembly->options);
+	}
+	injected->assembling_bytes -= assembly_bytes(assembly);
+	let_go(injected, assembly_bytes(assembly));
 	free(assembly->bytes);
-	assembly->bytes = NULL;
+	free(assembly->options);
+	*assembly = (struct assembly){0};
 }
 
-static void begin_assembly(struct injected_ring *ring, const struct event_code *row,
-			   uint32_t guest_code, const char *options)
+/* False: no room. */
+static bool begin_assembly(struct injected *injected, struct injected_ring *ring,
+			   const struct event_code *row, uint32_t guest_code, const char *options)
 {
 	struct assembly *assembly = &ring->assembly;
+	uint64_t bytes = row->size_bytes + strlen(options) + 1;
 
-	*assembly = (struct assembly){.row = *row, .guest_code = guest_code, .open = true};
-	snprintf(assembly->options, sizeof(assembly->options), "%s", options);
-	assembly->bytes = malloc(row->size_bytes);
+	if (row->size_bytes > CONTENT_MOST ||
+	    injected->assembling_bytes + bytes > ASSEMBLIES_MOST || !hold(injected, bytes))
+		return false;
+	*assembly = (struct assembly){.row = *row, .guest_code = guest_code};
+	assembly->options = strdup(options);
+	assembly->bytes = assembly->options ? malloc(row->size_bytes) : NULL;
+	if (assembly->bytes) {
+		injected->assembling_bytes += bytes;
+		return true;
+	}
+	free(assembly->options);
+	*assembly = (struct assembly){0};
+	let_go(injected, bytes);
+	return false;
 }
 
 static void decode_code(struct injected *injected, struct injected_ring *ring,
@@ -349,10 +496,11 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 		.size_bytes = record->size_bytes,
 		.begin_ns = host_clocks_now_ns(),
 	};
-	if (row.size_bytes && row.size_bytes <= CONTENT_MOST)
-		begin_assembly(ring, &row, record->code, texts[1]);
-	else
-		finish_code(injected, record->code, &row, texts[0], texts[1]);
+	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
+		return;
+	injected->contents_lost += row.size_bytes != 0;
+	if (!find_code(injected, record->code, &row, texts[0], texts[1]))
+		describe_code(injected, record->code, &row, texts[0], texts[1]);
 }
 
 static void decode_bytes(struct injected *injected, struct injected_ring *ring,
@@ -365,9 +513,8 @@ static void decode_bytes(struct injected *injected, struct injected_ring *ring,
 	if (head->size < sizeof(*record) || length > head->size - sizeof(*record))
 		return broken(injected);
 	/* A piece before this one was lost: what follows does not fit any more, and the end notices. */
-	if (!assembly->open || assembly->guest_code != record->code ||
-	    record->offset != assembly->got || !assembly->bytes ||
-	    length > assembly->row.size_bytes - assembly->got)
+	if (!assembly->bytes || assembly->guest_code != record->code ||
+	    record->offset != assembly->got || length > assembly->row.size_bytes - assembly->got)
 		return;
 	memcpy(assembly->bytes + assembly->got, record->bytes, length);
 	assembly->got += length;
@@ -417,6 +564,12 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 	put_row(injected, EVENT_API, ring->thread.id, &row);
 }
 
+/* A guest counts its commands anew with each attachment, up to 2^56. 0: the call failed. */
+static uint64_t correlation_of(const struct injected *injected, uint64_t correlation)
+{
+	return correlation ? correlation | (uint64_t)(injected->attachment & 0xff) << 56 : 0;
+}
+
 /* clock 0: nobody knows whose times they are. */
 static void put_execution(struct injected *injected, const struct event_execution *execution,
 			  uint32_t clock)
@@ -451,7 +604,7 @@ static void put_dependencies(struct injected *injected, uint32_t thread,
 		struct event_dependency row = {
 			.time = record->enter,
 			.process = injected->process.id,
-			.correlation = record->correlation,
+			.correlation = correlation_of(injected, record->correlation),
 			.handle = handles[i],
 		};
 
@@ -487,7 +640,7 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 		.function_string = function_string(injected, head->detail & 0xffff),
 		.result = record->result,
 		.queue = queue ? queue->id : 0,
-		.correlation = record->correlation,
+		.correlation = correlation_of(injected, record->correlation),
 		.command = head->detail >> 16 & 0xff,
 		.flags = head->detail >> 24 & ~(uint32_t)RECORD_LAUNCH_STACK,
 		.kernel = map_id(injected, &injected->codes, record->kernel,
@@ -513,8 +666,8 @@ static void keep_waiting(struct injected *injected, const struct event_execution
 			 uint32_t guest_queue)
 {
 	if (injected->waiting_count >= WAITING_MOST ||
-	    array_grow(injected->waiting, injected->waiting_capacity, injected->waiting_count + 1) <
-		    0) {
+	    !grow(injected, injected->waiting, injected->waiting_capacity,
+		  injected->waiting_count + 1)) {
 		injected->waiting_lost++;
 		return;
 	}
@@ -537,7 +690,7 @@ static void decode_execution(struct injected *injected, const struct record *hea
 		.started = record->started,
 		.ended = record->ended,
 		.seen = record->seen,
-		.correlation = record->correlation,
+		.correlation = correlation_of(injected, record->correlation),
 		.process = injected->process.id,
 		.queue = queue ? queue->id : 0,
 		.valid = head->detail & EXECUTION_TIMED,
@@ -603,13 +756,16 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 		.jit = &injected->jit,
 		.exe = injected->exe ? injected->exe : "",
 		.bytes = &injected->stack_bytes,
+		.held = &injected->held_bytes,
+		.room = &injected->room_bytes,
+		.refused = &injected->stacks_refused,
 	};
 
 	if (!take(&ring->stacks, &owner, record))
 		broken(injected);
 }
 
-void decode_record(struct injected *injected, struct injected_ring *ring,
+static void decode(struct injected *injected, struct injected_ring *ring,
 		   const struct record *record)
 {
 	switch (record->kind) {
@@ -640,4 +796,19 @@ void decode_record(struct injected *injected, struct injected_ring *ring,
 	default:
 		return broken(injected);
 	}
+}
+
+void decode_record(struct injected *injected, struct injected_ring *ring,
+		   const struct record *record)
+{
+	const struct recording *recording = injected->recording;
+	uint64_t kept_bytes = recording->kept_bytes;
+
+	decode(injected, ring, record);
+	kept_bytes = recording->kept_bytes - kept_bytes;
+	/* Stacks have a limit of their own. */
+	if (record->kind < RECORD_STACK)
+		injected->described_bytes += kept_bytes;
+	injected->room_bytes -=
+		kept_bytes < injected->room_bytes ? kept_bytes : injected->room_bytes;
 }

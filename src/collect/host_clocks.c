@@ -35,7 +35,7 @@ uint64_t host_clocks_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
-static uint64_t read_tsc(void)
+uint64_t host_clocks_now_tsc(void)
 {
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
@@ -85,7 +85,7 @@ static struct event_clock_pair narrowest_pair(clockid_t clock)
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = read_clock(CLOCK_MONOTONIC);
-		uint64_t time = clock < 0 ? read_tsc() : read_clock(clock);
+		uint64_t time = clock < 0 ? host_clocks_now_tsc() : read_clock(clock);
 		uint64_t after = read_clock(CLOCK_MONOTONIC);
 
 		if (after - before < best.host_upper_ns - best.host_lower_ns)

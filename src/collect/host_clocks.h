@@ -32,6 +32,9 @@ int host_clocks_describe(struct trace_writer *writer, bool tsc);
 /* Writes one pair for each domain; once a second and at both ends of a recording. ret_tsc: the TSC's. */
 int host_clocks_read(struct trace_writer *writer, bool tsc, struct event_clock_pair *ret_tsc);
 
+/* The TSC alone; 0 where there is none. */
+uint64_t host_clocks_now_tsc(void);
+
 /* One more pair of the TSC, which is not written. */
 struct event_clock_pair host_clocks_read_tsc(void);
 

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -33,6 +34,9 @@ static const struct {
 } region_sizes[] = {{128, 8 << 20}, {64, 1 << 20}, {16, 256 << 10}, {4, 64 << 10}, {1, 64 << 10}};
 
 enum { REGION_SIZES = sizeof(region_sizes) / sizeof(region_sizes[0]) };
+
+/* Between two looks at the clock: up to 1 ms of the dearest records. */
+enum { PIECE_BYTES = 64 << 10 };
 
 static int make_region(size_t bytes, struct ring_region **ret_region, int *ret_fd)
 {
@@ -58,6 +62,7 @@ fail:
 
 static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 {
+	struct stat about;
 	int error = 0;
 
 	for (int i = 0; i < REGION_SIZES; i++) {
@@ -67,6 +72,7 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 		if (error)
 			continue;
 		injected->region_bytes = bytes;
+		injected->region_inode = fstat(*ret_fd, &about) == 0 ? about.st_ino : 0;
 		injected->ring_count = region_sizes[i].count;
 		injected->ring_bytes = region_sizes[i].bytes;
 		injected->region->version = RING_VERSION;
@@ -106,7 +112,8 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.id = ++recording->last_process,
 		.host = recording->host,
 		.pid = (uint32_t)injected->pid,
-		.ns_pid = peer->ns_pid,
+		/* The guest's own word is not believed where the kernel's is to be had. */
+		.ns_pid = info->ns_pid ? info->ns_pid : peer->ns_pid,
 		.parent_pid = info->parent_pid,
 		.uid = peer->uid,
 		.name_string = recording_string(recording, info->name),
@@ -119,6 +126,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 	};
 	injected->exe = strdup(info->exe);
 	injected->kept_bytes += recording->kept_bytes - kept_bytes;
+	injected->held_bytes += THING_BYTES + injected->ring_count * sizeof(*injected->rings);
 	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
 }
 
@@ -130,6 +138,8 @@ static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
 		return error;
 	injected->rings = calloc(injected->ring_count, sizeof(*injected->rings));
 	if (!injected->rings) {
+		munmap(injected->region, injected->region_bytes);
+		injected->region = NULL;
 		close(*ret_fd);
 		return error_set(-ENOMEM, "process %d: out of memory", (int)injected->pid);
 	}
@@ -155,6 +165,8 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->recording = recording;
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
+	injected->room_bytes = UINT64_MAX;
+	identities_init(&injected->codes_known);
 	error = read_identity(injected, info);
 	if (!error)
 		error = make_rings(injected, options, ret_fd);
@@ -187,99 +199,6 @@ void injected_relate(struct injected *one, struct injected *other)
 		set_parent(other, one);
 	else if (is_parent(other, one))
 		set_parent(one, other);
-}
-
-void injected_stop_describing(struct injected *injected)
-{
-	injected->described_bytes = UINT64_MAX;
-}
-
-/* ---- draining ---------------------------------------------------------------------------------- */
-
-struct taking {
-	struct injected *injected;
-	struct injected_ring *ring;
-};
-
-static void take_record(void *context, const struct record *record)
-{
-	struct taking *taking = context;
-
-	decode_record(taking->injected, taking->ring, record);
-}
-
-static void begin_thread(struct injected *injected, struct injected_ring *ring)
-{
-	uint32_t ns_tid = ring->reader.control->tid;
-	struct event_thread *row = &ring->thread;
-	char name[64];
-
-	*row = (struct event_thread){
-		.id = ++injected->recording->last_thread,
-		.process = injected->process.id,
-		.ns_tid = ns_tid,
-		.tid = proc_thread(injected->process.pid, injected->process.ns_pid, ns_tid),
-		.begin_ns = host_clocks_now_ns(),
-	};
-	proc_thread_name(injected->process.pid, row->tid, name);
-	row->name_string = recording_string(injected->recording, name);
-	trace_writer_thing(injected->recording->writer, EVENT_THREAD, row);
-	ring->used = true;
-}
-
-static void end_thread(struct injected *injected, struct injected_ring *ring)
-{
-	decode_end_assembly(injected, ring);
-	ring->thread.end_ns = host_clocks_now_ns();
-	trace_writer_thing(injected->recording->writer, EVENT_THREAD, &ring->thread);
-	ring->used = false;
-}
-
-static size_t drain_ring(struct injected *injected, struct injected_ring *ring)
-{
-	struct taking taking = {injected, ring};
-	uint32_t state = atomic_load_explicit(&ring->reader.control->state, memory_order_acquire);
-	size_t taken;
-
-	if (!ring->used && (state == RING_BUSY || state == RING_CLOSED))
-		begin_thread(injected, ring);
-	if (!ring->used)
-		return 0;
-	taken = ring_drain(&ring->reader, injected->ring_bytes, injected->recording->scratch,
-			   take_record, &taking);
-	if (!taken && state == RING_CLOSED) {
-		end_thread(injected, ring);
-		ring_recycle(&ring->reader);
-	}
-	return taken;
-}
-
-size_t injected_drain(struct injected *injected)
-{
-	uint64_t kept_bytes = injected->recording->kept_bytes;
-	size_t most = 0;
-
-	atomic_store_explicit(&injected->region->beat_ns, host_clocks_now_ns(),
-			      memory_order_relaxed);
-	/* Threads take the lowest free ring, so the next unclaimed one ends the search. */
-	for (uint32_t i = 0; i < injected->ring_count; i++) {
-		struct injected_ring *ring = &injected->rings[i];
-		size_t taken;
-
-		if (i >= injected->rings_seen &&
-		    atomic_load_explicit(&ring->reader.control->state, memory_order_relaxed) ==
-			    RING_FREE)
-			break;
-		if (i >= injected->rings_seen)
-			injected->rings_seen = i + 1;
-		taken = drain_ring(injected, ring);
-		if (taken > most)
-			most = taken;
-	}
-	if (injected->waiting_count)
-		decode_waiting(injected, false);
-	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
-	return most;
 }
 
 /* ---- losses ------------------------------------------------------------------------------------ */
@@ -332,6 +251,15 @@ static void count_ring_losses(struct injected *injected, struct injected_ring *r
 	}
 }
 
+/* What the recorder itself counted. */
+static void put_own_loss(struct injected *injected, uint32_t kind, uint32_t reason, uint64_t *count,
+			 uint64_t now_ns)
+{
+	if (*count)
+		put_loss(injected, 0, kind, reason, *count, now_ns);
+	*count = 0;
+}
+
 void injected_count_losses(struct injected *injected, uint64_t now_ns)
 {
 	static const struct {
@@ -355,17 +283,172 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 				 count - *written, now_ns);
 		*written = count;
 	}
-	if (injected->waiting_lost) {
-		put_loss(injected, 0, EVENT_EXECUTION, LOSS_TRACKING, injected->waiting_lost,
-			 now_ns);
-		injected->waiting_lost = 0;
-	}
-	if (injected->broken_times) {
-		put_loss(injected, 0, EVENT_PADDING, LOSS_RING_BROKEN, injected->broken_times,
-			 now_ns);
-		injected->broken_times = 0;
-	}
+	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->waiting_lost, now_ns);
+	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->undescribed, now_ns);
+	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->contents_lost, now_ns);
+	put_own_loss(injected, LOSS_KIND_STACK, LOSS_TRACKING, &injected->stacks_refused, now_ns);
+	put_own_loss(injected, EVENT_PADDING, LOSS_RING_BROKEN, &injected->broken_times, now_ns);
 	injected->last_loss_ns = now_ns;
+}
+
+/* ---- draining ---------------------------------------------------------------------------------- */
+
+struct taking {
+	struct injected *injected;
+	struct injected_ring *ring;
+};
+
+static void take_record(void *context, const struct record *record)
+{
+	struct taking *taking = context;
+
+	decode_record(taking->injected, taking->ring, record);
+}
+
+static void give_name(struct injected *injected, struct event_thread *row)
+{
+	struct recording *recording = injected->recording;
+	char name[64];
+
+	if (injected->room_bytes < sizeof(name) + TEXT_BYTES)
+		return;
+	proc_thread_name(injected->process.pid, row->tid, name);
+	row->name_string = recording_string(recording, name);
+}
+
+static void begin_thread(struct injected *injected, struct injected_ring *ring)
+{
+	uint32_t ns_tid = ring->reader.control->tid;
+	struct event_thread *row = &ring->thread;
+
+	*row = (struct event_thread){
+		.id = ++injected->recording->last_thread,
+		.process = injected->process.id,
+		.ns_tid = ns_tid,
+		.tid = proc_thread(injected->process.pid, injected->process.ns_pid, ns_tid,
+				   &injected->recording->lookups),
+		.begin_ns = host_clocks_now_ns(),
+	};
+	give_name(injected, row);
+	trace_writer_thing(injected->recording->writer, EVENT_THREAD, row);
+	ring->used = true;
+}
+
+static void end_thread(struct injected *injected, struct injected_ring *ring)
+{
+	uint64_t now_ns = host_clocks_now_ns();
+
+	decode_end_assembly(injected, ring);
+	/* Its ring may be another's before the next second. */
+	count_ring_losses(injected, ring, now_ns);
+	ring->thread.end_ns = now_ns;
+	trace_writer_thing(injected->recording->writer, EVENT_THREAD, &ring->thread);
+	ring->used = false;
+}
+
+static uint64_t head_of(const struct injected_ring *ring)
+{
+	return atomic_load_explicit(&ring->reader.control->head, memory_order_acquire);
+}
+
+/* How much of a ring is this round's: what it holds now, or held when it was frozen. Whatever a program
+ * says, it is no more than the ring's size. */
+static uint64_t bytes_ahead(const struct injected *injected, const struct injected_ring *ring)
+{
+	uint64_t end = injected->is_frozen ? ring->until : head_of(ring), tail = ring->reader.tail;
+
+	if (!injected->is_frozen && end < tail)
+		return 1; /* for ring_drain to see */
+	if (end <= tail)
+		return 0;
+	return end - tail < injected->ring_bytes ? end - tail : injected->ring_bytes;
+}
+
+static size_t drain_ring(struct injected *injected, struct injected_ring *ring, uint64_t end_ns)
+{
+	struct taking taking = {injected, ring};
+	uint32_t state = atomic_load_explicit(&ring->reader.control->state, memory_order_acquire);
+	uint64_t left;
+	size_t taken = 0, piece;
+
+	if (!ring->used && (state == RING_BUSY || state == RING_CLOSED))
+		begin_thread(injected, ring);
+	if (!ring->used)
+		return 0;
+	left = bytes_ahead(injected, ring);
+	while (left) {
+		piece = ring_drain(&ring->reader, left < PIECE_BYTES ? left : PIECE_BYTES,
+				   injected->recording->scratch, take_record, &taking);
+		taken += piece;
+		left = piece && piece < left ? left - piece : 0;
+		if (left && host_clocks_now_ns() >= end_ns)
+			break;
+	}
+	injected->has_more |= left != 0;
+	if (!taken && state == RING_CLOSED) {
+		end_thread(injected, ring);
+		ring_recycle(&ring->reader);
+	}
+	return taken;
+}
+
+/* Threads take the lowest free ring, so the next unclaimed one ends the search. */
+static void find_rings(struct injected *injected)
+{
+	while (!injected->is_frozen && injected->rings_seen < injected->ring_count &&
+	       atomic_load_explicit(&injected->rings[injected->rings_seen].reader.control->state,
+				    memory_order_relaxed) != RING_FREE)
+		injected->rings_seen++;
+}
+
+void injected_freeze(struct injected *injected)
+{
+	find_rings(injected);
+	for (uint32_t i = 0; i < injected->rings_seen; i++)
+		injected->rings[i].until = head_of(&injected->rings[i]);
+	injected->is_frozen = true;
+}
+
+void injected_beat(struct injected *injected)
+{
+	atomic_store_explicit(&injected->region->beat_ns, host_clocks_now_ns(),
+			      memory_order_relaxed);
+}
+
+size_t injected_drain(struct injected *injected, uint64_t most_ns)
+{
+	uint64_t kept_bytes = injected->recording->kept_bytes, now_ns = host_clocks_now_ns();
+	uint64_t end_ns = most_ns < UINT64_MAX - now_ns ? now_ns + most_ns : UINT64_MAX;
+	uint32_t first = injected->next_ring;
+	size_t most = 0;
+
+	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	find_rings(injected);
+	injected->has_more = false;
+	for (uint32_t i = 0; i < injected->rings_seen && !injected->has_more; i++) {
+		uint32_t index = (first + i) % injected->rings_seen;
+		size_t taken = drain_ring(injected, &injected->rings[index], end_ns);
+
+		/* The ring that was not finished comes last, or it would be the only one. */
+		injected->next_ring = index + 1;
+		if (i + 1 < injected->rings_seen && host_clocks_now_ns() >= end_ns)
+			injected->has_more = true;
+		if (taken > most)
+			most = taken;
+	}
+	if (injected->waiting_count)
+		decode_waiting(injected, false);
+	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
+	return most;
+}
+
+/* Of what will not be read any more it is only known that there is something. */
+static void count_unread(struct injected *injected, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < injected->rings_seen && injected->is_frozen; i++)
+		if (injected->rings[i].used && bytes_ahead(injected, &injected->rings[i]))
+			put_loss(injected, injected->rings[i].thread.id, EVENT_PADDING,
+				 LOSS_RING_FULL, 1, now_ns);
 }
 
 void injected_stop(struct injected *injected)
@@ -388,30 +471,101 @@ static void give_back_data(const struct injected *injected)
 	}
 }
 
+/* What hangs on the region: threads, their losses, the memory. With a program that has ended that goes at
+ * once; one that lives on has it mapped. */
+static void close_region(struct injected *injected, bool lives_on)
+{
+	uint64_t now_ns = host_clocks_now_ns();
+
+	if (!injected->region)
+		return;
+	count_unread(injected, now_ns);
+	for (uint32_t i = 0; injected->rings && i < injected->rings_seen; i++)
+		if (injected->rings[i].used)
+			end_thread(injected, &injected->rings[i]);
+	injected_count_losses(injected, now_ns);
+	if (lives_on) {
+		injected_stop(injected);
+		give_back_data(injected);
+	}
+	munmap(injected->region, injected->region_bytes);
+	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
+		stacks_fini(&injected->rings[i].stacks);
+	free(injected->rings);
+	injected->region = NULL;
+	injected->rings = NULL;
+}
+
+bool injected_is_same_image(const struct injected *injected)
+{
+	uint32_t *lookups = &injected->recording->lookups;
+	const uint32_t cost = PROC_MAPPINGS / 64; /* a line is that much cheaper than a file */
+
+	if (*lookups < cost || !injected->region_inode)
+		return false;
+	*lookups -= cost;
+	/* An exec leaves no mapping behind; a guest never unmaps a region. */
+	return proc_has_mapping(injected->process.pid, injected->region_inode);
+}
+
+int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
+{
+	injected_freeze(injected);
+	injected_drain(injected, most_ns);
+	close_region(injected, true);
+	injected->held_bytes -= injected->stack_bytes;
+	injected->stack_bytes = 0;
+	injected->rings_seen = injected->next_ring = 0;
+	injected->is_frozen = injected->has_more = false;
+	memset(injected->trouble, 0, sizeof(injected->trouble));
+	injected->attachment++;
+	return make_rings(injected, options, ret_fd);
+}
+
+static void end_ids(struct injected *injected, enum event_kind kind, const struct id_map *map)
+{
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->items[i])
+			trace_writer_end_thing(injected->recording->writer, kind, map->items[i],
+					       injected->process.end_ns);
+}
+
+/* Or each segment would repeat them for ever. Devices are everybody's and live on. */
+static void end_things(struct injected *injected)
+{
+	struct trace_writer *writer = injected->recording->writer;
+
+	end_ids(injected, EVENT_CONTEXT, &injected->contexts);
+	end_ids(injected, EVENT_CLOCK, &injected->device_clocks);
+	end_ids(injected, EVENT_CODE, &injected->codes);
+	for (size_t i = 0; i < injected->queues_capacity; i++)
+		if (injected->queues[i].id)
+			trace_writer_end_thing(writer, EVENT_QUEUE, injected->queues[i].id,
+					       injected->process.end_ns);
+	if (injected->note)
+		trace_writer_end_thing(writer, EVENT_COLLECTOR, injected->note,
+				       injected->process.end_ns);
+}
+
 void injected_close(struct injected *injected)
 {
 	if (!injected)
 		return;
-	for (uint32_t i = 0; injected->rings && i < injected->rings_seen; i++)
-		if (injected->rings[i].used)
-			end_thread(injected, &injected->rings[i]);
-	if (injected->process.id) {
+	if (!injected->process.id) {
+		if (injected->region)
+			munmap(injected->region, injected->region_bytes);
+		free(injected->rings);
+	} else {
+		close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
 		decode_waiting(injected, true);
 		injected->process.end_ns = host_clocks_now_ns();
 		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
+		if (injected->process.ended)
+			end_things(injected);
 	}
-	/* With a program that has ended the memory goes at once. */
-	if (injected->region && injected->process.id && !injected->process.ended) {
-		injected_stop(injected);
-		give_back_data(injected);
-	}
-	if (injected->region)
-		munmap(injected->region, injected->region_bytes);
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
-	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
-		stacks_fini(&injected->rings[i].stacks);
-	free(injected->rings);
+	identities_fini(&injected->codes_known);
 	free(injected->exe);
 	stacks_jit_fini(&injected->jit);
 	free(injected->devices.items);

@@ -18,15 +18,15 @@
 struct assembly {
 	struct event_code row; /* written when the content is complete, or not any more to come */
 	uint32_t guest_code;
-	uint8_t *bytes; /* owned */
+	uint8_t *bytes; /* owned; NULL: none */
 	size_t got;
-	bool open;
-	char options[RECORD_TEXT_BYTES];
+	char *options; /* owned */
 };
 
 struct injected_ring {
 	struct ring_reader reader;
 	bool used;
+	uint64_t until; /* position up to which it is still read, of a frozen process */
 	struct event_thread thread;
 	struct assembly assembly;
 	struct stacks stacks; /* owned; goes on from one thread of the ring to the next */
@@ -62,12 +62,18 @@ struct injected {
 	struct event_process process;
 	pid_t pid;
 	int pid_fd;                 /* owned; -1 where the kernel has none */
+	uint32_t attachment;        /* how often it has come back; its commands are counted anew */
 	struct ring_region *region; /* owned mapping */
+	uint64_t region_inode;
 	size_t region_bytes;
 	uint32_t ring_count, ring_bytes;
-	uint32_t rings_seen;         /* rings below this index have been claimed at some time */
+	uint32_t rings_seen; /* rings below this index have been claimed at some time */
+	uint32_t next_ring;  /* where the next round begins */
+	bool has_more;       /* the last round ended before the rings' */
+	bool is_frozen;
 	struct injected_ring *rings; /* owned */
 	struct id_map devices, device_clocks, contexts, codes;
+	struct identities codes_known; /* owned */
 	struct injected_queue *queues; /* owned; by guest id - 1 */
 	size_t queues_capacity;
 	struct waiting_execution *waiting; /* owned */
@@ -76,11 +82,21 @@ struct injected {
 	struct waiting_queue *waiting_queues; /* owned */
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
-	uint64_t described_bytes;             /* of records that stay in memory */
-	uint64_t kept_bytes;   /* what the recorder keeps on its account to the end */
-	uint64_t stack_bytes;  /* of its stacks */
+	/* What the recorder keeps on its account, in memory. */
+	uint64_t room_bytes;      /* what its user has left; UINT64_MAX and thereabouts: no limit */
+	uint64_t described_bytes; /* of its records: to the end of the recording */
+	uint64_t kept_bytes;      /* the same with its own description; since it was charged */
+	uint64_t held_bytes;      /* until it ends: ids, things, what is on its way … */
+	uint64_t stack_bytes;     /* … its stacks among them … */
+	uint64_t assembling_bytes; /* … and contents */
+	uint64_t held_charged;
 	char *exe;             /* owned; path of the program */
+	uint32_t note;         /* id of what is noted of it; 0: nothing */
 	struct stacks_jit jit; /* owned */
+	/* Not written yet: */
+	uint64_t undescribed;    /* things that there was no room for */
+	uint64_t stacks_refused; /* stacks and what they are made of */
+	uint64_t contents_lost;  /* too large, or not all of it came */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
 };
@@ -102,15 +118,27 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 /* Names the parent of one of two processes where the other is it. */
 void injected_relate(struct injected *one, struct injected *other);
 
-/* From now on the process describes nothing new; its calls and commands are still taken. */
-void injected_stop_describing(struct injected *injected);
+/* Whether the process, which has said hello again, is still what was attached: no exec has come between. */
+bool injected_is_same_image(const struct injected *injected);
 
-/* Describes the end of process and threads; a program that lives on gets the memory of its rings back.
- * NULL-safe. */
+/* A process that came back to the same recorder gets a new region, as in injected_open; the old one is read
+ * to its end, as far as most_ns allows, and its memory given back. Errors: -errno; it has no region then and
+ * is to be closed. */
+int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd);
+
+/* Describes the end of process and threads, and where the process has ended, of its things. One that lives
+ * on gets the memory of its rings back. NULL-safe. */
 void injected_close(struct injected *injected);
 
-/* Takes what the rings hold; returns the bytes taken from the fullest ring. */
-size_t injected_drain(struct injected *injected);
+/* Takes what the rings hold, for about so long; returns the bytes taken from the fullest ring. A round begins
+ * where the one before ended (has_more). */
+size_t injected_drain(struct injected *injected, uint64_t most_ns);
+
+/* From now on only that is taken which the rings hold now. */
+void injected_freeze(struct injected *injected);
+
+/* Says that somebody reads, where this round does not come to it. */
+void injected_beat(struct injected *injected);
 
 /* Writes loss rows for what the guest could not write since the last time. */
 void injected_count_losses(struct injected *injected, uint64_t now_ns);

@@ -115,6 +115,21 @@ static void quote_command(const char *arguments, size_t size, char *command, siz
 	command[used] = '\0';
 }
 
+/* The last number of the NSpid line: how the thread counts itself. 0: not known. */
+static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
+{
+	char path[96], text[4096], *line, *last;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+	read_text(path, sizeof(text), text);
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	line[strcspn(line + 1, "\n") + 1] = '\0';
+	last = strrchr(line, '\t');
+	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
+}
+
 int proc_read(uint32_t pid, struct proc_info *ret_info)
 {
 	auto_free struct proc_info *info = calloc(1, sizeof(*info));
@@ -140,39 +155,26 @@ int proc_read(uint32_t pid, struct proc_info *ret_info)
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
 	read_text(path, sizeof(info->cgroup), info->cgroup);
 	info->cgroup[strcspn(info->cgroup, "\n")] = '\0';
+	info->ns_pid = ns_tid_of(pid, pid);
 	*ret_info = *info;
 	return 0;
 }
 
-/* The last number of the NSpid line: how the thread counts itself. 0: not known. */
-static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
-{
-	char path[96], text[4096], *line, *last;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
-	read_text(path, sizeof(text), text);
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return 0;
-	line[strcspn(line + 1, "\n") + 1] = '\0';
-	last = strrchr(line, '\t');
-	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
-}
-
-uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid)
+uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid, uint32_t *inout_files)
 {
 	char path[64];
 	struct dirent *entry;
 	uint32_t found = ns_tid;
 	DIR *folder;
 
-	if (ns_pid == pid)
+	if (ns_pid == pid || !*inout_files)
 		return ns_tid;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	folder = opendir(path);
-	while (folder && (entry = readdir(folder))) {
+	while (folder && *inout_files && (entry = readdir(folder))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
+		*inout_files -= tid != 0;
 		if (tid && ns_tid_of(pid, tid) == ns_tid) {
 			found = tid;
 			break;
@@ -192,12 +194,32 @@ void proc_thread_name(uint32_t pid, uint32_t tid, char name[64])
 	name[strcspn(name, "\n")] = '\0';
 }
 
-int proc_seccomp(uint32_t pid)
+int proc_seccomp(uint32_t pid, int *ret_filters)
 {
 	char path[64], text[4096], *line;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	read_text(path, sizeof(text), text);
+	line = strstr(text, "\nSeccomp_filters:");
+	*ret_filters = line ? atoi(line + 17) : -1;
 	line = strstr(text, "\nSeccomp:");
 	return line ? atoi(line + 9) : -1;
+}
+
+bool proc_has_mapping(uint32_t pid, uint64_t inode)
+{
+	char path[64], line[8192], kind = 'p';
+	unsigned long long found = 0;
+	bool is_there = false;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	maps = fopen(path, "re");
+	for (int i = 0; maps && !is_there && i < PROC_MAPPINGS && fgets(line, sizeof(line), maps);
+	     i++)
+		is_there = sscanf(line, "%*x-%*x %*3c%c %*x %*s %llu", &kind, &found) == 2 &&
+			   kind == 's' && found == inode;
+	if (maps)
+		fclose(maps);
+	return is_there;
 }

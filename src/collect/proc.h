@@ -10,6 +10,7 @@
 
 struct proc_info {
 	uint32_t pid, parent_pid, uid;
+	uint32_t ns_pid; /* as it counts itself; 0: not known */
 	uint64_t start_ticks;
 	char name[64];
 	char exe[4096];
@@ -26,13 +27,18 @@ bool proc_is_alive(int pid_fd, uint32_t pid);
 int proc_read(uint32_t pid, struct proc_info *ret_info);
 
 /* The thread of process `pid` that counts itself as ns_tid; ns_tid itself where pids are not translated
- * (ns_pid == pid) or the thread is gone. */
-uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid);
+ * (ns_pid == pid), the thread is gone, or it is not among the first *inout_files that are looked at. */
+uint32_t proc_thread(uint32_t pid, uint32_t ns_pid, uint32_t ns_tid, uint32_t *inout_files);
 
 /* Name of a thread, "" where it is gone. */
 void proc_thread_name(uint32_t pid, uint32_t tid, char name[64]);
 
-/* Seccomp mode of a process: 0 none, 1 strict, 2 filter; -1 not known. */
-int proc_seccomp(uint32_t pid);
+/* Seccomp mode of a process: 0 none, 1 strict, 2 filter; -1 not known. ret_filters: how many filters it has;
+ * -1 before Linux 5.9. */
+int proc_seccomp(uint32_t pid, int *ret_filters);
+
+/* Whether one of the first PROC_MAPPINGS mappings of a process is of this file, by its inode, and shared. */
+enum { PROC_MAPPINGS = 8192 };
+bool proc_has_mapping(uint32_t pid, uint64_t inode);
 
 #endif

@@ -53,6 +53,16 @@ void program_state_take(struct program_state *state, const sigset_t *blocked)
 	sigprocmask(SIG_BLOCK, blocked, &state->mask);
 }
 
+void program_state_restore(const struct program_state *state)
+{
+	setrlimit(RLIMIT_FSIZE, &state->file_limit);
+	setrlimit(RLIMIT_NOFILE, &state->descriptor_limit);
+	sigaction(SIGXFSZ, &state->file_size, NULL);
+	sigaction(SIGPIPE, &state->broken_pipe, NULL);
+	sigaction(SIGCHLD, &state->child, NULL);
+	sigprocmask(SIG_SETMASK, &state->mask, NULL);
+}
+
 static int become_user(const struct program_user *user)
 {
 	if (!user->set)
@@ -72,12 +82,7 @@ static _Noreturn void become_program(const struct program_options *options, int 
 {
 	struct start_failure failure = {.error = become_user(&options->user)};
 
-	setrlimit(RLIMIT_FSIZE, &options->state->file_limit);
-	setrlimit(RLIMIT_NOFILE, &options->state->descriptor_limit);
-	sigaction(SIGXFSZ, &options->state->file_size, NULL);
-	sigaction(SIGPIPE, &options->state->broken_pipe, NULL);
-	sigaction(SIGCHLD, &options->state->child, NULL);
-	sigprocmask(SIG_SETMASK, &options->state->mask, NULL);
+	program_state_restore(options->state);
 	if (!failure.error) {
 		execvpe(options->arguments[0], options->arguments, options->environment);
 		failure = (struct start_failure){-errno, true};

@@ -29,6 +29,9 @@ struct program_state {
  * files as large and descriptors as many as the hard limits allow. */
 void program_state_take(struct program_state *state, const sigset_t *blocked);
 
+/* Undoes it. */
+void program_state_restore(const struct program_state *state);
+
 struct program_options {
 	char *const *arguments;            /* NULL-terminated */
 	char *const *environment;          /* NULL-terminated */

@@ -40,14 +40,43 @@ const char *opencl_function_name(uint32_t function)
 	return function < RECORDING_FUNCTIONS ? opencl_names[function] : NULL;
 }
 
+void identities_init(struct identities *identities)
+{
+	string_table_init(&identities->keys);
+	hash_map_init(&identities->ids);
+}
+
+void identities_fini(struct identities *identities)
+{
+	if (!identities)
+		return;
+	string_table_fini(&identities->keys);
+	hash_map_fini(&identities->ids);
+}
+
+uint32_t identities_find(const struct identities *identities, const char *key)
+{
+	uint32_t id = string_table_find(&identities->keys, key, strlen(key));
+
+	return id ? (uint32_t)hash_map_get(&identities->ids, id, 0) : 0;
+}
+
+void identities_remember(struct identities *identities, const char *key, uint32_t id)
+{
+	uint32_t key_id = string_table_add(&identities->keys, key, strlen(key));
+
+	if (key_id)
+		hash_map_put(&identities->ids, key_id, id);
+}
+
 int recording_init(struct recording *recording, struct trace_writer *writer)
 {
 	*recording = (struct recording){.writer = writer, .tsc = host_clocks_have_tsc()};
 	recording->guest_clock = recording->tsc ? HOST_CLOCK_TSC : HOST_CLOCK_MONOTONIC;
 	recording->last_clock = HOST_CLOCK_COUNT;
 	recording->host = 1;
-	string_table_init(&recording->keys);
-	hash_map_init(&recording->known);
+	recording->lookups = RECORDING_LOOKUPS;
+	identities_init(&recording->devices);
 	return host_clocks_describe(writer, recording->tsc);
 }
 
@@ -55,8 +84,7 @@ void recording_fini(struct recording *recording)
 {
 	if (!recording)
 		return;
-	string_table_fini(&recording->keys);
-	hash_map_fini(&recording->known);
+	identities_fini(&recording->devices);
 }
 
 uint32_t recording_string(struct recording *recording, const char *text)
@@ -67,7 +95,7 @@ uint32_t recording_string(struct recording *recording, const char *text)
 	/* ids count up: this text was not known before */
 	if (id > recording->last_string) {
 		recording->last_string = id;
-		recording->kept_bytes += length;
+		recording->kept_bytes += length + TEXT_BYTES;
 	}
 	return id;
 }
@@ -108,29 +136,15 @@ int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint
 	return trace_writer_thing(recording->writer, EVENT_HOST, &host);
 }
 
-uint32_t recording_find(const struct recording *recording, const char *key)
-{
-	uint32_t id = string_table_find(&recording->keys, key, strlen(key));
-
-	return id ? (uint32_t)hash_map_get(&recording->known, id, 0) : 0;
-}
-
-void recording_remember(struct recording *recording, const char *key, uint32_t id)
-{
-	uint32_t key_id = string_table_add(&recording->keys, key, strlen(key));
-
-	recording->kept_bytes += strlen(key);
-	if (key_id)
-		hash_map_put(&recording->known, key_id, id);
-}
-
 /* The rate comes from two readings, the second of which is due only after a second: a time that lies
- * behind them by more than they are apart would be placed badly, or not at all. */
+ * behind them by more than they are apart would be placed badly, or not at all. A reading takes 16 tries, so
+ * it is made for times that may have been, which are behind it afterwards. */
 static void read_again(struct recording *recording, uint64_t time)
 {
 	const struct event_clock_pair *first = &recording->first_tsc, *last = &recording->last_tsc;
 
-	if (recording->tsc && time > last->time && time - last->time >= last->time - first->time)
+	if (recording->tsc && time > last->time && time - last->time >= last->time - first->time &&
+	    time <= host_clocks_now_tsc())
 		recording->last_tsc = host_clocks_read_tsc();
 }
 
@@ -158,8 +172,13 @@ uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t 
 	return last->host_lower_ns + (uint64_t)distance;
 }
 
-void recording_note(struct recording *recording, const char *collector, uint32_t state,
-		    uint32_t process, const char *reason)
+void recording_begin_second(struct recording *recording)
+{
+	recording->lookups = RECORDING_LOOKUPS;
+}
+
+uint32_t recording_note(struct recording *recording, const char *collector, uint32_t state,
+			uint32_t process, const char *reason)
 {
 	struct event_collector row = {
 		.id = ++recording->last_collector,
@@ -171,4 +190,5 @@ void recording_note(struct recording *recording, const char *collector, uint32_t
 	};
 
 	trace_writer_thing(recording->writer, EVENT_COLLECTOR, &row);
+	return row.id;
 }

@@ -13,6 +13,23 @@
 
 enum { RECORDING_FUNCTIONS = 256 };
 
+/* What a text costs beside its length, an identity with its id, a thing in the writer's tables, the place of a
+ * content: what is kept is counted with it. */
+enum { TEXT_BYTES = 56, IDENTITY_BYTES = 96, THING_BYTES = 192, CONTENT_BYTES = 160 };
+
+/* Identities and their ids, so that the same thing met again is the same id. */
+struct identities {
+	struct string_table keys;
+	struct hash_map ids; /* by key's id */
+};
+
+void identities_init(struct identities *identities);
+void identities_fini(struct identities *identities); /* NULL-safe */
+
+/* The id under which a key was remembered; 0: never. */
+uint32_t identities_find(const struct identities *identities, const char *key);
+void identities_remember(struct identities *identities, const char *key, uint32_t id);
+
 struct recording {
 	struct trace_writer *writer; /* borrowed */
 	bool tsc;
@@ -21,13 +38,12 @@ struct recording {
 	/* The last id given out of each kind of thing. */
 	uint32_t last_process, last_thread, last_device, last_context, last_queue, last_clock,
 		last_code, last_collector;
-	struct string_table keys; /* identities of devices, programs and kernels … */
-	struct hash_map
-		known; /* … and their ids, so that the same thing met again is the same id */
+	struct identities devices;
 	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of OpenCL -> string id */
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
-	uint32_t last_string;
-	uint64_t kept_bytes;    /* of texts and identities, which stay in memory to the end */
+	uint32_t last_string, last_frame, last_stack;
+	uint64_t kept_bytes;    /* of all that stays in memory to the end */
+	uint32_t lookups;       /* in /proc, that may still be made in this second */
 	uint64_t scratch[8192]; /* one record, the largest there is */
 };
 
@@ -39,17 +55,17 @@ int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint
 
 uint32_t recording_string(struct recording *recording, const char *text);
 
-/* The id under which a key was remembered; 0: never. */
-uint32_t recording_find(const struct recording *recording, const char *key);
-void recording_remember(struct recording *recording, const char *key, uint32_t id);
-
 /* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings, of which one more is
  * taken where the time is far behind them; *ret_error_ns: how far it may be off. */
 uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns);
 
-/* A collector's state, for `duet report`. process 0: the whole recording. */
-void recording_note(struct recording *recording, const char *collector, uint32_t state,
-		    uint32_t process, const char *reason);
+/* A second begins: files of /proc may be looked at again (RECORDING_LOOKUPS; one costs some 30 us). */
+enum { RECORDING_LOOKUPS = 4096 };
+void recording_begin_second(struct recording *recording);
+
+/* A collector's state, for `duet report`. process 0: the whole recording. Returns the note's id. */
+uint32_t recording_note(struct recording *recording, const char *collector, uint32_t state,
+			uint32_t process, const char *reason);
 
 /* Name of an OpenCL function by its number in event/opencl_calls.h, NULL where there is none. */
 const char *opencl_function_name(uint32_t function);

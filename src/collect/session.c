@@ -40,14 +40,32 @@ enum {
 	SECOND_NS = 1000000000 /* losses, clocks */
 };
 
+/* What is many at a time is done in parts, and in between everybody else is looked after. */
+enum {
+	PROCESS_NS = 5000000, /* one process's rings in one round */
+	LOOK_NS = 10000000,   /* between two looks at hellos and signals; a guest waits 250 ms */
+	HELLOS_A_LOOK = 64,   /* some 20 ms */
+	LAST_NS = 1000000000  /* what is left in the rings of limited users at their or our end */
+};
+
 struct attached {
 	struct injected *injected; /* owned */
 	int connection;            /* owned; until the guest's farewell; -1 afterwards */
 	bool dead;
+	uint64_t dead_ns; /* since when that is known */
 };
 
 /* Why a process was not recorded; the first of each is noted, the sum at the end. */
-enum refusal { REFUSED_DESCRIPTORS, REFUSED_PROCESSES, REFUSED_BYTES, REFUSED_OTHER, REFUSALS };
+enum refusal {
+	REFUSED_DESCRIPTORS,
+	REFUSED_PROCESSES,
+	REFUSED_BYTES,
+	REFUSED_HELLOS,
+	REFUSED_LATE,
+	REFUSED_SILENT,
+	REFUSED_OTHER,
+	REFUSALS
+};
 
 struct session {
 	const struct session_options *options;
@@ -60,6 +78,8 @@ struct session {
 	struct environment environment;
 	struct attached *attached; /* owned */
 	size_t attached_count, attached_capacity;
+	size_t first;  /* of the next round */
+	bool has_more; /* the last round did not come to the end of all rings */
 	struct shares shares;
 	uint64_t refused[REFUSALS];
 	struct pollfd *entries; /* owned */
@@ -178,12 +198,23 @@ const char *session_way(const struct session_options *options, const char **ret_
 	return NULL;
 }
 
+static const char *seccomp_value(char *text, size_t size)
+{
+	int filters, mode = proc_seccomp((uint32_t)getpid(), &filters);
+
+	if (filters < 0)
+		snprintf(text, size, "%d", mode > 0 ? mode : 0);
+	else
+		snprintf(text, size, "%d:%d", mode > 0 ? mode : 0, filters);
+	return text;
+}
+
 static int prepare_environment(struct session *session)
 {
 	const struct session_options *options = session->options;
 	struct environment *environment = &session->environment;
 	int error = set_up_user(environment, &options->user);
-	int seccomp = proc_seccomp((uint32_t)getpid());
+	char seccomp[32];
 	const char *why, *way;
 
 	if (error)
@@ -198,7 +229,7 @@ static int prepare_environment(struct session *session)
 	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
 	if (!error)
 		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
-					seccomp > 0 ? "2" : "0");
+					seccomp_value(seccomp, sizeof(seccomp)));
 	return error ? error : environment_append(environment, way, options->guest, ':');
 }
 
@@ -244,14 +275,6 @@ static uint32_t ring_options(const struct session_options *options)
 	       (options->python_stacks ? RING_OPTION_PYTHON : 0);
 }
 
-/* A process that says hello again has called exec: what it was before has nothing more to say. */
-static void end_earlier_image(struct session *session, pid_t pid)
-{
-	for (size_t i = 0; i < session->attached_count; i++)
-		if (session->attached[i].injected->pid == pid)
-			session->attached[i].dead = true;
-}
-
 static void refuse(struct session *session, enum refusal refusal, const char *text)
 {
 	if (session->refused[refusal]++ == 0)
@@ -264,8 +287,16 @@ static bool has_share(struct session *session, uid_t uid)
 	enum share_state state = shares_state(&session->shares, uid);
 	char text[160];
 
-	if (state == SHARE_LEFT)
+	if (state == SHARE_LEFT && shares_hello(&session->shares, uid))
 		return true;
+	if (state == SHARE_LEFT) {
+		snprintf(text, sizeof(text),
+			 "user %u said hello more than %d times in a second: that many are not "
+			 "listened to",
+			 (unsigned)uid, SHARE_HELLOS);
+		refuse(session, REFUSED_HELLOS, text);
+		return false;
+	}
 	if (state == SHARE_PROCESSES_SPENT)
 		snprintf(text, sizeof(text),
 			 "user %u has %d processes recorded at the same time: more are not taken",
@@ -278,13 +309,16 @@ static bool has_share(struct session *session, uid_t uid)
 	return false;
 }
 
-/* A process that goes beyond its user's share goes on being recorded, but describes nothing new. */
+/* What a process made the recorder keep goes on its user's account. */
 static void settle(struct session *session, struct injected *injected)
 {
-	if (injected->kept_bytes &&
-	    !shares_charge(&session->shares, injected->process.uid, injected->kept_bytes))
-		injected_stop_describing(injected);
+	uid_t uid = injected->process.uid;
+
+	shares_charge(&session->shares, uid, injected->kept_bytes);
+	shares_hold(&session->shares, uid,
+		    (int64_t)(injected->held_bytes - injected->held_charged));
 	injected->kept_bytes = 0;
+	injected->held_charged = injected->held_bytes;
 }
 
 static void note_refusals(struct session *session)
@@ -313,10 +347,25 @@ static void refuse_for_descriptors(struct session *session)
 	refuse(session, REFUSED_DESCRIPTORS, text);
 }
 
+static void refuse_many(struct session *session, enum refusal refusal, uint64_t *count,
+			const char *text)
+{
+	for (; *count; --*count)
+		refuse(session, refusal, text);
+}
+
 static void note_turned_away(struct session *session)
 {
-	for (; session->attach.turned_away; session->attach.turned_away--)
+	struct attach *attach = &session->attach;
+
+	for (; attach->turned_away; attach->turned_away--)
 		refuse_for_descriptors(session);
+	refuse_many(
+		session, REFUSED_LATE, &attach->late,
+		"a program was gone, or had given up waiting (250 ms), when the recorder came to "
+		"its hello");
+	refuse_many(session, REFUSED_SILENT, &attach->evicted,
+		    "connections that said nothing were closed to make room for others");
 }
 
 static void relate(struct session *session, struct injected *added)
@@ -348,6 +397,7 @@ static int welcome(struct session *session, const struct attach_hello *hello)
 	session->attached_count++;
 	session->result->processes++;
 	shares_begin(&session->shares, hello->uid);
+	settle(session, attached->injected);
 	attach_answer(hello->fd, attached->injected->ring_count, attached->injected->ring_bytes,
 		      region_fd);
 	close(region_fd);
@@ -360,12 +410,69 @@ static void turn_down(const struct attach_hello *hello)
 	close(hello->fd);
 }
 
+/* A guest that saw no sign of life of us for 10 s looks for a recorder and finds us again. It is the process it
+ * was, with a new region. */
+static int welcome_again(struct session *session, struct attached *attached,
+			 const struct attach_hello *hello)
+{
+	struct injected *injected = attached->injected;
+	int region_fd = -1, error;
+	char text[160];
+
+	error = injected_renew(injected, ring_options(session->options), PROCESS_NS, &region_fd);
+	if (error) {
+		attached->dead = true;
+		return error;
+	}
+	snprintf(text, sizeof(text),
+		 "process %u lost sight of the recorder and found it again: what it did in between "
+		 "is not recorded",
+		 injected->process.pid);
+	if (!injected->note)
+		injected->note = recording_note(&session->recording, "opencl", COLLECTOR_PARTIAL,
+						injected->process.id, text);
+	if (attached->connection >= 0)
+		close(attached->connection);
+	attached->connection = hello->fd;
+	if (hello->pid_fd >= 0)
+		close(hello->pid_fd);
+	attach_answer(hello->fd, injected->ring_count, injected->ring_bytes, region_fd);
+	close(region_fd);
+	return 0;
+}
+
+static bool is_alive(const struct attached *attached)
+{
+	return proc_is_alive(attached->injected->pid_fd, (uint32_t)attached->injected->pid);
+}
+
+/* A process that says hello again has come back, or has called exec: what it was before has nothing more to
+ * say. True: it has come back and been answered. */
+static bool take_again(struct session *session, const struct attach_hello *hello, bool is_welcome)
+{
+	for (size_t i = 0; i < session->attached_count; i++) {
+		struct attached *attached = &session->attached[i];
+
+		if (attached->injected->pid != hello->pid || attached->dead)
+			continue;
+		if (is_welcome && is_alive(attached) &&
+		    injected_is_same_image(attached->injected) &&
+		    welcome_again(session, attached, hello) == 0)
+			return true;
+		error_clear();
+		attached->dead = true;
+	}
+	return false;
+}
+
 static void add_guest(struct session *session, const struct attach_hello *hello)
 {
+	bool is_welcome = session->options->opencl && has_share(session, hello->uid);
 	int error;
 
-	end_earlier_image(session, hello->pid);
-	if (!session->options->opencl || !has_share(session, hello->uid)) {
+	if (take_again(session, hello, is_welcome))
+		return;
+	if (!is_welcome) {
 		if (hello->pid_fd >= 0)
 			close(hello->pid_fd);
 		turn_down(hello);
@@ -410,35 +517,107 @@ static void read_farewell(struct session *session, struct attached *attached)
 		       attached->injected->process.id, text);
 }
 
-static void end_guest(struct session *session, struct attached *attached, uint64_t now_ns)
+/* What is left in its rings was read, or is given up. */
+static void end_guest(struct session *session, struct attached *attached)
 {
 	/* Its end may be seen before the signal that tells of it: its status goes with its last row. */
 	if (attached->dead && attached->injected->pid == session->program)
 		reap_program(session);
-	/* One round takes all that is there, the second what was written between the first and the death.
-	 * A program that lives on and goes on writing does not keep us here. */
-	for (int i = 0; i < 3 && injected_drain(attached->injected) > 0; i++)
-		;
-	injected_count_losses(attached->injected, now_ns);
 	attached->injected->process.ended = attached->dead;
 	if (attached->connection >= 0)
 		close(attached->connection);
 	settle(session, attached->injected);
+	shares_hold(&session->shares, attached->injected->process.uid,
+		    -(int64_t)attached->injected->held_charged);
 	shares_end(&session->shares, attached->injected->process.uid);
 	injected_close(attached->injected);
 }
 
+/* Returns the bytes taken from the fullest ring. */
+static size_t drain_guest(struct session *session, struct attached *attached)
+{
+	struct injected *injected = attached->injected;
+	uint64_t left_ns = shares_time_left(&session->shares, injected->process.uid);
+	uint64_t begin_ns = host_clocks_now_ns();
+	size_t taken = 0;
+
+	if (left_ns) {
+		injected->room_bytes = shares_bytes_left(&session->shares, injected->process.uid);
+		taken = injected_drain(injected, left_ns < PROCESS_NS ? left_ns : PROCESS_NS);
+		settle(session, injected);
+		shares_spend(&session->shares, injected->process.uid,
+			     host_clocks_now_ns() - begin_ns);
+	} else {
+		injected_beat(injected);
+		injected->has_more = true;
+	}
+	session->has_more |= injected->has_more;
+	return taken;
+}
+
+/* False: there may be more. */
+static bool take_hellos(struct session *session)
+{
+	struct attach_hello hello;
+	int count = 0;
+
+	for (; count < HELLOS_A_LOOK && attach_next(&session->attach, &hello); count++)
+		add_guest(session, &hello);
+	note_turned_away(session);
+	return count < HELLOS_A_LOOK;
+}
+
+static bool is_over(const struct session *session, uint64_t now_ns)
+{
+	return session->options->duration_ns &&
+	       now_ns >= session->begin_ns + session->options->duration_ns;
+}
+
+/* In a round that takes long. Those that are added come with the next one. */
+static void look_around(struct session *session, uint64_t now_ns)
+{
+	if (read_signals(session, &session->result->signal) || is_over(session, now_ns))
+		session->ending = true;
+	else
+		take_hellos(session);
+}
+
 static size_t drain_guests(struct session *session)
 {
-	size_t most = 0;
+	uint64_t look_ns = host_clocks_now_ns() + LOOK_NS, now_ns;
+	size_t most = 0, count = session->attached_count;
 
-	for (size_t i = 0; i < session->attached_count; i++) {
-		size_t taken = injected_drain(session->attached[i].injected);
+	shares_begin_round(&session->shares);
+	session->has_more = false;
+	session->first++; /* where time is short it is not always the last ones' */
+	for (size_t i = 0; i < count && !session->ending; i++) {
+		size_t taken =
+			drain_guest(session, &session->attached[(session->first + i) % count]);
 
-		settle(session, session->attached[i].injected);
 		most = taken > most ? taken : most;
+		now_ns = host_clocks_now_ns();
+		if (now_ns < look_ns)
+			continue;
+		look_around(session, now_ns);
+		look_ns = host_clocks_now_ns() + LOOK_NS;
 	}
 	return most;
+}
+
+/* What a process that has ended left in its rings is read in rounds like everybody's. */
+static bool is_read(struct session *session, struct attached *attached, uint64_t now_ns)
+{
+	struct injected *injected = attached->injected;
+
+	if (!injected->region)
+		return true;
+	if (!injected->is_frozen) {
+		injected_freeze(injected);
+		attached->dead_ns = now_ns;
+		drain_guest(session, attached);
+	}
+	return !injected->has_more || (shares_is_limited(&session->shares, injected->process.uid) &&
+				       now_ns - attached->dead_ns > LAST_NS);
 }
 
 static void remove_dead(struct session *session, uint64_t now_ns)
@@ -446,10 +625,12 @@ static void remove_dead(struct session *session, uint64_t now_ns)
 	size_t left = 0;
 
 	for (size_t i = 0; i < session->attached_count; i++) {
-		if (session->attached[i].dead)
-			end_guest(session, &session->attached[i], now_ns);
+		struct attached *attached = &session->attached[i];
+
+		if (attached->dead && is_read(session, attached, now_ns))
+			end_guest(session, attached);
 		else
-			session->attached[left++] = session->attached[i];
+			session->attached[left++] = *attached;
 	}
 	session->attached_count = left;
 }
@@ -511,14 +692,11 @@ static void adapt_interval(struct session *session, size_t most)
 		wanted = interval_ns * (session->attached[0].injected->ring_bytes / 8) / most;
 	if (wanted < POLL_LEAST_NS / 4)
 		wanted = 0;
+	if (session->has_more)
+		wanted = 0;
 	session->interval_ns = wanted > POLL_MOST_NS ? POLL_MOST_NS : wanted;
 	if (wanted && wanted < POLL_LEAST_NS)
 		session->interval_ns = POLL_LEAST_NS;
-}
-
-static bool is_alive(const struct attached *attached)
-{
-	return proc_is_alive(attached->injected->pid_fd, (uint32_t)attached->injected->pid);
 }
 
 static void do_each_second(struct session *session, uint64_t now_ns)
@@ -526,11 +704,14 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
-		injected_count_losses(attached->injected, now_ns);
+		if (attached->injected->region)
+			injected_count_losses(attached->injected, now_ns);
 		if (attached->injected->pid_fd < 0 && !is_alive(attached))
 			attached->dead = true;
 	}
 	attach_resume(&session->attach);
+	shares_begin_second(&session->shares);
+	recording_begin_second(&session->recording);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	session->next_second_ns = now_ns + SECOND_NS;
 }
@@ -549,7 +730,6 @@ static void turn(struct session *session)
 	size_t count = fill_entries(session), most;
 	uint64_t now_ns = host_clocks_now_ns(), wait = wait_ns(session, now_ns);
 	struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
-	struct attach_hello hello;
 
 	if (ppoll(session->entries, count, &timeout, NULL) < 0)
 		for (size_t i = 0; i < count; i++)
@@ -558,9 +738,7 @@ static void turn(struct session *session)
 		session->ending = true;
 	if (count)
 		look_at_guests(session, count);
-	while (attach_next(&session->attach, &hello))
-		add_guest(session, &hello);
-	note_turned_away(session);
+	take_hellos(session);
 	most = drain_guests(session);
 	if (session->attached_count)
 		adapt_interval(session, most);
@@ -575,8 +753,7 @@ static void turn(struct session *session)
 		trace_writer_flush(session->writer, now_ns);
 		session->next_flush_ns = now_ns + FLUSH_NS;
 	}
-	if (session->options->duration_ns &&
-	    now_ns >= session->begin_ns + session->options->duration_ns)
+	if (is_over(session, now_ns))
 		session->ending = true;
 }
 
@@ -614,25 +791,58 @@ static int open_session(struct session *session)
 	return 0;
 }
 
+/* What the rings hold now, all of it; of limited users as much as a second allows. */
+static void drain_last(struct session *session)
+{
+	uint64_t end_ns = host_clocks_now_ns() + LAST_NS;
+	bool has_more = true;
+
+	for (size_t i = 0; i < session->attached_count; i++)
+		if (session->attached[i].injected->region &&
+		    !session->attached[i].injected->is_frozen)
+			injected_freeze(session->attached[i].injected);
+	while (has_more) {
+		has_more = false;
+		shares_begin_round(&session->shares);
+		for (size_t i = 0; i < session->attached_count; i++) {
+			struct attached *attached = &session->attached[i];
+			uid_t uid = attached->injected->process.uid;
+
+			if (!attached->injected->region ||
+			    (shares_is_limited(&session->shares, uid) &&
+			     host_clocks_now_ns() >= end_ns))
+				continue;
+			drain_guest(session, attached);
+			has_more |= attached->injected->has_more;
+		}
+	}
+}
+
 static void end_recording(struct session *session)
 {
 	uint64_t now_ns;
 
-	for (size_t i = 0; i < session->attached_count; i++)
-		injected_stop(session->attached[i].injected);
-	drain_guests(session);
+	/* Who has said hello is taken in; then nobody is, and nobody waits for it. */
 	now_ns = host_clocks_now_ns();
+	while (!take_hellos(session) && host_clocks_now_ns() - now_ns < LAST_NS / 4)
+		;
+	attach_close(&session->attach);
+	for (size_t i = 0; i < session->attached_count; i++)
+		if (session->attached[i].injected->region)
+			injected_stop(session->attached[i].injected);
+	drain_last(session);
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
-		attached->dead = !is_alive(attached);
+		attached->dead |= !is_alive(attached);
 		if (!attached->dead && attached->injected->pid != session->program)
 			session->result->survivors++;
-		end_guest(session, attached, now_ns);
+		end_guest(session, attached);
 	}
 	session->attached_count = 0;
 	note_refusals(session);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
+	now_ns = host_clocks_now_ns();
 	recording_describe_host(&session->recording, session->begin_ns, now_ns);
 }
 
@@ -668,13 +878,19 @@ static void wait_for_program(struct session *session)
 
 static void close_session(struct session *session)
 {
+	int signal;
+
 	if (session->recording_open)
 		recording_fini(&session->recording);
 	close_writer(session);
 	attach_close(&session->attach);
 	environment_fini(&session->environment);
-	if (session->signal_fd >= 0)
+	if (session->signal_fd >= 0) {
+		read_signals(session, &signal);
 		close(session->signal_fd);
+	}
+	/* Signals that came for the recording are answered by its end. */
+	program_state_restore(&session->state);
 	free(session->attached);
 	shares_fini(&session->shares);
 	free(session->entries);
@@ -693,10 +909,7 @@ int session_run(const struct session_options *options, struct session_result *re
 	session->options = options;
 	session->result = ret_result;
 	session->signal_fd = -1;
-	for (int i = 0; i < ATTACH_LISTENERS; i++)
-		session->attach.listeners[i] = -1;
-	for (int i = 0; i < ATTACH_PENDING; i++)
-		session->attach.pending[i] = -1;
+	attach_init(&session->attach);
 	error = open_session(session);
 	if (!error)
 		error = start_program(session, ret_exec_error);
@@ -705,10 +918,6 @@ int session_run(const struct session_options *options, struct session_result *re
 			turn(session);
 		end_recording(session);
 		close_writer(session);
-		attach_close(&session->attach);
-		session->attach = (struct attach){.listeners = {-1, -1, -1}};
-		for (int i = 0; i < ATTACH_PENDING; i++)
-			session->attach.pending[i] = -1;
 		wait_for_program(session);
 	}
 	if (error) {

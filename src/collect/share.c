@@ -3,7 +3,7 @@
  * collect/share.c - count what each user's programs take of a machine-wide recorder
  *
  * Runs in:  the recorder
- * Gets:     users, processes, bytes   Gives: whether there is any left for them
+ * Gets:     users, processes, bytes, time   Gives: whether there is any left for them
  * Owns:     one row for each user who is neither root, nor runs the recorder, nor owns the recording
  * Fails:    never; a user who cannot be counted (out of memory) is not limited
  * Why:      anybody may connect to root's recorder, 250 ms are enough for a process to describe 32 MiB, and
@@ -36,11 +36,16 @@ static struct share *find(const struct shares *shares, uid_t uid)
 	return NULL;
 }
 
+bool shares_is_limited(const struct shares *shares, uid_t uid)
+{
+	return uid != 0 && uid != geteuid() && uid != shares->owner;
+}
+
 static struct share *find_or_add(struct shares *shares, uid_t uid)
 {
 	struct share *share = find(shares, uid);
 
-	if (share || uid == 0 || uid == geteuid() || uid == shares->owner ||
+	if (share || !shares_is_limited(shares, uid) ||
 	    array_grow(shares->items, shares->capacity, shares->count + 1) < 0)
 		return share;
 	share = &shares->items[shares->count++];
@@ -54,7 +59,7 @@ enum share_state shares_state(const struct shares *shares, uid_t uid)
 
 	if (share && share->processes >= SHARE_PROCESSES)
 		return SHARE_PROCESSES_SPENT;
-	return share && share->bytes > SHARE_BYTES ? SHARE_BYTES_SPENT : SHARE_LEFT;
+	return shares_bytes_left(shares, uid) < SHARE_BYTES_LEAST ? SHARE_BYTES_SPENT : SHARE_LEFT;
 }
 
 void shares_begin(struct shares *shares, uid_t uid)
@@ -73,12 +78,64 @@ void shares_end(struct shares *shares, uid_t uid)
 		share->processes--;
 }
 
-bool shares_charge(struct shares *shares, uid_t uid, uint64_t bytes)
+bool shares_hello(struct shares *shares, uid_t uid)
 {
 	struct share *share = find_or_add(shares, uid);
 
+	return !share || ++share->hellos <= SHARE_HELLOS;
+}
+
+void shares_begin_second(struct shares *shares)
+{
+	for (size_t i = 0; i < shares->count; i++)
+		shares->items[i].hellos = 0;
+}
+
+void shares_charge(struct shares *shares, uid_t uid, uint64_t bytes)
+{
+	struct share *share = bytes ? find_or_add(shares, uid) : NULL;
+
+	if (share)
+		share->bytes += bytes;
+}
+
+void shares_hold(struct shares *shares, uid_t uid, int64_t bytes)
+{
+	struct share *share = bytes ? find_or_add(shares, uid) : NULL;
+
+	if (share)
+		share->held_bytes += (uint64_t)bytes;
+}
+
+uint64_t shares_bytes_left(const struct shares *shares, uid_t uid)
+{
+	const struct share *share = find(shares, uid);
+	uint64_t spent = share ? share->bytes + share->held_bytes : 0;
+
+	if (!shares_is_limited(shares, uid))
+		return UINT64_MAX;
+	return spent < SHARE_BYTES ? SHARE_BYTES - spent : 0;
+}
+
+void shares_begin_round(struct shares *shares)
+{
+	for (size_t i = 0; i < shares->count; i++)
+		shares->items[i].spent_ns = 0;
+}
+
+uint64_t shares_time_left(const struct shares *shares, uid_t uid)
+{
+	const struct share *share = find(shares, uid);
+
 	if (!share)
-		return true;
-	share->bytes += bytes;
-	return share->bytes <= SHARE_BYTES;
+		return UINT64_MAX;
+	return share->spent_ns < SHARE_ROUND_NS ? SHARE_ROUND_NS - share->spent_ns : 0;
+}
+
+void shares_spend(struct shares *shares, uid_t uid, uint64_t ns)
+{
+	struct share *share = find_or_add(shares, uid);
+
+	if (share)
+		share->spent_ns += ns;
 }

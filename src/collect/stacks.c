@@ -52,11 +52,56 @@ void stacks_jit_fini(struct stacks_jit *jit)
 
 static bool take_room(const struct stacks_owner *owner, uint64_t bytes)
 {
-	if (*owner->bytes > BYTES_MOST)
+	if (*owner->bytes + bytes > BYTES_MOST || bytes > *owner->room)
 		return false;
 	*owner->bytes += bytes;
-	owner->recording->kept_bytes += bytes;
+	*owner->held += bytes;
+	*owner->room -= bytes;
 	return true;
+}
+
+/* array_grow, with room. */
+static bool grow(const struct stacks_owner *owner, void **items, size_t *capacity, size_t count,
+		 size_t size)
+{
+	size_t wanted = *capacity ? *capacity : 8;
+
+	while (wanted < count)
+		wanted *= 2;
+	return count <= *capacity || (take_room(owner, (wanted - *capacity) * size) &&
+				      array_reserve(items, capacity, count, size) == 0);
+}
+
+/* What it returns where a record makes sense and there is no room for it. */
+static bool refuse(const struct stacks_owner *owner)
+{
+	++*owner->refused;
+	return true;
+}
+
+/* Frames and stacks of the trace stay to its end, each once for all processes. */
+static uint32_t keep_frame(const struct stacks_owner *owner, const struct event_frame *row)
+{
+	struct recording *recording = owner->recording;
+	uint32_t id = trace_writer_frame(recording->writer, row);
+
+	if (id > recording->last_frame) {
+		recording->last_frame = id;
+		recording->kept_bytes += FRAME_BYTES;
+	}
+	return id;
+}
+
+static uint32_t keep_stack(const struct stacks_owner *owner, uint32_t caller, uint32_t frame)
+{
+	struct recording *recording = owner->recording;
+	uint32_t id = trace_writer_stack(recording->writer, caller, frame);
+
+	if (id > recording->last_stack) {
+		recording->last_stack = id;
+		recording->kept_bytes += NODE_BYTES;
+	}
+	return id;
 }
 
 static uint32_t text(const struct stacks_owner *owner, const char *bytes)
@@ -125,9 +170,12 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 	if (head->size < sizeof(*record) || !id || id >= MODULES_MOST || !record->size_bytes)
 		return false;
 	path = take_text(head, &at);
-	if (!path || !take_room(owner, FRAME_BYTES) ||
-	    array_grow(stacks->modules, stacks->modules_capacity, id + (size_t)1))
+	if (!path)
 		return false;
+	if (!take_room(owner, FRAME_BYTES + strlen(path)) ||
+	    !grow(owner, (void **)&stacks->modules, &stacks->modules_capacity, id + (size_t)1,
+		  sizeof(*stacks->modules)))
+		return refuse(owner);
 	stacks->modules[id] = (struct stack_module){
 		.address = record->address,
 		.size_bytes = record->size_bytes,
@@ -154,13 +202,15 @@ bool stacks_take_function(struct stacks *stacks, const struct stacks_owner *owne
 		return false;
 	name = take_text(head, &at);
 	file = name ? take_text(head, &at) : NULL;
-	if (!file || record->lines_bytes > (size_t)((const char *)head + head->size - at) ||
-	    !take_room(owner, FRAME_BYTES + record->lines_bytes) ||
-	    array_grow(stacks->functions, stacks->functions_capacity, record->code))
+	if (!file || record->lines_bytes > (size_t)((const char *)head + head->size - at))
 		return false;
+	if (!take_room(owner, FRAME_BYTES + record->lines_bytes + strlen(name) + strlen(file)) ||
+	    !grow(owner, (void **)&stacks->functions, &stacks->functions_capacity, record->code,
+		  sizeof(*stacks->functions)))
+		return refuse(owner);
 	lines = malloc(record->lines_bytes + (size_t)1);
 	if (!lines)
-		return false;
+		return refuse(owner);
 	memcpy(lines, at, record->lines_bytes);
 	function = &stacks->functions[record->code - 1];
 	free(function->lines);
@@ -260,7 +310,7 @@ static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner
 		return 0;
 	row = frame & RECORD_FRAME_PYTHON ? python_frame(stacks, frame)
 					  : native_frame(stacks, owner, frame);
-	id = trace_writer_frame(owner->recording->writer, &row);
+	id = keep_frame(owner, &row);
 	if (id)
 		hash_map_put(&stacks->frames, frame, id);
 	return id;
@@ -270,7 +320,7 @@ static uint32_t truncated_id(const struct stacks_owner *owner, uint64_t count)
 {
 	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = count};
 
-	return trace_writer_frame(owner->recording->writer, &row);
+	return keep_frame(owner, &row);
 }
 
 /* Where Python functions are known, what their interpreter does between them is left out; its outermost
@@ -295,29 +345,33 @@ bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 		       const struct record *head)
 {
 	const struct record_stack *record = (const struct record_stack *)head;
-	struct trace_writer *writer = owner->recording->writer;
 	uint32_t count = head->detail, stack = 0;
 	bool functions;
 
 	if (head->size < sizeof(*record) || count > FRAMES_MOST ||
 	    count > (head->size - sizeof(*record)) / 8 || !record->stack ||
-	    record->stack > STACKS_MOST ||
-	    array_grow(stacks->ids, stacks->ids_capacity, record->stack) ||
-	    !take_room(owner, (uint64_t)count * NODE_BYTES))
+	    record->stack > STACKS_MOST)
 		return false;
+	if (!grow(owner, (void **)&stacks->ids, &stacks->ids_capacity, record->stack,
+		  sizeof(*stacks->ids)) ||
+	    !take_room(owner, (uint64_t)count * NODE_BYTES))
+		return refuse(owner);
 	functions = has_functions(record);
 	if (record->is_cut)
-		stack = trace_writer_stack(writer, stack, truncated_id(owner, 0));
+		stack = keep_stack(owner, stack, truncated_id(owner, 0));
 	for (uint32_t i = count; i-- > 0;) {
-		if (!functions || !is_left_out(stacks, record->frames[i]))
-			stack = trace_writer_stack(writer, stack,
-						   frame_id(stacks, owner, record->frames[i]));
+		if (!functions || !is_left_out(stacks, record->frames[i])) {
+			stack = keep_stack(owner, stack,
+					   frame_id(stacks, owner, record->frames[i]));
+			/* Without its outer frames it would be another stack. */
+			if (!stack)
+				return refuse(owner);
+		}
 		if (record->truncated && i == record->kept)
-			stack = trace_writer_stack(writer, stack,
-						   truncated_id(owner, record->truncated));
+			stack = keep_stack(owner, stack, truncated_id(owner, record->truncated));
 	}
 	stacks->ids[record->stack - 1] = stack;
-	return stack != 0;
+	return stack ? true : refuse(owner);
 }
 
 uint32_t stacks_find(const struct stacks *stacks, uint64_t stack)

@@ -52,11 +52,14 @@ struct stacks_owner {
 	struct stacks_jit *jit;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */
+	uint64_t *held,
+		*room;     /* the same with all else that goes with the process; its user's room */
+	uint64_t *refused; /* records that there was no room for */
 };
 
 void stacks_fini(struct stacks *stacks);
 
-/* Take a record. False: it makes no sense, or there is no room for it any more. */
+/* Take a record. False: it makes no sense; one that there is no room for is counted as refused. */
 bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 			const struct record *record);
 bool stacks_take_function(struct stacks *stacks, const struct stacks_owner *owner,

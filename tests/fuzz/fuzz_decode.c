@@ -159,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	injected->recording = &fuzz.recording;
 	injected->pid_fd = -1;
+	injected->room_bytes = UINT64_MAX;
 	injected->rings = calloc(1, sizeof(*injected->rings));
 	injected->ring_count = 1;
 	injected->process.id = ++fuzz.recording.last_process;

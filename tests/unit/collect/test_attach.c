@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "harness.h"
 
 #include "collect/attach.h"
@@ -96,8 +98,190 @@ TEST(a_hello_of_a_process_that_is_gone)
 	}
 	waitpid(pid, NULL, 0);
 	CHECK(!attach_next(&attach, &hello));
+	CHECK_EQUAL(attach.late, 1);
 	CHECK(!is_woken(&attach));
 	attach_close(&attach);
+}
+
+/* So does one that has given up waiting: what it did from then on is not recorded. */
+TEST(a_hello_that_waited_too_long)
+{
+	struct attach_hello hello;
+	struct attach attach;
+	int fd;
+
+	open_here(&attach);
+	fd = connect_to(&attach);
+	say_hello(fd);
+	close(fd);
+	CHECK(!attach_next(&attach, &hello));
+	CHECK_EQUAL(attach.late, 1);
+	attach_close(&attach);
+}
+
+/* 300 processes that start together say hello before the recorder has looked once. */
+TEST(many_hellos_at_once)
+{
+	enum { GUESTS = 300 };
+	struct attach_hello hello;
+	struct attach attach;
+	int gate[2], taken = 0;
+	pid_t pids[GUESTS];
+	char byte;
+
+	open_here(&attach);
+	REQUIRE(!pipe(gate));
+	for (int i = 0; i < GUESTS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			close(gate[1]);
+			say_hello(connect_to(&attach));
+			_exit(read(gate[0], &byte, 1) < 0); /* alive until all were taken */
+		}
+	}
+	usleep(300000);
+	while (attach_next(&attach, &hello)) {
+		close(hello.fd);
+		close(hello.pid_fd);
+		taken++;
+	}
+	CHECK_EQUAL(taken, GUESTS);
+	CHECK_EQUAL(attach.evicted + attach.turned_away + attach.late, 0);
+	close(gate[1]);
+	for (int i = 0; i < GUESTS; i++)
+		waitpid(pids[i], NULL, 0);
+	close(gate[0]);
+	attach_close(&attach);
+}
+
+/* Those that say nothing make room, the oldest first, and one that speaks in the last moment is heard. */
+TEST(only_the_silent_make_room)
+{
+	static int guests[ATTACH_PENDING + 8];
+	struct attach_hello hello;
+	struct attach attach;
+	int last;
+
+	open_here(&attach);
+	for (int i = 0; i < ATTACH_PENDING + 5; i++)
+		guests[i] = connect_to(&attach);
+	while (is_woken(&attach))
+		CHECK(!attach_next(&attach, &hello));
+	CHECK_EQUAL(attach.evicted, 5);
+	CHECK_EQUAL(attach.pending_count, ATTACH_PENDING);
+	say_hello(guests[5]); /* the oldest now */
+	last = connect_to(&attach);
+	REQUIRE(attach_next(&attach, &hello));
+	close(hello.fd);
+	close(hello.pid_fd);
+	CHECK(!attach_next(&attach, &hello));
+	say_hello(last);
+	REQUIRE(attach_next(&attach, &hello));
+	close(hello.fd);
+	close(hello.pid_fd);
+	CHECK_EQUAL(attach.evicted, 5);
+	for (int i = 0; i < ATTACH_PENDING + 5; i++)
+		close(guests[i]);
+	close(last);
+	attach_close(&attach);
+	CHECK_EQUAL(attach.late, 0);
+}
+
+/* Root's recorder for another user: the folder is root's, or the user could put a link in the socket's place. */
+TEST(the_folder_of_another_users_socket)
+{
+	char folder[] = "/tmp/duet-attach-XXXXXX", path[256], other[256];
+	struct attach attach;
+	struct stat about;
+	pid_t pid;
+	int status = 0;
+
+	if (geteuid() != 0)
+		SKIP("only root can give a file away");
+	REQUIRE(mkdtemp(folder) && chown(folder, 4711, 4711) == 0);
+	snprintf(other, sizeof(other), "%s/other", folder);
+	setenv("TMPDIR", folder, 1);
+	setenv("XDG_RUNTIME_DIR", folder, 1);
+	REQUIRE(!attach_open(&attach, false, 4711, 4711));
+	CHECK(strncmp(attach.folder, folder, strlen(folder)) != 0);
+	REQUIRE(!stat(attach.folder, &about));
+	CHECK_EQUAL(about.st_uid, 0);
+	CHECK_EQUAL(about.st_mode & 07777, 0711);
+	snprintf(path, sizeof(path), "%s/socket", attach.folder);
+	REQUIRE(!lstat(path, &about));
+	CHECK_EQUAL(about.st_uid, 4711);
+	CHECK_EQUAL(about.st_mode & 07777, 0600);
+	pid = fork();
+	if (pid == 0) {
+		/* may connect, and change nothing */
+		if (setgid(4711) < 0 || setuid(4711) < 0 || connect_to(&attach) < 0 ||
+		    unlink(path) == 0 || rename(attach.folder, other) == 0)
+			_exit(1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQUAL(status, 0);
+	snprintf(path, sizeof(path), "%s", attach.folder);
+	attach_close(&attach);
+	CHECK(stat(path, &about) < 0);
+	unsetenv("TMPDIR");
+	unsetenv("XDG_RUNTIME_DIR");
+	rmdir(folder);
+}
+
+static pid_t take_name(const char *name, uid_t uid)
+{
+	struct sockaddr_un address;
+	socklen_t size = session_address(name, strlen(name), &address);
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(ends) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+		if ((uid && setuid(uid) < 0) || bind(fd, (struct sockaddr *)&address, size) < 0 ||
+		    listen(fd, 1) < 0 || write(ends[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 1)
+		pid = -pid;
+	close(ends[0]);
+	return pid;
+}
+
+/* The name is there for all to take: who has it is asked of the kernel. */
+TEST(the_machine_wide_name_is_taken)
+{
+	const uid_t uids[] = {0, 4711};
+	struct attach attach;
+	char name[64], number[32];
+
+	snprintf(name, sizeof(name), SESSION_ANY, (unsigned)geteuid());
+	for (size_t i = 0; i < (geteuid() == 0 ? 2 : 1); i++) {
+		pid_t pid = take_name(name, uids[i]);
+
+		if (pid < 0) {
+			waitpid(-pid, NULL, 0);
+			SKIP("a machine-wide recording is running");
+		}
+		CHECK_EQUAL(attach_open(&attach, true, geteuid(), getegid()), -EADDRINUSE);
+		snprintf(number, sizeof(number), "process %d", (int)pid);
+		CHECK(strstr(error_text(), number) != NULL);
+		CHECK((strstr(error_text(), "another machine-wide recording") != NULL) ==
+		      (uids[i] != 4711));
+		CHECK((strstr(error_text(), "of user 4711") != NULL) == (uids[i] == 4711));
+		error_clear();
+		attach_close(&attach);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 static void set_descriptors(rlim_t count, struct rlimit *ret_old)
@@ -173,6 +357,11 @@ int main(void)
 {
 	RUN(a_hello);
 	RUN(a_hello_of_a_process_that_is_gone);
+	RUN(a_hello_that_waited_too_long);
+	RUN(many_hellos_at_once);
+	RUN(only_the_silent_make_room);
+	RUN(the_folder_of_another_users_socket);
+	RUN(the_machine_wide_name_is_taken);
 	RUN(guests_beyond_the_limit_learn_it_at_once);
 	RUN(no_descriptor_is_no_busy_loop);
 	return harness_end();

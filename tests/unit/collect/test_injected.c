@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -79,7 +80,7 @@ TEST(a_program_that_lives_on_keeps_no_memory)
 	CHECK_EQUAL(write_calls(&writer, CALLS), CALLS);
 	CHECK(held_bytes(&guest) > CALLS * RECORD_API_BYTES);
 	injected_stop(guest.injected);
-	while (injected_drain(guest.injected))
+	while (injected_drain(guest.injected, UINT64_MAX))
 		;
 	injected_close(guest.injected);
 	printf("# %llu bytes are held after the end\n", (unsigned long long)held_bytes(&guest));
@@ -195,21 +196,428 @@ TEST(parents_are_named)
 TEST(what_is_kept_is_counted)
 {
 	struct bench bench;
-	uint64_t before;
+	uint64_t before, undescribed;
 
 	bench_open(&bench);
 	before = bench.recording->kept_bytes;
 	CHECK(bench.injected->kept_bytes > 0); /* of its own description */
+	CHECK(bench.injected->held_bytes > 0);
 	put_device(&bench, 1, "a key of its own");
 	CHECK(bench.recording->kept_bytes >= before + strlen("a key of its own"));
 	before = bench.recording->kept_bytes;
 	put_device(&bench, 2, "a key of its own");
 	CHECK_EQUAL(bench.recording->kept_bytes, before);
-	injected_stop_describing(bench.injected);
+	bench.injected->room_bytes = 0;
+	undescribed = bench.injected->undescribed;
 	put_device(&bench, 3, "another");
 	put_code(&bench, 4, 0, CODE_KERNEL, "kernel", 0);
+	put_context(&bench, 5);
+	put_queue(&bench, 6, 0, 1);
+	CHECK_EQUAL(bench.injected->undescribed, undescribed + 4);
 	CHECK_EQUAL(bench.recording->kept_bytes, before);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	usleep(1000);
 	bench_read(&bench);
+	bench_close(&bench);
+}
+
+/* ---- what others make of it -------------------------------------------------------------------- */
+
+/* Bytes that malloc has given out, as far as glibc counts them. */
+static uint64_t allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+enum flood {
+	NEW_TEXTS_OF_A_KNOWN_DEVICE,
+	A_DEVICE_AGAIN,
+	DEVICES_OF_ONE_KEY,
+	CONTENTS_NEVER_FINISHED,
+	SMALL_CONTENTS,
+	LARGEST_IDS,
+	CONTEXTS,
+	QUEUES,
+	KERNELS,
+	KERNELS_MENTIONED,
+	WAITING_COMMANDS,
+	MODULES,
+	FUNCTIONS,
+	STACKS,
+	FLOODS
+};
+
+static void put_device_of(struct bench *bench, uint32_t device, const char *key, uint32_t number)
+{
+	struct draft draft;
+	char text[2048];
+
+	snprintf(text, sizeof(text), "%2000u", number);
+	draft_begin(&draft, EVENT_DEVICE, DEVICE_GPU, offsetof(struct record_device, texts));
+	draft.device.device = device;
+	draft_text(&draft, key);
+	for (int i = 0; i < 4; i++)
+		draft_text(&draft, text);
+	draft_decode(bench, &draft);
+}
+
+static void put_launch_of(struct bench *bench, uint32_t kernel, uint32_t queue)
+{
+	struct draft draft;
+
+	draft_begin(&draft, EVENT_LAUNCH, 59 | COMMAND_KERNEL << 16, sizeof(draft.launch));
+	draft.launch.kernel = kernel;
+	draft.launch.queue = queue;
+	draft_decode(bench, &draft);
+}
+
+/* Ids of stacks and what they are made of belong to a ring. */
+static void put_stack_part(struct bench *bench, enum flood flood, uint32_t i)
+{
+	const uint64_t pattern = (uint64_t)i << 8;
+	struct draft draft;
+
+	if (flood == MODULES) {
+		struct record_module module = {.size_bytes = 4096, .address = pattern};
+
+		draft_begin(&draft, RECORD_MODULE, (1 << 15) - 1 - i % 1000, 0);
+		draft_add(&draft, (char *)&module, offsetof(struct record_module, texts));
+		((struct record *)draft.words)->kind = RECORD_MODULE;
+		((struct record *)draft.words)->detail = (1 << 15) - 1 - i % 1000;
+		draft_text(&draft, "/lib/x.so");
+	} else if (flood == FUNCTIONS) {
+		struct record_python_code code = {.code = (1 << 20) - i % 1000};
+
+		draft_begin(&draft, RECORD_PYTHON_CODE, 0x30b, 0);
+		draft_add(&draft, (char *)&code, offsetof(struct record_python_code, texts));
+		((struct record *)draft.words)->kind = RECORD_PYTHON_CODE;
+		draft_text(&draft, "name");
+		draft_text(&draft, "file");
+	} else {
+		struct record_stack stack = {.stack = (1 << 21) - i % 1000};
+
+		draft_begin(&draft, RECORD_STACK, 1, 0);
+		draft_add(&draft, (char *)&stack, sizeof(stack));
+		((struct record *)draft.words)->kind = RECORD_STACK;
+		((struct record *)draft.words)->detail = 1;
+		draft_add(&draft, &pattern, sizeof(pattern));
+	}
+	bench->ring = &bench->injected->rings[i % bench->injected->ring_count];
+	draft_decode(bench, &draft);
+	bench->ring = &bench->injected->rings[0];
+}
+
+static void put_flood(struct bench *bench, enum flood flood, uint32_t i)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%u", i);
+	switch (flood) {
+	case NEW_TEXTS_OF_A_KNOWN_DEVICE:
+		return put_device_of(bench, 1, "key", i);
+	case A_DEVICE_AGAIN:
+		return put_device_of(bench, 1, "key", 0);
+	case DEVICES_OF_ONE_KEY:
+		return put_device_of(bench, i + 1, "key", 0);
+	case CONTENTS_NEVER_FINISHED:
+		bench->ring = &bench->injected->rings[i % bench->injected->ring_count];
+		put_code(bench, i + 1, 0, CODE_BINARY, "", 16 << 20);
+		bench->ring = &bench->injected->rings[0];
+		return;
+	case SMALL_CONTENTS:
+		put_code(bench, 1, 0, CODE_SOURCE, "", sizeof(name));
+		return put_piece(bench, 1, 0, name, sizeof(name));
+	case LARGEST_IDS:
+		put_context(bench, (1 << 20) - i);
+		put_queue(bench, (1 << 20) - i, 0, 0);
+		return put_code(bench, (1 << 22) - i, 0, CODE_KERNEL, name, 0);
+	case CONTEXTS:
+		return put_context(bench, i + 1);
+	case QUEUES:
+		return put_queue(bench, i + 1, 0, 0);
+	case KERNELS:
+		return put_code(bench, i + 1, 0, CODE_KERNEL, name, 0);
+	case KERNELS_MENTIONED:
+		return put_launch_of(bench, i + 1, i + 1);
+	case WAITING_COMMANDS:
+		return put_execution(bench, 1, i + 1);
+	default:
+		return put_stack_part(bench, flood, i);
+	}
+}
+
+/* Whatever a process describes, a recorder keeps no more of it than its user may have: what is counted is
+ * what is taken, within a factor of two for the tables' own sizes. */
+TEST(no_process_fills_the_recorder)
+{
+	enum { ROOM = 4 << 20, TIMES = 100000 };
+
+	for (enum flood flood = 0; flood < FLOODS; flood++) {
+		uint64_t before, grown, losses;
+		struct bench bench;
+
+		bench_open(&bench);
+		bench.injected->room_bytes = ROOM;
+		before = allocated_bytes();
+		for (uint32_t i = 0; i < TIMES; i++) {
+			put_flood(&bench, flood, i);
+			/* rows that wait to be written are the writer's, who limits them */
+			if (i % 1000 == 999)
+				trace_writer_flush(bench.writer, (i + 1) * (uint64_t)10000000);
+		}
+		grown = allocated_bytes() - before;
+		losses = bench.injected->undescribed + bench.injected->contents_lost +
+			 bench.injected->stacks_refused + bench.injected->waiting_lost;
+		printf("# flood %d: %llu KiB, %llu refused\n", (int)flood,
+		       (unsigned long long)grown >> 10, (unsigned long long)losses);
+		CHECK(grown < 2 * ROOM + (8 << 20));
+		CHECK(flood == NEW_TEXTS_OF_A_KNOWN_DEVICE || flood == A_DEVICE_AGAIN ||
+		      flood == KERNELS_MENTIONED || losses > 0);
+		CHECK_EQUAL(bench.injected->broken_times, 0);
+		usleep(1000);
+		bench_read(&bench);
+		bench_close(&bench);
+	}
+}
+
+/* It goes on being recorded. */
+TEST(calls_of_a_process_without_room_are_taken)
+{
+	const struct event_queue *queues;
+	struct event_execution *executions;
+	struct bench bench;
+	size_t count = 0;
+
+	bench_open(&bench);
+	put_device(&bench, 1, "key");
+	put_queue(&bench, 1, 0, 1);
+	bench.injected->room_bytes = 0;
+	put_queue(&bench, 1000, 0, 1);
+	put_launch_of(&bench, 0, 1000);
+	put_launch_of(&bench, 0, 1);
+	put_execution(&bench, 1, 5);
+	put_execution(&bench, 1000, 6);
+	usleep(1000);
+	bench_read(&bench);
+	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues), 1);
+	free(ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL));
+	CHECK_EQUAL(count, 2);
+	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
+	CHECK_EQUAL(count, 2);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQUAL(executions[i].valid,
+			    executions[i].correlation == 5 ? EXECUTION_TIMED : 0);
+	free(executions);
+	bench_close(&bench);
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+static void map_guest(struct injected *injected, int fd, struct guest *guest)
+{
+	*guest = (struct guest){.injected = injected, .fd = fd};
+	guest->region =
+		mmap(NULL, injected->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	REQUIRE(guest->region != MAP_FAILED);
+}
+
+TEST(a_round_ends_in_time)
+{
+	enum { RINGS = 4 };
+	struct ring_writer writers[RINGS];
+	struct bench bench;
+	struct guest guest;
+	uint64_t begin_ns, longest_ns = 0, written = 0;
+	size_t bytes, count = 0;
+	int rounds = 0;
+
+	guest_open(&bench, &guest);
+	bytes = guest.injected->region_bytes;
+	for (int i = 0; i < RINGS; i++) {
+		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
+				   guest.injected->ring_bytes, 70, &writers[i]));
+		written += write_calls(&writers[i], 200000);
+	}
+	do {
+		begin_ns = host_clocks_now_ns();
+		injected_drain(guest.injected, 2000000);
+		begin_ns = host_clocks_now_ns() - begin_ns;
+		longest_ns = begin_ns > longest_ns ? begin_ns : longest_ns;
+		rounds++;
+	} while (guest.injected->has_more);
+	printf("# %d rounds, the longest %llu us\n", rounds, (unsigned long long)longest_ns / 1000);
+	CHECK(rounds > 3);
+	CHECK(longest_ns < 1000000000); /* a sanitizer on a busy machine */
+	/* frozen: what comes later is not read, and what is not read is told */
+	injected_freeze(guest.injected);
+	CHECK_EQUAL(write_calls(&writers[0], 1000), 1000);
+	CHECK_EQUAL(injected_drain(guest.injected, UINT64_MAX), 0);
+	CHECK(!guest.injected->has_more);
+	guest.injected->is_frozen = false;
+	injected_freeze(guest.injected);
+	injected_drain(guest.injected, 0);
+	usleep(1000);
+	injected_close(guest.injected);
+	munmap(guest.region, bytes);
+	close(guest.fd);
+	bench_read(&bench);
+	free(ROWS(&bench, EVENT_API, struct event_api, &count, NULL));
+	CHECK(count >= written && count <= written + 1000);
+	bench_close(&bench);
+}
+
+TEST(what_is_not_read_is_told)
+{
+	const struct event_loss *losses;
+	struct ring_writer writer;
+	struct bench bench;
+	struct guest guest;
+	size_t bytes, count;
+
+	guest_open(&bench, &guest);
+	bytes = guest.injected->region_bytes;
+	REQUIRE(ring_claim(guest.region, guest.injected->ring_count, guest.injected->ring_bytes, 70,
+			   &writer));
+	write_calls(&writer, 1);
+	injected_drain(guest.injected, UINT64_MAX);
+	write_calls(&writer, 100);
+	injected_freeze(guest.injected);
+	usleep(1000);
+	injected_close(guest.injected);
+	munmap(guest.region, bytes);
+	close(guest.fd);
+	bench_read(&bench);
+	count = trace_reader_losses(bench.reader, &losses);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(losses[0].reason, LOSS_RING_FULL);
+	CHECK_EQUAL(losses[0].kind, EVENT_PADDING);
+	bench_close(&bench);
+}
+
+/* A ring goes from one thread to the next within a second; what the first lost stays the first's. */
+TEST(losses_of_a_thread_that_ended)
+{
+	const struct event_loss *losses;
+	const struct event_thread *thread;
+	struct ring_writer writer;
+	struct bench bench;
+	struct guest guest;
+	size_t bytes, count;
+
+	guest_open(&bench, &guest);
+	bytes = guest.injected->region_bytes;
+	for (uint32_t tid = 70; tid < 72; tid++) {
+		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
+				   guest.injected->ring_bytes, tid, &writer));
+		write_calls(&writer, 1);
+		if (tid == 70)
+			ring_count_lost(&writer, EVENT_API, 5);
+		ring_close(&writer);
+		injected_drain(guest.injected, UINT64_MAX);
+		injected_drain(guest.injected, UINT64_MAX);
+	}
+	injected_close(guest.injected);
+	munmap(guest.region, bytes);
+	close(guest.fd);
+	bench_read(&bench);
+	count = trace_reader_losses(bench.reader, &losses);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(losses[0].count, 5);
+	thread = trace_reader_thing(bench.reader, EVENT_THREAD, losses[0].thread);
+	CHECK(thread && thread->ns_tid == 70);
+	bench_close(&bench);
+}
+
+/* ---- a process that comes back ------------------------------------------------------------------ */
+
+TEST(a_process_that_comes_back_is_one)
+{
+	struct ring_writer writer;
+	struct bench bench;
+	struct guest old, guest;
+	struct event_launch *launches;
+	uint32_t queue;
+	size_t bytes, count = 0;
+	int fd = -1;
+
+	guest_open(&bench, &old);
+	bytes = old.injected->region_bytes;
+	CHECK(injected_is_same_image(old.injected));
+	REQUIRE(ring_claim(old.region, old.injected->ring_count, old.injected->ring_bytes, 70,
+			   &writer));
+	write_calls(&writer, 1000);
+	REQUIRE(!injected_renew(old.injected, 0, UINT64_MAX, &fd));
+	CHECK_EQUAL(atomic_load(&old.region->enabled), 0);
+	CHECK(held_bytes(&old) <= 3 * RING_PAGE);
+	map_guest(old.injected, fd, &guest);
+	CHECK(guest.region->enabled && guest.region->magic == RING_MAGIC);
+	REQUIRE(ring_claim(guest.region, guest.injected->ring_count, guest.injected->ring_bytes, 70,
+			   &writer));
+	write_calls(&writer, 10);
+	injected_drain(guest.injected, UINT64_MAX);
+	/* commands are counted anew, and are others */
+	bench.injected->attachment = 1;
+	put_queue(&bench, 3, 0, 0);
+	queue = bench.injected->queues[2].id;
+	{
+		struct draft draft;
+
+		draft_begin(&draft, EVENT_LAUNCH, 59 | COMMAND_KERNEL << 16, sizeof(draft.launch));
+		draft.launch.queue = 3;
+		draft.launch.correlation = 7;
+		draft_decode(&bench, &draft);
+	}
+	injected_close(guest.injected);
+	munmap(guest.region, bytes);
+	munmap(old.region, bytes);
+	close(guest.fd);
+	close(old.fd);
+	bench_read(&bench);
+	/* the bench's own, and the one */
+	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 2);
+	free(ROWS(&bench, EVENT_API, struct event_api, &count, NULL));
+	CHECK_EQUAL(count, 1010);
+	launches = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(launches[0].queue, queue);
+	CHECK_EQUAL(launches[0].correlation, (UINT64_C(1) << 56) + 7);
+	free(launches);
+	bench_close(&bench);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/* What a process had ends with it, and is then forgotten; a device is everybody's. */
+TEST(things_end_with_their_process)
+{
+	const struct event_device *device;
+	const struct event_context *context;
+	const struct event_queue *queue;
+	const struct event_clock *clock;
+	const struct event_code *code;
+	struct bench bench;
+	uint64_t end_ns;
+
+	bench_open(&bench);
+	put_device(&bench, 1, "key");
+	put_context(&bench, 1);
+	put_queue(&bench, 1, 1, 1);
+	put_code(&bench, 1, 0, CODE_KERNEL, "kernel", 0);
+	bench.injected->process.ended = 1;
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&device) == 1);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CONTEXT, (const void **)&context) == 1);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queue) == 1);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&code) == 1);
+	CHECK_EQUAL(device->end_ns, 0);
+	end_ns = context->end_ns;
+	CHECK(end_ns > context->begin_ns);
+	CHECK_EQUAL(queue->end_ns, end_ns);
+	CHECK_EQUAL(code->end_ns, end_ns);
+	clock = trace_reader_thing(bench.reader, EVENT_CLOCK, queue->clock);
+	CHECK(clock && clock->end_ns == end_ns);
 	bench_close(&bench);
 }
 
@@ -219,5 +627,12 @@ int main(void)
 	RUN(parents_are_named);
 	RUN(what_is_kept_is_counted);
 	RUN(a_program_that_lives_on_keeps_no_memory);
+	RUN(no_process_fills_the_recorder);
+	RUN(calls_of_a_process_without_room_are_taken);
+	RUN(a_round_ends_in_time);
+	RUN(what_is_not_read_is_told);
+	RUN(losses_of_a_thread_that_ended);
+	RUN(a_process_that_comes_back_is_one);
+	RUN(things_end_with_their_process);
 	return harness_end();
 }

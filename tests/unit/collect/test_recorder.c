@@ -5,7 +5,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -318,7 +322,8 @@ TEST(this_process)
 {
 	struct proc_info *info = calloc(1, sizeof(*info));
 	char exe[4096] = "", name[64];
-	uint32_t self = (uint32_t)getpid();
+	uint32_t self = (uint32_t)getpid(), files = 10;
+	int filters;
 
 	REQUIRE(info);
 	prctl(PR_SET_NAME, "a) R (b");
@@ -334,29 +339,108 @@ TEST(this_process)
 	CHECK_TEXT(name, "a) R (b");
 	proc_thread_name(self, 1u << 30, name);
 	CHECK_TEXT(name, "");
-	CHECK_EQUAL(proc_thread(self, self, self), self);
+	CHECK_EQUAL(info->ns_pid, self);
+	CHECK_EQUAL(proc_thread(self, self, self, &files), self);
+	CHECK_EQUAL(files, 10);
 	/* as if in a namespace: looked up by NSpid, whose last number is ours here */
-	CHECK_EQUAL(proc_thread(self, self + 1, self), self);
-	CHECK_EQUAL(proc_thread(self, self + 1, 1u << 30), 1u << 30);
+	CHECK_EQUAL(proc_thread(self, self + 1, self, &files), self);
+	CHECK_EQUAL(files, 9);
+	CHECK_EQUAL(proc_thread(self, self + 1, 1u << 30, &files), 1u << 30);
 	CHECK(proc_is_alive(-1, self));
-	CHECK_EQUAL(proc_seccomp(self), prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
+	CHECK_EQUAL(proc_seccomp(self, &filters), prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
 	free(info);
 }
 
 TEST(process_that_is_gone)
 {
 	struct proc_info *info = calloc(1, sizeof(*info));
+	uint32_t files = 10;
 	char name[64];
+	int filters;
 
 	REQUIRE(info);
 	CHECK_EQUAL(proc_read(1u << 30, info), -ESRCH);
 	CHECK_EQUAL(info->pid, 0);
 	CHECK(!proc_is_alive(-1, 1u << 30));
-	CHECK_EQUAL(proc_seccomp(1u << 30), -1);
-	CHECK_EQUAL(proc_thread(1u << 30, 5, 7), 7);
+	CHECK_EQUAL(proc_seccomp(1u << 30, &filters), -1);
+	CHECK_EQUAL(filters, -1);
+	CHECK_EQUAL(proc_thread(1u << 30, 5, 7, &files), 7);
 	proc_thread_name(1u << 30, 1, name);
 	CHECK_TEXT(name, "");
 	free(info);
+}
+
+static void *wait_in_thread(void *gate)
+{
+	pthread_barrier_wait(gate);
+	pthread_barrier_wait(gate);
+	return NULL;
+}
+
+/* A process of ten thousand threads that lies about its pid would else have all of them read for each ring. */
+TEST(threads_are_not_looked_up_without_end)
+{
+	enum { THREADS = 40 };
+	pthread_t threads[THREADS];
+	pthread_barrier_t gate;
+	uint32_t self = (uint32_t)getpid(), files = 25;
+
+	pthread_barrier_init(&gate, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		REQUIRE(!pthread_create(&threads[i], NULL, wait_in_thread, &gate));
+	pthread_barrier_wait(&gate);
+	CHECK_EQUAL(proc_thread(self, self + 1, 1u << 30, &files), 1u << 30);
+	CHECK_EQUAL(files, 0);
+	CHECK_EQUAL(proc_thread(self, self + 1, self, &files), self);
+	pthread_barrier_wait(&gate);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	pthread_barrier_destroy(&gate);
+}
+
+/* As a container's runtime and then a program do. */
+TEST(seccomp_filters)
+{
+	struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog program = {1, allow};
+	int before, filters, status = 0;
+	pid_t pid;
+
+	if (proc_seccomp((uint32_t)getpid(), &before) < 0 || before < 0)
+		SKIP("the kernel does not count filters (Linux 5.9)");
+	pid = fork();
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+			_exit(1);
+		for (int i = 1; i <= 2; i++)
+			if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ||
+			    proc_seccomp((uint32_t)getpid(), &filters) != 2 ||
+			    filters != before + i)
+				_exit(2);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQUAL(status, 0);
+}
+
+TEST(mappings_of_a_file)
+{
+	int fd = memfd_create("duet-rings", MFD_CLOEXEC), other = memfd_create("x", MFD_CLOEXEC);
+	uint32_t self = (uint32_t)getpid();
+	struct stat about, others;
+	void *memory;
+
+	REQUIRE(fd >= 0 && ftruncate(fd, 4096) == 0 && fstat(fd, &about) == 0);
+	REQUIRE(other >= 0 && fstat(other, &others) == 0);
+	CHECK(!proc_has_mapping(self, about.st_ino));
+	memory = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(proc_has_mapping(self, about.st_ino));
+	CHECK(!proc_has_mapping(self, others.st_ino));
+	CHECK(!proc_has_mapping(1u << 30, about.st_ino));
+	munmap(memory, 4096);
+	CHECK(!proc_has_mapping(self, about.st_ino));
+	close(fd);
+	close(other);
 }
 
 static void check_command(char *const *arguments, const char *want)
@@ -515,6 +599,24 @@ TEST(host_time_of_guest_times)
 	free(recording);
 }
 
+/* A reading takes 48 looks at clocks: not for times that cannot have been. */
+TEST(times_to_come_are_not_worth_a_reading)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	uint64_t error_ns, now = host_clocks_now_tsc();
+
+	REQUIRE(recording);
+	recording->tsc = true;
+	recording->first_tsc = (struct event_clock_pair){1000, 1000, 1040};
+	recording->last_tsc = (struct event_clock_pair){2000, 2000, 2040};
+	recording_host_ns(recording, now + ((uint64_t)1 << 50), &error_ns);
+	CHECK_EQUAL(recording->last_tsc.time, 2000);
+	if (now)
+		recording_host_ns(recording, now, &error_ns);
+	CHECK(!now || recording->last_tsc.time >= now);
+	free(recording);
+}
+
 TEST(real_readings_agree)
 {
 	struct bench bench;
@@ -548,15 +650,18 @@ TEST(function_names)
 
 TEST(remembered_keys)
 {
+	struct identities identities;
 	struct bench bench;
 
+	identities_init(&identities);
+	CHECK_EQUAL(identities_find(&identities, "one"), 0);
+	identities_remember(&identities, "one", 11);
+	identities_remember(&identities, "two", 22);
+	CHECK_EQUAL(identities_find(&identities, "one"), 11);
+	CHECK_EQUAL(identities_find(&identities, "two"), 22);
+	CHECK_EQUAL(identities_find(&identities, "on"), 0);
+	identities_fini(&identities);
 	bench_open(&bench);
-	CHECK_EQUAL(recording_find(bench.recording, "one"), 0);
-	recording_remember(bench.recording, "one", 11);
-	recording_remember(bench.recording, "two", 22);
-	CHECK_EQUAL(recording_find(bench.recording, "one"), 11);
-	CHECK_EQUAL(recording_find(bench.recording, "two"), 22);
-	CHECK_EQUAL(recording_find(bench.recording, "on"), 0);
 	recording_note(bench.recording, "opencl", COLLECTOR_REFUSED, 0, "because");
 	bench_read(&bench);
 	REQUIRE(trace_reader_things(bench.reader, EVENT_COLLECTOR, &(const void *){NULL}) == 1);
@@ -590,9 +695,13 @@ int main(void)
 	RUN(environment);
 	RUN(this_process);
 	RUN(process_that_is_gone);
+	RUN(threads_are_not_looked_up_without_end);
+	RUN(seccomp_filters);
+	RUN(mappings_of_a_file);
 	RUN(quoted_commands);
 	RUN(choosing_collectors);
 	RUN(host_time_of_guest_times);
+	RUN(times_to_come_are_not_worth_a_reading);
 	RUN(real_readings_agree);
 	RUN(function_names);
 	RUN(remembered_keys);

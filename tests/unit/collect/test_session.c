@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +20,7 @@
 
 #include "collect/collector.h"
 #include "collect/session.h"
+#include "ring/ring.h"
 #include "ring/session.h"
 #include "trace/reader.h"
 
@@ -26,8 +29,30 @@ static char self[4096];
 
 /* ---- the guest --------------------------------------------------------------------------------- */
 
-static void attach(void)
+/* The region stays mapped, as a guest's does. */
+static struct ring_region *map_region(int fd, const struct session_welcome *welcome)
 {
+	char space[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec part = {(void *)welcome, sizeof(*welcome)};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = space,
+				 .msg_controllen = sizeof(space)};
+	struct ring_region *region;
+	int region_fd = -1;
+
+	if (recvmsg(fd, &message, 0) != sizeof(*welcome) || !CMSG_FIRSTHDR(&message))
+		_exit(99);
+	memcpy(&region_fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(region_fd));
+	region = mmap(NULL, ring_region_bytes(welcome->ring_count, welcome->ring_bytes),
+		      PROT_READ | PROT_WRITE, MAP_SHARED, region_fd, 0);
+	close(region_fd);
+	return region;
+}
+
+static struct ring_region *attach(void)
+{
+	struct ring_region *region;
 	struct session_hello hello = {SESSION_MAGIC, SESSION_VERSION, (uint32_t)getpid(), "opencl"};
 	struct session_attached farewell = {SESSION_MAGIC, 128, 0};
 	struct session_welcome welcome = {0};
@@ -38,10 +63,14 @@ static void attach(void)
 	snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", (int)strcspn(names, ","),
 		 names);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    send(fd, &hello, sizeof(hello), 0) < 0 || recv(fd, &welcome, sizeof(welcome), 0) < 0 ||
-	    welcome.ring_count == 0 || send(fd, &farewell, sizeof(farewell), 0) < 0)
+	    send(fd, &hello, sizeof(hello), 0) < 0)
+		_exit(99);
+	region = map_region(fd, &welcome);
+	if (region == MAP_FAILED || welcome.ring_count == 0 ||
+	    send(fd, &farewell, sizeof(farewell), 0) < 0)
 		_exit(99);
 	close(fd);
+	return region;
 }
 
 /* Ended, and left unwaited for. */
@@ -57,9 +86,19 @@ static void child_that_attaches(void)
 		_exit(98);
 }
 
+static int come_back(struct ring_region *before)
+{
+	struct ring_region *after = attach();
+
+	return atomic_load(&before->enabled) == 0 && atomic_load(&after->enabled) == 1 ? 0 : 97;
+}
+
 static int play_guest(char **argv)
 {
-	attach();
+	struct ring_region *region = attach();
+
+	if (strcmp(argv[2], "back") == 0)
+		return come_back(region);
 	if (strcmp(argv[2], "fork") == 0)
 		child_that_attaches();
 	if (strcmp(argv[2], "kill") == 0)
@@ -80,18 +119,6 @@ struct recorded {
 	size_t count;
 };
 
-/* As main.c would leave it to the next. */
-static int run_session(const struct session_options *options, struct recorded *recorded)
-{
-	sigset_t mask;
-	int error;
-
-	sigprocmask(SIG_SETMASK, NULL, &mask);
-	error = session_run(options, &recorded->result, &recorded->exec_error);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	return error;
-}
-
 static void record(char *const *command, struct recorded *recorded)
 {
 	struct session_options options = {.command = command, .guest = "/no/guest.so"};
@@ -100,7 +127,7 @@ static void record(char *const *command, struct recorded *recorded)
 	snprintf(recorded->path, sizeof(recorded->path), "%s/f.duet", folder);
 	options.output = recorded->path;
 	REQUIRE(!collectors_choose(NULL, &options));
-	recorded->error = run_session(&options, recorded);
+	recorded->error = session_run(&options, &recorded->result, &recorded->exec_error);
 	if (recorded->error)
 		return;
 	REQUIRE(!trace_reader_open(recorded->path, &recorded->reader));
@@ -173,6 +200,22 @@ TEST(a_child_that_nobody_waits_for)
 	}
 }
 
+/* Its old region is told that nobody reads it any more. */
+TEST(a_program_that_comes_back_is_one_process)
+{
+	struct recorded recorded;
+
+	record_guest("back", "0", &recorded);
+	REQUIRE(recorded.count == 1);
+	CHECK_EQUAL(recorded.result.program_status, 0);
+	CHECK_EQUAL(recorded.processes[0].ended, 1);
+	CHECK_EQUAL(recorded.processes[0].status, 0);
+	/* available, and the gap */
+	CHECK_EQUAL(trace_reader_things(recorded.reader, EVENT_COLLECTOR, &(const void *){NULL}),
+		    2);
+	forget(&recorded);
+}
+
 static void write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -207,8 +250,46 @@ TEST(a_program_that_does_not_start_costs_no_recording)
 	forget(&recorded);
 }
 
+/* What comes after it in this process (a report) is as it would be without. */
+TEST(signals_and_limits_are_given_back)
+{
+	struct rlimit before = {0}, after = {0};
+	struct sigaction action;
+	struct recorded recorded;
+	sigset_t mask;
+
+	getrlimit(RLIMIT_NOFILE, &before);
+	before.rlim_cur = before.rlim_cur > 200 ? 200 : before.rlim_cur;
+	setrlimit(RLIMIT_NOFILE, &before);
+	for (int i = 0; i < 2; i++) {
+		char *missing[] = {(char *)"duet-no-such-program", NULL};
+
+		if (i)
+			record(missing, &recorded);
+		else
+			record_guest("exit", "0", &recorded);
+		sigprocmask(SIG_SETMASK, NULL, &mask);
+		CHECK(!sigismember(&mask, SIGINT) && !sigismember(&mask, SIGTERM) &&
+		      !sigismember(&mask, SIGCHLD) && !sigismember(&mask, SIGQUIT));
+		sigaction(SIGPIPE, NULL, &action);
+		CHECK(action.sa_handler == SIG_DFL);
+		sigaction(SIGXFSZ, NULL, &action);
+		CHECK(action.sa_handler == SIG_DFL);
+		getrlimit(RLIMIT_NOFILE, &after);
+		CHECK_EQUAL(after.rlim_cur, before.rlim_cur);
+		if (!i)
+			forget(&recorded);
+	}
+	error_clear();
+}
+
 int main(int argc, char **argv)
 {
+	const int standard[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+
+	/* what the test runner ignores is not what is tested here */
+	for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
+		signal(standard[i], SIG_DFL);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	if (argc > 3 && strcmp(argv[1], "guest") == 0)
@@ -219,6 +300,8 @@ int main(int argc, char **argv)
 	RUN(status_after_an_exec);
 	RUN(a_child_that_nobody_waits_for);
 	RUN(a_program_that_does_not_start_costs_no_recording);
+	RUN(a_program_that_comes_back_is_one_process);
+	RUN(signals_and_limits_are_given_back);
 	rmdir(folder);
 	return harness_end();
 }

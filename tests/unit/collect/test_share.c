@@ -35,14 +35,52 @@ TEST(bytes_of_a_stranger)
 
 	shares_init(&shares, OWNER);
 	for (int i = 0; i < 8; i++) {
+		CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
 		shares_begin(&shares, STRANGER);
-		CHECK(shares_charge(&shares, STRANGER, SHARE_BYTES / 8));
+		shares_charge(&shares, STRANGER, SHARE_BYTES / 8);
 		shares_end(&shares, STRANGER);
 	}
-	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
-	CHECK(!shares_charge(&shares, STRANGER, 1));
+	CHECK_EQUAL(shares_bytes_left(&shares, STRANGER), 0);
 	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_BYTES_SPENT);
-	CHECK(shares_charge(&shares, OTHER, 1));
+	CHECK_EQUAL(shares_bytes_left(&shares, OTHER), SHARE_BYTES);
+	CHECK_EQUAL(shares_state(&shares, OTHER), SHARE_LEFT);
+	shares_fini(&shares);
+}
+
+/* What goes with a process comes back with its end. */
+TEST(bytes_that_are_given_back)
+{
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	shares_charge(&shares, STRANGER, 1000);
+	shares_hold(&shares, STRANGER, SHARE_BYTES);
+	CHECK_EQUAL(shares_bytes_left(&shares, STRANGER), 0);
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_BYTES_SPENT);
+	shares_hold(&shares, STRANGER, -(int64_t)SHARE_BYTES);
+	CHECK_EQUAL(shares_bytes_left(&shares, STRANGER), SHARE_BYTES - 1000);
+	CHECK_EQUAL(shares_state(&shares, STRANGER), SHARE_LEFT);
+	shares_fini(&shares);
+}
+
+TEST(hellos_and_time_of_a_stranger)
+{
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	for (int i = 0; i < SHARE_HELLOS; i++)
+		CHECK(shares_hello(&shares, STRANGER));
+	CHECK(!shares_hello(&shares, STRANGER));
+	CHECK(shares_hello(&shares, OTHER));
+	shares_begin_second(&shares);
+	CHECK(shares_hello(&shares, STRANGER));
+	shares_spend(&shares, STRANGER, SHARE_ROUND_NS - 1);
+	CHECK_EQUAL(shares_time_left(&shares, STRANGER), 1);
+	shares_spend(&shares, STRANGER, 2);
+	CHECK_EQUAL(shares_time_left(&shares, STRANGER), 0);
+	CHECK(shares_time_left(&shares, OTHER) > 0);
+	shares_begin_round(&shares);
+	CHECK_EQUAL(shares_time_left(&shares, STRANGER), SHARE_ROUND_NS);
 	shares_fini(&shares);
 }
 
@@ -55,7 +93,13 @@ TEST(root_and_owner_are_not_limited)
 	for (size_t k = 0; k < sizeof(users) / sizeof(users[0]); k++) {
 		for (int i = 0; i < 2 * SHARE_PROCESSES; i++)
 			shares_begin(&shares, users[k]);
-		CHECK(shares_charge(&shares, users[k], UINT64_MAX / 2));
+		for (int i = 0; i < 2 * SHARE_HELLOS; i++)
+			CHECK(shares_hello(&shares, users[k]));
+		shares_charge(&shares, users[k], UINT64_MAX / 2);
+		shares_spend(&shares, users[k], UINT64_MAX / 2);
+		CHECK(!shares_is_limited(&shares, users[k]));
+		CHECK(shares_bytes_left(&shares, users[k]) == UINT64_MAX);
+		CHECK(shares_time_left(&shares, users[k]) == UINT64_MAX);
 		CHECK_EQUAL(shares_state(&shares, users[k]), SHARE_LEFT);
 	}
 	CHECK_EQUAL(shares.count, 0);
@@ -66,6 +110,8 @@ int main(void)
 {
 	RUN(processes_of_a_stranger);
 	RUN(bytes_of_a_stranger);
+	RUN(bytes_that_are_given_back);
+	RUN(hellos_and_time_of_a_stranger);
 	RUN(root_and_owner_are_not_limited);
 	return harness_end();
 }
