@@ -6,8 +6,9 @@
  * Trust:    the recorder treats every byte as hostile: sizes, counts and ids are checked before use.
  *
  * A record begins with struct record; `size` counts the whole record in bytes and is a multiple of 8,
- * so that every 64-bit field is aligned. Ids in records are the guest's own, count from 1 within one
- * attachment and are translated by the recorder. Times are in the clock the recorder chose for the
+ * so that every 64-bit field is aligned. Ids in records are the guest's own and are translated by the
+ * recorder; they count from 1 in each process and go on from one attachment to the next, while correlations
+ * begin anew with each. Times are in the clock the recorder chose for the
  * region (struct ring_region.clock). Texts are NUL-terminated and follow the fixed part in the order
  * the struct names them.
  */

@@ -11,6 +11,10 @@
  * Where:    DUET_SESSION holds up to two addresses separated by ',': a path, and an abstract name with a
  *           leading '@' for programs that do not share the recorder's file system. Without it a guest
  *           tries the machine-wide recorders SESSION_ANY of its own user and of root.
+ * Taken:    an abstract name is anybody's to take. A guest does not believe a listener of another user, so
+ *           a taken name keeps recordings from starting (they say who has it) and reveals nothing.
+ * Again:    a guest that saw no beat for 10 s says hello again. A recorder that finds its earlier region
+ *           still mapped in the process takes it for the same one and gives it a new region.
  */
 #ifndef RING_SESSION_H
 #define RING_SESSION_H
@@ -25,8 +29,12 @@
 #define SESSION_VERSION 1u
 
 #define SESSION_VARIABLE         "DUET_SESSION"
-/* The recorder's own seccomp mode: a program that has a filter where the recorder had none has put it
- * on itself, and may have chosen death as the answer to socket(); the guest then stays quiet. */
+/* "MODE" or "MODE:FILTERS": the recorder's own seccomp mode (0, 1, 2) and, from Linux 5.9 on, how many filters
+ * it has (Seccomp: and Seccomp_filters: of /proc/self/status). A program has those of its parents. One that has
+ * a filter where the recorder had none, or more than the recorder had, has put it on itself, and may have
+ * chosen death as the answer to socket(); the guest then stays quiet. A guest whose kernel does not count, or
+ * that got a MODE alone, can only compare modes. Without the variable (record -a) there is nothing to compare
+ * with, nor can the welcome help, since the socket comes before it: with any filter the guest stays quiet. */
 #define SESSION_SECCOMP_VARIABLE "DUET_SECCOMP"
 /* "@" and a printf format for the uid */
 #define SESSION_ANY              "@duet-any-%u"

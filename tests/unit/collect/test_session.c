@@ -2,6 +2,7 @@
  *
  * tests/unit/collect/test_session.c - whole recordings of this program, which plays the guest itself
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -50,26 +52,37 @@ static struct ring_region *map_region(int fd, const struct session_welcome *welc
 	return region;
 }
 
-static struct ring_region *attach(void)
+/* NULL: nobody is there. */
+static struct ring_region *attach_to(const char *name)
 {
 	struct ring_region *region;
 	struct session_hello hello = {SESSION_MAGIC, SESSION_VERSION, (uint32_t)getpid(), "opencl"};
 	struct session_attached farewell = {SESSION_MAGIC, 128, 0};
 	struct session_welcome welcome = {0};
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	const char *names = getenv(SESSION_VARIABLE);
+	struct sockaddr_un address;
+	socklen_t size = session_address(name, strcspn(name, ","), &address);
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%.*s", (int)strcspn(names, ","),
-		 names);
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    send(fd, &hello, sizeof(hello), 0) < 0)
+	if (connect(fd, (struct sockaddr *)&address, size) < 0) {
+		close(fd);
+		return NULL;
+	}
+	if (send(fd, &hello, sizeof(hello), 0) < 0)
 		_exit(99);
 	region = map_region(fd, &welcome);
 	if (region == MAP_FAILED || welcome.ring_count == 0 ||
 	    send(fd, &farewell, sizeof(farewell), 0) < 0)
 		_exit(99);
 	close(fd);
+	return region;
+}
+
+static struct ring_region *attach(void)
+{
+	struct ring_region *region = attach_to(getenv(SESSION_VARIABLE));
+
+	if (!region)
+		_exit(99);
 	return region;
 }
 
@@ -93,10 +106,35 @@ static int come_back(struct ring_region *before)
 	return atomic_load(&before->enabled) == 0 && atomic_load(&after->enabled) == 1 ? 0 : 97;
 }
 
+/* Children that start at the same moment. */
+static int many(int count)
+{
+	int gate[2], failed = 0, status;
+	char byte;
+
+	if (pipe(gate) < 0)
+		return 96;
+	for (int i = 0; i < count; i++) {
+		if (fork() == 0) {
+			close(gate[1]);
+			if (read(gate[0], &byte, 1) < 0)
+				_exit(95);
+			attach();
+			_exit(0);
+		}
+	}
+	close(gate[1]);
+	while (wait(&status) > 0)
+		failed += status != 0;
+	return failed ? 94 : 0;
+}
+
 static int play_guest(char **argv)
 {
-	struct ring_region *region = attach();
+	struct ring_region *region = strcmp(argv[2], "many") == 0 ? NULL : attach();
 
+	if (!region)
+		return many(atoi(argv[3]));
 	if (strcmp(argv[2], "back") == 0)
 		return come_back(region);
 	if (strcmp(argv[2], "fork") == 0)
@@ -216,6 +254,128 @@ TEST(a_program_that_comes_back_is_one_process)
 	forget(&recorded);
 }
 
+TEST(many_programs_at_once)
+{
+	struct recorded recorded;
+
+	record_guest("many", "300", &recorded);
+	CHECK_EQUAL(recorded.result.program_status, 0);
+	CHECK_EQUAL(recorded.count, 300);
+	CHECK_TEXT(recorded.result.note, "");
+	forget(&recorded);
+}
+
+/* ---- users beside each other -------------------------------------------------------------------- */
+
+/* What the honest one saw. */
+struct seen {
+	_Atomic uint64_t waited_ns;
+	_Atomic uint32_t enabled;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void fill(struct ring_writer *writer)
+{
+	for (int i = 0; i < 20000; i++) {
+		struct record_context *record =
+			ring_reserve(writer, EVENT_CONTEXT, sizeof(*record));
+
+		if (!record)
+			return;
+		*record = (struct record_context){
+			.head = {.kind = EVENT_CONTEXT, .size = sizeof(*record)},
+			.context = (uint32_t)(i % 5000) + 1};
+		ring_commit(writer);
+	}
+}
+
+/* Writes as fast as it can for so long, into many rings. */
+static _Noreturn void flood(uid_t uid, const char *name, uint64_t end_ns)
+{
+	enum { RINGS = 16 };
+	struct ring_writer writers[RINGS];
+	struct ring_region *region = NULL;
+
+	if (setgid(uid) < 0 || setuid(uid) < 0)
+		_exit(1);
+	while (!region && now_ns() < end_ns) {
+		region = attach_to(name);
+		usleep(1000);
+	}
+	for (int i = 0; region && i < RINGS; i++)
+		if (!ring_claim(region, region->ring_count, region->ring_bytes, 1, &writers[i]))
+			_exit(2);
+	while (region && now_ns() < end_ns) {
+		for (int i = 0; i < RINGS; i++)
+			fill(&writers[i]);
+		usleep(1000);
+	}
+	_exit(0);
+}
+
+/* Nobody else's recording waits for a user's flood, and neither does its end. */
+TEST(a_flood_costs_nobody_else)
+{
+	enum { FLOODS = 6, STRANGER = 4711 };
+	struct session_options options = {.any = true, .duration_ns = 2000000000};
+	struct recorded recorded = {0};
+	struct seen *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t begin_ns = now_ns(), longest_ns;
+	char name[64];
+	pid_t pids[FLOODS + 1];
+
+	if (geteuid() != 0)
+		SKIP("only root's recorder takes other users' programs");
+	REQUIRE(seen != MAP_FAILED);
+	snprintf(name, sizeof(name), SESSION_ANY, 0u);
+	snprintf(recorded.path, sizeof(recorded.path), "%s/f.duet", folder);
+	options.output = recorded.path;
+	REQUIRE(!collectors_choose(NULL, &options));
+	for (int i = 0; i <= FLOODS; i++) {
+		pids[i] = fork();
+		if (pids[i] == 0 && i < FLOODS)
+			flood(STRANGER, name, begin_ns + 3000000000u);
+		if (pids[i] == 0) {
+			struct ring_region *region;
+
+			usleep(1200000);
+			begin_ns = now_ns();
+			region = attach_to(name);
+			seen->waited_ns = now_ns() - begin_ns;
+			seen->enabled = region ? region->enabled : 0;
+			_exit(0);
+		}
+	}
+	recorded.error = session_run(&options, &recorded.result, &recorded.exec_error);
+	longest_ns = now_ns() - begin_ns;
+	for (int i = 0; i <= FLOODS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	if (recorded.error == -EADDRINUSE) {
+		error_clear();
+		SKIP("a machine-wide recording is running");
+	}
+	REQUIRE(!recorded.error);
+	printf("# the hello waited %llu us, the recording took %llu ms\n",
+	       (unsigned long long)seen->waited_ns / 1000,
+	       (unsigned long long)longest_ns / 1000000);
+	CHECK_EQUAL(seen->enabled, 1);
+	CHECK(seen->waited_ns < 250000000);
+	CHECK(longest_ns < 5000000000);
+	CHECK(recorded.result.processes >= FLOODS + 1);
+	unlink(recorded.path);
+	munmap(seen, sizeof(*seen));
+}
+
 static void write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -301,6 +461,8 @@ int main(int argc, char **argv)
 	RUN(a_child_that_nobody_waits_for);
 	RUN(a_program_that_does_not_start_costs_no_recording);
 	RUN(a_program_that_comes_back_is_one_process);
+	RUN(many_programs_at_once);
+	RUN(a_flood_costs_nobody_else);
 	RUN(signals_and_limits_are_given_back);
 	rmdir(folder);
 	return harness_end();
