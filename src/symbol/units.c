@@ -21,8 +21,10 @@
 #include "base/hash.h"
 #include "symbol/spans.h"
 
-#define DEPTH_LIMIT 256 /* of nested scopes; more is no compiler's work */
-#define NODE_NONE   UINT32_MAX
+#define DEPTH_LIMIT  256 /* of nested scopes; more is no compiler's work */
+#define NODE_NONE    UINT32_MAX
+/* Of one unit, and of all units' places: many functions of a damaged file may name one long list. */
+#define RANGES_LIMIT ((size_t)1 << 22)
 
 /* A function or an inlined call that has code. */
 struct node {
@@ -49,22 +51,25 @@ struct units {
 	size_t count, capacity;
 	struct span_table where; /* values: index into units */
 	size_t missing_split;
+	size_t ranges_left; /* that may be read of what is being read */
 };
 
 /* ---- which unit is where ---- */
 
 /* Adds what `die` says about its addresses. Dead code is left behind with addresses of 0, 1 or the
  * largest, which is not where code is. */
-static int add_ranges(const struct units *units, Dwarf_Die *die, uint32_t depth, uint32_t value,
+static int add_ranges(struct units *units, Dwarf_Die *die, uint32_t depth, uint32_t value,
 		      struct span_table *first, struct span_table *second, size_t *ret_count)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t next = 0;
 	int error = 0;
 
-	while (!error && (next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
+	while (!error && units->ranges_left &&
+	       (next = dwarf_ranges(die, next, &base, &start, &end)) > 0) {
 		struct interval interval = {start, end, depth, value};
 
+		units->ranges_left--;
 		if (start >= end || !units->is_code(units->context, start))
 			continue;
 		error = span_table_add(first, &interval);
@@ -148,6 +153,7 @@ int units_new(struct Dwarf *dwarf, bool (*is_code)(void *context, uint64_t addre
 	units->dwarf = dwarf;
 	units->is_code = is_code;
 	units->context = context;
+	units->ranges_left = RANGES_LIMIT;
 	while (!error && units->count < NODE_NONE &&
 	       dwarf_get_units(dwarf, unit, &unit, &version, &type, &lines, &tree) == 0) {
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
@@ -267,6 +273,7 @@ static void read_unit(struct units *units, struct unit *unit)
 	int error = 0;
 
 	unit->is_read = true;
+	units->ranges_left = RANGES_LIMIT;
 	unit->folder = find_text(&unit->lines, DW_AT_comp_dir);
 	if (unit->has_tree)
 		error = read_children(units, unit, &unit->tree, NODE_NONE, 0);

@@ -380,6 +380,17 @@ def test_separate(program, folder, whole):
     # the program is gone: what its debug file tells about addresses of its program headers
     got, about = ask_us(program, os.path.join(there, "gone"), addresses, "debug", debug_root, "build-id", identity)
     result(got == want, "program gone, debug file by build id")
+    # objcopy's debug file does not know file offsets, that of eu-strip does
+    offsets = [a for a in addresses if a >= 0x1000]  # gcc's own layout: offset and address are the same
+    got, about = ask_us(program, os.path.join(there, "gone"), offsets, "debug", debug_root, "build-id", identity,
+                        "offsets", "yes")
+    result(all(f == [("??", "??", 0)] for f in got.values()), "program gone, debug file without offsets: no names")
+    kept = os.path.join(folder, "kept", ".build-id", identity[:2])
+    os.makedirs(kept)
+    output(["eu-strip", "-f", os.path.join(kept, identity[2:] + ".debug"), "-o", os.path.join(there, "thin"), whole])
+    got, about = ask_us(program, os.path.join(there, "gone"), offsets, "debug", os.path.join(folder, "kept"),
+                        "build-id", identity, "offsets", "yes")
+    result(all(got[a] == want[a] for a in offsets), "program gone, debug file with offsets")
     shutil.copy(stripped, os.path.join(by_id, identity[2:]))
     got, about = ask_us(program, os.path.join(there, "gone"), addresses, "archive", debug_root, "build-id", identity)
     result(got == want and f"path {by_id}/{identity[2:]}" in about, "program gone, copy in an archive")
