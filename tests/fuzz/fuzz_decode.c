@@ -75,10 +75,10 @@ static void end_file(void)
 
 static size_t make_records(const uint8_t *data, size_t size, uint8_t *ring)
 {
-	static const uint16_t kinds[] = {EVENT_API,     EVENT_LAUNCH,  EVENT_EXECUTION,
-					 EVENT_DEVICE,  EVENT_CONTEXT, EVENT_QUEUE,
-					 EVENT_CODE,    RECORD_BYTES,  EVENT_CLOCK_PAIR,
-					 EVENT_PADDING, RECORD_END};
+	static const uint16_t kinds[] = {
+		EVENT_API,   EVENT_LAUNCH, EVENT_EXECUTION, EVENT_DEVICE,      EVENT_CONTEXT,
+		EVENT_QUEUE, EVENT_CODE,   RECORD_BYTES,    EVENT_CLOCK_PAIR,  EVENT_PADDING,
+		RECORD_END,  RECORD_STACK, RECORD_MODULE,   RECORD_PYTHON_CODE};
 	size_t at = 0;
 
 	while (size >= 6 && at < RING_BYTES / 2) {

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_stacks.c - stacks that a guest describes, and some that no honest one does
+ */
+#include "harness.h"
+
+#include "bench.h"
+
+static void put_module(struct bench *bench, uint32_t id, uint64_t address, const char *path)
+{
+	struct record_module module = {.head = {.kind = RECORD_MODULE, .detail = id},
+				       .address = address,
+				       .size_bytes = 0x10000,
+				       .file_offset_bytes = 0x1000,
+				       .build_id_bytes = 2,
+				       .build_id = {0xab, 0x01}};
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_MODULE, id, 0);
+	draft_add(&draft, &module, offsetof(struct record_module, texts));
+	draft_add(&draft, path, strlen(path) + 1);
+	draft_decode(bench, &draft);
+}
+
+static void put_function(struct bench *bench, uint32_t id, const char *name, const char *file)
+{
+	/* co_lnotab of 3.8: two bytes on, one line on */
+	static const uint8_t lines[] = {2, 1, 2, 1};
+	struct record_python_code code = {.head = {.kind = RECORD_PYTHON_CODE, .detail = 0x0308},
+					  .code = id,
+					  .first_line = 10,
+					  .lines_bytes = sizeof(lines)};
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_PYTHON_CODE, 0x0308, 0);
+	draft_add(&draft, &code, offsetof(struct record_python_code, texts));
+	draft_add(&draft, name, strlen(name) + 1);
+	draft_add(&draft, file, strlen(file) + 1);
+	draft_add(&draft, lines, sizeof(lines));
+	draft_decode(bench, &draft);
+}
+
+static void put_stack(struct bench *bench, uint32_t id, const uint64_t *frames, uint32_t count,
+		      uint64_t truncated, uint32_t kept, bool is_cut)
+{
+	struct record_stack stack = {.head = {.kind = RECORD_STACK, .detail = count},
+				     .truncated = truncated,
+				     .stack = id,
+				     .kept = kept,
+				     .is_cut = is_cut};
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_STACK, count, 0);
+	draft_add(&draft, &stack, sizeof(stack));
+	draft_add(&draft, frames, 8 * count);
+	draft_decode(bench, &draft);
+}
+
+/* A call with a stack, and the chain that it leads to: frames innermost first. */
+static size_t frames_of(struct bench *bench, uint32_t stack, const struct event_frame **frames,
+			size_t most)
+{
+	size_t count = 0;
+	const struct event_stack *node;
+
+	for (; (node = trace_reader_stack(bench->reader, stack)); stack = node->caller) {
+		if (count < most)
+			frames[count] = trace_reader_frame(bench->reader, node->frame);
+		count++;
+	}
+	return count;
+}
+
+static void put_call(struct bench *bench, uint32_t stack)
+{
+	struct draft draft;
+
+	draft_begin(&draft, EVENT_API, 3, RECORD_API_BYTES);
+	draft.api.begin = 100 + stack;
+	draft.api.end = 110 + stack;
+	draft.api.stack = stack;
+	draft_decode(bench, &draft);
+}
+
+#define AT(module, pc)            ((uint64_t)(module) << RECORD_FRAME_MODULE_SHIFT | (pc))
+#define PYTHON(code, instruction) (RECORD_FRAME_PYTHON | (uint64_t)(code) << 32 | (instruction))
+
+TEST(native_and_python)
+{
+	const uint64_t plain[] = {AT(1, 0x401234), AT(2, 0x7f0000000100) | RECORD_FRAME_EXACT,
+				  AT(1, 0x400010)};
+	const uint64_t mixed[] = {AT(2, 0x7f0000000200), PYTHON(7, 4), AT(3, 0x500000),
+				  PYTHON(7, 0), AT(1, 0x400020)};
+	const struct event_frame *frames[8];
+	struct event_api *rows;
+	struct bench bench;
+	size_t count;
+
+	bench_open(&bench);
+	put_module(&bench, 1, 0x400000, "/bin/prog");
+	put_module(&bench, 2, 0x7f0000000000, "/lib/libx.so");
+	put_module(&bench, 3, 0x500000, "/usr/bin/python3.8");
+	put_function(&bench, 7, "Scene.render", "/home/u/scene.py");
+	put_stack(&bench, 1, plain, 3, 0, 3, false);
+	put_stack(&bench, 2, mixed, 5, 0, 5, false);
+	put_call(&bench, 1);
+	put_call(&bench, 2);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 2);
+	REQUIRE(frames_of(&bench, rows[0].stack, frames, 8) == 3);
+	CHECK_EQUAL(frames[0]->type, FRAME_NATIVE);
+	CHECK_EQUAL(frames[0]->flags, FRAME_RETURN);
+	CHECK_EQUAL(frames[0]->offset, 0x1234 + 0x1000);
+	CHECK_TEXT(text_of(&bench, frames[0]->module_string), "/bin/prog");
+	CHECK_TEXT(text_of(&bench, frames[0]->build_id_string), "ab01");
+	CHECK_EQUAL(frames[1]->flags, 0);
+	CHECK_EQUAL(frames[1]->offset, 0x1100);
+	/* the interpreter's own frame is left out */
+	REQUIRE(frames_of(&bench, rows[1].stack, frames, 8) == 4);
+	CHECK_EQUAL(frames[1]->type, FRAME_PYTHON);
+	CHECK_TEXT(text_of(&bench, frames[1]->name_string), "Scene.render");
+	CHECK_TEXT(text_of(&bench, frames[1]->file_string), "/home/u/scene.py");
+	CHECK_EQUAL(frames[1]->line, 12);
+	CHECK_EQUAL(frames[2]->line, 10);
+	CHECK_EQUAL(frames[2]->first_line, 10);
+	CHECK_EQUAL(frames[3]->type, FRAME_NATIVE);
+	free(rows);
+	bench_close(&bench);
+}
+
+TEST(left_out_frames_are_said)
+{
+	const uint64_t deep[] = {AT(1, 0x400010), AT(1, 0x400020), AT(1, 0x400030),
+				 AT(1, 0x400040)};
+	const struct event_frame *frames[8];
+	struct event_api *rows;
+	struct bench bench;
+	size_t count;
+
+	bench_open(&bench);
+	put_module(&bench, 1, 0x400000, "/bin/prog");
+	put_stack(&bench, 1, deep, 4, 5000, 2, false);
+	put_stack(&bench, 2, deep, 1, 0, 1, true);
+	put_call(&bench, 1);
+	put_call(&bench, 2);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 2);
+	REQUIRE(frames_of(&bench, rows[0].stack, frames, 8) == 5);
+	CHECK_EQUAL(frames[1]->offset, 0x1020);
+	CHECK_EQUAL(frames[2]->type, FRAME_TRUNCATED);
+	CHECK_EQUAL(frames[2]->offset, 5000);
+	CHECK_EQUAL(frames[3]->offset, 0x1030);
+	REQUIRE(frames_of(&bench, rows[1].stack, frames, 8) == 2);
+	CHECK_EQUAL(frames[1]->type, FRAME_TRUNCATED);
+	CHECK_EQUAL(frames[1]->offset, 0);
+	free(rows);
+	bench_close(&bench);
+}
+
+/* What makes no sense is counted, and names nothing. */
+TEST(nonsense)
+{
+	const uint64_t frames[] = {AT(9, 0x1000), PYTHON(1 << 29, 77), ~UINT64_C(0)};
+	const struct event_frame *found[8];
+	struct event_api *rows;
+	struct draft draft;
+	struct bench bench;
+	size_t count;
+
+	bench_open(&bench);
+	put_stack(&bench, 0, frames, 3, 0, 3, false);              /* no id */
+	put_stack(&bench, (1u << 21) + 1, frames, 3, 0, 3, false); /* too large an id */
+	put_module(&bench, 0, 0x1000, "/x");
+	put_module(&bench, 1 << 15, 0x1000, "/x");
+	put_function(&bench, 0, "f", "g");
+	put_function(&bench, (1 << 20) + 1, "f", "g");
+	CHECK_EQUAL(bench.injected->broken_times, 6);
+	/* more frames than the record has */
+	draft_begin(&draft, RECORD_STACK, 400, sizeof(struct record_stack));
+	((struct record_stack *)draft.words)->stack = 3;
+	draft_decode(&bench, &draft);
+	/* texts without an end, more lines than there are */
+	draft_begin(&draft, RECORD_MODULE, 3, sizeof(struct record_module));
+	((struct record_module *)draft.words)->size_bytes = 1;
+	memset(((struct record_module *)draft.words)->texts, 'x', 8);
+	draft.at = (uint32_t)offsetof(struct record_module, texts);
+	draft_add(&draft, "xxxxxxxx", 8);
+	draft_decode(&bench, &draft);
+	draft_begin(&draft, RECORD_PYTHON_CODE, 0x0308, sizeof(struct record_python_code));
+	((struct record_python_code *)draft.words)->code = 1;
+	((struct record_python_code *)draft.words)->lines_bytes = UINT32_MAX;
+	draft_add(&draft, "f\0g\0\0\0\0", 8);
+	draft_decode(&bench, &draft);
+	CHECK_EQUAL(bench.injected->broken_times, 9);
+	/* frames that name nothing are frames all the same */
+	put_stack(&bench, 4, frames, 3, 0, 3, false);
+	put_call(&bench, 4);
+	put_call(&bench, 5);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(frames_of(&bench, rows[0].stack, found, 8), 3);
+	CHECK_EQUAL(rows[1].stack, 0);
+	free(rows);
+	bench_close(&bench);
+}
+
+int main(void)
+{
+	RUN(native_and_python);
+	RUN(left_out_frames_are_said);
+	RUN(nonsense);
+	return harness_end();
+}
