@@ -59,6 +59,7 @@ struct symbolizer {
 	struct string_table texts;
 	const char **functions; /* by id of the raw name: what it is printed as */
 	size_t function_capacity;
+	struct hash_map name_ids; /* where a name lies -> its id in texts */
 	struct string_table file_keys, module_keys;
 	struct file **files; /* by id - 1 */
 	size_t file_count, file_capacity;
@@ -78,6 +79,7 @@ int symbolizer_new(const struct symbolizer_options *options, struct symbolizer *
 	symbolizer->options = *options;
 	arena_init(&symbolizer->arena);
 	string_table_init(&symbolizer->texts);
+	hash_map_init(&symbolizer->name_ids);
 	string_table_init(&symbolizer->file_keys);
 	string_table_init(&symbolizer->module_keys);
 	error = search_init(&symbolizer->search, options->debug_folders,
@@ -118,6 +120,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	demangler_free(symbolizer->demangler);
 	search_fini(&symbolizer->search);
 	string_table_fini(&symbolizer->texts);
+	hash_map_fini(&symbolizer->name_ids);
 	string_table_fini(&symbolizer->file_keys);
 	string_table_fini(&symbolizer->module_keys);
 	arena_fini(&symbolizer->arena);
@@ -344,27 +347,40 @@ static void open_file(struct symbolizer *symbolizer, struct file *file)
 
 /* ---- names ---- */
 
-/* Sets the raw name and what it is printed as. */
+/* The id of a raw name, whose function is then known; 0: no memory. */
+static uint32_t add_name(struct symbolizer *symbolizer, const char *name, size_t length)
+{
+	uint32_t id = string_table_add(&symbolizer->texts, name, length), function = 0;
+	const char *raw_name = string_table_text(&symbolizer->texts, id, NULL);
+	auto_free char *demangled = NULL;
+
+	if (!id || array_grow(symbolizer->functions, symbolizer->function_capacity, (size_t)id + 1))
+		return 0;
+	if (symbolizer->functions[id])
+		return id;
+	demangled = demangler_find(symbolizer->demangler, raw_name);
+	if (demangled)
+		function = string_table_add(&symbolizer->texts, demangled, strlen(demangled));
+	symbolizer->functions[id] =
+		function ? string_table_text(&symbolizer->texts, function, NULL) : raw_name;
+	return id;
+}
+
+/* Sets the raw name and what it is printed as. Texts of a file stay where they are, so that most
+ * need not be compared. */
 static int set_name(struct symbolizer *symbolizer, const char *name, size_t length,
 		    struct symbol_frame *frame)
 {
-	uint32_t id = string_table_add(&symbolizer->texts, name, length);
-	auto_free char *demangled = NULL;
-	uint32_t function;
+	uint32_t id = (uint32_t)hash_map_get(&symbolizer->name_ids, (uintptr_t)name, 0);
 
-	if (!id)
-		return length ? -ENOMEM : 0;
-	frame->raw_name = string_table_text(&symbolizer->texts, id, NULL);
-	if (array_grow(symbolizer->functions, symbolizer->function_capacity, (size_t)id + 1))
-		return -ENOMEM;
-	if (!symbolizer->functions[id]) {
-		demangled = demangler_find(symbolizer->demangler, frame->raw_name);
-		function = demangled ? string_table_add(&symbolizer->texts, demangled,
-							strlen(demangled))
-				     : id;
-		symbolizer->functions[id] =
-			string_table_text(&symbolizer->texts, function ? function : id, NULL);
+	if (!length)
+		return 0;
+	if (!id) {
+		id = add_name(symbolizer, name, length);
+		if (!id || hash_map_put(&symbolizer->name_ids, (uintptr_t)name, id))
+			return -ENOMEM;
 	}
+	frame->raw_name = string_table_text(&symbolizer->texts, id, NULL);
 	frame->function = symbolizer->functions[id];
 	return 0;
 }

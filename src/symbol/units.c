@@ -30,7 +30,11 @@
 struct node {
 	Dwarf_Die die;
 	uint32_t parent; /* the function it is inlined into */
-	bool is_inlined;
+	bool is_inlined, is_named;
+	/* once is_named: */
+	const char *linkage_name, *name;
+	const char *call_file;
+	uint32_t call_line, call_column;
 };
 
 struct unit {
@@ -213,8 +217,8 @@ static int read_code(struct units *units, struct unit *unit, Dwarf_Die *die, uin
 		return read_children(units, unit, die, parent, depth);
 	if (index == NODE_NONE || array_grow(unit->nodes, unit->node_capacity, index + 1))
 		return -ENOMEM;
-	unit->nodes[unit->node_count++] =
-		(struct node){*die, is_inlined ? parent : NODE_NONE, is_inlined};
+	unit->nodes[unit->node_count++] = (struct node){
+		.die = *die, .parent = is_inlined ? parent : NODE_NONE, .is_inlined = is_inlined};
 	return read_children(units, unit, die, index, depth);
 }
 
@@ -296,26 +300,26 @@ static uint32_t find_number(Dwarf_Die *die, unsigned int name)
 	return (uint32_t)value;
 }
 
-static void find_names(Dwarf_Die *die, struct unit_frame *frame)
-{
-	frame->linkage_name = find_text(die, DW_AT_linkage_name);
-	if (!frame->linkage_name)
-		frame->linkage_name = find_text(die, DW_AT_MIPS_linkage_name);
-	frame->name = find_text(die, DW_AT_name);
-}
-
-static void find_call(struct unit *unit, Dwarf_Die *die, struct unit_frame *caller)
+/* Reads what a node is called and where it was called; most are never asked about. */
+static void name_node(struct unit *unit, struct node *node)
 {
 	Dwarf_Files *files;
 	size_t count;
-	uint32_t file = find_number(die, DW_AT_call_file);
+	uint32_t file;
 
-	caller->folder = unit->folder;
-	caller->line = find_number(die, DW_AT_call_line);
-	caller->column = find_number(die, DW_AT_call_column);
+	node->is_named = true;
+	node->linkage_name = find_text(&node->die, DW_AT_linkage_name);
+	if (!node->linkage_name)
+		node->linkage_name = find_text(&node->die, DW_AT_MIPS_linkage_name);
+	node->name = find_text(&node->die, DW_AT_name);
+	if (!node->is_inlined)
+		return;
+	file = find_number(&node->die, DW_AT_call_file);
+	node->call_line = find_number(&node->die, DW_AT_call_line);
+	node->call_column = find_number(&node->die, DW_AT_call_column);
 	if (dwarf_getsrcfiles(&unit->tree, &files, &count) == 0 && file < count &&
-	    (file || caller->line))
-		caller->file = dwarf_filesrc(files, file, NULL, NULL);
+	    (file || node->call_line))
+		node->call_file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
 static void find_line(struct unit *unit, uint64_t address, struct unit_frame *frame)
@@ -344,7 +348,10 @@ static size_t find_nodes(struct unit *unit, const struct interval *found, bool h
 	for (;;) {
 		struct node *node = &unit->nodes[index];
 
-		find_names(&node->die, &frames[count]);
+		if (!node->is_named)
+			name_node(unit, node);
+		frames[count].linkage_name = node->linkage_name;
+		frames[count].name = node->name;
 		frames[count].is_inlined = node->is_inlined;
 		if (node->parent == NODE_NONE || count + 1 == UNIT_FRAMES)
 			return count + 1;
@@ -358,8 +365,12 @@ static size_t find_nodes(struct unit *unit, const struct interval *found, bool h
 			};
 			continue;
 		}
-		frames[++count] = (struct unit_frame){0};
-		find_call(unit, &node->die, &frames[count]);
+		frames[++count] = (struct unit_frame){
+			.file = node->call_file,
+			.folder = unit->folder,
+			.line = node->call_line,
+			.column = node->call_column,
+		};
 	}
 }
 
