@@ -347,6 +347,9 @@ static void refuse_for_descriptors(struct session *session)
 	refuse(session, REFUSED_DESCRIPTORS, text);
 }
 
+static const char late_text[] = "a program was gone, or had given up waiting (250 ms), when the "
+				"recorder came to its hello";
+
 static void refuse_many(struct session *session, enum refusal refusal, uint64_t *count,
 			const char *text)
 {
@@ -360,10 +363,7 @@ static void note_turned_away(struct session *session)
 
 	for (; attach->turned_away; attach->turned_away--)
 		refuse_for_descriptors(session);
-	refuse_many(
-		session, REFUSED_LATE, &attach->late,
-		"a program was gone, or had given up waiting (250 ms), when the recorder came to "
-		"its hello");
+	refuse_many(session, REFUSED_LATE, &attach->late, late_text);
 	refuse_many(session, REFUSED_SILENT, &attach->evicted,
 		    "connections that said nothing were closed to make room for others");
 }
@@ -484,7 +484,9 @@ static void add_guest(struct session *session, const struct attach_hello *hello)
 	if (error == -EMFILE || error == -ENFILE) {
 		refuse_for_descriptors(session);
 		attach_rest(&session->attach);
-	} else if (error != -ESRCH) {
+	} else if (error == -ESRCH) {
+		refuse(session, REFUSED_LATE, late_text);
+	} else {
 		refuse(session, REFUSED_OTHER, error_text());
 	}
 	error_clear();

@@ -116,6 +116,24 @@ with t.case("a soft limit on descriptors is none for the recorder"):
     t.true("ran out" not in notes(output), f"the notes: {notes(output)}")
     t.equal(len(document["processes"]), 8, "all are recorded")
 
+with t.case("--keep: programs that have ended are forgotten, with all they had"):
+    harm = work_program()
+    output = t.path("short.duet")
+    count = 100
+    # ten seconds or more, of which five may be there
+    result = run([DUET, "record", "--keep", "1", "-o", output, "--", "sh", "-c",
+                  f"for i in $(seq {count}); do {harm} work 1; sleep 0.1; done"],
+                 env={"POCL_DEVICES": "basic"})
+    t.equal(result.status, 0, f"status ({text(result.stderr)[-400:]})")
+    t.readable(output)
+    things = {}
+    for line in text(run([DUET, "info", output]).stdout).splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] in ("process", "context", "queue", "clock", "code"):
+            things[words[0]] = int(words[2])
+    for kind, each in (("process", 1), ("context", 1), ("queue", 1), ("code", 3)):
+        t.true(0 < things[kind] < 0.8 * each * count, f"not all of kind {kind}: {things}")
+
 # ---- output ----
 
 with t.case("an earlier recording survives a program that does not start"):
