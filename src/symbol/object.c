@@ -60,6 +60,7 @@ struct object {
 	struct span_table sized, labels; /* values: index into symbols */
 	bool has_symbols;                /* read */
 	bool has_dwarf;                  /* asked for */
+	bool has_searched;               /* for a debug file */
 	Dwarf *dwarf;
 	uint64_t dwarf_bias;
 	char *debug_path;
@@ -117,9 +118,12 @@ static int on_find_debuginfo(Dwfl_Module *module, void **userdata, const char *n
 		if (search_shared_debug(object->search, path, link, shared_id, &found))
 			return -1;
 	} else {
+		/* libdwfl asks for symbols and again for DWARF, servers should be asked once */
+		if (object->has_searched)
+			return -1;
+		object->has_searched = true;
 		if (search_debug(object->search, path, object->build_id, link, link_crc, &found))
 			return -1;
-		free(object->debug_path);
 		object->debug_path = strdup(found);
 	}
 	*ret_path = found; /* libdwfl opens and frees it */
