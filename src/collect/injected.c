@@ -471,6 +471,14 @@ static void give_back_data(const struct injected *injected)
 	}
 }
 
+static void free_rings(struct injected *injected)
+{
+	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
+		stacks_fini(&injected->rings[i].stacks);
+	free(injected->rings);
+	injected->rings = NULL;
+}
+
 /* What hangs on the region: threads, their losses, the memory. With a program that has ended that goes at
  * once; one that lives on has it mapped. */
 static void close_region(struct injected *injected, bool lives_on)
@@ -489,11 +497,8 @@ static void close_region(struct injected *injected, bool lives_on)
 		give_back_data(injected);
 	}
 	munmap(injected->region, injected->region_bytes);
-	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
-		stacks_fini(&injected->rings[i].stacks);
-	free(injected->rings);
 	injected->region = NULL;
-	injected->rings = NULL;
+	free_rings(injected);
 }
 
 bool injected_is_same_image(const struct injected *injected)
@@ -554,7 +559,6 @@ void injected_close(struct injected *injected)
 	if (!injected->process.id) {
 		if (injected->region)
 			munmap(injected->region, injected->region_bytes);
-		free(injected->rings);
 	} else {
 		close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
 		decode_waiting(injected, true);
@@ -565,6 +569,7 @@ void injected_close(struct injected *injected)
 	}
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
+	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
 	stacks_jit_fini(&injected->jit);
