@@ -283,7 +283,7 @@ static uint64_t now_ns(void)
 
 static void fill(struct ring_writer *writer)
 {
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 150000; i++) {
 		struct record_context *record =
 			ring_reserve(writer, EVENT_CONTEXT, sizeof(*record));
 
