@@ -753,6 +753,7 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 		.recording = injected->recording,
 		.pid = injected->process.pid,
 		.ns_pid = injected->process.ns_pid,
+		.uid = injected->process.uid,
 		.jit = &injected->jit,
 		.exe = injected->exe ? injected->exe : "",
 		.bytes = &injected->stack_bytes,

@@ -12,13 +12,17 @@
 #include "collect/stacks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
 #include "collect/host_clocks.h"
 #include "symbol/perf_map.h"
 #include "symbol/python_lines.h"
@@ -29,7 +33,9 @@ enum {
 	MODULES_MOST = 1 << 15,
 	FRAMES_MOST = 4096,
 	FRAME_BYTES = 128, /* of a frame with what finds it */
-	NODE_BYTES = 40    /* … of a stack's node */
+	NODE_BYTES = 40,   /* … of a stack's node */
+	JIT_BYTES_MOST = 8 << 20,
+	JIT_INTERVAL_NS = 10000000
 };
 #define BYTES_MOST ((uint64_t)256 << 20) /* a process may take */
 
@@ -255,27 +261,43 @@ static struct event_frame python_frame(const struct stacks *stacks, uint64_t fra
 	return row;
 }
 
+/* Another user may have put anything under the name, a FIFO that nobody writes among it. */
+static void read_jit(const struct stacks_owner *owner)
+{
+	auto_close int fd = -1;
+	auto_free char *bytes = NULL;
+	struct stat about;
+	char path[64];
+	size_t size;
+
+	perf_map_close(owner->jit->map);
+	owner->jit->map = NULL;
+	/* As the process sees its files, and counts itself. */
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", owner->pid, owner->ns_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) ||
+	    (about.st_uid != owner->uid && about.st_uid != 0) ||
+	    read_fd(fd, JIT_BYTES_MOST, &bytes, &size) < 0)
+		return;
+	perf_map_parse(bytes, size, &owner->jit->map);
+}
+
 /* Code that is made while the program runs is named now: afterwards it is gone. The map grows as code is made;
- * it is read again for what it does not have, at most once in ten milliseconds. */
+ * it is read again for what it does not have, less and less often as that takes longer. */
 static uint32_t jit_name(const struct stacks_owner *owner, uint64_t pc)
 {
 	struct stacks_jit *jit = owner->jit;
 	struct perf_map_entry entry;
-	uint64_t now_ns = host_clocks_now_ns();
-	char path[64];
+	uint64_t begin_ns = host_clocks_now_ns(), end_ns;
 
 	if (jit->map && perf_map_find(jit->map, pc, &entry) == 0)
 		return text(owner, entry.name);
-	if (now_ns < jit->next_ns)
+	if (begin_ns < jit->next_ns)
 		return 0;
-	jit->next_ns = now_ns + 10000000;
-	perf_map_close(jit->map);
-	jit->map = NULL;
-	/* As the process sees its files, and counts itself. */
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", owner->pid, owner->ns_pid);
-	if (perf_map_open(path, &jit->map) < 0)
-		return 0;
-	return perf_map_find(jit->map, pc, &entry) == 0 ? text(owner, entry.name) : 0;
+	read_jit(owner);
+	end_ns = host_clocks_now_ns();
+	jit->next_ns = end_ns + JIT_INTERVAL_NS + 50 * (end_ns - begin_ns);
+	return jit->map && perf_map_find(jit->map, pc, &entry) == 0 ? text(owner, entry.name) : 0;
 }
 
 static struct event_frame native_frame(const struct stacks *stacks,

@@ -49,6 +49,7 @@ void stacks_jit_fini(struct stacks_jit *jit);
 struct stacks_owner {
 	struct recording *recording;
 	uint32_t pid, ns_pid; /* in the recorder's namespace, in the process's */
+	uint32_t uid;
 	struct stacks_jit *jit;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */
