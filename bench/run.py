@@ -10,7 +10,8 @@ its samples, at least 15 without --quick. Printed as tables, written as CSV to b
 
     plain    the program alone
     idle     OPENCL_LAYERS loads the guest, nobody records
-    traced   duet record
+    traced   duet record --stacks none
+    stacks   duet record, which takes the stack of every command and wait (reads, image)
     lttng    bench/peer.c preloaded, a session records its two tracepoints a call
 
 Tables, named after those of the paper on CLUST (OpenCL tracing with LTTng-UST):
@@ -98,8 +99,9 @@ class Bench:
         """stdout of the program in this configuration."""
         command = [self.calls, *map(str, arguments)]
         folder = os.path.join(self.folder, "lttng")
-        if configuration == "traced":
-            command = [self.duet, "record", "-o", os.path.join(self.folder, output), "--", *command]
+        if configuration in ("traced", "stacks"):
+            command = [self.duet, "record", "--stacks", "none" if configuration == "traced" else "all",
+                       "-o", os.path.join(self.folder, output), "--", *command]
         elif configuration == "lttng":
             self.lttng("create", SESSION, "--output", folder)
             self.lttng("enable-event", "--userspace", "duet_peer:*")
@@ -119,7 +121,7 @@ class Bench:
 
     def collect(self, jobs):
         """jobs: [(key, arguments, configurations)]. Interleaved rounds; {configuration: {key: [ns]}}."""
-        samples = {name: {} for name in self.configurations}
+        samples = {name: {} for name in [*self.configurations, "stacks"]}
         self.recorded = self.lost = 0
         for turn in range(self.options.rounds):
             for arguments, configurations in jobs:
@@ -146,18 +148,22 @@ class Bench:
         median = {c: {k: statistics.median(v) for k, v in rows.items()}
                   for c, rows in samples.items()}
         spread = {c: {k: quartiles(v) for k, v in rows.items()} for c, rows in samples.items()}
-        head = ["", *self.configurations, "idle+", "traced+", "lttng+", "duet/lttng", "n"]
+        stacks = median.get("stacks") or {}
+        configurations = [*self.configurations, *(["stacks"] if stacks else [])]
+        head = ["", *configurations, "idle+", "traced+", *(["stacks+"] if stacks else []), "lttng+",
+                "duet/lttng", "n"]
         lines = []
         for key in map(str, keys):
             base = median["plain"].get(key)
             over = {c: median[c][key] - base if key in median[c] else None
-                    for c in self.configurations[1:]}
+                    for c in configurations[1:]}
             ratio = over["traced"] / over["lttng"] if over.get("lttng") and over["lttng"] > 0 else None
-            lines.append([key, *(number(median[c].get(key)) for c in self.configurations),
-                          number(over["idle"]), number(over["traced"]), number(over.get("lttng")),
+            lines.append([key, *(number(median[c].get(key)) for c in configurations),
+                          number(over["idle"]), number(over["traced"]),
+                          *([number(over["stacks"])] if stacks else []), number(over.get("lttng")),
                           number(ratio, 3), str(len(samples["plain"][key]))])
             self.overheads.setdefault(name, {})[key] = over
-            for c in self.configurations:
+            for c in configurations:
                 if key in median[c]:
                     self.rows.append([name, key, c, unit, median[c][key], *spread[c][key],
                                       len(samples[c][key])])
@@ -188,7 +194,7 @@ class Bench:
     def bench_reads(self):
         title("table 3: blocking clEnqueueReadBuffer, PoCL basic, ns per call, by bytes")
         print("(duet also takes the device's four times of every command, the lttng shim does not)")
-        samples = self.collect([(["reads", 3, 1000, *SIZES], self.configurations)])
+        samples = self.collect([(["reads", 3, 1000, *SIZES], [*self.configurations, "stacks"])])
         self.table("reads", "ns/call", SIZES, samples)
 
     def bench_image(self):
@@ -197,7 +203,7 @@ class Bench:
         without = [c for c in self.configurations if c != "lttng"]
         kept, self.configurations = self.configurations, without
         try:
-            samples = self.collect([(["image", 3, 100, *PICTURES], without)])
+            samples = self.collect([(["image", 3, 100, *PICTURES], [*without, "stacks"])])
             self.table("image", "ns/iteration", PICTURES, samples)
         finally:
             self.configurations = kept
