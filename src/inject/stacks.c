@@ -40,6 +40,14 @@ struct table {
 	uint32_t size, used, last;
 };
 
+/* A Python frame of the last stack. Most of the next one's are the same. */
+struct known_function {
+	struct python_key key; /* code 0: it cannot be had */
+	uint64_t outer, hash;  /* of all frames further out; of these and it */
+	uint32_t instruction, id;
+	bool entry;
+};
+
 /* A native frame as it is described, to be found by its address; valid until a library is unloaded. */
 struct known_frame {
 	uint64_t frame, described;
@@ -55,7 +63,8 @@ struct guest_stack_memory {
 	bool has_evaluation; /* … and whether one of these many interpreters was in it */
 	uint32_t function_count, functions_left;
 	struct python_frame frames[FUNCTIONS_MOST];
-	uint64_t function_hashes[FUNCTIONS_MOST]; /* of the functions' keys; 0: no key can be had */
+	struct known_function
+		known_functions[FUNCTIONS_MOST]; /* of the last stack, outermost first */
 	struct known_frame known[KNOWN_FRAMES];
 	uint64_t known_unloads;
 	struct unwind native;
@@ -159,24 +168,26 @@ static uint64_t hash_key(const struct python_key *key)
 	return (hash ^ hash >> 32) | 1;
 }
 
-/* Of a frame of the last hash_functions; 0: not to be had. */
-static uint32_t function_id(struct guest_thread *thread, uint32_t index)
+static uint32_t learn_function(struct guest_thread *thread, const struct python_key *key)
 {
-	struct guest_stack_memory *memory = thread->stack_memory;
-	struct table *table = &memory->functions;
-	uint64_t hash = memory->function_hashes[index];
-	struct slot *slot;
+	struct table *table = &thread->stack_memory->functions;
+	uint64_t hash = hash_key(key);
+	struct slot *slot = find_slot(table, hash);
 
-	if (!hash)
-		return 0;
-	slot = find_slot(table, hash);
 	if (!slot || slot->hash)
 		return slot ? slot->id : 0;
-	if (table->last >> 29 ||
-	    !describe_function(thread, table->last + 1, memory->frames[index].code))
+	if (table->last >> 29 || !describe_function(thread, table->last + 1, key->code))
 		return 0;
 	keep(table, slot, hash, ++table->last);
 	return slot->id;
+}
+
+/* Id of a frame's function; 0: not to be had. */
+static uint32_t function_id(struct guest_thread *thread, struct known_function *known)
+{
+	if (!known->id && known->key.code)
+		known->id = learn_function(thread, &known->key);
+	return known->id;
 }
 
 /* ---- modules ----------------------------------------------------------------------------------- */
@@ -247,17 +258,39 @@ static bool name_module(struct guest_thread *thread, uint64_t *frame)
 
 /* ---- both -------------------------------------------------------------------------------------- */
 
-static uint64_t hash_functions(uint64_t hash, struct guest_stack_memory *memory)
+static bool is_same_key(const struct python_key *a, const struct python_key *b)
 {
-	for (uint32_t i = 0; i < memory->function_count; i++) {
-		const struct python_frame *frame = &memory->frames[i];
-		struct python_key key;
-		uint64_t one = 0;
+	return a->code == b->code && a->name == b->name && a->first_line == b->first_line;
+}
 
-		if (GUEST_LIKELY(python_code_key(&python, frame->code, &key)))
-			one = hash_key(&key);
-		memory->function_hashes[i] = one;
-		hash = mix(hash, one + (uint64_t)frame->instruction * 2 + frame->entry);
+/* From the outermost on: what has not changed since the last stack keeps its hash and its id. */
+static uint64_t hash_functions(struct guest_stack_memory *memory)
+{
+	uint64_t hash = 1;
+
+	for (uint32_t i = 0; i < memory->function_count; i++) {
+		const struct python_frame *frame = &memory->frames[memory->function_count - 1 - i];
+		struct known_function *known = &memory->known_functions[i];
+		struct python_key key;
+
+		if (GUEST_UNLIKELY(!python_code_key(&python, frame->code, &key)))
+			key = (struct python_key){0};
+		if (GUEST_UNLIKELY(!is_same_key(&key, &known->key))) {
+			known->key = key;
+			known->id = 0;
+			known->outer = 0; /* which no hash is */
+		}
+		if (GUEST_UNLIKELY(known->outer != hash ||
+				   known->instruction != frame->instruction ||
+				   known->entry != frame->entry)) {
+			known->outer = hash;
+			known->instruction = frame->instruction;
+			known->entry = frame->entry;
+			known->hash = mix(hash, hash_key(&key) + (uint64_t)frame->instruction * 2 +
+							frame->entry) |
+				      1;
+		}
+		hash = known->hash;
 	}
 	return hash;
 }
@@ -275,7 +308,8 @@ static uint32_t add_functions(struct guest_thread *thread, uint32_t next)
 
 	while (next < memory->function_count) {
 		const struct python_frame *frame = &memory->frames[next];
-		uint32_t id = function_id(thread, next++);
+		uint32_t outer = memory->function_count - 1 - next++;
+		uint32_t id = function_id(thread, &memory->known_functions[outer]);
 
 		if (id)
 			add(memory, RECORD_FRAME_PYTHON | (uint64_t)id << 32 | frame->instruction);
@@ -425,7 +459,9 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	native = taken && (thread->options & RING_OPTION_NATIVE);
 	if (!native)
 		hash = 1;
-	hash = hash_functions(hash, memory) | 1;
+	if (memory->function_count)
+		hash = mix(hash, hash_functions(memory));
+	hash |= 1;
 	if (!native && !memory->function_count) {
 		thread->stack = 0;
 		thread->stack_hash = 0;
