@@ -46,21 +46,41 @@ static void print_frame(struct trace_reader *reader, uint32_t id, const struct e
 	}
 }
 
-static void print_dictionaries(struct trace_reader *reader)
+/* Ids have gaps: what no row names is not in the file. */
+static void print_frames(struct trace_reader *reader)
 {
-	const struct event_code *codes = NULL;
+	size_t left = trace_reader_frame_count(reader);
+
+	for (uint32_t id = 1; left > 0 && id; id++) {
+		const struct event_frame *frame = trace_reader_frame(reader, id);
+
+		if (!frame)
+			continue;
+		print_frame(reader, id, frame);
+		left--;
+	}
+}
+
+static void print_nodes(struct trace_reader *reader)
+{
+	size_t left = trace_reader_stack_count(reader);
+
+	for (uint32_t id = 1; left > 0 && id; id++) {
+		const struct event_stack *stack = trace_reader_stack(reader, id);
+
+		if (!stack)
+			continue;
+		printf("stack\t%u\t%u\t%u\n", id, stack->caller, stack->frame);
+		left--;
+	}
+}
+
+static void print_kernels(struct trace_reader *reader)
+{
+	const struct event_code *codes;
 	const void *rows;
 	size_t count;
 
-	for (uint32_t id = 1; id <= trace_reader_frame_count(reader); id++)
-		if (trace_reader_frame(reader, id))
-			print_frame(reader, id, trace_reader_frame(reader, id));
-	for (uint32_t id = 1; id <= trace_reader_stack_count(reader); id++) {
-		const struct event_stack *stack = trace_reader_stack(reader, id);
-
-		if (stack)
-			printf("stack\t%u\t%u\t%u\n", id, stack->caller, stack->frame);
-	}
 	count = trace_reader_things(reader, EVENT_CODE, &rows);
 	codes = rows;
 	for (size_t i = 0; i < count; i++)
@@ -121,8 +141,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	error = trace_reader_open(argv[1], &reader);
-	if (!error)
-		print_dictionaries(reader);
+	if (!error) {
+		print_frames(reader);
+		print_nodes(reader);
+		print_kernels(reader);
+	}
 	for (size_t i = 0; !error && i < trace_reader_chunk_count(reader); i++)
 		error = print_rows(reader, i);
 	if (error)

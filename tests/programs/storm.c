@@ -4,8 +4,8 @@
  *
  *	storm LAUNCHES A.so B.so [CPP.so]
  *
- * Eight threads go paths as storm.h says, half of them new ones and half of them from 256. Meanwhile the first
- * thread unloads the plugin that they go through and loads the other one, which lies at the same address. Built
+ * Eight threads go paths as storm.h says, some 100000 of them new ones and the others from 256. Meanwhile the first
+ * thread unloads the plugin that they go through and loads the other one, which lies at the same address; 100 times. Built
  * with -O2 -fomit-frame-pointer -fexceptions. Prints what it launched, and how often the plugins took turns.
  */
 #include <alloca.h>
@@ -25,7 +25,8 @@
 
 enum {
 	THREADS = 8,
-	LAUNCHES_A_TURN = 2000,
+	TURNS = 100,
+	NEW_PATHS = 100000,
 	DEPTH = 150,
 	OTHER_STACK_BYTES = 1 << 20,
 	FREQUENT_PATHS = 256
@@ -344,7 +345,7 @@ static STORM_FRAME void *worker(void *number)
 		uint64_t often =
 			(random_next(&state) % FREQUENT_PATHS + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
-		go_path(&path, random_path(i % 2 ? &state : &often));
+		go_path(&path, random_path(i % (1 + storm.wanted / NEW_PATHS) ? &often : &state));
 		if (i % 500 == 0)
 			must(clFinish(path.queue), "clFinish");
 	}
@@ -371,7 +372,7 @@ static void take_turns(char **plugins)
 {
 	while (storm.launched < storm.wanted) {
 		usleep(500);
-		if (storm.launched / LAUNCHES_A_TURN <= storm.turns)
+		if (storm.launched / (storm.wanted / TURNS + 1) <= storm.turns)
 			continue;
 		pthread_rwlock_wrlock(&storm.lock);
 		dlclose(storm.library);
