@@ -137,8 +137,11 @@ static void try_python_lines(const uint8_t *bytes, size_t size)
 static void try_name(const uint8_t *bytes, size_t size)
 {
 	static struct demangler *demangler;
-	char *name = strndup((const char *)bytes, size), *text;
+	char *name = calloc(1, size + 1), *text;
 
+	/* Not strndup: the sanitizer's looks for the NUL that is not there. */
+	if (name)
+		memcpy(name, bytes, size);
 	if (!demangler && demangler_new(&(struct demangle_options){0}, &demangler))
 		abort();
 	text = name ? demangler_find(demangler, name) : NULL;
