@@ -67,7 +67,7 @@ const char *analysis_loss_name(uint32_t reason)
 
 const char *analysis_kind_name(uint32_t kind)
 {
-	static const char *const names[EVENT_KIND_COUNT] = {
+	static const char *const names[LOSS_KIND_STACK + 1] = {
 		[EVENT_HOST] = "host",
 		[EVENT_PROCESS] = "process",
 		[EVENT_THREAD] = "thread",
@@ -90,6 +90,7 @@ const char *analysis_kind_name(uint32_t kind)
 		[EVENT_RANGE] = "range",
 		[EVENT_CLOCK_PAIR] = "clock_pair",
 		[EVENT_LOSS] = "loss",
+		[LOSS_KIND_STACK] = "stack",
 	};
 
 	return pick(names, ARRAY_COUNT(names), kind);

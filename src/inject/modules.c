@@ -26,6 +26,7 @@ struct entry {
 	const uint8_t *build_id;
 	uint32_t build_id_bytes;
 	uint32_t id;
+	uint64_t content; /* hash of path and build id: the texts go with their library */
 };
 
 struct list {
@@ -69,6 +70,13 @@ static uint32_t find_build_id(const struct dl_phdr_info *info, const uint8_t **r
 	return 0;
 }
 
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
 static void insert(struct list *list, struct entry entry)
 {
 	uint32_t at = list->count;
@@ -87,6 +95,9 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
 
 	(void)size;
 	entry.build_id_bytes = find_build_id(info, &entry.build_id);
+	entry.content =
+		add_bytes(add_bytes(UINT64_C(0xcbf29ce484222325), entry.path, strlen(entry.path)),
+			  entry.build_id, entry.build_id_bytes);
 	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
@@ -131,14 +142,17 @@ static struct entry *find(struct list *list, uint64_t address)
 	return NULL;
 }
 
-/* Where nothing was unloaded in between, what lies at the same place is the same. */
-static void keep_ids(const struct list *from, struct list *to)
+/* Where nothing was unloaded in between, what lies at the same place is the same; else where it has the same path
+ * and build id. */
+static void keep_ids(const struct list *from, struct list *to, bool unloaded)
 {
 	for (uint32_t i = 0; i < to->count; i++) {
 		struct entry *entry = &to->entries[i];
 		const struct entry *old = find((struct list *)from, entry->begin);
 
-		if (old && old->begin == entry->begin && old->end == entry->end)
+		if (!old || old->begin != entry->begin || old->end != entry->end)
+			continue;
+		if (!unloaded || (entry->build_id_bytes && old->content == entry->content))
 			entry->id = old->id;
 	}
 }
@@ -159,8 +173,8 @@ static bool refresh(void)
 	fresh = modules.spare;
 	fresh->count = 0;
 	dl_iterate_phdr(take_module, fresh);
-	if (modules.list && modules.unloads == unloads)
-		keep_ids(modules.list, fresh);
+	if (modules.list)
+		keep_ids(modules.list, fresh, modules.unloads != unloads);
 	modules.spare = modules.list;
 	modules.list = fresh;
 	return true;

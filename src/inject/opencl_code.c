@@ -98,11 +98,13 @@ static void keep_log(struct guest_thread *thread, cl_program program, uint32_t p
 
 	if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
 		    CL_SUCCESS ||
-	    size <= 1 || size > TEXT_MOST)
+	    size <= 1)
 		return;
-	log = guest_memory(size);
-	if (!log)
+	log = size <= TEXT_MOST ? guest_memory(size) : NULL;
+	if (!log) {
+		count_lost(thread);
 		return;
+	}
 	if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) ==
 	    CL_SUCCESS)
 		put_code(thread, opencl_new_code(), parent, CODE_BUILD_LOG,

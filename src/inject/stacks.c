@@ -459,6 +459,8 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	native = taken && (thread->options & RING_OPTION_NATIVE);
 	if (!native)
 		hash = 1;
+	/* The same addresses are other code once a library was unloaded. */
+	hash = mix(hash, thread->unwind.unloads);
 	if (memory->function_count)
 		hash = mix(hash, hash_functions(memory));
 	hash |= 1;
