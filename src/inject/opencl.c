@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "inject/opencl.h"
+#include "inject/opencl_handles.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -27,14 +28,15 @@ static const size_t one_item[3] = {1, 1, 1};
 
 /* ---- what the rows of the table say ------------------------------------------------------------ */
 
-#define QUEUE(handle)         launch.queue = (handle)
-#define WAITS(count, list)    (launch.wait_count = (count), launch.wait_list = (list))
-#define BYTES(size)           launch.bytes = (size)
-#define BLOCKING(is)          launch.flags |= (is) ? LAUNCH_BLOCKING : 0
-#define RECT(place)           launch.region = (place)
-#define IMAGE(object, place)  (launch.image = (object), launch.region = (place))
-#define OBJECTS(number, list) (launch.count = (number), launch.objects = (list))
-#define SUM(number, list)     (launch.count = (number), launch.sizes = (list))
+#define QUEUE(handle)        launch.queue = (handle)
+#define WAITS(count, list)   (launch.wait_count = (count), launch.wait_list = (list))
+#define BYTES(size)          launch.bytes = (size)
+#define BLOCKING(is)         launch.flags |= (is) ? LAUNCH_BLOCKING : 0
+#define RECT(place)          (launch.region = (place), launch.measured = true)
+#define IMAGE(object, place) (launch.image = (object), RECT(place))
+#define OBJECTS(number, list) \
+	(launch.count = (number), launch.objects = (list), launch.measured = true)
+#define SUM(number, list) (launch.count = (number), launch.sizes = (list), launch.measured = true)
 #define KERNEL(handle, count, global, local)                                                   \
 	(launch.kernel = (handle), launch.dimensions = (count), launch.global_size = (global), \
 	 launch.local_size = (local))
@@ -552,7 +554,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		begin;                                                                           \
 		returned = next.name arguments;                                                  \
 		launch.exit = guest_now(thread);                                                 \
-		if (get_result == CL_SUCCESS)                                                    \
+		if (launch.measured && get_result == CL_SUCCESS)                                 \
 			measure(&launch);                                                        \
 		opencl_launch_end(thread, &launch, get_result);                                  \
 		return returned;                                                                 \

@@ -43,7 +43,6 @@ struct opencl_queue {
 };
 
 /* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
-struct opencl_queue *opencl_queue(struct guest_thread *thread, cl_command_queue handle);
 uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
 uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
@@ -92,7 +91,7 @@ struct opencl_launch {
 	uint32_t dimensions;
 	const size_t *global_size, *local_size;
 	uint64_t bytes;
-	/* What bytes are worked out from after the call; NULL where they are known. */
+	bool measured; /* the bytes are worked out after the call, from these, or NULL */
 	const size_t *region, *sizes;
 	const cl_mem *objects;
 	cl_mem image;
@@ -119,6 +118,7 @@ static inline void opencl_launch_init(struct opencl_launch *launch, uint32_t fun
 	launch->kernel = NULL;
 	launch->dimensions = 0;
 	launch->bytes = 0;
+	launch->measured = false;
 	launch->region = launch->sizes = NULL;
 	launch->objects = NULL;
 	launch->image = NULL;

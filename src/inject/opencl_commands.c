@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "inject/opencl.h"
+#include "inject/opencl_handles.h"
 
 enum { BLOCK_BITS = 14, BLOCK_SIZE = 1 << BLOCK_BITS, BLOCKS = 64, BATCH = 32 };
 /* Most host time of one poll: 1 ms in ns, 0.3 to 0.5 ms in cycles. */
@@ -91,42 +92,42 @@ static uint64_t read_stamp(cl_event event, cl_uint what)
 		       : 0;
 }
 
-/* ended: as it was read. Returns which of the four times are real. */
-static uint32_t read_stamps(cl_event event, uint64_t ended, struct record_execution *record)
+/* Others return what happened to lie there: one stamp years away moves the whole clock. */
+static bool is_real(uint64_t time, uint64_t queued)
 {
-	const uint64_t *const stamps[] = {&record->queued, &record->submitted, &record->started,
-					  &record->ended};
-	uint32_t valid = 0;
+	uint64_t distance = time > queued ? time - queued : queued - time;
 
-	record->queued = read_stamp(event, CL_PROFILING_COMMAND_QUEUED);
-	record->submitted = read_stamp(event, CL_PROFILING_COMMAND_SUBMIT);
-	record->started = read_stamp(event, CL_PROFILING_COMMAND_START);
-	record->ended = ended;
-	for (uint32_t i = 0; i < 4; i++) {
-		uint64_t time = *stamps[i], distance;
-
-		/* Others return what happened to lie there: one stamp years away moves the whole clock. */
-		distance = time > record->queued ? time - record->queued : record->queued - time;
-		if (time && !(record->queued && distance >> 57))
-			valid |= 1u << i;
-	}
-	return valid;
+	return time && !(queued && distance >> 57);
 }
 
-/* seen: when the program's side knew of the completion. */
+/* ended: as it was read. seen: when the program's side knew of the completion. */
 static void put_execution(struct guest_thread *thread, cl_event event, uint64_t correlation,
 			  uint32_t queue_id, cl_int status, uint64_t ended, uint64_t seen)
 {
-	struct record_execution execution = {
-		.correlation = correlation, .queue = queue_id, .status = status, .seen = seen};
+	uint64_t queued = 0, submitted = 0, started = 0;
 	struct record_execution *record;
-	uint32_t valid = status < 0 ? 0 : read_stamps(event, ended, &execution);
+	uint32_t valid = 0;
 
+	if (GUEST_LIKELY(status >= 0)) {
+		queued = read_stamp(event, CL_PROFILING_COMMAND_QUEUED);
+		submitted = read_stamp(event, CL_PROFILING_COMMAND_SUBMIT);
+		started = read_stamp(event, CL_PROFILING_COMMAND_START);
+		valid = (queued ? EXECUTION_QUEUED : 0u) |
+			(is_real(submitted, queued) ? EXECUTION_SUBMITTED : 0u) |
+			(is_real(started, queued) ? EXECUTION_STARTED : 0u) |
+			(is_real(ended, queued) ? EXECUTION_ENDED : 0u);
+	}
 	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record), valid);
 	if (!record)
 		return;
-	memcpy((char *)record + sizeof(record->head), (char *)&execution + sizeof(execution.head),
-	       sizeof(execution) - sizeof(execution.head));
+	record->correlation = correlation;
+	record->queued = queued;
+	record->submitted = submitted;
+	record->started = started;
+	record->ended = status < 0 ? 0 : ended;
+	record->seen = seen;
+	record->queue = queue_id;
+	record->status = status;
 	ring_commit(&thread->writer);
 }
 
@@ -505,8 +506,10 @@ static void follow_by_callback(struct command *command, uint32_t index)
 	guest_unlock(&commands.lock);
 }
 
-static void follow(struct guest_thread *thread, struct opencl_launch *launch, cl_event event,
-		   uint64_t correlation)
+/* Not inline: the way without it then saves no registers. */
+static __attribute__((noinline)) void follow(struct guest_thread *thread,
+					     struct opencl_launch *launch, cl_event event,
+					     uint64_t correlation)
 {
 	struct opencl_queue *queue = launch->known;
 	struct command *command = NULL;
@@ -538,6 +541,8 @@ cl_event *opencl_launch_begin(struct guest_thread *thread, struct opencl_launch 
 	launch->known = opencl_queue(thread, launch->queue);
 	launch->timed = launch->known && (launch->known->flags & QUEUE_TIMED);
 	launch->stack = guest_stack(thread);
+	ring_prefetch(&thread->writer,
+		      sizeof(struct record_launch) + sizeof(struct record_execution));
 	launch->enter = guest_now(thread);
 	return launch->timed && !event ? &launch->own : event;
 }

@@ -84,6 +84,17 @@ static inline struct handle *handle_find_known(const struct guest_thread *thread
 	return GUEST_LIKELY(handle && handle_is_known(thread, handle)) ? handle : NULL;
 }
 
+/* As opencl_device and the like, in opencl.h. */
+struct opencl_queue *opencl_meet_queue(struct guest_thread *thread, cl_command_queue handle);
+
+static inline struct opencl_queue *opencl_queue(struct guest_thread *thread,
+						cl_command_queue handle)
+{
+	struct handle *entry = handle_find_known(thread, handle);
+
+	return GUEST_LIKELY(entry != NULL) ? entry->queue : opencl_meet_queue(thread, handle);
+}
+
 bool handles_lock(void);
 void handles_unlock(void);
 void handles_forked(void);

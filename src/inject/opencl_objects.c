@@ -316,19 +316,19 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle)
 	return device ? device->id : 0;
 }
 
-static void read_timer(struct guest_thread *thread, struct opencl_device *device, uint64_t now)
+static __attribute__((noinline)) void read_timer(struct guest_thread *thread,
+						 struct opencl_device *device, uint64_t now)
 {
 	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
 	 * clock: 2^30 ns, or 2^32 cycles. */
 	const uint64_t longest =
 		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
-	uint64_t next_read = atomic_load_explicit(&device->next_read, memory_order_relaxed);
 	uint64_t interval = atomic_load_explicit(&device->interval, memory_order_relaxed);
 	struct record_clock_pair *record;
 	cl_ulong device_time = 0, host_time = 0;
 	uint64_t before, after;
 
-	if (GUEST_LIKELY(now < next_read) || atomic_load(&device->mode) != thread->mode)
+	if (atomic_load(&device->mode) != thread->mode)
 		return;
 	atomic_store_explicit(&device->next_read, now + interval, memory_order_relaxed);
 	if (interval < longest)
@@ -352,18 +352,25 @@ static void read_timer(struct guest_thread *thread, struct opencl_device *device
 	ring_commit(&thread->writer);
 }
 
+static bool timer_is_due(const struct opencl_device *device, uint64_t now)
+{
+	return now >= atomic_load_explicit(&device->next_read, memory_order_relaxed);
+}
+
 void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_queue *queue,
 			      uint64_t now)
 {
-	if (queue->device)
+	if (GUEST_UNLIKELY(queue->device && timer_is_due(queue->device, now)))
 		read_timer(thread, queue->device, now);
 }
 
 void opencl_read_device_timers(struct guest_thread *thread, uint64_t now)
 {
 	for (struct opencl_device *device = atomic_load(&objects.newest_device); device;
-	     device = device->older)
-		read_timer(thread, device, now);
+	     device = device->older) {
+		if (timer_is_due(device, now))
+			read_timer(thread, device, now);
+	}
 }
 
 /* ---- contexts and queues ----------------------------------------------------------------------- */
@@ -481,14 +488,11 @@ static struct opencl_queue *learn_queue(struct guest_thread *thread, cl_command_
 	return queue;
 }
 
-struct opencl_queue *opencl_queue(struct guest_thread *thread, cl_command_queue handle)
+struct opencl_queue *opencl_meet_queue(struct guest_thread *thread, cl_command_queue handle)
 {
-	struct handle *entry = handle_find_known(thread, handle);
 	struct opencl_queue *queue;
 	int saved;
 
-	if (GUEST_LIKELY(entry != NULL))
-		return entry->queue;
 	if (!handle || !guest_is_current(thread))
 		return NULL;
 	saved = errno;
