@@ -412,8 +412,13 @@ bool python_find(struct python *python)
 	uint64_t counters[2] = {0, 0};
 
 	dl_iterate_phdr(take_counters, counters);
-	if (counters[0] == atomic_load_explicit(&python->loads, memory_order_relaxed) &&
-	    counters[1] == atomic_load_explicit(&python->unloads, memory_order_relaxed))
+	return python_find_again(python, counters[0], counters[1]);
+}
+
+bool python_find_again(struct python *python, uint64_t loads, uint64_t unloads)
+{
+	if (loads == atomic_load_explicit(&python->loads, memory_order_relaxed) &&
+	    unloads == atomic_load_explicit(&python->unloads, memory_order_relaxed))
 		return is_found(python);
 	/* Another thread is at it, or this one was interrupted in it: what is known has to do. */
 	if (atomic_exchange_explicit(&python->finding, 1, memory_order_acquire))
@@ -707,16 +712,30 @@ bool python_code(const struct python *python, uint64_t code, struct python_code 
 	return true;
 }
 
-bool python_code_key(const struct python *python, uint64_t code, struct python_key *ret_key)
+void python_keys(const struct python *python, const struct python_frame *frames, uint32_t count,
+		 struct python_key *ret_keys)
 {
-	const struct python_interpreter *interpreter = owner_of(python, code);
+	const struct python_interpreter *one = NULL;
+	struct python_offsets at = {0};
+	uint64_t type = 0;
 
-	if (!interpreter)
-		return false;
-	*ret_key = (struct python_key){
-		.code = code,
-		.name = word_at(code, interpreter->at.code_name),
-		.first_line = half_at(code, interpreter->at.code_first_line),
-	};
-	return true;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t code = frames[i].code;
+
+		/* All of one stack are one interpreter's, as a rule. */
+		if (!one || !is_object(code, at.object_type, type)) {
+			one = owner_of(python, code);
+			if (!one) {
+				ret_keys[i] = (struct python_key){0};
+				continue;
+			}
+			at = one->at;
+			type = one->code_type;
+		}
+		ret_keys[i] = (struct python_key){
+			.code = code,
+			.name = word_at(code, at.code_name),
+			.first_line = half_at(code, at.code_first_line),
+		};
+	}
 }

@@ -60,6 +60,9 @@ struct python_frame {
  * none, or one whose layout is not known. */
 bool python_find(struct python *python);
 
+/* The same, of counters just read (dlpi_adds and dlpi_subs of dl_iterate_phdr). */
+bool python_find_again(struct python *python, uint64_t loads, uint64_t unloads);
+
 /* The version of an interpreter that was found but is not known, NULL where there is none. */
 const char *python_unknown_version(const struct python *python);
 
@@ -101,7 +104,9 @@ struct python_key {
 	uint64_t code, name; /* pointers */
 	uint64_t first_line;
 };
-bool python_code_key(const struct python *python, uint64_t code, struct python_key *ret_key);
+/* Of frames of the last python_frames. code 0: there is none, or what lies there is none. */
+void python_keys(const struct python *python, const struct python_frame *frames, uint32_t count,
+		 struct python_key *ret_keys);
 
 #pragma GCC visibility pop
 

@@ -44,8 +44,8 @@ struct table {
 struct known_function {
 	struct python_key key; /* code 0: it cannot be had */
 	uint64_t outer, hash;  /* of all frames further out; of these and it */
-	uint32_t instruction, id;
-	bool entry;
+	uint64_t place;        /* twice the instruction, and whether it is an entry */
+	uint32_t id;
 };
 
 /* A native frame as it is described, to be found by its address; valid until a library is unloaded. */
@@ -63,11 +63,18 @@ struct guest_stack_memory {
 	bool has_evaluation; /* … and whether one of these many interpreters was in it */
 	uint32_t function_count, functions_left;
 	struct python_frame frames[FUNCTIONS_MOST];
+	struct python_key keys[FUNCTIONS_MOST];
 	struct known_function
 		known_functions[FUNCTIONS_MOST]; /* of the last stack, outermost first */
 	struct known_frame known[KNOWN_FRAMES];
 	uint64_t known_unloads;
 	struct unwind native;
+	/* Its frames as they are described, and which of them are an interpreter's evaluation. Stacks that
+	 * differ in their Python functions alone share them. named_hash 0: of no stack. */
+	uint64_t named_hash, named_unloads;
+	uint32_t named_interpreters;
+	uint64_t named[UNWIND_FRAMES_MOST];
+	bool evaluates[UNWIND_FRAMES_MOST];
 	/* Both as one, while it is described. */
 	uint64_t merged[FRAMES_MOST];
 	uint32_t merged_count, merged_kept;
@@ -263,32 +270,31 @@ static bool is_same_key(const struct python_key *a, const struct python_key *b)
 	return a->code == b->code && a->name == b->name && a->first_line == b->first_line;
 }
 
-/* From the outermost on: what has not changed since the last stack keeps its hash and its id. */
+/* From the outermost on: what has not changed since the last stack keeps its hash and its id. Each frame's
+ * hash waits for the one before, with an addition and a multiplication; the rest is mixed beside that. */
 static uint64_t hash_functions(struct guest_stack_memory *memory)
 {
 	uint64_t hash = 1;
 
+	python_keys(&python, memory->frames, memory->function_count, memory->keys);
 	for (uint32_t i = 0; i < memory->function_count; i++) {
-		const struct python_frame *frame = &memory->frames[memory->function_count - 1 - i];
+		uint32_t index = memory->function_count - 1 - i;
+		const struct python_frame *frame = &memory->frames[index];
+		const struct python_key *key = &memory->keys[index];
 		struct known_function *known = &memory->known_functions[i];
-		struct python_key key;
+		uint64_t place = (uint64_t)frame->instruction * 2 + frame->entry;
+		bool is_same = is_same_key(key, &known->key);
 
-		if (GUEST_UNLIKELY(!python_code_key(&python, frame->code, &key)))
-			key = (struct python_key){0};
-		if (GUEST_UNLIKELY(!is_same_key(&key, &known->key))) {
-			known->key = key;
+		if (GUEST_UNLIKELY(!is_same)) {
+			known->key = *key;
 			known->id = 0;
-			known->outer = 0; /* which no hash is */
 		}
-		if (GUEST_UNLIKELY(known->outer != hash ||
-				   known->instruction != frame->instruction ||
-				   known->entry != frame->entry)) {
+		if (GUEST_UNLIKELY(!is_same || known->outer != hash || known->place != place)) {
 			known->outer = hash;
-			known->instruction = frame->instruction;
-			known->entry = frame->entry;
-			known->hash = mix(hash, hash_key(&key) + (uint64_t)frame->instruction * 2 +
-							frame->entry) |
-				      1;
+			known->place = place;
+			known->hash =
+				(hash + hash_key(key) + place * UINT64_C(0xd6e8feb86659fd93)) *
+				UINT64_C(0x9e3779b97f4a7c15);
 		}
 		hash = known->hash;
 	}
@@ -326,7 +332,24 @@ static bool is_evaluation(uint64_t frame)
 	return python_is_evaluation(&python, frame & UNWIND_EXACT ? pc : pc - 1);
 }
 
-static bool merge(struct guest_thread *thread)
+/* False where a module could not be described. */
+static bool name_native(struct guest_thread *thread)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+
+	if (memory->named_hash)
+		return true;
+	for (uint32_t i = 0; i < memory->native.count; i++) {
+		memory->named[i] = memory->native.frames[i];
+		memory->evaluates[i] = is_evaluation(memory->named[i]);
+		if (!name_module(thread, &memory->named[i]))
+			return false;
+	}
+	memory->named_hash = memory->native.hash;
+	return true;
+}
+
+static void merge(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
 	const struct unwind *native = &memory->native;
@@ -334,22 +357,16 @@ static bool merge(struct guest_thread *thread)
 
 	memory->merged_count = memory->merged_kept = 0;
 	for (uint32_t i = 0; i < native->count; i++) {
-		uint64_t frame = native->frames[i];
-
 		if (native->truncated && i == UNWIND_END_FRAMES)
 			memory->merged_kept = memory->merged_count;
-		if (next < memory->function_count && is_evaluation(frame)) {
+		if (memory->evaluates[i] && next < memory->function_count)
 			next = add_functions(thread, next);
-			continue;
-		}
-		if (!name_module(thread, &frame))
-			return false;
-		add(memory, frame);
+		else
+			add(memory, memory->named[i]);
 	}
 	/* What the native walk did not reach; all of it where only Python was asked for. */
 	while (next < memory->function_count)
 		next = add_functions(thread, next);
-	return true;
 }
 
 static bool describe_stack(struct guest_thread *thread, uint32_t id)
@@ -357,8 +374,9 @@ static bool describe_stack(struct guest_thread *thread, uint32_t id)
 	struct guest_stack_memory *memory = thread->stack_memory;
 	struct record_stack *record;
 
-	if (!merge(thread))
+	if (!name_native(thread))
 		return false;
+	merge(thread);
 	record = guest_reserve(thread, RECORD_STACK,
 			       (uint32_t)sizeof(*record) + 8 * memory->merged_count,
 			       memory->merged_count);
@@ -420,21 +438,32 @@ static void take_functions(struct guest_thread *thread, uint64_t hash)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
 
-	if (python_find(&python) && has_evaluation(thread, hash))
+	if (python_find_again(&python, thread->unwind.loads, thread->unwind.unloads) &&
+	    has_evaluation(thread, hash))
 		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
 						       &memory->functions_left);
 }
 
-/* To be inlined: unwind_check wants the caller of unwind_take. */
-static inline void take_native(struct guest_thread *thread, bool taken)
+/* hash: of the native stack. To be inlined: unwind_check wants the caller of unwind_take. */
+static inline void take_native(struct guest_thread *thread, bool taken, uint64_t hash)
 {
-	struct unwind *native = &thread->stack_memory->native;
+	struct guest_stack_memory *memory = thread->stack_memory;
+	struct unwind *native = &memory->native;
+	uint32_t interpreters = atomic_load_explicit(&python.count, memory_order_acquire);
 
-	native->count = native->truncated = 0;
-	native->end = UNWIND_COMPLETE;
-	if (!taken)
+	if (!taken) {
+		native->count = native->truncated = 0;
+		native->end = UNWIND_COMPLETE;
+		memory->named_hash = 0;
 		return;
-	unwind_stack(&thread->unwind, native);
+	}
+	if (hash != memory->named_hash || memory->named_unloads != thread->unwind.unloads ||
+	    memory->named_interpreters != interpreters) {
+		unwind_stack(&thread->unwind, native);
+		memory->named_hash = 0;
+		memory->named_unloads = thread->unwind.unloads;
+		memory->named_interpreters = interpreters;
+	}
 	if (++thread->stacks_new % NEW_BETWEEN_CHECKS != 1)
 		return;
 	guest_trouble(RING_TROUBLE_STACKS_CHECKED);
@@ -445,7 +474,7 @@ static inline void take_native(struct guest_thread *thread, bool taken)
 __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory;
-	uint64_t hash = 1;
+	uint64_t hash = 1, native_hash;
 	bool taken, native;
 	int saved = errno;
 
@@ -456,6 +485,7 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	taken = unwind_take(&thread->unwind, &hash);
 	if (taken && (thread->options & RING_OPTION_PYTHON))
 		take_functions(thread, hash);
+	native_hash = hash;
 	native = taken && (thread->options & RING_OPTION_NATIVE);
 	if (!native)
 		hash = 1;
@@ -468,7 +498,7 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 		thread->stack = 0;
 		thread->stack_hash = 0;
 	} else if (GUEST_UNLIKELY(hash != thread->stack_hash)) {
-		take_native(thread, native);
+		take_native(thread, native, native_hash);
 		thread->stack = stack_id(thread, hash);
 		thread->stack_hash = thread->stack ? hash : 0;
 	}

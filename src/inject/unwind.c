@@ -300,7 +300,7 @@ __attribute__((noinline)) bool unwind_take(struct unwind_thread *thread, uint64_
 		return false;
 	thread->busy = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	unloads = unwind_forget_unloaded();
+	unloads = unwind_forget_unloaded(&thread->loads);
 	__asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
 			 : "=r"(step.frame), "=r"(step.sp), "=r"(step.bp));
 	step.frame |= UNWIND_EXACT;

@@ -50,9 +50,11 @@ enum { UNWIND_STEPS_MOST = 128 };
 /* What is kept from call to call. Zeroed at first. */
 struct unwind_thread {
 	uint64_t low, high; /* pages of the stack that were found to be readable */
-	uint64_t unloads;   /* the steps are from before more libraries were unloaded */
-	uint32_t count;     /* of steps; 0: too many, or not to be used again */
-	uint32_t own;       /* of them in this library */
+	/* How many libraries were loaded and unloaded at the last unwind_take: the steps are from before there
+	 * were more. */
+	uint64_t loads, unloads;
+	uint32_t count; /* of steps; 0: too many, or not to be used again */
+	uint32_t own;   /* of them in this library */
 	uint32_t plain; /* from this step on a frame depends on the inner one and two words alone */
 	enum unwind_end end;
 	volatile bool busy; /* seen by a signal handler on this thread */

@@ -67,20 +67,27 @@ static void keep_rule(uint64_t pc, union unwind_rule rule)
 	}
 }
 
-static int take_unloads(struct dl_phdr_info *info, size_t size, void *ret_unloads)
+struct counters {
+	uint64_t loads, unloads;
+};
+
+/* Stops at the first object: the counters are the same in each. */
+static int take_counters(struct dl_phdr_info *info, size_t size, void *ret_counters)
 {
 	(void)size;
-	*(uint64_t *)ret_unloads = info->dlpi_subs;
+	*(struct counters *)ret_counters = (struct counters){info->dlpi_adds, info->dlpi_subs};
 	return 1;
 }
 
-uint64_t unwind_forget_unloaded(void)
+uint64_t unwind_forget_unloaded(uint64_t *ret_loads)
 {
-	uint64_t unloads = 0, seen = atomic_load_explicit(&rules.unloads, memory_order_acquire);
+	uint64_t seen = atomic_load_explicit(&rules.unloads, memory_order_acquire);
+	struct counters counters = {0};
 
-	dl_iterate_phdr(take_unloads, &unloads);
-	if (GUEST_LIKELY(unloads == seen))
-		return unloads;
+	dl_iterate_phdr(take_counters, &counters);
+	*ret_loads = counters.loads;
+	if (GUEST_LIKELY(counters.unloads == seen))
+		return counters.unloads;
 	for (uint32_t table = 0; table < UNWIND_TABLES; table++) {
 		struct unwind_slot *slots = atomic_load(&unwind_tables[table]);
 
@@ -94,9 +101,9 @@ uint64_t unwind_forget_unloaded(void)
 		}
 		atomic_store(&rules.used[table], 0);
 	}
-	atomic_store_explicit(&rules.unloads, unloads, memory_order_release);
+	atomic_store_explicit(&rules.unloads, counters.unloads, memory_order_release);
 	atomic_fetch_add(&rules.flushed, 1);
-	return unloads;
+	return counters.unloads;
 }
 /* ---- the table row of an address ----------------------------------------------------------------- */
 

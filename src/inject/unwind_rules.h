@@ -106,8 +106,8 @@ static inline union unwind_rule unwind_find_rule(uint64_t pc)
 union unwind_rule unwind_learn_rule(uint64_t frame);
 
 /* Where code was unloaded, other code may be loaded, and what is known of its addresses is void. 19 ns. Returns
- * how often something was unloaded so far. */
-uint64_t unwind_forget_unloaded(void);
+ * how often something was unloaded so far, *ret_loads: loaded. */
+uint64_t unwind_forget_unloaded(uint64_t *ret_loads);
 
 #pragma GCC visibility pop
 

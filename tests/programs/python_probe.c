@@ -82,10 +82,10 @@ EXPORT int probe_take(char *text, int size, int most)
 	used = snprintf(text, (size_t)size, "%u\t%u\t%u\t%u\n", count, truncated,
 			native.evaluations, native.count);
 	for (uint32_t i = 0; i < count && used < size; i++) {
-		struct python_key key = {0};
+		struct python_key key;
 
-		if (frames[i].code && (!python_code(&python, frames[i].code, &code) ||
-				       !python_code_key(&python, frames[i].code, &key)))
+		python_keys(&python, &frames[i], 1, &key);
+		if (frames[i].code && (!python_code(&python, frames[i].code, &code) || !key.code))
 			return -1;
 		if (!frames[i].code)
 			code = (struct python_code){.name = "", .file = ""};

@@ -49,7 +49,9 @@ TEST(none)
 	CHECK_EQUAL(truncated, 0);
 	CHECK(!python_is_evaluation(&python, (uint64_t)(uintptr_t)test_none));
 	CHECK(!python_code(&python, (uint64_t)(uintptr_t)&frame, &code));
-	CHECK(!python_code_key(&python, 0, &key));
+	frame.code = 0;
+	python_keys(&python, &frame, 1, &key);
+	CHECK(!key.code);
 }
 
 TEST(unknown)
@@ -116,7 +118,7 @@ TEST(made_up_3_14)
 	CHECK_EQUAL(code.version, 0x030e);
 	CHECK_EQUAL(code.lines_bytes, 3);
 	CHECK(code.lines && memcmp(code.lines, "\1\2\3", 3) == 0);
-	REQUIRE(python_code_key(&python, frames[0].code, &key));
+	python_keys(&python, frames, 1, &key);
 	CHECK(key.code == frames[0].code && key.name == fake_address(fake, "fake_name") &&
 	      key.first_line == 10);
 	dlclose(fake);
