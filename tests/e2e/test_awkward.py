@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import signal
 import time
 
@@ -322,5 +323,44 @@ for name, cpp in (("C", False), ("C++ exceptions", True)):
         lost = [row for row in document["losses"] if row["kind"] not in ("launch", "execution")]
         print(f"# {len(trace.stacks)} nodes; {without} launches without a stack; losses {lost}")
         t.true(without <= len(trace.launches) // 100, f"{without} launches without a stack")
+
+GDB = shutil.which("gdb")
+
+
+def gdb_stacks(path):
+    """thread -> its launches' stacks, as gdb_stacks.py writes them."""
+    found = collections.defaultdict(list)
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            tid, *frames = line.rstrip("\n").split("\t")
+            found[int(tid)].append([os.path.basename(frame) for frame in frames])
+    return found
+
+
+with t.case("2000 launches of the same kind in gdb: it finds the same frames to the byte"):
+    t.wanted()
+    if not GDB:
+        raise Skip("gdb is not installed")
+    libraries = [path for file in STORM_FILES[1:]
+                 if os.path.exists(path := os.path.join(PROGRAMS, file))]
+    asked = {"DUET_GDB_STOP": "sim_clEnqueueNDRangeKernel", "DUET_GDB_OUT": t.path("gdb.txt"),
+             "DUET_GDB_SKIP": os.path.basename(GUEST)}
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stacks.py")
+    trace, result = traced([GDB, "-nx", "-batch", "-x", script, "--args", program("storm"), "2000",
+                            *libraries], "gdb.duet", env=sim(SIM_OPENCL="kernel_us=1", **asked),
+                           timeout=600)
+    expected, got = gdb_stacks(t.path("gdb.txt")), collections.defaultdict(list)
+    for launch in trace.launches:
+        got[launch.tid].append([f"{os.path.basename(frame.module)}:{frame.offset:#x}"
+                                if frame.type == "native" else frame.type
+                                for frame in trace.chain(launch.stack)])
+    t.equal({tid: len(stacks) for tid, stacks in got.items()},
+            {tid: len(stacks) for tid, stacks in expected.items()}, "launches of each thread")
+    t.true(sum(map(len, expected.values())) >= 2000, f"{text(result.stdout)}{text(result.stderr)}")
+    wrong = [(mine, other) for tid, stacks in expected.items()
+             for mine, other in zip(got[tid], stacks) if mine != other]
+    for mine, other in wrong[:3]:
+        print(f"# got {' '.join(mine)}\n# gdb {' '.join(other)}")
+    t.equal(len(wrong), 0, "stacks that differ")
 
 t.end()
