@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/device/capture/kernels.h - kernels of known behaviour, in PTX: the driver compiles them, no nvcc is needed
+ *
+ *	duet_empty()                        nothing
+ *	duet_add(x, y, n)                   y[i] += x[i], one element a thread
+ *	duet_chase(table, out, steps)       each load waits for the one before: stalled on long_scoreboard
+ *	duet_barrier(out, steps)            a barrier a step: stalled on barrier
+ *	duet_fma(out, steps)                dependent multiply-adds: stalled on wait
+ *	duet_spin(out, cycles)              busy for that many cycles of its multiprocessor
+ */
+#ifndef CAPTURE_KERNELS_H
+#define CAPTURE_KERNELS_H
+
+static const char capture_kernels[] =
+	".version 7.0\n"
+	".target sm_70\n"
+	".address_size 64\n"
+	".visible .entry duet_empty() { ret; }\n"
+
+	".visible .entry duet_add(.param .u64 x, .param .u64 y, .param .u32 n) {\n"
+	" .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %d<6>; .reg .f32 %f<4>;\n"
+	" ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y]; ld.param.u32 %r1, [n];\n"
+	" mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mov.u32 %r4, %tid.x;\n"
+	" mad.lo.u32 %r5, %r2, %r3, %r4;\n"
+	" setp.ge.u32 %p, %r5, %r1; @%p bra done;\n"
+	" cvta.to.global.u64 %d1, %d1; cvta.to.global.u64 %d2, %d2;\n"
+	" mul.wide.u32 %d3, %r5, 4; add.u64 %d4, %d1, %d3; add.u64 %d5, %d2, %d3;\n"
+	" ld.global.f32 %f1, [%d4]; ld.global.f32 %f2, [%d5]; add.f32 %f3, %f1, %f2;\n"
+	" st.global.f32 [%d5], %f3;\n"
+	"done: ret; }\n"
+
+	".visible .entry duet_chase(.param .u64 table, .param .u64 out, .param .u32 steps) {\n"
+	" .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %d<6>;\n"
+	" ld.param.u64 %d1, [table]; ld.param.u64 %d2, [out]; ld.param.u32 %r1, [steps];\n"
+	" cvta.to.global.u64 %d1, %d1; cvta.to.global.u64 %d2, %d2;\n"
+	" mov.u32 %r2, %tid.x; mov.u32 %r3, 0;\n"
+	"again: mul.wide.u32 %d3, %r2, 4; add.u64 %d4, %d1, %d3; ld.global.u32 %r2, [%d4];\n"
+	" add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra again;\n"
+	" st.global.u32 [%d2], %r2; ret; }\n"
+
+	".visible .entry duet_barrier(.param .u64 out, .param .u32 steps) {\n"
+	" .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %d<3>;\n"
+	" ld.param.u64 %d1, [out]; ld.param.u32 %r1, [steps]; cvta.to.global.u64 %d1, %d1;\n"
+	" mov.u32 %r2, 0; mov.u32 %r3, %tid.x;\n"
+	"again: bar.sync 0; add.u32 %r3, %r3, %r2; add.u32 %r2, %r2, 1;\n"
+	" setp.lt.u32 %p, %r2, %r1; @%p bra again;\n"
+	" st.global.u32 [%d1], %r3; ret; }\n"
+
+	".visible .entry duet_fma(.param .u64 out, .param .u32 steps) {\n"
+	" .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<3>; .reg .f32 %f<3>;\n"
+	" ld.param.u64 %d1, [out]; ld.param.u32 %r1, [steps]; cvta.to.global.u64 %d1, %d1;\n"
+	" mov.u32 %r2, %tid.x; cvt.rn.f32.u32 %f1, %r2; mov.u32 %r3, 0;\n"
+	"again: fma.rn.f32 %f1, %f1, %f1, %f1; fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+	" fma.rn.f32 %f1, %f1, %f1, %f1; fma.rn.f32 %f1, %f1, %f1, %f1;\n"
+	" add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra again;\n"
+	" st.global.f32 [%d1], %f1; ret; }\n"
+
+	".visible .entry duet_spin(.param .u64 out, .param .u64 cycles) {\n"
+	" .reg .pred %p; .reg .b64 %d<6>;\n"
+	" ld.param.u64 %d1, [out]; ld.param.u64 %d2, [cycles]; cvta.to.global.u64 %d1, %d1;\n"
+	" mov.u64 %d3, %clock64;\n"
+	"again: mov.u64 %d4, %clock64; sub.u64 %d5, %d4, %d3; setp.lt.u64 %p, %d5, %d2;\n"
+	" @%p bra again;\n"
+	" st.global.u64 [%d1], %d5; ret; }\n";
+
+#endif
