@@ -13,6 +13,7 @@
  *           something to say: 5000 short forks attach nothing.
  */
 #include "inject/guest.h"
+#include "inject/libraries.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -507,6 +508,7 @@ static void after_fork_in_child(void)
 {
 	const struct attachment *attachment = atomic_load(&guest.attachment);
 
+	libraries_after_fork_in_child();
 	for (; attachment; attachment = attachment->older)
 		mmap(attachment->region,
 		     ring_region_bytes(attachment->ring_count, attachment->ring_bytes),
@@ -523,7 +525,7 @@ static void prepare_process(void)
 	guest.is_wiped = madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) == 0;
 	if (guest.key_made)
 		return;
-	pthread_atfork(NULL, NULL, after_fork_in_child);
+	pthread_atfork(libraries_before_fork, libraries_after_fork, after_fork_in_child);
 	guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
 }
 

@@ -12,10 +12,10 @@
 #include "inject/modules.h"
 
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
 #include "inject/guest.h"
+#include "inject/libraries.h"
 
 enum { LISTED_MOST = 4096 };
 
@@ -113,16 +113,6 @@ static int take_module(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-static int take_counts(struct dl_phdr_info *info, size_t size, void *data)
-{
-	uint64_t *counts = data;
-
-	(void)size;
-	counts[0] = info->dlpi_adds;
-	counts[1] = info->dlpi_subs;
-	return 1;
-}
-
 /* ---- the list ---------------------------------------------------------------------------------- */
 
 static struct entry *find(struct list *list, uint64_t address)
@@ -160,11 +150,13 @@ static void keep_ids(const struct list *from, struct list *to, bool unloaded)
 /* Under the lock. */
 static bool refresh(void)
 {
-	uint64_t counts[2] = {0}, unloads = modules.unloads;
+	uint64_t unloads = modules.unloads;
+	struct libraries_counts counts;
 	struct list *fresh;
 
-	dl_iterate_phdr(take_counts, counts);
-	if (modules.list && counts[0] == modules.loads && counts[1] == modules.unloads)
+	if (!libraries_count(&counts))
+		return modules.list != NULL;
+	if (modules.list && counts.loads == modules.loads && counts.unloads == modules.unloads)
 		return true;
 	if (!modules.spare)
 		modules.spare = guest_memory(sizeof(*modules.spare));
@@ -172,7 +164,8 @@ static bool refresh(void)
 		return false;
 	fresh = modules.spare;
 	fresh->count = 0;
-	dl_iterate_phdr(take_module, fresh);
+	if (!libraries_iterate(take_module, fresh))
+		return modules.list != NULL;
 	if (modules.list)
 		keep_ids(modules.list, fresh, modules.unloads != unloads);
 	modules.spare = modules.list;

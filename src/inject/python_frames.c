@@ -15,10 +15,11 @@
 #include "inject/python_frames.h"
 
 #include <elf.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "inject/libraries.h"
 
 enum {
 	CODE_UNIT = 2, /* bytes of an instruction */
@@ -380,21 +381,14 @@ static void find_all(struct python *python)
 
 	for (uint32_t i = 0; i < count; i++)
 		python->interpreters[i].seen = false;
-	dl_iterate_phdr(on_object, &search);
+	if (!libraries_iterate(on_object, &search))
+		return;
 	for (uint32_t i = 0; i < count; i++)
 		if (!python->interpreters[i].seen)
 			atomic_store_explicit(&python->interpreters[i].there, false,
 					      memory_order_release);
 	atomic_store(&python->unloads, search.unloads);
 	atomic_store(&python->loads, search.loads);
-}
-
-/* Stops at the first object: the counters are the same in each. */
-static int take_counters(struct dl_phdr_info *info, size_t size, void *data)
-{
-	((uint64_t *)data)[0] = info->dlpi_adds;
-	((uint64_t *)data)[1] = info->dlpi_subs;
-	return 1;
 }
 
 static bool is_found(const struct python *python)
@@ -409,10 +403,10 @@ static bool is_found(const struct python *python)
 
 bool python_find(struct python *python)
 {
-	uint64_t counters[2] = {0, 0};
+	struct libraries_counts counts;
 
-	dl_iterate_phdr(take_counters, counters);
-	return python_find_again(python, counters[0], counters[1]);
+	return libraries_count(&counts) ? python_find_again(python, counts.loads, counts.unloads)
+					: is_found(python);
 }
 
 bool python_find_again(struct python *python, uint64_t loads, uint64_t unloads)

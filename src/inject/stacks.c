@@ -118,9 +118,17 @@ static bool grow(struct table *table)
 /* The slot of a hash, or the free one for it; NULL: no room. */
 static struct slot *find_slot(struct table *table, uint64_t hash)
 {
-	if (table->used >= table->size / 4 * 3 && !grow(table) && table->used >= table->size - 1)
-		return NULL;
-	return probe(table, hash);
+	struct slot *slot = table->slots ? probe(table, hash) : NULL;
+
+	if (slot && slot->hash)
+		return slot;
+	if (table->used >= table->size / 4 * 3) {
+		/* One slot stays free, or a search would have no end. */
+		if (!grow(table) && table->used + 1 >= table->size)
+			return NULL;
+		slot = probe(table, hash);
+	}
+	return slot;
 }
 
 static void keep(struct table *table, struct slot *slot, uint64_t hash, uint32_t id)
@@ -464,7 +472,9 @@ static inline void take_native(struct guest_thread *thread, bool taken, uint64_t
 		memory->named_unloads = thread->unwind.unloads;
 		memory->named_interpreters = interpreters;
 	}
-	if (++thread->stacks_new % NEW_BETWEEN_CHECKS != 1)
+	/* libgcc looks at no page before it reads it: only where the walk found the outermost frame it finds its
+	 * way too. */
+	if (native->end != UNWIND_COMPLETE || ++thread->stacks_new % NEW_BETWEEN_CHECKS != 1)
 		return;
 	guest_trouble(RING_TROUBLE_STACKS_CHECKED);
 	if (!unwind_check(native))

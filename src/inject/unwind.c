@@ -65,7 +65,10 @@ static __attribute__((noinline, cold)) bool extend_stack(struct unwind_thread *t
 {
 	if (address < thread->low || address % 8)
 		return false;
-	while (address + 8 > thread->high) {
+	/* Past a frame of that size only the word itself is looked at: no page in between is touched. */
+	if (address - thread->high > STACK_JUMP_MOST)
+		return is_readable(address);
+	while (address >= thread->high) {
 		if (!is_readable(thread->high))
 			return false;
 		thread->high += STACK_PAGE;
@@ -75,7 +78,7 @@ static __attribute__((noinline, cold)) bool extend_stack(struct unwind_thread *t
 
 static inline bool read_stack(struct unwind_thread *thread, uint64_t address, uint64_t *ret_value)
 {
-	if (GUEST_UNLIKELY(address < thread->low || address + 8 > thread->high || address % 8) &&
+	if (GUEST_UNLIKELY(address < thread->low || address >= thread->high || address % 8) &&
 	    !extend_stack(thread, address))
 		return false;
 	*ret_value = *(const uint64_t *)address;

@@ -15,9 +15,9 @@
 
 #if defined(__x86_64__)
 
-#include <link.h>
 #include <string.h>
 
+#include "inject/libraries.h"
 #include "inject/unwind.h"
 
 struct unwind_slot *_Atomic unwind_tables[UNWIND_TABLES];
@@ -67,27 +67,17 @@ static void keep_rule(uint64_t pc, union unwind_rule rule)
 	}
 }
 
-struct counters {
-	uint64_t loads, unloads;
-};
-
-/* Stops at the first object: the counters are the same in each. */
-static int take_counters(struct dl_phdr_info *info, size_t size, void *ret_counters)
-{
-	(void)size;
-	*(struct counters *)ret_counters = (struct counters){info->dlpi_adds, info->dlpi_subs};
-	return 1;
-}
-
 uint64_t unwind_forget_unloaded(uint64_t *ret_loads)
 {
 	uint64_t seen = atomic_load_explicit(&rules.unloads, memory_order_acquire);
-	struct counters counters = {0};
+	struct libraries_counts counts = {0};
 
-	dl_iterate_phdr(take_counters, &counters);
-	*ret_loads = counters.loads;
-	if (GUEST_LIKELY(counters.unloads == seen))
-		return counters.unloads;
+	/* While a thread forks nobody may ask; what was so a moment ago has to do. */
+	if (GUEST_UNLIKELY(!libraries_count(&counts)))
+		return seen;
+	*ret_loads = counts.loads;
+	if (GUEST_LIKELY(counts.unloads == seen))
+		return seen;
 	for (uint32_t table = 0; table < UNWIND_TABLES; table++) {
 		struct unwind_slot *slots = atomic_load(&unwind_tables[table]);
 
@@ -101,9 +91,9 @@ uint64_t unwind_forget_unloaded(uint64_t *ret_loads)
 		}
 		atomic_store(&rules.used[table], 0);
 	}
-	atomic_store_explicit(&rules.unloads, counters.unloads, memory_order_release);
+	atomic_store_explicit(&rules.unloads, counts.unloads, memory_order_release);
 	atomic_fetch_add(&rules.flushed, 1);
-	return counters.unloads;
+	return counts.unloads;
 }
 /* ---- the table row of an address ----------------------------------------------------------------- */
 

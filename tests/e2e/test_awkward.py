@@ -211,6 +211,15 @@ with t.case("stacks without frame pointers: two functions in a share of 3 to 1, 
     t.true(between.count("libc.so.6") >= 20, f"qsort's own frames are there: {between}")
     t.true("truncated" not in trace.types(), "no stack is cut")
 
+BAD_STACKS = [["coroutine"], ["far"], ["null"], ["fork-dlopen", "400"],
+              *(["limit", str(more << 12)] for more in (1, 10, 17, 21, 37, 60, 240))]
+
+with t.case("stacks that cannot be walked, memory that is refused, forks while others look at their stacks"):
+    for arguments in BAD_STACKS:
+        _, recorded = check([program("bad_stacks"), *arguments], "bad.duet", env=sim(SIM_OPENCL="kernel_us=1"),
+                            options=["--stacks", "all"])
+        t.equal((recorded.status, recorded.stdout), (0, b"ok\n"), " ".join(arguments))
+
 PYTHON = "/usr/bin/python3"
 PATHS = [PYTHON, os.path.join(ROOT, "tests", "programs", "python_paths.py"), "20"]
 with open(PATHS[1], encoding="utf-8") as script:
