@@ -706,30 +706,75 @@ bool python_code(const struct python *python, uint64_t code, struct python_code 
 	return true;
 }
 
+/* The last eight bytes of an object's contents; of shorter ones what lies before, which stays as it is too. */
+INLINE uint64_t last_bytes(uint64_t object, uint64_t length, uint16_t data)
+{
+	return length <= INT32_MAX ? word_at(object, data + length - sizeof(uint64_t)) : 0;
+}
+
+/* Of the line table and of the file's name the length and the end. All versions make them bytes and a text; to
+ * look at their types again would cost as much as the rest. */
+INLINE uint64_t content_of(const struct python_offsets *at, uint64_t code)
+{
+	enum { COMPACT = 1 << 5 };
+	const uint64_t lines = word_at(code, at->code_lines), file = word_at(code, at->code_file);
+	uint64_t content = half_at(code, at->code_first_line), length;
+
+	if (lines) {
+		length = word_at(lines, at->bytes_length);
+		content = (content ^ length << 32 ^ last_bytes(lines, length, at->bytes_data)) *
+			  UINT64_C(0x9e3779b97f4a7c15);
+	}
+	if (file && half_at(file, at->text_state) & COMPACT) {
+		length = word_at(file, at->text_length);
+		content += length << 40 ^ last_bytes(file, length, at->text_ascii);
+	}
+	return content;
+}
+
+/* Those of the frames from the first one on that are this interpreter's; how many. */
+INLINE uint32_t keys_by(const struct python_offsets *at, uint64_t code_type,
+			const struct python_frame *frames, uint32_t count,
+			struct python_key *ret_keys)
+{
+	uint32_t i;
+
+	for (i = 0; i < count && is_object(frames[i].code, at->object_type, code_type); i++)
+		ret_keys[i] = (struct python_key){
+			.code = frames[i].code,
+			.name = word_at(frames[i].code, at->code_name),
+			.content = content_of(at, frames[i].code),
+		};
+	return i;
+}
+
+/* As walk_interpreted, with offsets that the compiler knows. */
+static uint32_t keys_of(const struct python_interpreter *one, const struct python_frame *frames,
+			uint32_t count, struct python_key *ret_keys)
+{
+	const struct python_offsets at = one->at;
+	const uint64_t type = one->code_type;
+
+	if (!one->is_by_table)
+		return keys_by(&at, type, frames, count, ret_keys);
+	if (at.version == 0x030b)
+		return keys_by(&python_offsets[PYTHON_ROW(11)], type, frames, count, ret_keys);
+	if (at.version == 0x030c)
+		return keys_by(&python_offsets[PYTHON_ROW(12)], type, frames, count, ret_keys);
+	if (at.version == 0x030d)
+		return keys_by(&python_offsets[PYTHON_ROW(13)], type, frames, count, ret_keys);
+	return keys_by(&at, type, frames, count, ret_keys);
+}
+
 void python_keys(const struct python *python, const struct python_frame *frames, uint32_t count,
 		 struct python_key *ret_keys)
 {
-	const struct python_interpreter *one = NULL;
-	struct python_offsets at = {0};
-	uint64_t type = 0;
+	for (uint32_t i = 0; i < count;) {
+		const struct python_interpreter *one = owner_of(python, frames[i].code);
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t code = frames[i].code;
-
-		/* All of one stack are one interpreter's, as a rule. */
-		if (!one || !is_object(code, at.object_type, type)) {
-			one = owner_of(python, code);
-			if (!one) {
-				ret_keys[i] = (struct python_key){0};
-				continue;
-			}
-			at = one->at;
-			type = one->code_type;
-		}
-		ret_keys[i] = (struct python_key){
-			.code = code,
-			.name = word_at(code, at.code_name),
-			.first_line = half_at(code, at.code_first_line),
-		};
+		if (one)
+			i += keys_of(one, frames + i, count - i, ret_keys + i);
+		else
+			ret_keys[i++] = (struct python_key){0};
 	}
 }

@@ -99,10 +99,11 @@ struct python_code {
  * no sense, and *ret_code holds nothing of use. */
 bool python_code(const struct python *python, uint64_t code, struct python_code *ret_code);
 
-/* Tells a code object from a later one at the same address. No padding: may be hashed as bytes. */
+/* Tells a code object from a later one at the same address, of the same name, on the same line: a cell of a
+ * notebook that was run again. No padding: may be hashed as bytes. */
 struct python_key {
 	uint64_t code, name; /* pointers */
-	uint64_t first_line;
+	uint64_t content;    /* of the first line, and of the ends of line table and file name */
 };
 /* Of frames of the last python_frames. code 0: there is none, or what lies there is none. */
 void python_keys(const struct python *python, const struct python_frame *frames, uint32_t count,

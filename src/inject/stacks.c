@@ -25,7 +25,8 @@ enum {
 	TABLE_FIRST = 256,    /* slots */
 	TABLE_MOST = 1 << 21, /* 32 MiB a thread */
 	KNOWN_FRAMES = 512,
-	NEW_BETWEEN_CHECKS = 1000
+	NEW_BETWEEN_CHECKS = 1000,
+	LINES_BYTES_MOST = 60000 /* with the texts less than a record's 65535 */
 };
 
 /* hash 0: free */
@@ -155,14 +156,15 @@ static bool describe_function(struct guest_thread *thread, uint32_t id, uint64_t
 	if (!python_code(&python, code, about))
 		return false;
 	at = (uint32_t)sizeof(*record) + about->name_length + about->file_length + 2;
-	/* Where the table is too long the function still has its name. */
-	lines = (uint32_t)(about->lines_bytes < RECORD_PIECE_BYTES ? about->lines_bytes : 0);
+	/* Where the table is too long the function still has its name, but no line: its first one would be taken
+	 * for the place of every call in it. */
+	lines = (uint32_t)(about->lines_bytes <= LINES_BYTES_MOST ? about->lines_bytes : 0);
 	size = (at + lines + 7) & ~7u;
 	record = guest_reserve(thread, RECORD_PYTHON_CODE, size, about->version);
 	if (!record)
 		return false;
 	record->code = id;
-	record->first_line = about->first_line;
+	record->first_line = lines == about->lines_bytes ? about->first_line : 0;
 	record->lines_bytes = lines;
 	record->reserved = 0;
 	memcpy(record->texts, about->name, about->name_length + 1);
@@ -178,7 +180,7 @@ static uint64_t hash_key(const struct python_key *key)
 {
 	uint64_t hash = key->code * UINT64_C(0x9e3779b97f4a7c15) ^
 			key->name * UINT64_C(0xc2b2ae3d27d4eb4f) ^
-			key->first_line * UINT64_C(0x165667b19e3779f9);
+			key->content * UINT64_C(0x165667b19e3779f9);
 
 	return (hash ^ hash >> 32) | 1;
 }
@@ -275,7 +277,7 @@ static bool name_module(struct guest_thread *thread, uint64_t *frame)
 
 static bool is_same_key(const struct python_key *a, const struct python_key *b)
 {
-	return a->code == b->code && a->name == b->name && a->first_line == b->first_line;
+	return a->code == b->code && a->name == b->name && a->content == b->content;
 }
 
 /* From the outermost on: what has not changed since the last stack keeps its hash and its id. Each frame's
