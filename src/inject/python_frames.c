@@ -446,14 +446,30 @@ bool python_is_evaluation(const struct python *python, uint64_t pc)
 struct walk {
 	struct python_frame *frames;
 	uint32_t most, count;     /* counted on beyond most */
+	uint32_t entries_left;    /* entry marks of frames that were written over */
 	bool is_inside;           /* the C evaluation frame has a frame written */
 	struct python_frame left; /* … or one that has not begun yet */
+	struct python_frame unseen;
 };
+
+/* The frame of a number: of too many the inner half stays, and of the others, round and round, those seen last.
+ * Where there is room for no outer one: one that nobody looks at. */
+static inline struct python_frame *frame_of(struct walk *walk, uint32_t number)
+{
+	uint32_t inner = (walk->most + 1) / 2, outer = walk->most / 2;
+
+	if (number < walk->most)
+		return &walk->frames[number];
+	return outer ? &walk->frames[inner + (number - inner) % outer] : &walk->unseen;
+}
 
 static inline void put(struct walk *walk, uint64_t code, uint32_t instruction, bool entry)
 {
-	if (walk->count < walk->most)
-		walk->frames[walk->count] = (struct python_frame){code, instruction, entry};
+	struct python_frame *frame = frame_of(walk, walk->count);
+
+	if (walk->count >= walk->most)
+		walk->entries_left += frame->entry;
+	*frame = (struct python_frame){code, instruction, entry};
 	walk->count++;
 }
 
@@ -464,8 +480,8 @@ static inline void end_evaluation(struct walk *walk)
 {
 	if (!walk->is_inside)
 		put(walk, walk->left.code, walk->left.instruction, true);
-	else if (walk->count <= walk->most)
-		walk->frames[walk->count - 1].entry = true;
+	else
+		frame_of(walk, walk->count - 1)->entry = true;
 	walk->is_inside = false;
 	walk->left.code = 0;
 	walk->left.instruction = 0;
@@ -566,8 +582,29 @@ static uint64_t own_thread(const struct python_interpreter *interpreter)
 	return thread;
 }
 
+static void reverse(struct python_frame *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count / 2; i++) {
+		struct python_frame other = frames[i];
+
+		frames[i] = frames[count - 1 - i];
+		frames[count - 1 - i] = other;
+	}
+}
+
+/* The oldest of the outer half goes to its front. */
+static void put_in_order(struct walk *walk)
+{
+	uint32_t inner = (walk->most + 1) / 2, outer = walk->most / 2;
+	uint32_t shift = outer ? (walk->count - inner) % outer : 0;
+
+	reverse(walk->frames + inner, shift);
+	reverse(walk->frames + inner + shift, outer - shift);
+	reverse(walk->frames + inner, outer);
+}
+
 uint32_t python_frames(const struct python *python, struct python_frame *frames, uint32_t most,
-		       uint32_t *ret_truncated)
+		       struct python_gap *ret_gap)
 {
 	const uint32_t count = atomic_load_explicit(&python->count, memory_order_acquire);
 	struct walk walk = {.frames = frames, .most = most};
@@ -589,8 +626,13 @@ uint32_t python_frames(const struct python *python, struct python_frame *frames,
 		else
 			walk_interpreted(one, frame, &walk);
 	}
-	*ret_truncated = walk.count > most ? walk.count - most : 0;
-	return walk.count - *ret_truncated;
+	*ret_gap = (struct python_gap){0};
+	if (walk.count <= most)
+		return walk.count;
+	put_in_order(&walk);
+	*ret_gap = (struct python_gap){
+		.at = (most + 1) / 2, .frames = walk.count - most, .entries = walk.entries_left};
+	return most;
 }
 
 /* ---- code objects ------------------------------------------------------------------------------ */

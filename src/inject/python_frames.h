@@ -69,13 +69,19 @@ const char *python_unknown_version(const struct python *python);
 /* Only for a thread whose stack has an evaluation frame (python_is_evaluation): an interpreter that another
  * thread is just loading is found before it can be called.
  *
- * Frames of the calling thread, innermost first; the number written; *ret_truncated: how many further out
- * were left away. 0 without a thread state, or while the interpreter is being ended by another thread.
+ * Frames of the calling thread, innermost first; the number written, at most `most`. Of more the
+ * innermost and the outermost are kept. 0 without a thread state, or while the interpreter is being ended by
+ * another thread.
  *
  * With frames in sub-interpreters: up to 3.11 those of the thread's first interpreter, from 3.12 on those of
  * the one that it entered last. */
+struct python_gap {
+	uint32_t at;      /* before which frame */
+	uint32_t frames;  /* so many are left out; 0: none */
+	uint32_t entries; /* of them the last ones of their C evaluation frames */
+};
 uint32_t python_frames(const struct python *python, struct python_frame *frames, uint32_t most,
-		       uint32_t *ret_truncated);
+		       struct python_gap *ret_gap);
 
 /* True for an address inside the interpreter's evaluation function; of a return address, the byte before is
  * to be asked for. Builds that evaluate by tail calls keep that function once on the stack for each C

@@ -62,7 +62,8 @@ struct guest_stack_memory {
 	uint64_t native_hash;                       /* of the last native stack … */
 	uint32_t interpreters;
 	bool has_evaluation; /* … and whether one of these many interpreters was in it */
-	uint32_t function_count, functions_left;
+	uint32_t function_count;
+	struct python_gap functions_gap;
 	struct python_frame frames[FUNCTIONS_MOST];
 	struct python_key keys[FUNCTIONS_MOST];
 	struct known_function
@@ -78,7 +79,8 @@ struct guest_stack_memory {
 	bool evaluates[UNWIND_FRAMES_MOST];
 	/* Both as one, while it is described. */
 	uint64_t merged[FRAMES_MOST];
-	uint32_t merged_count, merged_kept;
+	uint32_t merged_count;
+	uint32_t merged_kept, merged_left; /* so many are left out behind the first … */
 	struct python_code code;
 	struct module module;
 };
@@ -317,24 +319,6 @@ static void add(struct guest_stack_memory *memory, uint64_t frame)
 		memory->merged[memory->merged_count++] = frame;
 }
 
-/* The functions of one C evaluation, from `next` on; returns where those of the next one out begin. */
-static uint32_t add_functions(struct guest_thread *thread, uint32_t next)
-{
-	struct guest_stack_memory *memory = thread->stack_memory;
-
-	while (next < memory->function_count) {
-		const struct python_frame *frame = &memory->frames[next];
-		uint32_t outer = memory->function_count - 1 - next++;
-		uint32_t id = function_id(thread, &memory->known_functions[outer]);
-
-		if (id)
-			add(memory, RECORD_FRAME_PYTHON | (uint64_t)id << 32 | frame->instruction);
-		if (frame->entry)
-			break;
-	}
-	return next;
-}
-
 static bool is_evaluation(uint64_t frame)
 {
 	uint64_t pc = frame & ~UNWIND_EXACT;
@@ -359,24 +343,80 @@ static bool name_native(struct guest_thread *thread)
 	return true;
 }
 
+/* Where in the functions a merge is: those left out in the gap are passed by as if they were there. */
+struct place {
+	uint32_t next;
+	uint32_t gap_entries; /* of the gap, still to come */
+};
+
+/* Frames are left out behind those merged so far. A stack has one such mark: where there are two gaps, the
+ * second one is without. */
+static void leave_out(struct guest_stack_memory *memory, uint32_t count)
+{
+	if (!memory->merged_left)
+		memory->merged_kept = memory->merged_count;
+	memory->merged_left += count;
+}
+
+/* To behind the functions of one C evaluation; written: they are wanted. */
+static void pass_evaluation(struct guest_thread *thread, struct place *place, bool written)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+	const struct python_gap *gap = &memory->functions_gap;
+
+	while (place->next < memory->function_count) {
+		const struct python_frame *frame = &memory->frames[place->next];
+		uint32_t outer = memory->function_count - 1 - place->next, id;
+
+		if (place->gap_entries && place->next == gap->at) {
+			place->gap_entries--;
+			return;
+		}
+		id = written ? function_id(thread, &memory->known_functions[outer]) : 0;
+		if (id)
+			add(memory, RECORD_FRAME_PYTHON | (uint64_t)id << 32 | frame->instruction);
+		place->next++;
+		if (gap->frames && place->next == gap->at && written)
+			leave_out(memory, gap->frames);
+		if (frame->entry)
+			return;
+	}
+}
+
+/* The native frames left out had their evaluations too: what is left of the functions must be as many as the
+ * outer native frames have. */
+static void pass_native_gap(struct guest_thread *thread, struct place *place)
+{
+	struct guest_stack_memory *memory = thread->stack_memory;
+	uint32_t wanted = 0, there = place->gap_entries;
+
+	for (uint32_t i = UNWIND_END_FRAMES; i < memory->native.count; i++)
+		wanted += memory->evaluates[i];
+	for (uint32_t i = place->next; i < memory->function_count; i++)
+		there += memory->frames[i].entry;
+	leave_out(memory, memory->native.truncated);
+	for (; there > wanted; there--)
+		pass_evaluation(thread, place, false);
+}
+
 static void merge(struct guest_thread *thread)
 {
 	struct guest_stack_memory *memory = thread->stack_memory;
 	const struct unwind *native = &memory->native;
-	uint32_t next = 0;
+	struct place place = {0, memory->functions_gap.entries};
 
-	memory->merged_count = memory->merged_kept = 0;
+	memory->merged_count = memory->merged_kept = memory->merged_left = 0;
 	for (uint32_t i = 0; i < native->count; i++) {
 		if (native->truncated && i == UNWIND_END_FRAMES)
-			memory->merged_kept = memory->merged_count;
-		if (memory->evaluates[i] && next < memory->function_count)
-			next = add_functions(thread, next);
+			pass_native_gap(thread, &place);
+		if (memory->evaluates[i] && place.next < memory->function_count)
+			pass_evaluation(thread, &place, true);
 		else
 			add(memory, memory->named[i]);
 	}
 	/* What the native walk did not reach; all of it where only Python was asked for. */
-	while (next < memory->function_count)
-		next = add_functions(thread, next);
+	while (place.next < memory->function_count)
+		pass_evaluation(thread, &place, true);
 }
 
 static bool describe_stack(struct guest_thread *thread, uint32_t id)
@@ -392,9 +432,9 @@ static bool describe_stack(struct guest_thread *thread, uint32_t id)
 			       memory->merged_count);
 	if (!record)
 		return false;
-	record->truncated = memory->native.truncated + memory->functions_left;
+	record->truncated = memory->merged_left;
 	record->stack = id;
-	record->kept = memory->native.truncated ? memory->merged_kept : memory->merged_count;
+	record->kept = memory->merged_left ? memory->merged_kept : memory->merged_count;
 	record->is_cut = memory->native.end != UNWIND_COMPLETE;
 	record->reserved = 0;
 	memcpy(record->frames, memory->merged, 8 * memory->merged_count);
@@ -451,7 +491,7 @@ static void take_functions(struct guest_thread *thread, uint64_t hash)
 	if (python_find_again(&python, thread->unwind.loads, thread->unwind.unloads) &&
 	    has_evaluation(thread, hash))
 		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
-						       &memory->functions_left);
+						       &memory->functions_gap);
 }
 
 /* hash: of the native stack. To be inlined: unwind_check wants the caller of unwind_take. */
@@ -493,7 +533,8 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	memory = guest_is_current(thread) ? take_memory(thread) : NULL;
 	if (!memory)
 		return 0;
-	memory->function_count = memory->functions_left = 0;
+	memory->function_count = 0;
+	memory->functions_gap = (struct python_gap){0};
 	taken = unwind_take(&thread->unwind, &hash);
 	if (taken && (thread->options & RING_OPTION_PYTHON))
 		take_functions(thread, hash);
@@ -504,7 +545,7 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	/* The same addresses are other code once a library was unloaded. */
 	hash = mix(hash, thread->unwind.unloads);
 	if (memory->function_count)
-		hash = mix(hash, hash_functions(memory));
+		hash = mix(hash, hash_functions(memory) + memory->functions_gap.frames);
 	hash |= 1;
 	if (!native && !memory->function_count) {
 		thread->stack = 0;

@@ -262,6 +262,53 @@ for mode in ("none", "native", "python", "all"):
             frames = ((*frames[0][:2], LAUNCH_LINE), *frames[1:])
             t.equal(python_frames(trace, size), {frames}, f"functions, files, lines of path {size}")
 
+# 3.6 and 3.7 are not known
+PYTHONS = [PYTHON, *(path for path in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")))
+                     if not re.search(r"/3\.[67]\.", path))]
+AWKWARD = os.path.join(ROOT, "tests", "programs", "python_awkward.py")
+
+
+def awkward_python(python, *arguments):
+    """size -> the chains of Python frames, outermost first, of the launches of this size."""
+    trace, result = traced([python, AWKWARD, *arguments], "python.duet", env=sim(SIM_OPENCL="kernel_us=1"))
+    t.equal(result.stderr, b"", "stderr")
+    found = collections.defaultdict(list)
+    for launch in trace.launches:
+        found[launch.size[0]].append([frame for frame in reversed(trace.chain(launch.stack))
+                                      if frame.type in ("python", "truncated")])
+    return found
+
+
+for python in PYTHONS:
+    with t.case(f"Python deeper than what is kept, cells of a notebook, a long module: {python}"):
+        if not os.path.exists(python):
+            raise Skip(f"{python} is not there")
+        for kind, depth in (("python", 300), ("python", 700), ("c", 50), ("c", 400)):
+            found = awkward_python(python, kind, str(depth))
+            t.equal({size: len(chains) for size, chains in found.items()}, {1: 1, 2: 2},
+                    "launches by size")
+            for size, chains in found.items():
+                for chain in chains:
+                    names = [frame.name for frame in chain]
+                    outer = ["<module>", "main", {1: "alpha", 2: "beta"}[size]]
+                    t.equal(names[:3], outer, f"{kind} {depth}: the outermost functions")
+                    # qualified from 3.11 on
+                    t.true(names[-1] in ("launch", "Launcher.launch"),
+                           f"{kind} {depth}: the innermost function is {names[-1]}")
+                    cuts = [frame.type for frame in chain].count("truncated")
+                    t.true(cuts <= 1 and (cuts or len(chain) >= depth), f"{kind} {depth}: {cuts} cuts "
+                           f"in {len(chain)} frames")
+        found = awkward_python(python, "cells", "8")
+        places = {size: [(frame.name, frame.file, frame.line) for frame in chain[-3:-1]]
+                  for size, chains in found.items() for chain in chains}
+        t.equal(places, {number + 1: [("<module>", f"<cell-{number}>", number + 3),
+                                      ("step", f"<cell-{number}>", number + 2)] for number in range(8)},
+                "places in the cells")
+        for lines, expected in ((1500, {1500}), (20000, {20000, 0})):
+            found = awkward_python(python, "long", str(lines))
+            got = {chain[-2].line for chain in found[1]}
+            t.true(got and got <= expected, f"line of a module of {lines} lines: {got}")
+
 # ---- the storm ----
 
 LAUNCHES = int(os.environ.get("DUET_STORM_LAUNCHES", "200000"))

@@ -35,9 +35,9 @@ static void check(bool is_so, const char *what)
 
 static uint32_t count_frames(struct python_frame *frames)
 {
-	uint32_t truncated;
+	struct python_gap gap;
 
-	return python_frames(&python, frames, 8, &truncated);
+	return python_frames(&python, frames, 8, &gap);
 }
 
 /* Called by Python, in two functions. */

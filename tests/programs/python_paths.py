@@ -45,6 +45,9 @@ class Launcher:
         status = CL.clEnqueueNDRangeKernel(self.queue, self.kernel, 1, None, wide, None, 0, None, None)
         assert status == 0, status
 
+    def finish(self):
+        CL.clFinish(self.queue)
+
 
 def own_frames(frame):
     found = []
@@ -73,9 +76,10 @@ def main():
         directly(launcher)
         through_a_generator(launcher)
         python_paths_other.Other(launcher).launch_sorted(3)
-    CL.clFinish(launcher.queue)
+    launcher.finish()
     for size, frames in launcher.paths.items():
         print(json.dumps([size, frames]))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -69,17 +69,18 @@ EXPORT int probe_take(char *text, int size, int most)
 	struct python_frame frames[FRAMES_MOST];
 	struct native native = {0};
 	struct python_code code;
-	uint32_t truncated = 0, count;
+	struct python_gap gap = {0};
+	uint32_t count;
 	int used, is_found;
 
 	errno = 4242;
 	is_found = python_find(&python);
 	count = python_frames(&python, frames, (uint32_t)(most < FRAMES_MOST ? most : FRAMES_MOST),
-			      &truncated);
+			      &gap);
 	if (!is_found || errno != 4242)
 		return -1;
 	_Unwind_Backtrace(count_native, &native);
-	used = snprintf(text, (size_t)size, "%u\t%u\t%u\t%u\n", count, truncated,
+	used = snprintf(text, (size_t)size, "%u\t%u\t%u\t%u\n", count, gap.frames,
 			native.evaluations, native.count);
 	for (uint32_t i = 0; i < count && used < size; i++) {
 		struct python_key key;
@@ -104,14 +105,15 @@ EXPORT int probe_measure(int rounds, int64_t ret_picoseconds[2])
 {
 	struct python_frame frames[64];
 	struct timespec begin, middle, end;
-	uint32_t truncated, count = 0;
+	struct python_gap gap;
+	uint32_t count = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < rounds; i++)
 		python_find(&python);
 	clock_gettime(CLOCK_MONOTONIC, &middle);
 	for (int i = 0; i < rounds; i++)
-		count += python_frames(&python, frames, 64, &truncated);
+		count += python_frames(&python, frames, 64, &gap);
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	ret_picoseconds[0] =
 		((middle.tv_sec - begin.tv_sec) * 1000000000 + (middle.tv_nsec - begin.tv_nsec)) *
@@ -131,12 +133,12 @@ static void *run(void *data)
 {
 	void (*function)(void) = (void (*)(void))data;
 	struct python_frame frame;
-	uint32_t truncated;
+	struct python_gap gap;
 
 	if (function)
 		function();
 	/* By now the thread has no state of the interpreter, or never had one. */
-	return (void *)(uintptr_t)python_frames(&python, &frame, 1, &truncated);
+	return (void *)(uintptr_t)python_frames(&python, &frame, 1, &gap);
 }
 
 /* Calls it in a thread that the interpreter did not make; the frames that the thread has outside of it. */

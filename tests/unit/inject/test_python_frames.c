@@ -40,13 +40,13 @@ TEST(none)
 	struct python_frame frame;
 	struct python_code code;
 	struct python_key key;
-	uint32_t truncated = 7;
+	struct python_gap gap = {.frames = 7};
 
 	CHECK(!python_find(&python));
 	CHECK(!python_find(&python));
 	CHECK(!python_unknown_version(&python));
-	CHECK_EQUAL(python_frames(&python, &frame, 1, &truncated), 0);
-	CHECK_EQUAL(truncated, 0);
+	CHECK_EQUAL(python_frames(&python, &frame, 1, &gap), 0);
+	CHECK_EQUAL(gap.frames, 0);
 	CHECK(!python_is_evaluation(&python, (uint64_t)(uintptr_t)test_none));
 	CHECK(!python_code(&python, (uint64_t)(uintptr_t)&frame, &code));
 	frame.code = 0;
@@ -98,19 +98,20 @@ TEST(made_up_3_14)
 	struct python python = {0};
 	struct python_code code;
 	struct python_key key;
-	uint32_t truncated, count;
+	struct python_gap gap;
+	uint32_t count;
 	void *fake = load_fake("3_14");
 
 	REQUIRE(fake);
 	REQUIRE(python_find(&python));
 	CHECK(!python_unknown_version(&python));
-	count = python_frames(&python, frames, FRAMES_MOST, &truncated);
+	count = python_frames(&python, frames, FRAMES_MOST, &gap);
 	REQUIRE(count == sizeof(wants) / sizeof(wants[0]));
-	CHECK_EQUAL(truncated, 0);
+	CHECK_EQUAL(gap.frames, 0);
 	for (uint32_t i = 0; i < count; i++)
 		CHECK(check_frame(fake, &frames[i], &wants[i], CODE_BYTES));
-	CHECK_EQUAL(python_frames(&python, frames, 1, &truncated), 1);
-	CHECK_EQUAL(truncated, 3);
+	CHECK_EQUAL(python_frames(&python, frames, 1, &gap), 1);
+	CHECK_EQUAL(gap.frames, 3);
 	REQUIRE(python_code(&python, frames[0].code, &code));
 	CHECK_TEXT(code.name, "K.method");
 	CHECK_TEXT(code.file, "\xc3\xa9\xe4\xb8\xad\xef\xbf\xbdx");
@@ -168,15 +169,15 @@ TEST(endless)
 {
 	struct python_frame frames[FRAMES_MOST];
 	struct python python = {0};
-	uint32_t truncated;
+	struct python_gap gap;
 	void *fake = load_fake("3_14");
 	uint64_t *previous;
 
 	REQUIRE(fake && python_find(&python));
 	previous = (uint64_t *)dlsym(fake, "fake_frames") + 1;
 	*previous = (uint64_t)(uintptr_t)(previous - 1);
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &truncated), FRAMES_MOST);
-	CHECK_EQUAL(truncated, PYTHON_DEPTH_MOST - FRAMES_MOST);
+	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), FRAMES_MOST);
+	CHECK_EQUAL(gap.frames, PYTHON_DEPTH_MOST - FRAMES_MOST);
 	dlclose(fake);
 }
 
@@ -184,7 +185,7 @@ TEST(ending)
 {
 	struct python_frame frames[FRAMES_MOST];
 	struct python python = {0};
-	uint32_t truncated;
+	struct python_gap gap;
 	void *fake = load_fake("3_14");
 	uint64_t *ending, other;
 
@@ -192,9 +193,9 @@ TEST(ending)
 	ending = (uint64_t *)(uintptr_t)(python.interpreters[0].runtime +
 					 python.interpreters[0].at.runtime_finalizing);
 	*ending = (uint64_t)(uintptr_t)&other;
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &truncated), 0);
+	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 0);
 	*ending = fake_address(fake, "fake_thread");
-	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &truncated), 4);
+	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 4);
 	dlclose(fake);
 }
 
@@ -202,17 +203,17 @@ TEST(comes_and_goes)
 {
 	struct python python = {0};
 	struct python_frame frames[FRAMES_MOST];
-	uint32_t truncated;
+	struct python_gap gap;
 
 	for (int i = 0; i < 2; i++) {
 		void *fake;
 
 		CHECK(!python_find(&python));
-		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &truncated), 0);
+		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 0);
 		fake = load_fake("3_14");
 		REQUIRE(fake);
 		CHECK(python_find(&python));
-		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &truncated), 4);
+		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 4);
 		dlclose(fake);
 	}
 	CHECK(!python_find(&python));
@@ -224,13 +225,13 @@ TEST(two)
 	struct python python = {0};
 	struct python_frame frames[FRAMES_MOST];
 	struct python_code code;
-	uint32_t truncated;
+	struct python_gap gap;
 	void *first = load_fake("3_14"), *second = load_fake("3_14_other");
 
 	REQUIRE(first && second && first != second && python_find(&python));
 	CHECK_EQUAL(atomic_load(&python.count), 2);
 	*(void **)dlsym(first, "fake_current") = NULL;
-	REQUIRE(python_frames(&python, frames, FRAMES_MOST, &truncated) == 4);
+	REQUIRE(python_frames(&python, frames, FRAMES_MOST, &gap) == 4);
 	CHECK_EQUAL(frames[0].code, fake_address(second, "fake_codes"));
 	CHECK(python_code(&python, frames[0].code, &code));
 	CHECK(python_code(&python, fake_address(first, "fake_codes"), &code));
