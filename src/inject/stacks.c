@@ -531,8 +531,11 @@ __attribute__((noinline)) uint32_t guest_take_stack(struct guest_thread *thread)
 	int saved = errno;
 
 	memory = guest_is_current(thread) ? take_memory(thread) : NULL;
-	if (!memory)
+	if (!memory) {
+		if (guest_is_current(thread))
+			guest_trouble(RING_TROUBLE_STACKS);
 		return 0;
+	}
 	memory->function_count = 0;
 	memory->functions_gap = (struct python_gap){0};
 	taken = unwind_take(&thread->unwind, &hash);
