@@ -1354,153 +1354,150 @@ struct cupti_chip_name_params {
 
 #endif
 
-/* clang-format off: it takes * for a product in the tables */
+/* In these two tables the formatter takes each * for a product. */
+/* clang-format off */
 /* Callback types: X(name, return type, parameters). */
-#define CUPTI_CALLBACK_TYPES(X)                                                       \
-	X(cupti_callback_function, void,                                              \
-	  (void *user, cupti_domain domain, uint32_t cbid, const void *data))         \
-	X(cupti_buffer_requested, void,                                               \
-	  (uint8_t * *ret_buffer, size_t * ret_bytes, size_t * ret_max_record_count)) \
-	X(cupti_buffer_completed, void,                                               \
-	  (CUcontext context, uint32_t stream_id, uint8_t * buffer, size_t bytes,     \
-	   size_t valid_bytes))                                                       \
-	X(cupti_timestamp_function, uint64_t, (void))                                 \
+#define CUPTI_CALLBACK_TYPES(X) \
+	X(cupti_callback_function, void, (void *user, cupti_domain domain, uint32_t cbid, \
+	  const void *data)) \
+	X(cupti_buffer_requested, void, (uint8_t **ret_buffer, size_t *ret_bytes, \
+	  size_t *ret_max_record_count)) \
+	X(cupti_buffer_completed, void, (CUcontext context, uint32_t stream_id, uint8_t *buffer, \
+	  size_t bytes, size_t valid_bytes)) \
+	X(cupti_timestamp_function, uint64_t, (void)) \
 	X(cupti_crc_function, void, (const void *cubin, size_t cubin_bytes, uint64_t *ret_crc))
 
 /*
  * Every function that may be looked up: X(need, name, parameters); each returns a cupti_result. REQUIRED:
  * in all of 11.0 to 13.x, and there is no tracing without it. OPTIONAL: newer, or one feature's alone.
  */
-#define CUPTI_FUNCTIONS(X)                                                                       \
-	X(REQUIRED, cuptiGetVersion, (uint32_t * ret_version))                                   \
-	X(REQUIRED, cuptiGetResultString, (cupti_result result, const char **ret_text))          \
-	X(OPTIONAL, cuptiGetErrorMessage, (cupti_result result, const char **ret_text))          \
-	X(REQUIRED, cuptiSubscribe,                                                              \
-	  (cupti_subscriber * ret_subscriber, cupti_callback_function callback, void *user))     \
-	X(OPTIONAL, cuptiSubscribe_v2,                                                           \
-	  (cupti_subscriber * ret_subscriber, cupti_callback_function callback, void *user,      \
-	   struct cupti_subscriber_params *params))                                              \
-	X(REQUIRED, cuptiUnsubscribe, (cupti_subscriber subscriber))                             \
-	X(REQUIRED, cuptiEnableCallback,                                                         \
-	  (uint32_t enable, cupti_subscriber subscriber, cupti_domain domain, uint32_t cbid))    \
-	X(REQUIRED, cuptiEnableDomain,                                                           \
-	  (uint32_t enable, cupti_subscriber subscriber, cupti_domain domain))                   \
-	X(OPTIONAL, cuptiEnableAllDomains, (uint32_t enable, cupti_subscriber subscriber))       \
-	X(OPTIONAL, cuptiGetCallbackState,                                                       \
-	  (uint32_t * ret_enable, cupti_subscriber subscriber, cupti_domain domain,              \
-	   uint32_t cbid))                                                                       \
-	X(REQUIRED, cuptiGetCallbackName,                                                        \
-	  (cupti_domain domain, uint32_t cbid, const char **ret_name))                           \
-	X(REQUIRED, cuptiActivityRegisterCallbacks,                                              \
-	  (cupti_buffer_requested requested, cupti_buffer_completed completed))                  \
-	X(REQUIRED, cuptiActivityEnable, (cupti_kind kind))                                      \
-	X(REQUIRED, cuptiActivityDisable, (cupti_kind kind))                                     \
-	X(OPTIONAL, cuptiActivityEnableAndDump, (cupti_kind kind))                               \
-	X(OPTIONAL, cuptiActivityEnableContext, (CUcontext context, cupti_kind kind))            \
-	X(OPTIONAL, cuptiActivityDisableContext, (CUcontext context, cupti_kind kind))           \
-	X(REQUIRED, cuptiActivityGetNextRecord,                                                  \
-	  (uint8_t * buffer, size_t valid_bytes, struct cupti_activity * *record))               \
-	X(REQUIRED, cuptiActivityGetNumDroppedRecords,                                           \
-	  (CUcontext context, uint32_t stream_id, size_t * ret_count))                           \
-	X(REQUIRED, cuptiActivityFlushAll, (uint32_t flag))                                      \
-	X(OPTIONAL, cuptiActivityFlushPeriod, (uint32_t period_ms))                              \
-	X(REQUIRED, cuptiActivityGetAttribute,                                                   \
-	  (cupti_attribute attribute, size_t * size, void *ret_value))                           \
-	X(REQUIRED, cuptiActivitySetAttribute,                                                   \
-	  (cupti_attribute attribute, size_t * size, void *value))                               \
+#define CUPTI_FUNCTIONS(X) \
+	X(REQUIRED, cuptiGetVersion, (uint32_t *ret_version)) \
+	X(REQUIRED, cuptiGetResultString, (cupti_result result, const char **ret_text)) \
+	X(OPTIONAL, cuptiGetErrorMessage, (cupti_result result, const char **ret_text)) \
+	X(REQUIRED, cuptiSubscribe, (cupti_subscriber *ret_subscriber, \
+	  cupti_callback_function callback, void *user)) \
+	X(OPTIONAL, cuptiSubscribe_v2, (cupti_subscriber *ret_subscriber, \
+	  cupti_callback_function callback, void *user, struct cupti_subscriber_params *params)) \
+	X(REQUIRED, cuptiUnsubscribe, (cupti_subscriber subscriber)) \
+	X(REQUIRED, cuptiEnableCallback, (uint32_t enable, cupti_subscriber subscriber, \
+	  cupti_domain domain, uint32_t cbid)) \
+	X(REQUIRED, cuptiEnableDomain, (uint32_t enable, cupti_subscriber subscriber, \
+	  cupti_domain domain)) \
+	X(OPTIONAL, cuptiEnableAllDomains, (uint32_t enable, cupti_subscriber subscriber)) \
+	X(OPTIONAL, cuptiGetCallbackState, (uint32_t *ret_enable, cupti_subscriber subscriber, \
+	  cupti_domain domain, uint32_t cbid)) \
+	X(REQUIRED, cuptiGetCallbackName, (cupti_domain domain, uint32_t cbid, \
+	  const char **ret_name)) \
+	X(REQUIRED, cuptiActivityRegisterCallbacks, (cupti_buffer_requested requested, \
+	  cupti_buffer_completed completed)) \
+	X(REQUIRED, cuptiActivityEnable, (cupti_kind kind)) \
+	X(REQUIRED, cuptiActivityDisable, (cupti_kind kind)) \
+	X(OPTIONAL, cuptiActivityEnableAndDump, (cupti_kind kind)) \
+	X(OPTIONAL, cuptiActivityEnableContext, (CUcontext context, cupti_kind kind)) \
+	X(OPTIONAL, cuptiActivityDisableContext, (CUcontext context, cupti_kind kind)) \
+	X(REQUIRED, cuptiActivityGetNextRecord, (uint8_t *buffer, size_t valid_bytes, \
+	  struct cupti_activity **record)) \
+	X(REQUIRED, cuptiActivityGetNumDroppedRecords, (CUcontext context, uint32_t stream_id, \
+	  size_t *ret_count)) \
+	X(REQUIRED, cuptiActivityFlushAll, (uint32_t flag)) \
+	X(OPTIONAL, cuptiActivityFlushPeriod, (uint32_t period_ms)) \
+	X(REQUIRED, cuptiActivityGetAttribute, (cupti_attribute attribute, size_t *size, \
+	  void *ret_value)) \
+	X(REQUIRED, cuptiActivitySetAttribute, (cupti_attribute attribute, size_t *size, \
+	  void *value)) \
 	X(OPTIONAL, cuptiActivityRegisterTimestampCallback, (cupti_timestamp_function function)) \
-	X(OPTIONAL, cuptiActivityEnableLatencyTimestamps, (uint8_t enable))                      \
-	X(OPTIONAL, cuptiActivityEnableLaunchAttributes, (uint8_t enable))                       \
-	X(OPTIONAL, cuptiActivityEnableDeviceGraph, (uint8_t enable))                            \
-	X(OPTIONAL, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t enable))               \
-	X(OPTIONAL, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t enable))              \
-	X(OPTIONAL, cuptiActivityEnableHWTrace, (uint8_t enable))                                \
-	X(OPTIONAL, cuptiActivityEnableAllocationSource, (uint8_t enable))                       \
-	X(OPTIONAL, cuptiActivityEnableAllSyncRecords, (uint8_t enable))                         \
-	X(OPTIONAL, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable))              \
-	X(OPTIONAL, cuptiActivityPushExternalCorrelationId,                                      \
-	  (cupti_external_kind kind, uint64_t id))                                               \
-	X(OPTIONAL, cuptiActivityPopExternalCorrelationId,                                       \
-	  (cupti_external_kind kind, uint64_t * ret_id))                                         \
-	X(REQUIRED, cuptiGetTimestamp, (uint64_t * ret_ns))                                      \
-	X(REQUIRED, cuptiGetContextId, (CUcontext context, uint32_t * ret_id))                   \
-	X(REQUIRED, cuptiGetDeviceId, (CUcontext context, uint32_t * ret_id))                    \
-	X(OPTIONAL, cuptiGetStreamId, (CUcontext context, CUstream stream, uint32_t * ret_id))   \
-	X(REQUIRED, cuptiGetStreamIdEx,                                                          \
-	  (CUcontext context, CUstream stream, uint8_t per_thread, uint32_t * ret_id))           \
-	X(OPTIONAL, cuptiGetGraphNodeId, (CUgraphNode node, uint64_t * ret_id))                  \
-	X(OPTIONAL, cuptiGetGraphId, (CUgraph graph, uint32_t * ret_id))                         \
-	X(OPTIONAL, cuptiGetGraphExecId, (CUgraphExec graph_exec, uint32_t * ret_id))            \
-	X(OPTIONAL, cuptiGetLastError, (void))                                                   \
-	X(OPTIONAL, cuptiSetThreadIdType, (cupti_thread_id_type type))                           \
-	X(OPTIONAL, cuptiGetThreadIdType, (cupti_thread_id_type * ret_type))                     \
-	X(OPTIONAL, cuptiComputeCapabilitySupported, (int major, int minor, int *ret_support))   \
-	X(OPTIONAL, cuptiDeviceSupported, (CUdevice device, int *ret_support))                   \
-	X(OPTIONAL, cuptiFinalize, (void))                                                       \
-	X(OPTIONAL, cuptiPCSamplingSetConfigurationAttribute,                                    \
-	  (struct cupti_pc_sampling_configuration_params * params))                              \
-	X(OPTIONAL, cuptiPCSamplingGetConfigurationAttribute,                                    \
-	  (struct cupti_pc_sampling_configuration_params * params))                              \
-	X(OPTIONAL, cuptiPCSamplingGetData, (struct cupti_pc_sampling_get_data_params * params)) \
-	X(OPTIONAL, cuptiPCSamplingEnable, (struct cupti_pc_sampling_enable_params * params))    \
-	X(OPTIONAL, cuptiPCSamplingDisable, (struct cupti_pc_sampling_disable_params * params))  \
-	X(OPTIONAL, cuptiPCSamplingStart, (struct cupti_pc_sampling_start_params * params))      \
-	X(OPTIONAL, cuptiPCSamplingStop, (struct cupti_pc_sampling_stop_params * params))        \
-	X(OPTIONAL, cuptiPCSamplingGetNumStallReasons,                                           \
-	  (struct cupti_pc_sampling_num_stall_reasons_params * params))                          \
-	X(OPTIONAL, cuptiPCSamplingGetStallReasons,                                              \
-	  (struct cupti_pc_sampling_stall_reasons_params * params))                              \
-	X(OPTIONAL, cuptiGetSassToSourceCorrelation,                                             \
-	  (struct cupti_sass_to_source_params * params))                                         \
-	X(OPTIONAL, cuptiGetCubinCrc, (struct cupti_cubin_crc_params * params))                  \
-	X(OPTIONAL, cuptiRegisterComputeCrcCallback, (cupti_crc_function function))              \
-	X(OPTIONAL, cuptiPmSamplingSetConfig,                                                    \
-	  (struct cupti_pm_sampling_set_config_params * params))                                 \
-	X(OPTIONAL, cuptiPmSamplingEnable, (struct cupti_pm_sampling_enable_params * params))    \
-	X(OPTIONAL, cuptiPmSamplingDisable, (struct cupti_pm_sampling_disable_params * params))  \
-	X(OPTIONAL, cuptiPmSamplingStart, (struct cupti_pm_sampling_start_params * params))      \
-	X(OPTIONAL, cuptiPmSamplingStop, (struct cupti_pm_sampling_stop_params * params))        \
-	X(OPTIONAL, cuptiPmSamplingDecodeData,                                                   \
-	  (struct cupti_pm_sampling_decode_data_params * params))                                \
-	X(OPTIONAL, cuptiPmSamplingGetCounterAvailability,                                       \
-	  (struct cupti_pm_sampling_counter_availability_params * params))                       \
-	X(OPTIONAL, cuptiPmSamplingGetCounterDataSize,                                           \
-	  (struct cupti_pm_sampling_counter_data_size_params * params))                          \
-	X(OPTIONAL, cuptiPmSamplingCounterDataImageInitialize,                                   \
-	  (struct cupti_pm_sampling_counter_data_initialize_params * params))                    \
-	X(OPTIONAL, cuptiPmSamplingGetCounterDataInfo,                                           \
-	  (struct cupti_pm_sampling_counter_data_info_params * params))                          \
-	X(OPTIONAL, cuptiPmSamplingCounterDataGetSampleInfo,                                     \
-	  (struct cupti_pm_sampling_sample_info_params * params))                                \
-	X(OPTIONAL, cuptiProfilerHostInitialize, (struct cupti_host_initialize_params * params)) \
-	X(OPTIONAL, cuptiProfilerHostDeinitialize,                                               \
-	  (struct cupti_host_deinitialize_params * params))                                      \
-	X(OPTIONAL, cuptiProfilerHostGetSupportedChips,                                          \
-	  (struct cupti_host_supported_chips_params * params))                                   \
-	X(OPTIONAL, cuptiProfilerHostGetBaseMetrics,                                             \
-	  (struct cupti_host_base_metrics_params * params))                                      \
-	X(OPTIONAL, cuptiProfilerHostGetSubMetrics,                                              \
-	  (struct cupti_host_sub_metrics_params * params))                                       \
-	X(OPTIONAL, cuptiProfilerHostGetMetricProperties,                                        \
-	  (struct cupti_host_metric_properties_params * params))                                 \
-	X(OPTIONAL, cuptiProfilerHostConfigAddMetrics,                                           \
-	  (struct cupti_host_config_add_metrics_params * params))                                \
-	X(OPTIONAL, cuptiProfilerHostGetConfigImageSize,                                         \
-	  (struct cupti_host_config_image_size_params * params))                                 \
-	X(OPTIONAL, cuptiProfilerHostGetConfigImage,                                             \
-	  (struct cupti_host_config_image_params * params))                                      \
-	X(OPTIONAL, cuptiProfilerHostGetNumOfPasses,                                             \
-	  (struct cupti_host_num_of_passes_params * params))                                     \
-	X(OPTIONAL, cuptiProfilerHostGetMaxNumHardwareMetricsPerPass,                            \
-	  (struct cupti_host_max_metrics_per_pass_params * params))                              \
-	X(OPTIONAL, cuptiProfilerHostEvaluateToGpuValues,                                        \
-	  (struct cupti_host_evaluate_params * params))                                          \
-	X(OPTIONAL, cuptiProfilerInitialize, (struct cupti_profiler_initialize_params * params)) \
-	X(OPTIONAL, cuptiProfilerDeInitialize,                                                   \
-	  (struct cupti_profiler_deinitialize_params * params))                                  \
-	X(OPTIONAL, cuptiProfilerDeviceSupported,                                                \
-	  (struct cupti_profiler_device_supported_params * params))                              \
-	X(OPTIONAL, cuptiDeviceGetChipName, (struct cupti_chip_name_params * params))
+	X(OPTIONAL, cuptiActivityEnableLatencyTimestamps, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableLaunchAttributes, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableDeviceGraph, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableDriverApi, (uint32_t cbid, uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableRuntimeApi, (uint32_t cbid, uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableHWTrace, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableAllocationSource, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableAllSyncRecords, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable)) \
+	X(OPTIONAL, cuptiActivityPushExternalCorrelationId, (cupti_external_kind kind, \
+	  uint64_t id)) \
+	X(OPTIONAL, cuptiActivityPopExternalCorrelationId, (cupti_external_kind kind, \
+	  uint64_t *ret_id)) \
+	X(REQUIRED, cuptiGetTimestamp, (uint64_t *ret_ns)) \
+	X(REQUIRED, cuptiGetContextId, (CUcontext context, uint32_t *ret_id)) \
+	X(REQUIRED, cuptiGetDeviceId, (CUcontext context, uint32_t *ret_id)) \
+	X(OPTIONAL, cuptiGetStreamId, (CUcontext context, CUstream stream, uint32_t *ret_id)) \
+	X(REQUIRED, cuptiGetStreamIdEx, (CUcontext context, CUstream stream, uint8_t per_thread, \
+	  uint32_t *ret_id)) \
+	X(OPTIONAL, cuptiGetGraphNodeId, (CUgraphNode node, uint64_t *ret_id)) \
+	X(OPTIONAL, cuptiGetGraphId, (CUgraph graph, uint32_t *ret_id)) \
+	X(OPTIONAL, cuptiGetGraphExecId, (CUgraphExec graph_exec, uint32_t *ret_id)) \
+	X(OPTIONAL, cuptiGetLastError, (void)) \
+	X(OPTIONAL, cuptiSetThreadIdType, (cupti_thread_id_type type)) \
+	X(OPTIONAL, cuptiGetThreadIdType, (cupti_thread_id_type *ret_type)) \
+	X(OPTIONAL, cuptiComputeCapabilitySupported, (int major, int minor, int *ret_support)) \
+	X(OPTIONAL, cuptiDeviceSupported, (CUdevice device, int *ret_support)) \
+	X(OPTIONAL, cuptiFinalize, (void)) \
+	X(OPTIONAL, cuptiPCSamplingSetConfigurationAttribute, \
+	  (struct cupti_pc_sampling_configuration_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingGetConfigurationAttribute, \
+	  (struct cupti_pc_sampling_configuration_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingGetData, (struct cupti_pc_sampling_get_data_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingEnable, (struct cupti_pc_sampling_enable_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingDisable, (struct cupti_pc_sampling_disable_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingStart, (struct cupti_pc_sampling_start_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingStop, (struct cupti_pc_sampling_stop_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingGetNumStallReasons, \
+	  (struct cupti_pc_sampling_num_stall_reasons_params *params)) \
+	X(OPTIONAL, cuptiPCSamplingGetStallReasons, \
+	  (struct cupti_pc_sampling_stall_reasons_params *params)) \
+	X(OPTIONAL, cuptiGetSassToSourceCorrelation, (struct cupti_sass_to_source_params *params)) \
+	X(OPTIONAL, cuptiGetCubinCrc, (struct cupti_cubin_crc_params *params)) \
+	X(OPTIONAL, cuptiRegisterComputeCrcCallback, (cupti_crc_function function)) \
+	X(OPTIONAL, cuptiPmSamplingSetConfig, \
+	  (struct cupti_pm_sampling_set_config_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingEnable, (struct cupti_pm_sampling_enable_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingDisable, (struct cupti_pm_sampling_disable_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingStart, (struct cupti_pm_sampling_start_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingStop, (struct cupti_pm_sampling_stop_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingDecodeData, \
+	  (struct cupti_pm_sampling_decode_data_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingGetCounterAvailability, \
+	  (struct cupti_pm_sampling_counter_availability_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingGetCounterDataSize, \
+	  (struct cupti_pm_sampling_counter_data_size_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingCounterDataImageInitialize, \
+	  (struct cupti_pm_sampling_counter_data_initialize_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingGetCounterDataInfo, \
+	  (struct cupti_pm_sampling_counter_data_info_params *params)) \
+	X(OPTIONAL, cuptiPmSamplingCounterDataGetSampleInfo, \
+	  (struct cupti_pm_sampling_sample_info_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostInitialize, (struct cupti_host_initialize_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostDeinitialize, \
+	  (struct cupti_host_deinitialize_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetSupportedChips, \
+	  (struct cupti_host_supported_chips_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetBaseMetrics, \
+	  (struct cupti_host_base_metrics_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetSubMetrics, \
+	  (struct cupti_host_sub_metrics_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetMetricProperties, \
+	  (struct cupti_host_metric_properties_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostConfigAddMetrics, \
+	  (struct cupti_host_config_add_metrics_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetConfigImageSize, \
+	  (struct cupti_host_config_image_size_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetConfigImage, \
+	  (struct cupti_host_config_image_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetNumOfPasses, \
+	  (struct cupti_host_num_of_passes_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostGetMaxNumHardwareMetricsPerPass, \
+	  (struct cupti_host_max_metrics_per_pass_params *params)) \
+	X(OPTIONAL, cuptiProfilerHostEvaluateToGpuValues, \
+	  (struct cupti_host_evaluate_params *params)) \
+	X(OPTIONAL, cuptiProfilerInitialize, (struct cupti_profiler_initialize_params *params)) \
+	X(OPTIONAL, cuptiProfilerDeInitialize, \
+	  (struct cupti_profiler_deinitialize_params *params)) \
+	X(OPTIONAL, cuptiProfilerDeviceSupported, \
+	  (struct cupti_profiler_device_supported_params *params)) \
+	X(OPTIONAL, cuptiDeviceGetChipName, (struct cupti_chip_name_params *params))
 /* clang-format on */
 
 /*
