@@ -580,9 +580,9 @@ union cupti_object_id {
 	} stream;
 };
 
-/* What OVERHEAD_COMMAND_BUFFER_FULL's data points to. */
+/* What the data of OVERHEAD_COMMAND_BUFFER_FULL points to; nothing remains, ever. */
 struct cupti_overhead_command_buffer {
-	uint32_t length_bytes;
+	uint32_t remaining;
 	uint32_t channel_id;
 	uint32_t channel_type;
 };
@@ -597,7 +597,7 @@ struct cupti_activity_overhead {
 	/* 12.2 (20) */
 	uint32_t correlation_id;
 	uint32_t reserved0;
-	/* after 12.2 */
+	/* 12.4 (22): a struct cupti_overhead_command_buffer, or NULL */
 	void *data;
 };
 
@@ -632,6 +632,7 @@ struct cupti_activity_device {
 	uint32_t is_ecc_enabled;
 	uint8_t uuid[16];
 	const char *name;
+	/* 11.5 (16) */
 	uint8_t is_cuda_visible;
 	/* 11.6 (17) */
 	uint8_t is_mig_enabled;
@@ -639,7 +640,7 @@ struct cupti_activity_device {
 	uint32_t gpu_instance_id;
 	uint32_t compute_instance_id;
 	uint8_t mig_uuid[16];
-	/* after 11.6 */
+	/* 12.9 (27) at the latest */
 	uint32_t is_numa_node;
 	uint32_t numa_id;
 };
@@ -650,10 +651,11 @@ struct cupti_activity_context {
 	uint32_t device_id;
 	uint16_t compute_api;
 	uint16_t null_stream_id;
-	/* 12.x: green contexts */
+	/* 12.4 (22) */
 	uint32_t parent_context_id;
 	uint8_t is_green_context;
 	uint8_t pad0;
+	/* 12.5 (23); of a green context alone */
 	uint16_t multiprocessor_count;
 	uint32_t cig_mode;
 	uint32_t pad1;
@@ -668,7 +670,7 @@ struct cupti_activity_stream {
 	uint32_t correlation_id;
 };
 
-/* One launch of a whole graph; its graph_id is that of the executable graph. */
+/* One launch of a whole graph, 11.7; its graph_id is that of the executable graph. */
 struct cupti_activity_graph_trace {
 	uint32_t kind;
 	uint32_t correlation_id;
@@ -679,11 +681,12 @@ struct cupti_activity_graph_trace {
 	uint32_t context_id;
 	uint32_t stream_id;
 	void *reserved0;
-	/* 12.x */
+	/* 12.3 (21) */
 	uint32_t end_device_id;
 	uint32_t end_context_id;
 };
 
+/* 12.8 (26) */
 struct cupti_activity_device_graph_trace {
 	uint32_t kind;
 	uint32_t device_id;
@@ -712,6 +715,7 @@ struct cupti_activity_cuda_event {
 	uint64_t event_sync_id;
 };
 
+/* 11.8 (18) */
 struct cupti_activity_jit {
 	uint32_t kind;
 	uint32_t entry_type;
@@ -724,7 +728,7 @@ struct cupti_activity_jit {
 	uint64_t operation_correlation_id;
 	uint64_t cache_bytes;
 	const char *cache_path;
-	/* 12.x */
+	/* 12.4 (22) */
 	uint32_t process_id;
 	uint32_t thread_id;
 };
@@ -746,7 +750,7 @@ struct cupti_activity_memory {
 	const char *name;
 };
 
-/* MEMORY2: one allocation or one release. */
+/* MEMORY2: one allocation or one release; 11.2 (15). */
 struct cupti_activity_memory_operation {
 	uint32_t kind;
 	uint32_t operation_type;
@@ -761,7 +765,6 @@ struct cupti_activity_memory_operation {
 	uint32_t context_id;
 	uint32_t stream_id;
 	const char *name;
-	/* 11.2 (15) */
 	uint32_t is_async;
 	uint32_t pad0;
 	uint32_t pool_type;
@@ -769,9 +772,9 @@ struct cupti_activity_memory_operation {
 	uint64_t pool_address;
 	uint64_t pool_release_threshold_bytes;
 	uint64_t pool_size_or_process_id;
-	/* after 11.2 */
+	/* 11.6 (17) */
 	uint64_t pool_used_bytes;
-	/* 12.x */
+	/* 12.6 (24): the library that asked, with cuptiActivityEnableAllocationSource */
 	const char *source;
 };
 
@@ -805,7 +808,7 @@ struct cupti_activity_marker_data {
 	uint64_t payload;
 	uint32_t color;
 	uint32_t category;
-	/* 13.0 (130000) */
+	/* 13.0 Update 1 (130001) at the latest */
 	uint32_t domain_id;
 	uint32_t pad0;
 };
@@ -876,7 +879,7 @@ struct cupti_activity_unified_memory {
 	uint32_t process_id;
 	uint32_t flags;
 	uint32_t pad0;
-	/* after 11.0 */
+	/* 12.8 (26): a bit per device that took part */
 	uint64_t processors[5];
 };
 
@@ -960,7 +963,7 @@ struct cupti_graph_launch_parameters {
 	CUstream stream;
 };
 
-/* cuptiSubscribe_v2; old_name is filled with who holds the one subscription. */
+/* cuptiSubscribe_v2, 13.0; old_name is filled with who holds the one subscription. */
 struct cupti_subscriber_params {
 	size_t struct_bytes;
 	const char *name;
@@ -968,7 +971,10 @@ struct cupti_subscriber_params {
 	size_t old_name_bytes;
 };
 
-/* PC sampling. The first member is the *_BYTES constant of the struct, which tells CUPTI what it has. */
+/*
+ * PC sampling, 11.3 (15). The first member says how long the caller's struct is, and so which fields
+ * there are: in a struct of parameters the constant above, in data what sizeof says.
+ */
 
 struct cupti_pc_stall_reason {
 	uint32_t stall_index;
@@ -1012,8 +1018,9 @@ struct cupti_pc_sampling_data {
 	size_t remaining_count;
 	uint64_t range_id;
 	struct cupti_pc_data *pcs;
-	/* 11.x: samples of kernels that are not the user's, part of sample_count */
+	/* 11.5 (16): of kernels that are not the user's; sample_count has them too */
 	uint64_t foreign_sample_count;
+	/* 12.0 (19): tells the two reasons for CUPTI_ERROR_OUT_OF_MEMORY apart */
 	uint8_t is_hardware_buffer_full;
 	uint8_t pad0[7];
 };
@@ -1115,7 +1122,7 @@ struct cupti_cubin_crc_params {
 	uint64_t ret_crc;
 };
 
-/* PM sampling: counters of a whole device; 12.6 and later. */
+/* PM sampling: counters of a whole device; 12.6 (24). */
 
 struct cupti_pm_sampling_set_config_params {
 	size_t struct_bytes;
@@ -1127,6 +1134,7 @@ struct cupti_pm_sampling_set_config_params {
 	/* nanoseconds or cycles, as trigger_mode says */
 	uint64_t interval;
 	uint32_t trigger_mode;
+	/* 12.8 (26) */
 	uint32_t append_mode;
 };
 
@@ -1213,7 +1221,7 @@ struct cupti_pm_sampling_sample_info_params {
 	uint64_t ret_end_ns;
 };
 
-/* The host side of counters, which needs no GPU: names to a configuration, raw counts to values. */
+/* The host side of counters, which needs no GPU: names to a configuration, raw counts to values. 12.6. */
 
 struct cupti_host_initialize_params {
 	size_t struct_bytes;
@@ -1341,7 +1349,9 @@ struct cupti_profiler_device_supported_params {
 	uint32_t ret_virtual_gpu;
 	uint32_t ret_confidential_compute;
 	uint32_t ret_cmp;
+	/* 12.1 (19) */
 	uint32_t ret_wsl;
+	/* 12.2 Update 2 (20) */
 	uint32_t api;
 };
 
@@ -1501,30 +1511,54 @@ struct cupti_chip_name_params {
 /* clang-format on */
 
 /*
- * What one record of a kind is long, per generation: X(kind, first API version, bytes), rising. For those
- * who make records; who reads them asks cuptiActivityGetNextRecord.
+ * How long one record of a kind is, per generation: X(kind, first API version, bytes), rising. For those
+ * who make records; who reads them asks cuptiActivityGetNextRecord. Source: the vendor's release notes.
+ * DEVICE (from 16: 152, 17: 176) is not here, for nobody says in which version its last step to 184 was.
  */
-#define CUPTI_RECORD_SIZES(X)             \
-	X(CONCURRENT_KERNEL, 13, 160)     \
-	X(CONCURRENT_KERNEL, 15, 168)     \
-	X(CONCURRENT_KERNEL, 17, 176)     \
-	X(CONCURRENT_KERNEL, 18, 200)     \
-	X(CONCURRENT_KERNEL, 19, 208)     \
-	X(CONCURRENT_KERNEL, 130000, 216) \
-	X(MEMCPY, 13, 72)                 \
-	X(MEMCPY, 14, 80)                 \
-	X(MEMCPY, 17, 88)                 \
-	X(MEMCPY, 26, 96)                 \
-	X(MEMCPY2, 13, 80)                \
-	X(MEMCPY2, 14, 88)                \
-	X(MEMCPY2, 17, 96)                \
-	X(MEMSET, 13, 72)                 \
-	X(MEMSET, 14, 80)                 \
-	X(MEMSET, 17, 88)                 \
-	X(SYNCHRONIZATION, 13, 40)        \
-	X(SYNCHRONIZATION, 26, 56)        \
-	X(CUDA_EVENT, 13, 24)             \
-	X(CUDA_EVENT, 26, 56)
+#define CUPTI_RECORD_SIZES(X)              \
+	X(CONCURRENT_KERNEL, 13, 160)      \
+	X(CONCURRENT_KERNEL, 15, 168)      \
+	X(CONCURRENT_KERNEL, 17, 176)      \
+	X(CONCURRENT_KERNEL, 18, 200)      \
+	X(CONCURRENT_KERNEL, 19, 208)      \
+	X(CONCURRENT_KERNEL, 130000, 216)  \
+	X(MEMCPY, 13, 72)                  \
+	X(MEMCPY, 14, 80)                  \
+	X(MEMCPY, 17, 88)                  \
+	X(MEMCPY, 26, 96)                  \
+	X(MEMCPY2, 13, 80)                 \
+	X(MEMCPY2, 14, 88)                 \
+	X(MEMCPY2, 17, 96)                 \
+	X(MEMSET, 13, 72)                  \
+	X(MEMSET, 14, 80)                  \
+	X(MEMSET, 17, 88)                  \
+	X(DRIVER, 13, 40)                  \
+	X(RUNTIME, 13, 40)                 \
+	X(SYNCHRONIZATION, 13, 40)         \
+	X(SYNCHRONIZATION, 26, 56)         \
+	X(CUDA_EVENT, 13, 24)              \
+	X(CUDA_EVENT, 26, 56)              \
+	X(OVERHEAD, 13, 40)                \
+	X(OVERHEAD, 20, 48)                \
+	X(OVERHEAD, 22, 56)                \
+	X(CONTEXT, 13, 16)                 \
+	X(CONTEXT, 22, 24)                 \
+	X(CONTEXT, 23, 32)                 \
+	X(STREAM, 13, 24)                  \
+	X(NAME, 13, 32)                    \
+	X(MARKER, 13, 56)                  \
+	X(EXTERNAL_CORRELATION, 13, 24)    \
+	X(GRAPH_TRACE, 17, 48)             \
+	X(GRAPH_TRACE, 21, 56)             \
+	X(JIT, 18, 64)                     \
+	X(JIT, 22, 72)                     \
+	X(MEMORY, 13, 80)                  \
+	X(MEMORY2, 15, 112)                \
+	X(MEMORY2, 17, 120)                \
+	X(MEMORY2, 24, 128)                \
+	X(UNIFIED_MEMORY_COUNTER, 13, 64)  \
+	X(UNIFIED_MEMORY_COUNTER, 26, 104) \
+	X(DEVICE_GRAPH_TRACE, 26, 56)
 
 /*
  * Calls whose callbacks are subscribed to: X(name, callback id, class), numbers of 13.0; ids are never
