@@ -399,6 +399,7 @@ enum {
 
 struct cupti_activity {
 	uint32_t kind;
+	uint32_t pad0;
 };
 
 /* MEMCPY. start_ns == end_ns == 0: not timed. */
