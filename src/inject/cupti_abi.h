@@ -1562,9 +1562,9 @@ struct cupti_chip_name_params {
 	X(DEVICE_GRAPH_TRACE, 26, 56)
 
 /*
- * Calls whose callbacks are subscribed to: X(name, callback id, class), numbers of 13.0; ids are never
- * given out twice. Without those of the default stream per thread (_ptsz, _ptds) half of the programs
- * built with nvcc would show nothing. OTHER: makes or frees what the rest works on.
+ * Calls whose callbacks are subscribed to: X(name, callback id, class), as 13.0 numbers them; an older
+ * library has the front part. _ptsz and _ptds are the same calls from programs built with
+ * --default-stream per-thread. OTHER makes or frees what the rest works on.
  */
 #define CUPTI_DRIVER_CALLBACKS(X)                            \
 	X(cuCtxSynchronize, 17, WAIT)                        \
@@ -1738,7 +1738,7 @@ struct cupti_chip_name_params {
 	X(cuMemcpy3DBatchAsync_v2_ptsz, 799, COPY)           \
 	X(cuCtxSynchronize_v2, 800, WAIT)
 
-/* The name that nvcc 13 launches by, 505 and 506, is in no older list. */
+/* 505 and 506 are what <<<>>> compiles to since nvcc 13: lists made for CUDA 12 miss every launch. */
 #define CUPTI_RUNTIME_CALLBACKS(X)                                   \
 	X(cudaLaunch_v3020, 13, LAUNCH)                              \
 	X(cudaMemcpy_v3020, 31, COPY)                                \

@@ -234,7 +234,13 @@ TEST(fields_came_with_the_record_that_has_room_for_them)
 		       records[i].bytes > records[i - 1].bytes));
 }
 
-static bool is_same(const struct fact *ours, const struct fact *real)
+#ifdef NO_CUDA_HEADERS
+TEST(constants_sizes_and_places)
+{
+	SKIP(NO_CUDA_HEADERS);
+}
+#else
+static void compare(const struct fact *ours, const struct fact *real)
 {
 	int rows = 0;
 
@@ -246,23 +252,16 @@ static bool is_same(const struct fact *ours, const struct fact *real)
 	}
 	CHECK(!ours->name && !real->name);
 	printf("# %d compared\n", rows);
-	return !harness_failed;
 }
 
-#ifdef NO_CUDA_HEADERS
 TEST(constants_sizes_and_places)
 {
-	SKIP(NO_CUDA_HEADERS);
-}
-#else
-TEST(constants_sizes_and_places)
-{
-	is_same(ours_facts, real_facts);
+	compare(ours_facts, real_facts);
 }
 
 TEST(types_of_the_functions)
 {
-	is_same(ours_functions, real_functions);
+	compare(ours_functions, real_functions);
 }
 #endif
 
