@@ -141,7 +141,4 @@ struct sim_data_image {
 	struct sim_sample samples[];
 };
 
-/* Is there such a metric, and how many passes it needs alone. */
-bool sim_find_metric(const char *name, uint32_t *ret_pass_count);
-
 #endif

@@ -7,7 +7,7 @@
  *	shared.c        what else the three agree on                             in all three
  *	driver.c … graph.c           libcuda.so.1 (driver.h)
  *	cupti.c … host_metrics.c     libcupti.so.13 (cupti.h)
- *	nvml.c, nvml_gpm.c           libnvidia-ml.so.1
+ *	nvml.c … nvml_gpm.c          libnvidia-ml.so.1 (nvml.h)
  *
  * Runs in a program that uses CUDA, found through LD_LIBRARY_PATH. The driver knows nothing of CUPTI until
  * CUPTI finds it (RTLD_NOLOAD) and hands it a table of hooks, as the real pair does through private tables.
@@ -36,7 +36,7 @@
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
- *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds, where it was given 0 bytes
+ *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
