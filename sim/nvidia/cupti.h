@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/nvidia/cupti.h - shared by the parts of the simulated libcupti
+ *
+ *	cupti.c         the way to the driver, versions, ids, what is supported
+ *	callbacks.c     the subscription, who hears of which call
+ *	names.c         callback ids to names
+ *	stamps.c        the GPU's time to the program's
+ *	activity.c      which kinds are on, what the driver tells of, flushing
+ *	delivery.c      the worker thread, the program's buffers, losses
+ *	records.c       records and their lengths
+ *	pc_sampling.c   samples of program counters
+ *	pm_sampling.c   counters of a device over time
+ *	host_metrics.c  names and values of counters
+ */
+#ifndef SIM_NVIDIA_CUPTI_H
+#define SIM_NVIDIA_CUPTI_H
+
+#include <stdatomic.h>
+
+#include "sim.h"
+
+enum { SIM_CBIDS_MOST = 1024, SIM_DOMAINS = 7, SIM_RECORD_BYTES_MOST = 256 };
+
+#define X(need, name, parameters) SIM_EXPORT cupti_result name parameters;
+CUPTI_FUNCTIONS(X)
+#undef X
+
+/* First in each function: what SIM_NVIDIA's fail_FUNCTION says. */
+#define SIM_FAIL_AS_ASKED()                            \
+	do {                                           \
+		int asked_ = sim_failure(__func__);    \
+                                                       \
+		if (asked_)                            \
+			return (cupti_result)asked_;   \
+	} while (0)
+
+/* ---- the driver ------------------------------------------------------------------------------ */
+
+/* The driver, with our hooks in it; NULL: there is none, which CUPTI says by 999. */
+const struct sim_driver *sim_driver(void);
+uint32_t sim_thread_id(void);
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+void sim_on_enter(struct sim_call *call);
+void sim_on_exit(struct sim_call *call);
+void sim_on_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+void sim_callbacks_reset(void);
+const char *sim_callback_name(cupti_domain domain, uint32_t cbid);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* What the program's timestamp callback or CLOCK_REALTIME says now. */
+uint64_t sim_timestamp(void);
+/* Reads the GPU's clock beside it. */
+void sim_stamp_pair(void);
+/* The GPU's time at a time of CLOCK_MONOTONIC, interpolated between two such readings. */
+uint64_t sim_stamp(uint64_t host_ns);
+
+/* ---- activity -------------------------------------------------------------------------------- */
+
+enum sim_item_type { SIM_ITEM_WORK, SIM_ITEM_WAIT, SIM_ITEM_OVERHEAD, SIM_ITEM_RECORD };
+
+/* Something that becomes a record once it is over. */
+struct sim_item {
+	struct sim_item *next;
+	enum sim_item_type type;
+	uint32_t kind; /* of the record */
+	uint64_t due_ns; /* CLOCK_MONOTONIC */
+	uint32_t thread_id;
+	struct sim_kernel kernel; /* WORK: a copy, its name interned */
+	union {
+		struct sim_work work;
+		struct sim_wait wait;
+		struct sim_overhead overhead;
+		uint8_t record[SIM_RECORD_BYTES_MOST]; /* RECORD: ready */
+	};
+};
+
+bool sim_is_kind_on(uint32_t kind, uint32_t context_id);
+void sim_on_work(const struct sim_work *work);
+void sim_on_waited(const struct sim_wait *wait);
+void sim_on_overhead(const struct sim_overhead *overhead);
+void sim_on_context(uint32_t context_id, uint32_t device_id);
+void sim_on_stream(const struct sim_stream_facts *facts);
+bool sim_is_serialized(uint32_t context_id);
+/* Records of a call of the driver or the runtime that is over. */
+void sim_on_api(const struct sim_call *call);
+void sim_activity_reset(void);
+bool sim_has_latency_stamps(void);
+
+/* ---- delivery -------------------------------------------------------------------------------- */
+
+/* Takes the item; NULL is ignored. */
+void sim_deliver(struct sim_item *item);
+/* Writes what is over into buffers and hands them over; is_forced: what is not over, too. */
+cupti_result sim_flush(bool is_forced);
+cupti_result sim_delivery_start(void);
+void sim_delivery_stop(void);
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* Bytes of a record in the version that SIM_NVIDIA asks for; 0: no such kind. */
+size_t sim_stride(uint32_t kind);
+/* is_over: false leaves the times 0. */
+void sim_make_record(const struct sim_item *item, bool is_over, void *ret_record);
+void sim_make_device(uint32_t device_id, struct cupti_activity_device *ret_record);
+/* A copy that lives for ever. */
+const char *sim_intern(const char *text);
+
+/* ---- PC sampling ----------------------------------------------------------------------------- */
+
+void sim_pc_on_kernel(const struct sim_work *work);
+bool sim_pc_is_serialized(uint32_t context_id);
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+enum { SIM_METRICS_MOST = 64, SIM_METRIC_BYTES = 96 };
+
+/* What a configuration image of ours holds. */
+struct sim_config_image {
+	uint64_t magic;
+	uint32_t metric_count, pass_count;
+	char names[SIM_METRICS_MOST][SIM_METRIC_BYTES];
+};
+
+#define SIM_CONFIG_MAGIC UINT64_C(0x676966636d697353)
+#define SIM_DATA_MAGIC   UINT64_C(0x617461646d697353)
+
+struct sim_sample {
+	uint64_t start_ns, end_ns; /* as the program sees time */
+	double load;               /* 0 … 1: of this interval a kernel ran */
+	uint64_t index;
+};
+
+/* What a counter data image of ours holds. */
+struct sim_data_image {
+	uint64_t magic;
+	uint32_t capacity, count;
+	struct sim_sample samples[];
+};
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/nvidia/nvml.h - shared by the parts of the simulated libnvidia-ml
+ *
+ *	nvml.c           devices, identity, processes
+ *	nvml_values.c    what varies: power, clocks, utilization, samples, fields
+ *	nvml_gpm.c       GPM
+ */
+#ifndef SIM_NVIDIA_NVML_H
+#define SIM_NVIDIA_NVML_H
+
+#include "sim.h"
+#include "../../tests/device/capture/nvml_abi.h"
+
+#define X(need, name, parameters) SIM_EXPORT nvmlReturn_t name parameters;
+NVML_FUNCTIONS(X)
+#undef X
+SIM_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
+
+struct nvmlDevice_st {
+	uint32_t index;
+};
+
+/* First in each function: what fail_FUNCTION says, or that nobody called nvmlInit. */
+#define SIM_CHECK_NVML()                                    \
+	do {                                                \
+		int asked_ = sim_failure(__func__);         \
+                                                            \
+		if (asked_)                                 \
+			return (nvmlReturn_t)asked_;        \
+		if (!sim_nvml_is_ready())                   \
+			return NVML_ERROR_UNINITIALIZED;    \
+	} while (0)
+
+/* The same where a device is needed and a result goes somewhere. */
+#define SIM_CHECK_DEVICE(ret)                               \
+	do {                                                \
+		SIM_CHECK_NVML();                           \
+		if (!sim_nvml_is_device(device) || !(ret))  \
+			return NVML_ERROR_INVALID_ARGUMENT; \
+	} while (0)
+
+/* The same for what a GPU may lack. */
+#define SIM_CHECK_LUXURY(ret)                               \
+	do {                                                \
+		SIM_CHECK_DEVICE(ret);                      \
+		if (sim_options()->nvml_unsupported)        \
+			return NVML_ERROR_NOT_SUPPORTED;    \
+	} while (0)
+
+bool sim_nvml_is_ready(void);
+bool sim_nvml_is_device(nvmlDevice_t device);
+/* Share of the time in which a kernel ran, 0 … 1, and never less than a slow wave. */
+double sim_nvml_load(nvmlDevice_t device, uint64_t from_ns, uint64_t to_ns);
+
+#endif

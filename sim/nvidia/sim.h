@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/nvidia/sim.h - shared by the stand-ins for NVIDIA's libraries, and the way between them
+ *
+ *	options.c       SIM_NVIDIA                                               in all three libraries
+ *	clock.c         host time, and the clock that the GPU pretends to have   in all three
+ *	shared.c        what else the three agree on                             in all three
+ *	driver.c … graph.c           libcuda.so.1 (driver.h)
+ *	cupti.c … host_metrics.c     libcupti.so.13 (cupti.h)
+ *	nvml.c … nvml_gpm.c          libnvidia-ml.so.1 (nvml.h)
+ *
+ * Runs in a program that uses CUDA, found through LD_LIBRARY_PATH. The driver knows nothing of CUPTI until
+ * CUPTI finds it (RTLD_NOLOAD) and hands it a table of hooks, as the real pair does through private tables.
+ *
+ * SIM_NVIDIA is a list of NAME=VALUE with commas between:
+ *
+ *	devices=1          GPUs
+ *	driver=13000       what cuDriverGetVersion says
+ *	version=130001     what cuptiGetVersion says, which decides the length of records
+ *	kernel_us=20       how long a kernel takes
+ *	us_NAME=N          … and how long the kernel NAME takes
+ *	copy_gbps=20       GB/s of copies and sets; 1 us more for each
+ *	latency_us=3       between a call and the earliest start of its work
+ *	queue_us=0         how far a stream may be ahead of its program, whose calls block then; 0: any
+ *	drift_ppm=30       how much faster than CLOCK_MONOTONIC the GPU's clock is
+ *	sms=132 sm_mhz=1980    multiprocessors and their clock
+ *	chip=GH100         what cuptiDeviceGetChipName says
+ *	log=FILE           the truth about each piece of work: a line of kind, correlation id, stream id and
+ *	                   CLOCK_MONOTONIC ns of start and end
+ *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
+ *	subscriber=1       0: somebody else has subscribed to callbacks
+ *	privileges=1       0: no counters for this user: 35
+ *	busy=0             1: PM and PC sampling are in other hands: 26
+ *	drop_every=0       each Nth record finds no host buffer
+ *	untimed_every=0    each Nth kernel record has start and end 0
+ *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
+ *	bad_after=0        records of graph nodes after the Nth have impossible times
+ *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
+ *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
+ *	pm_nan_every=0     each Nth sample has NaN for values
+ *	pm_other_every=0   each Nth decoding stops for another reason
+ *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
+ *	gpm=1              0: no GPM, as before Hopper
+ */
+#ifndef SIM_NVIDIA_SIM_H
+#define SIM_NVIDIA_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/cuda_abi.h"
+#include "inject/cupti_abi.h"
+
+#define SIM_EXPORT __attribute__((visibility("default")))
+
+#define SIM_MEMORY_BYTES (UINT64_C(150754820096))
+
+enum { SIM_DEVICES_MOST = 16, SIM_OVERRIDES_MOST = 64, SIM_NAME_BYTES = 96 };
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+struct sim_options {
+	int64_t devices, driver, version, sms, sm_mhz;
+	int64_t subscriber, privileges, busy;
+	int64_t drop_every, untimed_every, null_crash, bad_after;
+	int64_t pc_buffer, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t nvml_unsupported, gpm;
+	double kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
+	char chip[32], log[256];
+};
+
+/* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */
+const struct sim_options *sim_options(void);
+/* What fail_FUNCTION says; 0: nothing. */
+int sim_failure(const char *function);
+/* What us_NAME says, in ns, or kernel_us. */
+uint64_t sim_kernel_ns(const char *name);
+
+/* ---- clock ----------------------------------------------------------------------------------- */
+
+uint64_t sim_now(void); /* CLOCK_MONOTONIC */
+uint64_t sim_realtime(void);
+void sim_sleep_until(uint64_t host_ns);
+/* What the GPU's timer shows at a time of CLOCK_MONOTONIC. */
+uint64_t sim_gpu_clock(uint64_t host_ns);
+
+/* ---- between the driver and CUPTI ------------------------------------------------------------ */
+
+/* One call of the driver's interface, on the caller's stack from ENTER to EXIT. */
+struct sim_call {
+	uint32_t cbid;
+	const char *name;
+	const void *parameters;
+	const char *symbol; /* launches: the kernel's name */
+	CUresult result;
+	CUcontext context;
+	uint32_t context_id;
+	const struct sim_hooks *hooks; /* those that saw ENTER */
+	/* CUPTI's: */
+	cupti_domain domain;
+	uint32_t correlation_id;
+	uint64_t correlation_data;
+	uint64_t start_ns;
+};
+
+enum sim_work_kind { SIM_KERNEL, SIM_COPY, SIM_PEER_COPY, SIM_SET, SIM_GRAPH };
+
+/* What a kernel is; lives as long as its module. */
+struct sim_kernel {
+	const char *name;
+	uint32_t registers, static_shared_bytes, local_bytes, text_bytes, index;
+	uint64_t cubin_crc;
+};
+
+struct sim_shape {
+	uint32_t grid[3], block[3], cluster[3], dynamic_shared_bytes, launch_type;
+};
+
+/* A piece of work with a place on the timeline. */
+struct sim_work {
+	enum sim_work_kind kind;
+	uint32_t device_id, context_id, stream_id, correlation_id;
+	uint64_t queued_ns, submitted_ns, start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t graph_node_id;
+	uint32_t graph_id;
+	bool is_async;
+	uint8_t copy_kind, source_kind, destination_kind;
+	uint32_t source_device_id, source_context_id, destination_device_id,
+		destination_context_id;
+	uint64_t size_bytes;
+	uint32_t value;
+	const struct sim_kernel *kernel;
+	struct sim_shape shape;
+};
+
+/* A wait of the host, or of a stream. */
+struct sim_wait {
+	uint32_t type, correlation_id, context_id, stream_id, event_id;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	CUresult result;
+};
+
+struct sim_overhead {
+	uint32_t kind, correlation_id;
+	uint64_t start_ns, end_ns;
+};
+
+struct sim_stream_facts {
+	uint32_t context_id, stream_id, priority, flag, correlation_id;
+};
+
+/* CUPTI's; called on the program's threads with no lock held. */
+struct sim_hooks {
+	void (*enter)(struct sim_call *call);
+	void (*exit)(struct sim_call *call);
+	void (*resource)(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+	void (*work)(const struct sim_work *work);
+	void (*waited)(const struct sim_wait *wait);
+	void (*overhead)(const struct sim_overhead *overhead);
+	void (*context)(uint32_t context_id, uint32_t device_id);
+	void (*stream)(const struct sim_stream_facts *facts);
+	bool (*is_serialized)(uint32_t context_id);
+};
+
+struct sim_driver {
+	bool (*is_ready)(void); /* cuInit was called */
+	void (*attach)(const struct sim_hooks *hooks); /* NULL: no more */
+	bool (*context_ids)(CUcontext context, uint32_t *ret_id, uint32_t *ret_device_id);
+	bool (*stream_id)(CUcontext context, CUstream stream, uint32_t *ret_id);
+	uint64_t (*node_id)(CUgraphNode node);
+	uint32_t (*graph_id)(CUgraph graph);
+	uint32_t (*graph_exec_id)(CUgraphExec graph_exec);
+	/* Calls the hooks context and stream for all that there are. */
+	void (*replay)(void);
+	/* A call of the runtime around calls of the driver, which take its correlation id. */
+	void (*runtime_enter)(struct sim_call *call, uint32_t cbid, const char *name,
+			      const void *parameters);
+	void (*runtime_exit)(struct sim_call *call);
+	/* Nanoseconds of [from, to) in which a kernel ran on the device, at most a second back. */
+	uint64_t (*busy_ns)(uint32_t device_id, uint64_t from_ns, uint64_t to_ns);
+};
+
+/* Exported by the simulated libcuda under this name. */
+SIM_EXPORT const struct sim_driver *sim_nvidia_driver(void);
+
+/* The uuid, the name and the PCI bus of a device, which all three libraries tell of. */
+void sim_device_uuid(uint32_t device_id, uint8_t ret_uuid[16]);
+const char *sim_device_name(void);
+
+uint64_t sim_cubin_crc(const void *bytes, size_t size);
+
+/* The simulated driver where one is loaded and ready, else NULL. */
+const struct sim_driver *sim_find_driver(void);
+
+#endif
