@@ -25,9 +25,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
+#include "cli/selection.h"
+#include "cli/table.h"
 #include "export/flame.h"
 
-#define DEFAULT_FILE   "duet.duet"
 #define DEFAULT_OUTPUT "duet.svg"
 
 struct flame_values {
@@ -93,9 +94,15 @@ struct drawing {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct flame *flame;
+	size_t device;   /* SELECTION_ALL_DEVICES, or the index of one */
 	uint32_t *stack; /* frames of the graph, root first */
 	size_t capacity, count;
 };
+
+static int out_of_memory(void)
+{
+	return error_set(-ENOMEM, "flame graph: out of memory");
+}
 
 static int push(struct drawing *drawing, const char *name, enum flame_class class)
 {
@@ -103,7 +110,7 @@ static int push(struct drawing *drawing, const char *name, enum flame_class clas
 
 	if (frame == UINT32_MAX ||
 	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
-		return -ENOMEM;
+		return out_of_memory();
 	drawing->stack[drawing->count++] = frame;
 	return 0;
 }
@@ -142,6 +149,8 @@ static int push_stack(struct drawing *drawing, uint32_t stack)
 	size_t count;
 	int error = frames_of_stack(drawing->frames, stack, &names, &count);
 
+	if (error)
+		return out_of_memory();
 	for (size_t i = 0; !error && i < count; i++)
 		error = push_host(drawing, &names[i]);
 	if (!error && !count)
@@ -225,41 +234,18 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 
 /* ---- devices ----------------------------------------------------------------------------------- */
 
-static bool is_device(const struct analysis *analysis, size_t index, const char *wanted)
+static bool is_shown(const struct drawing *drawing, size_t device)
 {
-	const struct analysis_device *device = &analysis->devices[index];
-	char number[32];
-
-	snprintf(number, sizeof(number), "%zu", index);
-	return strcmp(wanted, device->key) == 0 || strcmp(wanted, device->name) == 0 ||
-	       strcmp(wanted, number) == 0;
-}
-
-static int check_device(const struct command *command, const struct analysis *analysis,
-			const char *wanted)
-{
-	size_t shown = analysis_devices_shown(analysis);
-	int status;
-
-	for (size_t i = 0; i < shown; i++)
-		if (is_device(analysis, i, wanted))
-			return STATUS_DONE;
-	status = usage_error(command, "there is no device '%s'", wanted);
-	fprintf(stderr, "Devices:%s\n", shown ? "" : " none");
-	for (size_t i = 0; i < shown; i++)
-		fprintf(stderr, "  %zu  %s  %s\n", i, analysis->devices[i].key,
-			analysis->devices[i].name);
-	return status;
+	return drawing->device == SELECTION_ALL_DEVICES || drawing->device == device;
 }
 
 static int draw(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;
-	const char *wanted = drawing->values->device;
 	int error = 0;
 
 	for (size_t i = 0; !error && i < analysis->paths_count; i++)
-		if (!wanted || is_device(analysis, analysis->paths[i].device, wanted))
+		if (is_shown(drawing, analysis->paths[i].device))
 			error = draw_path(drawing, &analysis->paths[i]);
 	return error;
 }
@@ -291,11 +277,17 @@ static int write_graph(const struct drawing *drawing, FILE *out, double min_widt
 	return flame_write_svg(drawing->flame, &options, out);
 }
 
+/* NULL: stdout */
+static const char *output_path(const struct flame_values *values)
+{
+	return values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
+}
+
 static int write_output(const struct drawing *drawing, double min_width_px)
 {
 	const struct flame_values *values = drawing->values;
-	const char *path = values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
-	FILE *out = path ? fopen(path, "w") : stdout;
+	const char *path = output_path(values);
+	FILE *out = path ? fopen(path, "we") : stdout;
 	int error;
 
 	if (!out)
@@ -304,7 +296,7 @@ static int write_output(const struct drawing *drawing, double min_width_px)
 	if (path && fclose(out) && !error)
 		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
 	if (path && !error && isatty(STDERR_FILENO))
-		fprintf(stderr, "duet: wrote %s\n", path);
+		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
 	return error;
 }
 
@@ -320,6 +312,12 @@ static void print_notes(const struct command *command, const struct drawing *dra
 			    "the trace is not complete: duet report says what is missing");
 }
 
+static int fail(const struct command *command)
+{
+	print_error(command->name, NULL);
+	return STATUS_FAILED;
+}
+
 static int run_drawing(const struct command *command, struct drawing *drawing,
 		       const struct model *model, const char *path, double min_width_px)
 {
@@ -329,20 +327,22 @@ static int run_drawing(const struct command *command, struct drawing *drawing,
 		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
 		.archive = archive,
 	};
-	int status;
+	const struct analysis *analysis = drawing->analysis;
+	int status = selection_check_window(command, drawing->values->from_ns,
+					    analysis->end_ns - analysis->begin_ns);
 
-	if (drawing->values->device) {
-		status = check_device(command, drawing->analysis, drawing->values->device);
-		if (status != STATUS_DONE)
-			return status;
-	}
+	if (status == STATUS_DONE)
+		status = selection_find_device(command, analysis, drawing->values->device, path,
+					       &drawing->device);
+	if (status != STATUS_DONE)
+		return status;
 	drawing->flame = flame_new();
-	if (!drawing->flame || frames_new(model, &options, &drawing->frames) || draw(drawing)) {
-		error_set(-ENOMEM, "out of memory");
-		return STATUS_FAILED;
+	if (!drawing->flame || frames_new(model, &options, &drawing->frames)) {
+		out_of_memory();
+		return fail(command);
 	}
-	if (write_output(drawing, min_width_px))
-		return STATUS_FAILED;
+	if (draw(drawing) || write_output(drawing, min_width_px))
+		return fail(command);
 	print_notes(command, drawing);
 	return STATUS_DONE;
 }
@@ -359,14 +359,16 @@ static int run_file(const struct command *command, const char *path,
 	struct drawing drawing = {.values = values, .view = find_view(values->view)};
 	struct analysis *analysis = NULL;
 	struct model *model = NULL;
-	int status = STATUS_FAILED;
+	int status;
 
-	if (model_open(path, &model) == 0 && analysis_new(model, &options, &analysis) == 0) {
-		drawing.analysis = analysis;
-		status = run_drawing(command, &drawing, model, path, min_width_px);
-	}
-	if (status == STATUS_FAILED)
-		print_error(command->name, NULL);
+	int error = selection_check_output(output_path(values), path);
+
+	if (!error)
+		error = selection_open(path, &model);
+	if (!error && (error = analysis_new(model, &options, &analysis)) && !*error_text())
+		error_set(error, "read '%s': %s", path, strerror(-error));
+	drawing.analysis = analysis;
+	status = error ? fail(command) : run_drawing(command, &drawing, model, path, min_width_px);
 	flame_free(drawing.flame);
 	frames_free(drawing.frames);
 	free(drawing.stack);
@@ -405,7 +407,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 	if (parse_min_width(values.min_width, &min_width_px))
 		return usage_error(command, "--min-width: pixels above 0, such as 0.5");
 	return finish_output(command->name,
-			     run_file(command, first < argc ? argv[first] : DEFAULT_FILE, &values,
+			     run_file(command, first < argc ? argv[first] : SELECTION_FILE, &values,
 				      min_width_px));
 }
 

@@ -31,7 +31,9 @@ static void put_head(const struct report *report)
 			       100);
 	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
-		printf(" on %s", model_text(report->model, analysis->host->name_string, "a host"));
+		printf(" on %s",
+		       format_text(model_text(report->model, analysis->host->name_string, "a host"))
+			       .text);
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
