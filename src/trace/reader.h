@@ -92,6 +92,10 @@ const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, 
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows,
 		      size_t *ret_count);
 
+/* Reads the whole file and counts every chunk that is damaged, decoding none: what trace_reader_damage says is then
+ * complete. */
+void trace_reader_check(struct trace_reader *reader);
+
 uint32_t trace_reader_segment_count(const struct trace_reader *reader);
 /* Where the oldest segments were dropped (--keep, --max-size): CLOCK_MONOTONIC from which on the trace
  * is whole; 0 where nothing was dropped. */

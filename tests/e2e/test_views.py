@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What flame, report, info and archive say of traces that are written for it: tests/checker/description.h
 has the grammar."""
+import json
 import os
+import random
 
 import duet_test
 from duet_test import BUILD, DUET, Skip, run, text
@@ -96,5 +98,25 @@ with t.case("nothing of a trace is obeyed by a terminal"):
                                                          or 0xdc00 <= ord(c) < 0xe000)]
             t.equal(raw, [], f"{name} of {' '.join(arguments)}: {shown[:300]!r}")
     t.true(b"module?]0;x??31m" in duet("archive", trace).stderr, "archive names the module")
+
+with t.case("info and report tell the same damage"):
+    turn = random.Random(1)  # so that the launches do not shrink to nothing
+    lines = [f"launch {i} 1 1 {i * 10} {i * 10 + 5} kernel name=k bytes={turn.randrange(1 << 60)}"
+             for i in range(1, 4000)]
+    trace = described("damaged.duet", *GROUND, "window 0 50000", *lines)
+    t.true(b"\ndamage    none\n" in duet("info", trace).stdout, "whole")
+    data = bytearray(content(trace))
+    place = len(data) // 2
+    for i in range(8):
+        data[place + i] ^= 0x55
+    with open(trace, "wb") as file:
+        file.write(data)
+    report = t.report(trace)["damage"]
+    t.equal(report["chunks"], 1, "chunks left out by report")
+    t.true(report["rows"] > 0, "rows are lost")
+    found = json.loads(duet("info", "--json", trace).stdout)["damage"]
+    t.equal({key: found[key] for key in report}, report, "info's damage")
+    t.equal(found["damaged"], True, "damaged")
+    t.true(b"\ndamage    left out: chunks 1, rows " in duet("info", trace).stdout, "info's text")
 
 t.end()
