@@ -30,6 +30,7 @@ const char *account_cause_name(enum account_cause cause)
 	static const char *const names[CAUSE_COUNT] = {
 		[CAUSE_API_WAIT] = "api_wait",
 		[CAUSE_API_CALL] = "api_call",
+		[CAUSE_HOST] = "host",
 		[CAUSE_RUNTIME] = "runtime",
 		[CAUSE_SUBMISSION] = "submission",
 		[CAUSE_DEPENDENCY] = "dependency",
@@ -39,6 +40,28 @@ const char *account_cause_name(enum account_cause cause)
 	};
 
 	return (unsigned int)cause < CAUSE_COUNT ? names[cause] : "unknown";
+}
+
+const char *account_cause_text(enum account_cause cause)
+{
+	static const char *const texts[CAUSE_COUNT] = {
+		[CAUSE_API_WAIT] = "waiting in a call",
+		[CAUSE_API_CALL] = "in another call",
+		[CAUSE_HOST] = "outside of OpenCL",
+		[CAUSE_RUNTIME] = "launching call",
+		[CAUSE_SUBMISSION] = "submission to the device",
+		[CAUSE_DEPENDENCY] = "waiting for another command",
+		[CAUSE_LATENCY] = "driver and queue latency",
+		[CAUSE_NOTHING_TO_DO] = "nothing to do",
+		[CAUSE_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)cause < CAUSE_COUNT ? texts[cause] : "unknown";
+}
+
+bool account_cause_is_thread(enum account_cause cause)
+{
+	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL || cause == CAUSE_HOST;
 }
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes)
@@ -139,6 +162,8 @@ static void add_idle(struct account *account, const struct account_command *comm
 		     enum account_cause cause, uint64_t idle_ns)
 {
 	account->causes[cause] += idle_ns;
+	if (!command)
+		(account->commands ? account->after : account->before)[cause] += idle_ns;
 	if (idle_ns && command && account->on_idle)
 		account->on_idle(account->context, command->tag, cause, idle_ns);
 }
@@ -156,31 +181,46 @@ static void add_cause(struct account *account, const struct account_command *com
 	add_idle(account, command, CAUSE_UNKNOWN, unknown);
 }
 
-/* [begin, end) before the launch was entered: what the launching thread did. */
+/* Whether the thread's calls tell what it did in [begin, end): not where a command was in flight of which
+ * nobody knows when it ran. All of it then: what the thread did up to a moment inside is not kept. */
+static bool has_state(const struct account *account, const struct account_command *command,
+		      uint64_t begin, uint64_t end)
+{
+	return command->calls && !(account->dark && dark_inside(account->dark, begin, end));
+}
+
+/* [begin, end) before the launch was entered: what the launching thread did. What is in no call is `rest`,
+ * which before the first command belongs to nobody. */
 static void add_thread_state(struct account *account, const struct account_command *command,
-			     uint64_t begin, uint64_t end)
+			     uint64_t begin, uint64_t end, enum account_cause rest)
 {
 	struct calls_sum first, last;
 	uint64_t length, wait, call;
-	/* all of it: what the thread did up to a moment inside is not kept */
-	bool is_dark = account->dark && dark_inside(account->dark, begin, end);
 
 	begin = clamp(begin, account->from, account->to);
 	end = clamp(end, account->from, account->to);
 	if (begin >= end)
 		return;
 	length = end - begin;
-	if (!command->calls || is_dark) {
-		add_idle(account, command, CAUSE_UNKNOWN, length);
-		return;
-	}
 	first = calls_until(command->calls, begin);
 	last = end == command->enter ? command->at_enter : calls_until(command->calls, end);
 	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
 	add_idle(account, command, CAUSE_API_WAIT, wait);
 	add_idle(account, command, CAUSE_API_CALL, call);
-	add_idle(account, command, CAUSE_UNKNOWN, length - wait - call);
+	add_idle(account, rest == CAUSE_NOTHING_TO_DO ? NULL : command, rest, length - wait - call);
+}
+
+static void add_before_enter(struct account *account, const struct account_command *command,
+			     uint64_t begin, uint64_t end, bool is_first)
+{
+	if (has_state(account, command, begin, end))
+		add_thread_state(account, command, begin, end,
+				 is_first ? CAUSE_NOTHING_TO_DO : CAUSE_HOST);
+	else if (is_first)
+		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
+	else
+		add_idle(account, command, CAUSE_UNKNOWN, inside(account, begin, end));
 }
 
 /* Cuts the gap [begin, command->started) at the command's own moments. */
@@ -202,10 +242,7 @@ static void explain_gap(struct account *account, const struct account_command *c
 	}
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
 	dependency = clamp(command->dependency_end, submitted, end);
-	if (is_first)
-		add_cause(account, command, CAUSE_NOTHING_TO_DO, begin, enter);
-	else
-		add_thread_state(account, command, begin, enter);
+	add_before_enter(account, command, begin, enter, is_first);
 	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
 	add_cause(account, command, CAUSE_SUBMISSION, exit, submitted);
 	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
@@ -299,6 +336,12 @@ void account_finish(struct account *account, uint64_t to)
 		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
+}
+
+void account_forget_host(uint64_t causes[CAUSE_COUNT])
+{
+	causes[CAUSE_UNKNOWN] += causes[CAUSE_HOST];
+	causes[CAUSE_HOST] = 0;
 }
 
 bool account_is_exact(const struct account *account)

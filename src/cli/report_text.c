@@ -43,22 +43,6 @@ static void put_head(const struct report *report)
 	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
 }
 
-static const char *cause_text(enum account_cause cause)
-{
-	static const char *const texts[CAUSE_COUNT] = {
-		[CAUSE_API_WAIT] = "launching thread waiting in a call",
-		[CAUSE_API_CALL] = "launching thread in another call",
-		[CAUSE_RUNTIME] = "launching call",
-		[CAUSE_SUBMISSION] = "submission to the device",
-		[CAUSE_DEPENDENCY] = "waiting for another command",
-		[CAUSE_LATENCY] = "driver and queue latency",
-		[CAUSE_NOTHING_TO_DO] = "nothing to do",
-		[CAUSE_UNKNOWN] = "unknown",
-	};
-
-	return texts[cause];
-}
-
 static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 {
 	fputs("    ", stdout);
@@ -107,7 +91,9 @@ static void put_device(const struct analysis_device *device)
 
 		if (!account->causes[cause])
 			continue;
-		snprintf(name, sizeof(name), "  %s", cause_text(cause));
+		snprintf(name, sizeof(name), "  %s%s",
+			 account_cause_is_thread(cause) ? "launching thread " : "",
+			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], wall);
 	}
 }

@@ -263,7 +263,34 @@ TEST(the_launching_thread_explains_the_rest)
 	account_finish(&account, UINT64_MAX);
 	CHECK_EQUAL(account.causes[CAUSE_API_WAIT], 5 + 10);
 	CHECK_EQUAL(account.causes[CAUSE_API_CALL], 10);
-	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 5 + 10);
+	CHECK_EQUAL(account.causes[CAUSE_HOST], 5 + 10);
+	CHECK(account_is_exact(&account));
+	calls_fini(&calls);
+	account_fini(&account);
+}
+
+TEST(before_the_first_command_what_is_no_call_is_nobodys)
+{
+	struct account account;
+	struct account_command first = launched(60, 61, 62, 70, 80);
+	struct calls calls;
+
+	start(&account, 0, 100);
+	calls_init(&calls);
+	CHECK_EQUAL(calls_add(&calls, 5, 25, true), 0);
+	CHECK_EQUAL(calls_add(&calls, 30, 40, false), 0);
+	first.calls = &calls;
+	first.at_enter = calls_until(&calls, 60);
+	CHECK_EQUAL(account_add(&account, &first), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_API_WAIT], 20);
+	CHECK_EQUAL(account.causes[CAUSE_API_CALL], 10);
+	CHECK_EQUAL(account.causes[CAUSE_HOST], 0);
+	CHECK_EQUAL(account.before[CAUSE_NOTHING_TO_DO], 5 + 5 + 20);
+	CHECK_EQUAL(account.after[CAUSE_NOTHING_TO_DO], 20);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 30 + 20);
+	CHECK(account_is_exact(&account));
+	account_forget_host(account.causes);
 	CHECK(account_is_exact(&account));
 	calls_fini(&calls);
 	account_fini(&account);
@@ -308,6 +335,7 @@ int main(void)
 	RUN(moments_before_the_gap_count_nothing);
 	RUN(submitted_before_the_call_returned);
 	RUN(the_launching_thread_explains_the_rest);
+	RUN(before_the_first_command_what_is_no_call_is_nobodys);
 	RUN(merged_spans_still_answer);
 	return harness_end();
 }
