@@ -210,6 +210,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		sweep->analysis->ledger.rejected++;
 	else
 		error = on_match(sweep, &joined, &tag);
+	if (launch)
+		sweep_count_outcome(sweep, &joined);
 	sweep->analysis->ledger.orphaned += !launch;
 	if (!error && launch)
 		error = sweep_note_done(sweep, &joined);
@@ -239,6 +241,7 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	row = &sweep->early[index];
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
 	sweep->analysis->ledger.orphaned--;
+	sweep_count_outcome(sweep, &joined);
 	if (is_rejected(row))
 		sweep->analysis->ledger.rejected++;
 	else
@@ -278,6 +281,10 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->over_by = UINT64_MAX;
 	sweep_link_open(sweep, place);
+	error = sweep_count_launch(sweep, place);
+	if (error)
+		return error;
+	command = &sweep->correlate.commands[place];
 	if (thread < sweep->threads.count)
 		command->at_enter = calls_until(&sweep->calls[thread], row->enter);
 	if (!sweep->early_rows.count)
@@ -435,6 +442,7 @@ static void close_ledger(struct sweep *sweep)
 
 	ledger->launched = sweep->launch_rows + sweep->lost_launches;
 	ledger->dropped = sweep->lost_launches + lost;
+	ledger->dropped_launches = sweep->lost_launches;
 	ledger->in_flight_at_exit = open - lost;
 	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
 			      (unsigned __int128)ledger->launched * 95;
@@ -582,6 +590,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->copy_rows);
 	pair_map_fini(&sweep->call_rows);
 	pair_map_fini(&sweep->path_rows);
+	pair_map_fini(&sweep->launches_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -606,6 +615,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->copies);
 	free(analysis->calls);
 	free(analysis->losses);
+	free(analysis->launches);
 	free(analysis->paths);
 }
 

@@ -139,6 +139,7 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 	if (frame->type == FRAME_PYTHON) {
 		name.file = model_text(frames->model, frame->file_string, NULL);
 		name.line = frame->line ? frame->line : frame->first_line;
+		name.first_line = frame->first_line;
 		if (!text[0])
 			name.function = "[unknown Python function]";
 		return add_name(frames, &name);
@@ -213,6 +214,11 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	*ret_names = frames->stack;
 	*ret_count = count;
 	return 0;
+}
+
+const char *frames_none(const struct frames *frames)
+{
+	return trace_reader_stack_count(frames->model->reader) ? "[unknown stack]" : "[stacks off]";
 }
 
 size_t frames_notes(const struct frames *frames, const char *const **ret_notes)

@@ -21,6 +21,7 @@
 
 #include "analyze/model.h"
 #include "base/error.h"
+#include "cli/incomplete.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "export/exporter.h"
@@ -133,6 +134,14 @@ static void say_nothing_matched(const struct command *command, const struct mode
 	print_processes(model);
 }
 
+static void say_incomplete(const struct command *command, const struct model *model)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "INCOMPLETE: %s", incomplete_model(model).text);
+	print_error(command->name, text);
+}
+
 /* ---- writing ---- */
 
 static int write_to(const struct exporter *exporter, const struct model *model,
@@ -193,6 +202,8 @@ static int export_model(const struct command *command, const struct exporter *ex
 	if (status != STATUS_DONE)
 		return status;
 	error = write_to(exporter, model, &options, values->output, &rows);
+	if (!error && *incomplete_model(model).text)
+		say_incomplete(command, model);
 	if (!error && !rows && is_filtered(&options))
 		say_nothing_matched(command, model, values);
 	return finish_export(command, values, path, error);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/incomplete.h"
 #include "cli/table.h"
 
 static void put_head(const struct report *report)
@@ -52,16 +53,6 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 	putchar('\n');
 }
 
-/* Why a device that got commands has no account. */
-static const char *unmeasured_text(const struct analysis_device *device)
-{
-	if (!device->all_executions)
-		return "no execution was recorded, its commands are in flight or lost";
-	if (!device->all_timed)
-		return "no device times were recorded (opencl:host, or queues without profiling)";
-	return "no command that worked has times with a place in host time";
-}
-
 static void put_device(const struct analysis_device *device)
 {
 	const struct account *account = &device->account;
@@ -74,7 +65,7 @@ static void put_device(const struct analysis_device *device)
 	printf("%11" PRIu64 " %s\n", device->executions,
 	       table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
-		printf("    not measured: %s\n", unmeasured_text(device));
+		printf("    not measured: %s\n", incomplete_unmeasured(device));
 		return;
 	}
 	if (account->busy_ns)

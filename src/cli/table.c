@@ -15,9 +15,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
+#include "analyze/model.h"
 #include "base/array.h"
 #include "base/string.h"
+
+struct number format_date(const struct model *model, uint64_t host_ns)
+{
+	struct number number = {""};
+	uint64_t realtime_ns;
+	struct tm fields;
+	time_t seconds;
+
+	if (!model_wall_clock(model, host_ns, &realtime_ns))
+		return number;
+	seconds = (time_t)(realtime_ns / 1000000000);
+	if (localtime_r(&seconds, &fields))
+		strftime(number.text, sizeof(number.text), "%Y-%m-%d %H:%M:%S %z", &fields);
+	return number;
+}
 
 struct number format_duration(uint64_t ns)
 {

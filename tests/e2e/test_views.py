@@ -5,6 +5,7 @@ has the grammar."""
 import json
 import os
 import random
+import re
 
 import duet_test
 from duet_test import BUILD, DUET, Skip, run, text
@@ -118,5 +119,118 @@ with t.case("info and report tell the same damage"):
     t.equal({key: found[key] for key in report}, report, "info's damage")
     t.equal(found["damaged"], True, "damaged")
     t.true(b"\ndamage    left out: chunks 1, rows " in duet("info", trace).stdout, "info's text")
+
+STACKS = ("frame 1 python main file=/a/s.py line=30 first=10", "frame 2 python left file=/a/s.py line=5 first=4",
+          "frame 3 python right file=/a/s.py line=8 first=7", "frame 4 python main file=/a/s.py line=31 first=10",
+          "stack 1 1 2", "stack 2 1 3", "stack 3 4 3")
+TWO = (*GROUND, *STACKS, "call 1 100 300 call clBuildProgram",
+       "launch 1 1 1 400 420 kernel name=k stack=1", "execution 1 1 1 405 430 450 500",
+       "launch 2 1 1 600 620 kernel name=k stack=2", "execution 1 2 1 605 630 650 700")
+LEFT, RIGHT = "main (s.py:10);left (s.py:4);-;", "main (s.py:10);right (s.py:7);-;"
+
+
+def picture(trace, *options):
+    """The SVG and what was said on stderr."""
+    path = t.path("picture.svg")
+    result = duet("flame", "-o", path, *options, trace)
+    return text(content(path)), text(result.stderr)
+
+
+with t.case("start-up has branches of its own, and idle time the words of the report"):
+    trace = described("start.duet", "window 0 1000", *TWO)
+    expected = {
+        "[before the first command];-;[idle: nothing to do]": 200,
+        LEFT + "[idle: in another call]": 200, LEFT + "[idle: launching call]": 20,
+        LEFT + "[idle: submission to the device]": 10, LEFT + "[idle: driver and queue latency]": 20,
+        LEFT + "k_[G]": 50, RIGHT + "[idle: outside of OpenCL]": 100, RIGHT + "[idle: launching call]": 20,
+        RIGHT + "[idle: submission to the device]": 10, RIGHT + "[idle: driver and queue latency]": 20,
+        RIGHT + "k_[G]": 50, "[after the last command];-;[idle: nothing to do]": 300}
+    t.equal(folded(trace), expected, "folded")
+    printed = text(duet("report", trace).stdout)
+    for stack in expected:
+        if "[idle: " in stack:
+            cause = stack.split("[idle: ")[1][:-1]
+            t.true(re.search(rf"^      (launching thread )?{cause} ", printed, re.M), f"report says '{cause}'")
+    causes = t.report(trace)["devices"][0]["idle_causes"]
+    t.equal((causes["api_call"], causes["host"], causes["nothing_to_do"], causes["unknown"]),
+            (200, 100, 500, 0), "keys of the JSON")
+
+with t.case("a device without commands, and one that was not measured"):
+    trace = described("idle.duet", "window 0 1000", "device 1 gpu", "device 2 spare", "thread 1 1", "queue 1 1",
+                      "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    t.equal(folded(trace, "--device", "spare"), {"[no command];-;[idle: nothing to do]": 1000}, "no command")
+    host_only = ("window 0 1000", "device 1 gpu", "device 2 spare", "thread 1 1", "queue 1 1",
+                 "launch 1 1 1 10 20 kernel name=k untimed=1", "execution 1 1 1 - - - - seen=40")
+    trace = described("unmeasured.duet", *host_only)
+    for view in ("total", "gpu", "idle"):
+        result = duet("flame", "--view", view, "--device", "gpu", "-o", t.path("none.svg"), trace, status=1)
+        t.true(b"not measured: no device times were recorded (opencl:host" in result.stderr, text(result.stderr))
+        t.true(not os.path.exists(t.path("none.svg")), "no picture")
+    t.equal(folded(trace, "--view", "launch"), {"[stacks off];-;k_[G]": 1}, "launches are counted all the same")
+    t.equal(folded(trace), {"[not measured];-;[idle: unknown]": 1000, "[no command];-;[idle: nothing to do]": 1000},
+            "beside one that was measured")
+    t.true("not measured: gpu: no device times" in picture(trace)[0], "the picture says so")
+    result = duet("flame", "--folded", described("only.duet", *host_only[:2], *host_only[3:]), status=1)
+    t.true(b"not measured: " in result.stderr, text(result.stderr))
+
+with t.case("a box for each function, or with --lines for each line"):
+    trace = described("lines.duet", "window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
+                      "execution 1 3 1 711 721 730 740")
+    t.equal(folded(trace, "--view", "gpu"), {LEFT + "k_[G]": 50, RIGHT + "k_[G]": 60}, "functions")
+    t.equal(folded(trace, "--view", "gpu", "--lines"),
+            {"main (s.py:30);left (s.py:5);-;k_[G]": 50, "main (s.py:30);right (s.py:8);-;k_[G]": 50,
+             "main (s.py:31);right (s.py:8);-;k_[G]": 10}, "lines")
+
+OPEN = ("window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
+        "launch 4 1 1 730 740 read stack=1 bytes=8", "execution 1 4 1 731 741 750 760 status=-5",
+        "launch 5 1 1 770 780 kernel name=k stack=1 result=-5")
+
+with t.case("launches are counted where they were made, whatever became of them"):
+    trace = described("launches.duet", *OPEN)
+    expected = {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1, RIGHT + "k_[G];[in flight]": 1, LEFT + "read_[G];[rejected]": 1}
+    t.equal(folded(trace, "--view", "launch"), expected, "in flight and rejected")
+    for lost, boxes in ((("loss launch 7",), {**expected, "[dropped]": 7}),
+                        (("loss execution 1",), {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1,
+                                                 RIGHT + "k_[G];[dropped]": 1, LEFT + "read_[G];[rejected]": 1})):
+        trace = described("launches.duet", *OPEN, *lost)
+        t.equal(folded(trace, "--view", "launch"), boxes, f"with {lost}")
+        t.equal(sum(boxes.values()), t.report(trace)["ledger"]["launched"], "the ledger's sum")
+    # command 1 is entered before the window and runs in it
+    t.equal(folded(trace, "--view", "launch", "--from", "410ns", "--to", "715ns"),
+            {RIGHT + "k_[G]": 1, RIGHT + "k_[G];[dropped]": 1}, "in a window")
+
+with t.case("a picture says what it is of"):
+    trace = described("about.duet", "clock 9 1000000000 type=realtime", "process 1 1001 prog command=./prog%20-x",
+                      "host 1 castle 0 1000", *TWO)
+    svg, stderr = picture(trace, "--from", "500ns", "--to", "900ns")
+    heads = re.findall(r'<text class="dim"[^>]*>([^<]*)</text>', svg)
+    t.equal(heads[:1], ["./prog -x"], "the command line")
+    t.true(heads[1].startswith("500 ns to 900 ns of 1.000 \u00b5s on castle, 1970-01-01 "), heads[1])
+    t.true(heads[1].endswith(" \u00b7 gpu \u00b7 1 launch, 1 execution"), heads[1])
+    t.equal(stderr, "", "nothing is missing")
+    t.true("INCOMPLETE" not in svg, "nor does the picture say so")
+
+with t.case("a picture says what is missing in it"):
+    trace = described("missing.duet", *OPEN, "loss launch 7", "loss api 2")
+    svg, stderr = picture(trace)
+    for place in (svg, stderr):
+        t.true("INCOMPLETE: 1 command in flight at exit; 7 commands dropped; 9 rows lost" in place, place[:2000])
+    t.true('<text class="warning"' in svg, "as a warning")
+
+with t.case("what may have been lost with a file's end is unknown"):
+    trace = described("cut.duet", "window 0 100000", *GROUND,
+                      *[line for i in range(100) for line in (
+                          f"launch {i + 1} 1 1 {i * 100} {i * 100 + 10} kernel name=k",
+                          f"execution 1 {i + 1} 1 {i * 100 + 1} {i * 100 + 20} {i * 100 + 30} {i * 100 + 80}")])
+    t.equal(folded(trace)["[after the last command];-;[idle: nothing to do]"], 90020, "whole")
+    os.truncate(trace, os.path.getsize(trace) - 20)
+    causes = t.report(trace)["devices"][0]["idle_causes"]
+    t.equal((causes["unknown"] >= 90020, causes["nothing_to_do"]), (True, 0), f"report: {causes}")
+    t.equal(folded(trace)["[after the last command];-;[idle: unknown]"], 90020, "flame")
+    t.true("the file ends early" in picture(trace)[0], "the picture says so")
+    for form in ("text", "jsonl", "perfetto"):
+        result = duet("export", "-f", form, "-o", t.path("cut.out"), trace)
+        t.true(b"the file ends early, what came later is missing" in result.stderr,
+               f"{form}: {text(result.stderr)}")
 
 t.end()
