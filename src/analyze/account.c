@@ -19,6 +19,8 @@
 
 #include "base/array.h"
 
+#define CROWD_LEAST 64 /* commands at once: fewer are faster in a list */
+
 struct account_active {
 	uint64_t started, ended, correlation, share_ns;
 	uint32_t process, tag, tag2;
@@ -77,6 +79,7 @@ void account_fini(struct account *account)
 	if (!account)
 		return;
 	free(account->active);
+	crowd_fini(&account->crowd);
 	account->active = NULL;
 	account->active_count = account->active_capacity = 0;
 }
@@ -103,6 +106,10 @@ static void divide(struct account *account, uint64_t until)
 	uint64_t count = account->active_count, share, extra;
 
 	account->cursor = until;
+	if (length && account->crowd.count) {
+		account->busy_ns += length;
+		crowd_divide(&account->crowd, length);
+	}
 	if (!length || !count)
 		return;
 	share = length / count;
@@ -117,9 +124,24 @@ static void divide(struct account *account, uint64_t until)
 	}
 }
 
+/* In the list a command's class gets each of its parts at once, in the crowd all when it ends. */
+static void retire_crowd(struct account *account, uint64_t time)
+{
+	while (crowd_earliest_end(&account->crowd) <= time && account->crowd.count) {
+		struct crowd_member member = crowd_leave(&account->crowd);
+
+		account->classes[member.class] += member.share_ns;
+		if (account->on_share)
+			account->on_share(account->context, member.tag, member.tag2,
+					  member.share_ns);
+	}
+}
+
 static void retire(struct account *account, uint64_t time)
 {
 	size_t kept = 0;
+
+	retire_crowd(account, time);
 
 	for (size_t i = 0; i < account->active_count; i++) {
 		struct account_active *active = &account->active[i];
@@ -135,7 +157,7 @@ static void retire(struct account *account, uint64_t time)
 
 static uint64_t earliest_end(const struct account *account)
 {
-	uint64_t end = UINT64_MAX;
+	uint64_t end = crowd_earliest_end(&account->crowd);
 
 	for (size_t i = 0; i < account->active_count; i++) {
 		if (account->active[i].ended < end)
@@ -144,10 +166,15 @@ static uint64_t earliest_end(const struct account *account)
 	return end;
 }
 
+static bool is_busy(const struct account *account)
+{
+	return account->active_count || account->crowd.count;
+}
+
 /* Divides everything up to the last end by `time` and retires what ended by then. */
 static void retire_until(struct account *account, uint64_t time)
 {
-	while (account->active_count) {
+	while (is_busy(account)) {
 		uint64_t end = earliest_end(account);
 
 		if (end > time)
@@ -271,6 +298,32 @@ static bool is_earlier(const struct account_active *a, const struct account_acti
 	return a->correlation < b->correlation;
 }
 
+static int join_crowd(struct account *account, const struct account_active *active)
+{
+	const struct crowd_member member = {.ended = active->ended,
+					    .share_ns = active->share_ns,
+					    .tag = active->tag,
+					    .tag2 = active->tag2,
+					    .class = active->class};
+
+	return crowd_join(&account->crowd, &member);
+}
+
+/* From a list that got long into the crowd. */
+static int move_to_crowd(struct account *account)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < account->active_count && !error; i++) {
+		const struct account_active *active = &account->active[i];
+
+		error = join_crowd(account, active);
+		account->classes[active->class] -= active->share_ns;
+	}
+	account->active_count = 0;
+	return error;
+}
+
 static int activate(struct account *account, const struct account_command *command)
 {
 	struct account_active added = {.started = command->started,
@@ -282,6 +335,14 @@ static int activate(struct account *account, const struct account_command *comma
 				       .class = command->class};
 	size_t i = account->active_count;
 
+	if (i == CROWD_LEAST) {
+		int error = move_to_crowd(account);
+
+		if (error)
+			return error;
+	}
+	if (account->crowd.count)
+		return join_crowd(account, &added);
 	if (array_grow(account->active, account->active_capacity, i + 1))
 		return -ENOMEM;
 	for (; i && is_earlier(&added, &account->active[i - 1]); i--)
@@ -302,7 +363,7 @@ int account_add(struct account *account, const struct account_command *command)
 	if (added.ended < added.started)
 		added.ended = added.started;
 	retire_until(account, added.started);
-	if (!account->active_count)
+	if (!is_busy(account))
 		end_gap(account, &added);
 	/* A command without duration ends a gap, but is no boundary of busy time. */
 	if (added.ended > added.started) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/calls.h"
+#include "analyze/crowd.h"
 #include "analyze/dark.h"
 
 enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_COUNT };
@@ -65,7 +66,8 @@ struct account {
 	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
 	uint64_t classes[ACCOUNT_CLASS_COUNT];
 	uint64_t causes[CAUSE_COUNT];
-	uint64_t before[CAUSE_COUNT], after[CAUSE_COUNT]; /* of causes: before the first command, after
+	uint64_t before[CAUSE_COUNT],
+		after[CAUSE_COUNT]; /* of causes: before the first command, after
 							     the last, and no command's */
 	uint64_t commands;
 	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
@@ -74,6 +76,7 @@ struct account {
 		in_flight_from; /* enter of the earliest command in flight at the end; UINT64_MAX */
 	struct account_active *active; /* sorted by (started, process, correlation) */
 	size_t active_count, active_capacity;
+	struct crowd crowd; /* all of them instead, where they are many */
 };
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes);

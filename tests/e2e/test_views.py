@@ -233,4 +233,12 @@ with t.case("what may have been lost with a file's end is unknown"):
         t.true(b"the file ends early, what came later is missing" in result.stderr,
                f"{form}: {text(result.stderr)}")
 
+with t.case("many commands at once take no quadratic time"):
+    lines = ["window 0 1000000", "device 1 gpu", "thread 1 1", "queue 1 1 out_of_order=1"]
+    for i in range(1, 40001):
+        lines += (f"launch {i} 1 1 {i} {i} kernel name=k", f"execution 1 {i} 1 {i} {i} {i + 1} {900000 - i}")
+    trace = described("crowd.duet", *lines)
+    for arguments in (("report", "--json"), ("flame", "--folded"), ("export", "-f", "perfetto", "-o", t.path("crowd.pf"))):
+        t.true(duet(*arguments, trace).seconds < 3, f"{arguments[0]}: a second, not the square of them")
+
 t.end()

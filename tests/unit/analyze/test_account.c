@@ -5,7 +5,7 @@
 #include "analyze/account.h"
 #include "harness.h"
 
-static uint64_t shares[16];
+static uint64_t shares[512];
 
 static void on_share(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns)
 {
@@ -78,6 +78,54 @@ TEST(every_boundary_begins_a_new_remainder)
 	CHECK_EQUAL(shares[3], 2);
 	CHECK_EQUAL(account.busy_ns, 30);
 	CHECK_EQUAL(account.idle_ns, 70);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+/* As many at once as a list is too slow for get what the rule says. */
+TEST(a_crowd_divides_as_few_do)
+{
+	enum { COUNT = 300, END = 4000 };
+	static uint64_t began[COUNT], ended[COUNT], want[COUNT];
+	struct account account;
+	uint64_t busy = 0, random = 1;
+
+	start(&account, 100, END - 100);
+	memset(shares, 0, sizeof(shares));
+	for (size_t i = 0; i < COUNT; i++) {
+		struct account_command command = {0};
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		began[i] = i ? began[i - 1] + (random >> 33) % 13 : 50;
+		ended[i] = began[i] + 1 + (random >> 40) % 2500;
+		command.started = began[i];
+		command.ended = ended[i];
+		command.correlation = i;
+		command.tag = (uint32_t)i;
+		CHECK_EQUAL(account_add(&account, &command), 0);
+	}
+	account_finish(&account, UINT64_MAX);
+	for (uint64_t moment = 100, next; moment < END - 100; moment = next) {
+		size_t count = 0, place = 0;
+
+		next = END - 100;
+		for (size_t i = 0; i < COUNT; i++) {
+			count += began[i] <= moment && moment < ended[i];
+			if (began[i] > moment && began[i] < next)
+				next = began[i];
+			if (ended[i] > moment && ended[i] < next)
+				next = ended[i];
+		}
+		busy += count ? next - moment : 0;
+		for (size_t i = 0; i < COUNT; i++) {
+			if (began[i] > moment || moment >= ended[i])
+				continue;
+			want[i] += (next - moment) / count + (place++ < (next - moment) % count);
+		}
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_EQUAL(shares[i], want[i]);
+	CHECK_EQUAL(account.busy_ns, busy);
 	CHECK(account_is_exact(&account));
 	account_fini(&account);
 }
@@ -326,6 +374,7 @@ int main(void)
 	RUN(nothing);
 	RUN(remainders_go_to_the_first);
 	RUN(every_boundary_begins_a_new_remainder);
+	RUN(a_crowd_divides_as_few_do);
 	RUN(ties_by_process_then_correlation);
 	RUN(zero_length_takes_nothing_and_cuts_nothing);
 	RUN(the_window_clamps);
