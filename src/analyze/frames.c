@@ -42,6 +42,9 @@ struct frames {
 	size_t chain_capacity;
 	struct frame_name *stack;
 	size_t stack_capacity;
+	char cut_note[128];
+	const char **notes;
+	size_t notes_capacity;
 };
 
 int frames_new(const struct model *model, const struct frames_options *options,
@@ -78,6 +81,7 @@ void frames_free(struct frames *frames)
 	free(frames->names);
 	free(frames->chain);
 	free(frames->stack);
+	free(frames->notes);
 	free(frames);
 }
 
@@ -221,7 +225,22 @@ const char *frames_none(const struct frames *frames)
 	return trace_reader_stack_count(frames->model->reader) ? "[unknown stack]" : "[stacks off]";
 }
 
-size_t frames_notes(const struct frames *frames, const char *const **ret_notes)
+size_t frames_notes(struct frames *frames, const char *const **ret_notes)
 {
-	return symbolizer_notes(frames->symbolizer, ret_notes);
+	const char *const *notes;
+	size_t count = symbolizer_notes(frames->symbolizer, &notes);
+	size_t cut = trace_reader_stacks_cut(frames->model->reader);
+
+	*ret_notes = notes;
+	if (!cut || array_grow(frames->notes, frames->notes_capacity, count + 1))
+		return count;
+	snprintf(frames->cut_note, sizeof(frames->cut_note),
+		 "the outer frames of stacks of more than 4096 are left out ([truncated], %zu "
+		 "times)",
+		 cut);
+	for (size_t i = 0; i < count; i++)
+		frames->notes[i] = notes[i];
+	frames->notes[count] = frames->cut_note;
+	*ret_notes = frames->notes;
+	return count + 1;
 }

@@ -49,6 +49,6 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 const char *frames_none(const struct frames *frames);
 
 /* What a user should know ("'/usr/bin/x' was replaced since the recording"). */
-size_t frames_notes(const struct frames *frames, const char *const **ret_notes);
+size_t frames_notes(struct frames *frames, const char *const **ret_notes);
 
 #endif

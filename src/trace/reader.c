@@ -380,6 +380,11 @@ size_t trace_reader_stack_count(const struct trace_reader *reader)
 	return reader->stacks.count;
 }
 
+size_t trace_reader_stacks_cut(const struct trace_reader *reader)
+{
+	return reader->stacks_cut;
+}
+
 size_t trace_reader_frame_count(const struct trace_reader *reader)
 {
 	return reader->frames.count;

@@ -65,6 +65,8 @@ const struct event_frame *trace_reader_frame(const struct trace_reader *reader, 
 const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index);
 /* How many there are. */
 size_t trace_reader_stack_count(const struct trace_reader *reader);
+/* How many had more than 4096 frames: their outer ones are left out, and the outermost is of FRAME_TRUNCATED. */
+size_t trace_reader_stacks_cut(const struct trace_reader *reader);
 size_t trace_reader_frame_count(const struct trace_reader *reader);
 
 /* Things of one kind, newest description of each id, sorted by id. */

@@ -22,7 +22,7 @@
  *	frame ID native MODULE [offset=N] [build_id=HEX]
  *	frame ID jit NAME
  *	stack ID FRAME ...                   root first
- *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times
+ *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	loss KIND COUNT [time=T]
@@ -228,8 +228,10 @@ static inline int description_queue(struct description *description, char **word
 
 static inline uint32_t description_id(const uint32_t *ids, const char *word)
 {
-	uint64_t id = description_number(word);
+	uint64_t id = description_number(word[0] == '@' ? word + 1 : word);
 
+	if (word[0] == '@')
+		return (uint32_t)id;
 	return id < DESCRIPTION_IDS ? ids[id] : 0;
 }
 

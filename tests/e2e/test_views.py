@@ -241,4 +241,16 @@ with t.case("many commands at once take no quadratic time"):
     for arguments in (("report", "--json"), ("flame", "--folded"), ("export", "-f", "perfetto", "-o", t.path("crowd.pf"))):
         t.true(duet(*arguments, trace).seconds < 3, f"{arguments[0]}: a second, not the square of them")
 
+with t.case("stacks that are too deep are cut"):
+    lines = ["window 0 1000000", *GROUND, "frame 1 jit f", "chain 1 20000 1"]
+    for i in range(1, 20001):
+        lines += (f"launch {i} 1 1 {i * 10} {i * 10 + 1} kernel name=k stack=@{i}",
+                  f"execution 1 {i} 1 {i * 10 + 1} {i * 10 + 2} {i * 10 + 3} {i * 10 + 8}")
+    trace = described("deep.duet", *lines)
+    result = duet("flame", "--view", "launch", "-o", t.path("deep.svg"), trace)
+    t.true(result.seconds < 20, f"{result.seconds} s")
+    t.true(b"outer frames of stacks of more than 4096 are left out ([truncated], 4 times)" in result.stderr,
+           text(result.stderr))
+    t.true(b">[truncated]\n" in content(t.path("deep.svg")), "and has a box")
+
 t.end()
