@@ -19,6 +19,8 @@
 
 #include "base/array.h"
 
+#define CROWD_LEAST 64 /* commands at once: fewer are faster in a list */
+
 struct account_active {
 	uint64_t started, ended, correlation, share_ns;
 	uint32_t process, tag, tag2;
@@ -30,6 +32,7 @@ const char *account_cause_name(enum account_cause cause)
 	static const char *const names[CAUSE_COUNT] = {
 		[CAUSE_API_WAIT] = "api_wait",
 		[CAUSE_API_CALL] = "api_call",
+		[CAUSE_HOST] = "host",
 		[CAUSE_RUNTIME] = "runtime",
 		[CAUSE_SUBMISSION] = "submission",
 		[CAUSE_DEPENDENCY] = "dependency",
@@ -39,6 +42,28 @@ const char *account_cause_name(enum account_cause cause)
 	};
 
 	return (unsigned int)cause < CAUSE_COUNT ? names[cause] : "unknown";
+}
+
+const char *account_cause_text(enum account_cause cause)
+{
+	static const char *const texts[CAUSE_COUNT] = {
+		[CAUSE_API_WAIT] = "waiting in a call",
+		[CAUSE_API_CALL] = "in another call",
+		[CAUSE_HOST] = "outside of OpenCL",
+		[CAUSE_RUNTIME] = "launching call",
+		[CAUSE_SUBMISSION] = "submission to the device",
+		[CAUSE_DEPENDENCY] = "waiting for another command",
+		[CAUSE_LATENCY] = "driver and queue latency",
+		[CAUSE_NOTHING_TO_DO] = "nothing to do",
+		[CAUSE_UNKNOWN] = "unknown",
+	};
+
+	return (unsigned int)cause < CAUSE_COUNT ? texts[cause] : "unknown";
+}
+
+bool account_cause_is_thread(enum account_cause cause)
+{
+	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL || cause == CAUSE_HOST;
 }
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes)
@@ -54,6 +79,7 @@ void account_fini(struct account *account)
 	if (!account)
 		return;
 	free(account->active);
+	crowd_fini(&account->crowd);
 	account->active = NULL;
 	account->active_count = account->active_capacity = 0;
 }
@@ -80,6 +106,10 @@ static void divide(struct account *account, uint64_t until)
 	uint64_t count = account->active_count, share, extra;
 
 	account->cursor = until;
+	if (length && account->crowd.count) {
+		account->busy_ns += length;
+		crowd_divide(&account->crowd, length);
+	}
 	if (!length || !count)
 		return;
 	share = length / count;
@@ -94,9 +124,24 @@ static void divide(struct account *account, uint64_t until)
 	}
 }
 
+/* In the list a command's class gets each of its parts at once, in the crowd all when it ends. */
+static void retire_crowd(struct account *account, uint64_t time)
+{
+	while (crowd_earliest_end(&account->crowd) <= time && account->crowd.count) {
+		struct crowd_member member = crowd_leave(&account->crowd);
+
+		account->classes[member.class] += member.share_ns;
+		if (account->on_share)
+			account->on_share(account->context, member.tag, member.tag2,
+					  member.share_ns);
+	}
+}
+
 static void retire(struct account *account, uint64_t time)
 {
 	size_t kept = 0;
+
+	retire_crowd(account, time);
 
 	for (size_t i = 0; i < account->active_count; i++) {
 		struct account_active *active = &account->active[i];
@@ -112,7 +157,7 @@ static void retire(struct account *account, uint64_t time)
 
 static uint64_t earliest_end(const struct account *account)
 {
-	uint64_t end = UINT64_MAX;
+	uint64_t end = crowd_earliest_end(&account->crowd);
 
 	for (size_t i = 0; i < account->active_count; i++) {
 		if (account->active[i].ended < end)
@@ -121,10 +166,15 @@ static uint64_t earliest_end(const struct account *account)
 	return end;
 }
 
+static bool is_busy(const struct account *account)
+{
+	return account->active_count || account->crowd.count;
+}
+
 /* Divides everything up to the last end by `time` and retires what ended by then. */
 static void retire_until(struct account *account, uint64_t time)
 {
-	while (account->active_count) {
+	while (is_busy(account)) {
 		uint64_t end = earliest_end(account);
 
 		if (end > time)
@@ -139,6 +189,8 @@ static void add_idle(struct account *account, const struct account_command *comm
 		     enum account_cause cause, uint64_t idle_ns)
 {
 	account->causes[cause] += idle_ns;
+	if (!command)
+		(account->commands ? account->after : account->before)[cause] += idle_ns;
 	if (idle_ns && command && account->on_idle)
 		account->on_idle(account->context, command->tag, cause, idle_ns);
 }
@@ -156,31 +208,46 @@ static void add_cause(struct account *account, const struct account_command *com
 	add_idle(account, command, CAUSE_UNKNOWN, unknown);
 }
 
-/* [begin, end) before the launch was entered: what the launching thread did. */
+/* Whether the thread's calls tell what it did in [begin, end): not where a command was in flight of which
+ * nobody knows when it ran. All of it then: what the thread did up to a moment inside is not kept. */
+static bool has_state(const struct account *account, const struct account_command *command,
+		      uint64_t begin, uint64_t end)
+{
+	return command->calls && !(account->dark && dark_inside(account->dark, begin, end));
+}
+
+/* [begin, end) before the launch was entered: what the launching thread did. What is in no call is `rest`,
+ * which before the first command belongs to nobody. */
 static void add_thread_state(struct account *account, const struct account_command *command,
-			     uint64_t begin, uint64_t end)
+			     uint64_t begin, uint64_t end, enum account_cause rest)
 {
 	struct calls_sum first, last;
 	uint64_t length, wait, call;
-	/* all of it: what the thread did up to a moment inside is not kept */
-	bool is_dark = account->dark && dark_inside(account->dark, begin, end);
 
 	begin = clamp(begin, account->from, account->to);
 	end = clamp(end, account->from, account->to);
 	if (begin >= end)
 		return;
 	length = end - begin;
-	if (!command->calls || is_dark) {
-		add_idle(account, command, CAUSE_UNKNOWN, length);
-		return;
-	}
 	first = calls_until(command->calls, begin);
 	last = end == command->enter ? command->at_enter : calls_until(command->calls, end);
 	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
 	add_idle(account, command, CAUSE_API_WAIT, wait);
 	add_idle(account, command, CAUSE_API_CALL, call);
-	add_idle(account, command, CAUSE_UNKNOWN, length - wait - call);
+	add_idle(account, rest == CAUSE_NOTHING_TO_DO ? NULL : command, rest, length - wait - call);
+}
+
+static void add_before_enter(struct account *account, const struct account_command *command,
+			     uint64_t begin, uint64_t end, bool is_first)
+{
+	if (has_state(account, command, begin, end))
+		add_thread_state(account, command, begin, end,
+				 is_first ? CAUSE_NOTHING_TO_DO : CAUSE_HOST);
+	else if (is_first)
+		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
+	else
+		add_idle(account, command, CAUSE_UNKNOWN, inside(account, begin, end));
 }
 
 /* Cuts the gap [begin, command->started) at the command's own moments. */
@@ -202,10 +269,7 @@ static void explain_gap(struct account *account, const struct account_command *c
 	}
 	submitted = command->has_submitted ? clamp(command->submitted, exit, end) : exit;
 	dependency = clamp(command->dependency_end, submitted, end);
-	if (is_first)
-		add_cause(account, command, CAUSE_NOTHING_TO_DO, begin, enter);
-	else
-		add_thread_state(account, command, begin, enter);
+	add_before_enter(account, command, begin, enter, is_first);
 	add_cause(account, command, CAUSE_RUNTIME, enter, exit);
 	add_cause(account, command, CAUSE_SUBMISSION, exit, submitted);
 	add_cause(account, command, CAUSE_DEPENDENCY, submitted, dependency);
@@ -234,6 +298,32 @@ static bool is_earlier(const struct account_active *a, const struct account_acti
 	return a->correlation < b->correlation;
 }
 
+static int join_crowd(struct account *account, const struct account_active *active)
+{
+	const struct crowd_member member = {.ended = active->ended,
+					    .share_ns = active->share_ns,
+					    .tag = active->tag,
+					    .tag2 = active->tag2,
+					    .class = active->class};
+
+	return crowd_join(&account->crowd, &member);
+}
+
+/* From a list that got long into the crowd. */
+static int move_to_crowd(struct account *account)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < account->active_count && !error; i++) {
+		const struct account_active *active = &account->active[i];
+
+		error = join_crowd(account, active);
+		account->classes[active->class] -= active->share_ns;
+	}
+	account->active_count = 0;
+	return error;
+}
+
 static int activate(struct account *account, const struct account_command *command)
 {
 	struct account_active added = {.started = command->started,
@@ -245,6 +335,14 @@ static int activate(struct account *account, const struct account_command *comma
 				       .class = command->class};
 	size_t i = account->active_count;
 
+	if (i == CROWD_LEAST) {
+		int error = move_to_crowd(account);
+
+		if (error)
+			return error;
+	}
+	if (account->crowd.count)
+		return join_crowd(account, &added);
 	if (array_grow(account->active, account->active_capacity, i + 1))
 		return -ENOMEM;
 	for (; i && is_earlier(&added, &account->active[i - 1]); i--)
@@ -265,7 +363,7 @@ int account_add(struct account *account, const struct account_command *command)
 	if (added.ended < added.started)
 		added.ended = added.started;
 	retire_until(account, added.started);
-	if (!account->active_count)
+	if (!is_busy(account))
 		end_gap(account, &added);
 	/* A command without duration ends a gap, but is no boundary of busy time. */
 	if (added.ended > added.started) {
@@ -299,6 +397,12 @@ void account_finish(struct account *account, uint64_t to)
 		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
+}
+
+void account_forget_host(uint64_t causes[CAUSE_COUNT])
+{
+	causes[CAUSE_UNKNOWN] += causes[CAUSE_HOST];
+	causes[CAUSE_HOST] = 0;
 }
 
 bool account_is_exact(const struct account *account)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/calls.h"
+#include "analyze/crowd.h"
 #include "analyze/dark.h"
 
 enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_COUNT };
@@ -19,6 +20,7 @@ enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_
 enum account_cause {
 	CAUSE_API_WAIT,
 	CAUSE_API_CALL,
+	CAUSE_HOST,
 	CAUSE_RUNTIME,
 	CAUSE_SUBMISSION,
 	CAUSE_DEPENDENCY,
@@ -27,7 +29,10 @@ enum account_cause {
 	CAUSE_UNKNOWN,
 	CAUSE_COUNT
 };
-const char *account_cause_name(enum account_cause cause);
+const char *account_cause_name(enum account_cause cause); /* "api_wait", …: for programs */
+const char *account_cause_text(enum account_cause cause); /* "waiting in a call", …: for people */
+/* Whether it is the state of the thread that will launch: "launching thread waiting in a call". */
+bool account_cause_is_thread(enum account_cause cause);
 
 /* A command that the device executed. All times in host ns. */
 struct account_command {
@@ -61,6 +66,9 @@ struct account {
 	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
 	uint64_t classes[ACCOUNT_CLASS_COUNT];
 	uint64_t causes[CAUSE_COUNT];
+	uint64_t before[CAUSE_COUNT],
+		after[CAUSE_COUNT]; /* of causes: before the first command, after
+							     the last, and no command's */
 	uint64_t commands;
 	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;   /* busy time is divided up to here */
@@ -68,6 +76,7 @@ struct account {
 		in_flight_from; /* enter of the earliest command in flight at the end; UINT64_MAX */
 	struct account_active *active; /* sorted by (started, process, correlation) */
 	size_t active_count, active_capacity;
+	struct crowd crowd; /* all of them instead, where they are many */
 };
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes);
@@ -83,6 +92,9 @@ void account_in_flight(struct account *account, uint64_t enter);
 /* Divides the rest. The window ends at `to` where that is earlier than it was said to: no command
  * may be later than that. */
 void account_finish(struct account *account, uint64_t to);
+
+/* Where calls may be missing, nobody knows that a thread was outside of them. */
+void account_forget_host(uint64_t causes[CAUSE_COUNT]);
 
 /* wall = busy + idle, busy = its classes, idle = its causes: to the nanosecond. */
 bool account_is_exact(const struct account *account);

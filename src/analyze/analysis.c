@@ -210,6 +210,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		sweep->analysis->ledger.rejected++;
 	else
 		error = on_match(sweep, &joined, &tag);
+	if (launch)
+		sweep_count_outcome(sweep, &joined);
 	sweep->analysis->ledger.orphaned += !launch;
 	if (!error && launch)
 		error = sweep_note_done(sweep, &joined);
@@ -239,6 +241,7 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	row = &sweep->early[index];
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
 	sweep->analysis->ledger.orphaned--;
+	sweep_count_outcome(sweep, &joined);
 	if (is_rejected(row))
 		sweep->analysis->ledger.rejected++;
 	else
@@ -278,6 +281,10 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->over_by = UINT64_MAX;
 	sweep_link_open(sweep, place);
+	error = sweep_count_launch(sweep, place);
+	if (error)
+		return error;
+	command = &sweep->correlate.commands[place];
 	if (thread < sweep->threads.count)
 		command->at_enter = calls_until(&sweep->calls[thread], row->enter);
 	if (!sweep->early_rows.count)
@@ -435,17 +442,19 @@ static void close_ledger(struct sweep *sweep)
 
 	ledger->launched = sweep->launch_rows + sweep->lost_launches;
 	ledger->dropped = sweep->lost_launches + lost;
+	ledger->dropped_launches = sweep->lost_launches;
 	ledger->in_flight_at_exit = open - lost;
 	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
 			      (unsigned __int128)ledger->launched * 95;
 }
 
-/* A device that got commands none of which says when it ran has no account: all of it is unknown. */
-static void close_device(struct analysis_device *device, uint64_t to_ns)
+/* A device that got commands none of which says when it ran has no account: all of it is unknown. So is what
+ * comes after the last command of a file that ends early: what ran then may have been lost with its end. */
+static void close_device(struct analysis_device *device, uint64_t to_ns, bool ends_early)
 {
 	device->is_measured =
 		device->account.commands || (!device->all_launches && !device->all_executions);
-	if (!device->is_measured)
+	if (!device->is_measured || ends_early)
 		account_in_flight(&device->account, 0);
 	account_finish(&device->account, to_ns);
 }
@@ -454,10 +463,11 @@ static void close_accounts(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
 	uint64_t to = analysis->to_ns;
+	bool ends_early = analysis_ends_early(analysis);
 
 	analysis->is_exact = true;
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
-		close_device(&analysis->devices[i], to);
+		close_device(&analysis->devices[i], to, ends_early);
 		analysis->is_exact &= account_is_exact(&analysis->devices[i].account);
 	}
 	for (size_t i = 0; i <= analysis->queues_count; i++) {
@@ -509,6 +519,36 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 					  analysis->end_ns);
 }
 
+/* Bytes that made no sense and rows that the disk refused: nobody knows what they were. */
+static bool lost_unknown(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		if (analysis->losses[i].reason == LOSS_RING_BROKEN ||
+		    analysis->losses[i].reason == LOSS_DISK)
+			return true;
+	return false;
+}
+
+/* Whether every call of every thread is in the trace, as far as anybody can know. */
+static bool knows_calls(const struct analysis *analysis)
+{
+	const struct trace_damage *damage = &analysis->damage;
+
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		if (analysis->losses[i].count && (analysis->losses[i].kind == EVENT_API ||
+						  analysis->losses[i].kind == EVENT_LAUNCH))
+			return false;
+	return !damage->truncated && !damage->chunks && !damage->bytes && !lost_unknown(analysis);
+}
+
+static void forget_host(struct analysis *analysis)
+{
+	for (size_t i = 0; i <= analysis->devices_count; i++)
+		account_forget_host(analysis->devices[i].account.causes);
+	for (size_t i = 0; i < analysis->paths_count; i++)
+		account_forget_host(analysis->paths[i].causes);
+}
+
 static int finish(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -524,12 +564,14 @@ static int finish(struct sweep *sweep)
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
+	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	close_accounts(sweep);
+	if (!knows_calls(analysis))
+		forget_host(analysis);
 	error = sweep_close_paths(sweep);
 	if (error)
 		return error;
 	sweep_sort_tables(analysis);
-	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
 	return 0;
@@ -548,6 +590,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->copy_rows);
 	pair_map_fini(&sweep->call_rows);
 	pair_map_fini(&sweep->path_rows);
+	pair_map_fini(&sweep->launches_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -572,6 +615,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->copies);
 	free(analysis->calls);
 	free(analysis->losses);
+	free(analysis->launches);
 	free(analysis->paths);
 }
 
@@ -657,16 +701,6 @@ void analysis_free(struct analysis *analysis)
 		return;
 	clear(analysis);
 	free(analysis);
-}
-
-/* Bytes that made no sense and rows that the disk refused: nobody knows what they were. */
-static bool lost_unknown(const struct analysis *analysis)
-{
-	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].reason == LOSS_RING_BROKEN ||
-		    analysis->losses[i].reason == LOSS_DISK)
-			return true;
-	return false;
 }
 
 bool analysis_ends_early(const struct analysis *analysis)

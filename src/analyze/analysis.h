@@ -115,6 +115,16 @@ struct analysis_path {
 	uint64_t causes[CAUSE_COUNT]; /* of the idle time before them */
 };
 
+/* How often one stack launched one command on one device, by the moment of the launch's enter. What is neither
+ * matched nor rejected is in flight, or its execution was lost. */
+struct analysis_launches {
+	uint32_t stack;
+	size_t device;
+	enum account_class class;
+	const char *name; /* of the kernel or command */
+	uint64_t launched, matched, rejected;
+};
+
 struct analysis_loss {
 	uint32_t kind, reason;
 	uint64_t count;
@@ -126,6 +136,7 @@ struct analysis_ledger {
 	uint64_t executed;          /* execution rows */
 	uint64_t matched;           /* executions with their launch, not rejected */
 	uint64_t dropped;           /* launches or executions lost */
+	uint64_t dropped_launches;  /* of dropped: launches, of which nothing else is known */
 	uint64_t rejected;          /* failed, or with impossible stamps */
 	uint64_t in_flight_at_exit; /* the rest */
 	uint64_t untimed;           /* of matched: without device times */
@@ -171,6 +182,8 @@ struct analysis {
 	size_t calls_count;
 	struct analysis_path *paths; /* in no order */
 	size_t paths_count;
+	struct analysis_launches *launches; /* in no order */
+	size_t launches_count;
 	struct analysis_loss *losses;
 	size_t losses_count;
 	struct analysis_ledger ledger;

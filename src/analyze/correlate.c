@@ -75,6 +75,7 @@ static int open_place(struct correlate *correlate, uint32_t process, uint64_t co
 							   .correlation = correlation,
 							   .over_by = UINT64_MAX,
 							   .waits = CORRELATE_NONE,
+							   .launches = CORRELATE_NONE,
 							   .previous = CORRELATE_NONE,
 							   .next = CORRELATE_NONE,
 							   .state = OPEN_EXPECTED};

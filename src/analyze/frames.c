@@ -42,6 +42,9 @@ struct frames {
 	size_t chain_capacity;
 	struct frame_name *stack;
 	size_t stack_capacity;
+	char cut_note[128];
+	const char **notes;
+	size_t notes_capacity;
 };
 
 int frames_new(const struct model *model, const struct frames_options *options,
@@ -78,6 +81,7 @@ void frames_free(struct frames *frames)
 	free(frames->names);
 	free(frames->chain);
 	free(frames->stack);
+	free(frames->notes);
 	free(frames);
 }
 
@@ -139,6 +143,7 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 	if (frame->type == FRAME_PYTHON) {
 		name.file = model_text(frames->model, frame->file_string, NULL);
 		name.line = frame->line ? frame->line : frame->first_line;
+		name.first_line = frame->first_line;
 		if (!text[0])
 			name.function = "[unknown Python function]";
 		return add_name(frames, &name);
@@ -215,7 +220,27 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	return 0;
 }
 
-size_t frames_notes(const struct frames *frames, const char *const **ret_notes)
+const char *frames_none(const struct frames *frames)
 {
-	return symbolizer_notes(frames->symbolizer, ret_notes);
+	return trace_reader_stack_count(frames->model->reader) ? "[unknown stack]" : "[stacks off]";
+}
+
+size_t frames_notes(struct frames *frames, const char *const **ret_notes)
+{
+	const char *const *notes;
+	size_t count = symbolizer_notes(frames->symbolizer, &notes);
+	size_t cut = trace_reader_stacks_cut(frames->model->reader);
+
+	*ret_notes = notes;
+	if (!cut || array_grow(frames->notes, frames->notes_capacity, count + 1))
+		return count;
+	snprintf(frames->cut_note, sizeof(frames->cut_note),
+		 "the outer frames of stacks of more than 4096 are left out ([truncated], %zu "
+		 "times)",
+		 cut);
+	for (size_t i = 0; i < count; i++)
+		frames->notes[i] = notes[i];
+	frames->notes[count] = frames->cut_note;
+	*ret_notes = frames->notes;
+	return count + 1;
 }

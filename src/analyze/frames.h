@@ -25,6 +25,7 @@ struct frame_name {
 	const char *function; /* never NULL; "[libfoo.so]+0x1234" where it is not known */
 	const char *file;     /* NULL: not known */
 	uint32_t line;        /* 0: not known */
+	uint32_t first_line;  /* of a Python function; 0: not known */
 	enum frame_class class;
 };
 
@@ -44,7 +45,10 @@ void frames_free(struct frames *frames); /* NULL-safe */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
 
+/* What stands for a stack without frames: "[unknown stack]", or "[stacks off]" where none was recorded. */
+const char *frames_none(const struct frames *frames);
+
 /* What a user should know ("'/usr/bin/x' was replaced since the recording"). */
-size_t frames_notes(const struct frames *frames, const char *const **ret_notes);
+size_t frames_notes(struct frames *frames, const char *const **ret_notes);
 
 #endif

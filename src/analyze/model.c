@@ -120,3 +120,49 @@ uint64_t model_dropped_ns(const struct model *model)
 	}
 	return kept - begin;
 }
+
+/* Whether `first` says better than `second` what was recorded. Only a process that duet started has a status. */
+static bool is_rather(const struct event_process *first, const struct event_process *second)
+{
+	if ((first->status != -1) != (second->status != -1))
+		return first->status != -1;
+	if (!first->parent != !second->parent)
+		return !first->parent;
+	return first->begin_ns < second->begin_ns;
+}
+
+const struct event_process *model_main_process(const struct model *model)
+{
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_PROCESS, &things);
+	const struct event_process *processes = things, *best = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (!best || is_rather(&processes[i], best))
+			best = &processes[i];
+	return best;
+}
+
+const char *model_command(const struct model *model)
+{
+	const struct event_process *process = model_main_process(model);
+
+	if (!process)
+		return "";
+	return model_text(model, process->command_string,
+			  model_text(model, process->name_string, "[unknown process]"));
+}
+
+bool model_wall_clock(const struct model *model, uint64_t host_ns, uint64_t *ret_realtime_ns)
+{
+	for (size_t i = 0; i < clocks_count(model->clocks); i++) {
+		const struct clocks_domain *domain = clocks_at(model->clocks, i);
+
+		if (domain->clock.type != CLOCK_TYPE_REALTIME ||
+		    !clocks_is_placed(model->clocks, domain->id))
+			continue;
+		*ret_realtime_ns = clocks_from_host(model->clocks, domain->id, host_ns);
+		return true;
+	}
+	return false;
+}

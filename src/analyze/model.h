@@ -5,6 +5,7 @@
 #ifndef ANALYZE_MODEL_H
 #define ANALYZE_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,5 +45,13 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 /* How much of the recording's begin was dropped as asked (--keep, --max-size); 0: nothing, or no
  * host row tells when it began. */
 uint64_t model_dropped_ns(const struct model *model);
+
+/* What was recorded: the process that duet started, else the first without a recorded parent; NULL where there is
+ * none. Its command line, "" without it. */
+const struct event_process *model_main_process(const struct model *model);
+const char *model_command(const struct model *model);
+
+/* What CLOCK_REALTIME showed at a host time, ns since 1970; false where the trace does not say. */
+bool model_wall_clock(const struct model *model, uint64_t host_ns, uint64_t *ret_realtime_ns);
 
 #endif

@@ -37,11 +37,12 @@ struct sweep {
 	uint32_t *thread_process; /* thread index -> process index */
 	struct calls *calls;      /* by thread index */
 	struct correlate correlate;
-	struct pair_map kernel_rows; /* (name string, device index) -> index */
-	struct pair_map copy_rows;   /* (command, device index) -> index */
-	struct pair_map call_rows;   /* (function string, is_launch) -> index */
-	struct pair_map path_rows;   /* (row << 32 | stack, device) -> index */
-	size_t paths_capacity;
+	struct pair_map kernel_rows;   /* (name string, device index) -> index */
+	struct pair_map copy_rows;     /* (command, device index) -> index */
+	struct pair_map call_rows;     /* (function string, is_launch) -> index */
+	struct pair_map path_rows;     /* (row << 32 | stack, device) -> index */
+	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
+	size_t paths_capacity, launches_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -118,6 +119,10 @@ int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t t
 		    uint32_t *ret_path);
 void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t path);
 void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns);
+/* A launch that worked, once it is in the table of open commands. */
+int sweep_count_launch(struct sweep *sweep, uint32_t place);
+/* … and has its execution. */
+void sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
 /* After the accounts were closed. */
 int sweep_close_paths(struct sweep *sweep);
 

@@ -84,6 +84,63 @@ void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint6
 	analysis->paths[path].causes[cause] += idle_ns;
 }
 
+static int find_launches(struct sweep *sweep, const struct open_command *command,
+			 uint32_t *ret_index)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct analysis_launches row = {.stack = command->stack,
+					.device = analysis->queues[command->queue].device,
+					.class = analysis_class(command->type),
+					.name = analysis_command_name(command->type)};
+	uint32_t name = command->type | TAG_COPY, index = (uint32_t)analysis->launches_count;
+	uint64_t key;
+
+	if (row.class == ACCOUNT_KERNEL) {
+		const struct event_code *code =
+			things_row(&sweep->codes, things_index(&sweep->codes, command->kernel));
+
+		name = code ? code->name_string : 0;
+		row.name = model_text(analysis->model, name, "[unknown kernel]");
+	}
+	key = (uint64_t)name << 32 | row.stack;
+	*ret_index = pair_map_find(&sweep->launches_rows, key, row.device);
+	if (*ret_index != PAIR_MAP_NONE)
+		return 0;
+	if (array_grow(analysis->launches, sweep->launches_capacity, index + (size_t)1) ||
+	    pair_map_put(&sweep->launches_rows, key, row.device, index))
+		return -ENOMEM;
+	analysis->launches[index] = row;
+	analysis->launches_count++;
+	*ret_index = index;
+	return 0;
+}
+
+int sweep_count_launch(struct sweep *sweep, uint32_t place)
+{
+	struct open_command *command = &sweep->correlate.commands[place];
+	int error;
+
+	command->launches = CORRELATE_NONE;
+	if (sweep->is_scouting || !is_in_window(sweep->analysis, command->enter, command->enter))
+		return 0;
+	error = find_launches(sweep, command, &command->launches);
+	if (!error)
+		sweep->analysis->launches[command->launches].launched++;
+	return error;
+}
+
+void sweep_count_outcome(struct sweep *sweep, const struct joined *joined)
+{
+	uint32_t index = joined->launch->launches;
+
+	if (index == CORRELATE_NONE)
+		return;
+	if (is_rejected(joined->row))
+		sweep->analysis->launches[index].rejected++;
+	else
+		sweep->analysis->launches[index].matched++;
+}
+
 int sweep_close_paths(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;

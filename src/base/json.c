@@ -103,6 +103,12 @@ void json_array_end(struct json_writer *json)
 	close_level(json, "]");
 }
 
+/* Good JSON as it is, but a terminal may obey it: controls of two bytes (C1). */
+static bool is_c1(const unsigned char *s, int length)
+{
+	return length == 2 && s[0] == 0xc2 && s[1] < 0xa0;
+}
+
 static void put_escape(struct json_writer *json, unsigned char byte)
 {
 	static const char *const named[] = {
@@ -125,7 +131,8 @@ static void put_quoted(struct json_writer *json, const unsigned char *s, size_t 
 	put(json, "\"", 1);
 	while (i < size) {
 		int length = utf8_length(s + i, size - i);
-		bool escape = s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f;
+		bool escape = s[i] < 0x20 || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f ||
+			      is_c1(s + i, length);
 
 		if (length > 0 && !escape) {
 			i += (size_t)length;
@@ -133,7 +140,7 @@ static void put_quoted(struct json_writer *json, const unsigned char *s, size_t 
 		}
 		put(json, s + start, i - start);
 		if (escape)
-			put_escape(json, s[i]);
+			put_escape(json, s[i + (size_t)length - 1]);
 		else
 			put_text(json, REPLACEMENT);
 		i += (size_t)abs(length);

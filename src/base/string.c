@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,4 +138,56 @@ int utf8_length(const void *bytes, size_t size)
 		high = 0xbf;
 	}
 	return length;
+}
+
+/* What is longer than one byte and does something to its neighbours or to the terminal. */
+static bool is_obeyed(const unsigned char *s, int length)
+{
+	unsigned int character;
+
+	if (length == 2)
+		return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+	if (length != 3)
+		return false;
+	character = (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u);
+	return (character >= 0x200b && character <= 0x200f) ||
+	       (character >= 0x2028 && character <= 0x202e) ||
+	       (character >= 0x2060 && character <= 0x206f) || character == 0xfeff;
+}
+
+int utf8_printable(const void *bytes, size_t size)
+{
+	const unsigned char *s = bytes;
+	int length = utf8_length(bytes, size);
+
+	if (length == 1 && (s[0] < 0x20 || s[0] == 0x7f))
+		return -1;
+	return length > 1 && is_obeyed(s, length) ? -length : length;
+}
+
+char *string_make_printable(const char *text, char *ret_text, size_t size)
+{
+	static const char cut[] = "…";
+	size_t left = strlen(text), used = 0;
+
+	while (left) {
+		int length = utf8_printable(text, left);
+		size_t shown = length > 0 ? (size_t)length : 1;
+		size_t taken = (size_t)(length > 0 ? length : -length);
+
+		if (used + shown + sizeof(cut) > size && used + left >= size) {
+			memcpy(ret_text + used, cut, sizeof(cut) - 1);
+			used += sizeof(cut) - 1;
+			break;
+		}
+		if (length > 0)
+			memcpy(ret_text + used, text, shown);
+		else
+			ret_text[used] = '?';
+		used += shown;
+		text += taken;
+		left -= taken;
+	}
+	ret_text[used] = '\0';
+	return ret_text;
 }

@@ -36,4 +36,13 @@ char *string_builder_take(struct string_builder *builder);
  * bytes that one U+FFFD stands for. size > 0. */
 int utf8_length(const void *bytes, size_t size);
 
+/* Length of the character at `bytes` where a terminal just shows it, or minus the number of bytes that one
+ * '?' stands for: controls of one byte or two (C1), what is not UTF-8, and what turns or hides text (marks of
+ * direction, separators of lines). size > 0. */
+int utf8_printable(const void *bytes, size_t size);
+
+/* The text with those '?', and "…" at the end where it is cut to fit into `size` bytes, at least 8, with its NUL.
+ * Returns ret_text. */
+char *string_make_printable(const char *text, char *ret_text, size_t size);
+
 #endif

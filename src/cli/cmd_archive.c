@@ -16,16 +16,16 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "cli/table.h"
-
-#define DEFAULT_FILE "duet.duet"
 
 static const struct option_row archive_options[] = {{NULL}};
 
 static void say_missing(void *context, const char *path)
 {
 	(void)context;
-	fprintf(stderr, "duet archive: '%s' is not here any more, or is another file now\n", path);
+	fprintf(stderr, "duet archive: '%s' is not here any more, or is another file now\n",
+		format_text(path).text);
 }
 
 static int run_archive(const struct command *command, int argc, char **argv)
@@ -34,13 +34,16 @@ static int run_archive(const struct command *command, int argc, char **argv)
 	char none;
 	int first = options_parse(command, argc, argv, false, &none);
 	const char *trace;
+	int error;
 
 	if (first < 0)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
-	trace = first < argc ? argv[first] : DEFAULT_FILE;
-	if (archive_trace(trace, say_missing, NULL, &result)) {
+	trace = first < argc ? argv[first] : SELECTION_FILE;
+	error = archive_trace(trace, say_missing, NULL, &result);
+	if (error) {
+		selection_explain(trace, error);
 		print_error(command->name, NULL);
 		return STATUS_FAILED;
 	}

@@ -17,15 +17,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/model.h"
 #include "base/error.h"
+#include "cli/incomplete.h"
+#include "cli/selection.h"
 #include "cli/table.h"
 #include "export/exporter.h"
 
-#define DEFAULT_FILE   "duet.duet"
 #define PROCESSES_MOST 16 /* in a message */
 
 struct export_values {
@@ -64,15 +64,6 @@ static int unknown_format(const struct command *command, const char *name)
 	return usage_error(command, "there is no format '%s'; there are: %s", name, list);
 }
 
-/* Opening the trace itself for writing would destroy it. */
-static bool is_same_file(const char *left, const char *right)
-{
-	struct stat first, second;
-
-	return left && stat(left, &first) == 0 && stat(right, &second) == 0 &&
-	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 /* ---- what there is to match ---- */
 
 static void print_processes(const struct model *model)
@@ -85,7 +76,9 @@ static void print_processes(const struct model *model)
 	fprintf(stderr, "Processes:%s\n", count ? "" : " none");
 	for (size_t i = 0; i < count && i < PROCESSES_MOST; i++)
 		fprintf(stderr, "  %" PRIu32 "  %s\n", processes[i].pid,
-			model_text(model, processes[i].name_string, "[unknown process]"));
+			format_text(
+				model_text(model, processes[i].name_string, "[unknown process]"))
+				.text);
 	if (count > PROCESSES_MOST)
 		fprintf(stderr, "  … %zu more (duet info lists them)\n", count - PROCESSES_MOST);
 }
@@ -128,20 +121,6 @@ static int check_process(const struct command *command, const struct model *mode
 	return status;
 }
 
-static int check_window(const struct command *command, const struct model *model,
-			const struct export_options *options)
-{
-	uint64_t all_ns = length_ns(model);
-	char text[128];
-
-	if (!options->has_from || options->from_ns < all_ns)
-		return STATUS_DONE;
-	snprintf(text, sizeof(text), "--from %s is not inside the recording, which is %s long",
-		 format_duration(options->from_ns).text, format_duration(all_ns).text);
-	print_error(command->name, text);
-	return STATUS_FAILED;
-}
-
 static void say_nothing_matched(const struct command *command, const struct model *model,
 				const struct export_values *values)
 {
@@ -153,6 +132,14 @@ static void say_nothing_matched(const struct command *command, const struct mode
 	if (values->kinds)
 		fprintf(stderr, "'duet info' counts its kinds.\n");
 	print_processes(model);
+}
+
+static void say_incomplete(const struct command *command, const struct model *model)
+{
+	char text[600];
+
+	snprintf(text, sizeof(text), "INCOMPLETE: %s", incomplete_model(model).text);
+	print_error(command->name, text);
 }
 
 /* ---- writing ---- */
@@ -210,10 +197,13 @@ static int export_model(const struct command *command, const struct exporter *ex
 	if (values->pid != UINT64_MAX)
 		status = check_process(command, model, &options, path);
 	if (status == STATUS_DONE)
-		status = check_window(command, model, &options);
+		status = selection_check_window(command, options.has_from ? options.from_ns : 0,
+						length_ns(model));
 	if (status != STATUS_DONE)
 		return status;
 	error = write_to(exporter, model, &options, values->output, &rows);
+	if (!error && *incomplete_model(model).text)
+		say_incomplete(command, model);
 	if (!error && !rows && is_filtered(&options))
 		say_nothing_matched(command, model, values);
 	return finish_export(command, values, path, error);
@@ -225,10 +215,9 @@ static int export_file(const struct command *command, const struct exporter *exp
 	struct model *model = NULL;
 	int error, status;
 
-	if (is_same_file(values->output, path))
-		error = error_set(-EINVAL, "'%s' is the trace itself: write to another file", path);
-	else
-		error = model_open(path, &model);
+	error = selection_check_output(values->output, path);
+	if (!error)
+		error = selection_open(path, &model);
 	if (error)
 		return finish_export(command, values, path, error);
 	status = export_model(command, exporter, values, model, path);
@@ -260,7 +249,7 @@ static int run_export(const struct command *command, int argc, char **argv)
 	if (exporter->is_binary && !values.output && isatty(STDOUT_FILENO))
 		return usage_error(command, "%s is not for a terminal: write to a file with -o",
 				   exporter->name);
-	return export_file(command, exporter, &values, first < argc ? argv[first] : DEFAULT_FILE);
+	return export_file(command, exporter, &values, first < argc ? argv[first] : SELECTION_FILE);
 }
 
 const struct command command_export = {

@@ -21,13 +21,15 @@
 #include "analyze/analysis.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "cli/archive.h"
+#include "cli/flame_drawing.h"
+#include "cli/selection.h"
+#include "cli/table.h"
 #include "export/flame.h"
 
-#define DEFAULT_FILE   "duet.duet"
 #define DEFAULT_OUTPUT "duet.svg"
 
 struct flame_values {
@@ -67,17 +69,14 @@ static const struct option_row flame_rows[] = {
 	{NULL},
 };
 
-static const struct view {
-	const char *name, *unit, *title;
-	bool busy, idle, count;
-} views[] = {
+static const struct flame_view views[] = {
 	{"total", "ns", "device time", true, true, false},
 	{"gpu", "ns", "busy device time", true, false, false},
 	{"idle", "ns", "idle device time", false, true, false},
 	{"launch", "launches", "launches", false, false, true},
 };
 
-static const struct view *find_view(const char *name)
+static const struct flame_view *find_view(const char *name)
 {
 	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
 		if (strcmp(views[i].name, name) == 0)
@@ -85,243 +84,111 @@ static const struct view *find_view(const char *name)
 	return NULL;
 }
 
-/* ---- the graph --------------------------------------------------------------------------------- */
-
-struct drawing {
-	const struct flame_values *values;
-	const struct view *view;
-	const struct analysis *analysis;
-	struct frames *frames;
-	struct flame *flame;
-	uint32_t *stack; /* frames of the graph, root first */
-	size_t capacity, count;
-};
-
-static int push(struct drawing *drawing, const char *name, enum flame_class class)
-{
-	uint32_t frame = flame_frame(drawing->flame, name, class);
-
-	if (frame == UINT32_MAX ||
-	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
-		return -ENOMEM;
-	drawing->stack[drawing->count++] = frame;
-	return 0;
-}
-
-static enum flame_class class_of(const struct frame_name *name)
-{
-	static const enum flame_class classes[] = {
-		[FRAME_CLASS_HOST] = FLAME_HOST,
-		[FRAME_CLASS_PYTHON] = FLAME_PYTHON,
-		[FRAME_CLASS_JIT] = FLAME_JIT,
-		[FRAME_CLASS_INLINED] = FLAME_INLINED,
-		[FRAME_CLASS_TRUNCATED] = FLAME_TRUNCATED,
-	};
-
-	return classes[name->class];
-}
-
-/* A Python function always has its place, as its name alone says little; others where lines are asked for. */
-static int push_host(struct drawing *drawing, const struct frame_name *name)
-{
-	const char *slash = name->file ? strrchr(name->file, '/') : NULL;
-	bool has_place = name->file && name->line &&
-			 (drawing->values->lines || name->class == FRAME_CLASS_PYTHON);
-	char text[4096];
-
-	if (!has_place)
-		return push(drawing, name->function, class_of(name));
-	snprintf(text, sizeof(text), "%s (%s:%u)", name->function, slash ? slash + 1 : name->file,
-		 name->line);
-	return push(drawing, text, class_of(name));
-}
-
-static int push_stack(struct drawing *drawing, uint32_t stack)
-{
-	const struct frame_name *names;
-	size_t count;
-	int error = frames_of_stack(drawing->frames, stack, &names, &count);
-
-	for (size_t i = 0; !error && i < count; i++)
-		error = push_host(drawing, &names[i]);
-	if (!error && !count)
-		error = push(drawing, "[unknown stack]", FLAME_HOST);
-	return error;
-}
-
-static int add(struct drawing *drawing, uint64_t value)
-{
-	return value ? flame_add(drawing->flame, drawing->stack, drawing->count, value) : 0;
-}
-
-static int add_busy(struct drawing *drawing, const struct analysis_path *path)
-{
-	uint64_t value = drawing->view->count ? path->count : path->share_ns;
-	size_t below = drawing->count;
-	int error = 0;
-
-	if (!value)
-		return 0;
-	error = push(drawing, "-", FLAME_SEPARATOR);
-	if (!error)
-		error = push(drawing,
-			     path->name && path->name[0] ? path->name : "[unknown command]",
-			     FLAME_DEVICE);
-	if (!error)
-		error = add(drawing, value);
-	drawing->count = below;
-	return error;
-}
-
-static int add_idle(struct drawing *drawing, const struct analysis_path *path)
-{
-	size_t below = drawing->count;
-	int error = 0;
-
-	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++) {
-		char text[64];
-
-		if (!path->causes[cause])
-			continue;
-		snprintf(text, sizeof(text), "[idle: %s]",
-			 account_cause_name((enum account_cause)cause));
-		error = push(drawing, "-", FLAME_SEPARATOR);
-		if (!error)
-			error = push(drawing, text, FLAME_IDLE);
-		if (!error)
-			error = add(drawing, path->causes[cause]);
-		drawing->count = below;
-	}
-	return error;
-}
-
-static uint64_t idle_of(const struct analysis_path *path)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
-		sum += path->causes[cause];
-	return sum;
-}
-
-static int draw_path(struct drawing *drawing, const struct analysis_path *path)
-{
-	const struct view *view = drawing->view;
-	uint64_t busy = view->count ? path->count : view->busy ? path->share_ns : 0;
-	int error = 0;
-
-	drawing->count = 0;
-	if (!busy && !(view->idle && idle_of(path)))
-		return 0;
-	/* What no command comes after hangs at the root. */
-	if (path->name)
-		error = push_stack(drawing, path->stack);
-	if (!error && (view->busy || view->count))
-		error = add_busy(drawing, path);
-	if (!error && view->idle)
-		error = add_idle(drawing, path);
-	return error;
-}
-
-/* ---- devices ----------------------------------------------------------------------------------- */
-
-static bool is_device(const struct analysis *analysis, size_t index, const char *wanted)
-{
-	const struct analysis_device *device = &analysis->devices[index];
-	char number[32];
-
-	snprintf(number, sizeof(number), "%zu", index);
-	return strcmp(wanted, device->key) == 0 || strcmp(wanted, device->name) == 0 ||
-	       strcmp(wanted, number) == 0;
-}
-
-static int check_device(const struct command *command, const struct analysis *analysis,
-			const char *wanted)
-{
-	size_t shown = analysis_devices_shown(analysis);
-	int status;
-
-	for (size_t i = 0; i < shown; i++)
-		if (is_device(analysis, i, wanted))
-			return STATUS_DONE;
-	status = usage_error(command, "there is no device '%s'", wanted);
-	fprintf(stderr, "Devices:%s\n", shown ? "" : " none");
-	for (size_t i = 0; i < shown; i++)
-		fprintf(stderr, "  %zu  %s  %s\n", i, analysis->devices[i].key,
-			analysis->devices[i].name);
-	return status;
-}
-
-static int draw(struct drawing *drawing)
-{
-	const struct analysis *analysis = drawing->analysis;
-	const char *wanted = drawing->values->device;
-	int error = 0;
-
-	for (size_t i = 0; !error && i < analysis->paths_count; i++)
-		if (!wanted || is_device(analysis, analysis->paths[i].device, wanted))
-			error = draw_path(drawing, &analysis->paths[i]);
-	return error;
-}
-
 /* ---- output ------------------------------------------------------------------------------------ */
 
-static int write_graph(const struct drawing *drawing, FILE *out, double min_width_px)
+struct output {
+	const struct flame_values *values;
+	double min_width_px;
+	const char *warning; /* lines; "" where nothing is missing */
+};
+
+static int write_graph(const struct drawing *drawing, const struct output *output, FILE *out)
 {
-	const struct flame_values *values = drawing->values;
-	const struct analysis_ledger *ledger = &drawing->analysis->ledger;
-	char title[512], subtitle[512], warning[256] = "";
-	const struct flame_options options = {
-		.title = title,
-		.subtitle = subtitle,
-		.warning = warning[0] ? warning : NULL,
+	const struct flame_values *values = output->values;
+	struct string_builder subtitle;
+	struct flame_options options = {
+		.title = values->title ? values->title : drawing->view->title,
+		.warning = *output->warning ? output->warning : NULL,
 		.unit = drawing->view->unit,
 		.width_px = (uint32_t)values->width,
-		.min_width_px = min_width_px,
+		.min_width_px = output->min_width_px,
 		.is_icicle = values->icicle,
 	};
+	int error;
 
 	if (values->folded)
 		return flame_write_folded(drawing->flame, out);
-	snprintf(title, sizeof(title), "%s", values->title ? values->title : drawing->view->title);
-	snprintf(subtitle, sizeof(subtitle), "%zu device%s, %llu launches",
-		 analysis_devices_shown(drawing->analysis),
-		 analysis_devices_shown(drawing->analysis) == 1 ? "" : "s",
-		 (unsigned long long)ledger->launched);
-	return flame_write_svg(drawing->flame, &options, out);
+	string_builder_init(&subtitle);
+	drawing_describe(drawing, &subtitle);
+	options.subtitle = string_builder_text(&subtitle);
+	error = flame_write_svg(drawing->flame, &options, out);
+	string_builder_fini(&subtitle);
+	return error;
 }
 
-static int write_output(const struct drawing *drawing, double min_width_px)
+/* NULL: stdout */
+static const char *output_path(const struct flame_values *values)
 {
-	const struct flame_values *values = drawing->values;
-	const char *path = values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
-	FILE *out = path ? fopen(path, "w") : stdout;
+	return values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
+}
+
+static int write_output(const struct drawing *drawing, const struct output *output)
+{
+	const char *path = output_path(output->values);
+	FILE *out = path ? fopen(path, "we") : stdout;
 	int error;
 
 	if (!out)
 		return error_set(-errno, "open '%s': %s", path, strerror(errno));
-	error = write_graph(drawing, out, min_width_px);
+	error = write_graph(drawing, output, out);
 	if (path && fclose(out) && !error)
 		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
 	if (path && !error && isatty(STDERR_FILENO))
-		fprintf(stderr, "duet: wrote %s\n", path);
+		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
 	return error;
 }
 
-static void print_notes(const struct command *command, const struct drawing *drawing)
+static void print_notes(const struct command *command, const struct drawing *drawing,
+			const char *warning)
 {
 	const char *const *notes;
 	size_t count = frames_notes(drawing->frames, &notes);
 
 	for (size_t i = 0; i < count; i++)
 		print_error(command->name, notes[i]);
-	if (!analysis_is_complete(drawing->analysis))
-		print_error(command->name,
-			    "the trace is not complete: duet report says what is missing");
+	for (size_t length; *warning; warning += length + (warning[length] == '\n')) {
+		char line[1024];
+
+		length = strcspn(warning, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)length, warning);
+		print_error(command->name, line);
+	}
+}
+
+static int fail(const struct command *command)
+{
+	print_error(command->name, NULL);
+	return STATUS_FAILED;
+}
+
+/* Draws, writes, and says on stderr what the picture says. */
+static int make_picture(const struct command *command, struct drawing *drawing,
+			const struct flame_values *values, double min_width_px)
+{
+	struct output output = {.values = values, .min_width_px = min_width_px};
+	struct string_builder warning;
+	int error;
+
+	string_builder_init(&warning);
+	drawing_warn(drawing, &warning);
+	output.warning = string_builder_text(&warning);
+	error = drawing_draw(drawing);
+	if (!error)
+		error = write_output(drawing, &output);
+	if (!error)
+		print_notes(command, drawing, output.warning);
+	string_builder_fini(&warning);
+	return error ? fail(command) : STATUS_DONE;
+}
+
+static int refuse(const struct command *command, const char *reason)
+{
+	error_set(-ENODATA, "not measured: %s (--view launch counts what was launched)", reason);
+	return fail(command);
 }
 
 static int run_drawing(const struct command *command, struct drawing *drawing,
-		       const struct model *model, const char *path, double min_width_px)
+		       const struct flame_values *values, const char *path, double min_width_px)
 {
 	auto_free char *archive = archive_folder(path);
 	const struct frames_options options = {
@@ -329,22 +196,23 @@ static int run_drawing(const struct command *command, struct drawing *drawing,
 		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
 		.archive = archive,
 	};
-	int status;
+	const struct analysis *analysis = drawing->analysis;
+	int status = selection_check_window(command, values->from_ns,
+					    analysis->end_ns - analysis->begin_ns);
 
-	if (drawing->values->device) {
-		status = check_device(command, drawing->analysis, drawing->values->device);
-		if (status != STATUS_DONE)
-			return status;
-	}
+	if (status == STATUS_DONE)
+		status = selection_find_device(command, analysis, values->device, path,
+					       &drawing->device);
+	if (status != STATUS_DONE)
+		return status;
+	if (drawing_refusal(drawing))
+		return refuse(command, drawing_refusal(drawing));
 	drawing->flame = flame_new();
-	if (!drawing->flame || frames_new(model, &options, &drawing->frames) || draw(drawing)) {
-		error_set(-ENOMEM, "out of memory");
-		return STATUS_FAILED;
+	if (!drawing->flame || frames_new(drawing->model, &options, &drawing->frames)) {
+		error_set(-ENOMEM, "flame graph: out of memory");
+		return fail(command);
 	}
-	if (write_output(drawing, min_width_px))
-		return STATUS_FAILED;
-	print_notes(command, drawing);
-	return STATUS_DONE;
+	return make_picture(command, drawing, values, min_width_px);
 }
 
 static int run_file(const struct command *command, const char *path,
@@ -356,17 +224,18 @@ static int run_file(const struct command *command, const char *path,
 		.from_ns = values->from_ns,
 		.to_ns = values->to_ns,
 	};
-	struct drawing drawing = {.values = values, .view = find_view(values->view)};
+	struct drawing drawing = {.view = find_view(values->view), .has_lines = values->lines};
 	struct analysis *analysis = NULL;
 	struct model *model = NULL;
-	int status = STATUS_FAILED;
+	int status, error = selection_check_output(output_path(values), path);
 
-	if (model_open(path, &model) == 0 && analysis_new(model, &options, &analysis) == 0) {
-		drawing.analysis = analysis;
-		status = run_drawing(command, &drawing, model, path, min_width_px);
-	}
-	if (status == STATUS_FAILED)
-		print_error(command->name, NULL);
+	if (!error)
+		error = selection_open(path, &model);
+	if (!error && (error = analysis_new(model, &options, &analysis)) && !*error_text())
+		error_set(error, "read '%s': %s", path, strerror(-error));
+	drawing.analysis = analysis;
+	drawing.model = model;
+	status = error ? fail(command) : run_drawing(command, &drawing, values, path, min_width_px);
 	flame_free(drawing.flame);
 	frames_free(drawing.frames);
 	free(drawing.stack);
@@ -405,7 +274,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 	if (parse_min_width(values.min_width, &min_width_px))
 		return usage_error(command, "--min-width: pixels above 0, such as 0.5");
 	return finish_output(command->name,
-			     run_file(command, first < argc ? argv[first] : DEFAULT_FILE, &values,
+			     run_file(command, first < argc ? argv[first] : SELECTION_FILE, &values,
 				      min_width_px));
 }
 

@@ -24,6 +24,7 @@
 #include "cli/archive.h"
 #include "cli/command.h"
 #include "cli/guest_path.h"
+#include "cli/table.h"
 #include "collect/collector.h"
 
 enum { MAX_SIZE_LEAST = 1 << 20 };
@@ -235,7 +236,7 @@ static int fill_options(const struct record_values *values, struct session_optio
 static void say_missing(void *context, const char *path)
 {
 	(void)context;
-	fprintf(stderr, "duet: no symbol file of '%s' could be kept\n", path);
+	fprintf(stderr, "duet: no symbol file of '%s' could be kept\n", format_text(path).text);
 }
 
 /* The program has run: that its symbols cannot be kept does not change its status. */

@@ -15,18 +15,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cli/archive.h"
 #include "cli/report.h"
+#include "cli/selection.h"
 
 #include "analyze/frames.h"
-#include "cli/table.h"
 
-#define DEFAULT_FILE "duet.duet"
-#define DEFAULT_TOP  10
+#define DEFAULT_TOP 10
 
 static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
@@ -45,70 +43,23 @@ static const struct option_row report_options[] = {
 	 offsetof(struct report_values, device)},
 	{NULL},
 };
-static bool is_device(const struct analysis_device *device, size_t index, const char *wanted)
-{
-	char *end;
-	unsigned long long number;
-
-	if (strcmp(device->key, wanted) == 0 || strcasecmp(device->name, wanted) == 0)
-		return true;
-	number = strtoull(wanted, &end, 10);
-	return *wanted >= '0' && *wanted <= '9' && !*end && number == index;
-}
-
-static int find_device(const struct command *command, struct report *report)
-{
-	const struct analysis *analysis = report->analysis;
-	const char *wanted = report->values->device;
-	int status;
-
-	report->device = ALL_DEVICES;
-	if (!wanted)
-		return STATUS_DONE;
-	for (size_t i = 0; i < analysis->devices_count; i++) {
-		if (is_device(&analysis->devices[i], i, wanted)) {
-			report->device = i;
-			return STATUS_DONE;
-		}
-	}
-	status = usage_error(command, "there is no device '%s' in %s", wanted, report->path);
-	fprintf(stderr, "Devices:\n");
-	for (size_t i = 0; i < analysis->devices_count; i++)
-		fprintf(stderr, "  %zu  %s  %s\n", i, analysis->devices[i].name,
-			analysis->devices[i].key);
-	return status;
-}
-
-/* --from behind the end: an account of no time at all is no answer. */
-static int check_window(const struct command *command, const struct report *report)
-{
-	const struct analysis *analysis = report->analysis;
-	uint64_t length = analysis->end_ns - analysis->begin_ns;
-	uint64_t from = report->values->from_ns;
-	char text[128];
-
-	if (!from || from < length)
-		return STATUS_DONE;
-	snprintf(text, sizeof(text), "--from %s is not inside the recording, which is %s long",
-		 format_duration(from).text, format_duration(length).text);
-	print_error(command->name, text);
-	return STATUS_FAILED;
-}
-
 static int print_report(const struct command *command, struct report *report)
 {
-	int status = check_window(command, report);
+	const struct analysis *analysis = report->analysis;
+	int status = selection_check_window(command, report->values->from_ns,
+					    analysis->end_ns - analysis->begin_ns);
 	int error = 0;
 
 	if (status == STATUS_DONE)
-		status = find_device(command, report);
+		status = selection_find_device(command, analysis, report->values->device,
+					       report->path, &report->device);
 	if (status != STATUS_DONE)
 		return status;
 	if (report->values->json)
 		error = report_print_json(report);
 	else
 		report_print_text(report);
-	if (error || !report->analysis->is_exact) {
+	if (error || !analysis->is_exact) {
 		print_error(command->name,
 			    error ? "out of memory"
 				  : "the account does not add up: please report this");
@@ -133,7 +84,7 @@ static int report_file(const struct command *command, const struct report_values
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct model *model = NULL;
-	int error = model_open(path, &model), status = STATUS_FAILED;
+	int error = selection_open(path, &model), status = STATUS_FAILED;
 
 	if (!error)
 		error = analysis_new(model, &options, &analysis);
@@ -182,7 +133,7 @@ static int run_report(const struct command *command, int argc, char **argv)
 				   values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
-	return report_file(command, &values, first < argc ? argv[first] : DEFAULT_FILE);
+	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);
 }
 
 const struct command command_report = {

@@ -17,6 +17,15 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/string.h"
+
+/* Paths and names in a message may come from a trace: none of their bytes is for the terminal to obey. */
+static void put_message(const char *text)
+{
+	char piece[2048];
+
+	fputs(string_make_printable(text, piece, sizeof(piece)), stderr);
+}
 
 void print_error(const char *verb, const char *text)
 {
@@ -27,7 +36,9 @@ void print_error(const char *verb, const char *text)
 	if (!*text)
 		text = "failed, and nothing said why (this is a bug in duet)";
 	fflush(stdout);
-	fprintf(stderr, "duet%s%s: %s\n", verb ? " " : "", verb ? verb : "", text);
+	fprintf(stderr, "duet%s%s: ", verb ? " " : "", verb ? verb : "");
+	put_message(text);
+	putc('\n', stderr);
 	if (chain)
 		error_clear();
 }

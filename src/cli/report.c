@@ -27,18 +27,9 @@ bool report_is_over_top(const struct report *report, size_t shown)
 	return report->top && shown >= report->top;
 }
 
-static const struct analysis_process *main_process(const struct analysis *analysis)
-{
-	return analysis->processes_count ? &analysis->processes[0] : NULL;
-}
-
 const char *report_command(const struct report *report)
 {
-	const struct analysis_process *process = main_process(report->analysis);
-
-	if (!process)
-		return "";
-	return model_text(report->model, process->process->command_string, process->name);
+	return model_command(report->model);
 }
 
 /* One direction over all devices shown. */

@@ -15,7 +15,7 @@
 struct frames;
 struct json_writer;
 
-#define ALL_DEVICES SIZE_MAX
+#define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
 struct report_values {
 	bool json;

@@ -20,12 +20,12 @@
 __attribute__((format(printf, 1, 2))) static void put_warning(const char *format, ...)
 {
 	va_list arguments;
+	char text[1024];
 
 	va_start(arguments, format);
-	fputs("! ", stdout);
-	vprintf(format, arguments);
-	putchar('\n');
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	printf("! %s\n", format_text(text).text);
 }
 
 static void put_incomplete(const struct report *report)

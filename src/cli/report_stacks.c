@@ -101,7 +101,7 @@ static void put_stack(const struct report *report, uint32_t stack)
 	if (count > FRAMES_SHOWN)
 		printf("    … %zu more\n", count - FRAMES_SHOWN);
 	if (!count)
-		puts("    [unknown stack]");
+		printf("    %s\n", frames_none(report->frames));
 }
 
 void report_put_stacks(const struct report *report)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/incomplete.h"
 #include "cli/table.h"
 
 static void put_head(const struct report *report)
@@ -31,7 +32,9 @@ static void put_head(const struct report *report)
 			       100);
 	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
-		printf(" on %s", model_text(report->model, analysis->host->name_string, "a host"));
+		printf(" on %s",
+		       format_text(model_text(report->model, analysis->host->name_string, "a host"))
+			       .text);
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
@@ -41,22 +44,6 @@ static void put_head(const struct report *report)
 	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
 }
 
-static const char *cause_text(enum account_cause cause)
-{
-	static const char *const texts[CAUSE_COUNT] = {
-		[CAUSE_API_WAIT] = "launching thread waiting in a call",
-		[CAUSE_API_CALL] = "launching thread in another call",
-		[CAUSE_RUNTIME] = "launching call",
-		[CAUSE_SUBMISSION] = "submission to the device",
-		[CAUSE_DEPENDENCY] = "waiting for another command",
-		[CAUSE_LATENCY] = "driver and queue latency",
-		[CAUSE_NOTHING_TO_DO] = "nothing to do",
-		[CAUSE_UNKNOWN] = "unknown",
-	};
-
-	return texts[cause];
-}
-
 static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 {
 	fputs("    ", stdout);
@@ -64,16 +51,6 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
 	putchar('\n');
-}
-
-/* Why a device that got commands has no account. */
-static const char *unmeasured_text(const struct analysis_device *device)
-{
-	if (!device->all_executions)
-		return "no execution was recorded, its commands are in flight or lost";
-	if (!device->all_timed)
-		return "no device times were recorded (opencl:host, or queues without profiling)";
-	return "no command that worked has times with a place in host time";
 }
 
 static void put_device(const struct analysis_device *device)
@@ -88,7 +65,7 @@ static void put_device(const struct analysis_device *device)
 	printf("%11" PRIu64 " %s\n", device->executions,
 	       table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
-		printf("    not measured: %s\n", unmeasured_text(device));
+		printf("    not measured: %s\n", incomplete_unmeasured(device));
 		return;
 	}
 	if (account->busy_ns)
@@ -105,7 +82,9 @@ static void put_device(const struct analysis_device *device)
 
 		if (!account->causes[cause])
 			continue;
-		snprintf(name, sizeof(name), "  %s", cause_text(cause));
+		snprintf(name, sizeof(name), "  %s%s",
+			 account_cause_is_thread(cause) ? "launching thread " : "",
+			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], wall);
 	}
 }

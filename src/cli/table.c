@@ -6,16 +6,35 @@
  * Gets:     nanoseconds, bytes, counts and names   Gives: cells on stdout
  * Owns:     nothing
  * Fails:    never; whether stdout arrived is finish_output's question
- * Why:      names come from the recorded program: they are cut to their column and their control
- *           bytes do not reach the terminal. Columns are counted in code points, because the unit
+ * Why:      names come from the recorded program: they are cut to their column, and what a terminal
+ *           would obey does not reach it. Columns are counted in code points, because the unit
  *           of 1 us has one that takes two bytes.
  */
 #include "cli/table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
+#include "analyze/model.h"
 #include "base/array.h"
+#include "base/string.h"
+
+struct number format_date(const struct model *model, uint64_t host_ns)
+{
+	struct number number = {""};
+	uint64_t realtime_ns;
+	struct tm fields;
+	time_t seconds;
+
+	if (!model_wall_clock(model, host_ns, &realtime_ns))
+		return number;
+	seconds = (time_t)(realtime_ns / 1000000000);
+	if (localtime_r(&seconds, &fields))
+		strftime(number.text, sizeof(number.text), "%Y-%m-%d %H:%M:%S %z", &fields);
+	return number;
+}
 
 struct number format_duration(uint64_t ns)
 {
@@ -68,28 +87,48 @@ struct number format_count(uint64_t value)
 	snprintf(number.text, sizeof(number.text), "%" PRIu64, value);
 	return number;
 }
-/* Columns that a text takes: its code points. */
+
+struct shown format_text(const char *text)
+{
+	struct shown shown;
+
+	string_make_printable(text, shown.text, sizeof(shown.text));
+	return shown;
+}
+
+/* Columns that a text takes: its code points, and one for each '?'. */
 static size_t width_of(const char *text)
 {
-	size_t width = 0;
+	size_t width = 0, left = strlen(text);
 
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
+	for (; left; width++) {
+		int length = utf8_printable(text, left);
+		size_t taken = (size_t)(length > 0 ? length : -length);
+
+		text += taken;
+		left -= taken;
+	}
 	return width;
 }
 
 void table_put_text(const char *text, size_t limit)
 {
-	size_t width = width_of(text), shown = 0;
+	size_t width = width_of(text), shown = 0, left = strlen(text);
 
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
+	while (left) {
+		int length = utf8_printable(text, left);
+		size_t taken = (size_t)(length > 0 ? length : -length);
 
-		if ((byte & 0xc0) != 0x80 && ++shown == limit && width > limit) {
+		if (++shown == limit && width > limit) {
 			fputs("…", stdout);
 			return;
 		}
-		putchar(byte < 0x20 || byte == 0x7f ? '?' : byte);
+		if (length > 0)
+			fwrite(text, 1, taken, stdout);
+		else
+			putchar('?');
+		text += taken;
+		left -= taken;
 	}
 }
 
@@ -107,7 +146,7 @@ void table_put_right(const char *text, size_t width)
 {
 	for (size_t used = width_of(text); used < width; used++)
 		putchar(' ');
-	fputs(text, stdout);
+	table_put_text(text, SIZE_MAX);
 }
 
 void table_put_title(const char *title, size_t width, const char *const *columns)

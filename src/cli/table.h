@@ -8,11 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct model;
+
 #define TABLE_CELL 11 /* columns of a number */
 
 struct number {
 	char text[32];
 };
+
+struct shown {
+	char text[1024];
+};
+
+/* Text from a trace or a path as a terminal may get it: string_make_printable. */
+struct shown format_text(const char *text);
+
+/* "2026-11-21 17:05:09 +0100" of a host time, in this machine's time zone; "" where the trace does not say. */
+struct number format_date(const struct model *model, uint64_t host_ns);
 
 /* "12.34 ms", "1.5 KiB", "12.3 %" ("-" of nothing), "1234". */
 struct number format_duration(uint64_t ns);
@@ -23,7 +35,7 @@ struct number format_count(uint64_t value);
 /* What a number of things is called. */
 const char *table_noun(uint64_t value, const char *one, const char *many);
 
-/* At most `limit` columns, control bytes replaced. */
+/* At most `limit` columns, as format_text has them. */
 void table_put_text(const char *text, size_t limit);
 /* Left-aligned and cut to width. */
 void table_put_left(const char *text, size_t width);

@@ -35,7 +35,7 @@ enum flame_class {
 /* A zeroed bag is good: every member has a default. */
 struct flame_options {
 	const char *title;    /* "Flame graph" */
-	const char *subtitle; /* none */
+	const char *subtitle; /* none; lines are parted by '\n', here and in the warning */
 	const char *warning;  /* none; what a reader must know first, e.g. what was lost */
 	const char *unit;     /* "samples"; "ns" and "bytes" are also written as ms and MiB */
 	uint32_t width_px;    /* 1200; 320 to 100000 */

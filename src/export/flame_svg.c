@@ -182,15 +182,30 @@ static void write_style(struct svg *svg)
 	string_builder_append(&svg->text, "}\n</style>\n");
 }
 
+/* A line of the head for each line of the text, cut to the picture's width. */
 static void write_line(struct svg *svg, const char *style_class, const char *text, uint32_t *y)
 {
-	if (!text || !*text)
-		return;
-	*y += LINE;
-	string_builder_appendf(&svg->text, "<text class=\"%s\" x=\"%u\" y=\"%u\">", style_class,
-			       PAD, *y);
-	append_text(svg, text);
-	string_builder_append(&svg->text, "</text>\n");
+	size_t cells = (size_t)((svg->options.width_px - 2 * PAD) / CELL);
+
+	while (text && *text) {
+		size_t length = strcspn(text, "\n");
+		size_t fit = flame_fit(text, length, cells);
+		char *line =
+			strndup(text, fit < length ? flame_fit(text, length, cells - 1) : length);
+
+		if (!line) {
+			svg->text.error = -ENOMEM;
+			return;
+		}
+		*y += LINE;
+		string_builder_appendf(&svg->text, "<text class=\"%s\" x=\"%u\" y=\"%u\">",
+				       style_class, PAD, *y);
+		append_text(svg, line);
+		string_builder_append(&svg->text,
+				      fit < length ? "\342\200\246</text>\n" : "</text>\n");
+		free(line);
+		text += length + (text[length] == '\n');
+	}
 }
 
 /* The classes that are drawn, each with the first of its shades there; wrapped to the width. */

@@ -464,7 +464,8 @@ static int on_launch(struct perfetto *perfetto, const struct event_launch *row)
 	if (!error && slice.is_shown)
 		error = tracks_place_call(&perfetto->tracks, row->thread, row->enter, row->exit,
 					  &slice.track);
-	if (!error && row->result == 0 && perfetto->has_counters) {
+	if (!error && row->result == 0 && perfetto->has_counters &&
+	    verdicts_has_end(&perfetto->verdicts, row)) {
 		error = tracks_depth(&perfetto->tracks, row->queue, &counter);
 		add_step(&slice.at_begin, counter, 1);
 	}

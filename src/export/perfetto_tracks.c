@@ -28,6 +28,10 @@
 /* Order of tracks below a device: counters, then queues. */
 enum { RANK_BUSY = 0, RANK_RATE = 1, RANK_QUEUE = 100 };
 
+/* Of calls of one thread that overlap without one being inside the other: that is damage, no program, and each lane
+ * that is tried costs time. What goes into none of these lanes overlaps in the last one. */
+enum { CALL_LANES_MOST = 64 };
+
 /* ---- descriptors ---- */
 
 /* A descriptor's packet: fields of the track go between this and end_descriptor. parent 0: none. */
@@ -422,6 +426,7 @@ static void free_rows(struct tracks_row *rows, size_t count)
 		for (size_t j = 0; j < rows[i].count; j++)
 			free(rows[i].lanes[j].open);
 		free(rows[i].lanes);
+		free(rows[i].ends.ends);
 	}
 	free(rows);
 }
@@ -501,7 +506,9 @@ int tracks_place_call(struct tracks *tracks, uint32_t thread, uint64_t begin, ui
 		error = describe_plain(tracks, 0, "[unknown thread]", &row->uuid);
 	while (!error && lane < row->count && !nests(&row->lanes[lane], begin, end, &at))
 		lane++;
-	if (!error && lane == row->count) {
+	if (!error && lane == CALL_LANES_MOST) {
+		lane--; /* with what nests() said of this last one */
+	} else if (!error && lane == row->count) {
 		at = 0;
 		error = add_lane(tracks, row, "overlapping calls");
 	}
@@ -529,26 +536,63 @@ static int find_queue(struct tracks *tracks, uint32_t id, struct tracks_row **re
 	return error;
 }
 
+static int grow_ends(struct tracks_ends *ends)
+{
+	size_t leaves = ends->leaves ? 2 * ends->leaves : 8;
+	uint64_t *grown = malloc(2 * leaves * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (size_t i = 0; i < leaves; i++)
+		grown[leaves + i] = i < ends->leaves ? ends->ends[ends->leaves + i] : UINT64_MAX;
+	for (size_t i = leaves - 1; i; i--)
+		grown[i] = grown[2 * i] < grown[2 * i + 1] ? grown[2 * i] : grown[2 * i + 1];
+	free(ends->ends);
+	*ends = (struct tracks_ends){grown, leaves};
+	return 0;
+}
+
+static void set_end(struct tracks_ends *ends, size_t lane, uint64_t end)
+{
+	size_t i = ends->leaves + lane;
+
+	ends->ends[i] = end;
+	while (i /= 2)
+		ends->ends[i] = ends->ends[2 * i] < ends->ends[2 * i + 1] ? ends->ends[2 * i]
+									  : ends->ends[2 * i + 1];
+}
+
+/* The first lane whose last command ended by then; `otherwise` where there is none. */
+static size_t find_free(const struct tracks_ends *ends, uint64_t begin, size_t otherwise)
+{
+	size_t i = 1;
+
+	if (!ends->leaves || ends->ends[1] > begin)
+		return otherwise;
+	while (i < ends->leaves)
+		i = 2 * i + (ends->ends[2 * i] > begin);
+	return i - ends->leaves;
+}
+
 int tracks_place_command(struct tracks *tracks, uint32_t queue, uint64_t begin, uint64_t end,
 			 uint64_t *ret_uuid)
 {
 	struct tracks_row *row;
-	size_t lane = 0;
+	size_t lane;
 	int error = find_queue(tracks, queue, &row);
 
 	if (error)
 		return error;
-	while (lane < row->count && row->lanes[lane].open[0].end > begin)
-		lane++;
+	lane = find_free(&row->ends, begin, row->count);
 	if (lane == row->count)
 		error = add_lane(tracks, row, "lane");
+	if (!error && lane == row->ends.leaves)
+		error = grow_ends(&row->ends);
 	if (error)
 		return error;
-	row->lanes[lane].count = 0;
-	error = insert_span(&row->lanes[lane], 0, begin, end);
-	if (!error)
-		*ret_uuid = row->lanes[lane].uuid;
-	return error;
+	set_end(&row->ends, lane, end);
+	*ret_uuid = row->lanes[lane].uuid;
+	return 0;
 }
 
 /* ---- counters ---- */

@@ -29,12 +29,19 @@ struct tracks_lane {
 	size_t count, capacity;
 };
 
+/* A tree of minima over when the last command of each lane ends: the first free lane in O(log lanes). */
+struct tracks_ends {
+	uint64_t *ends; /* ends[1] is the root, ends[leaves + i] of lane i */
+	size_t leaves;  /* a power of two, or 0 */
+};
+
 /* A thread's or a queue's. Lane 0 is the track itself. */
 struct tracks_row {
 	uint64_t uuid; /* 0: not described yet */
 	struct tracks_lane *lanes;
 	size_t count, capacity;
-	uint32_t depth; /* queues: counter of commands in flight */
+	struct tracks_ends ends; /* queues */
+	uint32_t depth;          /* queues: counter of commands in flight */
 };
 
 struct tracks_device {

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/analysis.h"
 #include "analyze/correlate.h"
 #include "analyze/model.h"
 #include "base/array.h"
@@ -88,13 +89,37 @@ enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_lau
 	return (enum verdict)stored;
 }
 
+bool verdicts_has_end(const struct verdicts *verdicts, const struct event_launch *row)
+{
+	enum verdict verdict = verdicts_of(verdicts, row);
+
+	return verdict != VERDICT_REPLACED &&
+	       (verdict != VERDICT_NEVER || !verdicts->lost_executions);
+}
+
+static bool lost_executions(const struct model *model)
+{
+	const struct event_loss *losses;
+	size_t count = trace_reader_losses(model->reader, &losses);
+	struct trace_damage damage;
+
+	for (size_t i = 0; i < count; i++)
+		if (losses[i].count && losses[i].kind == EVENT_EXECUTION)
+			return true;
+	trace_reader_damage(model->reader, &damage);
+	return damage.rows;
+}
+
 static int decide(struct pass *pass, uint32_t place, enum verdict verdict)
 {
 	const struct open_launch *launch = &pass->launches[place];
 	const struct verdicts *verdicts = pass->verdicts;
 
-	if (verdict == launch->expected || launch->enter < verdicts->from_ns ||
-	    launch->enter >= verdicts->to_ns)
+	bool is_gone = verdict == VERDICT_NEVER || verdict == VERDICT_REPLACED;
+
+	/* What is launched before the exported part is not drawn, but may be in flight in it. */
+	if (verdict == launch->expected || launch->enter >= verdicts->to_ns ||
+	    (launch->enter < verdicts->from_ns && !is_gone))
 		return 0;
 	return pair_map_put(&pass->verdicts->map, launch->thread, launch->enter, verdict);
 }
@@ -242,6 +267,7 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 	correlate_init(&pass->correlate);
 	pair_map_init(&pass->early_places);
 	error = judge_all(pass);
+	verdicts->lost_executions = lost_executions(model);
 	correlate_fini(&pass->correlate);
 	pair_map_fini(&pass->early_places);
 	free(pass->launches);

@@ -31,6 +31,7 @@ struct verdicts {
 	const struct model *model; /* borrowed */
 	struct pair_map map;       /* (thread, enter) -> enum verdict */
 	uint64_t from_ns, to_ns;   /* what is exported */
+	bool lost_executions;      /* so one that has none is not known to be in flight */
 	uint64_t
 		delay_ns; /* let executions come this much later and none comes before its launch */
 };
@@ -41,6 +42,10 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 void verdicts_fini(struct verdicts *verdicts); /* NULL-safe */
 
 enum verdict verdicts_of(const struct verdicts *verdicts, const struct event_launch *row);
+
+/* Whether its execution, or the end of the recording, will show that it left its queue. Of a launch without an execution
+ * nobody knows where executions were lost; it would be counted as in flight for ever. */
+bool verdicts_has_end(const struct verdicts *verdicts, const struct event_launch *row);
 
 /* Whether a slice can be drawn: started and ended are there, in order, and have a place. */
 bool verdict_is_drawable(const struct event_execution *row);

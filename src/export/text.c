@@ -20,6 +20,7 @@
 #include "analyze/correlate.h"
 #include "analyze/model.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "export/formats.h"
 
 #define FLUSH_LINES 4096
@@ -45,13 +46,18 @@ struct line {
 
 static void write_escaped(FILE *file, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
+	size_t left = strlen(text);
 
-		if (byte < 0x20 || byte == 0x7f || byte == '\\')
-			fprintf(file, "\\x%02x", byte);
-		else
-			putc(byte, file);
+	while (left) {
+		int length = utf8_printable(text, left);
+		size_t taken = (size_t)(length > 0 ? length : -length);
+
+		if (length > 0 && *text != '\\')
+			fwrite(text, 1, taken, file);
+		for (size_t i = 0; i < taken && (length < 0 || *text == '\\'); i++)
+			fprintf(file, "\\x%02x", (unsigned char)text[i]);
+		text += taken;
+		left -= taken;
 	}
 }
 
@@ -86,7 +92,9 @@ static int write_line(struct text *text, const struct line *line)
 	fprintf(file, "\t%" PRIu32 "\t%s\t%s\t", pid_of(text, line->process), line->place,
 		line->kind);
 	write_escaped(file, *line->name ? line->name : "-");
-	fprintf(file, "\t%s\n", *line->details ? line->details : "-");
+	putc('\t', file);
+	write_escaped(file, *line->details ? line->details : "-");
+	putc('\n', file);
 	if (++text->lines % FLUSH_LINES == 0 || ferror(file))
 		return export_flush(file);
 	return 0;

@@ -22,6 +22,8 @@
 /* A payload may not unfold to more than this, so that a small file cannot fill the memory. */
 #define TRACE_RATIO_FREE    ((size_t)64 << 10)
 #define TRACE_RATIO_LIMIT   1024u
+/* Frames of a stack. Ours have 512; whoever prints all stacks of a chain of n nodes prints n * n / 2 frames. */
+#define TRACE_STACK_LIMIT   4096u
 #define TRACE_STRING_LIMIT  ((size_t)1 << 20)
 
 enum trace_kind {

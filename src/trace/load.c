@@ -372,6 +372,83 @@ static int sort_things(struct trace_reader *reader)
 	return 0;
 }
 
+/* ---- stacks that are too deep ---- */
+
+/* An id that no row has. */
+static uint32_t free_id(const struct reader_things *things)
+{
+	uint32_t id = UINT32_MAX;
+
+	while (hash_map_find(&things->by_id, id))
+		id--;
+	return id;
+}
+
+/* The stack that stands for all that was cut off: one frame, "[truncated]". */
+static int add_truncated(struct trace_reader *reader, uint32_t *ret_stack)
+{
+	const struct trace_frame_row frame = {.frame = {.type = FRAME_TRUNCATED},
+					      .id = free_id(&reader->frames)};
+	const struct trace_stack_row stack = {.stack = {.frame = frame.id},
+					      .id = free_id(&reader->stacks)};
+
+	if (put_thing(&reader->frames, trace_format_find(TRACE_FRAMES), (const char *)&frame) ||
+	    put_thing(&reader->stacks, trace_format_find(TRACE_STACKS), (const char *)&stack))
+		return -ENOMEM;
+	*ret_stack = stack.id;
+	return 0;
+}
+
+static int compare_stack_ids(const void *left, const void *right, void *context)
+{
+	const struct trace_stack_row *rows = context;
+	uint32_t a = rows[*(const uint32_t *)left].id, b = rows[*(const uint32_t *)right].id;
+
+	return (a > b) - (a < b);
+}
+
+/* A caller's id is less than its callee's: in their order each caller's depth is known. */
+static int cut_stacks(struct trace_reader *reader, const uint32_t *order, uint16_t *depths,
+		      uint32_t count)
+{
+	uint32_t truncated = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct trace_stack_row *rows = (struct trace_stack_row *)reader->stacks.rows;
+		uint32_t caller = rows[order[i]].stack.caller;
+		const uint64_t *found =
+			caller ? hash_map_find(&reader->stacks.by_id, caller) : NULL;
+		uint16_t depth = found && *found < count ? depths[*found] : 0;
+
+		depths[order[i]] = depth + 1;
+		if (depth < TRACE_STACK_LIMIT)
+			continue;
+		if (!truncated && add_truncated(reader, &truncated))
+			return -ENOMEM;
+		rows = (struct trace_stack_row *)reader->stacks.rows;
+		rows[order[i]].stack.caller = truncated;
+		depths[order[i]] = 2;
+		reader->stacks_cut++;
+	}
+	return 0;
+}
+
+static int limit_stacks(struct trace_reader *reader)
+{
+	uint32_t count = reader->stacks.count;
+	auto_free uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
+	auto_free uint16_t *depths = calloc((size_t)count + 1, sizeof(*depths));
+
+	if (!order || !depths)
+		return -ENOMEM;
+	if (count <= TRACE_STACK_LIMIT)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof(*order), compare_stack_ids, reader->stacks.rows);
+	return cut_stacks(reader, order, depths, count);
+}
+
 /* Sorts, and takes the repetitions at the beginnings of segments out. */
 static int sort_pairs(struct reader_pairs *pairs)
 {
@@ -443,6 +520,8 @@ int load_entries(struct trace_reader *reader)
 	}
 	if (!error)
 		error = sort_things(reader);
+	if (!error)
+		error = limit_stacks(reader);
 	for (size_t i = 0; !error && i < reader->clocks_count; i++)
 		error = sort_pairs(&reader->clocks[i]);
 	if (!error)

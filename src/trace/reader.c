@@ -380,6 +380,11 @@ size_t trace_reader_stack_count(const struct trace_reader *reader)
 	return reader->stacks.count;
 }
 
+size_t trace_reader_stacks_cut(const struct trace_reader *reader)
+{
+	return reader->stacks_cut;
+}
+
 size_t trace_reader_frame_count(const struct trace_reader *reader)
 {
 	return reader->frames.count;
@@ -519,6 +524,26 @@ int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows
 				 (unsigned long long)entry->offset);
 	}
 	return error;
+}
+
+static bool is_entry_intact(struct trace_reader *reader, const struct reader_entry *entry)
+{
+	const uint8_t *bytes = reader_view(reader, entry->offset, (size_t)entry->bytes);
+	size_t size = 0, before = bytes ? chunk_length(bytes, bytes + entry->bytes, &size) : 0;
+
+	return before && before + size == entry->bytes && chunk_has_prefix(bytes + before, size) &&
+	       chunk_is_intact(bytes + before, size);
+}
+
+void trace_reader_check(struct trace_reader *reader)
+{
+	for (size_t i = 0; i < reader->entries_count; i++) {
+		struct reader_entry *entry = &reader->entries[i];
+
+		if (!entry->is_counted && entry->head.segment >= reader->first_segment &&
+		    !is_entry_intact(reader, entry))
+			reader_note_damage(reader, entry);
+	}
 }
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader)

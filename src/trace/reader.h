@@ -65,6 +65,8 @@ const struct event_frame *trace_reader_frame(const struct trace_reader *reader, 
 const struct event_frame *trace_reader_frame_at(const struct trace_reader *reader, size_t index);
 /* How many there are. */
 size_t trace_reader_stack_count(const struct trace_reader *reader);
+/* How many had more than 4096 frames: their outer ones are left out, and the outermost is of FRAME_TRUNCATED. */
+size_t trace_reader_stacks_cut(const struct trace_reader *reader);
 size_t trace_reader_frame_count(const struct trace_reader *reader);
 
 /* Things of one kind, newest description of each id, sorted by id. */
@@ -91,6 +93,10 @@ const struct trace_chunk *trace_reader_chunk(const struct trace_reader *reader, 
  */
 int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows,
 		      size_t *ret_count);
+
+/* Reads the whole file and counts every chunk that is damaged, decoding none: what trace_reader_damage says is then
+ * complete. */
+void trace_reader_check(struct trace_reader *reader);
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader);
 /* Where the oldest segments were dropped (--keep, --max-size): CLOCK_MONOTONIC from which on the trace

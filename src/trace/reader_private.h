@@ -80,6 +80,7 @@ struct trace_reader {
 
 	struct reader_things things[EVENT_CODE + 1];
 	struct reader_things frames, stacks; /* struct trace_frame_row, trace_stack_row */
+	size_t stacks_cut;                   /* that had more frames than TRACE_STACK_LIMIT */
 
 	struct reader_pairs *clocks;
 	size_t clocks_capacity, clocks_count;

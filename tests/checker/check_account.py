@@ -16,7 +16,7 @@ import sys
 
 KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
-CAUSES = ("api_wait", "api_call", "runtime", "submission", "dependency", "latency", "nothing_to_do",
+CAUSES = ("api_wait", "api_call", "host", "runtime", "submission", "dependency", "latency", "nothing_to_do",
           "unknown")
 BLOCKING = 1
 API_WAIT = 1
@@ -26,7 +26,8 @@ OUT_OF_ORDER = 1
 class Trace:
     """The rows of an export, and what can be said of a command by looking at all of them."""
 
-    def __init__(self, lines):
+    def __init__(self, lines, damage):
+        self.damage = damage
         self.things = {}
         self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
         lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
@@ -54,6 +55,17 @@ class Trace:
             if launch["result"] == 0 and launch["correlation"] and found:
                 launch["execution"] = found.pop(0)
                 launch["execution"]["launch"] = launch
+
+    def ends_early(self):
+        """What came last may have been lost with the end of the file."""
+        return self.damage["truncated"] or any(row["reason"] == "disk" for row in self.losses)
+
+    def knows_calls(self):
+        """Whether every call is in the trace, as far as anybody can know."""
+        whole = not any(self.damage[key] for key in ("chunks", "bytes", "truncated"))
+        return whole and not any(row["reason"] in ("disk", "ring_broken") or
+                                 row["count"] and row["lost"] in ("api", "launch")
+                                 for row in self.losses)
 
     def window(self):
         hosts = self.things.get("host", {}).values()
@@ -133,7 +145,7 @@ class Trace:
                   for row in self.launches if row["thread"] == thread]
         inside = [call for call in calls if call[0] <= moment < call[2] and call[0] < before]
         if not inside:
-            return "unknown"
+            return "host" if self.knows_calls() else "unknown"
         return "api_wait" if min(inside)[3] else "api_call"
 
     def dependency_end(self, execution):
@@ -209,7 +221,7 @@ def is_dark(dark, begin, end):
                if last is None or first < last)
 
 
-def cause(trace, commands, in_flight, dark, moment):
+def cause(trace, commands, in_flight, dark, begin, moment):
     """Why the device is idle at a moment: a question to the next command."""
     if is_dark(dark, moment, moment + 1):
         return "unknown"
@@ -224,12 +236,12 @@ def cause(trace, commands, in_flight, dark, moment):
     else:
         enter = leave = row.get("queued", row.get("submitted", row["started"]))
     if moment < enter:
-        if is_first:
-            return "nothing_to_do"
-        before = max(other["ended"] for other in commands if order(other) < order(row))
-        if is_dark(dark, before, enter):
-            return "unknown"
-        return trace.thread_state(launch["thread"], moment, launch["enter"]) if launch else "unknown"
+        before = begin if is_first else max(other["ended"] for other in commands
+                                            if order(other) < order(row))
+        state = "unknown"
+        if launch and not is_dark(dark, before, enter):
+            state = trace.thread_state(launch["thread"], moment, launch["enter"])
+        return "nothing_to_do" if is_first and state in ("host", "unknown") else state
     if moment < leave:
         return "runtime"
     if "submitted" not in row:
@@ -255,7 +267,7 @@ def idle(trace, commands, in_flight, dark, begin, end):
         moments.update((row["enter"], row["exit"]))
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
-            causes[cause(trace, commands, in_flight, dark, a)] += b - a
+            causes[cause(trace, commands, in_flight, dark, begin, a)] += b - a
     return causes
 
 
@@ -294,7 +306,7 @@ def check_device(comparison, trace, device, key, begin, end, report):
     got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
                                                     for row in trace.executions)
     measured = bool(commands or not got_commands)
-    if not measured:
+    if not measured or trace.ends_early():
         in_flight = [0]
     shares, total = busy(commands, begin, end)
     name = f"device {key}"
@@ -324,7 +336,9 @@ def check(duet, path, window):
                                        capture_output=True).stdout)
     rows = subprocess.run([duet, "export", "--format", "jsonl", "--absolute", path], check=True,
                           capture_output=True).stdout
-    trace = Trace(rows.decode().splitlines())
+    about = json.loads(subprocess.run([duet, "info", "--json", path], check=True,
+                                      capture_output=True).stdout)
+    trace = Trace(rows.decode().splitlines(), about["damage"])
     begin, end = trace.window()
     if window:
         begin, end = min(begin + window[0], end), min(begin + window[1], end)

@@ -10,13 +10,19 @@
  *	clock ID OFFSET [type=boottime|realtime]
  *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
  *	device ID NAME [type=cpu]
- *	process ID PID NAME [command=TEXT] [host=ID]
+ *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1]
  *	                                     where it is not just any; before what names it
  *	thread ID PROCESS [name=NAME]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
+ *	       [stack=ID]
+ *	frame ID python NAME [file=F] [line=N] [first=N]
+ *	frame ID native MODULE [offset=N] [build_id=HEX]
+ *	frame ID jit NAME
+ *	stack ID FRAME ...                   root first
+ *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	loss KIND COUNT [time=T]
@@ -44,6 +50,7 @@ struct description {
 	uint32_t kernels; /* described so far: code ids count from 1 */
 	char kernel_names[DESCRIPTION_IDS][64];
 	bool has_process[DESCRIPTION_IDS], has_context[DESCRIPTION_IDS];
+	uint32_t frames[DESCRIPTION_IDS], stacks[DESCRIPTION_IDS]; /* the writer's own ids */
 };
 
 static inline uint64_t description_number(const char *word)
@@ -103,8 +110,13 @@ static inline int description_process(struct description *description, uint32_t 
 
 static inline int description_one_process(struct description *description, char **words, int count)
 {
-	struct event_process process = {.status = -1};
+	struct event_process process = {
+		.status = atoi(description_option(words, 4, count, "status", "-1"))};
 
+	process.ended =
+		(uint32_t)description_number(description_option(words, 4, count, "ended", "0"));
+	process.parent =
+		(uint32_t)description_number(description_option(words, 4, count, "parent", "0"));
 	process.id = (uint32_t)description_number(words[1]);
 	process.pid = (uint32_t)description_number(words[2]);
 	process.host =
@@ -214,6 +226,72 @@ static inline int description_queue(struct description *description, char **word
 	return trace_writer_thing(description->writer, EVENT_QUEUE, &queue);
 }
 
+static inline uint32_t description_id(const uint32_t *ids, const char *word)
+{
+	uint64_t id = description_number(word[0] == '@' ? word + 1 : word);
+
+	if (word[0] == '@')
+		return (uint32_t)id;
+	return id < DESCRIPTION_IDS ? ids[id] : 0;
+}
+
+static inline int description_frame(struct description *description, char **words, int count)
+{
+	uint64_t id = description_number(words[1]);
+	struct event_frame frame = {.type = FRAME_JIT};
+
+	frame.offset = description_number(description_option(words, 4, count, "offset", "0"));
+	if (strcmp(words[2], "native") == 0) {
+		frame.type = FRAME_NATIVE;
+		frame.module_string = description_name(description, words[3]);
+		frame.build_id_string = description_text(
+			description, description_option(words, 4, count, "build_id", ""));
+	} else {
+		frame.name_string = description_name(description, words[3]);
+	}
+	if (strcmp(words[2], "python") == 0) {
+		frame.type = FRAME_PYTHON;
+		frame.file_string = description_name(
+			description, description_option(words, 4, count, "file", "script.py"));
+		frame.line = (uint32_t)description_number(
+			description_option(words, 4, count, "line", "0"));
+		frame.first_line = (uint32_t)description_number(
+			description_option(words, 4, count, "first", "0"));
+	}
+	if (id < DESCRIPTION_IDS)
+		description->frames[id] = trace_writer_frame(description->writer, &frame);
+	return 0;
+}
+
+/* Frames root first. */
+static inline int description_stack(struct description *description, char **words, int count)
+{
+	uint64_t id = description_number(words[1]);
+	uint32_t stack = 0;
+
+	for (int i = 2; i < count; i++)
+		stack = trace_writer_stack(description->writer, stack,
+					   description_id(description->frames, words[i]));
+	if (id < DESCRIPTION_IDS)
+		description->stacks[id] = stack;
+	return 0;
+}
+
+/* A stack of one frame many times. */
+static inline int description_chain(struct description *description, char **words, int count)
+{
+	uint64_t id = description_number(words[1]), depth = description_number(words[2]);
+	uint32_t stack = 0;
+
+	(void)count;
+	for (uint64_t i = 0; i < depth; i++)
+		stack = trace_writer_stack(description->writer, stack,
+					   description_id(description->frames, words[3]));
+	if (id < DESCRIPTION_IDS)
+		description->stacks[id] = stack;
+	return 0;
+}
+
 static inline int description_call(struct description *description, char **words, int count)
 {
 	struct event_api row = {.begin = description_number(words[2]),
@@ -288,6 +366,8 @@ static inline int description_launch(struct description *description, char **wor
 		row.flags = LAUNCH_BLOCKING;
 	if (*description_option(words, 7, count, "untimed", "") == '1')
 		row.flags |= LAUNCH_UNTIMED;
+	row.stack = description_id(description->stacks,
+				   description_option(words, 7, count, "stack", "0"));
 	row.dimensions = description_sizes(description_option(words, 7, count, "global", ""),
 					   row.global_size);
 	description_sizes(description_option(words, 7, count, "local", ""), row.local_size);
@@ -354,12 +434,14 @@ static const struct {
 	int least; /* words */
 	int (*write)(struct description *description, char **words, int count);
 } description_verbs[] = {
-	{"window", 3, description_window}, {"clock", 3, description_clock},
-	{"host", 5, description_host},     {"process", 4, description_one_process},
-	{"device", 3, description_device}, {"thread", 3, description_thread},
-	{"queue", 3, description_queue},   {"call", 6, description_call},
-	{"launch", 7, description_launch}, {"wait", 5, description_wait},
-	{"loss", 3, description_loss},     {"execution", 8, description_execution},
+	{"window", 3, description_window},       {"clock", 3, description_clock},
+	{"host", 5, description_host},           {"process", 4, description_one_process},
+	{"device", 3, description_device},       {"thread", 3, description_thread},
+	{"queue", 3, description_queue},         {"call", 6, description_call},
+	{"launch", 7, description_launch},       {"wait", 5, description_wait},
+	{"frame", 4, description_frame},         {"stack", 3, description_stack},
+	{"chain", 4, description_chain},         {"loss", 3, description_loss},
+	{"execution", 8, description_execution},
 };
 
 static inline int description_line(struct description *description, char *line)

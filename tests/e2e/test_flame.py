@@ -123,7 +123,7 @@ cl.clFinish(queue)
 ''')
     trace = record([PYTHON, script], sim("kernel_us=1000"), "python")
     counts = {}
-    for stack, value in folded(trace, "--view", "launch").items():
+    for stack, value in folded(trace, "--view", "launch", "--lines").items():
         joined = ";".join(stack)
         for name, line in (("first", 30), ("Second.run", 36), ("third", 40)):
             place = f"{name} (paths.py:{line})"
@@ -132,6 +132,9 @@ cl.clFinish(queue)
                 t.true(f"launch (paths.py:26)" in joined.split(place)[1], f"launch above: {joined}")
         t.true("_PyEval_EvalFrameDefault" not in joined, f"no frame of the interpreter: {joined}")
     t.equal(counts, {"first": 1, "Second.run": 2, "third": 3}, "launches of the three paths")
+    joined = "\n".join(";".join(stack) for stack in folded(trace, "--view", "launch"))
+    for place in ("launch (paths.py:24)", "first (paths.py:29)", "Second.run (paths.py:34)", "third (paths.py:39)"):
+        t.true(f";{place};" in joined, f"without --lines where the function begins: {place} in {joined}")
     check_sum(trace)
 
 for mode, native, python in (("none", False, False), ("native", True, False),

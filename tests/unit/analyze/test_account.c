@@ -5,7 +5,7 @@
 #include "analyze/account.h"
 #include "harness.h"
 
-static uint64_t shares[16];
+static uint64_t shares[512];
 
 static void on_share(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns)
 {
@@ -78,6 +78,54 @@ TEST(every_boundary_begins_a_new_remainder)
 	CHECK_EQUAL(shares[3], 2);
 	CHECK_EQUAL(account.busy_ns, 30);
 	CHECK_EQUAL(account.idle_ns, 70);
+	CHECK(account_is_exact(&account));
+	account_fini(&account);
+}
+
+/* As many at once as a list is too slow for get what the rule says. */
+TEST(a_crowd_divides_as_few_do)
+{
+	enum { COUNT = 300, END = 4000 };
+	static uint64_t began[COUNT], ended[COUNT], want[COUNT];
+	struct account account;
+	uint64_t busy = 0, random = 1;
+
+	start(&account, 100, END - 100);
+	memset(shares, 0, sizeof(shares));
+	for (size_t i = 0; i < COUNT; i++) {
+		struct account_command command = {0};
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		began[i] = i ? began[i - 1] + (random >> 33) % 13 : 50;
+		ended[i] = began[i] + 1 + (random >> 40) % 2500;
+		command.started = began[i];
+		command.ended = ended[i];
+		command.correlation = i;
+		command.tag = (uint32_t)i;
+		CHECK_EQUAL(account_add(&account, &command), 0);
+	}
+	account_finish(&account, UINT64_MAX);
+	for (uint64_t moment = 100, next; moment < END - 100; moment = next) {
+		size_t count = 0, place = 0;
+
+		next = END - 100;
+		for (size_t i = 0; i < COUNT; i++) {
+			count += began[i] <= moment && moment < ended[i];
+			if (began[i] > moment && began[i] < next)
+				next = began[i];
+			if (ended[i] > moment && ended[i] < next)
+				next = ended[i];
+		}
+		busy += count ? next - moment : 0;
+		for (size_t i = 0; i < COUNT; i++) {
+			if (began[i] > moment || moment >= ended[i])
+				continue;
+			want[i] += (next - moment) / count + (place++ < (next - moment) % count);
+		}
+	}
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_EQUAL(shares[i], want[i]);
+	CHECK_EQUAL(account.busy_ns, busy);
 	CHECK(account_is_exact(&account));
 	account_fini(&account);
 }
@@ -263,7 +311,34 @@ TEST(the_launching_thread_explains_the_rest)
 	account_finish(&account, UINT64_MAX);
 	CHECK_EQUAL(account.causes[CAUSE_API_WAIT], 5 + 10);
 	CHECK_EQUAL(account.causes[CAUSE_API_CALL], 10);
-	CHECK_EQUAL(account.causes[CAUSE_UNKNOWN], 5 + 10);
+	CHECK_EQUAL(account.causes[CAUSE_HOST], 5 + 10);
+	CHECK(account_is_exact(&account));
+	calls_fini(&calls);
+	account_fini(&account);
+}
+
+TEST(before_the_first_command_what_is_no_call_is_nobodys)
+{
+	struct account account;
+	struct account_command first = launched(60, 61, 62, 70, 80);
+	struct calls calls;
+
+	start(&account, 0, 100);
+	calls_init(&calls);
+	CHECK_EQUAL(calls_add(&calls, 5, 25, true), 0);
+	CHECK_EQUAL(calls_add(&calls, 30, 40, false), 0);
+	first.calls = &calls;
+	first.at_enter = calls_until(&calls, 60);
+	CHECK_EQUAL(account_add(&account, &first), 0);
+	account_finish(&account, UINT64_MAX);
+	CHECK_EQUAL(account.causes[CAUSE_API_WAIT], 20);
+	CHECK_EQUAL(account.causes[CAUSE_API_CALL], 10);
+	CHECK_EQUAL(account.causes[CAUSE_HOST], 0);
+	CHECK_EQUAL(account.before[CAUSE_NOTHING_TO_DO], 5 + 5 + 20);
+	CHECK_EQUAL(account.after[CAUSE_NOTHING_TO_DO], 20);
+	CHECK_EQUAL(account.causes[CAUSE_NOTHING_TO_DO], 30 + 20);
+	CHECK(account_is_exact(&account));
+	account_forget_host(account.causes);
 	CHECK(account_is_exact(&account));
 	calls_fini(&calls);
 	account_fini(&account);
@@ -299,6 +374,7 @@ int main(void)
 	RUN(nothing);
 	RUN(remainders_go_to_the_first);
 	RUN(every_boundary_begins_a_new_remainder);
+	RUN(a_crowd_divides_as_few_do);
 	RUN(ties_by_process_then_correlation);
 	RUN(zero_length_takes_nothing_and_cuts_nothing);
 	RUN(the_window_clamps);
@@ -308,6 +384,7 @@ int main(void)
 	RUN(moments_before_the_gap_count_nothing);
 	RUN(submitted_before_the_call_returned);
 	RUN(the_launching_thread_explains_the_rest);
+	RUN(before_the_first_command_what_is_no_call_is_nobodys);
 	RUN(merged_spans_still_answer);
 	return harness_end();
 }

@@ -65,10 +65,29 @@ TEST(remembers_running_out_of_memory)
 	string_builder_fini(NULL);
 }
 
+TEST(only_what_a_terminal_just_shows)
+{
+	char text[64], small[8];
+
+	CHECK_TEXT(string_make_printable("", text, sizeof(text)), "");
+	CHECK_TEXT(string_make_printable("a\033[31m\nb\177", text, sizeof(text)), "a?[31m?b?");
+	CHECK_TEXT(string_make_printable("\xc2\x9b"
+					 "31m \x9b \xff\xfe",
+					 text, sizeof(text)),
+		   "?31m ? ??");
+	CHECK_TEXT(string_make_printable("Grö\u00dfe \u202egnp\u2066 \u200b \ufeff \u061c€😀", text,
+					 sizeof(text)),
+		   "Größe ?gnp? ? ? ?€😀");
+	CHECK_TEXT(string_make_printable("1234567", small, sizeof(small)), "1234567");
+	CHECK_TEXT(string_make_printable("12345678", small, sizeof(small)), "1234…");
+	CHECK_TEXT(string_make_printable("123€56789", small, sizeof(small)), "123…");
+}
+
 int main(void)
 {
 	RUN(builds);
 	RUN(formats_texts_of_every_length);
+	RUN(only_what_a_terminal_just_shows);
 	RUN(remembers_running_out_of_memory);
 	return harness_end();
 }

@@ -37,6 +37,13 @@ TEST(a_failure_without_a_reason_is_our_fault)
 	CHECK(strstr(capture_stop(&capture), "bug in duet") != NULL);
 }
 
+TEST(a_name_from_a_trace_does_not_reach_the_terminal_raw)
+{
+	capture_start(&capture, STDERR_FILENO);
+	print_error("flame", "'/tmp/\033]0;owned\a\xc2\x9bx' was replaced");
+	CHECK_TEXT(capture_stop(&capture), "duet flame: '/tmp/?]0;owned??x' was replaced\n");
+}
+
 TEST(wrong_usage)
 {
 	static const struct command command = {.name = "gate"};
@@ -119,6 +126,7 @@ int main(void)
 	RUN(a_text);
 	RUN(the_chain_is_printed_and_cleared);
 	RUN(a_failure_without_a_reason_is_our_fault);
+	RUN(a_name_from_a_trace_does_not_reach_the_terminal_raw);
 	RUN(wrong_usage);
 	RUN(a_written_output_keeps_the_status);
 	RUN(a_full_disk_is_a_failure);

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/flame_drawing.c - the device account, stack by stack, as a flame graph
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis and its frames   Gives: a graph whose total is the devices' wall, busy or idle time, or
+ *           the number of launches
+ * Owns:     nothing
+ * Fails:    with the error chain
+ * Why roots of their own: idle time before the first and after the last command is no code's doing. Above the
+ *           first stack that launched it once was 79 % of a picture's width.
+ */
+#include "cli/flame_drawing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/frames.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "cli/selection.h"
+#include "export/flame.h"
+
+static int out_of_memory(void)
+{
+	return error_set(-ENOMEM, "flame graph: out of memory");
+}
+
+static int push(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	uint32_t frame = flame_frame(drawing->flame, name, class);
+
+	if (frame == UINT32_MAX ||
+	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
+		return out_of_memory();
+	drawing->stack[drawing->count++] = frame;
+	return 0;
+}
+
+static enum flame_class class_of(const struct frame_name *name)
+{
+	static const enum flame_class classes[] = {
+		[FRAME_CLASS_HOST] = FLAME_HOST,
+		[FRAME_CLASS_PYTHON] = FLAME_PYTHON,
+		[FRAME_CLASS_JIT] = FLAME_JIT,
+		[FRAME_CLASS_INLINED] = FLAME_INLINED,
+		[FRAME_CLASS_TRUNCATED] = FLAME_TRUNCATED,
+	};
+
+	return classes[name->class];
+}
+
+/* A Python function has its place, as its name alone says little: where it begins, so that it is one box
+ * however many of its lines launch. */
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	bool is_python = name->class == FRAME_CLASS_PYTHON;
+	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
+	const char *slash = name->file ? strrchr(name->file, '/') : NULL;
+	const char *file = slash ? slash + 1 : name->file;
+	char text[4096];
+
+	if (!file || (!line && !is_python))
+		return push(drawing, name->function, class_of(name));
+	if (line)
+		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
+	else
+		snprintf(text, sizeof(text), "%s (%s)", name->function, file);
+	return push(drawing, text, class_of(name));
+}
+
+static int push_stack(struct drawing *drawing, uint32_t stack)
+{
+	const struct frame_name *names;
+	size_t count;
+
+	drawing->count = 0;
+	if (frames_of_stack(drawing->frames, stack, &names, &count))
+		return out_of_memory();
+	for (size_t i = 0; i < count; i++) {
+		int error = push_host(drawing, &names[i]);
+
+		if (error)
+			return error;
+	}
+	return count ? 0 : push(drawing, frames_none(drawing->frames), FLAME_HOST);
+}
+
+static int add(struct drawing *drawing, uint64_t value)
+{
+	return flame_add(drawing->flame, drawing->stack, drawing->count, value);
+}
+
+/* One box, or where `above` is given two, beyond the code that is on the stack. */
+static int add_beyond(struct drawing *drawing, const char *name, enum flame_class class,
+		      const char *above, uint64_t value)
+{
+	size_t below = drawing->count;
+	int error;
+
+	if (!value)
+		return 0;
+	error = push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = push(drawing, name, class);
+	if (!error && above)
+		error = push(drawing, above, FLAME_IDLE);
+	if (!error)
+		error = add(drawing, value);
+	drawing->count = below;
+	return error;
+}
+
+static const char *name_of(const char *name)
+{
+	return name && name[0] ? name : "[unknown command]";
+}
+
+static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT])
+{
+	int error = 0;
+
+	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "[idle: %s]",
+			 account_cause_text((enum account_cause)cause));
+		error = add_beyond(drawing, text, FLAME_IDLE, NULL, causes[cause]);
+	}
+	return error;
+}
+
+static uint64_t sum_of(const uint64_t causes[CAUSE_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
+		sum += causes[cause];
+	return sum;
+}
+
+static int draw_path(struct drawing *drawing, const struct analysis_path *path)
+{
+	uint64_t busy = drawing->view->busy ? path->share_ns : 0;
+	uint64_t idle = drawing->view->idle ? sum_of(path->causes) : 0;
+	int error;
+
+	if (!path->name || (!busy && !idle))
+		return 0;
+	error = push_stack(drawing, path->stack);
+	if (!error)
+		error = add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+	return error || !idle ? error : add_idle(drawing, path->causes);
+}
+
+/* What belongs to no command, on a branch of its own. */
+static int draw_rest(struct drawing *drawing, const char *name, const uint64_t causes[CAUSE_COUNT])
+{
+	int error;
+
+	if (!sum_of(causes))
+		return 0;
+	drawing->count = 0;
+	error = push(drawing, name, FLAME_IDLE);
+	return error ? error : add_idle(drawing, causes);
+}
+
+static int draw_device(struct drawing *drawing, const struct analysis_device *device)
+{
+	const struct account *account = &device->account;
+	int error;
+
+	if (!device->is_measured)
+		return draw_rest(drawing, "[not measured]", account->before);
+	error = draw_rest(drawing,
+			  account->commands ? "[before the first command]" : "[no command]",
+			  account->before);
+	return error ? error : draw_rest(drawing, "[after the last command]", account->after);
+}
+
+static int draw_times(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->paths_count; i++)
+		if (drawing_shows(drawing, analysis->paths[i].device))
+			error = draw_path(drawing, &analysis->paths[i]);
+	for (size_t i = 0; !error && drawing->view->idle && i < analysis_devices_shown(analysis);
+	     i++)
+		if (drawing_shows(drawing, i))
+			error = draw_device(drawing, &analysis->devices[i]);
+	return error;
+}
+
+/* What became of launches that have no execution. */
+static const char *open_text(const struct analysis_ledger *ledger)
+{
+	if (ledger->dropped == ledger->dropped_launches)
+		return "[in flight]";
+	return ledger->in_flight_at_exit ? "[in flight or dropped]" : "[dropped]";
+}
+
+static int draw_launches(struct drawing *drawing, const struct analysis_launches *row)
+{
+	const char *open = open_text(&drawing->analysis->ledger), *name = name_of(row->name);
+	int error = push_stack(drawing, row->stack);
+
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, NULL, row->matched);
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, "[rejected]", row->rejected);
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, open,
+				   row->launched - row->matched - row->rejected);
+	return error;
+}
+
+/* Launches that were lost have no stack, no device and no time: they are of the whole trace. */
+static int draw_lost(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	uint64_t lost = analysis->ledger.dropped_launches;
+	int error;
+
+	if (!lost || analysis->has_window || drawing->device != SELECTION_ALL_DEVICES)
+		return 0;
+	drawing->count = 0;
+	error = push(drawing, "[dropped]", FLAME_IDLE);
+	return error ? error : add(drawing, lost);
+}
+
+static int draw_counts(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->launches_count; i++)
+		if (drawing_shows(drawing, analysis->launches[i].device))
+			error = draw_launches(drawing, &analysis->launches[i]);
+	return error ? error : draw_lost(drawing);
+}
+
+bool drawing_shows(const struct drawing *drawing, size_t device)
+{
+	return drawing->device == SELECTION_ALL_DEVICES || drawing->device == device;
+}
+
+int drawing_draw(struct drawing *drawing)
+{
+	return drawing->view->count ? draw_counts(drawing) : draw_times(drawing);
+}

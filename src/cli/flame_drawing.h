@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/flame_drawing.h - what the parts of duet flame share: flame_drawing.c makes the graph of an analysis,
+ * flame_about.c says what it is of
+ */
+#ifndef CLI_FLAME_DRAWING_H
+#define CLI_FLAME_DRAWING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct analysis;
+struct flame;
+struct frames;
+struct model;
+struct string_builder;
+
+struct flame_view {
+	const char *name, *unit, *title;
+	bool busy, idle, count;
+};
+
+struct drawing {
+	const struct flame_view *view;
+	const struct model *model;
+	const struct analysis *analysis;
+	struct frames *frames;
+	struct flame *flame;
+	bool has_lines;  /* a frame for each line, not for each function */
+	size_t device;   /* SELECTION_ALL_DEVICES, or the index of one */
+	uint32_t *stack; /* frames of the graph, root first */
+	size_t capacity, count;
+};
+
+/* Fills the graph. Errors: -ENOMEM, and what flame_add fails with, in the error chain. */
+int drawing_draw(struct drawing *drawing);
+
+bool drawing_shows(const struct drawing *drawing, size_t device);
+
+/* ---- flame_about.c ---- */
+
+/* Why nothing can be drawn: text for an error; NULL where something can. */
+const char *drawing_refusal(const struct drawing *drawing);
+
+/* The command line, and in a second line where, when, which window, which devices, how much. */
+void drawing_describe(const struct drawing *drawing, struct string_builder *subtitle);
+
+/* What somebody must know before reading the picture; nothing where all is there. */
+void drawing_warn(const struct drawing *drawing, struct string_builder *warning);
+
+#endif

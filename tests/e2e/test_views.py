@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What flame, report, info and archive say of traces that are written for it: tests/checker/description.h
+has the grammar."""
+import json
+import os
+import random
+import re
+
+import duet_test
+from duet_test import BUILD, DUET, Skip, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+MAKE_TRACE = os.path.join(BUILD, "tests", "unit", "analyze", "make_trace")
+
+
+def described(name, *lines):
+    """The path of a trace with these lines."""
+    t.wanted()
+    if not os.path.exists(MAKE_TRACE):
+        raise Skip("make_trace was not built")
+    path = t.path(name)
+    made = run([MAKE_TRACE, "-", path], stdin="\n".join(lines).encode())
+    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
+    return path
+
+
+def duet(*arguments, status=0, **options):
+    result = run([DUET, *arguments], **options)
+    t.equal(result.status, status, f"status of {' '.join(arguments)}: {text(result.stderr)[:400]}")
+    return result
+
+
+def folded(trace, *options):
+    """The lines of duet flame --folded: {stack: value}."""
+    lines = text(duet("flame", "--folded", *options, trace).stdout).splitlines()
+    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines}
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+GROUND = ("device 1 gpu", "thread 1 1", "queue 1 1")
+SMALL = (*GROUND, "window 0 1000", "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+
+with t.case("the trace is never its own output"):
+    for verb, options in (("flame", ()), ("flame", ("--folded",)), ("export", ("-f", "jsonl"))):
+        trace = described("own.duet", *SMALL)
+        before = content(trace)
+        for kind, link in (("itself", None), ("symlink", os.symlink), ("hard link", os.link)):
+            output = trace
+            if link:
+                output = t.path("own.link")
+                if os.path.lexists(output):
+                    os.unlink(output)
+                link(trace, output)
+            result = duet(verb, *options, "-o", output, trace, status=1)
+            t.true(b"is the trace itself: write to another file" in result.stderr, text(result.stderr))
+            t.true(content(trace) == before, f"{verb} {options}: the trace as it was, by {kind}")
+
+with t.case("a failure of the drawing says its cause"):
+    wall = 2 ** 64 - 2  # the largest number means that nobody knows the end
+    trace = described("long.duet", "device 1 a", "device 2 b", f"window 0 {wall}")
+    result = duet("flame", "--folded", trace, status=1)
+    t.true(b"add up to more than 2^64" in result.stderr, text(result.stderr))
+    t.true(b"memory" not in result.stderr, text(result.stderr))
+
+with t.case("a part behind the recording's end"):
+    trace = described("short.duet", *SMALL)
+    for verb in ("report", "flame"):
+        result = duet(verb, "--from", "9999", trace, status=1)
+        t.true(b"--from 9999.0 s is not inside the recording, which is 1.000 \xc2\xb5s long"
+               in result.stderr, text(result.stderr))
+        t.equal(result.stdout, b"", f"stdout of {verb}")
+
+with t.case("nothing of a trace is obeyed by a terminal"):
+    evil = "%1b]0;x%07%c2%9b31m%e2%80%ae%ff"
+    trace = described("evil.duet", f"host 1 host{evil} 0 1000", f"device 1 gpu{evil}",
+                      f"process 1 1001 name{evil} command=command{evil}",
+                      f"thread 1 1 name=thread{evil}", "queue 1 1",
+                      f"frame 1 native /no/such/module{evil} offset=64 build_id=abcdef0123",
+                      f"frame 2 jit function{evil}", "stack 1 2 1",
+                      f"launch 1 1 1 10 20 kernel name=kernel{evil} stack=1 function=call{evil}",
+                      "execution 1 1 1 11 12 30 40",
+                      f"launch 2 1 1 50 60 kernel name=kernel{evil} result=-5 function=call{evil}")
+    for arguments, status in (
+            (("report",), 0), (("report", "--by", "stack"), 0), (("report", "--by", "line"), 0),
+            (("report", "--by", "process"), 0), (("report", "--by", "queue"), 0), (("info",), 0),
+            (("report", "--device", "none"), 2), (("flame", "--device", "none"), 2),
+            (("flame", "-o", t.path("evil.svg")), 0), (("archive",), 0),
+            (("export",), 0), (("export", "--pid", "7"), 2), (("export", "-f", "jsonl"), 0)):
+        result = duet(*arguments, trace, status=status)
+        for name, stream in (("stdout", result.stdout), ("stderr", result.stderr)):
+            shown = stream.decode("utf-8", "surrogateescape")
+            raw = [c for c in shown if c not in "\n\t" and (ord(c) < 0x20 or 0x7f <= ord(c) < 0xa0
+                                                         or 0xdc00 <= ord(c) < 0xe000)]
+            t.equal(raw, [], f"{name} of {' '.join(arguments)}: {shown[:300]!r}")
+    t.true(b"module?]0;x??31m" in duet("archive", trace).stderr, "archive names the module")
+
+with t.case("info and report tell the same damage"):
+    turn = random.Random(1)  # so that the launches do not shrink to nothing
+    lines = [f"launch {i} 1 1 {i * 10} {i * 10 + 5} kernel name=k bytes={turn.randrange(1 << 60)}"
+             for i in range(1, 4000)]
+    trace = described("damaged.duet", *GROUND, "window 0 50000", *lines)
+    t.true(b"\ndamage    none\n" in duet("info", trace).stdout, "whole")
+    data = bytearray(content(trace))
+    place = len(data) // 2
+    for i in range(8):
+        data[place + i] ^= 0x55
+    with open(trace, "wb") as file:
+        file.write(data)
+    report = t.report(trace)["damage"]
+    t.equal(report["chunks"], 1, "chunks left out by report")
+    t.true(report["rows"] > 0, "rows are lost")
+    found = json.loads(duet("info", "--json", trace).stdout)["damage"]
+    t.equal({key: found[key] for key in report}, report, "info's damage")
+    t.equal(found["damaged"], True, "damaged")
+    t.true(b"\ndamage    left out: chunks 1, rows " in duet("info", trace).stdout, "info's text")
+
+STACKS = ("frame 1 python main file=/a/s.py line=30 first=10", "frame 2 python left file=/a/s.py line=5 first=4",
+          "frame 3 python right file=/a/s.py line=8 first=7", "frame 4 python main file=/a/s.py line=31 first=10",
+          "stack 1 1 2", "stack 2 1 3", "stack 3 4 3")
+TWO = (*GROUND, *STACKS, "call 1 100 300 call clBuildProgram",
+       "launch 1 1 1 400 420 kernel name=k stack=1", "execution 1 1 1 405 430 450 500",
+       "launch 2 1 1 600 620 kernel name=k stack=2", "execution 1 2 1 605 630 650 700")
+LEFT, RIGHT = "main (s.py:10);left (s.py:4);-;", "main (s.py:10);right (s.py:7);-;"
+
+
+def picture(trace, *options):
+    """The SVG and what was said on stderr."""
+    path = t.path("picture.svg")
+    result = duet("flame", "-o", path, *options, trace)
+    return text(content(path)), text(result.stderr)
+
+
+with t.case("start-up has branches of its own, and idle time the words of the report"):
+    trace = described("start.duet", "window 0 1000", *TWO)
+    expected = {
+        "[before the first command];-;[idle: nothing to do]": 200,
+        LEFT + "[idle: in another call]": 200, LEFT + "[idle: launching call]": 20,
+        LEFT + "[idle: submission to the device]": 10, LEFT + "[idle: driver and queue latency]": 20,
+        LEFT + "k_[G]": 50, RIGHT + "[idle: outside of OpenCL]": 100, RIGHT + "[idle: launching call]": 20,
+        RIGHT + "[idle: submission to the device]": 10, RIGHT + "[idle: driver and queue latency]": 20,
+        RIGHT + "k_[G]": 50, "[after the last command];-;[idle: nothing to do]": 300}
+    t.equal(folded(trace), expected, "folded")
+    printed = text(duet("report", trace).stdout)
+    for stack in expected:
+        if "[idle: " in stack:
+            cause = stack.split("[idle: ")[1][:-1]
+            t.true(re.search(rf"^      (launching thread )?{cause} ", printed, re.M), f"report says '{cause}'")
+    causes = t.report(trace)["devices"][0]["idle_causes"]
+    t.equal((causes["api_call"], causes["host"], causes["nothing_to_do"], causes["unknown"]),
+            (200, 100, 500, 0), "keys of the JSON")
+
+with t.case("a device without commands, and one that was not measured"):
+    trace = described("idle.duet", "window 0 1000", "device 1 gpu", "device 2 spare", "thread 1 1", "queue 1 1",
+                      "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    t.equal(folded(trace, "--device", "spare"), {"[no command];-;[idle: nothing to do]": 1000}, "no command")
+    host_only = ("window 0 1000", "device 1 gpu", "device 2 spare", "thread 1 1", "queue 1 1",
+                 "launch 1 1 1 10 20 kernel name=k untimed=1", "execution 1 1 1 - - - - seen=40")
+    trace = described("unmeasured.duet", *host_only)
+    for view in ("total", "gpu", "idle"):
+        result = duet("flame", "--view", view, "--device", "gpu", "-o", t.path("none.svg"), trace, status=1)
+        t.true(b"not measured: no device times were recorded (opencl:host" in result.stderr, text(result.stderr))
+        t.true(not os.path.exists(t.path("none.svg")), "no picture")
+    t.equal(folded(trace, "--view", "launch"), {"[stacks off];-;k_[G]": 1}, "launches are counted all the same")
+    t.equal(folded(trace), {"[not measured];-;[idle: unknown]": 1000, "[no command];-;[idle: nothing to do]": 1000},
+            "beside one that was measured")
+    t.true("not measured: gpu: no device times" in picture(trace)[0], "the picture says so")
+    result = duet("flame", "--folded", described("only.duet", *host_only[:2], *host_only[3:]), status=1)
+    t.true(b"not measured: " in result.stderr, text(result.stderr))
+
+with t.case("a box for each function, or with --lines for each line"):
+    trace = described("lines.duet", "window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
+                      "execution 1 3 1 711 721 730 740")
+    t.equal(folded(trace, "--view", "gpu"), {LEFT + "k_[G]": 50, RIGHT + "k_[G]": 60}, "functions")
+    t.equal(folded(trace, "--view", "gpu", "--lines"),
+            {"main (s.py:30);left (s.py:5);-;k_[G]": 50, "main (s.py:30);right (s.py:8);-;k_[G]": 50,
+             "main (s.py:31);right (s.py:8);-;k_[G]": 10}, "lines")
+
+OPEN = ("window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
+        "launch 4 1 1 730 740 read stack=1 bytes=8", "execution 1 4 1 731 741 750 760 status=-5",
+        "launch 5 1 1 770 780 kernel name=k stack=1 result=-5")
+
+with t.case("launches are counted where they were made, whatever became of them"):
+    trace = described("launches.duet", *OPEN)
+    expected = {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1, RIGHT + "k_[G];[in flight]": 1, LEFT + "read_[G];[rejected]": 1}
+    t.equal(folded(trace, "--view", "launch"), expected, "in flight and rejected")
+    for lost, boxes in ((("loss launch 7",), {**expected, "[dropped]": 7}),
+                        (("loss execution 1",), {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1,
+                                                 RIGHT + "k_[G];[dropped]": 1, LEFT + "read_[G];[rejected]": 1})):
+        trace = described("launches.duet", *OPEN, *lost)
+        t.equal(folded(trace, "--view", "launch"), boxes, f"with {lost}")
+        t.equal(sum(boxes.values()), t.report(trace)["ledger"]["launched"], "the ledger's sum")
+    # command 1 is entered before the window and runs in it
+    t.equal(folded(trace, "--view", "launch", "--from", "410ns", "--to", "715ns"),
+            {RIGHT + "k_[G]": 1, RIGHT + "k_[G];[dropped]": 1}, "in a window")
+
+with t.case("a picture says what it is of"):
+    trace = described("about.duet", "clock 9 1000000000 type=realtime", "process 1 1001 prog command=./prog%20-x",
+                      "host 1 castle 0 1000", *TWO)
+    svg, stderr = picture(trace, "--from", "500ns", "--to", "900ns")
+    heads = re.findall(r'<text class="dim"[^>]*>([^<]*)</text>', svg)
+    t.equal(heads[:1], ["./prog -x"], "the command line")
+    t.true(heads[1].startswith("500 ns to 900 ns of 1.000 \u00b5s on castle, 1970-01-01 "), heads[1])
+    t.true(heads[1].endswith(" \u00b7 gpu \u00b7 1 launch, 1 execution"), heads[1])
+    t.equal(stderr, "", "nothing is missing")
+    t.true("INCOMPLETE" not in svg, "nor does the picture say so")
+
+with t.case("a picture says what is missing in it"):
+    trace = described("missing.duet", *OPEN, "loss launch 7", "loss api 2")
+    svg, stderr = picture(trace)
+    for place in (svg, stderr):
+        t.true("INCOMPLETE: 1 command in flight at exit; 7 commands dropped; 9 rows lost" in place, place[:2000])
+    t.true('<text class="warning"' in svg, "as a warning")
+
+with t.case("what may have been lost with a file's end is unknown"):
+    trace = described("cut.duet", "window 0 100000", *GROUND,
+                      *[line for i in range(100) for line in (
+                          f"launch {i + 1} 1 1 {i * 100} {i * 100 + 10} kernel name=k",
+                          f"execution 1 {i + 1} 1 {i * 100 + 1} {i * 100 + 20} {i * 100 + 30} {i * 100 + 80}")])
+    t.equal(folded(trace)["[after the last command];-;[idle: nothing to do]"], 90020, "whole")
+    os.truncate(trace, os.path.getsize(trace) - 20)
+    causes = t.report(trace)["devices"][0]["idle_causes"]
+    t.equal((causes["unknown"] >= 90020, causes["nothing_to_do"]), (True, 0), f"report: {causes}")
+    t.equal(folded(trace)["[after the last command];-;[idle: unknown]"], 90020, "flame")
+    t.true("the file ends early" in picture(trace)[0], "the picture says so")
+    for form in ("text", "jsonl", "perfetto"):
+        result = duet("export", "-f", form, "-o", t.path("cut.out"), trace)
+        t.true(b"the file ends early, what came later is missing" in result.stderr,
+               f"{form}: {text(result.stderr)}")
+
+with t.case("many commands at once take no quadratic time"):
+    lines = ["window 0 1000000", "device 1 gpu", "thread 1 1", "queue 1 1 out_of_order=1"]
+    for i in range(1, 40001):
+        lines += (f"launch {i} 1 1 {i} {i} kernel name=k", f"execution 1 {i} 1 {i} {i} {i + 1} {900000 - i}")
+    trace = described("crowd.duet", *lines)
+    for arguments in (("report", "--json"), ("flame", "--folded"), ("export", "-f", "perfetto", "-o", t.path("crowd.pf"))):
+        t.true(duet(*arguments, trace).seconds < 3, f"{arguments[0]}: a second, not the square of them")
+
+with t.case("stacks that are too deep are cut"):
+    lines = ["window 0 1000000", *GROUND, "frame 1 jit f", "chain 1 20000 1"]
+    for i in range(1, 20001):
+        lines += (f"launch {i} 1 1 {i * 10} {i * 10 + 1} kernel name=k stack=@{i}",
+                  f"execution 1 {i} 1 {i * 10 + 1} {i * 10 + 2} {i * 10 + 3} {i * 10 + 8}")
+    trace = described("deep.duet", *lines)
+    result = duet("flame", "--view", "launch", "-o", t.path("deep.svg"), trace)
+    t.true(result.seconds < 20, f"{result.seconds} s")
+    t.true(b"outer frames of stacks of more than 4096 are left out ([truncated], 4 times)" in result.stderr,
+           text(result.stderr))
+    t.true(b">[truncated]\n" in content(t.path("deep.svg")), "and has a box")
+
+t.end()
