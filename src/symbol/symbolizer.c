@@ -41,6 +41,7 @@ struct file {
 	const char *path, *build_id, *alternative; /* in the symbolizer's texts */
 	char *found_path;
 	bool is_open, is_replaced, has_units;
+	bool is_refused; /* its build id is none: nothing is looked for */
 	struct object *object;      /* NULL: not found */
 	struct units *units;        /* NULL: no debug information */
 	struct hash_map answers[2]; /* address -> struct symbol, by is_return_address */
@@ -185,6 +186,7 @@ static int add_file(struct symbolizer *symbolizer, const struct symbol_mapping *
 		free(file);
 		return -ENOMEM;
 	}
+	file->is_refused = !build_id_is_text(file->build_id);
 	symbolizer->files[symbolizer->file_count++] = file;
 	*ret_file = file;
 	return 0;
@@ -339,7 +341,11 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 static void open_file(struct symbolizer *symbolizer, struct file *file)
 {
 	file->is_open = true;
-	if (strcmp(file->path, VDSO) == 0)
+	if (file->is_refused)
+		/* it would become part of paths, ours and a client library's */
+		note(symbolizer, "'%s' has no names: the trace gives it a build id that is none",
+		     file->path);
+	else if (strcmp(file->path, VDSO) == 0)
 		open_vdso(symbolizer, file);
 	else
 		open_path(symbolizer, file);
