@@ -106,6 +106,8 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 	const struct symbol_mapping mapping = {
 		.path = model_text(frames->model, frame->module_string, ""),
 		.build_id = model_text(frames->model, frame->build_id_string, ""),
+		.file_size_bytes = frame->file_size_bytes,
+		.file_modified_ns = frame->file_modified_ns,
 	};
 	struct symbol_module *module;
 	struct symbol symbol;

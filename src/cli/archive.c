@@ -138,6 +138,8 @@ static int keep_module(struct keeping *keeping, const struct event_frame *frame)
 	const struct symbol_mapping mapping = {
 		.path = model_text(keeping->model, frame->module_string, ""),
 		.build_id = model_text(keeping->model, frame->build_id_string, ""),
+		.file_size_bytes = frame->file_size_bytes,
+		.file_modified_ns = frame->file_modified_ns,
 	};
 	struct symbol_module *module;
 	struct symbol_source source;

@@ -254,7 +254,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 		.output = "duet.duet", .stacks = "all", .max_size_bytes = NO_LIMIT};
 	struct session_options options = {0};
 	struct session_result result;
-	char guest[PATH_MAX], *output;
+	char guest[PATH_MAX], *output, *archive;
 	int first = options_parse(command, argc, argv, true, &values), error, exec_error;
 
 	*ret_recorded = false;
@@ -268,11 +268,14 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 	}
 	output = expand_output(values.output);
 	options.output = output ? output : values.output;
+	archive = values.archive ? archive_folder(options.output) : NULL;
+	options.archive = archive;
 	options.command = argc > first ? argv + first : NULL;
 	options.guest = guest_path(guest);
 	if (values.verbose)
 		print_settings(&options);
 	error = session_run(&options, &result, &exec_error);
+	free(archive);
 	if (error) {
 		free(output);
 		return start_status(exec_error);

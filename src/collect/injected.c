@@ -149,6 +149,19 @@ static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
 	return 0;
 }
 
+enum { IMAGES_LOOKUPS = 16 }; /* what a reading of the mappings costs, in other files of /proc */
+
+static void look_at_images(struct injected *injected)
+{
+	const struct images_process process = {injected->process.pid, injected->pid_fd,
+					       injected->exe ? injected->exe : ""};
+
+	if (injected->recording->lookups < IMAGES_LOOKUPS)
+		return;
+	injected->recording->lookups -= IMAGES_LOOKUPS;
+	images_begin(&injected->images, &process);
+}
+
 int injected_open(struct recording *recording, const struct injected_peer *peer, uint32_t options,
 		  struct injected **ret_injected, int *ret_fd)
 {
@@ -176,6 +189,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	}
 	injected->last_loss_ns = host_clocks_now_ns();
 	describe_process(injected, peer, info);
+	look_at_images(injected);
 	*ret_injected = injected;
 	return 0;
 }
@@ -573,6 +587,7 @@ void injected_close(struct injected *injected)
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
 	stacks_jit_fini(&injected->jit);
+	images_fini(&injected->images);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);
 	free(injected->contexts.items);

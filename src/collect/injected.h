@@ -93,6 +93,7 @@ struct injected {
 	char *exe;             /* owned; path of the program */
 	uint32_t note;         /* id of what is noted of it; 0: nothing */
 	struct stacks_jit jit; /* owned */
+	struct images images;  /* owned */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */
 	uint64_t stacks_refused; /* stacks and what they are made of */

@@ -77,6 +77,7 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	recording->host = 1;
 	recording->lookups = RECORDING_LOOKUPS;
 	identities_init(&recording->devices);
+	identities_init(&recording->gone);
 	return host_clocks_describe(writer, recording->tsc);
 }
 
@@ -85,6 +86,8 @@ void recording_fini(struct recording *recording)
 	if (!recording)
 		return;
 	identities_fini(&recording->devices);
+	identities_fini(&recording->gone);
+	kept_files_finish(&recording->kept, NULL);
 }
 
 uint32_t recording_string(struct recording *recording, const char *text)

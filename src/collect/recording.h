@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "collect/kept.h"
 #include "trace/writer.h"
 
 enum { RECORDING_FUNCTIONS = 256 };
@@ -42,10 +43,17 @@ struct recording {
 	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of OpenCL -> string id */
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
 	uint32_t last_string, last_frame, last_stack;
-	uint64_t kept_bytes;    /* of all that stays in memory to the end */
+	uint64_t kept_bytes; /* of all that stays in memory to the end */
+	/* With --archive: what may lose its path before the archive is made. */
+	bool keeps_files;
+	struct kept_files kept;
+	struct identities gone; /* paths of which it was noted that their files are not there */
+	uint32_t gone_count;
 	uint32_t lookups;       /* in /proc, that may still be made in this second */
 	uint64_t scratch[8192]; /* one record, the largest there is */
 };
+
+enum { RECORDING_GONE = 64 };
 
 int recording_init(struct recording *recording, struct trace_writer *writer);
 void recording_fini(struct recording *recording); /* NULL-safe */

@@ -777,6 +777,7 @@ static int open_session(struct session *session)
 	if (!error)
 		error = recording_init(&session->recording, session->writer);
 	session->recording_open = error == 0;
+	session->recording.keeps_files = options->archive != NULL;
 	if (!error)
 		error = attach_open(&session->attach, options->any, owner, group);
 	if (!error)
@@ -820,6 +821,18 @@ static void drain_last(struct session *session)
 	}
 }
 
+static void keep_files(struct session *session)
+{
+	size_t failed = kept_files_finish(&session->recording.kept, session->options->archive);
+	char text[128];
+
+	if (!failed)
+		return;
+	snprintf(text, sizeof(text), "%zu files that were deleted or replaced could not be kept",
+		 failed);
+	note(session, COLLECTOR_PARTIAL, text);
+}
+
 static void end_recording(struct session *session)
 {
 	uint64_t now_ns;
@@ -842,6 +855,7 @@ static void end_recording(struct session *session)
 		end_guest(session, attached);
 	}
 	session->attached_count = 0;
+	keep_files(session);
 	note_refusals(session);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
 	now_ns = host_clocks_now_ns();

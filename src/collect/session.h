@@ -22,7 +22,9 @@ struct session_options {
 	bool native_stacks;   /* of launches and waits … */
 	bool python_stacks;   /* … with the Python functions in them */
 	bool preload;         /* LD_PRELOAD instead of a loader's layer */
-	const char *guest;    /* path of libduet-opencl.so; NULL: not installed */
+	const char *
+		archive; /* folder for files that may be gone when the recording ends; NULL: none */
+	const char *guest; /* path of libduet-opencl.so; NULL: not installed */
 	struct program_user user;
 };
 

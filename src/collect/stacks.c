@@ -129,25 +129,6 @@ static const char *take_text(const struct record *record, const char **at)
 
 /* ---- modules ----------------------------------------------------------------------------------- */
 
-/* The loader names the program "" and others as they were asked for, perhaps from where the process stood. */
-static uint32_t path_string(const struct stacks_owner *owner, const char *path)
-{
-	char link[64], folder[PATH_MAX], whole[2 * PATH_MAX];
-	ssize_t length;
-
-	if (!path[0])
-		return text(owner, owner->exe);
-	if (path[0] == '/' || !strchr(path, '/'))
-		return text(owner, path);
-	snprintf(link, sizeof(link), "/proc/%u/cwd", owner->pid);
-	length = readlink(link, folder, sizeof(folder) - 1);
-	if (length <= 0)
-		return text(owner, path);
-	folder[length] = '\0';
-	snprintf(whole, sizeof(whole), "%s/%s", folder, path);
-	return text(owner, whole);
-}
-
 static bool is_interpreter(const char *path, const char *exe)
 {
 	const char *name = path[0] ? path : exe, *slash = strrchr(name, '/');
@@ -156,14 +137,38 @@ static bool is_interpreter(const char *path, const char *exe)
 	return strncmp(name, "libpython", 9) == 0 || strncmp(name, "python", 6) == 0;
 }
 
-static uint32_t build_id_string(const struct stacks_owner *owner,
-				const struct record_module *record)
-{
-	char hex[2 * sizeof(record->build_id) + 1] = "";
+enum { BUILD_ID_TEXT = 2 * sizeof(((struct record_module *)0)->build_id) + 1 };
 
+static void build_id_text(const struct record_module *record, char hex[BUILD_ID_TEXT])
+{
+	hex[0] = '\0';
 	for (uint32_t i = 0; i < record->build_id_bytes && i < sizeof(record->build_id); i++)
 		snprintf(hex + 2 * i, 3, "%02x", record->build_id[i]);
-	return text(owner, hex);
+}
+
+/* A file that has lost its path has names only from a copy: held here, or kept by somebody by its build id. */
+static void keep_image(const struct stacks_owner *owner, struct image *image, const char *build_id)
+{
+	struct recording *recording = owner->recording;
+	char note[PATH_MAX + 160];
+
+	if (image->fd >= 0 && recording->keeps_files &&
+	    kept_files_add(&recording->kept, take_fd(&image->fd), image->path, build_id))
+		return;
+	if (image->fd >= 0)
+		close(take_fd(&image->fd));
+	if (!image->is_gone || recording->gone_count >= RECORDING_GONE ||
+	    identities_find(&recording->gone, image->path))
+		return;
+	identities_remember(&recording->gone, image->path, ++recording->gone_count);
+	snprintf(note, sizeof(note),
+		 "'%s' was deleted or replaced while process %u had it mapped: its functions have "
+		 "no "
+		 "names, %s",
+		 image->path, owner->pid,
+		 recording->keeps_files ? "and the file could not be kept (that takes root)"
+					: "unless 'duet record --archive' keeps the file");
+	recording_note(recording, "opencl", COLLECTOR_PARTIAL, owner->process, note);
 }
 
 bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
@@ -171,7 +176,11 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 {
 	const struct record_module *record = (const struct record_module *)head;
 	const char *at = (const char *)record + offsetof(struct record_module, texts), *path;
+	const struct images_process process = {owner->pid, owner->pid_fd, owner->exe};
+	char build_id[BUILD_ID_TEXT];
 	uint32_t id = head->detail;
+	struct stack_module *module;
+	struct image image;
 
 	if (head->size < sizeof(*record) || !id || id >= MODULES_MOST || !record->size_bytes)
 		return false;
@@ -182,14 +191,23 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 	    !grow(owner, (void **)&stacks->modules, &stacks->modules_capacity, id + (size_t)1,
 		  sizeof(*stacks->modules)))
 		return refuse(owner);
-	stacks->modules[id] = (struct stack_module){
+	build_id_text(record, build_id);
+	images_find(owner->images, &process, record->address, path, owner->recording->keeps_files,
+		    &image);
+	module = &stacks->modules[id];
+	*module = (struct stack_module){
 		.address = record->address,
 		.size_bytes = record->size_bytes,
 		.file_offset_bytes = record->file_offset_bytes,
-		.path_string = path_string(owner, path),
-		.build_id_string = build_id_string(owner, record),
+		.path_string = text(owner, image.path),
+		.build_id_string = text(owner, build_id),
 		.is_interpreter = is_interpreter(path, owner->exe),
 	};
+	if (!build_id[0]) {
+		module->file_size_bytes = image.size_bytes;
+		module->file_modified_ns = image.modified_ns;
+	}
+	keep_image(owner, &image, build_id);
 	return true;
 }
 
@@ -315,6 +333,8 @@ static struct event_frame native_frame(const struct stacks *stacks,
 	row.type = FRAME_NATIVE;
 	row.module_string = module->path_string;
 	row.build_id_string = module->build_id_string;
+	row.file_size_bytes = module->file_size_bytes;
+	row.file_modified_ns = module->file_modified_ns;
 	row.offset = pc - module->address + module->file_offset_bytes;
 	return row;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "collect/images.h"
 #include "collect/recording.h"
 #include "event/record.h"
 
@@ -26,6 +27,7 @@ struct stack_function {
 struct stack_module {
 	uint64_t address, size_bytes, file_offset_bytes; /* size 0: not described */
 	uint32_t path_string, build_id_string;
+	uint64_t file_size_bytes, file_modified_ns; /* where there is no build id; 0: not known */
 	bool is_interpreter; /* of Python: its own frames say nothing where functions are known */
 };
 
@@ -50,7 +52,10 @@ struct stacks_owner {
 	struct recording *recording;
 	uint32_t pid, ns_pid; /* in the recorder's namespace, in the process's */
 	uint32_t uid;
+	int pid_fd;
+	uint32_t process; /* the trace's */
 	struct stacks_jit *jit;
+	struct images *images;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */
 	uint64_t *held,

@@ -19,7 +19,7 @@
 
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
-#define EVENT_SCHEMA_MINOR 1 /* 1: stacks */
+#define EVENT_SCHEMA_MINOR 2 /* 1: stacks; 2: size and time of files, checked stacks */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -341,7 +341,10 @@ struct event_frame {
 	uint32_t first_line;  /* PYTHON: of the function */
 	uint64_t
 		offset; /* NATIVE: in the file, bytes; JIT: address; TRUNCATED: how many, 0: not known */
+	/* NATIVE without build id: of the file when it was recorded; 0: not known */
+	uint64_t file_size_bytes, file_modified_ns; /* since 1970; FRAME_FILE_GONE */
 };
+#define FRAME_FILE_GONE UINT64_MAX /* the path was another file's, or nobody's, already */
 
 enum event_loss_reason {
 	LOSS_RING_FULL = 1,   /* the recorder did not keep up */

@@ -43,6 +43,13 @@ struct notes {
 	uint64_t offset, address, size, alignment;
 };
 
+bool build_id_is_text(const char *text)
+{
+	size_t digits = strspn(text, "0123456789abcdef");
+
+	return !text[digits] && digits % 2 == 0 && digits <= BUILD_ID_DIGITS;
+}
+
 static int read_source(const struct source *source, void *bytes, size_t size, uint64_t offset)
 {
 	if (source->fd >= 0)

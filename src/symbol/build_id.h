@@ -5,10 +5,16 @@
 #ifndef SYMBOL_BUILD_ID_H
 #define SYMBOL_BUILD_ID_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define BUILD_ID_BYTES     64                       /* a longer one counts as none */
 #define BUILD_ID_TEXT_SIZE (2 * BUILD_ID_BYTES + 1) /* lower-case hexadecimal and a NUL */
+
+/* Whether a text from a trace is one, or "" for none: an even number of lower-case hexadecimal digits, at most
+ * BUILD_ID_DIGITS. It becomes part of paths and of requests to servers. */
+enum { BUILD_ID_DIGITS = 64 };
+bool build_id_is_text(const char *text);
 
 /* Of a file. Errors: -ENODATA without a build id, -ENOEXEC for what is no ELF file of this
  * machine's byte order, -errno of open or read. The error chain is left alone: a file without one

@@ -62,14 +62,28 @@ static bool is_file(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Whether the file at `path` has this build id; "": any file will do. */
 static bool has_build_id(const char *path, const char *build_id)
 {
 	char text[BUILD_ID_TEXT_SIZE];
 
-	if (!is_file(path))
+	return is_file(path) && build_id_read_file(path, text) == 0 && strcmp(text, build_id) == 0;
+}
+
+/* Whether the file at `path` is the one that was recorded, as far as anybody knows. A copy has a time of its
+ * own. */
+static bool is_recorded(const char *path, const struct search_wanted *wanted, bool is_copy)
+{
+	struct stat status;
+	uint64_t modified_ns;
+
+	if (*wanted->build_id)
+		return has_build_id(path, wanted->build_id);
+	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
 		return false;
-	return !*build_id || (build_id_read_file(path, text) == 0 && strcmp(text, build_id) == 0);
+	modified_ns =
+		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
+	return (!wanted->file_size_bytes || (uint64_t)status.st_size == wanted->file_size_bytes) &&
+	       (is_copy || !wanted->file_modified_ns || modified_ns == wanted->file_modified_ns);
 }
 
 static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t size)
@@ -140,15 +154,30 @@ static int download(struct search *search, const char *build_id, bool is_debug, 
 	return debuginfod_find(search->debuginfod, build_id, is_debug, ret_path) ? -ENOENT : 0;
 }
 
-static int try_path(const char *folder, const char *path, const char *build_id, char **ret_path)
+static int try_path(const char *folder, const char *path, const struct search_wanted *wanted,
+		    bool is_copy, char **ret_path)
 {
 	struct string_builder candidate;
 
 	string_builder_init(&candidate);
 	string_builder_append(&candidate, folder);
 	string_builder_append(&candidate, path);
-	return take_if(has_build_id(string_builder_text(&candidate), build_id), &candidate,
+	return take_if(is_recorded(string_builder_text(&candidate), wanted, is_copy), &candidate,
 		       ret_path);
+}
+
+static int try_archive(const struct search *search, const struct search_wanted *wanted,
+		       char **ret_path)
+{
+	int error = -ENOENT;
+
+	if (!search->archive)
+		return -ENOENT;
+	if (*wanted->build_id)
+		error = try_build_id(search->archive, wanted->build_id, "", ret_path);
+	if (error == -ENOENT && wanted->path[0] == '/')
+		error = try_path(search->archive, wanted->path, wanted, true, ret_path);
+	return error;
 }
 
 int search_program(struct search *search, const struct search_wanted *wanted, char **ret_path,
@@ -159,16 +188,16 @@ int search_program(struct search *search, const struct search_wanted *wanted, ch
 
 	*ret_is_replaced = false;
 	if (wanted->alternative)
-		error = try_path("", wanted->alternative, build_id, ret_path);
+		error = try_path("", wanted->alternative, wanted, true, ret_path);
+	/* Nothing tells another file at the path for sure, where there is no build id. */
+	if (error == -ENOENT && !*build_id)
+		error = try_archive(search, wanted, ret_path);
 	if (error == -ENOENT && wanted->path[0] == '/') {
-		error = try_path("", wanted->path, build_id, ret_path);
+		error = try_path("", wanted->path, wanted, false, ret_path);
 		*ret_is_replaced = error == -ENOENT && is_file(wanted->path);
 	}
-	if (error == -ENOENT && search->archive) {
-		error = try_build_id(search->archive, build_id, "", ret_path);
-		if (error == -ENOENT && wanted->path[0] == '/')
-			error = try_path(search->archive, wanted->path, build_id, ret_path);
-	}
+	if (error == -ENOENT && *build_id)
+		error = try_archive(search, wanted, ret_path);
 	for (size_t i = 0; error == -ENOENT && i < search->root_count; i++)
 		error = try_build_id(search->roots[i], build_id, "", ret_path);
 	return error == -ENOENT ? download(search, build_id, false, ret_path) : error;

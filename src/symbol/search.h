@@ -30,6 +30,8 @@ struct search_wanted {
 	const char *path;        /* as recorded */
 	const char *build_id;    /* "": unknown */
 	const char *alternative; /* NULL: none */
+	/* Without a build id: of the file when it was recorded; 0: not known. */
+	uint64_t file_size_bytes, file_modified_ns;
 };
 
 /* debug_folders: `count` texts. Errors: -ENOMEM. */

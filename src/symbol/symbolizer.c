@@ -39,8 +39,10 @@
 /* A program or library, whatever it is mapped to. */
 struct file {
 	const char *path, *build_id, *alternative; /* in the symbolizer's texts */
+	uint64_t size_bytes, modified_ns;          /* where there is no build id; 0: not known */
 	char *found_path;
 	bool is_open, is_replaced, has_units;
+	bool is_refused;            /* its build id is none: nothing is looked for */
 	struct object *object;      /* NULL: not found */
 	struct units *units;        /* NULL: no debug information */
 	struct hash_map answers[2]; /* address -> struct symbol, by is_return_address */
@@ -185,6 +187,9 @@ static int add_file(struct symbolizer *symbolizer, const struct symbol_mapping *
 		free(file);
 		return -ENOMEM;
 	}
+	file->size_bytes = mapping->file_size_bytes;
+	file->modified_ns = mapping->file_modified_ns;
+	file->is_refused = !build_id_is_text(file->build_id);
 	symbolizer->files[symbolizer->file_count++] = file;
 	*ret_file = file;
 	return 0;
@@ -250,6 +255,10 @@ int symbolizer_module(struct symbolizer *symbolizer, const struct symbol_mapping
 	string_builder_init(&key);
 	string_builder_append_bytes(&key, mapping->path, strlen(mapping->path) + 1);
 	string_builder_append_bytes(&key, mapping->build_id, strlen(mapping->build_id) + 1);
+	string_builder_append_bytes(&key, &mapping->file_size_bytes,
+				    sizeof(mapping->file_size_bytes));
+	string_builder_append_bytes(&key, &mapping->file_modified_ns,
+				    sizeof(mapping->file_modified_ns));
 	if (mapping->alternative)
 		string_builder_append(&key, mapping->alternative);
 	error = find_file(symbolizer, mapping, &key, &file);
@@ -316,11 +325,15 @@ static void open_units(struct symbolizer *symbolizer, struct file *file)
 
 static void open_path(struct symbolizer *symbolizer, struct file *file)
 {
-	struct search_wanted wanted = {file->path, file->build_id, file->alternative};
+	struct search_wanted wanted = {file->path, file->build_id, file->alternative,
+				       file->size_bytes, file->modified_ns};
 	int error =
 		search_program(&symbolizer->search, &wanted, &file->found_path, &file->is_replaced);
 
-	if (file->is_replaced)
+	if (file->is_replaced && !*file->build_id)
+		note(symbolizer, "'%s' has changed since the recording: it has no names",
+		     file->path);
+	else if (file->is_replaced)
 		note(symbolizer,
 		     "'%s' is not the file that was recorded (build id %s): names come from %s",
 		     file->path, file->build_id,
@@ -339,7 +352,11 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 static void open_file(struct symbolizer *symbolizer, struct file *file)
 {
 	file->is_open = true;
-	if (strcmp(file->path, VDSO) == 0)
+	if (file->is_refused)
+		/* it would become part of paths, ours and a client library's */
+		note(symbolizer, "'%s' has no names: the trace gives it a build id that is none",
+		     file->path);
+	else if (strcmp(file->path, VDSO) == 0)
 		open_vdso(symbolizer, file);
 	else
 		open_path(symbolizer, file);

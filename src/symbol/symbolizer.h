@@ -29,10 +29,12 @@ struct symbolizer_options {
  * are offsets in the file. */
 struct symbol_mapping {
 	const char *path;        /* as recorded, without " (deleted)"; "[vdso]" */
-	const char *build_id;    /* lower-case hexadecimal; "": not known */
+	const char *build_id;    /* lower-case hexadecimal; "": not known; else no names */
 	uint64_t start;          /* address in the recorded process */
 	uint64_t file_offset;    /* of the byte at `start` */
 	const char *alternative; /* a copy to read in place of it, if it is the same; NULL: none */
+	/* Where there is no build id: of the file when it was recorded; 0: not known. */
+	uint64_t file_size_bytes, file_modified_ns;
 };
 
 struct symbol_frame {

@@ -301,6 +301,8 @@ static const struct trace_column frames_columns[] = {
 	PLAIN(8, "line", frame.line),
 	PLAIN(9, "first_line", frame.first_line),
 	WIDE_DELTA(10, "offset", frame.offset),
+	WIDE(11, "file_size_bytes", frame.file_size_bytes),
+	WIDE(12, "file_modified_ns", frame.file_modified_ns),
 };
 #undef ROW
 

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 
-_Static_assert(sizeof(struct event_frame) == 8 * sizeof(uint32_t) + sizeof(uint64_t),
+_Static_assert(sizeof(struct event_frame) == 8 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
 	       "a frame is compared as bytes and must have no padding");
 
 void stack_table_fini(struct stack_table *table)

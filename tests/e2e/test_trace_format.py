@@ -10,7 +10,7 @@ import os
 import re
 
 import duet_test
-from duet_test import DUET, ROOT, run
+from duet_test import DUET, ROOT, program, run
 
 t = duet_test.Suite(needs_opencl=False)
 
@@ -19,7 +19,7 @@ PAGE = os.path.join(ROOT, "docs", "design", "trace-format.md")
 PREFIX = b"\x09\xd5duet\r\n\xa7"
 HEAD = {3: "kind", 4: "source", 5: "clock", 7: "segment", 8: "rows", 9: "first", 10: "last",
         12: "raw_bytes", 13: "sequence", 14: "flags", 15: "payload"}
-API, END, INDEX, STRINGS, SEGMENT = 16, 68, 67, 65, 64
+API, END, INDEX, STRINGS, SEGMENT, FRAMES = 16, 68, 67, 65, 64, 69
 ALL_ONES = (1 << 64) - 1
 
 
@@ -179,5 +179,44 @@ with t.case("what the page says of the first bytes and the last"):
     content = next(chunk for chunk in chunks(data) if chunk["kind"] == 66)
     for number in ("first", "last"):
         t.true(f"{content[number]:#018x}" in page, f"{number} of the content: {content[number]:#018x}")
+
+
+def texts(whole):
+    """{(segment, id): text}"""
+    known = {}
+    for chunk in whole:
+        if chunk["kind"] == STRINGS:
+            message, at = dict(fields(chunk["payload"])), 0
+            for i, length in enumerate(column(chunk, 2)):
+                known[chunk["segment"], message[1] + i] = message[3][at:at + length]
+                at += length
+    return known
+
+
+def frames(whole):
+    """{id: row}; of two rows with an id the one of the larger sequence."""
+    known, found = texts(whole), {}
+    for chunk in sorted(whole, key=lambda chunk: chunk["sequence"]):
+        if chunk["kind"] == FRAMES:
+            def words(number):
+                return [known.get((chunk["segment"], i), b"").decode() for i in column(chunk, number)]
+            rows = zip(column(chunk, 2), words(4), words(5), words(6), column(chunk, 11), column(chunk, 12))
+            ids = summed(zigzag(column(chunk, 1)))
+            found.update(zip(ids, (dict(zip(("type", "module", "build_id", "name", "size", "time"), row))
+                                   for row in rows)))
+    return found
+
+
+with t.case("frames: size and time of a file without build id"):
+    t.wanted()
+    path, trace = program("flame_shapes_plain"), t.path("plain.duet")
+    driver = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": ""}
+    t.equal(t.record([path], trace, env=driver).status, 0, "record")
+    rows = [row for row in frames(list(chunks(read(trace)))).values() if row["type"] == 1]
+    about = os.stat(path)
+    t.equal({(row["build_id"], row["size"], row["time"]) for row in rows if row["module"] == path},
+            {("", about.st_size, about.st_mtime_ns)}, "of the program")
+    t.equal({(row["size"], row["time"]) for row in rows if row["build_id"]}, {(0, 0)},
+            "of what has a build id")
 
 t.end()

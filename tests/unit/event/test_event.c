@@ -200,6 +200,8 @@ static const struct line lines[] = {
 	FIELD(event_frame, line),
 	FIELD(event_frame, first_line),
 	FIELD(event_frame, offset),
+	FIELD(event_frame, file_size_bytes),
+	FIELD(event_frame, file_modified_ns),
 	NUMBER(FRAME_NATIVE),
 	NUMBER(FRAME_PYTHON),
 	NUMBER(FRAME_JIT),

@@ -127,6 +127,24 @@ TEST(damaged_headers)
 	free(bytes);
 }
 
+TEST(texts)
+{
+	char text[BUILD_ID_DIGITS + 3];
+
+	CHECK(build_id_is_text(""));
+	CHECK(build_id_is_text("ab01"));
+	CHECK(!build_id_is_text("ab0"));
+	CHECK(!build_id_is_text("AB01"));
+	CHECK(!build_id_is_text("ab/1"));
+	CHECK(!build_id_is_text("../../home/victim/pwned"));
+	memset(text, 'a', sizeof(text));
+	text[BUILD_ID_DIGITS] = '\0';
+	CHECK(build_id_is_text(text));
+	text[BUILD_ID_DIGITS] = 'a';
+	text[BUILD_ID_DIGITS + 2] = '\0';
+	CHECK(!build_id_is_text(text));
+}
+
 int main(void)
 {
 	RUN(from_notes);
@@ -134,5 +152,6 @@ int main(void)
 	RUN(loaded_image);
 	RUN(no_program);
 	RUN(damaged_headers);
+	RUN(texts);
 	return harness_end();
 }

@@ -255,6 +255,25 @@ TEST(replaced_file)
 	symbolizer_free(symbolizer);
 }
 
+/* What a trace says becomes part of paths, also of those that libdebuginfod makes in its cache. */
+TEST(refused_build_id)
+{
+	struct symbol_mapping mapping = {.path = "/bin/true",
+					 .build_id = "../../home/victim/pwned"};
+	struct symbol_module *module;
+	struct symbolizer *symbolizer;
+	struct symbol_source source;
+	const char *const *notes;
+
+	REQUIRE(symbolizer_new(&everything, &symbolizer) == 0);
+	REQUIRE(symbolizer_module(symbolizer, &mapping, &module) == 0);
+	symbolizer_source(symbolizer, module, &source);
+	CHECK(!source.path && !source.debug_path);
+	REQUIRE(symbolizer_notes(symbolizer, &notes) == 1);
+	CHECK(strstr(notes[0], "/bin/true") && strstr(notes[0], "a build id that is none"));
+	symbolizer_free(symbolizer);
+}
+
 TEST(the_vdso)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
@@ -390,6 +409,7 @@ int main(int argc, char **argv)
 	RUN(the_same_handle_and_the_same_answer);
 	RUN(unknown_code);
 	RUN(replaced_file);
+	RUN(refused_build_id);
 	RUN(the_vdso);
 	RUN(cut_files);
 	RUN(changed_bytes);

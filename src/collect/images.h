@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/images.h - the files that a process executes: which one lies at an address
+ */
+#ifndef COLLECT_IMAGES_H
+#define COLLECT_IMAGES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A mapping with code in it. */
+struct image_mapping {
+	uint64_t start, end, inode;
+	bool is_deleted, is_special; /* special: [vdso] */
+	const char *path;            /* in the block of texts */
+};
+
+/* Of one process. All zero: nothing looked at yet. */
+struct images {
+	struct image_mapping *mappings; /* owned; sorted by start */
+	char *texts;                    /* owned */
+	size_t count;
+	uint64_t next_ns; /* not read again before, but for a doubt */
+	uint32_t doubts;  /* readings out of turn */
+	char *folder;     /* owned; where the process stood at its hello; NULL: not known */
+};
+
+/* Whose. */
+struct images_process {
+	uint32_t pid;
+	int pid_fd; /* -1: the kernel has none */
+	const char *exe;
+};
+
+struct image {
+	char path[PATH_MAX];
+	/* Of the file; 0: not known; IMAGE_GONE: it is not at its path any more. */
+	uint64_t size_bytes, modified_ns;
+	bool is_gone;
+	int fd; /* the caller's to close; -1: not asked for, or not to be had */
+};
+
+void images_fini(struct images *images); /* NULL-safe */
+
+/* What a process executes as it says hello, in case it does not live long. */
+void images_begin(struct images *images, const struct images_process *process);
+
+/* The file at an address, which the process itself calls `told`: by what the kernel says while the process
+ * lives, else by what it said last, else as told. wants_file: opened for reading. */
+void images_find(struct images *images, const struct images_process *process, uint64_t address,
+		 const char *told, bool wants_file, struct image *ret_image);
+
+/* Opens a file as a process sees its files, a regular one and no link; -errno. */
+int images_open_file(uint32_t pid, const char *path);
+
+#endif

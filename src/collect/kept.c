@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kept.c - files that are held until the end of a recording, to be archived if their paths lose them
+ *
+ * Runs in:  the recorder, with --archive
+ * Gets:     open files   Gives: copies of those that were deleted or replaced
+ * Owns:     the descriptors
+ * Fails:    by count; the recording goes on
+ * Why:      a plug-in that a program builds, loads and deletes is gone when the archive is made after the
+ *           program's end; a descriptor keeps it for nothing, where copying every library at once would take
+ *           hundreds of megabytes while the program runs
+ */
+#include "collect/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+static bool is_held(const struct kept_files *kept, const struct stat *about, const char *path)
+{
+	for (size_t i = 0; i < kept->count; i++)
+		if (kept->files[i].device == about->st_dev &&
+		    kept->files[i].inode == about->st_ino && strcmp(kept->files[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void free_file(struct kept_file *file)
+{
+	close(file->fd);
+	free(file->path);
+	free(file->build_id);
+}
+
+bool kept_files_add(struct kept_files *kept, int fd, const char *path, const char *build_id)
+{
+	struct stat about;
+	struct kept_file file = {.fd = fd};
+	bool is_there = fstat(fd, &about) == 0 && is_held(kept, &about, path);
+
+	if (is_there || kept->count >= KEPT_FILES_MOST ||
+	    array_grow(kept->files, kept->capacity, kept->count + 1)) {
+		close(fd);
+		return is_there;
+	}
+	file.path = strdup(path);
+	file.build_id = strdup(build_id);
+	file.device = about.st_dev;
+	file.inode = about.st_ino;
+	if (!file.path || !file.build_id) {
+		free_file(&file);
+		return false;
+	}
+	kept->files[kept->count++] = file;
+	return true;
+}
+
+static bool is_at_path(const struct kept_file *file)
+{
+	struct stat about;
+
+	return stat(file->path, &about) == 0 && about.st_dev == file->device &&
+	       about.st_ino == file->inode;
+}
+
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0777); /* what fails is told by the file that cannot be made */
+		*slash = '/';
+	}
+}
+
+static int copy_bytes(int from, int to)
+{
+	char buffer[65536];
+	uint64_t at = 0;
+	ssize_t got;
+
+	while ((got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
+		int error = write_all(to, buffer, (size_t)got);
+
+		if (error)
+			return error;
+		at += (uint64_t)got;
+	}
+	return got < 0 ? -errno : 0;
+}
+
+/* Under a name of its own until it is whole. */
+static int copy_file(const struct kept_file *file, const char *folder)
+{
+	char to[PATH_MAX], part[PATH_MAX + 8];
+	int length, out, error;
+
+	if (strlen(file->build_id) > 2)
+		length = snprintf(to, sizeof(to), "%s/.build-id/%.2s/%s", folder, file->build_id,
+				  file->build_id + 2);
+	else
+		length = snprintf(to, sizeof(to), "%s/%s", folder, file->path);
+	if (length < 0 || (size_t)length >= sizeof(to) || strstr(file->path, "/../"))
+		return -ENAMETOOLONG;
+	if (access(to, F_OK) == 0)
+		return 0;
+	make_folders(to);
+	snprintf(part, sizeof(part), "%s.part", to);
+	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (out < 0)
+		return -errno;
+	error = copy_bytes(file->fd, out);
+	if (close(out) < 0 && !error)
+		error = -errno;
+	if (!error && rename(part, to) < 0)
+		error = -errno;
+	if (error)
+		unlink(part);
+	return error;
+}
+
+size_t kept_files_finish(struct kept_files *kept, const char *folder)
+{
+	size_t failed = 0;
+
+	for (size_t i = 0; i < kept->count; i++) {
+		struct kept_file *file = &kept->files[i];
+
+		if (folder && !is_at_path(file) && copy_file(file, folder) < 0)
+			failed++;
+		free_file(file);
+	}
+	free(kept->files);
+	*kept = (struct kept_files){0};
+	return failed;
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Names of functions whose file has changed, moved or gone, and of code that no file has."""
+import os
+import re
+import shutil
+
+import duet_test
+from duet_test import DUET, program, run, text
+
+t = duet_test.Suite()
+SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=10"}
+FRAMES = 69
+
+
+def names(trace):
+    """{function: how often a launch has it} and what was said on stderr."""
+    result = run([DUET, "flame", "--folded", "--view", "launch", trace])
+    t.equal(result.status, 0, f"flame: {text(result.stderr)}")
+    found = {}
+    for line in text(result.stdout).splitlines():
+        stack, value = line.rsplit(" ", 1)
+        for frame in {re.sub(r"( \(.*\))?(_\[\w\])?$", "", frame) for frame in stack.split(";")}:
+            found[frame] = found.get(frame, 0) + int(value)
+    return found, text(result.stderr)
+
+
+def record(command, name, options=(), env=None, **more):
+    output = t.path(name + ".duet")
+    recorded = t.record(command, output, options, env=dict(SIM, **(env or {})), **more)
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    return output
+
+
+def problems(trace):
+    return [line for line in text(run([DUET, "report", trace]).stdout).splitlines()
+            if line.startswith("!")]
+
+
+def rebuilt(path):
+    """Another program of the same path, as after the next build."""
+    os.rename(path, path + ".old")
+    shutil.copy(program("images"), path)
+
+
+with t.case("a file without build id that was built again has no names, and that is said"):
+    t.wanted()
+    copy = t.path("plain")
+    shutil.copy(program("flame_shapes_plain"), copy)
+    trace = record([copy], "plain")
+    t.true("three_times" in names(trace)[0], "names while it is the file")
+    rebuilt(copy)
+    found, said = names(trace)
+    t.true("three_times" not in found and "main" not in found, f"no names of another file: {found}")
+    t.true("has changed since the recording" in said, f"and a note: {said}")
+
+with t.case("without build id the archive comes first"):
+    t.wanted()
+    copy = t.path("archived")
+    shutil.copy(program("flame_shapes_plain"), copy)
+    trace = record([copy], "archived", ("--archive",))
+    rebuilt(copy)
+    t.true("three_times" in names(trace)[0], "names of the copy")
+
+
+def plugin(folder, name="plug.so"):
+    os.makedirs(folder)
+    path = os.path.join(folder, name)
+    shutil.copy(os.path.join(duet_test.PROGRAMS, "image_plugin.so"), path)
+    return path
+
+
+with t.case("libraries that are named from where the program stood, after it has gone elsewhere"):
+    t.wanted()
+    folder = t.path("relative")
+    plugin(folder)
+    plugin(os.path.join(folder, "rl"), "libplug_rl.so")
+    other = t.path("other")
+    os.makedirs(other)
+    for name, env, words in (("./plug.so", {}, ("chdir", "launch", "rest")),
+                             ("./plug.so", {}, ("launch", "chdir", "rest")),
+                             ("./plug.so", {}, ("chdir", "launch")),
+                             ("libplug_rl.so", {"LD_LIBRARY_PATH": "rl"}, ("chdir", "launch"))):
+        trace = record([program("images"), name, *words], "relative", env=env, cwd=folder)
+        found, said = names(trace)
+        # a program that is over before the recorder looks is known by what it said at its hello
+        t.equal(found.get("plugged_in"), 1, f"{name} {words} {found} {said}")
+        t.true(not problems(trace), f"no problems: {problems(trace)}")
+
+with t.case("a library that was deleted: kept by --archive, and noted without it"):
+    t.wanted()
+    if os.geteuid() != 0:
+        raise duet_test.Skip("a file without a path is opened by root alone")
+    for number, words in enumerate((("unlink", "launch", "rest"), ("launch", "rest", "unlink"))):
+        path = plugin(t.path(f"deleted{number}"))
+        trace = record([program("images"), path, *words], f"deleted{number}", ("--archive",))
+        t.true(not os.path.exists(path), "it is deleted")
+        found, said = names(trace)
+        t.equal(found.get("plugged_in"), 1, f"{words}: {found} {said}")
+        t.true(not problems(trace), f"no problems: {problems(trace)}")
+    path = plugin(t.path("deleted"))
+    trace = record([program("images"), path, "unlink", "launch", "rest"], "deleted")
+    t.true("plugged_in" not in names(trace)[0], "no names without the file")
+    t.true([line for line in problems(trace) if path in line and "--archive" in line],
+           f"and a note: {problems(trace)}")
+
+t.end()
