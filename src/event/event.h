@@ -335,7 +335,7 @@ struct event_frame {
 	uint32_t module_string; /* NATIVE: path of the file as its process saw it */
 	uint32_t
 		build_id_string; /* NATIVE: lower-case hexadecimal, empty where the file has none */
-	uint32_t name_string; /* PYTHON: qualified name; JIT: as a perf map tells it, else empty */
+	uint32_t name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty */
 	uint32_t file_string; /* PYTHON: as in the code object */
 	uint32_t line;        /* PYTHON: of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: of the function */
