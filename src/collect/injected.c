@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -429,6 +430,45 @@ void injected_beat(struct injected *injected)
 			      memory_order_relaxed);
 }
 
+static struct made_code_owner owner_of_code(struct injected *injected)
+{
+	const struct event_process *process = &injected->process;
+
+	return (struct made_code_owner){
+		.recording = injected->recording,
+		.images = &injected->images,
+		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : ""},
+		.ns_pid = process->ns_pid,
+		.uid = process->uid,
+		.process_id = process->id,
+		.start_ticks = process->start_ticks,
+		.is_limited = injected->room_bytes < UINT64_MAX / 2,
+	};
+}
+
+static void name_made_code(struct injected *injected)
+{
+	struct made_code_owner owner = owner_of_code(injected);
+
+	if (made_code_is_due(&injected->made, host_clocks_now_ns()))
+		made_code_name(&injected->made, &owner);
+}
+
+static void finish_made_code(struct injected *injected)
+{
+	struct made_code_owner owner = owner_of_code(injected);
+	size_t nameless = made_code_finish(&injected->made, &owner);
+	char text[200];
+
+	if (!nameless)
+		return;
+	snprintf(text, sizeof(text),
+		 "%zu places in code that process %u made while it ran have no name: neither "
+		 "/tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
+		 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
+	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, owner.process_id, text);
+}
+
 size_t injected_drain(struct injected *injected, uint64_t most_ns)
 {
 	uint64_t kept_bytes = injected->recording->kept_bytes, now_ns = host_clocks_now_ns();
@@ -452,6 +492,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	}
 	if (injected->waiting_count)
 		decode_waiting(injected, false);
+	name_made_code(injected);
 	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
 	return most;
 }
@@ -576,6 +617,7 @@ void injected_close(struct injected *injected)
 	} else {
 		close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
 		decode_waiting(injected, true);
+		finish_made_code(injected);
 		injected->process.end_ns = host_clocks_now_ns();
 		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
 		if (injected->process.ended)
@@ -586,7 +628,7 @@ void injected_close(struct injected *injected)
 	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
-	stacks_jit_fini(&injected->jit);
+	made_code_fini(&injected->made);
 	images_fini(&injected->images);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);

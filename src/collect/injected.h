@@ -92,7 +92,7 @@ struct injected {
 	uint64_t held_charged;
 	char *exe;             /* owned; path of the program */
 	uint32_t note;         /* id of what is noted of it; 0: nothing */
-	struct stacks_jit jit; /* owned */
+	struct made_code made; /* owned */
 	struct images images;  /* owned */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */

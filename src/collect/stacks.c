@@ -12,19 +12,14 @@
 #include "collect/stacks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/io.h"
-#include "collect/host_clocks.h"
-#include "symbol/perf_map.h"
 #include "symbol/python_lines.h"
 
 enum {
@@ -33,9 +28,7 @@ enum {
 	MODULES_MOST = 1 << 15,
 	FRAMES_MOST = 4096,
 	FRAME_BYTES = 128, /* of a frame with what finds it */
-	NODE_BYTES = 40,   /* … of a stack's node */
-	JIT_BYTES_MOST = 8 << 20,
-	JIT_INTERVAL_NS = 10000000
+	NODE_BYTES = 40    /* … of a stack's node */
 };
 #define BYTES_MOST ((uint64_t)256 << 20) /* a process may take */
 
@@ -48,12 +41,6 @@ void stacks_fini(struct stacks *stacks)
 	free(stacks->modules);
 	hash_map_fini(&stacks->frames);
 	*stacks = (struct stacks){0};
-}
-
-void stacks_jit_fini(struct stacks_jit *jit)
-{
-	perf_map_close(jit->map);
-	*jit = (struct stacks_jit){0};
 }
 
 static bool take_room(const struct stacks_owner *owner, uint64_t bytes)
@@ -279,64 +266,24 @@ static struct event_frame python_frame(const struct stacks *stacks, uint64_t fra
 	return row;
 }
 
-/* Another user may have put anything under the name, a FIFO that nobody writes among it. */
-static void read_jit(const struct stacks_owner *owner)
-{
-	auto_close int fd = -1;
-	auto_free char *bytes = NULL;
-	struct stat about;
-	char path[64];
-	size_t size;
-
-	perf_map_close(owner->jit->map);
-	owner->jit->map = NULL;
-	/* As the process sees its files, and counts itself. */
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", owner->pid, owner->ns_pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) ||
-	    (about.st_uid != owner->uid && about.st_uid != 0) ||
-	    read_fd(fd, JIT_BYTES_MOST, &bytes, &size) < 0)
-		return;
-	perf_map_parse(bytes, size, &owner->jit->map);
-}
-
-/* Code that is made while the program runs is named now: afterwards it is gone. The map grows as code is made;
- * it is read again for what it does not have, less and less often as that takes longer. */
-static uint32_t jit_name(const struct stacks_owner *owner, uint64_t pc)
-{
-	struct stacks_jit *jit = owner->jit;
-	struct perf_map_entry entry;
-	uint64_t begin_ns = host_clocks_now_ns(), end_ns;
-
-	if (jit->map && perf_map_find(jit->map, pc, &entry) == 0)
-		return text(owner, entry.name);
-	if (begin_ns < jit->next_ns)
-		return 0;
-	read_jit(owner);
-	end_ns = host_clocks_now_ns();
-	jit->next_ns = end_ns + JIT_INTERVAL_NS + 50 * (end_ns - begin_ns);
-	return jit->map && perf_map_find(jit->map, pc, &entry) == 0 ? text(owner, entry.name) : 0;
-}
-
-static struct event_frame native_frame(const struct stacks *stacks,
-				       const struct stacks_owner *owner, uint64_t frame)
+/* Code of no file has its name from a file of its process, which may say it later. */
+static uint32_t native_frame(const struct stacks *stacks, const struct stacks_owner *owner,
+			     uint64_t frame)
 {
 	const struct stack_module *module = module_of(stacks, frame);
 	uint64_t pc = frame & ((UINT64_C(1) << RECORD_FRAME_MODULE_SHIFT) - 1);
-	struct event_frame row = {.type = FRAME_JIT, .offset = pc};
+	struct event_frame row = {.type = FRAME_NATIVE};
 
 	row.flags = frame & RECORD_FRAME_EXACT ? 0 : FRAME_RETURN;
-	if (!module) {
-		row.name_string = jit_name(owner, pc);
-		return row;
-	}
-	row.type = FRAME_NATIVE;
+	if (!module)
+		return made_code_frame(owner->made, owner->recording, owner->process, pc,
+				       row.flags);
 	row.module_string = module->path_string;
 	row.build_id_string = module->build_id_string;
 	row.file_size_bytes = module->file_size_bytes;
 	row.file_modified_ns = module->file_modified_ns;
 	row.offset = pc - module->address + module->file_offset_bytes;
-	return row;
+	return keep_frame(owner, &row);
 }
 
 /* 0: no room. */
@@ -350,9 +297,12 @@ static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner
 		return (uint32_t)known;
 	if (!take_room(owner, FRAME_BYTES))
 		return 0;
-	row = frame & RECORD_FRAME_PYTHON ? python_frame(stacks, frame)
-					  : native_frame(stacks, owner, frame);
-	id = keep_frame(owner, &row);
+	if (frame & RECORD_FRAME_PYTHON) {
+		row = python_frame(stacks, frame);
+		id = keep_frame(owner, &row);
+	} else {
+		id = native_frame(stacks, owner, frame);
+	}
 	if (id)
 		hash_map_put(&stacks->frames, frame, id);
 	return id;

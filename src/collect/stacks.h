@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "collect/images.h"
+#include "collect/made_code.h"
 #include "collect/recording.h"
 #include "event/record.h"
 
@@ -40,21 +41,13 @@ struct stacks {
 	struct hash_map frames; /* frame as in a record -> the trace's id */
 };
 
-/* What a process says of the code it makes. All zero: not asked yet. */
-struct stacks_jit {
-	struct perf_map *map; /* owned */
-	uint64_t next_ns;     /* not read again before */
-};
-void stacks_jit_fini(struct stacks_jit *jit);
-
 /* For whom. */
 struct stacks_owner {
 	struct recording *recording;
-	uint32_t pid, ns_pid; /* in the recorder's namespace, in the process's */
-	uint32_t uid;
+	uint32_t pid;
 	int pid_fd;
 	uint32_t process; /* the trace's */
-	struct stacks_jit *jit;
+	struct made_code *made;
 	struct images *images;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */
