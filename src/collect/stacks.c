@@ -349,8 +349,11 @@ bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 	    !take_room(owner, (uint64_t)count * NODE_BYTES))
 		return refuse(owner);
 	functions = has_functions(record);
+	/* What is further out than the last frame. How many are missing is known only where the walk went on. */
 	if (record->is_cut)
 		stack = keep_stack(owner, stack, truncated_id(owner, 0));
+	if (record->truncated && record->kept >= count)
+		stack = keep_stack(owner, stack, truncated_id(owner, record->truncated));
 	for (uint32_t i = count; i-- > 0;) {
 		if (!functions || !is_left_out(stacks, record->frames[i])) {
 			stack = keep_stack(owner, stack,

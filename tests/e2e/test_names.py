@@ -37,6 +37,17 @@ def problems(trace):
             if line.startswith("!")]
 
 
+def lists_of(value, key):
+    """All objects of a document that have this key."""
+    if isinstance(value, dict):
+        if key in value:
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from lists_of(item, key)
+
+
 def rebuilt(path):
     """Another program of the same path, as after the next build."""
     os.rename(path, path + ".old")
@@ -155,5 +166,17 @@ with t.case("a map that is older than the process is another one's"):
     os.unlink(f"/tmp/perf-{int(recorded.stdout)}.map")
     found = names(trace)[0]
     t.true("stale" not in found, f"no stale names: {found}")
+
+with t.case("how many frames of a deep stack were left out"):
+    t.wanted()
+    trace = record([program("images"), os.path.join(duet_test.PROGRAMS, "image_plugin.so"), "deep"], "deep")
+    document = t.report(trace, "--top", "100")
+    stacks = [[frame["function"] for frame in stack["frames"]] for stack in lists_of(document, "frames")]
+    deep = [stack for stack in stacks if stack.count("deep") > 10]
+    t.true(deep, "the deep stack")
+    for stack in deep:
+        left = [int(re.fullmatch(r"\[truncated: (\d+) frames\]", name)[1]) for name in stack
+                if name.startswith("[truncated")]
+        t.equal((len(left), sum(left) + stack.count("deep")), (1, 3000), "frames")
 
 t.end()

@@ -143,11 +143,20 @@ TEST(left_out_frames_are_said)
 	put_module(&bench, 1, 0x400000, "/bin/prog");
 	put_stack(&bench, 1, deep, 4, 5000, 2, false);
 	put_stack(&bench, 2, deep, 1, 0, 1, true);
-	put_call(&bench, 1);
-	put_call(&bench, 2);
+	/* at its outer end, and a record that says nonsense about it */
+	put_stack(&bench, 3, deep, 2, 300, 2, false);
+	put_stack(&bench, 4, deep, 2, 301, 77, false);
+	for (uint32_t i = 1; i <= 4; i++)
+		put_call(&bench, i);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
-	REQUIRE(count == 2);
+	REQUIRE(count == 4);
+	for (uint32_t i = 2; i < 4; i++) {
+		REQUIRE(frames_of(&bench, rows[i].stack, frames, 8) == 3);
+		CHECK_EQUAL(frames[1]->offset, 0x1020);
+		CHECK_EQUAL(frames[2]->type, FRAME_TRUNCATED);
+		CHECK_EQUAL(frames[2]->offset, 298 + i);
+	}
 	REQUIRE(frames_of(&bench, rows[0].stack, frames, 8) == 5);
 	CHECK_EQUAL(frames[1]->offset, 0x1020);
 	CHECK_EQUAL(frames[2]->type, FRAME_TRUNCATED);
