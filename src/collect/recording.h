@@ -49,8 +49,9 @@ struct recording {
 	struct kept_files kept;
 	struct identities gone; /* paths of which it was noted that their files are not there */
 	uint32_t gone_count;
-	uint32_t lookups;       /* in /proc, that may still be made in this second */
-	uint64_t scratch[8192]; /* one record, the largest there is */
+	struct hash_map pythons; /* path string << 32 | build id string -> enum stack_python */
+	uint32_t lookups;        /* in /proc, that may still be made in this second */
+	uint64_t scratch[8192];  /* one record, the largest there is */
 };
 
 enum { RECORDING_GONE = 64 };

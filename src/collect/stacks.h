@@ -24,12 +24,21 @@ struct stack_function {
 	uint32_t lines_bytes;
 };
 
+/* What a module is to Python. The frames of its interpreter say nothing where functions are known. */
+enum stack_python {
+	PYTHON_NOT_ASKED,
+	PYTHON_NONE,
+	PYTHON_INTERPRETER, /* all its frames are the interpreter's: a library, or the program "python" */
+	PYTHON_EMBEDDED /* a program with the interpreter inside it: only what lies between two functions is */
+};
+
 /* Of a library. */
 struct stack_module {
 	uint64_t address, size_bytes, file_offset_bytes; /* size 0: not described */
 	uint32_t path_string, build_id_string;
 	uint64_t file_size_bytes, file_modified_ns; /* where there is no build id; 0: not known */
-	bool is_interpreter; /* of Python: its own frames say nothing where functions are known */
+	char *path;                                 /* owned */
+	uint32_t python;                            /* enum stack_python */
 };
 
 /* What one ring has described, by its own ids. All zero: nothing. */

@@ -179,4 +179,13 @@ with t.case("how many frames of a deep stack were left out"):
                 if name.startswith("[truncated")]
         t.equal((len(left), sum(left) + stack.count("deep")), (1, 3000), "frames")
 
+with t.case("a program that embeds Python keeps its own frames, whatever it is called"):
+    t.wanted()
+    trace = record([program("python-studio")], "studio")
+    found, _ = names(trace)
+    own = {"main", "studio_work", "scene", "studio_launch", "launch_once"}
+    t.true(own <= set(found), f"its frames: {own - set(found)}")
+    t.true(not [name for name in found if name.startswith(("_PyEval", "PyRun_"))],
+           f"and none of the interpreter's: {found}")
+
 t.end()
