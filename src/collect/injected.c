@@ -126,6 +126,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.begin_ns = host_clocks_now_ns(),
 	};
 	injected->exe = strdup(info->exe);
+	snprintf(injected->name, sizeof(injected->name), "%s", info->name);
 	injected->kept_bytes += recording->kept_bytes - kept_bytes;
 	injected->held_bytes += THING_BYTES + injected->ring_count * sizeof(*injected->rings);
 	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
@@ -275,6 +276,43 @@ static void put_own_loss(struct injected *injected, uint32_t kind, uint32_t reas
 	*count = 0;
 }
 
+/* Since the last time; one that goes down is a scribbler's. */
+static uint64_t take_trouble(struct injected *injected, enum ring_trouble trouble)
+{
+	uint64_t *taken = &injected->trouble[trouble];
+	uint64_t count = atomic_load(&injected->region->trouble[trouble]);
+	uint64_t more = count > *taken ? count - *taken : 0;
+
+	*taken = count;
+	return more;
+}
+
+/* What the guest counts beside losses. */
+static void take_facts(struct injected *injected, uint64_t now_ns)
+{
+	struct event_process *process = &injected->process;
+	uint64_t checked = take_trouble(injected, RING_TROUBLE_STACKS_CHECKED);
+	uint64_t wrong = take_trouble(injected, RING_TROUBLE_STACKS_WRONG);
+	char text[200];
+
+	/* Nobody unwinds a stack in less than a nanosecond: what else is counted was scribbled. */
+	if (checked <= now_ns - injected->last_loss_ns &&
+	    wrong <= checked + process->stacks_checked) {
+		process->stacks_checked += checked;
+		process->stacks_wrong += wrong;
+		if (checked || wrong)
+			trace_writer_thing(injected->recording->writer, EVENT_PROCESS, process);
+	}
+	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) || injected->is_python_told)
+		return;
+	injected->is_python_told = true;
+	snprintf(text, sizeof(text),
+		 "%u %.64s: this Python's frames are not known; native frames are kept",
+		 process->pid, injected->name);
+	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, process->id, text);
+	recording_warn(injected->recording, text);
+}
+
 void injected_count_losses(struct injected *injected, uint64_t now_ns)
 {
 	static const struct {
@@ -290,14 +328,12 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
 		count_ring_losses(injected, &injected->rings[i], now_ns);
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
-		uint64_t *written = &injected->trouble[troubles[i].trouble];
-		uint64_t count = atomic_load(&injected->region->trouble[troubles[i].trouble]);
+		uint64_t count = take_trouble(injected, troubles[i].trouble);
 
-		if (count > *written)
-			put_loss(injected, 0, troubles[i].kind, troubles[i].reason,
-				 count - *written, now_ns);
-		*written = count;
+		if (count)
+			put_loss(injected, 0, troubles[i].kind, troubles[i].reason, count, now_ns);
 	}
+	take_facts(injected, now_ns);
 	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->waiting_lost, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->undescribed, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->contents_lost, now_ns);

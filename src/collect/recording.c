@@ -197,3 +197,9 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 	trace_writer_thing(recording->writer, EVENT_COLLECTOR, &row);
 	return row.id;
 }
+
+void recording_warn(const struct recording *recording, const char *text)
+{
+	if (recording->on_warning)
+		recording->on_warning(recording->warning_context, text);
+}

@@ -80,6 +80,8 @@ struct event_process {
 	int32_t status;            /* wait status where the recorder is the parent, else -1 */
 	uint64_t start_ticks;      /* field 22 of /proc/PID/stat: clock ticks since boot */
 	uint64_t begin_ns, end_ns; /* first and last seen */
+	/* Stacks that were taken a second way too, and those of them of which that said otherwise. */
+	uint64_t stacks_checked, stacks_wrong;
 };
 
 struct event_thread {

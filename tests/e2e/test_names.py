@@ -188,4 +188,13 @@ with t.case("a program that embeds Python keeps its own frames, whatever it is c
     t.true(not [name for name in found if name.startswith(("_PyEval", "PyRun_"))],
            f"and none of the interpreter's: {found}")
 
+with t.case("the report says how many stacks were checked"):
+    t.wanted()
+    trace = record([program("flame_shapes")], "checked")
+    lines = [line for line in text(run([DUET, "report", trace]).stdout).splitlines()
+             if "checked against a second unwinder" in line]
+    t.equal(len(lines), 1, "one line")
+    t.true(lines and re.fullmatch(r"1 in 1000 stacks checked against a second unwinder: [1-9]\d* checked, "
+                                  r"0 differ", lines[0]), f"none differs: {lines}")
+
 t.end()
