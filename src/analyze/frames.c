@@ -153,6 +153,12 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 	if (frame->type == FRAME_TRUNCATED) {
 		name.class = FRAME_CLASS_TRUNCATED;
 		name.function = "[truncated]";
+		if (frame->offset) {
+			snprintf(made, sizeof(made), "[truncated: %llu %s]",
+				 (unsigned long long)frame->offset,
+				 frame->offset == 1 ? "frame" : "frames");
+			name.function = keep_text(frames, made);
+		}
 		return add_name(frames, &name);
 	}
 	name.class = FRAME_CLASS_JIT;

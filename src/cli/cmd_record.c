@@ -150,6 +150,12 @@ static void print_summary(const struct session_options *options,
 		fprintf(stderr, "duet: %s\n", result->note);
 }
 
+static void say_warning(void *context, const char *text)
+{
+	(void)context;
+	fprintf(stderr, "duet: %s\n", text);
+}
+
 static void print_write_error(const struct session_options *options,
 			      const struct session_result *result)
 {
@@ -270,6 +276,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 	options.output = output ? output : values.output;
 	archive = values.archive ? archive_folder(options.output) : NULL;
 	options.archive = archive;
+	options.on_warning = say_warning;
 	options.command = argc > first ? argv + first : NULL;
 	options.guest = guest_path(guest);
 	if (values.verbose)

@@ -125,6 +125,24 @@ static void put_collectors(const struct report *report)
 	}
 }
 
+/* No problem as long as none differs, but the only measure of how far stacks can be believed. */
+static void put_checked_stacks(const struct report *report)
+{
+	const void *things = NULL;
+	size_t count = model_things(report->model, EVENT_PROCESS, &things);
+	const struct event_process *rows = things;
+	uint64_t checked = 0, wrong = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		checked += rows[i].stacks_checked;
+		wrong += rows[i].stacks_wrong;
+	}
+	if (checked)
+		printf("%s1 in 1000 stacks checked against a second unwinder: %" PRIu64
+		       " checked, %" PRIu64 " %s\n",
+		       wrong ? "! " : "", checked, wrong, table_noun(wrong, "differs", "differ"));
+}
+
 /* What --keep and --max-size dropped was asked for: no problem, but good to know first. */
 void report_put_kept(const struct report *report)
 {
@@ -148,6 +166,7 @@ void report_put_problems(const struct report *report)
 	put_damage(&report->analysis->damage);
 	put_clock_warnings(report);
 	put_collectors(report);
+	put_checked_stacks(report);
 	if (!report->analysis->is_exact)
 		put_warning("the account does not add up: this is a bug in duet");
 }

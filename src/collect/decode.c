@@ -752,11 +752,9 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 	const struct stacks_owner owner = {
 		.recording = injected->recording,
 		.pid = injected->process.pid,
-		.ns_pid = injected->process.ns_pid,
-		.uid = injected->process.uid,
 		.pid_fd = injected->pid_fd,
 		.process = injected->process.id,
-		.jit = &injected->jit,
+		.made = &injected->made,
 		.images = &injected->images,
 		.exe = injected->exe ? injected->exe : "",
 		.bytes = &injected->stack_bytes,

@@ -278,3 +278,18 @@ void images_find(struct images *images, const struct images_process *process, ui
 		ret_image->fd = -1;
 	}
 }
+
+bool images_find_name(struct images *images, const struct images_process *process, const char *name,
+		      char ret_path[PATH_MAX])
+{
+	if (host_clocks_now_ns() >= images->next_ns)
+		read_mappings(images, process);
+	for (size_t i = 0; i < images->count; i++)
+		if (strcmp(name_of(images->mappings[i].path), name) == 0 &&
+		    strlen(images->mappings[i].path) < PATH_MAX) {
+			strcpy(ret_path, images->mappings[i].path);
+			return true;
+		}
+	return images->folder &&
+	       snprintf(ret_path, PATH_MAX, "%s/%s", images->folder, name) < PATH_MAX;
+}

@@ -52,6 +52,11 @@ void images_begin(struct images *images, const struct images_process *process);
 void images_find(struct images *images, const struct images_process *process, uint64_t address,
 		 const char *told, bool wants_file, struct image *ret_image);
 
+/* The path of a mapped file with code that has this name, or of one that may be it in the folder where the process
+ * stood at its hello. False: neither. */
+bool images_find_name(struct images *images, const struct images_process *process, const char *name,
+		      char ret_path[PATH_MAX]);
+
 /* Opens a file as a process sees its files, a regular one and no link; -errno. */
 int images_open_file(uint32_t pid, const char *path);
 

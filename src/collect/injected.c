@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -125,6 +126,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.begin_ns = host_clocks_now_ns(),
 	};
 	injected->exe = strdup(info->exe);
+	snprintf(injected->name, sizeof(injected->name), "%s", info->name);
 	injected->kept_bytes += recording->kept_bytes - kept_bytes;
 	injected->held_bytes += THING_BYTES + injected->ring_count * sizeof(*injected->rings);
 	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
@@ -274,6 +276,43 @@ static void put_own_loss(struct injected *injected, uint32_t kind, uint32_t reas
 	*count = 0;
 }
 
+/* Since the last time; one that goes down is a scribbler's. */
+static uint64_t take_trouble(struct injected *injected, enum ring_trouble trouble)
+{
+	uint64_t *taken = &injected->trouble[trouble];
+	uint64_t count = atomic_load(&injected->region->trouble[trouble]);
+	uint64_t more = count > *taken ? count - *taken : 0;
+
+	*taken = count;
+	return more;
+}
+
+/* What the guest counts beside losses. */
+static void take_facts(struct injected *injected, uint64_t now_ns)
+{
+	struct event_process *process = &injected->process;
+	uint64_t checked = take_trouble(injected, RING_TROUBLE_STACKS_CHECKED);
+	uint64_t wrong = take_trouble(injected, RING_TROUBLE_STACKS_WRONG);
+	char text[200];
+
+	/* Nobody unwinds a stack in less than a nanosecond: what else is counted was scribbled. */
+	if (checked <= now_ns - injected->last_loss_ns &&
+	    wrong <= checked + process->stacks_checked) {
+		process->stacks_checked += checked;
+		process->stacks_wrong += wrong;
+		if (checked || wrong)
+			trace_writer_thing(injected->recording->writer, EVENT_PROCESS, process);
+	}
+	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) || injected->is_python_told)
+		return;
+	injected->is_python_told = true;
+	snprintf(text, sizeof(text),
+		 "%u %.64s: this Python's frames are not known; native frames are kept",
+		 process->pid, injected->name);
+	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, process->id, text);
+	recording_warn(injected->recording, text);
+}
+
 void injected_count_losses(struct injected *injected, uint64_t now_ns)
 {
 	static const struct {
@@ -289,14 +328,12 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
 		count_ring_losses(injected, &injected->rings[i], now_ns);
 	for (size_t i = 0; i < sizeof(troubles) / sizeof(troubles[0]); i++) {
-		uint64_t *written = &injected->trouble[troubles[i].trouble];
-		uint64_t count = atomic_load(&injected->region->trouble[troubles[i].trouble]);
+		uint64_t count = take_trouble(injected, troubles[i].trouble);
 
-		if (count > *written)
-			put_loss(injected, 0, troubles[i].kind, troubles[i].reason,
-				 count - *written, now_ns);
-		*written = count;
+		if (count)
+			put_loss(injected, 0, troubles[i].kind, troubles[i].reason, count, now_ns);
 	}
+	take_facts(injected, now_ns);
 	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->waiting_lost, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->undescribed, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->contents_lost, now_ns);
@@ -429,6 +466,45 @@ void injected_beat(struct injected *injected)
 			      memory_order_relaxed);
 }
 
+static struct made_code_owner owner_of_code(struct injected *injected)
+{
+	const struct event_process *process = &injected->process;
+
+	return (struct made_code_owner){
+		.recording = injected->recording,
+		.images = &injected->images,
+		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : ""},
+		.ns_pid = process->ns_pid,
+		.uid = process->uid,
+		.process_id = process->id,
+		.start_ticks = process->start_ticks,
+		.is_limited = injected->room_bytes < UINT64_MAX / 2,
+	};
+}
+
+static void name_made_code(struct injected *injected)
+{
+	struct made_code_owner owner = owner_of_code(injected);
+
+	if (made_code_is_due(&injected->made, host_clocks_now_ns()))
+		made_code_name(&injected->made, &owner);
+}
+
+static void finish_made_code(struct injected *injected)
+{
+	struct made_code_owner owner = owner_of_code(injected);
+	size_t nameless = made_code_finish(&injected->made, &owner);
+	char text[200];
+
+	if (!nameless)
+		return;
+	snprintf(text, sizeof(text),
+		 "%zu places in code that process %u made while it ran have no name: neither "
+		 "/tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
+		 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
+	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, owner.process_id, text);
+}
+
 size_t injected_drain(struct injected *injected, uint64_t most_ns)
 {
 	uint64_t kept_bytes = injected->recording->kept_bytes, now_ns = host_clocks_now_ns();
@@ -452,6 +528,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	}
 	if (injected->waiting_count)
 		decode_waiting(injected, false);
+	name_made_code(injected);
 	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
 	return most;
 }
@@ -576,6 +653,7 @@ void injected_close(struct injected *injected)
 	} else {
 		close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
 		decode_waiting(injected, true);
+		finish_made_code(injected);
 		injected->process.end_ns = host_clocks_now_ns();
 		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
 		if (injected->process.ended)
@@ -586,7 +664,7 @@ void injected_close(struct injected *injected)
 	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
-	stacks_jit_fini(&injected->jit);
+	made_code_fini(&injected->made);
 	images_fini(&injected->images);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);

@@ -90,9 +90,11 @@ struct injected {
 	uint64_t stack_bytes;     /* … its stacks among them … */
 	uint64_t assembling_bytes; /* … and contents */
 	uint64_t held_charged;
-	char *exe;             /* owned; path of the program */
+	char *exe; /* owned; path of the program */
+	char name[64];
+	bool is_python_told;   /* that it is one whose frames are not known */
 	uint32_t note;         /* id of what is noted of it; 0: nothing */
-	struct stacks_jit jit; /* owned */
+	struct made_code made; /* owned */
 	struct images images;  /* owned */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */

@@ -78,6 +78,7 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	recording->lookups = RECORDING_LOOKUPS;
 	identities_init(&recording->devices);
 	identities_init(&recording->gone);
+	hash_map_init(&recording->pythons);
 	return host_clocks_describe(writer, recording->tsc);
 }
 
@@ -87,6 +88,7 @@ void recording_fini(struct recording *recording)
 		return;
 	identities_fini(&recording->devices);
 	identities_fini(&recording->gone);
+	hash_map_fini(&recording->pythons);
 	kept_files_finish(&recording->kept, NULL);
 }
 
@@ -194,4 +196,10 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 
 	trace_writer_thing(recording->writer, EVENT_COLLECTOR, &row);
 	return row.id;
+}
+
+void recording_warn(const struct recording *recording, const char *text)
+{
+	if (recording->on_warning)
+		recording->on_warning(recording->warning_context, text);
 }

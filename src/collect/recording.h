@@ -49,6 +49,10 @@ struct recording {
 	struct kept_files kept;
 	struct identities gone; /* paths of which it was noted that their files are not there */
 	uint32_t gone_count;
+	struct hash_map pythons; /* path string << 32 | build id string -> enum stack_python */
+	/* What a user should see at once; NULL: nobody listens. */
+	void (*on_warning)(void *context, const char *text);
+	void *warning_context;
 	uint32_t lookups;       /* in /proc, that may still be made in this second */
 	uint64_t scratch[8192]; /* one record, the largest there is */
 };
@@ -74,6 +78,8 @@ void recording_begin_second(struct recording *recording);
 /* A collector's state, for `duet report`. process 0: the whole recording. Returns the note's id. */
 uint32_t recording_note(struct recording *recording, const char *collector, uint32_t state,
 			uint32_t process, const char *reason);
+
+void recording_warn(const struct recording *recording, const char *text);
 
 /* Name of an OpenCL function by its number in event/opencl_calls.h, NULL where there is none. */
 const char *opencl_function_name(uint32_t function);

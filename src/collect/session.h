@@ -26,6 +26,9 @@ struct session_options {
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest; /* path of libduet-opencl.so; NULL: not installed */
 	struct program_user user;
+	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
+	void (*on_warning)(void *context, const char *text);
+	void *warning_context;
 };
 
 struct session_result {

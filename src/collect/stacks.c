@@ -12,19 +12,15 @@
 #include "collect/stacks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/io.h"
-#include "collect/host_clocks.h"
-#include "symbol/perf_map.h"
+#include "symbol/elf_names.h"
 #include "symbol/python_lines.h"
 
 enum {
@@ -33,9 +29,7 @@ enum {
 	MODULES_MOST = 1 << 15,
 	FRAMES_MOST = 4096,
 	FRAME_BYTES = 128, /* of a frame with what finds it */
-	NODE_BYTES = 40,   /* … of a stack's node */
-	JIT_BYTES_MOST = 8 << 20,
-	JIT_INTERVAL_NS = 10000000
+	NODE_BYTES = 40    /* … of a stack's node */
 };
 #define BYTES_MOST ((uint64_t)256 << 20) /* a process may take */
 
@@ -45,15 +39,11 @@ void stacks_fini(struct stacks *stacks)
 		free(stacks->functions[i].lines);
 	free(stacks->ids);
 	free(stacks->functions);
+	for (size_t i = 0; i < stacks->modules_capacity; i++)
+		free(stacks->modules[i].path);
 	free(stacks->modules);
 	hash_map_fini(&stacks->frames);
 	*stacks = (struct stacks){0};
-}
-
-void stacks_jit_fini(struct stacks_jit *jit)
-{
-	perf_map_close(jit->map);
-	*jit = (struct stacks_jit){0};
 }
 
 static bool take_room(const struct stacks_owner *owner, uint64_t bytes)
@@ -129,14 +119,6 @@ static const char *take_text(const struct record *record, const char **at)
 
 /* ---- modules ----------------------------------------------------------------------------------- */
 
-static bool is_interpreter(const char *path, const char *exe)
-{
-	const char *name = path[0] ? path : exe, *slash = strrchr(name, '/');
-
-	name = slash ? slash + 1 : name;
-	return strncmp(name, "libpython", 9) == 0 || strncmp(name, "python", 6) == 0;
-}
-
 enum { BUILD_ID_TEXT = 2 * sizeof(((struct record_module *)0)->build_id) + 1 };
 
 static void build_id_text(const struct record_module *record, char hex[BUILD_ID_TEXT])
@@ -195,13 +177,14 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 	images_find(owner->images, &process, record->address, path, owner->recording->keeps_files,
 		    &image);
 	module = &stacks->modules[id];
+	free(module->path);
 	*module = (struct stack_module){
 		.address = record->address,
 		.size_bytes = record->size_bytes,
 		.file_offset_bytes = record->file_offset_bytes,
 		.path_string = text(owner, image.path),
 		.build_id_string = text(owner, build_id),
-		.is_interpreter = is_interpreter(path, owner->exe),
+		.path = strdup(image.path),
 	};
 	if (!build_id[0]) {
 		module->file_size_bytes = image.size_bytes;
@@ -279,64 +262,24 @@ static struct event_frame python_frame(const struct stacks *stacks, uint64_t fra
 	return row;
 }
 
-/* Another user may have put anything under the name, a FIFO that nobody writes among it. */
-static void read_jit(const struct stacks_owner *owner)
-{
-	auto_close int fd = -1;
-	auto_free char *bytes = NULL;
-	struct stat about;
-	char path[64];
-	size_t size;
-
-	perf_map_close(owner->jit->map);
-	owner->jit->map = NULL;
-	/* As the process sees its files, and counts itself. */
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", owner->pid, owner->ns_pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) ||
-	    (about.st_uid != owner->uid && about.st_uid != 0) ||
-	    read_fd(fd, JIT_BYTES_MOST, &bytes, &size) < 0)
-		return;
-	perf_map_parse(bytes, size, &owner->jit->map);
-}
-
-/* Code that is made while the program runs is named now: afterwards it is gone. The map grows as code is made;
- * it is read again for what it does not have, less and less often as that takes longer. */
-static uint32_t jit_name(const struct stacks_owner *owner, uint64_t pc)
-{
-	struct stacks_jit *jit = owner->jit;
-	struct perf_map_entry entry;
-	uint64_t begin_ns = host_clocks_now_ns(), end_ns;
-
-	if (jit->map && perf_map_find(jit->map, pc, &entry) == 0)
-		return text(owner, entry.name);
-	if (begin_ns < jit->next_ns)
-		return 0;
-	read_jit(owner);
-	end_ns = host_clocks_now_ns();
-	jit->next_ns = end_ns + JIT_INTERVAL_NS + 50 * (end_ns - begin_ns);
-	return jit->map && perf_map_find(jit->map, pc, &entry) == 0 ? text(owner, entry.name) : 0;
-}
-
-static struct event_frame native_frame(const struct stacks *stacks,
-				       const struct stacks_owner *owner, uint64_t frame)
+/* Code of no file has its name from a file of its process, which may say it later. */
+static uint32_t native_frame(const struct stacks *stacks, const struct stacks_owner *owner,
+			     uint64_t frame)
 {
 	const struct stack_module *module = module_of(stacks, frame);
 	uint64_t pc = frame & ((UINT64_C(1) << RECORD_FRAME_MODULE_SHIFT) - 1);
-	struct event_frame row = {.type = FRAME_JIT, .offset = pc};
+	struct event_frame row = {.type = FRAME_NATIVE};
 
 	row.flags = frame & RECORD_FRAME_EXACT ? 0 : FRAME_RETURN;
-	if (!module) {
-		row.name_string = jit_name(owner, pc);
-		return row;
-	}
-	row.type = FRAME_NATIVE;
+	if (!module)
+		return made_code_frame(owner->made, owner->recording, owner->process, pc,
+				       row.flags);
 	row.module_string = module->path_string;
 	row.build_id_string = module->build_id_string;
 	row.file_size_bytes = module->file_size_bytes;
 	row.file_modified_ns = module->file_modified_ns;
 	row.offset = pc - module->address + module->file_offset_bytes;
-	return row;
+	return keep_frame(owner, &row);
 }
 
 /* 0: no room. */
@@ -350,9 +293,12 @@ static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner
 		return (uint32_t)known;
 	if (!take_room(owner, FRAME_BYTES))
 		return 0;
-	row = frame & RECORD_FRAME_PYTHON ? python_frame(stacks, frame)
-					  : native_frame(stacks, owner, frame);
-	id = keep_frame(owner, &row);
+	if (frame & RECORD_FRAME_PYTHON) {
+		row = python_frame(stacks, frame);
+		id = keep_frame(owner, &row);
+	} else {
+		id = native_frame(stacks, owner, frame);
+	}
 	if (id)
 		hash_map_put(&stacks->frames, frame, id);
 	return id;
@@ -365,22 +311,67 @@ static uint32_t truncated_id(const struct stacks_owner *owner, uint64_t count)
 	return keep_frame(owner, &row);
 }
 
-/* Where Python functions are known, what their interpreter does between them is left out; its outermost
- * frames too. */
-static bool has_functions(const struct record_stack *record)
+/* ---- Python's interpreter ---------------------------------------------------------------------- */
+
+/* The evaluation is in a library, or in the program itself; there too is what makes it the program "python", which
+ * a linker takes out of an archive only where it is called. */
+static uint32_t look_at_python(const struct stacks_owner *owner, const char *path)
 {
-	for (uint32_t i = 0; i < record->head.detail; i++)
-		if (record->frames[i] & RECORD_FRAME_PYTHON)
-			return true;
-	return false;
+	static const char *const names[] = {"_PyEval_EvalFrameDefault", "Py_RunMain",
+					    "Py_BytesMain", "Py_Main"};
+	int fd = images_open_file(owner->pid, path);
+	uint32_t found = fd >= 0 ? elf_names_find(fd, names, 4) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (!(found & 1))
+		return PYTHON_NONE;
+	return found > 1 || strcmp(path, owner->exe) != 0 ? PYTHON_INTERPRETER : PYTHON_EMBEDDED;
 }
 
-static bool is_left_out(const struct stacks *stacks, uint64_t frame)
+static uint32_t python_of(const struct stacks_owner *owner, struct stack_module *module)
+{
+	struct hash_map *known = &owner->recording->pythons;
+	uint64_t key = (uint64_t)module->path_string << 32 | module->build_id_string;
+
+	if (module->python == PYTHON_NOT_ASKED)
+		module->python = (uint32_t)hash_map_get(known, key, PYTHON_NOT_ASKED);
+	if (module->python == PYTHON_NOT_ASKED) {
+		module->python = module->path ? look_at_python(owner, module->path) : PYTHON_NONE;
+		hash_map_put(known, key, module->python);
+	}
+	return module->python;
+}
+
+/* Where the functions of a stack begin and end; first > last: it has none. */
+struct functions {
+	uint32_t first, last;
+};
+
+static struct functions find_functions(const struct record_stack *record)
+{
+	struct functions functions = {1, 0};
+
+	for (uint32_t i = 0; i < record->head.detail; i++)
+		if (record->frames[i] & RECORD_FRAME_PYTHON) {
+			functions.first = functions.first > functions.last ? i : functions.first;
+			functions.last = i;
+		}
+	return functions;
+}
+
+static bool is_left_out(const struct stacks *stacks, const struct stacks_owner *owner,
+			uint64_t frame, uint32_t index, struct functions functions)
 {
 	const struct stack_module *module =
 		frame & RECORD_FRAME_PYTHON ? NULL : module_of(stacks, frame);
+	uint32_t python;
 
-	return module && module->is_interpreter;
+	if (!module || functions.first > functions.last)
+		return false;
+	python = python_of(owner, (struct stack_module *)module);
+	return python == PYTHON_INTERPRETER ||
+	       (python == PYTHON_EMBEDDED && index > functions.first && index < functions.last);
 }
 
 bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
@@ -388,7 +379,7 @@ bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 {
 	const struct record_stack *record = (const struct record_stack *)head;
 	uint32_t count = head->detail, stack = 0;
-	bool functions;
+	struct functions functions;
 
 	if (head->size < sizeof(*record) || count > FRAMES_MOST ||
 	    count > (head->size - sizeof(*record)) / 8 || !record->stack ||
@@ -398,11 +389,14 @@ bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 		  sizeof(*stacks->ids)) ||
 	    !take_room(owner, (uint64_t)count * NODE_BYTES))
 		return refuse(owner);
-	functions = has_functions(record);
+	functions = find_functions(record);
+	/* What is further out than the last frame. How many are missing is known only where the walk went on. */
 	if (record->is_cut)
 		stack = keep_stack(owner, stack, truncated_id(owner, 0));
+	if (record->truncated && record->kept >= count)
+		stack = keep_stack(owner, stack, truncated_id(owner, record->truncated));
 	for (uint32_t i = count; i-- > 0;) {
-		if (!functions || !is_left_out(stacks, record->frames[i])) {
+		if (!is_left_out(stacks, owner, record->frames[i], i, functions)) {
 			stack = keep_stack(owner, stack,
 					   frame_id(stacks, owner, record->frames[i]));
 			/* Without its outer frames it would be another stack. */

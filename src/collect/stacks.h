@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "collect/images.h"
+#include "collect/made_code.h"
 #include "collect/recording.h"
 #include "event/record.h"
 
@@ -23,12 +24,21 @@ struct stack_function {
 	uint32_t lines_bytes;
 };
 
+/* What a module is to Python. The frames of its interpreter say nothing where functions are known. */
+enum stack_python {
+	PYTHON_NOT_ASKED,
+	PYTHON_NONE,
+	PYTHON_INTERPRETER, /* all its frames are the interpreter's: a library, or the program "python" */
+	PYTHON_EMBEDDED /* a program with the interpreter inside it: only what lies between two functions is */
+};
+
 /* Of a library. */
 struct stack_module {
 	uint64_t address, size_bytes, file_offset_bytes; /* size 0: not described */
 	uint32_t path_string, build_id_string;
 	uint64_t file_size_bytes, file_modified_ns; /* where there is no build id; 0: not known */
-	bool is_interpreter; /* of Python: its own frames say nothing where functions are known */
+	char *path;                                 /* owned */
+	uint32_t python;                            /* enum stack_python */
 };
 
 /* What one ring has described, by its own ids. All zero: nothing. */
@@ -40,21 +50,13 @@ struct stacks {
 	struct hash_map frames; /* frame as in a record -> the trace's id */
 };
 
-/* What a process says of the code it makes. All zero: not asked yet. */
-struct stacks_jit {
-	struct perf_map *map; /* owned */
-	uint64_t next_ns;     /* not read again before */
-};
-void stacks_jit_fini(struct stacks_jit *jit);
-
 /* For whom. */
 struct stacks_owner {
 	struct recording *recording;
-	uint32_t pid, ns_pid; /* in the recorder's namespace, in the process's */
-	uint32_t uid;
+	uint32_t pid;
 	int pid_fd;
 	uint32_t process; /* the trace's */
-	struct stacks_jit *jit;
+	struct made_code *made;
 	struct images *images;
 	const char *exe; /* path of the program */
 	uint64_t *bytes; /* what its stacks take so far */

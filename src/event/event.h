@@ -80,6 +80,8 @@ struct event_process {
 	int32_t status;            /* wait status where the recorder is the parent, else -1 */
 	uint64_t start_ticks;      /* field 22 of /proc/PID/stat: clock ticks since boot */
 	uint64_t begin_ns, end_ns; /* first and last seen */
+	/* Stacks that were taken a second way too, and those of them of which that said otherwise. */
+	uint64_t stacks_checked, stacks_wrong;
 };
 
 struct event_thread {
@@ -335,7 +337,7 @@ struct event_frame {
 	uint32_t module_string; /* NATIVE: path of the file as its process saw it */
 	uint32_t
 		build_id_string; /* NATIVE: lower-case hexadecimal, empty where the file has none */
-	uint32_t name_string; /* PYTHON: qualified name; JIT: as a perf map tells it, else empty */
+	uint32_t name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty */
 	uint32_t file_string; /* PYTHON: as in the code object */
 	uint32_t line;        /* PYTHON: of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: of the function */

@@ -46,6 +46,7 @@ enum ring_trouble {
 	RING_TROUBLE_STACKS,         /* stacks that could not be remembered */
 	RING_TROUBLE_STACKS_CHECKED, /* no trouble: stacks that were taken a second way … */
 	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
+	RING_TROUBLE_PYTHON_UNKNOWN, /* interpreters whose frames are not known: native ones are kept */
 	RING_TROUBLE_COUNT = 8
 };
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -423,6 +424,160 @@ int jitdump_parse(const void *bytes, size_t size, struct jitdump **ret_dump)
 		return error_set(-ENOMEM, "jitdump: out of memory");
 	memcpy(copy, bytes, size);
 	return take(copy, size, ret_dump);
+}
+
+/* ---- a part ---- */
+
+#define PART_LIMIT ((size_t)16 << 20)
+#define NAME_LIMIT ((uint32_t)4096)
+#define LOAD_BYTES (RECORD_BYTES + 40) /* before the name */
+#define MOVE_BYTES (RECORD_BYTES + 48)
+
+/* A file through a window, from its beginning to its end. */
+struct window {
+	int fd;
+	uint8_t *bytes;
+	uint64_t at, most;
+	size_t size;
+};
+
+enum { WINDOW_BYTES = 1 << 18 };
+
+/* `size` bytes at a place; NULL where the file ends before, or cannot be read. */
+static const uint8_t *look(struct window *window, uint64_t at, size_t size)
+{
+	ssize_t got;
+
+	if (at + size > window->most)
+		return NULL;
+	if (at >= window->at && at + size <= window->at + window->size)
+		return window->bytes + (at - window->at);
+	got = pread(window->fd, window->bytes, WINDOW_BYTES, (off_t)at);
+	window->at = at;
+	window->size = got > 0 ? (size_t)got : 0;
+	return window->size >= size ? window->bytes : NULL;
+}
+
+struct part {
+	struct window window;
+	const uint64_t *addresses;
+	size_t count;
+	struct hash_map moved; /* ids of code that came to where something is wanted */
+	bool has_moved;
+	uint8_t *bytes; /* owned */
+	size_t size, capacity;
+};
+
+static bool is_wanted(const struct part *part, uint64_t start, uint64_t size)
+{
+	size_t low = 0, high = part->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (part->addresses[middle] < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < part->count && part->addresses[low] - start < size;
+}
+
+static int keep(struct part *part, const uint8_t *bytes, uint32_t size)
+{
+	size_t at = part->size;
+
+	if (at + size > PART_LIMIT)
+		return 0;
+	if (array_grow(part->bytes, part->capacity, at + size))
+		return -ENOMEM;
+	memcpy(part->bytes + at, bytes, size);
+	/* what is left out of a record is left out of its size */
+	if (at)
+		memcpy(part->bytes + at + 4, &size, sizeof(size));
+	part->size += size;
+	return 0;
+}
+
+static int keep_load(struct part *part, uint64_t at, uint32_t size)
+{
+	const uint8_t *head = size >= LOAD_BYTES ? look(&part->window, at, LOAD_BYTES) : NULL;
+	uint32_t room = size - LOAD_BYTES < NAME_LIMIT ? size - LOAD_BYTES : NAME_LIMIT;
+	const uint8_t *end;
+
+	if (!head || (!is_wanted(part, get_u64(head + RECORD_BYTES + 16),
+				 get_u64(head + RECORD_BYTES + 24)) &&
+		      !hash_map_find(&part->moved, get_u64(head + RECORD_BYTES + 32))))
+		return 0;
+	head = look(&part->window, at, LOAD_BYTES + room);
+	end = head ? memchr(head + LOAD_BYTES, '\0', room) : NULL;
+	return end ? keep(part, head, (uint32_t)(end + 1 - head)) : 0;
+}
+
+static int keep_move(struct part *part, uint64_t at, uint32_t size)
+{
+	const uint8_t *head = size >= MOVE_BYTES ? look(&part->window, at, MOVE_BYTES) : NULL;
+	const uint8_t *body = head ? head + RECORD_BYTES : NULL;
+
+	if (!head)
+		return 0;
+	if (is_wanted(part, get_u64(body + 24), get_u64(body + 32))) {
+		part->has_moved = true;
+		if (hash_map_put(&part->moved, get_u64(body + 40), 1))
+			return -ENOMEM;
+	}
+	return keep(part, head, MOVE_BYTES);
+}
+
+static int read_part(struct part *part)
+{
+	const uint8_t *head = look(&part->window, 0, HEAD_BYTES);
+	uint64_t at = head ? get_u32(head + 8) : 0;
+	const uint32_t head_bytes = HEAD_BYTES;
+	int error;
+
+	part->size = 0;
+	if (!head)
+		return error_set(-EPROTO, "jitdump: this is no dump of generated code");
+	error = keep(part, head, HEAD_BYTES);
+	if (!error && at >= HEAD_BYTES)
+		memcpy(part->bytes + 8, &head_bytes, sizeof(head_bytes));
+	while (!error && (head = look(&part->window, at, RECORD_BYTES))) {
+		uint32_t kind = get_u32(head), size = get_u32(head + 4);
+
+		if (size < RECORD_BYTES || kind == RECORD_CLOSE)
+			break;
+		if (kind == RECORD_LOAD)
+			error = keep_load(part, at, size);
+		else if (kind == RECORD_MOVE)
+			error = keep_move(part, at, size);
+		at += size;
+	}
+	return error;
+}
+
+int jitdump_open_part(int fd, uint64_t most_bytes, const uint64_t *addresses, size_t count,
+		      struct jitdump **ret_dump)
+{
+	auto_free uint8_t *bytes = malloc(WINDOW_BYTES);
+	struct part part = {
+		{fd, bytes, 0, most_bytes, 0}, addresses, count, {0}, false, NULL, 0, 0};
+	int error;
+
+	if (!bytes)
+		return error_set(-ENOMEM, "jitdump: out of memory");
+	hash_map_init(&part.moved);
+	error = read_part(&part);
+	/* where code was made before it was moved is known only behind it */
+	if (!error && part.has_moved) {
+		part.window.size = 0;
+		error = read_part(&part);
+	}
+	hash_map_fini(&part.moved);
+	if (!error)
+		return take(part.bytes, part.size, ret_dump);
+	free(part.bytes);
+	return error == -ENOMEM ? error_set(error, "jitdump: out of memory") : error;
 }
 
 int jitdump_open(const char *path, struct jitdump **ret_dump)

@@ -30,6 +30,10 @@ int jitdump_parse(const void *bytes, size_t size, struct jitdump **ret_dump);
 
 /* Errors: those and -errno. */
 int jitdump_open(const char *path, struct jitdump **ret_dump);
+/* Of a file of any size only what is about `count` addresses, sorted: names without lines and bytes, at most 16 MiB.
+ * most_bytes: of the file; what comes behind is not looked at. Errors: as jitdump_parse. */
+int jitdump_open_part(int fd, uint64_t most_bytes, const uint64_t *addresses, size_t count,
+		      struct jitdump **ret_dump);
 void jitdump_close(struct jitdump *dump); /* NULL-safe */
 
 /* What was at `address` at `time` (in the dump's own clock, usually CLOCK_MONOTONIC in ns), or at

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/arena.h"
@@ -23,7 +24,9 @@
 #include "base/io.h"
 #include "symbol/spans.h"
 
-#define SIZE_LIMIT ((size_t)1 << 30) /* of the file; more is no list of functions */
+#define SIZE_LIMIT  ((size_t)1 << 30) /* of the file; more is no list of functions */
+#define BLOCK_BYTES ((size_t)1 << 18) /* a line is shorter */
+#define STEPS_MOST  (UINT64_C(1) << 26)
 
 struct perf_map {
 	struct arena arena;
@@ -64,29 +67,46 @@ static const char *skip_spaces(const char *text, const char *end)
 	return text;
 }
 
-/* -EBADMSG for a line that makes no sense. */
-static int parse_line(struct perf_map *map, const char *line, const char *end)
+struct line {
+	uint64_t start, end;
+	const char *name;
+	size_t length;
+};
+
+/* False for a line that makes no sense. */
+static bool scan_line(const char *text, const char *end, struct line *ret_line)
 {
-	struct interval interval = {.depth = (uint32_t)map->count, .value = (uint32_t)map->count};
 	uint64_t size = 0;
-	const char *name = parse_number(skip_spaces(line, end), end, &interval.start);
+	const char *name = parse_number(skip_spaces(text, end), end, &ret_line->start);
 
 	name = skip_spaces(name, end);
 	name = name ? parse_number(name, end, &size) : NULL;
 	if (!name || name == end || (*name != ' ' && *name != '\t'))
-		return -EBADMSG;
+		return false;
 	name = skip_spaces(name, end);
 	if (name < end && end[-1] == '\r')
 		end--;
-	if (name == end || memchr(name, '\0', (size_t)(end - name)) ||
-	    __builtin_add_overflow(interval.start, size, &interval.end) || !size ||
-	    map->count >= SPAN_NONE)
+	ret_line->name = name;
+	ret_line->length = (size_t)(end - name);
+	return name < end && !memchr(name, '\0', ret_line->length) && size &&
+	       !__builtin_add_overflow(ret_line->start, size, &ret_line->end);
+}
+
+/* -EBADMSG for a line that makes no sense. */
+static int parse_line(struct perf_map *map, const char *text, const char *end)
+{
+	struct interval interval = {.depth = (uint32_t)map->count, .value = (uint32_t)map->count};
+	struct line line;
+
+	if (!scan_line(text, end, &line) || map->count >= SPAN_NONE)
 		return -EBADMSG;
 	if (array_grow(map->names, map->capacity, map->count + 1))
 		return -ENOMEM;
-	map->names[map->count] = arena_copy(&map->arena, name, (size_t)(end - name));
+	map->names[map->count] = arena_copy(&map->arena, line.name, line.length);
 	if (!map->names[map->count])
 		return -ENOMEM;
+	interval.start = line.start;
+	interval.end = line.end;
 	map->count++;
 	return span_table_add(&map->where, &interval);
 }
@@ -134,6 +154,95 @@ void perf_map_close(struct perf_map *map)
 	free(map->names);
 	arena_fini(&map->arena);
 	free(map);
+}
+
+/* ---- without a map in memory ---- */
+
+struct search {
+	struct perf_map_wanted *wanted;
+	size_t count;
+	uint64_t steps_left; /* lines that all cover everything would take for ever */
+};
+
+static void take_line(struct search *search, const char *text, const char *end, uint64_t at)
+{
+	size_t low = 0, high = search->count;
+	struct line line;
+
+	if (!scan_line(text, end, &line))
+		return;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (search->wanted[middle].address < line.start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < search->count && search->wanted[low].address < line.end && search->steps_left;
+	     low++) {
+		search->wanted[low].at = at + (uint64_t)(line.name - text);
+		search->wanted[low].length = (uint32_t)line.length;
+		search->steps_left--;
+	}
+}
+
+/* Lines of a block that begins at `at`; returns where the last, unfinished one begins. */
+static size_t take_block(struct search *search, const char *block, size_t size, uint64_t at)
+{
+	const char *text = block, *end = block + size, *newline;
+
+	while (text < end && (newline = memchr(text, '\n', (size_t)(end - text)))) {
+		take_line(search, text, newline, at + (uint64_t)(text - block));
+		text = newline + 1;
+	}
+	return (size_t)(text - block);
+}
+
+int perf_map_search(int fd, uint64_t most_bytes, struct perf_map_wanted *wanted, size_t count)
+{
+	auto_free char *block = malloc(BLOCK_BYTES);
+	struct search search = {wanted, count, STEPS_MOST};
+	uint64_t at = 0;
+	size_t held = 0;
+
+	if (!block)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		wanted[i].length = 0;
+	while (at + held < most_bytes) {
+		ssize_t got = pread(fd, block + held, BLOCK_BYTES - held, (off_t)(at + held));
+		size_t taken;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : 0;
+		held += (size_t)got;
+		taken = take_block(&search, block, held, at);
+		/* the rest of a line that fills the block is read as one that makes no sense, or none */
+		if (!taken && held == BLOCK_BYTES)
+			taken = held;
+		at += taken;
+		held -= taken;
+		memmove(block, block + taken, held);
+	}
+	return 0;
+}
+
+char *perf_map_name(int fd, const struct perf_map_wanted *wanted)
+{
+	char *name = wanted->length ? malloc(wanted->length + (size_t)1) : NULL;
+
+	if (!name)
+		return NULL;
+	name[wanted->length] = '\0';
+	/* the program may have cut its file since */
+	if (pread_all(fd, name, wanted->length, wanted->at) == 0 &&
+	    strlen(name) == wanted->length && !strchr(name, '\n'))
+		return name;
+	free(name);
+	return NULL;
 }
 
 int perf_map_find(const struct perf_map *map, uint64_t address, struct perf_map_entry *ret_entry)

@@ -74,6 +74,8 @@ static const struct trace_column process_columns[] = {
 	WIDE_DELTA(14, "start_ticks", start_ticks),
 	WIDE_DELTA(15, "begin_ns", begin_ns),
 	WIDE_DELTA(16, "end_ns", end_ns),
+	WIDE(17, "stacks_checked", stacks_checked),
+	WIDE(18, "stacks_wrong", stacks_wrong),
 };
 #undef ROW
 

@@ -22,6 +22,12 @@ uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_fram
 	return stack_table_frame(&writer->stacks, frame);
 }
 
+uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_frame *frame,
+				uint32_t owner)
+{
+	return stack_table_own_frame(&writer->stacks, frame, owner);
+}
+
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame)
 {
 	return stack_table_node(&writer->stacks, caller, frame);
@@ -46,6 +52,37 @@ static int need(struct needed_ids *needed, uint32_t id)
 		return -ENOMEM;
 	needed->ids[needed->count++] = id;
 	needed->known[id / 64] |= UINT64_C(1) << id % 64;
+	return 0;
+}
+
+int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string)
+{
+	if (!frame || frame > writer->stacks.frames.count)
+		return -ENOENT;
+	if (array_grow(writer->named, writer->named_capacity, writer->named_count + 1))
+		return -ENOMEM;
+	writer->stacks.rows[frame - 1].name_string = name_string;
+	writer->named[writer->named_count++] = frame;
+	return 0;
+}
+
+/* What was written of them is written again, in this segment; the rows that lead to them may be in an older one. */
+static int need_named(struct trace_writer *writer)
+{
+	struct needed_ids *needed = &writer->needed_frames;
+
+	for (size_t i = 0; i < writer->named_count; i++) {
+		uint32_t id = writer->named[i];
+
+		if (is_needed(needed, id))
+			needed->known[id / 64] &= ~(UINT64_C(1) << id % 64);
+	}
+	/* those that were not written yet are needed as before, and each once */
+	for (uint32_t i = needed->written; i < needed->count; i++)
+		needed->known[needed->ids[i] / 64] |= UINT64_C(1) << needed->ids[i] % 64;
+	for (; writer->named_count; writer->named_count--)
+		if (need(needed, writer->named[writer->named_count - 1]))
+			return -ENOMEM;
 	return 0;
 }
 
@@ -154,6 +191,13 @@ int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void 
 		return 0;
 	if (error)
 		return out_of_memory(writer);
+	return segment_write_needed(writer);
+}
+
+int segment_write_needed(struct trace_writer *writer)
+{
+	int error = need_named(writer) ? out_of_memory(writer) : 0;
+
 	while (!error && writer->needed_frames.written < writer->needed_frames.count)
 		error = write_frames(writer);
 	while (!error && writer->needed_stacks.written < writer->needed_stacks.count)

@@ -27,16 +27,33 @@ void stack_table_fini(struct stack_table *table)
 	*table = (struct stack_table){0};
 }
 
-uint32_t stack_table_frame(struct stack_table *table, const struct event_frame *frame)
+static uint32_t add_frame(struct stack_table *table, const struct event_frame *frame,
+			  const void *key, size_t key_size)
 {
-	uint32_t id;
+	uint32_t count = table->frames.count, id;
 
-	if (array_grow(table->rows, table->rows_capacity, table->frames.count + (size_t)1))
+	if (array_grow(table->rows, table->rows_capacity, count + (size_t)1))
 		return 0;
-	id = string_table_add(&table->frames, frame, sizeof(*frame));
-	if (id)
+	id = string_table_add(&table->frames, key, key_size);
+	if (id > count)
 		table->rows[id - 1] = *frame;
 	return id;
+}
+
+uint32_t stack_table_frame(struct stack_table *table, const struct event_frame *frame)
+{
+	return add_frame(table, frame, frame, sizeof(*frame));
+}
+
+uint32_t stack_table_own_frame(struct stack_table *table, const struct event_frame *frame,
+			       uint32_t owner)
+{
+	struct {
+		struct event_frame frame;
+		uint64_t owner; /* a key of another length is never a frame of everybody's */
+	} key = {*frame, owner};
+
+	return add_frame(table, frame, &key, sizeof(key));
 }
 
 uint32_t stack_table_node(struct stack_table *table, uint32_t caller, uint32_t frame)

@@ -23,6 +23,9 @@ void stack_table_fini(struct stack_table *table);
 
 /* New or old; 0 where memory has run out, and for a caller or frame that is not there. */
 uint32_t stack_table_frame(struct stack_table *table, const struct event_frame *frame);
+/* The same frame of another owner is another one, so that it can get a name of its own later. */
+uint32_t stack_table_own_frame(struct stack_table *table, const struct event_frame *frame,
+			       uint32_t owner);
 uint32_t stack_table_node(struct stack_table *table, uint32_t caller, uint32_t frame);
 
 static inline const struct event_stack *stack_table_find(const struct stack_table *table,

@@ -117,6 +117,7 @@ static void free_writer(struct trace_writer *writer)
 	stack_table_fini(&writer->stacks);
 	free(writer->needed_frames.known);
 	free(writer->needed_frames.ids);
+	free(writer->named);
 	free(writer->needed_stacks.known);
 	free(writer->needed_stacks.ids);
 	free(writer->contents);
@@ -758,6 +759,10 @@ int trace_writer_finish(struct trace_writer *writer, uint64_t now_ns,
 	if (writer->is_held)
 		trace_writer_begin(writer);
 	error = writer_write_open_chunks(writer);
+	end_error = writer->named_count ? segment_begin(writer) : 0;
+	if (!end_error && writer->named_count)
+		end_error = segment_write_needed(writer);
+	error = error ? error : end_error;
 	reserve_release(writer);
 	if (writer->lost_count)
 		tell_losses(writer);

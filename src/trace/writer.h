@@ -51,6 +51,11 @@ uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size
 /* Ids of a frame and of a stack, new or old, valid for this writer's whole life; strings of a frame are this
  * writer's. caller 0: the frame is the outermost. Out of memory, or no such caller or frame: 0. */
 uint32_t trace_writer_frame(struct trace_writer *writer, const struct event_frame *frame);
+/* A frame that is its owner's alone, and may get a name later: the newest description counts. */
+uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_frame *frame,
+				uint32_t owner);
+/* Errors: -ENOENT for no such frame, -ENOMEM. */
+int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string);
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame);
 
 /* Describes or describes anew a thing (EVENT_HOST … EVENT_CODE): `row` is the kind's struct, its

@@ -120,6 +120,8 @@ struct trace_writer {
 
 	struct stack_table stacks;
 	struct needed_ids needed_frames, needed_stacks;
+	uint32_t *named; /* owned; frames that have a name since they were written, perhaps */
+	size_t named_count, named_capacity;
 
 	struct thing_table things[EVENT_CODE + 1];
 	uint64_t things_since_ns;
@@ -178,6 +180,8 @@ uint32_t segment_local_string(void *writer, uint32_t id);
 /* segment_stacks.c: writes what rows need and the segment does not have. */
 int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows,
 			 size_t count);
+/* … and the frames that were named since. */
+int segment_write_needed(struct trace_writer *writer);
 void segment_forget_stacks(struct trace_writer *writer);
 int segment_write_end(struct trace_writer *writer); /* END, after segment_end */
 

@@ -37,6 +37,17 @@ def problems(trace):
             if line.startswith("!")]
 
 
+def lists_of(value, key):
+    """All objects of a document that have this key."""
+    if isinstance(value, dict):
+        if key in value:
+            yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from lists_of(item, key)
+
+
 def rebuilt(path):
     """Another program of the same path, as after the next build."""
     os.rename(path, path + ".old")
@@ -103,5 +114,87 @@ with t.case("a library that was deleted: kept by --archive, and noted without it
     t.true("plugged_in" not in names(trace)[0], "no names without the file")
     t.true([line for line in problems(trace) if path in line and "--archive" in line],
            f"and a note: {problems(trace)}")
+
+
+def made(trace):
+    """Which of the functions that jit made are named, and which frames of made code are not."""
+    found = names(trace)[0]
+    return ({name for name in found if name.startswith("made_")},
+            [name for name in found if name.startswith("[code at")])
+
+
+for kind in ("map", "dump"):
+    for what, words in (("50 at once", (50, 0)), ("200, one every 2 ms", (200, 2000)),
+                        ("10 behind 12 MB of others", (10, 1000, 12 << 20)),
+                        ("100, in a file that is deleted at the end", (100, 2000, 0, "ends")),
+                        ("one that lives for a while", (1, 50000, 0, "ends"))):
+        with t.case(f"code made at run time, told in a {kind}: {what}"):
+            t.wanted()
+            folder = t.path("made")
+            os.makedirs(folder, exist_ok=True)
+            trace = t.path("made.duet")
+            recorded = t.record([program("jit"), kind, *map(str, words)], trace, env=SIM, cwd=folder)
+            t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+            if kind == "map" and recorded.stdout:
+                os.unlink(text(recorded.stdout).strip())
+            got, nameless = made(trace)
+            # of a file that is deleted at once the last functions may have been told too late
+            wanted = {f"made_{i}" for i in range(words[0])}
+            missing = wanted - got
+            if "ends" in words and words[0] > 1:
+                t.true(len(missing) < 30, f"names are missing: {sorted(missing)}")
+                t.equal(len(missing), len(nameless), "the rest has none")
+            else:
+                t.equal((missing, nameless, problems(trace)), (set(), [], []), "all have names")
+
+with t.case("code made at run time that nobody tells of is counted"):
+    t.wanted()
+    trace = record([program("jit"), "none", "7", "0"], "untold")
+    got, nameless = made(trace)
+    t.equal((got, len(nameless)), (set(), 7), "no names")
+    t.true([line for line in problems(trace) if " 7 places in code" in line], f"a note: {problems(trace)}")
+
+with t.case("a map that is older than the process is another one's"):
+    t.wanted()
+    trace = t.path("stale.duet")
+    # the pid is not known before: the shell writes the map of what it becomes, with a time of last week
+    script = ('for a in 5 6 7; do for b in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do '
+              'echo "${a}${b}0000000000 fffffffff stale"; done; done > /tmp/perf-$$.map; '
+              'touch -d "last week" /tmp/perf-$$.map; echo $$; exec "$0" none 3 0')
+    recorded = t.record(["/bin/sh", "-c", script, program("jit")], trace, env=SIM)
+    t.equal(recorded.status, 0, "record")
+    os.unlink(f"/tmp/perf-{int(recorded.stdout)}.map")
+    found = names(trace)[0]
+    t.true("stale" not in found, f"no stale names: {found}")
+
+with t.case("how many frames of a deep stack were left out"):
+    t.wanted()
+    trace = record([program("images"), os.path.join(duet_test.PROGRAMS, "image_plugin.so"), "deep"], "deep")
+    document = t.report(trace, "--top", "100")
+    stacks = [[frame["function"] for frame in stack["frames"]] for stack in lists_of(document, "frames")]
+    deep = [stack for stack in stacks if stack.count("deep") > 10]
+    t.true(deep, "the deep stack")
+    for stack in deep:
+        left = [int(re.fullmatch(r"\[truncated: (\d+) frames\]", name)[1]) for name in stack
+                if name.startswith("[truncated")]
+        t.equal((len(left), sum(left) + stack.count("deep")), (1, 3000), "frames")
+
+with t.case("a program that embeds Python keeps its own frames, whatever it is called"):
+    t.wanted()
+    trace = record([program("python-studio")], "studio")
+    found, _ = names(trace)
+    own = {"main", "studio_work", "scene", "studio_launch", "launch_once"}
+    t.true(own <= set(found), f"its frames: {own - set(found)}")
+    t.true(not [name for name in found if name.startswith(("_PyEval", "PyRun_"))],
+           f"and none of the interpreter's: {found}")
+
+with t.case("the report says how many stacks were checked"):
+    t.wanted()
+    trace = record([program("flame_shapes")], "checked")
+    lines = [line for line in text(run([DUET, "report", trace]).stdout).splitlines()
+             if "checked against a second unwinder" in line]
+    t.equal(len(lines), 1, "one line")
+    t.true(lines and re.fullmatch(r"1 in 1000 stacks checked against a second unwinder: [1-9]\d* checked, "
+                                  r"0 differ", lines[0]), f"none differs: {lines}")
 
 t.end()

@@ -72,6 +72,37 @@ static void try_program(const uint8_t *bytes, size_t size)
 	close(fd);
 }
 
+static int make_file(const uint8_t *bytes, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+/* What is found by search in the file is what the map says. */
+static void search_perf_map(const struct perf_map *map, const uint8_t *bytes, size_t size)
+{
+	struct perf_map_wanted wanted[64];
+	struct perf_map_entry entry;
+	int fd = make_file(bytes, size);
+
+	for (uint64_t i = 0; i < 64; i++)
+		wanted[i].address = i * 0x101;
+	if (perf_map_search(fd, UINT64_MAX, wanted, 64))
+		abort();
+	for (size_t i = 0; i < 64; i++) {
+		char *name = perf_map_name(fd, &wanted[i]);
+		bool is_found = perf_map_find(map, wanted[i].address, &entry) == 0;
+
+		if (is_found != (name != NULL) || (name && strcmp(name, entry.name) != 0))
+			abort();
+		free(name);
+	}
+	close(fd);
+}
+
 static void try_perf_map(const uint8_t *bytes, size_t size)
 {
 	struct perf_map_entry entry;
@@ -86,7 +117,24 @@ static void try_perf_map(const uint8_t *bytes, size_t size)
 			abort();
 		read_text(entry.name);
 	}
+	search_perf_map(map, bytes, size);
 	perf_map_close(map);
+}
+
+static void part_of_jitdump(const uint8_t *bytes, size_t size)
+{
+	static const uint64_t addresses[] = {0x11, 0x1000, 0x1010, 0x2222, UINT64_MAX};
+	int fd = make_file(bytes, size);
+	struct jitdump_frame frame;
+	struct jitdump *dump;
+
+	if (jitdump_open_part(fd, UINT64_MAX, addresses, 5, &dump) == 0) {
+		for (size_t i = 0; i < 5; i++)
+			if (jitdump_find(dump, addresses[i], JITDUMP_LATEST, &frame) == 0)
+				read_text(frame.name);
+		jitdump_close(dump);
+	}
+	close(fd);
 }
 
 static void try_jitdump(const uint8_t *bytes, size_t size)
@@ -106,6 +154,7 @@ static void try_jitdump(const uint8_t *bytes, size_t size)
 		total += frame.code ? frame.code[frame.size - 1] : 0;
 	}
 	jitdump_close(dump);
+	part_of_jitdump(bytes, size);
 }
 
 static void try_proc_maps(const uint8_t *bytes, size_t size)

@@ -2,9 +2,10 @@
  *
  * tests/programs/images.c - launch from a library that is not where the recorder would look for it
  *
- *	images LIBRARY [launch|chdir|unlink|rest]...
+ *	images LIBRARY [launch|deep|chdir|unlink|rest]...
  *
  *	Loads LIBRARY as it is named and does what the words say, one after the other. launch: from its plugged_in().
+ *	deep: below 3000 calls of one function.
  *	chdir: into /. unlink: deletes the library. rest: sleeps for 0.2 s.
  */
 #include <dlfcn.h>
@@ -12,6 +13,18 @@
 #include <unistd.h>
 
 #include "launch_work.h"
+
+static __attribute__((noinline)) int deep(int depth)
+{
+	int result = 0;
+
+	if (depth)
+		result = deep(depth - 1);
+	else
+		launch_once();
+	launch_sink++;
+	return result + launch_sink % 2;
+}
 
 int main(int argc, char **argv)
 {
@@ -32,6 +45,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "launch") == 0)
 			plugged_in(launch_once);
+		if (strcmp(argv[i], "deep") == 0)
+			deep(2999);
 		if (strcmp(argv[i], "rest") == 0)
 			usleep(200000);
 		if (strcmp(argv[i], "chdir") == 0 && chdir("/") < 0)

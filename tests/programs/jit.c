@@ -6,8 +6,8 @@
  *
  *	Makes COUNT functions made_0, made_1, … one after the other, tells each in /tmp/perf-PID.map or in
  *	jit-PID.dump of the current folder, calls it, which launches once, and sleeps for INTERVAL_US. Before them
- *	the file gets that many bytes about other code. ends: the file is deleted at the end. Without one of the
- *	two words, nothing is told. x86-64 and aarch64.
+ *	the file gets that many bytes about other code. ends: the file is deleted at the end, otherwise its
+ *	path goes to stdout. Without one of the two words, nothing is told. x86-64 and aarch64.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 		return 99;
 	launch_open();
 	open_file(kind);
-	for (uint64_t i = 0; lseek(file, 0, SEEK_CUR) < padding; i++) {
+	for (uint64_t i = 0; file >= 0 && lseek(file, 0, SEEK_CUR) < padding; i++) {
 		snprintf(name, sizeof(name), "somewhere_else_%llu", (unsigned long long)i);
 		tell(kind, 0x1000 + 4096 * i, 4096, name, 1000000 + i);
 	}
@@ -159,5 +159,7 @@ int main(int argc, char **argv)
 	launch_finish();
 	if (argc > 5)
 		unlink(path);
+	else
+		puts(path);
 	return 0;
 }

@@ -809,6 +809,58 @@ TEST(drained_threads_and_losses)
 	bench_close(&bench);
 }
 
+static void take_warning(void *context, const char *text)
+{
+	snprintf(context, 200, "%s", text);
+}
+
+/* What a guest counts beside losses. */
+TEST(facts_of_the_guest)
+{
+	const struct event_collector *notes;
+	const struct event_process *processes;
+	struct ring_region *region;
+	char warning[200] = "", wanted[200];
+	struct bench bench;
+	size_t count;
+
+	bench_open(&bench);
+	bench.recording->on_warning = take_warning;
+	bench.recording->warning_context = warning;
+	region = bench.injected->region;
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_CHECKED], 29);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_WRONG], 3);
+	usleep(1000);
+	injected_count_losses(bench.injected, host_clocks_now_ns());
+	CHECK_TEXT(warning, "");
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_CHECKED], 2);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
+	usleep(1000);
+	injected_count_losses(bench.injected, host_clocks_now_ns());
+	snprintf(wanted, sizeof(wanted),
+		 "%d %s: this Python's frames are not known; native frames are kept", (int)getpid(),
+		 bench.injected->name);
+	CHECK_TEXT(warning, wanted);
+	/* once, and nothing of what was scribbled */
+	warning[0] = '\0';
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_CHECKED], UINT64_MAX / 2);
+	usleep(1000);
+	bench_read(&bench);
+	CHECK_TEXT(warning, "");
+	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(processes[0].stacks_checked, 31);
+	CHECK_EQUAL(processes[0].stacks_wrong, 3);
+	count = trace_reader_things(bench.reader, EVENT_COLLECTOR, (const void **)&notes);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(notes[0].process, processes[0].id);
+	CHECK_EQUAL(notes[0].state, COLLECTOR_PARTIAL);
+	CHECK_TEXT(text_of(&bench, notes[0].reason_string), wanted);
+	CHECK_EQUAL(losses_of(&bench, EVENT_PADDING, LOSS_RING_BROKEN), 0);
+	bench_close(&bench);
+}
+
 TEST(broken_records_are_losses)
 {
 	struct bench bench;
@@ -881,6 +933,7 @@ int main(void)
 	RUN(fields_at_extremes);
 	RUN(random_records);
 	RUN(drained_threads_and_losses);
+	RUN(facts_of_the_guest);
 	RUN(broken_records_are_losses);
 	RUN(hostile_states);
 	return harness_end();

@@ -6,6 +6,22 @@
 
 #include "bench.h"
 
+/* By this a program has an interpreter in it. */
+__attribute__((noinline, used)) void _PyEval_EvalFrameDefault(void);
+__attribute__((noinline, used)) void _PyEval_EvalFrameDefault(void)
+{
+	__asm__ volatile("");
+}
+
+static void own_path(const char *prefix, char path[4096])
+{
+	ssize_t length;
+
+	strcpy(path, prefix);
+	length = readlink("/proc/self/exe", path + strlen(prefix), 4000);
+	path[strlen(prefix) + (size_t)(length > 0 ? length : 0)] = '\0';
+}
+
 static void put_module(struct bench *bench, uint32_t id, uint64_t address, const char *path)
 {
 	struct record_module module = {.head = {.kind = RECORD_MODULE, .detail = id},
@@ -94,12 +110,15 @@ TEST(native_and_python)
 	const struct event_frame *frames[8];
 	struct event_api *rows;
 	struct bench bench;
+	char path[4200];
 	size_t count;
 
 	bench_open(&bench);
 	put_module(&bench, 1, 0x400000, "/bin/prog");
 	put_module(&bench, 2, 0x7f0000000000, "/lib/libx.so");
-	put_module(&bench, 3, 0x500000, "/usr/bin/python3.8");
+	/* this program under another path, as if a library */
+	own_path("/..", path);
+	put_module(&bench, 3, 0x500000, path);
 	put_function(&bench, 7, "Scene.render", "/home/u/scene.py");
 	put_stack(&bench, 1, plain, 3, 0, 3, false);
 	put_stack(&bench, 2, mixed, 5, 0, 5, false);
@@ -130,6 +149,42 @@ TEST(native_and_python)
 	bench_close(&bench);
 }
 
+/* A program with the interpreter inside it has frames of its own; one called python… need not have any. */
+TEST(embedded_python)
+{
+	const uint64_t mixed[] = {AT(1, 0x400010), AT(2, 0x500010), PYTHON(7, 4),
+				  AT(1, 0x400020), AT(2, 0x500020), PYTHON(7, 0),
+				  AT(1, 0x400030), AT(2, 0x500030)};
+	const uint64_t offsets[] = {0x1010, 0x1010, 4, 0x1020, 0, 0x1030, 0x1030};
+	const struct event_frame *frames[8];
+	struct event_api *rows;
+	struct bench bench;
+	char path[4200];
+	size_t count;
+
+	bench_open(&bench);
+	own_path("", path);
+	put_module(&bench, 1, 0x400000, "/opt/python-studio/bin/python-studio");
+	put_module(&bench, 2, 0x500000, path);
+	put_function(&bench, 7, "Scene.render", "/home/u/scene.py");
+	put_stack(&bench, 1, mixed, 8, 0, 8, false);
+	put_call(&bench, 1);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 1);
+	REQUIRE(frames_of(&bench, rows[0].stack, frames, 8) == 7);
+	for (int i = 0; i < 7; i++)
+		if (frames[i]->type == FRAME_NATIVE)
+			CHECK_EQUAL(frames[i]->offset, offsets[i]);
+	CHECK_EQUAL(frames[2]->type, FRAME_PYTHON);
+	CHECK_EQUAL(frames[4]->type, FRAME_PYTHON);
+	CHECK_TEXT(text_of(&bench, frames[3]->module_string),
+		   "/opt/python-studio/bin/python-studio");
+	CHECK_TEXT(text_of(&bench, frames[6]->module_string), path);
+	free(rows);
+	bench_close(&bench);
+}
+
 TEST(left_out_frames_are_said)
 {
 	const uint64_t deep[] = {AT(1, 0x400010), AT(1, 0x400020), AT(1, 0x400030),
@@ -143,11 +198,20 @@ TEST(left_out_frames_are_said)
 	put_module(&bench, 1, 0x400000, "/bin/prog");
 	put_stack(&bench, 1, deep, 4, 5000, 2, false);
 	put_stack(&bench, 2, deep, 1, 0, 1, true);
-	put_call(&bench, 1);
-	put_call(&bench, 2);
+	/* at its outer end, and a record that says nonsense about it */
+	put_stack(&bench, 3, deep, 2, 300, 2, false);
+	put_stack(&bench, 4, deep, 2, 301, 77, false);
+	for (uint32_t i = 1; i <= 4; i++)
+		put_call(&bench, i);
 	bench_read(&bench);
 	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
-	REQUIRE(count == 2);
+	REQUIRE(count == 4);
+	for (uint32_t i = 2; i < 4; i++) {
+		REQUIRE(frames_of(&bench, rows[i].stack, frames, 8) == 3);
+		CHECK_EQUAL(frames[1]->offset, 0x1020);
+		CHECK_EQUAL(frames[2]->type, FRAME_TRUNCATED);
+		CHECK_EQUAL(frames[2]->offset, 298 + i);
+	}
 	REQUIRE(frames_of(&bench, rows[0].stack, frames, 8) == 5);
 	CHECK_EQUAL(frames[1]->offset, 0x1020);
 	CHECK_EQUAL(frames[2]->type, FRAME_TRUNCATED);
@@ -211,6 +275,7 @@ TEST(nonsense)
 int main(void)
 {
 	RUN(native_and_python);
+	RUN(embedded_python);
 	RUN(left_out_frames_are_said);
 	RUN(nonsense);
 	return harness_end();

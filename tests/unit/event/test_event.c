@@ -63,6 +63,8 @@ static const struct line lines[] = {
 	FIELD(event_process, start_ticks),
 	FIELD(event_process, begin_ns),
 	FIELD(event_process, end_ns),
+	FIELD(event_process, stacks_checked),
+	FIELD(event_process, stacks_wrong),
 	ROW(event_thread),
 	FIELD(event_thread, id),
 	FIELD(event_thread, process),

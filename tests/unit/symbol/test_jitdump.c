@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -83,11 +85,21 @@ static void move(uint64_t time, uint64_t from, uint64_t to, uint64_t length, uin
 	end_record(start);
 }
 
+/* Which is the same in what is read of a file for this address alone. */
 static const char *name_at(struct jitdump *dump, uint64_t address, uint64_t time)
 {
+	int file = memfd_create("dump", 0);
 	struct jitdump_frame frame;
+	const char *name = jitdump_find(dump, address, time, &frame) ? "-" : frame.name;
+	struct jitdump *part;
 
-	return jitdump_find(dump, address, time, &frame) ? "-" : frame.name;
+	CHECK_EQUAL(write(file, bytes, size), size);
+	if (jitdump_open_part(file, UINT64_MAX, &address, 1, &part))
+		return "not read";
+	CHECK_TEXT(jitdump_find(part, address, time, &frame) ? "-" : frame.name, name);
+	jitdump_close(part);
+	close(file);
+	return name;
 }
 
 TEST(memory_used_again)

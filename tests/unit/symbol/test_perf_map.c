@@ -5,22 +5,40 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "harness.h"
 #include "symbol/perf_map.h"
 
+static int file = -1; /* the text of the last map */
+
+/* Which is the same by search in the file, alone and between others. */
 static const char *name_at(const struct perf_map *map, uint64_t address)
 {
+	struct perf_map_wanted wanted[3] = {
+		{.address = address / 2}, {.address = address}, {.address = address + 1}};
 	struct perf_map_entry entry;
+	const char *name = perf_map_find(map, address, &entry) ? "-" : entry.name;
+	char *searched;
 
-	return perf_map_find(map, address, &entry) ? "-" : entry.name;
+	CHECK_EQUAL(perf_map_search(file, UINT64_MAX, wanted, 3), 0);
+	searched = perf_map_name(file, &wanted[1]);
+	CHECK_TEXT(searched ? searched : "-", name);
+	free(searched);
+	return name;
 }
 
 static struct perf_map *parse(const char *text)
 {
 	struct perf_map *map = NULL;
 
+	if (file >= 0)
+		close(file);
+	file = memfd_create("map", 0);
+	if (write(file, text, strlen(text)) != (ssize_t)strlen(text))
+		return NULL;
 	return perf_map_parse(text, strlen(text), &map) ? NULL : map;
 }
 
@@ -140,6 +158,46 @@ TEST(no_file)
 	perf_map_close(NULL);
 }
 
+/* Of a file of 12 MB a block at a time, whose lines end anywhere in it. */
+TEST(large_file)
+{
+	struct perf_map_wanted wanted[100];
+	FILE *stream;
+	char name[64];
+
+	if (file >= 0)
+		close(file);
+	file = memfd_create("map", 0);
+	stream = fdopen(dup(file), "w");
+	REQUIRE(stream);
+	for (int i = 0; i < 300000; i++)
+		fprintf(stream, "%x 10 %.*sfunction_%d\n", 0x10000 + 16 * i, i % 60,
+			"------------------------------------------------------------", i);
+	for (int i = 0; i < 1 << 20; i++)
+		fputc('1', stream);
+	fprintf(stream, " a line that is longer than a block\n10000 8 last\n");
+	fclose(stream);
+	for (int i = 0; i < 100; i++)
+		wanted[i] = (struct perf_map_wanted){.address = 0x10008u + 48000u * (unsigned)i};
+	REQUIRE(perf_map_search(file, UINT64_MAX, wanted, 100) == 0);
+	for (int i = 0; i < 100; i++) {
+		char *found = perf_map_name(file, &wanted[i]);
+
+		snprintf(name, sizeof(name), "function_%d", 3000 * i);
+		CHECK(found && strcmp(found + strspn(found, "-"), name) == 0);
+		free(found);
+	}
+	wanted[0].address = 0x10004;
+	REQUIRE(perf_map_search(file, UINT64_MAX, wanted, 1) == 0);
+	CHECK_EQUAL(wanted[0].length, 4);
+	/* … of which only so much is looked at */
+	REQUIRE(perf_map_search(file, 1 << 20, wanted, 1) == 0);
+	CHECK_EQUAL(wanted[0].length, strlen("function_0"));
+	/* the program has cut it since */
+	CHECK_EQUAL(ftruncate(file, 5), 0);
+	CHECK(!perf_map_name(file, &wanted[0]));
+}
+
 int main(void)
 {
 	RUN(names);
@@ -147,5 +205,6 @@ int main(void)
 	RUN(damaged_lines);
 	RUN(random_lines);
 	RUN(no_file);
+	RUN(large_file);
 	return harness_end();
 }

@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "trace_rows.h"
@@ -218,6 +219,57 @@ TEST(what_is_not_there)
 	trace_reader_close(reader);
 }
 
+/* A frame that gets its name after the rows that lead to it were written, in the same segment and in a later one. */
+static void name_later(uint64_t segment_ns)
+{
+	struct trace_writer_options options = {.segment_ns = segment_ns};
+	struct event_frame frame = {.type = FRAME_JIT, .offset = 0x1000};
+	struct trace_source source = {1, 2, 0};
+	uint32_t ids[4], names[4];
+	struct trace_writer *writer;
+	struct trace_reader *reader;
+
+	REQUIRE(trace_writer_open(path, &options, &writer) == 0);
+	for (uint32_t i = 0; i < 4; i++) {
+		char name[2] = {(char)('a' + i), '\0'};
+
+		names[i] = trace_writer_string(writer, name, 1);
+		ids[i] = trace_writer_own_frame(writer, &frame, i + 1);
+		CHECK_EQUAL(trace_writer_own_frame(writer, &frame, i + 1), ids[i]);
+		CHECK(!i || ids[i] != ids[i - 1]);
+	}
+	CHECK(trace_writer_frame(writer, &frame) > ids[3]);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct event_api call = {.begin = i * SECOND, .end = i * SECOND + 1};
+
+		call.stack = trace_writer_stack(writer, 0, ids[i % 3]);
+		CHECK_EQUAL(trace_writer_row(writer, EVENT_API, &source, &call), 0);
+		trace_writer_flush(writer, i * SECOND + SECOND / 2);
+		if (i == 20)
+			CHECK_EQUAL(trace_writer_name_frame(writer, ids[0], names[0]), 0);
+	}
+	CHECK_EQUAL(trace_writer_name_frame(writer, ids[1], names[1]), 0);
+	CHECK_EQUAL(trace_writer_name_frame(writer, 77, names[1]), -ENOENT);
+	CHECK_EQUAL(trace_writer_close(writer, 41 * SECOND), 0);
+	REQUIRE(trace_reader_open(path, &reader) == 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct event_frame *found = trace_reader_frame(reader, ids[i]);
+
+		REQUIRE(found);
+		CHECK_EQUAL(found->offset, 0x1000);
+		CHECK_TEXT(trace_reader_string(reader, found->name_string, NULL), i == 0   ? "a"
+										  : i == 1 ? "b"
+											   : "");
+	}
+	trace_reader_close(reader);
+}
+
+TEST(named_later)
+{
+	name_later(1000 * SECOND);
+	name_later(3 * SECOND);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -227,6 +279,7 @@ int main(void)
 	RUN(in_many_segments);
 	RUN(where_segments_are_dropped);
 	RUN(what_is_not_there);
+	RUN(named_later);
 	unlink(path);
 	return harness_end();
 }

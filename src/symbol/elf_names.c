@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/elf_names.c - which of some functions are in a program or library
+ *
+ * Runs in:  the recorder
+ * Gets:     an open file   Gives: bits
+ * Owns:     nothing
+ * Fails:    never: what cannot be read defines nothing
+ * Why not libdw: it maps the file, and a program that is shortened while it runs would end the recorder
+ *           (SIGBUS); here each table is read as a copy, of at most 64 MiB
+ */
+#include "symbol/elf_names.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+enum { SECTIONS_MOST = 4096 };
+#define TABLE_MOST ((uint64_t)64 << 20)
+
+struct table {
+	char *bytes; /* owned */
+	uint64_t size;
+};
+
+static bool read_table(int fd, const Elf64_Shdr *section, struct table *ret_table)
+{
+	ret_table->size = section->sh_size;
+	if (section->sh_type == SHT_NOBITS || !section->sh_size || section->sh_size > TABLE_MOST ||
+	    section->sh_offset > INT64_MAX)
+		return false;
+	ret_table->bytes = malloc(section->sh_size);
+	return ret_table->bytes &&
+	       pread_all(fd, ret_table->bytes, section->sh_size, section->sh_offset) == 0;
+}
+
+static bool is_text(const struct table *texts, uint64_t at, const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	return at < texts->size && size <= texts->size - at &&
+	       memcmp(texts->bytes + at, name, size) == 0;
+}
+
+static uint32_t find_in(const struct table *symbols, const struct table *texts,
+			const char *const *names, size_t count)
+{
+	uint32_t found = 0;
+
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->size; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, symbols->bytes + at, sizeof(symbol));
+		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+			continue;
+		for (size_t i = 0; i < count; i++)
+			if (is_text(texts, symbol.st_name, names[i]))
+				found |= UINT32_C(1) << i;
+	}
+	return found;
+}
+
+static uint32_t find_in_section(int fd, const Elf64_Shdr *sections, size_t section_count,
+				const Elf64_Shdr *section, const char *const *names, size_t count)
+{
+	struct table symbols = {0}, texts = {0};
+	uint32_t found = 0;
+
+	if (section->sh_link < section_count && read_table(fd, section, &symbols) &&
+	    read_table(fd, &sections[section->sh_link], &texts))
+		found = find_in(&symbols, &texts, names, count);
+	free(symbols.bytes);
+	free(texts.bytes);
+	return found;
+}
+
+uint32_t elf_names_find(int fd, const char *const *names, size_t count)
+{
+	auto_free Elf64_Shdr *sections = NULL;
+	uint32_t found = 0;
+	Elf64_Ehdr head;
+
+	if (pread_all(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(*sections) ||
+	    !head.e_shnum || head.e_shnum > SECTIONS_MOST || head.e_shoff > INT64_MAX)
+		return 0;
+	sections = calloc(head.e_shnum, sizeof(*sections));
+	if (!sections || pread_all(fd, sections, head.e_shnum * sizeof(*sections), head.e_shoff))
+		return 0;
+	for (size_t i = 0; i < head.e_shnum; i++)
+		if (sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB)
+			found |= find_in_section(fd, sections, head.e_shnum, &sections[i], names,
+						 count);
+	return found;
+}
