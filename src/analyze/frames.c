@@ -33,6 +33,7 @@ struct frames {
 	struct symbolizer *symbolizer;
 	struct arena texts;
 	struct hash_map by_frame; /* frame id -> index + 1 */
+	struct hash_map programs; /* string ids of the paths of executables */
 	struct known_frame *known;
 	size_t known_capacity, known_count;
 	struct frame_name *names;
@@ -46,6 +47,19 @@ struct frames {
 	const char **notes;
 	size_t notes_capacity;
 };
+
+static int list_programs(struct frames *frames)
+{
+	const void *things = NULL;
+	size_t count = model_things(frames->model, EVENT_PROCESS, &things);
+	const struct event_process *processes = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (processes[i].exe_string &&
+		    hash_map_put(&frames->programs, processes[i].exe_string, 1))
+			return -ENOMEM;
+	return 0;
+}
 
 int frames_new(const struct model *model, const struct frames_options *options,
 	       struct frames **ret_frames)
@@ -66,6 +80,10 @@ int frames_new(const struct model *model, const struct frames_options *options,
 		free(frames);
 		return -ENOMEM;
 	}
+	if (list_programs(frames)) {
+		frames_free(frames);
+		return -ENOMEM;
+	}
 	*ret_frames = frames;
 	return 0;
 }
@@ -77,6 +95,7 @@ void frames_free(struct frames *frames)
 	symbolizer_free(frames->symbolizer);
 	arena_fini(&frames->texts);
 	hash_map_fini(&frames->by_frame);
+	hash_map_fini(&frames->programs);
 	free(frames->known);
 	free(frames->names);
 	free(frames->chain);
@@ -107,6 +126,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 		.path = model_text(frames->model, frame->module_string, ""),
 		.build_id = model_text(frames->model, frame->build_id_string, ""),
 	};
+	bool is_program = hash_map_find(&frames->programs, frame->module_string) != NULL;
 	struct symbol_module *module;
 	struct symbol symbol;
 	char text[4096];
@@ -122,6 +142,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 			.file = one->file,
 			.line = one->line,
 			.class = one->is_inlined ? FRAME_CLASS_INLINED : FRAME_CLASS_HOST,
+			.is_program = is_program,
 		};
 
 		if (!name.function) {

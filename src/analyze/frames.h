@@ -27,6 +27,7 @@ struct frame_name {
 	uint32_t line;        /* 0: not known */
 	uint32_t first_line;  /* of a Python function; 0: not known */
 	enum frame_class class;
+	bool is_program; /* code of an executable that was recorded, not of a library */
 };
 
 struct frames_options {

@@ -149,7 +149,7 @@ static void write_kernels(const struct report *report, struct json_writer *json)
 								    (double)device->account.busy_ns
 							  : 0);
 		json_key(json, "stacks");
-		report_write_stacks(report, kernel->name, kernel->device, json);
+		report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -181,6 +181,9 @@ static void write_copies(const struct report *report, struct json_writer *json,
 			json_double(json, report_copy_rate(report, copy));
 		else
 			json_null(json);
+		json_key(json, "stacks");
+		report_write_stacks(report, class, analysis_command_name(copy->command),
+				    report->device, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -392,9 +395,10 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
-static void write_document(const struct report *report, struct json_writer *json)
+static int write_document(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
+	int error;
 
 	json_object_begin(json);
 	json_pair_text(json, "schema", "duet.report/1");
@@ -412,6 +416,7 @@ static void write_document(const struct report *report, struct json_writer *json
 	write_copies(report, json, ACCOUNT_OTHER);
 	write_queues(report, json);
 	write_calls(report, json);
+	error = report_write_by(report, json);
 	json_empty_list(json, "instructions");
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
@@ -423,16 +428,18 @@ static void write_document(const struct report *report, struct json_writer *json
 	write_cost(report, json);
 	json_newline(json);
 	json_object_end(json);
+	return error;
 }
 
 int report_print_json(const struct report *report)
 {
 	struct json_writer json;
+	int error;
 
 	json_init_file(&json, stdout);
-	write_document(report, &json);
+	error = write_document(report, &json);
 	putchar('\n');
 	if (json_error(&json) == -EIO)
 		return 0; /* finish_output says what became of stdout */
-	return json_error(&json);
+	return error ? error : json_error(&json);
 }
