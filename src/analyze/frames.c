@@ -241,6 +241,53 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	return 0;
 }
 
+static int check_file(struct frames *frames, const struct event_frame *frame,
+		      struct frames_files *files)
+{
+	const struct symbol_mapping mapping = {
+		.path = model_text(frames->model, frame->module_string, ""),
+		.build_id = model_text(frames->model, frame->build_id_string, ""),
+	};
+	struct symbol_module *module;
+	struct symbol_source source;
+
+	if (mapping.path[0] == '[')
+		return 0; /* the kernel's own, such as [vdso] */
+	if (symbolizer_module(frames->symbolizer, &mapping, &module))
+		return -ENOMEM;
+	symbolizer_source(frames->symbolizer, module, &source);
+	files->all++;
+	if (!source.path) {
+		files->missing++;
+		files->example = files->example ? files->example : mapping.path;
+	}
+	return 0;
+}
+
+int frames_check(struct frames *frames, struct frames_files *ret_files)
+{
+	const struct trace_reader *reader = frames->model->reader;
+	struct frames_files files = {0};
+	struct hash_map seen; /* path string << 32 | build id string */
+	int error = 0;
+
+	hash_map_init(&seen);
+	for (size_t i = 0; !error && i < trace_reader_frame_count(reader); i++) {
+		const struct event_frame *frame = trace_reader_frame_at(reader, i);
+		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;
+
+		if (frame->type != FRAME_NATIVE || hash_map_find(&seen, key))
+			continue;
+		error = hash_map_put(&seen, key, 1);
+		if (!error)
+			error = check_file(frames, frame, &files);
+	}
+	hash_map_fini(&seen);
+	if (!error)
+		*ret_files = files;
+	return error;
+}
+
 const char *frames_none(const struct frames *frames)
 {
 	return trace_reader_stack_count(frames->model->reader) ? "[unknown stack]" : "[stacks off]";

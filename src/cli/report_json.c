@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "base/json.h"
+#include "cli/table.h"
 
 static void json_pair_u64(struct json_writer *json, const char *key, uint64_t value)
 {
@@ -53,6 +55,17 @@ static void json_empty_list(struct json_writer *json, const char *key)
 	json_array_end(json);
 }
 
+/* How a process ended that duet started. */
+static void write_end(const struct event_process *process, struct json_writer *json)
+{
+	if (process->status == -1)
+		return;
+	if (WIFSIGNALED(process->status))
+		json_pair_u64(json, "signal", (uint64_t)WTERMSIG(process->status));
+	else
+		json_pair_u64(json, "exit_status", (uint64_t)WEXITSTATUS(process->status));
+}
+
 static void write_processes(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -66,6 +79,7 @@ static void write_processes(const struct report *report, struct json_writer *jso
 		json_pair_text(json, "name", process->name);
 		json_pair_text(json, "command",
 			       model_text(report->model, process->process->command_string, ""));
+		write_end(process->process, json);
 		json_pair_u64(json, "launches", process->launches);
 		json_pair_u64(json, "executions", process->executions);
 		json_pair_u64(json, "device_ns", process->share_ns);
@@ -404,6 +418,9 @@ static int write_document(const struct report *report, struct json_writer *json)
 	json_pair_text(json, "schema", "duet.report/1");
 	json_pair_bool(json, "complete", analysis_is_complete(analysis));
 	json_pair_text(json, "command", report_command(report));
+	if (*format_date(report->model, analysis->begin_ns).text)
+		json_pair_text(json, "recorded_at",
+			       format_date(report->model, analysis->begin_ns).text);
 	json_pair_u64(json, "start_ns", analysis->from_ns);
 	json_pair_u64(json, "wall_ns", analysis->to_ns - analysis->from_ns);
 	json_pair_bool(json, "exact", analysis->is_exact);

@@ -315,4 +315,49 @@ with t.case("lines: Python's own before those of a library with debug informatio
     t.equal([(os.path.basename(row["file"]), row["function"]) for row in rows], [("main.c", "main"), ("util.py", "run")],
             "innermost is the library's, but Python is there")
 
+with t.case("failed launches, builds and commands are findings with the error's name"):
+    trace = described("failures.duet", "window 0 1000", *GROUND, "call 1 1 2 call clBuildProgram result=-11",
+                      "call 1 3 4 call clBuildProgram result=-11", "call 1 5 6 call clGetDeviceIDs result=-1",
+                      "launch 1 1 1 10 20 kernel name=k result=-54",
+                      "launch 2 1 1 30 40 kernel name=k", "execution 1 2 1 31 32 50 60 status=-5",
+                      "launch 3 1 1 70 80 read bytes=8 result=-9999 function=clEnqueueReadBuffer")
+    found = t.report(trace)["findings"]
+    t.equal(sorted((row["id"], row["text"], row["evidence"]["error"]) for row in found), [
+        ("failed_builds", "clBuildProgram failed 2 times: CL_BUILD_PROGRAM_FAILURE (-11)", "CL_BUILD_PROGRAM_FAILURE"),
+        ("failed_commands", "k failed 1 time on its device: CL_OUT_OF_RESOURCES (-5)", "CL_OUT_OF_RESOURCES"),
+        ("failed_launches", "clEnqueueNDRangeKernel failed 1 time: CL_INVALID_WORK_GROUP_SIZE (-54)",
+         "CL_INVALID_WORK_GROUP_SIZE"),
+        ("failed_launches", "clEnqueueReadBuffer failed 1 time: error -9999", "")], "findings")
+    t.true("\nFINDINGS\n  clBuildProgram failed 2 times" in text(duet("report", trace).stdout), "text, most frequent first")
+
+with t.case("a program that was killed, and which of several was recorded"):
+    trace = described("killed.duet", "window 0 1000", "process 1 1001 worker command=worker%20--child parent=2",
+                      "process 2 1002 boss command=./boss%20--all status=139 ended=1", *GROUND,
+                      "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    printed = text(duet("report", trace).stdout)
+    t.true(printed.startswith("! program killed by signal 11 (SIGSEGV): boss, pid 1002\n"), printed[:300])
+    t.true("\n./boss --all\nrecorded " in printed, f"headed by what was recorded: {printed[:300]}")
+    document = t.report(trace)
+    t.equal(document["command"], "./boss --all", "command")
+    t.equal([row.get("signal") for row in document["processes"]], [None, 11], "signal")
+    trace = described("several.duet", "window 0 1000", "process 1 1001 one command=one", "process 2 1002 two command=two",
+                      *GROUND, "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    t.true(text(duet("report", trace).stdout).startswith("one and 1 more\nrecorded "), "their parent is not known")
+
+with t.case("when it was recorded"):
+    trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)
+    # REALTIME is one second behind CLOCK_MONOTONIC here
+    date = {"env": {"TZ": "UTC"}}
+    t.true(", 1970-01-01 00:00:01 +0000, " in text(duet("report", trace, **date).stdout), "report")
+    t.true("\ndate      1970-01-01 00:00:01 +0000\n" in text(duet("info", trace, **date).stdout), "info")
+    for verb in ("report", "info"):
+        t.equal(json.loads(duet(verb, "--json", trace, **date).stdout)["recorded_at"], "1970-01-01 00:00:01 +0000", verb)
+
+with t.case("files that are gone"):
+    trace = described("gone.duet", "window 0 1000", *GROUND, "frame 1 native /no/such/lib.so offset=64 build_id=abcdef0123",
+                      "stack 1 1", *launches_of(1))
+    printed = text(duet("report", trace).stdout)
+    t.true("! names: 1 of the 1 file in stacks is missing or changed since, such as\n!   /no/such/lib.so\n" in printed
+           and "duet archive" in printed, printed[:400])
+
 t.end()
