@@ -29,10 +29,13 @@ say "$duet" report demo/heat.duet
 say "$duet" flame -o demo/render.svg demo/render.duet
 say "$duet" flame -o demo/heat.svg demo/heat.duet
 for format in $("$duet" list formats | cut -d' ' -f1); do
-	rm -rf "demo/heat.$format"
-	say "$duet" export demo/heat.duet --format "$format" -o "demo/heat.$format"
+	case $format in
+	perfetto) suffix=pftrace ;;
+	*) suffix=$format ;;
+	esac
+	rm -rf "demo/heat.$suffix"
+	say "$duet" export demo/heat.duet --format "$format" -o "demo/heat.$suffix"
 done
-mv demo/heat.perfetto demo/heat.pftrace
 say "$duet" export demo/render.duet --format perfetto -o demo/render.pftrace
 echo
 echo "Flame graphs, for a browser: demo/render.svg demo/heat.svg"

@@ -135,6 +135,12 @@ static int on_match(struct sweep *sweep, const struct joined *joined, uint32_t *
 	return error;
 }
 
+static int on_reject(struct sweep *sweep, const struct joined *joined)
+{
+	sweep->analysis->ledger.rejected++;
+	return sweep_count_failed(sweep, joined);
+}
+
 static void join(struct sweep *sweep, const struct event_execution *row,
 		 const struct open_command *launch, uint32_t place, struct joined *ret_joined)
 {
@@ -207,7 +213,7 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	if (!launch)
 		error = keep_early(sweep, row);
 	else if (is_rejected(row))
-		sweep->analysis->ledger.rejected++;
+		error = on_reject(sweep, &joined);
 	else
 		error = on_match(sweep, &joined, &tag);
 	if (launch)
@@ -243,7 +249,7 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	sweep->analysis->ledger.orphaned--;
 	sweep_count_outcome(sweep, &joined);
 	if (is_rejected(row))
-		sweep->analysis->ledger.rejected++;
+		error = on_reject(sweep, &joined);
 	else
 		error = on_match(sweep, &joined, &tag);
 	if (!error)
@@ -591,6 +597,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->call_rows);
 	pair_map_fini(&sweep->path_rows);
 	pair_map_fini(&sweep->launches_rows);
+	pair_map_fini(&sweep->failure_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -616,6 +623,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->calls);
 	free(analysis->losses);
 	free(analysis->launches);
+	free(analysis->failures);
 	free(analysis->paths);
 }
 

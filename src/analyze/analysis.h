@@ -35,6 +35,8 @@ const char *analysis_command_name(uint32_t command);
 /* "ring_full", … for an enum event_loss_reason; "api", "launch", … for an enum event_kind. */
 const char *analysis_loss_name(uint32_t reason);
 const char *analysis_kind_name(uint32_t kind);
+/* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
+const char *analysis_error_name(int32_t result);
 enum account_class analysis_class(uint32_t command);
 
 /* A transfer of no more bytes than this is a small one: docs/design/findings.md. */
@@ -99,6 +101,16 @@ struct analysis_call {
 	const char *name;
 	uint64_t count, failed, total_ns;
 	bool is_launch, is_wait;
+};
+
+enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
+
+/* Calls that returned one error, and commands that ended with one. */
+struct analysis_failure {
+	enum analysis_failure_kind kind;
+	const char *name; /* of the function, or of the kernel or command */
+	int32_t result;
+	uint64_t count;
 };
 
 /* What one stack launched of one command on one device. Of a device all share_ns add up to its busy time, all
@@ -182,6 +194,8 @@ struct analysis {
 	size_t calls_count;
 	struct analysis_path *paths; /* in no order */
 	size_t paths_count;
+	struct analysis_failure *failures; /* most often first */
+	size_t failures_count;
 	struct analysis_launches *launches; /* in no order */
 	size_t launches_count;
 	struct analysis_loss *losses;

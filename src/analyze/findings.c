@@ -11,12 +11,20 @@
  */
 #include "analyze/findings.h"
 
+#include <string.h>
+
+#include "base/array.h"
+
 #define SMALL_LEAST 100 /* transfers: fewer cannot save a millisecond at 10 us each */
 
 const char *finding_id(enum finding_kind kind)
 {
-	static const char *const ids[FINDING_COUNT] = {[FINDING_SMALL_TRANSFERS] =
-							       "small_transfers"};
+	static const char *const ids[FINDING_COUNT] = {
+		[FINDING_FAILED_LAUNCHES] = "failed_launches",
+		[FINDING_FAILED_BUILDS] = "failed_builds",
+		[FINDING_FAILED_COMMANDS] = "failed_commands",
+		[FINDING_SMALL_TRANSFERS] = "small_transfers",
+	};
 
 	return (unsigned int)kind < FINDING_COUNT ? ids[kind] : "other";
 }
@@ -57,20 +65,47 @@ static bool find_small_transfers(const struct analysis *analysis, size_t device,
 	return true;
 }
 
-typedef bool find(const struct analysis *analysis, size_t device, struct finding *ret_finding);
+/* Other calls fail in good programs too: they ask for devices that are not there. */
+static bool is_build(const char *function)
+{
+	static const char *const names[] = {"clBuildProgram", "clCompileProgram", "clLinkProgram",
+					    "clCreateKernel"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+		if (strcmp(function, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool find_failure(const struct analysis_failure *failure, struct finding *ret_finding)
+{
+	struct finding found = {.device = FINDING_NO_DEVICE, .failure = failure};
+
+	if (failure->kind == FAILURE_LAUNCH)
+		found.kind = FINDING_FAILED_LAUNCHES;
+	else if (failure->kind == FAILURE_COMMAND)
+		found.kind = FINDING_FAILED_COMMANDS;
+	else if (is_build(failure->name))
+		found.kind = FINDING_FAILED_BUILDS;
+	else
+		return false;
+	*ret_finding = found;
+	return true;
+}
 
 bool findings_next(const struct analysis *analysis, size_t *cursor, struct finding *ret_finding)
 {
-	static find *const rules[FINDING_COUNT] = {[FINDING_SMALL_TRANSFERS] =
-							   find_small_transfers};
 	size_t devices = analysis->devices_count + 1;
 
-	while (*cursor < FINDING_COUNT * devices) {
-		enum finding_kind kind = (enum finding_kind)(*cursor / devices);
-		struct finding found = {.kind = kind, .device = *cursor % devices};
+	while (*cursor < analysis->failures_count) {
+		if (find_failure(&analysis->failures[(*cursor)++], ret_finding))
+			return true;
+	}
+	while (*cursor - analysis->failures_count < devices) {
+		struct finding found = {.kind = FINDING_SMALL_TRANSFERS,
+					.device = (*cursor)++ - analysis->failures_count};
 
-		++*cursor;
-		if (rules[kind](analysis, found.device, &found)) {
+		if (find_small_transfers(analysis, found.device, &found)) {
 			*ret_finding = found;
 			return true;
 		}

@@ -13,11 +13,20 @@
 
 #include "analyze/analysis.h"
 
-enum finding_kind { FINDING_SMALL_TRANSFERS, FINDING_COUNT };
+enum finding_kind {
+	FINDING_FAILED_LAUNCHES,
+	FINDING_FAILED_BUILDS,
+	FINDING_FAILED_COMMANDS,
+	FINDING_SMALL_TRANSFERS,
+	FINDING_COUNT
+};
+
+#define FINDING_NO_DEVICE SIZE_MAX
 
 struct finding {
 	enum finding_kind kind;
-	size_t device; /* index into the analysis */
+	size_t device;                          /* index into the analysis, or FINDING_NO_DEVICE */
+	const struct analysis_failure *failure; /* FINDING_FAILED_… */
 	/* FINDING_SMALL_TRANSFERS */
 	struct analysis_transfers small;
 	uint64_t copies_ns; /* of all copies of the device */

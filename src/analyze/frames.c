@@ -33,6 +33,7 @@ struct frames {
 	struct symbolizer *symbolizer;
 	struct arena texts;
 	struct hash_map by_frame; /* frame id -> index + 1 */
+	struct hash_map programs; /* string ids of the paths of executables */
 	struct known_frame *known;
 	size_t known_capacity, known_count;
 	struct frame_name *names;
@@ -46,6 +47,19 @@ struct frames {
 	const char **notes;
 	size_t notes_capacity;
 };
+
+static int list_programs(struct frames *frames)
+{
+	const void *things = NULL;
+	size_t count = model_things(frames->model, EVENT_PROCESS, &things);
+	const struct event_process *processes = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (processes[i].exe_string &&
+		    hash_map_put(&frames->programs, processes[i].exe_string, 1))
+			return -ENOMEM;
+	return 0;
+}
 
 int frames_new(const struct model *model, const struct frames_options *options,
 	       struct frames **ret_frames)
@@ -66,6 +80,10 @@ int frames_new(const struct model *model, const struct frames_options *options,
 		free(frames);
 		return -ENOMEM;
 	}
+	if (list_programs(frames)) {
+		frames_free(frames);
+		return -ENOMEM;
+	}
 	*ret_frames = frames;
 	return 0;
 }
@@ -77,6 +95,7 @@ void frames_free(struct frames *frames)
 	symbolizer_free(frames->symbolizer);
 	arena_fini(&frames->texts);
 	hash_map_fini(&frames->by_frame);
+	hash_map_fini(&frames->programs);
 	free(frames->known);
 	free(frames->names);
 	free(frames->chain);
@@ -109,6 +128,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 		.file_size_bytes = frame->file_size_bytes,
 		.file_modified_ns = frame->file_modified_ns,
 	};
+	bool is_program = hash_map_find(&frames->programs, frame->module_string) != NULL;
 	struct symbol_module *module;
 	struct symbol symbol;
 	char text[4096];
@@ -124,6 +144,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 			.file = one->file,
 			.line = one->line,
 			.class = one->is_inlined ? FRAME_CLASS_INLINED : FRAME_CLASS_HOST,
+			.is_program = is_program,
 		};
 
 		if (!name.function) {
@@ -226,6 +247,53 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	*ret_names = frames->stack;
 	*ret_count = count;
 	return 0;
+}
+
+static int check_file(struct frames *frames, const struct event_frame *frame,
+		      struct frames_files *files)
+{
+	const struct symbol_mapping mapping = {
+		.path = model_text(frames->model, frame->module_string, ""),
+		.build_id = model_text(frames->model, frame->build_id_string, ""),
+	};
+	struct symbol_module *module;
+	struct symbol_source source;
+
+	if (mapping.path[0] == '[')
+		return 0; /* the kernel's own, such as [vdso] */
+	if (symbolizer_module(frames->symbolizer, &mapping, &module))
+		return -ENOMEM;
+	symbolizer_source(frames->symbolizer, module, &source);
+	files->all++;
+	if (!source.path) {
+		files->missing++;
+		files->example = files->example ? files->example : mapping.path;
+	}
+	return 0;
+}
+
+int frames_check(struct frames *frames, struct frames_files *ret_files)
+{
+	const struct trace_reader *reader = frames->model->reader;
+	struct frames_files files = {0};
+	struct hash_map seen; /* path string << 32 | build id string */
+	int error = 0;
+
+	hash_map_init(&seen);
+	for (size_t i = 0; !error && i < trace_reader_frame_count(reader); i++) {
+		const struct event_frame *frame = trace_reader_frame_at(reader, i);
+		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;
+
+		if (frame->type != FRAME_NATIVE || hash_map_find(&seen, key))
+			continue;
+		error = hash_map_put(&seen, key, 1);
+		if (!error)
+			error = check_file(frames, frame, &files);
+	}
+	hash_map_fini(&seen);
+	if (!error)
+		*ret_files = files;
+	return error;
 }
 
 const char *frames_none(const struct frames *frames)

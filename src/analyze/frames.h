@@ -27,6 +27,7 @@ struct frame_name {
 	uint32_t line;        /* 0: not known */
 	uint32_t first_line;  /* of a Python function; 0: not known */
 	enum frame_class class;
+	bool is_program; /* code of an executable that was recorded, not of a library */
 };
 
 struct frames_options {
@@ -47,6 +48,13 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 
 /* What stands for a stack without frames: "[unknown stack]", or "[stacks off]" where none was recorded. */
 const char *frames_none(const struct frames *frames);
+
+/* How many files have code in the stacks, and how many of them are missing or others now. */
+struct frames_files {
+	size_t all, missing;
+	const char *example; /* one that is missing */
+};
+int frames_check(struct frames *frames, struct frames_files *ret_files); /* -ENOMEM */
 
 /* What a user should know ("'/usr/bin/x' was replaced since the recording"). */
 size_t frames_notes(struct frames *frames, const char *const **ret_notes);

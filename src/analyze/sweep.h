@@ -42,7 +42,8 @@ struct sweep {
 	struct pair_map call_rows;     /* (function string, is_launch) -> index */
 	struct pair_map path_rows;     /* (row << 32 | stack, device) -> index */
 	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
-	size_t paths_capacity, launches_capacity;
+	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
+	size_t paths_capacity, launches_capacity, failures_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -108,6 +109,8 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and says which row it was. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
+/* A command that its device gave back as failed. */
+int sweep_count_failed(struct sweep *sweep, const struct joined *joined);
 void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns);
 /* One row for each text, the largest total first. */
 void sweep_sort_tables(struct analysis *analysis);

@@ -37,6 +37,44 @@ static int call_row(struct sweep *sweep, uint32_t function, bool is_launch,
 	return 0;
 }
 
+static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, uint32_t id,
+			 const char *name, int32_t result)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint64_t key = (uint64_t)kind << 32 | id;
+	uint32_t index = pair_map_find(&sweep->failure_rows, key, (uint32_t)result);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->failures_count;
+		if (array_grow(analysis->failures, sweep->failures_capacity, index + (size_t)1) ||
+		    pair_map_put(&sweep->failure_rows, key, (uint32_t)result, index))
+			return -ENOMEM;
+		analysis->failures[index] =
+			(struct analysis_failure){.kind = kind, .name = name, .result = result};
+		analysis->failures_count++;
+	}
+	analysis->failures[index].count++;
+	return 0;
+}
+
+int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
+{
+	const struct open_command *launch = joined->launch;
+	uint32_t name = joined->type | TAG_COPY;
+	const char *text = analysis_command_name(joined->type);
+
+	if (joined->row->status >= 0 || !is_in_window(sweep->analysis, launch->enter, launch->exit))
+		return 0;
+	if (analysis_class(joined->type) == ACCOUNT_KERNEL) {
+		const struct event_code *code =
+			things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
+
+		name = code ? code->name_string : 0;
+		text = model_text(sweep->analysis->model, name, "[unknown kernel]");
+	}
+	return count_failure(sweep, FAILURE_COMMAND, name, text, joined->row->status);
+}
+
 int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,
 		     bool is_launch)
 {
@@ -56,6 +94,11 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	call->is_wait |= row->type == API_TYPE_WAIT;
 	analysis->processes[process].calls++;
 	analysis->processes[process].calls_ns += row->end - row->begin;
+	if (row->result)
+		return count_failure(
+			sweep, is_launch ? FAILURE_LAUNCH : FAILURE_CALL, row->function_string,
+			trace_reader_string(analysis->model->reader, row->function_string, NULL),
+			row->result);
 	return 0;
 }
 
@@ -295,8 +338,21 @@ static void merge_calls(struct analysis *analysis)
 	analysis->calls_count = kept;
 }
 
+static int compare_failures(const void *left, const void *right)
+{
+	const struct analysis_failure *a = left, *b = right;
+	int order = compare_totals(a->count, b->count);
+
+	if (!order)
+		order = strcmp(a->name, b->name);
+	return order ? order : (a->result < b->result) - (a->result > b->result);
+}
+
 void sweep_sort_tables(struct analysis *analysis)
 {
+	if (analysis->failures_count)
+		qsort(analysis->failures, analysis->failures_count, sizeof(*analysis->failures),
+		      compare_failures);
 	if (analysis->kernels_count) {
 		merge_kernels(analysis);
 		qsort(analysis->kernels, analysis->kernels_count, sizeof(*analysis->kernels),

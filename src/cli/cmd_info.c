@@ -178,6 +178,23 @@ static void print_damage(const struct trace_damage *damage)
 		printf("          no index%s\n", damage->index_rebuilt ? ": it was rebuilt" : "");
 }
 
+/* When CLOCK_MONOTONIC began the recording, by the wall clock; "" where the trace does not say. */
+static struct number date_of(const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_CLOCK, &things);
+	const struct event_clock *clocks = things;
+	const struct event_clock_pair *pairs;
+
+	for (size_t i = 0; i < count; i++) {
+		if (clocks[i].type == CLOCK_TYPE_REALTIME &&
+		    trace_reader_clock_pairs(info->reader, clocks[i].id, &pairs))
+			return format_realtime(info->begin_ns +
+					       (pairs->time - pairs->host_lower_ns));
+	}
+	return (struct number){""};
+}
+
 static void print_text(const struct info *info)
 {
 	printf("file      %s\n", format_text(info->path).text);
@@ -189,6 +206,8 @@ static void print_text(const struct info *info)
 	       " ns)\n",
 	       duration_ns(info) / 1000000000, duration_ns(info) % 1000000000, info->begin_ns,
 	       info->end_ns);
+	if (info->begin_ns && *date_of(info).text)
+		printf("date      %s\n", date_of(info).text);
 	print_processes(info);
 	print_devices(info);
 	print_collectors(info);
@@ -339,6 +358,10 @@ static void print_json(const struct info *info)
 	json_u64(&json, info->begin_ns);
 	json_key(&json, "end_ns");
 	json_u64(&json, info->end_ns);
+	if (info->begin_ns && *date_of(info).text) {
+		json_key(&json, "recorded_at");
+		json_string(&json, date_of(info).text);
+	}
 	json_key(&json, "processes");
 	json_processes(&json, info);
 	json_key(&json, "devices");

@@ -74,11 +74,28 @@ static const struct option_row record_options[] = {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-/* One % sequence; returns how many characters it is long, 0 where it is none of ours. */
-static size_t expand_one(struct string_builder *name, const char *at)
+/* %q{NAME}; as expand_one. */
+static int expand_variable(struct string_builder *name, const char *at)
 {
-	char host[256], variable[256];
-	const char *end;
+	const char *end = at[2] == '{' ? strchr(at + 3, '}') : NULL, *value;
+	char variable[256];
+
+	if (!end || (size_t)(end - at - 3) >= sizeof(variable))
+		return 0;
+	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 3), at + 3);
+	value = getenv(variable);
+	if (!value)
+		return error_set(-EINVAL, "-o: there is no variable '%s' in the environment",
+				 variable);
+	string_builder_append(name, value);
+	return (int)(end - at) + 1;
+}
+
+/* One % sequence; returns how many characters it is long, 0 where it is none of ours, -EINVAL for a variable that is
+ * not set: runs of different ranks would else write into one file. */
+static int expand_one(struct string_builder *name, const char *at)
+{
+	char host[256];
 
 	if (at[1] == 'p') {
 		string_builder_appendf(name, "%d", (int)getpid());
@@ -95,28 +112,30 @@ static size_t expand_one(struct string_builder *name, const char *at)
 		string_builder_append_char(name, '%');
 		return 2;
 	}
-	end = at[1] == 'q' && at[2] == '{' ? strchr(at + 3, '}') : NULL;
-	if (!end || (size_t)(end - at - 3) >= sizeof(variable))
-		return 0;
-	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 3), at + 3);
-	string_builder_append(name, getenv(variable) ? getenv(variable) : "");
-	return (size_t)(end - at) + 1;
+	return at[1] == 'q' ? expand_variable(name, at) : 0;
 }
 
+/* NULL with the error chain. */
 static char *expand_output(const char *pattern)
 {
 	struct string_builder name;
 
 	string_builder_init(&name);
 	while (*pattern) {
-		size_t length = *pattern == '%' ? expand_one(&name, pattern) : 0;
+		int length = *pattern == '%' ? expand_one(&name, pattern) : 0;
 
+		if (length < 0) {
+			string_builder_fini(&name);
+			return NULL;
+		}
 		if (!length) {
 			string_builder_append_char(&name, *pattern);
 			length = 1;
 		}
 		pattern += length;
 	}
+	if (name.error)
+		error_set(-ENOMEM, "-o: out of memory");
 	return string_builder_take(&name);
 }
 
@@ -146,8 +165,8 @@ static void print_summary(const struct session_options *options,
 		fprintf(stderr, "; %u process%s left running", result->survivors,
 			result->survivors == 1 ? "" : "es");
 	fprintf(stderr, "\n");
-	if (result->note[0])
-		fprintf(stderr, "duet: %s\n", result->note);
+	if (result->note[0] && result->processes)
+		fprintf(stderr, "duet: %s\n", format_text(result->note).text);
 }
 
 static void say_warning(void *context, const char *text)
@@ -164,6 +183,20 @@ static void print_write_error(const struct session_options *options,
 		"readable\n",
 		options->output, strerror(-result->write_error),
 		(unsigned long long)result->rows_lost);
+}
+
+/* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
+ * a trace without a call is no use. */
+static void print_surprises(const struct session_result *result)
+{
+	if (result->has_program && !result->interrupted && WIFSIGNALED(result->program_status))
+		fprintf(stderr, "duet: program killed by signal %s%s\n",
+			format_signal(WTERMSIG(result->program_status)).text,
+			WCOREDUMP(result->program_status) ? ", core dumped" : "");
+	if (result->has_program && !result->processes && !result->write_error)
+		fprintf(stderr, "duet: no OpenCL call was recorded%s%s\n",
+			result->note[0] ? ": " : " (duet doctor says what is missing)",
+			result->note[0] ? format_text(result->note).text : "");
 }
 
 /* ---- the command ------------------------------------------------------------------------------- */
@@ -273,7 +306,11 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 		return RECORD_FAILED;
 	}
 	output = expand_output(values.output);
-	options.output = output ? output : values.output;
+	if (!output) {
+		print_error("record", NULL);
+		return RECORD_FAILED;
+	}
+	options.output = output;
 	archive = values.archive ? archive_folder(options.output) : NULL;
 	options.archive = archive;
 	options.on_warning = say_warning;
@@ -290,6 +327,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 	*ret_recorded = true;
 	if (values.verbose || isatty(STDERR_FILENO))
 		print_summary(&options, &result);
+	print_surprises(&result);
 	if (result.write_error)
 		print_write_error(&options, &result);
 	if (values.archive && !result.write_error)

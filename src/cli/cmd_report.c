@@ -55,10 +55,12 @@ static int print_report(const struct command *command, struct report *report)
 					       report->path, &report->device);
 	if (status != STATUS_DONE)
 		return status;
-	if (report->values->json)
+	error = report_sort_paths(report, &report->paths);
+	if (!error && report->values->json)
 		error = report_print_json(report);
-	else
+	else if (!error)
 		report_print_text(report);
+	report_paths_fini(&report->paths);
 	if (error || !analysis->is_exact) {
 		print_error(command->name,
 			    error ? "out of memory"

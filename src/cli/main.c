@@ -8,11 +8,17 @@
  * Fails:    wrong usage is status 2 and lists the commands that exist
  * Why:      an explicit table: what `duet --help` lists is what is linked, in the order of use
  */
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/suggest.h"
+#include "cli/table.h"
 
 struct verb {
 	const char *name;
@@ -44,14 +50,52 @@ static void print_usage(FILE *file)
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].command->summary);
 	fprintf(file, "\n'duet VERB --help' says more about one of them; "
-		      "'duet --version' is the version.\n");
+		      "'duet --version' is the version.\n"
+		      "Manual pages: 'man duet-VERB'; before 'make install' "
+		      "'man -l build/docs/man/duet-VERB.1'.\n");
+}
+
+static bool is_executable(const char *folder, size_t length, const char *name)
+{
+	struct stat status;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%.*s%s%s", (int)length, folder, length ? "/" : "", name);
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Whether a shell would run it. */
+static bool is_program(const char *word)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(word, '/'))
+		return is_executable("", 0, word);
+	while (path && *path) {
+		size_t length = strcspn(path, ":");
+
+		if (length && is_executable(path, length, word))
+			return true;
+		path += length + (path[length] == ':');
+	}
+	return false;
+}
+
+/* Who forgot the "--" gets the line that was meant. */
+static int no_verb_but_program(int argc, char **argv)
+{
+	fprintf(stderr, "duet: '%s' is no verb; to record and report it: duet --", argv[0]);
+	for (int i = 0; i < argc; i++)
+		fprintf(stderr, " %s", format_text(argv[i]).text);
+	fprintf(stderr, "\n");
+	return STATUS_USAGE;
 }
 
 static int unknown_verb(const char *word)
 {
 	const char *near = suggest_name(word, verbs, VERB_COUNT, sizeof(verbs[0]));
 
-	fprintf(stderr, "duet: there is no verb '%s'", word);
+	fprintf(stderr, "duet: there is no verb '%s'", format_text(word).text);
 	if (near)
 		fprintf(stderr, "; did you mean '%s'?", near);
 	fprintf(stderr, "\nVerbs:");
@@ -116,7 +160,10 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return usage_error(NULL, "unknown option '%s' before the verb", argv[1]);
 	command = find_command(argv[1]);
-	return command ? command->run(command, argc - 1, argv + 1) : unknown_verb(argv[1]);
+	if (command)
+		return command->run(command, argc - 1, argv + 1);
+	return is_program(argv[1]) ? no_verb_but_program(argc - 1, argv + 1)
+				   : unknown_verb(argv[1]);
 }
 
 int main(int argc, char **argv)

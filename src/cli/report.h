@@ -11,6 +11,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/model.h"
+#include "base/hash.h"
 
 struct frames;
 struct json_writer;
@@ -23,11 +24,38 @@ struct report_values {
 	uint64_t top, from_ns, to_ns;
 };
 
+struct report_numbers {
+	uint64_t count, timed; /* timed: how many of them the times are from */
+	uint64_t total_ns, share_ns;
+};
+
+/* What was launched from where: the paths of the analysis that are shown. */
+struct report_paths {
+	const struct analysis_path **by_share; /* the largest share first */
+	const struct analysis_path **by_name;  /* by class, name, share */
+	size_t count;
+};
+
+struct report_line {
+	const char *file, *function; /* file NULL: only the function is known */
+	uint32_t line;
+	size_t device;
+	bool is_ambiguous; /* another file has the same name */
+	struct report_numbers numbers;
+};
+
+struct report_lines {
+	struct report_line *rows;
+	size_t capacity, count;
+	struct string_table keys;
+};
+
 struct report {
 	const struct report_values *values;
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
+	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
 	uint64_t top;
@@ -61,13 +89,35 @@ void report_put_copies(const struct report *report, enum account_class class, co
 void report_put_calls(const struct report *report);
 void report_put_zones(const struct report *report);
 
+void report_name_queue(const struct report *report, const struct analysis_queue *queue,
+		       char *ret_name, size_t size_of_name);
+
 /* ---- report_stacks.c ---- */
 
+int report_sort_paths(const struct report *report, struct report_paths *ret_paths); /* -ENOMEM */
+void report_paths_fini(struct report_paths *paths);                                 /* NULL-safe */
 void report_put_stacks(const struct report *report);
+/* The cells of a row. */
+void report_put_numbers(const struct report *report, size_t device,
+			const struct report_numbers *numbers);
+void report_write_numbers(const struct report_numbers *numbers, struct json_writer *json);
+/* The key "frames". */
+void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json);
+/* An array of the stacks that launched a kernel or command on a device, or on ALL_DEVICES. */
+void report_write_stacks(const struct report *report, enum account_class class, const char *name,
+			 size_t device, struct json_writer *json);
+
+/* ---- report_lines.c ---- */
+
+int report_find_lines(const struct report *report, struct report_lines *ret_lines); /* -ENOMEM */
+void report_lines_fini(struct report_lines *lines);                                 /* NULL-safe */
+void report_name_line(const struct report_line *line, char *ret_name, size_t size);
 void report_put_lines(const struct report *report);
-/* An array of the stacks that launched a kernel. */
-void report_write_stacks(const struct report *report, const char *name, size_t device,
-			 struct json_writer *json);
+
+/* ---- report_by.c ---- */
+
+/* The keys "grouped_by" and "by". -ENOMEM. */
+int report_write_by(const struct report *report, struct json_writer *json);
 
 /* ---- report_findings.c ---- */
 

@@ -19,39 +19,67 @@
 #include "cli/table.h"
 
 struct sentence {
-	char text[256];
+	char text[320];
 };
+
+static void describe_failure(const struct analysis_failure *failure, struct sentence *sentence)
+{
+	bool is_command = failure->kind == FAILURE_COMMAND;
+	const char *error = analysis_error_name(failure->result);
+
+	snprintf(sentence->text, sizeof(sentence->text),
+		 "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name, failure->count,
+		 table_noun(failure->count, "time", "times"), is_command ? " on its device" : "",
+		 *error ? error : "error ", *error ? " (" : "", failure->result, *error ? ")" : "");
+}
+
+static void describe_transfers(const struct report *report, const struct finding *finding,
+			       struct sentence *sentence)
+{
+	const struct analysis_transfers *small = &finding->small;
+	char device[32] = "";
+
+	if (analysis_devices_shown(report->analysis) > 1)
+		snprintf(device, sizeof(device), " (device %zu)", finding->device);
+	snprintf(sentence->text, sizeof(sentence->text),
+		 "%" PRIu64 " transfers up to %s: %s of %s copy time, %s in their calls; batch "
+		 "them%s",
+		 small->count, format_size(ANALYSIS_SMALL_BYTES).text,
+		 format_duration(small->total_ns).text, format_duration(finding->copies_ns).text,
+		 format_duration(small->calls_ns).text, device);
+}
 
 static struct sentence describe(const struct report *report, const struct finding *finding)
 {
-	const struct analysis *analysis = report->analysis;
 	struct sentence sentence;
-	size_t used;
 
-	used = (size_t)snprintf(sentence.text, sizeof(sentence.text),
-				"%" PRIu64 " transfers of at most %s each took %s of %s copy time",
-				finding->small.count, format_size(ANALYSIS_SMALL_BYTES).text,
-				format_duration(finding->small.total_ns).text,
-				format_duration(finding->copies_ns).text);
-	if (analysis_devices_shown(analysis) > 1)
-		used += (size_t)snprintf(sentence.text + used, sizeof(sentence.text) - used,
-					 " on device %zu", finding->device);
-	snprintf(sentence.text + used, sizeof(sentence.text) - used, "; batch them");
+	if (finding->failure)
+		describe_failure(finding->failure, &sentence);
+	else
+		describe_transfers(report, finding, &sentence);
 	return sentence;
+}
+
+static bool is_shown(const struct report *report, const struct finding *finding)
+{
+	return finding->device == FINDING_NO_DEVICE || report_shows_device(report, finding->device);
 }
 
 void report_put_findings(const struct report *report)
 {
 	struct finding finding;
-	size_t cursor = 0, shown = 0;
+	size_t cursor = 0, shown = 0, all = 0;
 
 	while (findings_next(report->analysis, &cursor, &finding)) {
-		if (!report_shows_device(report, finding.device))
+		if (!is_shown(report, &finding) || (all++, report_is_over_top(report, shown)))
 			continue;
 		if (!shown++)
 			printf("\nFINDINGS\n");
-		printf("  %s\n", describe(report, &finding).text);
+		fputs("  ", stdout);
+		table_put_text(describe(report, &finding).text, 98);
+		putchar('\n');
 	}
+	table_put_rest(shown, all, "finding", "findings");
 }
 
 static void write_pair(struct json_writer *json, const char *key, uint64_t value)
@@ -67,6 +95,17 @@ static void write_evidence(const struct report *report, const struct finding *fi
 
 	json_key(json, "evidence");
 	json_object_begin(json);
+	if (finding->failure) {
+		json_key(json, "name");
+		json_string(json, finding->failure->name);
+		write_pair(json, "count", finding->failure->count);
+		json_key(json, "result");
+		json_i64(json, finding->failure->result);
+		json_key(json, "error");
+		json_string(json, analysis_error_name(finding->failure->result));
+		json_object_end(json);
+		return;
+	}
 	json_key(json, "device");
 	json_string(json, report_device_key(&analysis->devices[finding->device]));
 	write_pair(json, "limit_bytes", ANALYSIS_SMALL_BYTES);
@@ -87,7 +126,7 @@ void report_write_findings(const struct report *report, struct json_writer *json
 	json_key(json, "findings");
 	json_array_begin(json);
 	while (findings_next(report->analysis, &cursor, &finding)) {
-		if (!report_shows_device(report, finding.device))
+		if (!is_shown(report, &finding))
 			continue;
 		json_newline(json);
 		json_object_begin(json);

@@ -13,8 +13,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
 #include "base/json.h"
+#include "cli/table.h"
 
 static void json_pair_u64(struct json_writer *json, const char *key, uint64_t value)
 {
@@ -53,6 +55,17 @@ static void json_empty_list(struct json_writer *json, const char *key)
 	json_array_end(json);
 }
 
+/* How a process ended that duet started. */
+static void write_end(const struct event_process *process, struct json_writer *json)
+{
+	if (process->status == -1)
+		return;
+	if (WIFSIGNALED(process->status))
+		json_pair_u64(json, "signal", (uint64_t)WTERMSIG(process->status));
+	else
+		json_pair_u64(json, "exit_status", (uint64_t)WEXITSTATUS(process->status));
+}
+
 static void write_processes(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -66,6 +79,7 @@ static void write_processes(const struct report *report, struct json_writer *jso
 		json_pair_text(json, "name", process->name);
 		json_pair_text(json, "command",
 			       model_text(report->model, process->process->command_string, ""));
+		write_end(process->process, json);
 		json_pair_u64(json, "launches", process->launches);
 		json_pair_u64(json, "executions", process->executions);
 		json_pair_u64(json, "device_ns", process->share_ns);
@@ -149,7 +163,7 @@ static void write_kernels(const struct report *report, struct json_writer *json)
 								    (double)device->account.busy_ns
 							  : 0);
 		json_key(json, "stacks");
-		report_write_stacks(report, kernel->name, kernel->device, json);
+		report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -181,6 +195,9 @@ static void write_copies(const struct report *report, struct json_writer *json,
 			json_double(json, report_copy_rate(report, copy));
 		else
 			json_null(json);
+		json_key(json, "stacks");
+		report_write_stacks(report, class, analysis_command_name(copy->command),
+				    report->device, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -392,14 +409,18 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
-static void write_document(const struct report *report, struct json_writer *json)
+static int write_document(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
+	int error;
 
 	json_object_begin(json);
 	json_pair_text(json, "schema", "duet.report/1");
 	json_pair_bool(json, "complete", analysis_is_complete(analysis));
 	json_pair_text(json, "command", report_command(report));
+	if (*format_date(report->model, analysis->begin_ns).text)
+		json_pair_text(json, "recorded_at",
+			       format_date(report->model, analysis->begin_ns).text);
 	json_pair_u64(json, "start_ns", analysis->from_ns);
 	json_pair_u64(json, "wall_ns", analysis->to_ns - analysis->from_ns);
 	json_pair_bool(json, "exact", analysis->is_exact);
@@ -412,6 +433,7 @@ static void write_document(const struct report *report, struct json_writer *json
 	write_copies(report, json, ACCOUNT_OTHER);
 	write_queues(report, json);
 	write_calls(report, json);
+	error = report_write_by(report, json);
 	json_empty_list(json, "instructions");
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
@@ -423,16 +445,18 @@ static void write_document(const struct report *report, struct json_writer *json
 	write_cost(report, json);
 	json_newline(json);
 	json_object_end(json);
+	return error;
 }
 
 int report_print_json(const struct report *report)
 {
 	struct json_writer json;
+	int error;
 
 	json_init_file(&json, stdout);
-	write_document(report, &json);
+	error = write_document(report, &json);
 	putchar('\n');
 	if (json_error(&json) == -EIO)
 		return 0; /* finish_output says what became of stdout */
-	return json_error(&json);
+	return error ? error : json_error(&json);
 }

@@ -14,7 +14,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/wait.h>
 
+#include "analyze/frames.h"
 #include "cli/table.h"
 
 __attribute__((format(printf, 1, 2))) static void put_warning(const char *format, ...)
@@ -143,6 +145,35 @@ static void put_checked_stacks(const struct report *report)
 		       wrong ? "! " : "", checked, wrong, table_noun(wrong, "differs", "differ"));
 }
 
+static void put_deaths(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	for (size_t i = 0; i < analysis->processes_count; i++) {
+		const struct event_process *process = analysis->processes[i].process;
+
+		if (process->status != -1 && WIFSIGNALED(process->status))
+			put_warning("program killed by signal %s: %s, pid %" PRIu32,
+				    format_signal(WTERMSIG(process->status)).text,
+				    analysis->processes[i].name, process->pid);
+	}
+}
+
+/* Names are looked up when a report is made: on another machine, or after the next build, they are gone. */
+static void put_missing_files(const struct report *report)
+{
+	struct frames_files files;
+
+	if (frames_check(report->frames, &files) || !files.missing)
+		return;
+	put_warning("names: %zu of the %zu %s in stacks %s missing or changed since, such as",
+		    files.missing, files.all, table_noun(files.all, "file", "files"),
+		    table_noun(files.missing, "is", "are"));
+	put_warning("  %.94s", files.example);
+	put_warning("  (duet archive, or record --archive, keeps them with the trace while they "
+		    "are there)");
+}
+
 /* What --keep and --max-size dropped was asked for: no problem, but good to know first. */
 void report_put_kept(const struct report *report)
 {
@@ -158,6 +189,7 @@ void report_put_problems(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
+	put_deaths(report);
 	put_incomplete(report);
 	put_losses(report);
 	if (ledger->orphaned)
@@ -167,6 +199,7 @@ void report_put_problems(const struct report *report)
 	put_clock_warnings(report);
 	put_collectors(report);
 	put_checked_stacks(report);
+	put_missing_files(report);
 	if (!report->analysis->is_exact)
 		put_warning("the account does not add up: this is a bug in duet");
 }

@@ -88,7 +88,7 @@ void report_put_processes(const struct report *report)
 	table_put_rest(shown, analysis->processes_count, "process", "processes");
 }
 
-static void queue_name(const struct report *report, const struct analysis_queue *queue,
+void report_name_queue(const struct report *report, const struct analysis_queue *queue,
 		       char *ret_name, size_t size_of_name)
 {
 	const struct analysis_device *device = &report->analysis->devices[queue->device];
@@ -116,7 +116,7 @@ void report_put_queues(const struct report *report)
 			continue;
 		if (!shown++)
 			table_put_title("QUEUES", 50, columns);
-		queue_name(report, queue, name, sizeof(name));
+		report_name_queue(report, queue, name, sizeof(name));
 		table_put_name(name, 50);
 		table_put_cell(format_count(queue->executions));
 		if (queue->executions && !queue->account.commands) {
@@ -224,7 +224,7 @@ void report_put_zones(const struct report *report)
 			continue;
 		if (!shown++)
 			table_put_title("WAITING TIMES (p50 and p99)", 34, columns);
-		queue_name(report, queue, name, sizeof(name));
+		report_name_queue(report, queue, name, sizeof(name));
 		table_put_name(name, 34);
 		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++) {
 			put_zone(&queue->zones[zone], 50);

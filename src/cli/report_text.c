@@ -18,6 +18,14 @@
 #include "cli/incomplete.h"
 #include "cli/table.h"
 
+/* What was recorded started several programs that use OpenCL and used none itself: its own line is not known. */
+static bool is_one_of_several(const struct report *report)
+{
+	const struct event_process *process = model_main_process(report->model);
+
+	return process && process->status == -1 && report->analysis->processes_count > 1;
+}
+
 static void put_head(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -29,12 +37,16 @@ static void put_head(const struct report *report)
 		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
 	else
 		table_put_text(*report_command(report) ? report_command(report) : report->path,
-			       100);
+			       is_one_of_several(report) ? 80 : 100);
+	if (is_one_of_several(report))
+		printf(" and %zu more", analysis->processes_count - 1);
 	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
 		printf(" on %s",
 		       format_text(model_text(report->model, analysis->host->name_string, "a host"))
 			       .text);
+	if (*format_date(report->model, analysis->begin_ns).text)
+		printf(", %s", format_date(report->model, analysis->begin_ns).text);
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);

@@ -6,7 +6,7 @@
  * Gets:     a mistyped word and a table of names   Gives: the nearest name, or NULL
  * Owns:     nothing
  * Fails:    never; a word longer than any name has no neighbour
- * Why:      at most one edit per three letters, because with more "lst" would become "gate"
+ * Why:      at most one edit per three letters, because with more "lst" would become "gate", and --foo --top
  */
 #include "cli/suggest.h"
 
@@ -21,32 +21,37 @@ static size_t smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Levenshtein distance, one row of the matrix at a time. */
+/* Edits from one to the other; two neighbours that changed places are one. One row of the matrix at a time, and the
+ * two before it. */
 static size_t edit_distance(const char *a, const char *b)
 {
-	size_t row[LONGEST_NAME + 1], length = strlen(b);
+	size_t rows[3][LONGEST_NAME + 1], length = strlen(b);
+	size_t *before = rows[0], *above = rows[1], *row = rows[2];
 
 	for (size_t j = 0; j <= length; j++)
-		row[j] = j;
+		above[j] = j;
 	for (size_t i = 1; a[i - 1]; i++) {
-		size_t diagonal = row[0];
+		size_t *spare = before;
 
 		row[0] = i;
 		for (size_t j = 1; j <= length; j++) {
-			size_t above = row[j];
-
-			row[j] = smallest(above + 1, row[j - 1] + 1,
-					  diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = smallest(above[j] + 1, row[j - 1] + 1,
+					  above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
 		}
+		before = above;
+		above = row;
+		row = spare;
 	}
-	return row[length];
+	return above[length];
 }
 
 const char *suggest_name(const char *word, const void *rows, size_t count, size_t stride)
 {
 	const char *nearest = NULL;
-	size_t least = strlen(word) / 3 + 2;
+	size_t least = strlen(word) / 3 + 1;
 
 	if (strlen(word) > LONGEST_NAME)
 		return NULL;

@@ -25,14 +25,31 @@ struct number format_date(const struct model *model, uint64_t host_ns)
 {
 	struct number number = {""};
 	uint64_t realtime_ns;
-	struct tm fields;
-	time_t seconds;
 
-	if (!model_wall_clock(model, host_ns, &realtime_ns))
-		return number;
-	seconds = (time_t)(realtime_ns / 1000000000);
+	return model_wall_clock(model, host_ns, &realtime_ns) ? format_realtime(realtime_ns)
+							      : number;
+}
+
+struct number format_realtime(uint64_t realtime_ns)
+{
+	time_t seconds = (time_t)(realtime_ns / 1000000000);
+	struct number number = {""};
+	struct tm fields;
+
 	if (localtime_r(&seconds, &fields))
 		strftime(number.text, sizeof(number.text), "%Y-%m-%d %H:%M:%S %z", &fields);
+	return number;
+}
+
+struct number format_signal(int signal)
+{
+	const char *name = sigabbrev_np(signal);
+	struct number number;
+
+	if (name)
+		snprintf(number.text, sizeof(number.text), "%d (SIG%s)", signal, name);
+	else
+		snprintf(number.text, sizeof(number.text), "%d", signal);
 	return number;
 }
 

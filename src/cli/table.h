@@ -23,7 +23,11 @@ struct shown {
 /* Text from a trace or a path as a terminal may get it: string_make_printable. */
 struct shown format_text(const char *text);
 
+/* "11 (SIGSEGV)" */
+struct number format_signal(int number);
+
 /* "2026-11-21 17:05:09 +0100" of a host time, in this machine's time zone; "" where the trace does not say. */
+struct number format_realtime(uint64_t realtime_ns);
 struct number format_date(const struct model *model, uint64_t host_ns);
 
 /* "12.34 ms", "1.5 KiB", "12.3 %" ("-" of nothing), "1234". */

@@ -280,4 +280,29 @@ with t.case("duet -- PROGRAM records and reports"):
     t.equal(run([DUET, "--", "/no/such/program"], cwd=folder).status, 127, "no such program")
     t.equal(run([DUET, "--"], cwd=folder).status, 2, "no program")
 
+with t.case("who forgets '--' or to record is told the line that was meant"):
+    result = duet("true", "a b")
+    t.equal(result.status, 2, "status of a program in the place of a verb")
+    t.true("to record and report it: duet -- true a b\n" in text(result.stderr), text(result.stderr))
+    t.true("duet --" not in text(duet("no-such-program-at-all").stderr), "not where there is no such program")
+    for verb in ("report", "flame", "export", "info", "archive"):
+        result = duet(verb, cwd=t.folder)
+        t.equal(result.status, 1, f"status of {verb} without a trace")
+        t.true("there is no duet.duet here: record first (duet record -- PROGRAM)" in text(result.stderr),
+               text(result.stderr))
+    t.true("did you mean" not in text(duet("report", "--foo").stderr), "--foo is nothing like --top")
+    t.true("did you mean '--json'" in text(duet("report", "--jsno").stderr), "a slip of the finger")
+    t.true("man -l build/docs/man/duet-" in text(duet("--help").stdout), "pages that are not installed yet")
+
+with t.case("record says what it must, also where stderr is no terminal"):
+    trace = t.path("said.duet")
+    result = duet("record", "-o", trace, "--", "sh", "-c", "kill -SEGV $$")
+    t.equal(result.status, 139, "status")
+    t.true("duet: program killed by signal 11 (SIGSEGV)" in text(result.stderr), text(result.stderr))
+    t.true("duet: no OpenCL call was recorded" in text(result.stderr), text(result.stderr))
+    result = duet("record", "-o", t.path("%q{DUET_TEST_NOT_SET}.duet"), "--", "touch", t.path("touched"))
+    t.equal(result.status, 125, "status with a variable that is not set")
+    t.true("there is no variable 'DUET_TEST_NOT_SET'" in text(result.stderr), text(result.stderr))
+    t.true(not os.path.exists(t.path("touched")), "the program was not started")
+
 t.end()

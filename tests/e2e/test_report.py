@@ -102,7 +102,7 @@ with t.case("a finding: many small transfers"):
     t.equal(found[0]["evidence"] if found else None,
             {"device": "gpu", "limit_bytes": 4096, "count": 149, "bytes": 149 * 4096,
              "total_ns": 149000, "calls_ns": 298000, "copies_ns": 149000}, "evidence")
-    sentence = "149 transfers of at most 4.0 KiB each took 149.0 µs of 149.0 µs copy time; batch them"
+    sentence = "149 transfers up to 4.0 KiB: 149.0 µs of 149.0 µs copy time, 298.0 µs in their calls; batch them"
     t.equal(found[0]["text"] if found else None, sentence, "text")
     t.true(f"\nFINDINGS\n  {sentence}\n" in report_text(path), "the text says so too")
 

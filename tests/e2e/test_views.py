@@ -253,4 +253,111 @@ with t.case("stacks that are too deep are cut"):
            text(result.stderr))
     t.true(b">[truncated]\n" in content(t.path("deep.svg")), "and has a box")
 
+PLACES = ("frame 1 python run file=/home/u/a/util.py line=3 first=1", "frame 2 python run file=/home/u/b/util.py line=3 first=1",
+          "frame 3 python call file=/home/u/pyopencl/mine.py line=7 first=6",
+          "frame 4 python enqueue file=/usr/lib/python3/dist-packages/pyopencl/__init__.py line=900 first=800",
+          "stack 1 1", "stack 2 2", "stack 3 1 3", "stack 4 3 4")
+
+
+def launches_of(*stacks, kind="kernel name=k"):
+    for i, stack in enumerate(stacks, 1):
+        yield f"launch {i} 1 1 {i * 100} {i * 100 + 10} {kind} stack={stack}"
+        yield f"execution 1 {i} 1 {i * 100 + 1} {i * 100 + 20} {i * 100 + 30} {i * 100 + 30 + i}"
+
+
+with t.case("lines: files of one name are told apart, and only PyOpenCL's own folder is the runtime"):
+    trace = described("places.duet", "window 0 1000", *GROUND, *PLACES, *launches_of(1, 2, 3, 4))
+    rows = t.report(trace, "--by", "line")["by"]
+    t.equal([(row["file"], row["line"], row["function"], row["count"], row["total_ns"]) for row in rows],
+            [("/home/u/pyopencl/mine.py", 7, "call", 2, 7), ("/home/u/b/util.py", 3, "run", 1, 2),
+             ("/home/u/a/util.py", 3, "run", 1, 1)], "rows")
+    printed = text(duet("report", "--by", "line", trace).stdout)
+    for name in ("mine.py:7 call ", "/home/u/a/util.py:3 run ", "/home/u/b/util.py:3 run "):
+        t.true(f"\n  {name}" in printed, f"{name} in {printed}")
+
+with t.case("--json --by has the rows of the text"):
+    trace = described("by.duet", "window 0 1000", *GROUND, *PLACES, *launches_of(1, 2, 1),
+                      "launch 9 1 1 500 510 write bytes=64 stack=2", "execution 1 9 1 501 510 520 540")
+    for by, keys in (("kernel", ["k"]), ("stack", ["write", "k", "k"]), ("queue", ["queue 1 of gpu"]),
+                     ("line", ["/home/u/b/util.py:3 run", "/home/u/a/util.py:3 run"]), ("process", ["program"])):
+        document = t.report(trace, "--by", by)
+        t.equal(document["grouped_by"], by, "grouped_by")
+        t.equal([row["key"] for row in document["by"]], keys, f"keys of {by}")
+        t.equal(sum(row["share_ns"] for row in document["by"]), 6 if by == "kernel" else 26, f"shares of {by}")
+        printed = text(duet("report", "--by", by, trace).stdout)
+        for row in document["by"]:
+            t.true(re.search(rf"^  {re.escape(row['key'])} .*\b{row['count']}\b", printed, re.M), f"{row['key']} in {printed}")
+    document = t.report(trace)
+    t.equal([row["frames"][0]["file"] for row in document["copies"][0]["stacks"]], ["/home/u/b/util.py"],
+            "stacks of copies")
+    t.equal([row["count"] for row in document["kernels"][0]["stacks"]], [2, 1], "stacks of kernels")
+
+def offset_of(path, symbol):
+    """Where in a file a function begins; this duet has debug information, or the case is skipped."""
+    if b".debug_line" not in run(["readelf", "-SW", path]).stdout:
+        raise Skip("no debug information in duet")
+    names = re.search(rf"^([0-9a-f]+) [Tt] {symbol}$", text(run(["nm", path]).stdout), re.M)
+    if not names:
+        raise Skip(f"no symbol {symbol}")
+    address = int(names.group(1), 16)
+    for line in text(run(["readelf", "-lW", path]).stdout).splitlines():
+        words = line.split()
+        if words[:1] == ["LOAD"] and int(words[2], 16) <= address < int(words[2], 16) + int(words[4], 16):
+            return address - int(words[2], 16) + int(words[1], 16)
+    raise Skip("no segment with it")
+
+
+with t.case("lines: Python's own before those of a library with debug information"):
+    place = offset_of(DUET, "main")
+    trace = described("native.duet", "window 0 1000", *GROUND, *PLACES, f"frame 9 native {DUET} offset={place + 8}",
+                      "stack 5 1 9", "stack 6 9", *launches_of(5, 6))
+    rows = t.report(trace, "--by", "line")["by"]
+    t.equal([(os.path.basename(row["file"]), row["function"]) for row in rows], [("main.c", "main"), ("util.py", "run")],
+            "innermost is the library's, but Python is there")
+
+with t.case("failed launches, builds and commands are findings with the error's name"):
+    trace = described("failures.duet", "window 0 1000", *GROUND, "call 1 1 2 call clBuildProgram result=-11",
+                      "call 1 3 4 call clBuildProgram result=-11", "call 1 5 6 call clGetDeviceIDs result=-1",
+                      "launch 1 1 1 10 20 kernel name=k result=-54",
+                      "launch 2 1 1 30 40 kernel name=k", "execution 1 2 1 31 32 50 60 status=-5",
+                      "launch 3 1 1 70 80 read bytes=8 result=-9999 function=clEnqueueReadBuffer")
+    found = t.report(trace)["findings"]
+    t.equal(sorted((row["id"], row["text"], row["evidence"]["error"]) for row in found), [
+        ("failed_builds", "clBuildProgram failed 2 times: CL_BUILD_PROGRAM_FAILURE (-11)", "CL_BUILD_PROGRAM_FAILURE"),
+        ("failed_commands", "k failed 1 time on its device: CL_OUT_OF_RESOURCES (-5)", "CL_OUT_OF_RESOURCES"),
+        ("failed_launches", "clEnqueueNDRangeKernel failed 1 time: CL_INVALID_WORK_GROUP_SIZE (-54)",
+         "CL_INVALID_WORK_GROUP_SIZE"),
+        ("failed_launches", "clEnqueueReadBuffer failed 1 time: error -9999", "")], "findings")
+    t.true("\nFINDINGS\n  clBuildProgram failed 2 times" in text(duet("report", trace).stdout), "text, most frequent first")
+
+with t.case("a program that was killed, and which of several was recorded"):
+    trace = described("killed.duet", "window 0 1000", "process 1 1001 worker command=worker%20--child parent=2",
+                      "process 2 1002 boss command=./boss%20--all status=139 ended=1", *GROUND,
+                      "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    printed = text(duet("report", trace).stdout)
+    t.true(printed.startswith("! program killed by signal 11 (SIGSEGV): boss, pid 1002\n"), printed[:300])
+    t.true("\n./boss --all\nrecorded " in printed, f"headed by what was recorded: {printed[:300]}")
+    document = t.report(trace)
+    t.equal(document["command"], "./boss --all", "command")
+    t.equal([row.get("signal") for row in document["processes"]], [None, 11], "signal")
+    trace = described("several.duet", "window 0 1000", "process 1 1001 one command=one", "process 2 1002 two command=two",
+                      *GROUND, "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
+    t.true(text(duet("report", trace).stdout).startswith("one and 1 more\nrecorded "), "their parent is not known")
+
+with t.case("when it was recorded"):
+    trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)
+    # REALTIME is one second behind CLOCK_MONOTONIC here
+    date = {"env": {"TZ": "UTC"}}
+    t.true(", 1970-01-01 00:00:01 +0000, " in text(duet("report", trace, **date).stdout), "report")
+    t.true("\ndate      1970-01-01 00:00:01 +0000\n" in text(duet("info", trace, **date).stdout), "info")
+    for verb in ("report", "info"):
+        t.equal(json.loads(duet(verb, "--json", trace, **date).stdout)["recorded_at"], "1970-01-01 00:00:01 +0000", verb)
+
+with t.case("files that are gone"):
+    trace = described("gone.duet", "window 0 1000", *GROUND, "frame 1 native /no/such/lib.so offset=64 build_id=abcdef0123",
+                      "stack 1 1", *launches_of(1))
+    printed = text(duet("report", trace).stdout)
+    t.true("! names: 1 of the 1 file in stacks is missing or changed since, such as\n!   /no/such/lib.so\n" in printed
+           and "duet archive" in printed, printed[:400])
+
 t.end()

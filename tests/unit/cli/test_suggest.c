@@ -31,6 +31,7 @@ TEST(slips_of_the_finger)
 	CHECK_TEXT(suggest("lst"), "list");
 	CHECK_TEXT(suggest("docter"), "doctor");
 	CHECK_TEXT(suggest("records"), "record");
+	CHECK_TEXT(suggest("lits"), "list");
 }
 
 TEST(words_that_resemble_nothing)
@@ -38,6 +39,8 @@ TEST(words_that_resemble_nothing)
 	CHECK_TEXT(suggest("x"), "");
 	CHECK_TEXT(suggest(""), "");
 	CHECK_TEXT(suggest("compare"), "");
+	CHECK_TEXT(suggest("foo"), "");
+	CHECK_TEXT(suggest("li"), "");
 	CHECK_TEXT(suggest("a-word-that-is-longer-than-any-name-of-a-verb"), "");
 }
 

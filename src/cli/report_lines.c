@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_lines.c - busy time by the line of code that launched
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis and its frames   Gives: lines, the largest share first; a table on stdout
+ * Owns:     the lines
+ * Fails:    -ENOMEM
+ * Why that line: it is where the program's own code stands. That is Python's innermost function, else the innermost
+ *           one of the executable, else of a library with debug information: with python3-dbg every launch of
+ *           ctypes would be callproc.c:923. What has no line is shown by its function.
+ */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/frames.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "cli/table.h"
+
+enum { NAME_WIDTH = 45 };
+
+/* What stands below or above every program's own code. */
+static bool is_of_runtime(const char *file)
+{
+	static const char *const parts[] = {"/site-packages/pyopencl/", "/dist-packages/pyopencl/",
+					    "<pyopencl", "/csu/", "libc_start_call_main"};
+
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+/* The smaller, the better; 0: no place in the program. */
+static unsigned int rank_of(const struct frame_name *name)
+{
+	if (!name->file || !name->line || is_of_runtime(name->file))
+		return 0;
+	return name->class == FRAME_CLASS_PYTHON ? 1 : name->is_program ? 2 : 3;
+}
+
+static const struct frame_name *find_frame(const struct frame_name *names, size_t count)
+{
+	const struct frame_name *best = NULL;
+	unsigned int best_rank = 4;
+
+	for (size_t i = count; i-- > 0;) {
+		unsigned int rank = rank_of(&names[i]);
+
+		if (rank && rank < best_rank) {
+			best_rank = rank;
+			best = &names[i];
+		}
+	}
+	return best;
+}
+
+static struct report_line find_place(const struct report *report, const struct analysis_path *path)
+{
+	struct report_line line = {.function = "[unknown line]", .device = path->device};
+	const struct frame_name *names, *best;
+	size_t count;
+
+	if (frames_of_stack(report->frames, path->stack, &names, &count))
+		return line;
+	best = find_frame(names, count);
+	if (best) {
+		line.file = best->file;
+		line.line = best->line;
+	}
+	if (count)
+		line.function = best ? best->function : names[count - 1].function;
+	return line;
+}
+
+static int find_line(struct report_lines *lines, const struct report_line *place,
+		     struct report_line **ret_line)
+{
+	char key[8192];
+	int length = snprintf(key, sizeof(key), "%zu %s:%" PRIu32 " %s", place->device,
+			      place->file ? place->file : "", place->line, place->function);
+	size_t size = length < (int)sizeof(key) ? (size_t)length : sizeof(key) - 1;
+	uint32_t id = string_table_add(&lines->keys, key, size);
+
+	if (!id || array_grow(lines->rows, lines->capacity, id))
+		return -ENOMEM;
+	if (id > lines->count) {
+		lines->rows[id - 1] = *place;
+		lines->count = id;
+	}
+	*ret_line = &lines->rows[id - 1];
+	return 0;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const struct report_line *a = left, *b = right;
+	int order;
+
+	if (a->numbers.share_ns != b->numbers.share_ns)
+		return a->numbers.share_ns < b->numbers.share_ns ? 1 : -1;
+	if (a->numbers.count != b->numbers.count)
+		return a->numbers.count < b->numbers.count ? 1 : -1;
+	order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+	if (!order)
+		order = (a->line > b->line) - (a->line < b->line);
+	return order ? order : strcmp(a->function, b->function);
+}
+
+static const char *base_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
+/* Files of one name in several folders are shown with their path. */
+static int mark_ambiguous(struct report_lines *lines)
+{
+	struct string_table names;
+	struct hash_map files; /* id of a name -> id of the first file of that name */
+	int error = 0;
+
+	string_table_init(&names);
+	hash_map_init(&files);
+	for (int turn = 0; turn < 2 && !error; turn++) {
+		for (size_t i = 0; i < lines->count && !error; i++) {
+			struct report_line *line = &lines->rows[i];
+			const char *base = line->file ? base_of(line->file) : "";
+			uint32_t name = string_table_add(&names, base, strlen(base));
+			uint32_t file = line->file ? string_table_add(&names, line->file,
+								      strlen(line->file))
+						   : 0;
+			uint64_t first = hash_map_get(&files, name, file);
+
+			if (first != file) /* 0: several, and no file has it */
+				error = hash_map_put(&files, name, 0);
+			else if (!turn)
+				error = hash_map_put(&files, name, file);
+			line->is_ambiguous =
+				turn && line->file && hash_map_get(&files, name, 0) != file;
+		}
+	}
+	string_table_fini(&names);
+	hash_map_fini(&files);
+	return error;
+}
+
+int report_find_lines(const struct report *report, struct report_lines *ret_lines)
+{
+	struct report_lines lines = {0};
+	int error = 0;
+
+	string_table_init(&lines.keys);
+	for (size_t i = 0; i < report->paths.count && !error; i++) {
+		const struct analysis_path *path = report->paths.by_share[i];
+		struct report_line place = find_place(report, path), *line;
+
+		error = find_line(&lines, &place, &line);
+		if (error)
+			break;
+		line->numbers.count += path->count;
+		line->numbers.timed += path->timed;
+		line->numbers.total_ns += path->total_ns;
+		line->numbers.share_ns += path->share_ns;
+	}
+	if (!error)
+		error = mark_ambiguous(&lines);
+	if (error) {
+		report_lines_fini(&lines);
+		return error;
+	}
+	if (lines.count)
+		qsort(lines.rows, lines.count, sizeof(*lines.rows), compare_lines);
+	*ret_lines = lines;
+	return 0;
+}
+
+void report_lines_fini(struct report_lines *lines)
+{
+	if (!lines)
+		return;
+	string_table_fini(&lines->keys);
+	free(lines->rows);
+	*lines = (struct report_lines){0};
+}
+
+void report_name_line(const struct report_line *line, char *ret_name, size_t size)
+{
+	if (line->file)
+		snprintf(ret_name, size, "%s:%" PRIu32 " %s",
+			 line->is_ambiguous ? line->file : base_of(line->file), line->line,
+			 line->function);
+	else
+		snprintf(ret_name, size, "%s", line->function);
+}
+
+void report_put_lines(const struct report *report)
+{
+	static const char *const columns[] = {"count", "total", "of busy", "mean", NULL};
+	struct report_lines lines = {0};
+	size_t shown = 0;
+
+	if (report_find_lines(report, &lines))
+		return;
+	for (; shown < lines.count && !report_is_over_top(report, shown); shown++) {
+		const struct report_line *line = &lines.rows[shown];
+		char name[4096];
+
+		if (!shown)
+			table_put_title("LINES", NAME_WIDTH, columns);
+		report_name_line(line, name, sizeof(name));
+		table_put_name(name, NAME_WIDTH);
+		report_put_numbers(report, line->device, &line->numbers);
+	}
+	table_put_rest(shown, lines.count, "line", "lines");
+	report_lines_fini(&lines);
+}
