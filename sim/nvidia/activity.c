@@ -298,15 +298,15 @@ static void emit_external(uint32_t correlation_id)
 void sim_on_api(const struct sim_call *call)
 {
 	bool is_runtime = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API;
-	const struct cupti_activity_api record = {
-		.kind = is_runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER,
-		.cbid = call->cbid,
-		.start_ns = call->start_ns,
-		.end_ns = sim_timestamp(),
-		.process_id = (uint32_t)getpid(),
-		.thread_id = sim_thread_id(),
-		.correlation_id = call->correlation_id,
-		.return_value = call->result};
+	const struct cupti_activity_api record = {.kind = is_runtime ? CUPTI_ACTIVITY_KIND_RUNTIME
+								     : CUPTI_ACTIVITY_KIND_DRIVER,
+						  .cbid = call->cbid,
+						  .start_ns = call->start_ns,
+						  .end_ns = sim_timestamp(),
+						  .process_id = (uint32_t)getpid(),
+						  .thread_id = sim_thread_id(),
+						  .correlation_id = call->correlation_id,
+						  .return_value = call->result};
 
 	if (call->cbid < SIM_CBIDS_MOST && is_call_off[is_runtime][call->cbid])
 		return;
@@ -322,7 +322,7 @@ static cupti_result switch_call(bool is_runtime, uint32_t cbid, bool is_on)
 
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
-	if (cbid >= SIM_CBIDS_MOST || !sim_callback_name(domain, cbid))
+	if (!sim_is_callback(domain, cbid))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (is_on && !sim_is_kind_on(kind, 0)) { /* the first one: this call alone */
 		for (size_t i = 0; i < SIM_CBIDS_MOST; i++)

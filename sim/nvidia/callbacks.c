@@ -98,8 +98,7 @@ cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber handle, cupti
 				 uint32_t cbid)
 {
 	SIM_FAIL_AS_ASKED();
-	if (!is_ours(handle) || !domain || domain >= SIM_DOMAINS || cbid >= SIM_CBIDS_MOST ||
-	    !sim_callback_name(domain, cbid))
+	if (!is_ours(handle) || !sim_is_callback(domain, cbid))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	enabled[domain][cbid] = enable != 0;
 	return CUPTI_SUCCESS;
@@ -129,8 +128,7 @@ cupti_result cuptiGetCallbackState(uint32_t *ret_enable, cupti_subscriber handle
 				   cupti_domain domain, uint32_t cbid)
 {
 	SIM_FAIL_AS_ASKED();
-	if (!ret_enable || !is_ours(handle) || !domain || domain >= SIM_DOMAINS ||
-	    cbid >= SIM_CBIDS_MOST)
+	if (!ret_enable || !is_ours(handle) || !sim_is_callback(domain, cbid))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_enable = enabled[domain][cbid];
 	return CUPTI_SUCCESS;

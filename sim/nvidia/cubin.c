@@ -139,8 +139,8 @@ static void add_kernels(struct builder *builder, char *const *names, size_t coun
 		fill_text(text);
 		text[2] = (uint8_t)(i + 1); /* no two kernels have the same code */
 		builder->sections[4 + i] = (Elf64_Shdr){
-			.sh_name = add_string(&builder->section_names,
-					      &builder->section_names_size, ".text.", names[i]),
+			.sh_name = add_string(&builder->section_names, &builder->section_names_size,
+					      ".text.", names[i]),
 			.sh_type = SHT_PROGBITS,
 			.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 			.sh_offset = add(&builder->image, text, sizeof(text)),
@@ -163,38 +163,37 @@ static void add_tables(struct builder *builder, size_t count)
 	for (int i = 0; i < 3; i++)
 		at[i] = add_string(&builder->section_names, &builder->section_names_size, "",
 				   names[i]);
-	builder->sections[1] = (Elf64_Shdr){
-		.sh_name = at[0],
-		.sh_type = SHT_STRTAB,
-		.sh_offset =
-			add(&builder->image, builder->section_names, builder->section_names_size),
-		.sh_size = builder->section_names_size};
-	builder->sections[2] = (Elf64_Shdr){
-		.sh_name = at[1],
-		.sh_type = SHT_STRTAB,
-		.sh_offset = add(&builder->image, builder->symbol_names, builder->symbol_names_size),
-		.sh_size = builder->symbol_names_size};
-	builder->sections[3] = (Elf64_Shdr){
-		.sh_name = at[2],
-		.sh_type = SHT_SYMTAB,
-		.sh_offset = add(&builder->image, builder->symbols,
-				 (count + 1) * sizeof(*builder->symbols)),
-		.sh_size = (count + 1) * sizeof(*builder->symbols),
-		.sh_link = 2,
-		.sh_info = 1,
-		.sh_entsize = sizeof(Elf64_Sym)};
+	builder->sections[1] =
+		(Elf64_Shdr){.sh_name = at[0],
+			     .sh_type = SHT_STRTAB,
+			     .sh_offset = add(&builder->image, builder->section_names,
+					      builder->section_names_size),
+			     .sh_size = builder->section_names_size};
+	builder->sections[2] = (Elf64_Shdr){.sh_name = at[1],
+					    .sh_type = SHT_STRTAB,
+					    .sh_offset = add(&builder->image, builder->symbol_names,
+							     builder->symbol_names_size),
+					    .sh_size = builder->symbol_names_size};
+	builder->sections[3] =
+		(Elf64_Shdr){.sh_name = at[2],
+			     .sh_type = SHT_SYMTAB,
+			     .sh_offset = add(&builder->image, builder->symbols,
+					      (count + 1) * sizeof(*builder->symbols)),
+			     .sh_size = (count + 1) * sizeof(*builder->symbols),
+			     .sh_link = 2,
+			     .sh_info = 1,
+			     .sh_entsize = sizeof(Elf64_Sym)};
 }
 
-static const Elf64_Ehdr header = {
-	.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
-		    ABI_CUDA, 8},
-	.e_type = ET_EXEC,
-	.e_machine = EM_CUDA,
-	.e_version = EV_CURRENT,
-	.e_flags = FLAGS_SM_90,
-	.e_ehsize = sizeof(Elf64_Ehdr),
-	.e_shentsize = sizeof(Elf64_Shdr),
-	.e_shstrndx = 1};
+static const Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+					      ELFDATA2LSB, EV_CURRENT, ABI_CUDA, 8},
+				  .e_type = ET_EXEC,
+				  .e_machine = EM_CUDA,
+				  .e_version = EV_CURRENT,
+				  .e_flags = FLAGS_SM_90,
+				  .e_ehsize = sizeof(Elf64_Ehdr),
+				  .e_shentsize = sizeof(Elf64_Shdr),
+				  .e_shstrndx = 1};
 
 uint8_t *sim_make_cubin(char *const *names, size_t count, size_t *ret_bytes,
 			uint32_t *ret_text_bytes)

@@ -70,7 +70,10 @@ static const struct {
 	cupti_result result;
 	const char *name;
 } results[] = {
-#define ROW(name) {name, #name}
+#define ROW(name)           \
+	{                   \
+		name, #name \
+	}
 	ROW(CUPTI_SUCCESS),
 	ROW(CUPTI_ERROR_INVALID_PARAMETER),
 	ROW(CUPTI_ERROR_INVALID_DEVICE),

@@ -27,12 +27,12 @@ CUPTI_FUNCTIONS(X)
 #undef X
 
 /* First in each function: what SIM_NVIDIA's fail_FUNCTION says. */
-#define SIM_FAIL_AS_ASKED()                            \
-	do {                                           \
-		int asked_ = sim_failure(__func__);    \
-                                                       \
-		if (asked_)                            \
-			return (cupti_result)asked_;   \
+#define SIM_FAIL_AS_ASKED()                          \
+	do {                                         \
+		int asked_ = sim_failure(__func__);  \
+                                                     \
+		if (asked_)                          \
+			return (cupti_result)asked_; \
 	} while (0)
 
 /* ---- the driver ------------------------------------------------------------------------------ */
@@ -47,7 +47,9 @@ void sim_on_enter(struct sim_call *call);
 void sim_on_exit(struct sim_call *call);
 void sim_on_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
 void sim_callbacks_reset(void);
+/* NULL: not known here. */
 const char *sim_callback_name(cupti_domain domain, uint32_t cbid);
+bool sim_is_callback(cupti_domain domain, uint32_t cbid);
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -66,7 +68,7 @@ enum sim_item_type { SIM_ITEM_WORK, SIM_ITEM_WAIT, SIM_ITEM_OVERHEAD, SIM_ITEM_R
 struct sim_item {
 	struct sim_item *next;
 	enum sim_item_type type;
-	uint32_t kind; /* of the record */
+	uint32_t kind;   /* of the record */
 	uint64_t due_ns; /* CLOCK_MONOTONIC */
 	uint32_t thread_id;
 	struct sim_kernel kernel; /* WORK: a copy, its name interned */

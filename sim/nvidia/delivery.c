@@ -70,10 +70,10 @@ static bool request(void)
 		buffer.bytes = NULL;
 		return false;
 	}
-	sim_on_overhead(&(struct sim_overhead){
-		.kind = CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST,
-		.start_ns = start_ns,
-		.end_ns = sim_now() + 1});
+	sim_on_overhead(
+		&(struct sim_overhead){.kind = CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST,
+				       .start_ns = start_ns,
+				       .end_ns = sim_now() + 1});
 	return true;
 }
 

@@ -107,14 +107,12 @@ static const struct error {
 	{CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
 	{CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
 	{CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
-	{CUDA_ERROR_STUB_LIBRARY, "CUDA_ERROR_STUB_LIBRARY",
-	 "CUDA driver is a stub library"},
+	{CUDA_ERROR_STUB_LIBRARY, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
 	{CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE",
 	 "CUDA-capable device(s) is/are busy or unavailable"},
 	{CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
 	{CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-	{CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE",
-	 "device kernel image is invalid"},
+	{CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
 	{CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
 	{CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
 	 "no kernel image is available for execution on the device"},
@@ -182,8 +180,8 @@ static bool is_named(const char *symbol, const char *asked)
 	       (!symbol[length] || (strncmp(symbol + length, "_v", 2) == 0));
 }
 
-CUresult cuGetProcAddress_v2(const char *symbol, void **ret_function, int version,
-			     cuuint64_t flags, CUdriverProcAddressQueryResult *ret_status)
+CUresult cuGetProcAddress_v2(const char *symbol, void **ret_function, int version, cuuint64_t flags,
+			     CUdriverProcAddressQueryResult *ret_status)
 {
 	const int injected = sim_failure("cuGetProcAddress_v2");
 

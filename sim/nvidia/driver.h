@@ -24,86 +24,86 @@
 
 /* The driver's callback ids, numbers of 13.0, one for each function of CUDA_FUNCTIONS. */
 #define SIM_CBIDS(X)                                        \
-	X(cuInit, 1) \
-	X(cuDriverGetVersion, 2) \
-	X(cuDeviceGet, 3) \
-	X(cuDeviceGetCount, 4) \
-	X(cuDeviceGetName, 5) \
-	X(cuDeviceGetAttribute, 9) \
-	X(cuCtxGetDevice, 16) \
-	X(cuCtxSynchronize, 17) \
-	X(cuModuleLoadData, 19) \
-	X(cuModuleLoadDataEx, 20) \
-	X(cuModuleUnload, 22) \
-	X(cuModuleGetFunction, 23) \
-	X(cuMemFreeHost, 38) \
-	X(cuFuncGetAttribute, 85) \
-	X(cuEventCreate, 118) \
-	X(cuEventRecord, 119) \
-	X(cuEventQuery, 120) \
-	X(cuEventSynchronize, 121) \
-	X(cuEventElapsedTime, 123) \
-	X(cuStreamCreate, 124) \
-	X(cuStreamQuery, 125) \
-	X(cuStreamSynchronize, 126) \
-	X(cuMemsetD8Async, 216) \
-	X(cuMemsetD32Async, 220) \
-	X(cuCtxCreate_v2, 235) \
-	X(cuModuleGetGlobal_v2, 241) \
-	X(cuMemGetInfo_v2, 242) \
-	X(cuMemAlloc_v2, 243) \
-	X(cuMemFree_v2, 245) \
-	X(cuMemsetD8_v2, 249) \
-	X(cuMemsetD32_v2, 251) \
-	X(cuDeviceTotalMem_v2, 259) \
-	X(cuMemcpyHtoD_v2, 276) \
-	X(cuMemcpyHtoDAsync_v2, 277) \
-	X(cuMemcpyDtoH_v2, 278) \
-	X(cuMemcpyDtoHAsync_v2, 279) \
-	X(cuMemcpyDtoD_v2, 280) \
-	X(cuMemcpyDtoDAsync_v2, 281) \
-	X(cuMemAllocHost_v2, 294) \
-	X(cuStreamWaitEvent, 295) \
-	X(cuCtxSetCurrent, 303) \
-	X(cuCtxGetCurrent, 304) \
-	X(cuMemcpy, 305) \
-	X(cuMemcpyAsync, 306) \
-	X(cuLaunchKernel, 307) \
-	X(cuMemcpyPeerAsync, 319) \
-	X(cuCtxDestroy_v2, 322) \
-	X(cuCtxPushCurrent_v2, 323) \
-	X(cuCtxPopCurrent_v2, 324) \
-	X(cuEventDestroy_v2, 325) \
-	X(cuStreamDestroy_v2, 326) \
-	X(cuDeviceGetPCIBusId, 332) \
-	X(cuStreamCreateWithPriority, 367) \
-	X(cuMemAllocManaged, 371) \
-	X(cuGetErrorString, 372) \
-	X(cuGetErrorName, 373) \
+	X(cuInit, 1)                                        \
+	X(cuDriverGetVersion, 2)                            \
+	X(cuDeviceGet, 3)                                   \
+	X(cuDeviceGetCount, 4)                              \
+	X(cuDeviceGetName, 5)                               \
+	X(cuDeviceGetAttribute, 9)                          \
+	X(cuCtxGetDevice, 16)                               \
+	X(cuCtxSynchronize, 17)                             \
+	X(cuModuleLoadData, 19)                             \
+	X(cuModuleLoadDataEx, 20)                           \
+	X(cuModuleUnload, 22)                               \
+	X(cuModuleGetFunction, 23)                          \
+	X(cuMemFreeHost, 38)                                \
+	X(cuFuncGetAttribute, 85)                           \
+	X(cuEventCreate, 118)                               \
+	X(cuEventRecord, 119)                               \
+	X(cuEventQuery, 120)                                \
+	X(cuEventSynchronize, 121)                          \
+	X(cuEventElapsedTime, 123)                          \
+	X(cuStreamCreate, 124)                              \
+	X(cuStreamQuery, 125)                               \
+	X(cuStreamSynchronize, 126)                         \
+	X(cuMemsetD8Async, 216)                             \
+	X(cuMemsetD32Async, 220)                            \
+	X(cuCtxCreate_v2, 235)                              \
+	X(cuModuleGetGlobal_v2, 241)                        \
+	X(cuMemGetInfo_v2, 242)                             \
+	X(cuMemAlloc_v2, 243)                               \
+	X(cuMemFree_v2, 245)                                \
+	X(cuMemsetD8_v2, 249)                               \
+	X(cuMemsetD32_v2, 251)                              \
+	X(cuDeviceTotalMem_v2, 259)                         \
+	X(cuMemcpyHtoD_v2, 276)                             \
+	X(cuMemcpyHtoDAsync_v2, 277)                        \
+	X(cuMemcpyDtoH_v2, 278)                             \
+	X(cuMemcpyDtoHAsync_v2, 279)                        \
+	X(cuMemcpyDtoD_v2, 280)                             \
+	X(cuMemcpyDtoDAsync_v2, 281)                        \
+	X(cuMemAllocHost_v2, 294)                           \
+	X(cuStreamWaitEvent, 295)                           \
+	X(cuCtxSetCurrent, 303)                             \
+	X(cuCtxGetCurrent, 304)                             \
+	X(cuMemcpy, 305)                                    \
+	X(cuMemcpyAsync, 306)                               \
+	X(cuLaunchKernel, 307)                              \
+	X(cuMemcpyPeerAsync, 319)                           \
+	X(cuCtxDestroy_v2, 322)                             \
+	X(cuCtxPushCurrent_v2, 323)                         \
+	X(cuCtxPopCurrent_v2, 324)                          \
+	X(cuEventDestroy_v2, 325)                           \
+	X(cuStreamDestroy_v2, 326)                          \
+	X(cuDeviceGetPCIBusId, 332)                         \
+	X(cuStreamCreateWithPriority, 367)                  \
+	X(cuMemAllocManaged, 371)                           \
+	X(cuGetErrorString, 372)                            \
+	X(cuGetErrorName, 373)                              \
 	X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 374) \
-	X(cuOccupancyMaxPotentialBlockSize, 384) \
-	X(cuDevicePrimaryCtxRetain, 386) \
-	X(cuDevicePrimaryCtxGetState, 392) \
-	X(cuLaunchCooperativeKernel, 477) \
-	X(cuFuncSetAttribute, 481) \
-	X(cuStreamEndCapture, 497) \
-	X(cuStreamIsCapturing, 499) \
-	X(cuGraphCreate, 501) \
-	X(cuGraphLaunch, 514) \
-	X(cuGraphExecDestroy, 516) \
-	X(cuGraphDestroy, 517) \
-	X(cuLaunchHostFunc, 527) \
-	X(cuStreamBeginCapture_v2, 539) \
-	X(cuDevicePrimaryCtxRelease_v2, 544) \
-	X(cuDevicePrimaryCtxReset_v2, 545) \
-	X(cuDevicePrimaryCtxSetFlags_v2, 546) \
-	X(cuMemAllocAsync, 598) \
-	X(cuMemFreeAsync, 600) \
-	X(cuGraphInstantiateWithFlags, 643) \
-	X(cuDeviceGetUuid_v2, 647) \
-	X(cuLaunchKernelEx, 652) \
-	X(cuGetProcAddress_v2, 677) \
-	X(cuGraphAddKernelNode_v2, 689) \
+	X(cuOccupancyMaxPotentialBlockSize, 384)            \
+	X(cuDevicePrimaryCtxRetain, 386)                    \
+	X(cuDevicePrimaryCtxGetState, 392)                  \
+	X(cuLaunchCooperativeKernel, 477)                   \
+	X(cuFuncSetAttribute, 481)                          \
+	X(cuStreamEndCapture, 497)                          \
+	X(cuStreamIsCapturing, 499)                         \
+	X(cuGraphCreate, 501)                               \
+	X(cuGraphLaunch, 514)                               \
+	X(cuGraphExecDestroy, 516)                          \
+	X(cuGraphDestroy, 517)                              \
+	X(cuLaunchHostFunc, 527)                            \
+	X(cuStreamBeginCapture_v2, 539)                     \
+	X(cuDevicePrimaryCtxRelease_v2, 544)                \
+	X(cuDevicePrimaryCtxReset_v2, 545)                  \
+	X(cuDevicePrimaryCtxSetFlags_v2, 546)               \
+	X(cuMemAllocAsync, 598)                             \
+	X(cuMemFreeAsync, 600)                              \
+	X(cuGraphInstantiateWithFlags, 643)                 \
+	X(cuDeviceGetUuid_v2, 647)                          \
+	X(cuLaunchKernelEx, 652)                            \
+	X(cuGetProcAddress_v2, 677)                         \
+	X(cuGraphAddKernelNode_v2, 689)                     \
 	X(cuFuncGetName, 718)
 
 enum {
@@ -126,8 +126,8 @@ extern pthread_mutex_t sim_lock;
  * How each function begins and ends: SIM_BEGIN declares the call, with the arguments as CUPTI shows them,
  * and tells CUPTI; where sim_call_begin says no, the answer is in the call already.
  */
-#define SIM_CALL(function, ...)                                                                \
-	struct sim_call call = {                                                               \
+#define SIM_CALL(function, ...)  \
+	struct sim_call call = { \
 		.cbid = SIM_CBID_##function, .name = #function, .parameters = (__VA_ARGS__)}
 
 /* False: call->result says why it cannot be done. */
@@ -168,7 +168,7 @@ struct CUstream_st {
 	uint32_t id, flags, correlation_id;
 	int priority;
 	bool is_null;
-	uint64_t free_ns; /* when all of its work is done; under sim_lock */
+	uint64_t free_ns;    /* when all of its work is done; under sim_lock */
 	uint32_t host_count; /* functions to be called yet; under sim_lock */
 	CUgraph capture;
 	CUgraphNode capture_last;
@@ -180,7 +180,7 @@ struct CUctx_st {
 	uint32_t id, device_id;
 	bool is_live, is_primary;
 	unsigned flags;
-	uint32_t references;          /* of a primary context */
+	uint32_t references; /* of a primary context */
 	struct CUstream_st null, per_thread, *streams;
 	uint64_t all_ns, blocking_ns; /* the latest end of all, of what the null stream waits for */
 };
@@ -189,7 +189,7 @@ struct CUevent_st {
 	enum sim_magic magic;
 	uint32_t id;
 	unsigned flags;
-	uint64_t at_ns; /* 0: not recorded; under sim_lock */
+	uint64_t at_ns;  /* 0: not recorded; under sim_lock */
 	CUgraph capture; /* recorded in a stream that was being captured, after this node: */
 	CUgraphNode capture_node;
 };

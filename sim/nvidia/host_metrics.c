@@ -51,13 +51,13 @@ static const struct metric {
 	{"sm__throughput", PERCENT_NAME, PERCENT, 70, 11, "SM", "SM throughput"},
 	{"lts__throughput", PERCENT_NAME, PERCENT, 40, 3, "LTS", "L2 throughput"},
 	{"l1tex__throughput", PERCENT_NAME, PERCENT, 35, 8, "L1TEX", "L1 throughput"},
-	{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime", ".avg.pct_of_peak", PERCENT, 38,
-	 0, "SM", "tensor pipe, triage"},
+	{"TPC.TriageCompute.sm__pipe_tensor_cycles_active_realtime", ".avg.pct_of_peak", PERCENT,
+	 38, 0, "SM", "tensor pipe, triage"},
 };
 enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 
-static const char *const chips[] = {"GV100", "TU102", "GA100", "GA102", "AD102", "GH100",
-				    "GB100", "GB202"};
+static const char *const chips[] = {"GV100", "TU102", "GA100", "GA102",
+				    "AD102", "GH100", "GB100", "GB202"};
 
 /* By base name, with any rollup behind it. */
 static const struct metric *find(const char *name)
@@ -118,8 +118,7 @@ static cupti_result add_metric(struct sim_config_image *image, const char *name)
 	return CUPTI_SUCCESS;
 }
 
-cupti_result
-cuptiProfilerHostConfigAddMetrics(struct cupti_host_config_add_metrics_params *params)
+cupti_result cuptiProfilerHostConfigAddMetrics(struct cupti_host_config_add_metrics_params *params)
 {
 	cupti_result result = CUPTI_SUCCESS;
 
@@ -131,8 +130,7 @@ cuptiProfilerHostConfigAddMetrics(struct cupti_host_config_add_metrics_params *p
 	return result;
 }
 
-cupti_result
-cuptiProfilerHostGetConfigImageSize(struct cupti_host_config_image_size_params *params)
+cupti_result cuptiProfilerHostGetConfigImageSize(struct cupti_host_config_image_size_params *params)
 {
 	SIM_FAIL_AS_ASKED();
 	if (!params || !params->object)
@@ -175,8 +173,7 @@ cupti_result cuptiProfilerHostGetMaxNumHardwareMetricsPerPass(
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-cupti_result
-cuptiProfilerHostGetSupportedChips(struct cupti_host_supported_chips_params *params)
+cupti_result cuptiProfilerHostGetSupportedChips(struct cupti_host_supported_chips_params *params)
 {
 	SIM_FAIL_AS_ASKED();
 	if (!params)
@@ -297,8 +294,7 @@ cupti_result cuptiProfilerDeInitialize(struct cupti_profiler_deinitialize_params
 	return CUPTI_SUCCESS;
 }
 
-cupti_result
-cuptiProfilerDeviceSupported(struct cupti_profiler_device_supported_params *params)
+cupti_result cuptiProfilerDeviceSupported(struct cupti_profiler_device_supported_params *params)
 {
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())

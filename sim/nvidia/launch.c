@@ -23,10 +23,11 @@ static void load_function(struct sim_call *call, CUfunction function)
 
 	if (atomic_exchange(&function->is_loaded, true) || !hooks)
 		return;
-	hooks->overhead(&(struct sim_overhead){.kind = CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING,
-					       .correlation_id = call->correlation_id,
-					       .start_ns = start_ns,
-					       .end_ns = sim_now() + 1});
+	hooks->overhead(
+		&(struct sim_overhead){.kind = CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING,
+				       .correlation_id = call->correlation_id,
+				       .start_ns = start_ns,
+				       .end_ns = sim_now() + 1});
 }
 
 static void set_memory(const struct sim_task *task)
@@ -154,17 +155,14 @@ static bool is_shape(const struct sim_shape *shape)
 {
 	uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
 
-	return threads > 0 && threads <= 1024 && shape->grid[0] && shape->grid[1] &&
-	       shape->grid[2];
+	return threads > 0 && threads <= 1024 && shape->grid[0] && shape->grid[1] && shape->grid[2];
 }
 
 static CUresult launch(struct sim_call *call, CUfunction function, const struct sim_shape *shape,
 		       CUstream stream)
 {
-	const struct sim_task task = {.type = SIM_TASK_KERNEL,
-				      .function = function,
-				      .shape = *shape,
-				      .is_async = true};
+	const struct sim_task task = {
+		.type = SIM_TASK_KERNEL, .function = function, .shape = *shape, .is_async = true};
 
 	if (!function || function->magic != SIM_FUNCTION_MAGIC)
 		return CUDA_ERROR_INVALID_HANDLE;
@@ -179,11 +177,11 @@ static const char *symbol_of(CUfunction function)
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-			unsigned block_x, unsigned block_y, unsigned block_z,
-			unsigned shared_bytes, CUstream stream, void **parameters, void **extra)
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+			CUstream stream, void **parameters, void **extra)
 {
 	const struct cupti_launch_kernel_parameters shown = {
-		function, grid_x, grid_y,       grid_z, block_x,    block_y,
+		function, grid_x,       grid_y, grid_z,     block_x, block_y,
 		block_z,  shared_bytes, stream, parameters, extra};
 	const struct sim_shape shape = {.grid = {grid_x, grid_y, grid_z},
 					.block = {block_x, block_y, block_z},
@@ -202,7 +200,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
 				   void **parameters)
 {
 	const struct cupti_launch_kernel_parameters shown = {
-		function, grid_x, grid_y,       grid_z, block_x,    block_y,
+		function, grid_x,       grid_y, grid_z,     block_x, block_y,
 		block_z,  shared_bytes, stream, parameters, NULL};
 	const struct sim_shape shape = {
 		.grid = {grid_x, grid_y, grid_z},
@@ -273,7 +271,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user)
 	SIM_CALL(cuLaunchHostFunc, &parameters);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = function ? sim_submit(&call, stream, &task)
-				       : CUDA_ERROR_INVALID_VALUE;
+		call.result =
+			function ? sim_submit(&call, stream, &task) : CUDA_ERROR_INVALID_VALUE;
 	return sim_call_end(&call);
 }

@@ -98,8 +98,8 @@ static CUresult allocate_device(CUcontext context, size_t size, uint8_t kind,
 				CUdeviceptr *ret_address)
 {
 	void *address = NULL;
-	CUresult result = ret_address ? allocate(context, size, kind, &address)
-				      : CUDA_ERROR_INVALID_VALUE;
+	CUresult result =
+		ret_address ? allocate(context, size, kind, &address) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*ret_address = (CUdeviceptr)(uintptr_t)address;
@@ -196,9 +196,9 @@ CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream stream
 
 	if (sim_call_begin_in_context(&call)) {
 		if (sim_stream_of(stream))
-			call.result = allocate_device(call.context, bytes,
-						      CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
-						      ret_address);
+			call.result =
+				allocate_device(call.context, bytes,
+						CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, ret_address);
 		else
 			call.result = CUDA_ERROR_INVALID_HANDLE;
 	}
@@ -257,37 +257,35 @@ static CUresult copy(struct sim_call *call, void *to, const void *from, size_t b
 
 #define AT(address) ((void *)(uintptr_t)(address))
 
-#define COPY(function, to_type, from_type, wanted)                                          \
-	CUresult function(to_type to, from_type from, size_t bytes)                         \
-	{                                                                                   \
-		const struct {                                                              \
-			to_type to;                                                         \
-			from_type from;                                                     \
-			size_t bytes;                                                       \
-		} parameters = {to, from, bytes};                                           \
-		SIM_CALL(function, &parameters);                                            \
-                                                                                            \
-		if (sim_call_begin_in_context(&call))                                       \
-			call.result = copy(&call, AT(to), AT(from), bytes, NULL, false,     \
-					   wanted);                                         \
-		return sim_call_end(&call);                                                 \
+#define COPY(function, to_type, from_type, wanted)                                               \
+	CUresult function(to_type to, from_type from, size_t bytes)                              \
+	{                                                                                        \
+		const struct {                                                                   \
+			to_type to;                                                              \
+			from_type from;                                                          \
+			size_t bytes;                                                            \
+		} parameters = {to, from, bytes};                                                \
+		SIM_CALL(function, &parameters);                                                 \
+                                                                                                 \
+		if (sim_call_begin_in_context(&call))                                            \
+			call.result = copy(&call, AT(to), AT(from), bytes, NULL, false, wanted); \
+		return sim_call_end(&call);                                                      \
 	}
 
-#define COPY_ASYNC(function, to_type, from_type, wanted)                                    \
-	CUresult function(to_type to, from_type from, size_t bytes, CUstream stream)        \
-	{                                                                                   \
-		const struct {                                                              \
-			to_type to;                                                         \
-			from_type from;                                                     \
-			size_t bytes;                                                       \
-			CUstream stream;                                                    \
-		} parameters = {to, from, bytes, stream};                                   \
-		SIM_CALL(function, &parameters);                                            \
-                                                                                            \
-		if (sim_call_begin_in_context(&call))                                       \
-			call.result = copy(&call, AT(to), AT(from), bytes, stream, true,    \
-					   wanted);                                         \
-		return sim_call_end(&call);                                                 \
+#define COPY_ASYNC(function, to_type, from_type, wanted)                                          \
+	CUresult function(to_type to, from_type from, size_t bytes, CUstream stream)              \
+	{                                                                                         \
+		const struct {                                                                    \
+			to_type to;                                                               \
+			from_type from;                                                           \
+			size_t bytes;                                                             \
+			CUstream stream;                                                          \
+		} parameters = {to, from, bytes, stream};                                         \
+		SIM_CALL(function, &parameters);                                                  \
+                                                                                                  \
+		if (sim_call_begin_in_context(&call))                                             \
+			call.result = copy(&call, AT(to), AT(from), bytes, stream, true, wanted); \
+		return sim_call_end(&call);                                                       \
 	}
 
 COPY(cuMemcpy, CUdeviceptr, CUdeviceptr, 0)
@@ -354,37 +352,37 @@ static CUresult set(struct sim_call *call, CUdeviceptr address, uint32_t value,
 	return sim_submit(call, stream, &task);
 }
 
-#define SET(function, type)                                                                  \
-	CUresult function(CUdeviceptr address, type value, size_t count)                     \
-	{                                                                                    \
-		const struct {                                                               \
-			CUdeviceptr address;                                                 \
-			type value;                                                          \
-			size_t count;                                                        \
-		} parameters = {address, value, count};                                      \
-		SIM_CALL(function, &parameters);                                             \
-                                                                                             \
-		if (sim_call_begin_in_context(&call))                                        \
-			call.result = set(&call, address, value, sizeof(type), count, NULL,  \
-					  false);                                            \
-		return sim_call_end(&call);                                                  \
+#define SET(function, type)                                                                   \
+	CUresult function(CUdeviceptr address, type value, size_t count)                      \
+	{                                                                                     \
+		const struct {                                                                \
+			CUdeviceptr address;                                                  \
+			type value;                                                           \
+			size_t count;                                                         \
+		} parameters = {address, value, count};                                       \
+		SIM_CALL(function, &parameters);                                              \
+                                                                                              \
+		if (sim_call_begin_in_context(&call))                                         \
+			call.result =                                                         \
+				set(&call, address, value, sizeof(type), count, NULL, false); \
+		return sim_call_end(&call);                                                   \
 	}
 
-#define SET_ASYNC(function, type)                                                            \
-	CUresult function(CUdeviceptr address, type value, size_t count, CUstream stream)    \
-	{                                                                                    \
-		const struct {                                                               \
-			CUdeviceptr address;                                                 \
-			type value;                                                          \
-			size_t count;                                                        \
-			CUstream stream;                                                     \
-		} parameters = {address, value, count, stream};                              \
-		SIM_CALL(function, &parameters);                                             \
-                                                                                             \
-		if (sim_call_begin_in_context(&call))                                        \
-			call.result = set(&call, address, value, sizeof(type), count,        \
-					  stream, true);                                     \
-		return sim_call_end(&call);                                                  \
+#define SET_ASYNC(function, type)                                                              \
+	CUresult function(CUdeviceptr address, type value, size_t count, CUstream stream)      \
+	{                                                                                      \
+		const struct {                                                                 \
+			CUdeviceptr address;                                                   \
+			type value;                                                            \
+			size_t count;                                                          \
+			CUstream stream;                                                       \
+		} parameters = {address, value, count, stream};                                \
+		SIM_CALL(function, &parameters);                                               \
+                                                                                               \
+		if (sim_call_begin_in_context(&call))                                          \
+			call.result =                                                          \
+				set(&call, address, value, sizeof(type), count, stream, true); \
+		return sim_call_end(&call);                                                    \
 	}
 
 SET(cuMemsetD8_v2, unsigned char)

@@ -317,7 +317,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int *ret_min_grid_size, int *ret_block
 		if (!call.result && !ret_min_grid_size)
 			call.result = CUDA_ERROR_INVALID_VALUE;
 		if (!call.result) {
-			*ret_block_size = block_limit > 0 && block_limit < 1024 ? block_limit : 1024;
+			*ret_block_size =
+				block_limit > 0 && block_limit < 1024 ? block_limit : 1024;
 			*ret_min_grid_size = (int)sim_options()->sms * (2048 / *ret_block_size);
 		}
 	}

@@ -203,8 +203,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, struct nvml_pci_info *
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *ret_major,
-						int *ret_minor)
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *ret_major, int *ret_minor)
 {
 	SIM_CHECK_DEVICE(ret_major && ret_minor);
 	*ret_major = 9;
@@ -268,8 +267,8 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned 
 	SIM_CHECK_LUXURY(count);
 	result = check_room(count, ret_processes, &found);
 	if (!result && found)
-		ret_processes[0] = (struct nvml_process){.pid = (uint32_t)getpid(),
-							 .used_bytes = 512u << 20};
+		ret_processes[0] =
+			(struct nvml_process){.pid = (uint32_t)getpid(), .used_bytes = 512u << 20};
 	return result;
 }
 

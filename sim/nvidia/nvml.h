@@ -22,14 +22,14 @@ struct nvmlDevice_st {
 };
 
 /* First in each function: what fail_FUNCTION says, or that nobody called nvmlInit. */
-#define SIM_CHECK_NVML()                                    \
-	do {                                                \
-		int asked_ = sim_failure(__func__);         \
-                                                            \
-		if (asked_)                                 \
-			return (nvmlReturn_t)asked_;        \
-		if (!sim_nvml_is_ready())                   \
-			return NVML_ERROR_UNINITIALIZED;    \
+#define SIM_CHECK_NVML()                                 \
+	do {                                             \
+		int asked_ = sim_failure(__func__);      \
+                                                         \
+		if (asked_)                              \
+			return (nvmlReturn_t)asked_;     \
+		if (!sim_nvml_is_ready())                \
+			return NVML_ERROR_UNINITIALIZED; \
 	} while (0)
 
 /* The same where a device is needed and a result goes somewhere. */
@@ -41,11 +41,11 @@ struct nvmlDevice_st {
 	} while (0)
 
 /* The same for what a GPU may lack. */
-#define SIM_CHECK_LUXURY(ret)                               \
-	do {                                                \
-		SIM_CHECK_DEVICE(ret);                      \
-		if (sim_options()->nvml_unsupported)        \
-			return NVML_ERROR_NOT_SUPPORTED;    \
+#define SIM_CHECK_LUXURY(ret)                            \
+	do {                                             \
+		SIM_CHECK_DEVICE(ret);                   \
+		if (sim_options()->nvml_unsupported)     \
+			return NVML_ERROR_NOT_SUPPORTED; \
 	} while (0)
 
 bool sim_nvml_is_ready(void);

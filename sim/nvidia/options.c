@@ -42,9 +42,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 enum type { INTEGER, REAL, TEXT };
 
-#define OPTION(name, type)                                                           \
-	{                                                                            \
-#name, type, offsetof(struct sim_options, name), sizeof(options.name)        \
+#define OPTION(name, type)                                                            \
+	{                                                                             \
+#name, type, offsetof(struct sim_options, name), sizeof(options.name) \
 	}
 
 static const struct row {

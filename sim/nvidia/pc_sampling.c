@@ -18,11 +18,25 @@
 enum { CONTEXTS = 64, INSTRUCTION_BYTES = 16, EXPONENT_DEFAULT = 12, STALLS_OF_PC = 3 };
 
 /* Each has a twin with _not_issued behind it. The index of a name is of this chip alone. */
-static const char *const reasons[] = {
-	"barrier",	 "branch_resolving", "dispatch_stall",	"drain",	   "imc_miss",
-	"lg_throttle",	 "long_scoreboard",  "math_pipe_throttle", "membar",	   "mio_throttle",
-	"misc",		 "no_instructions",  "not_selected",	"selected",	   "short_scoreboard",
-	"sleeping",	 "tex_throttle",     "wait",		"warpgroup_arrive"};
+static const char *const reasons[] = {"barrier",
+				      "branch_resolving",
+				      "dispatch_stall",
+				      "drain",
+				      "imc_miss",
+				      "lg_throttle",
+				      "long_scoreboard",
+				      "math_pipe_throttle",
+				      "membar",
+				      "mio_throttle",
+				      "misc",
+				      "no_instructions",
+				      "not_selected",
+				      "selected",
+				      "short_scoreboard",
+				      "sleeping",
+				      "tex_throttle",
+				      "wait",
+				      "warpgroup_arrive"};
 enum {
 	REASONS = sizeof(reasons) / sizeof(reasons[0]),
 	REASON_SELECTED = 13,
@@ -112,8 +126,8 @@ static void add_samples(struct context *context, const struct run *run, uint32_t
 	if (!more)
 		return;
 	context->pcs = more;
-	more[context->pc_count++] = (struct pc){run->kernel, instruction, run->correlation_id,
-						samples};
+	more[context->pc_count++] =
+		(struct pc){run->kernel, instruction, run->correlation_id, samples};
 }
 
 /* Every third instruction is as heavy as eight others. */
@@ -167,7 +181,8 @@ static void take_runs(struct context *context)
 
 static uint32_t reason_of(uint32_t instruction)
 {
-	static const uint8_t cycle[] = {6, 6, 17, 14, 0, 7, 5}; /* by far the most: long_scoreboard */
+	static const uint8_t cycle[] = {6, 6, 17, 14,
+					0, 7, 5}; /* by far the most: long_scoreboard */
 
 	return cycle[instruction % sizeof(cycle)];
 }
@@ -522,5 +537,5 @@ cupti_result cuptiGetSassToSourceCorrelation(struct cupti_sass_to_source_params 
 	params->ret_file_name = strdup("kernels.cu");
 	params->ret_directory = strdup("/sim");
 	return params->ret_file_name && params->ret_directory ? CUPTI_SUCCESS
-							       : CUPTI_ERROR_OUT_OF_MEMORY;
+							      : CUPTI_ERROR_OUT_OF_MEMORY;
 }

@@ -51,8 +51,8 @@ static cupti_result release(cupti_result result)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-cupti_result cuptiPmSamplingGetCounterAvailability(
-	struct cupti_pm_sampling_counter_availability_params *params)
+cupti_result
+cuptiPmSamplingGetCounterAvailability(struct cupti_pm_sampling_counter_availability_params *params)
 {
 	const uint64_t image[2] = {AVAILABILITY_MAGIC, 1};
 
@@ -237,8 +237,7 @@ static uint64_t produced(struct CUpti_PmSampling_Object *object)
 /* Under the lock. */
 static void decode_one(struct CUpti_PmSampling_Object *object, struct sim_sample *ret_sample)
 {
-	uint64_t start_ns =
-		object->start_ns + object->decoded_count * object->interval_ns;
+	uint64_t start_ns = object->start_ns + object->decoded_count * object->interval_ns;
 	uint64_t end_ns = start_ns + object->interval_ns;
 	uint64_t busy_ns = sim_driver()->busy_ns(object->device_id, start_ns, end_ns);
 

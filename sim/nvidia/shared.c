@@ -3,6 +3,7 @@
  * sim/nvidia/shared.c - what the three libraries agree on: who the GPU is, where the driver is, a checksum
  *
  * Runs in:  a program that uses CUDA, in each of the three libraries
+ * Owns:     a reference to the driver once it was found
  * Why:      RTLD_NOLOAD: CUPTI and NVML must not bring a driver in that the program did not load itself
  */
 #include <dlfcn.h>
@@ -26,15 +27,21 @@ const char *sim_device_name(void)
 
 const struct sim_driver *sim_find_driver(void)
 {
+	static _Atomic(const struct sim_driver *) known;
 	const struct sim_driver *(*find)(void) = NULL;
-	const struct sim_driver *driver;
-	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	const struct sim_driver *driver = known;
+	void *library;
 
-	if (library)
-		find = (const struct sim_driver *(*)(void))dlsym(library, "sim_nvidia_driver");
-	driver = find ? find() : NULL;
-	if (library && !driver)
-		dlclose(library);
+	if (!driver) {
+		library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+		if (library)
+			find = (const struct sim_driver *(*)(void))dlsym(library,
+									 "sim_nvidia_driver");
+		if (find)
+			known = driver = find();
+		else if (library)
+			dlclose(library);
+	}
 	return driver && driver->is_ready() ? driver : NULL;
 }
 

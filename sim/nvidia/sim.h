@@ -126,8 +126,7 @@ struct sim_work {
 	uint32_t graph_id;
 	bool is_async;
 	uint8_t copy_kind, source_kind, destination_kind;
-	uint32_t source_device_id, source_context_id, destination_device_id,
-		destination_context_id;
+	uint32_t source_device_id, source_context_id, destination_device_id, destination_context_id;
 	uint64_t size_bytes;
 	uint32_t value;
 	const struct sim_kernel *kernel;
@@ -164,7 +163,7 @@ struct sim_hooks {
 };
 
 struct sim_driver {
-	bool (*is_ready)(void); /* cuInit was called */
+	bool (*is_ready)(void);                        /* cuInit was called */
 	void (*attach)(const struct sim_hooks *hooks); /* NULL: no more */
 	bool (*context_ids)(CUcontext context, uint32_t *ret_id, uint32_t *ret_device_id);
 	bool (*stream_id)(CUcontext context, CUstream stream, uint32_t *ret_id);

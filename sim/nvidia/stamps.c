@@ -64,9 +64,8 @@ static bool is_long_enough(void)
 	bool is_so;
 
 	pthread_mutex_lock(&lock);
-	is_so = pair_count >= 2 && pairs[(pair_count - 1) % PAIRS].gpu -
-						   pairs[first_pair() % PAIRS].gpu >=
-					   LENGTH_NS;
+	is_so = pair_count >= 2 &&
+		pairs[(pair_count - 1) % PAIRS].gpu - pairs[first_pair() % PAIRS].gpu >= LENGTH_NS;
 	pthread_mutex_unlock(&lock);
 	return is_so;
 }

@@ -16,13 +16,13 @@
 
 #include "driver.h"
 
-enum { SPANS_KEPT = 4096 };
+enum { SPANS_KEPT = 4096, GAP_NS = 800 /* between two pieces of work in a stream */ };
 
 static struct {
 	struct {
 		uint64_t start_ns, end_ns;
 	} spans[SPANS_KEPT];
-	size_t count; /* of all; the latest SPANS_KEPT are there */
+	size_t count;     /* of all; the latest SPANS_KEPT are there */
 } busy[SIM_DEVICES_MOST]; /* under sim_lock */
 
 uint64_t sim_copy_ns(uint64_t bytes)
@@ -85,8 +85,8 @@ static void log_truth(const struct sim_work *work)
 		pthread_mutex_unlock(&sim_lock);
 	}
 	length = snprintf(line, sizeof(line), "%s %u %u %llu %llu\n", kinds[work->kind],
-			  work->correlation_id, work->stream_id,
-			  (unsigned long long)work->start_ns, (unsigned long long)work->end_ns);
+			  work->correlation_id, work->stream_id, (unsigned long long)work->start_ns,
+			  (unsigned long long)work->end_ns);
 	if (now >= 0 && write(now, line, (size_t)length) != length)
 		file = -1;
 }
@@ -102,7 +102,7 @@ static uint64_t ready_at(const struct CUstream_st *stream, uint64_t now_ns, bool
 	const struct CUctx_st *context = stream->context;
 	uint64_t ready_ns = now_ns + (uint64_t)(sim_options()->latency_us * 1000);
 
-	ready_ns = later(ready_ns, stream->free_ns);
+	ready_ns = later(ready_ns, stream->free_ns + GAP_NS);
 	if (is_serialized)
 		ready_ns = later(ready_ns, context->all_ns);
 	if (stream->is_null)
@@ -133,11 +133,11 @@ static void hold_back(const struct sim_work *work)
 		return;
 	sim_sleep_until(work->end_ns - ahead_ns);
 	if (hooks)
-		hooks->overhead(&(struct sim_overhead){
-			.kind = CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL,
-			.correlation_id = work->correlation_id,
-			.start_ns = now_ns,
-			.end_ns = sim_now()});
+		hooks->overhead(
+			&(struct sim_overhead){.kind = CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL,
+					       .correlation_id = work->correlation_id,
+					       .start_ns = now_ns,
+					       .end_ns = sim_now()});
 }
 
 uint64_t sim_place(CUstream stream, struct sim_work *work, uint64_t duration_ns)
