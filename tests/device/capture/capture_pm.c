@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SAMPLES = 1024, NO_DRIVER = 3, HARDWARE_BYTES = 64 << 20, POLL_MS = 5, STOPS_MOST = 20 };
+enum { MAX_SAMPLES = 256, NO_DRIVER = 3, HARDWARE_BYTES = 64 << 20, POLL_MS = 5, STOPS_MOST = 20 };
 
 static const char *const base_metrics[] = {
 	"gr__cycles_active.avg.pct_of_peak_sustained_elapsed",
