@@ -134,12 +134,13 @@ static uint64_t walk(struct agent *agent, uint8_t *buffer, size_t valid_bytes)
 
 		if (before && before->kind < KINDS)
 			state.strides[before->kind] = (uint32_t)((char *)record - (char *)before);
-		else if (!before && record->kind < KINDS && !state.strides[record->kind])
-			state.strides[record->kind] = room;
 		note_record(record, room);
 		before = record;
 		count++;
 	}
+	if (before && before->kind < KINDS && !state.strides[before->kind])
+		state.strides[before->kind] =
+			(uint32_t)((char *)buffer + valid_bytes - (char *)before);
 	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
 		capture_cupti_said(&agent->cupti, agent->file, "cuptiActivityGetNextRecord",
 				   result);

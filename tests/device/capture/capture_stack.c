@@ -147,7 +147,7 @@ static void take_tables(struct agent *agent, struct capture_thread *thread, uint
 	if (!walker || !unwind_take(walker, &hash))
 		return;
 	begin_ns = capture_now_ns() - begin_ns;
-	note_cost(thread, begin_ns, walker->count, ret_data);
+	note_cost(thread, begin_ns, walker->count - walker->own, ret_data);
 	atomic_fetch_add_explicit(&samples.ends[walker->end % 3], 1, memory_order_relaxed);
 	if (samples.count < SAMPLES_MOST || !walker->count) {
 		unwind_stack(walker, &stack);

@@ -112,7 +112,7 @@ def cupti_clock(name, capture):
 
 def activity_clock(work, name):
     capture = work.capture(name)
-    enters = {row[6]: row[0] for row in capture.callbacks() if row[1] == 1 and row[3] == 0}
+    enters = {row[5]: row[0] for row in capture.callbacks() if row[1] == 1 and row[3] == 0}
     last = max((row[0] for row in capture.callbacks()), default=0)
     kernels = [row for row in capture.activity() if row.kind == KERNEL]
     found = collections.Counter()
@@ -330,7 +330,7 @@ def others(work):
 def one_capture(name, capture):
     activity = list(capture.activity())
     kinds = collections.Counter(row.kind for row in activity)
-    calls = {row[6] for row in capture.callbacks() if row[1] in (1, 2)}
+    calls = {row[5] for row in capture.callbacks() if row[1] in (1, 2)}
     text = ", ".join(f"{read_capture.KINDS.get(kind, kind)} {count}" for kind, count in sorted(kinds.items()))
     say(f"  {name}: {text or 'no records'}; exit {capture.facts().get('exit', '?')}"
         + (f"; DAMAGED {capture.damage}" if capture.damage else ""))
@@ -344,7 +344,7 @@ def one_capture(name, capture):
         say("    " + ", ".join(f"{domain}:{cbid} {call} {count}" for (domain, cbid, call), count
                                in launches.most_common(12)))
     wrong = [f"{key}={value}" for key, value in capture.facts().items()
-             if key.startswith("stride.") and capture.stride(int(key[7:])) not in (0, int(value))]
+             if key.startswith("stride.") and capture.stride(int(key[7:])) not in (0, int(value)) and value != "0"]
     if wrong:
         say(f"    STRIDES differ from the reader's: {' '.join(wrong)}")
     if failures(capture):

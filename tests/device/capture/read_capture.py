@@ -142,7 +142,8 @@ class Capture:
             yield crc, module, data[CUBIN.size:CUBIN.size + size]
 
     def stalls(self):
-        return {index: text(name) for data in self.of(STALLS) for index, name in STALL.iter_unpack(data)}
+        return {index: text(name) for data in self.of(STALLS)
+                for index, name in STALL.iter_unpack(data[:len(data) // STALL.size * STALL.size])}
 
     def pcs(self):
         """(block, [(crc, offset, function index, correlation, {reason: samples}, function)])"""

@@ -56,7 +56,8 @@ note() {
 	local word last
 	case $3 in
 	0) word=ok ;;
-	124 | 137) word=timeout ;;
+	124) word=timeout ;;
+	137) word=killed ;; # by a step's own doing, or where it outlived its time
 	3) word=none ;;
 	*) word=failed-$3 ;;
 	esac
@@ -88,7 +89,7 @@ step() {
 	local name=$1 begin=$EPOCHREALTIME log=$work/$group/$1.txt status
 	may "$name" "$2" || return 0
 	shift 2
-	timeout -k 3 "$limit" "$@" >"$log" 2>&1 </dev/null
+	{ timeout -k 3 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>/dev/null
 	status=$?
 	note "$name" "$(awk "BEGIN{printf \"%.1f\", $EPOCHREALTIME-$begin}")" $status "$log"
 	return 0
@@ -134,6 +135,19 @@ agent() {
 		CAPTURE="out=$work/$group/$name.cap,what=$name,$options" "$@"
 }
 
+# NAME: it has done its work
+dismiss() {
+	local status
+	[ -n "${behind[$1]:-}" ] || return 0
+	kill -TERM "${behind[$1]}" 2>/dev/null
+	wait "${behind[$1]}" 2>/dev/null
+	status=$?
+	[ $status = 124 ] || [ $status = 143 ] && status=0
+	unset "behind[$1]"
+	note "$1" "$(awk "BEGIN{printf \"%.1f\", $EPOCHREALTIME-${begun[$1]}}")" $status \
+		"$work/$group/$1.txt"
+}
+
 begin_group() {
 	group=$1
 	mkdir -p "$work/$group"
@@ -151,10 +165,10 @@ end_group() {
 compile() {
 	local library="capture_cupti.c capture_file.c" parts
 	cd "$here" || return 1
-	local cc="${CC:-gcc} -std=gnu17 -O2 -g -D_GNU_SOURCE -fno-strict-aliasing -I$source/src ${CAPTURE_FLAGS:-}"
+	local cc="${CC:-gcc} -std=gnu17 -O2 -g -D_GNU_SOURCE -fno-strict-aliasing -fno-omit-frame-pointer -I$source/src ${CAPTURE_FLAGS:-}"
 	parts="capture_agent.c capture_options.c capture_activity.c capture_callbacks.c capture_stack.c capture_pc.c"
 	$cc -fPIC -shared -fvisibility=hidden -fexceptions -fasynchronous-unwind-tables \
-		-ftls-model=initial-exec -static-libgcc -Wl,--exclude-libs,ALL $parts $library \
+		-ftls-model=initial-exec -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,nodelete $parts $library \
 		"$source/src/inject/unwind.c" "$source/src/inject/unwind_rules.c" \
 		-o "$build/libcapture.so" -ldl -lpthread &
 	$cc -rdynamic capture_toy.c capture_toy_trouble.c $library -o "$build/capture_toy" -ldl -lpthread &
@@ -319,8 +333,8 @@ f5() {
 	pm_step pm-triage 40 hz=1000 set=triage images=1
 	pm_step pm-overflow 30 hz=10000 images=0 overflow=1
 	[ $dry = yes ] || sleep 2
-	settle busy
-	settle nvml-busy
+	dismiss busy
+	dismiss nvml-busy
 	step pm-offline 40 $pm --offline "$work/pm/pm-base-1k.cap"
 	# question 3, and whether tracing minds
 	background pm-beside-pc 60 $pm "$work/pm/pm-beside-pc.cap" what=pm-beside-pc hz=1000 images=0 \
