@@ -69,7 +69,7 @@ def pc(offset, pairs, function):
 
 
 def whole_file():
-    header = struct.pack("<8sIIIIQQ64s", b"DUETCAP1", 112, 42, 130000, 13000, 100, 200, b"made here")
+    header = struct.pack("<8sIIIIQQ64s", b"DUETCAP1", read_capture.HEADER.size, 42, 130000, 13000, 100, 200, b"made here")
     return header + b"".join([
         chunk(1, b"dropped=0\nexit=complete\n"),
         chunk(2, kernel(11, 0x1000) + kernel(12, 0x2000) + graph(13)),
@@ -92,7 +92,7 @@ def whole_file():
 
 def ends_of_chunks(data):
     """Where a file may end without harm: behind a chunk's contents, the zeros after them or not."""
-    good, at = set(), 112
+    good, at = set(), read_capture.HEADER.size
     good.add(at)
     while at < len(data):
         count = struct.unpack_from("<Q", data, at + 8)[0]
@@ -352,7 +352,7 @@ with t.case("ends: without a wait, by a signal, after a fork, with the agent lat
 with t.case("what is asked for wrongly is said, and the program runs"):
     result, capture = toy("launches", 10, options="stak=fp")
     t.equal((result.status, capture), (0, None), "status and capture")
-    t.true(b"CAPTURE has no 'stak'" in result.stderr, text(result.stderr))
+    t.true(b"CAPTURE has no 'stak=fp'" in result.stderr, text(result.stderr))
     result, capture = toy("launches", 10, options="mode=null")
     t.equal((result.status, capture), (0, None), "status and capture with mode=null")
 

@@ -53,6 +53,7 @@ static void on_requested(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_ma
 	uint8_t *buffer = NULL;
 
 	*ret_max_record_count = 0;
+	atomic_store(&capture_agent.is_awake, true);
 	pthread_mutex_lock(&state.lock);
 	state.requested_count++;
 	if (state.free_count)

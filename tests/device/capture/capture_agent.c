@@ -12,7 +12,6 @@
  */
 #include "capture_agent.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,19 +32,6 @@ void *guest_memory(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static uint32_t driver_version(void)
-{
-	int version = 0;
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*ask)(int *ret_version) = NULL;
-
-	if (library)
-		*(void **)&ask = dlsym(library, "cuDriverGetVersion");
-	if (!ask || ask(&version) != 0)
-		return 0;
-	return (uint32_t)version;
-}
-
 static void read_one_clock_row(struct agent *agent)
 {
 	struct capture_clocks row;
@@ -62,6 +48,8 @@ static void *work(void *user)
 		nanosleep(&(struct timespec){.tv_nsec = TICK_MS * 1000000}, NULL);
 		if (atomic_load(&agent->is_exiting))
 			break;
+		if (!atomic_load(&agent->is_awake))
+			continue;
 		read_one_clock_row(agent);
 		if (tick % TICKS_A_DRAIN == 0)
 			capture_pc_drain(agent);
@@ -145,8 +133,8 @@ static int open_file(struct agent *agent)
 	snprintf(path, sizeof(path), "%s", agent->options.out);
 	if (access(path, F_OK) == 0)
 		snprintf(path, sizeof(path), "%s.%d", agent->options.out, (int)getpid());
-	return capture_open(path, agent->options.what, agent->cupti.version, driver_version(),
-			    &agent->file);
+	return capture_open(path, agent->options.what, agent->cupti.version,
+			    agent->options.driver_version, &agent->file);
 }
 
 static void start(struct agent *agent)

@@ -28,6 +28,8 @@ struct capture_options {
 	enum capture_flush flush;
 	enum capture_stamp stamp;
 	uint32_t period_log2; /* 0: the library's own */
+	/* Told and not asked: in cuInit the driver is not to be called. */
+	uint32_t driver_version;
 	uint64_t record_limit;
 	bool has_graph_trace, has_cubins, is_holder;
 };
@@ -54,6 +56,7 @@ struct agent {
 	atomic_bool is_live; /* from the first success to the end */
 	atomic_bool is_over; /* nothing is written any more */
 	atomic_bool is_exiting;
+	atomic_bool is_awake; /* a callback came: cuInit is over */
 	pthread_t worker;
 	bool has_worker;
 	_Atomic(struct capture_thread *) threads;

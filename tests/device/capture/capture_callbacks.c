@@ -261,6 +261,9 @@ static void on_callback(void *user, cupti_domain domain, uint32_t cbid, const vo
 
 	if (atomic_load_explicit(&agent->is_over, memory_order_relaxed) || !data)
 		return;
+	if (!atomic_load_explicit(&agent->is_awake, memory_order_relaxed) &&
+	    domain != CUPTI_CB_DOMAIN_RESOURCE)
+		atomic_store(&agent->is_awake, true);
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API)
 		on_api(agent, domain, cbid, data);
 	else if (domain == CUPTI_CB_DOMAIN_RESOURCE)

@@ -67,6 +67,8 @@ static bool set_one(struct capture_options *options, const char *key, const char
 		snprintf(options->kinds, sizeof(options->kinds), "%s", value);
 	else if (!strcmp(key, "period"))
 		options->period_log2 = (uint32_t)atoi(value);
+	else if (!strcmp(key, "driver"))
+		options->driver_version = (uint32_t)atoi(value);
 	else if (!strcmp(key, "max"))
 		options->record_limit = strtoull(value, NULL, 10);
 	else if (!strcmp(key, "cubins"))

@@ -444,7 +444,7 @@ static int run(struct sampler *sampler)
 		sample(sampler);
 	finish(sampler);
 	capture_close(sampler->file);
-	return good ? 0 : 1;
+	return good && sampler->samples ? 0 : 1;
 }
 
 static int show_metrics(const char *chip, const char *set)

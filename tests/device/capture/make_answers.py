@@ -179,7 +179,9 @@ def shorter(reason):
 
 def question_2(work):
     each(work, pc_facts, "pc-plain", "pc-continuous", "pc-serialized", "pc-alone", "pc-old-kernel", "pc-runtime",
-         "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16", "torch-pc")
+         "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16",
+         "pc-period-5", "pc-period-6", "pc-period-10", "pc-period-14", "pc-period-20", "pc-graphs",
+         "pc-graphs-serialized", "pc-again", "torch-pc")
     for name in ("pc-plain", "pc-continuous", "pc-serialized", "pc-alone", "pc-old-kernel"):
         match = re.findall(r"duet_(\w+) steps=(\d+) seconds=([\d.]+)", work.logs.get(name, ""))
         if match:
@@ -352,13 +354,19 @@ def one_capture(name, capture):
 
 
 def each(work, action, *names):
+    """Says of each what action finds; what is missing in one line."""
+    missing = [name for name in names if name not in work.paths and name not in work.logs]
     for name in names:
+        if name in missing:
+            continue
         try:
             action(work, name)
         except Missing as missing:
             say(f"  {missing}")
         except (read_capture.Damaged, ValueError, IndexError, KeyError, ArithmeticError) as problem:
             say(f"  {name}: {type(problem).__name__} {problem}")
+    if missing:
+        say(f"  not run: {' '.join(missing)}")
 
 
 QUESTIONS = [

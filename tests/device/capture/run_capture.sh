@@ -51,6 +51,12 @@ left() {
 	echo $((budget - reserve - SECONDS))
 }
 
+# BEGIN: tenths of seconds since that $EPOCHREALTIME
+since() {
+	local tenths=$(((${EPOCHREALTIME/./} - ${1/./}) / 100000))
+	echo "$((tenths / 10)).$((tenths % 10))"
+}
+
 # NAME SECONDS STATUS LOG
 note() {
 	local word last
@@ -91,7 +97,7 @@ step() {
 	shift 2
 	{ timeout -k 3 "$limit" "$@" >"$log" 2>&1 </dev/null; } 2>/dev/null
 	status=$?
-	note "$name" "$(awk "BEGIN{printf \"%.1f\", $EPOCHREALTIME-$begin}")" $status "$log"
+	note "$name" "$(since "$begin")" $status "$log"
 	return 0
 }
 
@@ -123,7 +129,7 @@ settle() {
 	wait "${behind[$1]}"
 	status=$?
 	unset "behind[$1]"
-	note "$1" "$(awk "BEGIN{printf \"%.1f\", $EPOCHREALTIME-${begun[$1]}}")" $status \
+	note "$1" "$(since "${begun[$1]}")" $status \
 		"$work/$group/$1.txt"
 }
 
@@ -132,7 +138,7 @@ agent() {
 	local name=$1 limit=$2 options=$3
 	shift 3
 	step "$name" "$limit" env CUDA_INJECTION64_PATH="$build/libcapture.so" \
-		CAPTURE="out=$work/$group/$name.cap,what=$name,$options" "$@"
+		CAPTURE="out=$work/$group/$name.cap,what=$name,driver=$driver,$options" "$@"
 }
 
 # NAME: it has done its work
@@ -144,7 +150,7 @@ dismiss() {
 	status=$?
 	[ $status = 124 ] || [ $status = 143 ] && status=0
 	unset "behind[$1]"
-	note "$1" "$(awk "BEGIN{printf \"%.1f\", $EPOCHREALTIME-${begun[$1]}}")" $status \
+	note "$1" "$(since "${begun[$1]}")" $status \
 		"$work/$group/$1.txt"
 }
 
@@ -212,6 +218,9 @@ build_all() {
 	runtime="env LD_LIBRARY_PATH=${library_path#:} $build/capture_runtime"
 	pm="env LD_LIBRARY_PATH=${library_path#:} $build/capture_pm"
 	nvml="$build/capture_nvml"
+	step check 30 $toy check
+	driver=$(sed -n 's/^check driver=//p' "$work/base/check.txt" 2>/dev/null)
+	driver=${driver:-0}
 	[ -x "$build/capture_runtime" ] || runtime="echo there is no nvcc, so no program with <<<>>>:"
 }
 
@@ -249,7 +258,6 @@ print(next(line.split()[-1] for line in open("/proc/self/maps") if "libcuda.so" 
 f1() {
 	export -f machine tables
 	step machine 30 bash -c machine
-	step check 30 $toy check
 	step nvml-idle 30 $nvml "$work/base/nvml-idle.cap" seconds="$(n 3 1)" what=nvml-idle
 	step tables 40 bash -c tables
 }
@@ -290,6 +298,19 @@ f4() {
 	for at in 8 12 16; do
 		agent "pc-period-$at" 60 "pc=continuous,period=$at" $toy stalls "$ms"
 	done
+	step golden 40 bash -c "$(declare -f golden); work=$work group=pc here=$here; golden"
+	end_group
+}
+
+f4_more() {
+	local at
+	begin_group pc
+	for at in 5 6 10 14 20; do
+		agent "pc-period-$at" 60 "pc=continuous,period=$at" $toy stalls "$(n 400 2)"
+	done
+	agent pc-graphs 60 "pc=continuous,callbacks=1" $toy graphs "$(n 5000 10)"
+	agent pc-graphs-serialized 60 "pc=serialized,callbacks=1" $toy graphs "$(n 500 10)"
+	agent pc-again 60 "pc=continuous,cubins=1,callbacks=1" $toy stalls "$(n 1000 2)"
 	end_group
 }
 
@@ -393,7 +414,7 @@ f10() {
 	agent exit-without-sync 60 "callbacks=1" $toy exit-without-sync "$(n 200 20)"
 	agent kill-self 30 "callbacks=1" $toy kill-self "$(n 20000 500)"
 	agent fork-after-init 40 "callbacks=1" $toy fork-after-init "$(n 1000 50)"
-	step late 60 env CAPTURE="out=$work/cost/late.cap,what=late,callbacks=1,cubins=1" $toy late \
+	step late 60 env CAPTURE="out=$work/cost/late.cap,what=late,driver=$driver,callbacks=1,cubins=1" $toy late \
 		"$(n 100 10)" "$build/libcapture.so"
 	step late-pc 60 env CAPTURE="out=$work/cost/late-pc.cap,what=late-pc,pc=continuous" $toy late \
 		"$(n 100 10)" "$build/libcapture.so"
@@ -458,6 +479,7 @@ beside_ncu() {
 	end_group
 }
 
+driver=0
 build_all
 if [ "$part" = answers ]; then
 	f1
@@ -477,10 +499,7 @@ else
 	leak normal normal "$(n 45 3)"
 	leak forced forced "$(n 60 3)"
 	end_group
-	f4
-	begin_group pc
-	step golden 40 bash -c "$(declare -f golden); work=$work group=pc here=$here; golden"
-	end_group
+	f4_more
 	beside_ncu
 	drift
 fi
