@@ -396,7 +396,7 @@ with t.case("rehearsal of the script"):
 
 with t.case("rehearsal where there is no driver"):
     folder = t.path("rehearsal-none")
-    steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": "", "CAPTURE_ONLY": "build|launches|pm-|nvml|leak"})
+    steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": "", "CAPTURE_ONLY": "build|launches|pm-|nvml|leak|answers"})
     if steps["launches"][2] == "ok":
         raise Skip("there is a driver here")
     t.true("no driver here" in steps["launches"][3], f"{steps['launches']}")

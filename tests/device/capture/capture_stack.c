@@ -140,6 +140,8 @@ static void take_tables(struct agent *agent, struct capture_thread *thread, uint
 	struct unwind_thread *walker = thread->walker;
 	uint64_t begin_ns, hash = 0;
 	struct unwind stack;
+	uint32_t depth;
+	bool is_new;
 
 	if (!walker)
 		walker = thread->walker = guest_memory(sizeof(*walker));
@@ -147,13 +149,17 @@ static void take_tables(struct agent *agent, struct capture_thread *thread, uint
 	if (!walker || !unwind_take(walker, &hash))
 		return;
 	begin_ns = capture_now_ns() - begin_ns;
-	note_cost(thread, begin_ns, walker->count - walker->own, ret_data);
+	depth = walker->count - walker->own;
+	is_new = samples.count < SAMPLES_MOST;
 	atomic_fetch_add_explicit(&samples.ends[walker->end % 3], 1, memory_order_relaxed);
-	if (samples.count < SAMPLES_MOST || !walker->count) {
+	/* steps are kept of stacks that are not too deep alone */
+	if (is_new || !walker->count) {
 		unwind_stack(walker, &stack);
-		ret_data[0] = stack.count + stack.truncated;
-		sample(agent, stack.frames, stack.count, hash, ends[stack.end % 3]);
+		depth = stack.count + stack.truncated;
 	}
+	note_cost(thread, begin_ns, depth, ret_data);
+	if (is_new)
+		sample(agent, stack.frames, stack.count, hash, ends[stack.end % 3]);
 	unwind_done(walker);
 }
 

@@ -205,7 +205,7 @@ static int graphs(struct toy *toy, char **rest)
 {
 	uint64_t count = count_of(rest, 1000);
 	CUgraphExec graph;
-	CUstream stream;
+	CUstream stream = NULL;
 	double begin;
 
 	TOY(toy, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);

@@ -111,7 +111,7 @@ int toy_late(struct toy *toy, char **rest)
 	uint64_t count = count_of(rest, 100);
 	int (*begin)(void) = NULL;
 	CUgraphExec graph;
-	CUstream stream;
+	CUstream stream = NULL;
 	double asked;
 	void *agent;
 
@@ -148,7 +148,7 @@ int toy_leak(struct toy *toy, char **rest)
 	uint64_t nodes = count_of(rest, 30000000), done = 0;
 	double begin = toy_seconds(), most = rest[0] && rest[1] ? atof(rest[1]) : 100;
 	CUgraphExec graph;
-	CUstream stream;
+	CUstream stream = NULL;
 
 	TOY(toy, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
 	graph = toy_graph(toy, stream, LEAK_NODES);

@@ -77,6 +77,8 @@ def nearest_clock(difference_ns, clock_row):
     before, _, _, realtime, boottime, _ = clock_row
     places = {"monotonic": 0, "monotonic+bias": BIAS_NS, "realtime": realtime - before,
               "boottime": boottime - before}
+    if abs(places["boottime"]) < 10**9:  # never suspended: it is the same
+        del places["boottime"]
     name = min(places, key=lambda key: abs(difference_ns - places[key]))
     return name, difference_ns - places[name]
 
@@ -213,11 +215,20 @@ def pm_facts(work, name):
     if steps:
         say(f"    {len(rows)} samples over {(rows[-1][1] - rows[0][0]) / 1e9:.3f} s, step median "
             f"{statistics.median(steps):.0f} ns, least {min(steps)}, most {max(steps)}")
-    for index, metric in enumerate(metrics[:16]):
+    shown, zeros = [], []
+    for index, metric in enumerate(metrics):
         values = [row[2][index] for row in rows if row[2][index] == row[2][index]]
-        if values:
-            say(f"    {metric}: mean {statistics.fmean(values):.6g}, most {max(values):.6g}, "
-                f"{len(rows) - len(values)} not there")
+        absent = f" ({len(rows) - len(values)} not there)" if len(values) < len(rows) else ""
+        if values and max(values) > 0:
+            shown.append(f"{metric} mean {statistics.fmean(values):.5g} most {max(values):.5g}{absent}")
+        else:
+            zeros.append(metric.split(".")[-2 if "Triage" in metric else 0] + absent)
+    for line in shown[:20]:
+        say(f"    {line}")
+    if len(shown) > 20:
+        say(f"    and {len(shown) - 20} more")
+    if zeros:
+        say(f"    always 0: {' '.join(zeros[:20])}")
 
 
 def question_4(work):

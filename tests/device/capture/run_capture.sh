@@ -430,7 +430,9 @@ f10() {
 
 # NAME FLUSH SECONDS
 leak() {
-	agent "leak-$1" $(($3 + 60)) "flush=$2,max=1000,kinds=10" $toy leak "$(n 30000000 300000)" "$3"
+	local seconds=$(($(left) - 25))
+	[ "$seconds" -gt "$3" ] && seconds=$3
+	agent "leak-$1" $(($3 + 60)) "flush=$2,max=1000,kinds=10" $toy leak "$(n 30000000 300000)" "$seconds"
 }
 
 # ---- PyTorch ----
