@@ -133,7 +133,7 @@ with t.case("every kind of chunk is read"):
     t.equal(lines(data, "series"), [["1.0", "1980.0", ""], ["1.1", "1950.0", "70000.0"]], "series")
     summary = text(read(data).stdout)
     for words in ("activity kernel: 2", "activity graph: 1", "pc samples: 30 in 1 blocks, 2 stall reasons",
-                  "cubins: 1", "clock readings: 2", "pm samples: 2 of 2 metrics", "series: 2 rows of 2 keys"):
+                  "cubins: 1", "clock readings: 2", "pm samples: 2 of 2 metrics in 1 blocks", "series: 2 rows of 2 keys"):
         t.true(words in summary, f"'{words}' in {summary}")
     folder = t.path("cubins")
     read(data, "--cubins", folder)
@@ -177,13 +177,13 @@ with t.case("a byte that is wrong does no harm"):
 
 # -- the programs, against the stand-ins --
 
-def toy(workload, *words, options=None, name="work", timeout=60):
+def toy(workload, *words, options=None, name="work", timeout=60, sim=""):
     """Runs it with the agent in it. Returns (result, capture)."""
     t.wanted()
     if not STAND_INS:
         raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
     path = t.path(f"{name}.cap")
-    env = {"LD_LIBRARY_PATH": STAND_INS}
+    env = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": sim}
     if options is not None:
         env["CUDA_INJECTION64_PATH"] = os.path.join(PROGRAMS, "libcapture.so")
         env["CAPTURE"] = f"out={path},what={name},{options}"
@@ -193,11 +193,11 @@ def toy(workload, *words, options=None, name="work", timeout=60):
     return result, read_capture.load(path) if os.path.exists(path) else None
 
 
-def program(name, *words):
+def program(name, *words, sim=""):
     t.wanted()
     if not STAND_INS:
         raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
-    return run([os.path.join(PROGRAMS, name), *words], env={"LD_LIBRARY_PATH": STAND_INS})
+    return run([os.path.join(PROGRAMS, name), *words], env={"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": sim})
 
 
 def kernels(capture):
@@ -348,6 +348,41 @@ with t.case("ends: without a wait, by a signal, after a fork, with the agent lat
     capture = read_capture.load(path)
     check_end(result, capture)
     t.equal(len(launches(capture)), 10, "launches after it came")
+
+# (what the stand-ins do, options, the fact that says so, kernel records of 101 or of 10)
+REFUSALS = [
+    ("subscriber=0", "callbacks=1", "failed.cuptiSubscribe", "39 ", 101),
+    ("privileges=0", "pc=continuous", "failed.cuptiPCSamplingEnable", "35 ", 101),
+    ("busy=1", "pc=serialized", "failed.cuptiPCSamplingEnable", "26 ", 101),
+    ("fail_cuptiActivityRegisterTimestampCallback=7", "callbacks=1", "stamp", "refused", 101),
+    ("fail_cuptiActivityEnable=999", "callbacks=1", "failed.cuptiActivityEnable.10", "999 ", 0),
+    ("fail_cuptiActivityFlushAll=999", "callbacks=1", "failed.cuptiActivityFlushAll.0", "999 ", 0),
+    ("drop_every=10", "callbacks=1", "dropped", "10", 91),
+    ("untimed_every=10", "callbacks=1", "untimed.10", "10", 101),
+]
+
+with t.case("what the libraries refuse is a fact, and the rest is captured"):
+    for sim, options, key, value, count in REFUSALS:
+        result, capture = toy("launches", 100, options=options, sim=sim)
+        t.equal(result.status, 0, f"{sim}: status: {text(result.stderr)}")
+        facts = capture.facts()
+        t.true(facts.get(key, "").startswith(value), f"{sim}: {key} is {facts.get(key)}")
+        t.equal(facts.get("exit"), "complete", f"{sim}: the agent's end")
+        t.equal(len(kernels(capture)), count, f"{sim}: kernel records")
+    for sim, key in (("privileges=0", "failed.cuptiPmSamplingGetCounterAvailability"),
+                     ("busy=1", "failed.cuptiPmSamplingEnable")):
+        path = t.path("refused.cap")
+        t.equal(program("capture_pm", path, "seconds=0.2", sim=sim).status, 1, f"capture_pm, {sim}")
+        t.true(key in read_capture.load(path).facts(), f"{key} with {sim}")
+
+with t.case("records of older versions"):
+    for version in (18, 20, 26, 130000, 130001):
+        result, capture = toy("threads", 8, options="callbacks=1,kinds=default+38", sim=f"version={version}")
+        check_end(result, capture)
+        t.equal((capture.cupti_version, len(kernels(capture))), (version, 128), "version and kernel records")
+        wrong = {key: value for key, value in capture.facts().items()
+                 if key.startswith("stride.") and int(value) != capture.stride(int(key[7:]))}
+        t.equal(wrong, {}, f"lengths of records of {version} that the reader does not know")
 
 with t.case("what is asked for wrongly is said, and the program runs"):
     result, capture = toy("launches", 10, options="stak=fp")

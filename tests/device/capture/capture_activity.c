@@ -21,6 +21,7 @@ enum {
 	NAME_SLOTS = 1 << 14, /* of one buffer: a power of two, more than a buffer has records */
 	NAMES_MOST = NAME_SLOTS / 2
 };
+#define LONGEST_NS INT64_C(100000000000)
 
 static struct {
 	pthread_mutex_t lock;
@@ -28,7 +29,8 @@ static struct {
 	uint32_t free_count, made_count;
 	uint64_t requested_count, completed_count, empty_count, discarded_count, valid_bytes;
 	uint64_t records[KINDS], untimed[KINDS], unknown_count;
-	uint64_t first_untimed; /* which kernel record it was, from 1 */
+	uint64_t first_untimed;                      /* which kernel record it was, from 1 */
+	uint64_t strange, first_strange, last_start; /* kernels at impossible times */
 	uint64_t written_count, unwritten_count;
 	uint64_t dropped_count;
 	uint32_t strides[KINDS];
@@ -96,6 +98,21 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_FUNCTION, offsetof(struct cupti_activity_function, name), 32},
 };
 
+/* A kernel that ends before it starts, lasts too long, or starts far from the one before it. */
+static void note_times(const uint64_t times[2])
+{
+	int64_t step = state.last_start ? (int64_t)(times[0] - state.last_start) : 0;
+
+	if (times[1] >= times[0] && times[1] - times[0] < (uint64_t)LONGEST_NS &&
+	    step < LONGEST_NS && step > -LONGEST_NS) {
+		state.last_start = times[0];
+		return;
+	}
+	state.strange++;
+	if (!state.first_strange)
+		state.first_strange = state.records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL];
+}
+
 static void note_record(const struct cupti_activity *record, uint32_t room)
 {
 	uint32_t kind = record->kind;
@@ -119,6 +136,8 @@ static void note_record(const struct cupti_activity *record, uint32_t room)
 		if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && !state.first_untimed)
 			state.first_untimed = state.records[kind];
 		state.untimed[kind]++;
+	} else if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+		note_times(times);
 	}
 }
 
@@ -326,5 +345,9 @@ void capture_activity_facts(struct agent *agent)
 	if (state.first_untimed)
 		capture_fact(agent->file, "first_untimed_kernel", "%llu",
 			     (unsigned long long)state.first_untimed);
+	if (state.strange)
+		capture_fact(agent->file, "strange_kernels", "%llu, the first is number %llu",
+			     (unsigned long long)state.strange,
+			     (unsigned long long)state.first_strange);
 	pthread_mutex_unlock(&state.lock);
 }

@@ -298,7 +298,7 @@ def leak_facts(work, name):
     shown = rows[:1] + rows[1::max(1, len(rows) // 8)] + rows[-1:]
     say(f"  {name}: " + ", ".join(f"{nodes / 1e6:.1f} M nodes {used} MiB" for nodes, used, _ in shown)
         + f"; {rows[-1][0] / max(rows[-1][2], 1e-9):.0f} nodes a second")
-    say(f"    {brief(work.capture(name), 'records.10', 'untimed.10', 'first_untimed_kernel', 'dropped', 'buffers', 'exit')}")
+    say(f"    {brief(work.capture(name), 'records.10', 'untimed.10', 'first_untimed_kernel', 'strange_kernels', 'dropped', 'buffers', 'exit')}")
 
 
 def question_7(work):
