@@ -480,6 +480,8 @@ int main(int argc, char **argv)
 					 .stamp = CAPTURE_STAMP_MONOTONIC,
 					 .images_left = 2};
 
+	/* what was found out before the library crashes is not lost */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 2 && !strcmp(argv[1], "--metrics"))
 		return show_metrics(argv[2], argc > 3 ? argv[3] : "base");
 	if (argc == 3 && !strcmp(argv[1], "--offline"))
