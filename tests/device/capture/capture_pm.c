@@ -21,7 +21,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_SAMPLES = 256, NO_DRIVER = 3, HARDWARE_BYTES = 64 << 20, POLL_MS = 5, STOPS_MOST = 20 };
+enum {
+	MAX_SAMPLES = 256,
+	NO_DRIVER = 3,
+	HARDWARE_BYTES = 64 << 20,
+	POLL_MS = 5,
+	STOPS_MOST = 20,
+	DRAINS_MOST = 50
+};
 
 static const char *const base_metrics[] = {
 	"gr__cycles_active.avg.pct_of_peak_sustained_elapsed",
@@ -57,6 +64,7 @@ struct sampler {
 	uint32_t images_left, stops;
 	bool has_overflow;
 	uint64_t samples, decodes, overflows, full, others, first_ns, last_ns;
+	uint32_t last_reason;
 };
 
 #define PM_CALL(sampler, name, params) CUPTI_CALL(&(sampler)->cupti, (sampler)->file, name, params)
@@ -328,6 +336,7 @@ static bool decode(struct sampler *sampler)
 	bool said = PM_CALL(sampler, cuptiPmSamplingDecodeData, &params);
 
 	sampler->decodes++;
+	sampler->last_reason = params.ret_stop_reason;
 	sampler->overflows += !said || params.ret_overflow;
 	sampler->full +=
 		params.ret_stop_reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
@@ -390,7 +399,13 @@ static void sample(struct sampler *sampler)
 		}
 	}
 	capture_fact(sampler->file, "pm.stopped", "%d", stop(sampler));
-	drain(sampler);
+	sampler->last_reason = CUPTI_PM_SAMPLING_DECODE_STOP_REASON_OTHER;
+	for (uint32_t i = 0; i < DRAINS_MOST; i++) {
+		drain(sampler);
+		if (sampler->last_reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS)
+			break;
+		wait_ms(1);
+	}
 }
 
 static void finish(struct sampler *sampler)

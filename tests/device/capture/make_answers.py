@@ -254,7 +254,7 @@ def question_5(work):
     if "nvml-idle" in work.paths:
         keys, rows = work.capture("nvml-idle").series()
         series_line("sm_mhz idle", [row[keys.index("sm_mhz") + 1] for row in rows])
-    for name in ("nvml-busy", "nvml-idle", "nvml-30"):
+    for name in ("nvml-busy", "nvml-idle", "nvml-later"):
         if name in work.paths:
             say(f"  {name}: " + "; ".join(f"{key}={value}" for key, value in work.capture(name).facts().items()))
     keys, rows = work.capture("nvml-busy").series()
@@ -345,7 +345,12 @@ def one_capture(name, capture):
     kinds = collections.Counter(row.kind for row in activity)
     calls = {row[5] for row in capture.callbacks() if row[1] in (1, 2)}
     text = ", ".join(f"{read_capture.KINDS.get(kind, kind)} {count}" for kind, count in sorted(kinds.items()))
-    say(f"  {name}: {text or 'no records'}; exit {capture.facts().get('exit', '?')}"
+    facts = capture.facts()
+    times = ""
+    if "start_cost_ns" in facts and "exit.end_ns" in facts:
+        times = (f", start {int(facts['start_cost_ns']) / 1e6:.1f} ms, "
+                 f"end {(int(facts['exit.end_ns']) - int(facts['exit.begin_ns'])) / 1e6:.1f} ms")
+    say(f"  {name}: {text or 'no records'}; exit {facts.get('exit', '?')}{times}"
         + (f"; DAMAGED {capture.damage}" if capture.damage else ""))
     if calls and kinds[KERNEL]:
         lost = sum(row.kind == KERNEL and row.correlation not in calls for row in activity)

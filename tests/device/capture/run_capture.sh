@@ -453,7 +453,7 @@ torch_cost() {
 	local work_py=$here/torch_work.py
 	begin_group cost
 	modes="null subscribe activity unwind"
-	matrix "$(n 2 1)" 60 eager python3 "$work_py" eager "$(n 1000 1)"
+	matrix 1 60 eager python3 "$work_py" eager "$(n 1000 1)"
 	modes="null activity trace"
 	matrix 1 60 torchgraph python3 "$work_py" graph "$(n 5000 1)"
 	modes="null subscribe activity trace"
@@ -462,8 +462,8 @@ torch_cost() {
 
 drift() {
 	begin_group clocks
-	agent clocks-60 90 "stamp=default" $toy idle "$(n 60 1)"
-	step nvml-30 60 $nvml "$work/clocks/nvml-30.cap" seconds="$(n 15 1)" what=nvml-30
+	agent clocks 90 "stamp=default" $toy idle "$(n 40 1)"
+	step nvml-later 60 $nvml "$work/clocks/nvml-later.cap" seconds="$(n 10 1)" what=nvml-later
 	end_group
 }
 
@@ -499,7 +499,6 @@ else
 	torch
 	torch_cost
 	leak normal normal "$(n 45 3)"
-	leak forced forced "$(n 60 3)"
 	end_group
 	f4_more
 	beside_ncu
