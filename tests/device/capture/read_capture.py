@@ -28,11 +28,14 @@ PM_BLOCK = struct.Struct("<IIII")
 FACTS, ACTIVITY, NAMES, CALLBACKS, CUBINS, STALLS, PCS, CLOCK, IMAGE, METRICS, PMS, KEYS, SERIES = \
     range(1, 14)
 
-# Bytes of an activity record by kind, CUPTI 13.0; of older ones where they differ, from that version down.
+# Bytes of an activity record by kind, CUPTI 13.0; and where older versions differ, from which version on.
 STRIDES = {1: 96, 2: 88, 4: 40, 5: 40, 8: 184, 9: 32, 10: 216, 3: 216, 11: 32, 12: 56, 13: 40, 17: 56,
            20: 40, 22: 96, 24: 0, 26: 32, 27: 24, 36: 56, 37: 24, 38: 56, 39: 24, 49: 128, 51: 56, 52: 72,
            56: 56}
-KERNEL_STRIDES = ((130000, 216), (19, 208), (17, 200), (16, 176), (14, 168), (13, 160), (0, 144))
+KERNEL_STRIDES = ((130000, 216), (19, 208), (18, 200), (17, 176), (15, 168), (13, 160), (0, 144))
+OLDER_STRIDES = {1: ((26, 96), (17, 88), (14, 80), (0, 72)), 2: ((17, 88), (14, 80), (0, 72)),
+                 3: KERNEL_STRIDES, 10: KERNEL_STRIDES, 22: ((17, 96), (14, 88), (0, 80)),
+                 36: ((26, 56), (0, 24)), 38: ((26, 56), (0, 40))}
 KINDS = {1: "memcpy", 2: "memset", 3: "kernel", 4: "driver", 5: "runtime", 8: "device", 9: "context",
          10: "kernel", 12: "marker", 17: "overhead", 22: "memcpy2", 36: "event", 37: "stream",
          38: "synchronization", 39: "external", 49: "memory", 51: "graph", 52: "jit"}
@@ -60,7 +63,7 @@ class Capture:
     damage: None, or what is wrong behind the last chunk."""
 
     def __init__(self, data):
-        self.damage = None
+        self.damage, self._strides = None, None
         if len(data) < HEADER.size or data[:8] != b"DUETCAP1":
             raise Damaged("this is no capture file")
         (_, size, self.pid, self.cupti_version, self.driver_version, self.monotonic_ns, self.realtime_ns,
@@ -94,9 +97,13 @@ class Capture:
         return found
 
     def stride(self, kind):
-        if kind in (3, 10):
-            return next(size for version, size in KERNEL_STRIDES if self.cupti_version >= version)
-        return STRIDES.get(kind, 0)
+        """Bytes of a record; 0: not known. What the library itself said is a fact, where the program got to its end."""
+        if kind in OLDER_STRIDES:
+            return next(size for version, size in OLDER_STRIDES[kind] if self.cupti_version >= version)
+        if self._strides is None:
+            self._strides = {key[7:]: int(value) for key, value in self.facts().items()
+                             if key.startswith("stride.") and value.isdecimal()}
+        return STRIDES.get(kind) or self._strides.get(str(kind), 0)
 
     def activity(self):
         """Records of all buffers, in order."""
@@ -124,7 +131,10 @@ class Capture:
                 raise Damaged(f"an activity record of kind {kind} at byte {at} of a buffer")
             if at + size > len(data):
                 raise Damaged(f"an activity buffer ends inside of a record of kind {kind}")
-            yield record(kind, data[at:at + size], names)
+            try:
+                yield record(kind, data[at:at + size], names)
+            except struct.error:
+                raise Damaged(f"an activity record of kind {kind} and {size} bytes") from None
             at += size
 
     def callbacks(self):
@@ -142,7 +152,8 @@ class Capture:
             yield crc, module, data[CUBIN.size:CUBIN.size + size]
 
     def stalls(self):
-        return {index: text(name) for data in self.of(STALLS) for index, name in STALL.iter_unpack(data)}
+        return {index: text(name) for data in self.of(STALLS)
+                for index, name in STALL.iter_unpack(data[:len(data) // STALL.size * STALL.size])}
 
     def pcs(self):
         """(block, [(crc, offset, function index, correlation, {reason: samples}, function)])"""
@@ -230,8 +241,10 @@ def summary(capture):
     if capture.clocks():
         print(f"  clock readings: {len(capture.clocks())}, narrowest "
               f"{min(row[2] - row[0] for row in capture.clocks())} ns")
-    for overflow, reason, rows in capture.pms():
-        print(f"  pm samples: {len(rows)} of {len(capture.metrics())} metrics, overflow {overflow}, stop {reason}")
+    pms = list(capture.pms())
+    if pms:
+        print(f"  pm samples: {sum(len(rows) for _, _, rows in pms)} of {len(capture.metrics())} metrics in "
+              f"{len(pms)} blocks, {sum(overflow for overflow, _, _ in pms)} after an overflow")
     keys, rows = capture.series()
     if keys:
         print(f"  series: {len(rows)} rows of {len(keys)} keys")

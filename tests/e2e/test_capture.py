@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The programs that capture CUDA on a machine with a GPU (tests/device/capture).
+
+The reader of capture files is tried on files made here, whole and damaged. The programs run against stand-ins of
+libcuda, libcupti and libnvidia-ml, which SIM_NVIDIA_FOLDER names, and the script that runs them all is rehearsed
+with and without those.
+"""
+import glob
+import math
+import os
+import re
+import struct
+import sys
+import tarfile
+
+import duet_test
+from duet_test import ROOT, Skip, run, text
+
+KIT = os.path.join(ROOT, "tests", "device", "capture")
+sys.path.insert(0, KIT)
+import read_capture  # noqa: E402
+
+PROGRAMS = os.environ.get("CAPTURE_PROGRAMS") or os.path.join(duet_test.BUILD, "tests", "device", "capture")
+STAND_INS = os.environ.get("SIM_NVIDIA_FOLDER")
+READER = os.path.join(KIT, "read_capture.py")
+SCRIPT = os.path.join(KIT, "run_capture.sh")
+EVERY = 97
+
+t = duet_test.Suite(needs_opencl=False)
+
+
+# -- files made here --
+
+def padded(data):
+    return data + b"\0" * (-len(data) % 8)
+
+
+def chunk(kind, data, number=0):
+    return struct.pack("<IIQQ", kind, number, len(data), 1000) + padded(data)
+
+
+def kernel(correlation, name_at):
+    data = bytearray(216)
+    struct.pack_into("<I", data, 0, 10)
+    struct.pack_into("<QQ", data, 16, 5000, 6000)
+    struct.pack_into("<I", data, 92, correlation)
+    struct.pack_into("<Q", data, 104, name_at)
+    return bytes(data)
+
+
+def graph(correlation):
+    data = bytearray(56)
+    struct.pack_into("<IIQQ", data, 0, 51, correlation, 7000, 9000)
+    return bytes(data)
+
+
+def name(pointer, letters):
+    return struct.pack("<QII", pointer, len(letters), 0) + padded(letters)
+
+
+def callback(site, correlation):
+    return struct.pack("<QIIIIIIQQ24s", 4000 + site, 1, 307, site, 77, correlation, 1, 12, 900, b"cuLaunchKernel")
+
+
+def pc(offset, pairs, function):
+    head = struct.pack("<QQIIII", 0xabc, offset, 3, 0, len(pairs), len(function))
+    return head + b"".join(struct.pack("<II", *pair) for pair in pairs) + padded(function)
+
+
+def whole_file():
+    header = struct.pack("<8sIIIIQQ64s", b"DUETCAP1", read_capture.HEADER.size, 42, 130000, 13000, 100, 200, b"made here")
+    return header + b"".join([
+        chunk(1, b"dropped=0\nexit=complete\n"),
+        chunk(2, kernel(11, 0x1000) + kernel(12, 0x2000) + graph(13)),
+        chunk(3, name(0x1000, b"duet_empty") + name(0x2000, b"duet_add")),
+        chunk(4, callback(0, 11) + callback(1, 11) + callback(0, 12)),
+        chunk(5, struct.pack("<QIIQ", 0xdef, 5, 0, 11) + b"\x7fELF a cubin"[:11]),
+        chunk(6, struct.pack("<I124s", 0, b"stalled_wait") + struct.pack("<I124s", 7, b"stalled_barrier")),
+        chunk(7, struct.pack("<QQQQQQIIQ", 2, 2, 0, 30, 1, 0, 0, 0, 10)
+              + pc(16, [(0, 20), (7, 1)], b"duet_fma") + pc(32, [(7, 9)], b"duet_barrier")),
+        chunk(8, struct.pack("<QQQQQQ", 1, 2, 3, 4, 5, 6) * 2),
+        chunk(9, b"counters of an image", 2),
+        chunk(10, b"sm__active\ndram__bytes\n"),
+        chunk(11, struct.pack("<IIII", 2, 2, 0, 2) + struct.pack("<QQdd", 1, 2, 0.5, 1.5)
+              + struct.pack("<QQdd", 2, 3, 0.25, 2.5)),
+        chunk(12, b"sm_mhz\npower_mw\n"),
+        chunk(13, struct.pack("<ddd", 1.0, 1980.0, math.nan) + struct.pack("<ddd", 1.1, 1950.0, 70000.0)),
+        chunk(99, b"of a later version"),
+    ])
+
+
+def ends_of_chunks(data):
+    """Where a file may end without harm: behind a chunk's contents, the zeros after them or not."""
+    good, at = set(), read_capture.HEADER.size
+    good.add(at)
+    while at < len(data):
+        count = struct.unpack_from("<Q", data, at + 8)[0]
+        end = at + 24 + (count + 7) // 8 * 8
+        good.update(range(at + 24 + count, end + 1))
+        at = end
+    return good
+
+
+def read(data, *options):
+    path = t.path("made.cap")
+    with open(path, "wb") as file:
+        file.write(data)
+    return run([sys.executable, READER, *options, path], env={"PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def lines(data, kind):
+    result = read(data, "--rows", kind)
+    t.equal(result.status, 0, f"status of --rows {kind}: {text(result.stderr)}")
+    return [line.split("\t") for line in text(result.stdout).splitlines()]
+
+
+with t.case("every kind of chunk is read"):
+    t.wanted()
+    data = whole_file()
+    t.equal(lines(data, "facts"), [["dropped", "0"], ["exit", "complete"]], "facts")
+    t.equal(lines(data, "activity"), [["kernel", "5000", "6000", "11", "duet_empty"],
+                                      ["kernel", "5000", "6000", "12", "duet_add"],
+                                      ["graph", "7000", "9000", "13", ""]], "activity")
+    t.equal([row[5] for row in lines(data, "callbacks")], ["11", "11", "12"], "correlation ids of callbacks")
+    t.equal(lines(data, "cubins"), [["0xdef", "5", "11"]], "cubins")
+    t.equal(lines(data, "stalls"), [["0", "stalled_wait"], ["7", "stalled_barrier"]], "stalls")
+    t.equal(lines(data, "pcs"), [["duet_fma", "0x10", "0", "stalled_wait:20 stalled_barrier:1"],
+                                 ["duet_barrier", "0x20", "0", "stalled_barrier:9"]], "pcs")
+    t.equal(len(lines(data, "clocks")), 2, "clocks")
+    t.equal(lines(data, "metrics"), [["sm__active"], ["dram__bytes"]], "metrics")
+    t.equal(lines(data, "pms"), [["1", "2", "0.5", "1.5"], ["2", "3", "0.25", "2.5"]], "pm samples")
+    t.equal(lines(data, "series"), [["1.0", "1980.0", ""], ["1.1", "1950.0", "70000.0"]], "series")
+    summary = text(read(data).stdout)
+    for words in ("activity kernel: 2", "activity graph: 1", "pc samples: 30 in 1 blocks, 2 stall reasons",
+                  "cubins: 1", "clock readings: 2", "pm samples: 2 of 2 metrics in 1 blocks", "series: 2 rows of 2 keys"):
+        t.true(words in summary, f"'{words}' in {summary}")
+    folder = t.path("cubins")
+    read(data, "--cubins", folder)
+    t.equal(os.listdir(folder), ["5-def.cubin"], "cubins written")
+
+with t.case("a file that ends anywhere is read up to there"):
+    t.wanted()
+    data = whole_file()
+    good = ends_of_chunks(data)
+    for size in range(0, len(data), EVERY):
+        result = read(data[:size])
+        t.true(b"Traceback" not in result.stderr, f"no traceback with {size} bytes: {text(result.stderr)}")
+        t.equal(result.status, 0 if size in good else 1, f"status with {size} bytes")
+        if size > 600:
+            t.true(b"exit=complete" in result.stdout, f"the facts of {size} bytes")
+
+with t.case("a byte that is wrong does no harm"):
+    t.wanted()
+    data = whole_file()
+    for at in range(0, len(data), 31):
+        for flip in (0x01, 0x80, 0xff):
+            broken = bytearray(data)
+            broken[at] ^= flip
+            try:
+                capture = read_capture.Capture(bytes(broken))
+                for rows in (capture.facts().items, capture.activity, capture.callbacks, capture.cubins,
+                             capture.stalls().items, capture.pcs, capture.clocks, capture.metrics, capture.pms,
+                             capture.series):
+                    list(rows())
+            except read_capture.Damaged:
+                pass
+            except Exception as error:
+                t.fail(f"byte {at} ^ {flip:#x}: {type(error).__name__}: {error}")
+    for at in range(3, len(data), EVERY):
+        broken = bytearray(data)
+        broken[at] ^= 0x40
+        result = read(bytes(broken))
+        t.true(result.status in (0, 1) and b"Traceback" not in result.stderr,
+               f"byte {at}: status {result.status}: {text(result.stderr)[-300:]}")
+
+
+# -- the programs, against the stand-ins --
+
+def toy(workload, *words, options=None, name="work", timeout=60, sim=""):
+    """Runs it with the agent in it. Returns (result, capture)."""
+    t.wanted()
+    if not STAND_INS:
+        raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
+    path = t.path(f"{name}.cap")
+    env = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": sim}
+    if options is not None:
+        env["CUDA_INJECTION64_PATH"] = os.path.join(PROGRAMS, "libcapture.so")
+        env["CAPTURE"] = f"out={path},what={name},{options}"
+    if os.path.exists(path):
+        os.unlink(path)
+    result = run([os.path.join(PROGRAMS, "capture_toy"), workload, *map(str, words)], env=env, timeout=timeout)
+    return result, read_capture.load(path) if os.path.exists(path) else None
+
+
+def program(name, *words, sim=""):
+    t.wanted()
+    if not STAND_INS:
+        raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
+    return run([os.path.join(PROGRAMS, name), *words], env={"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": sim})
+
+
+def kernels(capture):
+    return [row for row in capture.activity() if row.kind == 10]
+
+
+def launches(capture, call="cuLaunchKernel"):
+    return [row for row in capture.callbacks() if row[1] == 1 and row[3] == 0 and row[9] == call]
+
+
+def check_end(result, capture):
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    facts = capture.facts()
+    t.equal(facts.get("exit"), "complete", "the agent's end")
+    t.equal(facts.get("dropped"), "0", "dropped records")
+    t.equal([key for key in facts if key.startswith("failed.")], [], "calls that failed")
+    t.equal(capture.damage, None, "damage")
+
+
+with t.case("launches: a record each, with a name and a callback's correlation id"):
+    result, capture = toy("launches", 500, options="callbacks=all,cubins=1,kinds=default+9+8+4+38")
+    check_end(result, capture)
+    rows = kernels(capture)
+    t.equal(len(rows), 501, "kernel records")
+    t.equal({row.name for row in rows}, {"duet_empty"}, "names")
+    t.equal(sorted(row.correlation for row in rows), sorted(row[5] for row in launches(capture)), "correlation ids")
+    t.true(all(row.start_ns <= row.end_ns for row in rows), "kernels end after they start")
+    t.equal(len(list(capture.cubins())), 1, "cubins")
+    t.true(all(crc and data[:4] == b"\x7fELF" for crc, _, data in capture.cubins()), "each with a crc, an ELF file")
+    t.equal(capture.facts().get("stride.10"), "216", "bytes of a kernel record")
+    t.equal(capture.facts().get("records_written"), str(sum(1 for _ in capture.activity())), "records written")
+
+with t.case("known callbacks alone: the same launches"):
+    result, capture = toy("launches", 300, options="callbacks=1")
+    check_end(result, capture)
+    t.equal(sorted(row.correlation for row in kernels(capture)), sorted(row[5] for row in launches(capture)),
+            "correlation ids")
+
+with t.case("threads: every record, of every thread"):
+    result, capture = toy("threads", 8, options="callbacks=1,kinds=default+38")
+    check_end(result, capture)
+    t.equal(len(kernels(capture)), 8 * 8 * 2, "kernel records")
+    t.equal(len({row[4] for row in launches(capture)}), 8, "threads that launched")
+
+with t.case("graphs: a record a node, or one a launch"):
+    result, capture = toy("graphs", 10, options="callbacks=1,graphs=node")
+    check_end(result, capture)
+    t.equal(len(kernels(capture)), 200, "kernel records of nodes")
+    t.equal({row.correlation for row in kernels(capture)}, {row[5] for row in launches(capture, "cuGraphLaunch")},
+            "correlation ids of the launches")
+    result, capture = toy("graphs", 10, options="callbacks=1,graphs=trace")
+    check_end(result, capture)
+    t.equal(sum(row.kind == 51 for row in capture.activity()), 10, "graph records")
+    t.equal(len(kernels(capture)), 0, "kernel records beside them")
+
+with t.case("stacks: from each launch to the program's begin"):
+    result, capture = toy("launches", 200, options="callbacks=1,stack=unwind")
+    check_end(result, capture)
+    facts = capture.facts()
+    t.equal(facts.get("stacks"), "201", "stacks")
+    t.equal(facts.get("stack.ends"), "complete 201 no_rule 0 broken 0", "how they end")
+    frames = [value for key, value in facts.items() if key.startswith("stack.0.")]
+    for word in ("libcuda.so", "cuLaunchKernel", "main"):
+        t.true(any(word in frame for frame in frames), f"{word} in {frames}")
+    t.true(all(row[7] > 3 for row in launches(capture)), "frames in each row")
+    result, capture = toy("launches", 200, options="callbacks=1,stack=fp")
+    check_end(result, capture)
+    t.equal(capture.facts().get("stacks"), "201", "stacks by frame pointers")
+
+with t.case("clocks: readings in brackets, on the clock that was asked for"):
+    for stamp, bias in (("monotonic", 0), ("biased", 10**15), ("default", None)):
+        result, capture = toy("launches", 200, options=f"callbacks=1,stamp={stamp}")
+        check_end(result, capture)
+        rows = capture.clocks()
+        t.true(len(rows) >= 200, f"{len(rows)} readings")
+        t.true(all(row[0] <= row[2] <= row[5] for row in rows), "each in its order")
+        shift = bias if bias is not None else capture.realtime_ns - capture.monotonic_ns
+        slack = 0 if bias is not None else 10**7
+        t.true(all(row[0] + shift - slack <= row[1] <= row[2] + shift + slack for row in rows),
+               f"CUPTI's clock is {stamp}")
+        enters = {row[5]: row[0] for row in launches(capture)}
+        t.true(all(row.start_ns - shift + slack >= enters[row.correlation] for row in kernels(capture)),
+               f"kernels start after their launch, {stamp}")
+
+with t.case("PC samples, with the names of stall reasons"):
+    for mode in ("continuous", "serialized"):
+        result, capture = toy("stalls", 5, options=f"pc={mode},cubins=1,callbacks=1")
+        check_end(result, capture)
+        t.equal(capture.facts().get("pc.on"), "1", f"sampling, {mode}")
+        stalls = capture.stalls()
+        t.true(stalls and all(stalls.values()), f"names of stall reasons: {stalls}")
+        found = [row for _, rows in capture.pcs() for row in rows]
+        t.true(sum(sum(row[4].values()) for row in found) > 0, f"samples, {mode}")
+        t.true({reason for row in found for reason in row[4]} <= set(stalls), "reasons are of the table")
+        t.true({row[5] for row in found} <= {"duet_chase", "duet_barrier", "duet_fma", "duet_spin", "duet_add",
+                                             "duet_empty"}, f"functions {sorted({row[5] for row in found})}")
+        crcs = {crc for crc, _, _ in capture.cubins()}
+        t.true({row[0] for row in found} <= crcs, f"crcs are those of the cubins {crcs}")
+
+with t.case("PM samples, and their images evaluated again"):
+    path = t.path("pm.cap")
+    result = program("capture_pm", path, "seconds=1", "hz=1000", "images=2")
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    capture = read_capture.load(path)
+    rows = [row for _, _, found in capture.pms() for row in found]
+    t.true(len(rows) > 500, f"{len(rows)} samples in a second of 1 kHz")
+    t.true(len(capture.metrics()) >= 5, f"metrics {capture.metrics()}")
+    t.true(all(row[0] < row[1] for row in rows), "samples end after they start")
+    t.equal({len(row[2]) for row in rows}, {len(capture.metrics())}, "values of a sample")
+    result = program("capture_pm", "--offline", path)
+    t.equal(result.status, 0, f"offline: {text(result.stdout)}{text(result.stderr)}")
+    t.true(re.search(r"offline images=[12] ", text(result.stdout)), f"images in {text(result.stdout)}")
+    t.true(" 0 differ" in text(result.stdout), f"values as before: {text(result.stdout)}")
+
+with t.case("NVML: a series with what is there"):
+    path = t.path("nvml.cap")
+    result = program("capture_nvml", path, "seconds=0.5", "hz=20")
+    if result.status == 3:
+        raise Skip("there is no stand-in for libnvidia-ml")
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    keys, rows = read_capture.load(path).series()
+    t.true(5 <= len(rows) <= 12, f"{len(rows)} rows")
+    t.true("sm_mhz" in keys and "gpm_sm" in keys, f"keys {keys}")
+    column = keys.index("sm_mhz") + 1
+    t.true(all(row[column] > 0 for row in rows), "clocks")
+
+with t.case("a second subscriber is told who the first is"):
+    result, _ = toy("second-subscriber", 10, options="hold=1,mode=subscribe")
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    t.true("v1=39" in text(result.stdout) and "v2=39" in text(result.stdout), text(result.stdout))
+    t.true("holder='duet capture'" in text(result.stdout), text(result.stdout))
+
+with t.case("ends: without a wait, by a signal, after a fork, with the agent late"):
+    result, capture = toy("exit-without-sync", 20, options="callbacks=1")
+    t.equal(result.status, 0, f"exit without a wait: {text(result.stderr)}")
+    t.equal(capture.facts().get("exit"), "complete", "the agent's end")
+    t.equal(len(launches(capture)), 20, "launches")
+    result, capture = toy("kill-self", 3000, options="callbacks=1")
+    t.equal(result.status, 137, "killed")
+    t.true(len(launches(capture)) >= 1000, "launches that were written before")
+    result, capture = toy("fork-after-init", 50, options="callbacks=1")
+    check_end(result, capture)
+    t.true(b"child=status 0" in result.stdout, text(result.stdout))
+    t.equal(len(kernels(capture)), 100, "kernels")
+    path = t.path("late.cap")
+    result = run([os.path.join(PROGRAMS, "capture_toy"), "late", "10", os.path.join(PROGRAMS, "libcapture.so")],
+                 env={"LD_LIBRARY_PATH": STAND_INS, "CAPTURE": f"out={path},what=late,callbacks=1"})
+    capture = read_capture.load(path)
+    check_end(result, capture)
+    t.equal(len(launches(capture)), 10, "launches after it came")
+
+# (what the stand-ins do, options, the fact that says so, kernel records of 101 or of 10)
+REFUSALS = [
+    ("subscriber=0", "callbacks=1", "failed.cuptiSubscribe", "39 ", 101),
+    ("privileges=0", "pc=continuous", "failed.cuptiPCSamplingEnable", "35 ", 101),
+    ("busy=1", "pc=serialized", "failed.cuptiPCSamplingEnable", "26 ", 101),
+    ("fail_cuptiActivityRegisterTimestampCallback=7", "callbacks=1", "stamp", "refused", 101),
+    ("fail_cuptiActivityEnable=999", "callbacks=1", "failed.cuptiActivityEnable.10", "999 ", 0),
+    ("fail_cuptiActivityFlushAll=999", "callbacks=1", "failed.cuptiActivityFlushAll.0", "999 ", 0),
+    ("drop_every=10", "callbacks=1", "dropped", "10", 91),
+    ("untimed_every=10", "callbacks=1", "untimed.10", "10", 101),
+]
+
+with t.case("what the libraries refuse is a fact, and the rest is captured"):
+    for sim, options, key, value, count in REFUSALS:
+        result, capture = toy("launches", 100, options=options, sim=sim)
+        t.equal(result.status, 0, f"{sim}: status: {text(result.stderr)}")
+        facts = capture.facts()
+        t.true(facts.get(key, "").startswith(value), f"{sim}: {key} is {facts.get(key)}")
+        t.equal(facts.get("exit"), "complete", f"{sim}: the agent's end")
+        t.equal(len(kernels(capture)), count, f"{sim}: kernel records")
+    for sim, key in (("privileges=0", "failed.cuptiPmSamplingGetCounterAvailability"),
+                     ("busy=1", "failed.cuptiPmSamplingEnable")):
+        path = t.path("refused.cap")
+        t.equal(program("capture_pm", path, "seconds=0.2", sim=sim).status, 1, f"capture_pm, {sim}")
+        t.true(key in read_capture.load(path).facts(), f"{key} with {sim}")
+
+with t.case("records of older versions"):
+    for version in (18, 20, 26, 130000, 130001):
+        result, capture = toy("threads", 8, options="callbacks=1,kinds=default+38", sim=f"version={version}")
+        check_end(result, capture)
+        t.equal((capture.cupti_version, len(kernels(capture))), (version, 128), "version and kernel records")
+        wrong = {key: value for key, value in capture.facts().items()
+                 if key.startswith("stride.") and int(value) != capture.stride(int(key[7:]))}
+        t.equal(wrong, {}, f"lengths of records of {version} that the reader does not know")
+
+with t.case("what is asked for wrongly is said, and the program runs"):
+    result, capture = toy("launches", 10, options="stak=fp")
+    t.equal((result.status, capture), (0, None), "status and capture")
+    t.true(b"CAPTURE has no 'stak=fp'" in result.stderr, text(result.stderr))
+    result, capture = toy("launches", 10, options="mode=null")
+    t.equal((result.status, capture), (0, None), "status and capture with mode=null")
+
+
+# -- the script --
+
+# Steps that may fail on the stand-ins: a real CUDA runtime refuses them, and there may be no PyTorch.
+MAY_FAIL = re.compile("runtime|torch|ncu|cost-eager|machine|nvml|tables|golden")
+
+
+def rehearse(part, folder, env):
+    t.wanted()
+    environment = {"CAPTURE_BUILD": t.path("script-build"), **env}
+    result = run([SCRIPT, part, folder, "--dry-run"], env=environment, timeout=300)
+    t.equal(result.status, 0, f"{part}: status: {text(result.stderr)[-400:]}")
+    t.equal(text(result.stderr), "", "what it wrote to stderr")
+    with open(os.path.join(folder, "steps.tsv"), encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file][1:]
+    with open(os.path.join(folder, "answers.txt"), encoding="utf-8") as file:
+        answers = file.read()
+    t.true(len(os.listdir(folder)) <= 8, f"files {os.listdir(folder)}")
+    t.true(all(os.path.getsize(path) < 15 << 20 for path in glob.glob(os.path.join(folder, "*"))), "their sizes")
+    t.equal(len(re.findall(r"(?m)^\d\. ", answers)), 9, "questions")
+    t.true(not re.search(r"Traceback|(Type|Key|Name|Attribute|Value|Index)Error", answers), answers)
+    return {row[0]: row for row in rows}, answers
+
+
+with t.case("rehearsal of the script"):
+    if not STAND_INS:
+        raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
+    for part in ("answers", "more"):
+        folder = t.path(f"rehearsal-{part}")
+        steps, answers = rehearse(part, folder, {"LD_LIBRARY_PATH": STAND_INS})
+        bad = {name: row[2:] for name, row in steps.items()
+               if row[2] not in ("ok", "skipped") and not MAY_FAIL.search(name) and name not in ("kill-self", "nobody-pm")}
+        t.equal(bad, {}, f"steps of {part} that failed")
+        for path in glob.glob(os.path.join(folder, "*.tar.gz")):
+            with tarfile.open(path) as tar:
+                t.true(tar.getnames(), f"names in {path}")
+    t.true("launches none:" in open(os.path.join(t.path("rehearsal-answers"), "answers.txt")).read(), "costs")
+
+with t.case("rehearsal where there is no driver"):
+    folder = t.path("rehearsal-none")
+    steps, _ = rehearse("answers", folder, {"LD_LIBRARY_PATH": "", "CAPTURE_ONLY": "build|launches|pm-|nvml|leak|answers"})
+    if steps["launches"][2] == "ok":
+        raise Skip("there is a driver here")
+    t.true("no driver here" in steps["launches"][3], f"{steps['launches']}")
+    t.true(all(float(row[1]) < 10 for name, row in steps.items() if "build" not in name), f"each is quick: {steps}")
+
+t.end()
