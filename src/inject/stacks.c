@@ -86,6 +86,7 @@ struct guest_stack_memory {
 };
 
 static struct python python;
+static _Atomic bool unknown_told;
 
 /* ---- what has an id ---------------------------------------------------------------------------- */
 
@@ -492,6 +493,9 @@ static void take_functions(struct guest_thread *thread, uint64_t hash)
 	    has_evaluation(thread, hash))
 		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
 						       &memory->functions_gap);
+	else if (GUEST_UNLIKELY(python_unknown_version(&python) != NULL) &&
+		 !atomic_exchange_explicit(&unknown_told, true, memory_order_relaxed))
+		guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
 }
 
 /* hash: of the native stack. To be inlined: unwind_check wants the caller of unwind_take. */

@@ -309,6 +309,16 @@ for python in PYTHONS:
             got = {chain[-2].line for chain in found[1]}
             t.true(got and got <= expected, f"line of a module of {lines} lines: {got}")
 
+with t.case("a Python that is not known keeps its native frames, and that is said once"):
+    t.wanted()
+    unknown = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[67].*/bin/python3")))
+    if not unknown:
+        raise Skip("neither Python 3.6 nor 3.7 is installed")
+    trace, result = traced([unknown[0], *PATHS[1:]], "unknown.duet", env=BASIC)
+    said = [line for line in text(result.stderr).splitlines() if "frames are not known" in line]
+    t.equal(len(said), 1, f"lines that say so: {text(result.stderr)}")
+    t.equal(trace.types([launch for launch in trace.launches if launch.stack]), {"native"}, "frames")
+
 # ---- the storm ----
 
 LAUNCHES = int(os.environ.get("DUET_STORM_LAUNCHES", "200000"))

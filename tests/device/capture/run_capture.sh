@@ -176,6 +176,7 @@ compile() {
 	$cc -fPIC -shared -fvisibility=hidden -fexceptions -fasynchronous-unwind-tables \
 		-ftls-model=initial-exec -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,nodelete $parts $library \
 		"$source/src/inject/unwind.c" "$source/src/inject/unwind_rules.c" \
+		"$source/src/inject/libraries.c" \
 		-o "$build/libcapture.so" -ldl -lpthread &
 	$cc -rdynamic capture_toy.c capture_toy_trouble.c $library -o "$build/capture_toy" -ldl -lpthread &
 	$cc capture_pm.c capture_pm_host.c capture_pm_offline.c $library -o "$build/capture_pm" \
