@@ -230,6 +230,8 @@ static inline void scenario_test(void)
 static inline int scenario_main(int argc, char **argv, const struct scenario *scenarios,
 				size_t count)
 {
+	char scratch[] = "/tmp/duet-sim-XXXXXX";
+
 	if (argc < 2)
 		return 2;
 	client_folder = argv[1];
@@ -240,10 +242,15 @@ static inline int scenario_main(int argc, char **argv, const struct scenario *sc
 		fflush(stdout);
 		return harness_failed;
 	}
+	/* some write files */
+	if (!mkdtemp(scratch) || chdir(scratch))
+		return 2;
 	for (size_t i = 0; i < count; i++) {
 		scenario_now = &scenarios[i];
 		harness_run(scenarios[i].name, scenario_test);
 	}
+	if (chdir("/") == 0)
+		rmdir(scratch);
 	return harness_end();
 }
 
