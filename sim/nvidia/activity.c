@@ -214,6 +214,7 @@ void sim_on_waited(const struct sim_wait *wait)
 {
 	struct sim_item *item;
 
+	sim_on_synchronized(wait);
 	if (!sim_is_kind_on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, wait->context_id))
 		return;
 	item = calloc(1, sizeof(*item));

@@ -205,3 +205,16 @@ void sim_on_resource(uint32_t cbid, CUcontext context, CUstream stream, void *de
 	if (enabled[CUPTI_CB_DOMAIN_RESOURCE][cbid])
 		tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
+
+void sim_on_synchronized(const struct sim_wait *wait)
+{
+	const struct cupti_synchronize_data data = {wait->context, wait->stream};
+	uint32_t cbid = 0;
+
+	if (wait->type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE)
+		cbid = CUPTI_CBID_SYNCHRONIZE_STREAM_SYNCHRONIZED;
+	else if (wait->type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE)
+		cbid = CUPTI_CBID_SYNCHRONIZE_CONTEXT_SYNCHRONIZED;
+	if (cbid && enabled[CUPTI_CB_DOMAIN_SYNCHRONIZE][cbid])
+		tell(CUPTI_CB_DOMAIN_SYNCHRONIZE, cbid, &data);
+}

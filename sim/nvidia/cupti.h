@@ -46,6 +46,7 @@ uint32_t sim_thread_id(void);
 void sim_on_enter(struct sim_call *call);
 void sim_on_exit(struct sim_call *call);
 void sim_on_resource(uint32_t cbid, CUcontext context, CUstream stream, void *descriptor);
+void sim_on_synchronized(const struct sim_wait *wait);
 void sim_callbacks_reset(void);
 /* NULL: not known here. */
 const char *sim_callback_name(cupti_domain domain, uint32_t cbid);

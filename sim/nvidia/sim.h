@@ -138,6 +138,8 @@ struct sim_wait {
 	uint32_t type, correlation_id, context_id, stream_id, event_id;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	CUresult result;
+	CUcontext context;
+	CUstream stream;
 };
 
 struct sim_overhead {

@@ -175,6 +175,8 @@ void sim_wait(struct sim_call *call, uint32_t type, CUstream stream, uint32_t ev
 		.stream_id = stream ? stream->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
 		.event_id = event_id,
 		.start_ns = sim_now(),
+		.context = call->context,
+		.stream = stream,
 	};
 
 	sim_sleep_until(until_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tests/unit/sim/injected.c - what CUDA_INJECTION64_PATH names in test_sim_nvidia
+ * tests/unit/sim/injected.c - what CUDA_INJECTION64_PATH names in test_sim_driver
  *
  * Counts its initializations, and calls the driver in the middle of it, as a profiler may.
  */
