@@ -182,7 +182,7 @@ static bool choose_metrics(struct sampler *sampler)
 	size_t count =
 		names_of_set(&finder, sampler->chip, sampler->availability, sampler->set, names);
 	uint64_t begin_ns = capture_now_ns();
-	char text[PM_METRICS_MOST * 96];
+	static char text[PM_METRICS_MOST * 160];
 	int used = 0;
 
 	if (!pm_host_choose(&sampler->host, sampler->chip, sampler->availability, names, count)) {
@@ -192,8 +192,8 @@ static bool choose_metrics(struct sampler *sampler)
 	capture_fact(sampler->file, "pm.metrics", "%zu of %zu", sampler->host.metric_count, count);
 	capture_fact(sampler->file, "pm.choose_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
-	for (size_t i = 0; i < sampler->host.metric_count && used < (int)sizeof(text) - 128; i++)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "%.95s\n",
+	for (size_t i = 0; i < sampler->host.metric_count && used < (int)sizeof(text) - 160; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%.158s\n",
 				 sampler->host.metrics[i]);
 	capture_write(sampler->file, CAPTURE_PM_METRICS, 0,
 		      &(struct capture_part){text, (size_t)used}, 1);
