@@ -30,25 +30,6 @@ enum {
 	DRAINS_MOST = 50
 };
 
-static const char *const base_metrics[] = {
-	"gr__cycles_active.avg.pct_of_peak_sustained_elapsed",
-	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
-	"sm__warps_active.avg.pct_of_peak_sustained_elapsed",
-	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
-	"dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
-	"dram__write_throughput.avg.pct_of_peak_sustained_elapsed",
-	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
-	"pcie__read_bytes.sum.per_second",
-	"pcie__write_bytes.sum.per_second",
-	"nvlrx__bytes.sum.per_second",
-	"nvltx__bytes.sum.per_second",
-	"lts__t_sectors.sum.per_second",
-	"gpc__cycles_elapsed.avg.per_second",
-	"sys__cycles_elapsed.avg.per_second",
-	"gr__dispatch_count.sum",
-};
-enum { BASE_METRICS = sizeof(base_metrics) / sizeof(*base_metrics) };
-
 struct sampler {
 	struct capture_cupti cupti;
 	struct capture_file *file;
@@ -160,29 +141,14 @@ static bool ask_availability(struct sampler *sampler)
 	return true;
 }
 
-/* The names of a set that the chip may have. */
-static size_t names_of_set(struct pm_host *host, const char *chip, const uint8_t *availability,
-			   const char *set, const char **ret_names)
-{
-	size_t count = 0;
-
-	if (strcmp(set, "triage") || !pm_host_open(host, chip, availability)) {
-		memcpy(ret_names, base_metrics, sizeof(base_metrics));
-		return BASE_METRICS;
-	}
-	count = pm_host_find(host, "Triage", ".sum", ret_names, PM_METRICS_MOST);
-	pm_host_close(host);
-	return count;
-}
-
 static bool choose_metrics(struct sampler *sampler)
 {
 	const char *names[PM_METRICS_MOST];
 	struct pm_host finder = {.cupti = &sampler->cupti, .file = sampler->file};
 	size_t count =
-		names_of_set(&finder, sampler->chip, sampler->availability, sampler->set, names);
+		pm_host_names(&finder, sampler->chip, sampler->availability, sampler->set, names);
 	uint64_t begin_ns = capture_now_ns();
-	char text[PM_METRICS_MOST * 96];
+	static char text[PM_METRICS_MOST * 160];
 	int used = 0;
 
 	if (!pm_host_choose(&sampler->host, sampler->chip, sampler->availability, names, count)) {
@@ -192,8 +158,8 @@ static bool choose_metrics(struct sampler *sampler)
 	capture_fact(sampler->file, "pm.metrics", "%zu of %zu", sampler->host.metric_count, count);
 	capture_fact(sampler->file, "pm.choose_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
-	for (size_t i = 0; i < sampler->host.metric_count && used < (int)sizeof(text) - 128; i++)
-		used += snprintf(text + used, sizeof(text) - (size_t)used, "%.95s\n",
+	for (size_t i = 0; i < sampler->host.metric_count && used < (int)sizeof(text) - 160; i++)
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%.158s\n",
 				 sampler->host.metrics[i]);
 	capture_write(sampler->file, CAPTURE_PM_METRICS, 0,
 		      &(struct capture_part){text, (size_t)used}, 1);
@@ -462,30 +428,6 @@ static int run(struct sampler *sampler)
 	return good && sampler->samples ? 0 : 1;
 }
 
-static int show_metrics(const char *chip, const char *set)
-{
-	const char *names[PM_METRICS_MOST];
-	struct capture_cupti cupti;
-	struct pm_host host = {.cupti = &cupti}, finder = {.cupti = &cupti};
-	size_t count;
-
-	if (capture_cupti_open(&cupti) != 0) {
-		fprintf(stderr, "capture_pm: no libcupti is found\n");
-		return 1;
-	}
-	count = names_of_set(&finder, chip, NULL, set, names);
-	if (!pm_host_choose(&host, chip, NULL, names, count)) {
-		fprintf(stderr, "capture_pm: none of %zu metrics fits\n", count);
-		return 1;
-	}
-	printf("%s %s: %zu of %zu metrics in one pass, a configuration of %zu bytes\n", chip, set,
-	       host.metric_count, count, host.config_bytes);
-	for (size_t i = 0; i < host.metric_count; i++)
-		printf("%s\n", host.metrics[i]);
-	pm_host_close(&host);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	static struct sampler sampler = {.seconds = 3,
@@ -498,7 +440,7 @@ int main(int argc, char **argv)
 	/* what was found out before the library crashes is not lost */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 2 && !strcmp(argv[1], "--metrics"))
-		return show_metrics(argv[2], argc > 3 ? argv[3] : "base");
+		return pm_show_metrics(argv[2], argc > 3 ? argv[3] : "base");
 	if (argc == 3 && !strcmp(argv[1], "--offline"))
 		return pm_offline(argv[2]);
 	sampler.out = argc > 1 ? argv[1] : "";

@@ -30,11 +30,13 @@ bool pm_host_take(struct pm_host *host, const char *chip, const uint8_t *availab
 bool pm_host_evaluate(struct pm_host *host, const uint8_t *counters, size_t bytes, size_t index,
 		      double *ret_values);
 void pm_host_close(struct pm_host *host);
-/* Up to `most` metrics whose names have the word, each with the suffix; they stay. */
-size_t pm_host_find(struct pm_host *host, const char *word, const char *suffix,
-		    const char **ret_names, size_t most);
+/* The names of a set, base or triage, that the chip may have: how many. They stay. */
+size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *availability,
+		     const char *set, const char *ret_names[PM_METRICS_MOST]);
 
 /* capture_pm_offline.c: evaluates the images of a file, prints what it found. Returns the exit status. */
 int pm_offline(const char *path);
+/* Prints which metrics of a set fit into one pass of a chip. */
+int pm_show_metrics(const char *chip, const char *set);
 
 #endif

@@ -14,6 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const base_metrics[] = {
+	"gr__cycles_active.avg.pct_of_peak_sustained_elapsed",
+	"sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
+	"sm__warps_active.avg.pct_of_peak_sustained_elapsed",
+	"dram__throughput.avg.pct_of_peak_sustained_elapsed",
+	"dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
+	"dram__write_throughput.avg.pct_of_peak_sustained_elapsed",
+	"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
+	"pcie__read_bytes.sum.per_second",
+	"pcie__write_bytes.sum.per_second",
+	"nvlrx__bytes.sum.per_second",
+	"nvltx__bytes.sum.per_second",
+	"lts__t_sectors.sum.per_second",
+	"gpc__cycles_elapsed.avg.per_second",
+	"sys__cycles_elapsed.avg.per_second",
+	"gr__dispatch_count.sum",
+};
+enum { BASE_METRICS = sizeof(base_metrics) / sizeof(*base_metrics) };
+
 bool pm_host_open(struct pm_host *host, const char *chip, const uint8_t *availability)
 {
 	struct cupti_host_initialize_params params = {
@@ -147,8 +166,8 @@ static bool has_all(const char *name, const char *word, const char *suffix, cons
 	return true;
 }
 
-size_t pm_host_find(struct pm_host *host, const char *word, const char *suffix,
-		    const char **ret_names, size_t most)
+static size_t find_named(struct pm_host *host, const char *word, const char *suffix,
+			 const char **ret_names, size_t most)
 {
 	size_t found = 0;
 
@@ -167,4 +186,18 @@ size_t pm_host_find(struct pm_host *host, const char *word, const char *suffix,
 					 &ret_names[found]);
 	}
 	return found;
+}
+
+size_t pm_host_names(struct pm_host *host, const char *chip, const uint8_t *availability,
+		     const char *set, const char *ret_names[PM_METRICS_MOST])
+{
+	size_t count = 0;
+
+	if (strcmp(set, "triage") || !pm_host_open(host, chip, availability)) {
+		memcpy(ret_names, base_metrics, sizeof(base_metrics));
+		return BASE_METRICS;
+	}
+	count = find_named(host, "Triage", ".sum", ret_names, PM_METRICS_MOST);
+	pm_host_close(host);
+	return count;
 }

@@ -164,3 +164,27 @@ int pm_offline(const char *path)
 	pm_host_close(&host);
 	return images ? 0 : 1;
 }
+
+int pm_show_metrics(const char *chip, const char *set)
+{
+	const char *names[PM_METRICS_MOST];
+	struct capture_cupti cupti;
+	struct pm_host host = {.cupti = &cupti}, finder = {.cupti = &cupti};
+	size_t count;
+
+	if (capture_cupti_open(&cupti) != 0) {
+		fprintf(stderr, "capture_pm: no libcupti is found\n");
+		return 1;
+	}
+	count = pm_host_names(&finder, chip, NULL, set, names);
+	if (!pm_host_choose(&host, chip, NULL, names, count)) {
+		fprintf(stderr, "capture_pm: none of %zu metrics fits\n", count);
+		return 1;
+	}
+	printf("%s %s: %zu of %zu metrics in one pass, a configuration of %zu bytes\n", chip, set,
+	       host.metric_count, count, host.config_bytes);
+	for (size_t i = 0; i < host.metric_count; i++)
+		printf("%s\n", host.metrics[i]);
+	pm_host_close(&host);
+	return 0;
+}
