@@ -7,8 +7,9 @@
  * Owns:     the mappings with code as they were when last looked at
  * Fails:    never; what cannot be known is as the process told it
  * Why:      a loader names a library as it was asked for, "rl/libx.so", which means nothing from another folder
- *           and nothing after a chdir; the kernel knows the file. Reading /proc/PID/maps takes 0.1 to 30 ms, so
- *           that one reading serves all libraries of a stack.
+ *           and nothing after a chdir; the kernel knows the file, but only the one that lies there now. An
+ *           absolute path is believed: plug-ins come and go in one place. Reading /proc/PID/maps takes 0.1 to
+ *           30 ms, so that one reading serves all libraries of a stack.
  */
 #include "collect/images.h"
 
@@ -26,6 +27,7 @@
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
 #include "event/event.h"
+#include "symbol/build_id.h"
 #include "symbol/proc_maps.h"
 
 enum { FRESH_NS = 20000000, DOUBTS_MOST = 64 };
@@ -137,52 +139,55 @@ static const struct image_mapping *mapping_at(const struct images *images, uint6
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
+int images_open_regular(const char *path)
+{
+	int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd;
+	struct stat about;
+	char link[32];
+
+	if (place < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	fd = fstat(place, &about) < 0 || !S_ISREG(about.st_mode)
+		     ? -EINVAL
+		     : open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd == -1)
+		fd = -errno;
+	close(place);
+	return fd;
+}
+
 int images_open_file(uint32_t pid, const char *path)
 {
 	char from_root[PATH_MAX + 64];
-	struct stat about;
 	int fd;
 
 	if (path[0] != '/')
 		return -ENOENT;
 	snprintf(from_root, sizeof(from_root), "/proc/%u/root%s", pid, path);
-	fd = open(from_root, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
-	if (fd < 0) /* it is gone, and most likely had our root */
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
-		return fd;
-	close(fd);
-	return -EINVAL;
+	fd = images_open_regular(from_root);
+	return fd >= 0 ? fd
+		       : images_open_regular(path); /* it is gone, and most likely had our root */
 }
 
-static bool has_inode(int fd, uint64_t inode)
-{
-	struct stat about;
-
-	/* the devices that maps and stat name differ on some file systems */
-	return fd >= 0 && fstat(fd, &about) == 0 && about.st_ino == inode;
-}
-
-/* The mapped file itself, whatever has become of its path. The first way wants CAP_SYS_ADMIN, the second is only
- * for the program. */
+/* The mapped file itself, which has lost its path. The first way wants CAP_SYS_ADMIN, the second is only for the
+ * program. */
 static int open_mapped(uint32_t pid, const struct image_mapping *mapping)
 {
+	struct stat about;
 	char link[96];
 	int fd;
 
 	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start,
 		 mapping->end);
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		snprintf(link, sizeof(link), "/proc/%u/exe", pid);
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	}
-	if (has_inode(fd, mapping->inode))
-		return fd;
 	if (fd >= 0)
-		close(fd);
+		return fd;
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || (fstat(fd, &about) == 0 && about.st_ino == mapping->inode))
+		return fd;
+	close(fd);
 	return -1;
 }
 
@@ -197,24 +202,18 @@ static void take_times(int fd, struct image *image)
 		(uint64_t)about.st_mtim.tv_sec * 1000000000 + (uint64_t)about.st_mtim.tv_nsec;
 }
 
-/* Opened and looked at. With a mapping it is the one that is mapped. */
-static void take_file(uint32_t pid, const struct image_mapping *mapping, struct image *image)
+/* Any where none is known. */
+static bool has_build_id(int fd, const char *build_id)
 {
-	int fd = mapping && mapping->is_deleted ? -1 : images_open_file(pid, image->path);
+	char link[32], text[BUILD_ID_TEXT_SIZE];
 
-	if (mapping && !has_inode(fd, mapping->inode)) {
-		if (fd >= 0)
-			close(fd);
-		image->is_gone = fd >= 0 || fd == -ENOENT || mapping->is_deleted;
-		fd = image->is_gone ? open_mapped(pid, mapping) : -1;
-	}
-	take_times(fd, image);
-	if (image->is_gone)
-		image->modified_ns = FRAME_FILE_GONE;
-	image->fd = fd < 0 ? -1 : fd;
+	if (fd < 0 || !build_id[0])
+		return fd >= 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return build_id_read_file(link, text) == 0 && strcmp(text, build_id) == 0;
 }
 
-/* ---- its path ---------------------------------------------------------------------------------- */
+/* ---- its mapping ------------------------------------------------------------------------------- */
 
 static const char *name_of(const char *path)
 {
@@ -223,60 +222,102 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What was read before a library came is of another one; a link may make the names differ too, and where it does
- * costs a reading. */
-static bool is_doubtful(const struct image_mapping *mapping, const char *told)
+static bool has_name(const struct image_mapping *mapping, const char *told)
 {
-	return !mapping || (!mapping->is_special && told[0] &&
-			    strcmp(name_of(mapping->path), name_of(told)) != 0);
+	return mapping && !mapping->is_special &&
+	       strcmp(name_of(mapping->path), name_of(told)) == 0;
 }
 
+/* What lies there now, or lay there when it was last read, need not be what was told of: a library may have come in
+ * another's place. The name tells that; where a link makes names differ, a reading is lost. */
 static const struct image_mapping *find_mapping(struct images *images,
 						const struct images_process *process,
 						uint64_t address, const char *told)
 {
 	const struct image_mapping *mapping = mapping_at(images, address);
-	uint64_t now_ns = host_clocks_now_ns();
+	bool is_due = host_clocks_now_ns() >= images->next_ns;
 
 	/* Nobody has so many libraries that come between a reading and the next stack; who describes what is not
 	 * there shall not make us read all day. */
-	if (now_ns < images->next_ns &&
-	    (!is_doubtful(mapping, told) || images->doubts >= DOUBTS_MOST))
+	if (!is_due && (has_name(mapping, told) || images->doubts >= DOUBTS_MOST))
 		return mapping;
-	images->doubts += now_ns < images->next_ns;
+	images->doubts += !is_due;
 	read_mappings(images, process);
 	return mapping_at(images, address);
 }
 
-/* The loader names the program "" and others as they were asked for, perhaps from where the process stood. */
-static void path_as_told(const struct images *images, const struct images_process *process,
-			 const char *told, char path[PATH_MAX])
+/* ---- its path ---------------------------------------------------------------------------------- */
+
+/* The file that was told of, by a path that means the same everywhere; the kernel says whether it has lost that. */
+static void take_path(struct images *images, const struct images_process *process, uint64_t address,
+		      const char *build_id, bool wants_file, struct image *image)
 {
-	if (!told[0])
-		told = process->exe;
-	if (told[0] == '/' || !strchr(told, '/') || !images->folder ||
-	    (size_t)snprintf(path, PATH_MAX, "%s/%s", images->folder, told) >= PATH_MAX ||
-	    access(path, F_OK) < 0)
-		snprintf(path, PATH_MAX, "%s", told);
+	const struct image_mapping *mapping = NULL;
+	int fd = images_open_file(process->pid, image->path);
+
+	if (fd < 0 || !build_id[0] || (wants_file && !has_build_id(fd, build_id)))
+		mapping = find_mapping(images, process, address, image->path);
+	if (has_name(mapping, image->path) && mapping->is_deleted) {
+		image->is_gone = true;
+		if (fd >= 0)
+			close(fd);
+		fd = open_mapped(process->pid, mapping);
+	}
+	take_times(fd, image);
+	if (image->is_gone)
+		image->modified_ns = FRAME_FILE_GONE;
+	image->fd = fd < 0 ? -1 : fd;
+}
+
+/* Told from where the process stood, which it may have left: the kernel knows the file, if it still lies there, and
+ * by any other name only where its build id says so. */
+static bool find_relative(struct images *images, const struct images_process *process,
+			  uint64_t address, const char *told, const char *build_id,
+			  char path[PATH_MAX])
+{
+	const struct image_mapping *mapping = find_mapping(images, process, address, told);
+	auto_close int mapped = -1, joined = -1;
+
+	if (mapping && !mapping->is_special && strlen(mapping->path) < PATH_MAX) {
+		strcpy(path, mapping->path);
+		if (mapping->is_deleted)
+			return has_name(mapping, told);
+		mapped = images_open_file(process->pid, path);
+		if (build_id[0] ? has_build_id(mapped, build_id) : has_name(mapping, told))
+			return true;
+	}
+	if (!images->folder ||
+	    (size_t)snprintf(path, PATH_MAX, "%s/%s", images->folder, told) >= PATH_MAX)
+		return false;
+	joined = images_open_file(process->pid, path);
+	return has_build_id(joined, build_id);
+}
+
+/* The kernel says of a program's own path too that it was deleted. */
+static void path_of_program(const struct images_process *process, char path[PATH_MAX])
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = (size_t)snprintf(path, PATH_MAX, "%s", process->exe),
+	       tail = strlen(deleted);
+
+	if (length < PATH_MAX && length > tail && strcmp(path + length - tail, deleted) == 0)
+		path[length - tail] = '\0';
 }
 
 void images_find(struct images *images, const struct images_process *process, uint64_t address,
-		 const char *told, bool wants_file, struct image *ret_image)
+		 const char *told, const char *build_id, bool wants_file, struct image *ret_image)
 {
-	const struct image_mapping *mapping = find_mapping(images, process, address, told);
-
 	*ret_image = (struct image){.fd = -1};
-	if (mapping && strlen(mapping->path) < PATH_MAX)
-		strcpy(ret_image->path, mapping->path);
-	else
-		path_as_told(images, process, told, ret_image->path);
-	if (mapping && mapping->is_special)
+	if (!told[0])
+		path_of_program(process, ret_image->path);
+	else if (told[0] == '/' || !strchr(told, '/') ||
+		 !find_relative(images, process, address, told, build_id, ret_image->path))
+		snprintf(ret_image->path, PATH_MAX, "%s", told);
+	if (ret_image->path[0] != '/')
 		return;
-	take_file(process->pid, mapping, ret_image);
-	if (ret_image->fd >= 0 && !wants_file) {
-		close(ret_image->fd);
-		ret_image->fd = -1;
-	}
+	take_path(images, process, address, build_id, wants_file, ret_image);
+	if (ret_image->fd >= 0 && !wants_file)
+		close(take_fd(&ret_image->fd));
 }
 
 bool images_find_name(struct images *images, const struct images_process *process, const char *name,

@@ -47,17 +47,22 @@ void images_fini(struct images *images); /* NULL-safe */
 /* What a process executes as it says hello, in case it does not live long. */
 void images_begin(struct images *images, const struct images_process *process);
 
-/* The file at an address, which the process itself calls `told`: by what the kernel says while the process
- * lives, else by what it said last, else as told. wants_file: opened for reading. */
+/* The file at an address, which the process itself calls `told`, with this build id ("": none): an absolute path as
+ * told; another one by what the kernel says while the process lives, else from where it stood, else as told.
+ * wants_file: opened for reading. */
 void images_find(struct images *images, const struct images_process *process, uint64_t address,
-		 const char *told, bool wants_file, struct image *ret_image);
+		 const char *told, const char *build_id, bool wants_file, struct image *ret_image);
 
 /* The path of a mapped file with code that has this name, or of one that may be it in the folder where the process
  * stood at its hello. False: neither. */
 bool images_find_name(struct images *images, const struct images_process *process, const char *name,
 		      char ret_path[PATH_MAX]);
 
-/* Opens a file as a process sees its files, a regular one and no link; -errno. */
+/* Opens a regular file, and nothing else that may lie there: to open some devices is to use them. Paths are told by
+ * others. Errors: -errno. */
+int images_open_regular(const char *path);
+
+/* The same as a process sees its files. */
 int images_open_file(uint32_t pid, const char *path);
 
 #endif

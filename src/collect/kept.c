@@ -25,6 +25,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
+/* A file of holes costs its owner nothing. */
+#define FILE_MOST ((off_t)1 << 31)
+
 static bool is_held(const struct kept_files *kept, const struct stat *about, const char *path)
 {
 	for (size_t i = 0; i < kept->count; i++)
@@ -45,9 +48,10 @@ bool kept_files_add(struct kept_files *kept, int fd, const char *path, const cha
 {
 	struct stat about;
 	struct kept_file file = {.fd = fd};
-	bool is_there = fstat(fd, &about) == 0 && is_held(kept, &about, path);
+	bool is_known = fstat(fd, &about) == 0;
+	bool is_there = is_known && is_held(kept, &about, path);
 
-	if (is_there || kept->count >= KEPT_FILES_MOST ||
+	if (!is_known || is_there || about.st_size > FILE_MOST || kept->count >= KEPT_FILES_MOST ||
 	    array_grow(kept->files, kept->capacity, kept->count + 1)) {
 		close(fd);
 		return is_there;

@@ -35,7 +35,8 @@ enum {
 	SECOND_NS = 1000000000
 };
 /* Of a file: a second's worth; of one that another user wrote, as much as is read for it in a round. */
-#define BYTES_MOST    ((uint64_t)512 << 20)
+#define BYTES_LAST    ((uint64_t)512 << 20)
+#define BYTES_MOST    ((uint64_t)64 << 20) /* while the process runs, and others with it */
 #define BYTES_LIMITED ((uint64_t)16 << 20)
 
 static void close_files(struct made_code *code)
@@ -92,13 +93,12 @@ static bool is_older(const struct stat *about, uint64_t start_ticks)
  * come again. */
 static int open_own(const struct made_code_owner *owner, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+	int fd = images_open_regular(path);
 	struct stat about;
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
-	    (about.st_uid == owner->uid || about.st_uid == 0) &&
+	if (fstat(fd, &about) == 0 && (about.st_uid == owner->uid || about.st_uid == 0) &&
 	    !is_older(&about, owner->start_ticks))
 		return fd;
 	close(fd);
@@ -173,7 +173,7 @@ static bool give_name(const struct made_code_owner *owner, struct made_frame *fr
 
 static uint64_t most_bytes(const struct made_code_owner *owner)
 {
-	return owner->is_limited ? BYTES_LIMITED : BYTES_MOST;
+	return owner->is_limited ? BYTES_LIMITED : owner->is_last ? BYTES_LAST : BYTES_MOST;
 }
 
 /* What was there when it was called. */
@@ -256,6 +256,11 @@ void made_code_name(struct made_code *code, const struct made_code_owner *owner)
 
 size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner)
 {
-	made_code_name(code, owner);
+	struct made_code_owner last = *owner;
+
+	last.is_last = true;
+	/* what was too long to be read to its end before is read now */
+	code->looked_for = 0;
+	made_code_name(code, &last);
 	return code->count + code->lost;
 }

@@ -39,6 +39,7 @@ struct made_code_owner {
 	uint32_t ns_pid, uid;
 	uint32_t process_id;  /* the trace's */
 	uint64_t start_ticks; /* a file that is older is another process's; 0: not known */
+	bool is_last;         /* nothing comes behind it */
 	bool is_limited;      /* its user may take only so much of our time */
 };
 

@@ -174,8 +174,8 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 		  sizeof(*stacks->modules)))
 		return refuse(owner);
 	build_id_text(record, build_id);
-	images_find(owner->images, &process, record->address, path, owner->recording->keeps_files,
-		    &image);
+	images_find(owner->images, &process, record->address, path, build_id,
+		    owner->recording->keeps_files, &image);
 	module = &stacks->modules[id];
 	free(module->path);
 	*module = (struct stack_module){

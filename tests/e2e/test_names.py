@@ -100,9 +100,9 @@ with t.case("libraries that are named from where the program stood, after it has
 
 with t.case("a library that was deleted: kept by --archive, and noted without it"):
     t.wanted()
-    if os.geteuid() != 0:
-        raise duet_test.Skip("a file without a path is opened by root alone")
-    for number, words in enumerate((("unlink", "launch", "rest"), ("launch", "rest", "unlink"))):
+    for number, words in enumerate((("launch", "rest", "unlink"), ("unlink", "launch", "rest"))):
+        if number and os.geteuid() != 0:
+            continue  # a file without a path is opened by root alone
         path = plugin(t.path(f"deleted{number}"))
         trace = record([program("images"), path, *words], f"deleted{number}", ("--archive",))
         t.true(not os.path.exists(path), "it is deleted")
