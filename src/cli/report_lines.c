@@ -76,6 +76,8 @@ static struct report_line find_place(const struct report *report, const struct a
 	}
 	if (count)
 		line.function = best ? best->function : names[count - 1].function;
+	else
+		line.function = frames_none(report->frames);
 	return line;
 }
 

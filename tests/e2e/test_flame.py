@@ -148,20 +148,53 @@ for mode, native, python in (("none", False, False), ("native", True, False),
         t.equal("__libc_start" in joined, native, "native frames")
         t.equal("paths.py" in joined, python, "Python frames")
 
+HOSTILE = ("</text><script>alert(1)</script>", "a<b>&\"'`]]>", "%1b[31mred%00".replace("%00", "%01"), "%c2%9b2J",
+           "%ff%fe not UTF-8", "<!--", "&amp;&lt;", "x;y z", "%e2%80%aertl", "</svg>", "<![CDATA[", "$(touch x)")
+
 with t.case("the picture is XML, whatever the functions are called"):
     t.wanted()
-    shutil.copy(program("flame_shapes"), t.path("a<b>&\"'.bin"))
-    trace = record([t.path("a<b>&\"'.bin")], sim(), "hostile")
-    picture = t.path("hostile.svg")
-    result = run([DUET, "flame", "-o", picture, "--title", "</title><script>alert(1)</script>", trace])
-    t.equal(result.status, 0, f"flame: {text(result.stderr)}")
-    with open(picture, "rb") as file:
-        content = file.read()
-    xml.parsers.expat.ParserCreate().Parse(content, True)
-    t.true(b"<script>alert" not in content, "the title is text")
+    lines = ["window 0 100000", "device 1 g%3cp%3eu%26", "process 1 1001 a%3cb command=%3cscript%3e%26%1b", "thread 1 1",
+             "queue 1 1"]
+    for i, name in enumerate(HOSTILE, 1):
+        name = name.replace(" ", "%20")
+        kind = ("python", "jit", "native")[i % 3]
+        lines += (f"frame {i} {kind} {name} file={name} line={i} first={i}", f"stack {i} {i}",
+                  f"launch {i} 1 1 {i * 100} {i * 100 + 1} kernel name={name} stack={i}",
+                  f"execution 1 {i} 1 {i * 100 + 1} {i * 100 + 2} {i * 100 + 3} {i * 100 + 50}")
+    trace = t.path("hostile.duet")
+    made = run([os.path.join(duet_test.BUILD, "tests", "unit", "analyze", "make_trace"), "-", trace],
+               stdin="\n".join(lines).encode())
+    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
+    for view in ("total", "launch"):
+        picture = t.path("hostile.svg")
+        result = run([DUET, "flame", "-o", picture, "--view", view, "--title", "</title><script>alert(1)</script>", trace])
+        t.equal(result.status, 0, f"flame: {text(result.stderr)}")
+        with open(picture, "rb") as file:
+            content = file.read()
+        texts, elements = [], []
+        parser = xml.parsers.expat.ParserCreate()
+        parser.StartElementHandler = lambda name, attributes: elements.append((name, attributes))
+        parser.CharacterDataHandler = texts.append
+        parser.Parse(content, True)
+        shown = "".join(texts)
+        # Each name is in the picture as text; then that it did no harm means something.
+        for part in ("</text><script>alert(1)</script>", "a<b>&\"'`]]>", "\\x1b[31mred", "not UTF-8", "<!--", "&amp;&lt;",
+                     "x;y z", "</svg>", "<![CDATA[", "$(touch x)"):
+            t.true(part in shown, f"{part!r} is in the picture")
+        t.equal(sum(name == "script" for name, attributes in elements), 1, "scripts: its own")
+        t.equal([key for name, attributes in elements for key in attributes if key.startswith("on")], [], "handlers")
+        t.true(b"\x1b" not in content, "no escape reaches a terminal that prints it")
 
 with t.case("a trace without stacks, and one without launches"):
     t.wanted()
+    trace = record([program("flame_shapes")], sim("kernel_us=1000"), "no_stacks", ("--stacks", "none"))
+    stacks = folded(trace)
+    t.true("[stacks off]" in {stack[0] for stack in stacks}, f"says so: {sorted(stacks)}")
+    t.true(not any("[unknown stack]" in stack for stack in stacks), "and not that they are unknown")
+    t.equal({stack: value for stack, value in folded(trace, "--view", "launch").items()},
+            {("[stacks off]", "-", "scale_[G]"): 5}, "launches")
+    t.true("    [stacks off]\n" in text(run([DUET, "report", "--by", "stack", trace]).stdout), "report --by stack")
+    check_sum(trace)
     trace = record(["/bin/true"], sim(), "empty")
     t.equal(folded(trace), {}, "nothing to fold")
     result = run([DUET, "flame", "-o", t.path("empty.svg"), trace])
