@@ -311,9 +311,9 @@ for python in PYTHONS:
 
 with t.case("a Python that is not known keeps its native frames, and that is said once"):
     t.wanted()
-    unknown = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[67].*/bin/python3")))
+    unknown = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.7.*/bin/python3")))
     if not unknown:
-        raise Skip("neither Python 3.6 nor 3.7 is installed")
+        raise Skip("there is no Python 3.7")
     trace, result = traced([unknown[0], *PATHS[1:]], "unknown.duet", env=BASIC)
     said = [line for line in text(result.stderr).splitlines() if "frames are not known" in line]
     t.equal(len(said), 1, f"lines that say so: {text(result.stderr)}")
