@@ -89,7 +89,7 @@ if compile build-asan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lund
 fi
 if compile build-tsan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
-	mapfile -t chosen < <(names build-tsan ring collect)
+	mapfile -t chosen < <(names build-tsan ring collect sim)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
 fi
 if command -v clang >/dev/null; then
