@@ -751,7 +751,12 @@ bool python_code(const struct python *python, uint64_t code, struct python_code 
 /* The last eight bytes of an object's contents; of shorter ones what lies before, which stays as it is too. */
 INLINE uint64_t last_bytes(uint64_t object, uint64_t length, uint16_t data)
 {
-	return length <= INT32_MAX ? word_at(object, data + length - sizeof(uint64_t)) : 0;
+	uint64_t last = 0;
+
+	if (length <= INT32_MAX)
+		memcpy(&last, (const void *)(uintptr_t)(object + data + length - sizeof(last)),
+		       sizeof(last));
+	return last;
 }
 
 /* Of the line table and of the file's name the length and the end. All versions make them bytes and a text; to
