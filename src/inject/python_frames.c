@@ -449,27 +449,48 @@ struct walk {
 	uint32_t entries_left;    /* entry marks of frames that were written over */
 	bool is_inside;           /* the C evaluation frame has a frame written */
 	struct python_frame left; /* … or one that has not begun yet */
-	struct python_frame unseen;
 };
 
-/* The frame of a number: of too many the inner half stays, and of the others, round and round, those seen last.
- * Where there is room for no outer one: one that nobody looks at. */
-static inline struct python_frame *frame_of(struct walk *walk, uint32_t number)
+/* Where a frame too many goes: of those the inner half stays, and of the others, round and round, those seen last.
+ * NULL: there is room for no outer one. By value, and the walk itself nowhere by address: it stays in registers. */
+static __attribute__((noinline)) struct python_frame *place_behind(struct python_frame *frames,
+								   uint32_t most, uint32_t number)
 {
-	uint32_t inner = (walk->most + 1) / 2, outer = walk->most / 2;
+	uint32_t inner = (most + 1) / 2, outer = most / 2;
 
-	if (number < walk->most)
-		return &walk->frames[number];
-	return outer ? &walk->frames[inner + (number - inner) % outer] : &walk->unseen;
+	return outer ? &frames[inner + (number - inner) % outer] : NULL;
+}
+
+/* Returns the entry marks that were written over. */
+static __attribute__((noinline)) uint32_t put_behind(struct python_frame *frames, uint32_t most,
+						     uint32_t number, struct python_frame frame)
+{
+	struct python_frame *place = place_behind(frames, most, number);
+	uint32_t entries = place ? place->entry : frame.entry;
+
+	if (place)
+		*place = frame;
+	return entries;
+}
+
+static __attribute__((noinline)) uint32_t mark_behind(struct python_frame *frames, uint32_t most,
+						      uint32_t number)
+{
+	struct python_frame *place = place_behind(frames, most, number);
+
+	if (place)
+		place->entry = true;
+	return !place;
 }
 
 static inline void put(struct walk *walk, uint64_t code, uint32_t instruction, bool entry)
 {
-	struct python_frame *frame = frame_of(walk, walk->count);
+	struct python_frame frame = {code, instruction, entry};
 
-	if (walk->count >= walk->most)
-		walk->entries_left += frame->entry;
-	*frame = (struct python_frame){code, instruction, entry};
+	if (__builtin_expect(walk->count < walk->most, 1))
+		walk->frames[walk->count] = frame;
+	else
+		walk->entries_left += put_behind(walk->frames, walk->most, walk->count, frame);
 	walk->count++;
 }
 
@@ -480,8 +501,10 @@ static inline void end_evaluation(struct walk *walk)
 {
 	if (!walk->is_inside)
 		put(walk, walk->left.code, walk->left.instruction, true);
+	else if (__builtin_expect(walk->count <= walk->most, 1))
+		walk->frames[walk->count - 1].entry = true;
 	else
-		frame_of(walk, walk->count - 1)->entry = true;
+		walk->entries_left += mark_behind(walk->frames, walk->most, walk->count - 1);
 	walk->is_inside = false;
 	walk->left.code = 0;
 	walk->left.instruction = 0;
@@ -751,32 +774,31 @@ bool python_code(const struct python *python, uint64_t code, struct python_code 
 /* The last eight bytes of an object's contents; of shorter ones what lies before, which stays as it is too. */
 INLINE uint64_t last_bytes(uint64_t object, uint64_t length, uint16_t data)
 {
-	uint64_t last = 0;
+	uint64_t last;
 
-	if (length <= INT32_MAX)
-		memcpy(&last, (const void *)(uintptr_t)(object + data + length - sizeof(last)),
-		       sizeof(last));
+	memcpy(&last, (const void *)(uintptr_t)(object + data + length - sizeof(last)),
+	       sizeof(last));
 	return last;
 }
 
 /* Of the line table and of the file's name the length and the end. All versions make them bytes and a text; to
- * look at their types again would cost as much as the rest. */
+ * look at their types again would cost as much as the rest. Not mixed here: hash_key does. */
 INLINE uint64_t content_of(const struct python_offsets *at, uint64_t code)
 {
-	enum { COMPACT = 1 << 5 };
+	enum { COMPACT = 1 << 5, FILE_SHIFT = 21 };
 	const uint64_t lines = word_at(code, at->code_lines), file = word_at(code, at->code_file);
-	uint64_t content = half_at(code, at->code_first_line), length;
+	uint64_t content = half_at(code, at->code_first_line), size, length, end;
 
-	if (lines) {
-		length = word_at(lines, at->bytes_length);
-		content = (content ^ length << 32 ^ last_bytes(lines, length, at->bytes_data)) *
-			  UINT64_C(0x9e3779b97f4a7c15);
-	}
-	if (file && half_at(file, at->text_state) & COMPACT) {
-		length = word_at(file, at->text_length);
-		content += length << 40 ^ last_bytes(file, length, at->text_ascii);
-	}
-	return content;
+	if (!lines || !file)
+		return content;
+	size = word_at(lines, at->bytes_length);
+	length = word_at(file, at->text_length);
+	if (__builtin_expect(
+		    (size | length) > INT32_MAX || !(half_at(file, at->text_state) & COMPACT), 0))
+		return content;
+	end = last_bytes(file, length, at->text_ascii);
+	return content ^ size << 40 ^ last_bytes(lines, size, at->bytes_data) ^ length << 32 ^
+	       (end << FILE_SHIFT | end >> (64 - FILE_SHIFT));
 }
 
 /* Those of the frames from the first one on that are this interpreter's; how many. */
