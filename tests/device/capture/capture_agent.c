@@ -20,7 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { END_WAIT_S = 20, TICK_MS = 10, TICKS_A_DRAIN = 3, TICKS_A_FLUSH = 50 };
+#include "inject/libraries.h"
+
+enum { END_WAIT_S = 5, TICK_MS = 10, TICKS_A_DRAIN = 3, TICKS_A_FLUSH = 50 };
 
 struct agent capture_agent;
 
@@ -121,6 +123,7 @@ static void at_exit(void)
 
 static void in_child(void)
 {
+	libraries_after_fork_in_child();
 	atomic_store(&capture_agent.is_live, false);
 	atomic_store(&capture_agent.is_over, true);
 }
@@ -149,7 +152,7 @@ static void start(struct agent *agent)
 	if (!live)
 		return;
 	atomic_store(&agent->is_live, true);
-	pthread_atfork(NULL, NULL, in_child);
+	pthread_atfork(libraries_before_fork, libraries_after_fork, in_child);
 	atexit(at_exit);
 	if (agent->options.mode == CAPTURE_RECORD)
 		agent->has_worker = pthread_create(&agent->worker, NULL, work, agent) == 0;

@@ -114,6 +114,7 @@ int toy_late(struct toy *toy, char **rest)
 	CUstream stream = NULL;
 	double asked;
 	void *agent;
+	int begun;
 
 	TOY(toy, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
 	graph = toy_graph(toy, stream, TOY_GRAPH_KERNELS);
@@ -123,7 +124,8 @@ int toy_late(struct toy *toy, char **rest)
 	if (agent)
 		*(void **)&begin = dlsym(agent, "InitializeInjection");
 	asked = toy_seconds();
-	printf("late agent=%d seconds=%.3f\n", begin ? begin() : -1, toy_seconds() - asked);
+	begun = begin ? begin() : -1;
+	printf("late agent=%d seconds=%.6f\n", begun, toy_seconds() - asked);
 	asked = toy_seconds();
 	for (uint64_t i = 0; i < count; i++)
 		TOY(toy, cuGraphLaunch, graph, stream);
