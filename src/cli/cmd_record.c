@@ -172,7 +172,7 @@ static void print_summary(const struct session_options *options,
 static void say_warning(void *context, const char *text)
 {
 	(void)context;
-	fprintf(stderr, "duet: %s\n", text);
+	fprintf(stderr, "duet: %s\n", format_text(text).text);
 }
 
 static void print_write_error(const struct session_options *options,

@@ -29,7 +29,7 @@ enum { NAME_WIDTH = 45 };
 static bool is_of_runtime(const char *file)
 {
 	static const char *const parts[] = {"/site-packages/pyopencl/", "/dist-packages/pyopencl/",
-					    "<pyopencl", "/csu/", "libc_start_call_main"};
+					    "<pyopencl", "csu/libc-start", "libc_start_call_main"};
 
 	for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
 		if (strstr(file, parts[i]))

@@ -199,7 +199,8 @@ void report_put_problems(const struct report *report)
 	put_clock_warnings(report);
 	put_collectors(report);
 	put_checked_stacks(report);
-	put_missing_files(report);
+	if (report->values->by)
+		put_missing_files(report);
 	if (!report->analysis->is_exact)
 		put_warning("the account does not add up: this is a bug in duet");
 }

@@ -13,6 +13,7 @@
  */
 #include "collect/images.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -141,7 +142,8 @@ static const struct image_mapping *mapping_at(const struct images *images, uint6
 
 int images_open_regular(const char *path)
 {
-	int place = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), fd;
+	/* Libraries are named by links: what counts is what they lead to. */
+	int place = open(path, O_PATH | O_CLOEXEC), fd;
 	struct stat about;
 	char link[32];
 
@@ -304,6 +306,20 @@ static void path_of_program(const struct images_process *process, char path[PATH
 		path[length - tail] = '\0';
 }
 
+/* A process can tell any path, and we may read what it may not: only what the kernel says it has mapped there, and
+ * what is a program or library, is copied. */
+static bool may_keep(struct images *images, const struct images_process *process, uint64_t address,
+		     const struct image *image)
+{
+	const struct image_mapping *mapping = find_mapping(images, process, address, image->path);
+	char magic[SELFMAG];
+	struct stat about;
+
+	return mapping && fstat(image->fd, &about) == 0 && about.st_ino == mapping->inode &&
+	       pread(image->fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) == 0;
+}
+
 void images_find(struct images *images, const struct images_process *process, uint64_t address,
 		 const char *told, const char *build_id, bool wants_file, struct image *ret_image)
 {
@@ -316,7 +332,7 @@ void images_find(struct images *images, const struct images_process *process, ui
 	if (ret_image->path[0] != '/')
 		return;
 	take_path(images, process, address, build_id, wants_file, ret_image);
-	if (ret_image->fd >= 0 && !wants_file)
+	if (ret_image->fd >= 0 && !(wants_file && may_keep(images, process, address, ret_image)))
 		close(take_fd(&ret_image->fd));
 }
 

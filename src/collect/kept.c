@@ -89,9 +89,9 @@ static int copy_bytes(int from, int to)
 {
 	char buffer[65536];
 	uint64_t at = 0;
-	ssize_t got;
+	ssize_t got = 0;
 
-	while ((got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
+	while (at <= FILE_MOST && (got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
 		int error = write_all(to, buffer, (size_t)got);
 
 		if (error)
@@ -118,7 +118,7 @@ static int copy_file(const struct kept_file *file, const char *folder)
 		return 0;
 	make_folders(to);
 	snprintf(part, sizeof(part), "%s.part", to);
-	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
 	error = copy_bytes(file->fd, out);

@@ -10,8 +10,11 @@
  */
 #include "inject/libraries.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { WAIT_NS = 50000, WAITS_MOST = 2000 /* 100 ms */ };
 
@@ -54,6 +57,14 @@ bool libraries_count(struct libraries_counts *ret_counts)
 	return libraries_iterate(take_counts, ret_counts);
 }
 
+static void sleep_raw(const struct timespec *wait)
+{
+	int saved = errno;
+
+	syscall(SYS_nanosleep, wait, NULL);
+	errno = saved;
+}
+
 void libraries_before_fork(void)
 {
 	const struct timespec wait = {0, WAIT_NS};
@@ -63,7 +74,8 @@ void libraries_before_fork(void)
 	     i++)
 		/* most are out within the first look; a sleep lets the others run where there is one processor */
 		if (i > 0)
-			nanosleep(&wait, NULL);
+			/* raw: neither a place to be cancelled nor one that changes errno */
+			sleep_raw(&wait);
 }
 
 void libraries_after_fork(void)

@@ -155,7 +155,7 @@ static bool refresh(void)
 	struct list *fresh;
 
 	if (!libraries_count(&counts))
-		return modules.list != NULL;
+		return false;
 	if (modules.list && counts.loads == modules.loads && counts.unloads == modules.unloads)
 		return true;
 	if (!modules.spare)
@@ -165,7 +165,7 @@ static bool refresh(void)
 	fresh = modules.spare;
 	fresh->count = 0;
 	if (!libraries_iterate(take_module, fresh))
-		return modules.list != NULL;
+		return false;
 	if (modules.list)
 		keep_ids(modules.list, fresh, modules.unloads != unloads);
 	modules.spare = modules.list;
@@ -176,12 +176,15 @@ static bool refresh(void)
 uint32_t modules_find(uint64_t address)
 {
 	struct entry *entry = NULL;
-	uint32_t id = 0;
+	uint32_t id;
 
 	if (!guest_lock(&modules.lock))
-		return 0;
-	if (refresh())
-		entry = find(modules.list, address);
+		return MODULES_UNKNOWN;
+	if (!refresh()) {
+		guest_unlock(&modules.lock);
+		return MODULES_UNKNOWN;
+	}
+	entry = find(modules.list, address);
 	if (entry && !entry->id && modules.last < MODULES_MOST)
 		entry->id = ++modules.last;
 	id = entry ? entry->id : 0;

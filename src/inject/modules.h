@@ -25,7 +25,9 @@ struct module {
 };
 
 /* Id of the module that an address lies in, 0: none (code made at run time), or more modules than are followed.
- * Valid for addresses on the calling thread's stack: what lies there is not unloaded meanwhile. */
+ * Valid for addresses on the calling thread's stack: what lies there is not unloaded meanwhile. MODULES_UNKNOWN: now
+ * nobody can tell, as while a thread forks. */
+enum { MODULES_UNKNOWN = MODULES_MOST + 1 };
 uint32_t modules_find(uint64_t address);
 
 /* What is to be said of a module, which was found by this thread just now. False: it is gone. */

@@ -246,6 +246,8 @@ static bool find_module(struct guest_thread *thread, uint64_t frame, uint64_t *r
 	if (pc >> RECORD_FRAME_MODULE_SHIFT)
 		return true; /* no code of a program lies there */
 	id = modules_find(frame & UNWIND_EXACT ? pc : pc - 1);
+	if (id == MODULES_UNKNOWN)
+		return false;
 	if (id && !(known[id / 64] >> id % 64 & 1)) {
 		if (!describe_module(thread, id))
 			return false;
@@ -574,4 +576,5 @@ void guest_stacks_forked(void)
 {
 	modules_forked();
 	atomic_store(&python.finding, 0);
+	atomic_store(&unknown_told, false);
 }

@@ -81,6 +81,7 @@ static uint32_t find_in_section(int fd, const Elf64_Shdr *sections, size_t secti
 uint32_t elf_names_find(int fd, const char *const *names, size_t count)
 {
 	auto_free Elf64_Shdr *sections = NULL;
+	bool seen[2] = {false, false};
 	uint32_t found = 0;
 	Elf64_Ehdr head;
 
@@ -91,9 +92,14 @@ uint32_t elf_names_find(int fd, const char *const *names, size_t count)
 	sections = calloc(head.e_shnum, sizeof(*sections));
 	if (!sections || pread_all(fd, sections, head.e_shnum * sizeof(*sections), head.e_shoff))
 		return 0;
-	for (size_t i = 0; i < head.e_shnum; i++)
-		if (sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB)
-			found |= find_in_section(fd, sections, head.e_shnum, &sections[i], names,
-						 count);
+	/* one of each, as linkers write them: a file of thousands would keep a reader for minutes */
+	for (size_t i = 0; i < head.e_shnum; i++) {
+		uint32_t type = sections[i].sh_type;
+
+		if ((type != SHT_DYNSYM && type != SHT_SYMTAB) || seen[type == SHT_SYMTAB])
+			continue;
+		seen[type == SHT_SYMTAB] = true;
+		found |= find_in_section(fd, sections, head.e_shnum, &sections[i], names, count);
+	}
 	return found;
 }

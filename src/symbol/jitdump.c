@@ -321,6 +321,9 @@ static bool is_newer(const struct stay *stay, const struct stay *best)
 	       (stay->from == best->from && stay->order > best->order);
 }
 
+/* Of code that lies over other code so many are looked at: hostile files shall not keep us. */
+enum { STEPS_MOST = 4096 };
+
 static const struct stay *find_stay(const struct jitdump *dump, uint64_t address, uint64_t time)
 {
 	const struct stay *best = NULL;
@@ -334,7 +337,7 @@ static const struct stay *find_stay(const struct jitdump *dump, uint64_t address
 		else
 			high = middle;
 	}
-	while (low-- > 0 && dump->stays[low].reach > address) {
+	for (size_t i = 0; i < STEPS_MOST && low-- > 0 && dump->stays[low].reach > address; i++) {
 		const struct stay *stay = &dump->stays[low];
 
 		if (address < stay->end && stay->from <= time && is_newer(stay, best))
