@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -138,5 +139,21 @@ int read_file(const char *path, size_t max_size, char **ret_bytes, size_t *ret_s
 	error = read_fd(fd, max_size, ret_bytes, ret_size);
 	if (error)
 		return error_set(error, "read '%s': %s", path, strerror(-error));
+	return 0;
+}
+
+int make_folders_of(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int failed;
+
+		*slash = '\0';
+		failed = mkdir(path, 0777) < 0 && errno != EEXIST;
+		if (failed)
+			error_set(-errno, "make folder '%s': %s", path, strerror(errno));
+		*slash = '/';
+		if (failed)
+			return -EIO;
+	}
 	return 0;
 }

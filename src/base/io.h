@@ -15,6 +15,10 @@ int pwrite_all(int fd, const void *bytes, size_t size, uint64_t offset);
 int read_all(int fd, void *bytes, size_t size);
 int pread_all(int fd, void *bytes, size_t size, uint64_t offset);
 
+/* Makes the folders that lead to a path, which is changed meanwhile and as before at the end. -EIO, with the
+ * folder in the error chain. */
+int make_folders_of(char *path);
+
 /* A whole file, also one of /proc or a pipe that tells no size; NUL-terminated beyond its size,
  * freed by the caller. ret_size may be NULL. max_size 0: no limit. Errors: -errno with the path in
  * the error chain; -EFBIG above max_size. */

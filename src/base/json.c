@@ -221,6 +221,24 @@ void json_null(struct json_writer *json)
 	put_text(json, "null");
 }
 
+void json_pair_text(struct json_writer *json, const char *key, const char *text)
+{
+	json_key(json, key);
+	json_string(json, text);
+}
+
+void json_pair_u64(struct json_writer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+void json_pair_bool(struct json_writer *json, const char *key, bool value)
+{
+	json_key(json, key);
+	json_bool(json, value);
+}
+
 void json_newline(struct json_writer *json)
 {
 	json->newline = true;

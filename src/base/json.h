@@ -53,6 +53,11 @@ void json_double(struct json_writer *json, double value); /* not a number, infin
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 
+/* A key and its value. */
+void json_pair_text(struct json_writer *json, const char *key, const char *text); /* NULL: null */
+void json_pair_u64(struct json_writer *json, const char *key, uint64_t value);
+void json_pair_bool(struct json_writer *json, const char *key, bool value);
+
 /* A line break before the next item (after its comma) or closing bracket, so that a long array has
  * one item per line. */
 void json_newline(struct json_writer *json);

@@ -25,6 +25,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "symbol/symbolizer.h"
 #include "trace/reader.h"
 
@@ -40,35 +41,16 @@ char *archive_folder(const char *trace)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-static int make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		int failed;
-
-		*slash = '\0';
-		failed = mkdir(path, 0777) < 0 && errno != EEXIST;
-		if (failed)
-			error_set(-errno, "make folder '%s': %s", path, strerror(errno));
-		*slash = '/';
-		if (failed)
-			return -EIO;
-	}
-	return 0;
-}
-
 static int copy_bytes(int from, int to, const char *path, uint64_t *ret_bytes)
 {
 	char buffer[65536];
 	ssize_t got;
 
 	while ((got = read(from, buffer, sizeof(buffer))) > 0) {
-		for (ssize_t at = 0; at < got;) {
-			ssize_t put = write(to, buffer + at, (size_t)(got - at));
+		int error = write_all(to, buffer, (size_t)got);
 
-			if (put < 0)
-				return error_set(-errno, "write '%s': %s", path, strerror(errno));
-			at += put;
-		}
+		if (error)
+			return error_set(error, "write '%s': %s", path, strerror(-error));
 		*ret_bytes += (uint64_t)got;
 	}
 	return got < 0 ? error_set(-errno, "read for '%s': %s", path, strerror(errno)) : 0;
@@ -87,7 +69,7 @@ static int copy_file(const char *from, char *to, struct archive_result *result)
 	in = open(from, O_RDONLY | O_CLOEXEC);
 	if (in < 0)
 		return error_set(-errno, "read '%s': %s", from, strerror(errno));
-	error = make_folders(to);
+	error = make_folders_of(to);
 	snprintf(part, sizeof(part), "%s.part", to);
 	out = error ? -1 : open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (!error && out < 0)

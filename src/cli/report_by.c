@@ -17,28 +17,16 @@
 #include "base/array.h"
 #include "base/json.h"
 
-static void write_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_key(json, key);
-	json_string(json, text);
-}
-
-static void write_u64(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void begin_row(struct json_writer *json, const char *key)
 {
 	json_newline(json);
 	json_object_begin(json);
-	write_text(json, "key", key);
+	json_pair_text(json, "key", key);
 }
 
 static void write_device(const struct report *report, size_t device, struct json_writer *json)
 {
-	write_text(json, "device", report_device_key(&report->analysis->devices[device]));
+	json_pair_text(json, "device", report_device_key(&report->analysis->devices[device]));
 }
 
 static int write_kernels(const struct report *report, struct json_writer *json)
@@ -75,7 +63,7 @@ static int write_stacks(const struct report *report, struct json_writer *json)
 						       path->share_ns};
 
 		begin_row(json, path->name[0] ? path->name : "[unknown command]");
-		write_text(json, "class", classes[path->class]);
+		json_pair_text(json, "class", classes[path->class]);
 		write_device(report, path->device, json);
 		report_write_numbers(&numbers, json);
 		report_write_frames(report, path->stack, json);
@@ -96,10 +84,10 @@ static int write_lines(const struct report *report, struct json_writer *json)
 
 		report_name_line(line, name, sizeof(name));
 		begin_row(json, name);
-		write_text(json, "function", line->function);
+		json_pair_text(json, "function", line->function);
 		if (line->file) {
-			write_text(json, "file", line->file);
-			write_u64(json, "line", line->line);
+			json_pair_text(json, "file", line->file);
+			json_pair_u64(json, "line", line->line);
 		}
 		write_device(report, line->device, json);
 		report_write_numbers(&line->numbers, json);
@@ -128,11 +116,11 @@ static int write_queues(const struct report *report, struct json_writer *json)
 		report_name_queue(report, queue, name, sizeof(name));
 		begin_row(json, name);
 		if (queue->queue)
-			write_u64(json, "id", queue->queue->id);
+			json_pair_u64(json, "id", queue->queue->id);
 		write_device(report, queue->device, json);
 		report_write_numbers(&numbers, json);
-		write_u64(json, "wall_ns", queue->account.wall_ns);
-		write_u64(json, "idle_ns", queue->account.idle_ns);
+		json_pair_u64(json, "wall_ns", queue->account.wall_ns);
+		json_pair_u64(json, "idle_ns", queue->account.idle_ns);
 		json_object_end(json);
 	}
 	return 0;
@@ -146,12 +134,12 @@ static int write_processes(const struct report *report, struct json_writer *json
 		const struct analysis_process *process = &analysis->processes[i];
 
 		begin_row(json, process->name);
-		write_u64(json, "pid", process->process->pid);
-		write_u64(json, "count", process->executions);
-		write_u64(json, "launches", process->launches);
-		write_u64(json, "share_ns", process->share_ns);
-		write_u64(json, "calls", process->calls);
-		write_u64(json, "calls_ns", process->calls_ns);
+		json_pair_u64(json, "pid", process->process->pid);
+		json_pair_u64(json, "count", process->executions);
+		json_pair_u64(json, "launches", process->launches);
+		json_pair_u64(json, "share_ns", process->share_ns);
+		json_pair_u64(json, "calls", process->calls);
+		json_pair_u64(json, "calls_ns", process->calls_ns);
 		json_object_end(json);
 	}
 	return 0;
@@ -171,7 +159,7 @@ int report_write_by(const struct report *report, struct json_writer *json)
 	int error = 0;
 
 	json_newline(json);
-	write_text(json, "grouped_by", by);
+	json_pair_text(json, "grouped_by", by);
 	json_newline(json);
 	json_key(json, "by");
 	json_array_begin(json);

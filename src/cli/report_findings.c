@@ -82,12 +82,6 @@ void report_put_findings(const struct report *report)
 	table_put_rest(shown, all, "finding", "findings");
 }
 
-static void write_pair(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 static void write_evidence(const struct report *report, const struct finding *finding,
 			   struct json_writer *json)
 {
@@ -98,7 +92,7 @@ static void write_evidence(const struct report *report, const struct finding *fi
 	if (finding->failure) {
 		json_key(json, "name");
 		json_string(json, finding->failure->name);
-		write_pair(json, "count", finding->failure->count);
+		json_pair_u64(json, "count", finding->failure->count);
 		json_key(json, "result");
 		json_i64(json, finding->failure->result);
 		json_key(json, "error");
@@ -108,12 +102,12 @@ static void write_evidence(const struct report *report, const struct finding *fi
 	}
 	json_key(json, "device");
 	json_string(json, report_device_key(&analysis->devices[finding->device]));
-	write_pair(json, "limit_bytes", ANALYSIS_SMALL_BYTES);
-	write_pair(json, "count", finding->small.count);
-	write_pair(json, "bytes", finding->small.bytes);
-	write_pair(json, "total_ns", finding->small.total_ns);
-	write_pair(json, "calls_ns", finding->small.calls_ns);
-	write_pair(json, "copies_ns", finding->copies_ns);
+	json_pair_u64(json, "limit_bytes", ANALYSIS_SMALL_BYTES);
+	json_pair_u64(json, "count", finding->small.count);
+	json_pair_u64(json, "bytes", finding->small.bytes);
+	json_pair_u64(json, "total_ns", finding->small.total_ns);
+	json_pair_u64(json, "calls_ns", finding->small.calls_ns);
+	json_pair_u64(json, "copies_ns", finding->copies_ns);
 	json_object_end(json);
 }
 

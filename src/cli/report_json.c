@@ -18,24 +18,6 @@
 #include "base/json.h"
 #include "cli/table.h"
 
-static void json_pair_u64(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
-static void json_pair_text(struct json_writer *json, const char *key, const char *text)
-{
-	json_key(json, key);
-	json_string(json, text);
-}
-
-static void json_pair_bool(struct json_writer *json, const char *key, bool value)
-{
-	json_key(json, key);
-	json_bool(json, value);
-}
-
 static void json_list(struct json_writer *json, const char *key)
 {
 	json_newline(json);

@@ -158,12 +158,6 @@ void report_put_stacks(const struct report *report)
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
-static void write_u64(struct json_writer *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	json_u64(json, value);
-}
-
 void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json)
 {
 	const struct frame_name *names;
@@ -182,7 +176,7 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 			json_string(json, names[i].file);
 		}
 		if (names[i].line)
-			write_u64(json, "line", names[i].line);
+			json_pair_u64(json, "line", names[i].line);
 		json_object_end(json);
 	}
 	json_array_end(json);
@@ -190,10 +184,10 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 
 void report_write_numbers(const struct report_numbers *numbers, struct json_writer *json)
 {
-	write_u64(json, "count", numbers->count);
-	write_u64(json, "timed", numbers->timed);
-	write_u64(json, "total_ns", numbers->total_ns);
-	write_u64(json, "share_ns", numbers->share_ns);
+	json_pair_u64(json, "count", numbers->count);
+	json_pair_u64(json, "timed", numbers->timed);
+	json_pair_u64(json, "total_ns", numbers->total_ns);
+	json_pair_u64(json, "share_ns", numbers->share_ns);
 }
 
 /* The first of the paths of that name. */

@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/io.h"
 
 /* A file of holes costs its owner nothing. */
@@ -76,15 +77,6 @@ static bool is_at_path(const struct kept_file *file)
 	       about.st_ino == file->inode;
 }
 
-static void make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(path, 0777); /* what fails is told by the file that cannot be made */
-		*slash = '/';
-	}
-}
-
 static int copy_bytes(int from, int to)
 {
 	char buffer[65536];
@@ -116,7 +108,8 @@ static int copy_file(const struct kept_file *file, const char *folder)
 		return -ENAMETOOLONG;
 	if (access(to, F_OK) == 0)
 		return 0;
-	make_folders(to);
+	if (make_folders_of(to))
+		error_clear(); /* what fails is told by the file that cannot be made */
 	snprintf(part, sizeof(part), "%s.part", to);
 	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (out < 0)

@@ -137,6 +137,17 @@ class Suite:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def described(self, name, *lines):
+        """The path of a trace with these lines; tests/checker/description.h has the grammar."""
+        self.wanted()
+        maker = os.path.join(BUILD, "tests", "unit", "analyze", "make_trace")
+        if not os.path.exists(maker):
+            raise Skip("make_trace was not built")
+        path = self.path(name)
+        made = run([maker, "-", path], stdin="\n".join(lines).encode())
+        self.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
+        return path
+
     # -- cases --
 
     @contextlib.contextmanager

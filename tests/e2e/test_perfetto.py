@@ -36,10 +36,7 @@ def built(*path):
 
 
 def described(lines):
-    path = t.path("described.duet")
-    made = run([built("tests", "unit", "analyze", "make_trace"), "-", path], stdin=lines.encode())
-    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
-    return path
+    return t.described("described.duet", lines)
 
 
 def generated(events, shape="mixed", seed=11):

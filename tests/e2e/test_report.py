@@ -3,25 +3,13 @@
 """What report and export say of traces that are written for it: tests/checker/description.h has the
 grammar."""
 import json
-import os
 
 import duet_test
-from duet_test import BUILD, DUET, Skip, run, text
+from duet_test import DUET, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-MAKE_TRACE = os.path.join(BUILD, "tests", "unit", "analyze", "make_trace")
-
-
-def described(name, *lines):
-    """The path of a trace with these lines."""
-    t.wanted()
-    if not os.path.exists(MAKE_TRACE):
-        raise Skip("make_trace was not built")
-    path = t.path(name)
-    made = run([MAKE_TRACE, "-", path], stdin="\n".join(lines).encode())
-    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
-    return path
+described = t.described
 
 
 def report_text(path, *options):

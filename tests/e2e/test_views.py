@@ -8,22 +8,11 @@ import random
 import re
 
 import duet_test
-from duet_test import BUILD, DUET, Skip, run, text
+from duet_test import DUET, Skip, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-MAKE_TRACE = os.path.join(BUILD, "tests", "unit", "analyze", "make_trace")
-
-
-def described(name, *lines):
-    """The path of a trace with these lines."""
-    t.wanted()
-    if not os.path.exists(MAKE_TRACE):
-        raise Skip("make_trace was not built")
-    path = t.path(name)
-    made = run([MAKE_TRACE, "-", path], stdin="\n".join(lines).encode())
-    t.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
-    return path
+described = t.described
 
 
 def duet(*arguments, status=0, **options):
