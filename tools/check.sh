@@ -5,7 +5,7 @@
 #
 #	build         gcc, -Werror: every suite, the tree's own checks, the manual's examples
 #	build-asan    gcc, AddressSanitizer and UndefinedBehaviorSanitizer: unit
-#	build-tsan    gcc, ThreadSanitizer: unit, rooms ring and collect
+#	build-tsan    gcc, ThreadSanitizer: unit, rooms ring, collect and sim, trace/ahead
 #	build-clang   clang, -Werror: unit
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) in all
 #
@@ -71,7 +71,7 @@ names() {
 	local folder=$1
 	shift
 	meson test -C "$folder" --list 2>/dev/null | sed 's/.* //' |
-		grep -E "^($(IFS='|' && echo "$*"))-" | sort -u
+		grep -E "^($(IFS='|' && echo "$*"))(-|\$)" | sort -u
 }
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
@@ -89,7 +89,7 @@ if compile build-asan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lund
 fi
 if compile build-tsan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
-	mapfile -t chosen < <(names build-tsan ring collect sim)
+	mapfile -t chosen < <(names build-tsan ring collect sim trace-ahead)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
 fi
 if command -v clang >/dev/null; then

@@ -341,18 +341,24 @@ static int scout_execution(struct sweep *sweep, const struct event_execution *ro
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
+static int scout_launch(struct sweep *sweep, const struct event_launch *row)
+{
+	struct event_launch launch = *row;
+
+	if (row->result)
+		return 0;
+	launch.handle = 0; /* who waited for it is not asked */
+	return open_launch(sweep, &launch, things_index(&sweep->threads, row->thread));
+}
+
 static int scout_item(struct sweep *sweep, const struct order_item *item)
 {
-	const struct event_launch *launch = item->row;
-
 	switch (item->kind) {
 	case EVENT_API:
 		sweep_note_finished(sweep, item->row);
 		return 0;
 	case EVENT_LAUNCH:
-		return launch->result ? 0
-				      : open_launch(sweep, launch,
-						    things_index(&sweep->threads, launch->thread));
+		return scout_launch(sweep, item->row);
 	case EVENT_EXECUTION:
 		return scout_execution(sweep, item->row);
 	default:

@@ -19,6 +19,7 @@
 #include "analyze/pair_map.h"
 #include "analyze/things.h"
 #include "base/array.h"
+#include "trace/ahead.h"
 #include "trace/reader.h"
 
 #define ERROR_LIMIT_NS 10000000u
@@ -302,18 +303,19 @@ static int pass_executions(struct pass *pass, const struct trace_chunk *chunk,
 	return error;
 }
 
-static int pass_chunk(struct pass *pass, size_t index)
+/* Launches without a place in time bound nothing. */
+static bool has_bounds(const struct pass *pass, const struct trace_chunk *chunk)
 {
-	const struct trace_chunk *chunk = trace_reader_chunk(pass->reader, index);
+	return chunk->kind == EVENT_EXECUTION ||
+	       (chunk->kind == EVENT_LAUNCH && clocks_is_placed(pass->clocks, chunk->clock));
+}
+
+static int pass_chunk(struct pass *pass, struct trace_ahead *ahead, const struct trace_chunk *chunk)
+{
 	void *rows = NULL;
 	size_t count = 0;
-	int error;
+	int error = trace_ahead_next(ahead, &rows, &count);
 
-	if (chunk->kind != EVENT_LAUNCH && chunk->kind != EVENT_EXECUTION)
-		return 0;
-	if (chunk->kind == EVENT_LAUNCH && !clocks_is_placed(pass->clocks, chunk->clock))
-		return 0;
-	error = trace_reader_rows(pass->reader, index, &rows, &count);
 	if (error)
 		return error == -EBADMSG ? 0 : error;
 	if (chunk->kind == EVENT_LAUNCH)
@@ -321,6 +323,26 @@ static int pass_chunk(struct pass *pass, size_t index)
 	else
 		error = pass_executions(pass, chunk, rows, count);
 	free(rows);
+	return error;
+}
+
+static int pass_chunks(struct pass *pass)
+{
+	size_t all = trace_reader_chunk_count(pass->reader), count = 0;
+	size_t *chunks = calloc(all + 1, sizeof(*chunks));
+	struct trace_ahead *ahead = NULL;
+	int error = chunks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !error && i < all; i++) {
+		if (has_bounds(pass, trace_reader_chunk(pass->reader, i)))
+			chunks[count++] = i;
+	}
+	if (!error)
+		error = trace_ahead_new(pass->reader, chunks, count, NULL, NULL, &ahead);
+	for (size_t i = 0; !error && i < count; i++)
+		error = pass_chunk(pass, ahead, trace_reader_chunk(pass->reader, chunks[i]));
+	trace_ahead_free(ahead);
+	free(chunks);
 	return error;
 }
 
@@ -383,7 +405,6 @@ static void pass_fini(struct pass *pass)
 static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 {
 	struct pass pass = {.reader = reader, .clocks = clocks};
-	size_t chunks = trace_reader_chunk_count(reader);
 	bool any = false;
 	int error;
 
@@ -391,8 +412,8 @@ static int solve_all_devices(struct clocks *clocks, struct trace_reader *reader)
 	things_init(&pass.queues, reader, EVENT_QUEUE);
 	pair_map_init(&pass.open);
 	error = start_solvers(&pass, &any);
-	for (size_t i = 0; any && !error && i < chunks; i++)
-		error = pass_chunk(&pass, i);
+	if (any && !error)
+		error = pass_chunks(&pass);
 	count_unjoined(&pass);
 	if (!error)
 		error = solve_devices(&pass);

@@ -2,7 +2,7 @@
  *
  * analyze/order.c - all rows of a trace, or all moments in them, in the order of host time
  *
- * Runs in:  the readers; one order belongs to one thread
+ * Runs in:  the readers; one order belongs to one thread and has a second one that decodes ahead
  * Gets:     a reader's chunks and solved clocks   Gives: rows or moments in host time
  * Owns:     the decoded chunks that overlap the sweep, their times converted in place
  * Fails:    -ENOMEM; a damaged chunk is left out and its rows are counted
@@ -23,6 +23,7 @@
 
 #include "analyze/clocks.h"
 #include "base/array.h"
+#include "trace/ahead.h"
 #include "trace/reader.h"
 
 struct moment {
@@ -52,7 +53,9 @@ struct order {
 	struct order_options options;
 	struct pending *pending; /* sorted by low */
 	size_t pending_count, pending_next;
-	struct cursor **heap; /* the earliest on top */
+	size_t *chunks;            /* of pending */
+	struct trace_ahead *ahead; /* gives them out in that order */
+	struct cursor **heap;      /* the earliest on top */
 	size_t heap_count, heap_capacity;
 	bool top_is_used; /* the top's item is with the caller: step it before the next */
 	size_t rows, peak_rows;
@@ -211,23 +214,35 @@ static int compare_rows(enum event_kind kind, const void *left, const void *righ
 }
 
 /* Conversion and ties can leave a sorted chunk unsorted; a damaged head can lie. */
-static void sort_rows(struct cursor *cursor)
+static void sort_rows(enum event_kind kind, char *rows, size_t count)
 {
-	enum event_kind kind = cursor->chunk->kind;
+	size_t size = row_size(kind);
 	int (*compare)(const void *, const void *) = compare_begins;
 
 	if (kind == EVENT_EXECUTION)
 		compare = compare_executions;
 	else if (kind == EVENT_API || kind == EVENT_LAUNCH)
 		compare = compare_intervals;
-	for (size_t i = 1; i < cursor->row_count; i++) {
-		const char *row = cursor->rows + i * cursor->row_size;
+	for (size_t i = 1; i < count; i++) {
+		const char *row = rows + i * size;
 
-		if (compare(row - cursor->row_size, row) <= 0)
+		if (compare(row - size, row) <= 0)
 			continue;
-		qsort(cursor->rows, cursor->row_count, cursor->row_size, compare);
+		qsort(rows, count, size, compare);
 		return;
 	}
+}
+
+/* Into host time, and into its order. Also in the thread that decodes ahead. */
+static void place_rows(const void *context, size_t index, void *rows, size_t count)
+{
+	const struct order *order = context;
+	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
+	size_t size = row_size(chunk->kind);
+
+	for (size_t i = 0; i < count; i++)
+		convert_row(order, chunk, (char *)rows + i * size);
+	sort_rows(chunk->kind, rows, count);
 }
 
 static void add_moment(struct cursor *cursor, uint32_t row, uint64_t time, enum order_point point,
@@ -304,31 +319,27 @@ static void cursor_free(struct cursor *cursor)
 	free(cursor);
 }
 
-/* Decodes a chunk, converts and sorts its rows. *ret_cursor is NULL for a damaged or empty one. */
-static int open_chunk(struct order *order, size_t index, struct cursor **ret_cursor)
+/* Takes the placed rows of a chunk, or why there are none. *ret_cursor is NULL for a damaged or empty one. */
+static int make_cursor(struct order *order, size_t index, int error, void *rows, size_t count,
+		       struct cursor **ret_cursor)
 {
 	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
-	struct cursor *cursor = calloc(1, sizeof(*cursor));
-	void *rows = NULL;
-	int error;
+	struct cursor *cursor;
 
 	*ret_cursor = NULL;
-	if (!cursor)
-		return -ENOMEM;
+	if (error == -EBADMSG)
+		order->damaged[chunk->kind] += chunk->rows;
+	if (error)
+		return error == -EBADMSG ? 0 : error;
+	cursor = count ? calloc(1, sizeof(*cursor)) : NULL;
+	if (!cursor) {
+		free(rows);
+		return count ? -ENOMEM : 0;
+	}
 	cursor->chunk = chunk;
 	cursor->row_size = row_size(chunk->kind);
-	error = trace_reader_rows(order->reader, index, &rows, &cursor->row_count);
-	if (error || !cursor->row_count) {
-		if (error == -EBADMSG)
-			order->damaged[chunk->kind] += chunk->rows;
-		cursor_free(cursor);
-		return error == -EBADMSG ? 0 : error;
-	}
 	cursor->rows = rows;
-	for (size_t i = 0; i < cursor->row_count; i++)
-		convert_row(order, chunk, cursor->rows + i * cursor->row_size);
-	sort_rows(cursor);
-	cursor->count = cursor->row_count;
+	cursor->row_count = cursor->count = count;
 	*ret_cursor = cursor;
 	return 0;
 }
@@ -405,8 +416,11 @@ static int heap_push(struct order *order, struct cursor *cursor)
 static int activate(struct order *order, size_t index)
 {
 	struct cursor *cursor;
-	int error = open_chunk(order, index, &cursor);
+	void *rows = NULL;
+	size_t count = 0;
+	int error = trace_ahead_next(order->ahead, &rows, &count);
 
+	error = make_cursor(order, index, error, rows, count, &cursor);
 	if (error || !cursor)
 		return error;
 	if (order->options.points)
@@ -491,6 +505,8 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 {
 	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
 	struct cursor *cursor;
+	void *rows = NULL;
+	size_t count = 0;
 	int error;
 
 	if (chunk->kind != EVENT_EXECUTION ||
@@ -503,7 +519,10 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 			*ret_low += order->options.execution_delay_ns;
 		return 0;
 	}
-	error = open_chunk(order, index, &cursor);
+	error = trace_reader_rows(order->reader, index, &rows, &count);
+	if (!error)
+		place_rows(order, index, rows, count);
+	error = make_cursor(order, index, error, rows, count, &cursor);
 	order->damaged[chunk->kind] = 0; /* counted when the sweep gets there */
 	if (error)
 		return error;
@@ -537,7 +556,8 @@ static int list_chunks(struct order *order)
 
 	order->begin_ns = UINT64_MAX;
 	order->pending = calloc(count + 1, sizeof(*order->pending));
-	if (!order->pending)
+	order->chunks = calloc(count + 1, sizeof(*order->chunks));
+	if (!order->pending || !order->chunks)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct trace_chunk *chunk = trace_reader_chunk(order->reader, i);
@@ -554,6 +574,8 @@ static int list_chunks(struct order *order)
 		note_begin(order, chunk->kind, pending.low);
 	}
 	qsort(order->pending, order->pending_count, sizeof(*order->pending), compare_pending);
+	for (size_t i = 0; i < order->pending_count; i++)
+		order->chunks[i] = order->pending[i].chunk;
 	return 0;
 }
 
@@ -569,6 +591,9 @@ int order_new(struct trace_reader *reader, const struct clocks *clocks,
 	order->clocks = clocks;
 	order->options = *options;
 	error = list_chunks(order);
+	if (!error)
+		error = trace_ahead_new(reader, order->chunks, order->pending_count, place_rows,
+					order, &order->ahead);
 	if (error) {
 		order_free(order);
 		return error;
@@ -581,9 +606,11 @@ void order_free(struct order *order)
 {
 	if (!order)
 		return;
+	trace_ahead_free(order->ahead);
 	for (size_t i = 0; i < order->heap_count; i++)
 		cursor_free(order->heap[i]);
 	free(order->heap);
+	free(order->chunks);
 	free(order->pending);
 	free(order);
 }

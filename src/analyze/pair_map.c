@@ -89,7 +89,7 @@ int pair_map_put(struct pair_map *map, uint64_t first, uint64_t second, uint32_t
 {
 	size_t i;
 
-	if (4 * (map->count + 1) > 3 * map->capacity && grow(map))
+	if (2 * (map->count + 1) > map->capacity && grow(map))
 		return -ENOMEM;
 	i = locate(map, first, second);
 	map->count += map->slots[i].value == PAIR_MAP_NONE;

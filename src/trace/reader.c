@@ -2,7 +2,7 @@
  *
  * trace/reader.c - read a trace file, whole or damaged
  *
- * Runs in:  the readers (report, export, info), one thread per reader
+ * Runs in:  the readers (report, export, info); once it is open, any of their threads
  * Gets:     a path or bytes; gives texts, things, clock pairs, losses and rows
  * Owns:     the descriptor and everything it gives out, except the rows of a chunk
  * Fails:    -errno as reader.h says; damage costs the damaged chunk and is counted
@@ -246,6 +246,7 @@ static struct trace_reader *new_reader(const char *path)
 		free(reader);
 		return NULL;
 	}
+	pthread_mutex_init(&reader->lock, NULL);
 	return reader;
 }
 
@@ -337,14 +338,17 @@ void trace_reader_close(struct trace_reader *reader)
 	free(reader->path);
 	if (reader->fd >= 0)
 		close(reader->fd);
+	pthread_mutex_destroy(&reader->lock);
 	free(reader);
 }
 
 /* ---- what the reader knows ---- */
 
-void trace_reader_damage(const struct trace_reader *reader, struct trace_damage *ret_damage)
+void trace_reader_damage(struct trace_reader *reader, struct trace_damage *ret_damage)
 {
+	pthread_mutex_lock(&reader->lock);
 	*ret_damage = reader->damage;
+	pthread_mutex_unlock(&reader->lock);
 }
 
 const char *trace_reader_string(const struct trace_reader *reader, uint32_t id, size_t *ret_length)
@@ -477,8 +481,10 @@ const void *trace_reader_content(struct trace_reader *reader, uint64_t hash_low,
 
 	if (!content || content->hash_high != hash_high)
 		return NULL;
+	pthread_mutex_lock(&reader->lock);
 	if (!content->is_tried)
 		assemble(reader, content);
+	pthread_mutex_unlock(&reader->lock);
 	if (content->bytes && ret_size)
 		*ret_size = content->size;
 	return content->bytes;
@@ -517,12 +523,14 @@ int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows
 	if (index >= reader->chunks_count)
 		return -EINVAL;
 	entry = &reader->entries[reader->chunk_entries[index]];
+	pthread_mutex_lock(&reader->lock);
 	error = reader_decode_entry(reader, entry, ret_rows, ret_count);
-	if (error == -EBADMSG) {
+	if (error == -EBADMSG)
 		reader_note_damage(reader, entry);
+	pthread_mutex_unlock(&reader->lock);
+	if (error == -EBADMSG)
 		return error_set(error, "'%s': the chunk at byte %llu is damaged", reader->path,
 				 (unsigned long long)entry->offset);
-	}
 	return error;
 }
 
@@ -537,6 +545,7 @@ static bool is_entry_intact(struct trace_reader *reader, const struct reader_ent
 
 void trace_reader_check(struct trace_reader *reader)
 {
+	pthread_mutex_lock(&reader->lock);
 	for (size_t i = 0; i < reader->entries_count; i++) {
 		struct reader_entry *entry = &reader->entries[i];
 
@@ -544,6 +553,7 @@ void trace_reader_check(struct trace_reader *reader)
 		    !is_entry_intact(reader, entry))
 			reader_note_damage(reader, entry);
 	}
+	pthread_mutex_unlock(&reader->lock);
 }
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader)

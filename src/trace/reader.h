@@ -6,7 +6,7 @@
  * pairs and losses; rows of happenings are decoded chunk by chunk on demand. Nothing in a file is
  * trusted: every length, count and id is checked, damage costs the damaged chunk and is counted.
  * Ids of strings and things in rows are translated to this reader's own, so that they are unique
- * over all segments.
+ * over all segments. Once open, a reader may be used by several threads until it is closed.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -51,7 +51,7 @@ int trace_reader_open_memory(const void *bytes, size_t size, struct trace_reader
 
 void trace_reader_close(struct trace_reader *reader); /* NULL-safe */
 
-void trace_reader_damage(const struct trace_reader *reader, struct trace_damage *ret_damage);
+void trace_reader_damage(struct trace_reader *reader, struct trace_damage *ret_damage);
 
 /* Text of a string id: never NULL, NUL-terminated; may hold NUL bytes, ret_length (may be NULL)
  * tells. */

@@ -5,6 +5,8 @@
 #ifndef TRACE_READER_PRIVATE_H
 #define TRACE_READER_PRIVATE_H
 
+#include <pthread.h>
+
 #include "base/hash.h"
 #include "trace/chunk.h"
 #include "trace/codec.h"
@@ -54,6 +56,9 @@ struct reader_content {
 };
 
 struct trace_reader {
+	/* Over the window, the opener, the damage, the contents and what is recent in a dictionary: all
+	 * that changes once the reader is open. */
+	pthread_mutex_t lock;
 	int fd; /* -1: all is in memory */
 	const uint8_t *memory;
 	void *owned_memory;
