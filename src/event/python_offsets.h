@@ -36,6 +36,7 @@ struct python_offsets {
 	uint16_t object_type;
 	uint16_t code_first_line, code_file, code_name, code_qualified_name /* 0: none */,
 		code_lines, code_first_traceable, code_instructions;
+	uint16_t code_version; /* a number that no other code object of the process has; 0: none */
 	uint16_t text_length, text_state;
 	uint16_t text_ascii, text_compact; /* sizes: where the characters begin */
 	uint16_t bytes_length, bytes_data;
@@ -162,6 +163,7 @@ static const struct python_offsets python_offsets[] = {
 			.code_lines = 136,
 			.code_first_traceable = 176,
 			.code_instructions = 192,
+			.code_version = 92,
 			.text_length = 16,
 			.text_state = 32,
 			.text_ascii = 40,
@@ -188,6 +190,7 @@ static const struct python_offsets python_offsets[] = {
 			.code_lines = 136,
 			.code_first_traceable = 184,
 			.code_instructions = 200,
+			.code_version = 92,
 			.text_length = 16,
 			.text_state = 32,
 			.text_ascii = 40,
@@ -287,6 +290,7 @@ static inline bool python_offsets_read(const uint64_t *words, struct python_offs
 {
 	const size_t count = sizeof(python_debug_words) / sizeof(python_debug_words[0]);
 	const uint16_t traceable = offsets->code_instructions - offsets->code_first_traceable;
+	const uint16_t version = offsets->code_version - offsets->code_first_line;
 	struct python_offsets said = *offsets;
 
 	if (!python_offsets_speak(offsets->version) ||
@@ -306,6 +310,8 @@ static inline bool python_offsets_read(const uint64_t *words, struct python_offs
 	if (said.code_instructions < traceable)
 		return false;
 	said.code_first_traceable = said.code_instructions - traceable;
+	if (offsets->code_version)
+		said.code_version = said.code_first_line + version;
 	*offsets = said;
 	return true;
 }

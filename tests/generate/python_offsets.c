@@ -71,6 +71,7 @@ static struct python_offsets measure(void)
 		.frame_entry = offsetof(_PyInterpreterFrame, is_entry),
 #else
 		.layout = PYTHON_LAYOUT_SHIM, .shim = 3,
+		.code_version = offsetof(PyCodeObject, co_version),
 #endif
 		.code_qualified_name = offsetof(PyCodeObject, co_qualname),
 		.code_first_traceable = offsetof(PyCodeObject, _co_firsttraceable),
@@ -125,6 +126,7 @@ static const struct member members[] = {
 	MEMBER(code_lines),
 	MEMBER(code_first_traceable),
 	MEMBER(code_instructions),
+	MEMBER(code_version),
 	MEMBER(text_length),
 	MEMBER(text_state),
 	MEMBER(text_ascii),
