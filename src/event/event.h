@@ -19,7 +19,8 @@
 
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
-#define EVENT_SCHEMA_MINOR 2 /* 1: stacks; 2: size and time of files, checked stacks */
+#define EVENT_SCHEMA_MINOR \
+	3 /* 1: stacks; 2: size and time of files, checked stacks; 3: samples, switches */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -301,6 +302,58 @@ struct event_execution {
 	uint32_t queue;
 	uint32_t valid; /* enum event_execution_valid: which times are real */
 	int32_t status; /* 0: complete; negative: the command failed, the runtime's own error */
+};
+
+enum event_mode { MODE_UNKNOWN = 0, MODE_USER = 1, MODE_KERNEL = 2, MODE_HYPERVISOR = 3 };
+
+/* A thread was found running. What it costs stands in weight, not in the number of samples: a sampler that is
+ * throttled, or counts cycles, takes fewer of more each. Sorted by time. */
+struct event_cpu_sample {
+	uint64_t time;
+	uint64_t
+		weight; /* of the source since its sample before: nanoseconds of cpu-clock, cycles … */
+	uint32_t thread;
+	uint32_t cpu;
+	uint32_t source_string; /* the event as perf names it: "cpu-clock", "cycles" … */
+	uint32_t mode;          /* enum event_mode */
+	uint32_t stack;
+};
+
+enum event_switch_reason {
+	SWITCH_NOT_KNOWN = 0,
+	SWITCH_BLOCKED = 1,   /* it waits for something */
+	SWITCH_PREEMPTED = 2, /* it could have gone on; something else was given the processor */
+	SWITCH_EXITED = 3
+};
+
+/* A processor goes from one thread to another. A thread that is not recorded is 0, and so is one that nobody may
+ * be told of: without rights only a recorded thread's own coming and going is seen, as a row each. Sorted by
+ * time. */
+struct event_switch {
+	uint64_t time;
+	uint32_t previous, next; /* threads */
+	uint32_t cpu;
+	uint32_t reason;      /* enum event_switch_reason: why previous went */
+	uint32_t waker;       /* thread that let next go on */
+	uint32_t stack;       /* of previous */
+	uint32_t wait_string; /* what previous waits in, as the kernel names it; empty: not known */
+};
+
+/* Device instructions that were found executing, or stalled. Either correlation says for which command, or the
+ * window [begin, end] is all that is known. Sorted by begin. */
+struct event_instruction_sample {
+	uint64_t begin, end; /* the same for a single moment */
+	uint64_t offset;     /* in the code object, bytes; code 0: the device's own address */
+	uint64_t correlation;
+	uint64_t count;              /* samples, all with the same of everything here */
+	uint64_t period;             /* of one sample, in units of period_unit_string */
+	uint32_t period_unit_string; /* "ns", "cycles" … */
+	uint32_t process;
+	uint32_t device;
+	uint32_t code; /* of type CODE_BINARY */
+	uint32_t
+		stall_string; /* the vendor's name of the reason; empty: it was executing, or nobody knows */
+	uint32_t thread; /* that executed it, of a device that is the host's processor */
 };
 
 /* One reading of a clock next to the host's: at device time `time` CLOCK_MONOTONIC was within

@@ -251,6 +251,39 @@ static const struct trace_column execution_columns[] = {
 };
 #undef ROW
 
+#define ROW struct event_cpu_sample
+static const struct trace_column cpu_sample_columns[] = {
+	RISING(1, "time", time),  WIDE(2, "weight", weight),          DELTA(3, "thread", thread),
+	PLAIN(4, "cpu", cpu),     STRING(5, "source", source_string), PLAIN(6, "mode", mode),
+	PLAIN(7, "stack", stack),
+};
+#undef ROW
+
+#define ROW struct event_switch
+static const struct trace_column switch_columns[] = {
+	RISING(1, "time", time),  PLAIN(2, "previous", previous), PLAIN(3, "next", next),
+	PLAIN(4, "cpu", cpu),     PLAIN(5, "reason", reason),     PLAIN(6, "waker", waker),
+	PLAIN(7, "stack", stack), STRING(8, "wait", wait_string),
+};
+#undef ROW
+
+#define ROW struct event_instruction_sample
+static const struct trace_column instruction_sample_columns[] = {
+	RISING(1, "begin", begin),
+	AFTER(2, "end", end, begin),
+	WIDE_DELTA(3, "offset", offset),
+	WIDE_DELTA(4, "correlation", correlation),
+	WIDE(5, "count", count),
+	WIDE(6, "period", period),
+	STRING(7, "period_unit", period_unit_string),
+	PLAIN(8, "process", process),
+	PLAIN(9, "device", device),
+	PLAIN(10, "code", code),
+	STRING(11, "stall", stall_string),
+	PLAIN(12, "thread", thread),
+};
+#undef ROW
+
 #define ROW struct event_clock_pair
 static const struct trace_column clock_pair_columns[] = {
 	RISING(1, "time", time),
@@ -354,6 +387,9 @@ static const struct trace_format formats[] = {
 	[EVENT_LAUNCH] = HAPPENING(launch, enter),
 	[EVENT_DEPENDENCY] = HAPPENING(dependency, time),
 	[EVENT_EXECUTION] = HAPPENING(execution, started),
+	[EVENT_INSTRUCTION_SAMPLE] = HAPPENING(instruction_sample, begin),
+	[EVENT_CPU_SAMPLE] = HAPPENING(cpu_sample, time),
+	[EVENT_SWITCH] = HAPPENING(switch, time),
 	[EVENT_CLOCK_PAIR] = HAPPENING(clock_pair, time),
 	[EVENT_LOSS] = HAPPENING(loss, begin),
 	[TRACE_INDEX] = INTERNAL(index),

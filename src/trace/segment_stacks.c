@@ -177,17 +177,31 @@ static int write_nodes(struct trace_writer *writer)
 	return write_batch(writer, TRACE_STACKS, &writer->needed_stacks, rows, count);
 }
 
+/* Rows with a stack, and where. */
+static const struct {
+	uint32_t kind;
+	size_t size, offset;
+} have_stacks[] = {
+	{EVENT_API, sizeof(struct event_api), offsetof(struct event_api, stack)},
+	{EVENT_LAUNCH, sizeof(struct event_launch), offsetof(struct event_launch, stack)},
+	{EVENT_CPU_SAMPLE, sizeof(struct event_cpu_sample),
+	 offsetof(struct event_cpu_sample, stack)},
+	{EVENT_SWITCH, sizeof(struct event_switch), offsetof(struct event_switch, stack)},
+};
+
 int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows, size_t count)
 {
+	bool is_needed = false;
 	int error = 0;
 
-	if (kind == EVENT_API)
-		error = need_stacks(writer, rows, sizeof(struct event_api),
-				    offsetof(struct event_api, stack), count);
-	else if (kind == EVENT_LAUNCH)
-		error = need_stacks(writer, rows, sizeof(struct event_launch),
-				    offsetof(struct event_launch, stack), count);
-	else
+	for (size_t i = 0; i < ARRAY_COUNT(have_stacks) && !error; i++) {
+		if (have_stacks[i].kind != kind)
+			continue;
+		error = need_stacks(writer, rows, have_stacks[i].size, have_stacks[i].offset,
+				    count);
+		is_needed = true;
+	}
+	if (!is_needed)
 		return 0;
 	if (error)
 		return out_of_memory(writer);
