@@ -531,11 +531,13 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 					  analysis->end_ns);
 }
 
-/* Bytes that made no sense and rows that the disk refused: nobody knows what they were. */
+/* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
+ * that the disk refused: nobody knows what they were. */
 static bool lost_unknown(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].reason == LOSS_RING_BROKEN ||
+		if (analysis->losses[i].kind == EVENT_PADDING ||
+		    analysis->losses[i].reason == LOSS_RING_BROKEN ||
 		    analysis->losses[i].reason == LOSS_DISK)
 			return true;
 	return false;

@@ -607,6 +607,8 @@ bool injected_is_same_image(const struct injected *injected)
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
 {
 	injected_freeze(injected);
+	/* Of what it did in between it is only known that there may be something. */
+	put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, host_clocks_now_ns());
 	injected_drain(injected, most_ns);
 	close_region(injected, true);
 	injected->held_bytes -= injected->stack_bytes;

@@ -407,7 +407,8 @@ enum event_loss_reason {
 	LOSS_NESTED = 3,      /* a signal handler called the runtime while its thread was writing */
 	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
 	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
-	LOSS_DISK = 6         /* rows that could not be written to the file */
+	LOSS_DISK = 6,        /* rows that could not be written to the file */
+	LOSS_GAP = 7          /* for a while the process had no recorder */
 };
 
 enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */

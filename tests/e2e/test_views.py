@@ -222,6 +222,19 @@ with t.case("what may have been lost with a file's end is unknown"):
         t.true(b"the file ends early, what came later is missing" in result.stderr,
                f"{form}: {text(result.stderr)}")
 
+with t.case("where calls may be missing nobody claims that a thread was outside of them"):
+    rows = (*SMALL, "launch 2 1 1 100 110 kernel name=k", "execution 1 2 1 105 106 120 130")
+    idle = {}
+    for name, loss in (("whole", ()), ("unread", ("loss unknown 1 time=500",))):
+        trace = described("unread.duet", *rows, *loss)
+        document = t.report(trace)
+        idle[name] = document["devices"][0]["idle_causes"]
+        t.equal(document["complete"], not loss, f"complete, {name}")
+        printed = text(duet("report", trace).stdout)
+        t.equal("! INCOMPLETE: 1 ring was not read to the end" in printed, bool(loss), printed[:400])
+    t.equal((idle["whole"]["host"], idle["whole"]["unknown"]), (60, 0), f"{idle}")
+    t.equal((idle["unread"]["host"], idle["unread"]["unknown"]), (0, 60), f"{idle}")
+
 with t.case("many commands at once take no quadratic time"):
     lines = ["window 0 1000000", "device 1 gpu", "thread 1 1", "queue 1 1 out_of_order=1"]
     for i in range(1, 40001):

@@ -537,6 +537,7 @@ TEST(a_process_that_comes_back_is_one)
 	struct ring_writer writer;
 	struct bench bench;
 	struct guest old, guest;
+	const struct event_loss *losses;
 	struct event_launch *launches;
 	uint32_t queue;
 	size_t bytes, count = 0;
@@ -579,6 +580,10 @@ TEST(a_process_that_comes_back_is_one)
 	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 2);
 	free(ROWS(&bench, EVENT_API, struct event_api, &count, NULL));
 	CHECK_EQUAL(count, 1010);
+	REQUIRE(trace_reader_losses(bench.reader, &losses) == 1);
+	CHECK_EQUAL(losses[0].kind, EVENT_PADDING);
+	CHECK_EQUAL(losses[0].reason, LOSS_GAP);
+	CHECK(losses[0].process);
 	launches = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(launches[0].queue, queue);
