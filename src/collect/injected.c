@@ -156,7 +156,8 @@ enum { IMAGES_LOOKUPS = 16 }; /* what a reading of the mappings costs, in other 
 static void look_at_images(struct injected *injected)
 {
 	const struct images_process process = {injected->process.pid, injected->pid_fd,
-					       injected->exe ? injected->exe : ""};
+					       injected->exe ? injected->exe : "",
+					       &injected->looks};
 
 	if (injected->recording->lookups < IMAGES_LOOKUPS)
 		return;
@@ -181,6 +182,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
 	injected->room_bytes = UINT64_MAX;
+	injected->looks = peer->looks;
 	identities_init(&injected->codes_known);
 	error = read_identity(injected, info);
 	if (!error)
@@ -473,7 +475,8 @@ static struct made_code_owner owner_of_code(struct injected *injected)
 	return (struct made_code_owner){
 		.recording = injected->recording,
 		.images = &injected->images,
-		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : ""},
+		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : "",
+			    &injected->looks},
 		.ns_pid = process->ns_pid,
 		.uid = process->uid,
 		.process_id = process->id,
@@ -482,26 +485,35 @@ static struct made_code_owner owner_of_code(struct injected *injected)
 	};
 }
 
-static void name_made_code(struct injected *injected)
+/* Only where the round has time left: what it takes cannot be cut short. */
+static void name_made_code(struct injected *injected, uint64_t end_ns)
 {
 	struct made_code_owner owner = owner_of_code(injected);
+	uint64_t now_ns = host_clocks_now_ns();
 
-	if (made_code_is_due(&injected->made, host_clocks_now_ns()))
+	if (now_ns < end_ns && made_code_is_due(&injected->made, &injected->looks, now_ns))
 		made_code_name(&injected->made, &owner);
 }
 
 static void finish_made_code(struct injected *injected)
 {
 	struct made_code_owner owner = owner_of_code(injected);
-	size_t nameless = made_code_finish(&injected->made, &owner);
+	bool is_refused;
+	size_t nameless = made_code_finish(&injected->made, &owner, &is_refused);
 	char text[200];
 
 	if (!nameless)
 		return;
-	snprintf(text, sizeof(text),
-		 "%zu places in code that process %u made while it ran have no name: neither "
-		 "/tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
-		 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
+	if (is_refused)
+		snprintf(text, sizeof(text),
+			 "%zu places in code that process %u made while it ran have no name: the "
+			 "time for looking into files of user %u's programs is spent",
+			 nameless, owner.process.pid, owner.uid);
+	else
+		snprintf(text, sizeof(text),
+			 "%zu places in code that process %u made while it ran have no name: "
+			 "neither /tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
+			 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
 	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, owner.process_id, text);
 }
 
@@ -528,7 +540,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	}
 	if (injected->waiting_count)
 		decode_waiting(injected, false);
-	name_made_code(injected);
+	name_made_code(injected, end_ns);
 	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
 	return most;
 }
@@ -645,10 +657,12 @@ static void end_things(struct injected *injected)
 				       injected->process.end_ns);
 }
 
-void injected_close(struct injected *injected)
+struct look_time injected_close(struct injected *injected)
 {
+	struct look_time looks = {0};
+
 	if (!injected)
-		return;
+		return looks;
 	if (!injected->process.id) {
 		if (injected->region)
 			munmap(injected->region, injected->region_bytes);
@@ -663,6 +677,7 @@ void injected_close(struct injected *injected)
 	}
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
+	looks = injected->looks;
 	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
@@ -676,4 +691,5 @@ void injected_close(struct injected *injected)
 	free(injected->waiting);
 	free(injected->waiting_queues);
 	free(injected);
+	return looks;
 }
