@@ -522,6 +522,7 @@ static void prepare_process(void)
 {
 	/* Kernels before 4.14 cannot wipe; there a child made by fork() is still told, one made by a raw
 	 * clone is not. */
+	libraries_prepare();
 	guest.is_wiped = madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) == 0;
 	if (guest.key_made)
 		return;
