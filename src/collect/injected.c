@@ -289,13 +289,23 @@ static uint64_t take_trouble(struct injected *injected, enum ring_trouble troubl
 	return more;
 }
 
+/* As the guest wrote it; "" where that is no version. */
+static void take_python(const struct injected *injected, char ret_text[RING_PYTHON_BYTES])
+{
+	memcpy(ret_text, injected->region->python_unknown, RING_PYTHON_BYTES);
+	ret_text[RING_PYTHON_BYTES - 1] = '\0';
+	if (ret_text[strspn(ret_text, "0123456789abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ ._-")])
+		ret_text[0] = '\0';
+}
+
 /* What the guest counts beside losses. */
 static void take_facts(struct injected *injected, uint64_t now_ns)
 {
 	struct event_process *process = &injected->process;
 	uint64_t checked = take_trouble(injected, RING_TROUBLE_STACKS_CHECKED);
 	uint64_t wrong = take_trouble(injected, RING_TROUBLE_STACKS_WRONG);
-	char text[200];
+	char text[256], version[RING_PYTHON_BYTES];
 
 	/* Nobody unwinds a stack in less than a nanosecond: what else is counted was scribbled. */
 	if (checked <= now_ns - injected->last_loss_ns &&
@@ -308,9 +318,11 @@ static void take_facts(struct injected *injected, uint64_t now_ns)
 	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) || injected->is_python_told)
 		return;
 	injected->is_python_told = true;
+	take_python(injected, version);
 	snprintf(text, sizeof(text),
-		 "%u %.64s: this Python's frames are not known; native frames are kept",
-		 process->pid, injected->name);
+		 "%u %.64s: this Python's frames are not known%s%s%s; native frames are kept",
+		 process->pid, injected->name, version[0] ? " (version " : "", version,
+		 version[0] ? ")" : "");
 	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, process->id, text);
 	recording_warn(injected->recording, text);
 }

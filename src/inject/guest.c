@@ -174,6 +174,16 @@ void guest_trouble(enum ring_trouble trouble)
 					  memory_order_relaxed);
 }
 
+void guest_python_unknown(const char *version)
+{
+	struct attachment *attachment = atomic_load(&guest.attachment);
+
+	if (is_recording() && attachment)
+		memcpy(attachment->region->python_unknown, version,
+		       strnlen(version, RING_PYTHON_BYTES - 1));
+	guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
+}
+
 void guest_missed(enum ring_trouble trouble)
 {
 	guest_trouble(trouble);
