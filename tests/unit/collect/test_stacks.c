@@ -185,6 +185,41 @@ TEST(embedded_python)
 	bench_close(&bench);
 }
 
+/* libpython3.11.so leads to libpython3.11.so.1.0, and on Debian on to another folder: the interpreter's frames are left
+ * out all the same. */
+TEST(interpreter_named_by_links)
+{
+	const uint64_t mixed[] = {PYTHON(7, 4), AT(1, 0x500000), AT(2, 0x400020)};
+	const struct event_frame *frames[4];
+	char folder[] = "/tmp/duet-links-XXXXXX", path[4200], library[64], link[64];
+	struct event_api *rows;
+	struct bench bench;
+	size_t count;
+
+	REQUIRE(mkdtemp(folder));
+	own_path("", path);
+	snprintf(library, sizeof(library), "%s/libpython3.11.so.1.0", folder);
+	snprintf(link, sizeof(link), "%s/libpython3.11.so", folder);
+	REQUIRE(symlink(path, library) == 0 && symlink("libpython3.11.so.1.0", link) == 0);
+	bench_open(&bench);
+	put_module(&bench, 1, 0x500000, link);
+	put_module(&bench, 2, 0x400000, "/bin/prog");
+	put_function(&bench, 7, "Scene.render", "/home/u/scene.py");
+	put_stack(&bench, 1, mixed, 3, 0, 3, false);
+	put_call(&bench, 1);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 1);
+	REQUIRE(frames_of(&bench, rows[0].stack, frames, 4) == 2);
+	CHECK_EQUAL(frames[0]->type, FRAME_PYTHON);
+	CHECK_TEXT(text_of(&bench, frames[1]->module_string), "/bin/prog");
+	free(rows);
+	bench_close(&bench);
+	unlink(link);
+	unlink(library);
+	rmdir(folder);
+}
+
 TEST(left_out_frames_are_said)
 {
 	const uint64_t deep[] = {AT(1, 0x400010), AT(1, 0x400020), AT(1, 0x400030),
@@ -355,6 +390,7 @@ int main(void)
 {
 	RUN(native_and_python);
 	RUN(embedded_python);
+	RUN(interpreter_named_by_links);
 	RUN(left_out_frames_are_said);
 	RUN(nonsense);
 	RUN(names_cost_the_time_of_a_user);
