@@ -86,6 +86,7 @@ static int report_file(const struct command *command, const struct report_values
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct model *model = NULL;
+	uint64_t frames_bytes = 0;
 	int error = selection_open(path, &model), status = STATUS_FAILED;
 
 	if (!error)
@@ -101,6 +102,7 @@ static int report_file(const struct command *command, const struct report_values
 					.model = model,
 					.analysis = analysis,
 					.frames = frames,
+					.frames_bytes = &frames_bytes,
 					.path = path,
 					.top = values->top};
 

@@ -55,6 +55,7 @@ struct report {
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
+	uint64_t *frames_bytes; /* of a document, written so far */
 	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */

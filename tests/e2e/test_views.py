@@ -254,6 +254,26 @@ with t.case("stacks that are too deep are cut"):
     t.true(b"outer frames of stacks of more than 4096 are left out ([truncated], 4 times)" in result.stderr,
            text(result.stderr))
     t.true(b">[truncated]\n" in content(t.path("deep.svg")), "and has a box")
+    printed = duet("report", "--json", "--by", "stack", trace)
+    t.true(len(printed.stdout) < 80 << 20 and printed.seconds < 30, f"{len(printed.stdout)} bytes, {printed.seconds} s")
+    document = json.loads(printed.stdout)
+    stacks = document["kernels"][0]["stacks"]
+    t.equal((len(stacks), len(document["by"])), (20000, 20000), "each stack is there")
+    for stack in (*stacks, *document["by"]):
+        left_out = [frame.get("left_out", 0) for frame in stack["frames"]]
+        depth = sum(left_out) + left_out.count(0)
+        if len(left_out) > 513 or depth > 4097 or not depth or sum(1 for count in left_out if count) > 1:
+            t.fail(f"{len(left_out)} frames of {depth}")
+
+with t.case("--json: of a deep stack both ends, and how many frames between them"):
+    for depth, wanted in ((513, 0), (600, 88)):
+        trace = described("ends.duet", *GROUND, "frame 1 jit f", f"chain 1 {depth} 1",
+                          "launch 1 1 1 10 20 kernel name=k stack=1", "execution 1 1 1 21 22 30 40")
+        frames = t.report(trace)["kernels"][0]["stacks"][0]["frames"]
+        t.equal(len(frames), 513, f"frames of {depth}")
+        t.equal(frames[256], {"function": "[truncated: 88 frames]", "left_out": 88} if wanted else
+                {"function": "f"}, f"the middle of {depth}")
+        t.equal([frames[0], frames[-1]], [{"function": "f"}] * 2, "the ends")
 
 PLACES = ("frame 1 python run file=/home/u/a/util.py line=3 first=1", "frame 2 python run file=/home/u/b/util.py line=3 first=1",
           "frame 3 python call file=/home/u/pyopencl/mine.py line=7 first=6",
