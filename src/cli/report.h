@@ -68,7 +68,7 @@ bool report_shows_device(const struct report *report, size_t device);
 /* Whether a table that has `shown` lines is full. */
 bool report_is_over_top(const struct report *report, size_t shown);
 const char *report_device_key(const struct analysis_device *device);
-/* The command line of the first process, "" where there is none. */
+/* What was recorded: model_command. */
 const char *report_command(const struct report *report);
 /* The commands of a class over all devices shown, largest total first; room for ANALYSIS_COMMAND_COUNT. */
 size_t report_list_copies(const struct report *report, enum account_class class,

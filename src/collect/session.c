@@ -788,6 +788,7 @@ static int open_session(struct session *session)
 	if (!error)
 		error = recording_init(&session->recording, session->writer);
 	session->recording_open = error == 0;
+	session->recording.command = options->command;
 	session->recording.on_warning = options->on_warning;
 	session->recording.warning_context = options->warning_context;
 	session->recording.keeps_files = options->archive != NULL;

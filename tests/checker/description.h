@@ -5,7 +5,7 @@
  * One thing or row a line; '#' begins a comment; "---" ends the description. Times are ns of
  * CLOCK_MONOTONIC, of executions in the clock of their queue. "-": absent.
  *
- *	window BEGIN END                     the recording (else: first to last moment)
+ *	window BEGIN END [command=TEXT]      the recording (else: first to last moment)
  *	host ID NAME BEGIN END               another machine
  *	clock ID OFFSET [type=boottime|realtime]
  *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
@@ -147,6 +147,8 @@ static inline int description_window(struct description *description, char **wor
 	host.begin_ns = description_number(words[1]);
 	host.end_ns = description_number(words[2]);
 	host.name_string = description_text(description, "described");
+	host.command_string =
+		description_name(description, description_option(words, 3, count, "command", ""));
 	return trace_writer_thing(description->writer, EVENT_HOST, &host);
 }
 

@@ -3,6 +3,7 @@
 """Names of functions whose file has changed, moved or gone, and of code that no file has."""
 import os
 import re
+import shlex
 import shutil
 
 import duet_test
@@ -221,5 +222,17 @@ with t.case("the report says how many stacks were checked"):
     t.equal(len(lines), 1, "one line")
     t.true(lines and re.fullmatch(r"1 in 1000 stacks checked against a second unwinder: [1-9]\d* checked, "
                                   r"0 differ", lines[0]), f"none differs: {lines}")
+
+with t.case("a recording is called after the command that was started, also where only its children used OpenCL"):
+    t.wanted()
+    path = program("flame_shapes_plain")
+    command = ["sh", "-c", f"{path}; {path}; echo it\\'s over"]
+    trace = record(command, "shell")
+    document = t.report(trace)
+    t.equal(shlex.split(document["command"]), command, "command")
+    t.equal(len(document["processes"]), 2, "processes that used OpenCL")
+    lines = text(run([DUET, "report", trace]).stdout).splitlines()
+    head = [number for number, line in enumerate(lines) if line.startswith("sh -c '")]
+    t.true(head and ", 2 processes with OpenCL, " in lines[head[0] + 1], f"{lines[:4]}")
 
 t.end()

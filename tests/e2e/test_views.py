@@ -365,6 +365,13 @@ with t.case("a program that was killed, and which of several was recorded"):
     trace = described("several.duet", "window 0 1000", "process 1 1001 one command=one", "process 2 1002 two command=two",
                       *GROUND, "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
     t.true(text(duet("report", trace).stdout).startswith("one and 1 more\nrecorded "), "their parent is not known")
+    trace = described("shell.duet", "window 0 1000 command=sh%20-c%20'./one;%20./two'", "process 1 1001 one command=./one",
+                      "process 2 1002 two command=./two", *GROUND, "launch 1 1 1 10 20 kernel name=k",
+                      "execution 1 1 1 11 12 30 40")
+    printed = text(duet("report", trace).stdout)
+    t.true(printed.startswith("sh -c './one; ./two'\nrecorded ") and ", 2 processes with OpenCL, 1 device, " in printed,
+           f"what was started: {printed[:200]}")
+    t.equal(t.report(trace)["command"], "sh -c './one; ./two'", "command")
 
 with t.case("when it was recorded"):
     trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)

@@ -46,6 +46,8 @@ static const struct line lines[] = {
 	FIELD(event_host, memory_bytes),
 	FIELD(event_host, begin_ns),
 	FIELD(event_host, end_ns),
+	FIELD(event_host, command_string),
+	FIELD(event_host, reserved),
 	ROW(event_process),
 	FIELD(event_process, id),
 	FIELD(event_process, host),
