@@ -317,7 +317,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .end = row->exit,
 				 .function_string = row->function_string,
 				 .result = row->result,
-				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL};
+				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
+				 .stack = row->stack};
 	int error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
 
 	if (!error && row->result == 0)
@@ -606,6 +607,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->path_rows);
 	pair_map_fini(&sweep->launches_rows);
 	pair_map_fini(&sweep->failure_rows);
+	pair_map_fini(&sweep->wait_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -632,6 +634,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->losses);
 	free(analysis->launches);
 	free(analysis->failures);
+	free(analysis->waits);
 	free(analysis->paths);
 }
 

@@ -37,6 +37,7 @@ struct report_paths {
 };
 
 struct report_line {
+	const char *call;            /* that waited there; NULL: commands were launched */
 	const char *file, *function; /* file NULL: only the function is known */
 	uint32_t line;
 	size_t device;
@@ -114,6 +115,9 @@ int report_find_lines(const struct report *report, struct report_lines *ret_line
 void report_lines_fini(struct report_lines *lines);                                 /* NULL-safe */
 void report_name_line(const struct report_line *line, char *ret_name, size_t size);
 void report_put_lines(const struct report *report);
+/* The lines that waited, the longest first; share_ns is total_ns. -ENOMEM. */
+int report_find_waits(const struct report *report, struct report_lines *ret_lines);
+void report_put_waits(const struct report *report);
 
 /* ---- report_by.c ---- */
 

@@ -196,6 +196,8 @@ void report_print_text(const struct report *report)
 		report_put_stacks(report);
 	else if (by && strcmp(by, "line") == 0)
 		report_put_lines(report);
+	else if (by && strcmp(by, "wait") == 0)
+		report_put_waits(report);
 	else if (by && strcmp(by, "process") == 0)
 		report_put_processes(report);
 	else

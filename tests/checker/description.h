@@ -14,7 +14,7 @@
  *	                                     where it is not just any; before what names it
  *	thread ID PROCESS [name=NAME]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
- *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID]
+ *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	       [stack=ID]
@@ -305,6 +305,8 @@ static inline int description_call(struct description *description, char **words
 	row.function_string = description_name(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
 	row.argument = description_number(description_option(words, 6, count, "queue", "0"));
+	row.stack = description_id(description->stacks,
+				   description_option(words, 6, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_API, &source, &row);
 }
 

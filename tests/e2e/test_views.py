@@ -329,6 +329,30 @@ def offset_of(path, symbol):
     raise Skip("no segment with it")
 
 
+with t.case("waits by the line that waited, launches that block among them"):
+    trace = described("waits.duet", "window 0 100000", *GROUND, *PLACES, "call 1 1000 3000 wait clFinish stack=1",
+                      "call 1 4000 5000 wait clFinish stack=3", "call 1 6000 9000 wait clFinish stack=1",
+                      "call 1 9100 9200 wait clWaitForEvents stack=1", "call 1 9300 9400 call clFlush stack=1",
+                      "launch 1 1 1 10000 10500 read blocking=1 bytes=8 stack=2 function=clEnqueueReadBuffer",
+                      "execution 1 1 1 10100 10200 10300 10400", "call 1 11000 11007 wait clFinish")
+    document = t.report(trace, "--by", "wait")
+    rows = {(row["call"], row.get("file"), row.get("line"), row["function"]): (row["count"], row["total_ns"])
+            for row in document["by"]}
+    t.equal(rows, {("clFinish", "/home/u/a/util.py", 3, "run"): (2, 5000),
+                   ("clFinish", "/home/u/pyopencl/mine.py", 7, "call"): (1, 1000),
+                   ("clWaitForEvents", "/home/u/a/util.py", 3, "run"): (1, 100),
+                   ("clEnqueueReadBuffer", "/home/u/b/util.py", 3, "run"): (1, 500),
+                   ("clFinish", None, None, "[unknown stack]"): (1, 7)}, "rows")
+    waits = sum(row["total_ns"] for row in document["api"] if row["waits"])
+    t.equal(sum(row["total_ns"] for row in document["by"]), waits, "as much as the calls that wait")
+    printed = text(duet("report", "--by", "wait", trace).stdout)
+    t.true("\nWAITS  " in printed, printed[:900])
+    table = printed.split("\nWAITS")[1].split("\n\n")[0].splitlines()[1:]
+    t.equal([(line.split()[0], line.split()[-1]) for line in table],
+            [("/home/u/a/util.py:3", "clFinish"), ("mine.py:7", "clFinish"), ("/home/u/b/util.py:3", "clEnqueueReadBuffer"),
+             ("/home/u/a/util.py:3", "clWaitForEvents"), ("[unknown", "clFinish")], "the table, the longest first")
+    t.true(all(len(line) <= 100 for line in table), f"{table}")
+
 with t.case("lines: Python's own before those of a library with debug information"):
     place = offset_of(DUET, "main")
     trace = described("native.duet", "window 0 1000", *GROUND, *PLACES, f"frame 9 native {DUET} offset={place + 8}",
