@@ -474,10 +474,40 @@ void injected_freeze(struct injected *injected)
 	injected->is_frozen = true;
 }
 
+static bool has_full_ring(const struct injected *injected)
+{
+	for (uint32_t i = 0; i < injected->rings_seen; i++)
+		for (uint32_t kind = 0; kind < EVENT_KIND_COUNT; kind++)
+			if (atomic_load_explicit(&injected->rings[i].reader.control->lost[kind],
+						 memory_order_relaxed) >
+			    injected->rings[i].lost[kind])
+				return true;
+	return false;
+}
+
+/* Of what it did without us it is only known that there may be something. */
+static void put_gap(struct injected *injected)
+{
+	if (!injected->has_gap)
+		put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, host_clocks_now_ns());
+	injected->has_gap = true;
+}
+
+/* Where we were stopped for long the process may have given us up, and need not come back to tell. */
+static void beat(struct injected *injected, uint64_t now_ns)
+{
+	uint64_t silent_ns = now_ns - injected->beat_ns;
+
+	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	if (injected->beat_ns && silent_ns >= UINT64_C(1000000) * RING_SILENT_MS &&
+	    has_full_ring(injected))
+		put_gap(injected);
+	injected->beat_ns = now_ns;
+}
+
 void injected_beat(struct injected *injected)
 {
-	atomic_store_explicit(&injected->region->beat_ns, host_clocks_now_ns(),
-			      memory_order_relaxed);
+	beat(injected, host_clocks_now_ns());
 }
 
 static struct made_code_owner owner_of_code(struct injected *injected)
@@ -536,7 +566,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	uint32_t first = injected->next_ring;
 	size_t most = 0;
 
-	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	beat(injected, now_ns);
 	find_rings(injected);
 	injected->has_more = false;
 	for (uint32_t i = 0; i < injected->rings_seen && !injected->has_more; i++) {
@@ -631,14 +661,14 @@ bool injected_is_same_image(const struct injected *injected)
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
 {
 	injected_freeze(injected);
-	/* Of what it did in between it is only known that there may be something. */
-	put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, host_clocks_now_ns());
+	put_gap(injected);
 	injected_drain(injected, most_ns);
 	close_region(injected, true);
 	injected->held_bytes -= injected->stack_bytes;
 	injected->stack_bytes = 0;
 	injected->rings_seen = injected->next_ring = 0;
-	injected->is_frozen = injected->has_more = false;
+	injected->is_frozen = injected->has_more = injected->has_gap = false;
+	injected->beat_ns = 0;
 	memset(injected->trouble, 0, sizeof(injected->trouble));
 	injected->attachment++;
 	return make_rings(injected, options, ret_fd);

@@ -41,8 +41,7 @@ enum {
 	STALL_INTERVAL_MS =
 		16000, /* … after it did not answer, and twice as long each further time */
 	CALLS_BETWEEN_CLAIMS = 1000,
-	LOCK_PATIENCE_MS = 1000, /* then the record of what the lock guards is lost, and counted */
-	SILENT_RECORDER_MS = 10000 /* a full ring and no beat for so long: the recorder is gone */
+	LOCK_PATIENCE_MS = 1000 /* then the record of what the lock guards is lost, and counted */
 };
 
 struct guest_page guest_page;
@@ -202,7 +201,7 @@ bool guest_still_recording(void)
 	beat_ms =
 		atomic_load_explicit(&attachment->region->beat_ns, memory_order_relaxed) / 1000000u;
 	if (atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) &&
-	    now_ms() < beat_ms + SILENT_RECORDER_MS)
+	    now_ms() < beat_ms + RING_SILENT_MS)
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
 	atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE);

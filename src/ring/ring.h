@@ -52,6 +52,9 @@ enum ring_trouble {
 
 enum { RING_PYTHON_BYTES = 48 };
 
+/* A guest whose ring is full takes a recorder without a beat for so long to be gone, and writes no more. */
+enum { RING_SILENT_MS = 10000 };
+
 struct ring_region {
 	uint64_t magic;
 	uint32_t version;

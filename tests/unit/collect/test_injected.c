@@ -592,6 +592,42 @@ TEST(a_process_that_comes_back_is_one)
 	bench_close(&bench);
 }
 
+/* A process that found no room in its ring may have given up a recorder that was stopped, and never come back. */
+TEST(a_recorder_that_was_stopped)
+{
+	const struct event_loss *losses;
+	struct ring_writer writer;
+	struct bench bench;
+	struct guest guest;
+	size_t bytes, count, gaps;
+
+	for (int has_lost = 0; has_lost < 2; has_lost++) {
+		guest_open(&bench, &guest);
+		bytes = guest.injected->region_bytes;
+		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
+				   guest.injected->ring_bytes, 70, &writer));
+		write_calls(&writer, 10);
+		injected_drain(guest.injected, UINT64_MAX);
+		CHECK(guest.injected->beat_ns);
+		if (has_lost)
+			ring_count_lost(&writer, EVENT_DEPENDENCY, 1);
+		guest.injected->beat_ns -= UINT64_C(1000000) * (RING_SILENT_MS + 1);
+		usleep(1000);
+		for (int i = 0; i < 3; i++)
+			injected_drain(guest.injected, UINT64_MAX);
+		injected_close(guest.injected);
+		munmap(guest.region, bytes);
+		close(guest.fd);
+		bench_read(&bench);
+		count = trace_reader_losses(bench.reader, &losses);
+		gaps = 0;
+		for (size_t i = 0; i < count; i++)
+			gaps += losses[i].reason == LOSS_GAP && losses[i].kind == EVENT_PADDING;
+		CHECK_EQUAL(gaps, has_lost ? 1 : 0);
+		bench_close(&bench);
+	}
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /* What a process had ends with it, and is then forgotten; a device is everybody's. */
@@ -638,6 +674,7 @@ int main(void)
 	RUN(what_is_not_read_is_told);
 	RUN(losses_of_a_thread_that_ended);
 	RUN(a_process_that_comes_back_is_one);
+	RUN(a_recorder_that_was_stopped);
 	RUN(things_end_with_their_process);
 	return harness_end();
 }
