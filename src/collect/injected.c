@@ -533,8 +533,12 @@ static void name_made_code(struct injected *injected, uint64_t end_ns)
 	struct made_code_owner owner = owner_of_code(injected);
 	uint64_t now_ns = host_clocks_now_ns();
 
-	if (now_ns < end_ns && made_code_is_due(&injected->made, &injected->looks, now_ns))
+	if (now_ns >= end_ns || !made_code_is_due(&injected->made, now_ns))
+		return;
+	if (look_time_is_due(&injected->looks, now_ns))
 		made_code_name(&injected->made, &owner);
+	else if (look_time_is_left(&injected->looks, now_ns))
+		made_code_hold(&injected->made, &owner);
 }
 
 static void finish_made_code(struct injected *injected)

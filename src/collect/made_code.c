@@ -254,6 +254,18 @@ void made_code_name(struct made_code *code, const struct made_code_owner *owner)
 	code->next_ns = end_ns + INTERVAL_NS + LOOK_TIME_SHARE * (end_ns - begin_ns);
 }
 
+void made_code_hold(struct made_code *code, const struct made_code_owner *owner)
+{
+	uint64_t begin_ns = host_clocks_now_ns(), end_ns;
+
+	if (code->has_files && (code->map_fd >= 0 || code->dump_fd >= 0))
+		return;
+	open_files(code, owner);
+	end_ns = host_clocks_now_ns();
+	look_time_spend(owner->process.looks, begin_ns, end_ns);
+	code->next_ns = end_ns + INTERVAL_NS + LOOK_TIME_SHARE * (end_ns - begin_ns);
+}
+
 size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner,
 			bool *ret_is_refused)
 {

@@ -50,15 +50,17 @@ void made_code_fini(struct made_code *code);
 uint32_t made_code_frame(struct made_code *code, struct recording *recording, uint32_t process_id,
 			 uint64_t pc, uint32_t flags);
 
-/* Whether it is time to look for names again, its own and its user's. */
-static inline bool made_code_is_due(const struct made_code *code, const struct look_time *looks,
-				    uint64_t now_ns)
+/* Whether it is time to look for names again. */
+static inline bool made_code_is_due(const struct made_code *code, uint64_t now_ns)
 {
-	return code->count && now_ns >= code->next_ns && look_time_is_due(looks, now_ns);
+	return code->count && now_ns >= code->next_ns;
 }
 
 /* Looks for names in the files of the process, as far as they have changed or something is new. */
 void made_code_name(struct made_code *code, const struct made_code_owner *owner);
+
+/* Only opens the files, which a process may delete before its user's turn comes. */
+void made_code_hold(struct made_code *code, const struct made_code_owner *owner);
 
 /* The last time, and how many frames have no name. *ret_is_refused: no time of its user's was left to look. */
 size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner,

@@ -356,6 +356,9 @@ TEST(names_cost_the_time_of_a_user)
 		CHECK_EQUAL(bench.injected->made.count, 1);
 		injected_drain(bench.injected, UINT64_MAX);
 		CHECK_EQUAL(bench.injected->made.count, cases[i].ahead ? 1 : 0);
+		/* whose turn will come has its files held */
+		if (cases[i].ahead && cases[i].is_named)
+			unlink(map_path);
 		CHECK_TEXT(made_name(&bench), cases[i].is_named ? "made_here" : "");
 		bench_close(&bench);
 		unlink(map_path);
