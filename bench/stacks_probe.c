@@ -37,6 +37,11 @@ void guest_trouble(enum ring_trouble trouble)
 	(void)trouble;
 }
 
+void guest_python_unknown(const char *version)
+{
+	(void)version;
+}
+
 bool guest_still_recording(void)
 {
 	return true;

@@ -317,7 +317,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .end = row->exit,
 				 .function_string = row->function_string,
 				 .result = row->result,
-				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL};
+				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
+				 .stack = row->stack};
 	int error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
 
 	if (!error && row->result == 0)
@@ -531,11 +532,13 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 					  analysis->end_ns);
 }
 
-/* Bytes that made no sense and rows that the disk refused: nobody knows what they were. */
+/* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
+ * that the disk refused: nobody knows what they were. */
 static bool lost_unknown(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].reason == LOSS_RING_BROKEN ||
+		if (analysis->losses[i].kind == EVENT_PADDING ||
+		    analysis->losses[i].reason == LOSS_RING_BROKEN ||
 		    analysis->losses[i].reason == LOSS_DISK)
 			return true;
 	return false;
@@ -604,6 +607,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->path_rows);
 	pair_map_fini(&sweep->launches_rows);
 	pair_map_fini(&sweep->failure_rows);
+	pair_map_fini(&sweep->wait_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -630,6 +634,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->losses);
 	free(analysis->launches);
 	free(analysis->failures);
+	free(analysis->waits);
 	free(analysis->paths);
 }
 

@@ -103,6 +103,13 @@ struct analysis_call {
 	bool is_launch, is_wait;
 };
 
+/* Calls of one function that waited for a device, blocking launches among them, from one stack. */
+struct analysis_wait {
+	const char *name; /* of the function */
+	uint32_t stack;   /* as trace_reader_stack takes it; 0: not known */
+	uint64_t count, total_ns;
+};
+
 enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
 
 /* Calls that returned one error, and commands that ended with one. */
@@ -192,6 +199,8 @@ struct analysis {
 	size_t copies_count;
 	struct analysis_call *calls; /* largest total first */
 	size_t calls_count;
+	struct analysis_wait *waits; /* in no order */
+	size_t waits_count;
 	struct analysis_path *paths; /* in no order */
 	size_t paths_count;
 	struct analysis_failure *failures; /* most often first */

@@ -143,10 +143,24 @@ const struct event_process *model_main_process(const struct model *model)
 	return best;
 }
 
+const char *model_started(const struct model *model)
+{
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_HOST, &things);
+	const struct event_host *hosts = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (hosts[i].command_string)
+			return model_text(model, hosts[i].command_string, "");
+	return "";
+}
+
 const char *model_command(const struct model *model)
 {
 	const struct event_process *process = model_main_process(model);
 
+	if (*model_started(model))
+		return model_started(model);
 	if (!process)
 		return "";
 	return model_text(model, process->command_string,

@@ -47,8 +47,11 @@ void model_window(const struct model *model, const struct order *order, uint64_t
 uint64_t model_dropped_ns(const struct model *model);
 
 /* What was recorded: the process that duet started, else the first without a recorded parent; NULL where there is
- * none. Its command line, "" without it. */
+ * none, or what was started used no OpenCL itself. */
 const struct event_process *model_main_process(const struct model *model);
+/* The command that duet started; "": none, or a trace before 1.4. */
+const char *model_started(const struct model *model);
+/* It, else that of the main process, "" without one. */
 const char *model_command(const struct model *model);
 
 /* What CLOCK_REALTIME showed at a host time, ns since 1970; false where the trace does not say. */

@@ -57,9 +57,13 @@ const char *analysis_command_name(uint32_t command)
 const char *analysis_loss_name(uint32_t reason)
 {
 	static const char *const names[] = {
-		[LOSS_RING_FULL] = "ring_full", [LOSS_NO_RING] = "no_ring",
-		[LOSS_NESTED] = "nested",       [LOSS_RING_BROKEN] = "ring_broken",
-		[LOSS_TRACKING] = "tracking",   [LOSS_DISK] = "disk",
+		[LOSS_RING_FULL] = "ring_full",
+		[LOSS_NO_RING] = "no_ring",
+		[LOSS_NESTED] = "nested",
+		[LOSS_RING_BROKEN] = "ring_broken",
+		[LOSS_TRACKING] = "tracking",
+		[LOSS_DISK] = "disk",
+		[LOSS_GAP] = "gap",
 	};
 
 	return pick(names, ARRAY_COUNT(names), reason);
@@ -68,6 +72,7 @@ const char *analysis_loss_name(uint32_t reason)
 const char *analysis_kind_name(uint32_t kind)
 {
 	static const char *const names[LOSS_KIND_STACK + 1] = {
+		[EVENT_PADDING] = "unknown",
 		[EVENT_HOST] = "host",
 		[EVENT_PROCESS] = "process",
 		[EVENT_THREAD] = "thread",

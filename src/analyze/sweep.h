@@ -2,8 +2,8 @@
  *
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
- * Of this room only: analysis.c leads, sweep_tables.c counts, sweep_flight.c follows what is open,
- * sweep_things.c makes the lists.
+ * Of this room only: analysis.c leads, sweep_tables.c, sweep_paths.c and sweep_waits.c count, sweep_flight.c follows
+ * what is open, sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
 #define ANALYZE_SWEEP_H
@@ -43,7 +43,8 @@ struct sweep {
 	struct pair_map path_rows;     /* (row << 32 | stack, device) -> index */
 	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
 	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
-	size_t paths_capacity, launches_capacity, failures_capacity;
+	struct pair_map wait_rows;     /* (function string, stack) -> index */
+	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -128,6 +129,10 @@ int sweep_count_launch(struct sweep *sweep, uint32_t place);
 void sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
 /* After the accounts were closed. */
 int sweep_close_paths(struct sweep *sweep);
+
+/* ---- sweep_waits.c ---- */
+
+int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 
 /* ---- sweep_flight.c ---- */
 

@@ -94,6 +94,10 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 	call->is_wait |= row->type == API_TYPE_WAIT;
 	analysis->processes[process].calls++;
 	analysis->processes[process].calls_ns += row->end - row->begin;
+	if (row->type == API_TYPE_WAIT)
+		error = sweep_count_wait(sweep, row);
+	if (error)
+		return error;
 	if (row->result)
 		return count_failure(
 			sweep, is_launch ? FAILURE_LAUNCH : FAILURE_CALL, row->function_string,

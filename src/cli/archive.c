@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     a trace   Gives: FILE.symbols/.build-id/xx/rest and rest.debug; files without a build id by their path
- * Owns:     what it copies until it has its name
+ * Owns:     nothing
  * Fails:    with the file that could not be read or written; what was copied before stays
  * Why:      a folder in the layout of /usr/lib/debug, because other tools read it too (gdb, perf), and two
  *           traces of one program can share it by a link
@@ -17,15 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/model.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/copy.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/io.h"
 #include "symbol/symbolizer.h"
 #include "trace/reader.h"
 
@@ -41,48 +40,26 @@ char *archive_folder(const char *trace)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-static int copy_bytes(int from, int to, const char *path, uint64_t *ret_bytes)
+/* Files of one path may be many builds of a program; of one build id they are the same. */
+static int copy_to(const char *from, char *to, bool has_build_id, struct archive_result *result)
 {
-	char buffer[65536];
-	ssize_t got;
+	auto_close int in = -1;
+	uint64_t bytes = 0;
+	int error;
 
-	while ((got = read(from, buffer, sizeof(buffer))) > 0) {
-		int error = write_all(to, buffer, (size_t)got);
-
-		if (error)
-			return error_set(error, "write '%s': %s", path, strerror(-error));
-		*ret_bytes += (uint64_t)got;
-	}
-	return got < 0 ? error_set(-errno, "read for '%s': %s", path, strerror(errno)) : 0;
-}
-
-/* Under a name of its own until it is whole. */
-static int copy_file(const char *from, char *to, struct archive_result *result)
-{
-	char part[PATH_MAX + 8];
-	int in, out, error;
-
-	if (access(to, F_OK) == 0) {
+	if (has_build_id && access(to, F_OK) == 0) {
 		result->kept++;
 		return 0;
 	}
 	in = open(from, O_RDONLY | O_CLOEXEC);
 	if (in < 0)
 		return error_set(-errno, "read '%s': %s", from, strerror(errno));
-	error = make_folders_of(to);
-	snprintf(part, sizeof(part), "%s.part", to);
-	out = error ? -1 : open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (!error && out < 0)
-		error = error_set(-errno, "write '%s': %s", part, strerror(errno));
-	if (!error)
-		error = copy_bytes(in, out, part, &result->bytes);
-	if (out >= 0 && close(out) < 0 && !error)
-		error = error_set(-errno, "write '%s': %s", part, strerror(errno));
-	if (!error && rename(part, to) < 0)
-		error = error_set(-errno, "rename '%s': %s", part, strerror(errno));
-	if (error && out >= 0)
-		unlink(part);
-	close(in);
+	if (!has_build_id && copy_is_there(in, to)) {
+		result->kept++;
+		return 0;
+	}
+	error = copy_file(in, to, 0666, UINT64_MAX, &bytes);
+	result->bytes += bytes;
 	result->copied += !error;
 	return error;
 }
@@ -92,17 +69,18 @@ static int copy_file(const char *from, char *to, struct archive_result *result)
 static int keep_file(const char *folder, const char *from, const char *build_id,
 		     const char *recorded, const char *suffix, struct archive_result *result)
 {
+	bool has_build_id = strlen(build_id) > 2;
 	char to[PATH_MAX];
 	int length;
 
-	if (strlen(build_id) > 2)
+	if (has_build_id)
 		length = snprintf(to, sizeof(to), "%s/.build-id/%.2s/%s%s", folder, build_id,
 				  build_id + 2, suffix);
 	else
 		length = snprintf(to, sizeof(to), "%s/%s%s", folder, recorded, suffix);
 	if (length < 0 || (size_t)length >= sizeof(to) || strstr(to, "/../"))
 		return 0; /* no path that can be kept below the folder */
-	return copy_file(from, to, result);
+	return copy_to(from, to, has_build_id, result);
 }
 
 struct keeping {

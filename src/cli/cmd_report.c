@@ -30,7 +30,8 @@ static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
 	{"by", 0, OPTION_TEXT, "WHAT",
-	 "busy time by kernel, stack, line, queue or process; kernel by default",
+	 "busy time by kernel, stack, line, queue or process, or the calls that wait; "
+	 "kernel by default",
 	 offsetof(struct report_values, by)},
 	{"top", 0, OPTION_NUMBER, "N",
 	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
@@ -86,6 +87,7 @@ static int report_file(const struct command *command, const struct report_values
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct model *model = NULL;
+	uint64_t frames_bytes = 0;
 	int error = selection_open(path, &model), status = STATUS_FAILED;
 
 	if (!error)
@@ -101,6 +103,7 @@ static int report_file(const struct command *command, const struct report_values
 					.model = model,
 					.analysis = analysis,
 					.frames = frames,
+					.frames_bytes = &frames_bytes,
 					.path = path,
 					.top = values->top};
 
@@ -117,7 +120,8 @@ static int report_file(const struct command *command, const struct report_values
 static bool is_known(const char *by)
 {
 	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
-	       strcmp(by, "process") == 0 || strcmp(by, "stack") == 0 || strcmp(by, "line") == 0;
+	       strcmp(by, "process") == 0 || strcmp(by, "wait") == 0 || strcmp(by, "stack") == 0 ||
+	       strcmp(by, "line") == 0;
 }
 
 static int run_report(const struct command *command, int argc, char **argv)
@@ -130,9 +134,9 @@ static int run_report(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (!is_known(values.by))
-		return usage_error(command,
-				   "--by takes kernel, stack, line, queue or process, not '%s'",
-				   values.by);
+		return usage_error(
+			command, "--by takes kernel, stack, line, queue, process or wait, not '%s'",
+			values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);

@@ -37,6 +37,7 @@ struct report_paths {
 };
 
 struct report_line {
+	const char *call;            /* that waited there; NULL: commands were launched */
 	const char *file, *function; /* file NULL: only the function is known */
 	uint32_t line;
 	size_t device;
@@ -55,6 +56,7 @@ struct report {
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
+	uint64_t *frames_bytes; /* of a document, written so far */
 	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
@@ -67,7 +69,7 @@ bool report_shows_device(const struct report *report, size_t device);
 /* Whether a table that has `shown` lines is full. */
 bool report_is_over_top(const struct report *report, size_t shown);
 const char *report_device_key(const struct analysis_device *device);
-/* The command line of the first process, "" where there is none. */
+/* What was recorded: model_command. */
 const char *report_command(const struct report *report);
 /* The commands of a class over all devices shown, largest total first; room for ANALYSIS_COMMAND_COUNT. */
 size_t report_list_copies(const struct report *report, enum account_class class,
@@ -113,6 +115,9 @@ int report_find_lines(const struct report *report, struct report_lines *ret_line
 void report_lines_fini(struct report_lines *lines);                                 /* NULL-safe */
 void report_name_line(const struct report_line *line, char *ret_name, size_t size);
 void report_put_lines(const struct report *report);
+/* The lines that waited, the longest first; share_ns is total_ns. -ENOMEM. */
+int report_find_waits(const struct report *report, struct report_lines *ret_lines);
+void report_put_waits(const struct report *report);
 
 /* ---- report_by.c ---- */
 

@@ -97,6 +97,33 @@ static int write_lines(const struct report *report, struct json_writer *json)
 	return 0;
 }
 
+/* Times are of the host: they are no part of a device's busy time. */
+static int write_waits(const struct report *report, struct json_writer *json)
+{
+	struct report_lines lines;
+
+	if (report_find_waits(report, &lines))
+		return -ENOMEM;
+	for (size_t i = 0; i < lines.count && !report_is_over_top(report, i); i++) {
+		const struct report_line *line = &lines.rows[i];
+		char name[4096];
+
+		report_name_line(line, name, sizeof(name));
+		begin_row(json, name);
+		json_pair_text(json, "call", line->call);
+		json_pair_text(json, "function", line->function);
+		if (line->file) {
+			json_pair_text(json, "file", line->file);
+			json_pair_u64(json, "line", line->line);
+		}
+		json_pair_u64(json, "count", line->numbers.count);
+		json_pair_u64(json, "total_ns", line->numbers.total_ns);
+		json_object_end(json);
+	}
+	report_lines_fini(&lines);
+	return 0;
+}
+
 static int write_queues(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -150,11 +177,9 @@ int report_write_by(const struct report *report, struct json_writer *json)
 	static const struct {
 		const char *name;
 		int (*write)(const struct report *report, struct json_writer *json);
-	} tables[] = {{"kernel", write_kernels},
-		      {"stack", write_stacks},
-		      {"line", write_lines},
-		      {"queue", write_queues},
-		      {"process", write_processes}};
+	} tables[] = {{"kernel", write_kernels},    {"stack", write_stacks},
+		      {"line", write_lines},        {"queue", write_queues},
+		      {"process", write_processes}, {"wait", write_waits}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/report_lines.c - busy time by the line of code that launched
+ * cli/report_lines.c - busy time by the line of code that launched, waits by the line that waited
  *
  * Runs in:  our own process
- * Gets:     an analysis and its frames   Gives: lines, the largest share first; a table on stdout
+ * Gets:     an analysis and its frames   Gives: lines, the largest share first; tables on stdout
  * Owns:     the lines
  * Fails:    -ENOMEM
  * Why that line: it is where the program's own code stands. That is Python's innermost function, else the innermost
@@ -61,13 +61,13 @@ static const struct frame_name *find_frame(const struct frame_name *names, size_
 	return best;
 }
 
-static struct report_line find_place(const struct report *report, const struct analysis_path *path)
+static struct report_line find_place(const struct report *report, uint32_t stack)
 {
-	struct report_line line = {.function = "[unknown line]", .device = path->device};
+	struct report_line line = {.function = "[unknown line]"};
 	const struct frame_name *names, *best;
 	size_t count;
 
-	if (frames_of_stack(report->frames, path->stack, &names, &count))
+	if (frames_of_stack(report->frames, stack, &names, &count))
 		return line;
 	best = find_frame(names, count);
 	if (best) {
@@ -85,8 +85,9 @@ static int find_line(struct report_lines *lines, const struct report_line *place
 		     struct report_line **ret_line)
 {
 	char key[8192];
-	int length = snprintf(key, sizeof(key), "%zu %s:%" PRIu32 " %s", place->device,
-			      place->file ? place->file : "", place->line, place->function);
+	int length = snprintf(key, sizeof(key), "%zu %s %s:%" PRIu32 " %s", place->device,
+			      place->call ? place->call : "", place->file ? place->file : "",
+			      place->line, place->function);
 	size_t size = length < (int)sizeof(key) ? (size_t)length : sizeof(key) - 1;
 	uint32_t id = string_table_add(&lines->keys, key, size);
 
@@ -112,7 +113,9 @@ static int compare_lines(const void *left, const void *right)
 	order = strcmp(a->file ? a->file : "", b->file ? b->file : "");
 	if (!order)
 		order = (a->line > b->line) - (a->line < b->line);
-	return order ? order : strcmp(a->function, b->function);
+	if (!order)
+		order = strcmp(a->function, b->function);
+	return order || !a->call ? order : strcmp(a->call, b->call);
 }
 
 static const char *base_of(const char *file)
@@ -154,6 +157,35 @@ static int mark_ambiguous(struct report_lines *lines)
 	return error;
 }
 
+static int add_to_line(struct report_lines *lines, const struct report_line *place,
+		       const struct report_numbers *numbers)
+{
+	struct report_line *line;
+	int error = find_line(lines, place, &line);
+
+	if (error)
+		return error;
+	line->numbers.count += numbers->count;
+	line->numbers.timed += numbers->timed;
+	line->numbers.total_ns += numbers->total_ns;
+	line->numbers.share_ns += numbers->share_ns;
+	return 0;
+}
+
+static int finish_lines(struct report_lines *lines, int error, struct report_lines *ret_lines)
+{
+	if (!error)
+		error = mark_ambiguous(lines);
+	if (error) {
+		report_lines_fini(lines);
+		return error;
+	}
+	if (lines->count)
+		qsort(lines->rows, lines->count, sizeof(*lines->rows), compare_lines);
+	*ret_lines = *lines;
+	return 0;
+}
+
 int report_find_lines(const struct report *report, struct report_lines *ret_lines)
 {
 	struct report_lines lines = {0};
@@ -162,26 +194,33 @@ int report_find_lines(const struct report *report, struct report_lines *ret_line
 	string_table_init(&lines.keys);
 	for (size_t i = 0; i < report->paths.count && !error; i++) {
 		const struct analysis_path *path = report->paths.by_share[i];
-		struct report_line place = find_place(report, path), *line;
+		const struct report_numbers numbers = {path->count, path->timed, path->total_ns,
+						       path->share_ns};
+		struct report_line place = find_place(report, path->stack);
 
-		error = find_line(&lines, &place, &line);
-		if (error)
-			break;
-		line->numbers.count += path->count;
-		line->numbers.timed += path->timed;
-		line->numbers.total_ns += path->total_ns;
-		line->numbers.share_ns += path->share_ns;
+		place.device = path->device;
+		error = add_to_line(&lines, &place, &numbers);
 	}
-	if (!error)
-		error = mark_ambiguous(&lines);
-	if (error) {
-		report_lines_fini(&lines);
-		return error;
+	return finish_lines(&lines, error, ret_lines);
+}
+
+int report_find_waits(const struct report *report, struct report_lines *ret_lines)
+{
+	const struct analysis *analysis = report->analysis;
+	struct report_lines lines = {0};
+	int error = 0;
+
+	string_table_init(&lines.keys);
+	for (size_t i = 0; i < analysis->waits_count && !error; i++) {
+		const struct analysis_wait *wait = &analysis->waits[i];
+		const struct report_numbers numbers = {wait->count, wait->count, wait->total_ns,
+						       wait->total_ns};
+		struct report_line place = find_place(report, wait->stack);
+
+		place.call = wait->name;
+		error = add_to_line(&lines, &place, &numbers);
 	}
-	if (lines.count)
-		qsort(lines.rows, lines.count, sizeof(*lines.rows), compare_lines);
-	*ret_lines = lines;
-	return 0;
+	return finish_lines(&lines, error, ret_lines);
 }
 
 void report_lines_fini(struct report_lines *lines)
@@ -220,6 +259,33 @@ void report_put_lines(const struct report *report)
 		report_name_line(line, name, sizeof(name));
 		table_put_name(name, NAME_WIDTH);
 		report_put_numbers(report, line->device, &line->numbers);
+	}
+	table_put_rest(shown, lines.count, "line", "lines");
+	report_lines_fini(&lines);
+}
+
+void report_put_waits(const struct report *report)
+{
+	static const char *const columns[] = {"count", "total", "mean", NULL};
+	struct report_lines lines = {0};
+	size_t shown = 0;
+
+	if (report_find_waits(report, &lines))
+		return;
+	for (; shown < lines.count && !report_is_over_top(report, shown); shown++) {
+		const struct report_line *line = &lines.rows[shown];
+		char name[4096];
+
+		if (!shown)
+			table_put_title("WAITS", NAME_WIDTH - 5, columns);
+		report_name_line(line, name, sizeof(name));
+		table_put_name(name, NAME_WIDTH - 5);
+		table_put_cell(format_count(line->numbers.count));
+		table_put_cell(format_duration(line->numbers.total_ns));
+		table_put_cell(format_duration(line->numbers.total_ns / line->numbers.count));
+		fputs("  ", stdout);
+		table_put_text(line->call, 24);
+		putchar('\n');
 	}
 	table_put_rest(shown, lines.count, "line", "lines");
 	report_lines_fini(&lines);

@@ -45,6 +45,22 @@ static void put_incomplete(const struct report *report)
 		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
 }
 
+/* Losses of which nobody knows what they were, nor how many. */
+static bool put_unknown_loss(const struct analysis_loss *loss)
+{
+	if (loss->reason == LOSS_RING_FULL)
+		put_warning("INCOMPLETE: %" PRIu64 " %s not read to the end; what was left is not "
+			    "known",
+			    loss->count, table_noun(loss->count, "ring was", "rings were"));
+	else if (loss->reason == LOSS_GAP)
+		put_warning("INCOMPLETE: %" PRIu64 " %s sight of the recorder for a while; what "
+			    "was done in between is not known",
+			    loss->count, table_noun(loss->count, "process lost", "processes lost"));
+	else
+		return false;
+	return true;
+}
+
 static void put_losses(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -52,6 +68,8 @@ static void put_losses(const struct report *report)
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
 
+		if (loss->kind == EVENT_PADDING && put_unknown_loss(loss))
+			continue;
 		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
 			    table_noun(loss->count, "row", "rows"), analysis_kind_name(loss->kind),
 			    loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk");

@@ -158,27 +158,67 @@ void report_put_stacks(const struct report *report)
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
+/* A recursion of 20,000 calls that launches at each depth is 20,000 stacks: of each both ends, and shorter ones the more was
+ * written. The largest come first. */
+static size_t frames_kept(uint64_t written_bytes)
+{
+	static const struct {
+		uint64_t below_bytes;
+		size_t frames;
+	} steps[] = {{UINT64_C(32) << 20, 512}, {UINT64_C(64) << 20, 32}};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (written_bytes < steps[i].below_bytes)
+			return steps[i].frames;
+	return 0;
+}
+
+/* Returns about how many bytes it takes. */
+static uint64_t write_frame(const struct frame_name *name, struct json_writer *json)
+{
+	json_object_begin(json);
+	json_pair_text(json, "function", name->function);
+	if (name->file)
+		json_pair_text(json, "file", name->file);
+	if (name->line)
+		json_pair_u64(json, "line", name->line);
+	json_object_end(json);
+	return 48 + strlen(name->function) + (name->file ? strlen(name->file) : 0);
+}
+
+static void write_left_out(size_t count, struct json_writer *json)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "[truncated: %zu %s]", count,
+		 table_noun(count, "frame", "frames"));
+	json_object_begin(json);
+	json_pair_text(json, "function", text);
+	json_pair_u64(json, "left_out", count);
+	json_object_end(json);
+}
+
 void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json)
 {
+	size_t most = frames_kept(*report->frames_bytes), count, first, last;
 	const struct frame_name *names;
-	size_t count;
 
 	json_key(json, "frames"); /* root first */
 	json_array_begin(json);
 	if (frames_of_stack(report->frames, stack, &names, &count))
 		count = 0;
-	for (size_t i = 0; i < count; i++) {
-		json_object_begin(json);
-		json_key(json, "function");
-		json_string(json, names[i].function);
-		if (names[i].file) {
-			json_key(json, "file");
-			json_string(json, names[i].file);
-		}
-		if (names[i].line)
-			json_pair_u64(json, "line", names[i].line);
-		json_object_end(json);
+	/* [first, last) is left out, of one frame never: that takes as much room. */
+	first = last = count;
+	if (count > most + 1) {
+		first = most / 2;
+		last = count - most / 2;
 	}
+	for (size_t i = 0; i < first; i++)
+		*report->frames_bytes += write_frame(&names[i], json);
+	if (first < last)
+		write_left_out(last - first, json);
+	for (size_t i = last; i < count; i++)
+		*report->frames_bytes += write_frame(&names[i], json);
 	json_array_end(json);
 }
 

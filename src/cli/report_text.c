@@ -18,12 +18,13 @@
 #include "cli/incomplete.h"
 #include "cli/table.h"
 
-/* What was recorded started several programs that use OpenCL and used none itself: its own line is not known. */
+/* Several programs that use OpenCL were recorded, and it is not known what started them. */
 static bool is_one_of_several(const struct report *report)
 {
 	const struct event_process *process = model_main_process(report->model);
 
-	return process && process->status == -1 && report->analysis->processes_count > 1;
+	return !*model_started(report->model) && process && process->status == -1 &&
+	       report->analysis->processes_count > 1;
 }
 
 static void put_head(const struct report *report)
@@ -50,7 +51,7 @@ static void put_head(const struct report *report)
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
-	printf(", %zu %s, %zu %s, %zu %s\n", analysis->processes_count,
+	printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_count,
 	       table_noun(analysis->processes_count, "process", "processes"),
 	       analysis->devices_count, table_noun(analysis->devices_count, "device", "devices"),
 	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
@@ -195,6 +196,8 @@ void report_print_text(const struct report *report)
 		report_put_stacks(report);
 	else if (by && strcmp(by, "line") == 0)
 		report_put_lines(report);
+	else if (by && strcmp(by, "wait") == 0)
+		report_put_waits(report);
 	else if (by && strcmp(by, "process") == 0)
 		report_put_processes(report);
 	else

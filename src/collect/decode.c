@@ -757,6 +757,7 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 		.made = &injected->made,
 		.images = &injected->images,
 		.exe = injected->exe ? injected->exe : "",
+		.looks = &injected->looks,
 		.bytes = &injected->stack_bytes,
 		.held = &injected->held_bytes,
 		.room = &injected->room_bytes,

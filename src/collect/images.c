@@ -106,7 +106,8 @@ static void read_mappings(struct images *images, const struct images_process *pr
 		keep_mappings(images, &maps);
 	proc_maps_fini(&maps);
 	end_ns = host_clocks_now_ns();
-	images->next_ns = end_ns + FRESH_NS + 50 * (end_ns - begin_ns);
+	look_time_spend(process->looks, begin_ns, end_ns);
+	images->next_ns = end_ns + FRESH_NS + LOOK_TIME_SHARE * (end_ns - begin_ns);
 }
 
 void images_begin(struct images *images, const struct images_process *process)
@@ -120,7 +121,8 @@ void images_begin(struct images *images, const struct images_process *process)
 		folder[length] = '\0';
 		images->folder = strdup(folder);
 	}
-	read_mappings(images, process);
+	if (look_time_is_left(process->looks, host_clocks_now_ns()))
+		read_mappings(images, process);
 }
 
 static const struct image_mapping *mapping_at(const struct images *images, uint64_t address)
@@ -237,11 +239,14 @@ static const struct image_mapping *find_mapping(struct images *images,
 						uint64_t address, const char *told)
 {
 	const struct image_mapping *mapping = mapping_at(images, address);
-	bool is_due = host_clocks_now_ns() >= images->next_ns;
+	uint64_t now_ns = host_clocks_now_ns();
+	bool is_due = now_ns >= images->next_ns;
 
 	/* Nobody has so many libraries that come between a reading and the next stack; who describes what is not
-	 * there shall not make us read all day. */
+	 * there shall not make us read all day, nor shall all of a user's processes together. */
 	if (!is_due && (has_name(mapping, told) || images->doubts >= DOUBTS_MOST))
+		return mapping;
+	if (!look_time_is_left(process->looks, now_ns))
 		return mapping;
 	images->doubts += !is_due;
 	read_mappings(images, process);
@@ -339,7 +344,9 @@ void images_find(struct images *images, const struct images_process *process, ui
 bool images_find_name(struct images *images, const struct images_process *process, const char *name,
 		      char ret_path[PATH_MAX])
 {
-	if (host_clocks_now_ns() >= images->next_ns)
+	uint64_t now_ns = host_clocks_now_ns();
+
+	if (now_ns >= images->next_ns && look_time_is_left(process->looks, now_ns))
 		read_mappings(images, process);
 	for (size_t i = 0; i < images->count; i++)
 		if (strcmp(name_of(images->mappings[i].path), name) == 0 &&

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/look_time.h"
+
 /* A mapping with code in it. */
 struct image_mapping {
 	uint64_t start, end, inode;
@@ -32,6 +34,7 @@ struct images_process {
 	uint32_t pid;
 	int pid_fd; /* -1: the kernel has none */
 	const char *exe;
+	struct look_time *looks; /* its user's time for reading mappings */
 };
 
 struct image {

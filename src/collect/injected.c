@@ -156,7 +156,8 @@ enum { IMAGES_LOOKUPS = 16 }; /* what a reading of the mappings costs, in other 
 static void look_at_images(struct injected *injected)
 {
 	const struct images_process process = {injected->process.pid, injected->pid_fd,
-					       injected->exe ? injected->exe : ""};
+					       injected->exe ? injected->exe : "",
+					       &injected->looks};
 
 	if (injected->recording->lookups < IMAGES_LOOKUPS)
 		return;
@@ -181,6 +182,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
 	injected->room_bytes = UINT64_MAX;
+	injected->looks = peer->looks;
 	identities_init(&injected->codes_known);
 	error = read_identity(injected, info);
 	if (!error)
@@ -287,13 +289,23 @@ static uint64_t take_trouble(struct injected *injected, enum ring_trouble troubl
 	return more;
 }
 
+/* As the guest wrote it; "" where that is no version. */
+static void take_python(const struct injected *injected, char ret_text[RING_PYTHON_BYTES])
+{
+	memcpy(ret_text, injected->region->python_unknown, RING_PYTHON_BYTES);
+	ret_text[RING_PYTHON_BYTES - 1] = '\0';
+	if (ret_text[strspn(ret_text, "0123456789abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ ._-")])
+		ret_text[0] = '\0';
+}
+
 /* What the guest counts beside losses. */
 static void take_facts(struct injected *injected, uint64_t now_ns)
 {
 	struct event_process *process = &injected->process;
 	uint64_t checked = take_trouble(injected, RING_TROUBLE_STACKS_CHECKED);
 	uint64_t wrong = take_trouble(injected, RING_TROUBLE_STACKS_WRONG);
-	char text[200];
+	char text[256], version[RING_PYTHON_BYTES];
 
 	/* Nobody unwinds a stack in less than a nanosecond: what else is counted was scribbled. */
 	if (checked <= now_ns - injected->last_loss_ns &&
@@ -306,9 +318,11 @@ static void take_facts(struct injected *injected, uint64_t now_ns)
 	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) || injected->is_python_told)
 		return;
 	injected->is_python_told = true;
+	take_python(injected, version);
 	snprintf(text, sizeof(text),
-		 "%u %.64s: this Python's frames are not known; native frames are kept",
-		 process->pid, injected->name);
+		 "%u %.64s: this Python's frames are not known%s%s%s; native frames are kept",
+		 process->pid, injected->name, version[0] ? " (version " : "", version,
+		 version[0] ? ")" : "");
 	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, process->id, text);
 	recording_warn(injected->recording, text);
 }
@@ -460,10 +474,40 @@ void injected_freeze(struct injected *injected)
 	injected->is_frozen = true;
 }
 
+static bool has_full_ring(const struct injected *injected)
+{
+	for (uint32_t i = 0; i < injected->rings_seen; i++)
+		for (uint32_t kind = 0; kind < EVENT_KIND_COUNT; kind++)
+			if (atomic_load_explicit(&injected->rings[i].reader.control->lost[kind],
+						 memory_order_relaxed) >
+			    injected->rings[i].lost[kind])
+				return true;
+	return false;
+}
+
+/* Of what it did without us it is only known that there may be something. */
+static void put_gap(struct injected *injected)
+{
+	if (!injected->has_gap)
+		put_loss(injected, 0, EVENT_PADDING, LOSS_GAP, 1, host_clocks_now_ns());
+	injected->has_gap = true;
+}
+
+/* Where we were stopped for long the process may have given us up, and need not come back to tell. */
+static void beat(struct injected *injected, uint64_t now_ns)
+{
+	uint64_t silent_ns = now_ns - injected->beat_ns;
+
+	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	if (injected->beat_ns && silent_ns >= UINT64_C(1000000) * RING_SILENT_MS &&
+	    has_full_ring(injected))
+		put_gap(injected);
+	injected->beat_ns = now_ns;
+}
+
 void injected_beat(struct injected *injected)
 {
-	atomic_store_explicit(&injected->region->beat_ns, host_clocks_now_ns(),
-			      memory_order_relaxed);
+	beat(injected, host_clocks_now_ns());
 }
 
 static struct made_code_owner owner_of_code(struct injected *injected)
@@ -473,7 +517,8 @@ static struct made_code_owner owner_of_code(struct injected *injected)
 	return (struct made_code_owner){
 		.recording = injected->recording,
 		.images = &injected->images,
-		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : ""},
+		.process = {process->pid, injected->pid_fd, injected->exe ? injected->exe : "",
+			    &injected->looks},
 		.ns_pid = process->ns_pid,
 		.uid = process->uid,
 		.process_id = process->id,
@@ -482,26 +527,39 @@ static struct made_code_owner owner_of_code(struct injected *injected)
 	};
 }
 
-static void name_made_code(struct injected *injected)
+/* Only where the round has time left: what it takes cannot be cut short. */
+static void name_made_code(struct injected *injected, uint64_t end_ns)
 {
 	struct made_code_owner owner = owner_of_code(injected);
+	uint64_t now_ns = host_clocks_now_ns();
 
-	if (made_code_is_due(&injected->made, host_clocks_now_ns()))
+	if (now_ns >= end_ns || !made_code_is_due(&injected->made, now_ns))
+		return;
+	if (look_time_is_due(&injected->looks, now_ns))
 		made_code_name(&injected->made, &owner);
+	else if (look_time_is_left(&injected->looks, now_ns))
+		made_code_hold(&injected->made, &owner);
 }
 
 static void finish_made_code(struct injected *injected)
 {
 	struct made_code_owner owner = owner_of_code(injected);
-	size_t nameless = made_code_finish(&injected->made, &owner);
+	bool is_refused;
+	size_t nameless = made_code_finish(&injected->made, &owner, &is_refused);
 	char text[200];
 
 	if (!nameless)
 		return;
-	snprintf(text, sizeof(text),
-		 "%zu places in code that process %u made while it ran have no name: neither "
-		 "/tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
-		 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
+	if (is_refused)
+		snprintf(text, sizeof(text),
+			 "%zu places in code that process %u made while it ran have no name: the "
+			 "time for looking into files of user %u's programs is spent",
+			 nameless, owner.process.pid, owner.uid);
+	else
+		snprintf(text, sizeof(text),
+			 "%zu places in code that process %u made while it ran have no name: "
+			 "neither /tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
+			 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
 	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, owner.process_id, text);
 }
 
@@ -512,7 +570,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	uint32_t first = injected->next_ring;
 	size_t most = 0;
 
-	atomic_store_explicit(&injected->region->beat_ns, now_ns, memory_order_relaxed);
+	beat(injected, now_ns);
 	find_rings(injected);
 	injected->has_more = false;
 	for (uint32_t i = 0; i < injected->rings_seen && !injected->has_more; i++) {
@@ -528,7 +586,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 	}
 	if (injected->waiting_count)
 		decode_waiting(injected, false);
-	name_made_code(injected);
+	name_made_code(injected, end_ns);
 	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
 	return most;
 }
@@ -607,12 +665,14 @@ bool injected_is_same_image(const struct injected *injected)
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
 {
 	injected_freeze(injected);
+	put_gap(injected);
 	injected_drain(injected, most_ns);
 	close_region(injected, true);
 	injected->held_bytes -= injected->stack_bytes;
 	injected->stack_bytes = 0;
 	injected->rings_seen = injected->next_ring = 0;
-	injected->is_frozen = injected->has_more = false;
+	injected->is_frozen = injected->has_more = injected->has_gap = false;
+	injected->beat_ns = 0;
 	memset(injected->trouble, 0, sizeof(injected->trouble));
 	injected->attachment++;
 	return make_rings(injected, options, ret_fd);
@@ -643,10 +703,12 @@ static void end_things(struct injected *injected)
 				       injected->process.end_ns);
 }
 
-void injected_close(struct injected *injected)
+struct look_time injected_close(struct injected *injected)
 {
+	struct look_time looks = {0};
+
 	if (!injected)
-		return;
+		return looks;
 	if (!injected->process.id) {
 		if (injected->region)
 			munmap(injected->region, injected->region_bytes);
@@ -661,6 +723,7 @@ void injected_close(struct injected *injected)
 	}
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
+	looks = injected->looks;
 	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
@@ -674,4 +737,5 @@ void injected_close(struct injected *injected)
 	free(injected->waiting);
 	free(injected->waiting_queues);
 	free(injected);
+	return looks;
 }

@@ -92,8 +92,10 @@ struct injected {
 	uint64_t held_charged;
 	char *exe; /* owned; path of the program */
 	char name[64];
-	bool is_python_told;   /* that it is one whose frames are not known */
-	uint32_t note;         /* id of what is noted of it; 0: nothing */
+	bool is_python_told; /* that it is one whose frames are not known */
+	uint32_t note;       /* id of what is noted of it; 0: nothing */
+	struct look_time
+		looks;         /* what its user has left; the caller puts it in and takes it back */
 	struct made_code made; /* owned */
 	struct images images;  /* owned */
 	/* Not written yet: */
@@ -102,6 +104,8 @@ struct injected {
 	uint64_t contents_lost;  /* too large, or not all of it came */
 	uint64_t broken_times;
 	uint64_t last_loss_ns;
+	uint64_t beat_ns; /* the last one that we know of: the region's is anybody's */
+	bool has_gap;     /* since it was attached: a loss row tells of it */
 };
 
 /* Who said hello. */
@@ -109,7 +113,8 @@ struct injected_peer {
 	pid_t pid;
 	uint32_t ns_pid; /* as it counts itself */
 	uid_t uid;
-	int pid_fd; /* taken, also where opening fails; -1: the kernel has none */
+	int pid_fd;             /* taken, also where opening fails; -1: the kernel has none */
+	struct look_time looks; /* what its user has left */
 };
 
 /* Makes the shared region for a process; ret_fd is to be sent to the guest and closed. Smaller regions
@@ -130,8 +135,8 @@ bool injected_is_same_image(const struct injected *injected);
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd);
 
 /* Describes the end of process and threads, and where the process has ended, of its things. One that lives
- * on gets the memory of its rings back. NULL-safe. */
-void injected_close(struct injected *injected);
+ * on gets the memory of its rings back. NULL-safe. Returns what is left of its user's time for files. */
+struct look_time injected_close(struct injected *injected);
 
 /* Takes what the rings hold, for about so long; returns the bytes taken from the fullest ring. A round begins
  * where the one before ended (has_more). */

@@ -13,7 +13,6 @@
 #include "collect/kept.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +21,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "base/copy.h"
 #include "base/error.h"
-#include "base/io.h"
 
 /* A file of holes costs its owner nothing. */
 #define FILE_MOST ((off_t)1 << 31)
@@ -77,51 +75,28 @@ static bool is_at_path(const struct kept_file *file)
 	       about.st_ino == file->inode;
 }
 
-static int copy_bytes(int from, int to)
+static int copy_kept(const struct kept_file *file, const char *folder)
 {
-	char buffer[65536];
-	uint64_t at = 0;
-	ssize_t got = 0;
+	bool has_build_id = strlen(file->build_id) > 2;
+	char to[PATH_MAX];
+	uint64_t bytes;
+	int length;
 
-	while (at <= FILE_MOST && (got = pread(from, buffer, sizeof(buffer), (off_t)at)) > 0) {
-		int error = write_all(to, buffer, (size_t)got);
-
-		if (error)
-			return error;
-		at += (uint64_t)got;
-	}
-	return got < 0 ? -errno : 0;
-}
-
-/* Under a name of its own until it is whole. */
-static int copy_file(const struct kept_file *file, const char *folder)
-{
-	char to[PATH_MAX], part[PATH_MAX + 8];
-	int length, out, error;
-
-	if (strlen(file->build_id) > 2)
+	if (has_build_id)
 		length = snprintf(to, sizeof(to), "%s/.build-id/%.2s/%s", folder, file->build_id,
 				  file->build_id + 2);
 	else
 		length = snprintf(to, sizeof(to), "%s/%s", folder, file->path);
 	if (length < 0 || (size_t)length >= sizeof(to) || strstr(file->path, "/../"))
 		return -ENAMETOOLONG;
-	if (access(to, F_OK) == 0)
+	/* Of two files of one path the later one stays: an earlier recording's is another's. */
+	if (has_build_id ? access(to, F_OK) == 0 : copy_is_there(file->fd, to))
 		return 0;
-	if (make_folders_of(to))
-		error_clear(); /* what fails is told by the file that cannot be made */
-	snprintf(part, sizeof(part), "%s.part", to);
-	out = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out < 0)
-		return -errno;
-	error = copy_bytes(file->fd, out);
-	if (close(out) < 0 && !error)
-		error = -errno;
-	if (!error && rename(part, to) < 0)
-		error = -errno;
-	if (error)
-		unlink(part);
-	return error;
+	if (copy_file(file->fd, to, 0600, FILE_MOST, &bytes)) {
+		error_clear(); /* they are counted */
+		return -EIO;
+	}
+	return 0;
 }
 
 size_t kept_files_finish(struct kept_files *kept, const char *folder)
@@ -131,7 +106,7 @@ size_t kept_files_finish(struct kept_files *kept, const char *folder)
 	for (size_t i = 0; i < kept->count; i++) {
 		struct kept_file *file = &kept->files[i];
 
-		if (folder && !is_at_path(file) && copy_file(file, folder) < 0)
+		if (folder && !is_at_path(file) && copy_kept(file, folder) < 0)
 			failed++;
 		free_file(file);
 	}

@@ -7,8 +7,8 @@
  * Owns:     the frames without a name, the descriptors of the two files
  * Fails:    never; what has no name is counted
  * Why:      a runtime writes its files while it runs, sometimes after the code has been called, and they may be
- *           megabytes long: they are read now and then, in at most a fiftieth of the time, and only for what is
- *           looked for. They are held open because the process's folders are gone with it.
+ *           megabytes long: they are read now and then, in at most a fiftieth of the time for all processes of
+ *           a user, and only for what is looked for. They are held open because the process's folders are gone with it.
  */
 #include "collect/made_code.h"
 
@@ -31,7 +31,6 @@
 enum {
 	FRAME_BYTES = 128, /* with what finds it, and its place here */
 	INTERVAL_NS = 10000000,
-	SHARE = 50, /* of the time that a reading took, before the next one */
 	SECOND_NS = 1000000000
 };
 /* Of a file: a second's worth; of one that another user wrote, as much as is read for it in a round. */
@@ -251,16 +250,33 @@ void made_code_name(struct made_code *code, const struct made_code_owner *owner)
 		code->dump_bytes = dump_bytes;
 	}
 	end_ns = host_clocks_now_ns();
-	code->next_ns = end_ns + INTERVAL_NS + SHARE * (end_ns - begin_ns);
+	look_time_spend(owner->process.looks, begin_ns, end_ns);
+	code->next_ns = end_ns + INTERVAL_NS + LOOK_TIME_SHARE * (end_ns - begin_ns);
 }
 
-size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner)
+void made_code_hold(struct made_code *code, const struct made_code_owner *owner)
+{
+	uint64_t begin_ns = host_clocks_now_ns(), end_ns;
+
+	if (code->has_files && (code->map_fd >= 0 || code->dump_fd >= 0))
+		return;
+	open_files(code, owner);
+	end_ns = host_clocks_now_ns();
+	look_time_spend(owner->process.looks, begin_ns, end_ns);
+	code->next_ns = end_ns + INTERVAL_NS + LOOK_TIME_SHARE * (end_ns - begin_ns);
+}
+
+size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner,
+			bool *ret_is_refused)
 {
 	struct made_code_owner last = *owner;
 
 	last.is_last = true;
 	/* what was too long to be read to its end before is read now */
 	code->looked_for = 0;
-	made_code_name(code, &last);
+	*ret_is_refused =
+		code->count && !look_time_is_left(owner->process.looks, host_clocks_now_ns());
+	if (!*ret_is_refused)
+		made_code_name(code, &last);
 	return code->count + code->lost;
 }

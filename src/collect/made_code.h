@@ -59,7 +59,11 @@ static inline bool made_code_is_due(const struct made_code *code, uint64_t now_n
 /* Looks for names in the files of the process, as far as they have changed or something is new. */
 void made_code_name(struct made_code *code, const struct made_code_owner *owner);
 
-/* The last time, and how many frames have no name. */
-size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner);
+/* Only opens the files, which a process may delete before its user's turn comes. */
+void made_code_hold(struct made_code *code, const struct made_code_owner *owner);
+
+/* The last time, and how many frames have no name. *ret_is_refused: no time of its user's was left to look. */
+size_t made_code_finish(struct made_code *code, const struct made_code_owner *owner,
+			bool *ret_is_refused);
 
 #endif

@@ -115,6 +115,16 @@ static void quote_command(const char *arguments, size_t size, char *command, siz
 	command[used] = '\0';
 }
 
+void proc_quote(char *const *arguments, char *command, size_t most)
+{
+	auto_free char *joined = calloc(1, most);
+	size_t used = 0;
+
+	for (size_t i = 0; joined && arguments[i] && used + strlen(arguments[i]) + 1 < most; i++)
+		used += (size_t)(stpcpy(joined + used, arguments[i]) - (joined + used)) + 1;
+	quote_command(joined ? joined : "", used, command, most);
+}
+
 /* The last number of the NSpid line: how the thread counts itself. 0: not known. */
 static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
 {

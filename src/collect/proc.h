@@ -6,7 +6,10 @@
 #define COLLECT_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+enum { PROC_COMMAND_BYTES = 4096 };
 
 struct proc_info {
 	uint32_t pid, parent_pid, uid;
@@ -14,7 +17,7 @@ struct proc_info {
 	uint64_t start_ticks;
 	char name[64];
 	char exe[4096];
-	char command[4096]; /* arguments as a shell would need them */
+	char command[PROC_COMMAND_BYTES]; /* arguments as a shell would need them */
 	char cgroup[4096];
 };
 
@@ -25,6 +28,9 @@ bool proc_is_alive(int pid_fd, uint32_t pid);
 /* Fills in what can be read; a process that is gone leaves empty texts. Errors: -ESRCH where there is
  * no such process. */
 int proc_read(uint32_t pid, struct proc_info *ret_info);
+
+/* NULL-terminated arguments as a shell would need them, cut at `most` bytes. */
+void proc_quote(char *const *arguments, char *command, size_t most);
 
 /* The thread of process `pid` that counts itself as ns_tid; ns_tid itself where pids are not translated
  * (ns_pid == pid), the thread is gone, or it is not among the first *inout_files that are looked at. */

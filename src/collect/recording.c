@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "collect/host_clocks.h"
+#include "collect/proc.h"
 
 #define STATUS(number, name, ...)        [number] = #name,
 #define CREATE(number, name, ...)        [number] = #name,
@@ -129,9 +130,14 @@ int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 	};
+	char command[PROC_COMMAND_BYTES];
 	struct utsname name;
 	struct sysinfo memory;
 
+	if (recording->command) {
+		proc_quote(recording->command, command, sizeof(command));
+		host.command_string = recording_string(recording, command);
+	}
 	if (uname(&name) == 0) {
 		host.name_string = recording_string(recording, name.nodename);
 		host.kernel_string = recording_string(recording, name.release);

@@ -34,6 +34,7 @@ void identities_remember(struct identities *identities, const char *key, uint32_
 struct recording {
 	struct trace_writer *writer; /* borrowed */
 	bool tsc;
+	char *const *command; /* borrowed; what is started to be recorded; NULL: nothing */
 	uint32_t guest_clock; /* domain of the times in guests' records */
 	uint32_t host;
 	/* The last id given out of each kind of thing. */

@@ -319,6 +319,7 @@ static void settle(struct session *session, struct injected *injected)
 		    (int64_t)(injected->held_bytes - injected->held_charged));
 	injected->kept_bytes = 0;
 	injected->held_charged = injected->held_bytes;
+	shares_put_looks(&session->shares, uid, &injected->looks);
 }
 
 static void note_refusals(struct session *session)
@@ -377,7 +378,8 @@ static void relate(struct session *session, struct injected *added)
 /* Makes the rings and sends them. Errors: -errno. */
 static int welcome(struct session *session, const struct attach_hello *hello)
 {
-	struct injected_peer peer = {hello->pid, hello->hello.pid, hello->uid, hello->pid_fd};
+	struct injected_peer peer = {hello->pid, hello->hello.pid, hello->uid, hello->pid_fd,
+				     shares_looks(&session->shares, hello->uid)};
 	struct attached *attached;
 	int region_fd = -1, error;
 
@@ -419,7 +421,9 @@ static int welcome_again(struct session *session, struct attached *attached,
 	int region_fd = -1, error;
 	char text[160];
 
+	injected->looks = shares_looks(&session->shares, injected->process.uid);
 	error = injected_renew(injected, ring_options(session->options), PROCESS_NS, &region_fd);
+	settle(session, injected);
 	if (error) {
 		attached->dead = true;
 		return error;
@@ -522,6 +526,9 @@ static void read_farewell(struct session *session, struct attached *attached)
 /* What is left in its rings was read, or is given up. */
 static void end_guest(struct session *session, struct attached *attached)
 {
+	uid_t uid = attached->injected->process.uid;
+	struct look_time looks;
+
 	/* Its end may be seen before the signal that tells of it: its status goes with its last row. */
 	if (attached->dead && attached->injected->pid == session->program)
 		reap_program(session);
@@ -529,10 +536,11 @@ static void end_guest(struct session *session, struct attached *attached)
 	if (attached->connection >= 0)
 		close(attached->connection);
 	settle(session, attached->injected);
-	shares_hold(&session->shares, attached->injected->process.uid,
-		    -(int64_t)attached->injected->held_charged);
-	shares_end(&session->shares, attached->injected->process.uid);
-	injected_close(attached->injected);
+	shares_hold(&session->shares, uid, -(int64_t)attached->injected->held_charged);
+	shares_end(&session->shares, uid);
+	attached->injected->looks = shares_looks(&session->shares, uid);
+	looks = injected_close(attached->injected);
+	shares_put_looks(&session->shares, uid, &looks);
 }
 
 /* Returns the bytes taken from the fullest ring. */
@@ -545,6 +553,7 @@ static size_t drain_guest(struct session *session, struct attached *attached)
 
 	if (left_ns) {
 		injected->room_bytes = shares_bytes_left(&session->shares, injected->process.uid);
+		injected->looks = shares_looks(&session->shares, injected->process.uid);
 		taken = injected_drain(injected, left_ns < PROCESS_NS ? left_ns : PROCESS_NS);
 		settle(session, injected);
 		shares_spend(&session->shares, injected->process.uid,
@@ -629,7 +638,9 @@ static void remove_dead(struct session *session, uint64_t now_ns)
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
-		if (attached->dead && is_read(session, attached, now_ns))
+		/* Names are looked for at a process's end: many that end together wait for the next rounds. */
+		if (attached->dead && host_clocks_now_ns() - now_ns < LOOK_NS &&
+		    is_read(session, attached, now_ns))
 			end_guest(session, attached);
 		else
 			session->attached[left++] = *attached;
@@ -777,6 +788,7 @@ static int open_session(struct session *session)
 	if (!error)
 		error = recording_init(&session->recording, session->writer);
 	session->recording_open = error == 0;
+	session->recording.command = options->command;
 	session->recording.on_warning = options->on_warning;
 	session->recording.warning_context = options->warning_context;
 	session->recording.keeps_files = options->archive != NULL;

@@ -139,3 +139,26 @@ void shares_spend(struct shares *shares, uid_t uid, uint64_t ns)
 	if (share)
 		share->spent_ns += ns;
 }
+
+struct look_time shares_looks(const struct shares *shares, uid_t uid)
+{
+	const struct share *share = find(shares, uid);
+	struct look_time looks = share ? share->looks : (struct look_time){0};
+
+	if (!shares_is_limited(shares, uid))
+		looks = shares->looks;
+	looks.is_limited = shares_is_limited(shares, uid);
+	return looks;
+}
+
+void shares_put_looks(struct shares *shares, uid_t uid, const struct look_time *looks)
+{
+	struct share *share = find_or_add(shares, uid);
+	uint64_t *until_ns = share                            ? &share->looks.until_ns
+			     : shares_is_limited(shares, uid) ? NULL
+							      : &shares->looks.until_ns;
+
+	/* One that was taken out earlier knows less. */
+	if (until_ns && looks->until_ns > *until_ns)
+		*until_ns = looks->until_ns;
+}

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/look_time.h"
+
 /* A process takes one or two of the recorder's descriptors, of which it has 1024 to a million. Texts stay in
  * memory to the end; a large program describes some 100 KiB, and a process for which LEAST is not left is
  * not begun. A hello costs the recorder some 300 us. ROUND: of the recorder's time between two looks at
@@ -31,12 +33,14 @@ struct share {
 	uint64_t bytes;      /* kept since the beginning, to the end */
 	uint64_t held_bytes; /* kept now, until the processes end that they are for */
 	uint64_t spent_ns;   /* in this round */
+	struct look_time looks;
 };
 
 struct shares {
 	uid_t owner;         /* who, like root and the recorder's own user, takes what there is */
 	struct share *items; /* owned; one for each other user */
 	size_t count, capacity;
+	struct look_time looks; /* of all who are not limited */
 };
 
 void shares_init(struct shares *shares, uid_t owner);
@@ -65,5 +69,9 @@ uint64_t shares_bytes_left(const struct shares *shares, uid_t uid);
 void shares_begin_round(struct shares *shares);
 uint64_t shares_time_left(const struct shares *shares, uid_t uid);
 void shares_spend(struct shares *shares, uid_t uid, uint64_t ns);
+
+/* The user's time for looking into files, and what is left of it after some was spent. */
+struct look_time shares_looks(const struct shares *shares, uid_t uid);
+void shares_put_looks(struct shares *shares, uid_t uid, const struct look_time *looks);
 
 #endif

@@ -158,7 +158,7 @@ bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,
 {
 	const struct record_module *record = (const struct record_module *)head;
 	const char *at = (const char *)record + offsetof(struct record_module, texts), *path;
-	const struct images_process process = {owner->pid, owner->pid_fd, owner->exe};
+	const struct images_process process = {owner->pid, owner->pid_fd, owner->exe, owner->looks};
 	char build_id[BUILD_ID_TEXT];
 	uint32_t id = head->detail;
 	struct stack_module *module;

@@ -59,6 +59,7 @@ struct stacks_owner {
 	struct made_code *made;
 	struct images *images;
 	const char *exe; /* path of the program */
+	struct look_time *looks;
 	uint64_t *bytes; /* what its stacks take so far */
 	uint64_t *held,
 		*room;     /* the same with all else that goes with the process; its user's room */

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	3 /* 1: stacks; 2: size and time of files, checked stacks; 3: samples, switches */
+	4 /* 1: stacks; 2: size and time of files, checked stacks; 3: samples, switches; 4: what was started */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -62,6 +62,9 @@ struct event_host {
 	uint32_t cpu_count;
 	uint64_t memory_bytes;
 	uint64_t begin_ns, end_ns; /* the recording; end 0 while it runs */
+	uint32_t
+		command_string; /* what was started to be recorded, escaped as in a shell; "": nothing was */
+	uint32_t reserved;
 };
 
 /* A process. Identity: (host, pid, start_ticks): a pid alone is reused. */
@@ -407,7 +410,8 @@ enum event_loss_reason {
 	LOSS_NESTED = 3,      /* a signal handler called the runtime while its thread was writing */
 	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
 	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
-	LOSS_DISK = 6         /* rows that could not be written to the file */
+	LOSS_DISK = 6,        /* rows that could not be written to the file */
+	LOSS_GAP = 7          /* for a while the process had no recorder */
 };
 
 enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */

@@ -85,6 +85,8 @@ static void put_host(struct jsonl *jsonl, const void *thing)
 	put_time(jsonl, "begin_ns", row->begin_ns);
 	if (row->end_ns)
 		put_time(jsonl, "end_ns", row->end_ns);
+	if (row->command_string)
+		put_string(jsonl, "command", row->command_string);
 }
 
 static void put_process(struct jsonl *jsonl, const void *thing)

@@ -41,8 +41,7 @@ enum {
 	STALL_INTERVAL_MS =
 		16000, /* … after it did not answer, and twice as long each further time */
 	CALLS_BETWEEN_CLAIMS = 1000,
-	LOCK_PATIENCE_MS = 1000, /* then the record of what the lock guards is lost, and counted */
-	SILENT_RECORDER_MS = 10000 /* a full ring and no beat for so long: the recorder is gone */
+	LOCK_PATIENCE_MS = 1000 /* then the record of what the lock guards is lost, and counted */
 };
 
 struct guest_page guest_page;
@@ -174,6 +173,16 @@ void guest_trouble(enum ring_trouble trouble)
 					  memory_order_relaxed);
 }
 
+void guest_python_unknown(const char *version)
+{
+	struct attachment *attachment = atomic_load(&guest.attachment);
+
+	if (is_recording() && attachment)
+		memcpy(attachment->region->python_unknown, version,
+		       strnlen(version, RING_PYTHON_BYTES - 1));
+	guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
+}
+
 void guest_missed(enum ring_trouble trouble)
 {
 	guest_trouble(trouble);
@@ -192,7 +201,7 @@ bool guest_still_recording(void)
 	beat_ms =
 		atomic_load_explicit(&attachment->region->beat_ns, memory_order_relaxed) / 1000000u;
 	if (atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) &&
-	    now_ms() < beat_ms + SILENT_RECORDER_MS)
+	    now_ms() < beat_ms + RING_SILENT_MS)
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
 	atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE);
@@ -522,6 +531,7 @@ static void prepare_process(void)
 {
 	/* Kernels before 4.14 cannot wipe; there a child made by fork() is still told, one made by a raw
 	 * clone is not. */
+	libraries_prepare();
 	guest.is_wiped = madvise(&guest_page, sizeof(guest_page), MADV_WIPEONFORK) == 0;
 	if (guest.key_made)
 		return;

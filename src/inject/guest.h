@@ -141,6 +141,8 @@ static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, ui
 }
 
 void guest_trouble(enum ring_trouble trouble);
+/* That an interpreter of this version is not known. */
+void guest_python_unknown(const char *version);
 
 /* A call that guest_enter gave no ring for: counted while someone records. */
 void guest_missed(enum ring_trouble trouble);

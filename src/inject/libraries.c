@@ -4,42 +4,66 @@
  *
  * Runs in:  the profiled process, at launches; around its forks
  * Gets:     callbacks   Gives: what dl_iterate_phdr calls them with
- * Owns:     two counters
+ * Owns:     two counters, on a page that the kernel wipes in a child
  * Fails:    by not asking
  * Why:      one forked child in a thousand hung for ever in dlopen where two threads launched all the time.
+ *           A child made by a raw clone runs no fork handler: with its parent's counters it would never look
+ *           again, or wait 100 ms at each of its own forks for threads that it does not have.
  */
 #include "inject/libraries.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/guest.h"
+
 enum { WAIT_NS = 50000, WAITS_MOST = 2000 /* 100 ms */ };
 
-static struct {
-	_Atomic uint32_t inside, forks;
+static union {
+	struct {
+		_Atomic uint32_t inside, forks;
+	};
+	alignas(GUEST_PAGE) char page[GUEST_PAGE];
 } libraries;
 
-/* A signal handler may fork where it interrupted this thread's own look: that is not to be waited for. */
+/* A signal handler may fork where it interrupted this thread's own look: that is not to be waited for. Raised before
+ * `inside` and lowered after it, so that no part of the look is taken for another thread's. */
 static _Thread_local volatile uint32_t inside_here __attribute__((tls_model("initial-exec")));
+
+void libraries_prepare(void)
+{
+	/* Before Linux 4.14 only a child made by fork() has counters of its own. */
+	madvise(&libraries, sizeof(libraries), MADV_WIPEONFORK);
+}
+
+/* Where a handler forked in between, what was counted is not there in the child. */
+static void take_off(_Atomic uint32_t *count)
+{
+	uint32_t now = atomic_load(count);
+
+	while (now && !atomic_compare_exchange_weak(count, &now, now - 1))
+		;
+}
 
 bool libraries_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
 		       void *data)
 {
 	bool is_free;
 
+	inside_here++;
+	atomic_signal_fence(memory_order_seq_cst);
 	atomic_fetch_add(&libraries.inside, 1);
 	is_free = atomic_load(&libraries.forks) == 0;
-	if (is_free) {
-		inside_here++;
-		atomic_signal_fence(memory_order_seq_cst);
+	if (is_free)
 		dl_iterate_phdr(callback, data);
-		atomic_signal_fence(memory_order_seq_cst);
-		inside_here--;
-	}
-	atomic_fetch_sub(&libraries.inside, 1);
+	take_off(&libraries.inside);
+	atomic_signal_fence(memory_order_seq_cst);
+	inside_here--;
 	return is_free;
 }
 
@@ -80,11 +104,11 @@ void libraries_before_fork(void)
 
 void libraries_after_fork(void)
 {
-	atomic_fetch_sub(&libraries.forks, 1);
+	take_off(&libraries.forks);
 }
 
 void libraries_after_fork_in_child(void)
 {
-	atomic_store(&libraries.inside, inside_here);
+	atomic_store(&libraries.inside, 0);
 	atomic_store(&libraries.forks, 0);
 }

@@ -21,6 +21,9 @@ struct libraries_counts {
 	uint64_t loads, unloads;
 };
 
+/* Once in a process, and again in each child, before anything else here. */
+void libraries_prepare(void);
+
 /* As dl_iterate_phdr. False: a thread is forking, and nothing was called. */
 bool libraries_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
 		       void *data);

@@ -401,14 +401,6 @@ static bool is_found(const struct python *python)
 	return false;
 }
 
-bool python_find(struct python *python)
-{
-	struct libraries_counts counts;
-
-	return libraries_count(&counts) ? python_find_again(python, counts.loads, counts.unloads)
-					: is_found(python);
-}
-
 bool python_find_again(struct python *python, uint64_t loads, uint64_t unloads)
 {
 	if (loads == atomic_load_explicit(&python->loads, memory_order_relaxed) &&

@@ -38,9 +38,9 @@ struct python_interpreter {
 	struct python_offsets at;
 };
 
-/* Zeroed at first. python_find fills it; all others may run meanwhile. */
+/* Zeroed at first. python_find_again fills it; all others may run meanwhile. */
 struct python {
-	_Atomic uint32_t finding; /* a thread is in python_find */
+	_Atomic uint32_t finding; /* a thread is in python_find_again */
 	_Atomic uint64_t loads, unloads;
 	_Atomic uint32_t count; /* of interpreters[] that are filled in */
 	_Atomic bool is_unknown;
@@ -55,12 +55,9 @@ struct python_frame {
 		     * interpreter frame further out on the native stack */
 };
 
-/* Looks for an interpreter in this process: once at first, again when libraries were loaded or unloaded; to
- * be called before python_frames wherever a library may have gone (a look at two counters, 11 ns). False:
- * none, or one whose layout is not known. */
-bool python_find(struct python *python);
-
-/* The same, of counters just read (dlpi_adds and dlpi_subs of dl_iterate_phdr). */
+/* Looks for an interpreter in this process: once at first, again when libraries were loaded or unloaded, as counters say
+ * that were just read (dlpi_adds and dlpi_subs of dl_iterate_phdr); to be called before python_frames wherever a library
+ * may have gone. False: none, or one whose layout is not known. */
 bool python_find_again(struct python *python, uint64_t loads, uint64_t unloads);
 
 /* The version of an interpreter that was found but is not known, NULL where there is none. */

@@ -84,7 +84,7 @@ struct guest_stack_memory {
 };
 
 static struct python python;
-static _Atomic bool unknown_told;
+static _Atomic uint32_t unknown_told; /* the attachment by its mode: each recorder is told once */
 
 /* ---- what has an id ---------------------------------------------------------------------------- */
 
@@ -546,8 +546,9 @@ static void take_functions(struct guest_thread *thread, uint64_t hash)
 		memory->function_count = python_frames(&python, memory->frames, FUNCTIONS_MOST,
 						       &memory->functions_gap);
 	else if (GUEST_UNLIKELY(python_unknown_version(&python) != NULL) &&
-		 !atomic_exchange_explicit(&unknown_told, true, memory_order_relaxed))
-		guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
+		 atomic_exchange_explicit(&unknown_told, thread->mode, memory_order_relaxed) !=
+			 thread->mode)
+		guest_python_unknown(python_unknown_version(&python));
 }
 
 /* hash: of the native stack. To be inlined: unwind_check wants the caller of unwind_take. */
@@ -626,5 +627,4 @@ void guest_stacks_forked(void)
 {
 	modules_forked();
 	atomic_store(&python.finding, 0);
-	atomic_store(&unknown_told, false);
 }

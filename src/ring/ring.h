@@ -50,6 +50,11 @@ enum ring_trouble {
 	RING_TROUBLE_COUNT = 8
 };
 
+enum { RING_PYTHON_BYTES = 48 };
+
+/* A guest whose ring is full takes a recorder without a beat for so long to be gone, and writes no more. */
+enum { RING_SILENT_MS = 10000 };
+
 struct ring_region {
 	uint64_t magic;
 	uint32_t version;
@@ -60,6 +65,8 @@ struct ring_region {
 	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
+	char python_unknown
+		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */
 };
 
 enum ring_state { RING_FREE = 0, RING_CLAIMED = 1, RING_BUSY = 2, RING_CLOSED = 3 };

@@ -69,21 +69,35 @@ static bool has_build_id(const char *path, const char *build_id)
 	return is_file(path) && build_id_read_file(path, text) == 0 && strcmp(text, build_id) == 0;
 }
 
-/* Whether the file at `path` is the one that was recorded, as far as anybody knows. A copy has a time of its
- * own. */
-static bool is_recorded(const char *path, const struct search_wanted *wanted, bool is_copy)
+/* How much of what was recorded of a file without build id another one must share. */
+enum likeness { LIKE_SIZE, LIKE_COPY, LIKE_FILE };
+
+/* Copies keep the time. Archives of files (tar) and some file systems keep whole seconds of it. */
+static bool has_time(const struct stat *status, uint64_t modified_ns, enum likeness likeness)
+{
+	uint64_t seconds = (uint64_t)status->st_mtim.tv_sec,
+		 rest = (uint64_t)status->st_mtim.tv_nsec;
+
+	if (!modified_ns || likeness == LIKE_SIZE)
+		return true;
+	/* What had lost its path when it was recorded has only copies. */
+	if (modified_ns == UINT64_MAX)
+		return likeness == LIKE_COPY;
+	return seconds * 1000000000 + rest == modified_ns ||
+	       (likeness == LIKE_COPY && !rest && seconds == modified_ns / 1000000000);
+}
+
+/* Whether the file at `path` is the one that was recorded, as far as anybody knows. */
+static bool is_recorded(const char *path, const struct search_wanted *wanted,
+			enum likeness likeness)
 {
 	struct stat status;
-	uint64_t modified_ns;
 
 	if (*wanted->build_id)
 		return has_build_id(path, wanted->build_id);
-	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-		return false;
-	modified_ns =
-		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
-	return (!wanted->file_size_bytes || (uint64_t)status.st_size == wanted->file_size_bytes) &&
-	       (is_copy || !wanted->file_modified_ns || modified_ns == wanted->file_modified_ns);
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+	       (!wanted->file_size_bytes || (uint64_t)status.st_size == wanted->file_size_bytes) &&
+	       has_time(&status, wanted->file_modified_ns, likeness);
 }
 
 static uint32_t crc_update(uint32_t crc, const uint8_t *bytes, size_t size)
@@ -155,14 +169,14 @@ static int download(struct search *search, const char *build_id, bool is_debug, 
 }
 
 static int try_path(const char *folder, const char *path, const struct search_wanted *wanted,
-		    bool is_copy, char **ret_path)
+		    enum likeness likeness, char **ret_path)
 {
 	struct string_builder candidate;
 
 	string_builder_init(&candidate);
 	string_builder_append(&candidate, folder);
 	string_builder_append(&candidate, path);
-	return take_if(is_recorded(string_builder_text(&candidate), wanted, is_copy), &candidate,
+	return take_if(is_recorded(string_builder_text(&candidate), wanted, likeness), &candidate,
 		       ret_path);
 }
 
@@ -176,7 +190,24 @@ static int try_archive(const struct search *search, const struct search_wanted *
 	if (*wanted->build_id)
 		error = try_build_id(search->archive, wanted->build_id, "", ret_path);
 	if (error == -ENOENT && wanted->path[0] == '/')
-		error = try_path(search->archive, wanted->path, wanted, true, ret_path);
+		error = try_path(search->archive, wanted->path, wanted, LIKE_COPY, ret_path);
+	return error;
+}
+
+/* The file where it was, if anything tells it from another one that came in its place. */
+static bool is_told(const struct search_wanted *wanted)
+{
+	return *wanted->build_id || (wanted->file_size_bytes && wanted->file_modified_ns);
+}
+
+static int try_recorded_path(const struct search_wanted *wanted, char **ret_path,
+			     bool *ret_is_replaced)
+{
+	int error = -ENOENT;
+
+	if (wanted->path[0] == '/')
+		error = try_path("", wanted->path, wanted, LIKE_FILE, ret_path);
+	*ret_is_replaced = error == -ENOENT && wanted->path[0] == '/' && is_file(wanted->path);
 	return error;
 }
 
@@ -184,20 +215,18 @@ int search_program(struct search *search, const struct search_wanted *wanted, ch
 		   bool *ret_is_replaced)
 {
 	const char *build_id = wanted->build_id;
+	bool is_first = is_told(wanted);
 	int error = -ENOENT;
 
 	*ret_is_replaced = false;
-	if (wanted->alternative)
-		error = try_path("", wanted->alternative, wanted, true, ret_path);
-	/* Nothing tells another file at the path for sure, where there is no build id. */
-	if (error == -ENOENT && !*build_id)
+	if (is_first)
+		error = try_recorded_path(wanted, ret_path, ret_is_replaced);
+	if (error == -ENOENT && wanted->alternative)
+		error = try_path("", wanted->alternative, wanted, LIKE_SIZE, ret_path);
+	if (error == -ENOENT)
 		error = try_archive(search, wanted, ret_path);
-	if (error == -ENOENT && wanted->path[0] == '/') {
-		error = try_path("", wanted->path, wanted, false, ret_path);
-		*ret_is_replaced = error == -ENOENT && is_file(wanted->path);
-	}
-	if (error == -ENOENT && *build_id)
-		error = try_archive(search, wanted, ret_path);
+	if (error == -ENOENT && !is_first)
+		error = try_recorded_path(wanted, ret_path, ret_is_replaced);
 	for (size_t i = 0; error == -ENOENT && i < search->root_count; i++)
 		error = try_build_id(search->roots[i], build_id, "", ret_path);
 	return error == -ENOENT ? download(search, build_id, false, ret_path) : error;

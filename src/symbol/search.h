@@ -30,7 +30,8 @@ struct search_wanted {
 	const char *path;        /* as recorded */
 	const char *build_id;    /* "": unknown */
 	const char *alternative; /* NULL: none */
-	/* Without a build id: of the file when it was recorded; 0: not known. */
+	/* Without a build id: of the file when it was recorded; 0: not known. A time of all ones: it had lost its
+	 * path already, so that only copies are it. */
 	uint64_t file_size_bytes, file_modified_ns;
 };
 

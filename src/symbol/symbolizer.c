@@ -331,8 +331,8 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 		search_program(&symbolizer->search, &wanted, &file->found_path, &file->is_replaced);
 
 	if (file->is_replaced && !*file->build_id)
-		note(symbolizer, "'%s' has changed since the recording: it has no names",
-		     file->path);
+		note(symbolizer, "'%s' has changed since the recording: %s", file->path,
+		     error ? "it has no names" : "names come from a copy of what it was");
 	else if (file->is_replaced)
 		note(symbolizer,
 		     "'%s' is not the file that was recorded (build id %s): names come from %s",

@@ -53,6 +53,7 @@ static const struct trace_column host_columns[] = {
 	WIDE(7, "memory_bytes", memory_bytes),
 	WIDE_DELTA(8, "begin_ns", begin_ns),
 	WIDE_DELTA(9, "end_ns", end_ns),
+	STRING(10, "command", command_string),
 };
 #undef ROW
 

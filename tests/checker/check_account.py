@@ -64,6 +64,7 @@ class Trace:
         """Whether every call is in the trace, as far as anybody can know."""
         whole = not any(self.damage[key] for key in ("chunks", "bytes", "truncated"))
         return whole and not any(row["reason"] in ("disk", "ring_broken") or
+                                 row["lost"] == "unknown" or
                                  row["count"] and row["lost"] in ("api", "launch")
                                  for row in self.losses)
 

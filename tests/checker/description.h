@@ -5,7 +5,7 @@
  * One thing or row a line; '#' begins a comment; "---" ends the description. Times are ns of
  * CLOCK_MONOTONIC, of executions in the clock of their queue. "-": absent.
  *
- *	window BEGIN END                     the recording (else: first to last moment)
+ *	window BEGIN END [command=TEXT]      the recording (else: first to last moment)
  *	host ID NAME BEGIN END               another machine
  *	clock ID OFFSET [type=boottime|realtime]
  *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
@@ -14,7 +14,7 @@
  *	                                     where it is not just any; before what names it
  *	thread ID PROCESS [name=NAME]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
- *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID]
+ *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	       [stack=ID]
@@ -147,6 +147,8 @@ static inline int description_window(struct description *description, char **wor
 	host.begin_ns = description_number(words[1]);
 	host.end_ns = description_number(words[2]);
 	host.name_string = description_text(description, "described");
+	host.command_string =
+		description_name(description, description_option(words, 3, count, "command", ""));
 	return trace_writer_thing(description->writer, EVENT_HOST, &host);
 }
 
@@ -303,6 +305,8 @@ static inline int description_call(struct description *description, char **words
 	row.function_string = description_name(description, words[5]);
 	row.result = atoi(description_option(words, 6, count, "result", "0"));
 	row.argument = description_number(description_option(words, 6, count, "queue", "0"));
+	row.stack = description_id(description->stacks,
+				   description_option(words, 6, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_API, &source, &row);
 }
 

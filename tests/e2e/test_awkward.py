@@ -150,6 +150,20 @@ with t.case("one recording ends and another begins, four times, while eight thre
     print(f"# launches of the program in each recording: {launched}")
     t.true(launched and max(launched) > 1000, f"it was recorded: {launched}")
 
+with t.case("a Python that is not known is told of to each recorder, with its version"):
+    t.wanted()
+    fake = os.path.join(duet_test.BUILD, "tests", "unit", "inject", "libpython_fake_3_15.so")
+    if not os.path.exists(fake):
+        raise Skip("python_fake_3_15 was not built")
+    running = Running(awkward("churn", "6"), env=dict(with_guest(), LD_PRELOAD=fake))
+    running.wait_line("running")
+    for number in range(2):
+        result = machine_wide(t.path(f"told{number}.duet"), "-d", "1.6").finish()
+        said = [line for line in text(result.stderr).splitlines() if f" {running.pid} " in line]
+        t.true(len(said) == 1 and "this Python's frames are not known (version 3.15." in said[0]
+               and said[0].endswith("; native frames are kept"), f"recorder {number}: {text(result.stderr)}")
+    running.finish()
+
 # ---- errno ----
 
 with t.case("errno survives every call: simulated driver"):
@@ -317,6 +331,7 @@ with t.case("a Python that is not known keeps its native frames, and that is sai
     trace, result = traced([unknown[0], *PATHS[1:]], "unknown.duet", env=BASIC)
     said = [line for line in text(result.stderr).splitlines() if "frames are not known" in line]
     t.equal(len(said), 1, f"lines that say so: {text(result.stderr)}")
+    t.true("(version 3.7 or older)" in said[0], f"{said}")
     t.equal(trace.types([launch for launch in trace.launches if launch.stack]), {"native"}, "frames")
 
 # ---- the storm ----

@@ -3,6 +3,7 @@
 """Names of functions whose file has changed, moved or gone, and of code that no file has."""
 import os
 import re
+import shlex
 import shutil
 
 import duet_test
@@ -65,13 +66,38 @@ with t.case("a file without build id that was built again has no names, and that
     t.true("three_times" not in found and "main" not in found, f"no names of another file: {found}")
     t.true("has changed since the recording" in said, f"and a note: {said}")
 
-with t.case("without build id the archive comes first"):
+with t.case("without build id: the file itself, then the archive's copy of the same size and time"):
     t.wanted()
     copy = t.path("archived")
     shutil.copy(program("flame_shapes_plain"), copy)
     trace = record([copy], "archived", ("--archive",))
+    kept = f"{trace}.symbols{copy}"
+    t.equal(os.stat(kept).st_mtime_ns, os.stat(copy).st_mtime_ns, "the copy's time")
+    times = os.stat(copy).st_atime_ns, os.stat(copy).st_mtime_ns
+    size = os.path.getsize(copy)
+    os.rename(kept, kept + ".whole")
+    with open(kept, "wb") as file:
+        file.truncate(size)
+    os.utime(kept, ns=times)
+    t.true("three_times" in names(trace)[0], "names of the file, not of what calls itself its copy")
+    os.rename(kept + ".whole", kept)
     rebuilt(copy)
-    t.true("three_times" in names(trace)[0], "names of the copy")
+    found, said = names(trace)
+    t.true("three_times" in found and "a copy" in said, f"names of the copy: {found} {said}")
+    os.utime(kept, ns=(times[0], times[1] // 10**9 * 10**9))
+    t.true("three_times" in names(trace)[0], "a time of whole seconds")
+    os.utime(kept, ns=(times[0], times[1] + 1))
+    t.true("three_times" not in names(trace)[0], "no names of a copy of another time")
+
+with t.case("without build id: what is archived again takes the earlier copy's place"):
+    t.wanted()
+    copy = t.path("again")
+    shutil.copy(program("flame_shapes_plain"), copy)
+    trace = record([copy], "again", ("--archive",))
+    os.utime(copy, ns=(0, os.stat(copy).st_mtime_ns + 10**9))  # the next build, of the same size
+    trace = record([copy], "again", ("--archive",))
+    os.unlink(copy)
+    t.true("three_times" in names(trace)[0], "names of the later file")
 
 
 def plugin(folder, name="plug.so"):
@@ -196,5 +222,17 @@ with t.case("the report says how many stacks were checked"):
     t.equal(len(lines), 1, "one line")
     t.true(lines and re.fullmatch(r"1 in 1000 stacks checked against a second unwinder: [1-9]\d* checked, "
                                   r"0 differ", lines[0]), f"none differs: {lines}")
+
+with t.case("a recording is called after the command that was started, also where only its children used OpenCL"):
+    t.wanted()
+    path = program("flame_shapes_plain")
+    command = ["sh", "-c", f"{path}; {path}; echo it\\'s over"]
+    trace = record(command, "shell")
+    document = t.report(trace)
+    t.equal(shlex.split(document["command"]), command, "command")
+    t.equal(len(document["processes"]), 2, "processes that used OpenCL")
+    lines = text(run([DUET, "report", trace]).stdout).splitlines()
+    head = [number for number, line in enumerate(lines) if line.startswith("sh -c '")]
+    t.true(head and ", 2 processes with OpenCL, " in lines[head[0] + 1], f"{lines[:4]}")
 
 t.end()

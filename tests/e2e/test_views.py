@@ -222,6 +222,19 @@ with t.case("what may have been lost with a file's end is unknown"):
         t.true(b"the file ends early, what came later is missing" in result.stderr,
                f"{form}: {text(result.stderr)}")
 
+with t.case("where calls may be missing nobody claims that a thread was outside of them"):
+    rows = (*SMALL, "launch 2 1 1 100 110 kernel name=k", "execution 1 2 1 105 106 120 130")
+    idle = {}
+    for name, loss in (("whole", ()), ("unread", ("loss unknown 1 time=500",))):
+        trace = described("unread.duet", *rows, *loss)
+        document = t.report(trace)
+        idle[name] = document["devices"][0]["idle_causes"]
+        t.equal(document["complete"], not loss, f"complete, {name}")
+        printed = text(duet("report", trace).stdout)
+        t.equal("! INCOMPLETE: 1 ring was not read to the end" in printed, bool(loss), printed[:400])
+    t.equal((idle["whole"]["host"], idle["whole"]["unknown"]), (60, 0), f"{idle}")
+    t.equal((idle["unread"]["host"], idle["unread"]["unknown"]), (0, 60), f"{idle}")
+
 with t.case("many commands at once take no quadratic time"):
     lines = ["window 0 1000000", "device 1 gpu", "thread 1 1", "queue 1 1 out_of_order=1"]
     for i in range(1, 40001):
@@ -241,6 +254,26 @@ with t.case("stacks that are too deep are cut"):
     t.true(b"outer frames of stacks of more than 4096 are left out ([truncated], 4 times)" in result.stderr,
            text(result.stderr))
     t.true(b">[truncated]\n" in content(t.path("deep.svg")), "and has a box")
+    printed = duet("report", "--json", "--by", "stack", trace)
+    t.true(len(printed.stdout) < 80 << 20 and printed.seconds < 30, f"{len(printed.stdout)} bytes, {printed.seconds} s")
+    document = json.loads(printed.stdout)
+    stacks = document["kernels"][0]["stacks"]
+    t.equal((len(stacks), len(document["by"])), (20000, 20000), "each stack is there")
+    for stack in (*stacks, *document["by"]):
+        left_out = [frame.get("left_out", 0) for frame in stack["frames"]]
+        depth = sum(left_out) + left_out.count(0)
+        if len(left_out) > 513 or depth > 4097 or not depth or sum(1 for count in left_out if count) > 1:
+            t.fail(f"{len(left_out)} frames of {depth}")
+
+with t.case("--json: of a deep stack both ends, and how many frames between them"):
+    for depth, wanted in ((513, 0), (600, 88)):
+        trace = described("ends.duet", *GROUND, "frame 1 jit f", f"chain 1 {depth} 1",
+                          "launch 1 1 1 10 20 kernel name=k stack=1", "execution 1 1 1 21 22 30 40")
+        frames = t.report(trace)["kernels"][0]["stacks"][0]["frames"]
+        t.equal(len(frames), 513, f"frames of {depth}")
+        t.equal(frames[256], {"function": "[truncated: 88 frames]", "left_out": 88} if wanted else
+                {"function": "f"}, f"the middle of {depth}")
+        t.equal([frames[0], frames[-1]], [{"function": "f"}] * 2, "the ends")
 
 PLACES = ("frame 1 python run file=/home/u/a/util.py line=3 first=1", "frame 2 python run file=/home/u/b/util.py line=3 first=1",
           "frame 3 python call file=/home/u/pyopencl/mine.py line=7 first=6",
@@ -296,6 +329,30 @@ def offset_of(path, symbol):
     raise Skip("no segment with it")
 
 
+with t.case("waits by the line that waited, launches that block among them"):
+    trace = described("waits.duet", "window 0 100000", *GROUND, *PLACES, "call 1 1000 3000 wait clFinish stack=1",
+                      "call 1 4000 5000 wait clFinish stack=3", "call 1 6000 9000 wait clFinish stack=1",
+                      "call 1 9100 9200 wait clWaitForEvents stack=1", "call 1 9300 9400 call clFlush stack=1",
+                      "launch 1 1 1 10000 10500 read blocking=1 bytes=8 stack=2 function=clEnqueueReadBuffer",
+                      "execution 1 1 1 10100 10200 10300 10400", "call 1 11000 11007 wait clFinish")
+    document = t.report(trace, "--by", "wait")
+    rows = {(row["call"], row.get("file"), row.get("line"), row["function"]): (row["count"], row["total_ns"])
+            for row in document["by"]}
+    t.equal(rows, {("clFinish", "/home/u/a/util.py", 3, "run"): (2, 5000),
+                   ("clFinish", "/home/u/pyopencl/mine.py", 7, "call"): (1, 1000),
+                   ("clWaitForEvents", "/home/u/a/util.py", 3, "run"): (1, 100),
+                   ("clEnqueueReadBuffer", "/home/u/b/util.py", 3, "run"): (1, 500),
+                   ("clFinish", None, None, "[unknown stack]"): (1, 7)}, "rows")
+    waits = sum(row["total_ns"] for row in document["api"] if row["waits"])
+    t.equal(sum(row["total_ns"] for row in document["by"]), waits, "as much as the calls that wait")
+    printed = text(duet("report", "--by", "wait", trace).stdout)
+    t.true("\nWAITS  " in printed, printed[:900])
+    table = printed.split("\nWAITS")[1].split("\n\n")[0].splitlines()[1:]
+    t.equal([(line.split()[0], line.split()[-1]) for line in table],
+            [("/home/u/a/util.py:3", "clFinish"), ("mine.py:7", "clFinish"), ("/home/u/b/util.py:3", "clEnqueueReadBuffer"),
+             ("/home/u/a/util.py:3", "clWaitForEvents"), ("[unknown", "clFinish")], "the table, the longest first")
+    t.true(all(len(line) <= 100 for line in table), f"{table}")
+
 with t.case("lines: Python's own before those of a library with debug information"):
     place = offset_of(DUET, "main")
     trace = described("native.duet", "window 0 1000", *GROUND, *PLACES, f"frame 9 native {DUET} offset={place + 8}",
@@ -332,6 +389,13 @@ with t.case("a program that was killed, and which of several was recorded"):
     trace = described("several.duet", "window 0 1000", "process 1 1001 one command=one", "process 2 1002 two command=two",
                       *GROUND, "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
     t.true(text(duet("report", trace).stdout).startswith("one and 1 more\nrecorded "), "their parent is not known")
+    trace = described("shell.duet", "window 0 1000 command=sh%20-c%20'./one;%20./two'", "process 1 1001 one command=./one",
+                      "process 2 1002 two command=./two", *GROUND, "launch 1 1 1 10 20 kernel name=k",
+                      "execution 1 1 1 11 12 30 40")
+    printed = text(duet("report", trace).stdout)
+    t.true(printed.startswith("sh -c './one; ./two'\nrecorded ") and ", 2 processes with OpenCL, 1 device, " in printed,
+           f"what was started: {printed[:200]}")
+    t.equal(t.report(trace)["command"], "sh -c './one; ./two'", "command")
 
 with t.case("when it was recorded"):
     trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)

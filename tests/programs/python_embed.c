@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "inject/python_frames.h"
+#include "python_find.h"
 
 struct method {
 	const char *name;
@@ -46,7 +47,7 @@ static void *probe(void *self, void *arguments)
 	struct python_frame frames[8];
 	static struct python_code code;
 
-	python_find(&python);
+	find_python(&python);
 	seen = count_frames(frames);
 	check(seen == 3, "three frames inside");
 	check(seen == 3 && python_code(&python, frames[0].code, &code) &&
@@ -103,11 +104,11 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	setenv("PYTHONHOME", argv[1], 1);
-	check(!python_find(&python) && count_frames(frames) == 0, "nothing before it is loaded");
+	check(!find_python(&python) && count_frames(frames) == 0, "nothing before it is loaded");
 	if (argc > 3)
 		load(argv[3]);
 	library = load(argv[2]);
-	check(python_find(&python), "found once it is loaded");
+	check(find_python(&python), "found once it is loaded");
 	check(!python_unknown_version(&python), "known");
 	check(count_frames(frames) == 0, "no frames before it is started");
 	run(library);

@@ -13,6 +13,7 @@
 #include <unwind.h>
 
 #include "inject/python_frames.h"
+#include "python_find.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -44,7 +45,7 @@ static uint64_t hash(const uint8_t *bytes, uint64_t count)
 
 EXPORT int probe_find(void)
 {
-	return python_find(&python);
+	return find_python(&python);
 }
 
 EXPORT const char *probe_unknown(void)
@@ -74,7 +75,7 @@ EXPORT int probe_take(char *text, int size, int most)
 	int used, is_found;
 
 	errno = 4242;
-	is_found = python_find(&python);
+	is_found = find_python(&python);
 	count = python_frames(&python, frames, (uint32_t)(most < FRAMES_MOST ? most : FRAMES_MOST),
 			      &gap);
 	if (!is_found || errno != 4242)
@@ -110,7 +111,7 @@ EXPORT int probe_measure(int rounds, int64_t ret_picoseconds[2])
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	for (int i = 0; i < rounds; i++)
-		python_find(&python);
+		find_python(&python);
 	clock_gettime(CLOCK_MONOTONIC, &middle);
 	for (int i = 0; i < rounds; i++)
 		count += python_frames(&python, frames, 64, &gap);

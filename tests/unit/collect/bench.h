@@ -27,8 +27,10 @@ struct bench {
 /* This process, as if it had said hello. */
 static inline struct injected_peer bench_peer(void)
 {
-	return (struct injected_peer){getpid(), (uint32_t)getpid(), geteuid(),
-				      (int)syscall(SYS_pidfd_open, getpid(), 0)};
+	return (struct injected_peer){.pid = getpid(),
+				      .ns_pid = (uint32_t)getpid(),
+				      .uid = geteuid(),
+				      .pid_fd = (int)syscall(SYS_pidfd_open, getpid(), 0)};
 }
 
 static inline void bench_open(struct bench *bench)

@@ -834,12 +834,14 @@ TEST(facts_of_the_guest)
 	injected_count_losses(bench.injected, host_clocks_now_ns());
 	CHECK_TEXT(warning, "");
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_STACKS_CHECKED], 2);
+	strcpy(region->python_unknown, "3.15.0 free-threaded");
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
 	usleep(1000);
 	injected_count_losses(bench.injected, host_clocks_now_ns());
 	snprintf(wanted, sizeof(wanted),
-		 "%d %s: this Python's frames are not known; native frames are kept", (int)getpid(),
-		 bench.injected->name);
+		 "%d %s: this Python's frames are not known (version 3.15.0 free-threaded); native "
+		 "frames are kept",
+		 (int)getpid(), bench.injected->name);
 	CHECK_TEXT(warning, wanted);
 	/* once, and nothing of what was scribbled */
 	warning[0] = '\0';
@@ -858,6 +860,25 @@ TEST(facts_of_the_guest)
 	CHECK_EQUAL(notes[0].state, COLLECTOR_PARTIAL);
 	CHECK_TEXT(text_of(&bench, notes[0].reason_string), wanted);
 	CHECK_EQUAL(losses_of(&bench, EVENT_PADDING, LOSS_RING_BROKEN), 0);
+	bench_close(&bench);
+}
+
+/* What was scribbled in the place of a version is not repeated. */
+TEST(a_python_without_a_version)
+{
+	char warning[200] = "", wanted[200];
+	struct bench bench;
+
+	bench_open(&bench);
+	bench.recording->on_warning = take_warning;
+	bench.recording->warning_context = warning;
+	memset(bench.injected->region->python_unknown, 0x1b, RING_PYTHON_BYTES);
+	atomic_fetch_add(&bench.injected->region->trouble[RING_TROUBLE_PYTHON_UNKNOWN], 1);
+	snprintf(wanted, sizeof(wanted),
+		 "%d %s: this Python's frames are not known; native frames are kept", (int)getpid(),
+		 bench.injected->name);
+	bench_read(&bench);
+	CHECK_TEXT(warning, wanted);
 	bench_close(&bench);
 }
 
@@ -934,6 +955,7 @@ int main(void)
 	RUN(random_records);
 	RUN(drained_threads_and_losses);
 	RUN(facts_of_the_guest);
+	RUN(a_python_without_a_version);
 	RUN(broken_records_are_losses);
 	RUN(hostile_states);
 	return harness_end();

@@ -537,6 +537,7 @@ TEST(a_process_that_comes_back_is_one)
 	struct ring_writer writer;
 	struct bench bench;
 	struct guest old, guest;
+	const struct event_loss *losses;
 	struct event_launch *launches;
 	uint32_t queue;
 	size_t bytes, count = 0;
@@ -579,12 +580,52 @@ TEST(a_process_that_comes_back_is_one)
 	CHECK_EQUAL(trace_reader_things(bench.reader, EVENT_PROCESS, &(const void *){NULL}), 2);
 	free(ROWS(&bench, EVENT_API, struct event_api, &count, NULL));
 	CHECK_EQUAL(count, 1010);
+	REQUIRE(trace_reader_losses(bench.reader, &losses) == 1);
+	CHECK_EQUAL(losses[0].kind, EVENT_PADDING);
+	CHECK_EQUAL(losses[0].reason, LOSS_GAP);
+	CHECK(losses[0].process);
 	launches = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
 	REQUIRE(count == 1);
 	CHECK_EQUAL(launches[0].queue, queue);
 	CHECK_EQUAL(launches[0].correlation, (UINT64_C(1) << 56) + 7);
 	free(launches);
 	bench_close(&bench);
+}
+
+/* A process that found no room in its ring may have given up a recorder that was stopped, and never come back. */
+TEST(a_recorder_that_was_stopped)
+{
+	const struct event_loss *losses;
+	struct ring_writer writer;
+	struct bench bench;
+	struct guest guest;
+	size_t bytes, count, gaps;
+
+	for (int has_lost = 0; has_lost < 2; has_lost++) {
+		guest_open(&bench, &guest);
+		bytes = guest.injected->region_bytes;
+		REQUIRE(ring_claim(guest.region, guest.injected->ring_count,
+				   guest.injected->ring_bytes, 70, &writer));
+		write_calls(&writer, 10);
+		injected_drain(guest.injected, UINT64_MAX);
+		CHECK(guest.injected->beat_ns);
+		if (has_lost)
+			ring_count_lost(&writer, EVENT_DEPENDENCY, 1);
+		guest.injected->beat_ns -= UINT64_C(1000000) * (RING_SILENT_MS + 1);
+		usleep(1000);
+		for (int i = 0; i < 3; i++)
+			injected_drain(guest.injected, UINT64_MAX);
+		injected_close(guest.injected);
+		munmap(guest.region, bytes);
+		close(guest.fd);
+		bench_read(&bench);
+		count = trace_reader_losses(bench.reader, &losses);
+		gaps = 0;
+		for (size_t i = 0; i < count; i++)
+			gaps += losses[i].reason == LOSS_GAP && losses[i].kind == EVENT_PADDING;
+		CHECK_EQUAL(gaps, has_lost ? 1 : 0);
+		bench_close(&bench);
+	}
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
@@ -633,6 +674,7 @@ int main(void)
 	RUN(what_is_not_read_is_told);
 	RUN(losses_of_a_thread_that_ended);
 	RUN(a_process_that_comes_back_is_one);
+	RUN(a_recorder_that_was_stopped);
 	RUN(things_end_with_their_process);
 	return harness_end();
 }

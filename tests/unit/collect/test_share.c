@@ -84,6 +84,38 @@ TEST(hellos_and_time_of_a_stranger)
 	shares_fini(&shares);
 }
 
+/* However many processes a user has: what one spends the others have not. */
+TEST(time_for_files)
+{
+	const uint64_t now_ns = 1000 * LOOK_TIME_AHEAD, work_ns = 100000000;
+	struct look_time looks, stale;
+	struct shares shares;
+
+	shares_init(&shares, OWNER);
+	stale = looks = shares_looks(&shares, STRANGER);
+	CHECK(looks.is_limited && look_time_is_due(&looks, now_ns));
+	for (int process = 0; process < 3; process++) {
+		looks = shares_looks(&shares, STRANGER);
+		CHECK(look_time_is_left(&looks, now_ns));
+		look_time_spend(&looks, now_ns - work_ns, now_ns);
+		shares_put_looks(&shares, STRANGER, &looks);
+		CHECK(!look_time_is_due(&looks, now_ns + LOOK_TIME_SHARE * work_ns - 1));
+	}
+	shares_put_looks(&shares, STRANGER, &stale);
+	looks = shares_looks(&shares, STRANGER);
+	CHECK(!look_time_is_left(&looks, now_ns));
+	CHECK(look_time_is_left(&looks, now_ns + LOOK_TIME_SHARE * work_ns));
+	looks = shares_looks(&shares, OTHER);
+	CHECK(look_time_is_due(&looks, now_ns));
+	/* root and the owner have one, and always time for what is now or never */
+	looks = shares_looks(&shares, OWNER);
+	look_time_spend(&looks, 0, now_ns);
+	shares_put_looks(&shares, OWNER, &looks);
+	looks = shares_looks(&shares, 0);
+	CHECK(!look_time_is_due(&looks, now_ns) && look_time_is_left(&looks, now_ns));
+	shares_fini(&shares);
+}
+
 TEST(root_and_owner_are_not_limited)
 {
 	const uid_t users[] = {0, OWNER, geteuid()};
@@ -112,6 +144,7 @@ int main(void)
 	RUN(bytes_of_a_stranger);
 	RUN(bytes_that_are_given_back);
 	RUN(hellos_and_time_of_a_stranger);
+	RUN(time_for_files);
 	RUN(root_and_owner_are_not_limited);
 	return harness_end();
 }

@@ -185,6 +185,41 @@ TEST(embedded_python)
 	bench_close(&bench);
 }
 
+/* libpython3.11.so leads to libpython3.11.so.1.0, and on Debian on to another folder: the interpreter's frames are left
+ * out all the same. */
+TEST(interpreter_named_by_links)
+{
+	const uint64_t mixed[] = {PYTHON(7, 4), AT(1, 0x500000), AT(2, 0x400020)};
+	const struct event_frame *frames[4];
+	char folder[] = "/tmp/duet-links-XXXXXX", path[4200], library[64], link[64];
+	struct event_api *rows;
+	struct bench bench;
+	size_t count;
+
+	REQUIRE(mkdtemp(folder));
+	own_path("", path);
+	snprintf(library, sizeof(library), "%s/libpython3.11.so.1.0", folder);
+	snprintf(link, sizeof(link), "%s/libpython3.11.so", folder);
+	REQUIRE(symlink(path, library) == 0 && symlink("libpython3.11.so.1.0", link) == 0);
+	bench_open(&bench);
+	put_module(&bench, 1, 0x500000, link);
+	put_module(&bench, 2, 0x400000, "/bin/prog");
+	put_function(&bench, 7, "Scene.render", "/home/u/scene.py");
+	put_stack(&bench, 1, mixed, 3, 0, 3, false);
+	put_call(&bench, 1);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_API, struct event_api, &count, NULL);
+	REQUIRE(count == 1);
+	REQUIRE(frames_of(&bench, rows[0].stack, frames, 4) == 2);
+	CHECK_EQUAL(frames[0]->type, FRAME_PYTHON);
+	CHECK_TEXT(text_of(&bench, frames[1]->module_string), "/bin/prog");
+	free(rows);
+	bench_close(&bench);
+	unlink(link);
+	unlink(library);
+	rmdir(folder);
+}
+
 TEST(left_out_frames_are_said)
 {
 	const uint64_t deep[] = {AT(1, 0x400010), AT(1, 0x400020), AT(1, 0x400030),
@@ -272,11 +307,96 @@ TEST(nonsense)
 	bench_close(&bench);
 }
 
+/* A frame of code that no file has, which a perf map names. */
+static void put_made(struct bench *bench, char map_path[64])
+{
+	const uint64_t frames[] = {AT(0, 0x5000) | RECORD_FRAME_EXACT};
+	FILE *map;
+
+	snprintf(map_path, 64, "/tmp/perf-%d.map", (int)getpid());
+	map = fopen(map_path, "w");
+	REQUIRE(map);
+	fprintf(map, "4000 2000 made_here\n");
+	REQUIRE(fclose(map) == 0);
+	put_stack(bench, 1, frames, 1, 0, 0, false);
+	put_call(bench, 1);
+}
+
+static const char *made_name(struct bench *bench)
+{
+	const struct event_frame *frames[2];
+	struct event_api *calls;
+	size_t count;
+
+	bench_read(bench);
+	calls = ROWS(bench, EVENT_API, struct event_api, &count, NULL);
+	if (count != 1 || frames_of(bench, calls[0].stack, frames, 2) != 1)
+		abort();
+	free(calls);
+	return text_of(bench, frames[0]->name_string);
+}
+
+TEST(names_cost_the_time_of_a_user)
+{
+	static const struct {
+		uint64_t ahead;
+		bool is_limited, is_named;
+	} cases[] = {{0, true, true}, {1, true, true}, {3, true, false}, {3, false, true}};
+	char map_path[64];
+	struct bench bench;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bench_open(&bench);
+		bench.injected->looks = (struct look_time){
+			host_clocks_now_ns() + cases[i].ahead * LOOK_TIME_AHEAD / 2,
+			cases[i].is_limited};
+		put_made(&bench, map_path);
+		/* as it runs only what is due; a round without time left looks for nothing */
+		injected_drain(bench.injected, 0);
+		CHECK_EQUAL(bench.injected->made.count, 1);
+		injected_drain(bench.injected, UINT64_MAX);
+		CHECK_EQUAL(bench.injected->made.count, cases[i].ahead ? 1 : 0);
+		/* whose turn will come has its files held */
+		if (cases[i].ahead && cases[i].is_named)
+			unlink(map_path);
+		CHECK_TEXT(made_name(&bench), cases[i].is_named ? "made_here" : "");
+		bench_close(&bench);
+		unlink(map_path);
+	}
+}
+
+/* Who describes what is not there makes the recorder read mappings: in its user's time. */
+TEST(doubts_cost_the_time_of_a_user)
+{
+	char told[64];
+	struct bench bench;
+	uint64_t until_ns;
+
+	bench_open(&bench);
+	bench.injected->looks.is_limited = true;
+	until_ns = bench.injected->looks.until_ns;
+	put_module(&bench, 1, 0x1000, "a/lib1.so");
+	CHECK_EQUAL(bench.injected->images.doubts, 1);
+	CHECK(bench.injected->looks.until_ns > until_ns);
+	bench.injected->looks.until_ns = until_ns = host_clocks_now_ns() + 2 * LOOK_TIME_AHEAD;
+	for (uint32_t i = 2; i < 8; i++) {
+		snprintf(told, sizeof(told), "a/lib%u.so", i);
+		put_module(&bench, i, 0x1000, told);
+	}
+	CHECK_EQUAL(bench.injected->images.doubts, 1);
+	CHECK_EQUAL(bench.injected->looks.until_ns, until_ns);
+	bench_read(&bench);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	RUN(native_and_python);
 	RUN(embedded_python);
+	RUN(interpreter_named_by_links);
 	RUN(left_out_frames_are_said);
 	RUN(nonsense);
+	RUN(names_cost_the_time_of_a_user);
+	RUN(doubts_cost_the_time_of_a_user);
 	return harness_end();
 }

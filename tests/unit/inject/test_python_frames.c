@@ -6,6 +6,7 @@
  * embeds one.
  */
 #include "inject/python_frames.h"
+#include "programs/python_find.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -42,8 +43,8 @@ TEST(none)
 	struct python_key key;
 	struct python_gap gap = {.frames = 7};
 
-	CHECK(!python_find(&python));
-	CHECK(!python_find(&python));
+	CHECK(!find_python(&python));
+	CHECK(!find_python(&python));
 	CHECK(!python_unknown_version(&python));
 	CHECK_EQUAL(python_frames(&python, &frame, 1, &gap), 0);
 	CHECK_EQUAL(gap.frames, 0);
@@ -66,7 +67,7 @@ TEST(unknown)
 		void *fake = load_fake(names[i][0]);
 
 		REQUIRE(fake);
-		CHECK(!python_find(&python));
+		CHECK(!find_python(&python));
 		CHECK_TEXT(python_unknown_version(&python), names[i][1]);
 		dlclose(fake);
 	}
@@ -103,7 +104,7 @@ TEST(made_up_3_14)
 	void *fake = load_fake("3_14");
 
 	REQUIRE(fake);
-	REQUIRE(python_find(&python));
+	REQUIRE(find_python(&python));
 	CHECK(!python_unknown_version(&python));
 	count = python_frames(&python, frames, FRAMES_MOST, &gap);
 	REQUIRE(count == sizeof(wants) / sizeof(wants[0]));
@@ -135,7 +136,7 @@ TEST(nonsense)
 	uint32_t *state, saved_state;
 	void **type, *saved_type;
 
-	REQUIRE(fake && python_find(&python));
+	REQUIRE(fake && find_python(&python));
 	at = fake_address(fake, "fake_codes");
 	REQUIRE(python_code(&python, at, &code));
 	CHECK(!python_code(&python, at + 1, &code));
@@ -173,7 +174,7 @@ TEST(endless)
 	void *fake = load_fake("3_14");
 	uint64_t *previous;
 
-	REQUIRE(fake && python_find(&python));
+	REQUIRE(fake && find_python(&python));
 	previous = (uint64_t *)dlsym(fake, "fake_frames") + 1;
 	*previous = (uint64_t)(uintptr_t)(previous - 1);
 	CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), FRAMES_MOST);
@@ -189,7 +190,7 @@ TEST(ending)
 	void *fake = load_fake("3_14");
 	uint64_t *ending, other;
 
-	REQUIRE(fake && python_find(&python));
+	REQUIRE(fake && find_python(&python));
 	ending = (uint64_t *)(uintptr_t)(python.interpreters[0].runtime +
 					 python.interpreters[0].at.runtime_finalizing);
 	*ending = (uint64_t)(uintptr_t)&other;
@@ -208,15 +209,15 @@ TEST(comes_and_goes)
 	for (int i = 0; i < 2; i++) {
 		void *fake;
 
-		CHECK(!python_find(&python));
+		CHECK(!find_python(&python));
 		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 0);
 		fake = load_fake("3_14");
 		REQUIRE(fake);
-		CHECK(python_find(&python));
+		CHECK(find_python(&python));
 		CHECK_EQUAL(python_frames(&python, frames, FRAMES_MOST, &gap), 4);
 		dlclose(fake);
 	}
-	CHECK(!python_find(&python));
+	CHECK(!find_python(&python));
 }
 
 /* The one with a state of this thread. */
@@ -228,7 +229,7 @@ TEST(two)
 	struct python_gap gap;
 	void *first = load_fake("3_14"), *second = load_fake("3_14_other");
 
-	REQUIRE(first && second && first != second && python_find(&python));
+	REQUIRE(first && second && first != second && find_python(&python));
 	CHECK_EQUAL(atomic_load(&python.count), 2);
 	*(void **)dlsym(first, "fake_current") = NULL;
 	REQUIRE(python_frames(&python, frames, FRAMES_MOST, &gap) == 4);
@@ -262,7 +263,7 @@ TEST(cold)
 	static const int values[17] = {0, 1, 2, 3, 4, 5};
 	void *fake = load_fake("3_14");
 
-	REQUIRE(fake && python_find(&cold_python));
+	REQUIRE(fake && find_python(&cold_python));
 	cold_hot_begin = cold_python.interpreters[0].hot_begin;
 	cold_hot_end = cold_python.interpreters[0].hot_end;
 	CHECK_EQUAL(cold_hot_begin, fake_address(fake, "_PyEval_EvalFrameDefault"));
@@ -290,7 +291,7 @@ static void *race(void *data)
 	while (!atomic_load(&race_over)) {
 		uint32_t count;
 
-		python_find(python);
+		find_python(python);
 		count = atomic_load(&python->count);
 		if (count < known || count > 2 || python_is_evaluation(python, 1))
 			return data;
@@ -318,7 +319,7 @@ TEST(many_threads_find)
 		pthread_join(threads[i], &result);
 		CHECK(!result);
 	}
-	CHECK(python_find(&python));
+	CHECK(find_python(&python));
 	CHECK_EQUAL(atomic_load(&python.count), 2);
 	dlclose(fakes_loaded[0]);
 	dlclose(fakes_loaded[1]);

@@ -3,6 +3,7 @@
  * frame pointers. */
 #include <alloca.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -40,6 +41,19 @@ static NOINLINE int take(void)
 	wrong += !same;
 	cut_short += taken.end != UNWIND_COMPLETE;
 	return (int)taken.count;
+}
+
+/* In front of the C library's, for libgcc in the probe too: it takes the loader's lock. */
+static _Atomic uint32_t loader_looks;
+
+__attribute__((visibility("default"))) int
+dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	int (*real)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+	*(void **)&real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+	loader_looks++;
+	return real(callback, data);
 }
 
 static void begin(void)
@@ -489,6 +503,19 @@ TEST(code_without_tables)
 	munmap(page, 4096);
 }
 
+/* A fork waits for who looks at the loader's counters, once a stack, and not for who looks for a row of each frame. */
+TEST(rows_are_found_without_the_loaders_lock)
+{
+	begin();
+	loader_looks = 0;
+	seed = 4711;
+	for (int i = 0; i < 20; i++)
+		sink += go_on(30);
+	CHECK(stacks >= 20 && loader_looks > 0);
+	CHECK(loader_looks <= stacks + 2);
+	CHECK_ALL();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -507,6 +534,7 @@ int main(int argc, char **argv)
 	RUN(unloaded_and_loaded);
 	RUN(unloaded_by_eight_threads);
 	RUN(hashes);
+	RUN(rows_are_found_without_the_loaders_lock);
 	RUN(code_without_tables);
 #else
 	(void)test_each_shape;
