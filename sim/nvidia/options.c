@@ -65,6 +65,7 @@ static const struct row {
 	OPTION(null_crash, INTEGER),
 	OPTION(bad_after, INTEGER),
 	OPTION(pc_buffer, INTEGER),
+	OPTION(pc_lag_us, INTEGER),
 	OPTION(pm_buffer, INTEGER),
 	OPTION(pm_nan_every, INTEGER),
 	OPTION(pm_other_every, INTEGER),

@@ -208,6 +208,11 @@ def launches(capture, call="cuLaunchKernel"):
     return [row for row in capture.callbacks() if row[1] == 1 and row[3] == 0 and row[9] == call]
 
 
+def pc_numbers(capture):
+    """Of the chunks of samples; the highest bit: of the configuration's buffer."""
+    return [number for kind, number, _, _ in capture.chunks if kind == read_capture.PCS]
+
+
 def check_end(result, capture):
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
     facts = capture.facts()
@@ -296,6 +301,21 @@ with t.case("PC samples, with the names of stall reasons"):
                                              "duet_empty"}, f"functions {sorted({row[5] for row in found})}")
         crcs = {crc for crc, _, _ in capture.cubins()}
         t.true({row[0] for row in found} <= crcs, f"crcs are those of the cubins {crcs}")
+
+with t.case("PC samples: what lands in the buffer of the configuration is not lost"):
+    result, capture = toy("stalls", 5, options="pc=serialized,callbacks=1")
+    check_end(result, capture)
+    t.true(re.search(r" landed [1-9]", capture.facts()["pc.session"]), f"seen to land: {capture.facts()['pc.session']}")
+    of_kernels = {row.correlation: row.name for row in kernels(capture)}
+    found = [row for _, rows in capture.pcs() for row in rows]
+    t.equal({row[5] for row in found if row[5] != of_kernels.get(row[3])}, set(), "each PC's kernel is its launch's")
+    t.equal(len({row[3] for row in found}), len(kernels(capture)), "kernels with samples, each on its own")
+    sim = "pc_lag_us=60000000,us_duet_chase=300,us_duet_barrier=300,us_duet_fma=300,us_duet_spin=300"
+    result, capture = toy("stalls", 5, options="pc=continuous,callbacks=1", sim=sim)
+    check_end(result, capture)
+    t.true(re.search(r" rest [1-9]", capture.facts()["pc.session"]), f"after Disable: {capture.facts()['pc.session']}")
+    t.equal({row[5] for number, rows in zip(pc_numbers(capture), capture.pcs()) if number >> 31 for row in rows[1]},
+            {"duet_chase", "duet_barrier", "duet_fma", "duet_spin"}, "functions of the samples that came last")
 
 with t.case("PM samples, and their images evaluated again"):
     path = t.path("pm.cap")

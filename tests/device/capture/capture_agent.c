@@ -53,7 +53,7 @@ static void *work(void *user)
 		if (!atomic_load(&agent->is_awake))
 			continue;
 		read_one_clock_row(agent);
-		if (tick % TICKS_A_DRAIN == 0)
+		if (tick % TICKS_A_DRAIN == 0 && agent->options.pc != CAPTURE_PC_SERIALIZED)
 			capture_pc_drain(agent);
 		if (agent->options.flush != CAPTURE_FLUSH_NONE && tick % TICKS_A_FLUSH == 0)
 			capture_activity_flush(agent, agent->options.flush == CAPTURE_FLUSH_FORCED);

@@ -5,7 +5,8 @@
  * Runs in:  the captured program: starts in the callback of a new context, drains on the agent's thread
  * Gets:     contexts   Gives: the table of stall reasons, blocks of samples
  * Owns:     the buffers that the samples come in. The functions' names are CUPTI's, shared by records, and
- *           are never freed
+ *           are never freed. The buffer of the configuration is CUPTI's while sampling is on: it fills it at
+ *           the end of each range, so it is read after Disable and never written to
  * Fails:    by a fact, and sampling of that context is off; an overflow of the hardware's buffer wedges the
  *           session, which is stopped and started again, three times at most
  */
@@ -22,7 +23,8 @@ enum {
 	REASONS_MOST = 128,
 	PCS = 2000,
 	RESTARTS_MOST = 3,
-	BLOCKS_MOST = 400
+	BLOCKS_MOST = 4000,
+	ROUNDS_MOST = 256
 };
 
 struct pcs {
@@ -34,8 +36,11 @@ struct session {
 	CUcontext context;
 	struct pcs drain, configured;
 	uint64_t calls, overflows, samples, dropped, pcs;
+	uint64_t landed; /* in the buffer of the configuration, at most, as seen when draining */
+	uint64_t rest;   /* … and after Disable, all in all */
 	uint32_t restarts;
 	bool is_on;
+	bool is_deaf; /* it gives no data any more, but is to be disabled */
 };
 
 static struct {
@@ -198,23 +203,15 @@ static bool turn_on(struct agent *agent, struct session *session)
 	session->is_on = true;
 	if (!find_reasons(agent, session->context))
 		return false;
-	if (!session->drain.stride &&
-	    (!make_pcs(agent, &session->drain) || !make_pcs(agent, &session->configured)))
+	/* A new one each time: what the library keeps in that of before is not known. */
+	if ((!session->drain.stride && !make_pcs(agent, &session->drain)) ||
+	    !make_pcs(agent, &session->configured))
 		return false;
 	if (!configure(agent, session))
 		return false;
 	capture_fact(agent->file, "pc.enable_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
 	return true;
-}
-
-static bool turn_off(struct agent *agent, struct session *session)
-{
-	struct cupti_pc_sampling_disable_params params = {
-		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
-
-	session->is_on = false;
-	return CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingDisable, &params);
 }
 
 /* One record into `at`, which has room for a head, all its reasons and a name of 4096 bytes. */
@@ -257,7 +254,9 @@ static void write_block(struct agent *agent, struct session *session, const stru
 					 .other_samples = data->foreign_sample_count,
 					 .hardware_buffer_full = data->is_hardware_buffer_full,
 					 .status = (uint32_t)result,
-					 .period_log2 = agent->options.period_log2};
+					 .period_log2 = agent->options.period_log2,
+					 .range_id = (uint32_t)data->range_id};
+	uint32_t source = pcs == &session->configured ? CAPTURE_PC_CONFIGURED : 0;
 	char *bytes = malloc(count * most + 8);
 
 	session->samples += data->sample_count;
@@ -271,37 +270,77 @@ static void write_block(struct agent *agent, struct session *session, const stru
 	for (size_t i = 0; i < count; i++)
 		used += put_record(agent, record_at(pcs, i), bytes + used);
 	block.collected_count = count;
-	capture_write(agent->file, CAPTURE_PC_SAMPLES, state.blocks++,
+	capture_write(agent->file, CAPTURE_PC_SAMPLES, source | state.blocks++,
 		      (struct capture_part[]){{&block, sizeof(block)}, {bytes, used}}, 2);
 	free(bytes);
 }
 
-static void drain(struct agent *agent, struct session *session)
+/* What did not come before goes to the buffer of the configuration. */
+static bool turn_off(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_disable_params params = {
+		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
+
+	session->is_on = false;
+	if (!CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingDisable, &params))
+		return false;
+	if (session->configured.stride) {
+		session->rest += session->configured.data.pc_count;
+		write_block(agent, session, &session->configured, 0);
+	}
+	return true;
+}
+
+static size_t landed_count(const struct session *session)
+{
+	return __atomic_load_n(&session->configured.data.pc_count, __ATOMIC_RELAXED);
+}
+
+/* Behind what was given last, or in the buffer of the configuration, from which it is given too. */
+static bool has_more(const struct session *session)
+{
+	return session->drain.data.remaining_count || landed_count(session) ||
+	       __atomic_load_n(&session->configured.data.remaining_count, __ATOMIC_RELAXED);
+}
+
+/* Only the buffer that is ours alone is emptied before. */
+static cupti_result get_data(struct agent *agent, struct session *session)
 {
 	struct cupti_pc_sampling_get_data_params params = {
 		.struct_bytes = CUpti_PCSamplingGetDataParamsSize,
 		.context = session->context,
 		.data = &session->drain.data};
+	cupti_result result;
 
-	for (uint32_t round = 0; round < 64 && session->is_on; round++) {
-		cupti_result result;
+	if (landed_count(session) > session->landed)
+		session->landed = landed_count(session);
+	session->drain.data.pc_count = session->drain.data.remaining_count = 0;
+	session->drain.data.sample_count = session->drain.data.dropped_count = 0;
+	session->calls++;
+	result = agent->cupti.call.cuptiPCSamplingGetData(&params);
+	capture_cupti_said(&agent->cupti, agent->file, "cuptiPCSamplingGetData", result);
+	write_block(agent, session, &session->drain, result);
+	return result;
+}
 
-		session->drain.data.pc_count = session->drain.data.remaining_count = 0;
-		session->drain.data.sample_count = session->drain.data.dropped_count = 0;
-		session->calls++;
-		result = agent->cupti.call.cuptiPCSamplingGetData(&params);
-		write_block(agent, session, &session->drain, result);
+static void drain(struct agent *agent, struct session *session)
+{
+	for (uint32_t round = 0; round < ROUNDS_MOST && session->is_on && !session->is_deaf;
+	     round++) {
+		cupti_result result = get_data(agent, session);
+
 		if (result == 0) {
-			if (!session->drain.data.remaining_count)
+			if (!session->drain.data.pc_count || !has_more(session))
 				return;
 			continue;
 		}
-		capture_cupti_said(&agent->cupti, agent->file, "cuptiPCSamplingGetData", result);
 		session->overflows += result == CUPTI_ERROR_OUT_OF_MEMORY;
-		if (result != CUPTI_ERROR_OUT_OF_MEMORY || session->restarts++ >= RESTARTS_MOST) {
-			session->is_on = result == CUPTI_ERROR_OUT_OF_MEMORY;
+		if (result != CUPTI_ERROR_OUT_OF_MEMORY) {
+			session->is_deaf = true;
 			return;
 		}
+		if (session->restarts++ >= RESTARTS_MOST)
+			return;
 		turn_off(agent, session);
 		turn_on(agent, session);
 	}
@@ -361,10 +400,10 @@ void capture_pc_stop(struct agent *agent, CUcontext context)
 
 		if (!session->is_on || (context && session->context != context))
 			continue;
-		drain(agent, session);
-		session->configured.data.pc_count = 0;
-		if (session->is_on && turn_off(agent, session) && session->configured.stride)
-			write_block(agent, session, &session->configured, 0);
+		if (session->drain.stride)
+			drain(agent, session);
+		if (session->is_on)
+			turn_off(agent, session);
 	}
 	pthread_mutex_unlock(&state.lock);
 }
@@ -377,12 +416,14 @@ void capture_pc_facts(struct agent *agent)
 	for (uint32_t i = 0; i < state.count; i++)
 		capture_fact(agent->file, "pc.session",
 			     "samples %llu dropped %llu pcs %llu calls %llu overflows %llu "
-			     "restarts %u",
+			     "restarts %u landed %llu rest %llu",
 			     (unsigned long long)state.sessions[i].samples,
 			     (unsigned long long)state.sessions[i].dropped,
 			     (unsigned long long)state.sessions[i].pcs,
 			     (unsigned long long)state.sessions[i].calls,
 			     (unsigned long long)state.sessions[i].overflows,
-			     state.sessions[i].restarts);
+			     state.sessions[i].restarts,
+			     (unsigned long long)state.sessions[i].landed,
+			     (unsigned long long)state.sessions[i].rest);
 	pthread_mutex_unlock(&state.lock);
 }
