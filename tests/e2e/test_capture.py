@@ -332,6 +332,19 @@ with t.case("PM samples, and their images evaluated again"):
     t.true(re.search(r"offline images=[12] ", text(result.stdout)), f"images in {text(result.stdout)}")
     t.true(" 0 differ" in text(result.stdout), f"values as before: {text(result.stdout)}")
 
+with t.case("PM samples without the image of what is available, and with a context"):
+    path = t.path("pm-without.cap")
+    for number in (1, 2):
+        result = program("capture_pm", path, "seconds=0.3", sim=f"fail_cuptiPmSamplingGetCounterAvailability={number}")
+        capture = read_capture.load(path)
+        t.equal(result.status, 0, f"status: {text(result.stderr)} {capture.facts()}")
+        t.true("pm ready\n" in text(result.stdout), f"says when it samples: {text(result.stdout)}")
+        t.equal(capture.facts().get("pm.availability"), "none, and on without", "says that it goes on")
+        t.true(sum(len(rows) for _, _, rows in capture.pms()) > 100, "samples")
+    result = program("capture_pm", path, "seconds=0.3", "context=1")
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    t.equal(read_capture.load(path).facts().get("pm.context"), "1 result 0", "a context")
+
 with t.case("NVML: a series with what is there"):
     path = t.path("nvml.cap")
     result = program("capture_nvml", path, "seconds=0.5", "hz=20")
@@ -389,7 +402,7 @@ with t.case("what the libraries refuse is a fact, and the rest is captured"):
         t.true(facts.get(key, "").startswith(value), f"{sim}: {key} is {facts.get(key)}")
         t.equal(facts.get("exit"), "complete", f"{sim}: the agent's end")
         t.equal(len(kernels(capture)), count, f"{sim}: kernel records")
-    for sim, key in (("privileges=0", "failed.cuptiPmSamplingGetCounterAvailability"),
+    for sim, key in (("privileges=0", "failed.cuptiPmSamplingEnable"),
                      ("busy=1", "failed.cuptiPmSamplingEnable")):
         path = t.path("refused.cap")
         t.equal(program("capture_pm", path, "seconds=0.2", sim=sim).status, 1, f"capture_pm, {sim}")
