@@ -64,6 +64,8 @@ static const struct row {
 	OPTION(untimed_every, INTEGER),
 	OPTION(null_crash, INTEGER),
 	OPTION(bad_after, INTEGER),
+	OPTION(flush_hang, INTEGER),
+	OPTION(stray_buffer, INTEGER),
 	OPTION(pc_buffer, INTEGER),
 	OPTION(pc_lag_us, INTEGER),
 	OPTION(pm_buffer, INTEGER),

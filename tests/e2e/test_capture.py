@@ -13,6 +13,7 @@ import re
 import struct
 import sys
 import tarfile
+import time
 
 import duet_test
 from duet_test import ROOT, Skip, run, text
@@ -334,13 +335,12 @@ with t.case("PM samples, and their images evaluated again"):
 
 with t.case("PM samples without the image of what is available, and with a context"):
     path = t.path("pm-without.cap")
-    for number in (1, 2):
-        result = program("capture_pm", path, "seconds=0.3", sim=f"fail_cuptiPmSamplingGetCounterAvailability={number}")
-        capture = read_capture.load(path)
-        t.equal(result.status, 0, f"status: {text(result.stderr)} {capture.facts()}")
-        t.true("pm ready\n" in text(result.stdout), f"says when it samples: {text(result.stdout)}")
-        t.equal(capture.facts().get("pm.availability"), "none, and on without", "says that it goes on")
-        t.true(sum(len(rows) for _, _, rows in capture.pms()) > 100, "samples")
+    result = program("capture_pm", path, "seconds=0.3", sim="fail_cuptiPmSamplingGetCounterAvailability=1")
+    capture = read_capture.load(path)
+    t.equal(result.status, 0, f"status: {text(result.stderr)} {capture.facts()}")
+    t.true("pm ready\n" in text(result.stdout), f"says when it samples: {text(result.stdout)}")
+    t.equal(capture.facts().get("pm.availability"), "none, and on without", "says that it goes on")
+    t.true(sum(len(rows) for _, _, rows in capture.pms()) > 100, "samples")
     result = program("capture_pm", path, "seconds=0.3", "context=1")
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
     t.equal(read_capture.load(path).facts().get("pm.context"), "1 result 0", "a context")
@@ -407,6 +407,20 @@ with t.case("what the libraries refuse is a fact, and the rest is captured"):
         path = t.path("refused.cap")
         t.equal(program("capture_pm", path, "seconds=0.2", sim=sim).status, 1, f"capture_pm, {sim}")
         t.true(key in read_capture.load(path).facts(), f"{key} with {sim}")
+
+with t.case("a library that hangs in its flush holds nothing up for long"):
+    begin = time.monotonic()
+    result, capture = toy("launches", 100, options="callbacks=1", sim="flush_hang=1", timeout=30)
+    t.true(time.monotonic() - begin < 15, f"it ended after {time.monotonic() - begin:.0f} s")
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    t.true(b"launches_per_second" in result.stdout, "what the program printed")
+    t.true(capture.facts().get("exit", "").startswith("stuck in flush"), f"exit {capture.facts().get('exit')}")
+    t.equal(len(launches(capture)), 101, "launches that were written before")
+    result, capture = toy("no-such-kernel", options="callbacks=1", sim="flush_hang=1", timeout=30)
+    t.equal(result.status, 1, f"the program's own status: {text(result.stderr)}")
+    t.true(capture.facts().get("exit", "").startswith("stuck"), f"exit {capture.facts().get('exit')}")
+    result, capture = toy("launches", 100, options="callbacks=1,kinds=none", sim="flush_hang=1")
+    t.equal((result.status, capture.facts().get("exit")), (0, "complete"), "with nothing to flush")
 
 with t.case("records of older versions"):
     for version in (18, 20, 26, 130000, 130001):

@@ -273,16 +273,15 @@ static uint32_t enable_kinds(struct agent *agent)
 bool capture_activity_start(struct agent *agent)
 {
 	struct capture_cupti *cupti = &agent->cupti;
-	uint32_t count;
 
 	capture_stamp_register(cupti, agent->file, agent->options.stamp);
 	CUPTI_CALL(cupti, agent->file, cuptiSetThreadIdType, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 	if (!CUPTI_CALL(cupti, agent->file, cuptiActivityRegisterCallbacks, on_requested,
 			on_completed))
 		return false;
-	count = enable_kinds(agent);
-	capture_fact(agent->file, "kinds_enabled", "%u", count);
-	return count > 0;
+	agent->kind_count = enable_kinds(agent);
+	capture_fact(agent->file, "kinds_enabled", "%u", agent->kind_count);
+	return agent->kind_count > 0;
 }
 
 void capture_activity_flush(struct agent *agent, uint32_t flag)
@@ -290,7 +289,7 @@ void capture_activity_flush(struct agent *agent, uint32_t flag)
 	uint64_t begin_ns = capture_now_ns();
 	char call[64];
 
-	if (agent->options.mode != CAPTURE_RECORD)
+	if (!agent->kind_count)
 		return;
 	snprintf(call, sizeof(call), "cuptiActivityFlushAll.%u", flag);
 	capture_cupti_said(&agent->cupti, agent->file, call,

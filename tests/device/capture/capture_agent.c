@@ -7,8 +7,9 @@
  * Gives:    one capture file
  * Owns:     a thread that reads clocks, drains PC samples and flushes; none with mode=null and subscribe
  * Fails:    by a line in the file; the program goes on
- * Why:      the end runs on a thread of its own and is waited for 20 s, because a library that was never
- *           used deadlocks in cuptiActivityFlushAll
+ * Why:      the end runs on a thread of its own and is waited for 5 s, because cuptiActivityFlushAll may
+ *           deadlock; what is stuck then would hold up the library's own end as well, so the program ends
+ *           there, with its own status
  */
 #include "capture_agent.h"
 
@@ -92,7 +93,15 @@ static void *end(void *user)
 	return NULL;
 }
 
-static void at_exit(void)
+/* What the program printed goes out; the handlers that are left are the library's. */
+static void leave(int status)
+{
+	fflush(stdout);
+	fflush(stderr);
+	_exit(status);
+}
+
+static void at_exit(int status, void *user)
 {
 	struct agent *agent = &capture_agent;
 	struct timespec until;
@@ -119,6 +128,8 @@ static void at_exit(void)
 	}
 	atomic_store(&agent->is_over, true);
 	capture_fact(agent->file, "exit.end_ns", "%llu", (unsigned long long)capture_now_ns());
+	if (error != 0)
+		leave(status);
 }
 
 static void in_child(void)
@@ -153,7 +164,7 @@ static void start(struct agent *agent)
 		return;
 	atomic_store(&agent->is_live, true);
 	pthread_atfork(libraries_before_fork, libraries_after_fork, in_child);
-	atexit(at_exit);
+	on_exit(at_exit, NULL); /* and not atexit: the status is asked for */
 	if (agent->options.mode == CAPTURE_RECORD)
 		agent->has_worker = pthread_create(&agent->worker, NULL, work, agent) == 0;
 }

@@ -382,6 +382,7 @@ static const struct {
 	{"second-subscriber", toy_second_subscriber},
 	{"exit-without-sync", toy_exit_without_sync},
 	{"kill-self", toy_kill_self},
+	{"no-such-kernel", toy_no_such_kernel},
 	{"late", toy_late},
 	{"leak", toy_leak},
 };

@@ -45,6 +45,7 @@ int toy_fork(struct toy *toy, char **rest);
 int toy_second_subscriber(struct toy *toy, char **rest);
 int toy_exit_without_sync(struct toy *toy, char **rest);
 int toy_kill_self(struct toy *toy, char **rest);
+int toy_no_such_kernel(struct toy *toy, char **rest);
 int toy_late(struct toy *toy, char **rest);
 int toy_leak(struct toy *toy, char **rest);
 

@@ -105,6 +105,15 @@ int toy_kill_self(struct toy *toy, char **rest)
 	return 1;
 }
 
+/* Ends as a program does whose CUDA call fails. */
+int toy_no_such_kernel(struct toy *toy, char **rest)
+{
+	CUfunction function;
+
+	TOY(toy, cuModuleGetFunction, &function, toy->module, "duet_no_such_kernel");
+	return 0;
+}
+
 /* COUNT AGENT: a graph is made before the capturing library is there. */
 int toy_late(struct toy *toy, char **rest)
 {
