@@ -6,6 +6,7 @@ The reader of capture files is tried on files made here, whole and damaged. The 
 libcuda, libcupti and libnvidia-ml, which SIM_NVIDIA_FOLDER names, and the script that runs them all is rehearsed
 with and without those.
 """
+import collections
 import glob
 import math
 import os
@@ -20,6 +21,7 @@ from duet_test import ROOT, Skip, run, text
 
 KIT = os.path.join(ROOT, "tests", "device", "capture")
 sys.path.insert(0, KIT)
+import make_answers  # noqa: E402
 import read_capture  # noqa: E402
 
 PROGRAMS = os.environ.get("CAPTURE_PROGRAMS") or os.path.join(duet_test.BUILD, "tests", "device", "capture")
@@ -357,6 +359,61 @@ with t.case("NVML: a series with what is there"):
     column = keys.index("sm_mhz") + 1
     t.true(all(row[column] > 0 for row in rows), "clocks")
 
+with t.case("what a call costs, without waits for the GPU"):
+    result, capture = toy("launches", 1200, options="kinds=none", sim="kernel_us=2000,queue_us=1500000")
+    check_end(result, capture)
+    found = re.search(r"launches ns_a_call=([\d.]+) median=([\d.]+) .*bursts=(\d+)", text(result.stdout))
+    t.true(found, text(result.stdout))
+    t.true(0 < float(found[1]) < 1e6, f"far less than a kernel lasts: {found[1]} ns")
+    t.equal(int(found[3]), 3, "bursts of at most 500")
+    t.equal(capture.facts().get("kinds_enabled"), "0", "kinds")
+    result, _ = toy("graphs", 60)
+    t.true(re.search(r"graphs ns_a_call=[\d.]+ .*bursts=3", text(result.stdout)), text(result.stdout))
+
+with t.case("the leak: memory of the process each second, and a limit for the pool"):
+    result, capture = toy("leak", 200000, 1.5, options="kinds=10,max=1000,pool=8")
+    check_end(result, capture)
+    t.equal(capture.facts().get("pool_limit"), "8", "the limit, as the library says it")
+    rows = re.findall(r"leak nodes=\d+ used_mib=\d+ rss_kib=([1-9]\d+) seconds=", text(result.stdout))
+    t.true(len(rows) >= 3, f"at the begin, each second, at the end: {text(result.stdout)}")
+
+with t.case("PC samples of a context that was there before"):
+    path = t.path("late-pc.cap")
+    if not STAND_INS:
+        raise Skip("SIM_NVIDIA_FOLDER is not set: the stand-ins for CUDA are not built")
+    result = run([os.path.join(PROGRAMS, "capture_toy"), "late", "10", os.path.join(PROGRAMS, "libcapture.so")],
+                 env={"LD_LIBRARY_PATH": STAND_INS, "CAPTURE": f"out={path},what=late,pc=continuous,late=1"})
+    capture = read_capture.load(path)
+    check_end(result, capture)
+    t.equal((capture.facts().get("late.context"), capture.facts().get("pc.on")), ("1 result 0", "1"), "sampling")
+    t.true({"duet_fma", "duet_barrier"} <= {row[5] for _, rows in capture.pcs() for row in rows}, "functions")
+
+with t.case("kernels that must overlap do, unless something serializes them"):
+    sim = "us_duet_spin=20000,pc_buffer=100000000"
+    for options, most in (("callbacks=1", 4), ("pc=continuous", 4), ("pc=serialized", 1), ("kinds=3", 1)):
+        result, capture = toy("overlap", options=options, sim=sim)
+        check_end(result, capture)
+        found = [row for row in capture.activity() if row.kind in (3, 10)]
+        t.equal(make_answers.overlap(found), most, f"kernels at one time with {options}")
+        t.true(("at one time" if most == 4 else "one after the other") in text(result.stdout), text(result.stdout))
+
+with t.case("all kinds of launches, and those of programs with a default stream for each thread"):
+    result, capture = toy("calls", 2, options="callbacks=all")
+    check_end(result, capture)
+    t.true("missing" not in text(result.stdout) and "host=8" in text(result.stdout), text(result.stdout))
+    counts = collections.Counter(row[2] for row in capture.callbacks() if row[1] == 1 and row[3] == 0)
+    t.equal([counts[cbid] for cbid in (307, 442, 652, 653, 477, 478, 527, 528)], [4] * 8, "calls by their ids")
+    ids = {row[5] for row in capture.callbacks() if row[1] == 1 and row[3] == 0}
+    t.equal(len(kernels(capture)), 24, "kernels")
+    t.true({row.correlation for row in kernels(capture)} <= ids, "each of a call")
+
+with t.case("the busy workload has memory, copies, tensor cores and rest"):
+    result, _ = toy("busy", 4, 4)
+    for phase in ("stream", "copy", "tensor", "fma"):
+        t.true(re.search(rf"busy phase={phase} begin=[\d.]+ end=[\d.]+ count=[1-9]", text(result.stdout)), phase)
+    idle = re.search(r"busy phase=idle begin=([\d.]+) end=([\d.]+) count=0", text(result.stdout))
+    t.true(idle and float(idle[2]) - float(idle[1]) > 0.9, f"a second without work: {text(result.stdout)}")
+
 with t.case("a second subscriber is told who the first is"):
     result, _ = toy("second-subscriber", 10, options="hold=1,mode=subscribe")
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
@@ -380,7 +437,7 @@ with t.case("ends: without a wait, by a signal, after a fork, with the agent lat
                  env={"LD_LIBRARY_PATH": STAND_INS, "CAPTURE": f"out={path},what=late,callbacks=1"})
     capture = read_capture.load(path)
     check_end(result, capture)
-    t.equal(len(launches(capture)), 10, "launches after it came")
+    t.equal(len(launches(capture)), 10 + 20, "launches after it came")
 
 # (what the stand-ins do, options, the fact that says so, kernel records of 101 or of 10)
 REFUSALS = [

@@ -270,6 +270,20 @@ static uint32_t enable_kinds(struct agent *agent)
 	return count;
 }
 
+/* Before any kind is enabled, as the library makes its buffers then. */
+static void limit_pool(struct agent *agent)
+{
+	size_t bytes = sizeof(size_t), limit = agent->options.pool_limit;
+
+	if (limit)
+		CUPTI_CALL(&agent->cupti, agent->file, cuptiActivitySetAttribute,
+			   CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &limit);
+	bytes = sizeof(limit);
+	if (CUPTI_CALL(&agent->cupti, agent->file, cuptiActivityGetAttribute,
+		       CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT, &bytes, &limit))
+		capture_fact(agent->file, "pool_limit", "%zu", limit);
+}
+
 bool capture_activity_start(struct agent *agent)
 {
 	struct capture_cupti *cupti = &agent->cupti;
@@ -279,6 +293,7 @@ bool capture_activity_start(struct agent *agent)
 	if (!CUPTI_CALL(cupti, agent->file, cuptiActivityRegisterCallbacks, on_requested,
 			on_completed))
 		return false;
+	limit_pool(agent);
 	agent->kind_count = enable_kinds(agent);
 	capture_fact(agent->file, "kinds_enabled", "%u", agent->kind_count);
 	return agent->kind_count > 0;

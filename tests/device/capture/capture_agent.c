@@ -199,6 +199,10 @@ int InitializeInjection(void)
 	capture_fact(agent->file, "options", "%s", text ? text : "");
 	capture_fact(agent->file, "cupti.path", "%s", agent->cupti.path);
 	start(agent);
+	if (agent->options.is_late && atomic_load(&agent->is_live)) {
+		atomic_store(&agent->is_awake, true);
+		capture_pc_late(agent);
+	}
 	capture_fact(agent->file, "start_cost_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
 	return 1;

@@ -28,10 +28,12 @@ struct capture_options {
 	enum capture_flush flush;
 	enum capture_stamp stamp;
 	uint32_t period_log2; /* 0: the library's own */
+	uint32_t pool_limit;  /* buffers in the GPU's memory; 0: the library's own */
 	/* Told and not asked: in cuInit the driver is not to be called. */
 	uint32_t driver_version;
 	uint64_t record_limit;
 	bool has_graph_trace, has_cubins, is_holder;
+	bool is_late; /* loaded by hand, when there is a context already */
 };
 
 /* One thread's rows and the costs of its stacks. Never freed. */
@@ -92,6 +94,8 @@ void capture_stack_facts(struct agent *agent);
 
 /* capture_pc.c */
 void capture_pc_context(struct agent *agent, CUcontext context);
+/* The context of the calling thread, which was there before. */
+void capture_pc_late(struct agent *agent);
 void capture_pc_drain(struct agent *agent);
 /* Of one context that ends, or of all: NULL. */
 void capture_pc_stop(struct agent *agent, CUcontext context);

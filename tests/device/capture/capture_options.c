@@ -71,6 +71,10 @@ static bool set_one(struct capture_options *options, const char *key, const char
 		options->driver_version = (uint32_t)atoi(value);
 	else if (!strcmp(key, "max"))
 		options->record_limit = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "pool"))
+		options->pool_limit = (uint32_t)atoi(value);
+	else if (!strcmp(key, "late"))
+		options->is_late = !strcmp(value, "1");
 	else if (!strcmp(key, "cubins"))
 		options->has_cubins = !strcmp(value, "1");
 	else if (!strcmp(key, "hold"))

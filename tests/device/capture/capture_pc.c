@@ -12,6 +12,7 @@
  */
 #include "capture_agent.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -377,6 +378,21 @@ void capture_pc_context(struct agent *agent, CUcontext context)
 		}
 	}
 	pthread_mutex_unlock(&state.lock);
+}
+
+void capture_pc_late(struct agent *agent)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*current)(CUcontext * ret_context) = NULL, result = 1;
+	CUcontext context = NULL;
+
+	if (library)
+		*(void **)&current = dlsym(library, "cuCtxGetCurrent");
+	if (current)
+		result = current(&context);
+	capture_fact(agent->file, "late.context", "%d result %u", context != NULL, result);
+	if (context)
+		capture_pc_context(agent, context);
 }
 
 /* A callback that comes while another thread drains, and waits for what it holds in the library, does not wait

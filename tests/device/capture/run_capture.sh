@@ -178,7 +178,7 @@ compile() {
 		"$source/src/inject/unwind.c" "$source/src/inject/unwind_rules.c" \
 		"$source/src/inject/libraries.c" \
 		-o "$build/libcapture.so" -ldl -lpthread &
-	$cc -rdynamic capture_toy.c capture_toy_trouble.c $library -o "$build/capture_toy" -ldl -lpthread &
+	$cc -rdynamic capture_toy.c capture_toy_bursts.c capture_toy_shapes.c capture_toy_trouble.c $library -o "$build/capture_toy" -ldl -lpthread &
 	$cc capture_pm.c capture_pm_host.c capture_pm_offline.c $library -o "$build/capture_pm" \
 		-ldl -lpthread -lm &
 	$cc capture_nvml.c capture_file.c -o "$build/capture_nvml" -ldl -lpthread -lm &
