@@ -516,6 +516,29 @@ with t.case("a library that hangs in its flush holds nothing up for long"):
     result, capture = toy("launches", 100, options="callbacks=1,kinds=none", sim="flush_hang=1")
     t.equal((result.status, capture.facts().get("exit")), (0, "complete"), "with nothing to flush")
 
+def buffers(capture):
+    words = capture.facts()["buffers"].split()
+    return dict(zip(words[::2], map(int, words[1::2])))
+
+
+with t.case("a program that outruns the agent gets buffers that are thrown away, and counted"):
+    result, capture = toy("launches", 3000, options="buffers=0")
+    t.equal((result.status, capture.facts().get("exit")), (0, "complete"), f"{text(result.stderr)}")
+    counts = buffers(capture)
+    t.true(counts["discarded"] >= 3001 * 216 // 65536, f"{counts}")
+    t.equal((counts["discarded"], counts["made"], len(kernels(capture))), (counts["requested"], 0, 0), f"{counts}")
+    result, capture = toy("launches", 3000, options="buffers=1")
+    t.equal((buffers(capture)["made"], buffers(capture)["refused"]), (1, 0), "of one buffer")
+    t.equal(capture.facts().get("exit"), "complete", "the agent's end")
+
+with t.case("a buffer that comes back and is not ours is refused"):
+    result, capture = toy("launches", 300, options="callbacks=1", sim="stray_buffer=1")
+    check_end(result, capture)
+    counts = buffers(capture)
+    t.true(counts["refused"] >= 1 and counts["completed"] == counts["refused"] * 2, f"{counts}")
+    t.equal({row.kind for row in capture.activity()}, {2, 10}, "kinds of records")
+    t.equal(sum(row.kind == 2 for row in capture.activity()), 2, "sets: none of the stray ones")
+
 with t.case("records of older versions"):
     for version in (18, 20, 26, 130000, 130001):
         result, capture = toy("threads", 8, options="callbacks=1,kinds=default+38", sim=f"version={version}")

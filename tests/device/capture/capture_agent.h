@@ -27,8 +27,9 @@ struct capture_options {
 	enum capture_pc_mode pc;
 	enum capture_flush flush;
 	enum capture_stamp stamp;
-	uint32_t period_log2; /* 0: the library's own */
-	uint32_t pool_limit;  /* buffers in the GPU's memory; 0: the library's own */
+	uint32_t period_log2;  /* 0: the library's own */
+	uint32_t buffer_limit; /* buffers that we have at most */
+	uint32_t pool_limit;   /* buffers in the GPU's memory; 0: the library's own */
 	/* Told and not asked: in cuInit the driver is not to be called. */
 	uint32_t driver_version;
 	uint64_t record_limit;

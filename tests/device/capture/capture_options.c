@@ -71,6 +71,8 @@ static bool set_one(struct capture_options *options, const char *key, const char
 		options->driver_version = (uint32_t)atoi(value);
 	else if (!strcmp(key, "max"))
 		options->record_limit = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "buffers"))
+		options->buffer_limit = (uint32_t)atoi(value);
 	else if (!strcmp(key, "pool"))
 		options->pool_limit = (uint32_t)atoi(value);
 	else if (!strcmp(key, "late"))
@@ -94,6 +96,7 @@ bool capture_options_parse(const char *text, struct capture_options *ret_options
 					  .what = "?",
 					  .kinds = "default",
 					  .stamp = CAPTURE_STAMP_MONOTONIC,
+					  .buffer_limit = UINT32_MAX,
 					  .record_limit = 50000};
 	char copy[2048], *rest = copy, *word;
 
