@@ -68,6 +68,7 @@ static const struct row {
 	OPTION(stray_buffer, INTEGER),
 	OPTION(pc_buffer, INTEGER),
 	OPTION(pc_lag_us, INTEGER),
+	OPTION(pc_keep, INTEGER),
 	OPTION(pm_buffer, INTEGER),
 	OPTION(pm_nan_every, INTEGER),
 	OPTION(pm_other_every, INTEGER),

@@ -288,6 +288,8 @@ static void append(struct context *context, struct cupti_pc_sampling_data *data)
  * then on, so that a program which writes to that buffer loses them. */
 static void land(struct context *context)
 {
+	if (context->data && sim_options()->pc_keep)
+		context->data->pc_count = context->data->sample_count = 0;
 	if (context->data)
 		append(context, context->data);
 }
@@ -298,7 +300,7 @@ static void move_landed(struct context *context, struct cupti_pc_sampling_data *
 	struct cupti_pc_sampling_data *from = context->data;
 	size_t count;
 
-	if (!from || from == to)
+	if (!from || from == to || sim_options()->pc_keep)
 		return;
 	count = from->pc_count < to->capacity_count ? from->pc_count : to->capacity_count;
 	for (size_t i = 0; i < from->pc_count; i++)

@@ -39,6 +39,8 @@
  *	stray_buffer=0     1: with each buffer comes one that the program never gave
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
  *	pc_lag_us=0        how long samples take from a kernel's end to cuptiPCSamplingGetData
+ *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
+ *	                   its place
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
@@ -67,7 +69,7 @@ struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
 	int64_t subscriber, privileges, busy;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
-	int64_t pc_buffer, pc_lag_us, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t pc_buffer, pc_lag_us, pc_keep, pm_buffer, pm_nan_every, pm_other_every;
 	int64_t nvml_unsupported, gpm;
 	double kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
 	char chip[32], log[256];

@@ -343,13 +343,14 @@ with t.case("PC samples, with the names of stall reasons"):
         t.true({row[0] for row in found} <= crcs, f"crcs are those of the cubins {crcs}")
 
 with t.case("PC samples: what lands in the buffer of the configuration is not lost"):
-    result, capture = toy("stalls", 5, options="pc=serialized,callbacks=1")
-    check_end(result, capture)
-    t.true(re.search(r" landed [1-9]", capture.facts()["pc.session"]), f"seen to land: {capture.facts()['pc.session']}")
-    of_kernels = {row.correlation: row.name for row in kernels(capture)}
-    found = [row for _, rows in capture.pcs() for row in rows]
-    t.equal({row[5] for row in found if row[5] != of_kernels.get(row[3])}, set(), "each PC's kernel is its launch's")
-    t.equal(len({row[3] for row in found}), len(kernels(capture)), "kernels with samples, each on its own")
+    for sim in ("", "pc_keep=1"):
+        result, capture = toy("stalls", 5, options="pc=serialized,callbacks=1", sim=sim)
+        check_end(result, capture)
+        t.true(re.search(r" landed [1-9]", capture.facts()["pc.session"]), f"seen to land: {capture.facts()['pc.session']}")
+        of_kernels = {row.correlation: row.name for row in kernels(capture)}
+        found = [row for _, rows in capture.pcs() for row in rows]
+        t.equal({row[5] for row in found if row[5] != of_kernels.get(row[3])}, set(), "each PC's kernel is its launch's")
+        t.equal(len({row[3] for row in found}), len(kernels(capture)), "kernels with samples, each on its own")
     sim = "pc_lag_us=60000000,us_duet_chase=300,us_duet_barrier=300,us_duet_fma=300,us_duet_spin=300"
     result, capture = toy("stalls", 5, options="pc=continuous,callbacks=1", sim=sim)
     check_end(result, capture)
@@ -380,6 +381,8 @@ with t.case("PM samples without the image of what is available, and with a conte
     t.true("pm ready\n" in text(result.stdout), f"says when it samples: {text(result.stdout)}")
     t.equal(capture.facts().get("pm.availability"), "none, and on without", "says that it goes on")
     t.true(sum(len(rows) for _, _, rows in capture.pms()) > 100, "samples")
+    result = program("capture_pm", "--offline", path)
+    t.equal(result.status, 0, f"offline: {text(result.stdout)}{text(result.stderr)}")
     result = program("capture_pm", path, "seconds=0.3", "context=1")
     t.equal(result.status, 0, f"status: {text(result.stderr)}")
     t.equal(read_capture.load(path).facts().get("pm.context"), "1 result 0", "a context")

@@ -89,7 +89,7 @@ struct capture_pc_block {
 	uint32_t period_log2, range_id;
 };
 
-/* In a chunk's number: the samples are those of the configuration's buffer after Disable. */
+/* In a chunk's number: the samples are of the configuration's buffer, after Disable or as they were not given. */
 #define CAPTURE_PC_CONFIGURED UINT32_C(0x80000000)
 
 /* Then reason_count pairs (index, samples) of 4 bytes each, then the function's name, zeros up to a

@@ -39,6 +39,9 @@ struct session {
 	uint64_t calls, overflows, samples, dropped, pcs;
 	uint64_t landed; /* in the buffer of the configuration, at most, as seen when draining */
 	uint64_t rest;   /* … and after Disable, all in all */
+	uint64_t shown;  /* … and taken from there, as they were not given */
+	uint64_t shown_range_id;
+	size_t shown_count;
 	uint32_t restarts;
 	bool is_on;
 	bool is_deaf; /* it gives no data any more, but is to be disabled */
@@ -324,6 +327,21 @@ static cupti_result get_data(struct agent *agent, struct session *session)
 	return result;
 }
 
+/* Should the library not give what landed, the next kernel's samples take its place; this one's are over, so nobody
+ * writes there now. Each state of the buffer once. */
+static void show_landed(struct agent *agent, struct session *session)
+{
+	const struct cupti_pc_sampling_data *live = &session->configured.data;
+
+	if (agent->options.pc != CAPTURE_PC_SERIALIZED || !live->pc_count ||
+	    (live->range_id == session->shown_range_id && live->pc_count == session->shown_count))
+		return;
+	session->shown_range_id = live->range_id;
+	session->shown_count = live->pc_count;
+	session->shown += live->pc_count;
+	write_block(agent, session, &session->configured, 0);
+}
+
 static void drain(struct agent *agent, struct session *session)
 {
 	for (uint32_t round = 0; round < ROUNDS_MOST && session->is_on && !session->is_deaf;
@@ -331,17 +349,16 @@ static void drain(struct agent *agent, struct session *session)
 		cupti_result result = get_data(agent, session);
 
 		if (result == 0) {
-			if (!session->drain.data.pc_count || !has_more(session))
-				return;
-			continue;
+			if (session->drain.data.pc_count && has_more(session))
+				continue;
+			show_landed(agent, session);
+			return;
 		}
 		session->overflows += result == CUPTI_ERROR_OUT_OF_MEMORY;
-		if (result != CUPTI_ERROR_OUT_OF_MEMORY) {
+		if (result != CUPTI_ERROR_OUT_OF_MEMORY || session->restarts++ >= RESTARTS_MOST) {
 			session->is_deaf = true;
 			return;
 		}
-		if (session->restarts++ >= RESTARTS_MOST)
-			return;
 		turn_off(agent, session);
 		turn_on(agent, session);
 	}
@@ -432,7 +449,7 @@ void capture_pc_facts(struct agent *agent)
 	for (uint32_t i = 0; i < state.count; i++)
 		capture_fact(agent->file, "pc.session",
 			     "samples %llu dropped %llu pcs %llu calls %llu overflows %llu "
-			     "restarts %u landed %llu rest %llu",
+			     "restarts %u landed %llu rest %llu shown %llu",
 			     (unsigned long long)state.sessions[i].samples,
 			     (unsigned long long)state.sessions[i].dropped,
 			     (unsigned long long)state.sessions[i].pcs,
@@ -440,6 +457,7 @@ void capture_pc_facts(struct agent *agent)
 			     (unsigned long long)state.sessions[i].overflows,
 			     state.sessions[i].restarts,
 			     (unsigned long long)state.sessions[i].landed,
-			     (unsigned long long)state.sessions[i].rest);
+			     (unsigned long long)state.sessions[i].rest,
+			     (unsigned long long)state.sessions[i].shown);
 	pthread_mutex_unlock(&state.lock);
 }

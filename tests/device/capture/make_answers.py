@@ -9,6 +9,7 @@
 
 Facts, not verdicts: a capture that is not there is said to be missing.
 """
+import bisect
 import collections
 import glob
 import os
@@ -255,13 +256,18 @@ def phases(work):
 
 def pm_phases(work, name):
     capture = work.capture(name)
-    rows = [row for _, _, found in capture.pms() for row in found]
     spans = phases(work)
+    begins = [begin for _, begin, _ in spans]
+    found = collections.defaultdict(list)
+    for _, _, block in capture.pms():
+        for start, end, values in block:
+            index = bisect.bisect_right(begins, start / 1e9) - 1
+            if index >= 0 and end / 1e9 <= spans[index][2]:
+                found[spans[index][0]].append(values)
     for index, metric in enumerate(capture.metrics()):
         means = []
         for phase in ("stream", "copy", "tensor", "fma", "idle"):
-            values = [row[2][index] for row in rows if row[2][index] == row[2][index] and
-                      any(span[0] == phase and span[1] * 1e9 <= row[0] and row[1] <= span[2] * 1e9 for span in spans)]
+            values = [row[index] for row in found[phase] if row[index] == row[index]]
             means.append(f"{phase} {statistics.fmean(values):.4g}" if values else f"{phase} none")
         say(f"    {name} {metric.split('.')[0]}: {', '.join(means)}")
 

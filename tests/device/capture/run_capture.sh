@@ -324,7 +324,7 @@ build_all() {
 	runtime="env LD_LIBRARY_PATH=${library_path#:} $build/capture_runtime"
 	pm="env LD_LIBRARY_PATH=${library_path#:} $build/capture_pm"
 	nvml="$build/capture_nvml"
-	step check 20 $toy check
+	step check 60 $toy check # the first to wake the GPU
 	hold_gpu
 	driver=$(sed -n 's/^check driver=//p' "$work/base/check.txt" 2>/dev/null)
 	driver=${driver:-0}
@@ -655,9 +655,9 @@ if [ "$part" = answers ]; then
 	end_group
 	begin_group leak
 	leak_base
-	leak plain flush=none "$(n 30 2)"
-	leak forced flush=forced "$(n 30 2)"
-	leak pool flush=none,pool=8 "$(n 15 1)"
+	leak pool flush=none,pool=8 "$(n 10 1)"
+	leak plain flush=none "$(n 45 2)"
+	leak forced flush=forced "$(n 45 2)"
 	end_group
 else
 	end_group
@@ -672,13 +672,13 @@ else
 	end_group
 	begin_group leak
 	leak_base
-	leak normal flush=normal "$(n 30 2)"
-	leak pool-forced flush=forced,pool=8 "$(n 15 1)"
+	leak pool-forced flush=forced,pool=8 "$(n 10 1)"
+	leak normal flush=normal "$(n 45 2)"
 	end_group
 fi
 reserve=0
 group=base
-step answers "$(n 40 30)" python3 "$here/make_answers.py" "$work"
+step answers "$(n 60 30)" python3 "$here/make_answers.py" "$work"
 cp "$work/base/answers.txt" "$out/answers.txt" 2>/dev/null || echo "no answers" >"$out/answers.txt"
 count() {
 	awk -F '\t' -v "word=$1" '$3 ~ word { count++ } END { print count + 0 }' "$steps"
