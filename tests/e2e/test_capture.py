@@ -630,7 +630,7 @@ with t.case("rehearsal of the script"):
         t.true(packed.index("cost.tar.gz") < packed.index("leak.tar.gz"), f"cost is packed before leak: {packed}")
     answers = open(os.path.join(t.path("rehearsal-answers"), "answers.txt"), encoding="utf-8").read()
     for words in (r"launches none: \d+ ns", r"launches nokinds: \d+ ns, [+-]\d+ ns", "leak-base: .* process [1-9]",
-                  "overlap-serialized", "pm-base-1k gr__cycles_active: stream [0-9.]+", "calls rounds=3 host=12"):
+                  "overlap-serialized", "pm-base-1k gr__cycles_active: stream ", "calls rounds=3 host=12"):
         t.true(re.search(words, answers), f"'{words}' in the answers")
 
 with t.case("a step that captured nothing is empty, and the script's status says so"):

@@ -85,21 +85,25 @@ def nearest_clock(difference_ns, clock_row):
     return name, difference_ns - places[name]
 
 
-def pm_clock(work, name):
-    capture = work.capture(name)
-    clocks = capture.clocks()
+def pm_clock_of(capture):
+    """The clock of its samples and by how much the first block's last one ends off its writing; None: no samples."""
     for kind, _, written_ns, data in capture.chunks:
         if kind != read_capture.PMS or len(data) < 32:
             continue
         count, values, _, _ = read_capture.PM_BLOCK.unpack_from(data)
-        if not count:
-            continue
-        at = read_capture.PM_BLOCK.size + (count - 1) * (16 + 8 * values) + 8
-        end = int.from_bytes(data[at:at + 8], "little")
-        clock, rest = nearest_clock(end - written_ns, clocks[0])
+        if count:
+            at = read_capture.PM_BLOCK.size + (count - 1) * (16 + 8 * values) + 8
+            end = int.from_bytes(data[at:at + 8], "little")
+            return nearest_clock(end - written_ns, capture.clocks()[0])
+    return None
+
+
+def pm_clock(work, name):
+    capture = work.capture(name)
+    found = pm_clock_of(capture)
+    if found:
         say(f"  {name}: asked {capture.facts().get('stamp')}; the last sample of the first block ends "
-            f"{rest / 1e6:+.3f} ms from its writing on {clock}")
-        break
+            f"{found[1] / 1e6:+.3f} ms from its writing on {found[0]}")
     else:
         say(f"  {name}: no samples; {brief(capture)}")
     cupti_clock(name, capture)
@@ -244,8 +248,9 @@ def pm_facts(work, name):
 def question_4(work):
     say("  the sampling process makes no context; the work is in another process")
     each(work, pm_facts, "pm-base-1k", "pm-base-10k", "pm-context", "pm-triage", "pm-overflow", "nobody-pm")
-    say("  by phase of the work, mean of each counter; times are taken for CLOCK_MONOTONIC:")
-    each(work, pm_phases, "pm-base-1k", "pm-base-10k", "pm-context")
+    say("  by phase of the work, mean of each counter:")
+    each(work, pm_phases, "pm-base-1k", "pm-base-10k", "pm-context", "pm-default")
+    each(work, nvml_phases, "nvml-busy")
 
 
 def phases(work):
@@ -254,22 +259,38 @@ def phases(work):
             re.findall(r"busy phase=(\w+) begin=([\d.]+) end=([\d.]+)", work.log("busy"))]
 
 
-def pm_phases(work, name):
-    capture = work.capture(name)
+def phase_means(work, label, keys, rows):
+    """rows: (begin, end in seconds, values); says each key's mean of the rows that are inside of one phase."""
     spans = phases(work)
     begins = [begin for _, begin, _ in spans]
     found = collections.defaultdict(list)
-    for _, _, block in capture.pms():
-        for start, end, values in block:
-            index = bisect.bisect_right(begins, start / 1e9) - 1
-            if index >= 0 and end / 1e9 <= spans[index][2]:
-                found[spans[index][0]].append(values)
-    for index, metric in enumerate(capture.metrics()):
+    for begin, end, values in rows:
+        index = bisect.bisect_right(begins, begin) - 1
+        if index >= 0 and end <= spans[index][2]:
+            found[spans[index][0]].append(values)
+    for index, key in enumerate(keys):
         means = []
         for phase in ("stream", "copy", "tensor", "fma", "idle"):
             values = [row[index] for row in found[phase] if row[index] == row[index]]
             means.append(f"{phase} {statistics.fmean(values):.4g}" if values else f"{phase} none")
-        say(f"    {name} {metric.split('.')[0]}: {', '.join(means)}")
+        say(f"    {label} {key}: {', '.join(means)}")
+
+
+def pm_phases(work, name):
+    """On whichever clock the samples are."""
+    capture = work.capture(name)
+    clock, _ = pm_clock_of(capture) or ("monotonic", 0)
+    before, _, _, realtime, boottime, _ = capture.clocks()[0]
+    shift = {"realtime": realtime - before, "boottime": boottime - before, "monotonic+bias": BIAS_NS}.get(clock, 0)
+    phase_means(work, name, [metric.split(".")[0] for metric in capture.metrics()],
+                [((start - shift) / 1e9, (end - shift) / 1e9, values)
+                 for _, _, rows in capture.pms() for start, end, values in rows])
+
+
+def nvml_phases(work, name):
+    """A row of NVML is of the tenth of a second before it."""
+    keys, rows = work.capture(name).series()
+    phase_means(work, name, keys, [(row[0] - 0.1, row[0], row[1:]) for row in rows])
 
 
 def question_5(work):
@@ -423,7 +444,10 @@ def nesting(work):
 
 def not_ok(work):
     """What steps.tsv says of steps that are not ok."""
-    with open(os.path.join(work.folder, "steps.tsv"), encoding="utf-8", errors="replace") as file:
+    path = os.path.join(work.folder, "steps.tsv")
+    if not os.path.exists(path):
+        raise Missing(f"there is no {path}")
+    with open(path, encoding="utf-8", errors="replace") as file:
         rows = [line.rstrip("\n").split("\t") for line in file][1:]
     for row in rows:
         if len(row) == 4 and row[2] != "ok":

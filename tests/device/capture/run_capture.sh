@@ -154,19 +154,30 @@ may() {
 	return 0
 }
 
+# PID LIMIT: its status; 137 where not even SIGKILL ends it, as in a call of the driver that does not return
+finish() {
+	local until=$((SECONDS + $2 + 6))
+	while kill -0 "$1" 2>/dev/null; do
+		[ $SECONDS -gt $until ] && return 137
+		sleep 0.03
+	done
+	wait "$1"
+}
+
 # NAME LIMIT COMMAND…: output to the group's folder
 step() {
 	local name=$1 begin=$EPOCHREALTIME log_of=$work/$group/$1.txt status
 	may "$name" "$2" || return 0
 	shift 2
-	{ timeout -k 3 "$limit" "$@" >"$log_of" 2>&1 </dev/null; } 2>/dev/null
+	timeout -k 3 "$limit" "$@" >"$log_of" 2>&1 </dev/null &
+	{ finish $! "$limit"; } 2>/dev/null
 	status=$?
 	note "$name" "$(since "$begin")" $status "$log_of"
 	return 0
 }
 
 # NAME LIMIT COMMAND…: goes on in the background until `settle`
-declare -A behind begun
+declare -A behind begun limits
 background() {
 	local name=$1 log_of=$work/$group/$1.txt
 	may "$name" "$2" || return 0
@@ -175,6 +186,7 @@ background() {
 	timeout -k 3 "$limit" "$@" >"$log_of" 2>&1 </dev/null &
 	behind[$name]=$!
 	begun[$name]=$EPOCHREALTIME
+	limits[$name]=$limit
 }
 
 # NAME WORDS: until its output has them, or it ended
@@ -192,7 +204,7 @@ await() {
 settle() {
 	local status
 	[ -n "${behind[$1]:-}" ] || return 0
-	{ wait "${behind[$1]}"; } 2>/dev/null
+	{ finish "${behind[$1]}" "${limits[$1]}"; } 2>/dev/null
 	status=$?
 	unset "behind[$1]"
 	note "$1" "$(since "${begun[$1]}")" $status "$work/$group/$1.txt"
@@ -203,7 +215,7 @@ dismiss() {
 	local status
 	[ -n "${behind[$1]:-}" ] || return 0
 	kill -TERM "${behind[$1]}" 2>/dev/null
-	{ wait "${behind[$1]}"; } 2>/dev/null
+	{ finish "${behind[$1]}" 3; } 2>/dev/null
 	status=$?
 	[ $status = 124 ] || [ $status = 143 ] && status=0
 	unset "behind[$1]"
