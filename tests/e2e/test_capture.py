@@ -351,6 +351,10 @@ with t.case("PC samples: what lands in the buffer of the configuration is not lo
         found = [row for _, rows in capture.pcs() for row in rows]
         t.equal({row[5] for row in found if row[5] != of_kernels.get(row[3])}, set(), "each PC's kernel is its launch's")
         t.equal(len({row[3] for row in found}), len(kernels(capture)), "kernels with samples, each on its own")
+    result, capture = toy("overlap", 100, options="pc=ranges", sim="us_duet_spin=40000,pc_buffer=100000000")
+    check_end(result, capture)
+    t.true(re.search(r" landed [1-9]", capture.facts()["pc.session"]), f"in ranges: {capture.facts()['pc.session']}")
+    t.equal({row[5] for _, rows in capture.pcs() for row in rows}, {"duet_spin"}, "functions in ranges")
     sim = "pc_lag_us=60000000,us_duet_chase=300,us_duet_barrier=300,us_duet_fma=300,us_duet_spin=300"
     result, capture = toy("stalls", 5, options="pc=continuous,callbacks=1", sim=sim)
     check_end(result, capture)
@@ -608,7 +612,7 @@ def rows_in(name, data):
         good = any(capture.activity())
     if re.search("callbacks=(1|all)", options) and name != "kill-self.cap":
         good = good and any(capture.callbacks())
-    if "pc=c" in options or "pc=s" in options:
+    if re.search("pc=[csr]", options):
         good = good and any(rows for _, rows in capture.pcs())
     return good and not capture.odd and capture.damage is None
 

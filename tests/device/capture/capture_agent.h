@@ -16,7 +16,13 @@
 enum capture_mode { CAPTURE_NULL, CAPTURE_SUBSCRIBE, CAPTURE_RECORD };
 enum capture_stack { CAPTURE_STACK_NONE, CAPTURE_STACK_FP, CAPTURE_STACK_UNWIND };
 enum capture_log { CAPTURE_LOG_NONE, CAPTURE_LOG_KNOWN, CAPTURE_LOG_ALL };
-enum capture_pc_mode { CAPTURE_PC_OFF, CAPTURE_PC_CONTINUOUS, CAPTURE_PC_SERIALIZED };
+/* RANGES: continuous, but stopped to be drained, and started again */
+enum capture_pc_mode {
+	CAPTURE_PC_OFF,
+	CAPTURE_PC_CONTINUOUS,
+	CAPTURE_PC_SERIALIZED,
+	CAPTURE_PC_RANGES
+};
 enum capture_flush { CAPTURE_FLUSH_NONE, CAPTURE_FLUSH_NORMAL, CAPTURE_FLUSH_FORCED };
 
 struct capture_options {

@@ -24,7 +24,7 @@ static bool set_choice(struct capture_options *options, const char *key, const c
 	static const char *const modes[] = {"null", "subscribe", "activity", NULL};
 	static const char *const stacks[] = {"none", "fp", "unwind", NULL};
 	static const char *const logs[] = {"0", "1", "all", NULL};
-	static const char *const pcs[] = {"off", "continuous", "serialized", NULL};
+	static const char *const pcs[] = {"off", "continuous", "serialized", "ranges", NULL};
 	static const char *const flushes[] = {"none", "normal", "forced", NULL};
 	static const char *const graphs[] = {"node", "trace", NULL};
 	static const char *const keys[] = {"mode",  "stack",  "callbacks", "pc",

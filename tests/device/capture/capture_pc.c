@@ -44,7 +44,8 @@ struct session {
 	size_t shown_count;
 	uint32_t restarts;
 	bool is_on;
-	bool is_deaf; /* it gives no data any more, but is to be disabled */
+	bool is_started; /* a range */
+	bool is_deaf;    /* it gives no data any more, but is to be disabled */
 };
 
 static struct {
@@ -136,26 +137,45 @@ static bool find_reasons(struct agent *agent, CUcontext context)
 	return true;
 }
 
+static uint32_t fill_infos(const struct agent *agent, struct session *session,
+			   struct cupti_pc_sampling_configuration_info infos[6])
+{
+	uint32_t count = 0;
+
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
+		.value.collection_mode =
+			agent->options.pc == CAPTURE_PC_SERIALIZED
+				? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+				: CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
+		.value.stall_reasons = {state.reason_count, state.reasons}};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
+		.value.output_format = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+		.value.data_buffer = &session->configured.data};
+	if (agent->options.period_log2)
+		infos[count++] = (struct cupti_pc_sampling_configuration_info){
+			.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
+			.value.period_exponent = agent->options.period_log2};
+	if (agent->options.pc == CAPTURE_PC_RANGES)
+		infos[count++] = (struct cupti_pc_sampling_configuration_info){
+			.attribute =
+				CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL,
+			.value.is_start_stop_controlled = 1};
+	return count;
+}
+
 static bool configure(struct agent *agent, struct session *session)
 {
-	struct cupti_pc_sampling_configuration_info infos[5] = {
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
-		 .value.collection_mode =
-			 agent->options.pc == CAPTURE_PC_SERIALIZED
-				 ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
-				 : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
-		 .value.stall_reasons = {state.reason_count, state.reasons}},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
-		 .value.output_format = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
-		 .value.data_buffer = &session->configured.data},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
-		 .value.period_exponent = agent->options.period_log2}};
+	struct cupti_pc_sampling_configuration_info infos[6];
 	struct cupti_pc_sampling_configuration_params params = {
 		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
 		.context = session->context,
-		.info_count = agent->options.period_log2 ? 5 : 4,
+		.info_count = fill_infos(agent, session, infos),
 		.infos = infos};
 	bool done = CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingSetConfigurationAttribute,
 			       &params);
@@ -166,6 +186,28 @@ static bool configure(struct agent *agent, struct session *session)
 				     infos[i].attribute, (int)infos[i].ret_status,
 				     capture_cupti_text(&agent->cupti, infos[i].ret_status));
 	return done;
+}
+
+static bool start_range(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_start_params params = {
+		.struct_bytes = CUpti_PCSamplingStartParamsSize, .context = session->context};
+
+	if (agent->options.pc != CAPTURE_PC_RANGES || session->is_started)
+		return true;
+	session->is_started = CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingStart, &params);
+	return session->is_started;
+}
+
+static void stop_range(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_stop_params params = {
+		.struct_bytes = CUpti_PCSamplingStopParamsSize, .context = session->context};
+
+	if (!session->is_started)
+		return;
+	session->is_started = false;
+	CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingStop, &params);
 }
 
 static void read_back(struct agent *agent, const struct session *session)
@@ -211,7 +253,7 @@ static bool turn_on(struct agent *agent, struct session *session)
 	if ((!session->drain.stride && !make_pcs(agent, &session->drain)) ||
 	    !make_pcs(agent, &session->configured))
 		return false;
-	if (!configure(agent, session))
+	if (!configure(agent, session) || !start_range(agent, session))
 		return false;
 	capture_fact(agent->file, "pc.enable_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
@@ -285,6 +327,7 @@ static bool turn_off(struct agent *agent, struct session *session)
 	struct cupti_pc_sampling_disable_params params = {
 		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
 
+	stop_range(agent, session);
 	session->is_on = false;
 	if (!CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingDisable, &params))
 		return false;
@@ -327,13 +370,13 @@ static cupti_result get_data(struct agent *agent, struct session *session)
 	return result;
 }
 
-/* Should the library not give what landed, the next kernel's samples take its place; this one's are over, so nobody
+/* Should the library not give what landed, the next range's samples take its place; this one is over, so nobody
  * writes there now. Each state of the buffer once. */
 static void show_landed(struct agent *agent, struct session *session)
 {
 	const struct cupti_pc_sampling_data *live = &session->configured.data;
 
-	if (agent->options.pc != CAPTURE_PC_SERIALIZED || !live->pc_count ||
+	if (agent->options.pc == CAPTURE_PC_CONTINUOUS || !live->pc_count ||
 	    (live->range_id == session->shown_range_id && live->pc_count == session->shown_count))
 		return;
 	session->shown_range_id = live->range_id;
@@ -418,9 +461,16 @@ void capture_pc_drain(struct agent *agent)
 {
 	if (agent->options.pc == CAPTURE_PC_OFF || pthread_mutex_trylock(&state.lock) != 0)
 		return;
-	for (uint32_t i = 0; i < state.count; i++)
-		if (state.sessions[i].is_on && state.sessions[i].drain.stride)
-			drain(agent, &state.sessions[i]);
+	for (uint32_t i = 0; i < state.count; i++) {
+		struct session *session = &state.sessions[i];
+
+		if (!session->is_on || !session->drain.stride)
+			continue;
+		stop_range(agent, session);
+		drain(agent, session);
+		if (session->is_on)
+			start_range(agent, session);
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -433,6 +483,7 @@ void capture_pc_stop(struct agent *agent, CUcontext context)
 
 		if (!session->is_on || (context && session->context != context))
 			continue;
+		stop_range(agent, session);
 		if (session->drain.stride)
 			drain(agent, session);
 		if (session->is_on)

@@ -187,8 +187,8 @@ def shorter(reason):
 
 
 def question_2(work):
-    each(work, pc_facts, "pc-plain", "pc-continuous", "pc-serialized", "pc-alone", "pc-old-kernel", "pc-runtime",
-         "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16",
+    each(work, pc_facts, "pc-plain", "pc-continuous", "pc-serialized", "pc-ranges", "pc-alone", "pc-old-kernel",
+         "pc-runtime", "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16",
          "pc-period-5", "pc-period-6", "pc-period-10", "pc-period-14", "pc-period-20", "pc-graphs",
          "pc-graphs-serialized", "pc-again", "torch-pc", "late-pc", "overlap-plain", "overlap-continuous",
          "overlap-serialized", "overlap-old-kernel")
@@ -220,8 +220,8 @@ def pm_facts(work, name):
     capture = work.capture(name)
     metrics = capture.metrics()
     rows = [row for _, _, found in capture.pms() for row in found]
-    keys = ("chip", "supported", "pm.context", "pm.availability", "pm.metrics", "pm.passes", "pm.interval_ns", "pm.enable_ns", "pm.samples",
-            "pm.decodes", "pm.overflows", "pm.full", "pm.other")
+    keys = ("chip", "supported", "pm.context", "pm.availability", "pm.metrics", "pm.passes", "pm.interval_ns",
+            "pm.enable_ns", "pm.samples", "pm.decodes", "pm.overflows", "pm.full", "pm.other")
     say(f"  {name}: {brief(capture, *keys)}")
     if not rows:
         return
@@ -372,7 +372,9 @@ def leak_facts(work, name):
         + f"; {rows[-1][0] / max(rows[-1][3], 1e-9):.0f} nodes a second")
     if name not in work.paths:
         return
-    say(f"    {brief(work.capture(name), 'pool_limit', 'records.10', 'untimed.10', 'first_untimed_kernel', 'strange_kernels', 'dropped', 'buffers', 'exit')}")
+    keys = ("pool_limit", "records.10", "untimed.10", "first_untimed_kernel", "strange_kernels", "dropped", "buffers",
+            "exit")
+    say(f"    {brief(work.capture(name), *keys)}")
 
 
 def question_7(work):

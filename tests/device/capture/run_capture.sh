@@ -80,7 +80,7 @@ expects=
 family_of() {
 	case $1 in
 	pc-serialized | pc-graphs-serialized | overlap-serialized) echo pc-serialized ;;
-	pc-alone | pc-old-kernel | pc-plain | overlap-*) echo "$1" ;;
+	pc-alone | pc-ranges | pc-old-kernel | pc-plain | overlap-*) echo "$1" ;;
 	pm-context | pm-triage | pm-overflow | pm-after-pc | leak-base | torch-version) echo "$1" ;;
 	pc-* | torch-pc) echo pc-continuous ;;
 	cost-*) echo "${1%-*}" ;;
@@ -226,7 +226,7 @@ dismiss() {
 needs_of() {
 	needs="started=1 exit=complete"
 	lacks=
-	[[ $1 =~ (^|,)pc=[cs] ]] && needs="$needs pc.on=1" && lacks="pc.session=samples 0 "
+	[[ $1 =~ (^|,)pc=[csr] ]] && needs="$needs pc.on=1" && lacks="pc.session=samples 0 "
 	[[ $1 =~ (^|,)(mode=|kinds=none) ]] || needs="$needs records."
 	[[ $1 =~ mode=null ]] && needs=
 	return 0
@@ -412,6 +412,7 @@ f4() {
 	agent pc-plain 20 "pc=off" $toy stalls "$ms"
 	agent pc-continuous 20 "pc=continuous,cubins=1,callbacks=1" $toy stalls "$ms"
 	agent pc-serialized 20 "pc=serialized,cubins=1,callbacks=1" $toy stalls "$ms"
+	agent pc-ranges 20 "pc=ranges,callbacks=1" $toy stalls "$ms"
 	agent pc-alone 20 "pc=continuous,cubins=1,kinds=none" $toy stalls "$ms"
 	agent pc-old-kernel 20 "pc=continuous,kinds=3" $toy stalls "$ms"
 	# four kernels that overlap, unless what looks at them serializes them
