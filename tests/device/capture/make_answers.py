@@ -462,6 +462,8 @@ def others(work):
             one_capture(name, work.capture(name))
         except (Missing, read_capture.Damaged) as problem:
             say(f"  {name}: {problem}")
+        except (ValueError, IndexError, KeyError, ArithmeticError) as problem:
+            say(f"  {name}: {type(problem).__name__} {problem}")
 
 
 def one_capture(name, capture):
@@ -497,9 +499,9 @@ def one_capture(name, capture):
 
 def each(work, action, *names):
     """Says of each what action finds; what is missing in one line."""
-    missing = [name for name in names if name not in work.paths and name not in work.logs]
+    not_run = [name for name in names if name not in work.paths and name not in work.logs]
     for name in names:
-        if name in missing:
+        if name in not_run:
             continue
         try:
             action(work, name)
@@ -507,8 +509,8 @@ def each(work, action, *names):
             say(f"  {missing}")
         except (read_capture.Damaged, ValueError, IndexError, KeyError, ArithmeticError) as problem:
             say(f"  {name}: {type(problem).__name__} {problem}")
-    if missing:
-        say(f"  not run: {' '.join(missing)}")
+    if not_run:
+        say(f"  not run: {' '.join(not_run)}")
 
 
 QUESTIONS = [

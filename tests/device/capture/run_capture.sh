@@ -286,6 +286,8 @@ hold_gpu() {
 
 compile() {
 	local library="capture_cupti.c capture_file.c" parts
+	# what an earlier run left is not to be taken for what is built now
+	rm -f "$build"/{libcapture.so,capture_toy,capture_pm,capture_nvml}
 	cd "$here" || return 1
 	local cc="${CC:-gcc} -std=gnu17 -O2 -g -D_GNU_SOURCE -fno-strict-aliasing -fno-omit-frame-pointer -I$source/src ${CAPTURE_FLAGS:-}"
 	parts="capture_agent.c capture_options.c capture_activity.c capture_callbacks.c capture_stack.c capture_pc.c"
