@@ -453,6 +453,8 @@ cupti_result cuptiActivityFlushAll(uint32_t flag)
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
+	while (sim_options()->flush_hang)
+		sim_sleep_until(sim_now() + 1000000000u);
 	return sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 }
 

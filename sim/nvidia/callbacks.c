@@ -191,6 +191,8 @@ void sim_on_enter(struct sim_call *call)
 
 void sim_on_exit(struct sim_call *call)
 {
+	if (call->domain == CUPTI_CB_DOMAIN_DRIVER_API)
+		sim_pc_on_exit(call->context_id);
 	tell_call(call, CUPTI_API_EXIT);
 	if (call->domain == CUPTI_CB_DOMAIN_RUNTIME_API)
 		runtime_correlation_id = 0;

@@ -53,6 +53,13 @@ static void hand_over(void)
 	if (!bytes)
 		return;
 	buffer.bytes = NULL;
+	if (sim_options()->stray_buffer) {
+		static _Alignas(8) uint8_t stray[4096];
+
+		memcpy(stray, bytes, buffer.used < sizeof(stray) ? buffer.used : sizeof(stray));
+		state.completed(NULL, 0, stray, sizeof(stray),
+				sim_stride(CUPTI_ACTIVITY_KIND_MEMSET));
+	}
 	state.completed(NULL, 0, bytes, buffer.size, buffer.used);
 }
 

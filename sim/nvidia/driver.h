@@ -110,12 +110,21 @@ enum {
 #define X(name, number) SIM_CBID_##name = number,
 	SIM_CBIDS(X)
 #undef X
+	/* those of programs whose default stream is each thread's own */
+	SIM_CBID_cuLaunchKernel_ptsz = 442,
+	SIM_CBID_cuLaunchCooperativeKernel_ptsz = 478,
+	SIM_CBID_cuLaunchHostFunc_ptsz = 528,
+	SIM_CBID_cuLaunchKernelEx_ptsz = 653,
 };
 
 /* The table says `X(name, parameters)`: here are the prototypes. */
 #define X(name, parameters) SIM_EXPORT CUresult name parameters;
 CUDA_FUNCTIONS(X)
 #undef X
+SIM_EXPORT __typeof__(cuLaunchKernel) cuLaunchKernel_ptsz;
+SIM_EXPORT __typeof__(cuLaunchCooperativeKernel) cuLaunchCooperativeKernel_ptsz;
+SIM_EXPORT __typeof__(cuLaunchHostFunc) cuLaunchHostFunc_ptsz;
+SIM_EXPORT __typeof__(cuLaunchKernelEx) cuLaunchKernelEx_ptsz;
 
 /* Guards contexts, streams, the timeline and graphs; not held while a hook or the program is called. */
 extern pthread_mutex_t sim_lock;

@@ -176,22 +176,56 @@ static const char *symbol_of(CUfunction function)
 	return function && function->magic == SIM_FUNCTION_MAGIC ? function->kernel.name : NULL;
 }
 
+/* What two functions are that differ in the stream that 0 stands for; the call's name and id tell which. */
+static CUstream stream_of(const struct sim_call *call, CUstream stream)
+{
+	bool is_per_thread = strstr(call->name, "_ptsz");
+
+	return is_per_thread && !stream ? CU_STREAM_PER_THREAD : stream;
+}
+
+static CUresult launch_plain(struct sim_call *call,
+			     const struct cupti_launch_kernel_parameters *shown, uint32_t type)
+{
+	const struct sim_shape shape = {.grid = {shown->grid_x, shown->grid_y, shown->grid_z},
+					.block = {shown->block_x, shown->block_y, shown->block_z},
+					.dynamic_shared_bytes = shown->shared_bytes,
+					.launch_type = type};
+	uint64_t blocks = (uint64_t)shown->grid_x * shown->grid_y * shown->grid_z;
+
+	call->symbol = symbol_of(shown->function);
+	if (sim_call_begin_in_context(call)) {
+		if (type == CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE &&
+		    blocks > (uint64_t)sim_options()->sms * 32)
+			call->result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+		else
+			call->result = launch(call, shown->function, &shape,
+					      stream_of(call, shown->stream));
+	}
+	return sim_call_end(call);
+}
+
+#define PLAIN(name, extra, type)                                              \
+	const struct cupti_launch_kernel_parameters shown = {                 \
+		function, grid_x,       grid_y, grid_z,     block_x, block_y, \
+		block_z,  shared_bytes, stream, parameters, extra};           \
+	SIM_CALL(name, &shown);                                               \
+                                                                              \
+	return launch_plain(&call, &shown, type)
+
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
 			CUstream stream, void **parameters, void **extra)
 {
-	const struct cupti_launch_kernel_parameters shown = {
-		function, grid_x,       grid_y, grid_z,     block_x, block_y,
-		block_z,  shared_bytes, stream, parameters, extra};
-	const struct sim_shape shape = {.grid = {grid_x, grid_y, grid_z},
-					.block = {block_x, block_y, block_z},
-					.dynamic_shared_bytes = shared_bytes};
-	SIM_CALL(cuLaunchKernel, &shown);
+	PLAIN(cuLaunchKernel, extra, CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR);
+}
 
-	call.symbol = symbol_of(function);
-	if (sim_call_begin_in_context(&call))
-		call.result = launch(&call, function, &shape, stream);
-	return sim_call_end(&call);
+CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			     unsigned block_x, unsigned block_y, unsigned block_z,
+			     unsigned shared_bytes, CUstream stream, void **parameters,
+			     void **extra)
+{
+	PLAIN(cuLaunchKernel_ptsz, extra, CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
@@ -199,24 +233,17 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigne
 				   unsigned block_z, unsigned shared_bytes, CUstream stream,
 				   void **parameters)
 {
-	const struct cupti_launch_kernel_parameters shown = {
-		function, grid_x,       grid_y, grid_z,     block_x, block_y,
-		block_z,  shared_bytes, stream, parameters, NULL};
-	const struct sim_shape shape = {
-		.grid = {grid_x, grid_y, grid_z},
-		.block = {block_x, block_y, block_z},
-		.dynamic_shared_bytes = shared_bytes,
-		.launch_type = CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE};
-	SIM_CALL(cuLaunchCooperativeKernel, &shown);
+	PLAIN(cuLaunchCooperativeKernel, NULL,
+	      CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE);
+}
 
-	call.symbol = symbol_of(function);
-	if (sim_call_begin_in_context(&call)) {
-		if ((uint64_t)grid_x * grid_y * grid_z > (uint64_t)sim_options()->sms * 32)
-			call.result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-		else
-			call.result = launch(&call, function, &shape, stream);
-	}
-	return sim_call_end(&call);
+CUresult cuLaunchCooperativeKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y,
+					unsigned grid_z, unsigned block_x, unsigned block_y,
+					unsigned block_z, unsigned shared_bytes, CUstream stream,
+					void **parameters)
+{
+	PLAIN(cuLaunchCooperativeKernel_ptsz, NULL,
+	      CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE);
 }
 
 static void read_attributes(const CUlaunchConfig *config, struct sim_shape *shape)
@@ -235,43 +262,79 @@ static void read_attributes(const CUlaunchConfig *config, struct sim_shape *shap
 	}
 }
 
+static CUresult launch_ex(struct sim_call *call,
+			  const struct cupti_launch_kernel_ex_parameters *shown)
+{
+	const CUlaunchConfig *config = shown->config;
+	struct sim_shape shape;
+
+	call->symbol = symbol_of(shown->function);
+	if (sim_call_begin_in_context(call) && !config) {
+		call->result = CUDA_ERROR_INVALID_VALUE;
+	} else if (!call->result) {
+		shape = (struct sim_shape){
+			.grid = {config->grid_x, config->grid_y, config->grid_z},
+			.block = {config->block_x, config->block_y, config->block_z},
+			.dynamic_shared_bytes = config->shared_bytes};
+		read_attributes(config, &shape);
+		call->result =
+			launch(call, shown->function, &shape, stream_of(call, config->stream));
+	}
+	return sim_call_end(call);
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
 			  void **extra)
 {
 	const struct cupti_launch_kernel_ex_parameters shown = {config, function, parameters,
 								extra};
-	struct sim_shape shape;
 	SIM_CALL(cuLaunchKernelEx, &shown);
 
-	call.symbol = symbol_of(function);
-	if (sim_call_begin_in_context(&call)) {
-		if (config) {
-			shape = (struct sim_shape){
-				.grid = {config->grid_x, config->grid_y, config->grid_z},
-				.block = {config->block_x, config->block_y, config->block_z},
-				.dynamic_shared_bytes = config->shared_bytes};
-			read_attributes(config, &shape);
-			call.result = launch(&call, function, &shape, config->stream);
-		} else {
-			call.result = CUDA_ERROR_INVALID_VALUE;
-		}
-	}
-	return sim_call_end(&call);
+	return launch_ex(&call, &shown);
+}
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,
+			       void **extra)
+{
+	const struct cupti_launch_kernel_ex_parameters shown = {config, function, parameters,
+								extra};
+	SIM_CALL(cuLaunchKernelEx_ptsz, &shown);
+
+	return launch_ex(&call, &shown);
+}
+
+struct host_parameters {
+	CUstream stream;
+	CUhostFn function;
+	void *user;
+};
+
+static CUresult launch_host(struct sim_call *call, const struct host_parameters *shown)
+{
+	const struct sim_task task = {.type = SIM_TASK_HOST,
+				      .host = shown->function,
+				      .user = shown->user,
+				      .is_async = true};
+
+	if (sim_call_begin_in_context(call))
+		call->result = shown->function
+				       ? sim_submit(call, stream_of(call, shown->stream), &task)
+				       : CUDA_ERROR_INVALID_VALUE;
+	return sim_call_end(call);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *user)
 {
-	const struct {
-		CUstream stream;
-		CUhostFn function;
-		void *user;
-	} parameters = {stream, function, user};
-	const struct sim_task task = {
-		.type = SIM_TASK_HOST, .host = function, .user = user, .is_async = true};
-	SIM_CALL(cuLaunchHostFunc, &parameters);
+	const struct host_parameters shown = {stream, function, user};
+	SIM_CALL(cuLaunchHostFunc, &shown);
 
-	if (sim_call_begin_in_context(&call))
-		call.result =
-			function ? sim_submit(&call, stream, &task) : CUDA_ERROR_INVALID_VALUE;
-	return sim_call_end(&call);
+	return launch_host(&call, &shown);
+}
+
+CUresult cuLaunchHostFunc_ptsz(CUstream stream, CUhostFn function, void *user)
+{
+	const struct host_parameters shown = {stream, function, user};
+	SIM_CALL(cuLaunchHostFunc_ptsz, &shown);
+
+	return launch_host(&call, &shown);
 }

@@ -4,7 +4,9 @@
  *
  * Runs in:  a program that uses CUDA
  * Gets:     kernels that ran   Gives: samples in proportion to their time, for each PC and stall reason
- * Owns:     for each context what was configured, and the samples that nobody has read yet
+ * Owns:     for each context what was configured, and the samples that nobody has read yet. The buffer of the
+ *           configuration is ours to fill and the program's to leave alone: at the end of a range, which is
+ *           cuptiPCSamplingStop or a kernel's end in serialized mode, and at Disable its data land there
  * Fails:    35 and 26 as SIM_NVIDIA asks; 8 once the hardware buffer was full, until disabled and enabled
  * Why:      each multiprocessor gives a sample each 2^n cycles of a kernel, so the sum over the PCs of a
  *           function is its time to within one sample
@@ -65,6 +67,8 @@ static struct context {
 	struct cupti_pc_sampling_configuration_info infos[10]; /* as they were given */
 	struct cupti_pc_sampling_data *data;
 } contexts[CONTEXTS];
+
+static atomic_int serialized_count; /* contexts in that mode */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -160,10 +164,11 @@ static void take_samples(struct context *context, const struct run *run)
 	}
 }
 
-/* Under the lock: what is over by now. */
-static void take_runs(struct context *context)
+/* Under the lock: what is over by now; not at a range's end: and has come through the hardware's buffer. */
+static void take_runs(struct context *context, bool is_range_end)
 {
-	uint64_t now_ns = sim_now();
+	uint64_t now_ns =
+		sim_now() - (is_range_end ? 0 : (uint64_t)sim_options()->pc_lag_us * 1000);
 	struct run **link = &context->runs, *run;
 
 	while ((run = *link)) {
@@ -238,33 +243,112 @@ static void write_pc(const struct context *context, const struct pc *pc, char *n
 		ret_record->correlation_id = pc->correlation_id;
 }
 
-/* Under the lock. The name is for the program to free, and one for all records of a function here. */
-static void hand_over(struct context *context, struct cupti_pc_sampling_data *data)
+static struct cupti_pc_data *record_at(const struct cupti_pc_sampling_data *data, size_t index)
+{
+	return (struct cupti_pc_data *)(void *)((uint8_t *)data->pcs + index * record_bytes());
+}
+
+/* A record has its own room for reasons. */
+static void copy_record(const struct cupti_pc_data *from, struct cupti_pc_data *to)
+{
+	struct cupti_pc_stall_reason *stalls = to->stalls;
+
+	memcpy(to, from, record_bytes());
+	to->stalls = stalls;
+	if (stalls && from->stalls)
+		memcpy(stalls, from->stalls, from->stall_count * sizeof(*stalls));
+	else
+		to->stall_count = 0;
+}
+
+/* Under the lock: what nobody read yet, as far as there is room behind what the buffer has. The name is for the
+ * program to free, and one for all records of a function here. */
+static void append(struct context *context, struct cupti_pc_sampling_data *data)
 {
 	const struct pc *before = NULL;
 	char *name = NULL;
 
-	data->sample_count = data->pc_count = 0;
 	while (context->pc_first < context->pc_count && data->pc_count < data->capacity_count) {
 		const struct pc *pc = &context->pcs[context->pc_first++];
-		uint8_t *place = (uint8_t *)data->pcs + data->pc_count++ * record_bytes();
 
 		if (!before || before->kernel.name != pc->kernel.name)
 			name = strdup(pc->kernel.name);
-		write_pc(context, pc, name, (struct cupti_pc_data *)(void *)place);
+		write_pc(context, pc, name, record_at(data, data->pc_count++));
 		data->sample_count += pc->samples;
 		context->unread -= pc->samples;
 		before = pc;
 	}
 	data->remaining_count = context->pc_count - context->pc_first;
 	data->range_id = context->range_id;
+	if (!data->remaining_count)
+		context->pc_first = context->pc_count = 0;
+}
+
+/* Under the lock, at a range's end: its data go to the buffer of the configuration. Only there do they exist from
+ * then on, so that a program which writes to that buffer loses them. */
+static void land(struct context *context)
+{
+	if (context->data && sim_options()->pc_keep)
+		context->data->pc_count = context->data->sample_count = 0;
+	if (context->data)
+		append(context, context->data);
+}
+
+/* Under the lock: records of the buffer of the configuration, the oldest first. */
+static void move_landed(struct context *context, struct cupti_pc_sampling_data *to)
+{
+	struct cupti_pc_sampling_data *from = context->data;
+	size_t count;
+
+	if (!from || from == to || sim_options()->pc_keep)
+		return;
+	count = from->pc_count < to->capacity_count ? from->pc_count : to->capacity_count;
+	for (size_t i = 0; i < from->pc_count; i++)
+		copy_record(record_at(from, i),
+			    i < count ? record_at(to, i) : record_at(from, i - count));
+	to->pc_count = count;
+	to->sample_count = from->sample_count;
+	from->pc_count -= count;
+	from->sample_count = 0;
+}
+
+/* Under the lock. */
+static void hand_over(struct context *context, struct cupti_pc_sampling_data *data)
+{
+	data->sample_count = data->pc_count = 0;
+	move_landed(context, data);
+	append(context, data);
+	if (context->data && context->data != data) {
+		context->data->remaining_count = data->remaining_count;
+		data->remaining_count += context->data->pc_count;
+	}
 	data->dropped_count = context->dropped;
 	data->is_hardware_buffer_full = context->is_wedged;
 	data->foreign_sample_count = context->foreign;
 	data->sample_count += context->foreign;
 	context->foreign = context->dropped = 0;
-	if (!data->remaining_count)
-		context->pc_first = context->pc_count = 0;
+}
+
+void sim_pc_on_exit(uint32_t context_id)
+{
+	struct context *context;
+	uint64_t end_ns = 0;
+
+	if (context_id >= CONTEXTS || !atomic_load(&serialized_count))
+		return;
+	context = &contexts[context_id];
+	pthread_mutex_lock(&lock);
+	for (const struct run *run = context->runs; run; run = run->next)
+		end_ns = run->end_ns > end_ns ? run->end_ns : end_ns;
+	pthread_mutex_unlock(&lock);
+	if (!end_ns || !sim_pc_is_serialized(context_id))
+		return;
+	sim_sleep_until(end_ns);
+	pthread_mutex_lock(&lock);
+	context->range_id++;
+	take_runs(context, true);
+	land(context);
+	pthread_mutex_unlock(&lock);
 }
 
 /* -> the context, locked; or NULL and why */
@@ -300,7 +384,7 @@ cupti_result cuptiPCSamplingGetData(struct cupti_pc_sampling_get_data_params *pa
 	if (!context)
 		return result;
 	data = params->data;
-	take_runs(context);
+	take_runs(context, false);
 	hand_over(context, data);
 	if (context->is_wedged)
 		result = CUPTI_ERROR_OUT_OF_MEMORY;
@@ -344,9 +428,13 @@ cupti_result cuptiPCSamplingDisable(struct cupti_pc_sampling_disable_params *par
 	context = hold(params->context, true, &result);
 	if (!context)
 		return result;
-	take_runs(context);
-	if (context->data)
-		hand_over(context, context->data);
+	take_runs(context, true);
+	land(context);
+	if (context->data) {
+		context->data->foreign_sample_count = context->foreign;
+		context->data->sample_count += context->foreign;
+		context->data->dropped_count += context->dropped;
+	}
 	while (context->runs) {
 		struct run *next = context->runs->next;
 
@@ -354,6 +442,8 @@ cupti_result cuptiPCSamplingDisable(struct cupti_pc_sampling_disable_params *par
 		context->runs = next;
 	}
 	free(context->pcs);
+	if (context->mode == CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED)
+		atomic_fetch_sub(&serialized_count, 1);
 	*context = (struct context){0};
 	pthread_mutex_unlock(&lock);
 	return result;
@@ -370,8 +460,12 @@ static cupti_result control(CUcontext handle, bool is_start)
 	if (!context->is_controlled || context->is_sampling == is_start) {
 		result = CUPTI_ERROR_INVALID_OPERATION;
 	} else {
+		if (!is_start)
+			take_runs(context, true);
 		context->is_sampling = is_start;
 		context->range_id += is_start;
+		if (!is_start)
+			land(context);
 	}
 	pthread_mutex_unlock(&lock);
 	return result;
@@ -406,6 +500,13 @@ static cupti_result configure(struct context *context,
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
 		if (info->value.collection_mode < 1 || info->value.collection_mode > 2)
 			return CUPTI_ERROR_INVALID_PARAMETER;
+		if (context->mode != info->value.collection_mode)
+			atomic_fetch_add(
+				&serialized_count,
+				info->value.collection_mode ==
+						CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS
+					? -1
+					: 1);
 		context->mode = info->value.collection_mode;
 		break;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL:

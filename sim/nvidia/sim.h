@@ -35,7 +35,12 @@
  *	untimed_every=0    each Nth kernel record has start and end 0
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
+ *	flush_hang=0       1: cuptiActivityFlushAll never returns
+ *	stray_buffer=0     1: with each buffer comes one that the program never gave
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
+ *	pc_lag_us=0        how long samples take from a kernel's end to cuptiPCSamplingGetData
+ *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
+ *	                   its place
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
@@ -63,8 +68,8 @@ enum { SIM_DEVICES_MOST = 16, SIM_OVERRIDES_MOST = 64, SIM_NAME_BYTES = 96 };
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
 	int64_t subscriber, privileges, busy;
-	int64_t drop_every, untimed_every, null_crash, bad_after;
-	int64_t pc_buffer, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
+	int64_t pc_buffer, pc_lag_us, pc_keep, pm_buffer, pm_nan_every, pm_other_every;
 	int64_t nvml_unsupported, gpm;
 	double kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
 	char chip[32], log[256];

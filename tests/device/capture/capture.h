@@ -86,8 +86,11 @@ struct capture_pc_block {
 	uint64_t total_count, collected_count, remaining_count;
 	uint64_t total_samples, dropped_samples, other_samples;
 	uint32_t hardware_buffer_full, status; /* of the call that gave them */
-	uint64_t period_log2;
+	uint32_t period_log2, range_id;
 };
+
+/* In a chunk's number: the samples are of the configuration's buffer, after Disable or as they were not given. */
+#define CAPTURE_PC_CONFIGURED UINT32_C(0x80000000)
 
 /* Then reason_count pairs (index, samples) of 4 bytes each, then the function's name, zeros up to a
  * multiple of 8. */

@@ -7,8 +7,9 @@
  * Gives:    one capture file
  * Owns:     a thread that reads clocks, drains PC samples and flushes; none with mode=null and subscribe
  * Fails:    by a line in the file; the program goes on
- * Why:      the end runs on a thread of its own and is waited for 20 s, because a library that was never
- *           used deadlocks in cuptiActivityFlushAll
+ * Why:      the end runs on a thread of its own and is waited for 5 s, because cuptiActivityFlushAll may
+ *           deadlock; what is stuck then would hold up the library's own end as well, so the program ends
+ *           there, with its own status
  */
 #include "capture_agent.h"
 
@@ -53,7 +54,7 @@ static void *work(void *user)
 		if (!atomic_load(&agent->is_awake))
 			continue;
 		read_one_clock_row(agent);
-		if (tick % TICKS_A_DRAIN == 0)
+		if (tick % TICKS_A_DRAIN == 0 && agent->options.pc != CAPTURE_PC_SERIALIZED)
 			capture_pc_drain(agent);
 		if (agent->options.flush != CAPTURE_FLUSH_NONE && tick % TICKS_A_FLUSH == 0)
 			capture_activity_flush(agent, agent->options.flush == CAPTURE_FLUSH_FORCED);
@@ -92,7 +93,15 @@ static void *end(void *user)
 	return NULL;
 }
 
-static void at_exit(void)
+/* What the program printed goes out; the handlers that are left are the library's. */
+static void leave(int status)
+{
+	fflush(stdout);
+	fflush(stderr);
+	_exit(status);
+}
+
+static void at_exit(int status, void *user)
 {
 	struct agent *agent = &capture_agent;
 	struct timespec until;
@@ -119,6 +128,8 @@ static void at_exit(void)
 	}
 	atomic_store(&agent->is_over, true);
 	capture_fact(agent->file, "exit.end_ns", "%llu", (unsigned long long)capture_now_ns());
+	if (error != 0)
+		leave(status);
 }
 
 static void in_child(void)
@@ -153,7 +164,7 @@ static void start(struct agent *agent)
 		return;
 	atomic_store(&agent->is_live, true);
 	pthread_atfork(libraries_before_fork, libraries_after_fork, in_child);
-	atexit(at_exit);
+	on_exit(at_exit, NULL); /* and not atexit: the status is asked for */
 	if (agent->options.mode == CAPTURE_RECORD)
 		agent->has_worker = pthread_create(&agent->worker, NULL, work, agent) == 0;
 }
@@ -188,6 +199,10 @@ int InitializeInjection(void)
 	capture_fact(agent->file, "options", "%s", text ? text : "");
 	capture_fact(agent->file, "cupti.path", "%s", agent->cupti.path);
 	start(agent);
+	if (agent->options.is_late && atomic_load(&agent->is_live)) {
+		atomic_store(&agent->is_awake, true);
+		capture_pc_late(agent);
+	}
 	capture_fact(agent->file, "start_cost_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
 	return 1;

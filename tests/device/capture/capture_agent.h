@@ -16,7 +16,13 @@
 enum capture_mode { CAPTURE_NULL, CAPTURE_SUBSCRIBE, CAPTURE_RECORD };
 enum capture_stack { CAPTURE_STACK_NONE, CAPTURE_STACK_FP, CAPTURE_STACK_UNWIND };
 enum capture_log { CAPTURE_LOG_NONE, CAPTURE_LOG_KNOWN, CAPTURE_LOG_ALL };
-enum capture_pc_mode { CAPTURE_PC_OFF, CAPTURE_PC_CONTINUOUS, CAPTURE_PC_SERIALIZED };
+/* RANGES: continuous, but stopped to be drained, and started again */
+enum capture_pc_mode {
+	CAPTURE_PC_OFF,
+	CAPTURE_PC_CONTINUOUS,
+	CAPTURE_PC_SERIALIZED,
+	CAPTURE_PC_RANGES
+};
 enum capture_flush { CAPTURE_FLUSH_NONE, CAPTURE_FLUSH_NORMAL, CAPTURE_FLUSH_FORCED };
 
 struct capture_options {
@@ -27,11 +33,14 @@ struct capture_options {
 	enum capture_pc_mode pc;
 	enum capture_flush flush;
 	enum capture_stamp stamp;
-	uint32_t period_log2; /* 0: the library's own */
+	uint32_t period_log2;  /* 0: the library's own */
+	uint32_t buffer_limit; /* buffers that we have at most */
+	uint32_t pool_limit;   /* buffers in the GPU's memory; 0: the library's own */
 	/* Told and not asked: in cuInit the driver is not to be called. */
 	uint32_t driver_version;
 	uint64_t record_limit;
 	bool has_graph_trace, has_cubins, is_holder;
+	bool is_late; /* loaded by hand, when there is a context already */
 };
 
 /* One thread's rows and the costs of its stacks. Never freed. */
@@ -59,6 +68,8 @@ struct agent {
 	atomic_bool is_awake; /* a callback came: cuInit is over */
 	pthread_t worker;
 	bool has_worker;
+	uint32_t
+		kind_count; /* that are enabled; 0: the library has nothing to flush, and may hang over it */
 	_Atomic(struct capture_thread *) threads;
 	atomic_ullong row_count, rows_lost;
 	const char *stage; /* of the end, for whoever waits for it */
@@ -90,6 +101,8 @@ void capture_stack_facts(struct agent *agent);
 
 /* capture_pc.c */
 void capture_pc_context(struct agent *agent, CUcontext context);
+/* The context of the calling thread, which was there before. */
+void capture_pc_late(struct agent *agent);
 void capture_pc_drain(struct agent *agent);
 /* Of one context that ends, or of all: NULL. */
 void capture_pc_stop(struct agent *agent, CUcontext context);

@@ -111,6 +111,10 @@ static void on_api(struct agent *agent, cupti_domain domain, uint32_t cbid,
 		if (thread)
 			capture_stack_take(agent, thread, row.data);
 	}
+	/* each kernel is a range, and PCs are those of one kernel only until the next one ends */
+	if (agent->options.pc == CAPTURE_PC_SERIALIZED && call->site == CUPTI_API_EXIT &&
+	    domain == CUPTI_CB_DOMAIN_DRIVER_API && (class == LAUNCH || class == GRAPH_LAUNCH))
+		capture_pc_drain(agent);
 	if (agent->options.log == CAPTURE_LOG_NONE)
 		return;
 	snprintf(row.name, sizeof(row.name), "%s", call->function_name ? call->function_name : "?");

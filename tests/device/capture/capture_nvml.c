@@ -399,9 +399,11 @@ int main(int argc, char **argv)
 	write_identity(&meter);
 	write_keys(&meter);
 	open_gpm(&meter);
+	printf("nvml ready\n");
+	fflush(stdout);
 	run(&meter);
 	capture_fact(meter.file, "rows", "%llu", (unsigned long long)meter.rows);
 	capture_close(meter.file);
 	printf("nvml rows=%llu\n", (unsigned long long)meter.rows);
-	return 0;
+	return meter.rows ? 0 : 1;
 }

@@ -24,7 +24,7 @@ static bool set_choice(struct capture_options *options, const char *key, const c
 	static const char *const modes[] = {"null", "subscribe", "activity", NULL};
 	static const char *const stacks[] = {"none", "fp", "unwind", NULL};
 	static const char *const logs[] = {"0", "1", "all", NULL};
-	static const char *const pcs[] = {"off", "continuous", "serialized", NULL};
+	static const char *const pcs[] = {"off", "continuous", "serialized", "ranges", NULL};
 	static const char *const flushes[] = {"none", "normal", "forced", NULL};
 	static const char *const graphs[] = {"node", "trace", NULL};
 	static const char *const keys[] = {"mode",  "stack",  "callbacks", "pc",
@@ -71,6 +71,12 @@ static bool set_one(struct capture_options *options, const char *key, const char
 		options->driver_version = (uint32_t)atoi(value);
 	else if (!strcmp(key, "max"))
 		options->record_limit = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "buffers"))
+		options->buffer_limit = (uint32_t)atoi(value);
+	else if (!strcmp(key, "pool"))
+		options->pool_limit = (uint32_t)atoi(value);
+	else if (!strcmp(key, "late"))
+		options->is_late = !strcmp(value, "1");
 	else if (!strcmp(key, "cubins"))
 		options->has_cubins = !strcmp(value, "1");
 	else if (!strcmp(key, "hold"))
@@ -90,6 +96,7 @@ bool capture_options_parse(const char *text, struct capture_options *ret_options
 					  .what = "?",
 					  .kinds = "default",
 					  .stamp = CAPTURE_STAMP_MONOTONIC,
+					  .buffer_limit = UINT32_MAX,
 					  .record_limit = 50000};
 	char copy[2048], *rest = copy, *word;
 

@@ -5,12 +5,14 @@
  * Runs in:  the captured program: starts in the callback of a new context, drains on the agent's thread
  * Gets:     contexts   Gives: the table of stall reasons, blocks of samples
  * Owns:     the buffers that the samples come in. The functions' names are CUPTI's, shared by records, and
- *           are never freed
+ *           are never freed. The buffer of the configuration is CUPTI's while sampling is on: it fills it at
+ *           the end of each range, so it is read after Disable and never written to
  * Fails:    by a fact, and sampling of that context is off; an overflow of the hardware's buffer wedges the
  *           session, which is stopped and started again, three times at most
  */
 #include "capture_agent.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,8 @@ enum {
 	REASONS_MOST = 128,
 	PCS = 2000,
 	RESTARTS_MOST = 3,
-	BLOCKS_MOST = 400
+	BLOCKS_MOST = 4000,
+	ROUNDS_MOST = 256
 };
 
 struct pcs {
@@ -34,8 +37,15 @@ struct session {
 	CUcontext context;
 	struct pcs drain, configured;
 	uint64_t calls, overflows, samples, dropped, pcs;
+	uint64_t landed; /* in the buffer of the configuration, at most, as seen when draining */
+	uint64_t rest;   /* … and after Disable, all in all */
+	uint64_t shown;  /* … and taken from there, as they were not given */
+	uint64_t shown_range_id;
+	size_t shown_count;
 	uint32_t restarts;
 	bool is_on;
+	bool is_started; /* a range */
+	bool is_deaf;    /* it gives no data any more, but is to be disabled */
 };
 
 static struct {
@@ -127,26 +137,45 @@ static bool find_reasons(struct agent *agent, CUcontext context)
 	return true;
 }
 
+static uint32_t fill_infos(const struct agent *agent, struct session *session,
+			   struct cupti_pc_sampling_configuration_info infos[6])
+{
+	uint32_t count = 0;
+
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
+		.value.collection_mode =
+			agent->options.pc == CAPTURE_PC_SERIALIZED
+				? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+				: CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
+		.value.stall_reasons = {state.reason_count, state.reasons}};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
+		.value.output_format = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED};
+	infos[count++] = (struct cupti_pc_sampling_configuration_info){
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+		.value.data_buffer = &session->configured.data};
+	if (agent->options.period_log2)
+		infos[count++] = (struct cupti_pc_sampling_configuration_info){
+			.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
+			.value.period_exponent = agent->options.period_log2};
+	if (agent->options.pc == CAPTURE_PC_RANGES)
+		infos[count++] = (struct cupti_pc_sampling_configuration_info){
+			.attribute =
+				CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL,
+			.value.is_start_stop_controlled = 1};
+	return count;
+}
+
 static bool configure(struct agent *agent, struct session *session)
 {
-	struct cupti_pc_sampling_configuration_info infos[5] = {
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
-		 .value.collection_mode =
-			 agent->options.pc == CAPTURE_PC_SERIALIZED
-				 ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
-				 : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
-		 .value.stall_reasons = {state.reason_count, state.reasons}},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
-		 .value.output_format = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
-		 .value.data_buffer = &session->configured.data},
-		{.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD,
-		 .value.period_exponent = agent->options.period_log2}};
+	struct cupti_pc_sampling_configuration_info infos[6];
 	struct cupti_pc_sampling_configuration_params params = {
 		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
 		.context = session->context,
-		.info_count = agent->options.period_log2 ? 5 : 4,
+		.info_count = fill_infos(agent, session, infos),
 		.infos = infos};
 	bool done = CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingSetConfigurationAttribute,
 			       &params);
@@ -157,6 +186,28 @@ static bool configure(struct agent *agent, struct session *session)
 				     infos[i].attribute, (int)infos[i].ret_status,
 				     capture_cupti_text(&agent->cupti, infos[i].ret_status));
 	return done;
+}
+
+static bool start_range(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_start_params params = {
+		.struct_bytes = CUpti_PCSamplingStartParamsSize, .context = session->context};
+
+	if (agent->options.pc != CAPTURE_PC_RANGES || session->is_started)
+		return true;
+	session->is_started = CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingStart, &params);
+	return session->is_started;
+}
+
+static void stop_range(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_stop_params params = {
+		.struct_bytes = CUpti_PCSamplingStopParamsSize, .context = session->context};
+
+	if (!session->is_started)
+		return;
+	session->is_started = false;
+	CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingStop, &params);
 }
 
 static void read_back(struct agent *agent, const struct session *session)
@@ -198,23 +249,15 @@ static bool turn_on(struct agent *agent, struct session *session)
 	session->is_on = true;
 	if (!find_reasons(agent, session->context))
 		return false;
-	if (!session->drain.stride &&
-	    (!make_pcs(agent, &session->drain) || !make_pcs(agent, &session->configured)))
+	/* A new one each time: what the library keeps in that of before is not known. */
+	if ((!session->drain.stride && !make_pcs(agent, &session->drain)) ||
+	    !make_pcs(agent, &session->configured))
 		return false;
-	if (!configure(agent, session))
+	if (!configure(agent, session) || !start_range(agent, session))
 		return false;
 	capture_fact(agent->file, "pc.enable_ns", "%llu",
 		     (unsigned long long)(capture_now_ns() - begin_ns));
 	return true;
-}
-
-static bool turn_off(struct agent *agent, struct session *session)
-{
-	struct cupti_pc_sampling_disable_params params = {
-		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
-
-	session->is_on = false;
-	return CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingDisable, &params);
 }
 
 /* One record into `at`, which has room for a head, all its reasons and a name of 4096 bytes. */
@@ -257,7 +300,9 @@ static void write_block(struct agent *agent, struct session *session, const stru
 					 .other_samples = data->foreign_sample_count,
 					 .hardware_buffer_full = data->is_hardware_buffer_full,
 					 .status = (uint32_t)result,
-					 .period_log2 = agent->options.period_log2};
+					 .period_log2 = agent->options.period_log2,
+					 .range_id = (uint32_t)data->range_id};
+	uint32_t source = pcs == &session->configured ? CAPTURE_PC_CONFIGURED : 0;
 	char *bytes = malloc(count * most + 8);
 
 	session->samples += data->sample_count;
@@ -271,35 +316,90 @@ static void write_block(struct agent *agent, struct session *session, const stru
 	for (size_t i = 0; i < count; i++)
 		used += put_record(agent, record_at(pcs, i), bytes + used);
 	block.collected_count = count;
-	capture_write(agent->file, CAPTURE_PC_SAMPLES, state.blocks++,
+	capture_write(agent->file, CAPTURE_PC_SAMPLES, source | state.blocks++,
 		      (struct capture_part[]){{&block, sizeof(block)}, {bytes, used}}, 2);
 	free(bytes);
 }
 
-static void drain(struct agent *agent, struct session *session)
+/* What did not come before goes to the buffer of the configuration. */
+static bool turn_off(struct agent *agent, struct session *session)
+{
+	struct cupti_pc_sampling_disable_params params = {
+		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
+
+	stop_range(agent, session);
+	session->is_on = false;
+	if (!CUPTI_CALL(&agent->cupti, agent->file, cuptiPCSamplingDisable, &params))
+		return false;
+	if (session->configured.stride) {
+		session->rest += session->configured.data.pc_count;
+		write_block(agent, session, &session->configured, 0);
+	}
+	return true;
+}
+
+static size_t landed_count(const struct session *session)
+{
+	return __atomic_load_n(&session->configured.data.pc_count, __ATOMIC_RELAXED);
+}
+
+/* Behind what was given last, or in the buffer of the configuration, from which it is given too. */
+static bool has_more(const struct session *session)
+{
+	return session->drain.data.remaining_count || landed_count(session) ||
+	       __atomic_load_n(&session->configured.data.remaining_count, __ATOMIC_RELAXED);
+}
+
+/* Only the buffer that is ours alone is emptied before. */
+static cupti_result get_data(struct agent *agent, struct session *session)
 {
 	struct cupti_pc_sampling_get_data_params params = {
 		.struct_bytes = CUpti_PCSamplingGetDataParamsSize,
 		.context = session->context,
 		.data = &session->drain.data};
+	cupti_result result;
 
-	for (uint32_t round = 0; round < 64 && session->is_on; round++) {
-		cupti_result result;
+	if (landed_count(session) > session->landed)
+		session->landed = landed_count(session);
+	session->drain.data.pc_count = session->drain.data.remaining_count = 0;
+	session->drain.data.sample_count = session->drain.data.dropped_count = 0;
+	session->calls++;
+	result = agent->cupti.call.cuptiPCSamplingGetData(&params);
+	capture_cupti_said(&agent->cupti, agent->file, "cuptiPCSamplingGetData", result);
+	write_block(agent, session, &session->drain, result);
+	return result;
+}
 
-		session->drain.data.pc_count = session->drain.data.remaining_count = 0;
-		session->drain.data.sample_count = session->drain.data.dropped_count = 0;
-		session->calls++;
-		result = agent->cupti.call.cuptiPCSamplingGetData(&params);
-		write_block(agent, session, &session->drain, result);
+/* Should the library not give what landed, the next range's samples take its place; this one is over, so nobody
+ * writes there now. Each state of the buffer once. */
+static void show_landed(struct agent *agent, struct session *session)
+{
+	const struct cupti_pc_sampling_data *live = &session->configured.data;
+
+	if (agent->options.pc == CAPTURE_PC_CONTINUOUS || !live->pc_count ||
+	    (live->range_id == session->shown_range_id && live->pc_count == session->shown_count))
+		return;
+	session->shown_range_id = live->range_id;
+	session->shown_count = live->pc_count;
+	session->shown += live->pc_count;
+	write_block(agent, session, &session->configured, 0);
+}
+
+static void drain(struct agent *agent, struct session *session)
+{
+	for (uint32_t round = 0; round < ROUNDS_MOST && session->is_on && !session->is_deaf;
+	     round++) {
+		cupti_result result = get_data(agent, session);
+
 		if (result == 0) {
-			if (!session->drain.data.remaining_count)
-				return;
-			continue;
+			if (session->drain.data.pc_count && has_more(session))
+				continue;
+			show_landed(agent, session);
+			return;
 		}
-		capture_cupti_said(&agent->cupti, agent->file, "cuptiPCSamplingGetData", result);
 		session->overflows += result == CUPTI_ERROR_OUT_OF_MEMORY;
 		if (result != CUPTI_ERROR_OUT_OF_MEMORY || session->restarts++ >= RESTARTS_MOST) {
-			session->is_on = result == CUPTI_ERROR_OUT_OF_MEMORY;
+			session->is_deaf = true;
 			return;
 		}
 		turn_off(agent, session);
@@ -340,15 +440,37 @@ void capture_pc_context(struct agent *agent, CUcontext context)
 	pthread_mutex_unlock(&state.lock);
 }
 
+void capture_pc_late(struct agent *agent)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*current)(CUcontext * ret_context) = NULL, result = 1;
+	CUcontext context = NULL;
+
+	if (library)
+		*(void **)&current = dlsym(library, "cuCtxGetCurrent");
+	if (current)
+		result = current(&context);
+	capture_fact(agent->file, "late.context", "%d result %u", context != NULL, result);
+	if (context)
+		capture_pc_context(agent, context);
+}
+
 /* A callback that comes while another thread drains, and waits for what it holds in the library, does not wait
  * for that thread. */
 void capture_pc_drain(struct agent *agent)
 {
 	if (agent->options.pc == CAPTURE_PC_OFF || pthread_mutex_trylock(&state.lock) != 0)
 		return;
-	for (uint32_t i = 0; i < state.count; i++)
-		if (state.sessions[i].is_on && state.sessions[i].drain.stride)
-			drain(agent, &state.sessions[i]);
+	for (uint32_t i = 0; i < state.count; i++) {
+		struct session *session = &state.sessions[i];
+
+		if (!session->is_on || !session->drain.stride)
+			continue;
+		stop_range(agent, session);
+		drain(agent, session);
+		if (session->is_on)
+			start_range(agent, session);
+	}
 	pthread_mutex_unlock(&state.lock);
 }
 
@@ -361,10 +483,11 @@ void capture_pc_stop(struct agent *agent, CUcontext context)
 
 		if (!session->is_on || (context && session->context != context))
 			continue;
-		drain(agent, session);
-		session->configured.data.pc_count = 0;
-		if (session->is_on && turn_off(agent, session) && session->configured.stride)
-			write_block(agent, session, &session->configured, 0);
+		stop_range(agent, session);
+		if (session->drain.stride)
+			drain(agent, session);
+		if (session->is_on)
+			turn_off(agent, session);
 	}
 	pthread_mutex_unlock(&state.lock);
 }
@@ -377,12 +500,15 @@ void capture_pc_facts(struct agent *agent)
 	for (uint32_t i = 0; i < state.count; i++)
 		capture_fact(agent->file, "pc.session",
 			     "samples %llu dropped %llu pcs %llu calls %llu overflows %llu "
-			     "restarts %u",
+			     "restarts %u landed %llu rest %llu shown %llu",
 			     (unsigned long long)state.sessions[i].samples,
 			     (unsigned long long)state.sessions[i].dropped,
 			     (unsigned long long)state.sessions[i].pcs,
 			     (unsigned long long)state.sessions[i].calls,
 			     (unsigned long long)state.sessions[i].overflows,
-			     state.sessions[i].restarts);
+			     state.sessions[i].restarts,
+			     (unsigned long long)state.sessions[i].landed,
+			     (unsigned long long)state.sessions[i].rest,
+			     (unsigned long long)state.sessions[i].shown);
 	pthread_mutex_unlock(&state.lock);
 }

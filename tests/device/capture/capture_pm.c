@@ -3,7 +3,7 @@
  * tests/device/capture/capture_pm.c - samples the counters of a whole GPU, from a process without work on it
  *
  *	capture_pm OUT [seconds=N] [hz=N] [set=base|triage] [stamp=default|monotonic|biased] [images=N]
- *		[device=N] [overflow=1] [what=TEXT]
+ *		[device=N] [overflow=1] [context=1] [what=TEXT]
  *	capture_pm --metrics CHIP [base|triage]   which metrics of a set fit into one pass; no GPU is needed
  *	capture_pm --offline FILE                 the images of a file, evaluated again; no GPU is needed
  *
@@ -43,7 +43,7 @@ struct sampler {
 	double seconds, hz;
 	enum capture_stamp stamp;
 	uint32_t images_left, stops;
-	bool has_overflow;
+	bool has_overflow, has_context;
 	uint64_t samples, decodes, overflows, full, others, first_ns, last_ns;
 	uint32_t last_reason;
 };
@@ -71,6 +71,8 @@ static bool parse_word(struct sampler *sampler, char *word)
 		sampler->device = (size_t)atoi(value);
 	else if (!strcmp(word, "overflow"))
 		sampler->has_overflow = atoi(value) == 1;
+	else if (!strcmp(word, "context"))
+		sampler->has_context = atoi(value) == 1;
 	else
 		return !strcmp(word, "stamp") && capture_stamp_parse(value, &sampler->stamp);
 	return sampler->seconds > 0 && sampler->hz > 0;
@@ -96,6 +98,25 @@ static bool open_driver(uint32_t *ret_version)
 	else if (version(&number) == 0)
 		*ret_version = (uint32_t)number;
 	return result == 0;
+}
+
+/* Whether sampling minds that there is a context in this process, or wants one. */
+static void make_context(struct sampler *sampler)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	uint32_t (*retain)(void **ret_context, int device) = NULL, (*set)(void *context) = NULL;
+	uint32_t result = 1;
+	void *context = NULL;
+
+	if (!sampler->has_context || !library)
+		return;
+	*(void **)&retain = dlsym(library, "cuDevicePrimaryCtxRetain");
+	*(void **)&set = dlsym(library, "cuCtxSetCurrent");
+	if (retain && set) {
+		result = retain(&context, (int)sampler->device);
+		result = result ? result : set(context);
+	}
+	capture_fact(sampler->file, "pm.context", "%d result %u", result == 0, result);
 }
 
 static bool ask_device(struct sampler *sampler)
@@ -124,21 +145,28 @@ static bool ask_device(struct sampler *sampler)
 	return *sampler->chip;
 }
 
-static bool ask_availability(struct sampler *sampler)
+/* The host's half takes none for an answer: every counter of the chip counts as there. */
+static void ask_availability(struct sampler *sampler)
 {
 	struct cupti_pm_sampling_counter_availability_params params = {
 		.struct_bytes = CUpti_PmSampling_GetCounterAvailability_Params_STRUCT_SIZE,
 		.device_index = sampler->device};
+	bool good = PM_CALL(sampler, cuptiPmSamplingGetCounterAvailability, &params);
 
-	if (!PM_CALL(sampler, cuptiPmSamplingGetCounterAvailability, &params))
-		return false;
-	sampler->availability = calloc(1, params.image_bytes + 1);
-	params.image = sampler->availability;
-	if (!params.image || !PM_CALL(sampler, cuptiPmSamplingGetCounterAvailability, &params))
-		return false;
+	if (good) {
+		params.image = calloc(1, params.image_bytes + 1);
+		good = params.image &&
+		       PM_CALL(sampler, cuptiPmSamplingGetCounterAvailability, &params);
+	}
+	capture_fact(sampler->file, "pm.availability", good ? "%zu bytes" : "none, and on without",
+		     params.image_bytes);
+	if (!good) {
+		free(params.image);
+		return;
+	}
+	sampler->availability = params.image;
 	capture_write(sampler->file, CAPTURE_PM_IMAGE, CAPTURE_IMAGE_AVAILABILITY,
 		      &(struct capture_part){params.image, params.image_bytes}, 1);
-	return true;
 }
 
 static bool choose_metrics(struct sampler *sampler)
@@ -350,6 +378,7 @@ static void sample(struct sampler *sampler)
 
 	if (!start(sampler))
 		return;
+	printf("pm ready\n"); /* whoever waits for it begins its work now */
 	if (sampler->has_overflow)
 		wait_ms(1000 * sampler->seconds / 2);
 	while (capture_now_ns() < end_ns) {
@@ -417,10 +446,13 @@ static int run(struct sampler *sampler)
 	sampler->host.cupti = &sampler->cupti;
 	sampler->host.file = sampler->file;
 	capture_fact(sampler->file, "cupti.path", "%s", sampler->cupti.path);
+	make_context(sampler);
 	capture_stamp_register(&sampler->cupti, sampler->file, sampler->stamp);
 	capture_clocks_write(&sampler->cupti, sampler->file, 100);
-	good = ask_device(sampler) && ask_availability(sampler) && choose_metrics(sampler) &&
-	       enable(sampler) && make_image(sampler);
+	good = ask_device(sampler);
+	if (good)
+		ask_availability(sampler);
+	good = good && choose_metrics(sampler) && enable(sampler) && make_image(sampler);
 	if (good)
 		sample(sampler);
 	finish(sampler);
@@ -450,7 +482,7 @@ int main(int argc, char **argv)
 	if (!*sampler.out || *sampler.out == '-') {
 		fprintf(stderr, "usage: capture_pm OUT [seconds=N] [hz=N] [set=base|triage] "
 				"[stamp=default|monotonic|biased] [images=N] [device=N] "
-				"[overflow=1]\n");
+				"[overflow=1] [context=1]\n");
 		return 2;
 	}
 	return run(&sampler);

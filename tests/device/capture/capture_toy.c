@@ -50,6 +50,7 @@ void toy_open(struct toy *toy)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
 
+	toy->library = library;
 	if (!library) {
 		fprintf(stderr, "capture_toy: no driver here: %s\n", dlerror());
 		exit(NO_DRIVER);
@@ -93,14 +94,14 @@ void toy_launch_empty(struct toy *toy, uint64_t count)
 		toy_launch(toy, toy->empty, 1, 1, NULL, NULL);
 }
 
-static void launch_add(struct toy *toy, uint32_t floats, CUstream stream)
+void toy_add(struct toy *toy, CUdeviceptr x, CUdeviceptr y, uint32_t floats, CUstream stream)
 {
-	void *parameters[] = {&toy->x, &toy->y, &floats};
+	void *parameters[] = {&x, &y, &floats};
 
 	toy_launch(toy, toy->add, (floats + 255) / 256, 256, stream, parameters);
 }
 
-static void launch_steps(struct toy *toy, CUfunction function, uint32_t steps)
+void toy_launch_steps(struct toy *toy, CUfunction function, uint32_t steps)
 {
 	CUdeviceptr table = toy->x;
 	void *chase[] = {&table, &toy->out, &steps}, *others[] = {&toy->out, &steps};
@@ -108,23 +109,9 @@ static void launch_steps(struct toy *toy, CUfunction function, uint32_t steps)
 	toy_launch(toy, function, 132, 128, NULL, function == toy->chase ? chase : others);
 }
 
-static uint64_t count_of(char **rest, uint64_t usual)
+uint64_t toy_count(char **rest, uint64_t usual)
 {
 	return rest[0] ? strtoull(rest[0], NULL, 10) : usual;
-}
-
-static int launches(struct toy *toy, char **rest)
-{
-	uint64_t count = count_of(rest, 100000);
-	double begin;
-
-	toy_launch_empty(toy, 1);
-	TOY(toy, cuCtxSynchronize);
-	begin = toy_seconds();
-	toy_launch_empty(toy, count);
-	TOY(toy, cuCtxSynchronize);
-	toy_report("launches", "launches", count, toy_seconds() - begin);
-	return 0;
 }
 
 struct worker {
@@ -149,7 +136,7 @@ static void *work(void *user)
 		CUstream stream = streams[i % STREAMS];
 
 		TOY(toy, cuMemcpyHtoDAsync_v2, mine, host, 1 << 16, stream);
-		launch_add(toy, 1 << 14, stream);
+		toy_add(toy, toy->x, toy->y, 1 << 14, stream);
 		TOY(toy, cuMemsetD32Async, mine, 7, 1 << 14, stream);
 		toy_launch(toy, toy->empty, 1, 32, stream, NULL);
 		TOY(toy, cuMemcpyDtoHAsync_v2, host, mine, 1 << 12, stream);
@@ -172,7 +159,7 @@ static int threads(struct toy *toy, char **rest)
 	double begin = toy_seconds();
 
 	for (uint32_t i = 0; i < THREADS; i++) {
-		workers[i] = (struct worker){toy, count_of(rest, 500), 0};
+		workers[i] = (struct worker){toy, toy_count(rest, 500), 0};
 		if (pthread_create(&ids[i], NULL, work, &workers[i]) != 0)
 			return 1;
 	}
@@ -192,7 +179,7 @@ CUgraphExec toy_graph(struct toy *toy, CUstream stream, uint32_t kernels)
 	TOY(toy, cuStreamBeginCapture_v2, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
 	for (uint32_t i = 0; i < kernels; i++) {
 		if (kernels == TOY_GRAPH_KERNELS && i % 4 == 3)
-			launch_add(toy, 1 << 14, stream);
+			toy_add(toy, toy->x, toy->y, 1 << 14, stream);
 		else
 			toy_launch(toy, toy->empty, 1, 1, stream, NULL);
 	}
@@ -201,31 +188,9 @@ CUgraphExec toy_graph(struct toy *toy, CUstream stream, uint32_t kernels)
 	return graph_exec;
 }
 
-static int graphs(struct toy *toy, char **rest)
-{
-	uint64_t count = count_of(rest, 1000);
-	CUgraphExec graph;
-	CUstream stream = NULL;
-	double begin;
-
-	TOY(toy, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-	graph = toy_graph(toy, stream, TOY_GRAPH_KERNELS);
-	TOY(toy, cuGraphLaunch, graph, stream);
-	TOY(toy, cuStreamSynchronize, stream);
-	begin = toy_seconds();
-	for (uint64_t i = 1; i < count; i++) {
-		TOY(toy, cuGraphLaunch, graph, stream);
-		if (i % 64 == 0)
-			TOY(toy, cuStreamSynchronize, stream);
-	}
-	TOY(toy, cuStreamSynchronize, stream);
-	toy_report("graphs", "replays", count, toy_seconds() - begin);
-	return 0;
-}
-
 static int copies(struct toy *toy, char **rest)
 {
-	uint64_t count = count_of(rest, 200);
+	uint64_t count = toy_count(rest, 200);
 	double begin = toy_seconds();
 	void *pinned, *pageable = calloc(1, TOY_FLOATS * 4);
 
@@ -273,14 +238,14 @@ static double time_steps(struct toy *toy, CUfunction function, uint32_t steps)
 {
 	double begin = toy_seconds();
 
-	launch_steps(toy, function, steps);
+	toy_launch_steps(toy, function, steps);
 	TOY(toy, cuCtxSynchronize);
 	return toy_seconds() - begin;
 }
 
 static int stalls(struct toy *toy, char **rest)
 {
-	double ms = (double)count_of(rest, 200);
+	double ms = (double)toy_count(rest, 200);
 	CUfunction functions[] = {toy->chase, toy->barrier, toy->fma};
 	const char *names[] = {"chase", "barrier", "fma"};
 	uint64_t cycles = (uint64_t)(ms * 1.5e6);
@@ -304,32 +269,12 @@ static int stalls(struct toy *toy, char **rest)
 	return 0;
 }
 
-static int busy(struct toy *toy, char **rest)
-{
-	double seconds = (double)count_of(rest, 5), begin;
-	uint64_t count = 0;
-
-	fill_chase(toy);
-	begin = toy_seconds();
-	printf("busy ready\n");
-	fflush(stdout);
-	while (toy_seconds() - begin < seconds) {
-		for (uint32_t i = 0; i < 8; i++)
-			launch_add(toy, TOY_FLOATS, NULL);
-		launch_steps(toy, toy->fma, 2000);
-		TOY(toy, cuCtxSynchronize);
-		count += 9;
-	}
-	toy_report("busy", "launches", count, toy_seconds() - begin);
-	return 0;
-}
-
 static int idle(struct toy *toy, char **rest)
 {
 	printf("idle ready\n");
 	fflush(stdout);
-	sleep((unsigned)count_of(rest, 5));
-	toy_report("idle", "launches", 0, (double)count_of(rest, 5));
+	sleep((unsigned)toy_count(rest, 5));
+	toy_report("idle", "launches", 0, (double)toy_count(rest, 5));
 	return 0;
 }
 
@@ -370,18 +315,21 @@ static const struct {
 	const char *name;
 	int (*run)(struct toy *toy, char **rest);
 } workloads[] = {
-	{"launches", launches},
+	{"launches", toy_launches},
 	{"threads", threads},
-	{"graphs", graphs},
+	{"graphs", toy_graphs},
 	{"copies", copies},
 	{"stalls", stalls},
-	{"busy", busy},
+	{"busy", toy_busy},
+	{"overlap", toy_overlap},
+	{"calls", toy_calls},
 	{"idle", idle},
 	{"check", check},
 	{"fork-after-init", toy_fork},
 	{"second-subscriber", toy_second_subscriber},
 	{"exit-without-sync", toy_exit_without_sync},
 	{"kill-self", toy_kill_self},
+	{"no-such-kernel", toy_no_such_kernel},
 	{"late", toy_late},
 	{"leak", toy_leak},
 };

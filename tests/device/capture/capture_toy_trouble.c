@@ -18,17 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LEAK_NODES = 1000, LEAK_REPORT = 100000 };
-
-static uint64_t count_of(char **rest, uint64_t usual)
-{
-	return rest[0] ? strtoull(rest[0], NULL, 10) : usual;
-}
+enum { LEAK_NODES = 1000, LEAK_SYNC = 10000, LATE_STALLS = 10 };
 
 /* The driver is of no use in a child; it only ends as programs do, with all exit handlers. */
 int toy_fork(struct toy *toy, char **rest)
 {
-	uint64_t count = count_of(rest, 1000);
+	uint64_t count = toy_count(rest, 1000);
 	int status = 0;
 	pid_t child;
 
@@ -77,14 +72,14 @@ int toy_second_subscriber(struct toy *toy, char **rest)
 		printf("second-subscriber v2=%d %s holder='%.*s'\n", (int)result,
 		       capture_cupti_text(&cupti, result), (int)sizeof(holder), holder);
 	}
-	toy_launch_empty(toy, count_of(rest, 100));
+	toy_launch_empty(toy, toy_count(rest, 100));
 	TOY(toy, cuCtxSynchronize);
 	return 0;
 }
 
 int toy_exit_without_sync(struct toy *toy, char **rest)
 {
-	uint64_t cycles = 1000000, count = count_of(rest, 200);
+	uint64_t cycles = 1000000, count = toy_count(rest, 200);
 	void *parameters[] = {&toy->out, &cycles};
 
 	for (uint64_t i = 0; i < count; i++)
@@ -95,7 +90,7 @@ int toy_exit_without_sync(struct toy *toy, char **rest)
 
 int toy_kill_self(struct toy *toy, char **rest)
 {
-	uint64_t count = count_of(rest, 20000);
+	uint64_t count = toy_count(rest, 20000);
 
 	toy_launch_empty(toy, count);
 	TOY(toy, cuCtxSynchronize);
@@ -105,10 +100,19 @@ int toy_kill_self(struct toy *toy, char **rest)
 	return 1;
 }
 
+/* Ends as a program does whose CUDA call fails. */
+int toy_no_such_kernel(struct toy *toy, char **rest)
+{
+	CUfunction function;
+
+	TOY(toy, cuModuleGetFunction, &function, toy->module, "duet_no_such_kernel");
+	return 0;
+}
+
 /* COUNT AGENT: a graph is made before the capturing library is there. */
 int toy_late(struct toy *toy, char **rest)
 {
-	uint64_t count = count_of(rest, 100);
+	uint64_t count = toy_count(rest, 100);
 	int (*begin)(void) = NULL;
 	CUgraphExec graph;
 	CUstream stream = NULL;
@@ -131,6 +135,10 @@ int toy_late(struct toy *toy, char **rest)
 		TOY(toy, cuGraphLaunch, graph, stream);
 	TOY(toy, cuStreamSynchronize, stream);
 	toy_launch_empty(toy, count);
+	for (uint32_t i = 0; i < LATE_STALLS; i++) {
+		toy_launch_steps(toy, toy->fma, 20000);
+		toy_launch_steps(toy, toy->barrier, 20000);
+	}
 	TOY(toy, cuCtxSynchronize);
 	toy_report("late", "replays", count, toy_seconds() - asked);
 	return 0;
@@ -144,29 +152,52 @@ static size_t used_mib(struct toy *toy)
 	return (total_bytes - free_bytes) >> 20;
 }
 
-/* NODES SECONDS: replays until as many nodes ran, or so long. */
+/* Of this process; 0: not known. */
+static unsigned long resident_kib(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long kib = 0;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "VmRSS: %lu", &kib) != 1)
+		;
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+static void report_leak(struct toy *toy, uint64_t done, double seconds)
+{
+	printf("leak nodes=%llu used_mib=%zu rss_kib=%lu seconds=%.2f\n", (unsigned long long)done,
+	       used_mib(toy), resident_kib(), seconds);
+	fflush(stdout);
+}
+
+/* NODES SECONDS: replays until as many nodes ran, or so long. A line each second: memory of the GPU, all processes'
+ * together, and of this process. */
 int toy_leak(struct toy *toy, char **rest)
 {
-	uint64_t nodes = count_of(rest, 30000000), done = 0;
-	double begin = toy_seconds(), most = rest[0] && rest[1] ? atof(rest[1]) : 100;
+	uint64_t nodes = toy_count(rest, 30000000), done = 0;
+	double begin = toy_seconds(), most = rest[0] && rest[1] ? atof(rest[1]) : 100, next = 1;
 	CUgraphExec graph;
 	CUstream stream = NULL;
 
 	TOY(toy, cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
 	graph = toy_graph(toy, stream, LEAK_NODES);
-	printf("leak nodes=0 used_mib=%zu seconds=0\n", used_mib(toy));
+	report_leak(toy, 0, 0);
 	while (done < nodes && toy_seconds() - begin < most) {
 		TOY(toy, cuGraphLaunch, graph, stream);
 		done += LEAK_NODES;
-		if (done % 10000 == 0)
-			TOY(toy, cuStreamSynchronize, stream);
-		if (done % LEAK_REPORT)
+		if (done % LEAK_SYNC)
 			continue;
-		printf("leak nodes=%llu used_mib=%zu seconds=%.2f\n", (unsigned long long)done,
-		       used_mib(toy), toy_seconds() - begin);
-		fflush(stdout);
+		TOY(toy, cuStreamSynchronize, stream);
+		if (toy_seconds() - begin < next)
+			continue;
+		report_leak(toy, done, toy_seconds() - begin);
+		next = (double)(uint64_t)(toy_seconds() - begin) + 1;
 	}
 	TOY(toy, cuStreamSynchronize, stream);
+	report_leak(toy, done, toy_seconds() - begin);
 	toy_report("leak", "nodes", done, toy_seconds() - begin);
 	return 0;
 }

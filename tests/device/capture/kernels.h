@@ -8,6 +8,10 @@
  *	duet_barrier(out, steps)            a barrier a step: stalled on barrier
  *	duet_fma(out, steps)                dependent multiply-adds: stalled on wait
  *	duet_spin(out, cycles)              busy for that many cycles of its multiprocessor
+ *
+ * and in a module of its own, as older GPUs cannot have it:
+ *
+ *	duet_tensor(out, steps)             two chains of 16 x 8 x 16 products of halves by the tensor cores
  */
 #ifndef CAPTURE_KERNELS_H
 #define CAPTURE_KERNELS_H
@@ -63,5 +67,23 @@ static const char capture_kernels[] =
 	"again: mov.u64 %d4, %clock64; sub.u64 %d5, %d4, %d3; setp.lt.u64 %p, %d5, %d2;\n"
 	" @%p bra again;\n"
 	" st.global.u64 [%d1], %d5; ret; }\n";
+
+static const char capture_tensor_kernel[] =
+	".version 7.0\n"
+	".target sm_80\n"
+	".address_size 64\n"
+	".visible .entry duet_tensor(.param .u64 out, .param .u32 steps) {\n"
+	" .reg .pred %p; .reg .b32 %r<10>; .reg .b64 %d<3>; .reg .f32 %f<9>;\n"
+	" ld.param.u64 %d1, [out]; ld.param.u32 %r1, [steps]; cvta.to.global.u64 %d1, %d1;\n"
+	" mov.u32 %r2, 0; mov.b32 %r3, 0x3c003c00; mov.b32 %r4, 0x38003800;\n"
+	" mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;\n"
+	" mov.f32 %f5, %f1; mov.f32 %f6, %f1; mov.f32 %f7, %f1; mov.f32 %f8, %f1;\n"
+	"again:\n"
+	" mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4},"
+	" {%r3,%r3,%r3,%r3}, {%r4,%r4}, {%f1,%f2,%f3,%f4};\n"
+	" mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f5,%f6,%f7,%f8},"
+	" {%r4,%r4,%r4,%r4}, {%r3,%r3}, {%f5,%f6,%f7,%f8};\n"
+	" add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, %r1; @%p bra again;\n"
+	" add.f32 %f1, %f1, %f5; st.global.f32 [%d1], %f1; ret; }\n";
 
 #endif

@@ -9,6 +9,7 @@
 
 Facts, not verdicts: a capture that is not there is said to be missing.
 """
+import bisect
 import collections
 import glob
 import os
@@ -31,6 +32,7 @@ class Work:
 
     def __init__(self, folder):
         self.paths, self.logs, self.problems, self._loaded = {}, {}, [], {}
+        self.folder = folder
         for path in sorted(glob.glob(os.path.join(folder, "*", "*"))):
             name, extension = os.path.splitext(os.path.basename(path))
             if extension == ".cap":
@@ -83,21 +85,25 @@ def nearest_clock(difference_ns, clock_row):
     return name, difference_ns - places[name]
 
 
-def pm_clock(work, name):
-    capture = work.capture(name)
-    clocks = capture.clocks()
+def pm_clock_of(capture):
+    """The clock of its samples and by how much the first block's last one ends off its writing; None: no samples."""
     for kind, _, written_ns, data in capture.chunks:
         if kind != read_capture.PMS or len(data) < 32:
             continue
         count, values, _, _ = read_capture.PM_BLOCK.unpack_from(data)
-        if not count:
-            continue
-        at = read_capture.PM_BLOCK.size + (count - 1) * (16 + 8 * values) + 8
-        end = int.from_bytes(data[at:at + 8], "little")
-        clock, rest = nearest_clock(end - written_ns, clocks[0])
+        if count:
+            at = read_capture.PM_BLOCK.size + (count - 1) * (16 + 8 * values) + 8
+            end = int.from_bytes(data[at:at + 8], "little")
+            return nearest_clock(end - written_ns, capture.clocks()[0])
+    return None
+
+
+def pm_clock(work, name):
+    capture = work.capture(name)
+    found = pm_clock_of(capture)
+    if found:
         say(f"  {name}: asked {capture.facts().get('stamp')}; the last sample of the first block ends "
-            f"{rest / 1e6:+.3f} ms from its writing on {clock}")
-        break
+            f"{found[1] / 1e6:+.3f} ms from its writing on {found[0]}")
     else:
         say(f"  {name}: no samples; {brief(capture)}")
     cupti_clock(name, capture)
@@ -147,8 +153,8 @@ def question_1(work):
 # -- 2, 3: PC sampling beside other things --
 
 def overlap(rows):
-    """The most kernels that ran at one time."""
-    edges = sorted([(row.start_ns, 1) for row in rows] + [(row.end_ns, -1) for row in rows],
+    """The most kernels that ran at one time, for more than the microsecond by which stamps may be off."""
+    edges = sorted([(row.start_ns, 1) for row in rows] + [(row.end_ns - 1000, -1) for row in rows],
                    key=lambda edge: (edge[0], edge[1]))
     most = now = 0
     for _, step in edges:
@@ -159,18 +165,19 @@ def overlap(rows):
 
 def pc_facts(work, name):
     capture = work.capture(name)
-    stalls, reasons = capture.stalls(), collections.defaultdict(collections.Counter)
+    reasons = collections.defaultdict(collections.Counter)
     correlated = 0
     for _, rows in capture.pcs():
         for _, _, _, correlation, pairs, function in rows:
             correlated += correlation != 0
-            for reason, count in pairs.items():
-                reasons[function][stalls.get(reason, str(reason))] += count
+            reasons[function].update(capture.issue_stalls(pairs))
     kernels = [row for row in capture.activity() if row.kind in (3, KERNEL)]
     say(f"  {name}: {brief(capture, 'pc.on', 'pc.session', 'pc.period_log2', 'pc.mode', 'pc.enable_ns')}")
     say(f"    kernel records {len(kernels)}, at most {overlap(kernels)} at one time; "
         f"PC records with a correlation id: {correlated}")
     for function, counts in sorted(reasons.items()):
+        if not counts:
+            continue
         top = ", ".join(f"{shorter(reason)} {count}" for reason, count in counts.most_common(4))
         say(f"    {function}: {top}")
 
@@ -180,10 +187,14 @@ def shorter(reason):
 
 
 def question_2(work):
-    each(work, pc_facts, "pc-plain", "pc-continuous", "pc-serialized", "pc-alone", "pc-old-kernel", "pc-runtime",
-         "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16",
+    each(work, pc_facts, "pc-plain", "pc-continuous", "pc-serialized", "pc-ranges", "pc-alone", "pc-old-kernel",
+         "pc-runtime", "threads", "pc-threads", "pc-period-8", "pc-period-12", "pc-period-16",
          "pc-period-5", "pc-period-6", "pc-period-10", "pc-period-14", "pc-period-20", "pc-graphs",
-         "pc-graphs-serialized", "pc-again", "torch-pc")
+         "pc-graphs-serialized", "pc-again", "torch-pc", "late-pc", "overlap-plain", "overlap-continuous",
+         "overlap-serialized", "overlap-old-kernel")
+    for name in ("overlap-plain", "overlap-continuous", "overlap-serialized", "overlap-old-kernel"):
+        if name in work.logs:
+            say(f"  {name}, as the program saw it: {work.logs[name].strip()}")
     for name in ("pc-plain", "pc-continuous", "pc-serialized", "pc-alone", "pc-old-kernel"):
         match = re.findall(r"duet_(\w+) steps=(\d+) seconds=([\d.]+)", work.logs.get(name, ""))
         if match:
@@ -194,6 +205,9 @@ def question_2(work):
 def question_3(work):
     each(work, pm_facts, "pm-beside-pc")
     each(work, pc_facts, "pc-beside-pm")
+    say("  the other way round, PC sampling first:")
+    each(work, pc_facts, "pc-before-pm")
+    each(work, pm_facts, "pm-after-pc")
     each(work, activity_clock, "trace-beside-pm")
     each(work, pm_facts, "pm-first", "pm-second", "pm-beside-ncu")
     for name in ("ncu-alone", "ncu-beside-pm", "ncu-with-agent"):
@@ -206,8 +220,8 @@ def pm_facts(work, name):
     capture = work.capture(name)
     metrics = capture.metrics()
     rows = [row for _, _, found in capture.pms() for row in found]
-    keys = ("chip", "supported", "pm.metrics", "pm.passes", "pm.interval_ns", "pm.enable_ns", "pm.samples",
-            "pm.decodes", "pm.overflows", "pm.full", "pm.other")
+    keys = ("chip", "supported", "pm.context", "pm.availability", "pm.metrics", "pm.passes", "pm.interval_ns",
+            "pm.enable_ns", "pm.samples", "pm.decodes", "pm.overflows", "pm.full", "pm.other")
     say(f"  {name}: {brief(capture, *keys)}")
     if not rows:
         return
@@ -233,14 +247,57 @@ def pm_facts(work, name):
 
 def question_4(work):
     say("  the sampling process makes no context; the work is in another process")
-    each(work, pm_facts, "pm-base-1k", "pm-base-10k", "pm-triage", "pm-overflow", "nobody-pm")
+    each(work, pm_facts, "pm-base-1k", "pm-base-10k", "pm-context", "pm-triage", "pm-overflow", "nobody-pm")
+    say("  by phase of the work, mean of each counter:")
+    each(work, pm_phases, "pm-base-1k", "pm-base-10k", "pm-context", "pm-default")
+    each(work, nvml_phases, "nvml-busy")
+
+
+def phases(work):
+    """(name, begin, end) in seconds, of the workload beside the samples."""
+    return [(name, float(begin), float(end)) for name, begin, end in
+            re.findall(r"busy phase=(\w+) begin=([\d.]+) end=([\d.]+)", work.log("busy"))]
+
+
+def phase_means(work, label, keys, rows):
+    """rows: (begin, end in seconds, values); says each key's mean of the rows that are inside of one phase."""
+    spans = phases(work)
+    begins = [begin for _, begin, _ in spans]
+    found = collections.defaultdict(list)
+    for begin, end, values in rows:
+        index = bisect.bisect_right(begins, begin) - 1
+        if index >= 0 and end <= spans[index][2]:
+            found[spans[index][0]].append(values)
+    for index, key in enumerate(keys):
+        means = []
+        for phase in ("stream", "copy", "tensor", "fma", "idle"):
+            values = [row[index] for row in found[phase] if row[index] == row[index]]
+            means.append(f"{phase} {statistics.fmean(values):.4g}" if values else f"{phase} none")
+        say(f"    {label} {key}: {', '.join(means)}")
+
+
+def pm_phases(work, name):
+    """On whichever clock the samples are."""
+    capture = work.capture(name)
+    clock, _ = pm_clock_of(capture) or ("monotonic", 0)
+    before, _, _, realtime, boottime, _ = capture.clocks()[0]
+    shift = {"realtime": realtime - before, "boottime": boottime - before, "monotonic+bias": BIAS_NS}.get(clock, 0)
+    phase_means(work, name, [metric.split(".")[0] for metric in capture.metrics()],
+                [((start - shift) / 1e9, (end - shift) / 1e9, values)
+                 for _, _, rows in capture.pms() for start, end, values in rows])
+
+
+def nvml_phases(work, name):
+    """A row of NVML is of the tenth of a second before it."""
+    keys, rows = work.capture(name).series()
+    phase_means(work, name, keys, [(row[0] - 0.1, row[0], row[1:]) for row in rows])
 
 
 def question_5(work):
     keys, rows = work.capture("nvml-busy").series()
     column = keys.index("sm_mhz") + 1
     spans = []
-    for name in ("pm-base-1k", "pm-base-10k", "pm-biased", "pm-default", "pm-triage", "pm-overflow"):
+    for name in ("pm-base-1k", "pm-base-10k", "pm-context", "pm-biased", "pm-default", "pm-triage", "pm-overflow"):
         if name in work.paths:
             times = [time for _, _, time, _ in work.capture(name).chunks]
             on = [time for kind, _, time, data in work.capture(name).chunks
@@ -249,6 +306,10 @@ def question_5(work):
                 spans.append((on[0] / 1e9, max(times) / 1e9, name))
     for begin, end, name in spans:
         series_line(f"sm_mhz while {name} samples", [row[column] for row in rows if begin <= row[0] <= end])
+    span = [row[0] for row in work.capture("nvml-between").series()[1]] if "nvml-between" in work.paths else []
+    if span:
+        series_line("sm_mhz between two of them, nobody sampling",
+                    [row[column] for row in rows if min(span) <= row[0] <= max(span)])
     series_line("sm_mhz at other times, the GPU busy",
                 [row[column] for row in rows if not any(begin <= row[0] <= end for begin, end, _ in spans)])
     if "nvml-idle" in work.paths:
@@ -270,39 +331,55 @@ def series_line(what, values):
 
 # -- 6: cost --
 
+def cost_of(text):
+    """ns a call without waits for the GPU; or what its speed comes to; None: neither is there."""
+    found = re.search(r"ns_a_call=([\d.]+)", text)
+    if found:
+        return float(found[1])
+    found = re.search(r"_per_second=([\d.]+)", text)
+    return 1e9 / float(found[1]) if found and float(found[1]) else None
+
+
 def question_6(work):
-    speeds = collections.defaultdict(lambda: collections.defaultdict(list))
-    for name, text in work.logs.items():
+    costs = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name, text in sorted(work.logs.items()):
         match = re.fullmatch(r"cost-(\w+)-(\w+)-\d+", name)
-        found = re.search(r"_per_second=([\d.]+)", text)
-        if match and found:
-            speeds[match[1]][match[2]].append(float(found[1]))
-    for program, modes in speeds.items():
+        cost = cost_of(text) if match else None
+        if cost:
+            costs[match[1]][match[2]].append(cost)
+    say("  ns a call, median of the rounds; of PyTorch: ns a step, waits included")
+    for program, modes in costs.items():
         base = statistics.median(modes["none"]) if "none" in modes else 0
-        for mode, values in modes.items():
+        for mode, values in sorted(modes.items(), key=lambda item: statistics.median(item[1])):
             median = statistics.median(values)
-            part = f", {100 * (median / base - 1):+.1f} %" if base else ""
-            say(f"  {program} {mode}: {median:.0f} a second{part} (rounds: "
-                + " ".join(f"{value:.0f}" for value in values) + ")")
-    if not speeds:
+            part = f", {median - base:+.0f} ns, {100 * (median / base - 1):+.1f} %" if base else ""
+            say(f"  {program} {mode}: {median:.0f} ns{part} (rounds: " + " ".join(f"{value:.0f}" for value in values)
+                + ")")
+    if not costs:
         raise Missing("no costs were measured")
 
 
 # -- 7: the leak --
 
 def leak_facts(work, name):
-    rows = [(int(nodes), int(used), float(seconds)) for nodes, used, seconds in
-            re.findall(r"nodes=(\d+) used_mib=(\d+) seconds=([\d.]+)", work.log(name))]
+    rows = [(int(nodes), int(used), int(rss), float(seconds)) for nodes, used, rss, seconds in
+            re.findall(r"nodes=(\d+) used_mib=(\d+) rss_kib=(\d+) seconds=([\d.]+)", work.log(name))]
     if not rows:
         raise Missing(f"{name}: {work.log(name)[-200:].strip()}")
     shown = rows[:1] + rows[1::max(1, len(rows) // 8)] + rows[-1:]
-    say(f"  {name}: " + ", ".join(f"{nodes / 1e6:.1f} M nodes {used} MiB" for nodes, used, _ in shown)
-        + f"; {rows[-1][0] / max(rows[-1][2], 1e-9):.0f} nodes a second")
-    say(f"    {brief(work.capture(name), 'records.10', 'untimed.10', 'first_untimed_kernel', 'strange_kernels', 'dropped', 'buffers', 'exit')}")
+    say(f"  {name}: " + ", ".join(f"{nodes / 1e6:.1f} M nodes GPU {used} process {rss // 1024} MiB"
+                                  for nodes, used, rss, _ in shown)
+        + f"; {rows[-1][0] / max(rows[-1][3], 1e-9):.0f} nodes a second")
+    if name not in work.paths:
+        return
+    keys = ("pool_limit", "records.10", "untimed.10", "first_untimed_kernel", "strange_kernels", "dropped", "buffers",
+            "exit")
+    say(f"    {brief(work.capture(name), *keys)}")
 
 
 def question_7(work):
-    each(work, leak_facts, "leak-plain", "leak-normal", "leak-forced")
+    say("  leak-base is without the agent")
+    each(work, leak_facts, "leak-base", "leak-plain", "leak-normal", "leak-forced", "leak-pool", "leak-pool-forced")
 
 
 # -- 8: unwinding --
@@ -332,12 +409,61 @@ def question_9(work):
 
 # -- what else the captures show --
 
+def nested_calls(capture):
+    """{(outer name, inner name): Counter of same, other}: calls of the driver inside of those of the runtime."""
+    found = collections.defaultdict(collections.Counter)
+    outer = {}  # by thread
+    for row in capture.callbacks():
+        domain, site, tid, correlation, name = row[1], row[3], row[4], row[5], row[9]
+        if domain == 2:
+            outer[tid] = (correlation, name) if site == 0 else None
+        elif domain == 1 and site == 0 and outer.get(tid):
+            found[(outer[tid][1], name)]["same" if outer[tid][0] == correlation else "other"] += 1
+    return found
+
+
+def nesting(work):
+    any_found = False
+    for name in work.paths:
+        try:
+            found = nested_calls(work.capture(name))
+            ids = collections.Counter(row.correlation for row in work.capture(name).activity() if row.kind == KERNEL)
+        except (Missing, read_capture.Damaged):
+            continue
+        for (outer, inner), counts in sorted(found.items()):
+            any_found = True
+            say(f"  {name}: {inner} inside of {outer}: the same correlation id {counts['same']} times, "
+                f"one of its own {counts['other']} times")
+        if found:
+            own = {row[5] for row in work.capture(name).callbacks() if row[1] == 1}
+            say(f"    kernels with an id of a driver's call: {sum(count for key, count in ids.items() if key in own)} "
+                f"of {sum(ids.values())}")
+    if not any_found:
+        say("  no call of the driver was seen inside of one of the runtime")
+    if "calls" in work.logs:
+        say(f"  calls: {' | '.join(work.logs['calls'].strip().splitlines())}")
+
+
+def not_ok(work):
+    """What steps.tsv says of steps that are not ok."""
+    path = os.path.join(work.folder, "steps.tsv")
+    if not os.path.exists(path):
+        raise Missing(f"there is no {path}")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file][1:]
+    for row in rows:
+        if len(row) == 4 and row[2] != "ok":
+            say(f"  {row[2]} {row[0]}: {row[3]}")
+
+
 def others(work):
     for name in work.paths:
         try:
             one_capture(name, work.capture(name))
         except (Missing, read_capture.Damaged) as problem:
             say(f"  {name}: {problem}")
+        except (ValueError, IndexError, KeyError, ArithmeticError) as problem:
+            say(f"  {name}: {type(problem).__name__} {problem}")
 
 
 def one_capture(name, capture):
@@ -365,15 +491,17 @@ def one_capture(name, capture):
              if key.startswith("stride.") and capture.stride(int(key[7:])) not in (0, int(value)) and value != "0"]
     if wrong:
         say(f"    STRIDES differ from the reader's: {' '.join(wrong)}")
+    for odd in capture.odd:
+        say(f"    ODD {odd}")
     if failures(capture):
         say(f"    failed: {'; '.join(failures(capture))}")
 
 
 def each(work, action, *names):
     """Says of each what action finds; what is missing in one line."""
-    missing = [name for name in names if name not in work.paths and name not in work.logs]
+    not_run = [name for name in names if name not in work.paths and name not in work.logs]
     for name in names:
-        if name in missing:
+        if name in not_run:
             continue
         try:
             action(work, name)
@@ -381,8 +509,8 @@ def each(work, action, *names):
             say(f"  {missing}")
         except (read_capture.Damaged, ValueError, IndexError, KeyError, ArithmeticError) as problem:
             say(f"  {name}: {type(problem).__name__} {problem}")
-    if missing:
-        say(f"  not run: {' '.join(missing)}")
+    if not_run:
+        say(f"  not run: {' '.join(not_run)}")
 
 
 QUESTIONS = [
@@ -395,6 +523,8 @@ QUESTIONS = [
     ("7. Does FlushAll(FORCED) cure the graph-buffer leak?", question_7),
     ("8. Does libcuda carry usable unwind tables?", question_8),
     ("9. Offline evaluation of counter-data images without a driver?", question_9),
+    ("Do calls of the runtime and of the driver inside of them have one correlation id?", nesting),
+    ("Steps that are not ok", not_ok),
     ("All captures", others),
 ]
 

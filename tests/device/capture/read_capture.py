@@ -7,7 +7,8 @@
                                       stalls, pcs, clocks, metrics, pms, series
     read_capture.py --cubins FOLDER FILE   writes each cubin into the folder
 
-Status 1 where a file is damaged; what comes before the damage is read.
+Status 1 where a file is damaged; what comes before the damage is read. An activity buffer ends at the first record
+that is not what it should be, which is said, and the next one is read.
 """
 import collections
 import math
@@ -21,7 +22,7 @@ NAME = struct.Struct("<QII")
 CALLBACK = struct.Struct("<QIIIIIIQQ24s")
 CUBIN = struct.Struct("<QIIQ")
 STALL = struct.Struct("<I124s")
-PC_BLOCK = struct.Struct("<QQQQQQIIQ")
+PC_BLOCK = struct.Struct("<QQQQQQIIII")
 PC = struct.Struct("<QQIIII")
 CLOCKS = struct.Struct("<QQQQQQ")
 PM_BLOCK = struct.Struct("<IIII")
@@ -60,10 +61,11 @@ def unpack(layout, data, at=0):
 
 class Capture:
     """what, pid, cupti_version, driver_version; chunks: (type, number, monotonic_ns, contents);
-    damage: None, or what is wrong behind the last chunk."""
+    damage: None, or what is wrong behind the last chunk; odd: what was wrong inside of activity buffers, once they
+    were read."""
 
     def __init__(self, data):
-        self.damage, self._strides = None, None
+        self.damage, self._strides, self._stalls, self.odd = None, None, None, []
         if len(data) < HEADER.size or data[:8] != b"DUETCAP1":
             raise Damaged("this is no capture file")
         (_, size, self.pid, self.cupti_version, self.driver_version, self.monotonic_ns, self.realtime_ns,
@@ -107,11 +109,11 @@ class Capture:
 
     def activity(self):
         """Records of all buffers, in order."""
-        number = 0
+        number, self.odd = 0, []
         for kind, _, _, data in self.chunks:
             if kind == ACTIVITY:
                 number += 1
-                yield from self._records(data, self._names_behind(number))
+                yield from self._records(data, self._names_behind(number), number)
 
     def _names_behind(self, number):
         """The texts that belong to the number-th activity buffer."""
@@ -119,22 +121,30 @@ class Capture:
         for kind, _, _, data in self.chunks:
             seen += kind == ACTIVITY
             if kind == NAMES and seen == number:
-                return dict(rows_of_names(data))
+                names = {}
+                try:
+                    names.update(rows_of_names(data))
+                except Damaged as problem:
+                    self.odd.append(f"the names of activity buffer {number}: {problem}")
+                return names
         return {}
 
-    def _records(self, data, names):
+    def _records(self, data, names, number):
         at = 0
         while at + 8 <= len(data):
             kind = struct.unpack_from("<I", data, at)[0]
             size = self.stride(kind)
-            if not size:
-                raise Damaged(f"an activity record of kind {kind} at byte {at} of a buffer")
+            problem = None if size else f"a record of kind {kind}, which is not known"
             if at + size > len(data):
-                raise Damaged(f"an activity buffer ends inside of a record of kind {kind}")
+                problem = f"it ends inside of a record of kind {kind}"
             try:
-                yield record(kind, data[at:at + size], names)
+                row = None if problem else record(kind, data[at:at + size], names)
             except struct.error:
-                raise Damaged(f"an activity record of kind {kind} and {size} bytes") from None
+                problem = f"a record of kind {kind} and {size} bytes"
+            if problem:
+                self.odd.append(f"activity buffer {number}, byte {at} of {len(data)}: {problem}")
+                return
+            yield row
             at += size
 
     def callbacks(self):
@@ -152,8 +162,20 @@ class Capture:
             yield crc, module, data[CUBIN.size:CUBIN.size + size]
 
     def stalls(self):
+        """{index: name}"""
+        if self._stalls is None:
+            self._stalls = self._read_stalls()
+        return self._stalls
+
+    def _read_stalls(self):
         return {index: text(name) for data in self.of(STALLS)
                 for index, name in STALL.iter_unpack(data[:len(data) // STALL.size * STALL.size])}
+
+    def issue_stalls(self, pairs):
+        """{name: samples} of a PC. Those of _not_issued are among the others of their name, so they are left out."""
+        names = self.stalls()
+        found = {names.get(reason, str(reason)): count for reason, count in pairs.items()}
+        return {name: count for name, count in found.items() if not name.endswith("_not_issued")}
 
     def pcs(self):
         """(block, [(crc, offset, function index, correlation, {reason: samples}, function)])"""
@@ -236,7 +258,7 @@ def summary(capture):
         print(f"  cubins: {sum(1 for _ in capture.cubins())}")
     blocks = list(capture.pcs())
     if blocks:
-        samples = sum(sum(row[4].values()) for _, rows in blocks for row in rows)
+        samples = sum(sum(capture.issue_stalls(row[4]).values()) for _, rows in blocks for row in rows)
         print(f"  pc samples: {samples} in {len(blocks)} blocks, {len(capture.stalls())} stall reasons")
     if capture.clocks():
         print(f"  clock readings: {len(capture.clocks())}, narrowest "
@@ -248,6 +270,8 @@ def summary(capture):
     keys, rows = capture.series()
     if keys:
         print(f"  series: {len(rows)} rows of {len(keys)} keys")
+    for odd in capture.odd:
+        print(f"  ODD {odd}")
     if capture.damage:
         print(f"  DAMAGED {capture.damage}")
 
@@ -274,6 +298,8 @@ def rows(capture, kind):
         sys.exit(f"read_capture: no kind of rows '{kind}': {' '.join(table)}")
     for row in table[kind]():
         print(*row, sep="\t")
+    for odd in capture.odd:
+        print(f"read_capture: {odd}", file=sys.stderr)
 
 
 def load(path):
@@ -301,7 +327,7 @@ def main():
         try:
             capture = load(path)
             action(capture)
-            status |= capture.damage is not None
+            status |= capture.damage is not None or bool(capture.odd)
         except (OSError, Damaged) as problem:
             print(f"read_capture: {path}: {problem}", file=sys.stderr)
             status = 1

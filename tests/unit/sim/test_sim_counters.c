@@ -20,7 +20,24 @@ static struct {
 	size_t stride;
 	uint64_t samples_of[2], stalls_sum;
 	bool is_duplicated;
+	char *names[64]; /* to be freed; records share them */
+	size_t name_count;
 } pc;
+
+static void pc_keep_name(char *name)
+{
+	for (size_t i = 0; i < pc.name_count; i++)
+		if (pc.names[i] == name)
+			return;
+	if (pc.name_count < sizeof(pc.names) / sizeof(*pc.names))
+		pc.names[pc.name_count++] = name;
+}
+
+static void pc_free_names(void)
+{
+	while (pc.name_count)
+		free(pc.names[--pc.name_count]);
+}
 
 static uint32_t stall_indices[STALLS_MOST];
 static char stall_texts[STALLS_MOST][CUPTI_STALL_REASON_STRING_SIZE];
@@ -97,7 +114,6 @@ static cupti_result pc_get(size_t capacity, uint32_t *ret_correlation_id)
 		.struct_bytes = CUpti_PCSamplingGetDataParamsSize,
 		.context = client_context,
 		.data = &pc.data};
-	char *name = NULL;
 	cupti_result result;
 
 	memset(pc.bytes, 0, sizeof(pc.bytes));
@@ -119,11 +135,8 @@ static cupti_result pc_get(size_t capacity, uint32_t *ret_correlation_id)
 				pc.samples_of[is_other] += one->stalls[k].sample_count;
 		if (ret_correlation_id)
 			*ret_correlation_id = one->correlation_id;
-		if (one->function_name != name)
-			free(name);
-		name = one->function_name;
+		pc_keep_name(one->function_name);
 	}
-	free(name);
 	return result;
 }
 
@@ -168,6 +181,7 @@ static void run_pc(void)
 	CHECK(pc.samples_of[1] + 40 > 2 * expected && pc.samples_of[1] <= 2 * expected);
 	CHECK_EQUAL(pc_disable(), 0);
 	CHECK_EQUAL(pc_disable(), CUPTI_ERROR_INVALID_OPERATION);
+	pc_free_names();
 }
 
 /* Before 12.4: 56 bytes. And a buffer that gets the rest at the end. */
@@ -182,6 +196,7 @@ static void run_pc_old(void)
 	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
 	CHECK_EQUAL(pc.data.pc_count, 128);
 	CHECK_EQUAL(pc_disable(), 0);
+	pc_free_names();
 }
 
 static void run_pc_serialized(void)
@@ -219,6 +234,101 @@ static void run_pc_serialized(void)
 	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
 	CHECK(pc.data.range_id > range_id);
 	CHECK_EQUAL(pc_disable(), 0);
+	pc_free_names();
+}
+
+/* A buffer for the configuration, apart from that of pc_get. */
+static struct {
+	uint8_t bytes[PCS_MOST * sizeof(struct cupti_pc_data)];
+	struct cupti_pc_stall_reason stalls[PCS_MOST][STALLS_MOST];
+	struct cupti_pc_sampling_data data;
+} live;
+
+static void pc_give_buffer(void)
+{
+	struct cupti_pc_sampling_configuration_info info = {
+		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
+		.value.data_buffer = &live.data};
+	struct cupti_pc_sampling_configuration_params params = {
+		.struct_bytes = CUpti_PCSamplingConfigurationInfoParamsSize,
+		.context = client_context,
+		.info_count = 1,
+		.infos = &info};
+
+	live.data = (struct cupti_pc_sampling_data){.struct_bytes = sizeof(live.data),
+						    .capacity_count = 100,
+						    .pcs = (void *)live.bytes};
+	for (size_t i = 0; i < PCS_MOST; i++)
+		((struct cupti_pc_data *)(void *)(live.bytes + i * pc.stride))->stalls =
+			live.stalls[i];
+	CHECK_EQUAL(cupti.cuptiPCSamplingSetConfigurationAttribute(&params), 0);
+}
+
+/* What a range gave is in the buffer of the configuration at its end, and is given from there. */
+static void run_pc_ranges(void)
+{
+	struct cupti_pc_sampling_start_params start = {.struct_bytes =
+							       CUpti_PCSamplingStartParamsSize};
+	struct cupti_pc_sampling_stop_params stop = {.struct_bytes =
+							     CUpti_PCSamplingStopParamsSize};
+
+	REQUIRE(client_init() && client_make_context());
+	pc.stride = sizeof(struct cupti_pc_data);
+	pc_read_names();
+	start.context = stop.context = client_context;
+	CHECK_EQUAL(pc_enable(), 0);
+	pc_give_buffer();
+	CHECK_EQUAL(pc_configure(
+			    CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL, 1),
+		    0);
+	CHECK_EQUAL(cupti.cuptiPCSamplingStart(&start), 0);
+	pc_run(3);
+	CHECK_EQUAL(live.data.pc_count, 0);
+	CHECK_EQUAL(cupti.cuptiPCSamplingStop(&stop), 0);
+	CHECK_EQUAL(live.data.pc_count, 100);
+	CHECK_EQUAL(live.data.remaining_count, 28);
+	CHECK_EQUAL(live.data.range_id, 1);
+	CHECK_EQUAL(pc_get(60, NULL), 0);
+	CHECK_EQUAL(pc.data.pc_count, 60);
+	CHECK_EQUAL(pc.data.remaining_count, 68);
+	CHECK_EQUAL(live.data.pc_count, 40);
+	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc.data.pc_count, 68);
+	CHECK_EQUAL(live.data.pc_count + live.data.remaining_count, 0);
+	CHECK_EQUAL(cupti.cuptiPCSamplingStart(&start), 0);
+	pc_run(1);
+	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc.data.pc_count, 0);
+	CHECK_EQUAL(cupti.cuptiPCSamplingStop(&stop), 0);
+	CHECK_EQUAL(pc_disable(), 0);
+	CHECK_EQUAL(live.data.pc_count, 100);
+	CHECK_EQUAL(live.data.range_id, 2);
+	for (size_t i = 0; i < live.data.pc_count; i++)
+		pc_keep_name(((struct cupti_pc_data *)(void *)(live.bytes + i * pc.stride))
+				     ->function_name);
+	pc_free_names();
+}
+
+/* In serialized mode each kernel is a range, which is over when its launch returns. */
+static void run_pc_kernel_ranges(void)
+{
+	REQUIRE(client_init() && client_make_context());
+	pc.stride = sizeof(struct cupti_pc_data);
+	pc_read_names();
+	CHECK_EQUAL(pc_enable(), 0);
+	pc_give_buffer();
+	CHECK_EQUAL(pc_configure(CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
+				 CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED),
+		    0);
+	CHECK_EQUAL(client_launch(client_spin, NULL), 0);
+	CHECK_EQUAL(live.data.pc_count, 64);
+	CHECK_EQUAL(client_launch(client_spin, NULL), 0);
+	CHECK_EQUAL(live.data.pc_count + live.data.remaining_count, 128);
+	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
+	CHECK_EQUAL(pc.data.pc_count, 128);
+	CHECK_EQUAL(live.data.pc_count, 0);
+	CHECK_EQUAL(pc_disable(), 0);
+	pc_free_names();
 }
 
 /* Full once is full until it is disabled and enabled. */
@@ -237,6 +347,7 @@ static void run_pc_wedge(void)
 	CHECK_EQUAL(pc_enable(), 0);
 	CHECK_EQUAL(pc_get(PCS_MOST, NULL), 0);
 	CHECK_EQUAL(pc_disable(), 0);
+	pc_free_names();
 }
 
 /* ---- PM sampling ----------------------------------------------------------------------------- */
@@ -735,6 +846,8 @@ static const struct scenario scenarios[] = {
 	{"pc", "us__Z5otherPf=40", run_pc},
 	{"pc_old", "version=20", run_pc_old},
 	{"pc_serialized", "", run_pc_serialized},
+	{"pc_ranges", "pc_lag_us=1000000", run_pc_ranges},
+	{"pc_kernel_ranges", "", run_pc_kernel_ranges},
 	{"pc_wedge", "pc_buffer=3000", run_pc_wedge},
 	{"host", "", run_host},
 	{"pm", "kernel_us=30000,pm_nan_every=20", run_pm},
