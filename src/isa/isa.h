@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa/isa.h - bytes of machine code to the text of instructions
+ */
+#ifndef ISA_ISA_H
+#define ISA_ISA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum isa_type {
+	ISA_UNKNOWN,
+	ISA_X86_64,
+	ISA_ARM64,
+	ISA_AMDGPU,
+};
+
+#define ISA_TEXT_SIZE 256 /* bytes that hold every text there is, with its NUL */
+
+/* A disassembler for one instruction set. Used by one thread at a time; several threads may make
+ * and use their own. */
+struct isa;
+
+/* processor: for AMDGPU "gfx90a" or "gfx942:sramecc+:xnack-", without which nothing decodes. x86-64 and arm64 decode everything
+ * that the library knows, whatever it is; it may be NULL. That nothing decodes is no error: then there are hexadecimal
+ * numbers, and isa_why. Errors: -ENOMEM. */
+int isa_new(enum isa_type type, const char *processor, struct isa **ret_isa);
+void isa_free(struct isa *isa); /* NULL-safe */
+
+/* NULL: instructions are decoded. Otherwise a sentence that says why not, and what to do about it. */
+const char *isa_why(const struct isa *isa);
+
+/* "LLVM 19.1.7 (libLLVM.so.19.1)", "LLVM 14 (libLLVM-14.so.1)"; NULL where nothing is decoded. */
+const char *isa_library(const struct isa *isa);
+
+/* The instruction at bytes[0], which lies at `address`. The text is one line of printable ASCII without comments; x86-64 in
+ * AT&T syntax, direct branches with their target's address: "jne 0x401020". What is no instruction, or is cut off by
+ * the end, is ".byte 0x0f" of length 1, or where instructions are made of words, and a whole one is left, ".inst 0xffffffff" (arm64)
+ * or ".long 0xcfffffff" (AMDGPU) of length 4. Always 1 <= *ret_length <= size.
+ * A text that does not fit is cut; `text` may be NULL where text_size is 0. Errors: -EINVAL for size 0. */
+int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address, char *text,
+	       size_t text_size, size_t *ret_length);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa/text.c - LLVM's text of an instruction made plain
+ *
+ * Runs in:  the readers
+ * Gets:     "\tadrp\tx0, 16 // 0x411000"   Gives: "adrp x0, 16" and "0x411000"
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      LLVM writes for assembler files, with tabs and columns; a report has columns of its own
+ */
+#include "isa/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t squeeze(char *text)
+{
+	size_t length = 0;
+
+	for (const char *from = text; *from && *from != '\n'; from++) {
+		char character = *from == '\t' ? ' ' : *from;
+
+		if (character < ' ' || character > '~')
+			character = '?';
+		if (character == ' ' && (!length || text[length - 1] == ' '))
+			continue;
+		text[length++] = character;
+	}
+	while (length && text[length - 1] == ' ')
+		length--;
+	text[length] = 0;
+	return length;
+}
+
+const char *text_tidy(char *text, const char *comment)
+{
+	size_t length = squeeze(text);
+	char *blank = text;
+
+	while ((blank = strchr(blank, ' '))) {
+		if (strncmp(blank + 1, comment, strlen(comment)) == 0) {
+			*blank = 0;
+			blank += 1 + strlen(comment);
+			return blank + strspn(blank, "# ");
+		}
+		blank++;
+	}
+	return text + length;
+}
+
+void text_set_last_operand(char *text, size_t text_size, uint64_t value)
+{
+	char *last = strrchr(text, ' ');
+
+	if (last)
+		snprintf(last + 1, text_size - (size_t)(last + 1 - text), "0x%" PRIx64, value);
+}
