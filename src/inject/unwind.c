@@ -88,11 +88,11 @@ static inline bool read_stack(struct unwind_thread *thread, uint64_t address, ui
 /* struct ucontext of the kernel lies at sp. */
 static bool leave_signal(struct unwind_thread *thread, struct unwind_step *step)
 {
-	enum { UC_RBP = 120, UC_RSP = 160, UC_RIP = 168 };
 	uint64_t at = step->sp, pc;
 
-	if (!read_stack(thread, at + UC_RIP, &pc) || !read_stack(thread, at + UC_RBP, &step->bp) ||
-	    !read_stack(thread, at + UC_RSP, &step->sp))
+	if (!read_stack(thread, at + UNWIND_UC_IP, &pc) ||
+	    !read_stack(thread, at + UNWIND_UC_BP, &step->bp) ||
+	    !read_stack(thread, at + UNWIND_UC_SP, &step->sp))
 		return false;
 	step->frame = pc | UNWIND_EXACT;
 	step->bp_at = 0;

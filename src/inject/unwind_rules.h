@@ -11,40 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "event/unwind_rule.h"
 #include "inject/guest.h"
 
 #if defined(__x86_64__)
 
 #pragma GCC visibility push(hidden)
-
-enum rule_type {
-	RULE_NONE,       /* not learned yet */
-	RULE_SP,         /* the frame begins at rsp + cfa */
-	RULE_BP,         /* … at rbp + cfa */
-	RULE_BP_POINTER, /* … where the word at rbp + cfa points: stacks aligned by hand */
-	RULE_SIGNAL,     /* the kernel put the registers at rsp */
-	RULE_OUTERMOST,  /* nothing called it */
-	RULE_UNKNOWN     /* no table, or a row of a shape that compilers do not write */
-};
-
-enum saved_bp {
-	BP_SAME,   /* not touched yet */
-	BP_AT_CFA, /* saved at the frame's begin + bp */
-	BP_AT_BP   /* saved where rbp + bp points */
-};
-
-/* One word, so that it is read and written whole. tag: of the address, because a slot may be cleared and
- * taken again between the reading of its two words. */
-union unwind_rule {
-	uint64_t word;
-	struct {
-		uint64_t type : 3;
-		uint64_t saved : 2;
-		int64_t cfa : 24; /* bytes */
-		int64_t bp : 16;  /* bytes */
-		uint64_t tag : 19;
-	};
-};
 
 struct unwind_slot {
 	_Atomic uint64_t pc;
@@ -61,6 +33,7 @@ static inline uint32_t unwind_hash(uint64_t pc)
 	return (uint32_t)(pc ^ pc >> 13);
 }
 
+/* Of the address, in a rule: a slot may be cleared and taken again between the reading of its two words. */
 static inline uint64_t unwind_tag(uint64_t pc)
 {
 	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 45;

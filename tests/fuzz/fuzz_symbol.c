@@ -3,7 +3,7 @@
  * tests/fuzz/fuzz_symbol.c - a libFuzzer target: any bytes to everything that symbol/ reads
  *
  * Input: a byte that says what the rest is: a program, a perf map, a dump of generated code, mappings,
- * a line table of Python, a name, an image in memory. What comes out must be readable.
+ * a line table of Python, a name, an image in memory, a program's unwind tables. What comes out must be readable.
  *
  * Why a mutator of its own: in a program of 20 KB most random changes hit padding or code. Nearly always
  * this one changes a few bytes of one section.
@@ -27,13 +27,15 @@
 #include "symbol/proc_maps.h"
 #include "symbol/python_lines.h"
 #include "symbol/symbolizer.h"
+#include "symbol/unwind_table.h"
+#include "symbol/unwind_walk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size);
 
-enum input { PROGRAM, PERF_MAP, JITDUMP, PROC_MAPS, PYTHON_LINES, NAME, IMAGE, INPUTS };
+enum input { PROGRAM, PERF_MAP, JITDUMP, PROC_MAPS, PYTHON_LINES, NAME, IMAGE, UNWIND, INPUTS };
 
 static volatile size_t total;
 
@@ -70,6 +72,39 @@ static void try_program(const uint8_t *bytes, size_t size)
 	}
 	symbolizer_free(symbolizer);
 	close(fd);
+}
+
+/* The image lies at 0 of a process. */
+static union unwind_rule find_rule(void *context, uint64_t pc)
+{
+	union unwind_rule rule = unwind_table_find(context, pc);
+
+	if (rule.type == RULE_NONE)
+		abort();
+	return rule;
+}
+
+static enum unwind_code find_code(void *context, uint64_t pc)
+{
+	return pc % 3;
+}
+
+/* The bytes are the stack as well. */
+static void try_unwind(const uint8_t *bytes, size_t size)
+{
+	struct unwind_state state = {0, 1 << 20, 1 << 20, bytes, size, true};
+	struct unwind_walk_frame frames[20];
+	struct unwind_table *table;
+	enum unwind_walk_end end;
+
+	total += unwind_is_after_call(bytes, size);
+	if (unwind_table_open_memory(bytes, size, &table))
+		return;
+	for (state.ip = 4096; state.ip < size; state.ip += 13)
+		if (unwind_walk(&state, find_rule, find_code, table, frames, 20, &end) == 0 ||
+		    end > UNWIND_WALK_FULL)
+			abort();
+	unwind_table_close(table);
 }
 
 static int make_file(const uint8_t *bytes, size_t size)
@@ -235,6 +270,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		if (!build_id_read_image(copy, size - 1, text))
 			read_text(text);
 		break;
+	case UNWIND:
+		try_unwind(copy, size - 1);
+		break;
 	}
 	free(copy);
 	return 0;
@@ -269,8 +307,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
 {
 	size_t start, length, at;
 
-	if (size < 1 || bytes[0] % INPUTS != PROGRAM || seed % 16 == 0 ||
-	    !pick_section(bytes + 1, size - 1, seed / 16, &start, &length))
+	if (size < 1 || (bytes[0] % INPUTS != PROGRAM && bytes[0] % INPUTS != UNWIND) ||
+	    seed % 16 == 0 || !pick_section(bytes + 1, size - 1, seed / 16, &start, &length))
 		return LLVMFuzzerMutate(bytes, size, max_size);
 	/* the same length, so that everything else stays where it is */
 	at = seed / 7 % length;
@@ -329,6 +367,7 @@ static void write_seeds(const char *folder)
 	if (read_file(FUZZ_VICTIM, 0, &bytes, &size))
 		return;
 	write_seed(folder, "program", PROGRAM, bytes, size);
+	write_seed(folder, "unwind", UNWIND, bytes, size);
 	write_seed(folder, "image", IMAGE, bytes, size < 4096 ? size : 4096);
 	free(bytes);
 }

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/unwind_table.c - where frames begin, from the unwind tables of a program or library
+ *
+ * Runs in:  the recorder
+ * Gets:     an open file, or an image of one; offsets in it   Gives: rules
+ * Owns:     a copy of the table, an index of its entries, the answers so far
+ * Fails:    -ENOMEM, -ENOEXEC, -ENODATA; a damaged table has no rules, or wrong ones
+ * Why not libdw: it trusts tables, and a recorder of a whole machine must not: a library of 13 KB makes it fill
+ *           3 GiB (event/cfi.h). Here an answer costs no memory and at most PROGRAM_MOST steps, and what is read
+ *           is read once, as a copy: a file that is shortened while it is mapped would end the recorder (SIGBUS)
+ */
+#include "symbol/unwind_table.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "event/cfi.h"
+
+/* Of 1730 files of a system the longest program has 20,064 bytes and the longest table 5.3 MB; what functions share
+ * has 40 bytes at most. */
+enum {
+	SEGMENTS_MOST = 512,
+	NAMES_MOST = 1 << 20,   /* bytes of section names */
+	FRAMES_MOST = 64 << 20, /* bytes of a table */
+	ENTRIES_MOST = 1 << 21, /* functions of a table */
+	PROGRAM_MOST = 1 << 16, /* bytes of one function's program */
+	COMMON_MOST = 1 << 8,   /* bytes of what functions share */
+	ANSWERS_FIRST = 1 << 8, /* slots */
+	ANSWERS_MOST = 1 << 14  /* slots: 256 KiB */
+};
+
+/* A file, or an image in memory. */
+struct source {
+	int fd; /* -1: image */
+	const uint8_t *image;
+	size_t size;
+};
+
+struct segment {
+	uint64_t offset, address, size;
+	bool is_code;
+};
+
+/* Where something lies. */
+struct place {
+	uint64_t offset, address, size; /* size 0: nowhere */
+};
+
+/* What the headers tell. */
+struct places {
+	struct place eh_frame, eh_frame_hdr, debug_frame;
+};
+
+struct entry {
+	uint64_t begin; /* address of the function */
+	uint64_t at;    /* in frames */
+};
+
+/* An answer; key: offset + 1, 0: none. */
+struct answer {
+	uint64_t key, rule;
+};
+
+struct unwind_table {
+	struct segment *segments;
+	size_t segment_count;
+	uint8_t *frames;
+	uint64_t frames_address, frames_size;
+	bool is_debug;         /* frames are .debug_frame */
+	struct entry *entries; /* sorted by begin */
+	size_t entry_count, entry_capacity;
+	struct answer *answers;
+	size_t answer_count, answer_slots; /* slots: a power of two, or 0 */
+};
+
+/* ---- bytes ---------------------------------------------------------------------------------------- */
+
+static int read_source(const struct source *source, void *bytes, size_t size, uint64_t offset)
+{
+	if (source->fd >= 0)
+		return offset > INT64_MAX ? -ENODATA : pread_all(source->fd, bytes, size, offset);
+	if (offset > source->size || size > source->size - offset)
+		return -ENODATA;
+	memcpy(bytes, source->image + offset, size);
+	return 0;
+}
+
+/* A copy, freed by the caller. One byte more than asked for is there, and is 0. */
+static int copy_source(const struct source *source, uint64_t offset, uint64_t size, uint64_t most,
+		       void **ret_bytes)
+{
+	auto_free uint8_t *bytes = NULL;
+	uint8_t last;
+	int error;
+
+	if (!size || size > most || offset > UINT64_MAX - size)
+		return -ENODATA;
+	/* before memory is taken: a length in a damaged header is often beyond the end of the file */
+	error = read_source(source, &last, 1, offset + size - 1);
+	if (error)
+		return error;
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	error = read_source(source, bytes, size, offset);
+	if (error)
+		return error;
+	bytes[size] = 0;
+	*ret_bytes = take_ptr(bytes);
+	return 0;
+}
+
+/* ---- headers -------------------------------------------------------------------------------------- */
+
+static int read_header(const struct source *source, Elf64_Ehdr *ret_header)
+{
+	int error = read_source(source, ret_header, sizeof(*ret_header), 0);
+	const unsigned char *ident = ret_header->e_ident;
+
+	if (error)
+		return error == -ENODATA ? -ENOEXEC : error;
+	if (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_CLASS] != ELFCLASS64 ||
+	    ident[EI_DATA] != ELFDATA2LSB || ret_header->e_machine != EM_X86_64)
+		return -ENOEXEC;
+	return 0;
+}
+
+static int read_segments(const struct source *source, const Elf64_Ehdr *header,
+			 struct unwind_table *table, struct place *ret_hdr)
+{
+	auto_free void *bytes = NULL;
+	const Elf64_Phdr *segment;
+	int error;
+
+	if (header->e_phentsize != sizeof(*segment) || header->e_phnum > SEGMENTS_MOST)
+		return -ENODATA;
+	error = copy_source(source, header->e_phoff, header->e_phnum * sizeof(*segment),
+			    SEGMENTS_MOST * sizeof(*segment), &bytes);
+	if (error)
+		return error;
+	table->segments = calloc(header->e_phnum, sizeof(*table->segments));
+	if (!table->segments)
+		return -ENOMEM;
+	segment = bytes;
+	for (size_t i = 0; i < header->e_phnum; i++, segment++) {
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			*ret_hdr = (struct place){segment->p_offset, segment->p_vaddr,
+						  segment->p_filesz};
+		if (segment->p_type == PT_LOAD)
+			table->segments[table->segment_count++] =
+				(struct segment){segment->p_offset, segment->p_vaddr,
+						 segment->p_filesz, segment->p_flags & PF_X};
+	}
+	return 0;
+}
+
+static void take_section(const Elf64_Shdr *section, const char *name, struct places *places)
+{
+	const struct {
+		const char *name;
+		struct place *place;
+	} wanted[] = {
+		{".eh_frame", &places->eh_frame},
+		{".eh_frame_hdr", &places->eh_frame_hdr},
+		{".debug_frame", &places->debug_frame},
+	};
+
+	/* compressed: only .debug_frame may be, and only Go's is; that has frame pointers */
+	if (section->sh_type == SHT_NOBITS || section->sh_flags & SHF_COMPRESSED)
+		return;
+	for (size_t i = 0; i < ARRAY_COUNT(wanted); i++)
+		if (!wanted[i].place->size && strcmp(name, wanted[i].name) == 0)
+			*wanted[i].place = (struct place){section->sh_offset, section->sh_addr,
+							  section->sh_size};
+}
+
+/* Nothing is found where there are no sections. */
+static int read_sections(const struct source *source, const Elf64_Ehdr *header,
+			 struct places *places)
+{
+	auto_free void *bytes = NULL, *names = NULL;
+	const Elf64_Shdr *section, *texts;
+	int error;
+
+	if (header->e_shentsize != sizeof(*section) || header->e_shstrndx >= header->e_shnum)
+		return 0;
+	error = copy_source(source, header->e_shoff, header->e_shnum * sizeof(*section), UINT32_MAX,
+			    &bytes);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	section = bytes;
+	texts = section + header->e_shstrndx;
+	error = copy_source(source, texts->sh_offset, texts->sh_size, NAMES_MOST, &names);
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	for (size_t i = 0; i < header->e_shnum; i++, section++)
+		if (section->sh_name < texts->sh_size)
+			take_section(section, (const char *)names + section->sh_name, places);
+	return 0;
+}
+
+/* ---- entries -------------------------------------------------------------------------------------- */
+
+/* A pointer of an entry. address: where it stands. False: of a kind that linkers do not write. */
+static bool take_pointer(struct cfi_bytes *from, uint8_t encoding, uint64_t address,
+			 uint64_t *ret_value)
+{
+	enum { SIGNED = 0x08, RELATIVE = 0x10, BASES = 0xf0 };
+	size_t size = cfi_pointer_bytes(encoding);
+	uint64_t value = cfi_take_number(from, size);
+
+	if (!size || (encoding & BASES & ~RELATIVE))
+		return false;
+	if (encoding & SIGNED && size < 8 && value >> (8 * size - 1))
+		value |= ~UINT64_C(0) << (8 * size);
+	*ret_value = encoding & RELATIVE ? value + address : value;
+	return true;
+}
+
+/* One function's part of the table. */
+struct function {
+	struct cfi_common common;
+	uint64_t begin, size; /* addresses */
+	struct cfi_bytes program;
+};
+
+static struct cfi_bytes bytes_at(const struct unwind_table *table, uint64_t at)
+{
+	const uint8_t *end = table->frames + table->frames_size;
+
+	return (struct cfi_bytes){at < table->frames_size ? table->frames + at : end, end};
+}
+
+/* What functions share, of the entry whose second word is `id` and lies at `at`. False: that entry is itself such a
+ * one, or damaged. */
+static bool read_common(const struct unwind_table *table, uint64_t id, uint64_t at,
+			struct cfi_common *ret_common)
+{
+	uint64_t common_at = table->is_debug ? id : at - id;
+	struct cfi_bytes from;
+
+	if (id == (table->is_debug ? UINT32_MAX : 0) || common_at >= table->frames_size)
+		return false;
+	from = cfi_entry(bytes_at(table, common_at));
+	*ret_common = (struct cfi_common){0};
+	return cfi_left(&from) <= COMMON_MOST && cfi_read_common(from, ret_common);
+}
+
+static bool read_function(const struct unwind_table *table, uint64_t at,
+			  struct function *ret_function)
+{
+	struct cfi_bytes from = bytes_at(table, at), entry = cfi_entry(from);
+	bool is_long =
+		cfi_take_number(&from, 4) == UINT32_MAX; /* 64-bit DWARF, of no compiler here */
+	uint64_t id_at = at + 4, id;
+	struct cfi_common *common = &ret_function->common;
+
+	from = entry;
+	id = cfi_take_number(&from, 4);
+	if (is_long || !read_common(table, id, id_at, common) ||
+	    !take_pointer(&from, common->encoding, table->frames_address + id_at + 4,
+			  &ret_function->begin) ||
+	    !take_pointer(&from, common->encoding & 0x0f, 0, &ret_function->size))
+		return false;
+	if (common->has_sizes)
+		cfi_take_bytes(&from, cfi_take_unsigned(&from));
+	ret_function->program = from;
+	return true;
+}
+
+static int add_entry(struct unwind_table *table, uint64_t begin, uint64_t at)
+{
+	if (table->entry_count >= ENTRIES_MOST)
+		return -ENODATA;
+	if (array_grow(table->entries, table->entry_capacity, table->entry_count + 1))
+		return -ENOMEM;
+	table->entries[table->entry_count++] = (struct entry){begin, at};
+	return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *left = a, *right = b;
+
+	return left->begin < right->begin ? -1 : left->begin > right->begin;
+}
+
+static void sort_entries(struct unwind_table *table)
+{
+	for (size_t i = 1; i < table->entry_count; i++)
+		if (table->entries[i].begin < table->entries[i - 1].begin) {
+			qsort(table->entries, table->entry_count, sizeof(*table->entries),
+			      compare_entries);
+			return;
+		}
+}
+
+/* .eh_frame_hdr: a version, three encodings, where .eh_frame lies, how many entries, and sorted pairs of a function's
+ * and its entry's address, as linkers write them: 32 bits, counted from the section's begin. */
+enum { HDR_VERSION = 1, HDR_UDATA4 = 0x03, HDR_PAIRS = 0x3b, HDR_BYTES = 12 };
+
+/* Nothing is added where the linker made no pairs. */
+static int add_pairs(const struct source *source, const struct place *hdr,
+		     struct unwind_table *table)
+{
+	auto_free void *bytes = NULL;
+	struct cfi_bytes from;
+	const uint8_t *head;
+	uint64_t count;
+	int error = copy_source(source, hdr->offset, hdr->size, FRAMES_MOST, &bytes);
+
+	if (error)
+		return error == -ENOMEM ? error : 0;
+	head = bytes;
+	if (hdr->size < HDR_BYTES || head[0] != HDR_VERSION || head[1] != 0x1b ||
+	    head[2] != HDR_UDATA4 || head[3] != HDR_PAIRS)
+		return 0;
+	from = (struct cfi_bytes){head + 8, head + hdr->size};
+	count = cfi_take_number(&from, 4);
+	for (uint64_t i = 0; !error && i < count && cfi_left(&from) >= 8; i++) {
+		int32_t begin = (int32_t)cfi_take_number(&from, 4);
+		int32_t at = (int32_t)cfi_take_number(&from, 4);
+
+		error = add_entry(table, hdr->address + (uint64_t)begin,
+				  hdr->address + (uint64_t)at - table->frames_address);
+	}
+	return error;
+}
+
+/* All entries, one behind the other. */
+static int add_all(struct unwind_table *table)
+{
+	uint64_t at = 0;
+	int error = 0;
+
+	while (!error && at < table->frames_size) {
+		struct cfi_bytes entry = cfi_entry(bytes_at(table, at));
+		struct function function;
+
+		if (entry.at < entry.end && read_function(table, at, &function) && function.begin)
+			error = add_entry(table, function.begin, at);
+		at = (uint64_t)(entry.end - table->frames);
+	}
+	return error;
+}
+
+/* ---- opening -------------------------------------------------------------------------------------- */
+
+static int take_frames(const struct source *source, const struct place *place, bool is_debug,
+		       struct unwind_table *table)
+{
+	void *bytes;
+	int error = copy_source(source, place->offset, place->size, FRAMES_MOST, &bytes);
+
+	if (error)
+		return error;
+	free(table->frames);
+	table->frames = bytes;
+	table->frames_address = place->address;
+	table->frames_size = place->size;
+	table->is_debug = is_debug;
+	table->entry_count = 0;
+	return 0;
+}
+
+/* Without sections: .eh_frame is where its header says, and ends with the segment at the latest. */
+static void find_eh_frame(const struct source *source, const struct unwind_table *table,
+			  struct places *places)
+{
+	const struct place *hdr = &places->eh_frame_hdr;
+	uint8_t head[8];
+	int32_t distance;
+	uint64_t address;
+
+	if (hdr->size < sizeof(head) || read_source(source, head, sizeof(head), hdr->offset) ||
+	    head[0] != HDR_VERSION || head[1] != 0x1b)
+		return;
+	memcpy(&distance, head + 4, sizeof(distance));
+	address = hdr->address + 4 + (uint64_t)distance;
+	for (size_t i = 0; i < table->segment_count; i++) {
+		const struct segment *segment = &table->segments[i];
+		uint64_t into = address - segment->address;
+
+		if (address < segment->address || into >= segment->size)
+			continue;
+		places->eh_frame = (struct place){
+			segment->offset + into, address,
+			segment->size - into < FRAMES_MOST ? segment->size - into : FRAMES_MOST};
+		return;
+	}
+}
+
+static int read_eh_frame(const struct source *source, const struct places *places,
+			 struct unwind_table *table)
+{
+	int error = take_frames(source, &places->eh_frame, false, table);
+
+	if (!error)
+		error = add_pairs(source, &places->eh_frame_hdr, table);
+	if (!error && !table->entry_count)
+		error = add_all(table);
+	return error;
+}
+
+static int read_table(const struct source *source, struct unwind_table *table)
+{
+	struct places places = {0};
+	struct place hdr = {0};
+	Elf64_Ehdr header;
+	int error = read_header(source, &header);
+
+	if (!error)
+		error = read_segments(source, &header, table, &hdr);
+	if (!error)
+		error = read_sections(source, &header, &places);
+	if (error)
+		return error;
+	if (!places.eh_frame.size) {
+		places.eh_frame_hdr = hdr;
+		find_eh_frame(source, table, &places);
+	}
+	error = read_eh_frame(source, &places, table);
+	if (error && error != -ENODATA)
+		return error;
+	if (!table->entry_count) {
+		error = take_frames(source, &places.debug_frame, true, table);
+		if (!error)
+			error = add_all(table);
+	}
+	sort_entries(table);
+	return error || table->entry_count ? error : -ENODATA;
+}
+
+static int open_source(const struct source *source, struct unwind_table **ret_table)
+{
+	struct unwind_table *table = calloc(1, sizeof(*table));
+	int error = table ? read_table(source, table) : -ENOMEM;
+
+	if (error) {
+		unwind_table_close(table);
+		return error;
+	}
+	*ret_table = table;
+	return 0;
+}
+
+int unwind_table_open(int fd, struct unwind_table **ret_table)
+{
+	struct source source = {.fd = fd};
+
+	return open_source(&source, ret_table);
+}
+
+int unwind_table_open_memory(const void *image, size_t size, struct unwind_table **ret_table)
+{
+	struct source source = {.fd = -1, .image = image, .size = size};
+
+	return open_source(&source, ret_table);
+}
+
+void unwind_table_close(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	free(table->segments);
+	free(table->frames);
+	free(table->entries);
+	free(table->answers);
+	free(table);
+}
+
+/* ---- finding -------------------------------------------------------------------------------------- */
+
+/* As in object.c: the segment with instructions that holds the byte, else any. */
+static bool find_address(const struct unwind_table *table, uint64_t offset, uint64_t *ret_address)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < table->segment_count; i++) {
+		const struct segment *segment = &table->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->size ||
+		    (is_found && !segment->is_code))
+			continue;
+		*ret_address = segment->address + (offset - segment->offset);
+		is_found = true;
+		if (segment->is_code)
+			break;
+	}
+	return is_found;
+}
+
+/* The last entry that begins at or below the address. */
+static const struct entry *find_entry(const struct unwind_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->entry_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->entries[middle].begin <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &table->entries[low - 1] : NULL;
+}
+
+static union unwind_rule read_rule(const struct unwind_table *table, uint64_t file_offset)
+{
+	const union unwind_rule unknown = {.type = RULE_UNKNOWN};
+	const struct entry *entry;
+	struct function function;
+	uint64_t address = 0;
+
+	if (!find_address(table, file_offset, &address))
+		return unknown;
+	entry = find_entry(table, address);
+	if (!entry || !read_function(table, entry->at, &function) ||
+	    address - function.begin >= function.size || cfi_left(&function.program) > PROGRAM_MOST)
+		return unknown;
+	return cfi_find_rule(&function.common, function.program, function.begin, address);
+}
+
+static struct answer *find_slot(struct answer *answers, size_t slots, uint64_t key)
+{
+	size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+
+	while (answers[i & (slots - 1)].key && answers[i & (slots - 1)].key != key)
+		i++;
+	return &answers[i & (slots - 1)];
+}
+
+/* So that half of the slots are free. A table that may not grow begins anew. */
+static bool make_room(struct unwind_table *table)
+{
+	size_t slots = table->answer_slots ? 2 * table->answer_slots : ANSWERS_FIRST;
+	struct answer *answers;
+
+	if (2 * table->answer_count < table->answer_slots)
+		return true;
+	answers = slots <= ANSWERS_MOST ? calloc(slots, sizeof(*answers)) : NULL;
+	if (!answers) {
+		if (table->answers)
+			memset(table->answers, 0, table->answer_slots * sizeof(*answers));
+		table->answer_count = 0;
+		return table->answers;
+	}
+	for (size_t i = 0; i < table->answer_slots; i++)
+		if (table->answers[i].key)
+			*find_slot(answers, slots, table->answers[i].key) = table->answers[i];
+	free(table->answers);
+	table->answers = answers;
+	table->answer_slots = slots;
+	return true;
+}
+
+union unwind_rule unwind_table_find(struct unwind_table *table, uint64_t file_offset)
+{
+	uint64_t key = file_offset + 1;
+	union unwind_rule rule;
+	struct answer *answer;
+
+	if (table->answers) {
+		answer = find_slot(table->answers, table->answer_slots, key);
+		if (answer->key == key && key)
+			return (union unwind_rule){.word = answer->rule};
+	}
+	rule = read_rule(table, file_offset);
+	if (key && make_room(table)) {
+		answer = find_slot(table->answers, table->answer_slots, key);
+		*answer = (struct answer){key, rule.word};
+		table->answer_count++;
+	}
+	return rule;
+}
