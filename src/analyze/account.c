@@ -32,6 +32,9 @@ const char *account_cause_name(enum account_cause cause)
 	static const char *const names[CAUSE_COUNT] = {
 		[CAUSE_API_WAIT] = "api_wait",
 		[CAUSE_API_CALL] = "api_call",
+		[CAUSE_ON_CPU] = "on_cpu",
+		[CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_BLOCKED] = "blocked",
 		[CAUSE_HOST] = "host",
 		[CAUSE_RUNTIME] = "runtime",
 		[CAUSE_SUBMISSION] = "submission",
@@ -49,6 +52,9 @@ const char *account_cause_text(enum account_cause cause)
 	static const char *const texts[CAUSE_COUNT] = {
 		[CAUSE_API_WAIT] = "waiting in a call",
 		[CAUSE_API_CALL] = "in another call",
+		[CAUSE_ON_CPU] = "computing",
+		[CAUSE_PREEMPTED] = "preempted",
+		[CAUSE_BLOCKED] = "blocked",
 		[CAUSE_HOST] = "outside of OpenCL",
 		[CAUSE_RUNTIME] = "launching call",
 		[CAUSE_SUBMISSION] = "submission to the device",
@@ -63,7 +69,7 @@ const char *account_cause_text(enum account_cause cause)
 
 bool account_cause_is_thread(enum account_cause cause)
 {
-	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL || cause == CAUSE_HOST;
+	return cause <= CAUSE_HOST;
 }
 
 void account_init(struct account *account, uint64_t from, uint64_t to, bool has_causes)
@@ -216,6 +222,23 @@ static bool has_state(const struct account *account, const struct account_comman
 	return command->calls && !(account->dark && dark_inside(account->dark, begin, end));
 }
 
+/* length: of [begin, end) what was outside of calls. */
+static void add_outside(struct account *account, const struct account_command *command,
+			uint64_t begin, uint64_t end, uint64_t length)
+{
+	const struct calls_sum first = calls_until(command->away, begin);
+	const struct calls_sum last = calls_until(command->away, end);
+	uint64_t preempted = clamp(last.wait_ns - first.wait_ns, 0, length);
+	uint64_t blocked = clamp(last.call_ns - first.call_ns, 0, length - preempted);
+
+	add_idle(account, command, CAUSE_PREEMPTED, preempted);
+	add_idle(account, command, CAUSE_BLOCKED, blocked);
+	add_idle(account, command, CAUSE_ON_CPU, length - preempted - blocked);
+	if (account->on_thread && !account->error)
+		account->error =
+			account->on_thread(account->context, account, command->thread, begin, end);
+}
+
 /* [begin, end) before the launch was entered: what the launching thread did. What is in no call is `rest`,
  * which before the first command belongs to nobody. */
 static void add_thread_state(struct account *account, const struct account_command *command,
@@ -235,7 +258,11 @@ static void add_thread_state(struct account *account, const struct account_comma
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
 	add_idle(account, command, CAUSE_API_WAIT, wait);
 	add_idle(account, command, CAUSE_API_CALL, call);
-	add_idle(account, rest == CAUSE_NOTHING_TO_DO ? NULL : command, rest, length - wait - call);
+	length -= wait + call;
+	if (rest == CAUSE_HOST && command->away && command->watched_ns <= begin)
+		add_outside(account, command, begin, end, length);
+	else
+		add_idle(account, rest == CAUSE_NOTHING_TO_DO ? NULL : command, rest, length);
 }
 
 static void add_before_enter(struct account *account, const struct account_command *command,
@@ -373,7 +400,7 @@ int account_add(struct account *account, const struct account_command *command)
 	account->commands++;
 	if (added.ended > account->last_end)
 		account->last_end = added.ended;
-	return error;
+	return error ? error : account->error;
 }
 
 void account_in_flight(struct account *account, uint64_t enter)
@@ -403,6 +430,16 @@ void account_forget_host(uint64_t causes[CAUSE_COUNT])
 {
 	causes[CAUSE_UNKNOWN] += causes[CAUSE_HOST];
 	causes[CAUSE_HOST] = 0;
+}
+
+void account_forget_switches(uint64_t causes[CAUSE_COUNT])
+{
+	static const enum account_cause told[] = {CAUSE_ON_CPU, CAUSE_PREEMPTED, CAUSE_BLOCKED};
+
+	for (size_t i = 0; i < ARRAY_COUNT(told); i++) {
+		causes[CAUSE_HOST] += causes[told[i]];
+		causes[told[i]] = 0;
+	}
 }
 
 bool account_is_exact(const struct account *account)

@@ -20,6 +20,9 @@ enum account_class { ACCOUNT_KERNEL, ACCOUNT_COPY, ACCOUNT_OTHER, ACCOUNT_CLASS_
 enum account_cause {
 	CAUSE_API_WAIT,
 	CAUSE_API_CALL,
+	CAUSE_ON_CPU,
+	CAUSE_PREEMPTED,
+	CAUSE_BLOCKED,
 	CAUSE_HOST,
 	CAUSE_RUNTIME,
 	CAUSE_SUBMISSION,
@@ -50,6 +53,11 @@ struct account_command {
 				    started]; 0: none */
 	const struct calls *calls; /* of the launching thread; NULL: not known */
 	struct calls_sum at_enter; /* calls_until(calls, enter) */
+	/* When it was off its processor outside of calls: wait_ns because it was preempted, call_ns because it
+	 * was blocked. NULL: not known. */
+	const struct calls *away;
+	uint64_t watched_ns; /* known from then on */
+	uint32_t thread;     /* handed to on_thread */
 };
 
 struct account_active;
@@ -62,6 +70,9 @@ struct account {
 	void (*on_share)(void *context, uint32_t tag, uint32_t tag2, uint64_t share_ns);
 	/* called for each piece of idle time that belongs to a command */
 	void (*on_idle)(void *context, uint32_t tag, enum account_cause cause, uint64_t idle_ns);
+	/* called for [begin, end) of idle time of which is known when the launching thread was on its processor */
+	int (*on_thread)(void *context, const struct account *account, uint32_t thread,
+			 uint64_t begin, uint64_t end);
 	void *context;
 	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
 	uint64_t classes[ACCOUNT_CLASS_COUNT];
@@ -72,6 +83,7 @@ struct account {
 	uint64_t commands;
 	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;   /* busy time is divided up to here */
+	int error;         /* of on_thread; account_add returns it */
 	uint64_t
 		in_flight_from; /* enter of the earliest command in flight at the end; UINT64_MAX */
 	struct account_active *active; /* sorted by (started, process, correlation) */
@@ -95,6 +107,8 @@ void account_finish(struct account *account, uint64_t to);
 
 /* Where calls may be missing, nobody knows that a thread was outside of them. */
 void account_forget_host(uint64_t causes[CAUSE_COUNT]);
+/* Where switches may be missing, nobody knows what it did there. */
+void account_forget_switches(uint64_t causes[CAUSE_COUNT]);
 
 /* wall = busy + idle, busy = its classes, idle = its causes: to the nanosecond. */
 bool account_is_exact(const struct account *account);

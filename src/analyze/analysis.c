@@ -36,17 +36,30 @@ static size_t list_kept(struct sweep *sweep)
 	return count;
 }
 
+static void compact(struct sweep *sweep, size_t thread, struct calls *calls, uint64_t begin)
+{
+	size_t count;
+
+	if (!calls_is_full(calls))
+		return;
+	count = list_kept(sweep);
+	calls_compact(calls, sweep->kept, count,
+		      begin > sweep->delay_ns ? begin - sweep->delay_ns : 0);
+	sweep_forget_moments(sweep, thread, sweep->kept, count);
+}
+
 static int add_span(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end, bool is_wait)
 {
-	struct calls *calls;
+	int error;
 
 	if (thread == sweep->threads.count)
 		return 0;
-	calls = &sweep->calls[thread];
-	if (calls_is_full(calls))
-		calls_compact(calls, sweep->kept, list_kept(sweep),
-			      begin > sweep->delay_ns ? begin - sweep->delay_ns : 0);
-	return calls_add(calls, begin, end, is_wait);
+	error = sweep_come_back(sweep, thread, begin);
+	if (error)
+		return error;
+	compact(sweep, thread, &sweep->states[thread].away, begin);
+	compact(sweep, thread, &sweep->calls[thread], begin);
+	return calls_add(&sweep->calls[thread], begin, end, is_wait);
 }
 
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
@@ -80,8 +93,12 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 	command->enter = launch->enter;
 	command->exit = launch->exit;
 	command->at_enter = launch->at_enter;
-	if (launch->thread < sweep->threads.count)
+	if (launch->thread < sweep->threads.count) {
 		command->calls = &sweep->calls[launch->thread];
+		command->away = &sweep->states[launch->thread].away;
+		command->watched_ns = sweep->states[launch->thread].watched_ns;
+		command->thread = launch->thread;
+	}
 	if (command->has_submitted)
 		command->dependency_end = correlate_dependency_end(&sweep->correlate, joined->place,
 								   row->submitted, row->started);
@@ -367,6 +384,13 @@ static int scout_item(struct sweep *sweep, const struct order_item *item)
 	}
 }
 
+static int on_sample(struct sweep *sweep, const struct event_cpu_sample *row)
+{
+	int error = sweep_count_sample(sweep, row);
+
+	return error ? error : sweep_take_sample(sweep, row);
+}
+
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	if (sweep->is_scouting)
@@ -382,6 +406,10 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 		return correlate_dependency(&sweep->correlate, item->row);
 	case EVENT_EXECUTION:
 		return on_execution(sweep, item->row);
+	case EVENT_CPU_SAMPLE:
+		return on_sample(sweep, item->row);
+	case EVENT_SWITCH:
+		return sweep_take_switch(sweep, item->row);
 	default:
 		return 0;
 	}
@@ -411,6 +439,8 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 		sweep->lost_launches += count;
 	if (kind == EVENT_EXECUTION)
 		sweep->lost_executions += count;
+	if (kind == EVENT_CPU_SAMPLE)
+		analysis->ledger.samples_lost += count;
 	for (i = 0; i < analysis->losses_count; i++) {
 		if (analysis->losses[i].kind == kind && analysis->losses[i].reason == reason)
 			break;
@@ -427,8 +457,8 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 
 static int count_losses(struct sweep *sweep)
 {
-	static const enum event_kind kinds[] = {EVENT_API, EVENT_LAUNCH, EVENT_DEPENDENCY,
-						EVENT_EXECUTION};
+	static const enum event_kind kinds[] = {EVENT_API,       EVENT_LAUNCH,     EVENT_DEPENDENCY,
+						EVENT_EXECUTION, EVENT_CPU_SAMPLE, EVENT_SWITCH};
 	const struct event_loss *losses = NULL;
 	size_t count = trace_reader_losses(sweep->analysis->model->reader, &losses);
 
@@ -564,6 +594,24 @@ static void forget_host(struct analysis *analysis)
 		account_forget_host(analysis->paths[i].causes);
 }
 
+/* The kernel counts what it could not write, and not of which kind it was. */
+static bool knows_switches(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		if (analysis->losses[i].count && (analysis->losses[i].kind == EVENT_SWITCH ||
+						  analysis->losses[i].kind == EVENT_CPU_SAMPLE))
+			return false;
+	return true;
+}
+
+static void forget_switches(struct analysis *analysis)
+{
+	for (size_t i = 0; i <= analysis->devices_count; i++)
+		account_forget_switches(analysis->devices[i].account.causes);
+	for (size_t i = 0; i < analysis->paths_count; i++)
+		account_forget_switches(analysis->paths[i].causes);
+}
+
 static int finish(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -581,9 +629,13 @@ static int finish(struct sweep *sweep)
 		return error;
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	close_accounts(sweep);
+	if (!knows_switches(analysis) || !knows_calls(analysis))
+		forget_switches(analysis);
 	if (!knows_calls(analysis))
 		forget_host(analysis);
 	error = sweep_close_paths(sweep);
+	if (!error)
+		error = sweep_close_states(sweep);
 	if (error)
 		return error;
 	sweep_sort_tables(analysis);
@@ -596,6 +648,7 @@ static void sweep_fini(struct sweep *sweep)
 {
 	for (size_t i = 0; sweep->calls && i <= sweep->threads.count; i++)
 		calls_fini(&sweep->calls[i]);
+	sweep_states_fini(sweep);
 	free(sweep->calls);
 	free(sweep->thread_process);
 	free(sweep->early);
@@ -608,6 +661,8 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->launches_rows);
 	pair_map_fini(&sweep->failure_rows);
 	pair_map_fini(&sweep->wait_rows);
+	pair_map_fini(&sweep->sample_rows);
+	pair_map_fini(&sweep->state_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -635,6 +690,8 @@ static void clear(struct analysis *analysis)
 	free(analysis->launches);
 	free(analysis->failures);
 	free(analysis->waits);
+	free(analysis->samples);
+	free(analysis->states);
 	free(analysis->paths);
 }
 
@@ -642,7 +699,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		      struct dark *darks, bool uses_darks)
 {
 	struct order_options order = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
-					       1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION};
+					       1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION |
+					       1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH};
 	struct sweep sweep = {.analysis = analysis, .darks = darks, .uses_darks = uses_darks};
 	int error;
 

@@ -35,6 +35,9 @@ const char *analysis_command_name(uint32_t command);
 /* "ring_full", … for an enum event_loss_reason; "api", "launch", … for an enum event_kind. */
 const char *analysis_loss_name(uint32_t reason);
 const char *analysis_kind_name(uint32_t kind);
+/* "blocked", "preempted", … for an enum event_switch_reason; "user", "kernel", … for an enum event_mode. */
+const char *analysis_switch_name(uint32_t reason);
+const char *analysis_mode_name(uint32_t mode);
 /* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
 const char *analysis_error_name(int32_t result);
 enum account_class analysis_class(uint32_t command);
@@ -110,6 +113,15 @@ struct analysis_wait {
 	uint64_t count, total_ns;
 };
 
+/* Threads found running in one stack. */
+struct analysis_sample {
+	const char *source; /* the event as perf names it */
+	uint32_t mode;      /* enum event_mode */
+	uint32_t stack;     /* as trace_reader_stack takes it; 0: not known */
+	uint64_t count;
+	uint64_t weight; /* in the source's unit: nanoseconds of cpu-clock */
+};
+
 enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
 
 /* Calls that returned one error, and commands that ended with one. */
@@ -132,6 +144,17 @@ struct analysis_path {
 	uint64_t count, timed;        /* executions in the window */
 	uint64_t total_ns, share_ns;  /* their durations; their part of the device's busy time */
 	uint64_t causes[CAUSE_COUNT]; /* of the idle time before them */
+};
+
+/* What the launching threads did in the idle time of one device: computing or blocked below one stack. Of a device
+ * and a cause all idle_ns add up to what its account has. */
+struct analysis_state {
+	size_t device;
+	enum account_cause cause; /* CAUSE_ON_CPU or CAUSE_BLOCKED */
+	uint32_t stack;           /* 0: not known */
+	uint64_t seen;            /* samples, or intervals */
+	uint64_t known_ns;        /* of intervals whose stack was seen */
+	uint64_t idle_ns;         /* known_ns, and of the rest a part by what was seen */
 };
 
 /* How often one stack launched one command on one device, by the moment of the launch's enter. What is neither
@@ -160,6 +183,8 @@ struct analysis_ledger {
 	uint64_t in_flight_at_exit; /* the rest */
 	uint64_t untimed;           /* of matched: without device times */
 	uint64_t unplaced; /* of matched: timed, but by a clock without place in host time */
+	uint64_t samples;  /* of threads on processors */
+	uint64_t samples_lost;
 	uint64_t orphaned; /* of executed: no launch row, so in no other sum */
 	bool is_complete;  /* 95 % or more matched */
 };
@@ -201,8 +226,12 @@ struct analysis {
 	size_t calls_count;
 	struct analysis_wait *waits; /* in no order */
 	size_t waits_count;
+	struct analysis_sample *samples; /* in no order */
+	size_t samples_count;
 	struct analysis_path *paths; /* in no order */
 	size_t paths_count;
+	struct analysis_state *states; /* in no order */
+	size_t states_count;
 	struct analysis_failure *failures; /* most often first */
 	size_t failures_count;
 	struct analysis_launches *launches; /* in no order */

@@ -69,6 +69,30 @@ const char *analysis_loss_name(uint32_t reason)
 	return pick(names, ARRAY_COUNT(names), reason);
 }
 
+const char *analysis_switch_name(uint32_t reason)
+{
+	static const char *const names[] = {
+		[SWITCH_NOT_KNOWN] = "not_known",
+		[SWITCH_BLOCKED] = "blocked",
+		[SWITCH_PREEMPTED] = "preempted",
+		[SWITCH_EXITED] = "exited",
+	};
+
+	return pick(names, ARRAY_COUNT(names), reason);
+}
+
+const char *analysis_mode_name(uint32_t mode)
+{
+	static const char *const names[] = {
+		[MODE_UNKNOWN] = "unknown",
+		[MODE_USER] = "user",
+		[MODE_KERNEL] = "kernel",
+		[MODE_HYPERVISOR] = "hypervisor",
+	};
+
+	return pick(names, ARRAY_COUNT(names), mode);
+}
+
 const char *analysis_kind_name(uint32_t kind)
 {
 	static const char *const names[LOSS_KIND_STACK + 1] = {

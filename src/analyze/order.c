@@ -12,7 +12,7 @@
  *           command is queued long before the start that sorts it) a first look decodes the chunk.
  *
  * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
- * execution; calls and launches by their end, executions by (process, correlation). Moments: end of
+ * execution, sample, switch; calls and launches by their end, executions by (process, correlation). Moments: end of
  * a command, end of a call, begin of a call, entry of a wait list or loss, queued, submitted,
  * started, end of a command without duration, end of a call without.
  */
@@ -74,6 +74,10 @@ static size_t row_size(enum event_kind kind)
 		return sizeof(struct event_dependency);
 	case EVENT_EXECUTION:
 		return sizeof(struct event_execution);
+	case EVENT_CPU_SAMPLE:
+		return sizeof(struct event_cpu_sample);
+	case EVENT_SWITCH:
+		return sizeof(struct event_switch);
 	case EVENT_LOSS:
 		return sizeof(struct event_loss);
 	default:
@@ -140,7 +144,7 @@ static void convert_row(const struct order *order, const struct trace_chunk *chu
 	struct event_launch *launch = row;
 	struct event_api *api = row;
 	struct event_loss *loss = row;
-	struct event_dependency *dependency = row;
+	uint64_t *moment = row;
 
 	switch (chunk->kind) {
 	case EVENT_API:
@@ -152,11 +156,11 @@ static void convert_row(const struct order *order, const struct trace_chunk *chu
 	case EVENT_LOSS:
 		convert_interval(order, chunk->clock, &loss->begin, &loss->end);
 		break;
-	case EVENT_DEPENDENCY:
-		dependency->time = clocks_to_host(order->clocks, chunk->clock, dependency->time);
-		break;
-	default:
+	case EVENT_EXECUTION:
 		convert_execution(order, chunk, row);
+		break;
+	default: /* a single moment, which the row begins with */
+		*moment = clocks_to_host(order->clocks, chunk->clock, *moment);
 	}
 }
 

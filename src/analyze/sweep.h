@@ -29,6 +29,26 @@ struct queue_list {
 	uint32_t first, last; /* places, CORRELATE_NONE: empty */
 };
 
+/* A moment on a processor, or a while off it, outside of calls. */
+struct thread_moment {
+	uint64_t begin, end; /* the same: on it */
+	uint64_t weight;
+	uint32_t stack;
+};
+
+/* Of a thread: where it is, as its switches and samples say. */
+struct thread_state {
+	struct calls
+		away; /* off its processor, outside of calls: "waiting" is preempted, else blocked */
+	uint64_t watched_ns; /* the first that was seen of it; UINT64_MAX: nothing */
+	uint64_t since_ns;   /* it is away since; UINT64_MAX: it is not, or inside of a call */
+	uint32_t stack;      /* … in this stack; 0: not known */
+	bool is_preempted;
+	struct thread_moment
+		*moments; /* in the order of their end; those that may still be asked for */
+	size_t moments_first, moments_count, moments_capacity;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -36,6 +56,7 @@ struct sweep {
 	struct things devices, queues, contexts, processes, threads, codes;
 	uint32_t *thread_process; /* thread index -> process index */
 	struct calls *calls;      /* by thread index */
+	struct thread_state *states;
 	struct correlate correlate;
 	struct pair_map kernel_rows;   /* (name string, device index) -> index */
 	struct pair_map copy_rows;     /* (command, device index) -> index */
@@ -44,7 +65,10 @@ struct sweep {
 	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
 	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
 	struct pair_map wait_rows;     /* (function string, stack) -> index */
-	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity;
+	struct pair_map sample_rows;   /* (source string << 32 | mode, stack) -> index */
+	struct pair_map state_rows;    /* (device << 32 | cause, stack) -> index */
+	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
+		samples_capacity, states_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -133,6 +157,24 @@ int sweep_close_paths(struct sweep *sweep);
 /* ---- sweep_waits.c ---- */
 
 int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
+
+/* ---- sweep_cpu.c ---- */
+
+int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
+
+/* ---- sweep_states.c ---- */
+
+void sweep_states_fini(struct sweep *sweep);
+int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row);
+int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
+/* A thread calls: it is on a processor. */
+int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns);
+/* What is older than any moment that may be asked for. */
+void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *kept, size_t count);
+int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
+		    uint64_t end);
+/* After the accounts were closed: divides what the accounts have by what was seen. */
+int sweep_close_states(struct sweep *sweep);
 
 /* ---- sweep_flight.c ---- */
 

@@ -79,7 +79,7 @@ void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t
 
 void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns)
 {
-	struct analysis *analysis = context;
+	struct analysis *analysis = ((struct sweep *)context)->analysis;
 
 	analysis->paths[path].causes[cause] += idle_ns;
 }

@@ -227,7 +227,7 @@ int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool i
 
 void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns)
 {
-	struct analysis *analysis = context;
+	struct analysis *analysis = ((struct sweep *)context)->analysis;
 	uint32_t tag = analysis->paths[path].row;
 
 	analysis->paths[path].share_ns += share_ns;

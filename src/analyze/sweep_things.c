@@ -37,7 +37,8 @@ static int make_devices(struct sweep *sweep)
 		device->account.dark = sweep->uses_darks ? &sweep->darks[i] : NULL;
 		device->account.on_share = sweep_on_share;
 		device->account.on_idle = sweep_on_idle;
-		device->account.context = analysis;
+		device->account.on_thread = sweep_on_thread;
+		device->account.context = sweep;
 	}
 	return 0;
 }
@@ -110,14 +111,17 @@ static int make_threads(struct sweep *sweep)
 	size_t count = sweep->threads.count;
 
 	sweep->calls = calloc(count + 1, sizeof(*sweep->calls));
+	sweep->states = calloc(count + 1, sizeof(*sweep->states));
 	sweep->thread_process = calloc(count + 1, sizeof(*sweep->thread_process));
-	if (!sweep->calls || !sweep->thread_process)
+	if (!sweep->calls || !sweep->states || !sweep->thread_process)
 		return -ENOMEM;
 	for (size_t i = 0; i <= count; i++) {
 		const struct event_thread *thread = things_row(&sweep->threads, i);
 		size_t process = things_index(&sweep->processes, thread ? thread->process : 0);
 
 		calls_init(&sweep->calls[i]);
+		calls_init(&sweep->states[i].away);
+		sweep->states[i].watched_ns = sweep->states[i].since_ns = UINT64_MAX;
 		sweep->thread_process[i] = (uint32_t)process;
 	}
 	return 0;

@@ -45,8 +45,7 @@ static const struct option_row flame_rows[] = {
 	 offsetof(struct flame_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
 	 "total (default): the devices' whole time; gpu: their busy time; idle: their idle time; "
-	 "launch: "
-	 "how often",
+	 "cpu: the threads' time on processors; launch: how often",
 	 offsetof(struct flame_values, view)},
 	{"folded", 0, OPTION_FLAG, NULL, "folded stacks, a line each, instead of an SVG",
 	 offsetof(struct flame_values, folded)},
@@ -70,10 +69,11 @@ static const struct option_row flame_rows[] = {
 };
 
 static const struct flame_view views[] = {
-	{"total", "ns", "device time", true, true, false},
-	{"gpu", "ns", "busy device time", true, false, false},
-	{"idle", "ns", "idle device time", false, true, false},
-	{"launch", "launches", "launches", false, false, true},
+	{"total", "ns", "device time", .busy = true, .idle = true},
+	{"gpu", "ns", "busy device time", .busy = true},
+	{"idle", "ns", "idle device time", .idle = true},
+	{"launch", "launches", "launches", .count = true},
+	{"cpu", "ns", "processor time", .cpu = true},
 };
 
 static const struct flame_view *find_view(const char *name)
@@ -265,7 +265,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (!find_view(values.view))
-		return usage_error(command, "--view: total, gpu, idle or launch, not '%s'",
+		return usage_error(command, "--view: total, gpu, idle, cpu or launch, not '%s'",
 				   values.view);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");

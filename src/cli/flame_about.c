@@ -25,6 +25,10 @@ const char *drawing_refusal(const struct drawing *drawing)
 	const struct analysis *analysis = drawing->analysis;
 	const char *reason = NULL;
 
+	if (drawing->view->cpu)
+		return analysis->samples_count
+			       ? NULL
+			       : "no CPU samples were recorded (duet record --collect cpu)";
 	for (size_t i = 0; !drawing->view->count && i < analysis_devices_shown(analysis); i++) {
 		if (!drawing_shows(drawing, i))
 			continue;

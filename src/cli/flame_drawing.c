@@ -118,17 +118,27 @@ static const char *name_of(const char *name)
 	return name && name[0] ? name : "[unknown command]";
 }
 
+static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(cause));
+	return add_beyond(drawing, text, FLAME_IDLE, NULL, value);
+}
+
+/* Drawn below what the thread did instead, not below the launch that came of it. */
+static bool has_states(enum account_cause cause)
+{
+	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED;
+}
+
 static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT])
 {
 	int error = 0;
 
-	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++) {
-		char text[64];
-
-		snprintf(text, sizeof(text), "[idle: %s]",
-			 account_cause_text((enum account_cause)cause));
-		error = add_beyond(drawing, text, FLAME_IDLE, NULL, causes[cause]);
-	}
+	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
+		if (!has_states((enum account_cause)cause))
+			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
 }
 
@@ -167,6 +177,23 @@ static int draw_rest(struct drawing *drawing, const char *name, const uint64_t c
 	return error ? error : add_idle(drawing, causes);
 }
 
+static int draw_states(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->states_count; i++) {
+		const struct analysis_state *state = &analysis->states[i];
+
+		if (!state->idle_ns || !drawing_shows(drawing, state->device))
+			continue;
+		error = push_stack(drawing, state->stack);
+		if (!error)
+			error = add_cause(drawing, state->cause, state->idle_ns);
+	}
+	return error;
+}
+
 static int draw_device(struct drawing *drawing, const struct analysis_device *device)
 {
 	const struct account *account = &device->account;
@@ -192,7 +219,7 @@ static int draw_times(struct drawing *drawing)
 	     i++)
 		if (drawing_shows(drawing, i))
 			error = draw_device(drawing, &analysis->devices[i]);
-	return error;
+	return error || !drawing->view->idle ? error : draw_states(drawing);
 }
 
 /* What became of launches that have no execution. */
@@ -243,6 +270,37 @@ static int draw_counts(struct drawing *drawing)
 	return error ? error : draw_lost(drawing);
 }
 
+/* Samples of one source: of several the picture has the one with the most. */
+static const char *source_of(const struct analysis *analysis)
+{
+	const struct analysis_sample *most = NULL;
+
+	for (size_t i = 0; i < analysis->samples_count; i++)
+		if (!most || analysis->samples[i].count > most->count)
+			most = &analysis->samples[i];
+	return most ? most->source : NULL;
+}
+
+static int draw_cpu(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	const char *source = source_of(analysis);
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->samples_count; i++) {
+		const struct analysis_sample *sample = &analysis->samples[i];
+
+		if (strcmp(sample->source, source) != 0)
+			continue;
+		error = push_stack(drawing, sample->stack);
+		if (!error && sample->mode == MODE_KERNEL)
+			error = push(drawing, "[kernel]", FLAME_KERNEL);
+		if (!error)
+			error = add(drawing, sample->weight);
+	}
+	return error;
+}
+
 bool drawing_shows(const struct drawing *drawing, size_t device)
 {
 	return drawing->device == SELECTION_ALL_DEVICES || drawing->device == device;
@@ -250,5 +308,7 @@ bool drawing_shows(const struct drawing *drawing, size_t device)
 
 int drawing_draw(struct drawing *drawing)
 {
+	if (drawing->view->cpu)
+		return draw_cpu(drawing);
 	return drawing->view->count ? draw_counts(drawing) : draw_times(drawing);
 }

@@ -18,7 +18,7 @@ struct string_builder;
 
 struct flame_view {
 	const char *name, *unit, *title;
-	bool busy, idle, count;
+	bool busy, idle, count, cpu;
 };
 
 struct drawing {

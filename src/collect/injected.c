@@ -28,6 +28,7 @@
 #include "collect/decode.h"
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
+#include "collect/processes.h"
 
 /* Sparse: what is never written costs no memory. 8 MiB last 5 ms of calls without a pause. */
 static const struct {
@@ -110,7 +111,6 @@ static void describe_process(struct injected *injected, const struct injected_pe
 	uint64_t kept_bytes = recording->kept_bytes;
 
 	injected->process = (struct event_process){
-		.id = ++recording->last_process,
 		.host = recording->host,
 		.pid = (uint32_t)injected->pid,
 		/* The guest's own word is not believed where the kernel's is to be had. */
@@ -125,6 +125,7 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
+	process_adopt(recording->processes, injected->process.pid, &injected->process);
 	injected->exe = strdup(info->exe);
 	snprintf(injected->name, sizeof(injected->name), "%s", info->name);
 	injected->kept_bytes += recording->kept_bytes - kept_bytes;
@@ -387,7 +388,6 @@ static void begin_thread(struct injected *injected, struct injected_ring *ring)
 	struct event_thread *row = &ring->thread;
 
 	*row = (struct event_thread){
-		.id = ++injected->recording->last_thread,
 		.process = injected->process.id,
 		.ns_tid = ns_tid,
 		.tid = proc_thread(injected->process.pid, injected->process.ns_pid, ns_tid,
@@ -395,6 +395,7 @@ static void begin_thread(struct injected *injected, struct injected_ring *ring)
 		.begin_ns = host_clocks_now_ns(),
 	};
 	give_name(injected, row);
+	process_thread_adopt(injected->recording->processes, injected->process.pid, row);
 	trace_writer_thing(injected->recording->writer, EVENT_THREAD, row);
 	ring->used = true;
 }
@@ -718,8 +719,10 @@ struct look_time injected_close(struct injected *injected)
 		finish_made_code(injected);
 		injected->process.end_ns = host_clocks_now_ns();
 		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
-		if (injected->process.ended)
+		if (injected->process.ended) {
 			end_things(injected);
+			process_abandon(injected->recording->processes, &injected->process);
+		}
 	}
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);

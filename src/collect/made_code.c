@@ -28,11 +28,7 @@
 #include "symbol/jitdump.h"
 #include "symbol/perf_map.h"
 
-enum {
-	FRAME_BYTES = 128, /* with what finds it, and its place here */
-	INTERVAL_NS = 10000000,
-	SECOND_NS = 1000000000
-};
+enum { INTERVAL_NS = 10000000, SECOND_NS = 1000000000 };
 /* Of a file: a second's worth; of one that another user wrote, as much as is read for it in a round. */
 #define BYTES_LAST    ((uint64_t)512 << 20)
 #define BYTES_MOST    ((uint64_t)64 << 20) /* while the process runs, and others with it */

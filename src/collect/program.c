@@ -78,10 +78,14 @@ struct start_failure {
 	bool by_exec;
 };
 
-static _Noreturn void become_program(const struct program_options *options, int report)
+/* gate: nothing is read from it but its end. */
+static _Noreturn void become_program(const struct program_options *options, int report, int gate)
 {
 	struct start_failure failure = {.error = become_user(&options->user)};
+	char nothing;
 
+	if (gate >= 0)
+		read_all(gate, &nothing, 1);
 	program_state_restore(options->state);
 	if (!failure.error) {
 		execvpe(options->arguments[0], options->arguments, options->environment);
@@ -114,9 +118,9 @@ static int start_error(const struct program_options *options, const struct start
 
 int program_start(const struct program_options *options, pid_t *ret_pid, int *ret_exec_error)
 {
-	auto_close int reading = -1;
+	auto_close int reading = -1, gate = -1;
 	struct start_failure failure;
-	int ends[2], error;
+	int ends[2], gates[2] = {-1, -1}, error;
 	pid_t pid;
 
 	*ret_exec_error = 0;
@@ -124,16 +128,28 @@ int program_start(const struct program_options *options, pid_t *ret_pid, int *re
 		return error_set(-errno, "start '%s': pipe: %s", options->arguments[0],
 				 strerror(errno));
 	reading = ends[0];
+	if (options->on_forked && pipe2(gates, O_CLOEXEC) < 0)
+		gates[0] = gates[1] = -1; /* it starts before it is attached to */
+	gate = gates[0];
 	pid = fork();
 	if (pid < 0) {
 		error = -errno;
 		close(ends[1]);
+		if (gates[1] >= 0)
+			close(gates[1]);
 		return error_set(error, "start '%s': fork: %s", options->arguments[0],
 				 strerror(-error));
 	}
-	if (pid == 0)
-		become_program(options, ends[1]);
+	if (pid == 0) {
+		if (gates[1] >= 0)
+			close(gates[1]);
+		become_program(options, ends[1], gate);
+	}
 	close(ends[1]);
+	if (options->on_forked)
+		options->on_forked(options->context, pid);
+	if (gates[1] >= 0)
+		close(gates[1]);
 	if (read_all(reading, &failure, sizeof(failure)) == 0) {
 		waitpid(pid, NULL, 0);
 		*ret_exec_error = failure.by_exec ? failure.error : 0;

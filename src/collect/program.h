@@ -37,6 +37,9 @@ struct program_options {
 	char *const *environment;          /* NULL-terminated */
 	const struct program_state *state; /* what the recorder changed for itself and gives back */
 	struct program_user user;          /* who runs it; not set: the recorder's own user */
+	/* Called when the process is there, before it becomes the program. NULL: nobody. */
+	void (*on_forked)(void *context, pid_t pid);
+	void *context;
 };
 
 /* Errors: -errno with the error chain set. *ret_exec_error: the same where execve(2) said it (-ENOENT no

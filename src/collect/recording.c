@@ -11,7 +11,9 @@
  */
 #include "collect/recording.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -19,9 +21,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/io.h"
 #include "collect/host_clocks.h"
 #include "collect/proc.h"
+#include "collect/processes.h"
 
 #define STATUS(number, name, ...)        [number] = #name,
 #define CREATE(number, name, ...)        [number] = #name,
@@ -77,6 +81,10 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	recording->last_clock = HOST_CLOCK_COUNT;
 	recording->host = 1;
 	recording->lookups = RECORDING_LOOKUPS;
+	recording->processes = calloc(1, sizeof(*recording->processes));
+	if (!recording->processes)
+		return error_set(-ENOMEM, "recording: out of memory");
+	processes_init(recording->processes, recording);
 	identities_init(&recording->devices);
 	identities_init(&recording->gone);
 	hash_map_init(&recording->pythons);
@@ -87,6 +95,8 @@ void recording_fini(struct recording *recording)
 {
 	if (!recording)
 		return;
+	processes_fini(recording->processes);
+	free(recording->processes);
 	identities_fini(&recording->devices);
 	identities_fini(&recording->gone);
 	hash_map_fini(&recording->pythons);
@@ -102,6 +112,28 @@ uint32_t recording_string(struct recording *recording, const char *text)
 	if (id > recording->last_string) {
 		recording->last_string = id;
 		recording->kept_bytes += length + TEXT_BYTES;
+	}
+	return id;
+}
+
+uint32_t recording_frame(struct recording *recording, const struct event_frame *row)
+{
+	uint32_t id = trace_writer_frame(recording->writer, row);
+
+	if (id > recording->last_frame) {
+		recording->last_frame = id;
+		recording->kept_bytes += FRAME_BYTES;
+	}
+	return id;
+}
+
+uint32_t recording_stack(struct recording *recording, uint32_t caller, uint32_t frame)
+{
+	uint32_t id = trace_writer_stack(recording->writer, caller, frame);
+
+	if (id > recording->last_stack) {
+		recording->last_stack = id;
+		recording->kept_bytes += NODE_BYTES;
 	}
 	return id;
 }

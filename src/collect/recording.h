@@ -12,11 +12,20 @@
 #include "collect/kept.h"
 #include "trace/writer.h"
 
+struct processes;
+
 enum { RECORDING_FUNCTIONS = 256 };
 
 /* What a text costs beside its length, an identity with its id, a thing in the writer's tables, the place of a
- * content: what is kept is counted with it. */
-enum { TEXT_BYTES = 56, IDENTITY_BYTES = 96, THING_BYTES = 192, CONTENT_BYTES = 160 };
+ * content, a frame with what finds it, a node of a stack: what is kept is counted with it. */
+enum {
+	TEXT_BYTES = 56,
+	IDENTITY_BYTES = 96,
+	THING_BYTES = 192,
+	CONTENT_BYTES = 160,
+	FRAME_BYTES = 128,
+	NODE_BYTES = 40
+};
 
 /* Identities and their ids, so that the same thing met again is the same id. */
 struct identities {
@@ -33,6 +42,7 @@ void identities_remember(struct identities *identities, const char *key, uint32_
 
 struct recording {
 	struct trace_writer *writer; /* borrowed */
+	struct processes *processes; /* owned; all that were seen */
 	bool tsc;
 	char *const *command; /* borrowed; what is started to be recorded; NULL: nothing */
 	uint32_t guest_clock; /* domain of the times in guests' records */
@@ -67,6 +77,10 @@ void recording_fini(struct recording *recording); /* NULL-safe */
 int recording_describe_host(struct recording *recording, uint64_t begin_ns, uint64_t end_ns);
 
 uint32_t recording_string(struct recording *recording, const char *text);
+
+/* Frames and stacks of the trace, each once for all processes; they stay to its end. 0: no memory. */
+uint32_t recording_frame(struct recording *recording, const struct event_frame *row);
+uint32_t recording_stack(struct recording *recording, uint32_t caller, uint32_t frame);
 
 /* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings, of which one more is
  * taken where the time is far behind them; *ret_error_ns: how far it may be off. */

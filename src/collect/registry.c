@@ -16,12 +16,14 @@
 #include "base/error.h"
 #include "collect/collector.h"
 
-extern const struct collector opencl_collector;
+extern const struct collector cpu_collector, opencl_collector;
 
 const struct collector *const collectors[] = {
 	&opencl_collector,
+	&cpu_collector,
 };
 const size_t collectors_count = ARRAY_COUNT(collectors);
+_Static_assert(ARRAY_COUNT(collectors) <= COLLECTORS_MOST, "a session has room for so many");
 
 static const struct collector *find(const char *name)
 {
@@ -90,7 +92,7 @@ int collectors_choose(const char *list, struct session_options *session)
 	bool only = false;
 
 	for (size_t i = 0; i < collectors_count; i++)
-		collectors[i]->choose(session, true, NULL);
+		collectors[i]->choose(session, !collectors[i]->by_request, NULL);
 	if (!list)
 		return 0;
 	if (snprintf(copy, sizeof(copy), "%s", list) >= (int)sizeof(copy))

@@ -27,6 +27,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "collect/attach.h"
+#include "collect/collector.h"
 #include "collect/environment.h"
 #include "collect/host_clocks.h"
 #include "collect/injected.h"
@@ -36,6 +37,7 @@
 enum {
 	POLL_LEAST_NS = 1000000,
 	POLL_MOST_NS = 5000000,
+	CPU_NS = 5000000,      /* who is blocked is looked at so often */
 	FLUSH_NS = 100000000,  /* how often the writer is asked to write out */
 	SECOND_NS = 1000000000 /* losses, clocks */
 };
@@ -73,6 +75,8 @@ struct session {
 	struct trace_writer *writer;
 	struct recording recording;
 	bool recording_open;
+	void *states
+		[COLLECTORS_MOST]; /* owned; of collectors with work of their own; NULL: not running */
 	struct attach attach;
 	struct program_state state;
 	struct environment environment;
@@ -248,6 +252,72 @@ static void check_program(struct session *session)
 	note(session, COLLECTOR_REFUSED, text);
 }
 
+/* What is refused is noted, and the recording goes on without. */
+static void refuse_collector(struct session *session, size_t index)
+{
+	recording_note(&session->recording, collectors[index]->name, COLLECTOR_REFUSED, 0,
+		       error_text());
+	error_clear();
+	collectors[index]->work->close(session->states[index]);
+	session->states[index] = NULL;
+}
+
+static void open_collectors(struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct collector *collector = collectors[i];
+
+		if (!collector->work)
+			continue;
+		if (collector->work->open(&session->recording, session->options,
+					  &session->states[i]))
+			refuse_collector(session, i);
+		else if (session->states[i])
+			recording_note(&session->recording, collector->name, COLLECTOR_AVAILABLE, 0,
+				       "");
+	}
+}
+
+static bool has_collectors(const struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i])
+			return true;
+	return false;
+}
+
+static void watch_program(void *context, pid_t pid)
+{
+	struct session *session = context;
+
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i] && collectors[i]->work->watch(session->states[i], pid))
+			refuse_collector(session, i);
+}
+
+static void drain_collectors(struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i])
+			collectors[i]->work->drain(session->states[i]);
+}
+
+static void catch_up(struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i])
+			collectors[i]->work->catch_up(session->states[i]);
+}
+
+static void close_collectors(struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		if (session->states[i])
+			collectors[i]->work->close(session->states[i]);
+		session->states[i] = NULL;
+	}
+}
+
 static int start_program(struct session *session, int *ret_exec_error)
 {
 	struct program_options program = {
@@ -255,6 +325,8 @@ static int start_program(struct session *session, int *ret_exec_error)
 		.environment = session->environment.entries,
 		.state = &session->state,
 		.user = session->options->user,
+		.on_forked = has_collectors(session) ? watch_program : NULL,
+		.context = session,
 	};
 	int error;
 
@@ -391,6 +463,7 @@ static int welcome(struct session *session, const struct attach_hello *hello)
 	}
 	attached = &session->attached[session->attached_count];
 	*attached = (struct attached){.connection = hello->fd};
+	catch_up(session); /* with an exec just before */
 	error = injected_open(&session->recording, &peer, ring_options(session->options),
 			      &attached->injected, &region_fd);
 	if (error)
@@ -677,6 +750,9 @@ static uint64_t wait_ns(const struct session *session, uint64_t now_ns)
 		until = end_ns;
 	if (session->attached_count && now_ns + session->interval_ns < until)
 		until = now_ns + session->interval_ns;
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i] && now_ns + collectors[i]->work->interval_ns < until)
+			until = now_ns + collectors[i]->work->interval_ns;
 	return until > now_ns ? until - now_ns : 0;
 }
 
@@ -722,6 +798,9 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 		if (attached->injected->pid_fd < 0 && !is_alive(attached))
 			attached->dead = true;
 	}
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i])
+			collectors[i]->work->each_second(session->states[i], now_ns);
 	attach_resume(&session->attach);
 	shares_begin_second(&session->shares);
 	recording_begin_second(&session->recording);
@@ -751,6 +830,7 @@ static void turn(struct session *session)
 		session->ending = true;
 	if (count)
 		look_at_guests(session, count);
+	drain_collectors(session);
 	take_hellos(session);
 	most = drain_guests(session);
 	if (session->attached_count)
@@ -798,6 +878,7 @@ static int open_session(struct session *session)
 		error = prepare_environment(session);
 	if (error)
 		return error;
+	open_collectors(session);
 	session->begin_ns = host_clocks_now_ns();
 	session->next_second_ns = session->begin_ns + SECOND_NS;
 	session->next_flush_ns = session->begin_ns + FLUSH_NS;
@@ -860,6 +941,7 @@ static void end_recording(struct session *session)
 		if (session->attached[i].injected->region)
 			injected_stop(session->attached[i].injected);
 	drain_last(session);
+	close_collectors(session);
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
 
@@ -910,6 +992,7 @@ static void close_session(struct session *session)
 {
 	int signal;
 
+	close_collectors(session);
 	if (session->recording_open)
 		recording_fini(&session->recording);
 	close_writer(session);

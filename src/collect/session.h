@@ -14,14 +14,16 @@
 struct session_options {
 	const char *output;
 	struct trace_writer_options writer;
-	uint64_t duration_ns; /* 0: until the program ends or a signal comes */
-	char *const *command; /* NULL-terminated; NULL: no program of our own */
-	bool any;             /* every OpenCL process of the machine */
-	bool opencl;          /* collect OpenCL at all */
-	bool device_time;     /* ask devices for time stamps */
-	bool native_stacks;   /* of launches and waits … */
-	bool python_stacks;   /* … with the Python functions in them */
-	bool preload;         /* LD_PRELOAD instead of a loader's layer */
+	uint64_t duration_ns;  /* 0: until the program ends or a signal comes */
+	char *const *command;  /* NULL-terminated; NULL: no program of our own */
+	bool any;              /* every OpenCL process of the machine */
+	bool opencl;           /* collect OpenCL at all */
+	bool device_time;      /* ask devices for time stamps */
+	bool cpu;              /* collect what threads do on processors and off them … */
+	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
+	bool native_stacks;    /* of launches and waits … */
+	bool python_stacks;    /* … with the Python functions in them */
+	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest; /* path of libduet-opencl.so; NULL: not installed */

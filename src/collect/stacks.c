@@ -27,9 +27,7 @@ enum {
 	STACKS_MOST = 1 << 21,
 	FUNCTIONS_MOST = 1 << 20,
 	MODULES_MOST = 1 << 15,
-	FRAMES_MOST = 4096,
-	FRAME_BYTES = 128, /* of a frame with what finds it */
-	NODE_BYTES = 40    /* … of a stack's node */
+	FRAMES_MOST = 4096
 };
 #define BYTES_MOST ((uint64_t)256 << 20) /* a process may take */
 
@@ -73,31 +71,6 @@ static bool refuse(const struct stacks_owner *owner)
 {
 	++*owner->refused;
 	return true;
-}
-
-/* Frames and stacks of the trace stay to its end, each once for all processes. */
-static uint32_t keep_frame(const struct stacks_owner *owner, const struct event_frame *row)
-{
-	struct recording *recording = owner->recording;
-	uint32_t id = trace_writer_frame(recording->writer, row);
-
-	if (id > recording->last_frame) {
-		recording->last_frame = id;
-		recording->kept_bytes += FRAME_BYTES;
-	}
-	return id;
-}
-
-static uint32_t keep_stack(const struct stacks_owner *owner, uint32_t caller, uint32_t frame)
-{
-	struct recording *recording = owner->recording;
-	uint32_t id = trace_writer_stack(recording->writer, caller, frame);
-
-	if (id > recording->last_stack) {
-		recording->last_stack = id;
-		recording->kept_bytes += NODE_BYTES;
-	}
-	return id;
 }
 
 static uint32_t text(const struct stacks_owner *owner, const char *bytes)
@@ -279,7 +252,7 @@ static uint32_t native_frame(const struct stacks *stacks, const struct stacks_ow
 	row.file_size_bytes = module->file_size_bytes;
 	row.file_modified_ns = module->file_modified_ns;
 	row.offset = pc - module->address + module->file_offset_bytes;
-	return keep_frame(owner, &row);
+	return recording_frame(owner->recording, &row);
 }
 
 /* 0: no room. */
@@ -295,7 +268,7 @@ static uint32_t frame_id(struct stacks *stacks, const struct stacks_owner *owner
 		return 0;
 	if (frame & RECORD_FRAME_PYTHON) {
 		row = python_frame(stacks, frame);
-		id = keep_frame(owner, &row);
+		id = recording_frame(owner->recording, &row);
 	} else {
 		id = native_frame(stacks, owner, frame);
 	}
@@ -308,7 +281,7 @@ static uint32_t truncated_id(const struct stacks_owner *owner, uint64_t count)
 {
 	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = count};
 
-	return keep_frame(owner, &row);
+	return recording_frame(owner->recording, &row);
 }
 
 /* ---- Python's interpreter ---------------------------------------------------------------------- */
@@ -392,19 +365,21 @@ bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 	functions = find_functions(record);
 	/* What is further out than the last frame. How many are missing is known only where the walk went on. */
 	if (record->is_cut)
-		stack = keep_stack(owner, stack, truncated_id(owner, 0));
+		stack = recording_stack(owner->recording, stack, truncated_id(owner, 0));
 	if (record->truncated && record->kept >= count)
-		stack = keep_stack(owner, stack, truncated_id(owner, record->truncated));
+		stack = recording_stack(owner->recording, stack,
+					truncated_id(owner, record->truncated));
 	for (uint32_t i = count; i-- > 0;) {
 		if (!is_left_out(stacks, owner, record->frames[i], i, functions)) {
-			stack = keep_stack(owner, stack,
-					   frame_id(stacks, owner, record->frames[i]));
+			stack = recording_stack(owner->recording, stack,
+						frame_id(stacks, owner, record->frames[i]));
 			/* Without its outer frames it would be another stack. */
 			if (!stack)
 				return refuse(owner);
 		}
 		if (record->truncated && i == record->kept)
-			stack = keep_stack(owner, stack, truncated_id(owner, record->truncated));
+			stack = recording_stack(owner->recording, stack,
+						truncated_id(owner, record->truncated));
 	}
 	stacks->ids[record->stack - 1] = stack;
 	return stack ? true : refuse(owner);

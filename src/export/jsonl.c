@@ -262,6 +262,27 @@ static void put_dependency(struct jsonl *jsonl, const struct event_dependency *r
 	put_u64(jsonl, "handle", row->handle);
 }
 
+static void put_sample(struct jsonl *jsonl, const struct event_cpu_sample *row)
+{
+	put_time(jsonl, "time", row->time);
+	put_u64(jsonl, "thread", row->thread);
+	put_u64(jsonl, "cpu", row->cpu);
+	put_text(jsonl, "source", model_text(jsonl->model, row->source_string, ""));
+	put_text(jsonl, "mode", analysis_mode_name(row->mode));
+	put_u64(jsonl, "weight", row->weight);
+	put_u64(jsonl, "stack", row->stack);
+}
+
+static void put_switch(struct jsonl *jsonl, const struct event_switch *row)
+{
+	put_time(jsonl, "time", row->time);
+	put_u64(jsonl, "previous", row->previous);
+	put_u64(jsonl, "next", row->next);
+	put_u64(jsonl, "cpu", row->cpu);
+	put_text(jsonl, "reason", analysis_switch_name(row->reason));
+	put_u64(jsonl, "stack", row->stack);
+}
+
 static void put_loss(struct jsonl *jsonl, const struct event_loss *row)
 {
 	put_time(jsonl, "begin", row->begin);
@@ -287,6 +308,14 @@ static uint32_t process_of(const struct jsonl *jsonl, const struct order_item *i
 		return ((const struct event_loss *)item->row)->process;
 	case EVENT_API:
 		id = ((const struct event_api *)item->row)->thread;
+		break;
+	case EVENT_CPU_SAMPLE:
+		id = ((const struct event_cpu_sample *)item->row)->thread;
+		break;
+	case EVENT_SWITCH:
+		id = ((const struct event_switch *)item->row)->previous;
+		if (!id)
+			id = ((const struct event_switch *)item->row)->next;
 		break;
 	default:
 		id = ((const struct event_launch *)item->row)->thread;
@@ -330,6 +359,12 @@ static int on_item(struct jsonl *jsonl, const struct order_item *item)
 	case EVENT_DEPENDENCY:
 		put_dependency(jsonl, item->row);
 		break;
+	case EVENT_CPU_SAMPLE:
+		put_sample(jsonl, item->row);
+		break;
+	case EVENT_SWITCH:
+		put_switch(jsonl, item->row);
+		break;
 	default:
 		put_loss(jsonl, item->row);
 	}
@@ -367,9 +402,10 @@ static int write_lines(struct jsonl *jsonl, struct order *order)
 static int write_jsonl(const struct model *model, const struct export_options *options, FILE *file,
 		       uint64_t *ret_rows)
 {
-	struct order_options order_options = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
-						       1u << EVENT_EXECUTION |
-						       1u << EVENT_DEPENDENCY | 1u << EVENT_LOSS};
+	struct order_options order_options = {
+		.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION |
+			 1u << EVENT_DEPENDENCY | 1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH |
+			 1u << EVENT_LOSS};
 	struct jsonl jsonl = {.model = model, .options = options, .file = file};
 	struct order *order = NULL;
 	int error = model_order(model, &order_options, &order);
@@ -385,6 +421,6 @@ static int write_jsonl(const struct model *model, const struct export_options *o
 const struct exporter export_jsonl = {
 	.name = "jsonl",
 	.help = "one row a line as a JSON object: the things, then what happened in order of time",
-	.kinds = "api, launch, execution, dependency, loss",
+	.kinds = "api, launch, execution, dependency, cpu_sample, switch, loss",
 	.write = write_jsonl,
 };

@@ -16,7 +16,7 @@ import sys
 
 KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
-CAUSES = ("api_wait", "api_call", "host", "runtime", "submission", "dependency", "latency", "nothing_to_do",
+CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "runtime", "submission", "dependency", "latency", "nothing_to_do",
           "unknown")
 BLOCKING = 1
 API_WAIT = 1
@@ -30,8 +30,10 @@ class Trace:
         self.damage = damage
         self.things = {}
         self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
+        self.samples, self.switches = [], []
         lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
-                 "dependency": self.waits, "loss": self.losses}
+                 "dependency": self.waits, "loss": self.losses, "cpu_sample": self.samples,
+                 "switch": self.switches}
         for line in lines:
             row = json.loads(line)
             if row["kind"] in lists:
@@ -81,7 +83,7 @@ class Trace:
     def first(self):
         moments = [row["begin"] for row in self.api] + [row["enter"] for row in self.launches]
         moments += [row.get("started", row["seen"]) for row in self.executions]
-        moments += [row["time"] for row in self.waits]
+        moments += [row["time"] for row in self.waits + self.samples + self.switches]
         return min(moments, default=0)
 
     def last(self):
@@ -90,7 +92,7 @@ class Trace:
             moments.append(row["seen"])
             if is_timed(row):
                 moments.append(row["ended"])
-        moments += [row["time"] for row in self.waits]
+        moments += [row["time"] for row in self.waits + self.samples + self.switches]
         return max(moments, default=0)
 
     def device_of(self, execution):
@@ -138,16 +140,44 @@ class Trace:
         code = self.things.get("code", {}).get(launch["kernel"])
         return code["name"] if code and code["name"] else "[unknown kernel]"
 
-    def thread_state(self, thread, moment, before):
-        """Inside which call the thread was, of those that began before the launch did."""
+    def calls_of(self, thread):
+        """(begin, kind, end, waits) of a thread's calls and launches."""
         calls = [(row["begin"], 0, row["end"], row["type"] == API_WAIT) for row in self.api
                  if row["thread"] == thread]
-        calls += [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING))
-                  for row in self.launches if row["thread"] == thread]
-        inside = [call for call in calls if call[0] <= moment < call[2] and call[0] < before]
-        if not inside:
-            return "host" if self.knows_calls() else "unknown"
-        return "api_wait" if min(inside)[3] else "api_call"
+        return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING))
+                        for row in self.launches if row["thread"] == thread]
+
+    def knows_switches(self, thread, since):
+        """Whether a thread's switches are all known from a moment on."""
+        if any(row["count"] and row["lost"] in ("switch", "cpu_sample") for row in self.losses):
+            return False
+        seen = [row["time"] for row in self.samples if row["thread"] == thread]
+        seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
+        return bool(seen) and min(seen) <= since
+
+    def place(self, thread, moment):
+        """Where a thread outside of calls was: on its processor or, since its first going after the last moment when
+        it surely was there, off it."""
+        calls = self.calls_of(thread)
+        there = [row["time"] for row in self.switches if row["next"] == thread]
+        there = [time for time in there + [call[0] for call in calls] if time <= moment]
+        gone = [row for row in self.switches if row["previous"] == thread
+                and max(there, default=0) <= row["time"] <= moment
+                and not any(call[0] <= row["time"] < call[2] for call in calls)]
+        if not gone:
+            return "on_cpu"
+        first = min(gone, key=lambda row: row["time"])
+        return "preempted" if first["reason"] == "preempted" else "blocked"
+
+    def thread_state(self, thread, moment, before, since):
+        """Inside which call the thread was, of those that began before the launch did; else where it was."""
+        inside = [call for call in self.calls_of(thread)
+                  if call[0] <= moment < call[2] and call[0] < before]
+        if inside:
+            return "api_wait" if min(inside)[3] else "api_call"
+        if not self.knows_calls():
+            return "unknown"
+        return self.place(thread, moment) if self.knows_switches(thread, since) else "host"
 
     def dependency_end(self, execution):
         """When the last command of the wait list ended, if inside submitted..started."""
@@ -241,8 +271,8 @@ def cause(trace, commands, in_flight, dark, begin, moment):
                                             if order(other) < order(row))
         state = "unknown"
         if launch and not is_dark(dark, before, enter):
-            state = trace.thread_state(launch["thread"], moment, launch["enter"])
-        return "nothing_to_do" if is_first and state in ("host", "unknown") else state
+            state = trace.thread_state(launch["thread"], moment, launch["enter"], max(before, begin))
+        return state if not is_first or state in ("api_wait", "api_call") else "nothing_to_do"
     if moment < leave:
         return "runtime"
     if "submitted" not in row:
@@ -266,6 +296,7 @@ def idle(trace, commands, in_flight, dark, begin, end):
         moments.update((row["begin"], row["end"]))
     for row in trace.launches:
         moments.update((row["enter"], row["exit"]))
+    moments.update(row["time"] for row in trace.switches)
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
             causes[cause(trace, commands, in_flight, dark, begin, a)] += b - a

@@ -25,6 +25,8 @@
  *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
+ *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel]
+ *	switch THREAD TIME blocked|preempted|in [stack=ID]
  *	loss KIND COUNT [time=T]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -420,6 +422,38 @@ static inline int description_execution(struct description *description, char **
 	return trace_writer_row(description->writer, EVENT_EXECUTION, &source, &row);
 }
 
+static inline int description_sample(struct description *description, char **words, int count)
+{
+	bool is_kernel = !strcmp(description_option(words, 4, count, "mode", ""), "kernel");
+	struct event_cpu_sample row = {.thread = (uint32_t)description_number(words[1]),
+				       .time = description_number(words[2]),
+				       .weight = description_number(words[3]),
+				       .mode = is_kernel ? MODE_KERNEL : MODE_USER};
+	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
+
+	row.source_string = description_text(description, "cpu-clock");
+	row.stack = description_id(description->stacks,
+				   description_option(words, 4, count, "stack", "0"));
+	return trace_writer_row(description->writer, EVENT_CPU_SAMPLE, &source, &row);
+}
+
+static inline int description_switch(struct description *description, char **words, int count)
+{
+	uint32_t thread = (uint32_t)description_number(words[1]);
+	struct event_switch row = {.time = description_number(words[2])};
+	struct trace_source source = {.source = thread, .clock = CLOCK_ID_MONOTONIC};
+
+	if (!strcmp(words[3], "in"))
+		row.next = thread;
+	else
+		row.previous = thread;
+	if (row.previous)
+		row.reason = strcmp(words[3], "blocked") ? SWITCH_PREEMPTED : SWITCH_BLOCKED;
+	row.stack = description_id(description->stacks,
+				   description_option(words, 4, count, "stack", "0"));
+	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
+}
+
 static inline int description_loss(struct description *description, char **words, int count)
 {
 	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
@@ -445,7 +479,8 @@ static const struct {
 	{"launch", 7, description_launch},       {"wait", 5, description_wait},
 	{"frame", 4, description_frame},         {"stack", 3, description_stack},
 	{"chain", 4, description_chain},         {"loss", 3, description_loss},
-	{"execution", 8, description_execution},
+	{"execution", 8, description_execution}, {"sample", 4, description_sample},
+	{"switch", 4, description_switch},
 };
 
 static inline int description_line(struct description *description, char *line)

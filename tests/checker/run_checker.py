@@ -73,10 +73,24 @@ def random_execution(generator, lines, process, correlation, queue, enter, crowd
                  f" status={status} seen={times[4] + generator.randrange(50)}")
 
 
+def random_switches(generator, lines, thread):
+    """Comings and goings, mostly in turn."""
+    now = generator.randrange(0, 1500)
+    is_there = generator.random() < 0.5
+    for _ in range(generator.choice((0, 3, 40, 40))):
+        kind = generator.choice(("blocked", "preempted")) if is_there else "in"
+        lines.append(f"switch {thread} {now} {kind}")
+        if generator.random() < 0.9:
+            is_there = not is_there
+        if generator.random() < 0.3:
+            lines.append(f"sample {thread} {now + generator.randrange(20)} 5")
+        now += generator.choice((1, 5, 60, 400))
+
+
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
-             "calls": generator.choice((0.1, 0.4, 0.97)), "crowd": 0}
+             "calls": generator.choice((0.1, 0.4, 0.97)), "crowd": 0, "switches": seed % 2}
     if seed % 6 == 5:
         # so many commands at once that the report counts them in another way
         state.update(calls=0.01, crowd=20000, queues=2)
@@ -92,8 +106,10 @@ def random_trace(seed):
         process = generator.randrange(1, 3)
         lines.append(f"thread {thread} {process}")
         random_thread(generator, lines, process, thread, state)
+        if state["switches"]:
+            random_switches(generator, lines, thread)
     for _ in range(generator.randrange(3)):
-        lines.append(f"loss {generator.choice(('launch', 'execution', 'api'))}"
+        lines.append(f"loss {generator.choice(('launch', 'execution', 'api', 'switch'))}"
                      f" {generator.randrange(4)}")
     return "\n".join(lines) + "\n"
 

@@ -177,7 +177,7 @@ TEST(words)
 	CHECK_EQUAL(export_check_kinds(as_lines, "api,loss"), 0);
 	CHECK_EQUAL(export_check_kinds(as_lines, "api,started"), -EINVAL);
 	CHECK_TEXT(error_text(), "format jsonl has no kind 'started'; it has: api, launch, "
-				 "execution, dependency, loss");
+				 "execution, dependency, cpu_sample, switch, loss");
 	error_clear();
 	CHECK(export_is_wanted("api,started", "started", "execution"));
 	CHECK(export_is_wanted("execution", "started", "execution"));

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/blocked.h - where a thread that is blocked waits
+ */
+#ifndef COLLECT_CPU_BLOCKED_H
+#define COLLECT_CPU_BLOCKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BLOCKED_STACK_BYTES = 16 << 10 };
+
+/* A look at a thread that does not run. */
+struct blocked_look {
+	uint64_t ip, sp;
+	uint64_t stack[BLOCKED_STACK_BYTES / sizeof(uint64_t)]; /* from sp on */
+	size_t stack_bytes;
+};
+
+/* Needs what a debugger needs: the same user, and a child of ours where Yama says so. False: it runs, is gone, or we
+ * may not look. */
+bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look);
+
+#endif

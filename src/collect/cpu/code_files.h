@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/code_files.h - the files whose code runs, each once, with their unwind tables
+ */
+#ifndef COLLECT_CPU_CODE_FILES_H
+#define COLLECT_CPU_CODE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/recording.h"
+#include "event/unwind_rule.h"
+#include "symbol/build_id.h"
+
+struct unwind_table;
+
+/* Which file a mapping is of. */
+struct code_file_key {
+	const char *path;     /* as the kernel names it */
+	const char *build_id; /* lower-case hexadecimal; "": not told, then … */
+	uint32_t major, minor;
+	uint64_t inode;
+};
+
+struct code_file {
+	char *path;                        /* owned */
+	char build_id[BUILD_ID_TEXT_SIZE]; /* "": none, or not told and not looked for yet */
+	uint32_t path_string, build_id_string;
+	uint64_t size_bytes, modified_ns; /* where there is no build id; 0: not known */
+	struct unwind_table *table;       /* owned; NULL: not opened, or none */
+	uint64_t used;                    /* when a table was last asked, in questions */
+	bool is_opened;                   /* tried to */
+	uint64_t inode;                   /* where the kernel told no build id */
+};
+
+struct code_files {
+	struct recording *recording; /* borrowed */
+	struct identities known;
+	struct code_file **files; /* owned; by id - 1 */
+	size_t count, capacity;
+	size_t tables;      /* that are open */
+	uint64_t questions; /* asked so far */
+	struct code_file *vdso;
+};
+
+void code_files_init(struct code_files *files, struct recording *recording);
+void code_files_fini(struct code_files *files); /* NULL-safe */
+
+/* NULL: code of no file, or no memory. */
+struct code_file *code_files_find(struct code_files *files, const struct code_file_key *key);
+
+/* Where the frame of the instruction at an offset in the file begins. pid: a process that has the file mapped. */
+union unwind_rule code_files_rule(struct code_files *files, struct code_file *file,
+				  uint64_t file_offset, uint32_t pid);
+
+#endif

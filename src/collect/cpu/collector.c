@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/collector.c - the CPU collector as a user names it
+ *
+ * Runs in:  the recorder; the work is done in cpu.c
+ * Gets:     on or off   Gives: the session's options
+ * Owns:     nothing
+ * Fails:    never; what is refused is noted by the session
+ */
+#include "collect/collector.h"
+#include "collect/cpu/cpu.h"
+
+/* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
+enum { FREQUENCY_HZ = 199 };
+/* Who is blocked is looked at so often. */
+enum { INTERVAL_NS = 5000000 };
+
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	session->cpu = on;
+	session->frequency_hz = on ? FREQUENCY_HZ : 0;
+}
+
+static int open_state(struct recording *recording, const struct session_options *session,
+		      void **ret_state)
+{
+	const struct cpu_options options = {.frequency_hz = session->frequency_hz};
+	struct cpu *cpu = NULL;
+	int error = session->cpu ? cpu_open(recording, &options, &cpu) : 0;
+
+	*ret_state = cpu;
+	return error;
+}
+
+static int watch(void *state, pid_t pid)
+{
+	return cpu_attach_program(state, pid);
+}
+
+static void drain(void *state)
+{
+	cpu_drain(state);
+}
+
+static void catch_up(void *state)
+{
+	cpu_drain_all(state);
+}
+
+static void each_second(void *state, uint64_t now_ns)
+{
+	cpu_count_losses(state, now_ns);
+}
+
+static void close_state(void *state)
+{
+	cpu_close(state);
+}
+
+static const struct collector_work work = {
+	.interval_ns = INTERVAL_NS,
+	.open = open_state,
+	.watch = watch,
+	.drain = drain,
+	.catch_up = catch_up,
+	.each_second = each_second,
+	.close = close_state,
+};
+
+const struct collector cpu_collector = {
+	.name = "cpu",
+	.help = "what the program's threads did: samples with stacks, and when they waited",
+	.by_request = true,
+	.choose = choose,
+	.work = &work,
+};

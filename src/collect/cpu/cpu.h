@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu.h - what threads did: samples with stacks, switches, lifetimes
+ */
+#ifndef COLLECT_CPU_CPU_H
+#define COLLECT_CPU_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/cpu/perf_rings.h"
+#include "collect/recording.h"
+
+struct cpu;
+
+struct cpu_options {
+	struct perf_event_source source; /* name "": the best there is */
+	uint32_t frequency_hz;
+};
+
+/* Errors: as perf_rings_open, with the error chain: nothing is collected then. */
+int cpu_open(struct recording *recording, const struct cpu_options *options, struct cpu **ret_cpu);
+
+/* Reads what is left, and writes what was lost. NULL-safe. */
+void cpu_close(struct cpu *cpu);
+
+/* A process that is about to become the program, by its next exec. Errors: -errno. */
+int cpu_attach_program(struct cpu *cpu, pid_t pid);
+
+/* A running process, with all its threads. Errors: -errno; -ESRCH where there is none. */
+int cpu_attach_process(struct cpu *cpu, pid_t pid);
+
+/* Takes what the kernel has written up to now, but for the last millisecond. */
+void cpu_drain(struct cpu *cpu);
+
+/* … and all of it, where a record may be found before one that is older. */
+void cpu_drain_all(struct cpu *cpu);
+
+/* Writes losses since the last time. */
+void cpu_count_losses(struct cpu *cpu, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What threads did, without special rights: samples, their stacks, switches, against programs that say themselves
+how much processor time they took where."""
+import json
+import math
+import os
+import re
+
+import duet_test
+from duet_test import DUET, program, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+HERTZ = 199
+ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
+
+
+def record(name, command, options=(), before=()):
+    """The trace, and the program's own account {path: ns}."""
+    trace = os.path.join(t.folder, "shared", name + ".duet")
+    recorded = run([*before, DUET, "record", "--collect", "opencl,cpu", "-o", trace, *options, "--",
+                    *command])
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    told = dict(line.split() for line in text(recorded.stdout).splitlines())
+    return trace, {path: int(ns) for path, ns in told.items()}
+
+
+def stacks(trace):
+    """[(frames without suffixes, ns)] of the processor time."""
+    drawn = run([DUET, "flame", "--view", "cpu", "--folded", trace])
+    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
+    rows = []
+    for line in text(drawn.stdout).splitlines():
+        frames, ns = line.rsplit(" ", 1)
+        rows.append(([re.sub(r"_\[\w\]$", "", frame) for frame in frames.split(";")], int(ns)))
+    return rows
+
+
+def below(rows, name):
+    return sum(ns for frames, ns in rows if name in frames)
+
+
+def kinds(trace):
+    info = run([DUET, "info", "--json", trace])
+    t.equal(info.status, 0, f"info: {text(info.stderr)}")
+    return {row["kind"]: row["rows"] for row in json.loads(info.stdout)["kinds"]}
+
+
+def check_counts(rows, told, sigmas=5):
+    """Samples come once in 1/199 s of processor time, each path's number is binomial: so many standard deviations
+    off means wrong, not bad luck."""
+    period = 1e9 / HERTZ
+    wanted, got = sum(told.values()) / period, sum(ns for _, ns in rows) / period
+    t.true(abs(got - wanted) < sigmas * math.sqrt(wanted) + 10,
+            f"{got:.0f} samples of {wanted:.0f}")
+    for path, ns in told.items():
+        share, found = ns / sum(told.values()), below(rows, path) / period
+        spread = sigmas * math.sqrt(got * share * (1 - share)) if share < 1 else 0
+        t.true(abs(found - got * share) <= spread + 10,
+                f"{path}: {found:.0f} of {got:.0f} samples, share {share:.3f}")
+
+
+os.mkdir(t.path("shared"))
+os.chmod(t.path("shared"), 0o777)
+
+for who, before in [("root", []), ("an ordinary user", ORDINARY)]:
+    with t.case(f"two call paths, 70 and 30 of 100 of the processor time: {who}"):
+        t.wanted()
+        if before and os.getuid() != 0:
+            raise duet_test.Skip("only root can become somebody else")
+        trace, told = record("shares" + str(len(before)), [program("cpu_work"), "shares", "3000"],
+                             before=before)
+        rows = stacks(trace)
+        check_counts(rows, told)
+        whole = sum(ns for frames, ns in rows if frames[0] == "_start")
+        t.true(whole > 0.97 * sum(ns for _, ns in rows), "stacks reach to where the program begins")
+
+with t.case("eight threads at once"):
+    t.wanted()
+    trace, told = record("threads", [program("cpu_work"), "threads", "8", "400"])
+    check_counts(stacks(trace), told)
+    t.true(kinds(trace)["thread"] >= 8, "each has its row")
+
+with t.case("what sleeps has no samples, and its switches are seen"):
+    t.wanted()
+    trace, told = record("sleeps", [program("cpu_work"), "sleeps", "500"])
+    rows = stacks(trace)
+    check_counts(rows, told)
+    t.true(below(rows, "rest_b") < 0.05 * told["path_a"], "no processor time asleep")
+    t.true(kinds(trace)["switch"] >= 2, "it went and came back")
+
+with t.case("500 children that do nothing"):
+    t.wanted()
+    trace, _ = record("forks", [program("cpu_work"), "forks", "500"])
+    t.true(kinds(trace)["process"] >= 1, "they do not end it")
+
+t.end()
