@@ -15,11 +15,11 @@ HERTZ = 199
 ORDINARY = ["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]
 
 
-def record(name, command, options=(), before=()):
+def record(name, command, options=(), before=(), env=None):
     """The trace, and the program's own account {path: ns}."""
     trace = os.path.join(t.folder, "shared", name + ".duet")
     recorded = run([*before, DUET, "record", "--collect", "opencl,cpu", "-o", trace, *options, "--",
-                    *command])
+                    *command], env=env)
     t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
     told = dict(line.split() for line in text(recorded.stdout).splitlines())
     return trace, {path: int(ns) for path, ns in told.items()}
@@ -88,6 +88,45 @@ with t.case("what sleeps has no samples, and its switches are seen"):
     check_counts(rows, told)
     t.true(below(rows, "rest_b") < 0.05 * told["path_a"], "no processor time asleep")
     t.true(kinds(trace)["switch"] >= 2, "it went and came back")
+
+SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=4000"}
+
+
+def idle_stacks(trace):
+    """{innermost own function: {cause: ns}} of the idle time that a flame graph shows."""
+    drawn = run([DUET, "flame", "--view", "idle", "--folded", trace])
+    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
+    found = {}
+    for line in text(drawn.stdout).splitlines():
+        frames, ns = line.rsplit(" ", 1)
+        frames = [re.sub(r"_\[\w\]$", "", frame) for frame in frames.split(";")]
+        own = [frame for frame in frames if frame in ("sleep_a", "compute_b", "run_kernel")]
+        causes = found.setdefault(own[-1] if own else "", {})
+        causes[frames[-1]] = causes.get(frames[-1], 0) + int(ns)
+    return found
+
+
+with t.case("a device that idles because of a sleep in one function and of computing in another"):
+    t.wanted()
+    if not os.path.exists(os.path.join(duet_test.PROGRAMS, "idle_causes")):
+        raise duet_test.Skip("no OpenCL headers")
+    trace, told = record("idle", [program("idle_causes"), "250", "4", "2"], env=SIM)
+    device = t.report(trace)["devices"][0]
+    causes = device["idle_causes"]
+    t.equal(sum(causes.values()), device["idle_ns"], "the causes' sum")
+    # what the thread did, to the cost of asking the clock; a sleep is longer than it is blocked by a wake-up
+    t.true(abs(causes["on_cpu"] - told["compute_b"]) < 0.05 * told["compute_b"] + 5e6,
+           f"computing {causes['on_cpu']}, took {told['compute_b']}")
+    t.true(0.9 * told["sleep_a"] < causes["blocked"] + causes["preempted"]
+           and causes["blocked"] < 1.02 * told["sleep_a"],
+           f"blocked {causes['blocked']}, slept {told['sleep_a']}")
+    t.equal(causes["host"], 0, "nothing is left untold")
+    found = idle_stacks(trace)
+    # at some 100 looks of either kind one in ten may fall to a neighbour
+    t.true(found["compute_b"]["[idle: computing]"] > 0.9 * causes["on_cpu"], f"{found}")
+    t.true(found["sleep_a"]["[idle: blocked]"] > 0.9 * causes["blocked"], f"{found}")
+    shown = sum(ns for causes in found.values() for ns in causes.values())
+    t.equal(shown, device["idle_ns"], "the flame graph's sum")
 
 with t.case("500 children that do nothing"):
     t.wanted()
