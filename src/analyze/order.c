@@ -55,6 +55,7 @@ struct order {
 	size_t pending_count, pending_next;
 	size_t *chunks;            /* of pending */
 	struct trace_ahead *ahead; /* gives them out in that order */
+	bool is_narrow;            /* read by both threads */
 	struct cursor **heap;      /* the earliest on top */
 	size_t heap_count, heap_capacity;
 	bool top_is_used; /* the top's item is with the caller: step it before the next */
@@ -237,16 +238,40 @@ static void sort_rows(enum event_kind kind, char *rows, size_t count)
 	}
 }
 
+/* Of calls, those that waited. */
+static size_t keep_waits(struct event_api *rows, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].type == API_TYPE_WAIT)
+			rows[kept++] = rows[i];
+	return kept;
+}
+
 /* Into host time, and into its order. Also in the thread that decodes ahead. */
-static void place_rows(const void *context, size_t index, void *rows, size_t count)
+static size_t place_rows(const void *context, size_t index, void *rows, size_t count)
 {
 	const struct order *order = context;
 	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
 	size_t size = row_size(chunk->kind);
 
+	if (__atomic_load_n(&order->is_narrow, __ATOMIC_RELAXED)) {
+		if (chunk->kind == EVENT_API)
+			count = keep_waits(rows, count);
+		else if (chunk->kind != EVENT_LAUNCH && chunk->kind != EVENT_EXECUTION)
+			return 0;
+	}
+
 	for (size_t i = 0; i < count; i++)
 		convert_row(order, chunk, (char *)rows + i * size);
 	sort_rows(chunk->kind, rows, count);
+	return count;
+}
+
+void order_narrow(struct order *order)
+{
+	__atomic_store_n(&order->is_narrow, true, __ATOMIC_RELAXED);
 }
 
 static void add_moment(struct cursor *cursor, uint32_t row, uint64_t time, enum order_point point,
@@ -525,7 +550,7 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 	}
 	error = trace_reader_rows(order->reader, index, &rows, &count);
 	if (!error)
-		place_rows(order, index, rows, count);
+		count = place_rows(order, index, rows, count);
 	error = make_cursor(order, index, error, rows, count, &cursor);
 	order->damaged[chunk->kind] = 0; /* counted when the sweep gets there */
 	if (error)

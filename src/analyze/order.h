@@ -56,6 +56,9 @@ void order_free(struct order *order); /* NULL-safe */
 /* 1: an item; 0: the end; -errno. Damaged chunks are left out and counted. */
 int order_next(struct order *order, struct order_item *ret_item);
 
+/* From now on only launches, executions and calls that waited are wanted: the others may be left out. */
+void order_narrow(struct order *order);
+
 /* Rows of one kind that were in damaged chunks, so far. */
 uint64_t order_damaged_rows(const struct order *order, enum event_kind kind);
 

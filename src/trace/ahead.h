@@ -18,8 +18,8 @@ struct trace_reader;
 enum { AHEAD_CHUNKS = 4 };
 
 /* What is done to the rows of a chunk before they are given out, in whichever thread: it may read
- * what context shares with the owner and write nothing but the rows. */
-typedef void (*trace_ahead_work)(const void *context, size_t chunk, void *rows, size_t count);
+ * what context shares with the owner and write nothing but the rows. Returns how many are left. */
+typedef size_t (*trace_ahead_work)(const void *context, size_t chunk, void *rows, size_t count);
 
 /* chunks: indices of the reader's chunks, borrowed like reader and context until trace_ahead_free.
  * work may be NULL. Errors: -ENOMEM. */
