@@ -98,7 +98,8 @@ static int add_dark(struct sweep *sweep, size_t device, uint64_t begin, uint64_t
 {
 	if (sweep->uses_darks)
 		return 0;
-	if (!sweep->is_scouting && begin < end && sweep->analysis->devices[device].account.commands) {
+	if (!sweep->is_scouting && begin < end &&
+	    sweep->analysis->devices[device].account.commands) {
 		sweep->is_scouting = true;
 		order_narrow(sweep->order);
 	}

@@ -50,7 +50,8 @@ static void decode(const struct trace_ahead *ahead, size_t chunk, struct decoded
 	ret_decoded->error =
 		trace_reader_rows(ahead->reader, chunk, &ret_decoded->rows, &ret_decoded->count);
 	if (!ret_decoded->error && ahead->work)
-		ret_decoded->count = ahead->work(ahead->context, chunk, ret_decoded->rows, ret_decoded->count);
+		ret_decoded->count =
+			ahead->work(ahead->context, chunk, ret_decoded->rows, ret_decoded->count);
 }
 
 static void *run(void *argument)
