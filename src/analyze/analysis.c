@@ -211,6 +211,7 @@ static void count_execution(struct sweep *sweep, const struct joined *joined)
 	analysis->devices[joined->device].executions += in_window;
 	analysis->queues[joined->queue].executions += in_window;
 	analysis->processes[joined->process].executions += in_window;
+	analysis->processes[joined->process].has_calls = true;
 	note_time(sweep, row->seen);
 	if (has_span)
 		note_time(sweep, row->ended);
@@ -320,6 +321,8 @@ static int on_api(struct sweep *sweep, const struct event_api *row)
 	size_t thread = things_index(&sweep->threads, row->thread);
 	int error = sweep_count_call(sweep, sweep->thread_process[thread], row, false);
 
+	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
+
 	if (error)
 		return error;
 	sweep_note_finished(sweep, row);
@@ -337,6 +340,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
 				 .stack = row->stack};
 	int error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
+
+	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
 
 	if (!error && row->result == 0)
 		error = open_launch(sweep, row, thread);
@@ -639,6 +644,8 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	sweep_sort_tables(analysis);
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		analysis->processes_called += analysis->processes[i].has_calls;
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
 	return 0;

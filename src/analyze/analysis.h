@@ -81,6 +81,7 @@ struct analysis_process {
 	uint64_t launches, executions;
 	uint64_t calls, calls_ns; /* API calls, launches among them */
 	uint64_t share_ns;        /* of the devices' busy time */
+	bool has_calls;           /* in the whole trace: it is not there for its threads alone */
 };
 
 struct analysis_kernel {
@@ -217,6 +218,7 @@ struct analysis {
 	size_t contexts_count;
 	struct analysis_process *processes;
 	size_t processes_count;
+	size_t processes_called; /* of them, that have calls */
 
 	struct analysis_kernel *kernels; /* largest total first */
 	size_t kernels_count;

@@ -182,8 +182,10 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 		}
 		return add_name(frames, &name);
 	}
-	name.class = FRAME_CLASS_JIT;
-	if (!text[0]) {
+	name.class = frame->type == FRAME_KERNEL ? FRAME_CLASS_KERNEL : FRAME_CLASS_JIT;
+	if (!text[0] && frame->type == FRAME_KERNEL)
+		name.function = "[kernel]";
+	else if (!text[0]) {
 		snprintf(made, sizeof(made), "[code at 0x%llx]", (unsigned long long)frame->offset);
 		name.function = keep_text(frames, made);
 	}

@@ -17,7 +17,8 @@ enum frame_class {
 	FRAME_CLASS_PYTHON,
 	FRAME_CLASS_JIT,
 	FRAME_CLASS_INLINED,
-	FRAME_CLASS_TRUNCATED
+	FRAME_CLASS_TRUNCATED,
+	FRAME_CLASS_KERNEL
 };
 
 /* Texts live as long as the frames. */

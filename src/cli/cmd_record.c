@@ -27,12 +27,12 @@
 #include "cli/table.h"
 #include "collect/collector.h"
 
-enum { MAX_SIZE_LEAST = 1 << 20 };
+enum { MAX_SIZE_LEAST = 1 << 20, FREQUENCY_MOST = 20000 };
 #define NO_LIMIT UINT64_MAX
 
 struct record_values {
 	const char *output, *collect, *user, *stacks;
-	uint64_t duration_ns, max_size_bytes, keep_ns;
+	uint64_t duration_ns, max_size_bytes, keep_ns, frequency_hz;
 	bool all, preload, verbose, archive;
 };
 
@@ -47,6 +47,10 @@ static const struct option_row record_options[] = {
 	{"collect", 0, OPTION_TEXT, "LIST",
 	 "what to collect: names, name:option, -name leaves one out (duet list collectors)",
 	 offsetof(struct record_values, collect)},
+	{"frequency", 'F', OPTION_NUMBER, "HZ",
+	 "samples a second of a running thread, with --collect cpu (default 199; 0: switches "
+	 "alone)",
+	 offsetof(struct record_values, frequency_hz)},
 	{"stacks", 0, OPTION_TEXT, "MODE",
 	 "call stacks of launches and waits: native, python, all (default) or none",
 	 offsetof(struct record_values, stacks)},
@@ -250,6 +254,8 @@ static int check_values(const struct record_values *values, int operands,
 	if (!find_stacks_mode(values->stacks))
 		return usage_error(command, "--stacks: native, python, all or none, not '%s'",
 				   values->stacks);
+	if (values->frequency_hz != NO_LIMIT && values->frequency_hz > FREQUENCY_MOST)
+		return usage_error(command, "-F: at most %d samples a second", FREQUENCY_MOST);
 	if (values->user && geteuid() != 0)
 		return usage_error(command,
 				   "--user needs root (sudo duet record --user NAME -- PROGRAM)");
@@ -263,6 +269,8 @@ static int fill_options(const struct record_values *values, struct session_optio
 	options->writer.max_bytes = values->max_size_bytes == NO_LIMIT ? 0 : values->max_size_bytes;
 	options->writer.keep_ns = values->keep_ns;
 	options->duration_ns = values->duration_ns;
+	if (values->frequency_hz != NO_LIMIT)
+		options->frequency_hz = (uint32_t)values->frequency_hz;
 	options->any = values->all;
 	options->preload = values->preload;
 	options->native_stacks = find_stacks_mode(values->stacks)->native;
@@ -289,8 +297,10 @@ static void keep_symbols(const char *trace)
 
 int record_program(const struct command *command, int argc, char **argv, bool *ret_recorded)
 {
-	struct record_values values = {
-		.output = "duet.duet", .stacks = "all", .max_size_bytes = NO_LIMIT};
+	struct record_values values = {.output = "duet.duet",
+				       .stacks = "all",
+				       .max_size_bytes = NO_LIMIT,
+				       .frequency_hz = NO_LIMIT};
 	struct session_options options = {0};
 	struct session_result result;
 	char guest[PATH_MAX], *output, *archive;

@@ -47,6 +47,7 @@ static enum flame_class class_of(const struct frame_name *name)
 		[FRAME_CLASS_JIT] = FLAME_JIT,
 		[FRAME_CLASS_INLINED] = FLAME_INLINED,
 		[FRAME_CLASS_TRUNCATED] = FLAME_TRUNCATED,
+		[FRAME_CLASS_KERNEL] = FLAME_KERNEL,
 	};
 
 	return classes[name->class];
@@ -293,8 +294,6 @@ static int draw_cpu(struct drawing *drawing)
 		if (strcmp(sample->source, source) != 0)
 			continue;
 		error = push_stack(drawing, sample->stack);
-		if (!error && sample->mode == MODE_KERNEL)
-			error = push(drawing, "[kernel]", FLAME_KERNEL);
 		if (!error)
 			error = add(drawing, sample->weight);
 	}

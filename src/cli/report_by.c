@@ -160,6 +160,8 @@ static int write_processes(const struct report *report, struct json_writer *json
 	for (size_t i = 0; i < analysis->processes_count && !report_is_over_top(report, i); i++) {
 		const struct analysis_process *process = &analysis->processes[i];
 
+		if (!process->has_calls)
+			continue;
 		begin_row(json, process->name);
 		json_pair_u64(json, "pid", process->process->pid);
 		json_pair_u64(json, "count", process->executions);

@@ -75,6 +75,8 @@ void report_put_processes(const struct report *report)
 	     i++) {
 		const struct analysis_process *process = &analysis->processes[i];
 
+		if (!process->has_calls)
+			continue;
 		table_put_name(process->name, 34);
 		table_put_cell(format_count(process->process->pid));
 		table_put_cell(format_count(process->launches));
@@ -85,7 +87,7 @@ void report_put_processes(const struct report *report)
 		putchar('\n');
 		shown++;
 	}
-	table_put_rest(shown, analysis->processes_count, "process", "processes");
+	table_put_rest(shown, analysis->processes_called, "process", "processes");
 }
 
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,

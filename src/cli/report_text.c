@@ -24,7 +24,7 @@ static bool is_one_of_several(const struct report *report)
 	const struct event_process *process = model_main_process(report->model);
 
 	return !*model_started(report->model) && process && process->status == -1 &&
-	       report->analysis->processes_count > 1;
+	       report->analysis->processes_called > 1;
 }
 
 static void put_head(const struct report *report)
@@ -34,13 +34,13 @@ static void put_head(const struct report *report)
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
-	if (!analysis->processes_count && !analysis->rows)
+	if (!analysis->processes_called && !analysis->samples_count)
 		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
 	else
 		table_put_text(*report_command(report) ? report_command(report) : report->path,
 			       is_one_of_several(report) ? 80 : 100);
 	if (is_one_of_several(report))
-		printf(" and %zu more", analysis->processes_count - 1);
+		printf(" and %zu more", analysis->processes_called - 1);
 	printf("\nrecorded %s", format_duration(analysis->end_ns - analysis->begin_ns).text);
 	if (analysis->host)
 		printf(" on %s",
@@ -51,8 +51,8 @@ static void put_head(const struct report *report)
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
-	printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_count,
-	       table_noun(analysis->processes_count, "process", "processes"),
+	printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_called,
+	       table_noun(analysis->processes_called, "process", "processes"),
 	       analysis->devices_count, table_noun(analysis->devices_count, "device", "devices"),
 	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
 }

@@ -12,6 +12,7 @@
 #include "collect/processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -40,6 +41,9 @@ void process_put(struct process *process)
 	while (hash_map_next(&process->threads, &cursor, NULL, &value))
 		free((void *)(uintptr_t)value);
 	hash_map_fini(&process->threads);
+	made_code_fini(&process->made);
+	images_fini(&process->images);
+	free(process->exe);
 	memory_map_fini(process->memory);
 	free(process->memory);
 	free(process);
@@ -147,6 +151,7 @@ uint32_t process_describe(struct processes *processes, struct process *process)
 		row->uid = info->uid;
 		row->ns_pid = info->ns_pid ? info->ns_pid : row->pid;
 		row->start_ticks = info->start_ticks;
+		process->exe = strdup(info->exe);
 		row->exe_string = recording_string(recording, info->exe);
 		row->command_string = recording_string(recording, info->command);
 		row->cgroup_string = recording_string(recording, info->cgroup);

@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "collect/images.h"
+#include "collect/look_time.h"
+#include "collect/made_code.h"
 #include "collect/recording.h"
 
 /* Off its processor, because it is blocked. */
@@ -39,6 +42,10 @@ struct process {
 	bool is_described, is_adopted; /* as of a thread */
 	struct hash_map threads;       /* tid -> struct process_thread *, owned */
 	struct memory_map *memory;     /* owned; what it executes; NULL: not known */
+	char *exe;                     /* owned; path of the program; NULL: not known */
+	struct made_code made; /* owned; frames in code that it makes, which wait for a name */
+	struct images images;  /* owned; where its files of names may be */
+	struct look_time looks;
 };
 
 struct processes {

@@ -377,8 +377,9 @@ enum event_frame_type {
 	FRAME_PYTHON = 2, /* a Python function at a line */
 	FRAME_JIT = 3,    /* code of no file */
 	FRAME_TRUNCATED =
-		4 /* frames left out: of a very deep stack, or of all that called code without unwind
+		4, /* frames left out: of a very deep stack, or of all that called code without unwind
 			     * tables */
+	FRAME_KERNEL = 5 /* code of the operating system's kernel */
 };
 
 enum event_frame_flag {
@@ -393,7 +394,8 @@ struct event_frame {
 	uint32_t module_string; /* NATIVE: path of the file as its process saw it */
 	uint32_t
 		build_id_string; /* NATIVE: lower-case hexadecimal, empty where the file has none */
-	uint32_t name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty */
+	uint32_t
+		name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty; KERNEL: function */
 	uint32_t file_string; /* PYTHON: as in the code object */
 	uint32_t line;        /* PYTHON: of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: of the function */

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+enum { SEARCHED_BYTES = 2048 }; /* of a frame of which nothing is known */
+
 /* One frame, while the next is looked for. */
 struct step {
 	uint64_t pc, sp, bp;
@@ -146,9 +148,30 @@ static bool guess_by_bp(const struct walk *walk, struct step *step)
 	return true;
 }
 
+/* A frame of unknown size without a frame pointer (trampolines of Python 3.12, kernels of PoCL): the next word that is
+ * behind a call, into code that has tables. An old one that was not written over is taken for it. */
+static bool guess_by_search(const struct walk *walk, struct step *step)
+{
+	for (uint64_t at = step->sp; at < step->sp + SEARCHED_BYTES; at += 8) {
+		union unwind_rule rule;
+		uint64_t pc;
+
+		if (code_at(walk, at, &pc) != UNWIND_CODE_AFTER_CALL)
+			continue;
+		rule = walk->find_rule(walk->context, pc - 1);
+		if (rule.type == RULE_NONE || rule.type == RULE_UNKNOWN)
+			continue;
+		step->pc = pc;
+		step->sp = at + 8;
+		return true;
+	}
+	return false;
+}
+
 static bool guess(const struct walk *walk, struct step *step)
 {
-	if (!walk->find_code || (!guess_leaf(walk, step) && !guess_by_bp(walk, step)))
+	if (!walk->find_code ||
+	    (!guess_leaf(walk, step) && !guess_by_bp(walk, step) && !guess_by_search(walk, step)))
 		return false;
 	step->is_return = step->is_guessed = true;
 	return true;

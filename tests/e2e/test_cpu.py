@@ -128,6 +128,23 @@ with t.case("a device that idles because of a sleep in one function and of compu
     shown = sum(ns for causes in found.values() for ns in causes.values())
     t.equal(shown, device["idle_ns"], "the flame graph's sum")
 
+with t.case("time inside the kernel has the kernel's functions"):
+    t.wanted()
+    with open("/proc/kallsyms", encoding="ascii") as file:
+        if os.getuid() != 0 or int(file.readline().split()[0], 16) == 0:
+            raise duet_test.Skip("kernel addresses are not told here")
+    trace, _ = record("kernel", ["/bin/sh", "-c", "dd if=/dev/zero of=/dev/null bs=1M count=8000 2>&-"])
+    rows = stacks(trace)
+    in_kernel = sum(ns for frames, ns in rows if any("read_zero" in frame or "vfs_read" in frame
+                                                     for frame in frames))
+    t.true(in_kernel > 0.5 * sum(ns for _, ns in rows), f"below vfs_read: {in_kernel}")
+
+with t.case("who has ended is not a second process"):
+    t.wanted()
+    trace, _ = record("ended", [program("cpu_work"), "shares", "200"])
+    t.equal(kinds(trace)["process"], 1, "processes")
+    t.equal(kinds(trace)["thread"], 1, "threads")
+
 with t.case("500 children that do nothing"):
     t.wanted()
     trace, _ = record("forks", [program("cpu_work"), "forks", "500"])

@@ -53,6 +53,13 @@ static bool is_file(const char *path)
 	       strcmp(path, "[vdso]") == 0;
 }
 
+static bool is_guest_library(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && strncmp(slash, "/libduet-", strlen("/libduet-")) == 0;
+}
+
 static struct code_file *make_file(struct code_files *files, const struct code_file_key *key)
 {
 	struct code_file *file = calloc(1, sizeof(*file));
@@ -71,6 +78,7 @@ static struct code_file *make_file(struct code_files *files, const struct code_f
 		return NULL;
 	}
 	file->inode = key->inode;
+	file->is_guest = is_guest_library(file->path);
 	snprintf(file->build_id, sizeof(file->build_id), "%s", key->build_id);
 	file->path_string = recording_string(files->recording, file->path);
 	file->build_id_string = recording_string(files->recording, key->build_id);

@@ -25,12 +25,14 @@
 #include "collect/memory_map.h"
 #include "collect/processes.h"
 #include "collect/host_clocks.h"
+#include "symbol/kallsyms.h"
 #include "symbol/proc_maps.h"
 #include "symbol/unwind_walk.h"
 
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
 	FRAMES_MOST = 512,
+	ENDED_MOST = 1 << 16,
 	CALL_BYTES = 7,         /* of the longest call that compilers write */
 	LOOK_AFTER_NS = 200000, /* who is back sooner is not worth a look */
 	LOOKS_A_ROUND = 8,      /* some 20 us each */
@@ -50,6 +52,9 @@ struct cpu {
 	struct perf_rings_state state;
 	struct code_files files;
 	uint32_t source_string;
+	struct kallsyms *kallsyms; /* owned; NULL: not opened, or not to be had */
+	bool has_no_kallsyms;
+	struct hash_map ended;              /* tids: what is still said of them is of their end */
 	uint64_t lost, throttled, nameless; /* since the last loss row */
 	uint64_t last_loss_ns;
 	struct waiting *waiting; /* owned; in the order in which they went */
@@ -57,6 +62,16 @@ struct cpu {
 	struct blocked_look look;
 	struct unwind_walk_frame frames[FRAMES_MOST];
 };
+
+/* What more rights would add. */
+static void note_rights(struct cpu *cpu)
+{
+	if (!cpu->state.has_kernel)
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0,
+			       "time inside the operating system's kernel has no samples: as root, "
+			       "with 'sysctl kernel.perf_event_paranoid=1', or with the capability "
+			       "cap_perfmon it has");
+}
 
 int cpu_open(struct recording *recording, const struct cpu_options *options, struct cpu **ret_cpu)
 {
@@ -79,6 +94,8 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
+	hash_map_init(&cpu->ended);
+	note_rights(cpu);
 	*ret_cpu = cpu;
 	return 0;
 }
@@ -182,7 +199,20 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 		row.file_modified_ns = piece->file->modified_ns;
 		row.offset = frame->pc - piece->start + piece->file_offset;
 	}
+	if (row.type == FRAME_JIT)
+		return made_code_frame(&walk->process->made, walk->cpu->recording,
+				       process_describe(walk->cpu->processes, walk->process),
+				       frame->pc, row.flags);
 	return recording_frame(walk->cpu->recording, &row);
+}
+
+/* Ours, around each call that is recorded: no code of the program. Where it is what runs, it is shown. */
+static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
+{
+	const struct memory_piece *piece =
+		piece_at(walk, frame->is_return ? frame->pc - 1 : frame->pc);
+
+	return piece && piece->file && piece->file->is_guest;
 }
 
 static uint32_t cut_mark(const struct cpu *cpu, uint64_t frames)
@@ -205,8 +235,9 @@ static uint32_t walk_stack(struct cpu *cpu, struct process *process,
 	if (end != UNWIND_WALK_OUTERMOST)
 		stack = recording_stack(cpu->recording, 0, cut_mark(cpu, 0));
 	while (count--)
-		stack = recording_stack(cpu->recording, stack,
-					frame_of(&walk, &cpu->frames[count]));
+		if (!count || !is_guest(&walk, &cpu->frames[count]))
+			stack = recording_stack(cpu->recording, stack,
+						frame_of(&walk, &cpu->frames[count]));
 	return stack;
 }
 
@@ -221,6 +252,40 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process,
 					   .has_bp = true};
 
 	return walk_stack(cpu, process, &state);
+}
+
+static uint32_t kernel_frame(struct cpu *cpu, uint64_t address)
+{
+	struct event_frame row = {.type = FRAME_KERNEL};
+	const char *name = NULL;
+
+	if (!cpu->kallsyms && !cpu->has_no_kallsyms && kallsyms_open(NULL, &cpu->kallsyms)) {
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+		cpu->has_no_kallsyms = true;
+	}
+	if (cpu->kallsyms)
+		name = kallsyms_find(cpu->kallsyms, address);
+	if (name)
+		row.name_string = recording_string(cpu->recording, name);
+	return recording_frame(cpu->recording, &row);
+}
+
+/* On top of what called the kernel; of frames without names there is one. */
+static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
+{
+	uint32_t last = 0;
+
+	for (size_t i = record->kernel_count; i-- > 0;) {
+		uint32_t frame = kernel_frame(cpu, record->kernel[i] - (i > 0));
+
+		if (frame != last || cpu->kallsyms)
+			stack = recording_stack(cpu->recording, stack, frame);
+		last = frame;
+	}
+	if (!record->kernel_count)
+		stack = recording_stack(cpu->recording, stack, kernel_frame(cpu, record->address));
+	return stack;
 }
 
 static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid)
@@ -262,6 +327,19 @@ static uint32_t thread_of(struct cpu *cpu, struct process *process,
 	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
 }
 
+/* Who has ended goes off its processor once more. */
+static bool has_ended(const struct cpu *cpu, const struct perf_record *record)
+{
+	return hash_map_find(&cpu->ended, record->tid) != NULL;
+}
+
+static void note_end(struct cpu *cpu, uint32_t tid)
+{
+	if (cpu->ended.count >= ENDED_MOST)
+		hash_map_clear(&cpu->ended);
+	hash_map_put(&cpu->ended, tid, 1);
+}
+
 static void take_sample(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *process = process_of(cpu, record);
@@ -275,6 +353,8 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 
 	if (process && record->has_user)
 		row.stack = user_stack(cpu, process, record);
+	if (record->is_kernel)
+		row.stack = kernel_stack(cpu, record, row.stack);
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
 }
 
@@ -407,11 +487,56 @@ static void put_all_waits(struct cpu *cpu)
 	cpu->waiting_count = 0;
 }
 
+/* ---- code that processes make ------------------------------------------------------------------ */
+
+static struct made_code_owner owner_of(struct cpu *cpu, struct process *process)
+{
+	return (struct made_code_owner){
+		.recording = cpu->recording,
+		.images = &process->images,
+		.process = {process->row.pid, -1, process->exe ? process->exe : "",
+			    &process->looks},
+		.ns_pid = process->row.ns_pid,
+		.uid = process->row.uid,
+		.process_id = process->row.id,
+		.start_ticks = process->row.start_ticks,
+	};
+}
+
+static void name_code(struct cpu *cpu, struct process *process)
+{
+	struct made_code_owner owner = owner_of(cpu, process);
+
+	if (made_code_is_due(&process->made, host_clocks_now_ns()))
+		made_code_name(&process->made, &owner);
+}
+
+static void finish_code(struct cpu *cpu, struct process *process)
+{
+	struct made_code_owner owner = owner_of(cpu, process);
+	bool is_refused;
+
+	if (process->made.count)
+		cpu->nameless += made_code_finish(&process->made, &owner, &is_refused);
+}
+
+static void for_each_process(struct cpu *cpu,
+			     void (*what)(struct cpu *cpu, struct process *process))
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&cpu->processes->by_pid, &cursor, NULL, &value))
+		what(cpu, (struct process *)(uintptr_t)value);
+}
+
 /* ---- lifetimes --------------------------------------------------------------------------------- */
 
 static void take_fork(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *parent = processes_find(cpu->processes, record->other_pid), *child;
+
+	hash_map_remove(&cpu->ended, record->tid, NULL);
 
 	if (record->pid == record->other_pid) {
 		if (parent)
@@ -437,6 +562,9 @@ static void take_name(struct cpu *cpu, const struct perf_record *record)
 	struct process *process;
 	struct process_thread *thread;
 
+	process = processes_find(cpu->processes, record->pid);
+	if (process && record->kind == PERF_EXEC)
+		finish_code(cpu, process);
 	if (record->kind == PERF_EXEC)
 		process = processes_begin(cpu->processes, record->pid, record->time_ns);
 	else
@@ -456,14 +584,17 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	struct process *process = processes_find(cpu->processes, record->pid);
 	struct process_thread *thread;
 
+	note_end(cpu, record->tid);
 	if (!process)
 		return;
 	thread = hash_map_find_pointer(&process->threads, record->tid);
 	if (thread)
 		end_wait(cpu, thread, record->time_ns);
 	process_thread_end(cpu->processes, process, record->tid, record->time_ns);
-	if (!process->threads.count)
-		processes_end(cpu->processes, record->pid, record->time_ns);
+	if (process->threads.count)
+		return;
+	finish_code(cpu, process);
+	processes_end(cpu->processes, record->pid, record->time_ns);
 }
 
 static void take_record(struct cpu *cpu, const struct perf_record *record)
@@ -472,11 +603,13 @@ static void take_record(struct cpu *cpu, const struct perf_record *record)
 
 	switch (record->kind) {
 	case PERF_SAMPLE:
-		take_sample(cpu, record);
+		if (!has_ended(cpu, record))
+			take_sample(cpu, record);
 		break;
 	case PERF_OUT:
 	case PERF_IN:
-		take_switch(cpu, record);
+		if (!has_ended(cpu, record))
+			take_switch(cpu, record);
 		break;
 	case PERF_FORK:
 		take_fork(cpu, record);
@@ -536,6 +669,20 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
 	cpu->lost = 0;
 	cpu->last_loss_ns = now_ns;
+	for_each_process(cpu, name_code);
+}
+
+static void note_nameless(struct cpu *cpu)
+{
+	char text[160];
+
+	if (!cpu->nameless)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu places in code that programs made while they ran have no name: no perf map "
+		 "and no jitdump tells one",
+		 (unsigned long long)cpu->nameless);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
 void cpu_close(struct cpu *cpu)
@@ -544,9 +691,13 @@ void cpu_close(struct cpu *cpu)
 		return;
 	drain_until(cpu, UINT64_MAX);
 	put_all_waits(cpu);
+	for_each_process(cpu, finish_code);
+	note_nameless(cpu);
 	free(cpu->waiting);
 	cpu_count_losses(cpu, host_clocks_now_ns());
 	perf_rings_close(cpu->rings);
+	kallsyms_close(cpu->kallsyms);
+	hash_map_fini(&cpu->ended);
 	code_files_fini(&cpu->files);
 	free(cpu);
 }

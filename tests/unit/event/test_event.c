@@ -435,6 +435,7 @@ static const struct line lines[] = {
 	NUMBER(SWITCH_BLOCKED),
 	NUMBER(SWITCH_PREEMPTED),
 	NUMBER(SWITCH_EXITED),
+	NUMBER(FRAME_KERNEL),
 };
 
 enum { LINES = sizeof(lines) / sizeof(lines[0]) };

@@ -268,6 +268,28 @@ TEST(guessed_by_bp)
 	CHECK_EQUAL(made.end, UNWIND_WALK_NO_RULE);
 }
 
+/* A frame of which nothing is known: behind what is no code, code without a call before it and a call in code
+ * without tables comes the one. */
+TEST(guessed_by_search)
+{
+	struct made made = {.ip = AT_NONE,
+			    .bp = 3,
+			    .can_guess = true,
+			    .words = {5, AT_END, AT_CALL + 0x900, 7, AT_CALL, AT_END},
+			    .count = 6};
+
+	CHECK_EQUAL(walk_made(&made), 2);
+	CHECK_EQUAL(made.end, UNWIND_WALK_OUTERMOST);
+	CHECK_EQUAL(made.frames[1].pc, AT_CALL);
+	CHECK(made.frames[1].is_return && made.frames[1].is_guessed);
+	made.count = 4; /* the copy ends before it */
+	CHECK_EQUAL(walk_made(&made), 1);
+	CHECK_EQUAL(made.end, UNWIND_WALK_NO_RULE);
+	made.can_guess = false;
+	made.count = 6;
+	CHECK_EQUAL(walk_made(&made), 1);
+}
+
 TEST(after_call)
 {
 	static const struct {
@@ -716,6 +738,7 @@ int main(int argc, char **argv)
 	RUN(popped_bp);
 	RUN(guessed_leaf);
 	RUN(guessed_by_bp);
+	RUN(guessed_by_search);
 	RUN(after_call);
 	RUN(living);
 	RUN(bare_leaf);
