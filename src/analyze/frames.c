@@ -145,6 +145,7 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 			.line = one->line,
 			.class = one->is_inlined ? FRAME_CLASS_INLINED : FRAME_CLASS_HOST,
 			.is_program = is_program,
+			.module_string = frame->module_string,
 		};
 
 		if (!name.function) {
@@ -155,6 +156,27 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* From 3.12 on Python makes a piece of code for each function where it is asked to (PYTHONPERFSUPPORT), and names it
+ * "py::FUNCTION:FILE". */
+static bool name_trampoline(struct frames *frames, const char *text, struct frame_name *name)
+{
+	static const char prefix[] = "py::";
+	const char *function = text + strlen(prefix), *file;
+	char copy[1024];
+
+	if (strncmp(text, prefix, strlen(prefix)) != 0)
+		return false;
+	file = strchr(function, ':');
+	if (!file || file == function || (size_t)(file - function) >= sizeof(copy))
+		return false;
+	snprintf(copy, sizeof(copy), "%.*s", (int)(file - function), function);
+	name->function = keep_text(frames, copy);
+	name->file = file + 1;
+	name->class = FRAME_CLASS_PYTHON;
+	name->is_trampoline = true;
+	return true;
 }
 
 static int name_other(struct frames *frames, const struct event_frame *frame)
@@ -182,6 +204,8 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 		}
 		return add_name(frames, &name);
 	}
+	if (frame->type == FRAME_JIT && name_trampoline(frames, text, &name))
+		return add_name(frames, &name);
 	name.class = frame->type == FRAME_KERNEL ? FRAME_CLASS_KERNEL : FRAME_CLASS_JIT;
 	if (!text[0] && frame->type == FRAME_KERNEL)
 		name.function = "[kernel]";
@@ -224,6 +248,33 @@ static int find_frame(struct frames *frames, uint32_t id, struct known_frame *re
 	return 0;
 }
 
+/* Frames of a Python interpreter say nothing where its functions are known: those further out than the innermost of
+ * them, and the evaluation of that one. The file that calls trampolines is the interpreter. */
+static size_t hide_interpreter(struct frame_name *names, size_t count)
+{
+	uint32_t interpreter = 0;
+	size_t last = count, kept = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		if (!names[i].is_trampoline)
+			continue;
+		last = i;
+		if (names[i - 1].module_string)
+			interpreter = names[i - 1].module_string;
+	}
+	if (last == count || !interpreter)
+		return count;
+	for (size_t i = 0; i < count; i++) {
+		bool is_its = names[i].module_string == interpreter;
+		bool is_evaluation =
+			i == last + 1 && strstr(names[i].function, "_PyEval_EvalFrame") != NULL;
+
+		if (!is_its || (i > last && !is_evaluation))
+			names[kept++] = names[i];
+	}
+	return kept;
+}
+
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count)
 {
@@ -247,7 +298,7 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 		count += known.count;
 	}
 	*ret_names = frames->stack;
-	*ret_count = count;
+	*ret_count = hide_interpreter(frames->stack, count);
 	return 0;
 }
 

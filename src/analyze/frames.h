@@ -28,7 +28,9 @@ struct frame_name {
 	uint32_t line;        /* 0: not known */
 	uint32_t first_line;  /* of a Python function; 0: not known */
 	enum frame_class class;
-	bool is_program; /* code of an executable that was recorded, not of a library */
+	bool is_program;    /* code of an executable that was recorded, not of a library */
+	bool is_trampoline; /* a Python function, told by code that its interpreter made for it */
+	uint32_t module_string; /* file of native code; 0: none */
 };
 
 struct frames_options {

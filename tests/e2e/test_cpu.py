@@ -133,7 +133,7 @@ with t.case("time inside the kernel has the kernel's functions"):
     with open("/proc/kallsyms", encoding="ascii") as file:
         if os.getuid() != 0 or int(file.readline().split()[0], 16) == 0:
             raise duet_test.Skip("kernel addresses are not told here")
-    trace, _ = record("kernel", ["/bin/sh", "-c", "dd if=/dev/zero of=/dev/null bs=1M count=8000 2>&-"])
+    trace, _ = record("kernel", ["/bin/sh", "-c", "dd if=/dev/zero of=/dev/null bs=1M count=8000 2>/dev/null"])
     rows = stacks(trace)
     in_kernel = sum(ns for frames, ns in rows if any("read_zero" in frame or "vfs_read" in frame
                                                      for frame in frames))
