@@ -139,6 +139,23 @@ with t.case("time inside the kernel has the kernel's functions"):
                                                      for frame in frames))
     t.true(in_kernel > 0.5 * sum(ns for _, ns in rows), f"below vfs_read: {in_kernel}")
 
+for error in (1, 38):
+    with t.case(f"perf refused with {os.strerror(error)}: looks at the threads tell the same, coarsely"):
+        t.wanted()
+        if not os.path.exists(os.path.join(duet_test.PROGRAMS, "idle_causes")):
+            raise duet_test.Skip("no OpenCL headers")
+        trace, told = record("refused", [program("idle_causes"), "100", "4", "2"], env=SIM,
+                             before=[program("no_perf"), str(error)])
+        causes = t.report(trace)["devices"][0]["idle_causes"]
+        said = text(run([DUET, "report", trace]).stdout)
+        t.true("cpu was recorded in part: threads are looked at" in said, said[:300])
+        # a state holds for 5 ms around a look, and who waits for a processor counts as computing
+        t.true(0.4 * told["sleep_a"] < causes["blocked"] < 1.6 * told["sleep_a"],
+               f"blocked {causes['blocked']}, slept {told['sleep_a']}")
+        t.true(causes["on_cpu"] > 0.4 * told["compute_b"],
+               f"computing {causes['on_cpu']}, took {told['compute_b']}")
+        t.true(idle_stacks(trace)["sleep_a"]["[idle: blocked]"] > 0.8 * causes["blocked"], "stacks")
+
 with t.case("who has ended is not a second process"):
     t.wanted()
     trace, _ = record("ended", [program("cpu_work"), "shares", "200"])

@@ -24,7 +24,7 @@
 enum { PAGE_BYTES = 4096, PAGES = BLOCKED_STACK_BYTES / PAGE_BYTES + 1 };
 
 /* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
-static bool read_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip)
+enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip)
 {
 	auto_close int fd = -1;
 	char path[64], text[256], *sp, *ip;
@@ -34,15 +34,17 @@ static bool read_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *r
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (length <= 0)
-		return false;
+		return THREAD_GONE;
 	text[length] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	ip = strrchr(text, ' ');
 	if (!ip)
-		return false;
+		return THREAD_RUNS;
 	*ip++ = '\0';
 	sp = strrchr(text, ' ');
-	return sp && sscanf(sp + 1, "%" SCNx64, ret_sp) == 1 && sscanf(ip, "%" SCNx64, ret_ip) == 1;
+	return sp && sscanf(sp + 1, "%" SCNx64, ret_sp) == 1 && sscanf(ip, "%" SCNx64, ret_ip) == 1
+		       ? THREAD_WAITS
+		       : THREAD_GONE;
 }
 
 /* Page by page: the kernel stops at the first that is not there. */
@@ -67,7 +69,7 @@ static size_t read_stack(uint32_t pid, struct blocked_look *look)
 
 bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look)
 {
-	if (!read_place(pid, tid, &ret_look->sp, &ret_look->ip))
+	if (blocked_place(pid, tid, &ret_look->sp, &ret_look->ip) != THREAD_WAITS)
 		return false;
 	ret_look->stack_bytes = read_stack(pid, ret_look);
 	return ret_look->stack_bytes != 0;

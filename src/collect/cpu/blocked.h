@@ -18,8 +18,17 @@ struct blocked_look {
 	size_t stack_bytes;
 };
 
-/* Needs what a debugger needs: the same user, and a child of ours where Yama says so. False: it runs, is gone, or we
- * may not look. */
+enum thread_place {
+	THREAD_GONE, /* or we may not look: that needs what a debugger needs, the same user and, where Yama says so, a
+		      * child of ours */
+	THREAD_RUNS,
+	THREAD_WAITS
+};
+
+/* THREAD_WAITS: and where. */
+enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip);
+
+/* False: it runs, or is gone. */
 bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look);
 
 #endif

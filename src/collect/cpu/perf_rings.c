@@ -182,7 +182,9 @@ static int refused(int error)
 	int paranoid = paranoid_level();
 
 	if (error == -ENOSYS)
-		return error_set(error, "perf events: the kernel has none");
+		return error_set(error, "perf events: this kernel has no perf_event_open, or a "
+					"filter of this container or "
+					"service says so");
 	if (paranoid > 2)
 		return error_set(error,
 				 "perf events: kernel.perf_event_paranoid is %d: run 'sysctl "

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu_private.h - what the parts of the CPU collector share
+ *
+ * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_waits.c follows who is off its
+ * processor; cpu_states.c looks at threads where there are no records.
+ */
+#ifndef COLLECT_CPU_CPU_PRIVATE_H
+#define COLLECT_CPU_CPU_PRIVATE_H
+
+#include "collect/cpu/blocked.h"
+#include "collect/cpu/code_files.h"
+#include "collect/cpu/cpu.h"
+#include "collect/cpu/perf_rings.h"
+#include "collect/processes.h"
+#include "symbol/unwind_walk.h"
+
+enum { CPU_FRAMES_MOST = 512 };
+
+/* A thread that went, and was not looked at yet, or whose going is not written. */
+struct waiting {
+	uint32_t pid, tid;
+	uint64_t since_ns;
+};
+
+/* A thread of a program, where the kernel keeps no records for us. */
+struct watched {
+	uint32_t pid, tid;
+	uint64_t looked_ns; /* 0: not yet */
+	uint64_t sp, ip;    /* where it waits; 0: it does not */
+	bool is_there;      /* still in the list of its process */
+};
+
+struct cpu {
+	struct recording *recording; /* borrowed */
+	struct processes *processes; /* borrowed */
+	struct perf_rings *rings;    /* owned; NULL: refused, threads are looked at instead */
+	struct perf_rings_state state;
+	struct code_files files;
+	uint32_t source_string;
+	struct kallsyms *kallsyms; /* owned; NULL: not opened, or not to be had */
+	bool has_no_kallsyms;
+	struct hash_map ended;              /* tids: what is still said of them is of their end */
+	uint64_t lost, throttled, nameless; /* since the last loss row */
+	uint64_t last_loss_ns;
+	struct waiting *waiting; /* owned; in the order in which they went */
+	size_t waiting_count, waiting_capacity;
+	uint32_t program;        /* pid; without rings: whose threads are looked at */
+	struct watched *watched; /* owned; sorted by (pid, tid) */
+	size_t watched_count, watched_capacity, watched_next;
+	uint64_t next_list_ns;
+	struct blocked_look look;
+	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
+};
+
+/* ---- cpu_stacks.c ---- */
+
+/* A mapping, as the kernel tells it. */
+void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
+		   const char *path);
+/* All mappings, of a process that was there before us. */
+void cpu_read_memory(struct cpu *cpu, struct process *process);
+
+/* The trace's stack of a sample; 0: none. */
+uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
+			   const struct perf_record *record);
+/* Of a thread that does not run; *ret_is_blocked false, and 0, where it does, is gone, or we may not look. */
+uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+			   bool *ret_is_blocked);
+
+/* Names for code that a process made; the last time when it ends. */
+void cpu_name_code(struct cpu *cpu, struct process *process);
+void cpu_finish_code(struct cpu *cpu, struct process *process);
+
+/* ---- cpu_waits.c ---- */
+
+void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch *row);
+/* A thread goes off its processor and waits; comes back, or ends. */
+void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thread *thread,
+		    uint64_t time_ns, uint32_t processor);
+void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_ns);
+/* drained_ns: all that happened before is known. */
+void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns);
+void cpu_put_all_waits(struct cpu *cpu);
+
+/* ---- cpu_states.c ---- */
+
+/* Looks at the threads of the program and of what it started. */
+void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns);
+
+#endif

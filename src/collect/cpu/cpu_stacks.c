@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu_stacks.c - where threads are, by the code that lies there
+ *
+ * Runs in:  the recorder
+ * Gets:     registers and copies of stacks
+ * Owns:     nothing
+ * Fails:    with a stack that ends marked, or 0
+ * Why:      stacks are walked here and now: the copy of a stack is 16 KiB, a walked one some 8 bytes of the
+ *           trace, and what the program executes may be gone when the report is made.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+#include "collect/host_clocks.h"
+#include "collect/memory_map.h"
+#include "symbol/kallsyms.h"
+#include "symbol/proc_maps.h"
+
+enum { CALL_BYTES = 7 }; /* of the longest call that compilers write */
+
+/* ---- what is mapped ---------------------------------------------------------------------------- */
+
+void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
+		   const char *path)
+{
+	char build_id[BUILD_ID_TEXT_SIZE] = "";
+	struct code_file_key key = {path, build_id, map->major, map->minor, map->inode};
+	struct memory_piece piece = {.start = map->address,
+				     .end = map->address + map->size_bytes,
+				     .file_offset = map->file_offset_bytes};
+
+	if (!process->memory)
+		process->memory = calloc(1, sizeof(*process->memory));
+	if (!process->memory)
+		return;
+	for (uint32_t i = 0; i < map->build_id_bytes; i++)
+		snprintf(build_id + 2 * i, 3, "%02x", map->build_id[i]);
+	piece.file = code_files_find(&cpu->files, &key);
+	memory_map_put(process->memory, &piece);
+}
+
+/* Of a process that was there before us. */
+void cpu_read_memory(struct cpu *cpu, struct process *process)
+{
+	struct proc_maps maps = {0};
+
+	if (proc_maps_read((pid_t)process->row.pid, &maps) < 0)
+		error_clear();
+	for (size_t i = 0; i < maps.count; i++) {
+		const struct proc_mapping *from = &maps.mappings[i];
+		struct perf_map map = {.address = from->start,
+				       .size_bytes = from->end - from->start,
+				       .file_offset_bytes = from->file_offset,
+				       .inode = from->inode,
+				       .major = from->device_major,
+				       .minor = from->device_minor};
+
+		if (from->is_executable)
+			cpu_put_piece(cpu, process, &map, from->path);
+	}
+	proc_maps_fini(&maps);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------ */
+
+/* Whose stack is walked. */
+struct walk {
+	struct cpu *cpu;
+	struct process *process;
+};
+
+static const struct memory_piece *piece_at(const struct walk *walk, uint64_t pc)
+{
+	return walk->process->memory ? memory_map_find(walk->process->memory, pc) : NULL;
+}
+
+static union unwind_rule find_rule(void *context, uint64_t pc)
+{
+	const struct walk *walk = context;
+	const struct memory_piece *piece = piece_at(walk, pc);
+
+	if (!piece || !piece->file)
+		return (union unwind_rule){.type = RULE_UNKNOWN};
+	return code_files_rule(&walk->cpu->files, piece->file,
+			       pc - piece->start + piece->file_offset, walk->process->row.pid);
+}
+
+/* Code without tables: whether a call precedes an address, its bytes say. Where the process has gone nobody knows. */
+static enum unwind_code find_code(void *context, uint64_t pc)
+{
+	const struct walk *walk = context;
+	uint8_t bytes[CALL_BYTES];
+	struct iovec here = {bytes, sizeof(bytes)};
+	struct iovec there = {(void *)(uintptr_t)(pc - sizeof(bytes)), sizeof(bytes)};
+
+	if (!piece_at(walk, pc) || !piece_at(walk, pc - 1))
+		return UNWIND_CODE_NONE;
+	if (process_vm_readv((pid_t)walk->process->row.pid, &here, 1, &there, 1, 0) !=
+	    (ssize_t)sizeof(bytes))
+		return UNWIND_CODE_SOME;
+	return unwind_is_after_call(bytes, sizeof(bytes)) ? UNWIND_CODE_AFTER_CALL
+							  : UNWIND_CODE_SOME;
+}
+
+static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame *frame)
+{
+	uint64_t pc = frame->is_return ? frame->pc - 1 : frame->pc;
+	const struct memory_piece *piece = piece_at(walk, pc);
+	struct event_frame row = {.type = FRAME_JIT, .flags = frame->is_return ? FRAME_RETURN : 0};
+
+	row.offset = frame->pc;
+	if (piece && piece->file) {
+		row.type = FRAME_NATIVE;
+		row.module_string = piece->file->path_string;
+		row.build_id_string = piece->file->build_id_string;
+		row.file_size_bytes = piece->file->size_bytes;
+		row.file_modified_ns = piece->file->modified_ns;
+		row.offset = frame->pc - piece->start + piece->file_offset;
+	}
+	if (row.type == FRAME_JIT)
+		return made_code_frame(&walk->process->made, walk->cpu->recording,
+				       process_describe(walk->cpu->processes, walk->process),
+				       frame->pc, row.flags);
+	return recording_frame(walk->cpu->recording, &row);
+}
+
+/* Ours, around each call that is recorded: no code of the program. Where it is what runs, it is shown. */
+static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
+{
+	const struct memory_piece *piece =
+		piece_at(walk, frame->is_return ? frame->pc - 1 : frame->pc);
+
+	return piece && piece->file && piece->file->is_guest;
+}
+
+static uint32_t cut_mark(const struct cpu *cpu, uint64_t frames)
+{
+	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = frames};
+
+	return recording_frame(cpu->recording, &row);
+}
+
+/* From the outermost frame inwards. */
+static uint32_t walk_stack(struct cpu *cpu, struct process *process,
+			   const struct unwind_state *state)
+{
+	struct walk walk = {cpu, process};
+	enum unwind_walk_end end;
+	size_t count =
+		unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
+	uint32_t stack = 0;
+
+	if (end != UNWIND_WALK_OUTERMOST)
+		stack = recording_stack(cpu->recording, 0, cut_mark(cpu, 0));
+	while (count--)
+		if (!count || !is_guest(&walk, &cpu->frames[count]))
+			stack = recording_stack(cpu->recording, stack,
+						frame_of(&walk, &cpu->frames[count]));
+	return stack;
+}
+
+static uint32_t user_stack(struct cpu *cpu, struct process *process,
+			   const struct perf_record *record)
+{
+	const struct unwind_state state = {.ip = record->ip,
+					   .sp = record->sp,
+					   .bp = record->bp,
+					   .stack = record->stack,
+					   .stack_bytes = record->stack_bytes,
+					   .has_bp = true};
+
+	return walk_stack(cpu, process, &state);
+}
+
+static uint32_t kernel_frame(struct cpu *cpu, uint64_t address)
+{
+	struct event_frame row = {.type = FRAME_KERNEL};
+	const char *name = NULL;
+
+	if (!cpu->kallsyms && !cpu->has_no_kallsyms && kallsyms_open(NULL, &cpu->kallsyms)) {
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+		cpu->has_no_kallsyms = true;
+	}
+	if (cpu->kallsyms)
+		name = kallsyms_find(cpu->kallsyms, address);
+	if (name)
+		row.name_string = recording_string(cpu->recording, name);
+	return recording_frame(cpu->recording, &row);
+}
+
+/* On top of what called the kernel; of frames without names there is one. */
+static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
+{
+	uint32_t last = 0;
+
+	for (size_t i = record->kernel_count; i-- > 0;) {
+		uint32_t frame = kernel_frame(cpu, record->kernel[i] - (i > 0));
+
+		if (frame != last || cpu->kallsyms)
+			stack = recording_stack(cpu->recording, stack, frame);
+		last = frame;
+	}
+	if (!record->kernel_count)
+		stack = recording_stack(cpu->recording, stack, kernel_frame(cpu, record->address));
+	return stack;
+}
+
+uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
+			   const struct perf_record *record)
+{
+	uint32_t stack = record->has_user ? user_stack(cpu, process, record) : 0;
+
+	return record->is_kernel ? kernel_stack(cpu, record, stack) : stack;
+}
+
+uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+			   bool *ret_is_blocked)
+{
+	const struct blocked_look *look = &cpu->look;
+	struct unwind_state state = {.stack = (const uint8_t *)look->stack};
+
+	*ret_is_blocked = blocked_look(process->row.pid, tid, &cpu->look);
+	if (!*ret_is_blocked)
+		return 0;
+	state.ip = look->ip;
+	state.sp = look->sp;
+	state.stack_bytes = look->stack_bytes;
+	return walk_stack(cpu, process, &state);
+}
+
+/* ---- code that processes make ------------------------------------------------------------------ */
+
+static struct made_code_owner owner_of(struct cpu *cpu, struct process *process)
+{
+	return (struct made_code_owner){
+		.recording = cpu->recording,
+		.images = &process->images,
+		.process = {process->row.pid, -1, process->exe ? process->exe : "",
+			    &process->looks},
+		.ns_pid = process->row.ns_pid,
+		.uid = process->row.uid,
+		.process_id = process->row.id,
+		.start_ticks = process->row.start_ticks,
+	};
+}
+
+void cpu_name_code(struct cpu *cpu, struct process *process)
+{
+	struct made_code_owner owner = owner_of(cpu, process);
+
+	if (made_code_is_due(&process->made, host_clocks_now_ns()))
+		made_code_name(&process->made, &owner);
+}
+
+void cpu_finish_code(struct cpu *cpu, struct process *process)
+{
+	struct made_code_owner owner = owner_of(cpu, process);
+	bool is_refused;
+
+	if (process->made.count)
+		cpu->nameless += made_code_finish(&process->made, &owner, &is_refused);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu_states.c - what threads do, by looking at them
+ *
+ * Runs in:  the recorder, where the kernel refuses its records
+ * Gets:     /proc of the program and of all that it starts
+ * Gives:    the same rows as records would: samples of who runs, without stacks; switches of who waits, with them
+ * Owns:     the list of threads
+ * Fails:    a thread that may not be looked at is left out
+ * Why:      a seccomp filter that refuses perf_event_open lets everybody read /proc of their own processes. A look
+ *           tells a thread's state at that moment: what it did is known to 5 ms, and in sum.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "collect/host_clocks.h"
+#include "collect/memory_map.h"
+
+enum {
+	LIST_NS = 50000000,     /* how often new threads are looked for */
+	LOOKS_A_ROUND = 64,     /* some 10 us each */
+	WEIGHT_MOST = 50000000, /* ns that one look may stand for */
+	DEPTH_MOST = 32,        /* of processes that start processes */
+	WATCHED_MOST = 1 << 16
+};
+
+/* ---- the list ---------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+	const struct watched *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void add_thread(struct cpu *cpu, size_t known, uint32_t pid, uint32_t tid)
+{
+	const struct watched key = {.pid = pid, .tid = tid};
+	struct watched *found =
+		known ? bsearch(&key, cpu->watched, known, sizeof(key), compare) : NULL;
+
+	if (found)
+		found->is_there = true;
+	else if (cpu->watched_count < WATCHED_MOST &&
+		 array_grow(cpu->watched, cpu->watched_capacity, cpu->watched_count + 1) == 0)
+		cpu->watched[cpu->watched_count++] =
+			(struct watched){.pid = pid, .tid = tid, .is_there = true};
+}
+
+static void list_process(struct cpu *cpu, size_t known, uint32_t pid, int depth);
+
+static void list_children(struct cpu *cpu, size_t known, uint32_t pid, uint32_t tid, int depth)
+{
+	char path[64];
+	unsigned int child;
+	FILE *children;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
+	children = fopen(path, "re");
+	while (children && fscanf(children, "%u", &child) == 1)
+		list_process(cpu, known, child, depth + 1);
+	if (children)
+		fclose(children);
+}
+
+static void list_process(struct cpu *cpu, size_t known, uint32_t pid, int depth)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *tasks;
+
+	if (depth > DEPTH_MOST)
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && (entry = readdir(tasks))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (!tid)
+			continue;
+		add_thread(cpu, known, pid, tid);
+		list_children(cpu, known, pid, tid, depth);
+	}
+	if (tasks)
+		closedir(tasks);
+}
+
+static struct process_thread *thread_of(struct cpu *cpu, const struct watched *watched,
+					struct process **ret_process)
+{
+	*ret_process = processes_find(cpu->processes, watched->pid);
+	return *ret_process ? hash_map_find_pointer(&(*ret_process)->threads, watched->tid) : NULL;
+}
+
+static void end_thread(struct cpu *cpu, const struct watched *watched, uint64_t now_ns)
+{
+	struct process *process;
+	struct process_thread *thread = thread_of(cpu, watched, &process);
+
+	if (!thread)
+		return;
+	cpu_end_wait(cpu, thread, now_ns);
+	process_thread_end(cpu->processes, process, watched->tid, now_ns);
+	if (process->threads.count)
+		return;
+	cpu_finish_code(cpu, process);
+	processes_end(cpu->processes, watched->pid, now_ns);
+}
+
+static void list_all(struct cpu *cpu, uint64_t now_ns)
+{
+	size_t known = cpu->watched_count, kept = 0;
+
+	for (size_t i = 0; i < known; i++)
+		cpu->watched[i].is_there = false;
+	list_process(cpu, known, cpu->program, 0);
+	for (size_t i = 0; i < cpu->watched_count; i++) {
+		if (cpu->watched[i].is_there)
+			cpu->watched[kept++] = cpu->watched[i];
+		else
+			end_thread(cpu, &cpu->watched[i], now_ns);
+	}
+	cpu->watched_count = kept;
+	if (kept)
+		qsort(cpu->watched, kept, sizeof(*cpu->watched), compare);
+}
+
+/* ---- a look ------------------------------------------------------------------------------------ */
+
+static void put_state(struct cpu *cpu, struct process_thread *thread, uint64_t now_ns, bool is_away,
+		      uint32_t stack)
+{
+	const struct event_switch row = {
+		.time = now_ns,
+		.previous = is_away ? thread->row.id : 0,
+		.next = is_away ? 0 : thread->row.id,
+		.reason = is_away ? SWITCH_BLOCKED : SWITCH_NOT_KNOWN,
+		.stack = stack,
+	};
+
+	cpu_put_switch(cpu, thread->row.id, &row);
+}
+
+/* What it is found doing, it did since the look before. */
+static void put_running(struct cpu *cpu, const struct watched *watched,
+			const struct process_thread *thread, uint64_t now_ns)
+{
+	uint64_t weight = watched->looked_ns ? now_ns - watched->looked_ns : 0;
+	struct event_cpu_sample row = {.time = now_ns,
+				       .weight = weight < WEIGHT_MOST ? weight : WEIGHT_MOST,
+				       .thread = thread->row.id,
+				       .source_string = cpu->source_string};
+	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
+
+	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
+}
+
+static void begin_away(struct cpu *cpu, struct watched *watched, struct process *process,
+		       struct process_thread *thread, uint64_t now_ns)
+{
+	bool is_blocked;
+	uint32_t stack = cpu_blocked_stack(cpu, process, watched->tid, &is_blocked);
+
+	/* New libraries are not told of: one is read of when it is met. */
+	if (is_blocked && (!process->memory || !memory_map_find(process->memory, cpu->look.ip))) {
+		cpu_read_memory(cpu, process);
+		stack = cpu_blocked_stack(cpu, process, watched->tid, &is_blocked);
+	}
+	put_state(cpu, thread, now_ns, true, stack);
+}
+
+static void look_at(struct cpu *cpu, struct watched *watched)
+{
+	struct process *process;
+	struct process_thread *thread = thread_of(cpu, watched, &process);
+	uint64_t now_ns = host_clocks_now_ns(), sp = 0, ip = 0;
+	enum thread_place place = blocked_place(watched->pid, watched->tid, &sp, &ip);
+
+	if (place == THREAD_GONE)
+		return;
+	if (!process)
+		process = processes_begin(cpu->processes, watched->pid, now_ns);
+	if (!thread && process)
+		thread = process_thread(cpu->processes, process, watched->tid, now_ns);
+	if (!thread)
+		return;
+	process_thread_describe(cpu->processes, process, thread);
+	if (place == THREAD_RUNS)
+		sp = ip = 0;
+	if (watched->ip && (watched->ip != ip || watched->sp != sp))
+		put_state(cpu, thread, now_ns, false, 0);
+	if (ip && (watched->ip != ip || watched->sp != sp))
+		begin_away(cpu, watched, process, thread, now_ns);
+	if (!ip)
+		put_running(cpu, watched, thread, now_ns);
+	watched->ip = ip;
+	watched->sp = sp;
+	watched->looked_ns = now_ns;
+}
+
+void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns)
+{
+	if (!cpu->program)
+		return;
+	if (now_ns >= cpu->next_list_ns) {
+		list_all(cpu, now_ns);
+		cpu->next_list_ns = host_clocks_now_ns() + LIST_NS;
+	}
+	for (size_t i = 0; i < cpu->watched_count && i < LOOKS_A_ROUND; i++)
+		look_at(cpu, &cpu->watched[cpu->watched_next++ % cpu->watched_count]);
+}
