@@ -400,7 +400,7 @@ struct event_frame {
 	uint32_t line;        /* PYTHON: of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: of the function */
 	uint64_t
-		offset; /* NATIVE: in the file, bytes; JIT: address; TRUNCATED: how many, 0: not known */
+		offset; /* NATIVE: in the file, bytes; JIT and KERNEL: address; TRUNCATED: how many, 0: not known */
 	/* NATIVE without build id: of the file when it was recorded; 0: not known */
 	uint64_t file_size_bytes, file_modified_ns; /* since 1970; FRAME_FILE_GONE */
 };

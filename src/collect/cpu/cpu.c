@@ -20,7 +20,6 @@
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
-#include "symbol/kallsyms.h"
 
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
@@ -344,11 +343,12 @@ void cpu_close(struct cpu *cpu)
 	cpu_put_all_waits(cpu);
 	for_each_process(cpu, cpu_finish_code);
 	note_nameless(cpu);
+	cpu_name_kernel(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
 	cpu_count_losses(cpu, host_clocks_now_ns());
 	perf_rings_close(cpu->rings);
-	kallsyms_close(cpu->kallsyms);
+	free(cpu->kernel);
 	hash_map_fini(&cpu->ended);
 	code_files_fini(&cpu->files);
 	free(cpu);

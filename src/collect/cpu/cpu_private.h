@@ -23,6 +23,12 @@ struct waiting {
 	uint64_t since_ns;
 };
 
+/* An address inside the kernel, which gets its name at the end. */
+struct kernel_frame {
+	uint64_t address;
+	uint32_t id; /* the trace's */
+};
+
 /* A thread of a program, where the kernel keeps no records for us. */
 struct watched {
 	uint32_t pid, tid;
@@ -38,8 +44,8 @@ struct cpu {
 	struct perf_rings_state state;
 	struct code_files files;
 	uint32_t source_string;
-	struct kallsyms *kallsyms; /* owned; NULL: not opened, or not to be had */
-	bool has_no_kallsyms;
+	struct kernel_frame *kernel; /* owned; each address once */
+	size_t kernel_count, kernel_capacity;
 	struct hash_map ended;              /* tids: what is still said of them is of their end */
 	uint64_t lost, throttled, nameless; /* since the last loss row */
 	uint64_t last_loss_ns;
@@ -71,6 +77,9 @@ uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t ti
 /* Names for code that a process made; the last time when it ends. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
+
+/* Names for the kernel's functions, once. */
+void cpu_name_kernel(struct cpu *cpu);
 
 /* ---- cpu_waits.c ---- */
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
@@ -178,38 +179,53 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process,
 	return walk_stack(cpu, process, &state);
 }
 
+/* Named at the end: to read what the kernel has for names takes 50 ms. */
 static uint32_t kernel_frame(struct cpu *cpu, uint64_t address)
 {
-	struct event_frame row = {.type = FRAME_KERNEL};
-	const char *name = NULL;
+	const struct event_frame row = {.type = FRAME_KERNEL, .offset = address};
+	struct recording *recording = cpu->recording;
+	uint32_t id = trace_writer_own_frame(recording->writer, &row, 0);
 
-	if (!cpu->kallsyms && !cpu->has_no_kallsyms && kallsyms_open(NULL, &cpu->kallsyms)) {
-		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
-		error_clear();
-		cpu->has_no_kallsyms = true;
-	}
-	if (cpu->kallsyms)
-		name = kallsyms_find(cpu->kallsyms, address);
-	if (name)
-		row.name_string = recording_string(cpu->recording, name);
-	return recording_frame(cpu->recording, &row);
+	if (id <= recording->last_frame)
+		return id;
+	recording->last_frame = id;
+	recording->kept_bytes += FRAME_BYTES;
+	if (array_grow(cpu->kernel, cpu->kernel_capacity, cpu->kernel_count + 1) == 0)
+		cpu->kernel[cpu->kernel_count++] = (struct kernel_frame){address, id};
+	return id;
 }
 
-/* On top of what called the kernel; of frames without names there is one. */
+/* On top of what called the kernel. A return address is that of the instruction before. */
 static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
 {
-	uint32_t last = 0;
-
-	for (size_t i = record->kernel_count; i-- > 0;) {
-		uint32_t frame = kernel_frame(cpu, record->kernel[i] - (i > 0));
-
-		if (frame != last || cpu->kallsyms)
-			stack = recording_stack(cpu->recording, stack, frame);
-		last = frame;
-	}
+	for (size_t i = record->kernel_count; i-- > 0;)
+		stack = recording_stack(cpu->recording, stack,
+					kernel_frame(cpu, record->kernel[i] - (i > 0)));
 	if (!record->kernel_count)
 		stack = recording_stack(cpu->recording, stack, kernel_frame(cpu, record->address));
 	return stack;
+}
+
+void cpu_name_kernel(struct cpu *cpu)
+{
+	struct trace_writer *writer = cpu->recording->writer;
+	struct kallsyms *symbols = NULL;
+
+	if (!cpu->kernel_count)
+		return;
+	if (kallsyms_open(NULL, &symbols)) {
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+		return;
+	}
+	for (size_t i = 0; i < cpu->kernel_count; i++) {
+		const char *name = kallsyms_find(symbols, cpu->kernel[i].address);
+
+		if (name)
+			trace_writer_name_frame(writer, cpu->kernel[i].id,
+						recording_string(cpu->recording, name));
+	}
+	kallsyms_close(symbols);
 }
 
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
