@@ -99,7 +99,7 @@ static int write_graph(const struct drawing *drawing, const struct output *outpu
 	struct flame_options options = {
 		.title = values->title ? values->title : drawing->view->title,
 		.warning = *output->warning ? output->warning : NULL,
-		.unit = drawing->view->unit,
+		.unit = drawing_unit(drawing),
 		.width_px = (uint32_t)values->width,
 		.min_width_px = output->min_width_px,
 		.is_icicle = values->icicle,

@@ -31,7 +31,7 @@ enum { MAX_SIZE_LEAST = 1 << 20, FREQUENCY_MOST = 20000 };
 #define NO_LIMIT UINT64_MAX
 
 struct record_values {
-	const char *output, *collect, *user, *stacks;
+	const char *output, *collect, *user, *stacks, *event;
 	uint64_t duration_ns, max_size_bytes, keep_ns, frequency_hz;
 	bool all, preload, verbose, archive;
 };
@@ -51,6 +51,9 @@ static const struct option_row record_options[] = {
 	 "samples a second of a running thread, with --collect cpu (default 199; 0: switches "
 	 "alone)",
 	 offsetof(struct record_values, frequency_hz)},
+	{"event", 'e', OPTION_TEXT, "EVENT",
+	 "take them by this perf event (default cycles, else cpu-clock)",
+	 offsetof(struct record_values, event)},
 	{"stacks", 0, OPTION_TEXT, "MODE",
 	 "call stacks of launches and waits: native, python, all (default) or none",
 	 offsetof(struct record_values, stacks)},
@@ -269,6 +272,7 @@ static int fill_options(const struct record_values *values, struct session_optio
 	options->writer.max_bytes = values->max_size_bytes == NO_LIMIT ? 0 : values->max_size_bytes;
 	options->writer.keep_ns = values->keep_ns;
 	options->duration_ns = values->duration_ns;
+	options->event = values->event;
 	if (values->frequency_hz != NO_LIMIT)
 		options->frequency_hz = (uint32_t)values->frequency_hz;
 	options->any = values->all;

@@ -282,6 +282,17 @@ static const char *source_of(const struct analysis *analysis)
 	return most ? most->source : NULL;
 }
 
+const char *drawing_unit(const struct drawing *drawing)
+{
+	static const char *const times[] = {"cpu-clock", "task-clock", "thread-state"};
+	const char *source = drawing->view->cpu ? source_of(drawing->analysis) : NULL;
+
+	for (size_t i = 0; source && i < ARRAY_COUNT(times); i++)
+		if (strcmp(source, times[i]) == 0)
+			return "ns";
+	return source ? source : drawing->view->unit;
+}
+
 static int draw_cpu(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;

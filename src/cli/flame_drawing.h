@@ -36,6 +36,9 @@ struct drawing {
 /* Fills the graph. Errors: -ENOMEM, and what flame_add fails with, in the error chain. */
 int drawing_draw(struct drawing *drawing);
 
+/* Of the values: "ns", "launches", or a perf event. */
+const char *drawing_unit(const struct drawing *drawing);
+
 bool drawing_shows(const struct drawing *drawing, size_t device);
 
 /* ---- flame_about.c ---- */

@@ -22,6 +22,9 @@ struct recording;
 /* One that works in the recorder's own loop. state: its own, from open to close. */
 struct collector_work {
 	uint64_t interval_ns; /* between two calls of drain, at most */
+	/* Whether the user asked for what there is. Errors: -errno with the error chain; nothing is started. NULL: it
+	 * always is. */
+	int (*check)(const struct session_options *session);
 	/* NULL in *ret_state: it was not chosen. Errors: -errno with the error chain; the recording goes on without. */
 	int (*open)(struct recording *recording, const struct session_options *session,
 		    void **ret_state);

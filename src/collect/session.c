@@ -262,6 +262,16 @@ static void refuse_collector(struct session *session, size_t index)
 	session->states[index] = NULL;
 }
 
+static int check_collectors(const struct session_options *options)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < collectors_count && !error; i++)
+		if (collectors[i]->work && collectors[i]->work->check)
+			error = collectors[i]->work->check(options);
+	return error;
+}
+
 static void open_collectors(struct session *session)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
@@ -1012,11 +1022,14 @@ static void close_session(struct session *session)
 int session_run(const struct session_options *options, struct session_result *ret_result,
 		int *ret_exec_error)
 {
-	struct session *session = calloc(1, sizeof(*session));
-	int error;
+	struct session *session;
+	int error = check_collectors(options);
 
 	*ret_result = (struct session_result){0};
 	*ret_exec_error = 0;
+	if (error)
+		return error;
+	session = calloc(1, sizeof(*session));
 	if (!session)
 		return error_set(-ENOMEM, "out of memory");
 	session->options = options;

@@ -21,6 +21,7 @@ struct session_options {
 	bool device_time;      /* ask devices for time stamps */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
+	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */

@@ -9,6 +9,7 @@
  */
 #include "collect/collector.h"
 #include "collect/cpu/cpu.h"
+#include "collect/cpu/perf_names.h"
 
 /* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
 enum { FREQUENCY_HZ = 199 };
@@ -21,13 +22,24 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->frequency_hz = on ? FREQUENCY_HZ : 0;
 }
 
+static int check(const struct session_options *session)
+{
+	struct perf_event_source source;
+
+	return session->event ? perf_source_find(session->event, &source) : 0;
+}
+
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
-	const struct cpu_options options = {.frequency_hz = session->frequency_hz};
+	struct cpu_options options = {.frequency_hz = session->frequency_hz};
 	struct cpu *cpu = NULL;
-	int error = session->cpu ? cpu_open(recording, &options, &cpu) : 0;
+	int error = 0;
 
+	if (session->cpu && session->event)
+		error = perf_source_find(session->event, &options.source);
+	if (session->cpu && !error)
+		error = cpu_open(recording, &options, &cpu);
 	*ret_state = cpu;
 	return error;
 }
@@ -59,6 +71,7 @@ static void close_state(void *state)
 
 static const struct collector_work work = {
 	.interval_ns = INTERVAL_NS,
+	.check = check,
 	.open = open_state,
 	.watch = watch,
 	.drain = drain,

@@ -191,6 +191,8 @@ static int refused(int error)
 				 "kernel.perf_event_paranoid=2', or give duet the capability: "
 				 "'setcap cap_perfmon+ep' on its file",
 				 paranoid);
+	if (error == -ENOENT || error == -EOPNOTSUPP)
+		return error_set(error, "perf events: this machine has no such event");
 	if (error == -EPERM || error == -EACCES)
 		return error_set(
 			error,
