@@ -36,16 +36,22 @@ static size_t list_kept(struct sweep *sweep)
 	return count;
 }
 
-static void compact(struct sweep *sweep, size_t thread, struct calls *calls, uint64_t begin)
+static void compact(struct sweep *sweep, struct calls *calls, uint64_t now_ns)
 {
-	size_t count;
+	if (calls_is_full(calls))
+		calls_compact(calls, sweep->kept, list_kept(sweep),
+			      now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0);
+}
 
-	if (!calls_is_full(calls))
+/* The last two of the moments are the window's, where no gap begins. */
+void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
+{
+	struct calls *away = &sweep->states[thread].away;
+
+	if (!calls_is_full(away))
 		return;
-	count = list_kept(sweep);
-	calls_compact(calls, sweep->kept, count,
-		      begin > sweep->delay_ns ? begin - sweep->delay_ns : 0);
-	sweep_forget_moments(sweep, thread, sweep->kept, count);
+	compact(sweep, away, now_ns);
+	sweep_forget_moments(sweep, thread, sweep->kept, list_kept(sweep) - 2);
 }
 
 static int add_span(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end, bool is_wait)
@@ -57,8 +63,7 @@ static int add_span(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t
 	error = sweep_come_back(sweep, thread, begin);
 	if (error)
 		return error;
-	compact(sweep, thread, &sweep->states[thread].away, begin);
-	compact(sweep, thread, &sweep->calls[thread], begin);
+	compact(sweep, &sweep->calls[thread], begin);
 	return calls_add(&sweep->calls[thread], begin, end, is_wait);
 }
 

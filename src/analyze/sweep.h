@@ -171,6 +171,8 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* What is older than any moment that may be asked for. */
 void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *kept, size_t count);
+/* analysis.c: merges what a thread was away, where that is much; all later moments are at `now` or behind it. */
+void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns);
 int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
 		    uint64_t end);
 /* After the accounts were closed: divides what the accounts have by what was seen. */

@@ -35,6 +35,8 @@ int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 			.stack = row->stack};
 	}
 	analysis->samples[index].count++;
-	analysis->samples[index].weight += row->weight;
+	if (__builtin_add_overflow(analysis->samples[index].weight, row->weight,
+				   &analysis->samples[index].weight))
+		analysis->samples[index].weight = UINT64_MAX;
 	return 0;
 }

@@ -19,8 +19,8 @@
 
 #include "base/array.h"
 
-/* Of a thread; the oldest are given up. */
-#define MOMENTS_MOST ((size_t)1 << 18)
+/* Of a thread, 20 s of samples; in a longer gap the last ones stand for all. */
+#define MOMENTS_MOST ((size_t)1 << 12)
 /* Shorter intervals are looked at by chance, more likely the longer they are. */
 #define SHORT_NS     50000000u
 
@@ -53,7 +53,6 @@ void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *ke
 	uint64_t earliest = UINT64_MAX;
 	size_t old = 0, all = state->moments_count - state->moments_first;
 
-	/* The window's ends are no begin of a gap. */
 	for (size_t i = 0; i < count; i++)
 		if (kept[i] < earliest)
 			earliest = kept[i];
@@ -86,6 +85,7 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	if (thread == sweep->threads.count || since_ns == UINT64_MAX)
 		return 0;
 	state->since_ns = UINT64_MAX;
+	sweep_compact_state(sweep, thread, time_ns);
 	if (!state->is_preempted) {
 		int error = keep_moment(state, since_ns, time_ns, time_ns - since_ns, state->stack);
 
@@ -118,12 +118,26 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	return sweep_come_back(sweep, next, row->time);
 }
 
+/* Page faults and the like come where they come, not where the time goes. */
+static bool tells_time(const struct sweep *sweep, uint32_t source)
+{
+	static const char *const sources[] = {"cpu-clock", "task-clock", "cycles", "ref-cycles",
+					      "thread-state"};
+	const char *name = model_text(sweep->analysis->model, source, "");
+
+	for (size_t i = 0; i < ARRAY_COUNT(sources); i++)
+		if (strcmp(name, sources[i]) == 0)
+			return true;
+	return false;
+}
+
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	size_t thread = things_index(&sweep->threads, row->thread);
 
 	watch(sweep, row->thread, row->time);
-	if (thread == sweep->threads.count || is_in_call(sweep, thread, row->time))
+	if (thread == sweep->threads.count || !tells_time(sweep, row->source_string) ||
+	    is_in_call(sweep, thread, row->time))
 		return 0;
 	return keep_moment(&sweep->states[thread], row->time, row->time, row->weight, row->stack);
 }
@@ -159,6 +173,12 @@ static int find_row(struct sweep *sweep, size_t device, enum account_cause cause
 	return 0;
 }
 
+/* Weights are what a file says. */
+static uint64_t add_saturated(uint64_t sum, uint64_t value)
+{
+	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
+}
+
 static int see(struct sweep *sweep, size_t device, const struct thread_moment *moment,
 	       uint64_t begin, uint64_t end)
 {
@@ -177,7 +197,7 @@ static int see(struct sweep *sweep, size_t device, const struct thread_moment *m
 	if (is_away)
 		row->known_ns += to - from;
 	if (!is_away)
-		row->seen += moment->weight;
+		row->seen = add_saturated(row->seen, moment->weight);
 	else if (moment->end - moment->begin < SHORT_NS)
 		row->seen++;
 	return 0;
@@ -239,7 +259,7 @@ static int divide(struct sweep *sweep, size_t device, enum account_cause cause, 
 		if (row->device != device || row->cause != cause)
 			continue;
 		known_ns += row->known_ns;
-		seen += row->seen;
+		seen = add_saturated(seen, row->seen);
 	}
 	over = known_ns > idle_ns ? known_ns - idle_ns : 0;
 	rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
@@ -251,6 +271,7 @@ static int divide(struct sweep *sweep, size_t device, enum account_cause cause, 
 			continue;
 		shorten(row, &over);
 		part = seen ? (uint64_t)((unsigned __int128)left * row->seen / seen) : 0;
+		part = part < rest ? part : rest; /* sums of weights may be saturated */
 		row->idle_ns = row->known_ns + part;
 		rest -= part;
 	}

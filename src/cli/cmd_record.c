@@ -279,6 +279,8 @@ static int fill_options(const struct record_values *values, struct session_optio
 	options->preload = values->preload;
 	options->native_stacks = find_stacks_mode(values->stacks)->native;
 	options->python_stacks = find_stacks_mode(values->stacks)->python;
+	if (!error && !options->cpu && (values->event || values->frequency_hz != NO_LIMIT))
+		error = error_set(-EINVAL, "-F and -e are of the samples of --collect opencl,cpu");
 	if (!error && values->user)
 		error = program_find_user(values->user, &options->user);
 	return error;

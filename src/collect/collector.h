@@ -45,6 +45,7 @@ struct collector {
 	/* Switches the collector on (or, with on false, off) in the session's options; option: one of
 	 * the table, or NULL. */
 	void (*choose)(struct session_options *session, bool on, const char *option);
+	bool (*is_chosen)(const struct session_options *session);
 	const struct collector_work *work; /* NULL: guests do it */
 };
 

@@ -11,6 +11,7 @@
  */
 #include "collect/processes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@
 #include "base/cleanup.h"
 #include "collect/memory_map.h"
 #include "collect/proc.h"
+
+/* A program that renames its threads all day fills no trace. */
+#define RENAME_NS UINT64_C(1000000000)
 
 void processes_init(struct processes *processes, struct recording *recording)
 {
@@ -96,13 +100,32 @@ struct process *processes_begin(struct processes *processes, uint32_t pid, uint6
 					      .status = -1,
 					      .begin_ns = now_ns};
 	hash_map_init(&process->threads);
-	if (before)
+	if (before && !before->has_ended)
 		processes_end(processes, pid, now_ns);
 	if (hash_map_put_pointer(&processes->by_pid, pid, process)) {
 		process_put(process);
 		return NULL;
 	}
+	process_put(before);
 	return process;
+}
+
+void process_inherit(struct process *process, const struct process *from, bool is_child)
+{
+	struct event_process *row = &process->row;
+
+	row->uid = from->row.uid;
+	row->cgroup_string = from->row.cgroup_string;
+	row->parent = from->row.parent;
+	row->parent_pid = from->row.parent_pid;
+	if (!is_child)
+		return;
+	row->parent = from->is_described ? from->row.id : 0;
+	row->parent_pid = from->row.pid;
+	row->exe_string = from->row.exe_string;
+	row->command_string = from->row.command_string;
+	memcpy(process->name, from->name, sizeof(process->name));
+	process->exe = from->exe ? strdup(from->exe) : NULL;
 }
 
 static void end_threads(struct processes *processes, struct process *process, uint64_t now_ns)
@@ -113,74 +136,164 @@ static void end_threads(struct processes *processes, struct process *process, ui
 	while (hash_map_next(&process->threads, &cursor, NULL, &value)) {
 		struct process_thread *thread = (void *)(uintptr_t)value;
 
-		if (!thread->is_described)
+		if (thread->row.end_ns)
 			continue;
 		thread->row.end_ns = now_ns;
-		write_thread(processes, thread);
+		if (thread->is_described)
+			write_thread(processes, thread);
 	}
+	process->living = 0;
 }
 
 void processes_end(struct processes *processes, uint32_t pid, uint64_t now_ns)
 {
 	struct process *process = processes_find(processes, pid);
 
-	if (!process)
+	if (!process || process->has_ended)
 		return;
 	end_threads(processes, process, now_ns);
+	process->has_ended = true;
 	process->row.end_ns = now_ns;
 	if (process->is_described)
 		write_process(processes, process);
-	hash_map_remove(&processes->by_pid, pid, NULL);
-	process_put(process);
 }
 
-uint32_t process_describe(struct processes *processes, struct process *process)
+static bool is_long_ago(uint64_t end_ns, uint64_t now_ns)
+{
+	return end_ns && end_ns + PROCESSES_LINGER_NS < now_ns;
+}
+
+/* One key that may go; 0: none. A map must not be changed while it is gone through. */
+static uint64_t find_old_thread(const struct process *process, uint64_t now_ns, size_t *cursor)
+{
+	uint64_t key, value;
+
+	while (hash_map_next(&process->threads, cursor, &key, &value))
+		if (is_long_ago(((struct process_thread *)(uintptr_t)value)->row.end_ns, now_ns))
+			return key;
+	return 0;
+}
+
+static void forget_threads(struct process *process, uint64_t now_ns)
+{
+	size_t cursor = 0;
+	uint64_t tid;
+
+	if (process->threads.count == process->living)
+		return;
+	while ((tid = find_old_thread(process, now_ns, &cursor))) {
+		free(hash_map_find_pointer(&process->threads, tid));
+		hash_map_remove(&process->threads, tid, NULL);
+		cursor = 0;
+	}
+}
+
+static uint64_t find_old_process(const struct processes *processes, uint64_t now_ns, size_t *cursor)
+{
+	uint64_t key, value;
+
+	while (hash_map_next(&processes->by_pid, cursor, &key, &value)) {
+		struct process *process = (void *)(uintptr_t)value;
+
+		if (process->has_ended && is_long_ago(process->row.end_ns, now_ns))
+			return key;
+		forget_threads(process, now_ns);
+	}
+	return 0;
+}
+
+void processes_forget(struct processes *processes, uint64_t now_ns)
+{
+	size_t cursor = 0;
+	uint64_t pid;
+
+	while ((pid = find_old_process(processes, now_ns, &cursor))) {
+		process_put(processes_find(processes, (uint32_t)pid));
+		hash_map_remove(&processes->by_pid, pid, NULL);
+		cursor = 0;
+	}
+}
+
+/* A forked child is what its parent was, whatever /proc says of it now that it may have called exec. */
+static void take_program(struct recording *recording, struct process *process,
+			 const struct proc_info *info)
+{
+	struct event_process *row = &process->row;
+
+	row->cgroup_string = recording_string(recording, info->cgroup);
+	if (!process->name[0])
+		row->name_string = recording_string(recording, info->name);
+	if (row->exe_string)
+		return;
+	process->exe = strdup(info->exe);
+	row->exe_string = recording_string(recording, info->exe);
+	row->command_string = recording_string(recording, info->command);
+}
+
+void process_look(struct processes *processes, struct process *process)
 {
 	struct recording *recording = processes->recording;
 	auto_free struct proc_info *info = NULL;
 	struct event_process *row = &process->row;
 
+	if (process->is_looked_at || !recording->lookups)
+		return;
+	process->is_looked_at = true;
+	info = calloc(1, sizeof(*info));
+	if (!info || proc_read(row->pid, info) < 0)
+		return;
+	recording->lookups--;
+	row->parent_pid = info->parent_pid;
+	row->uid = info->uid;
+	row->ns_pid = info->ns_pid ? info->ns_pid : row->pid;
+	row->start_ticks = info->start_ticks;
+	take_program(recording, process, info);
+}
+
+uint32_t process_describe(struct processes *processes, struct process *process)
+{
+	struct event_process *row = &process->row;
+
 	if (process->is_described)
 		return row->id;
+	process_look(processes, process);
 	process->is_described = true;
-	row->id = ++recording->last_process;
-	info = calloc(1, sizeof(*info));
-	if (info && recording->lookups && proc_read(row->pid, info) == 0) {
-		recording->lookups--;
-		row->parent_pid = info->parent_pid;
-		row->uid = info->uid;
-		row->ns_pid = info->ns_pid ? info->ns_pid : row->pid;
-		row->start_ticks = info->start_ticks;
-		process->exe = strdup(info->exe);
-		row->exe_string = recording_string(recording, info->exe);
-		row->command_string = recording_string(recording, info->command);
-		row->cgroup_string = recording_string(recording, info->cgroup);
-		if (!row->name_string)
-			row->name_string = recording_string(recording, info->name);
-	}
-	recording->kept_bytes += THING_BYTES;
+	row->id = ++processes->recording->last_process;
+	if (process->name[0])
+		row->name_string = recording_string(processes->recording, process->name);
+	processes->recording->kept_bytes += THING_BYTES;
 	write_process(processes, process);
 	return row->id;
 }
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
+struct process_thread *process_thread_begin(struct processes *processes, struct process *process,
+					    uint32_t tid, uint64_t now_ns)
+{
+	struct process_thread *thread = calloc(1, sizeof(*thread));
+	struct process_thread *before = hash_map_find_pointer(&process->threads, tid);
+
+	if (!thread)
+		return NULL;
+	thread->row = (struct event_thread){.tid = tid, .ns_tid = tid, .begin_ns = now_ns};
+	if (before && !before->row.end_ns)
+		process_thread_end(processes, process, tid, now_ns);
+	if (hash_map_put_pointer(&process->threads, tid, thread)) {
+		free(thread);
+		return NULL;
+	}
+	free(before);
+	process->living++;
+	return thread;
+}
+
 struct process_thread *process_thread(struct processes *processes, struct process *process,
 				      uint32_t tid, uint64_t now_ns)
 {
 	struct process_thread *thread = hash_map_find_pointer(&process->threads, tid);
 
-	if (thread)
-		return thread;
-	thread = calloc(1, sizeof(*thread));
-	if (!thread)
-		return NULL;
-	thread->row = (struct event_thread){.tid = tid, .ns_tid = tid, .begin_ns = now_ns};
-	if (hash_map_put_pointer(&process->threads, tid, thread)) {
-		free(thread);
-		return NULL;
-	}
-	return thread;
+	return thread ? thread : process_thread_begin(processes, process, tid, now_ns);
 }
 
 uint32_t process_thread_describe(struct processes *processes, struct process *process,
@@ -194,23 +307,40 @@ uint32_t process_thread_describe(struct processes *processes, struct process *pr
 	thread->is_described = true;
 	thread->row.process = process_describe(processes, process);
 	thread->row.id = ++recording->last_thread;
-	if (!thread->row.name_string && recording->lookups) {
+	if (!thread->name[0] && recording->lookups) {
 		recording->lookups--;
 		proc_thread_name(process->row.pid, thread->row.tid, name);
-		thread->row.name_string = recording_string(recording, name);
+		snprintf(thread->name, sizeof(thread->name), "%s", name);
 	}
+	thread->row.name_string = recording_string(recording, thread->name);
 	recording->kept_bytes += THING_BYTES;
 	write_thread(processes, thread);
 	return thread->row.id;
 }
 
-void process_thread_renamed(struct processes *processes, struct process *process,
-			    struct process_thread *thread)
+static void write_name(struct processes *processes, struct process *process,
+		       struct process_thread *thread)
 {
-	if (thread->is_described)
-		write_thread(processes, thread);
-	if (process->is_described && thread->row.tid == process->row.pid)
-		write_process(processes, process);
+	if (!thread->is_described)
+		return;
+	thread->row.name_string = recording_string(processes->recording, thread->name);
+	write_thread(processes, thread);
+	if (thread->row.tid != process->row.pid || !process->is_described)
+		return;
+	process->row.name_string = thread->row.name_string;
+	write_process(processes, process);
+}
+
+void process_thread_rename(struct processes *processes, struct process *process,
+			   struct process_thread *thread, const char *name, uint64_t now_ns)
+{
+	snprintf(thread->name, sizeof(thread->name), "%s", name);
+	if (thread->row.tid == process->row.pid)
+		snprintf(process->name, sizeof(process->name), "%s", name);
+	if (thread->named_ns && now_ns - thread->named_ns < RENAME_NS)
+		return;
+	thread->named_ns = now_ns;
+	write_name(processes, process, thread);
 }
 
 void process_thread_end(struct processes *processes, struct process *process, uint32_t tid,
@@ -218,13 +348,14 @@ void process_thread_end(struct processes *processes, struct process *process, ui
 {
 	struct process_thread *thread = hash_map_find_pointer(&process->threads, tid);
 
-	if (!thread)
+	if (!thread || thread->row.end_ns)
 		return;
 	thread->row.end_ns = now_ns;
-	if (thread->is_described)
+	process->living--;
+	if (thread->named_ns)
+		write_name(processes, process, thread);
+	else if (thread->is_described)
 		write_thread(processes, thread);
-	hash_map_remove(&process->threads, tid, NULL);
-	free(thread);
 }
 
 void process_adopt(struct processes *processes, uint32_t pid, struct event_process *ret_row)

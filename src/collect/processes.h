@@ -27,11 +27,16 @@ struct thread_wait {
 	bool is_written; /* that it went */
 };
 
+enum { PROCESS_NAME_BYTES = 16 }; /* the kernel's own limit */
+
 /* Ids are given out when a row is written. */
 struct process_thread {
-	struct event_thread row;
-	bool is_described; /* in the trace */
-	bool is_adopted;   /* … by somebody who goes on writing it */
+	struct event_thread
+		row; /* end_ns: it has ended, and is kept for what is still said of it */
+	char name[PROCESS_NAME_BYTES]; /* "": not known */
+	uint64_t named_ns;             /* when it was last written with a new name */
+	bool is_described;             /* in the trace */
+	bool is_adopted;               /* … by somebody who goes on writing it */
 	struct thread_wait wait;
 };
 
@@ -40,11 +45,14 @@ struct process {
 	struct event_process row;
 	uint32_t references;
 	bool is_described, is_adopted; /* as of a thread */
-	struct hash_map threads;       /* tid -> struct process_thread *, owned */
-	struct memory_map *memory;     /* owned; what it executes; NULL: not known */
-	char *exe;                     /* owned; path of the program; NULL: not known */
-	struct made_code made; /* owned; frames in code that it makes, which wait for a name */
-	struct images images;  /* owned; where its files of names may be */
+	bool has_ended, is_looked_at;
+	char name[PROCESS_NAME_BYTES];
+	uint32_t living;           /* threads */
+	struct hash_map threads;   /* tid -> struct process_thread *, owned */
+	struct memory_map *memory; /* owned; what it executes; NULL: not known */
+	char *exe;                 /* owned; path of the program; NULL: not known */
+	struct made_code made;     /* owned; frames in code that it makes, which wait for a name */
+	struct images images;      /* owned; where its files of names may be */
 	struct look_time looks;
 };
 
@@ -67,31 +75,47 @@ struct process *processes_begin(struct processes *processes, uint32_t pid, uint6
 struct process *process_get(struct process *process);
 void process_put(struct process *process); /* NULL-safe */
 
-/* The process has ended: its row is written once more, and the table forgets it. */
+/* The process has ended: its row is written once more. It is found for PROCESSES_LINGER_NS more: the kernel tells of
+ * the last switch behind the end, and a guest's ring may be read after it. */
 void processes_end(struct processes *processes, uint32_t pid, uint64_t now_ns);
+#define PROCESSES_LINGER_NS UINT64_C(2000000000)
 
-/* Reads /proc for what is not known of it, and writes it where that has not been done. Returns its id. */
+/* Forgets who ended longer ago; to be called each second. */
+void processes_forget(struct processes *processes, uint64_t now_ns);
+
+/* What a new image has of the one before it, or a forked child of its parent. */
+void process_inherit(struct process *process, const struct process *from, bool is_child);
+
+/* Reads /proc, once: an image is looked at while it is there. */
+void process_look(struct processes *processes, struct process *process);
+
+/* Looks at it, and writes it where that has not been done. Returns its id. */
 uint32_t process_describe(struct processes *processes, struct process *process);
 
 /* A thread by its number in our pid namespace, made where it is new. NULL: out of memory. */
 struct process_thread *process_thread(struct processes *processes, struct process *process,
 				      uint32_t tid, uint64_t now_ns);
 
+/* A new thread, whoever had its number before. NULL: out of memory. */
+struct process_thread *process_thread_begin(struct processes *processes, struct process *process,
+					    uint32_t tid, uint64_t now_ns);
+
 /* Writes the thread, and its process, where that has not been done. Returns its id. */
 uint32_t process_thread_describe(struct processes *processes, struct process *process,
 				 struct process_thread *thread);
 
-/* The name of a thread, or of its process, has changed: what was written is written again. */
-void process_thread_renamed(struct processes *processes, struct process *process,
-			    struct process_thread *thread);
+/* A thread, and with its first one the process, has another name. What was written is written again, at most once a
+ * second. */
+void process_thread_rename(struct processes *processes, struct process *process,
+			   struct process_thread *thread, const char *name, uint64_t now_ns);
 
-/* The thread is written once more, and forgotten. */
+/* The thread is written once more, and found for a while as its process is. */
 void process_thread_end(struct processes *processes, struct process *process, uint32_t tid,
 			uint64_t now_ns);
 
 /* Somebody else knows more of a process, or a thread, and writes it from now on: gives ret_row its id. */
 void process_adopt(struct processes *processes, uint32_t pid, struct event_process *ret_row);
-/* It has ended: the table forgets it, unless a newer image has its pid. */
+/* It has ended, unless a newer image has its pid: as processes_end. */
 void process_abandon(struct processes *processes, const struct event_process *row);
 void process_thread_adopt(struct processes *processes, uint32_t pid, struct event_thread *ret_row);
 

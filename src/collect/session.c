@@ -32,6 +32,7 @@
 #include "collect/host_clocks.h"
 #include "collect/injected.h"
 #include "collect/proc.h"
+#include "collect/processes.h"
 #include "collect/share.h"
 
 enum {
@@ -272,6 +273,14 @@ static int check_collectors(const struct session_options *options)
 	return error;
 }
 
+static void refuse_without_program(struct session *session, const struct collector *collector)
+{
+	if (collector->is_chosen(session->options))
+		recording_note(
+			&session->recording, collector->name, COLLECTOR_REFUSED, 0,
+			"it records a program that is given after --, not all programs (-a)");
+}
+
 static void open_collectors(struct session *session)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
@@ -279,6 +288,10 @@ static void open_collectors(struct session *session)
 
 		if (!collector->work)
 			continue;
+		if (!session->options->command) {
+			refuse_without_program(session, collector);
+			continue;
+		}
 		if (collector->work->open(&session->recording, session->options,
 					  &session->states[i]))
 			refuse_collector(session, i);
@@ -811,6 +824,7 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i])
 			collectors[i]->work->each_second(session->states[i], now_ns);
+	processes_forget(session->recording.processes, now_ns);
 	attach_resume(&session->attach);
 	shares_begin_second(&session->shares);
 	recording_begin_second(&session->recording);

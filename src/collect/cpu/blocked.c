@@ -47,23 +47,37 @@ enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, ui
 		       : THREAD_GONE;
 }
 
-/* Page by page: the kernel stops at the first that is not there. */
-static size_t read_stack(uint32_t pid, struct blocked_look *look)
+/* How many bytes from an address on lie in pages that are there. */
+static size_t present_bytes(uint32_t pid, uint64_t address, size_t size)
 {
-	struct iovec here = {look->stack, sizeof(look->stack)}, there[PAGES];
-	uint64_t at = look->sp, end = look->sp + sizeof(look->stack);
-	unsigned long count = 0;
+	const uint64_t present = UINT64_C(1) << 63;
+	uint64_t first = address / PAGE_BYTES, entries[PAGES];
+	size_t pages = (size_t)((address + size - 1) / PAGE_BYTES - first) + 1, there = 0;
+	auto_close int fd = -1;
+	char path[64];
 	ssize_t got;
 
-	for (; at < end && count < PAGES; count++) {
-		uint64_t next = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+	if (pages > PAGES)
+		pages = PAGES;
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1
+		     : pread(fd, entries, pages * sizeof(*entries),
+			     (off_t)(first * sizeof(*entries)));
+	while (got >= (ssize_t)((there + 1) * sizeof(*entries)) && (entries[there] & present))
+		there++;
+	if (!there)
+		return 0;
+	there = (size_t)((first + there) * PAGE_BYTES - address);
+	return there < size ? there : size;
+}
 
-		if (next > end)
-			next = end;
-		there[count] = (struct iovec){(void *)(uintptr_t)at, next - at};
-		at = next;
-	}
-	got = process_vm_readv((pid_t)pid, &here, 1, there, count, 0);
+size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size)
+{
+	size_t there = present_bytes(pid, address, size);
+	struct iovec here = {ret_bytes, there}, remote = {(void *)(uintptr_t)address, there};
+	ssize_t got = there ? process_vm_readv((pid_t)pid, &here, 1, &remote, 1, 0) : 0;
+
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -71,6 +85,7 @@ bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look)
 {
 	if (blocked_place(pid, tid, &ret_look->sp, &ret_look->ip) != THREAD_WAITS)
 		return false;
-	ret_look->stack_bytes = read_stack(pid, ret_look);
+	ret_look->stack_bytes =
+		blocked_read(pid, ret_look->sp, ret_look->stack, sizeof(ret_look->stack));
 	return ret_look->stack_bytes != 0;
 }

@@ -28,6 +28,10 @@ enum thread_place {
 /* THREAD_WAITS: and where. */
 enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip);
 
+/* Reads what is in memory now, at most size bytes, and returns how many. To read a page that is not there would wait
+ * for whoever brings it, for ever if that is the program itself (userfaultfd, FUSE). */
+size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size);
+
 /* False: it runs, or is gone. */
 bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look);
 

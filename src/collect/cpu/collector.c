@@ -22,6 +22,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->frequency_hz = on ? FREQUENCY_HZ : 0;
 }
 
+static bool is_chosen(const struct session_options *session)
+{
+	return session->cpu;
+}
+
 static int check(const struct session_options *session)
 {
 	struct perf_event_source source;
@@ -85,5 +90,6 @@ const struct collector cpu_collector = {
 	.help = "what the program's threads did: samples with stacks, and when they waited",
 	.by_request = true,
 	.choose = choose,
+	.is_chosen = is_chosen,
 	.work = &work,
 };

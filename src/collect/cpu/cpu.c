@@ -23,7 +23,7 @@
 
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
-	ENDED_MOST = 1 << 16
+	THROTTLED_MOST = 1
 };
 
 /* What more rights would add. */
@@ -82,7 +82,6 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
-	hash_map_init(&cpu->ended);
 	if (cpu->rings)
 		note_rights(cpu);
 	*ret_cpu = cpu;
@@ -115,19 +114,6 @@ static uint32_t thread_of(struct cpu *cpu, struct process *process,
 	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
 }
 
-/* Who has ended goes off its processor once more. */
-static bool has_ended(const struct cpu *cpu, const struct perf_record *record)
-{
-	return hash_map_find(&cpu->ended, record->tid) != NULL;
-}
-
-static void note_end(struct cpu *cpu, uint32_t tid)
-{
-	if (cpu->ended.count >= ENDED_MOST)
-		hash_map_clear(&cpu->ended);
-	hash_map_put(&cpu->ended, tid, 1);
-}
-
 static void take_sample(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *process = process_of(cpu, record);
@@ -155,7 +141,7 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 	if (!thread)
 		return;
 	process_thread_describe(cpu->processes, process, thread);
-	if (record->kind == PERF_OUT && !record->is_preempted) {
+	if (record->kind == PERF_OUT && !record->is_preempted && !thread->row.end_ns) {
 		cpu_begin_wait(cpu, process, thread, record->time_ns, record->cpu);
 		return;
 	}
@@ -164,57 +150,89 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 		row.next = thread->row.id;
 	else
 		row.previous = thread->row.id;
-	row.reason = record->kind == PERF_OUT ? SWITCH_PREEMPTED : SWITCH_NOT_KNOWN;
+	row.reason = record->kind == PERF_IN ? SWITCH_NOT_KNOWN
+		     : thread->row.end_ns    ? SWITCH_EXITED
+					     : SWITCH_PREEMPTED;
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 
 /* ---- lifetimes --------------------------------------------------------------------------------- */
 
+/* A guest said hello, or its ring was read, before this record of its begin was. */
+static bool is_known(uint64_t begin_ns, uint64_t end_ns, const struct perf_record *record)
+{
+	return !end_ns && begin_ns >= record->time_ns;
+}
+
+static void take_new_thread(struct cpu *cpu, struct process *process,
+			    const struct perf_record *record)
+{
+	struct process_thread *there = hash_map_find_pointer(&process->threads, record->tid);
+
+	if (!there || !is_known(there->row.begin_ns, there->row.end_ns, record))
+		process_thread_begin(cpu->processes, process, record->tid, record->time_ns);
+}
+
 static void take_fork(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *parent = processes_find(cpu->processes, record->other_pid), *child;
 
-	hash_map_remove(&cpu->ended, record->tid, NULL);
-
 	if (record->pid == record->other_pid) {
 		if (parent)
-			process_thread(cpu->processes, parent, record->tid, record->time_ns);
+			take_new_thread(cpu, parent, record);
 		return;
 	}
+	child = processes_find(cpu->processes, record->pid);
+	if (child && is_known(child->row.begin_ns, child->row.end_ns, record))
+		return;
 	child = processes_begin(cpu->processes, record->pid, record->time_ns);
-	if (!child || !parent)
+	if (!child)
 		return;
-	child->row.parent_pid = parent->row.pid;
-	child->row.name_string = parent->row.name_string;
-	if (parent->memory) {
-		child->memory = calloc(1, sizeof(*child->memory));
-		if (child->memory)
-			memory_map_copy(parent->memory, child->memory);
-	}
-	process_thread(cpu->processes, child, record->tid, record->time_ns);
+	process_thread_begin(cpu->processes, child, record->tid, record->time_ns);
+	if (!parent)
+		return;
+	process_inherit(child, parent, true);
+	if (!parent->memory)
+		return;
+	child->memory = calloc(1, sizeof(*child->memory));
+	if (child->memory)
+		memory_map_copy(parent->memory, child->memory);
+}
+
+/* The first thread of the image has the process's number, whichever called exec. */
+static void take_exec(struct cpu *cpu, const struct perf_record *record)
+{
+	struct process *before = processes_find(cpu->processes, record->pid), *process;
+	struct process_thread *thread;
+
+	if (before && is_known(before->row.begin_ns, before->row.end_ns, record))
+		return;
+	if (before)
+		cpu_finish_code(cpu, process_get(before));
+	process = processes_begin(cpu->processes, record->pid, record->time_ns);
+	thread = process ? process_thread_begin(cpu->processes, process, record->tid,
+						record->time_ns)
+			 : NULL;
+	if (process && before)
+		process_inherit(process, before, false);
+	if (process)
+		process_look(cpu->processes, process);
+	if (thread)
+		process_thread_rename(cpu->processes, process, thread, record->text,
+				      record->time_ns);
+	process_put(before);
 }
 
 static void take_name(struct cpu *cpu, const struct perf_record *record)
 {
-	uint32_t name = recording_string(cpu->recording, record->text);
-	struct process *process;
-	struct process_thread *thread;
+	struct process *process = process_of(cpu, record);
+	struct process_thread *thread =
+		process ? process_thread(cpu->processes, process, record->tid, record->time_ns)
+			: NULL;
 
-	process = processes_find(cpu->processes, record->pid);
-	if (process && record->kind == PERF_EXEC)
-		cpu_finish_code(cpu, process);
-	if (record->kind == PERF_EXEC)
-		process = processes_begin(cpu->processes, record->pid, record->time_ns);
-	else
-		process = process_of(cpu, record);
-	thread = process ? process_thread(cpu->processes, process, record->tid, record->time_ns)
-			 : NULL;
-	if (!thread)
-		return;
-	thread->row.name_string = name;
-	if (record->tid == record->pid)
-		process->row.name_string = name;
-	process_thread_renamed(cpu->processes, process, thread);
+	if (thread)
+		process_thread_rename(cpu->processes, process, thread, record->text,
+				      record->time_ns);
 }
 
 static void take_exit(struct cpu *cpu, const struct perf_record *record)
@@ -222,14 +240,13 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	struct process *process = processes_find(cpu->processes, record->pid);
 	struct process_thread *thread;
 
-	note_end(cpu, record->tid);
 	if (!process)
 		return;
 	thread = hash_map_find_pointer(&process->threads, record->tid);
 	if (thread)
 		cpu_end_wait(cpu, thread, record->time_ns);
 	process_thread_end(cpu->processes, process, record->tid, record->time_ns);
-	if (process->threads.count)
+	if (process->living)
 		return;
 	cpu_finish_code(cpu, process);
 	processes_end(cpu->processes, record->pid, record->time_ns);
@@ -251,13 +268,11 @@ static void take_record(struct cpu *cpu, const struct perf_record *record)
 
 	switch (record->kind) {
 	case PERF_SAMPLE:
-		if (!has_ended(cpu, record))
-			take_sample(cpu, record);
+		take_sample(cpu, record);
 		break;
 	case PERF_OUT:
 	case PERF_IN:
-		if (!has_ended(cpu, record))
-			take_switch(cpu, record);
+		take_switch(cpu, record);
 		break;
 	case PERF_FORK:
 		take_fork(cpu, record);
@@ -266,6 +281,8 @@ static void take_record(struct cpu *cpu, const struct perf_record *record)
 		take_exit(cpu, record);
 		break;
 	case PERF_EXEC:
+		take_exec(cpu, record);
+		break;
 	case PERF_NAME:
 		take_name(cpu, record);
 		break;
@@ -303,23 +320,52 @@ void cpu_drain(struct cpu *cpu)
 
 void cpu_drain_all(struct cpu *cpu)
 {
-	drain_until(cpu, UINT64_MAX);
+	drain_until(cpu, host_clocks_now_ns());
 }
 
-void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
+static void put_loss(struct cpu *cpu, uint32_t kind, uint32_t reason, uint64_t count,
+		     uint64_t now_ns)
 {
 	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	struct event_loss row = {.begin = cpu->last_loss_ns,
-				 .end = now_ns,
-				 .kind = EVENT_CPU_SAMPLE,
-				 .reason = LOSS_RING_FULL,
-				 .count = cpu->lost};
+	const struct event_loss row = {.begin = cpu->last_loss_ns,
+				       .end = now_ns,
+				       .kind = kind,
+				       .reason = reason,
+				       .count = count};
 
-	if (cpu->lost)
+	if (count)
 		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
-	cpu->lost = 0;
+}
+
+/* The kernel counts what it could not write; of which kind it was, it does not say. */
+void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
+{
+	uint64_t all = cpu->rings ? perf_rings_lost(cpu->rings) : 0;
+
+	if (cpu->state.counts_lost) {
+		cpu->lost = all > cpu->lost_before ? all - cpu->lost_before : 0;
+		cpu->lost_before = all;
+	}
+	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->lost, now_ns);
+	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, cpu->stacks_refused, now_ns);
+	cpu->lost = cpu->stacks_refused = 0;
+	cpu->stack_bytes = 0;
 	cpu->last_loss_ns = now_ns;
 	for_each_process(cpu, cpu_name_code);
+}
+
+static void note_throttled(struct cpu *cpu)
+{
+	char text[160];
+
+	if (!cpu->throttled)
+		return;
+	snprintf(text, sizeof(text),
+		 "the kernel held samples back %llu times, because taking them cost too much "
+		 "(sysctl "
+		 "kernel.perf_cpu_time_max_percent): ask for fewer with -F",
+		 (unsigned long long)cpu->throttled);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
 static void note_nameless(struct cpu *cpu)
@@ -343,13 +389,13 @@ void cpu_close(struct cpu *cpu)
 	cpu_put_all_waits(cpu);
 	for_each_process(cpu, cpu_finish_code);
 	note_nameless(cpu);
+	note_throttled(cpu);
 	cpu_name_kernel(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
 	cpu_count_losses(cpu, host_clocks_now_ns());
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
-	hash_map_fini(&cpu->ended);
 	code_files_fini(&cpu->files);
 	free(cpu);
 }

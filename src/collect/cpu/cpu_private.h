@@ -46,8 +46,13 @@ struct cpu {
 	uint32_t source_string;
 	struct kernel_frame *kernel; /* owned; each address once */
 	size_t kernel_count, kernel_capacity;
-	struct hash_map ended;              /* tids: what is still said of them is of their end */
+
 	uint64_t lost, throttled, nameless; /* since the last loss row */
+	uint64_t lost_before;               /* of what the kernel counts, already written */
+	uint64_t stack_bytes;               /* that stacks of this second take … */
+	uint64_t all_stack_bytes;           /* … and of all */
+	uint64_t stacks_refused;
+	uint64_t look_ns, looked_ns; /* time for looks at who waits, and until when it was given */
 	uint64_t last_loss_ns;
 	struct waiting *waiting; /* owned; in the order in which they went */
 	size_t waiting_count, waiting_capacity;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -23,7 +22,11 @@
 #include "symbol/kallsyms.h"
 #include "symbol/proc_maps.h"
 
-enum { CALL_BYTES = 7 }; /* of the longest call that compilers write */
+enum {
+	CALL_BYTES = 7, /* of the longest call that compilers write */
+	STACK_BYTES_A_SECOND = 2 << 20,
+	STACK_BYTES_MOST = 256 << 20
+};
 
 /* ---- what is mapped ---------------------------------------------------------------------------- */
 
@@ -97,13 +100,11 @@ static enum unwind_code find_code(void *context, uint64_t pc)
 {
 	const struct walk *walk = context;
 	uint8_t bytes[CALL_BYTES];
-	struct iovec here = {bytes, sizeof(bytes)};
-	struct iovec there = {(void *)(uintptr_t)(pc - sizeof(bytes)), sizeof(bytes)};
 
 	if (!piece_at(walk, pc) || !piece_at(walk, pc - 1))
 		return UNWIND_CODE_NONE;
-	if (process_vm_readv((pid_t)walk->process->row.pid, &here, 1, &there, 1, 0) !=
-	    (ssize_t)sizeof(bytes))
+	if (blocked_read(walk->process->row.pid, pc - sizeof(bytes), bytes, sizeof(bytes)) !=
+	    sizeof(bytes))
 		return UNWIND_CODE_SOME;
 	return unwind_is_after_call(bytes, sizeof(bytes)) ? UNWIND_CODE_AFTER_CALL
 							  : UNWIND_CODE_SOME;
@@ -148,22 +149,43 @@ static uint32_t cut_mark(const struct cpu *cpu, uint64_t frames)
 }
 
 /* From the outermost frame inwards. */
-static uint32_t walk_stack(struct cpu *cpu, struct process *process,
-			   const struct unwind_state *state)
+/* Stacks stay in the recorder's memory to the end: so much a second, and in all. */
+static bool has_room(struct cpu *cpu)
 {
-	struct walk walk = {cpu, process};
-	enum unwind_walk_end end;
-	size_t count =
-		unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
+	if (cpu->stack_bytes < STACK_BYTES_A_SECOND && cpu->all_stack_bytes < STACK_BYTES_MOST)
+		return true;
+	cpu->stacks_refused++;
+	return false;
+}
+
+static uint32_t keep_stack(struct cpu *cpu, const struct walk *walk, size_t count,
+			   enum unwind_walk_end end)
+{
+	uint64_t before = cpu->recording->kept_bytes;
 	uint32_t stack = 0;
 
 	if (end != UNWIND_WALK_OUTERMOST)
 		stack = recording_stack(cpu->recording, 0, cut_mark(cpu, 0));
 	while (count--)
-		if (!count || !is_guest(&walk, &cpu->frames[count]))
+		if (!count || !is_guest(walk, &cpu->frames[count]))
 			stack = recording_stack(cpu->recording, stack,
-						frame_of(&walk, &cpu->frames[count]));
+						frame_of(walk, &cpu->frames[count]));
+	cpu->stack_bytes += cpu->recording->kept_bytes - before;
+	cpu->all_stack_bytes += cpu->recording->kept_bytes - before;
 	return stack;
+}
+
+static uint32_t walk_stack(struct cpu *cpu, struct process *process,
+			   const struct unwind_state *state)
+{
+	struct walk walk = {cpu, process};
+	enum unwind_walk_end end;
+	size_t count;
+
+	if (!has_room(cpu))
+		return 0;
+	count = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
+	return keep_stack(cpu, &walk, count, end);
 }
 
 static uint32_t user_stack(struct cpu *cpu, struct process *process,

@@ -107,7 +107,7 @@ static void end_thread(struct cpu *cpu, const struct watched *watched, uint64_t 
 		return;
 	cpu_end_wait(cpu, thread, now_ns);
 	process_thread_end(cpu->processes, process, watched->tid, now_ns);
-	if (process->threads.count)
+	if (process->living)
 		return;
 	cpu_finish_code(cpu, process);
 	processes_end(cpu->processes, watched->pid, now_ns);

@@ -16,7 +16,8 @@
 
 enum {
 	LOOK_AFTER_NS = 200000, /* who is back sooner is not worth a look */
-	LOOKS_A_ROUND = 8,      /* some 20 us each */
+	LOOK_SHARE = 200,       /* of the time: half a percent */
+	LOOK_NS_MOST = 1000000, /* that may be saved up */
 	HELD_MOST_NS = 1000000000
 };
 
@@ -74,8 +75,23 @@ static struct process_thread *find_waiting(const struct cpu *cpu, const struct w
 		       : NULL;
 }
 
+static void give_time(struct cpu *cpu)
+{
+	uint64_t now_ns = host_clocks_now_ns();
+
+	cpu->look_ns += cpu->looked_ns ? (now_ns - cpu->looked_ns) / LOOK_SHARE : LOOK_NS_MOST;
+	if (cpu->look_ns > LOOK_NS_MOST)
+		cpu->look_ns = LOOK_NS_MOST;
+	cpu->looked_ns = now_ns;
+}
+
+static void spend(struct cpu *cpu, uint64_t ns)
+{
+	cpu->look_ns -= ns < cpu->look_ns ? ns : cpu->look_ns;
+}
+
 /* drained_ns: all that happened before is known. True: nothing more is to be found out about it. */
-static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t drained_ns, int *looks)
+static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t drained_ns)
 {
 	struct process *process;
 	struct process_thread *thread = find_waiting(cpu, waiting, &process);
@@ -87,10 +103,10 @@ static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t dra
 		return true;
 	wait = &thread->wait;
 	now_ns = host_clocks_now_ns();
-	if (!wait->looked_ns && *looks && now_ns - wait->since_ns > LOOK_AFTER_NS) {
-		--*looks;
+	if (!wait->looked_ns && cpu->look_ns && now_ns - wait->since_ns > LOOK_AFTER_NS) {
 		wait->stack = cpu_blocked_stack(cpu, process, waiting->tid, &is_blocked);
 		wait->looked_ns = host_clocks_now_ns();
+		spend(cpu, wait->looked_ns - now_ns);
 		return false;
 	}
 	if ((wait->looked_ns && wait->looked_ns < drained_ns) ||
@@ -103,11 +119,12 @@ static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t dra
 
 void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns)
 {
-	int looks = LOOKS_A_ROUND;
 	size_t kept = 0;
 
+	give_time(cpu);
+
 	for (size_t i = 0; i < cpu->waiting_count; i++)
-		if (!look_at(cpu, &cpu->waiting[i], drained_ns, &looks))
+		if (!look_at(cpu, &cpu->waiting[i], drained_ns))
 			cpu->waiting[kept++] = cpu->waiting[i];
 	cpu->waiting_count = kept;
 }

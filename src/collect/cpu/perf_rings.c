@@ -54,7 +54,7 @@ enum {
 	PLACE_IP = 2
 };
 #endif
-enum { REGISTERS = 3 };
+enum { REGISTERS = 3, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST of newer headers */ };
 
 struct ring {
 	struct perf_event_mmap_page *page; /* owned; the records lie behind it */
@@ -139,15 +139,17 @@ static int try_attribute(const struct perf_event_attr *attribute)
 	return fd < 0 ? fd : 0;
 }
 
-/* With the kernel's own time where that is allowed, with build ids where the kernel (5.12) tells them. */
+/* With the kernel's own time where that is allowed, with build ids where the kernel (5.12) tells them, with a count of
+ * what was lost (6.0): records tell of it only where a later one had room. */
 static int find_attribute(struct perf_rings *rings, const struct perf_event_source *source)
 {
 	struct perf_event_attr attribute = make_attribute(&rings->options, source);
 	int error = -EINVAL;
 
-	for (unsigned int variant = 0; variant < 4 && error; variant++) {
+	for (unsigned int variant = 0; variant < 8 && error; variant++) {
 		attribute.build_id = !(variant & 2);
 		attribute.exclude_kernel = variant & 1;
+		attribute.read_format = variant & 4 ? 0 : FORMAT_LOST;
 		error = try_attribute(&attribute);
 		if (error == -EPERM || error == -ENOSYS || error == -ENOENT)
 			break;
@@ -158,6 +160,7 @@ static int find_attribute(struct perf_rings *rings, const struct perf_event_sour
 	rings->state.source = *source;
 	rings->state.has_build_ids = attribute.build_id;
 	rings->state.has_kernel = !attribute.exclude_kernel;
+	rings->state.counts_lost = attribute.read_format != 0;
 	return 0;
 }
 
@@ -333,6 +336,19 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
 	for (size_t i = before; !on_exec && i < rings->descriptor_count; i++)
 		ioctl(rings->descriptors[i], PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
+}
+
+uint64_t perf_rings_lost(const struct perf_rings *rings)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; rings->state.counts_lost && i < rings->descriptor_count; i++) {
+		uint64_t values[2]; /* of the event, lost */
+
+		if (read(rings->descriptors[i], values, sizeof(values)) == (ssize_t)sizeof(values))
+			lost += values[1];
+	}
+	return lost;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ struct perf_rings_state {
 	struct perf_event_source source; /* in use */
 	bool has_kernel;                 /* samples inside the kernel, with its stacks */
 	bool has_build_ids;              /* in PERF_RECORD_MMAP2 */
+	bool counts_lost;    /* perf_rings_lost says all; else PERF_LOST says some of it */
 	uint32_t ring_bytes; /* of each ring; smaller where the limit of locked memory says so */
 };
 
@@ -90,6 +91,9 @@ struct perf_record {
 	const char *text; /* name, or path of the file that is mapped */
 	struct perf_map map;
 };
+
+/* How many records the kernel could not write so far. 0 where it does not count them. */
+uint64_t perf_rings_lost(const struct perf_rings *rings);
 
 /* The next record older than until_ns, over all rings in the order of time. A record that is written may be up to
  * PERF_RINGS_LATE_NS older than the moment when it can be read: until_ns should leave that to the next round. */

@@ -24,10 +24,16 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->device_time = on && !(option && strcmp(option, "host") == 0);
 }
 
+static bool is_chosen(const struct session_options *session)
+{
+	return session->opencl;
+}
+
 extern const struct collector opencl_collector;
 const struct collector opencl_collector = {
 	.name = "opencl",
 	.help = "every OpenCL call, launch and command with its device times",
 	.options = options,
+	.is_chosen = is_chosen,
 	.choose = choose,
 };

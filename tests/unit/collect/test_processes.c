@@ -39,11 +39,15 @@ TEST(is_written_when_something_is)
 	CHECK_EQUAL(process_describe(processes, process), before + 1);
 	CHECK_EQUAL(thread->row.process, before + 1);
 	process_thread_end(processes, process, TID, 400);
-	CHECK_EQUAL(process->threads.count, 0);
-	processes_begin(processes, OTHER, 450); /* never written */
+	CHECK_EQUAL(process->living, 0);
+	CHECK(process_thread(processes, process, TID, 410) == thread); /* its last switch */
+	processes_begin(processes, OTHER, 450);                        /* never written */
 	processes_end(processes, OTHER, 460);
 	processes_end(processes, PID, 500);
-	CHECK(processes_find(processes, PID) == NULL);
+	processes_forget(processes, 500 + PROCESSES_LINGER_NS);
+	CHECK(processes_find(processes, PID) == process);
+	processes_forget(processes, 501 + PROCESSES_LINGER_NS);
+	CHECK(processes_find(processes, PID) == NULL && processes_find(processes, OTHER) == NULL);
 	bench_read(&bench);
 	CHECK_EQUAL(row_of(&bench, before + 1).pid, PID);
 	CHECK_EQUAL(row_of(&bench, before + 1).end_ns, 500);
@@ -61,9 +65,13 @@ TEST(an_exec_is_another_image)
 	processes = bench.recording->processes;
 	first = process_get(processes_begin(processes, PID, 100));
 	process_describe(processes, first);
+	first->row.uid = 77;
 	second = processes_begin(processes, PID, 200);
 	CHECK(first != second && processes_find(processes, PID) == second);
 	CHECK_EQUAL(first->row.end_ns, 200);
+	process_inherit(second, first, false);
+	CHECK_EQUAL(second->row.uid, 77);
+	CHECK_EQUAL(second->row.parent, first->row.parent);
 	process_put(first);
 	CHECK(process_describe(processes, second) > 0);
 	bench_read(&bench);
@@ -94,9 +102,12 @@ TEST(is_adopted_once)
 	/* twice: there was an exec that nobody told of */
 	process_adopt(processes, PID, &again);
 	CHECK(again.id != row.id);
+	row.end_ns = 400;
 	process_abandon(processes, &row); /* the older image's end */
-	CHECK(processes_find(processes, PID) != NULL);
+	CHECK(!processes_find(processes, PID)->has_ended);
+	again.end_ns = 500;
 	process_abandon(processes, &again);
+	processes_forget(processes, 501 + PROCESSES_LINGER_NS);
 	CHECK(processes_find(processes, PID) == NULL);
 	bench_read(&bench);
 	bench_close(&bench);
