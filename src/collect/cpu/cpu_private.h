@@ -32,9 +32,11 @@ struct kernel_frame {
 /* A thread of a program, where the kernel keeps no records for us. */
 struct watched {
 	uint32_t pid, tid;
-	uint64_t looked_ns; /* 0: not yet */
-	uint64_t sp, ip;    /* where it waits; 0: it does not */
-	bool is_there;      /* still in the list of its process */
+	uint64_t looked_ns;          /* 0: not yet */
+	uint64_t sp, ip;             /* where it waits; 0: it does not */
+	uint64_t ran_ns, delayed_ns; /* in all, as the scheduler counts */
+	uint32_t skip, skipped;      /* rounds: who does not move is looked at less often */
+	bool is_there;               /* still in the list of its process */
 };
 
 struct cpu {

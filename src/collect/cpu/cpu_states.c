@@ -13,6 +13,7 @@
 #include "collect/cpu/cpu_private.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@
 #include "collect/memory_map.h"
 
 enum {
-	LIST_NS = 50000000,     /* how often new threads are looked for */
+	LIST_NS = 200000000,    /* how often new threads are looked for */
+	SKIP_MOST = 16,         /* rounds, where there are many */
 	LOOKS_A_ROUND = 64,     /* some 10 us each */
 	WEIGHT_MOST = 50000000, /* ns that one look may stand for */
 	DEPTH_MOST = 32,        /* of processes that start processes */
@@ -147,17 +149,59 @@ static void put_state(struct cpu *cpu, struct process_thread *thread, uint64_t n
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 
+/* Whether a thread that could run did, or waited for a processor, only the scheduler's sums say. */
+static bool read_times(const struct watched *watched, uint64_t *ret_ran_ns,
+		       uint64_t *ret_delayed_ns)
+{
+	char path[64];
+	bool is_read;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", watched->pid, watched->tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	is_read = fscanf(file, "%" SCNu64 " %" SCNu64, ret_ran_ns, ret_delayed_ns) == 2;
+	fclose(file);
+	return is_read;
+}
+
+/* The time before this look in which it waited for a processor. */
+static void put_preempted(struct cpu *cpu, const struct watched *watched,
+			  const struct process_thread *thread, uint64_t delayed_ns, uint64_t now_ns)
+{
+	const uint64_t since_ns = now_ns - watched->looked_ns;
+	const uint64_t away_ns = delayed_ns < since_ns ? delayed_ns : since_ns - 1;
+	struct event_switch row = {
+		.time = now_ns - away_ns, .previous = thread->row.id, .reason = SWITCH_PREEMPTED};
+
+	if (!away_ns)
+		return;
+	cpu_put_switch(cpu, thread->row.id, &row);
+	row = (struct event_switch){.time = now_ns, .next = thread->row.id};
+	cpu_put_switch(cpu, thread->row.id, &row);
+}
+
 /* What it is found doing, it did since the look before. */
-static void put_running(struct cpu *cpu, const struct watched *watched,
+static void put_running(struct cpu *cpu, struct watched *watched,
 			const struct process_thread *thread, uint64_t now_ns)
 {
-	uint64_t weight = watched->looked_ns ? now_ns - watched->looked_ns : 0;
-	struct event_cpu_sample row = {.time = now_ns,
-				       .weight = weight < WEIGHT_MOST ? weight : WEIGHT_MOST,
-				       .thread = thread->row.id,
-				       .source_string = cpu->source_string};
+	struct event_cpu_sample row = {
+		.time = now_ns, .thread = thread->row.id, .source_string = cpu->source_string};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
+	uint64_t ran_ns = 0, delayed_ns = 0;
+	bool has_times = read_times(watched, &ran_ns, &delayed_ns);
 
+	if (has_times && watched->ran_ns && watched->looked_ns) {
+		row.weight = ran_ns - watched->ran_ns;
+		put_preempted(cpu, watched, thread, delayed_ns - watched->delayed_ns, now_ns);
+	} else if (!has_times && watched->looked_ns) {
+		row.weight = now_ns - watched->looked_ns;
+	}
+	watched->ran_ns = ran_ns;
+	watched->delayed_ns = delayed_ns;
+	if (row.weight > WEIGHT_MOST)
+		row.weight = WEIGHT_MOST;
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
 }
 
@@ -199,6 +243,9 @@ static void look_at(struct cpu *cpu, struct watched *watched)
 		begin_away(cpu, watched, process, thread, now_ns);
 	if (!ip)
 		put_running(cpu, watched, thread, now_ns);
+	watched->skip = ip && watched->ip == ip && watched->sp == sp ? 2 * watched->skip + 1 : 0;
+	if (watched->skip > SKIP_MOST)
+		watched->skip = SKIP_MOST;
 	watched->ip = ip;
 	watched->sp = sp;
 	watched->looked_ns = now_ns;
@@ -212,6 +259,13 @@ void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns)
 		list_all(cpu, now_ns);
 		cpu->next_list_ns = host_clocks_now_ns() + LIST_NS;
 	}
-	for (size_t i = 0; i < cpu->watched_count && i < LOOKS_A_ROUND; i++)
-		look_at(cpu, &cpu->watched[cpu->watched_next++ % cpu->watched_count]);
+	for (size_t i = 0, looks = 0; i < cpu->watched_count && looks < LOOKS_A_ROUND; i++) {
+		struct watched *watched = &cpu->watched[cpu->watched_next++ % cpu->watched_count];
+
+		if (cpu->watched_count > LOOKS_A_ROUND / 2 && watched->skipped++ < watched->skip)
+			continue;
+		watched->skipped = 0;
+		looks++;
+		look_at(cpu, watched);
+	}
 }
