@@ -32,6 +32,7 @@
 #include "base/string.h"
 #include "cli/guest_path.h"
 #include "cli/probe.h"
+#include "collect/cpu/perf_rings.h"
 
 #define LOADER      "libOpenCL.so.1"
 #define VENDORS     "/etc/OpenCL/vendors"
@@ -39,6 +40,8 @@
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
 #define REBUILD_FIX "make"
+#define PERF_FIX    "sysctl kernel.perf_event_paranoid=2"
+#define KERNEL_FIX  "sysctl kernel.perf_event_paranoid=1"
 
 /* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. */
 static const struct variable {
@@ -83,7 +86,7 @@ struct host {
 struct doctor {
 	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
 	struct host host;
-	struct collector opencl;
+	struct collector opencl, cpu;
 };
 
 static const struct option_row doctor_options[] = {
@@ -409,6 +412,36 @@ static void examine_opencl(struct doctor *doctor)
 	check_environment(doctor);
 }
 
+/* By opening what a recording would open. */
+static void examine_threads(struct doctor *doctor)
+{
+	const struct perf_rings_options options = {.frequency_hz = 199, .stack_bytes = 16384};
+	struct perf_rings_state state;
+	struct perf_rings *rings;
+
+	doctor->cpu.name = "cpu";
+	if (perf_rings_open(&options, &rings)) {
+		add_check(&doctor->cpu, "perf", false, false, PERF_FIX,
+			  "%s; threads are looked at instead, coarsely and without stacks where "
+			  "they run",
+			  error_text());
+		error_clear();
+		return;
+	}
+	perf_rings_state(rings, &state);
+	perf_rings_close(rings);
+	add_check(&doctor->cpu, "perf", true, false, NULL, "%s, switches, user stacks",
+		  state.source.name);
+	if (state.has_kernel)
+		add_check(&doctor->cpu, "kernel", true, false, NULL,
+			  "samples inside the kernel, with its stacks");
+	else
+		add_check(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
+			  "time inside the kernel has no samples: sysctl "
+			  "kernel.perf_event_paranoid=1, "
+			  "or setcap cap_perfmon+ep on duet");
+}
+
 /* Joins what is missing, or the commands that mend it, each once. */
 static void join_missing(const struct collector *collector, bool fixes, struct string_builder *text)
 {
@@ -526,6 +559,8 @@ static int print_json(const struct doctor *doctor)
 	json_key(&json, "collectors");
 	json_array_begin(&json);
 	json_collector(&json, &doctor->opencl);
+	json_newline(&json);
+	json_collector(&json, &doctor->cpu);
 	json_array_end(&json);
 	json_object_end(&json);
 	printf("\n");
@@ -601,11 +636,13 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 		return STATUS_FAILED;
 	}
 	examine_opencl(doctor);
+	examine_threads(doctor);
 	if (as_json) {
 		print_json(doctor);
 	} else {
 		print_host(&doctor->host);
 		print_collector(&doctor->opencl);
+		print_collector(&doctor->cpu);
 	}
 	return finish_output(command->name, STATUS_DONE);
 }
