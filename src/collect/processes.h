@@ -50,9 +50,10 @@ struct process {
 	uint32_t living;           /* threads */
 	struct hash_map threads;   /* tid -> struct process_thread *, owned */
 	struct memory_map *memory; /* owned; what it executes; NULL: not known */
-	char *exe;                 /* owned; path of the program; NULL: not known */
-	struct made_code made;     /* owned; frames in code that it makes, which wait for a name */
-	struct images images;      /* owned; where its files of names may be */
+	uint32_t memory_round; /* of the CPU collector: whether something may be missing in it */
+	char *exe;             /* owned; path of the program; NULL: not known */
+	struct made_code made; /* owned; frames in code that it makes, which wait for a name */
+	struct images images;  /* owned; where its files of names may be */
 	struct look_time looks;
 };
 

@@ -192,6 +192,7 @@ static void take_fork(struct cpu *cpu, const struct perf_record *record)
 	if (!parent)
 		return;
 	process_inherit(child, parent, true);
+	child->memory_round = parent->memory_round;
 	if (!parent->memory)
 		return;
 	child->memory = calloc(1, sizeof(*child->memory));
@@ -215,6 +216,8 @@ static void take_exec(struct cpu *cpu, const struct perf_record *record)
 			 : NULL;
 	if (process && before)
 		process_inherit(process, before, false);
+	if (process)
+		process->memory_round = cpu->round;
 	if (process)
 		process_look(cpu->processes, process);
 	if (thread)
@@ -347,6 +350,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 		cpu->lost_before = all;
 	}
 	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->lost, now_ns);
+	cpu->round += cpu->lost != 0;
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, cpu->stacks_refused, now_ns);
 	cpu->lost = cpu->stacks_refused = 0;
 	cpu->stack_bytes = 0;

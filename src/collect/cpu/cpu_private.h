@@ -50,9 +50,10 @@ struct cpu {
 	size_t kernel_count, kernel_capacity;
 
 	uint64_t lost, throttled, nameless; /* since the last loss row */
-	uint64_t lost_before;               /* of what the kernel counts, already written */
-	uint64_t stack_bytes;               /* that stacks of this second take … */
-	uint64_t all_stack_bytes;           /* … and of all */
+	uint32_t round;       /* one more each time that records of mappings may have been lost */
+	uint64_t lost_before; /* of what the kernel counts, already written */
+	uint64_t stack_bytes; /* that stacks of this second take … */
+	uint64_t all_stack_bytes; /* … and of all */
 	uint64_t stacks_refused;
 	uint64_t look_ns, looked_ns; /* time for looks at who waits, and until when it was given */
 	uint64_t last_loss_ns;

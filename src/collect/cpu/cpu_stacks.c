@@ -11,6 +11,7 @@
  */
 #include "collect/cpu/cpu_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,9 @@ void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_m
 	for (uint32_t i = 0; i < map->build_id_bytes; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", map->build_id[i]);
 	piece.file = code_files_find(&cpu->files, &key);
-	memory_map_put(process->memory, &piece);
+	/* The kernel tells of no unmapping: a map that is full is mostly of what is gone. */
+	if (memory_map_put(process->memory, &piece) == -ENOSPC)
+		process->memory_round = cpu->round - 1;
 }
 
 /* Of a process that was there before us. */
@@ -175,6 +178,20 @@ static uint32_t keep_stack(struct cpu *cpu, const struct walk *walk, size_t coun
 	return stack;
 }
 
+/* Code that nothing is known of, where something may have been missed, or forgotten: all mappings are read again. */
+static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
+{
+	uint64_t begin_ns = host_clocks_now_ns();
+
+	if (process->memory_round == cpu->round || !look_time_is_due(&process->looks, begin_ns) ||
+	    (process->memory && memory_map_find(process->memory, ip)))
+		return;
+	process->memory_round = cpu->round;
+	memory_map_fini(process->memory);
+	cpu_read_memory(cpu, process);
+	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
+}
+
 static uint32_t walk_stack(struct cpu *cpu, struct process *process,
 			   const struct unwind_state *state)
 {
@@ -184,6 +201,7 @@ static uint32_t walk_stack(struct cpu *cpu, struct process *process,
 
 	if (!has_room(cpu))
 		return 0;
+	mend_memory(cpu, process, state->ip);
 	count = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
 	return keep_stack(cpu, &walk, count, end);
 }
