@@ -398,6 +398,7 @@ static int on_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	int error = sweep_count_sample(sweep, row);
 
+	sweep->has_states = true;
 	return error ? error : sweep_take_sample(sweep, row);
 }
 
@@ -419,6 +420,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_CPU_SAMPLE:
 		return on_sample(sweep, item->row);
 	case EVENT_SWITCH:
+		sweep->has_states = true;
 		return sweep_take_switch(sweep, item->row);
 	default:
 		return 0;
@@ -649,8 +651,11 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	sweep_sort_tables(analysis);
-	for (size_t i = 0; i < analysis->processes_count; i++)
+	/* Without rows of CPUs, nothing but its OpenCL brought a process here. */
+	for (size_t i = 0; i < analysis->processes_count; i++) {
+		analysis->processes[i].has_calls |= !sweep->has_states;
 		analysis->processes_called += analysis->processes[i].has_calls;
+	}
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
 	return 0;

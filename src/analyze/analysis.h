@@ -81,7 +81,7 @@ struct analysis_process {
 	uint64_t launches, executions;
 	uint64_t calls, calls_ns; /* API calls, launches among them */
 	uint64_t share_ns;        /* of the devices' busy time */
-	bool has_calls;           /* in the whole trace: it is not there for its threads alone */
+	bool has_calls;           /* anywhere in the trace: it is not there for its threads alone */
 };
 
 struct analysis_kernel {

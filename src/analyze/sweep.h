@@ -79,6 +79,7 @@ struct sweep {
 	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
 	bool uses_darks;
 	bool is_scouting; /* a second sweep is certain: only what it needs is looked for */
+	bool has_states;  /* the trace has rows of what ran on CPUs */
 	uint64_t delay_ns;
 	uint64_t last_ns; /* the latest moment in any row */
 	uint64_t launch_rows, lost_launches, lost_executions;
