@@ -7,8 +7,8 @@
  * Owns:     what it knows of threads and code objects
  * Fails:    -EAGAIN where it moved on too fast; in new with the cause
  * Why:      nothing is stopped. All that the walk visited the last time is read in one system call, in this order: the
- *           thread's state, all frames, all frames once more, the state once more. What is the same in both copies was so
- *           at one moment of the microsecond or two between them. Two system calls a stack.
+ *           thread's state, all frames, the state, all frames, the state. What is the same in both copies was so at one
+ *           moment of the microsecond or two between them. Two system calls a stack.
  */
 #include "symbol/python_remote.h"
 
@@ -21,6 +21,7 @@
 #include "event/python_offsets.h"
 #include "symbol/elf_names.h"
 #include "symbol/python_codes.h"
+#include "symbol/python_evaluation.h"
 #include "symbol/python_threads.h"
 #include "symbol/remote_memory.h"
 
@@ -30,27 +31,27 @@ enum {
 	FETCHES_MOST = 1 << 11, /* windows that one call finds out about */
 	CHUNKS_MOST = 256,
 	CHUNK_BYTES_MOST = 4 << 20,
-	TAKES_MOST = 12, /* looks at the whole stack in one call */
-	MOVES_MOST = 3,  /* of them such as something moved in */
+	TAKES_MOST = 16, /* looks at the whole stack in one call */
+	MOVES_MOST = 6,  /* of them such as something moved in */
 	ROUNDS_MOST = 3, /* looks until no code object is new */
 	PAUSE = 64,      /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
+	HEADS = 3,
 	HEAD_PIECES = 4,
 	CODE_UNIT = 2, /* bytes of an instruction */
 	OWNED_BY_GENERATOR = 1,
-	TAG_BITS = 7,        /* of a pointer to an object; no object begins there */
+	TAG_BITS = 7,         /* of a pointer to an object; no object begins there */
 	CODE_BYTES = 1 << 26, /* no code is longer */
-	FINAL = 0xf0,        /* release level in a version number */
-	CANDIDATE = 0xc0     /* from there on layouts no longer change */
+	FINAL = 0xf0,         /* release level in a version number */
+	CANDIDATE = 0xc0      /* from there on layouts no longer change */
 };
 
 /* What says where the frames begin. */
 struct head {
-	uint64_t identity, newest;
+	uint64_t identity;
 	uint64_t pointer; /* to the frame, or to the C structure that has it */
 	uint64_t frame;
 	uint64_t chunk, top;
-	uint32_t tid;
 };
 
 struct raw_frame {
@@ -79,13 +80,16 @@ struct python_remote {
 	struct python_offsets at;
 	struct python_types types;
 	uint64_t frame_type; /* PyFrame_Type */
-	uint64_t hot_begin, hot_end;
+	struct python_evaluation evaluation;
 	struct python_threads threads;
 	struct python_codes *codes;
 	size_t state_bytes, frame_bytes;
 	/* the stack that is being read */
 	struct python_thread *thread;
-	struct head heads[2];
+	struct head heads[HEADS];
+	size_t head_at[HEADS];
+	uint64_t newest; /* of the interpreter's thread states */
+	uint32_t owner;  /* tid, as the state says */
 	uint8_t *bytes;
 	size_t bytes_count, bytes_capacity;
 	struct remote_piece *pieces;
@@ -129,19 +133,28 @@ static size_t largest(const uint16_t *values, size_t count)
 
 /* ---- one look at the whole stack ----------------------------------------------------------------- */
 
-static size_t add_head(const struct python_remote *remote, struct remote_piece *pieces)
+static bool has_cframe(const struct python_remote *remote)
+{
+	return remote->at.cframe && remote->thread->cframe;
+}
+
+/* is_whole: with what says whose the state is. */
+static size_t add_head(const struct python_remote *remote, bool is_whole,
+		       struct remote_piece *pieces)
 {
 	const struct python_thread *thread = remote->thread;
 	size_t count = 0;
 
 	pieces[count++] = (struct remote_piece){thread->state, remote->state_bytes};
-	pieces[count++] = (struct remote_piece){remote->threads.newest_at, sizeof(uint64_t)};
-	if (!remote->at.thread_native_id)
-		pieces[count++] = (struct remote_piece){
-			thread->identity + remote->threads.tid_at, sizeof(uint32_t)};
-	if (remote->at.cframe && thread->cframe)
+	if (has_cframe(remote))
 		pieces[count++] = (struct remote_piece){thread->cframe + remote->at.cframe_frame,
 							sizeof(uint64_t)};
+	if (is_whole)
+		pieces[count++] =
+			(struct remote_piece){remote->threads.newest_at, sizeof(uint64_t)};
+	if (is_whole && !remote->at.thread_native_id)
+		pieces[count++] = (struct remote_piece){thread->identity + remote->threads.tid_at,
+							sizeof(uint32_t)};
 	return count;
 }
 
@@ -149,91 +162,103 @@ static size_t add_head(const struct python_remote *remote, struct remote_piece *
 static struct head read_head(const struct python_remote *remote, const uint8_t *bytes)
 {
 	const struct python_offsets *at = &remote->at;
-	const uint8_t *next = bytes + remote->state_bytes;
-	struct head head = {.pointer = word_at(bytes, at->thread_frame),
-			    .newest = word_at(next, 0)};
+	struct head head = {
+		.identity =
+			word_at(bytes, at->thread_native_id ? at->thread_native_id : at->thread_id),
+		.pointer = word_at(bytes, at->thread_frame),
+	};
 
-	next += sizeof(uint64_t);
-	if (at->thread_native_id) {
-		head.identity = word_at(bytes, at->thread_native_id);
-		head.tid = (uint32_t)head.identity;
+	if (at->thread_chunk) {
 		head.chunk = word_at(bytes, at->thread_chunk);
 		head.top = word_at(bytes, at->thread_chunk + PYTHON_STACK_TOP);
-	} else {
-		head.identity = word_at(bytes, at->thread_id);
-		head.tid = half_at(next, 0);
 	}
 	if (!at->cframe)
 		head.frame = head.pointer;
 	else if (head.pointer && head.pointer == remote->thread->cframe)
-		head.frame = word_at(next, 0);
+		head.frame = word_at(bytes, remote->state_bytes);
 	return head;
+}
+
+/* … and what follows in a whole one. */
+static void read_owner(struct python_remote *remote, const uint8_t *bytes)
+{
+	bytes += remote->state_bytes + (has_cframe(remote) ? sizeof(uint64_t) : 0);
+	remote->newest = word_at(bytes, 0);
+	remote->owner = remote->at.thread_native_id ? (uint32_t)remote->heads[0].identity
+						    : half_at(bytes, sizeof(uint64_t));
 }
 
 static bool is_same_head(const struct head *one, const struct head *other)
 {
 	return one->identity == other->identity && one->pointer == other->pointer &&
-	       one->frame == other->frame && one->chunk == other->chunk &&
-	       one->top == other->top && one->tid == other->tid;
+	       one->frame == other->frame && one->chunk == other->chunk && one->top == other->top;
 }
 
-/* Lays the pieces out; bytes of them all, 0: no memory. */
+static bool are_heads_same(const struct python_remote *remote)
+{
+	return is_same_head(&remote->heads[0], &remote->heads[1]) &&
+	       is_same_head(&remote->heads[1], &remote->heads[2]);
+}
+
+/* Lays the pieces out: head, windows, head, windows, head. A head between the copies, as else a function could end before
+ * both of them and one of its size be called behind them. Bytes of all, 0: no memory. */
 static size_t lay_out(struct python_remote *remote, size_t *ret_count)
 {
 	struct remote_windows *windows = &remote->thread->windows;
-	size_t size = 0, count, head_count;
+	size_t size = 0, count = 0;
 
 	if (array_grow(remote->pieces, remote->pieces_capacity,
-		       (HEAD_PIECES + windows->count) * 2))
+		       HEAD_PIECES * HEADS + windows->count * 2))
 		return 0;
-	count = head_count = add_head(remote, remote->pieces);
-	for (size_t i = 0; i < count; i++)
-		size += remote->pieces[i].size;
-	for (size_t copy = 0; copy < 2; copy++)
-		for (size_t i = 0; i < windows->count; i++) {
-			struct remote_window *window = &windows->windows[i];
+	for (size_t i = 0; i < HEADS; i++) {
+		const size_t first = count;
+
+		remote->head_at[i] = size;
+		count += add_head(remote, i == 0, remote->pieces + count);
+		for (size_t k = first; k < count; k++)
+			size += remote->pieces[k].size;
+		for (size_t k = 0; i < HEADS - 1 && k < windows->count; k++) {
+			struct remote_window *window = &windows->windows[k];
 
 			remote->pieces[count++] =
 				(struct remote_piece){window->address, window->size};
-			window->at[copy] = size;
+			window->at[i] = size;
 			window->is_new = false;
 			size += window->size;
 		}
-	for (size_t i = 0; i < head_count; i++) {
-		remote->pieces[count + i] = remote->pieces[i];
-		size += remote->pieces[i].size;
 	}
-	*ret_count = count + head_count;
+	*ret_count = count;
 	return size;
 }
 
 /* Part of it cannot be read any longer: the first such is left out the next time. */
 static void drop_unreadable(struct python_remote *remote, uint64_t got)
 {
-	struct remote_piece head[HEAD_PIECES];
-	const size_t head_count = add_head(remote, head);
 	const size_t window_count = remote->thread->windows.count;
-	size_t i = 0;
+	struct remote_piece head[HEAD_PIECES];
+	size_t failed = 0;
 
-	for (uint64_t sum = remote->pieces[0].size; sum <= got; sum += remote->pieces[i].size)
-		i++;
-	if (i >= head_count && i < head_count + 2 * window_count) {
-		remote_windows_remove(&remote->thread->windows, (i - head_count) % window_count);
-		return;
+	for (uint64_t sum = remote->pieces[0].size; sum <= got; sum += remote->pieces[failed].size)
+		failed++;
+	for (size_t i = 0; i < HEADS; i++) {
+		const size_t head_count = add_head(remote, i == 0, head);
+
+		if (failed < head_count && failed == 1 && has_cframe(remote))
+			remote->thread->cframe = 0;
+		else if (failed < head_count)
+			remote->thread->state = 0;
+		else if (failed < head_count + window_count)
+			remote_windows_remove(&remote->thread->windows, failed - head_count);
+		if (failed < head_count + window_count)
+			return;
+		failed -= head_count + window_count;
 	}
-	if (i >= head_count)
-		i -= head_count + 2 * window_count;
-	if (i > 1 && remote->at.cframe)
-		remote->thread->cframe = 0;
-	else
-		remote->thread->state = 0;
 }
 
 /* -EAGAIN: not all of it could be read. */
 static int take(struct python_remote *remote)
 {
-	size_t count, head_bytes = 0, size = lay_out(remote, &count);
-	struct remote_piece head[HEAD_PIECES];
+	size_t count, size = lay_out(remote, &count);
 	int64_t got;
 
 	if (!size || array_grow(remote->bytes, remote->bytes_capacity, size))
@@ -245,11 +270,10 @@ static int take(struct python_remote *remote)
 		drop_unreadable(remote, (uint64_t)got);
 		return -EAGAIN;
 	}
-	for (size_t i = add_head(remote, head); i-- > 0;)
-		head_bytes += head[i].size;
 	remote->bytes_count = size;
-	remote->heads[0] = read_head(remote, remote->bytes);
-	remote->heads[1] = read_head(remote, remote->bytes + size - head_bytes);
+	for (size_t i = 0; i < HEADS; i++)
+		remote->heads[i] = read_head(remote, remote->bytes + remote->head_at[i]);
+	read_owner(remote, remote->bytes);
 	remote->chunk_count = 0;
 	remote->next_chunk = remote->heads[0].chunk;
 	remote->is_missed = false;
@@ -323,13 +347,18 @@ static int fetch_frame(struct python_remote *remote, uint64_t address)
 	return fetch(remote, address, remote->frame_bytes);
 }
 
+/* The copies were taken between the first and the last. */
+static const struct head *head_of(const struct python_remote *remote, int copy)
+{
+	return &remote->heads[copy ? HEADS - 1 : 0];
+}
+
 /* A frame in one of the copies; the second is of what was read at once and of nothing else. */
 static int find_frame(struct python_remote *remote, uint64_t address, int copy,
 		      const uint8_t **ret_bytes)
 {
 	const struct remote_windows *windows = &remote->thread->windows;
-	struct remote_window *window =
-		remote_windows_find(windows, address, remote->frame_bytes);
+	struct remote_window *window = remote_windows_find(windows, address, remote->frame_bytes);
 
 	if (!window || (copy && window->is_new)) {
 		int r = copy ? -EAGAIN : fetch_frame(remote, address);
@@ -341,7 +370,8 @@ static int find_frame(struct python_remote *remote, uint64_t address, int copy,
 			return -EAGAIN;
 	}
 	/* what is left behind the end are frames that have ended */
-	if (window->address == remote->heads[copy].chunk && address >= remote->heads[copy].top)
+	if (window->address == head_of(remote, copy)->chunk &&
+	    address >= head_of(remote, copy)->top)
 		return -EAGAIN;
 	window->is_used = true;
 	*ret_bytes = remote->bytes + window->at[copy] + (address - window->address);
@@ -393,7 +423,7 @@ static bool is_outermost(const struct python_remote *remote, const struct raw_fr
 static int walk(struct python_remote *remote, int copy)
 {
 	struct raw_frames *raw = &remote->raw[copy];
-	uint64_t address = remote->heads[copy].frame, before = 0;
+	uint64_t address = head_of(remote, copy)->frame, before = 0;
 
 	raw->count = 0;
 	while (address) {
@@ -424,13 +454,30 @@ static bool is_same_frame(const struct raw_frame *one, const struct raw_frame *o
 	       one->entry == other->entry;
 }
 
+/* Where something moved, of the frames from `first` on those that ran all the time: not the ones that were innermost at
+ * the begin and at the end, whose places others can have taken, nor what was called from the one in between. */
+static size_t skip_unsettled(const struct python_remote *remote, size_t first)
+{
+	const struct raw_frames *raw = &remote->raw[0];
+
+	for (size_t i = first; i < raw->count; i++) {
+		const uint64_t address = raw->frames[i].address;
+
+		if (address == remote->heads[0].frame || address == remote->heads[HEADS - 1].frame)
+			first = i + 1;
+		else if (address == remote->heads[1].frame)
+			first = i;
+	}
+	return first;
+}
+
 /* Keeps of the first copy what both have, from the outermost frame on to where something moved. The innermost that is
  * kept may be at another instruction. */
 static void keep_common(struct python_remote *remote)
 {
 	struct raw_frames *one = &remote->raw[0];
 	const struct raw_frames *other = &remote->raw[1];
-	size_t common = 0, most = one->count < other->count ? one->count : other->count;
+	size_t common = 0, first, most = one->count < other->count ? one->count : other->count;
 
 	while (common < most) {
 		const struct raw_frame *a = &one->frames[one->count - 1 - common];
@@ -442,15 +489,17 @@ static void keep_common(struct python_remote *remote)
 		if (a->instruction != b->instruction)
 			break;
 	}
-	memmove(one->frames, one->frames + one->count - common, common * sizeof(one->frames[0]));
-	one->count = common;
+	first = one->count - common;
+	if (!are_heads_same(remote))
+		first = skip_unsettled(remote, first);
+	one->count -= first;
+	memmove(one->frames, one->frames + first, one->count * sizeof(one->frames[0]));
 }
 
 /* Nothing moved between the copies, but for the innermost function's own instructions. */
 static bool is_quiet(const struct python_remote *remote, size_t whole)
 {
-	return is_same_head(&remote->heads[0], &remote->heads[1]) &&
-	       remote->raw[0].count == whole;
+	return is_same_head(&remote->heads[0], &remote->heads[1]) && remote->raw[0].count == whole;
 }
 
 /* ---- a thread ----------------------------------------------------------------------------------- */
@@ -458,9 +507,8 @@ static bool is_quiet(const struct python_remote *remote, size_t whole)
 /* Whether the state is still this thread's. */
 static bool is_own(const struct python_remote *remote)
 {
-	const struct head *head = &remote->heads[0];
-
-	return head->identity == remote->thread->identity && head->tid == remote->thread->inner_tid;
+	return remote->heads[0].identity == remote->thread->identity &&
+	       remote->owner == remote->thread->inner_tid;
 }
 
 /* Its C structure with the current frame is read from the next look on. */
@@ -478,7 +526,7 @@ static bool runs_nothing(const struct python_remote *remote)
 {
 	const struct head *head = &remote->heads[0];
 
-	return is_same_head(head, &remote->heads[1]) &&
+	return are_heads_same(remote) &&
 	       (!remote->at.cframe || head->pointer - remote->thread->state < PAGE_BYTES);
 }
 
@@ -528,9 +576,9 @@ static int look_elsewhere(struct python_remote *remote)
 	const uint64_t before = thread->state;
 	int r;
 
-	if (thread->newest == remote->heads[0].newest)
+	if (thread->newest == remote->newest)
 		return 0;
-	r = python_threads_look(&remote->threads, thread, remote->heads[0].newest);
+	r = python_threads_look(&remote->threads, thread, remote->newest);
 	return r ? r : thread->state && thread->state != before ? -EAGAIN : 0;
 }
 
@@ -539,7 +587,8 @@ static int read_stack(struct python_remote *remote, bool *ret_is_moving)
 	uint32_t moves = 0, searches = 0;
 	int r = -EAGAIN;
 
-	for (uint32_t takes = 0; r == -EAGAIN && takes < TAKES_MOST && moves < MOVES_MOST; takes++) {
+	for (uint32_t takes = 0; r == -EAGAIN && takes < TAKES_MOST && moves < MOVES_MOST;
+	     takes++) {
 		if (!remote->thread->state) {
 			int found = searches++ ? -EAGAIN
 					       : python_threads_look(&remote->threads,
@@ -792,7 +841,8 @@ static int find_symbols(const struct python_remote_file *file,
 static int cannot_read(int r, uint32_t pid)
 {
 	if (r == -EFAULT)
-		return error_set(-EAGAIN, "the Python of process %u is not there yet, or gone", pid);
+		return error_set(-EAGAIN, "the Python of process %u is not there yet, or gone",
+				 pid);
 	return error_set(r, "read memory of process %u: %s", pid, strerror(-r));
 }
 
@@ -805,10 +855,10 @@ static int read_version(struct python_remote *remote, const struct symbols *symb
 					   ret_version, sizeof(*ret_version));
 		return r ? cannot_read(r, remote->memory.pid) : 0;
 	}
-	*ret_version = symbols->addresses[SINCE_3_10]	? 0x030a0000 | FINAL
-		       : symbols->addresses[SINCE_3_9]	? 0x03090000 | FINAL
-		       : symbols->addresses[SINCE_3_8]	? 0x03080000 | FINAL
-							: 0;
+	*ret_version = symbols->addresses[SINCE_3_10]  ? 0x030a0000 | FINAL
+		       : symbols->addresses[SINCE_3_9] ? 0x03090000 | FINAL
+		       : symbols->addresses[SINCE_3_8] ? 0x03080000 | FINAL
+						       : 0;
 	return 0;
 }
 
@@ -841,8 +891,8 @@ static int learn_offsets(struct python_remote *remote, const struct symbols *sym
 	if (r)
 		return cannot_read(r, remote->memory.pid);
 	if (!python_offsets_read(words, &remote->at))
-		return not_known(version, words[PYTHON_DEBUG_FREE_WORD] ? " free-threaded"
-									: " of its own");
+		return not_known(version,
+				 words[PYTHON_DEBUG_FREE_WORD] ? " free-threaded" : " of its own");
 	return 0;
 }
 
@@ -872,12 +922,20 @@ static int init(struct python_remote *remote, const struct symbols *symbols)
 	remote->types = (struct python_types){addresses[CODE_TYPE], addresses[TEXT_TYPE],
 					      addresses[BYTES_TYPE]};
 	remote->frame_type = addresses[FRAME_TYPE];
-	remote->hot_begin = addresses[EVALUATION];
-	remote->hot_end = remote->hot_begin + symbols->at[EVALUATION].size;
 	learn_sizes(remote);
 	python_threads_init(&remote->threads, &remote->memory, &remote->at, addresses[RUNTIME]);
 	remote->codes = python_codes_new(&remote->memory, &remote->at, &remote->types);
 	return remote->codes ? 0 : error_set(-ENOMEM, "no memory for a Python interpreter");
+}
+
+static void learn_evaluation(struct python_remote *remote, const struct python_remote_file *file,
+			     const struct symbols *symbols)
+{
+	remote->evaluation.hot_begin = symbols->addresses[EVALUATION];
+	remote->evaluation.hot_end = symbols->addresses[EVALUATION] + symbols->at[EVALUATION].size;
+	if (symbols->at[EVALUATION].size)
+		python_evaluation_find_cold(&remote->evaluation, &remote->memory, file->fd,
+					    file->load_address);
 }
 
 int python_remote_new(uint32_t pid, const struct python_remote_file *file,
@@ -894,6 +952,8 @@ int python_remote_new(uint32_t pid, const struct python_remote_file *file,
 		return error_set(-ENOMEM, "no memory for a Python interpreter");
 	remote->memory.pid = pid;
 	r = init(remote, &symbols);
+	if (!r)
+		learn_evaluation(remote, file, &symbols);
 	if (r) {
 		python_remote_free(remote);
 		return r;
@@ -918,7 +978,10 @@ void python_remote_free(struct python_remote *remote)
 
 bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc)
 {
-	return pc - remote->hot_begin < remote->hot_end - remote->hot_begin;
+	const struct python_evaluation *at = &remote->evaluation;
+
+	return pc - at->hot_begin < at->hot_end - at->hot_begin ||
+	       pc - at->cold_begin < at->cold_end - at->cold_begin;
 }
 
 uint16_t python_remote_version(const struct python_remote *remote)

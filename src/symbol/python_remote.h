@@ -30,8 +30,9 @@ int python_remote_new(uint32_t pid, const struct python_remote_file *file,
 void python_remote_free(struct python_remote *remote); /* NULL-safe */
 
 struct python_remote_frame {
-	const char *function; /* qualified (Class.method) from 3.11 on; NULL: could not be read, or is gone already */
-	const char *file;     /* both live until python_remote_free */
+	const char *
+		function; /* qualified (Class.method) from 3.11 on; NULL: could not be read, or is gone already */
+	const char *file;          /* both live until python_remote_free */
 	uint32_t first_line, line; /* 0: not known */
 	bool is_entry; /* the last one, going outwards, that its C frame of the evaluation function holds */
 };

@@ -33,8 +33,8 @@ enum {
 void python_threads_init(struct python_threads *threads, struct remote_memory *memory,
 			 const struct python_offsets *offsets, uint64_t runtime)
 {
-	*threads = (struct python_threads){
-		.memory = memory, .offsets = offsets, .runtime = runtime};
+	*threads =
+		(struct python_threads){.memory = memory, .offsets = offsets, .runtime = runtime};
 	hash_map_init(&threads->by_tid);
 }
 
@@ -258,7 +258,8 @@ int python_threads_look(struct python_threads *threads, struct python_thread *th
 	int r;
 
 	if (!newest && threads->newest_at) {
-		r = remote_memory_read(threads->memory, threads->newest_at, &newest, sizeof(newest));
+		r = remote_memory_read(threads->memory, threads->newest_at, &newest,
+				       sizeof(newest));
 		if (r == -ESRCH || r == -EPERM)
 			return r;
 	}

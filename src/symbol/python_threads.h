@@ -16,10 +16,11 @@
 
 struct python_thread {
 	uint32_t tid;
-	uint32_t inner_tid;    /* as its own namespace counts */
-	uint64_t state;        /* address; 0: it has none that is known */
-	uint64_t identity;     /* what the state says whose it is: native id, or before 3.11 pthread_t */
-	uint64_t newest;       /* list of thread states when it was looked for */
+	uint32_t inner_tid; /* as its own namespace counts */
+	uint64_t state;     /* address; 0: it has none that is known */
+	uint64_t
+		identity; /* what the state says whose it is: native id, or before 3.11 pthread_t */
+	uint64_t newest;  /* list of thread states when it was looked for */
 	uint32_t asks, patience; /* so often asked for in vain since, before the next look */
 	/* What the walk over its frames reads at once. */
 	struct remote_windows windows;
@@ -36,8 +37,9 @@ struct python_threads {
 	struct remote_memory *memory;         /* borrowed */
 	const struct python_offsets *offsets; /* borrowed */
 	uint64_t runtime;
-	uint64_t newest_at;   /* where the main interpreter's newest thread state is told; 0: not known */
-	uint32_t tid_at;      /* of a thread's id in glibc's struct pthread; 0: not known */
+	uint64_t
+		newest_at; /* where the main interpreter's newest thread state is told; 0: not known */
+	uint32_t tid_at;        /* of a thread's id in glibc's struct pthread; 0: not known */
 	struct hash_map by_tid; /* struct python_thread, owned */
 	struct python_state *states;
 	size_t state_count, state_capacity;

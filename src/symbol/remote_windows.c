@@ -62,8 +62,8 @@ struct remote_window *remote_windows_add(struct remote_windows *windows, uint64_
 
 	if (array_grow(windows->windows, windows->capacity, windows->count + 1))
 		return NULL;
-	if (first > 0 && address - windows->windows[first - 1].address <
-				 windows->windows[first - 1].size)
+	if (first > 0 &&
+	    address - windows->windows[first - 1].address < windows->windows[first - 1].size)
 		first--;
 	while (last < windows->count && windows->windows[last].address - address < size)
 		last++;

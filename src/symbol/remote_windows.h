@@ -12,8 +12,8 @@
 struct remote_window {
 	uint64_t address;
 	size_t size;
-	size_t at[2];    /* where the first and the second copy lie, as whoever reads it says */
-	uint8_t unused;  /* so many times in a row nobody asked for it */
+	size_t at[2];   /* where the first and the second copy lie, as whoever reads it says */
+	uint8_t unused; /* so many times in a row nobody asked for it */
 	bool is_used;
 	bool is_new; /* not read together with the others yet */
 };

@@ -46,7 +46,8 @@ struct path {
 
 static int find_pythons(struct path *paths)
 {
-	static const char *const places[] = {"/usr/bin/python3", "%s/.pyenv/versions/3.*/bin/python3"};
+	static const char *const places[] = {"/usr/bin/python3",
+					     "%s/.pyenv/versions/3.*/bin/python3"};
 	const char *home = getenv("HOME");
 	int count = 0;
 
@@ -123,6 +124,12 @@ static bool is_fixed(int fd)
 	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.e_type == ET_EXEC;
 }
 
+/* What open_remote found the interpreter in. */
+static struct {
+	char path[256];
+	uint64_t load_address;
+} found_in;
+
 /* Tries each file that the process has mapped from its begin on; the program is the first. */
 static int open_remote(pid_t pid, struct python_remote **ret_remote)
 {
@@ -146,6 +153,8 @@ static int open_remote(pid_t pid, struct python_remote **ret_remote)
 		file.load_address = is_fixed(file.fd) ? 0 : begin;
 		r = python_remote_new((uint32_t)pid, &file, program.fd >= 0 ? &program : NULL,
 				      ret_remote);
+		snprintf(found_in.path, sizeof(found_in.path), "%s", name);
+		found_in.load_address = file.load_address;
 		if (program.fd < 0)
 			program = file;
 		else
@@ -282,6 +291,32 @@ static void print_cost(struct python_remote *remote, const struct expected *expe
 	       (double)(python_remote_calls(remote) - calls) / reads);
 }
 
+/* Both parts of it as the symbols say, where the file was not stripped of them. */
+static void check_evaluation(const struct python_remote *remote)
+{
+	static const char *const names[] = {"_PyEval_EvalFrameDefault",
+					    "_PyEval_EvalFrameDefault.cold"};
+	struct elf_symbol parts[2];
+	int fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(elf_names_find_symbols(fd, names, 2, parts) & 1);
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t begin = found_in.load_address + parts[i].value;
+		const uint64_t size = parts[i].size;
+
+		if (size < 64) /* too few jumps lead there to be sure */
+			continue;
+		CHECK(python_remote_is_evaluation(remote, begin));
+		CHECK(python_remote_is_evaluation(remote, begin + size - 1));
+		CHECK(!python_remote_is_evaluation(remote, begin + size));
+		CHECK(!python_remote_is_evaluation(remote, begin - 1));
+	}
+	CHECK(!python_remote_is_evaluation(remote, 0));
+	printf("#   evaluation: %u bytes, %u cold as symbols say\n", (unsigned)parts[0].size,
+	       (unsigned)parts[1].size);
+	close(fd);
+}
+
 static void check_waiting(const char *python)
 {
 	static struct expected expected[5];
@@ -293,6 +328,7 @@ static void check_waiting(const char *python)
 		CHECK(read_expected(child.output, &expected[i]));
 	if (!harness_failed && open_remote(child.pid, &remote) == 0) {
 		printf("# %s: %x\n", python, python_remote_version(remote));
+		check_evaluation(remote);
 		for (size_t i = 0; i < 5; i++)
 			check_whole(remote, &expected[i]);
 		for (size_t i = 0; i < 5; i++) {
@@ -387,8 +423,7 @@ static bool can_begin(const struct python_remote_frame *frame)
 {
 	const char *name = short_name(frame->function);
 
-	return strcmp(name, "_bootstrap") == 0 ||
-	       (strcmp(name, "<module>") == 0 && is_ours(frame));
+	return strcmp(name, "_bootstrap") == 0 || (strcmp(name, "<module>") == 0 && is_ours(frame));
 }
 
 static bool is_possible(const struct python_remote_frame *frames, int count)
@@ -492,8 +527,10 @@ static void check_busy(const char *python, const char *threads)
 		}
 		calls = python_remote_calls(remote);
 		spent = (spent_ns(child.pid) - spent) / (now_ns() - start);
-		printf("# %x, %zu threads: %d whole (%.1f frames), %d with moving inner frames left out (%.1f), %d torn, "
-		       "%d wrong; %.1f us, at most %.0f, %.2f system calls; it ran %.0f %% of the time\n",
+		printf("# %x, %zu threads: %d whole (%.1f frames), %d with moving inner frames "
+		       "left out (%.1f), %d torn, "
+		       "%d wrong; %.1f us, at most %.0f, %.2f system calls; it ran %.0f %% of the "
+		       "time\n",
 		       python_remote_version(remote), count, tally.whole,
 		       tally.depth / (tally.whole ? tally.whole : 1), tally.moving,
 		       tally.moving_depth / (tally.moving ? tally.moving : 1), tally.torn,
@@ -579,7 +616,13 @@ TEST(what_is_no_python)
 
 /* ---- memory that was not written by Python ------------------------------------------------------ */
 
-enum { HOSTILE_SYMBOLS = 6, HOSTILE_BYTES = 16 << 20, HOSTILE_DENSE = 1 << 18, HOSTILE_SEEDS = 60, HOSTILE_READS = 20 };
+enum {
+	HOSTILE_SYMBOLS = 6,
+	HOSTILE_BYTES = 16 << 20,
+	HOSTILE_DENSE = 1 << 18,
+	HOSTILE_SEEDS = 60,
+	HOSTILE_READS = 20
+};
 
 /* Memory of a process that never was an interpreter, as it appears to be one: this process's own. */
 struct hostile {
@@ -590,8 +633,9 @@ struct hostile {
 	uint64_t seed;
 };
 
-static const char *const hostile_names[HOSTILE_SYMBOLS] = {
-	"_PyRuntime", "PyCode_Type", "PyUnicode_Type", "PyBytes_Type", "PyFrame_Type", "Py_Version"};
+static const char *const hostile_names[HOSTILE_SYMBOLS] = {"_PyRuntime",     "PyCode_Type",
+							   "PyUnicode_Type", "PyBytes_Type",
+							   "PyFrame_Type",   "Py_Version"};
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -698,9 +742,8 @@ static uint64_t put_frames(struct hostile *hostile)
 		} else {
 			uint8_t tail[8] = {0};
 
-			tail[at->frame_owner % 8] = i == 0 && at->layout == PYTHON_LAYOUT_SHIM
-							    ? at->shim
-							    : 0;
+			tail[at->frame_owner % 8] =
+				i == 0 && at->layout == PYTHON_LAYOUT_SHIM ? at->shim : 0;
 			if (at->frame_entry)
 				tail[at->frame_entry % 8] = i % 4 == 0;
 			put_word(hostile, (frame + at->frame_owner) & ~UINT64_C(7), word_of(tail));
@@ -792,7 +835,8 @@ static bool hostile_init(struct hostile *hostile, const char *path, uint16_t ver
 	for (size_t i = 0; i < HOSTILE_SYMBOLS; i++)
 		if (hostile->symbols[i].value && hostile->symbols[i].value < first)
 			first = hostile->symbols[i].value;
-	hostile->load_address = (uint64_t)(uintptr_t)hostile->memory + 2 * HOSTILE_DENSE - first / 8 * 8;
+	hostile->load_address =
+		(uint64_t)(uintptr_t)hostile->memory + 2 * HOSTILE_DENSE - first / 8 * 8;
 	return hostile->symbols[0].value && hostile->memory != MAP_FAILED;
 }
 
