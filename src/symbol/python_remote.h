@@ -44,7 +44,7 @@ struct python_remote_gap {
 };
 
 /* Innermost first; the number written, at most `most`; of more, both ends are kept. 0: the thread runs no Python. Errors:
- * -EAGAIN: it moved on too fast, or something makes no sense; -E2BIG: deeper than is read; -ESRCH, -EPERM, -ENOMEM. The
+ * -EAGAIN: it moved on too fast, or something makes no sense; -E2BIG: deeper than is read, or than is read the first time; -ESRCH, -EPERM, -ENOMEM. The
  * error chain is left alone. */
 int python_remote_frames(struct python_remote *remote, uint32_t tid,
 			 struct python_remote_frame *frames, size_t most,

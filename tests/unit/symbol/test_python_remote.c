@@ -25,7 +25,7 @@
 #include "../../harness.h"
 
 #ifdef __SANITIZE_ADDRESS__
-#define READS 4000 /* a pass over all of memory's shadow makes each many times as slow */
+#define READS 4000 /* slower */
 #else
 #define READS 20000
 #endif
@@ -342,7 +342,7 @@ static void check_waiting(const char *python)
 	child_end(&child);
 }
 
-/* Its functions need not be called at one moment: the case fails where one of the versions does. */
+/* Returns how many there were. */
 static int for_each_python(void (*check)(const char *python))
 {
 	struct path paths[PYTHONS_MOST];
@@ -564,7 +564,7 @@ TEST(stacks_that_change)
 
 /* ---- what is no Python, or none any more -------------------------------------------------------- */
 
-/* An end without a file of its own to be read, as a process is gone before its exit status is fetched. */
+/* Its memory is gone before its exit status is fetched. */
 TEST(a_process_that_exits)
 {
 	struct path paths[PYTHONS_MOST];
@@ -824,7 +824,7 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 	return most;
 }
 
-static bool hostile_init(struct hostile *hostile, const char *path, uint16_t version, int fd)
+static bool hostile_init(struct hostile *hostile, uint16_t version, int fd)
 {
 	uint64_t first = UINT64_MAX;
 
@@ -848,7 +848,7 @@ static void check_hostile(const char *python)
 	struct child child;
 	double most = 0;
 	int answers = 0;
-	char path[300], line[64];
+	char line[64];
 	uint16_t version;
 
 	REQUIRE(child_start(&child, python, busy_script, "0"));
@@ -857,12 +857,8 @@ static void check_hostile(const char *python)
 	version = remote ? python_remote_version(remote) : 0;
 	python_remote_free(remote);
 	child_end(&child);
-	snprintf(path, sizeof(path), "%.*s/../lib/libpython3.%d.so.1.0",
-		 (int)(strrchr(python, '/') - python), python, version & 0xff);
-	file.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (file.fd < 0)
-		file.fd = open(python, O_RDONLY | O_CLOEXEC);
-	REQUIRE(version && hostile_init(&hostile, path, version, file.fd));
+	file.fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
+	REQUIRE(version && hostile_init(&hostile, version, file.fd));
 	file.load_address = hostile.load_address;
 	for (int i = 0; i < HOSTILE_SEEDS; i++) {
 		double one;
