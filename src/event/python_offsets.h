@@ -31,6 +31,11 @@ struct python_offsets {
 	uint8_t shim;     /* frame_owner of a frame without code */
 	uint8_t cframe; /* 1: thread_frame leads to a structure that has the frame at cframe_frame */
 	uint16_t runtime_finalizing; /* thread state that ends the interpreter */
+	uint16_t runtime_interpreters, interpreter_next,
+		interpreter_threads; /* lists: their first */
+	uint16_t thread_next, thread_native_id /* 0: none */;
+	uint16_t
+		thread_chunk; /* newest piece of the data stack, behind it the stack's end; 0: none */
 	uint16_t thread_id, thread_frame, cframe_frame;
 	uint16_t frame_previous, frame_code, frame_instruction, frame_owner, frame_entry;
 	uint16_t object_type;
@@ -42,6 +47,13 @@ struct python_offsets {
 	uint16_t bytes_length, bytes_data;
 };
 
+/* The data stack lies in chunks: previous chunk, size, words in use unless it is the newest, data. */
+enum {
+	PYTHON_STACK_TOP = 8, /* behind thread_chunk: end of what is in use of the newest */
+	PYTHON_CHUNK_TOP = 16,
+	PYTHON_CHUNK_DATA = 24
+};
+
 #define PYTHON_ROW(minor) ((minor)-8)
 
 static const struct python_offsets python_offsets[] = {
@@ -51,6 +63,9 @@ static const struct python_offsets python_offsets[] = {
 			.layout = PYTHON_LAYOUT_OBJECTS,
 			.unit = 1,
 			.runtime_finalizing = 16,
+			.runtime_interpreters = 32,
+			.interpreter_threads = 8,
+			.thread_next = 8,
 			.thread_id = 176,
 			.thread_frame = 24,
 			.frame_previous = 24,
@@ -74,6 +89,9 @@ static const struct python_offsets python_offsets[] = {
 			.layout = PYTHON_LAYOUT_OBJECTS,
 			.unit = 1,
 			.runtime_finalizing = 16,
+			.runtime_interpreters = 32,
+			.interpreter_threads = 8,
+			.thread_next = 8,
 			.thread_id = 176,
 			.thread_frame = 24,
 			.frame_previous = 24,
@@ -97,6 +115,9 @@ static const struct python_offsets python_offsets[] = {
 			.layout = PYTHON_LAYOUT_OBJECTS,
 			.unit = 2,
 			.runtime_finalizing = 16,
+			.runtime_interpreters = 32,
+			.interpreter_threads = 8,
+			.thread_next = 8,
 			.thread_id = 176,
 			.thread_frame = 24,
 			.frame_previous = 24,
@@ -120,6 +141,11 @@ static const struct python_offsets python_offsets[] = {
 			.layout = PYTHON_LAYOUT_ENTRY,
 			.cframe = 1,
 			.runtime_finalizing = 24,
+			.runtime_interpreters = 40,
+			.interpreter_threads = 16,
+			.thread_next = 8,
+			.thread_native_id = 160,
+			.thread_chunk = 296,
 			.thread_id = 152,
 			.thread_frame = 56,
 			.cframe_frame = 8,
@@ -150,6 +176,11 @@ static const struct python_offsets python_offsets[] = {
 			.shim = 3,
 			.cframe = 1,
 			.runtime_finalizing = 24,
+			.runtime_interpreters = 40,
+			.interpreter_threads = 72,
+			.thread_next = 8,
+			.thread_native_id = 144,
+			.thread_chunk = 232,
 			.thread_id = 136,
 			.thread_frame = 56,
 			.frame_previous = 8,
@@ -177,6 +208,12 @@ static const struct python_offsets python_offsets[] = {
 			.layout = PYTHON_LAYOUT_SHIM,
 			.shim = 3,
 			.runtime_finalizing = 608,
+			.runtime_interpreters = 632,
+			.interpreter_next = 7264,
+			.interpreter_threads = 7344,
+			.thread_next = 8,
+			.thread_native_id = 160,
+			.thread_chunk = 232,
 			.thread_id = 152,
 			.thread_frame = 72,
 			.frame_previous = 8,
@@ -254,6 +291,12 @@ static const struct python_debug_word python_debug_words[] = {
 	PYTHON_DEBUG_WORD(text_state, 68, 78, 0),
 	PYTHON_DEBUG_WORD(text_ascii, 70, 80, 0),
 	PYTHON_DEBUG_WORD(runtime_finalizing, 4, 4, 32768),
+	PYTHON_DEBUG_WORD(runtime_interpreters, 5, 5, 32768),
+	PYTHON_DEBUG_WORD(interpreter_next, 8, 8, UINT16_MAX),
+	PYTHON_DEBUG_WORD(interpreter_threads, 9, 9, UINT16_MAX),
+	PYTHON_DEBUG_WORD(thread_next, 21, 24, 4096),
+	PYTHON_DEBUG_WORD(thread_native_id, 25, 28, 4096),
+	PYTHON_DEBUG_WORD(thread_chunk, 26, 29, 4096),
 	PYTHON_DEBUG_WORD(thread_id, 24, 27, 4096),
 	PYTHON_DEBUG_WORD(thread_frame, 23, 26, 4096),
 	PYTHON_DEBUG_WORD(frame_previous, 29, 32, 256),

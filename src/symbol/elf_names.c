@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/elf_names.c - which of some functions are in a program or library
+ * symbol/elf_names.c - which of some names are in a program or library, and where
  *
  * Runs in:  the recorder
- * Gets:     an open file   Gives: bits
+ * Gets:     an open file   Gives: bits, values
  * Owns:     nothing
  * Fails:    never: what cannot be read defines nothing
  * Why not libdw: it maps the file, and a program that is shortened while it runs would end the recorder
@@ -46,52 +46,61 @@ static bool is_text(const struct table *texts, uint64_t at, const char *name)
 	       memcmp(texts->bytes + at, name, size) == 0;
 }
 
-static uint32_t find_in(const struct table *symbols, const struct table *texts,
-			const char *const *names, size_t count)
-{
-	uint32_t found = 0;
+/* What is looked for, and what was found of it. */
+struct search {
+	const char *const *names;
+	size_t count;
+	struct elf_symbol *symbols; /* NULL: only functions, and only whether they are there */
+	uint32_t found;
+};
 
+static void note_symbol(struct search *search, const Elf64_Sym *symbol, size_t index)
+{
+	if (search->symbols && !(search->found >> index & 1))
+		search->symbols[index] = (struct elf_symbol){symbol->st_value, symbol->st_size};
+	search->found |= UINT32_C(1) << index;
+}
+
+static void find_in(const struct table *symbols, const struct table *texts, struct search *search)
+{
 	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols->size; at += sizeof(Elf64_Sym)) {
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, symbols->bytes + at, sizeof(symbol));
-		if (symbol.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
+		if (symbol.st_shndx == SHN_UNDEF ||
+		    (!search->symbols && ELF64_ST_TYPE(symbol.st_info) != STT_FUNC))
 			continue;
-		for (size_t i = 0; i < count; i++)
-			if (is_text(texts, symbol.st_name, names[i]))
-				found |= UINT32_C(1) << i;
+		for (size_t i = 0; i < search->count; i++)
+			if (is_text(texts, symbol.st_name, search->names[i]))
+				note_symbol(search, &symbol, i);
 	}
-	return found;
 }
 
-static uint32_t find_in_section(int fd, const Elf64_Shdr *sections, size_t section_count,
-				const Elf64_Shdr *section, const char *const *names, size_t count)
+static void find_in_section(int fd, const Elf64_Shdr *sections, size_t section_count,
+			    const Elf64_Shdr *section, struct search *search)
 {
 	struct table symbols = {0}, texts = {0};
-	uint32_t found = 0;
 
 	if (section->sh_link < section_count && read_table(fd, section, &symbols) &&
 	    read_table(fd, &sections[section->sh_link], &texts))
-		found = find_in(&symbols, &texts, names, count);
+		find_in(&symbols, &texts, search);
 	free(symbols.bytes);
 	free(texts.bytes);
-	return found;
 }
 
-uint32_t elf_names_find(int fd, const char *const *names, size_t count)
+static void find_all(int fd, struct search *search)
 {
 	auto_free Elf64_Shdr *sections = NULL;
 	bool seen[2] = {false, false};
-	uint32_t found = 0;
 	Elf64_Ehdr head;
 
 	if (pread_all(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(*sections) ||
 	    !head.e_shnum || head.e_shnum > SECTIONS_MOST || head.e_shoff > INT64_MAX)
-		return 0;
+		return;
 	sections = calloc(head.e_shnum, sizeof(*sections));
 	if (!sections || pread_all(fd, sections, head.e_shnum * sizeof(*sections), head.e_shoff))
-		return 0;
+		return;
 	/* one of each, as linkers write them: a file of thousands would keep a reader for minutes */
 	for (size_t i = 0; i < head.e_shnum; i++) {
 		uint32_t type = sections[i].sh_type;
@@ -99,7 +108,24 @@ uint32_t elf_names_find(int fd, const char *const *names, size_t count)
 		if ((type != SHT_DYNSYM && type != SHT_SYMTAB) || seen[type == SHT_SYMTAB])
 			continue;
 		seen[type == SHT_SYMTAB] = true;
-		found |= find_in_section(fd, sections, head.e_shnum, &sections[i], names, count);
+		find_in_section(fd, sections, head.e_shnum, &sections[i], search);
 	}
-	return found;
+}
+
+uint32_t elf_names_find(int fd, const char *const *names, size_t count)
+{
+	struct search search = {.names = names, .count = count};
+
+	find_all(fd, &search);
+	return search.found;
+}
+
+uint32_t elf_names_find_symbols(int fd, const char *const *names, size_t count,
+				struct elf_symbol *ret_symbols)
+{
+	struct search search = {.names = names, .count = count, .symbols = ret_symbols};
+
+	memset(ret_symbols, 0, count * sizeof(*ret_symbols));
+	find_all(fd, &search);
+	return search.found;
 }

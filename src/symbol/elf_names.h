@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/elf_names.h - which of some functions are in a program or library
+ * symbol/elf_names.h - which of some names are in a program or library, and where
  */
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
@@ -11,5 +11,14 @@
 /* Bit i is set where the file defines names[i], exported or not; at most 32 names. A file that is damaged, or none of
  * this machine's, has none. */
 uint32_t elf_names_find(int fd, const char *const *names, size_t count);
+
+struct elf_symbol {
+	uint64_t value, size; /* as the file says; 0: it does not define the name */
+};
+
+/* The same of functions and data, with what the first table that has them says, which is the dynamic one as linkers
+ * write files. */
+uint32_t elf_names_find_symbols(int fd, const char *const *names, size_t count,
+				struct elf_symbol *ret_symbols);
 
 #endif

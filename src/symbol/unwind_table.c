@@ -513,20 +513,46 @@ static const struct entry *find_entry(const struct unwind_table *table, uint64_t
 	return low ? &table->entries[low - 1] : NULL;
 }
 
+/* The function that has the address. */
+static bool find_function(const struct unwind_table *table, uint64_t address,
+			  struct function *ret_function)
+{
+	const struct entry *entry = find_entry(table, address);
+
+	return entry && read_function(table, entry->at, ret_function) &&
+	       address - ret_function->begin < ret_function->size &&
+	       cfi_left(&ret_function->program) <= PROGRAM_MOST;
+}
+
 static union unwind_rule read_rule(const struct unwind_table *table, uint64_t file_offset)
 {
 	const union unwind_rule unknown = {.type = RULE_UNKNOWN};
-	const struct entry *entry;
 	struct function function;
 	uint64_t address = 0;
 
-	if (!find_address(table, file_offset, &address))
-		return unknown;
-	entry = find_entry(table, address);
-	if (!entry || !read_function(table, entry->at, &function) ||
-	    address - function.begin >= function.size || cfi_left(&function.program) > PROGRAM_MOST)
+	if (!find_address(table, file_offset, &address) ||
+	    !find_function(table, address, &function))
 		return unknown;
 	return cfi_find_rule(&function.common, function.program, function.begin, address);
+}
+
+bool unwind_table_find_part(const struct unwind_table *table, uint64_t address,
+			    struct unwind_part *ret_part)
+{
+	enum { RETURN_ADDRESS = 8 };
+	struct function function;
+	union unwind_rule rule;
+
+	if (!find_function(table, address, &function))
+		return false;
+	rule = cfi_find_rule(&function.common, function.program, function.begin, function.begin);
+	*ret_part = (struct unwind_part){
+		.begin = function.begin,
+		.end = function.begin + function.size,
+		.is_cold =
+			rule.type == RULE_BP || (rule.type == RULE_SP && rule.cfa > RETURN_ADDRESS),
+	};
+	return true;
 }
 
 static struct answer *find_slot(struct answer *answers, size_t slots, uint64_t key)

@@ -5,6 +5,7 @@
 #ifndef SYMBOL_UNWIND_TABLE_H
 #define SYMBOL_UNWIND_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,13 @@ void unwind_table_close(struct unwind_table *table); /* NULL-safe */
 /* Of the instruction at an offset in the file: where a call was left, one before the return address. RULE_UNKNOWN
  * where there is none. Answers are kept, so that one thread at a time may ask. */
 union unwind_rule unwind_table_find(struct unwind_table *table, uint64_t file_offset);
+
+/* The function, or the part of one, that has an address as the file's symbols count. */
+struct unwind_part {
+	uint64_t begin, end;
+	bool is_cold; /* begins in the middle of another one's frame, as only a part that was moved away does */
+};
+bool unwind_table_find_part(const struct unwind_table *table, uint64_t address,
+			    struct unwind_part *ret_part);
 
 #endif

@@ -12,6 +12,7 @@
 #if PY_VERSION_HEX < 0x03090000
 #include <internal/pycore_pystate.h>
 #else
+#include <internal/pycore_interp.h>
 #include <internal/pycore_runtime.h>
 #endif
 #if PY_VERSION_HEX < 0x030b0000
@@ -42,12 +43,30 @@
 #define RUNTIME_FINALIZING _finalizing
 #endif
 
+#if PY_VERSION_HEX >= 0x030b0000
+_Static_assert(offsetof(PyThreadState, datastack_top) ==
+		       offsetof(PyThreadState, datastack_chunk) + PYTHON_STACK_TOP,
+	       "thread_chunk");
+_Static_assert(offsetof(_PyStackChunk, top) == PYTHON_CHUNK_TOP, "top of a chunk");
+_Static_assert(offsetof(_PyStackChunk, data) == PYTHON_CHUNK_DATA, "data of a chunk");
+#endif
+
 static struct python_offsets measure(void)
 {
 	return (struct python_offsets)
 	{
 		.version = PY_VERSION_HEX >> 16,
 		.runtime_finalizing = offsetof(_PyRuntimeState, RUNTIME_FINALIZING),
+		.runtime_interpreters = offsetof(_PyRuntimeState, interpreters.head),
+		.interpreter_next = offsetof(PyInterpreterState, next),
+		.thread_next = offsetof(PyThreadState, next),
+#if PY_VERSION_HEX < 0x030b0000
+		.interpreter_threads = offsetof(PyInterpreterState, tstate_head),
+#else
+		.interpreter_threads = offsetof(PyInterpreterState, threads.head),
+		.thread_native_id = offsetof(PyThreadState, native_thread_id),
+		.thread_chunk = offsetof(PyThreadState, datastack_chunk),
+#endif
 		.thread_id = offsetof(PyThreadState, thread_id),
 #if PY_VERSION_HEX < 0x030b0000
 		.layout = PYTHON_LAYOUT_OBJECTS, .unit = PY_VERSION_HEX < 0x030a0000 ? 1 : 2,
@@ -110,6 +129,12 @@ static const struct member members[] = {
 	MEMBER(shim),
 	MEMBER(cframe),
 	MEMBER(runtime_finalizing),
+	MEMBER(runtime_interpreters),
+	MEMBER(interpreter_next),
+	MEMBER(interpreter_threads),
+	MEMBER(thread_next),
+	MEMBER(thread_native_id),
+	MEMBER(thread_chunk),
 	MEMBER(thread_id),
 	MEMBER(thread_frame),
 	MEMBER(cframe_frame),

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/python_codes.c - what code objects of another process's CPython say
+ *
+ * Runs in:  the recorder
+ * Gets:     addresses that frames of the other process hold   Gives: names, files, lines
+ * Owns:     what it read of each code object, the texts
+ * Fails:    -EAGAIN where something else lies at an address, -ENOMEM, -ESRCH, -EPERM
+ * Why:      an address says little, as the next code object may get it: the heads of all of a stack's code objects are
+ *           read each time, 0.3 us each in one system call, and names and line tables only where a head is new, 6 us
+ */
+#include "symbol/python_codes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "symbol/python_lines.h"
+
+enum {
+	CODES_MOST = 1 << 17,
+	TEXTS_MOST = 64 << 20, /* bytes; they are never given back */
+	OBJECT_MOST = 128,     /* bytes before the contents of a text or bytes */
+	NAME_MOST = 255,       /* characters */
+	FILE_MOST = 1023,      /* characters */
+	LINES_MOST = 60000,    /* bytes, as the guest's */
+	COMPARED_MOST = 4096   /* bytes of a line table that is compared each time */
+};
+
+struct python_codes {
+	struct remote_memory *memory;         /* borrowed */
+	const struct python_offsets *offsets; /* borrowed */
+	struct python_types types;
+	struct hash_map by_address; /* struct python_code, owned */
+	struct string_table texts;
+	uint64_t round;
+	size_t head_bytes;
+	struct python_code **asked; /* of this round */
+	size_t asked_count, asked_capacity;
+	struct remote_piece *pieces;
+	size_t pieces_capacity;
+	uint8_t *bytes; /* what was read */
+	size_t bytes_capacity;
+};
+
+static uint64_t word_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static uint32_t half_at(const uint8_t *bytes, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static size_t larger(size_t one, size_t other)
+{
+	return one > other ? one : other;
+}
+
+/* ---- codes of a round -------------------------------------------------------------------------- */
+
+struct python_codes *python_codes_new(struct remote_memory *memory,
+				      const struct python_offsets *offsets,
+				      const struct python_types *types)
+{
+	struct python_codes *codes = calloc(1, sizeof(*codes));
+	const uint16_t used[] = {
+		offsets->object_type,
+		offsets->code_first_line,
+		offsets->code_file,
+		offsets->code_name,
+		offsets->code_qualified_name,
+		offsets->code_lines,
+		offsets->code_first_traceable,
+		offsets->code_version,
+	};
+
+	if (!codes)
+		return NULL;
+	codes->memory = memory;
+	codes->offsets = offsets;
+	codes->types = *types;
+	for (size_t i = 0; i < ARRAY_COUNT(used); i++)
+		codes->head_bytes = larger(codes->head_bytes, used[i] + sizeof(uint64_t));
+	hash_map_init(&codes->by_address);
+	string_table_init(&codes->texts);
+	return codes;
+}
+
+static void free_code(struct python_code *code)
+{
+	free(code->line_table);
+	free(code);
+}
+
+static void forget_all(struct python_codes *codes)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&codes->by_address, &cursor, NULL, &value))
+		free_code((struct python_code *)(uintptr_t)value);
+	hash_map_clear(&codes->by_address);
+}
+
+void python_codes_free(struct python_codes *codes)
+{
+	if (!codes)
+		return;
+	forget_all(codes);
+	hash_map_fini(&codes->by_address);
+	string_table_fini(&codes->texts);
+	free(codes->asked);
+	free(codes->pieces);
+	free(codes->bytes);
+	free(codes);
+}
+
+void python_codes_begin(struct python_codes *codes)
+{
+	codes->round++;
+	codes->asked_count = 0;
+	if (codes->by_address.count >= CODES_MOST)
+		forget_all(codes);
+}
+
+struct python_code *python_codes_ask(struct python_codes *codes, uint64_t address)
+{
+	struct python_code *code = hash_map_find_pointer(&codes->by_address, address);
+
+	if (code && code->round == codes->round)
+		return code;
+	if (array_grow(codes->asked, codes->asked_capacity, codes->asked_count + 1))
+		return NULL;
+	if (!code) {
+		code = calloc(1, sizeof(*code));
+		if (!code || hash_map_put_pointer(&codes->by_address, address, code)) {
+			free(code);
+			return NULL;
+		}
+		code->address = address;
+	}
+	code->round = codes->round;
+	codes->asked[codes->asked_count++] = code;
+	return code;
+}
+
+/* ---- texts and tables of a new one -------------------------------------------------------------- */
+
+/* UTF-8 of one character; the number of bytes. */
+static size_t encode(uint32_t character, char *to)
+{
+	static const uint8_t heads[] = {0, 0x00, 0xc0, 0xe0, 0xf0};
+	size_t bytes;
+
+	if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000) || character == 0)
+		character = 0xfffd;
+	bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+	for (size_t i = bytes - 1; i > 0; i--) {
+		to[i] = (char)(0x80 | (character & 0x3f));
+		character >>= 6;
+	}
+	to[0] = (char)(heads[bytes] | character);
+	return bytes;
+}
+
+/* Where an object's contents lie; size 0: it is not what it should be. */
+struct contents {
+	struct remote_piece at;
+	uint32_t kind; /* bytes of a character */
+};
+
+/* state: 2 bits interned, 3 bits bytes of a character, compact, ascii. Texts that are not compact are those of
+ * subclasses of str. */
+static struct contents text_contents(const struct python_codes *codes, uint64_t object,
+				     const uint8_t *head, size_t most)
+{
+	enum { KIND_SHIFT = 2, COMPACT = 1 << 5, ASCII = 1 << 6 };
+	const struct python_offsets *at = codes->offsets;
+	const uint64_t length = word_at(head, at->text_length);
+	const uint32_t state = half_at(head, at->text_state), kind = state >> KIND_SHIFT & 7;
+
+	if (word_at(head, at->object_type) != codes->types.text || length > INT32_MAX ||
+	    !(state & COMPACT) || (kind != 1 && kind != 2 && kind != 4) ||
+	    (state & ASCII && kind != 1))
+		return (struct contents){0};
+	return (struct contents){
+		.at = {object + (state & ASCII ? at->text_ascii : at->text_compact),
+		       (length < most ? length : most) * kind},
+		.kind = kind,
+	};
+}
+
+static struct contents bytes_contents(const struct python_codes *codes, uint64_t object,
+				      const uint8_t *head)
+{
+	const struct python_offsets *at = codes->offsets;
+	const uint64_t length = word_at(head, at->bytes_length);
+
+	if (word_at(head, at->object_type) != codes->types.bytes || length > LINES_MOST)
+		return (struct contents){0};
+	return (struct contents){.at = {object + at->bytes_data, length}, .kind = 1};
+}
+
+static const char *keep_text(struct python_codes *codes, const uint8_t *bytes,
+			     const struct contents *contents)
+{
+	char text[FILE_MOST * 4 + 1] = "";
+	size_t used = 0;
+	uint32_t id;
+
+	if (!contents->kind || codes->texts.arena.bytes >= TEXTS_MOST)
+		return NULL;
+	for (size_t i = 0; i < contents->at.size; i += contents->kind) {
+		uint32_t character = 0;
+
+		memcpy(&character, bytes + i, contents->kind);
+		used += encode(character, text + used);
+	}
+	id = string_table_add(&codes->texts, text, used);
+	return id || !used ? string_table_text(&codes->texts, id, NULL) : NULL;
+}
+
+static void keep_lines(struct python_code *code, const uint8_t *bytes,
+		       const struct contents *contents)
+{
+	free(code->line_table);
+	code->line_table_bytes = 0;
+	code->line_table = contents->kind ? malloc(contents->at.size + 1) : NULL;
+	if (!code->line_table)
+		return;
+	memcpy(code->line_table, bytes, contents->at.size);
+	code->line_table_bytes = contents->at.size;
+	code->last_instruction = UINT32_MAX;
+}
+
+/* Two system calls for a new code object: the heads of its name, file and line table, then what these hold. */
+static int read_texts(struct python_codes *codes, struct python_code *code)
+{
+	enum { NAME, FILE_NAME, LINES, OBJECTS };
+	const struct python_code_facts *facts = &code->facts;
+	const uint64_t name = facts->qualified_name ? facts->qualified_name : facts->name;
+	const size_t head = codes->offsets->text_compact;
+	const struct remote_piece heads[OBJECTS] = {
+		{name, head}, {facts->file, head}, {facts->lines, codes->offsets->bytes_data}};
+	uint8_t bytes[OBJECTS * OBJECT_MOST], *data;
+	struct contents contents[OBJECTS];
+	struct remote_piece pieces[OBJECTS];
+	size_t size = 0;
+	int64_t got = remote_memory_gather(codes->memory, heads, OBJECTS, bytes);
+
+	if (got < 0)
+		return (int)got;
+	if ((size_t)got != head * 2 + codes->offsets->bytes_data)
+		return -EAGAIN;
+	contents[NAME] = text_contents(codes, name, bytes, NAME_MOST);
+	contents[FILE_NAME] = text_contents(codes, facts->file, bytes + head, FILE_MOST);
+	contents[LINES] = bytes_contents(codes, facts->lines, bytes + head * 2);
+	for (size_t i = 0; i < OBJECTS; i++) {
+		pieces[i] = contents[i].at;
+		size += pieces[i].size;
+	}
+	data = malloc(size + 1);
+	if (!data)
+		return -ENOMEM;
+	got = remote_memory_gather(codes->memory, pieces, OBJECTS, data);
+	if ((size_t)got == size) {
+		code->function = keep_text(codes, data, &contents[NAME]);
+		code->file = keep_text(codes, data + pieces[NAME].size, &contents[FILE_NAME]);
+		keep_lines(code, data + pieces[NAME].size + pieces[FILE_NAME].size,
+			   &contents[LINES]);
+	}
+	free(data);
+	return got < 0 ? (int)got : (size_t)got == size ? 0 : -EAGAIN;
+}
+
+/* ---- the look at all of them -------------------------------------------------------------------- */
+
+static bool has_table_compared(const struct python_code *code)
+{
+	return code->is_known && code->is_doubtful && code->line_table &&
+	       code->line_table_bytes <= COMPARED_MOST;
+}
+
+static struct python_code_facts facts_of(const struct python_offsets *at, const uint8_t *head)
+{
+	return (struct python_code_facts){
+		.name = word_at(head, at->code_name),
+		.qualified_name =
+			at->code_qualified_name ? word_at(head, at->code_qualified_name) : 0,
+		.file = word_at(head, at->code_file),
+		.lines = word_at(head, at->code_lines),
+		.version = at->code_version ? half_at(head, at->code_version) : 0,
+		.first_line = half_at(head, at->code_first_line),
+		.first_traceable =
+			at->code_first_traceable ? half_at(head, at->code_first_traceable) : 0,
+	};
+}
+
+static bool is_same(const struct python_code_facts *one, const struct python_code_facts *other)
+{
+	return one->name == other->name && one->qualified_name == other->qualified_name &&
+	       one->file == other->file && one->lines == other->lines &&
+	       one->version == other->version && one->first_line == other->first_line &&
+	       one->first_traceable == other->first_traceable;
+}
+
+/* All heads, behind them the line tables that have to be compared. Returns the bytes of heads and tables. */
+static size_t prepare(struct python_codes *codes, size_t *ret_pieces)
+{
+	const size_t before = codes->offsets->bytes_data - codes->offsets->bytes_length;
+	size_t count = 0, size = 0;
+
+	if (array_grow(codes->pieces, codes->pieces_capacity, codes->asked_count * 2))
+		return 0;
+	for (size_t i = 0; i < codes->asked_count; i++)
+		codes->pieces[count++] =
+			(struct remote_piece){codes->asked[i]->address, codes->head_bytes};
+	for (size_t i = 0; i < codes->asked_count; i++)
+		if (has_table_compared(codes->asked[i]))
+			codes->pieces[count++] = (struct remote_piece){
+				codes->asked[i]->facts.lines + codes->offsets->bytes_length,
+				before + codes->asked[i]->line_table_bytes};
+	for (size_t i = 0; i < count; i++)
+		size += codes->pieces[i].size;
+	if (array_grow(codes->bytes, codes->bytes_capacity, size))
+		return 0;
+	*ret_pieces = count;
+	return size;
+}
+
+/* Marks what has another line table than before; `size` bytes of them could be read. */
+static void compare_tables(struct python_codes *codes, const uint8_t *bytes, size_t size)
+{
+	const size_t before = codes->offsets->bytes_data - codes->offsets->bytes_length;
+	size_t at = 0;
+
+	for (size_t i = 0; i < codes->asked_count; i++) {
+		struct python_code *code = codes->asked[i];
+
+		if (!has_table_compared(code))
+			continue;
+		at += before + code->line_table_bytes;
+		if (at > size ||
+		    word_at(bytes, at - before - code->line_table_bytes) !=
+			    code->line_table_bytes ||
+		    memcmp(bytes + at - code->line_table_bytes, code->line_table,
+			   code->line_table_bytes) != 0)
+			code->is_known = code->is_seen = false;
+	}
+}
+
+static void forget(struct python_codes *codes, struct python_code *code)
+{
+	hash_map_remove(&codes->by_address, code->address, NULL);
+	free_code(code);
+}
+
+/* 0: as known; 1: new. */
+static int update(struct python_codes *codes, struct python_code *code, const uint8_t *head)
+{
+	const struct python_code_facts facts = facts_of(codes->offsets, head);
+	bool is_seen;
+	int r;
+
+	if (word_at(head, codes->offsets->object_type) != codes->types.code)
+		return -EAGAIN;
+	is_seen = code->is_seen && is_same(&facts, &code->facts);
+	if (is_seen && code->is_known)
+		return 0;
+	code->is_known = code->is_seen = false;
+	code->facts = facts;
+	r = read_texts(codes, code);
+	if (r)
+		return r;
+	code->is_seen = true;
+	code->is_known = code->function && code->file;
+	code->is_doubtful = !facts.version && (!code->file || code->file[0] == '<');
+	return !is_seen;
+}
+
+int python_codes_read(struct python_codes *codes)
+{
+	const size_t heads = codes->head_bytes * codes->asked_count;
+	size_t pieces, size;
+	int64_t got;
+	int first = 0;
+
+	if (codes->asked_count == 0)
+		return 0;
+	size = prepare(codes, &pieces);
+	if (!size)
+		return -ENOMEM;
+	got = remote_memory_gather(codes->memory, codes->pieces, pieces, codes->bytes);
+	if (got < 0)
+		return (int)got;
+	compare_tables(codes, codes->bytes + heads, (size_t)got > heads ? (size_t)got - heads : 0);
+	for (size_t i = 0; i < codes->asked_count; i++) {
+		int r = codes->head_bytes * (i + 1) > (size_t)got
+				? -EAGAIN
+				: update(codes, codes->asked[i],
+					 codes->bytes + codes->head_bytes * i);
+
+		if (r < 0)
+			forget(codes, codes->asked[i]);
+		if (r < 0 ? first >= 0 : first == 0)
+			first = r;
+	}
+	return first;
+}
+
+uint32_t python_codes_line(const struct python_codes *codes, struct python_code *code,
+			   uint32_t instruction)
+{
+	uint32_t line;
+
+	if (!code->line_table)
+		return 0;
+	if (code->last_instruction == instruction)
+		return code->last_line;
+	if (python_line(codes->offsets->version, code->line_table, code->line_table_bytes,
+			code->facts.first_line, instruction, &line))
+		line = 0;
+	code->last_instruction = instruction;
+	code->last_line = line;
+	return line;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/python_threads.c - which thread of another process has which thread state of its CPython
+ *
+ * Runs in:  the recorder
+ * Gets:     _PyRuntime's address, thread ids   Gives: addresses of thread states
+ * Owns:     what it knows of each thread
+ * Fails:    -EAGAIN, -ENOMEM, -ESRCH, -EPERM
+ * Why:      before 3.11 a state has no thread id, only the address of glibc's struct pthread, and where that holds the
+ *           id is glibc's secret (at 720 in all of 2.10 to 2.41): it is taken for what it is where each thread has
+ *           another number there and one of them is that of the thread that is looked for
+ */
+#include "symbol/python_threads.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+enum {
+	INTERPRETERS_MOST = 64,
+	STATES_MOST = 4096,
+	THREADS_MOST = 4096,
+	PATIENCE_MOST = 32,
+	GLIBC_TID_AT = 720,
+	PTHREAD_BYTES = 1024,
+	TID_MOST = 1 << 22
+};
+
+void python_threads_init(struct python_threads *threads, struct remote_memory *memory,
+			 const struct python_offsets *offsets, uint64_t runtime)
+{
+	*threads =
+		(struct python_threads){.memory = memory, .offsets = offsets, .runtime = runtime};
+	hash_map_init(&threads->by_tid);
+}
+
+static void forget_all(struct python_threads *threads)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&threads->by_tid, &cursor, NULL, &value)) {
+		struct python_thread *thread = (struct python_thread *)(uintptr_t)value;
+
+		remote_windows_fini(&thread->windows);
+		free(thread);
+	}
+	hash_map_clear(&threads->by_tid);
+}
+
+void python_threads_fini(struct python_threads *threads)
+{
+	forget_all(threads);
+	hash_map_fini(&threads->by_tid);
+	free(threads->states);
+}
+
+/* In a container a thread knows itself by another number: the last one of NSpid. */
+static uint32_t inner_tid(uint32_t pid, uint32_t tid)
+{
+	char path[64], line[256];
+	auto_fclose FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *last = strrchr(line, '\t');
+
+		if (strncmp(line, "NSpid:", 6) == 0 && last)
+			return (uint32_t)strtoul(last, NULL, 10);
+	}
+	return tid;
+}
+
+struct python_thread *python_threads_get(struct python_threads *threads, uint32_t tid)
+{
+	struct python_thread *thread = hash_map_find_pointer(&threads->by_tid, tid);
+
+	if (thread)
+		return thread;
+	if (threads->by_tid.count >= THREADS_MOST)
+		forget_all(threads);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || hash_map_put_pointer(&threads->by_tid, tid, thread)) {
+		free(thread);
+		return NULL;
+	}
+	thread->tid = tid;
+	thread->inner_tid = inner_tid(threads->memory->pid, tid);
+	return thread;
+}
+
+/* ---- lists of interpreters and states ----------------------------------------------------------- */
+
+static int add_states(struct python_threads *threads, uint64_t state)
+{
+	const struct python_offsets *at = threads->offsets;
+	const uint16_t identity_at = at->thread_native_id ? at->thread_native_id : at->thread_id;
+
+	while (state) {
+		const struct remote_piece pieces[] = {{state + at->thread_next, 8},
+						      {state + identity_at, 8}};
+		uint64_t words[2];
+		int64_t got = remote_memory_gather(threads->memory, pieces, 2, words);
+
+		if (got < 0)
+			return (int)got;
+		if (got != sizeof(words) || threads->state_count >= STATES_MOST)
+			return -EAGAIN;
+		if (array_grow(threads->states, threads->state_capacity, threads->state_count + 1))
+			return -ENOMEM;
+		threads->states[threads->state_count++] = (struct python_state){
+			.address = state,
+			.identity = words[1],
+			.tid = at->thread_native_id ? (uint32_t)words[1] : 0,
+		};
+		state = words[0];
+	}
+	return 0;
+}
+
+/* The main interpreter comes last, and of a thread's states the oldest one: of several, the last one is the one that is
+ * meant, as a new thread's state says at first that it is of whoever made it. */
+static int list_states(struct python_threads *threads)
+{
+	const struct python_offsets *at = threads->offsets;
+	uint64_t interpreter;
+	int r = remote_memory_read(threads->memory, threads->runtime + at->runtime_interpreters,
+				   &interpreter, sizeof(interpreter));
+
+	threads->state_count = 0;
+	for (size_t i = 0; !r && interpreter; i++) {
+		const struct remote_piece pieces[] = {{interpreter + at->interpreter_next, 8},
+						      {interpreter + at->interpreter_threads, 8}};
+		uint64_t words[2];
+		int64_t got = remote_memory_gather(threads->memory, pieces, 2, words);
+
+		if (got < 0)
+			return (int)got;
+		if (got != sizeof(words) || i == INTERPRETERS_MOST)
+			return -EAGAIN;
+		r = add_states(threads, words[1]);
+		if (!words[0])
+			threads->newest_at = interpreter + at->interpreter_threads;
+		interpreter = words[0];
+	}
+	return r == -EFAULT ? -EAGAIN : r;
+}
+
+/* ---- thread ids before 3.11 --------------------------------------------------------------------- */
+
+static uint32_t half_at(const uint8_t *bytes, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+/* Copies of each state's struct pthread, for those that can be read; others have the identity 0 afterwards. */
+static int read_pthreads(struct python_threads *threads, uint8_t *bytes)
+{
+	for (size_t i = 0; i < threads->state_count; i++) {
+		struct python_state *state = &threads->states[i];
+		int r = remote_memory_read(threads->memory, state->identity,
+					   bytes + i * PTHREAD_BYTES, PTHREAD_BYTES);
+
+		if (r == -EFAULT)
+			state->identity = 0;
+		else if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Whether ids can be there: all possible, one of them the one that is wanted and only for one thread, and each
+ * another one than its neighbour's. */
+static bool can_be_tid(const struct python_threads *threads, const uint8_t *bytes, size_t at,
+		       uint32_t wanted)
+{
+	uint64_t owner = 0, last_identity = 0;
+	uint32_t last_tid = 0;
+
+	for (size_t i = 0; i < threads->state_count; i++) {
+		const uint32_t tid = half_at(bytes + i * PTHREAD_BYTES, at);
+		const uint64_t identity = threads->states[i].identity;
+
+		if (!identity)
+			continue;
+		if (tid == 0 || tid > TID_MOST ||
+		    (tid == last_tid) != (identity == last_identity) ||
+		    (tid == wanted && owner && owner != identity))
+			return false;
+		if (tid == wanted)
+			owner = identity;
+		last_identity = identity;
+		last_tid = tid;
+	}
+	return owner != 0;
+}
+
+static uint32_t learn_tid_at(const struct python_threads *threads, const uint8_t *bytes,
+			     uint32_t wanted)
+{
+	if (can_be_tid(threads, bytes, GLIBC_TID_AT, wanted))
+		return GLIBC_TID_AT;
+	for (uint32_t at = sizeof(uint64_t); at < PTHREAD_BYTES; at += sizeof(uint32_t))
+		if (can_be_tid(threads, bytes, at, wanted))
+			return at;
+	return 0;
+}
+
+static int read_tids(struct python_threads *threads, uint32_t wanted)
+{
+	auto_free uint8_t *bytes = malloc(threads->state_count * PTHREAD_BYTES + 1);
+	int r;
+
+	if (!bytes)
+		return -ENOMEM;
+	r = read_pthreads(threads, bytes);
+	if (r)
+		return r;
+	if (!threads->tid_at)
+		threads->tid_at = learn_tid_at(threads, bytes, wanted);
+	for (size_t i = 0; threads->tid_at && i < threads->state_count; i++)
+		if (threads->states[i].identity)
+			threads->states[i].tid =
+				half_at(bytes + i * PTHREAD_BYTES, threads->tid_at);
+	return 0;
+}
+
+/* ---- the state of a thread ---------------------------------------------------------------------- */
+
+static int settle(struct python_threads *threads, struct python_thread *thread)
+{
+	int r = list_states(threads);
+
+	if (!r && !threads->offsets->thread_native_id)
+		r = read_tids(threads, thread->inner_tid);
+	if (r)
+		return r;
+	for (size_t i = 0; i < threads->state_count; i++) {
+		if (threads->states[i].tid != thread->inner_tid)
+			continue;
+		thread->state = threads->states[i].address;
+		thread->identity = threads->states[i].identity;
+	}
+	return 0;
+}
+
+int python_threads_look(struct python_threads *threads, struct python_thread *thread,
+			uint64_t newest)
+{
+	int r;
+
+	if (!newest && threads->newest_at) {
+		r = remote_memory_read(threads->memory, threads->newest_at, &newest,
+				       sizeof(newest));
+		if (r == -ESRCH || r == -EPERM)
+			return r;
+	}
+	if (thread->patience && newest == thread->newest && thread->asks++ < thread->patience)
+		return 0;
+	thread->state = 0;
+	thread->asks = 0;
+	thread->newest = newest;
+	r = settle(threads, thread);
+	if (thread->state)
+		thread->patience = 0;
+	else if (thread->patience < PATIENCE_MOST)
+		thread->patience = thread->patience * 2 + 1;
+	return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/remote_memory.h - memory of another process, read while that runs
+ */
+#ifndef SYMBOL_REMOTE_MEMORY_H
+#define SYMBOL_REMOTE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct remote_memory {
+	uint32_t pid;
+	uint64_t calls; /* system calls so far */
+};
+
+struct remote_piece {
+	uint64_t address;
+	size_t size;
+};
+
+/* Reads pieces in their order, one behind the other into `to`. Returns the bytes read: fewer than asked for where a
+ * piece cannot be read, up to which all are there. Errors: -ESRCH: no such process; -EPERM. The error chain is left
+ * alone: it is no news that memory of a process that runs is gone. */
+int64_t remote_memory_gather(struct remote_memory *memory, const struct remote_piece *pieces,
+			     size_t count, void *to);
+
+/* 0; -EFAULT where not all of it can be read, -ESRCH, -EPERM. */
+int remote_memory_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
+
+#endif

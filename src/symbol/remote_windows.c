@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/remote_windows.c - the places of another process's memory that are read together
+ *
+ * Runs in:  the recorder
+ * Gets:     addresses and sizes   Gives: windows, sorted
+ * Owns:     the list
+ * Fails:    NULL
+ * Why:      where things lie that are reached from pointer to pointer is known only after as many reads, but the next
+ *           time they mostly lie where they did: read all at once then, their contents are never those of before
+ */
+#include "symbol/remote_windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { UNUSED_MOST = 4 };
+
+void remote_windows_fini(struct remote_windows *windows)
+{
+	free(windows->windows);
+	*windows = (struct remote_windows){0};
+}
+
+/* The first one that begins behind the address. */
+static size_t index_behind(const struct remote_windows *windows, uint64_t address)
+{
+	size_t low = 0, high = windows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (windows->windows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct remote_window *remote_windows_find(const struct remote_windows *windows, uint64_t address,
+					  size_t size)
+{
+	const size_t behind = index_behind(windows, address);
+	struct remote_window *window;
+
+	if (behind == 0)
+		return NULL;
+	window = &windows->windows[behind - 1];
+	if (address - window->address >= window->size ||
+	    size > window->size - (address - window->address))
+		return NULL;
+	return window;
+}
+
+struct remote_window *remote_windows_add(struct remote_windows *windows, uint64_t address,
+					 size_t size)
+{
+	size_t first = index_behind(windows, address), last = first;
+
+	if (array_grow(windows->windows, windows->capacity, windows->count + 1))
+		return NULL;
+	if (first > 0 &&
+	    address - windows->windows[first - 1].address < windows->windows[first - 1].size)
+		first--;
+	while (last < windows->count && windows->windows[last].address - address < size)
+		last++;
+	memmove(&windows->windows[first + 1], &windows->windows[last],
+		(windows->count - last) * sizeof(windows->windows[0]));
+	windows->count -= last - first;
+	windows->count++;
+	windows->windows[first] = (struct remote_window){
+		.address = address, .size = size, .is_used = true, .is_new = true};
+	return &windows->windows[first];
+}
+
+void remote_windows_remove(struct remote_windows *windows, size_t index)
+{
+	windows->count--;
+	memmove(&windows->windows[index], &windows->windows[index + 1],
+		(windows->count - index) * sizeof(windows->windows[0]));
+}
+
+void remote_windows_age(struct remote_windows *windows)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < windows->count; i++) {
+		struct remote_window window = windows->windows[i];
+
+		window.unused = window.is_used ? 0 : window.unused + 1;
+		window.is_used = false;
+		if (window.unused < UNUSED_MOST)
+			windows->windows[kept++] = window;
+	}
+	windows->count = kept;
+}

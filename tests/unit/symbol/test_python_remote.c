@@ -1,0 +1,896 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arguments: python_remote_wait.py, python_remote_busy.py. Every CPython from 3.8 to 3.13 that is installed is tested,
+ * in one case each, so that what is skipped does not depend on how many there are.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "event/python_offsets.h"
+#include "symbol/elf_names.h"
+#include "symbol/python_remote.h"
+
+#include "../../harness.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define READS 4000 /* slower */
+#else
+#define READS 20000
+#endif
+enum { PYTHONS_MOST = 16, FRAMES_MOST = 1024, THREADS_MOST = 8, EXPECTED_MOST = 700 };
+
+static const char *wait_script, *busy_script;
+
+/* ---- processes ---------------------------------------------------------------------------------- */
+
+struct child {
+	pid_t pid;
+	FILE *output;
+};
+
+struct path {
+	char text[256];
+};
+
+static int find_pythons(struct path *paths)
+{
+	static const char *const places[] = {"/usr/bin/python3",
+					     "%s/.pyenv/versions/3.*/bin/python3"};
+	const char *home = getenv("HOME");
+	int count = 0;
+
+	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
+		char pattern[256];
+		glob_t found;
+
+		snprintf(pattern, sizeof(pattern), places[i], home ? home : "");
+		if (glob(pattern, 0, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc && count < PYTHONS_MOST; k++)
+			snprintf(paths[count++].text, sizeof(paths[0].text), "%s",
+				 found.gl_pathv[k]);
+		globfree(&found);
+	}
+	return count;
+}
+
+static bool child_start(struct child *child, const char *program, const char *script,
+			const char *argument)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return false;
+	child->pid = fork();
+	if (child->pid == 0) {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		dup2(null, STDIN_FILENO);
+		dup2(ends[1], STDOUT_FILENO);
+		execl(program, program, "-I", "-X", "utf8", script, argument, NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	child->output = fdopen(ends[0], "r");
+	return child->pid > 0 && child->output;
+}
+
+static void child_end(struct child *child)
+{
+	kill(child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+	fclose(child->output);
+}
+
+/* Reader and process each on a processor of its own, where there are two: else they never run at once. */
+static void part(pid_t pid)
+{
+	static cpu_set_t all;
+	cpu_set_t one;
+	int first = -1, last = -1;
+
+	if (!CPU_COUNT(&all))
+		sched_getaffinity(0, sizeof(all), &all);
+	for (int i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET(i, &all))
+			continue;
+		first = first < 0 ? i : first;
+		last = i;
+	}
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	CPU_ZERO(&one);
+	CPU_SET(last, &one);
+	sched_setaffinity(pid, sizeof(one), &one);
+}
+
+static bool is_fixed(int fd)
+{
+	Elf64_Ehdr head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.e_type == ET_EXEC;
+}
+
+/* What open_remote found the interpreter in. */
+static struct {
+	char path[256];
+	uint64_t load_address;
+} found_in;
+
+/* Tries each file that the process has mapped from its begin on; the program is the first. */
+static int open_remote(pid_t pid, struct python_remote **ret_remote)
+{
+	char path[64], line[512], last[256] = "";
+	struct python_remote_file program = {.fd = -1};
+	int r = -ENOENT;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	while (r == -ENOENT && maps && fgets(line, sizeof(line), maps)) {
+		struct python_remote_file file;
+		unsigned long long begin, offset;
+		char name[256];
+
+		if (sscanf(line, "%llx-%*x %*s %llx %*s %*s %255s", &begin, &offset, name) != 3 ||
+		    name[0] != '/' || strcmp(name, last) == 0 || offset != 0)
+			continue;
+		snprintf(last, sizeof(last), "%s", name);
+		file.fd = open(name, O_RDONLY | O_CLOEXEC);
+		file.load_address = is_fixed(file.fd) ? 0 : begin;
+		r = python_remote_new((uint32_t)pid, &file, program.fd >= 0 ? &program : NULL,
+				      ret_remote);
+		snprintf(found_in.path, sizeof(found_in.path), "%s", name);
+		found_in.load_address = file.load_address;
+		if (program.fd < 0)
+			program = file;
+		else
+			close(file.fd);
+	}
+	if (maps)
+		fclose(maps);
+	if (program.fd >= 0)
+		close(program.fd);
+	return r;
+}
+
+static double now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* ---- stacks that stand -------------------------------------------------------------------------- */
+
+struct expected_frame {
+	char function[128], file[256];
+	uint32_t line, first_line;
+};
+
+struct expected {
+	uint32_t tid;
+	size_t count;
+	struct expected_frame frames[EXPECTED_MOST];
+};
+
+static bool read_expected(FILE *from, struct expected *ret_expected)
+{
+	char line[1024];
+
+	ret_expected->count = 0;
+	if (!fgets(line, sizeof(line), from))
+		return false;
+	ret_expected->tid = (uint32_t)strtoul(line, NULL, 10);
+	while (fgets(line, sizeof(line), from) && line[0] != '.') {
+		struct expected_frame *frame = &ret_expected->frames[ret_expected->count++];
+
+		if (ret_expected->count == EXPECTED_MOST ||
+		    sscanf(line, "%127[^\t]\t%255[^\t]\t%u\t%u", frame->function, frame->file,
+			   &frame->line, &frame->first_line) != 4)
+			return false;
+	}
+	return line[0] == '.';
+}
+
+/* Whoever has just told its stack needs a moment to begin to wait. */
+static int read_when_quiet(struct python_remote *remote, uint32_t tid,
+			   struct python_remote_frame *frames, size_t most,
+			   struct python_remote_gap *gap)
+{
+	int count = -EAGAIN;
+
+	for (int i = 0; i < 200; i++) {
+		count = python_remote_frames(remote, tid, frames, most, gap);
+		if (count > 0 && !gap->is_moving && i >= 20 && frames[0].function &&
+		    strcmp(frames[0].function, "wait") == 0)
+			break;
+		usleep(1000);
+	}
+	return count;
+}
+
+static bool is_as_expected(const struct python_remote_frame *frame,
+			   const struct expected_frame *expected)
+{
+	if (frame->function && frame->file && strcmp(frame->function, expected->function) == 0 &&
+	    strcmp(frame->file, expected->file) == 0 && frame->line == expected->line &&
+	    frame->first_line == expected->first_line)
+		return true;
+	printf("#   got %s %s:%u (%u), want %s %s:%u (%u)\n",
+	       frame->function ? frame->function : "(none)", frame->file ? frame->file : "(none)",
+	       frame->line, frame->first_line, expected->function, expected->file, expected->line,
+	       expected->first_line);
+	return false;
+}
+
+static void check_whole(struct python_remote *remote, const struct expected *expected)
+{
+	static struct python_remote_frame frames[FRAMES_MOST];
+	struct python_remote_gap gap;
+	int count = read_when_quiet(remote, expected->tid, frames, FRAMES_MOST, &gap);
+
+	CHECK_EQUAL(count, expected->count);
+	REQUIRE(count == (int)expected->count);
+	CHECK(!gap.frames && !gap.is_moving);
+	for (int i = 0; i < count; i++)
+		REQUIRE(is_as_expected(&frames[i], &expected->frames[i]));
+	CHECK(frames[count - 1].is_entry);
+	for (int i = 0; i < count; i++)
+		if (strstr(frames[i].function, "<lambda>"))
+			CHECK(frames[i].is_entry); /* called by max and min */
+}
+
+static void check_ends(struct python_remote *remote, const struct expected *expected)
+{
+	static struct python_remote_frame whole[FRAMES_MOST];
+	struct python_remote_frame frames[7];
+	struct python_remote_gap gap;
+	uint32_t entries = 0;
+	int count = read_when_quiet(remote, expected->tid, frames, 7, &gap);
+
+	REQUIRE(count == 7);
+	CHECK_EQUAL(gap.at, 4);
+	CHECK_EQUAL(gap.frames, expected->count - 7);
+	for (size_t i = 0; i < 7; i++)
+		CHECK(is_as_expected(&frames[i],
+				     &expected->frames[i < 4 ? i : expected->count - 7 + i]));
+	count = python_remote_frames(remote, expected->tid, whole, FRAMES_MOST, &gap);
+	for (int i = 4; i < count - 3; i++)
+		entries += whole[i].is_entry;
+	python_remote_frames(remote, expected->tid, frames, 7, &gap);
+	CHECK_EQUAL(gap.entries, entries);
+}
+
+static void print_cost(struct python_remote *remote, const struct expected *expected)
+{
+	static struct python_remote_frame frames[FRAMES_MOST];
+	const uint64_t calls = python_remote_calls(remote);
+	const int reads = expected->count > 100 ? 200 : 2000;
+	struct python_remote_gap gap;
+	double start = now_ns();
+
+	for (int i = 0; i < reads; i++)
+		REQUIRE(python_remote_frames(remote, expected->tid, frames, FRAMES_MOST, &gap) > 0);
+	printf("#   %zu frames: %.1f us, %.2f system calls\n", expected->count,
+	       (now_ns() - start) / reads / 1e3,
+	       (double)(python_remote_calls(remote) - calls) / reads);
+}
+
+/* Both parts of it as the symbols say, where the file was not stripped of them. */
+static void check_evaluation(const struct python_remote *remote)
+{
+	static const char *const names[] = {"_PyEval_EvalFrameDefault",
+					    "_PyEval_EvalFrameDefault.cold"};
+	struct elf_symbol parts[2];
+	int fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
+
+	CHECK(elf_names_find_symbols(fd, names, 2, parts) & 1);
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t begin = found_in.load_address + parts[i].value;
+		const uint64_t size = parts[i].size;
+
+		if (size < 64) /* too few jumps lead there to be sure */
+			continue;
+		CHECK(python_remote_is_evaluation(remote, begin));
+		CHECK(python_remote_is_evaluation(remote, begin + size - 1));
+		CHECK(!python_remote_is_evaluation(remote, begin + size));
+		CHECK(!python_remote_is_evaluation(remote, begin - 1));
+	}
+	CHECK(!python_remote_is_evaluation(remote, 0));
+	printf("#   evaluation: %u bytes, %u cold as symbols say\n", (unsigned)parts[0].size,
+	       (unsigned)parts[1].size);
+	close(fd);
+}
+
+static void check_waiting(const char *python)
+{
+	static struct expected expected[5];
+	struct python_remote *remote = NULL;
+	struct child child;
+
+	REQUIRE(child_start(&child, python, wait_script, NULL));
+	for (size_t i = 0; i < 5; i++)
+		CHECK(read_expected(child.output, &expected[i]));
+	if (!harness_failed && open_remote(child.pid, &remote) == 0) {
+		printf("# %s: %x\n", python, python_remote_version(remote));
+		check_evaluation(remote);
+		for (size_t i = 0; i < 5; i++)
+			check_whole(remote, &expected[i]);
+		for (size_t i = 0; i < 5; i++) {
+			if (expected[i].count > 7)
+				check_ends(remote, &expected[i]);
+			print_cost(remote, &expected[i]);
+		}
+	}
+	CHECK(remote != NULL);
+	python_remote_free(remote);
+	child_end(&child);
+}
+
+/* Returns how many there were. */
+static int for_each_python(void (*check)(const char *python))
+{
+	struct path paths[PYTHONS_MOST];
+	int count = find_pythons(paths), tested = 0;
+
+	for (int i = 0; i < count; i++) {
+		char command[sizeof(struct path) + 64];
+		FILE *answer;
+		int minor = 0;
+
+		snprintf(command, sizeof(command),
+			 "%.255s -c 'import sys; print(sys.version_info[1])'", paths[i].text);
+		answer = popen(command, "re");
+		if (answer && fscanf(answer, "%d", &minor) == 1 && minor >= 8 && minor <= 13) {
+			check(paths[i].text);
+			tested++;
+		}
+		if (answer)
+			pclose(answer);
+	}
+	return tested;
+}
+
+TEST(stacks_that_stand)
+{
+	if (for_each_python(check_waiting) == 0)
+		SKIP("no Python 3.8 to 3.13");
+}
+
+/* ---- stacks that change ------------------------------------------------------------------------- */
+
+enum { LINES_MOST = 200 };
+static char busy_lines[LINES_MOST][160];
+
+static bool read_busy_lines(void)
+{
+	FILE *file = fopen(busy_script, "re");
+	int count = 1;
+
+	while (file && count < LINES_MOST && fgets(busy_lines[count], sizeof(busy_lines[0]), file))
+		count++;
+	return file && fclose(file) == 0 && count > 40;
+}
+
+static const char *short_name(const char *name)
+{
+	const char *dot = name ? strrchr(name, '.') : NULL;
+
+	return dot ? dot + 1 : name ? name : "";
+}
+
+static bool is_ours(const struct python_remote_frame *frame)
+{
+	return frame->file && strcmp(frame->file, busy_script) == 0;
+}
+
+/* What the caller's line says that it calls. */
+static bool can_call(const struct python_remote_frame *caller,
+		     const struct python_remote_frame *callee)
+{
+	static const char *const made = "<made>";
+	char call[160];
+
+	if (!caller->function || !callee->function || !caller->line)
+		return false;
+	if (caller->file && strcmp(caller->file, made) == 0)
+		return caller->line == 2 ? strcmp(callee->function, "small") == 0
+					 : strcmp(callee->function, "fresh") == 0;
+	snprintf(call, sizeof(call), "%s(", short_name(callee->function));
+	if (is_ours(caller))
+		return caller->line < LINES_MOST && strstr(busy_lines[caller->line], call);
+	return strcmp(short_name(caller->function), "run") == 0
+		       ? strcmp(callee->function, "rounds") == 0
+		       : !is_ours(callee); /* threads begin in threading.py */
+}
+
+static bool can_begin(const struct python_remote_frame *frame)
+{
+	const char *name = short_name(frame->function);
+
+	return strcmp(name, "_bootstrap") == 0 || (strcmp(name, "<module>") == 0 && is_ours(frame));
+}
+
+static bool is_possible(const struct python_remote_frame *frames, int count)
+{
+	/* a C frame whose Python frame has ended has no name */
+	const int first = count > 1 && !frames[0].function && frames[0].is_entry;
+	bool is_good = count > 0 && can_begin(&frames[count - 1]) && frames[count - 1].is_entry;
+
+	for (int i = first; i + 1 < count; i++)
+		is_good &= can_call(&frames[i + 1], &frames[i]);
+	if (is_good)
+		return true;
+	for (int i = 0; i < count; i++)
+		printf("#   %s %s:%u\n", frames[i].function ? frames[i].function : "(none)",
+		       frames[i].file ? frames[i].file : "(none)", frames[i].line);
+	printf("#\n");
+	return false;
+}
+
+static size_t list_threads(pid_t pid, uint32_t *tids)
+{
+	char pattern[64];
+	glob_t found;
+	size_t count = 0;
+
+	snprintf(pattern, sizeof(pattern), "/proc/%d/task/*", pid);
+	if (glob(pattern, 0, NULL, &found))
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc && count < THREADS_MOST; i++)
+		tids[count++] = (uint32_t)strtoul(strrchr(found.gl_pathv[i], '/') + 1, NULL, 10);
+	globfree(&found);
+	return count;
+}
+
+/* Time on processors, of all its threads. */
+static double spent_ns(pid_t pid)
+{
+	struct timespec time = {0};
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) == 0)
+		clock_gettime(clock, &time);
+	return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+struct tally {
+	int whole, moving, torn, wrong;
+	double depth, moving_depth;
+	double sum_ns, most_ns;
+};
+
+static void read_one(struct python_remote *remote, uint32_t tid, struct tally *tally)
+{
+	struct python_remote_frame frames[200];
+	struct python_remote_gap gap = {0};
+	double start = now_ns(), cost;
+	int count = python_remote_frames(remote, tid, frames, 200, &gap);
+
+	cost = now_ns() - start;
+	tally->sum_ns += cost;
+	tally->most_ns = cost > tally->most_ns ? cost : tally->most_ns;
+	if (count <= 0) {
+		tally->torn += count == -EAGAIN;
+		tally->wrong += count != -EAGAIN;
+		if (count != -EAGAIN)
+			printf("#   %d\n", count);
+		return;
+	}
+	tally->whole += !gap.is_moving;
+	tally->moving += gap.is_moving;
+	*(gap.is_moving ? &tally->moving_depth : &tally->depth) += count;
+	if (!is_possible(frames, count))
+		tally->wrong++;
+}
+
+static void check_busy(const char *python, const char *threads)
+{
+	struct python_remote *remote = NULL;
+	uint32_t tids[THREADS_MOST];
+	struct tally tally = {0};
+	struct child child;
+	char line[64];
+	size_t count;
+	double start, spent;
+	uint64_t calls;
+
+	REQUIRE(child_start(&child, python, busy_script, threads));
+	CHECK(fgets(line, sizeof(line), child.output));
+	usleep(100000);
+	count = list_threads(child.pid, tids);
+	for (size_t i = 0; i < count; i++)
+		part((pid_t)tids[i]);
+	CHECK_EQUAL(count, 1 + atoi(threads));
+	if (open_remote(child.pid, &remote) == 0) {
+		start = now_ns();
+		spent = spent_ns(child.pid);
+		for (int i = 0; i < READS && tally.wrong < 3; i++) {
+			read_one(remote, tids[i % count], &tally);
+			if (i % 64 == 0)
+				usleep(300);
+		}
+		calls = python_remote_calls(remote);
+		spent = (spent_ns(child.pid) - spent) / (now_ns() - start);
+		printf("# %x, %zu threads: %d whole (%.1f frames), %d with moving inner frames "
+		       "left out (%.1f), %d torn, "
+		       "%d wrong; %.1f us, at most %.0f, %.2f system calls; it ran %.0f %% of the "
+		       "time\n",
+		       python_remote_version(remote), count, tally.whole,
+		       tally.depth / (tally.whole ? tally.whole : 1), tally.moving,
+		       tally.moving_depth / (tally.moving ? tally.moving : 1), tally.torn,
+		       tally.wrong, tally.sum_ns / READS / 1e3, tally.most_ns / 1e3,
+		       (double)calls / READS, spent * 100);
+		CHECK_EQUAL(tally.wrong, 0);
+		CHECK(tally.whole + tally.moving > READS / 100);
+	}
+	CHECK(remote != NULL);
+	python_remote_free(remote);
+	child_end(&child);
+}
+
+static void check_one(const char *python)
+{
+	check_busy(python, "0");
+}
+
+static void check_four(const char *python)
+{
+	check_busy(python, "3");
+}
+
+/* One thread is always on a processor; four wait for each other's lock most of the time. */
+TEST(stacks_that_change)
+{
+	REQUIRE(read_busy_lines());
+	if (for_each_python(check_one) == 0 || for_each_python(check_four) == 0)
+		SKIP("no Python 3.8 to 3.13");
+}
+
+/* ---- what is no Python, or none any more -------------------------------------------------------- */
+
+/* Its memory is gone before its exit status is fetched. */
+TEST(a_process_that_exits)
+{
+	struct path paths[PYTHONS_MOST];
+	struct python_remote_frame frames[64];
+	struct python_remote_gap gap;
+	struct python_remote *remote = NULL;
+	struct child child;
+	char line[64];
+	int r = 0;
+
+	if (find_pythons(paths) == 0)
+		SKIP("no Python");
+	REQUIRE(child_start(&child, paths[0].text, busy_script, "0"));
+	CHECK(fgets(line, sizeof(line), child.output));
+	CHECK_EQUAL(open_remote(child.pid, &remote), 0);
+	for (int i = 0; remote && i < 2000000 && r != -ESRCH; i++) {
+		if (i == 1000)
+			kill(child.pid, SIGKILL);
+		r = python_remote_frames(remote, (uint32_t)child.pid, frames, 64, &gap);
+		CHECK(r > 0 || r == -EAGAIN || r == -ESRCH || r == 0);
+	}
+	CHECK_EQUAL(r, -ESRCH);
+	python_remote_free(remote);
+	child_end(&child);
+}
+
+TEST(what_is_no_python)
+{
+	struct python_remote_file self = {.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
+	struct python_remote *remote = NULL;
+	struct path paths[PYTHONS_MOST];
+
+	CHECK_EQUAL(python_remote_new((uint32_t)getpid(), &self, NULL, &remote), -ENOENT);
+	close(self.fd);
+	self.fd = -1;
+	CHECK_EQUAL(python_remote_new((uint32_t)getpid(), &self, NULL, &remote), -ENOENT);
+	CHECK(!remote);
+	if (find_pythons(paths) == 0)
+		SKIP("no Python");
+	/* the file of one, but this process is none */
+	self.fd = open(paths[0].text, O_RDONLY | O_CLOEXEC);
+	self.load_address = 0x7000;
+	CHECK_EQUAL(python_remote_new((uint32_t)getpid(), &self, NULL, &remote), -EAGAIN);
+	CHECK(strstr(error_text(), "not there yet"));
+	error_clear();
+	close(self.fd);
+	CHECK(!remote);
+}
+
+/* ---- memory that was not written by Python ------------------------------------------------------ */
+
+enum {
+	HOSTILE_SYMBOLS = 6,
+	HOSTILE_BYTES = 16 << 20,
+	HOSTILE_DENSE = 1 << 18,
+	HOSTILE_SEEDS = 60,
+	HOSTILE_READS = 20
+};
+
+/* Memory of a process that never was an interpreter, as it appears to be one: this process's own. */
+struct hostile {
+	uint8_t *memory; /* the file's symbols lie in its middle */
+	uint64_t load_address;
+	struct elf_symbol symbols[HOSTILE_SYMBOLS];
+	const struct python_offsets *at;
+	uint64_t seed;
+};
+
+static const char *const hostile_names[HOSTILE_SYMBOLS] = {"_PyRuntime",     "PyCode_Type",
+							   "PyUnicode_Type", "PyBytes_Type",
+							   "PyFrame_Type",   "Py_Version"};
+
+static uint64_t next_random(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed;
+}
+
+static uint64_t place(struct hostile *hostile)
+{
+	return (uint64_t)(uintptr_t)hostile->memory +
+	       next_random(&hostile->seed) % (HOSTILE_DENSE / 8) * 8;
+}
+
+static void put_word(struct hostile *hostile, uint64_t address, uint64_t value)
+{
+	const uint64_t begin = (uint64_t)(uintptr_t)hostile->memory;
+
+	if (address - begin <= HOSTILE_BYTES - sizeof(value))
+		memcpy(hostile->memory + (address - begin), &value, sizeof(value));
+}
+
+static uint64_t symbol_at(const struct hostile *hostile, size_t symbol)
+{
+	return hostile->load_address + hostile->symbols[symbol].value;
+}
+
+/* Pointers to elsewhere in it, types, small and large numbers. */
+static void fill(struct hostile *hostile)
+{
+	uint64_t begin = (uint64_t)(uintptr_t)hostile->memory;
+
+	for (uint64_t at = begin; at < begin + HOSTILE_DENSE + 65536; at += sizeof(uint64_t)) {
+		uint64_t value = next_random(&hostile->seed), kind = value >> 60;
+
+		put_word(hostile, at,
+			 kind < 8    ? place(hostile)
+			 : kind < 12 ? symbol_at(hostile, 1 + value % 4)
+			 : kind < 14 ? value % 300
+			 : kind < 15 ? value
+				     : 0);
+	}
+}
+
+static uint64_t word_of(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* A text or bytes, mostly as it should be. */
+static uint64_t put_object(struct hostile *hostile, size_t type)
+{
+	const struct python_offsets *at = hostile->at;
+	const uint64_t object = place(hostile), random = next_random(&hostile->seed);
+	const uint64_t kinds[] = {1 << 2 | 1 << 5 | 1 << 6, 2 << 2 | 1 << 5, 4 << 2 | 1 << 5, 0};
+
+	put_word(hostile, object + at->object_type, symbol_at(hostile, type));
+	put_word(hostile, object + at->text_length,
+		 random % 8 ? random >> 8 & 0xff : random >> (random >> 8 & 63));
+	if (type == 2)
+		put_word(hostile, object + at->text_state,
+			 kinds[random % 16 < 13 ? 0 : random % 4]);
+	return object;
+}
+
+static uint64_t put_code(struct hostile *hostile)
+{
+	const struct python_offsets *at = hostile->at;
+	const uint64_t code = place(hostile);
+
+	put_word(hostile, code + at->code_first_line, 7);
+	put_word(hostile, code + at->object_type, symbol_at(hostile, 1));
+	put_word(hostile, code + at->code_name, put_object(hostile, 2));
+	if (at->code_qualified_name)
+		put_word(hostile, code + at->code_qualified_name, put_object(hostile, 2));
+	put_word(hostile, code + at->code_file, put_object(hostile, 2));
+	put_word(hostile, code + at->code_lines, put_object(hostile, 3));
+	if (at->code_first_traceable)
+		put_word(hostile, code + at->code_first_traceable, 0);
+	return code;
+}
+
+/* A stack, innermost frame first, whose outermost one is as each version wants it. */
+static uint64_t put_frames(struct hostile *hostile)
+{
+	const struct python_offsets *at = hostile->at;
+	uint64_t previous = 0;
+
+	for (int i = 0; i < 12; i++) {
+		const uint64_t frame = place(hostile), code = put_code(hostile);
+
+		put_word(hostile, frame + at->frame_code, code);
+		put_word(hostile, frame + at->frame_instruction,
+			 at->layout == PYTHON_LAYOUT_OBJECTS
+				 ? (uint64_t)i * 3
+				 : code + at->code_instructions + (uint64_t)i * 6);
+		if (at->layout == PYTHON_LAYOUT_OBJECTS) {
+			put_word(hostile, frame, 1);
+			put_word(hostile, frame + at->object_type, symbol_at(hostile, 4));
+		} else {
+			uint8_t tail[8] = {0};
+
+			tail[at->frame_owner % 8] =
+				i == 0 && at->layout == PYTHON_LAYOUT_SHIM ? at->shim : 0;
+			if (at->frame_entry)
+				tail[at->frame_entry % 8] = i % 4 == 0;
+			put_word(hostile, (frame + at->frame_owner) & ~UINT64_C(7), word_of(tail));
+		}
+		put_word(hostile, frame + at->frame_previous, previous);
+		previous = frame;
+	}
+	return previous;
+}
+
+/* So that a walk begins: lists of one interpreter and one thread, this one, with frames somewhere. */
+static void lead_in(struct hostile *hostile)
+{
+	const struct python_offsets *at = hostile->at;
+	const uint64_t runtime = symbol_at(hostile, 0), state = place(hostile);
+	const uint64_t interpreter = place(hostile), chunk = place(hostile);
+	const uint64_t frame = put_frames(hostile);
+
+	put_word(hostile, symbol_at(hostile, 5), (uint64_t)at->version << 16 | 0xf0);
+	if (python_offsets_speak(at->version)) {
+		put_word(hostile, runtime, PYTHON_DEBUG_COOKIE);
+		put_word(hostile, runtime + 8, (uint64_t)at->version << 16);
+		put_word(hostile, runtime + 16, 0);
+		for (size_t i = 0; i < ARRAY_COUNT(python_debug_words); i++) {
+			const struct python_debug_word *word = &python_debug_words[i];
+			uint16_t value;
+
+			memcpy(&value, (const uint8_t *)at + word->member, sizeof(value));
+			put_word(hostile,
+				 runtime + 8 * word->word[at->version - PYTHON_DEBUG_FIRST], value);
+		}
+	}
+	put_word(hostile, runtime + at->runtime_interpreters, interpreter);
+	put_word(hostile, interpreter + at->interpreter_next, 0);
+	put_word(hostile, interpreter + at->interpreter_threads, state);
+	put_word(hostile, state + at->thread_next, 0);
+	put_word(hostile, state + at->thread_id, (uint64_t)pthread_self());
+	if (at->thread_native_id)
+		put_word(hostile, state + at->thread_native_id, (uint64_t)getpid());
+	if (at->thread_chunk) {
+		put_word(hostile, chunk, next_random(&hostile->seed) % 4 ? 0 : place(hostile));
+		put_word(hostile, state + at->thread_chunk, chunk);
+		put_word(hostile, state + at->thread_chunk + PYTHON_STACK_TOP,
+			 chunk + next_random(&hostile->seed) % 65536);
+	}
+	put_word(hostile, state + at->thread_frame,
+		 at->cframe ? state + at->thread_frame + 64 : frame);
+	if (at->cframe)
+		put_word(hostile, state + at->thread_frame + 64 + at->cframe_frame, frame);
+	for (uint64_t i = next_random(&hostile->seed) % 60; i > 0; i--)
+		put_word(hostile, place(hostile), place(hostile));
+}
+
+static double read_hostile(struct hostile *hostile, const struct python_remote_file *file,
+			   int *answers)
+{
+	struct python_remote *remote = NULL;
+	struct python_remote_frame frames[32];
+	struct python_remote_gap gap;
+	double most = 0;
+	int r = python_remote_new((uint32_t)getpid(), file, NULL, &remote);
+
+	CHECK_EQUAL(r, 0);
+	for (int i = 0; remote && i < HOSTILE_READS; i++) {
+		double start = now_ns();
+
+		r = python_remote_frames(remote, (uint32_t)getpid(), frames, 32, &gap);
+		CHECK(r <= 32);
+		*answers += r > 0;
+		for (int k = 0; k < r; k++)
+			CHECK(!frames[k].function || strlen(frames[k].function) < 4096);
+		start = now_ns() - start;
+		most = start > most ? start : most;
+		if (i % 4 == 3)
+			fill(hostile), lead_in(hostile);
+	}
+	python_remote_free(remote);
+	return most;
+}
+
+static bool hostile_init(struct hostile *hostile, uint16_t version, int fd)
+{
+	uint64_t first = UINT64_MAX;
+
+	*hostile = (struct hostile){.at = python_offsets_find(version), .seed = 88172645463325252};
+	elf_names_find_symbols(fd, hostile_names, HOSTILE_SYMBOLS, hostile->symbols);
+	hostile->memory = mmap(NULL, HOSTILE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t i = 0; i < HOSTILE_SYMBOLS; i++)
+		if (hostile->symbols[i].value && hostile->symbols[i].value < first)
+			first = hostile->symbols[i].value;
+	hostile->load_address =
+		(uint64_t)(uintptr_t)hostile->memory + 2 * HOSTILE_DENSE - first / 8 * 8;
+	return hostile->symbols[0].value && hostile->memory != MAP_FAILED;
+}
+
+static void check_hostile(const char *python)
+{
+	struct python_remote_file file = {.fd = -1};
+	struct python_remote *remote = NULL;
+	struct hostile hostile;
+	struct child child;
+	double most = 0;
+	int answers = 0;
+	char line[64];
+	uint16_t version;
+
+	REQUIRE(child_start(&child, python, busy_script, "0"));
+	CHECK(fgets(line, sizeof(line), child.output));
+	CHECK_EQUAL(open_remote(child.pid, &remote), 0);
+	version = remote ? python_remote_version(remote) : 0;
+	python_remote_free(remote);
+	child_end(&child);
+	file.fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
+	REQUIRE(version && hostile_init(&hostile, version, file.fd));
+	file.load_address = hostile.load_address;
+	for (int i = 0; i < HOSTILE_SEEDS; i++) {
+		double one;
+
+		fill(&hostile);
+		lead_in(&hostile);
+		one = read_hostile(&hostile, &file, &answers);
+		most = one > most ? one : most;
+	}
+	printf("# %x: %d answers of %d, at most %.1f ms\n", version, answers,
+	       HOSTILE_SEEDS * HOSTILE_READS, most / 1e6);
+	CHECK(most < 2e9);
+	munmap(hostile.memory, HOSTILE_BYTES);
+	close(file.fd);
+}
+
+TEST(memory_that_lies)
+{
+	if (for_each_python(check_hostile) == 0)
+		SKIP("no Python 3.8 to 3.13");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3)
+		return 2;
+	wait_script = argv[1];
+	busy_script = argv[2];
+	RUN(stacks_that_stand);
+	RUN(stacks_that_change);
+	RUN(a_process_that_exits);
+	RUN(what_is_no_python);
+	RUN(memory_that_lies);
+	return harness_end();
+}
