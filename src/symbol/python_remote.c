@@ -31,12 +31,12 @@ enum {
 	FETCHES_MOST = 1 << 11, /* windows that one call finds out about */
 	CHUNKS_MOST = 256,
 	CHUNK_BYTES_MOST = 4 << 20,
-	TAKES_MOST = 16, /* looks at the whole stack in one call */
-	MOVES_MOST = 6,  /* of them such as something moved in */
-	ROUNDS_MOST = 3, /* looks until no code object is new */
-	PAUSE = 64,      /* calls for which a stack that is too deep is left alone */
+	TAKES_MOST = 16,   /* looks at the whole stack in one call */
+	MOVES_MOST = 4,    /* of them such as something moved in */
+	PATIENT_MOVES = 2, /* … before a stack is told without its inner frames */
+	ROUNDS_MOST = 3,   /* looks until no code object is new */
+	PAUSE = 64,        /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
-	HEADS = 3,
 	HEAD_PIECES = 4,
 	CODE_UNIT = 2, /* bytes of an instruction */
 	OWNED_BY_GENERATOR = 1,
@@ -45,6 +45,9 @@ enum {
 	FINAL = 0xf0,         /* release level in a version number */
 	CANDIDATE = 0xc0      /* from there on layouts no longer change */
 };
+
+/* What is read before, between and after the copies. */
+enum { BEGIN, MIDDLE, END, HEADS };
 
 /* What says where the frames begin. */
 struct head {
@@ -347,15 +350,9 @@ static int fetch_frame(struct python_remote *remote, uint64_t address)
 	return fetch(remote, address, remote->frame_bytes);
 }
 
-/* The copies were taken between the first and the last. */
-static const struct head *head_of(const struct python_remote *remote, int copy)
-{
-	return &remote->heads[copy ? HEADS - 1 : 0];
-}
-
 /* A frame in one of the copies; the second is of what was read at once and of nothing else. */
 static int find_frame(struct python_remote *remote, uint64_t address, int copy,
-		      const uint8_t **ret_bytes)
+		      const struct head *head, const uint8_t **ret_bytes)
 {
 	const struct remote_windows *windows = &remote->thread->windows;
 	struct remote_window *window = remote_windows_find(windows, address, remote->frame_bytes);
@@ -370,8 +367,7 @@ static int find_frame(struct python_remote *remote, uint64_t address, int copy,
 			return -EAGAIN;
 	}
 	/* what is left behind the end are frames that have ended */
-	if (window->address == head_of(remote, copy)->chunk &&
-	    address >= head_of(remote, copy)->top)
+	if (window->address == head->chunk && address >= head->top)
 		return -EAGAIN;
 	window->is_used = true;
 	*ret_bytes = remote->bytes + window->at[copy] + (address - window->address);
@@ -419,18 +415,18 @@ static bool is_outermost(const struct python_remote *remote, const struct raw_fr
 	}
 }
 
-/* Innermost first. 0: the whole stack; -EAGAIN: it makes no sense, as a ring of frames does not; -E2BIG. */
-static int walk(struct python_remote *remote, int copy)
+/* From where a head says, innermost first. 0: the whole stack; -EAGAIN: it makes no sense, as a ring of frames does not; -E2BIG. */
+static int walk(struct python_remote *remote, int copy, const struct head *head)
 {
 	struct raw_frames *raw = &remote->raw[copy];
-	uint64_t address = head_of(remote, copy)->frame, before = 0;
+	uint64_t address = head->frame, before = 0;
 
 	raw->count = 0;
 	while (address) {
 		const uint8_t *bytes;
 		int r = address % sizeof(uint64_t) || address == before
 				? -EAGAIN
-				: find_frame(remote, address, copy, &bytes);
+				: find_frame(remote, address, copy, head, &bytes);
 
 		if (!r && raw->count == FRAMES_MOST)
 			r = -E2BIG;
@@ -444,7 +440,7 @@ static int walk(struct python_remote *remote, int copy)
 			return -EAGAIN;
 		address = raw->frames[raw->count++].previous;
 	}
-	return raw->count && !is_outermost(remote, &raw->frames[raw->count - 1]) ? -EAGAIN : 0;
+	return raw->count && is_outermost(remote, &raw->frames[raw->count - 1]) ? 0 : -EAGAIN;
 }
 
 static bool is_same_frame(const struct raw_frame *one, const struct raw_frame *other)
@@ -454,30 +450,29 @@ static bool is_same_frame(const struct raw_frame *one, const struct raw_frame *o
 	       one->entry == other->entry;
 }
 
-/* Where something moved, of the frames from `first` on those that ran all the time: not the ones that were innermost at
- * the begin and at the end, whose places others can have taken, nor what was called from the one in between. */
-static size_t skip_unsettled(const struct python_remote *remote, size_t first)
+/* Of the frames from `first` on those that ran all the time: what was innermost at one of the three moments had called
+ * nothing then. less 1: not what was innermost at begin and end either, as others can have taken its place. */
+static size_t skip_unsettled(const struct python_remote *remote, size_t first, size_t less)
 {
 	const struct raw_frames *raw = &remote->raw[0];
 
 	for (size_t i = first; i < raw->count; i++) {
 		const uint64_t address = raw->frames[i].address;
 
-		if (address == remote->heads[0].frame || address == remote->heads[HEADS - 1].frame)
-			first = i + 1;
-		else if (address == remote->heads[1].frame)
+		if (address == remote->heads[BEGIN].frame || address == remote->heads[END].frame)
+			first = i + less;
+		else if (address == remote->heads[MIDDLE].frame)
 			first = i;
 	}
 	return first;
 }
 
-/* Keeps of the first copy what both have, from the outermost frame on to where something moved. The innermost that is
- * kept may be at another instruction. */
-static void keep_common(struct python_remote *remote)
+/* Of the first copy's frames the first one such as it and all further out are in both. Its own instruction may be another
+ * one. */
+static size_t find_common(const struct python_remote *remote)
 {
-	struct raw_frames *one = &remote->raw[0];
-	const struct raw_frames *other = &remote->raw[1];
-	size_t common = 0, first, most = one->count < other->count ? one->count : other->count;
+	const struct raw_frames *one = &remote->raw[0], *other = &remote->raw[1];
+	size_t common = 0, most = one->count < other->count ? one->count : other->count;
 
 	while (common < most) {
 		const struct raw_frame *a = &one->frames[one->count - 1 - common];
@@ -489,17 +484,42 @@ static void keep_common(struct python_remote *remote)
 		if (a->instruction != b->instruction)
 			break;
 	}
-	first = one->count - common;
-	if (!are_heads_same(remote))
-		first = skip_unsettled(remote, first);
-	one->count -= first;
-	memmove(one->frames, one->frames + first, one->count * sizeof(one->frames[0]));
+	return one->count - common;
 }
 
-/* Nothing moved between the copies, but for the innermost function's own instructions. */
-static bool is_quiet(const struct python_remote *remote, size_t whole)
+static void keep_from(struct raw_frames *raw, size_t first)
 {
-	return is_same_head(&remote->heads[0], &remote->heads[1]) && remote->raw[0].count == whole;
+	raw->count -= first;
+	memmove(raw->frames, raw->frames + first, raw->count * sizeof(raw->frames[0]));
+}
+
+/* The stack at the moment between the copies, as far as both have it. 0: *ret_first frames are missing. */
+static int compare_copies(struct python_remote *remote, size_t *ret_first)
+{
+	int r = walk(remote, 0, &remote->heads[MIDDLE]);
+
+	if (r || remote->is_missed)
+		return r ? r : -EAGAIN;
+	r = walk(remote, 1, &remote->heads[MIDDLE]);
+	if (r)
+		return r;
+	*ret_first = skip_unsettled(remote, find_common(remote), 0);
+	keep_from(&remote->raw[0], *ret_first);
+	return remote->raw[0].count ? 0 : -EAGAIN;
+}
+
+/* Where what was innermost then is in neither copy: what the stacks of begin and end have in common. */
+static int compare_ends(struct python_remote *remote)
+{
+	int r = walk(remote, 0, &remote->heads[BEGIN]);
+
+	if (r || remote->is_missed)
+		return r ? r : -EAGAIN;
+	r = walk(remote, 1, &remote->heads[END]);
+	if (r)
+		return r;
+	keep_from(&remote->raw[0], skip_unsettled(remote, find_common(remote), 1));
+	return remote->raw[0].count ? 0 : -EAGAIN;
 }
 
 /* ---- a thread ----------------------------------------------------------------------------------- */
@@ -533,7 +553,7 @@ static bool runs_nothing(const struct python_remote *remote)
 /* One look and what follows from it. 1: done; 0: it runs no Python; -EAGAIN: look again. */
 static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_moving)
 {
-	size_t whole;
+	size_t missing = 0;
 	int r = take(remote);
 
 	if (r)
@@ -544,28 +564,17 @@ static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_movi
 	}
 	if (follow_cframe(remote))
 		return -EAGAIN;
-	if (!remote->heads[0].frame && runs_nothing(remote))
+	if (!remote->heads[BEGIN].frame && runs_nothing(remote))
 		return 0;
-	if (!remote->heads[0].frame) {
-		++*moves;
-		return -EAGAIN;
-	}
-	r = walk(remote, 0);
-	if (r && (r != -EAGAIN || !remote->is_missed))
-		*moves += r == -EAGAIN;
-	if (r || remote->is_missed)
+	r = compare_copies(remote, &missing);
+	*ret_is_moving = r || missing;
+	if (r == -EAGAIN && !remote->is_missed)
+		r = compare_ends(remote);
+	if (remote->is_missed)
 		return r ? r : -EAGAIN;
-	whole = remote->raw[0].count;
-	r = walk(remote, 1);
-	if (r == -EAGAIN)
-		++*moves;
-	if (r)
-		return r;
-	keep_common(remote);
-	*ret_is_moving = !is_quiet(remote, whole);
-	if (*ret_is_moving && ++*moves < MOVES_MOST)
+	if (*ret_is_moving && ++*moves < PATIENT_MOVES)
 		return -EAGAIN;
-	return remote->raw[0].count ? 1 : -EAGAIN;
+	return r ? r : 1;
 }
 
 /* The state that a thread gave back says that it runs nothing. Where another one was made since, it is looked for:

