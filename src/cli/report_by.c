@@ -72,6 +72,15 @@ static int write_stacks(const struct report *report, struct json_writer *json)
 	return 0;
 }
 
+static void write_place(const struct report_line *line, struct json_writer *json)
+{
+	json_pair_text(json, "function", line->function);
+	if (line->file) {
+		json_pair_text(json, "file", line->file);
+		json_pair_u64(json, "line", line->line);
+	}
+}
+
 static int write_lines(const struct report *report, struct json_writer *json)
 {
 	struct report_lines lines;
@@ -84,11 +93,7 @@ static int write_lines(const struct report *report, struct json_writer *json)
 
 		report_name_line(line, name, sizeof(name));
 		begin_row(json, name);
-		json_pair_text(json, "function", line->function);
-		if (line->file) {
-			json_pair_text(json, "file", line->file);
-			json_pair_u64(json, "line", line->line);
-		}
+		write_place(line, json);
 		write_device(report, line->device, json);
 		report_write_numbers(&line->numbers, json);
 		json_object_end(json);
@@ -111,11 +116,7 @@ static int write_waits(const struct report *report, struct json_writer *json)
 		report_name_line(line, name, sizeof(name));
 		begin_row(json, name);
 		json_pair_text(json, "call", line->call);
-		json_pair_text(json, "function", line->function);
-		if (line->file) {
-			json_pair_text(json, "file", line->file);
-			json_pair_u64(json, "line", line->line);
-		}
+		write_place(line, json);
 		json_pair_u64(json, "count", line->numbers.count);
 		json_pair_u64(json, "total_ns", line->numbers.total_ns);
 		json_object_end(json);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event/utf8.h"
 #include "inject/libraries.h"
 
 enum {
@@ -683,23 +684,6 @@ static uint32_t character_at(uint64_t data, uint32_t kind, uint64_t index)
 	}
 }
 
-/* UTF-8 of one character; the number of bytes. */
-static uint32_t encode(uint32_t character, char *to)
-{
-	static const uint8_t heads[] = {0, 0x00, 0xc0, 0xe0, 0xf0};
-	uint32_t bytes;
-
-	if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000) || character == 0)
-		character = 0xfffd;
-	bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-	for (uint32_t i = bytes - 1; i > 0; i--) {
-		to[i] = (char)(0x80 | (character & 0x3f));
-		character >>= 6;
-	}
-	to[0] = (char)(heads[bytes] | character);
-	return bytes;
-}
-
 /* state: 2 bits interned, 3 bits bytes of a character, compact, ascii. Texts that are not compact are those
  * of subclasses of str. */
 static bool read_text(const struct python_interpreter *interpreter, uint64_t text, char *to,
@@ -720,7 +704,7 @@ static bool read_text(const struct python_interpreter *interpreter, uint64_t tex
 	data = text + (state >> 6 & 1 ? at->text_ascii : at->text_compact);
 	for (i = 0; i < length; i++) {
 		char bytes[4];
-		uint32_t count = encode(character_at(data, kind, i), bytes);
+		size_t count = utf8_encode(character_at(data, kind, i), bytes);
 
 		if (used + count >= size)
 			break;

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "event/utf8.h"
 #include "symbol/python_lines.h"
 
 enum {
@@ -44,22 +45,6 @@ struct python_codes {
 	uint8_t *bytes; /* what was read */
 	size_t bytes_capacity;
 };
-
-static uint64_t word_at(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
-static uint32_t half_at(const uint8_t *bytes, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
 
 static size_t larger(size_t one, size_t other)
 {
@@ -156,23 +141,6 @@ struct python_code *python_codes_ask(struct python_codes *codes, uint64_t addres
 
 /* ---- texts and tables of a new one -------------------------------------------------------------- */
 
-/* UTF-8 of one character; the number of bytes. */
-static size_t encode(uint32_t character, char *to)
-{
-	static const uint8_t heads[] = {0, 0x00, 0xc0, 0xe0, 0xf0};
-	size_t bytes;
-
-	if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000) || character == 0)
-		character = 0xfffd;
-	bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-	for (size_t i = bytes - 1; i > 0; i--) {
-		to[i] = (char)(0x80 | (character & 0x3f));
-		character >>= 6;
-	}
-	to[0] = (char)(heads[bytes] | character);
-	return bytes;
-}
-
 /* Where an object's contents lie; size 0: it is not what it should be. */
 struct contents {
 	struct remote_piece at;
@@ -224,7 +192,7 @@ static const char *keep_text(struct python_codes *codes, const uint8_t *bytes,
 		uint32_t character = 0;
 
 		memcpy(&character, bytes + i, contents->kind);
-		used += encode(character, text + used);
+		used += utf8_encode(character, text + used);
 	}
 	id = string_table_add(&codes->texts, text, used);
 	return id || !used ? string_table_text(&codes->texts, id, NULL) : NULL;

@@ -109,22 +109,6 @@ struct python_remote {
 	struct built_frame left; /* … or one that has not begun yet */
 };
 
-static uint64_t word_at(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
-static uint32_t half_at(const uint8_t *bytes, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
 static size_t largest(const uint16_t *values, size_t count)
 {
 	size_t most = 0;

@@ -153,14 +153,6 @@ static int list_states(struct python_threads *threads)
 
 /* ---- thread ids before 3.11 --------------------------------------------------------------------- */
 
-static uint32_t half_at(const uint8_t *bytes, size_t at)
-{
-	uint32_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
 /* Copies of each state's struct pthread, for those that can be read; others have the identity 0 afterwards. */
 static int read_pthreads(struct python_threads *threads, uint8_t *bytes)
 {

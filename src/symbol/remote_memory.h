@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct remote_memory {
 	uint32_t pid;
@@ -26,5 +27,22 @@ int64_t remote_memory_gather(struct remote_memory *memory, const struct remote_p
 
 /* 0; -EFAULT where not all of it can be read, -ESRCH, -EPERM. */
 int remote_memory_read(struct remote_memory *memory, uint64_t address, void *to, size_t size);
+
+/* What a copy of it has at an offset. */
+static inline uint64_t word_at(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static inline uint32_t half_at(const uint8_t *bytes, size_t at)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
 
 #endif
