@@ -20,17 +20,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
+#include "symbol/elf_source.h"
 
 #define HEADERS_LIMIT 256            /* program or section headers that are looked at */
 #define NOTES_LIMIT   ((size_t)4096) /* bytes of one note section or segment */
-
-/* A file, or an image in memory. */
-struct source {
-	int fd; /* -1: image */
-	const uint8_t *image;
-	size_t size;
-};
 
 /* What of a header counts, whatever its class. */
 struct headers {
@@ -48,16 +41,6 @@ bool build_id_is_text(const char *text)
 	size_t digits = strspn(text, "0123456789abcdef");
 
 	return !text[digits] && digits % 2 == 0 && digits <= BUILD_ID_DIGITS;
-}
-
-static int read_source(const struct source *source, void *bytes, size_t size, uint64_t offset)
-{
-	if (source->fd >= 0)
-		return offset > INT64_MAX ? -ENODATA : pread_all(source->fd, bytes, size, offset);
-	if (offset > source->size || size > source->size - offset)
-		return -ENODATA;
-	memcpy(bytes, source->image + offset, size);
-	return 0;
 }
 
 static int read_headers(const struct source *source, struct headers *ret_headers)

@@ -20,8 +20,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "event/cfi.h"
+#include "symbol/elf_source.h"
 
 /* Of 1730 files of a system the longest program has 20,064 bytes and the longest table 5.3 MB; what functions share
  * has 40 bytes at most. */
@@ -34,13 +34,6 @@ enum {
 	COMMON_MOST = 1 << 8,   /* bytes of what functions share */
 	ANSWERS_FIRST = 1 << 8, /* slots */
 	ANSWERS_MOST = 1 << 14  /* slots: 256 KiB */
-};
-
-/* A file, or an image in memory. */
-struct source {
-	int fd; /* -1: image */
-	const uint8_t *image;
-	size_t size;
 };
 
 struct segment {
@@ -81,16 +74,6 @@ struct unwind_table {
 };
 
 /* ---- bytes ---------------------------------------------------------------------------------------- */
-
-static int read_source(const struct source *source, void *bytes, size_t size, uint64_t offset)
-{
-	if (source->fd >= 0)
-		return offset > INT64_MAX ? -ENODATA : pread_all(source->fd, bytes, size, offset);
-	if (offset > source->size || size > source->size - offset)
-		return -ENODATA;
-	memcpy(bytes, source->image + offset, size);
-	return 0;
-}
 
 /* A copy, freed by the caller. One byte more than asked for is there, and is 0. */
 static int copy_source(const struct source *source, uint64_t offset, uint64_t size, uint64_t most,
