@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	4 /* 1: stacks; 2: size and time of files, checked stacks; 3: samples, switches; 4: what was started */
+	5 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -123,6 +123,7 @@ struct event_device {
 	uint32_t compute_units;
 	uint64_t memory_bytes;
 	uint64_t begin_ns, end_ns;
+	uint64_t local_bytes; /* local memory of a compute unit; 0: not known */
 };
 
 struct event_context {
@@ -204,13 +205,19 @@ struct event_code {
 	uint32_t type;           /* enum event_code_type */
 	uint32_t name_string;    /* kernel name; else empty */
 	uint32_t options_string; /* build options */
-	uint32_t device;         /* binaries and logs: for which device */
+	uint32_t device;         /* binaries and logs: for which device; kernels: see below */
 	int32_t status;          /* builds: the runtime's result */
 	uint64_t handle;
 	uint64_t hash_low, hash_high; /* of the content, 0 and 0 where none was kept */
 	uint64_t size_bytes;
 	uint64_t begin_ns, end_ns;
+	/* KERNEL: what its runtime says of it for `device`, where it was launched first. Work items of a work-group: at
+	 * most, and a multiple that suits the device; 0: not known. */
+	uint64_t group_most, group_multiple;
+	/* Of a work-group, and of a work item on its own; not known where group_most is not, or CODE_UNKNOWN. */
+	uint64_t local_bytes, private_bytes;
 };
+#define CODE_UNKNOWN UINT64_MAX
 
 enum event_api_type {
 	API_TYPE_CALL = 0, /* an ordinary call */
@@ -339,7 +346,8 @@ struct event_switch {
 	uint32_t reason;      /* enum event_switch_reason: why previous went */
 	uint32_t waker;       /* thread that let next go on */
 	uint32_t stack;       /* of previous */
-	uint32_t wait_string; /* what previous waits in, as the kernel names it; empty: not known */
+	uint32_t wait_string; /* what previous waits for: "Python GIL"; empty: not known */
+	uint32_t holder;      /* thread that had it then */
 };
 
 /* Device instructions that were found executing, or stalled. Either correlation says for which command, or the

@@ -119,6 +119,7 @@ static const struct trace_column device_columns[] = {
 	WIDE(9, "memory_bytes", memory_bytes),
 	WIDE_DELTA(10, "begin_ns", begin_ns),
 	WIDE_DELTA(11, "end_ns", end_ns),
+	WIDE(12, "local_bytes", local_bytes),
 };
 #undef ROW
 
@@ -187,6 +188,10 @@ static const struct trace_column code_columns[] = {
 	WIDE(12, "size_bytes", size_bytes),
 	WIDE_DELTA(13, "begin_ns", begin_ns),
 	WIDE_DELTA(14, "end_ns", end_ns),
+	WIDE(15, "group_most", group_most),
+	WIDE(16, "group_multiple", group_multiple),
+	WIDE(17, "local_bytes", local_bytes),
+	WIDE(18, "private_bytes", private_bytes),
 };
 #undef ROW
 
@@ -264,7 +269,7 @@ static const struct trace_column cpu_sample_columns[] = {
 static const struct trace_column switch_columns[] = {
 	RISING(1, "time", time),  PLAIN(2, "previous", previous), PLAIN(3, "next", next),
 	PLAIN(4, "cpu", cpu),     PLAIN(5, "reason", reason),     PLAIN(6, "waker", waker),
-	PLAIN(7, "stack", stack), STRING(8, "wait", wait_string),
+	PLAIN(7, "stack", stack), STRING(8, "wait", wait_string), PLAIN(9, "holder", holder),
 };
 #undef ROW
 

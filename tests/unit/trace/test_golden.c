@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "trace_rows.h"
 
 #define SECOND ((uint64_t)1000000000)
@@ -34,8 +35,19 @@ static uint64_t frozen_value(uint32_t kind, uint32_t row, uint32_t column)
 /* Columns and kinds that a later schema added are not in this file. */
 static bool is_later(uint32_t kind, uint32_t column)
 {
-	return (golden_minor < 2 && kind == EVENT_PROCESS && column > 16) ||
-	       (golden_minor < 4 && kind == EVENT_HOST && column > 9);
+	static const struct {
+		uint32_t minor, kind, columns; /* before it */
+	} later[] = {{2, EVENT_PROCESS, 16},
+		     {4, EVENT_HOST, 9},
+		     {5, EVENT_DEVICE, 11},
+		     {5, EVENT_CODE, 14},
+		     {5, EVENT_SWITCH, 8}};
+
+	for (size_t i = 0; i < ARRAY_COUNT(later); i++)
+		if (golden_minor < later[i].minor && kind == later[i].kind &&
+		    column > later[i].columns)
+			return true;
+	return false;
 }
 
 static bool is_later_kind(uint32_t kind)
