@@ -251,6 +251,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		if (!error)
 			error = account_execution(sweep, &joined, tag);
 	}
+	if (!error && launch && is_in_account(&joined) && sweep->has_instructions)
+		error = sweep_note_runner(sweep, &joined, tag);
 	if (error || !launch)
 		return error;
 	return correlate_done(&sweep->correlate, place, is_in_account(&joined) ? row->ended : 0);
@@ -406,7 +408,7 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 {
 	if (sweep->is_scouting)
 		return scout_item(sweep, item);
-	if (item->kind != EVENT_EXECUTION)
+	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
 	switch (item->kind) {
 	case EVENT_API:
@@ -422,6 +424,8 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_SWITCH:
 		sweep->has_states = true;
 		return sweep_take_switch(sweep, item->row);
+	case EVENT_INSTRUCTION_SAMPLE:
+		return sweep_take_instruction(sweep, item->row);
 	default:
 		return 0;
 	}
@@ -453,6 +457,8 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 		sweep->lost_executions += count;
 	if (kind == EVENT_CPU_SAMPLE)
 		analysis->ledger.samples_lost += count;
+	if (kind == EVENT_INSTRUCTION_SAMPLE)
+		analysis->ledger.instructions_lost += count;
 	for (i = 0; i < analysis->losses_count; i++) {
 		if (analysis->losses[i].kind == kind && analysis->losses[i].reason == reason)
 			break;
@@ -469,8 +475,9 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 
 static int count_losses(struct sweep *sweep)
 {
-	static const enum event_kind kinds[] = {EVENT_API,       EVENT_LAUNCH,     EVENT_DEPENDENCY,
-						EVENT_EXECUTION, EVENT_CPU_SAMPLE, EVENT_SWITCH};
+	static const enum event_kind kinds[] = {
+		EVENT_API,        EVENT_LAUNCH, EVENT_DEPENDENCY,        EVENT_EXECUTION,
+		EVENT_CPU_SAMPLE, EVENT_SWITCH, EVENT_INSTRUCTION_SAMPLE};
 	const struct event_loss *losses = NULL;
 	size_t count = trace_reader_losses(sweep->analysis->model->reader, &losses);
 
@@ -651,6 +658,7 @@ static int finish(struct sweep *sweep)
 	if (error)
 		return error;
 	sweep_sort_tables(analysis);
+	sweep_sort_instructions(analysis);
 	/* Without rows of CPUs, nothing but its OpenCL brought a process here. */
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		analysis->processes[i].has_calls |= !sweep->has_states;
@@ -666,6 +674,7 @@ static void sweep_fini(struct sweep *sweep)
 	for (size_t i = 0; sweep->calls && i <= sweep->threads.count; i++)
 		calls_fini(&sweep->calls[i]);
 	sweep_states_fini(sweep);
+	sweep_instructions_fini(sweep);
 	free(sweep->calls);
 	free(sweep->thread_process);
 	free(sweep->early);
@@ -710,6 +719,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->samples);
 	free(analysis->states);
 	free(analysis->paths);
+	free(analysis->instructions);
 }
 
 static int sweep_once(struct analysis *analysis, const struct analysis_options *options,
@@ -717,11 +727,13 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 {
 	struct order_options order = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
 					       1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION |
-					       1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH};
+					       1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH |
+					       1u << EVENT_INSTRUCTION_SAMPLE};
 	struct sweep sweep = {.analysis = analysis, .darks = darks, .uses_darks = uses_darks};
 	int error;
 
 	correlate_init(&sweep.correlate);
+	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
 	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
 	error = model_order(analysis->model, &order, &sweep.order);

@@ -123,6 +123,20 @@ struct analysis_sample {
 	uint64_t weight; /* in the source's unit: nanoseconds of cpu-clock */
 };
 
+/* Where in a device's code commands of one path were found. */
+struct analysis_instruction {
+	uint32_t
+		path; /* index into the analysis; ANALYSIS_NO_PATH: no command is known to have run it */
+	uint32_t code;      /* thing of the trace; 0: not known */
+	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
+	const char *kernel; /* of the path, else of the code; "": not known */
+	const char *stall;  /* the vendor's reason; "": none is known */
+	const char *unit;   /* of weight: "ns", "cycles" … */
+	uint64_t samples, weight;
+	uint64_t estimated; /* of samples: several commands may have run it */
+};
+#define ANALYSIS_NO_PATH UINT32_MAX
+
 enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
 
 /* Calls that returned one error, and commands that ended with one. */
@@ -186,8 +200,12 @@ struct analysis_ledger {
 	uint64_t unplaced; /* of matched: timed, but by a clock without place in host time */
 	uint64_t samples;  /* of threads on processors */
 	uint64_t samples_lost;
-	uint64_t orphaned; /* of executed: no launch row, so in no other sum */
-	bool is_complete;  /* 95 % or more matched */
+	uint64_t instructions; /* samples of device instructions */
+	uint64_t instructions_lost;
+	uint64_t instructions_estimated; /* of them: given to one of several commands */
+	uint64_t instructions_unknown;   /* of them: given to none */
+	uint64_t orphaned;               /* of executed: no launch row, so in no other sum */
+	bool is_complete;                /* 95 % or more matched */
 };
 
 struct analysis_code {
@@ -232,6 +250,9 @@ struct analysis {
 	size_t samples_count;
 	struct analysis_path *paths; /* in no order */
 	size_t paths_count;
+	struct analysis_instruction
+		*instructions; /* in the window; by path, the most samples first */
+	size_t instructions_count;
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_failure *failures; /* most often first */
@@ -255,6 +276,10 @@ struct analysis {
 int analysis_new(const struct model *model, const struct analysis_options *options,
 		 struct analysis **ret_analysis);
 void analysis_free(struct analysis *analysis); /* NULL-safe */
+
+/* Where the instructions of a path begin; returns how many there are. */
+size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,
+				const struct analysis_instruction **ret_first);
 
 /* 95 % or more matched, and nothing of the file cut off or damaged. */
 bool analysis_is_complete(const struct analysis *analysis);

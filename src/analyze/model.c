@@ -72,6 +72,16 @@ const char *model_kernel_name(const struct model *model, uint32_t kernel)
 	return model_text(model, code ? code->name_string : 0, "");
 }
 
+bool model_has(const struct model *model, enum event_kind kind)
+{
+	size_t count = trace_reader_chunk_count(model->reader);
+
+	for (size_t i = 0; i < count; i++)
+		if ((enum event_kind)trace_reader_chunk(model->reader, i)->kind == kind)
+			return true;
+	return false;
+}
+
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order)
 {

@@ -34,6 +34,9 @@ const void *model_thing(const struct model *model, enum event_kind kind, uint32_
 /* Name of a CODE_KERNEL, "" where it is not known. */
 const char *model_kernel_name(const struct model *model, uint32_t kernel);
 
+/* Whether rows of a kind of happening are in it. */
+bool model_has(const struct model *model, enum event_kind kind);
+
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order);
 

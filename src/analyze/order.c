@@ -79,6 +79,8 @@ static size_t row_size(enum event_kind kind)
 		return sizeof(struct event_cpu_sample);
 	case EVENT_SWITCH:
 		return sizeof(struct event_switch);
+	case EVENT_INSTRUCTION_SAMPLE:
+		return sizeof(struct event_instruction_sample);
 	case EVENT_LOSS:
 		return sizeof(struct event_loss);
 	default:
@@ -145,6 +147,7 @@ static void convert_row(const struct order *order, const struct trace_chunk *chu
 	struct event_launch *launch = row;
 	struct event_api *api = row;
 	struct event_loss *loss = row;
+	struct event_instruction_sample *sample = row;
 	uint64_t *moment = row;
 
 	switch (chunk->kind) {
@@ -156,6 +159,9 @@ static void convert_row(const struct order *order, const struct trace_chunk *chu
 		break;
 	case EVENT_LOSS:
 		convert_interval(order, chunk->clock, &loss->begin, &loss->end);
+		break;
+	case EVENT_INSTRUCTION_SAMPLE:
+		convert_interval(order, chunk->clock, &sample->begin, &sample->end);
 		break;
 	case EVENT_EXECUTION:
 		convert_execution(order, chunk, row);
@@ -172,12 +178,20 @@ static uint64_t execution_key(const struct event_execution *row)
 	return has_start ? row->started : row->seen;
 }
 
+/* Samples of instructions stay behind the executions that they belong to. */
+static uint64_t delay_of(const struct order *order, enum event_kind kind)
+{
+	bool is_late = kind == EVENT_EXECUTION || kind == EVENT_INSTRUCTION_SAMPLE;
+
+	return is_late && !order->options.points ? order->options.execution_delay_ns : 0;
+}
+
 /* Every kind but execution begins with the time it is sorted by. */
 static uint64_t key_of(const struct order *order, enum event_kind kind, const void *row)
 {
-	if (kind != EVENT_EXECUTION)
-		return *(const uint64_t *)row;
-	return execution_key(row) + order->options.execution_delay_ns;
+	uint64_t key = kind == EVENT_EXECUTION ? execution_key(row) : *(const uint64_t *)row;
+
+	return key + delay_of(order, kind);
 }
 
 static int compare_executions(const void *left, const void *right)
@@ -544,8 +558,7 @@ static int lowest(struct order *order, size_t index, uint64_t *ret_low)
 		*ret_low = clocks_to_host(order->clocks,
 					  chunk->by_seen ? chunk->seen_clock : chunk->clock,
 					  chunk->first);
-		if (chunk->kind == EVENT_EXECUTION)
-			*ret_low += order->options.execution_delay_ns;
+		*ret_low += delay_of(order, chunk->kind);
 		return 0;
 	}
 	error = trace_reader_rows(order->reader, index, &rows, &count);
@@ -573,8 +586,7 @@ static void note_begin(struct order *order, enum event_kind kind, uint64_t low)
 {
 	if (low == UINT64_MAX)
 		return;
-	if (kind == EVENT_EXECUTION && !order->options.points)
-		low -= order->options.execution_delay_ns;
+	low -= delay_of(order, kind);
 	if (low < order->begin_ns)
 		order->begin_ns = low;
 }

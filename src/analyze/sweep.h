@@ -3,7 +3,7 @@
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
  * Of this room only: analysis.c leads, sweep_tables.c, sweep_paths.c and sweep_waits.c count, sweep_flight.c follows
- * what is open, sweep_things.c makes the lists.
+ * what is open, sweep_instructions.c who runs what, sweep_states.c where threads are, sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
 #define ANALYZE_SWEEP_H
@@ -49,6 +49,16 @@ struct thread_state {
 	size_t moments_first, moments_count, moments_capacity;
 };
 
+/* Executions of one kernel by one process: the latest, while they may be asked for. */
+enum { RUNNERS_MOST = 64 };
+struct runners {
+	struct runner {
+		uint64_t started, ended, correlation;
+		uint32_t path;
+	} last[RUNNERS_MOST];
+	unsigned int count;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -58,15 +68,22 @@ struct sweep {
 	struct calls *calls;      /* by thread index */
 	struct thread_state *states;
 	struct correlate correlate;
-	struct pair_map kernel_rows;   /* (name string, device index) -> index */
-	struct pair_map copy_rows;     /* (command, device index) -> index */
-	struct pair_map call_rows;     /* (function string, is_launch) -> index */
-	struct pair_map path_rows;     /* (row << 32 | stack, device) -> index */
-	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
-	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
-	struct pair_map wait_rows;     /* (function string, stack) -> index */
-	struct pair_map sample_rows;   /* (source string << 32 | mode, stack) -> index */
-	struct pair_map state_rows;    /* (device << 32 | cause, stack) -> index */
+	struct pair_map kernel_rows;      /* (name string, device index) -> index */
+	struct pair_map copy_rows;        /* (command, device index) -> index */
+	struct pair_map call_rows;        /* (function string, is_launch) -> index */
+	struct pair_map path_rows;        /* (row << 32 | stack, device) -> index */
+	struct pair_map launches_rows;    /* (name << 32 | stack, device) -> index */
+	struct pair_map failure_rows;     /* (kind << 32 | name, result) -> index */
+	struct pair_map wait_rows;        /* (function string, stack) -> index */
+	struct pair_map sample_rows;      /* (source string << 32 | mode, stack) -> index */
+	struct pair_map state_rows;       /* (device << 32 | cause, stack) -> index */
+	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
+	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
+	struct pair_map instruction_rows; /* (path, place) -> index */
+	struct runners **runners;         /* owned */
+	size_t runners_count, runners_capacity, instructions_capacity;
+	uint32_t places_count;
+	bool has_instructions; /* the trace has samples of them */
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
 		samples_capacity, states_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
@@ -162,6 +179,14 @@ int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 /* ---- sweep_cpu.c ---- */
 
 int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
+
+/* ---- sweep_instructions.c ---- */
+
+void sweep_instructions_fini(struct sweep *sweep);
+/* An execution with its launch, of the path that it counts in. */
+int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
+int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
+void sweep_sort_instructions(struct analysis *analysis);
 
 /* ---- sweep_states.c ---- */
 

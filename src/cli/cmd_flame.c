@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
+#include "analyze/device_code.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/cleanup.h"
@@ -146,6 +147,8 @@ static void print_notes(const struct command *command, const struct drawing *dra
 
 	for (size_t i = 0; i < count; i++)
 		print_error(command->name, notes[i]);
+	if (device_code_why(drawing->code))
+		print_error(command->name, device_code_why(drawing->code));
 	for (size_t length; *warning; warning += length + (warning[length] == '\n')) {
 		char line[1024];
 
@@ -208,7 +211,8 @@ static int run_drawing(const struct command *command, struct drawing *drawing,
 	if (drawing_refusal(drawing))
 		return refuse(command, drawing_refusal(drawing));
 	drawing->flame = flame_new();
-	if (!drawing->flame || frames_new(drawing->model, &options, &drawing->frames)) {
+	if (!drawing->flame || frames_new(drawing->model, &options, &drawing->frames) ||
+	    device_code_new(drawing->model, &drawing->code)) {
 		error_set(-ENOMEM, "flame graph: out of memory");
 		return fail(command);
 	}
@@ -238,6 +242,7 @@ static int run_file(const struct command *command, const char *path,
 	status = error ? fail(command) : run_drawing(command, &drawing, values, path, min_width_px);
 	flame_free(drawing.flame);
 	frames_free(drawing.frames);
+	device_code_free(drawing.code);
 	free(drawing.stack);
 	analysis_free(analysis);
 	model_close(model);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/device_code.h"
 #include "analyze/frames.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -114,6 +115,62 @@ static int add_beyond(struct drawing *drawing, const char *name, enum flame_clas
 	return error;
 }
 
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+/* Above its kernel: the line it is of, where that is known, itself, and what it waited for. */
+static int push_instruction(struct drawing *drawing, const struct analysis_instruction *row)
+{
+	struct device_place place;
+	char text[1024];
+	int error = device_code_find(drawing->code, row->code, row->offset, &place);
+
+	if (error)
+		return out_of_memory();
+	if (place.line) {
+		const char *slash = strrchr(place.file, '/');
+
+		if (place.source)
+			snprintf(text, sizeof(text), "line %u: %s", place.line, place.source);
+		else
+			snprintf(text, sizeof(text), "%s:%u", slash ? slash + 1 : place.file,
+				 place.line);
+		error = push(drawing, text, FLAME_DEVICE);
+	}
+	snprintf(text, sizeof(text), "0x%llx%s%s", (unsigned long long)place.address,
+		 *place.text ? " " : "", place.text);
+	if (!error)
+		error = push(drawing, text, FLAME_INSTRUCTION);
+	if (!error && *row->stall)
+		error = push(drawing, row->stall, FLAME_INSTRUCTION);
+	return error;
+}
+
+/* A kernel's time, given to its instructions by what their samples stand for; what rounding leaves is the first's. */
+static int add_instructions(struct drawing *drawing, const struct analysis_instruction *rows,
+			    size_t count, uint64_t value)
+{
+	size_t below = drawing->count;
+	unsigned __int128 all = 0;
+	uint64_t left = value;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += rows[i].weight;
+	for (size_t i = count; i-- > 0 && !error;) {
+		uint64_t part =
+			i ? (uint64_t)((unsigned __int128)value * rows[i].weight / all) : left;
+
+		left -= part;
+		if (!part)
+			continue;
+		error = push_instruction(drawing, &rows[i]);
+		if (!error)
+			error = add(drawing, part);
+		drawing->count = below;
+	}
+	return error;
+}
+
 static const char *name_of(const char *name)
 {
 	return name && name[0] ? name : "[unknown command]";
@@ -152,6 +209,34 @@ static uint64_t sum_of(const uint64_t causes[CAUSE_COUNT])
 	return sum;
 }
 
+/* Weights without a sum say nothing of time. */
+static bool has_weight(const struct analysis_instruction *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].weight)
+			return true;
+	return false;
+}
+
+static int add_busy(struct drawing *drawing, const struct analysis_path *path, uint64_t busy)
+{
+	uint32_t index = (uint32_t)(path - drawing->analysis->paths);
+	const struct analysis_instruction *rows;
+	size_t count = analysis_instructions_of(drawing->analysis, index, &rows);
+	size_t below = drawing->count;
+	int error;
+
+	if (!busy || !has_weight(rows, count))
+		return add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+	error = push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = push(drawing, name_of(path->name), FLAME_DEVICE);
+	if (!error)
+		error = add_instructions(drawing, rows, count, busy);
+	drawing->count = below;
+	return error;
+}
+
 static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 {
 	uint64_t busy = drawing->view->busy ? path->share_ns : 0;
@@ -162,7 +247,7 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 		return 0;
 	error = push_stack(drawing, path->stack);
 	if (!error)
-		error = add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+		error = add_busy(drawing, path, busy);
 	return error || !idle ? error : add_idle(drawing, path->causes);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct analysis;
+struct device_code;
 struct flame;
 struct frames;
 struct model;
@@ -26,6 +27,7 @@ struct drawing {
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
+	struct device_code *code;
 	struct flame *flame;
 	bool has_lines;  /* a frame for each line, not for each function */
 	size_t device;   /* SELECTION_ALL_DEVICES, or the index of one */

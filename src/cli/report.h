@@ -119,6 +119,12 @@ void report_put_lines(const struct report *report);
 int report_find_waits(const struct report *report, struct report_lines *ret_lines);
 void report_put_waits(const struct report *report);
 
+/* ---- report_instructions.c ---- */
+
+void report_put_instructions(const struct report *report);
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_instructions(const struct report *report, struct json_writer *json);
+
 /* ---- report_by.c ---- */
 
 /* The keys "grouped_by" and "by". -ENOMEM. */

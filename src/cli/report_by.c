@@ -180,9 +180,13 @@ int report_write_by(const struct report *report, struct json_writer *json)
 	static const struct {
 		const char *name;
 		int (*write)(const struct report *report, struct json_writer *json);
-	} tables[] = {{"kernel", write_kernels},    {"stack", write_stacks},
-		      {"line", write_lines},        {"queue", write_queues},
-		      {"process", write_processes}, {"wait", write_waits}};
+	} tables[] = {{"kernel", write_kernels},
+		      {"stack", write_stacks},
+		      {"line", write_lines},
+		      {"queue", write_queues},
+		      {"process", write_processes},
+		      {"wait", write_waits},
+		      {"instruction", report_write_instructions}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

@@ -328,9 +328,12 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "untimed", ledger->untimed);
 	json_pair_u64(json, "unplaced", ledger->unplaced);
 	json_pair_u64(json, "orphaned", ledger->orphaned);
-	json_pair_u64(json, "samples", 0);
-	json_pair_u64(json, "samples_estimated", 0);
-	json_pair_u64(json, "samples_unknown", 0);
+	json_pair_u64(json, "samples", ledger->instructions);
+	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
+	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
+	json_pair_u64(json, "samples_lost", ledger->instructions_lost);
+	json_pair_u64(json, "cpu_samples", ledger->samples);
+	json_pair_u64(json, "cpu_samples_lost", ledger->samples_lost);
 	json_object_end(json);
 }
 
@@ -416,7 +419,12 @@ static int write_document(const struct report *report, struct json_writer *json)
 	write_queues(report, json);
 	write_calls(report, json);
 	error = report_write_by(report, json);
-	json_empty_list(json, "instructions");
+	json_newline(json);
+	json_key(json, "instructions");
+	json_array_begin(json);
+	if (!error)
+		error = report_write_instructions(report, json);
+	json_array_end(json);
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
 	report_write_findings(report, json);

@@ -200,8 +200,9 @@ void report_print_text(const struct report *report)
 		report_put_waits(report);
 	else if (by && strcmp(by, "process") == 0)
 		report_put_processes(report);
-	else
+	else if (!by || strcmp(by, "instruction") != 0)
 		report_put_kernels(report);
+	report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY, "COPIES");
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
 	report_put_calls(report);

@@ -203,7 +203,7 @@ struct event_code {
 	uint32_t process;
 	uint32_t parent;         /* code id of the program a kernel, log or binary belongs to */
 	uint32_t type;           /* enum event_code_type */
-	uint32_t name_string;    /* kernel name; else empty */
+	uint32_t name_string;    /* of a kernel, and of a binary that holds one alone; else empty */
 	uint32_t options_string; /* build options */
 	uint32_t device;         /* binaries and logs: for which device; kernels: see below */
 	int32_t status;          /* builds: the runtime's result */

@@ -52,6 +52,11 @@ struct search {
 	size_t count;
 	struct elf_symbol *symbols; /* NULL: only functions, and only whether they are there */
 	uint32_t found;
+	/* Or what is between these two, of one that is exported; NULL: not asked for. */
+	const char *prefix, *suffix;
+	char *between;
+	size_t between_size;
+	bool is_found;
 };
 
 static void note_symbol(struct search *search, const Elf64_Sym *symbol, size_t index)
@@ -59,6 +64,21 @@ static void note_symbol(struct search *search, const Elf64_Sym *symbol, size_t i
 	if (search->symbols && !(search->found >> index & 1))
 		search->symbols[index] = (struct elf_symbol){symbol->st_value, symbol->st_size};
 	search->found |= UINT32_C(1) << index;
+}
+
+static void note_between(struct search *search, const struct table *texts, uint64_t at)
+{
+	size_t before = strlen(search->prefix), behind = strlen(search->suffix), length;
+	const char *name = texts->bytes + at;
+
+	length = at < texts->size ? strnlen(name, texts->size - at) : 0;
+	if (length <= before + behind || length - before - behind >= search->between_size ||
+	    memcmp(name, search->prefix, before) != 0 ||
+	    memcmp(name + length - behind, search->suffix, behind) != 0)
+		return;
+	memcpy(search->between, name + before, length - before - behind);
+	search->between[length - before - behind] = '\0';
+	search->is_found = true;
 }
 
 static void find_in(const struct table *symbols, const struct table *texts, struct search *search)
@@ -70,6 +90,8 @@ static void find_in(const struct table *symbols, const struct table *texts, stru
 		if (symbol.st_shndx == SHN_UNDEF ||
 		    (!search->symbols && ELF64_ST_TYPE(symbol.st_info) != STT_FUNC))
 			continue;
+		if (search->prefix && !search->is_found)
+			note_between(search, texts, symbol.st_name);
 		for (size_t i = 0; i < search->count; i++)
 			if (is_text(texts, symbol.st_name, search->names[i]))
 				note_symbol(search, &symbol, i);
@@ -105,7 +127,8 @@ static void find_all(int fd, struct search *search)
 	for (size_t i = 0; i < head.e_shnum; i++) {
 		uint32_t type = sections[i].sh_type;
 
-		if ((type != SHT_DYNSYM && type != SHT_SYMTAB) || seen[type == SHT_SYMTAB])
+		if ((type != SHT_DYNSYM && (type != SHT_SYMTAB || search->prefix)) ||
+		    seen[type == SHT_SYMTAB])
 			continue;
 		seen[type == SHT_SYMTAB] = true;
 		find_in_section(fd, sections, head.e_shnum, &sections[i], search);
@@ -128,4 +151,14 @@ uint32_t elf_names_find_symbols(int fd, const char *const *names, size_t count,
 	memset(ret_symbols, 0, count * sizeof(*ret_symbols));
 	find_all(fd, &search);
 	return search.found;
+}
+
+bool elf_names_find_between(int fd, const char *prefix, const char *suffix, char *ret_between,
+			    size_t size)
+{
+	struct search search = {
+		.prefix = prefix, .suffix = suffix, .between = ret_between, .between_size = size};
+
+	find_all(fd, &search);
+	return search.is_found;
 }

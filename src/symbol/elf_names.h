@@ -5,6 +5,7 @@
 #ifndef SYMBOL_ELF_NAMES_H
 #define SYMBOL_ELF_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,10 @@ struct elf_symbol {
  * write files. */
 uint32_t elf_names_find_symbols(int fd, const char *const *names, size_t count,
 				struct elf_symbol *ret_symbols);
+
+/* What stands between prefix and suffix in the name of the first exported function that has both. False: none, or
+ * one that does not fit in size bytes with its NUL. */
+bool elf_names_find_between(int fd, const char *prefix, const char *suffix, char *ret_between,
+			    size_t size);
 
 #endif

@@ -22,10 +22,18 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "collect/images.h"
+#include "symbol/elf_names.h"
 #include "symbol/unwind_table.h"
 
-enum { FILES_MOST = 1 << 16, TABLES_MOST = 512, KEY_BYTES = 4096 + 256 };
+enum {
+	FILES_MOST = 1 << 16,
+	TABLES_MOST = 512,
+	KEY_BYTES = 4096 + 256,
+	KERNEL_NAME_BYTES = 1024,
+	KERNEL_BYTES_MOST = 16 << 20
+};
 
 void code_files_init(struct code_files *files, struct recording *recording)
 {
@@ -41,6 +49,7 @@ void code_files_fini(struct code_files *files)
 	for (size_t i = 0; i < files->count; i++) {
 		unwind_table_close(files->files[i]->table);
 		free(files->files[i]->path);
+		free(files->files[i]->kernel);
 		free(files->files[i]);
 	}
 	free(files->files);
@@ -174,6 +183,28 @@ static void open_vdso(struct code_file *file)
 		file->table = NULL;
 }
 
+/* PoCL links each kernel into a library of its own, once for each size of work-group. Its bytes go into the trace: the
+ * cache is cleaned, and the machine that reads the trace may be another one. */
+static void keep_kernel(struct code_files *files, struct code_file *file, int fd)
+{
+	char name[KERNEL_NAME_BYTES];
+	auto_free void *bytes = NULL;
+	struct stat about;
+
+	if (fstat(fd, &about) < 0 || about.st_size > KERNEL_BYTES_MOST ||
+	    !elf_names_find_between(fd, "_pocl_kernel_", "_workgroup", name, sizeof(name)))
+		return;
+	file->kernel = strdup(name);
+	file->kernel_bytes = (uint64_t)about.st_size;
+	bytes = malloc((size_t)about.st_size);
+	if (!bytes || pread_all(fd, bytes, (size_t)about.st_size, 0) ||
+	    trace_writer_content(files->recording->writer, bytes, (size_t)about.st_size,
+				 &file->kernel_hash_low, &file->kernel_hash_high) < 0)
+		file->kernel_hash_low = file->kernel_hash_high = 0;
+	else
+		files->recording->kept_bytes += CONTENT_BYTES;
+}
+
 static void open_table(struct code_files *files, struct code_file *file, uint32_t pid)
 {
 	auto_close int fd = -1;
@@ -187,6 +218,8 @@ static void open_table(struct code_files *files, struct code_file *file, uint32_
 		fd = images_open_file(pid, file->path);
 		if (fd < 0 || !is_same(files, file, fd) || unwind_table_open(fd, &file->table) < 0)
 			file->table = NULL;
+		else if (!file->kernel)
+			keep_kernel(files, file, fd);
 	}
 	error_clear();
 	files->tables += file->table != NULL;

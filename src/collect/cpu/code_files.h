@@ -33,6 +33,9 @@ struct code_file {
 	bool is_opened;                   /* tried to */
 	bool is_guest;                    /* our own library in the program */
 	uint64_t inode;                   /* where the kernel told no build id */
+	char *kernel; /* owned; whose code it is, of a device that is the host's processor; NULL: none's */
+	uint64_t kernel_bytes, kernel_hash_low,
+		kernel_hash_high; /* … of its content in the trace */
 };
 
 struct code_files {

@@ -82,6 +82,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
+	hash_map_init(&cpu->kernels);
 	if (cpu->rings)
 		note_rights(cpu);
 	*ret_cpu = cpu;
@@ -128,6 +129,8 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 	if (process)
 		row.stack = cpu_sampled_stack(cpu, process, record);
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
+	if (process)
+		cpu_put_instruction(cpu, process, &row);
 }
 
 static void take_switch(struct cpu *cpu, const struct perf_record *record)
@@ -401,6 +404,7 @@ void cpu_close(struct cpu *cpu)
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
 	code_files_fini(&cpu->files);
+	hash_map_fini(&cpu->kernels);
 	free(cpu);
 }
 

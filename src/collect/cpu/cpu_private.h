@@ -3,7 +3,8 @@
  * collect/cpu/cpu_private.h - what the parts of the CPU collector share
  *
  * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_waits.c follows who is off its
- * processor; cpu_states.c looks at threads where there are no records.
+ * processor; cpu_states.c looks at threads where there are no records; cpu_kernels.c tells which samples are a
+ * device's.
  */
 #ifndef COLLECT_CPU_CPU_PRIVATE_H
 #define COLLECT_CPU_CPU_PRIVATE_H
@@ -64,6 +65,10 @@ struct cpu {
 	size_t watched_count, watched_capacity, watched_next;
 	uint64_t next_list_ns;
 	struct blocked_look look;
+	struct hash_map
+		kernels; /* process id << 32 | string of the file's path -> the trace's code id */
+	uint32_t clock_string; /* "ns" */
+	size_t frames_count;   /* of the stack that was walked last, innermost first */
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
 };
 
@@ -88,6 +93,12 @@ void cpu_finish_code(struct cpu *cpu, struct process *process);
 
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
+
+/* ---- cpu_kernels.c ---- */
+
+/* After cpu_sampled_stack: a sample inside a kernel of a CPU device is one of its instructions too. */
+void cpu_put_instruction(struct cpu *cpu, struct process *process,
+			 const struct event_cpu_sample *sample);
 
 /* ---- cpu_waits.c ---- */
 

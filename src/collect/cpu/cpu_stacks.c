@@ -192,17 +192,36 @@ static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
 	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }
 
+/* Kernels of a CPU device have no tables, and what lies on the stack of the thread that runs them is left from when
+ * it compiled them: guessing leads into the compiler. How many frames are certain. */
+static size_t count_certain(struct walk *walk, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct unwind_walk_frame *frame = &walk->cpu->frames[i];
+		const struct memory_piece *piece = piece_at(walk, frame->pc - frame->is_return);
+
+		if (piece && piece->file && piece->file->kernel &&
+		    find_rule(walk, frame->pc).type == RULE_UNKNOWN)
+			return i + 1;
+	}
+	return count;
+}
+
 static uint32_t walk_stack(struct cpu *cpu, struct process *process,
 			   const struct unwind_state *state)
 {
 	struct walk walk = {cpu, process};
 	enum unwind_walk_end end;
-	size_t count;
+	size_t count, all;
 
+	cpu->frames_count = 0;
 	if (!has_room(cpu))
 		return 0;
 	mend_memory(cpu, process, state->ip);
-	count = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
+	all = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
+	cpu->frames_count = count = count_certain(&walk, all);
+	if (count < all)
+		end = UNWIND_WALK_NO_RULE;
 	return keep_stack(cpu, &walk, count, end);
 }
 
@@ -271,7 +290,10 @@ void cpu_name_kernel(struct cpu *cpu)
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 			   const struct perf_record *record)
 {
-	uint32_t stack = record->has_user ? user_stack(cpu, process, record) : 0;
+	uint32_t stack;
+
+	cpu->frames_count = 0;
+	stack = record->has_user ? user_stack(cpu, process, record) : 0;
 
 	return record->is_kernel ? kernel_stack(cpu, record, stack) : stack;
 }

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/device_code.c - a place in a device's code: instruction, function, line of source
+ *
+ * Runs in:  the readers
+ * Gets:     code objects whose bytes are in the trace   Gives: texts
+ * Owns:     each code object as a file in memory, its disassembler, what was said of each place
+ * Fails:    -ENOMEM; of what has no bytes only the offset is told
+ * Why a file in memory: symbols and lines are read by the code that reads libraries, which takes paths; the file
+ *           that was recorded lay in a cache, and is another one's or gone.
+ */
+#include "analyze/device_code.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "analyze/model.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "isa/isa.h"
+#include "symbol/symbolizer.h"
+#include "trace/reader.h"
+
+enum { FUNCTION_BYTES_MOST = 1 << 20, SOURCE_LINE_MOST = 200 };
+
+/* Where instructions of one function begin, as far as somebody asked. */
+struct listing {
+	uint64_t begin, end; /* offsets; decoded up to end */
+	uint32_t *starts;    /* owned; from begin */
+	size_t count, capacity;
+};
+
+struct object {
+	const uint8_t *bytes; /* the trace's; NULL: it has none */
+	size_t size;
+	const char *name;
+	struct isa *isa;
+	struct symbol_module *module; /* NULL: nobody knows its symbols */
+	int fd;
+	struct listing *listings;
+	size_t listings_count, listings_capacity;
+	const char *source; /* the trace's; NULL: not one text that is known */
+	size_t source_size;
+};
+
+struct device_code {
+	const struct model *model; /* borrowed */
+	struct symbolizer *symbolizer;
+	struct arena texts;
+	struct hash_map objects; /* code id -> struct object *, owned */
+	const char *why;         /* in texts */
+};
+
+int device_code_new(const struct model *model, struct device_code **ret_code)
+{
+	const struct symbolizer_options options = {.has_lines = true, .has_inlines = true};
+	struct device_code *code = calloc(1, sizeof(*code));
+
+	if (!code)
+		return -ENOMEM;
+	code->model = model;
+	if (symbolizer_new(&options, &code->symbolizer)) {
+		free(code);
+		return -ENOMEM;
+	}
+	hash_map_init(&code->objects);
+	*ret_code = code;
+	return 0;
+}
+
+static void object_free(struct object *object)
+{
+	for (size_t i = 0; i < object->listings_count; i++)
+		free(object->listings[i].starts);
+	free(object->listings);
+	isa_free(object->isa);
+	if (object->fd >= 0)
+		close(object->fd);
+	free(object);
+}
+
+void device_code_free(struct device_code *code)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	if (!code)
+		return;
+	while (hash_map_next(&code->objects, &cursor, NULL, &value))
+		object_free((struct object *)(uintptr_t)value);
+	hash_map_fini(&code->objects);
+	symbolizer_free(code->symbolizer);
+	arena_fini(&code->texts);
+	free(code);
+}
+
+static const char *keep(struct device_code *code, const char *text)
+{
+	const char *kept = arena_copy(&code->texts, text, strlen(text));
+
+	return kept ? kept : "";
+}
+
+/* ---- code objects ------------------------------------------------------------------------------ */
+
+static enum isa_type type_of(const uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr head;
+
+	if (size < sizeof(head))
+		return ISA_UNKNOWN;
+	memcpy(&head, bytes, sizeof(head));
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+		return ISA_UNKNOWN;
+	return head.e_machine == EM_X86_64    ? ISA_X86_64
+	       : head.e_machine == EM_AARCH64 ? ISA_ARM64
+					      : ISA_UNKNOWN;
+}
+
+/* A module that cannot be had leaves places without names. */
+static void open_symbols(struct device_code *code, struct object *object)
+{
+	char path[64];
+	const struct symbol_mapping mapping = {.path = path, .build_id = ""};
+
+	object->fd = memfd_create("duet-device-code", MFD_CLOEXEC);
+	if (object->fd < 0 || write_all(object->fd, object->bytes, object->size))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
+	if (symbolizer_module(code->symbolizer, &mapping, &object->module))
+		object->module = NULL;
+}
+
+/* What the kernel's program was built from, if that is one text. */
+static void find_source(const struct device_code *code, const struct event_code *binary,
+			struct object *object)
+{
+	const void *things = NULL;
+	size_t count = model_things(code->model, EVENT_CODE, &things), sources = 0;
+	const struct event_code *rows = things, *source = NULL;
+
+	for (size_t i = 0; i < count && binary->name_string; i++) {
+		const struct event_code *kernel = &rows[i];
+
+		if (kernel->type != CODE_KERNEL || kernel->process != binary->process ||
+		    kernel->name_string != binary->name_string ||
+		    (source && source->id == kernel->parent))
+			continue;
+		source = model_thing(code->model, EVENT_CODE, kernel->parent);
+		sources++;
+	}
+	if (sources == 1 && source && source->type == CODE_SOURCE)
+		object->source =
+			trace_reader_content(code->model->reader, source->hash_low,
+					     source->hash_high, &object->source_size);
+}
+
+static void note_why(struct device_code *code, const struct object *object)
+{
+	const char *why = isa_why(object->isa);
+
+	if (why && !code->why)
+		code->why = keep(code, why);
+}
+
+static int open_object(struct device_code *code, const struct event_code *row,
+		       struct object *object)
+{
+	char name[40];
+
+	if (!row)
+		return 0;
+	object->bytes = trace_reader_content(code->model->reader, row->hash_low, row->hash_high,
+					     &object->size);
+	find_source(code, row, object);
+	if (!object->bytes)
+		return 0;
+	snprintf(name, sizeof(name), "%016llx%016llx", (unsigned long long)row->hash_high,
+		 (unsigned long long)row->hash_low);
+	object->name = keep(code, name);
+	if (isa_new(type_of(object->bytes, object->size), NULL, &object->isa))
+		return -ENOMEM;
+	note_why(code, object);
+	open_symbols(code, object);
+	return 0;
+}
+
+static int find_object(struct device_code *code, uint32_t id, struct object **ret_object)
+{
+	struct object *object = hash_map_find_pointer(&code->objects, id);
+	int error;
+
+	if (!object) {
+		object = calloc(1, sizeof(*object));
+		if (!object)
+			return -ENOMEM;
+		object->fd = -1;
+		object->name = "";
+		error = open_object(code, id ? model_thing(code->model, EVENT_CODE, id) : NULL,
+				    object);
+		if (error || hash_map_put_pointer(&code->objects, id, object)) {
+			object_free(object);
+			return -ENOMEM;
+		}
+	}
+	*ret_object = object;
+	return 0;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+static struct listing *find_listing(struct object *object, uint64_t begin)
+{
+	struct listing *listing;
+
+	for (size_t i = 0; i < object->listings_count; i++)
+		if (object->listings[i].begin == begin)
+			return &object->listings[i];
+	if (array_grow(object->listings, object->listings_capacity, object->listings_count + 1))
+		return NULL;
+	listing = &object->listings[object->listings_count++];
+	*listing = (struct listing){.begin = begin, .end = begin};
+	return listing;
+}
+
+/* Instructions are of different lengths: only from a function's begin on it is known where they begin. */
+static int list_until(struct object *object, struct listing *listing, uint64_t offset)
+{
+	while (listing->end <= offset) {
+		size_t length;
+
+		if (array_grow(listing->starts, listing->capacity, listing->count + 1))
+			return -ENOMEM;
+		if (isa_decode(object->isa, object->bytes + listing->end,
+			       object->size - listing->end, 0, NULL, 0, &length))
+			return -ENOMEM;
+		listing->starts[listing->count++] = (uint32_t)(listing->end - listing->begin);
+		listing->end += length;
+	}
+	return 0;
+}
+
+static uint64_t start_in(const struct listing *listing, uint64_t offset)
+{
+	size_t low = 0, high = listing->count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (listing->begin + listing->starts[middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return listing->begin + listing->starts[low];
+}
+
+/* before: bytes of the function in front of the offset. */
+static int find_start(struct object *object, uint64_t offset, uint64_t before, uint64_t *ret_start)
+{
+	struct listing *listing;
+
+	*ret_start = offset;
+	if (!before || before > offset || before > FUNCTION_BYTES_MOST)
+		return 0;
+	listing = find_listing(object, offset - before);
+	if (!listing || list_until(object, listing, offset))
+		return -ENOMEM;
+	*ret_start = start_in(listing, offset);
+	return 0;
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static const char *source_line(struct device_code *code, const struct object *object, uint32_t line)
+{
+	const char *at = object->source, *end = at + object->source_size, *stop;
+	char text[SOURCE_LINE_MOST];
+
+	if (!at || !line)
+		return NULL;
+	while (--line && at < end) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		at = at ? at + 1 : end;
+	}
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+	if (!stop || stop == at)
+		return NULL;
+	snprintf(text, sizeof(text), "%.*s", (int)(stop - at), at);
+	return keep(code, text);
+}
+
+/* PoCL hands the program's text to its compiler under a name like tempfile_a1B2c3.cl; another name is a header's. */
+static bool is_program_text(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return strncmp(slash ? slash + 1 : file, "tempfile", strlen("tempfile")) == 0;
+}
+
+/* Code that belongs to no line is its function's. */
+static void name_place(struct device_code *code, const struct object *object,
+		       const struct symbol *symbol, struct device_place *place)
+{
+	const struct symbol_frame *inner = &symbol->frames[0];
+
+	place->address = symbol->address;
+	place->function = inner->function ? inner->function : "";
+	if (!inner->file || !inner->line)
+		return;
+	place->file = inner->file;
+	place->line = inner->line;
+	if (is_program_text(inner->file))
+		place->source = source_line(code, object, inner->line);
+}
+
+static int decode(struct device_code *code, struct object *object, struct device_place *place)
+{
+	char text[ISA_TEXT_SIZE];
+	size_t length;
+
+	if (isa_decode(object->isa, object->bytes + place->offset, object->size - place->offset,
+		       place->address, text, sizeof(text), &length))
+		return -ENOMEM;
+	place->text = keep(code, text);
+	return 0;
+}
+
+int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
+		     struct device_place *ret_place)
+{
+	struct device_place place = {
+		.text = "", .name = "", .function = "", .offset = offset, .address = offset};
+	const struct symbol_frame *outer;
+	struct object *object;
+	struct symbol symbol;
+	int error = find_object(code, id, &object);
+
+	if (error)
+		return error;
+	place.name = object->name;
+	if (!object->bytes || offset >= object->size) {
+		*ret_place = place;
+		return 0;
+	}
+	if (object->module) {
+		if (symbolizer_lookup(code->symbolizer, object->module, offset, false, &symbol))
+			return -ENOMEM;
+		outer = &symbol.frames[symbol.frame_count - 1];
+		error = find_start(object, offset, outer->has_offset ? outer->offset : 0,
+				   &place.offset);
+		if (error)
+			return error;
+		name_place(code, object, &symbol, &place);
+		place.address -= offset - place.offset;
+	}
+	error = decode(code, object, &place);
+	if (!error)
+		*ret_place = place;
+	return error;
+}
+
+const char *device_code_why(const struct device_code *code)
+{
+	return code->why;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_instructions.c - which command a sampled device instruction belongs to
+ *
+ * Runs in:  the readers
+ * Gets:     executions in the order of their start, samples behind them   Gives: one row for each path, code object,
+ *           offset and stall
+ * Owns:     the latest executions of each kernel of each process
+ * Fails:    -ENOMEM
+ * Why by name and time: threads of a CPU device run kernels that no call leads to. The code says which kernel; of its
+ *           executions that were running then, the sample is one's. Several of one path are the same to every view;
+ *           of different paths it is given to them in turn, and counted as estimated.
+ */
+#include "analyze/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+void sweep_instructions_fini(struct sweep *sweep)
+{
+	for (size_t i = 0; i < sweep->runners_count; i++)
+		free(sweep->runners[i]);
+	free(sweep->runners);
+	pair_map_fini(&sweep->runner_rows);
+	pair_map_fini(&sweep->places);
+	pair_map_fini(&sweep->instruction_rows);
+}
+
+/* ---- executions -------------------------------------------------------------------------------- */
+
+static int make_runners(struct sweep *sweep, uint32_t process, uint32_t name)
+{
+	size_t index = sweep->runners_count;
+	struct runners *made;
+
+	if (array_grow(sweep->runners, sweep->runners_capacity, index + 1))
+		return -ENOMEM;
+	made = calloc(1, sizeof(*made));
+	if (!made || pair_map_put(&sweep->runner_rows, process, name, (uint32_t)index)) {
+		free(made);
+		return -ENOMEM;
+	}
+	sweep->runners[sweep->runners_count++] = made;
+	return 0;
+}
+
+/* One that is full loses whoever ends first. */
+static void add_runner(struct runners *runners, const struct runner *runner)
+{
+	unsigned int place = runners->count;
+
+	if (place < RUNNERS_MOST) {
+		runners->count++;
+	} else {
+		place = 0;
+		for (unsigned int i = 1; i < RUNNERS_MOST; i++)
+			if (runners->last[i].ended < runners->last[place].ended)
+				place = i;
+	}
+	runners->last[place] = *runner;
+}
+
+int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path)
+{
+	const struct event_code *code =
+		things_row(&sweep->codes, things_index(&sweep->codes, joined->launch->kernel));
+	const struct runner runner = {.started = joined->row->started,
+				      .ended = joined->row->ended,
+				      .correlation = joined->row->correlation,
+				      .path = path};
+	uint32_t index;
+
+	if (!code || !code->name_string)
+		return 0;
+	index = pair_map_find(&sweep->runner_rows, joined->row->process, code->name_string);
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)sweep->runners_count;
+		if (make_runners(sweep, joined->row->process, code->name_string))
+			return -ENOMEM;
+	}
+	add_runner(sweep->runners[index], &runner);
+	return 0;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+static bool is_candidate(const struct runner *runner, const struct event_instruction_sample *row)
+{
+	if (row->correlation)
+		return runner->correlation == row->correlation;
+	return runner->started <= row->begin && row->begin < runner->ended;
+}
+
+static const struct runners *runners_of(const struct sweep *sweep,
+					const struct event_instruction_sample *row)
+{
+	const struct event_code *code =
+		things_row(&sweep->codes, things_index(&sweep->codes, row->code));
+	uint32_t index = code && code->name_string ? pair_map_find(&sweep->runner_rows,
+								   row->process, code->name_string)
+						   : PAIR_MAP_NONE;
+
+	return index == PAIR_MAP_NONE ? NULL : sweep->runners[index];
+}
+
+/* Whose it is; one of several in turn. */
+static uint32_t find_owner(const struct sweep *sweep, const struct event_instruction_sample *row,
+			   bool *ret_is_estimated)
+{
+	const struct runners *runners = runners_of(sweep, row);
+	uint32_t paths[RUNNERS_MOST], count = 0;
+
+	*ret_is_estimated = false;
+	for (unsigned int i = 0; runners && i < runners->count; i++)
+		if (is_candidate(&runners->last[i], row))
+			paths[count++] = runners->last[i].path;
+	for (unsigned int i = 1; i < count; i++)
+		*ret_is_estimated |= paths[i] != paths[0];
+	return count ? paths[sweep->analysis->ledger.instructions % count] : ANALYSIS_NO_PATH;
+}
+
+static int find_place(struct sweep *sweep, const struct event_instruction_sample *row,
+		      uint32_t *ret_place)
+{
+	uint64_t key = (uint64_t)row->code << 32 | row->stall_string;
+
+	*ret_place = pair_map_find(&sweep->places, key, row->offset);
+	if (*ret_place != PAIR_MAP_NONE)
+		return 0;
+	*ret_place = sweep->places_count++;
+	return pair_map_put(&sweep->places, key, row->offset, *ret_place);
+}
+
+static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
+{
+	const struct event_code *row = things_row(&sweep->codes, things_index(&sweep->codes, code));
+
+	if (path != ANALYSIS_NO_PATH)
+		return sweep->analysis->paths[path].name;
+	return row ? model_text(sweep->analysis->model, row->name_string, "") : "";
+}
+
+static int make_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
+		    uint32_t place, uint32_t *ret_index)
+{
+	struct analysis *analysis = sweep->analysis;
+	uint32_t index = (uint32_t)analysis->instructions_count;
+
+	if (array_grow(analysis->instructions, sweep->instructions_capacity, index + (size_t)1) ||
+	    pair_map_put(&sweep->instruction_rows, path, place, index))
+		return -ENOMEM;
+	analysis->instructions[index] = (struct analysis_instruction){
+		.path = path,
+		.code = row->code,
+		.offset = row->offset,
+		.kernel = kernel_of(sweep, path, row->code),
+		.stall = model_text(analysis->model, row->stall_string, ""),
+		.unit = model_text(analysis->model, row->period_unit_string, "samples")};
+	analysis->instructions_count++;
+	*ret_index = index;
+	return 0;
+}
+
+/* Counts and weights are what a file says. */
+static uint64_t add(uint64_t sum, uint64_t value)
+{
+	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
+}
+
+static int count_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
+		     bool is_estimated)
+{
+	unsigned __int128 weight = (unsigned __int128)row->count * row->period;
+	struct analysis_instruction *found;
+	uint32_t place, index;
+	int error = find_place(sweep, row, &place);
+
+	if (error)
+		return error;
+	index = pair_map_find(&sweep->instruction_rows, path, place);
+	if (index == PAIR_MAP_NONE)
+		error = make_row(sweep, row, path, place, &index);
+	if (error)
+		return error;
+	found = &sweep->analysis->instructions[index];
+	found->samples = add(found->samples, row->count);
+	found->weight = add(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
+	found->estimated = add(found->estimated, is_estimated ? row->count : 0);
+	return 0;
+}
+
+int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	struct analysis_ledger *ledger = &sweep->analysis->ledger;
+	bool is_estimated;
+	uint32_t path = find_owner(sweep, row, &is_estimated);
+
+	note_time(sweep, row->begin);
+	ledger->instructions = add(ledger->instructions, row->count);
+	if (is_estimated)
+		ledger->instructions_estimated = add(ledger->instructions_estimated, row->count);
+	if (path == ANALYSIS_NO_PATH)
+		ledger->instructions_unknown = add(ledger->instructions_unknown, row->count);
+	if (!is_in_window(sweep->analysis, row->begin, row->begin))
+		return 0;
+	return count_row(sweep, row, path, is_estimated);
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+	const struct analysis_instruction *a = left, *b = right;
+
+	if (a->path != b->path)
+		return a->path < b->path ? -1 : 1;
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	if (a->code != b->code)
+		return a->code < b->code ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return strcmp(a->stall, b->stall);
+}
+
+void sweep_sort_instructions(struct analysis *analysis)
+{
+	if (analysis->instructions_count)
+		qsort(analysis->instructions, analysis->instructions_count,
+		      sizeof(*analysis->instructions), compare);
+}
+
+size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,
+				const struct analysis_instruction **ret_first)
+{
+	const struct analysis_instruction *rows = analysis->instructions;
+	size_t low = 0, high = analysis->instructions_count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle].path < path)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < analysis->instructions_count && rows[end].path == path; end++)
+		;
+	*ret_first = rows + low;
+	return end - low;
+}

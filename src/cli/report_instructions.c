@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_instructions.c - the device instructions that samples found, as a table and as JSON
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis   Gives: a row for each instruction of each kernel, whoever launched it
+ * Owns:     the rows while they are printed
+ * Fails:    -ENOMEM
+ * Why merged here: a return address lies inside of the call that it comes from, a sample at its begin; only who
+ *           knows the instructions' lengths can tell that both are one.
+ */
+#include "cli/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/device_code.h"
+#include "base/array.h"
+#include "base/json.h"
+#include "cli/table.h"
+
+enum { NAME_WIDTH = 56, SOURCE_WIDTH = 40 };
+
+struct row {
+	const struct analysis_instruction *instruction; /* the first of those that were merged */
+	struct device_place place;
+	size_t device; /* ALL_DEVICES: not known */
+	uint64_t samples, estimated;
+	uint64_t of_kernel; /* samples of its kernel there */
+	size_t first_stall, stalls;
+};
+
+struct rows {
+	struct row *rows;
+	size_t count, capacity;
+	/* One for each row and stall, in the order of the rows. */
+	struct stall {
+		const char *name;
+		uint64_t samples;
+	} * stalls;
+	size_t stalls_count, stalls_capacity;
+	struct device_code *code; /* owned */
+};
+
+static void fini(struct rows *rows)
+{
+	free(rows->rows);
+	free(rows->stalls);
+	device_code_free(rows->code);
+}
+
+static int order_kernels(const struct row *a, const struct row *b)
+{
+	int order = strcmp(a->instruction->kernel, b->instruction->kernel);
+
+	return order ? order : (a->device > b->device) - (a->device < b->device);
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+	int order = order_kernels(a, b);
+
+	if (!order)
+		order = strcmp(a->place.name, b->place.name);
+	if (!order && !*a->place.name)
+		order = (a->instruction->code > b->instruction->code) -
+			(a->instruction->code < b->instruction->code);
+	if (!order)
+		order = (a->place.offset > b->place.offset) - (a->place.offset < b->place.offset);
+	return order ? order : strcmp(a->instruction->stall, b->instruction->stall);
+}
+
+static bool is_one_place(const struct row *a, const struct row *b)
+{
+	return order_kernels(a, b) == 0 && a->place.offset == b->place.offset &&
+	       strcmp(a->place.name, b->place.name) == 0 &&
+	       (*a->place.name || a->instruction->code == b->instruction->code);
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	if (a->samples != b->samples)
+		return a->samples > b->samples ? -1 : 1;
+	return compare_places(left, right);
+}
+
+static int add_stall(struct rows *rows, struct row *row, const struct row *from)
+{
+	const char *name = from->instruction->stall;
+
+	if (row->stalls && strcmp(rows->stalls[rows->stalls_count - 1].name, name) == 0) {
+		rows->stalls[rows->stalls_count - 1].samples += from->samples;
+		return 0;
+	}
+	if (array_grow(rows->stalls, rows->stalls_capacity, rows->stalls_count + 1))
+		return -ENOMEM;
+	rows->stalls[rows->stalls_count++] = (struct stall){name, from->samples};
+	row->stalls++;
+	return 0;
+}
+
+/* From one row for each path to one for each place. */
+static int merge(struct rows *rows)
+{
+	size_t kept = 0;
+
+	qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_places);
+	for (size_t i = 0; i < rows->count; i++) {
+		struct row from = rows->rows[i];
+
+		if (!kept || !is_one_place(&rows->rows[kept - 1], &from)) {
+			rows->rows[kept] = from;
+			rows->rows[kept].first_stall = rows->stalls_count;
+			rows->rows[kept].samples = rows->rows[kept].estimated = 0;
+			kept++;
+		}
+		rows->rows[kept - 1].samples += from.samples;
+		rows->rows[kept - 1].estimated += from.estimated;
+		if (add_stall(rows, &rows->rows[kept - 1], &from))
+			return -ENOMEM;
+	}
+	rows->count = kept;
+	return 0;
+}
+
+/* Rows of one kernel follow one another. */
+static void sum_kernels(struct rows *rows)
+{
+	for (size_t i = 0, end; i < rows->count; i = end) {
+		uint64_t sum = 0;
+
+		for (end = i;
+		     end < rows->count && order_kernels(&rows->rows[i], &rows->rows[end]) == 0;
+		     end++)
+			sum += rows->rows[end].samples;
+		for (size_t one = i; one < end; one++)
+			rows->rows[one].of_kernel = sum;
+	}
+}
+
+static int add_row(const struct report *report, const struct analysis_instruction *instruction,
+		   struct rows *rows)
+{
+	struct row row = {.instruction = instruction,
+			  .device = ALL_DEVICES,
+			  .samples = instruction->samples,
+			  .estimated = instruction->estimated};
+
+	if (instruction->path != ANALYSIS_NO_PATH)
+		row.device = report->analysis->paths[instruction->path].device;
+	if (row.device == ALL_DEVICES ? report->device != ALL_DEVICES
+				      : !report_shows_device(report, row.device))
+		return 0;
+	if (array_grow(rows->rows, rows->capacity, rows->count + 1) ||
+	    device_code_find(rows->code, instruction->code, instruction->offset, &row.place))
+		return -ENOMEM;
+	rows->rows[rows->count++] = row;
+	return 0;
+}
+
+static int find(const struct report *report, struct rows *ret_rows)
+{
+	const struct analysis *analysis = report->analysis;
+	struct rows rows = {0};
+	int error = device_code_new(report->model, &rows.code);
+
+	for (size_t i = 0; i < analysis->instructions_count && !error; i++)
+		error = add_row(report, &analysis->instructions[i], &rows);
+	if (!error && rows.count)
+		error = merge(&rows);
+	if (error) {
+		fini(&rows);
+		return error;
+	}
+	sum_kernels(&rows);
+	if (rows.count)
+		qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_samples);
+	*ret_rows = rows;
+	return 0;
+}
+
+static const char *kernel_of(const struct row *row)
+{
+	return *row->instruction->kernel ? row->instruction->kernel : "[unknown code]";
+}
+
+static void format_row(const struct row *row, char *text, size_t size)
+{
+	snprintf(text, size, "%s 0x%" PRIx64 "%s%s", kernel_of(row), row->place.address,
+		 *row->place.text ? " " : "", row->place.text);
+}
+
+static const char *base_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
+static void put_row(const struct row *row)
+{
+	const struct device_place *place = &row->place;
+	char text[1024];
+
+	format_row(row, text, sizeof(text));
+	table_put_name(text, NAME_WIDTH);
+	table_put_cell(format_count(row->samples));
+	table_put_cell(format_percent(row->samples, row->of_kernel));
+	if (place->source)
+		snprintf(text, sizeof(text), "  line %" PRIu32 ": %s", place->line, place->source);
+	else if (place->file)
+		snprintf(text, sizeof(text), "  %s:%" PRIu32, base_of(place->file), place->line);
+	else
+		text[0] = '\0';
+	table_put_text(text, SOURCE_WIDTH);
+	putchar('\n');
+}
+
+/* What share of the samples is not certainly who the table says. */
+static void put_doubts(const struct report *report)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+
+	if (ledger->instructions_estimated)
+		printf("  %s of the samples are one of several commands' that ran then: divided "
+		       "among them\n",
+		       format_percent(ledger->instructions_estimated, ledger->instructions).text);
+	if (ledger->instructions_unknown)
+		printf("  %s of the samples came while no command is known to have run their "
+		       "kernel\n",
+		       format_percent(ledger->instructions_unknown, ledger->instructions).text);
+}
+
+void report_put_instructions(const struct report *report)
+{
+	static const char *const columns[] = {"samples", "of kernel", NULL};
+	struct rows rows;
+	size_t shown = 0;
+
+	if (!report->analysis->instructions_count || find(report, &rows))
+		return;
+	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
+		if (!shown)
+			table_put_title("INSTRUCTIONS", NAME_WIDTH, columns);
+		put_row(&rows.rows[shown]);
+	}
+	table_put_rest(shown, rows.count, "instruction", "instructions");
+	put_doubts(report);
+	if (device_code_why(rows.code))
+		printf("  %s\n", device_code_why(rows.code));
+	fini(&rows);
+}
+
+static void write_place(const struct device_place *place, struct json_writer *json)
+{
+	if (*place->name)
+		json_pair_text(json, "code_object", place->name);
+	json_pair_u64(json, "offset", place->offset);
+	json_pair_text(json, "text", place->text);
+	if (*place->function)
+		json_pair_text(json, "function", place->function);
+	if (place->file) {
+		json_pair_text(json, "file", place->file);
+		json_pair_u64(json, "line", place->line);
+	}
+	if (place->source)
+		json_pair_text(json, "source", place->source);
+}
+
+static void write_row(const struct report *report, const struct rows *rows, const struct row *row,
+		      struct json_writer *json)
+{
+	json_newline(json);
+	json_object_begin(json);
+	json_pair_text(json, "kernel", kernel_of(row));
+	if (row->device != ALL_DEVICES)
+		json_pair_text(json, "device",
+			       report_device_key(&report->analysis->devices[row->device]));
+	write_place(&row->place, json);
+	json_pair_u64(json, "samples", row->samples);
+	json_pair_u64(json, "estimated", row->estimated);
+	json_key(json, "stalls");
+	json_object_begin(json);
+	for (size_t i = 0; i < row->stalls; i++) {
+		const struct stall *stall = &rows->stalls[row->first_stall + i];
+
+		if (*stall->name)
+			json_pair_u64(json, stall->name, stall->samples);
+	}
+	json_object_end(json);
+	json_object_end(json);
+}
+
+int report_write_instructions(const struct report *report, struct json_writer *json)
+{
+	struct rows rows;
+	int error = find(report, &rows);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < rows.count && !report_is_over_top(report, i); i++)
+		write_row(report, &rows, &rows.rows[i], json);
+	fini(&rows);
+	return 0;
+}

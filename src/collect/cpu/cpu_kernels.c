@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu_kernels.c - samples inside kernels of devices that are the host's processor
+ *
+ * Runs in:  the recorder
+ * Gets:     samples whose stack was just walked   Gives: rows of instruction samples, and of the code they are in
+ * Owns:     nothing
+ * Fails:    never; a sample that is in no kernel is no instruction's
+ * Why:      PoCL runs a kernel in threads of its own, which no call of the program leads to. The library that the
+ *           address lies in says whose code it is; which command it was is told by the time, in the report.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include <linux/perf_event.h>
+
+#include "base/hash.h"
+#include "collect/memory_map.h"
+
+static uint32_t describe(struct cpu *cpu, struct process *process, const struct code_file *file)
+{
+	struct recording *recording = cpu->recording;
+	struct event_code row = {.process = process->row.id,
+				 .type = CODE_BINARY,
+				 .name_string = recording_string(recording, file->kernel),
+				 .hash_low = file->kernel_hash_low,
+				 .hash_high = file->kernel_hash_high,
+				 .size_bytes = file->kernel_bytes,
+				 .begin_ns = process->row.begin_ns};
+
+	row.id = ++recording->last_code;
+	recording->kept_bytes += THING_BYTES;
+	trace_writer_thing(recording->writer, EVENT_CODE, &row);
+	return row.id;
+}
+
+static uint32_t code_of(struct cpu *cpu, struct process *process, const struct code_file *file)
+{
+	uint64_t key = (uint64_t)process->row.id << 32 | file->path_string;
+	uint32_t code = (uint32_t)hash_map_get(&cpu->kernels, key, 0);
+
+	if (code)
+		return code;
+	code = describe(cpu, process, file);
+	hash_map_put(&cpu->kernels, key, code);
+	return code;
+}
+
+/* Of the samples' unit: a clock counts nanoseconds, everything else itself. */
+static uint32_t unit_of(struct cpu *cpu, const struct event_cpu_sample *sample)
+{
+	if (cpu->state.source.type != PERF_TYPE_SOFTWARE)
+		return sample->source_string;
+	if (!cpu->clock_string)
+		cpu->clock_string = recording_string(cpu->recording, "ns");
+	return cpu->clock_string;
+}
+
+static void put(struct cpu *cpu, struct process *process, const struct event_cpu_sample *sample,
+		const struct code_file *file, uint64_t offset)
+{
+	const struct trace_source source = {.source = sample->thread, .clock = CLOCK_ID_MONOTONIC};
+	const struct event_instruction_sample row = {.begin = sample->time,
+						     .end = sample->time,
+						     .offset = offset,
+						     .count = 1,
+						     .period = sample->weight,
+						     .period_unit_string = unit_of(cpu, sample),
+						     .process = process->row.id,
+						     .code = code_of(cpu, process, file),
+						     .thread = sample->thread};
+
+	trace_writer_row(cpu->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
+}
+
+/* What a kernel calls (a function of libm) is its calling instruction's. */
+void cpu_put_instruction(struct cpu *cpu, struct process *process,
+			 const struct event_cpu_sample *sample)
+{
+	for (size_t i = 0; process->memory && i < cpu->frames_count; i++) {
+		const struct unwind_walk_frame *frame = &cpu->frames[i];
+		uint64_t pc = frame->pc - frame->is_return;
+		const struct memory_piece *piece = memory_map_find(process->memory, pc);
+
+		if (!piece || !piece->file || !piece->file->kernel)
+			continue;
+		put(cpu, process, sample, piece->file, pc - piece->start + piece->file_offset);
+		return;
+	}
+}
