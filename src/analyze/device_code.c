@@ -158,9 +158,8 @@ static void find_source(const struct device_code *code, const struct event_code 
 		sources++;
 	}
 	if (sources == 1 && source && source->type == CODE_SOURCE)
-		object->source =
-			trace_reader_content(code->model->reader, source->hash_low,
-					     source->hash_high, &object->source_size);
+		object->source = trace_reader_content(code->model->reader, source->hash_low,
+						      source->hash_high, &object->source_size);
 }
 
 static void note_why(struct device_code *code, const struct object *object)

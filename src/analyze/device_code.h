@@ -12,14 +12,16 @@ struct model;
 
 /* Texts live as long as the device code. */
 struct device_place {
-	const char *text;   /* instruction in its assembler's words, or hexadecimal; "": no bytes of it are there */
-	uint64_t offset;    /* in the code object, of the instruction's first byte */
-	uint64_t address;   /* … as its program headers count, and as branches name it */
-	const char *name;   /* of the code object: its content hash; "": it has none */
+	const char *
+		text; /* instruction in its assembler's words, or hexadecimal; "": no bytes of it are there */
+	uint64_t offset;      /* in the code object, of the instruction's first byte */
+	uint64_t address;     /* … as its program headers count, and as branches name it */
+	const char *name;     /* of the code object: its content hash; "": it has none */
 	const char *function; /* "": not known; of an inlined one its own name */
-	const char *file;   /* as debug information has it; NULL: not known */
-	uint32_t line;      /* from 1; 0: not known */
-	const char *source; /* that line of what the program gave to its compiler; NULL: not known */
+	const char *file;     /* as debug information has it; NULL: not known */
+	uint32_t line;        /* from 1; 0: not known */
+	const char
+		*source; /* that line of what the program gave to its compiler; NULL: not known */
 };
 
 /* model must outlive it. Errors: -ENOMEM. */

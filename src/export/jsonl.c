@@ -227,6 +227,7 @@ static void put_launch(struct jsonl *jsonl, const struct event_launch *row)
 	put_sizes(jsonl, "global", row->global_size, row->dimensions);
 	put_sizes(jsonl, "local", row->local_size, row->dimensions);
 	put_u64(jsonl, "handle", row->handle);
+	put_u64(jsonl, "stack", row->stack);
 }
 
 /* A time that is absent has no key. */
@@ -283,6 +284,22 @@ static void put_switch(struct jsonl *jsonl, const struct event_switch *row)
 	put_u64(jsonl, "stack", row->stack);
 }
 
+static void put_instruction(struct jsonl *jsonl, const struct event_instruction_sample *row)
+{
+	put_time(jsonl, "begin", row->begin);
+	put_time(jsonl, "end", row->end);
+	put_u64(jsonl, "offset", row->offset);
+	put_u64(jsonl, "correlation", row->correlation);
+	put_u64(jsonl, "count", row->count);
+	put_u64(jsonl, "period", row->period);
+	put_string(jsonl, "period_unit", row->period_unit_string);
+	put_u64(jsonl, "process", row->process);
+	put_u64(jsonl, "device", row->device);
+	put_u64(jsonl, "code", row->code);
+	put_string(jsonl, "stall", row->stall_string);
+	put_u64(jsonl, "thread", row->thread);
+}
+
 static void put_loss(struct jsonl *jsonl, const struct event_loss *row)
 {
 	put_time(jsonl, "begin", row->begin);
@@ -302,6 +319,8 @@ static uint32_t process_of(const struct jsonl *jsonl, const struct order_item *i
 	switch (item->kind) {
 	case EVENT_EXECUTION:
 		return ((const struct event_execution *)item->row)->process;
+	case EVENT_INSTRUCTION_SAMPLE:
+		return ((const struct event_instruction_sample *)item->row)->process;
 	case EVENT_DEPENDENCY:
 		return ((const struct event_dependency *)item->row)->process;
 	case EVENT_LOSS:
@@ -365,6 +384,9 @@ static int on_item(struct jsonl *jsonl, const struct order_item *item)
 	case EVENT_SWITCH:
 		put_switch(jsonl, item->row);
 		break;
+	case EVENT_INSTRUCTION_SAMPLE:
+		put_instruction(jsonl, item->row);
+		break;
 	default:
 		put_loss(jsonl, item->row);
 	}
@@ -405,7 +427,7 @@ static int write_jsonl(const struct model *model, const struct export_options *o
 	struct order_options order_options = {
 		.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION |
 			 1u << EVENT_DEPENDENCY | 1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH |
-			 1u << EVENT_LOSS};
+			 1u << EVENT_INSTRUCTION_SAMPLE | 1u << EVENT_LOSS};
 	struct jsonl jsonl = {.model = model, .options = options, .file = file};
 	struct order *order = NULL;
 	int error = model_order(model, &order_options, &order);
@@ -421,6 +443,6 @@ static int write_jsonl(const struct model *model, const struct export_options *o
 const struct exporter export_jsonl = {
 	.name = "jsonl",
 	.help = "one row a line as a JSON object: the things, then what happened in order of time",
-	.kinds = "api, launch, execution, dependency, cpu_sample, switch, loss",
+	.kinds = "api, launch, execution, dependency, cpu_sample, switch, instruction_sample, loss",
 	.write = write_jsonl,
 };

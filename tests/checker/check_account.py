@@ -30,10 +30,10 @@ class Trace:
         self.damage = damage
         self.things = {}
         self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
-        self.samples, self.switches = [], []
+        self.samples, self.switches, self.instructions = [], [], []
         lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
                  "dependency": self.waits, "loss": self.losses, "cpu_sample": self.samples,
-                 "switch": self.switches}
+                 "switch": self.switches, "instruction_sample": self.instructions}
         for line in lines:
             row = json.loads(line)
             if row["kind"] in lists:
@@ -84,6 +84,7 @@ class Trace:
         moments = [row["begin"] for row in self.api] + [row["enter"] for row in self.launches]
         moments += [row.get("started", row["seen"]) for row in self.executions]
         moments += [row["time"] for row in self.waits + self.samples + self.switches]
+        moments += [row["begin"] for row in self.instructions]
         return min(moments, default=0)
 
     def last(self):
@@ -93,6 +94,7 @@ class Trace:
             if is_timed(row):
                 moments.append(row["ended"])
         moments += [row["time"] for row in self.waits + self.samples + self.switches]
+        moments += [row["begin"] for row in self.instructions]
         return max(moments, default=0)
 
     def device_of(self, execution):
@@ -194,7 +196,8 @@ class Trace:
                      and row["result"] == 0 and row["enter"] < wait["time"]]
             if not named:
                 continue
-            other = max(named, key=lambda row: row["enter"])["execution"]
+            # of several at once, the one that returned last
+            other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"]
             if other and is_in_account(other) and \
                     execution["submitted"] < other["ended"] <= execution["started"]:
                 ends.append(other["ended"])
@@ -303,6 +306,42 @@ def idle(trace, commands, in_flight, dark, begin, end):
     return causes
 
 
+def owners(trace, sample):
+    """Executions of the sample's kernel by its process that ran then."""
+    code = trace.things.get("code", {}).get(sample["code"])
+    return [row for row in trace.executions
+            if code and code["name"] and row["launch"] and is_in_account(row)
+            and row["process"] == sample["process"]
+            and row["launch"]["command"] in KERNELS
+            and trace.kernel_name(row["launch"]) == code["name"]
+            and (row["correlation"] == sample["correlation"] if sample["correlation"]
+                 else row["started"] <= sample["begin"] < row["ended"])]
+
+
+def check_instructions(comparison, trace, begin, end, windowed, report):
+    """How many samples each kernel has, and how many belong to nobody for certain."""
+    by_kernel, unknown, estimated, total = {}, 0, 0, 0
+    for row in trace.instructions:
+        found = owners(trace, row)
+        paths = {(one["launch"].get("stack", 0), trace.device_of(one)) for one in found}
+        total += row["count"]
+        unknown += row["count"] if not found else 0
+        estimated += row["count"] if len(paths) > 1 else 0
+        if not windowed or begin <= row["begin"] < end:
+            key = trace.things["code"][row["code"]]["name"], bool(found)
+            by_kernel[key] = by_kernel.get(key, 0) + row["count"]
+    got = {}
+    for row in report["instructions"]:
+        key = row["kernel"], "device" in row
+        got[key] = got.get(key, 0) + row["samples"]
+    comparison.equal("instruction samples by kernel", got, by_kernel)
+    lost = sum(row["count"] for row in trace.losses if row["lost"] == "instruction_sample")
+    for key, value in (("samples", total), ("samples_unknown", unknown),
+                       ("samples_estimated", estimated), ("samples_lost", lost),
+                       ("cpu_samples", len(trace.samples))):
+        comparison.equal(f"ledger {key}", report["ledger"][key], value)
+
+
 def ledger(trace):
     launched = [row for row in trace.launches if row["result"] == 0]
     joined = [row for row in trace.executions if row["launch"]]
@@ -379,6 +418,7 @@ def check(duet, path, window):
     comparison.equal("start", report["start_ns"], begin)
     for key, value in ledger(trace).items():
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
+    check_instructions(comparison, trace, begin, end, window, report)
     devices = sorted(trace.things.get("device", {}))
     for index, row in enumerate(report["devices"]):
         device = devices[index] if index < len(devices) else 0

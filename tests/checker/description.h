@@ -27,6 +27,7 @@
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel]
  *	switch THREAD TIME blocked|preempted|in [stack=ID]
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
  *	loss KIND COUNT [time=T]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -454,6 +455,33 @@ static inline int description_switch(struct description *description, char **wor
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
 }
 
+/* Code objects that hold one kernel have ids behind those of the kernels. */
+static inline int description_instruction(struct description *description, char **words, int count)
+{
+	struct event_instruction_sample row = {
+		.process = (uint32_t)description_number(words[1]),
+		.begin = description_number(words[2]),
+		.end = description_number(words[2]),
+		.offset = description_number(words[4]),
+		.count = description_number(description_option(words, 5, count, "count", "1")),
+		.period = description_number(description_option(words, 5, count, "period", "10")),
+		.correlation =
+			description_number(description_option(words, 5, count, "correlation", "0")),
+	};
+	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
+	struct event_code code = {.type = CODE_BINARY, .process = row.process};
+	uint32_t kernel = description_kernel(description, words[3]);
+
+	code.id = row.code = DESCRIPTION_IDS + kernel;
+	code.name_string = description_name(description, words[3]);
+	row.period_unit_string = description_text(description, "ns");
+	row.stall_string =
+		description_name(description, description_option(words, 5, count, "stall", ""));
+	if (!kernel || trace_writer_thing(description->writer, EVENT_CODE, &code))
+		return -1;
+	return trace_writer_row(description->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
+}
+
 static inline int description_loss(struct description *description, char **words, int count)
 {
 	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
@@ -480,7 +508,7 @@ static const struct {
 	{"frame", 4, description_frame},         {"stack", 3, description_stack},
 	{"chain", 4, description_chain},         {"loss", 3, description_loss},
 	{"execution", 8, description_execution}, {"sample", 4, description_sample},
-	{"switch", 4, description_switch},
+	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
 };
 
 static inline int description_line(struct description *description, char *line)

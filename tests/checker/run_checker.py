@@ -87,6 +87,14 @@ def random_switches(generator, lines, thread):
         now += generator.choice((1, 5, 60, 400))
 
 
+def random_instructions(generator, lines, process):
+    for _ in range(generator.choice((0, 10, 60))):
+        count = f" count={generator.randrange(1, 4)}" if generator.random() < 0.2 else ""
+        stall = f" stall=s{generator.randrange(2)}" if generator.random() < 0.3 else ""
+        lines.append(f"instruction {process} {generator.randrange(6000)} k{generator.randrange(4)}"
+                     f" {generator.randrange(5) * 4}{count}{stall}")
+
+
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
@@ -108,6 +116,8 @@ def random_trace(seed):
         random_thread(generator, lines, process, thread, state)
         if state["switches"]:
             random_switches(generator, lines, thread)
+        if seed % 2 and not state["crowd"]:
+            random_instructions(generator, lines, process)
     for _ in range(generator.randrange(3)):
         lines.append(f"loss {generator.choice(('launch', 'execution', 'api', 'switch'))}"
                      f" {generator.randrange(4)}")

@@ -94,6 +94,28 @@ static void add_tables(struct string_builder *text, const struct analysis *analy
 	}
 }
 
+/* path 0: nobody's */
+static void add_instructions(struct string_builder *text, const struct analysis *analysis)
+{
+	const struct analysis_ledger *ledger = &analysis->ledger;
+
+	for (size_t i = 0; i < analysis->instructions_count; i++) {
+		const struct analysis_instruction *row = &analysis->instructions[i];
+
+		string_builder_appendf(text,
+				       "instruction %s 0x%" PRIx64 "%s%s path %u samples %" PRIu64
+				       " weight %" PRIu64 " estimated %" PRIu64 "\n",
+				       row->kernel, row->offset, *row->stall ? " " : "", row->stall,
+				       row->path + 1, row->samples, row->weight, row->estimated);
+	}
+	if (ledger->instructions)
+		string_builder_appendf(text,
+				       "samples %" PRIu64 " estimated %" PRIu64 " unknown %" PRIu64
+				       " lost %" PRIu64 "\n",
+				       ledger->instructions, ledger->instructions_estimated,
+				       ledger->instructions_unknown, ledger->instructions_lost);
+}
+
 static void add_ledger(struct string_builder *text, const struct analysis *analysis)
 {
 	const struct analysis_ledger *ledger = &analysis->ledger;
@@ -114,6 +136,7 @@ static void describe(struct string_builder *text, const struct analysis *analysi
 	add_devices(text, analysis);
 	add_queues(text, analysis);
 	add_tables(text, analysis);
+	add_instructions(text, analysis);
 	add_ledger(text, analysis);
 }
 
