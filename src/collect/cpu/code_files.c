@@ -208,6 +208,7 @@ static void keep_kernel(struct code_files *files, struct code_file *file, int fd
 static void open_table(struct code_files *files, struct code_file *file, uint32_t pid)
 {
 	auto_close int fd = -1;
+	bool is_it;
 
 	file->is_opened = true;
 	if (files->tables >= TABLES_MOST)
@@ -216,9 +217,10 @@ static void open_table(struct code_files *files, struct code_file *file, uint32_
 		open_vdso(file);
 	} else {
 		fd = images_open_file(pid, file->path);
-		if (fd < 0 || !is_same(files, file, fd) || unwind_table_open(fd, &file->table) < 0)
+		is_it = fd >= 0 && is_same(files, file, fd);
+		if (!is_it || unwind_table_open(fd, &file->table) < 0)
 			file->table = NULL;
-		else if (!file->kernel)
+		if (is_it && !file->kernel)
 			keep_kernel(files, file, fd);
 	}
 	error_clear();

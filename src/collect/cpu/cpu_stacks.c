@@ -192,17 +192,29 @@ static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
 	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }
 
+/* Of PoCL, which calls kernels. */
+static bool is_caller_of_kernels(const struct code_file *file)
+{
+	const char *slash = strrchr(file->path, '/');
+
+	return slash && strncmp(slash, "/libpocl", strlen("/libpocl")) == 0;
+}
+
 /* Kernels of a CPU device have no tables, and what lies on the stack of the thread that runs them is left from when
- * it compiled them: guessing leads into the compiler. How many frames are certain. */
+ * it compiled them: guessing can lead into the compiler. How many frames are certain. */
 static size_t count_certain(struct walk *walk, size_t count)
 {
+	bool is_guessed = false;
+
 	for (size_t i = 0; i < count; i++) {
 		const struct unwind_walk_frame *frame = &walk->cpu->frames[i];
 		const struct memory_piece *piece = piece_at(walk, frame->pc - frame->is_return);
+		const struct code_file *file = piece ? piece->file : NULL;
 
-		if (piece && piece->file && piece->file->kernel &&
-		    find_rule(walk, frame->pc).type == RULE_UNKNOWN)
-			return i + 1;
+		if (is_guessed && !(file && (file->kernel || is_caller_of_kernels(file))))
+			return i;
+		is_guessed =
+			file && file->kernel && find_rule(walk, frame->pc).type == RULE_UNKNOWN;
 	}
 	return count;
 }
