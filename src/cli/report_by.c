@@ -175,6 +175,11 @@ static int write_processes(const struct report *report, struct json_writer *json
 	return 0;
 }
 
+static int write_instructions(const struct report *report, struct json_writer *json)
+{
+	return report_write_instructions(report, true, json);
+}
+
 int report_write_by(const struct report *report, struct json_writer *json)
 {
 	static const struct {
@@ -186,7 +191,7 @@ int report_write_by(const struct report *report, struct json_writer *json)
 		      {"queue", write_queues},
 		      {"process", write_processes},
 		      {"wait", write_waits},
-		      {"instruction", report_write_instructions}};
+		      {"instruction", write_instructions}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

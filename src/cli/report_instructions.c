@@ -274,10 +274,17 @@ static void write_place(const struct device_place *place, struct json_writer *js
 }
 
 static void write_row(const struct report *report, const struct rows *rows, const struct row *row,
-		      struct json_writer *json)
+		      bool is_by, struct json_writer *json)
 {
+	char key[1024];
+
 	json_newline(json);
 	json_object_begin(json);
+	if (is_by) {
+		format_row(row, key, sizeof(key));
+		json_pair_text(json, "key", key);
+		json_pair_u64(json, "count", row->samples);
+	}
 	json_pair_text(json, "kernel", kernel_of(row));
 	if (row->device != ALL_DEVICES)
 		json_pair_text(json, "device",
@@ -297,7 +304,7 @@ static void write_row(const struct report *report, const struct rows *rows, cons
 	json_object_end(json);
 }
 
-int report_write_instructions(const struct report *report, struct json_writer *json)
+int report_write_instructions(const struct report *report, bool is_by, struct json_writer *json)
 {
 	struct rows rows;
 	int error = find(report, &rows);
@@ -305,7 +312,7 @@ int report_write_instructions(const struct report *report, struct json_writer *j
 	if (error)
 		return error;
 	for (size_t i = 0; i < rows.count && !report_is_over_top(report, i); i++)
-		write_row(report, &rows, &rows.rows[i], json);
+		write_row(report, &rows, &rows.rows[i], is_by, json);
 	fini(&rows);
 	return 0;
 }

@@ -423,7 +423,7 @@ static int write_document(const struct report *report, struct json_writer *json)
 	json_key(json, "instructions");
 	json_array_begin(json);
 	if (!error)
-		error = report_write_instructions(report, json);
+		error = report_write_instructions(report, false, json);
 	json_array_end(json);
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");

@@ -15,8 +15,9 @@ static int libc_fd(void)
 {
 	Dl_info about;
 
-	return dladdr((void *)(uintptr_t)qsort, &about) ? open(about.dli_fname, O_RDONLY | O_CLOEXEC)
-							 : -1;
+	return dladdr((void *)(uintptr_t)qsort, &about)
+		       ? open(about.dli_fname, O_RDONLY | O_CLOEXEC)
+		       : -1;
 }
 
 TEST(what_stands_between)
