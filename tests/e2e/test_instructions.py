@@ -58,8 +58,9 @@ with t.case("samples are their kernels', in proportion to what these ran"):
     spread = 5 * math.sqrt(ledger["samples"] * share * (1 - share))
     t.true(abs(found["sums"] - share * ledger["samples"]) < spread + 0.02 * ledger["samples"],
            f"{found} samples, {total} ns")
-    # each busy thread is found 199 times a second; a kernel keeps one or more of them busy
-    t.true(ledger["samples"] > 0.6 * 199 * sum(total.values()) / 1e9, f"{ledger['samples']} samples")
+    # a thread's samples have as much time; the cache is gone, so its code may have no names
+    inside = sum(ns for frames, ns in folded(trace, "cpu") if "start_thread" in frames[1:2])
+    t.true(ledger["samples"] > 0.5 * inside * 199 / 1e9, f"{ledger['samples']} samples, {inside} ns in threads")
 
 with t.case("the text of what was sampled"):
     t.wanted()
