@@ -310,6 +310,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->queue = (uint32_t)queue;
 	command->type = analysis_launch_command(analysis->model, row);
 	command->stack = row->stack;
+	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
 	sweep_link_open(sweep, place);
 	error = sweep_count_launch(sweep, place);

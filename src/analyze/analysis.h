@@ -150,9 +150,10 @@ struct analysis_failure {
 /* What one stack launched of one command on one device. Of a device all share_ns add up to its busy time, all
  * causes to its idle time. */
 struct analysis_path {
-	uint32_t stack; /* as trace_reader_stack takes it; 0: not known */
-	uint32_t row;   /* of the sweep's tables */
-	size_t device;  /* index into the analysis */
+	uint32_t stack;       /* as trace_reader_stack takes it; 0: not known */
+	const char *function; /* that it called to launch; "": not known */
+	uint32_t row;         /* of the sweep's tables */
+	size_t device;        /* index into the analysis */
 	enum account_class class;
 	const char
 		*name; /* of the kernel or command; "": not known; NULL: the rest, no command's */
@@ -176,6 +177,7 @@ struct analysis_state {
  * matched nor rejected is in flight, or its execution was lost. */
 struct analysis_launches {
 	uint32_t stack;
+	const char *function;
 	size_t device;
 	enum account_class class;
 	const char *name; /* of the kernel or command */

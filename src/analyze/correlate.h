@@ -32,6 +32,7 @@ struct open_command {
 	struct calls_sum at_enter;
 	uint32_t process, thread, queue; /* process: id; the others: index in the things' lists */
 	uint32_t kernel, stack;          /* code id, stack id */
+	uint32_t function;               /* string of the call's name */
 	uint32_t type, flags;            /* enum event_command, enum event_launch_flag */
 	uint32_t launches;               /* row of the analysis's launches; CORRELATE_NONE: none */
 	uint32_t waits;                  /* first of its wait-list entries, CORRELATE_NONE: none */

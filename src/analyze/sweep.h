@@ -68,11 +68,13 @@ struct sweep {
 	struct calls *calls;      /* by thread index */
 	struct thread_state *states;
 	struct correlate correlate;
-	struct pair_map kernel_rows;      /* (name string, device index) -> index */
-	struct pair_map copy_rows;        /* (command, device index) -> index */
-	struct pair_map call_rows;        /* (function string, is_launch) -> index */
-	struct pair_map path_rows;        /* (row << 32 | stack, device) -> index */
-	struct pair_map launches_rows;    /* (name << 32 | stack, device) -> index */
+	struct pair_map kernel_rows; /* (name string, device index) -> index */
+	struct pair_map copy_rows;   /* (command, device index) -> index */
+	struct pair_map call_rows;   /* (function string, is_launch) -> index */
+	struct pair_map
+		path_rows; /* (row << 32 | stack, function string << 32 | device) -> index */
+	struct pair_map
+		launches_rows; /* (name << 32 | stack, function string << 32 | device) -> index */
 	struct pair_map failure_rows;     /* (kind << 32 | name, result) -> index */
 	struct pair_map wait_rows;        /* (function string, stack) -> index */
 	struct pair_map sample_rows;      /* (source string << 32 | mode, stack) -> index */

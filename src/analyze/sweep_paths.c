@@ -53,15 +53,18 @@ int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t t
 	struct analysis_path path = {.stack = joined->launch ? joined->launch->stack : 0,
 				     .device = joined->device,
 				     .row = tag};
+	uint32_t function = joined->launch ? joined->launch->function : 0;
 	uint64_t key = (uint64_t)tag << 32 | path.stack;
-	uint32_t index = pair_map_find(&sweep->path_rows, key, joined->device);
+	uint64_t second = (uint64_t)function << 32 | joined->device;
+	uint32_t index = pair_map_find(&sweep->path_rows, key, second);
 	int error = 0;
 
 	if (index == PAIR_MAP_NONE) {
 		name_path(sweep->analysis, &path, tag);
+		path.function = model_text(sweep->analysis->model, function, "");
 		error = add_path(sweep, &path, &index);
 		if (!error)
-			error = pair_map_put(&sweep->path_rows, key, joined->device, index);
+			error = pair_map_put(&sweep->path_rows, key, second, index);
 	}
 	if (!error)
 		*ret_path = index;
@@ -93,7 +96,7 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 					.class = analysis_class(command->type),
 					.name = analysis_command_name(command->type)};
 	uint32_t name = command->type | TAG_COPY, index = (uint32_t)analysis->launches_count;
-	uint64_t key;
+	uint64_t key, second = (uint64_t)command->function << 32 | row.device;
 
 	if (row.class == ACCOUNT_KERNEL) {
 		const struct event_code *code =
@@ -103,12 +106,13 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 		row.name = model_text(analysis->model, name, "[unknown kernel]");
 	}
 	key = (uint64_t)name << 32 | row.stack;
-	*ret_index = pair_map_find(&sweep->launches_rows, key, row.device);
+	*ret_index = pair_map_find(&sweep->launches_rows, key, second);
 	if (*ret_index != PAIR_MAP_NONE)
 		return 0;
 	if (array_grow(analysis->launches, sweep->launches_capacity, index + (size_t)1) ||
-	    pair_map_put(&sweep->launches_rows, key, row.device, index))
+	    pair_map_put(&sweep->launches_rows, key, second, index))
 		return -ENOMEM;
+	row.function = model_text(analysis->model, command->function, "");
 	analysis->launches[index] = row;
 	analysis->launches_count++;
 	*ret_index = index;
@@ -147,7 +151,7 @@ int sweep_close_paths(struct sweep *sweep)
 	size_t known = analysis->paths_count;
 
 	for (size_t device = 0; device < analysis_devices_shown(analysis); device++) {
-		struct analysis_path rest = {.device = device, .row = TAG_NONE};
+		struct analysis_path rest = {.device = device, .row = TAG_NONE, .function = ""};
 		uint32_t index;
 
 		memcpy(rest.causes, analysis->devices[device].account.causes, sizeof(rest.causes));

@@ -190,12 +190,25 @@ static bool has_states(enum account_cause cause)
 	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED;
 }
 
-static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT])
+/* What came before the launching call was entered is not that call's. */
+enum idle_part { IDLE_BEFORE_CALL = 1, IDLE_FROM_CALL = 2, IDLE_ALL = 3 };
+
+static enum idle_part part_of(enum account_cause cause)
+{
+	bool is_from = cause == CAUSE_RUNTIME || cause == CAUSE_SUBMISSION ||
+		       cause == CAUSE_DEPENDENCY || cause == CAUSE_LATENCY;
+
+	return is_from ? IDLE_FROM_CALL : IDLE_BEFORE_CALL;
+}
+
+static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
+		    enum idle_part parts)
 {
 	int error = 0;
 
 	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
-		if (!has_states((enum account_cause)cause))
+		if (!has_states((enum account_cause)cause) &&
+		    (part_of((enum account_cause)cause) & parts))
 			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
 }
@@ -237,6 +250,12 @@ static int add_busy(struct drawing *drawing, const struct analysis_path *path, u
 	return error;
 }
 
+/* The runtime's function, on top of who called it. */
+static int push_call(struct drawing *drawing, const char *function)
+{
+	return *function ? push(drawing, function, FLAME_HOST) : 0;
+}
+
 static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 {
 	uint64_t busy = drawing->view->busy ? path->share_ns : 0;
@@ -246,9 +265,13 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 	if (!path->name || (!busy && !idle))
 		return 0;
 	error = push_stack(drawing, path->stack);
+	if (!error && idle)
+		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
+	if (!error)
+		error = push_call(drawing, path->function);
 	if (!error)
 		error = add_busy(drawing, path, busy);
-	return error || !idle ? error : add_idle(drawing, path->causes);
+	return error || !idle ? error : add_idle(drawing, path->causes, IDLE_FROM_CALL);
 }
 
 /* What belongs to no command, on a branch of its own. */
@@ -260,7 +283,7 @@ static int draw_rest(struct drawing *drawing, const char *name, const uint64_t c
 		return 0;
 	drawing->count = 0;
 	error = push(drawing, name, FLAME_IDLE);
-	return error ? error : add_idle(drawing, causes);
+	return error ? error : add_idle(drawing, causes, IDLE_ALL);
 }
 
 static int draw_states(struct drawing *drawing)
@@ -321,6 +344,8 @@ static int draw_launches(struct drawing *drawing, const struct analysis_launches
 	const char *open = open_text(&drawing->analysis->ledger), *name = name_of(row->name);
 	int error = push_stack(drawing, row->stack);
 
+	if (!error)
+		error = push_call(drawing, row->function);
 	if (!error)
 		error = add_beyond(drawing, name, FLAME_DEVICE, NULL, row->matched);
 	if (!error)

@@ -192,7 +192,7 @@ with t.case("a trace without stacks, and one without launches"):
     t.true("[stacks off]" in {stack[0] for stack in stacks}, f"says so: {sorted(stacks)}")
     t.true(not any("[unknown stack]" in stack for stack in stacks), "and not that they are unknown")
     t.equal({stack: value for stack, value in folded(trace, "--view", "launch").items()},
-            {("[stacks off]", "-", "scale_[G]"): 5}, "launches")
+            {("[stacks off]", "clEnqueueNDRangeKernel", "-", "scale_[G]"): 5}, "launches")
     t.true("    [stacks off]\n" in text(run([DUET, "report", "--by", "stack", trace]).stdout), "report --by stack")
     check_sum(trace)
     trace = record(["/bin/true"], sim(), "empty")

@@ -115,7 +115,8 @@ STACKS = ("frame 1 python main file=/a/s.py line=30 first=10", "frame 2 python l
 TWO = (*GROUND, *STACKS, "call 1 100 300 call clBuildProgram",
        "launch 1 1 1 400 420 kernel name=k stack=1", "execution 1 1 1 405 430 450 500",
        "launch 2 1 1 600 620 kernel name=k stack=2", "execution 1 2 1 605 630 650 700")
-LEFT, RIGHT = "main (s.py:10);left (s.py:4);-;", "main (s.py:10);right (s.py:7);-;"
+LEFT, RIGHT = "main (s.py:10);left (s.py:4);", "main (s.py:10);right (s.py:7);"
+KERNEL, READ = "clEnqueueNDRangeKernel;-;", "clEnqueueCommand;-;"
 
 
 def picture(trace, *options):
@@ -129,11 +130,11 @@ with t.case("start-up has branches of its own, and idle time the words of the re
     trace = described("start.duet", "window 0 1000", *TWO)
     expected = {
         "[before the first command];-;[idle: nothing to do]": 200,
-        LEFT + "[idle: in another call]": 200, LEFT + "[idle: launching call]": 20,
-        LEFT + "[idle: submission to the device]": 10, LEFT + "[idle: driver and queue latency]": 20,
-        LEFT + "k_[G]": 50, RIGHT + "[idle: outside of OpenCL]": 100, RIGHT + "[idle: launching call]": 20,
-        RIGHT + "[idle: submission to the device]": 10, RIGHT + "[idle: driver and queue latency]": 20,
-        RIGHT + "k_[G]": 50, "[after the last command];-;[idle: nothing to do]": 300}
+        LEFT + "-;[idle: in another call]": 200, LEFT + KERNEL + "[idle: launching call]": 20,
+        LEFT + KERNEL + "[idle: submission to the device]": 10, LEFT + KERNEL + "[idle: driver and queue latency]": 20,
+        LEFT + KERNEL + "k_[G]": 50, RIGHT + "-;[idle: outside of OpenCL]": 100, RIGHT + KERNEL + "[idle: launching call]": 20,
+        RIGHT + KERNEL + "[idle: submission to the device]": 10, RIGHT + KERNEL + "[idle: driver and queue latency]": 20,
+        RIGHT + KERNEL + "k_[G]": 50, "[after the last command];-;[idle: nothing to do]": 300}
     t.equal(folded(trace), expected, "folded")
     printed = text(duet("report", trace).stdout)
     for stack in expected:
@@ -155,7 +156,7 @@ with t.case("a device without commands, and one that was not measured"):
         result = duet("flame", "--view", view, "--device", "gpu", "-o", t.path("none.svg"), trace, status=1)
         t.true(b"not measured: no device times were recorded (opencl:host" in result.stderr, text(result.stderr))
         t.true(not os.path.exists(t.path("none.svg")), "no picture")
-    t.equal(folded(trace, "--view", "launch"), {"[stacks off];-;k_[G]": 1}, "launches are counted all the same")
+    t.equal(folded(trace, "--view", "launch"), {"[stacks off];" + KERNEL + "k_[G]": 1}, "launches are counted all the same")
     t.equal(folded(trace), {"[not measured];-;[idle: unknown]": 1000, "[no command];-;[idle: nothing to do]": 1000},
             "beside one that was measured")
     t.true("not measured: gpu: no device times" in picture(trace)[0], "the picture says so")
@@ -165,10 +166,10 @@ with t.case("a device without commands, and one that was not measured"):
 with t.case("a box for each function, or with --lines for each line"):
     trace = described("lines.duet", "window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
                       "execution 1 3 1 711 721 730 740")
-    t.equal(folded(trace, "--view", "gpu"), {LEFT + "k_[G]": 50, RIGHT + "k_[G]": 60}, "functions")
+    t.equal(folded(trace, "--view", "gpu"), {LEFT + KERNEL + "k_[G]": 50, RIGHT + KERNEL + "k_[G]": 60}, "functions")
     t.equal(folded(trace, "--view", "gpu", "--lines"),
-            {"main (s.py:30);left (s.py:5);-;k_[G]": 50, "main (s.py:30);right (s.py:8);-;k_[G]": 50,
-             "main (s.py:31);right (s.py:8);-;k_[G]": 10}, "lines")
+            {"main (s.py:30);left (s.py:5);clEnqueueNDRangeKernel;-;k_[G]": 50, "main (s.py:30);right (s.py:8);clEnqueueNDRangeKernel;-;k_[G]": 50,
+             "main (s.py:31);right (s.py:8);clEnqueueNDRangeKernel;-;k_[G]": 10}, "lines")
 
 OPEN = ("window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
         "launch 4 1 1 730 740 read stack=1 bytes=8", "execution 1 4 1 731 741 750 760 status=-5",
@@ -176,17 +177,17 @@ OPEN = ("window 0 1000", *TWO, "launch 3 1 1 710 720 kernel name=k stack=3",
 
 with t.case("launches are counted where they were made, whatever became of them"):
     trace = described("launches.duet", *OPEN)
-    expected = {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1, RIGHT + "k_[G];[in flight]": 1, LEFT + "read_[G];[rejected]": 1}
+    expected = {LEFT + KERNEL + "k_[G]": 1, RIGHT + KERNEL + "k_[G]": 1, RIGHT + KERNEL + "k_[G];[in flight]": 1, LEFT + READ + "read_[G];[rejected]": 1}
     t.equal(folded(trace, "--view", "launch"), expected, "in flight and rejected")
     for lost, boxes in ((("loss launch 7",), {**expected, "[dropped]": 7}),
-                        (("loss execution 1",), {LEFT + "k_[G]": 1, RIGHT + "k_[G]": 1,
-                                                 RIGHT + "k_[G];[dropped]": 1, LEFT + "read_[G];[rejected]": 1})):
+                        (("loss execution 1",), {LEFT + KERNEL + "k_[G]": 1, RIGHT + KERNEL + "k_[G]": 1,
+                                                 RIGHT + KERNEL + "k_[G];[dropped]": 1, LEFT + READ + "read_[G];[rejected]": 1})):
         trace = described("launches.duet", *OPEN, *lost)
         t.equal(folded(trace, "--view", "launch"), boxes, f"with {lost}")
         t.equal(sum(boxes.values()), t.report(trace)["ledger"]["launched"], "the ledger's sum")
     # command 1 is entered before the window and runs in it
     t.equal(folded(trace, "--view", "launch", "--from", "410ns", "--to", "715ns"),
-            {RIGHT + "k_[G]": 1, RIGHT + "k_[G];[dropped]": 1}, "in a window")
+            {RIGHT + KERNEL + "k_[G]": 1, RIGHT + KERNEL + "k_[G];[dropped]": 1}, "in a window")
 
 with t.case("a picture says what it is of"):
     trace = described("about.duet", "clock 9 1000000000 type=realtime", "process 1 1001 prog command=./prog%20-x",
