@@ -56,7 +56,7 @@ struct runners {
 		uint64_t started, ended, correlation;
 		uint32_t path;
 	} last[RUNNERS_MOST];
-	unsigned int count;
+	unsigned int running, count; /* the first ones had not ended at the latest sample */
 };
 
 /* While it sweeps. */

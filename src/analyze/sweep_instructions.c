@@ -47,20 +47,41 @@ static int make_runners(struct sweep *sweep, uint32_t process, uint32_t name)
 	return 0;
 }
 
-/* One that is full loses whoever ends first. */
+static unsigned int first_to_end(const struct runners *runners)
+{
+	unsigned int place = 0;
+
+	for (unsigned int i = 1; i < RUNNERS_MOST; i++)
+		if (runners->last[i].ended < runners->last[place].ended)
+			place = i;
+	return place;
+}
+
+/* One that is full loses who has ended, else whoever ends first. */
 static void add_runner(struct runners *runners, const struct runner *runner)
 {
-	unsigned int place = runners->count;
-
-	if (place < RUNNERS_MOST) {
-		runners->count++;
-	} else {
-		place = 0;
-		for (unsigned int i = 1; i < RUNNERS_MOST; i++)
-			if (runners->last[i].ended < runners->last[place].ended)
-				place = i;
+	if (runners->running == RUNNERS_MOST) {
+		runners->last[first_to_end(runners)] = *runner;
+		return;
 	}
-	runners->last[place] = *runner;
+	if (runners->count < RUNNERS_MOST)
+		runners->last[runners->count++] = runners->last[runners->running];
+	runners->last[runners->running++] = *runner;
+}
+
+/* Samples come in the order of time. */
+static void retire(struct runners *runners, uint64_t time_ns)
+{
+	for (unsigned int i = 0; i < runners->running;) {
+		struct runner ended = runners->last[i];
+
+		if (ended.ended > time_ns) {
+			i++;
+			continue;
+		}
+		runners->last[i] = runners->last[--runners->running];
+		runners->last[runners->running] = ended;
+	}
 }
 
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path)
@@ -94,8 +115,8 @@ static bool is_candidate(const struct runner *runner, const struct event_instruc
 	return runner->started <= row->begin && row->begin < runner->ended;
 }
 
-static const struct runners *runners_of(const struct sweep *sweep,
-					const struct event_instruction_sample *row)
+static struct runners *runners_of(const struct sweep *sweep,
+				  const struct event_instruction_sample *row)
 {
 	const struct event_code *code =
 		things_row(&sweep->codes, things_index(&sweep->codes, row->code));
@@ -110,11 +131,15 @@ static const struct runners *runners_of(const struct sweep *sweep,
 static uint32_t find_owner(const struct sweep *sweep, const struct event_instruction_sample *row,
 			   bool *ret_is_estimated)
 {
-	const struct runners *runners = runners_of(sweep, row);
-	uint32_t paths[RUNNERS_MOST], count = 0;
+	struct runners *runners = runners_of(sweep, row);
+	uint32_t paths[RUNNERS_MOST], count = 0, all = 0;
 
 	*ret_is_estimated = false;
-	for (unsigned int i = 0; runners && i < runners->count; i++)
+	if (runners) {
+		retire(runners, row->begin);
+		all = row->correlation ? runners->count : runners->running;
+	}
+	for (unsigned int i = 0; i < all; i++)
 		if (is_candidate(&runners->last[i], row))
 			paths[count++] = runners->last[i].path;
 	for (unsigned int i = 1; i < count; i++)
