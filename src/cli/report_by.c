@@ -182,7 +182,8 @@ int report_write_by(const struct report *report, struct json_writer *json)
 		int (*write)(const struct report *report, struct json_writer *json);
 	} tables[] = {{"kernel", write_kernels},    {"stack", write_stacks},
 		      {"line", write_lines},        {"queue", write_queues},
-		      {"process", write_processes}, {"wait", write_waits}};
+		      {"process", write_processes}, {"wait", write_waits},
+		      {"cpu", report_write_cpu}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

@@ -417,6 +417,7 @@ static int write_document(const struct report *report, struct json_writer *json)
 	write_calls(report, json);
 	error = report_write_by(report, json);
 	json_empty_list(json, "instructions");
+	report_write_sources(report, json);
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
 	report_write_findings(report, json);

@@ -7,9 +7,9 @@
  * Owns:     nothing
  * Fails:    with the kernel's reason, and what to do about it
  * Why three events: who is switched, born and mapped must be known even where samples come faster than they can
- *           be read, so those records come from an event of their own, which has a ring of its own. Page faults are
- *           sampled at the same rate as time: a program that faults a million times a second still has 199 samples
- *           of it, each of the weight of those between.
+ *           be read, so those records come from an event of their own, which has a ring of its own. Of page faults
+ *           each thread's every PERF_FAULTS_PERIODth is a sample: at a frequency, as time has it, the kernel tells
+ *           for the first samples of a thread weights that are wrong by a factor of a hundred.
  */
 #include "collect/cpu/perf_events.h"
 
@@ -73,19 +73,40 @@ static struct perf_event_attr make_life(const struct perf_event_source *source)
 	return attribute;
 }
 
-static struct perf_event_attr make_samples(const struct perf_rings_options *options,
-					   const struct perf_event_source *source)
+static struct perf_event_attr make_stacks(const struct perf_rings_options *options,
+					  const struct perf_event_source *source)
 {
 	struct perf_event_attr attribute = make_attribute(source);
 
-	attribute.freq = 1;
-	attribute.sample_freq = options->frequency_hz;
 	attribute.sample_type |=
 		PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	attribute.exclude_callchain_user = 1;
 	attribute.sample_regs_user = UINT64_C(1) << REGISTER_BP | UINT64_C(1) << REGISTER_SP |
 				     UINT64_C(1) << REGISTER_IP;
 	attribute.sample_stack_user = options->stack_bytes;
+	return attribute;
+}
+
+static struct perf_event_attr make_samples(const struct perf_rings_options *options,
+					   const struct perf_event_source *source)
+{
+	struct perf_event_attr attribute = make_stacks(options, source);
+
+	attribute.freq = 1;
+	attribute.sample_freq = options->frequency_hz;
+	return attribute;
+}
+
+static const struct perf_event_source faults = {
+	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .name = "page-faults"};
+
+/* The kernel takes a sample of each occurrence of its own events where the period is asked for. */
+static struct perf_event_attr make_faults(const struct perf_rings_options *options)
+{
+	struct perf_event_attr attribute = make_stacks(options, &faults);
+
+	attribute.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	attribute.sample_period = PERF_FAULTS_PERIOD;
 	return attribute;
 }
 
@@ -125,9 +146,6 @@ static const struct perf_event_source cpu_clock = {
 	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .name = "cpu-clock"};
 static const struct perf_event_source dummy = {
 	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .name = "dummy"};
-static const struct perf_event_source faults = {
-	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .name = "page-faults"};
-
 struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes)
 {
 	struct perf_event_attr attribute = make_attribute(&dummy);
@@ -216,7 +234,7 @@ int perf_events_find(const struct perf_rings_options *options, struct perf_event
 	if (error)
 		return perf_event_refused(error);
 	if (options->frequency_hz && options->faults && strcmp(source.name, faults.name) != 0) {
-		events.attributes[PERF_EVENT_FAULTS] = make_samples(options, &faults);
+		events.attributes[PERF_EVENT_FAULTS] = make_faults(options);
 		events.has[PERF_EVENT_FAULTS] =
 			negotiate(&events.attributes[PERF_EVENT_FAULTS]) == 0;
 	}

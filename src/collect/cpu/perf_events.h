@@ -20,6 +20,9 @@ enum perf_event_kind {
 	PERF_EVENT_KINDS
 };
 
+/* A fault takes 0.5 us and more, its sample some 5 us. A prime: programs fault in runs of powers of two. */
+enum { PERF_FAULTS_PERIOD = 251 };
+
 struct perf_events {
 	struct perf_event_attr attributes[PERF_EVENT_KINDS];
 	bool has[PERF_EVENT_KINDS];

@@ -531,7 +531,7 @@ static void take_sample(const struct perf_rings *rings, struct cursor *cursor, u
 	take(cursor, 8);
 	record->is_fault = hash_map_find(&rings->faults, take(cursor, 8)) != NULL;
 	record->cpu = (uint32_t)take(cursor, 8);
-	record->weight = take(cursor, 8);
+	record->weight = record->is_fault ? PERF_FAULTS_PERIOD : take(cursor, 8);
 	take_kernel_chain(cursor, record);
 	take_user(cursor, record);
 }

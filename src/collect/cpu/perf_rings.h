@@ -28,7 +28,7 @@ struct perf_rings_options {
 		source;        /* name "": cycles where the machine counts them, else cpu-clock */
 	uint32_t frequency_hz; /* 0: no samples, switches and lifetimes alone */
 	uint32_t stack_bytes;  /* of the user's stack with each sample; a multiple of 8 */
-	bool faults;           /* samples of page faults too, at most so many a second */
+	bool faults;           /* samples of page faults too */
 };
 
 /* What can be had. */
