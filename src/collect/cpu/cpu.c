@@ -24,7 +24,8 @@
 
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
-	LISTS_MOST = 16         /* of a process that goes on starting threads */
+	LISTS_MOST = 16,        /* of a process that goes on starting threads */
+	UNWATCHED_DESCRIBED = 64
 };
 
 /* What more rights would add. */
@@ -273,6 +274,8 @@ void cpu_lose_sight(struct cpu *cpu, struct process *process)
 	if (!process->name[0])
 		proc_thread_name(process->row.pid, process->row.pid, name);
 	count_unwatched(&cpu->unwatched, process->name[0] ? process->name : name);
+	if (cpu->unwatched.count <= UNWATCHED_DESCRIBED)
+		process_describe(cpu->processes, process);
 }
 
 /* A program that gets other rights by its exec, or whose file we may not read, has its events taken away behind that:
