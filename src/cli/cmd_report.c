@@ -135,7 +135,8 @@ static int run_report(const struct command *command, int argc, char **argv)
 		return usage_error(command, "one FILE at a time");
 	if (!is_known(values.by))
 		return usage_error(
-			command, "--by takes kernel, stack, line, queue, process, wait or cpu, not '%s'",
+			command,
+			"--by takes kernel, stack, line, queue, process, wait or cpu, not '%s'",
 			values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");

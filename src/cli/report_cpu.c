@@ -192,9 +192,8 @@ static void put_source(const struct report *report, const struct source *source)
 	if (analysis_tells_time(source->name))
 		snprintf(title, sizeof(title), "PROCESSOR TIME (%s)", source->name);
 	else
-		snprintf(title, sizeof(title), "%s", strcmp(source->name, "page-faults") == 0
-							     ? "PAGE FAULTS"
-							     : source->name);
+		snprintf(title, sizeof(title), "%s",
+			 strcmp(source->name, "page-faults") == 0 ? "PAGE FAULTS" : source->name);
 	table_put_title(format_text(title).text, NAME_WIDTH, columns);
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		const struct row *row = &rows.rows[shown];

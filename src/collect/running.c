@@ -143,8 +143,8 @@ size_t running_poll(const struct running *running, struct pollfd *entries)
 	for (size_t i = 0; i < running->count; i++)
 		if (running->processes[i].fd >= 0 &&
 		    proc_is_alive(running->processes[i].fd, (uint32_t)running->processes[i].pid))
-			entries[count++] = (struct pollfd){.fd = running->processes[i].fd,
-							   .events = POLLIN};
+			entries[count++] =
+				(struct pollfd){.fd = running->processes[i].fd, .events = POLLIN};
 	return count;
 }
 

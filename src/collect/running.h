@@ -15,7 +15,7 @@ struct running {
 	struct running_process {
 		pid_t pid;
 		int fd; /* owned; -1 where the kernel has no such descriptors */
-	} *processes;   /* owned */
+	} * processes;  /* owned */
 	size_t count;
 };
 

@@ -6,6 +6,7 @@
  *	cpu_limits threads N           N threads at the same time, each with some work and some sleep
  *	cpu_limits libraries N FOLDER  maps N files as code, and runs in the last one
  *	cpu_limits churn N FOLDER      maps N times, each somewhere else, has 100 at a time, and runs in the last one
+ *	cpu_limits hold N FOLDER       the same with all N at a time
  *	cpu_limits spawn MS            for MS of processor time: threads that work 20 ms each, two at a time
  *	cpu_limits daemon MS           a grandchild whose parent has ended works for MS; waits for it through a pipe
  *	cpu_limits again MS            works for MS, then calls exec of itself as "again_b", which does so too
@@ -130,7 +131,8 @@ static int find_code(uint64_t *ret_offset)
 
 static int copy_self(const char *to)
 {
-	int from = open("/proc/self/exe", O_RDONLY), out = open(to, O_CREAT | O_RDWR | O_TRUNC, 0755);
+	int from = open("/proc/self/exe", O_RDONLY),
+	    out = open(to, O_CREAT | O_RDWR | O_TRUNC, 0755);
 	char bytes[65536];
 	ssize_t got;
 
@@ -154,8 +156,8 @@ static void work_in(const char *mapping, uint64_t offset, uint64_t ns)
 
 static void *map_code(int fd, uint64_t offset, void *where)
 {
-	return mmap(where, CODE_BYTES, PROT_READ | PROT_EXEC,
-		    MAP_PRIVATE | (where ? MAP_FIXED : 0), fd, (off_t)(offset / PAGE * PAGE));
+	return mmap(where, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | (where ? MAP_FIXED : 0),
+		    fd, (off_t)(offset / PAGE * PAGE));
 }
 
 static int libraries(int count, const char *folder)
@@ -181,6 +183,25 @@ static int libraries(int count, const char *folder)
 	}
 	work_in(mapping, offset, 300000000);
 	printf("%d libraries\n", count);
+	return 0;
+}
+
+static int hold(int count, const char *folder)
+{
+	char *mapping = NULL, path[4096];
+	uint64_t offset;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/held.so", folder);
+	if (find_code(&offset) || (fd = copy_self(path)) < 0)
+		return 1;
+	for (int i = 0; i < count; i++) {
+		mapping = map_code(fd, offset, NULL);
+		if (mapping == MAP_FAILED)
+			return 1;
+	}
+	work_in(mapping, offset, 300000000);
+	printf("%d at a time\n", count);
 	return 0;
 }
 
@@ -302,6 +323,8 @@ int main(int argc, char **argv)
 		return libraries(atoi(argv[2]), argv[3]);
 	if (!strcmp(what, "churn") && argc == 4)
 		return churn(atoi(argv[2]), argv[3]);
+	if (!strcmp(what, "hold") && argc == 4)
+		return hold(atoi(argv[2]), argv[3]);
 	if (!strcmp(what, "spawn") && argc == 3)
 		return spawn(strtoull(argv[2], NULL, 10));
 	if (!strcmp(what, "daemon") && argc == 3)

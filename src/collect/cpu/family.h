@@ -22,11 +22,11 @@ struct family_member {
 
 /* All zero: nobody, and nothing was seen. */
 struct family {
-	struct hash_map members;  /* pid -> struct family_member *, owned */
-	struct hash_map ended;    /* former members' pids -> is_running: groups and sessions live on */
-	struct hash_map others;   /* pids of who was found to be no member */
-	const char *environment;  /* borrowed; "NAME=VALUE" that members have; NULL: none */
-	uint32_t *fresh;          /* owned; pids seen for the first time in this look */
+	struct hash_map members; /* pid -> struct family_member *, owned */
+	struct hash_map ended; /* former members' pids -> is_running: groups and sessions live on */
+	struct hash_map others;  /* pids of who was found to be no member */
+	const char *environment; /* borrowed; "NAME=VALUE" that members have; NULL: none */
+	uint32_t *fresh;         /* owned; pids seen for the first time in this look */
 	size_t fresh_count, fresh_capacity;
 	bool is_open;
 };

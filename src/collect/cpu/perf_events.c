@@ -241,8 +241,7 @@ int perf_events_find(const struct perf_rings_options *options, struct perf_event
 	*ret_state = (struct perf_rings_state){
 		.source = source,
 		.has_build_ids = life->build_id,
-		.has_kernel =
-			!(events.has[PERF_EVENT_SAMPLES] ? samples : life)->exclude_kernel,
+		.has_kernel = !(events.has[PERF_EVENT_SAMPLES] ? samples : life)->exclude_kernel,
 		.has_faults = events.has[PERF_EVENT_FAULTS],
 		.counts_lost = life->read_format != 0,
 	};
