@@ -184,8 +184,6 @@ static void take_fork(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *parent = processes_find(cpu->processes, record->other_pid), *child;
 
-	/* It was attached because it was there, and is watched through its starter already. */
-	perf_rings_detach(cpu->rings, (pid_t)record->tid);
 	if (record->pid == record->other_pid) {
 		if (parent)
 			take_new_thread(cpu, parent, record);
@@ -290,7 +288,6 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	struct process *process = processes_find(cpu->processes, record->pid);
 	struct process_thread *thread;
 
-	perf_rings_forget(cpu->rings, (pid_t)record->tid);
 	if (!process)
 		return;
 	if (is_taken_away(cpu, process)) {
@@ -611,8 +608,8 @@ static int attach_listed(struct cpu *cpu, struct process *process, DIR *tasks,
 	return 0;
 }
 
-/* Who is started by a thread that is attached comes with it; by one that is not yet, it is in the next list. Those that
- * come twice are taken off when the record of their start is read. */
+/* Who is started by a thread that is attached comes with it; by one that is not yet, it is in the next list. The rings
+ * tell of those that come twice once. */
 static int attach_threads(struct cpu *cpu, struct process *process)
 {
 	struct hash_map seen;

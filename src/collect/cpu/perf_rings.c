@@ -53,7 +53,7 @@ struct ring {
 };
 
 struct descriptor {
-	int fd; /* owned; -1: closed */
+	int fd; /* owned */
 	pid_t thread;
 	enum perf_event_kind kind;
 };
@@ -69,8 +69,10 @@ struct perf_rings {
 	uint64_t current_size;
 	struct descriptor *descriptors; /* owned */
 	size_t descriptor_count, descriptor_capacity;
-	struct hash_map attached; /* thread -> index of its first descriptor */
-	struct hash_map faults;   /* ids of the events of page faults */
+	struct hash_map ids;    /* of an event -> kind << 32 | thread that it was opened for */
+	struct hash_map owners; /* thread -> thread whose events tell of it */
+	bool has_owners;        /* more than one was attached */
+	uint32_t owner;         /* of the current record */
 	uint64_t scratch[RECORD_BYTES /
 			 sizeof(uint64_t)]; /* a record that goes round the ring's end */
 };
@@ -199,8 +201,8 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 		return error_set(-ENOMEM, "perf events: out of memory");
 	rings->options = *options;
 	rings->cpu_count = cpus > 0 ? (int)cpus : 1;
-	hash_map_init(&rings->attached);
-	hash_map_init(&rings->faults);
+	hash_map_init(&rings->ids);
+	hash_map_init(&rings->owners);
 	rings->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	rings->rings = calloc(ring_count(rings), sizeof(*rings->rings));
 	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)
@@ -226,12 +228,11 @@ void perf_rings_close(struct perf_rings *rings)
 	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)
 		close_ring(&rings->rings[i]);
 	for (size_t i = 0; i < rings->descriptor_count; i++)
-		if (rings->descriptors[i].fd >= 0)
-			close(rings->descriptors[i].fd);
+		close(rings->descriptors[i].fd);
 	if (rings->poll_fd >= 0)
 		close(rings->poll_fd);
-	hash_map_fini(&rings->attached);
-	hash_map_fini(&rings->faults);
+	hash_map_fini(&rings->ids);
+	hash_map_fini(&rings->owners);
 	free(rings->descriptors);
 	free(rings->rings);
 	free(rings);
@@ -249,16 +250,16 @@ int perf_rings_descriptor(const struct perf_rings *rings)
 
 /* ---- attaching --------------------------------------------------------------------------------- */
 
-/* Samples of several events lie in one ring: an id says whose one is. */
-static int note_id(struct perf_rings *rings, int fd)
+/* A record has the id of the event by which the thread was attached, or the one that it was started by. */
+static int note_id(struct perf_rings *rings, const struct descriptor *descriptor)
 {
-	uint64_t id;
+	uint64_t id, value = (uint64_t)descriptor->kind << 32 | (uint32_t)descriptor->thread;
 
-	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
+	if (ioctl(descriptor->fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return error_set(-errno, "perf events: an event's id: %s", strerror(errno));
-	return hash_map_put(&rings->faults, id, 1)
-		       ? error_set(-ENOMEM, "perf events: out of memory")
-		       : 0;
+	if (hash_map_put(&rings->ids, id, value))
+		return error_set(-ENOMEM, "perf events: out of memory");
+	return 0;
 }
 
 /* A processor that is switched off has no ring. */
@@ -268,6 +269,7 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 	const struct ring *ring =
 		ring_at(rings, cpu, kind == PERF_EVENT_LIFE ? RING_LIFE : RING_SAMPLES);
 	struct perf_event_attr attribute = rings->events.attributes[kind];
+	struct descriptor descriptor = {.thread = thread, .kind = kind};
 	int fd, error = 0;
 
 	if (!rings->events.has[kind] || !ring->page)
@@ -284,24 +286,15 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 		return perf_event_refused(fd);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 		error = error_set(-errno, "perf events: one ring for all: %s", strerror(errno));
-	if (!error && kind == PERF_EVENT_FAULTS)
-		error = note_id(rings, fd);
+	descriptor.fd = fd;
+	if (!error)
+		error = note_id(rings, &descriptor);
 	if (error) {
 		close(fd);
 		return error;
 	}
-	rings->descriptors[rings->descriptor_count++] = (struct descriptor){fd, thread, kind};
+	rings->descriptors[rings->descriptor_count++] = descriptor;
 	return 0;
-}
-
-static void close_from(struct perf_rings *rings, size_t first, pid_t thread)
-{
-	for (size_t i = first;
-	     i < rings->descriptor_count && rings->descriptors[i].thread == thread; i++) {
-		if (rings->descriptors[i].fd >= 0)
-			close(rings->descriptors[i].fd);
-		rings->descriptors[i].fd = -1;
-	}
 }
 
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
@@ -313,31 +306,17 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
 	for (int kind = 0; kind < PERF_EVENT_KINDS && !error; kind++)
 		for (int cpu = 0; cpu < rings->cpu_count && !error; cpu++)
 			error = attach_one(rings, (enum perf_event_kind)kind, thread, cpu, on_exec);
-	if (!error && hash_map_put(&rings->attached, (uint64_t)thread, before))
+	if (!error && !on_exec && hash_map_put(&rings->owners, (uint64_t)thread, (uint64_t)thread))
 		error = error_set(-ENOMEM, "perf events: out of memory");
 	if (error) {
-		close_from(rings, before, thread);
-		rings->descriptor_count = before;
+		while (rings->descriptor_count > before)
+			close(rings->descriptors[--rings->descriptor_count].fd);
 		return error;
 	}
+	rings->has_owners |= !on_exec;
 	for (size_t i = before; !on_exec && i < rings->descriptor_count; i++)
 		ioctl(rings->descriptors[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
-}
-
-bool perf_rings_detach(struct perf_rings *rings, pid_t thread)
-{
-	uint64_t first;
-
-	if (!hash_map_remove(&rings->attached, (uint64_t)thread, &first))
-		return false;
-	close_from(rings, first, thread);
-	return true;
-}
-
-void perf_rings_forget(struct perf_rings *rings, pid_t thread)
-{
-	hash_map_remove(&rings->attached, (uint64_t)thread, NULL);
 }
 
 /* What children lose their parents' events count. */
@@ -349,8 +328,7 @@ void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint
 		const struct descriptor *descriptor = &rings->descriptors[i];
 		uint64_t values[2]; /* of the event, lost */
 
-		if (descriptor->fd >= 0 &&
-		    read(descriptor->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
+		if (read(descriptor->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
 			lost[descriptor->kind == PERF_EVENT_LIFE] += values[1];
 	}
 	*ret_samples = lost[0];
@@ -520,7 +498,16 @@ static void take_user(struct cursor *cursor, struct perf_record *record)
 	}
 }
 
-static void take_sample(const struct perf_rings *rings, struct cursor *cursor, uint16_t misc,
+/* Which event tells of it. */
+static enum perf_event_kind take_id(struct perf_rings *rings, struct cursor *cursor)
+{
+	uint64_t found = hash_map_get(&rings->ids, take(cursor, 8), 0);
+
+	rings->owner = (uint32_t)found;
+	return (enum perf_event_kind)(found >> 32);
+}
+
+static void take_sample(struct perf_rings *rings, struct cursor *cursor, uint16_t misc,
 			struct perf_record *record)
 {
 	record->kind = PERF_SAMPLE;
@@ -529,7 +516,7 @@ static void take_sample(const struct perf_rings *rings, struct cursor *cursor, u
 	record->pid = (uint32_t)take(cursor, 4);
 	record->tid = (uint32_t)take(cursor, 4);
 	take(cursor, 8);
-	record->is_fault = hash_map_find(&rings->faults, take(cursor, 8)) != NULL;
+	record->is_fault = take_id(rings, cursor) == PERF_EVENT_FAULTS;
 	record->cpu = (uint32_t)take(cursor, 8);
 	record->weight = record->is_fault ? PERF_FAULTS_PERIOD : take(cursor, 8);
 	take_kernel_chain(cursor, record);
@@ -588,7 +575,7 @@ static void take_switch(uint16_t misc, struct perf_record *record)
 }
 
 /* False: of a kind that nobody asked for. */
-static bool take_record(const struct perf_rings *rings, const struct perf_event_header *header,
+static bool take_record(struct perf_rings *rings, const struct perf_event_header *header,
 			const uint8_t *bytes, struct perf_record *record)
 {
 	struct cursor cursor = {bytes + sizeof(*header), bytes + header->size};
@@ -602,7 +589,7 @@ static bool take_record(const struct perf_rings *rings, const struct perf_event_
 	record->pid = (uint32_t)take(&trailer, 4);
 	record->tid = (uint32_t)take(&trailer, 4);
 	take(&trailer, 8);
-	take(&trailer, 8);
+	take_id(rings, &trailer);
 	record->cpu = (uint32_t)take(&trailer, 4);
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
@@ -634,6 +621,32 @@ static bool take_record(const struct perf_rings *rings, const struct perf_event_
 	}
 }
 
+/* A thread that was found in a list may have been started by one that had its events already, all or some of them: it
+ * is told of twice. What its own events tell counts, and with those that it starts the same ones. */
+static bool is_double(struct perf_rings *rings, const struct perf_record *record)
+{
+	uint32_t thread = record->kind == PERF_FORK ? record->other_tid : record->tid;
+	uint64_t owner;
+
+	if (!rings->has_owners || !rings->owner || record->kind == PERF_LOST ||
+	    record->kind == PERF_THROTTLED)
+		return false;
+	owner = hash_map_get(&rings->owners, thread, rings->owner);
+	/* whichever thread calls exec has the number of its process's first one from then on */
+	if (owner != rings->owner && record->kind != PERF_EXEC)
+		return true;
+	if (record->kind == PERF_FORK) {
+		thread = record->tid;
+		if (hash_map_get(&rings->owners, thread, 0) == thread)
+			return false; /* it has events of its own, and these are all there */
+	}
+	if (record->kind == PERF_EXIT)
+		hash_map_remove(&rings->owners, thread, NULL);
+	else
+		hash_map_put(&rings->owners, thread, rings->owner); /* else the next record tells */
+	return false;
+}
+
 /* The kernel says once that a ring is filling: asked again, it has nothing to say. */
 static void rest(struct perf_rings *rings)
 {
@@ -659,7 +672,9 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 		rings->current = ring;
 		rings->current_size = header.size;
 		*ret_record = (struct perf_record){.time_ns = ring->time};
-		if (take_record(rings, &header, record_bytes(rings, ring, header.size), ret_record))
+		if (take_record(rings, &header, record_bytes(rings, ring, header.size),
+				ret_record) &&
+		    !is_double(rings, ret_record))
 			return true;
 	}
 }

@@ -49,16 +49,9 @@ void perf_rings_close(struct perf_rings *rings); /* NULL-safe */
 
 void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *ret_state);
 
-/* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. Errors: -ESRCH where it
- * is gone, else as perf_rings_open. */
+/* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. One that comes with another
+ * that was attached is told of once all the same. Errors: -ESRCH where it is gone, else as perf_rings_open. */
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec);
-
-/* Takes a thread off again, with what it has started since: it was attached, and turned out to be watched through the
- * thread that started it. True where it had been attached. */
-bool perf_rings_detach(struct perf_rings *rings, pid_t thread);
-
-/* It has ended; its number may be another's by now. What it started stays attached. */
-void perf_rings_forget(struct perf_rings *rings, pid_t thread);
 
 /* A descriptor that can be read from when a ring is a quarter full; perf_rings_next takes that back. */
 int perf_rings_descriptor(const struct perf_rings *rings);
