@@ -187,6 +187,10 @@ with t.case("page faults are counted, and are no time"):
         # one in 251, and what a program's start takes
         t.true(199_500 <= found[0]["weight"] + 251 and found[0]["weight"] < 202_000, f"{found}")
         t.equal(found[0]["tells_time"], False, "no time")
+        said = text(run([DUET, "report", trace]).stdout)
+        t.true("PROCESSOR TIME (" in said and "PAGE FAULTS" in said and "no OpenCL call" not in said
+               and "KERNELS" not in said, f"a report of what there is: {said[:400]}")
+        t.equal(recorded.stderr, b"", "nothing is amiss")
         table = json.loads(run([DUET, "report", "--json", "--by", "cpu", trace]).stdout)["by"]
         own = [row for row in table if row["key"] == "faults" and row["source"] == "page-faults"]
         t.true(own and own[0]["self"] > 0.99 * 200_000 - 251, f"{own}")
