@@ -618,8 +618,7 @@ static void forget_host(struct analysis *analysis)
 static bool knows_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].count && (analysis->losses[i].kind == EVENT_SWITCH ||
-						  analysis->losses[i].kind == EVENT_CPU_SAMPLE))
+		if (analysis->losses[i].count && analysis->losses[i].kind == EVENT_SWITCH)
 			return false;
 	return true;
 }

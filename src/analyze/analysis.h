@@ -38,6 +38,11 @@ const char *analysis_kind_name(uint32_t kind);
 /* "blocked", "preempted", … for an enum event_switch_reason; "user", "kernel", … for an enum event_mode. */
 const char *analysis_switch_name(uint32_t reason);
 const char *analysis_mode_name(uint32_t mode);
+/* Whether samples of a source (the event as perf names it) come where the time goes. Page faults and the like come
+ * where they come: they are never added to those. */
+bool analysis_tells_time(const char *source);
+/* "ns" where weights of a source are nanoseconds, "cycles", "page-faults", … else. */
+const char *analysis_source_unit(const char *source);
 /* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
 const char *analysis_error_name(int32_t result);
 enum account_class analysis_class(uint32_t command);

@@ -213,3 +213,26 @@ const char *analysis_error_name(int32_t result)
 
 	return index < ARRAY_COUNT(names) && names[index] ? names[index] : "";
 }
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+bool analysis_tells_time(const char *source)
+{
+	static const char *const sources[] = {"cpu-clock", "task-clock", "thread-state", "cycles",
+					      "ref-cycles"};
+
+	return is_one_of(source, sources, ARRAY_COUNT(sources));
+}
+
+const char *analysis_source_unit(const char *source)
+{
+	static const char *const times[] = {"cpu-clock", "task-clock", "thread-state"};
+
+	return is_one_of(source, times, ARRAY_COUNT(times)) ? "ns" : source;
+}

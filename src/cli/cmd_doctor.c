@@ -415,7 +415,8 @@ static void examine_opencl(struct doctor *doctor)
 /* By opening what a recording would open. */
 static void examine_threads(struct doctor *doctor)
 {
-	const struct perf_rings_options options = {.frequency_hz = 199, .stack_bytes = 16384};
+	const struct perf_rings_options options = {
+		.frequency_hz = 199, .stack_bytes = 16384, .faults = true};
 	struct perf_rings_state state;
 	struct perf_rings *rings;
 
@@ -430,8 +431,8 @@ static void examine_threads(struct doctor *doctor)
 	}
 	perf_rings_state(rings, &state);
 	perf_rings_close(rings);
-	add_check(&doctor->cpu, "perf", true, false, NULL, "%s, switches, user stacks",
-		  state.source.name);
+	add_check(&doctor->cpu, "perf", true, false, NULL, "%s, %sswitches, user stacks",
+		  state.source.name, state.has_faults ? "page faults, " : "");
 	if (state.has_kernel)
 		add_check(&doctor->cpu, "kernel", true, false, NULL,
 			  "samples inside the kernel, with its stacks");

@@ -27,11 +27,11 @@
 #include "cli/table.h"
 #include "collect/collector.h"
 
-enum { MAX_SIZE_LEAST = 1 << 20, FREQUENCY_MOST = 20000 };
+enum { MAX_SIZE_LEAST = 1 << 20, FREQUENCY_MOST = 20000, PIDS_MOST = 1024 };
 #define NO_LIMIT UINT64_MAX
 
 struct record_values {
-	const char *output, *collect, *user, *stacks, *event;
+	const char *output, *collect, *user, *stacks, *event, *pids;
 	uint64_t duration_ns, max_size_bytes, keep_ns, frequency_hz;
 	bool all, preload, verbose, archive;
 };
@@ -57,6 +57,10 @@ static const struct option_row record_options[] = {
 	{"stacks", 0, OPTION_TEXT, "MODE",
 	 "call stacks of launches and waits: native, python, all (default) or none",
 	 offsetof(struct record_values, stacks)},
+	{"pid", 'p', OPTION_TEXT, "PID,...",
+	 "record processes that run already, until they end: all their threads, and what they "
+	 "start from now on",
+	 offsetof(struct record_values, pids)},
 	{"all", 'a', OPTION_FLAG, NULL,
 	 "record every OpenCL process of this user (as root: of the machine)",
 	 offsetof(struct record_values, all)},
@@ -152,7 +156,10 @@ static void print_settings(const struct session_options *options)
 {
 	const char *why, *way = options->command ? session_way(options, &why) : NULL;
 
-	if (way)
+	if (options->pids_count)
+		fprintf(stderr, "duet: recording %zu running process%s\n", options->pids_count,
+			options->pids_count == 1 ? "" : "es");
+	else if (way)
 		fprintf(stderr, "duet: guest %s, loaded by %s; existing values are kept\n",
 			options->guest, way);
 	else if (options->command)
@@ -192,15 +199,25 @@ static void print_write_error(const struct session_options *options,
 		(unsigned long long)result->rows_lost);
 }
 
+/* Where something else was recorded as well, that there is no call needs no saying, but for a reason. */
+static bool lacks_calls(const struct session_options *options, const struct session_result *result)
+{
+	if (result->processes || result->write_error)
+		return false;
+	return result->has_others || options->pids_count ? *result->note != '\0'
+							 : result->has_program;
+}
+
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
  * a trace without a call is no use. */
-static void print_surprises(const struct session_result *result)
+static void print_surprises(const struct session_options *options,
+			    const struct session_result *result)
 {
 	if (result->has_program && !result->interrupted && WIFSIGNALED(result->program_status))
 		fprintf(stderr, "duet: program killed by signal %s%s\n",
 			format_signal(WTERMSIG(result->program_status)).text,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
-	if (result->has_program && !result->processes && !result->write_error)
+	if (lacks_calls(options, result))
 		fprintf(stderr, "duet: no OpenCL call was recorded%s%s\n",
 			result->note[0] ? ": " : " (duet doctor says what is missing)",
 			result->note[0] ? format_text(result->note).text : "");
@@ -246,12 +263,18 @@ static const struct stacks_mode *find_stacks_mode(const char *name)
 static int check_values(const struct record_values *values, int operands,
 			const struct command *command)
 {
-	if (operands == 0 && !values->all)
-		return usage_error(
-			command, "no program to record: give one after --, or record all with -a");
+	if (operands == 0 && !values->all && !values->pids)
+		return usage_error(command, "no program to record: give one after --, processes "
+					    "with -p, or record all with -a");
 	if (operands && values->all)
 		return usage_error(command,
 				   "-a records every program: give either -a or a program");
+	if (values->pids && (operands || values->all))
+		return usage_error(command, "-p records processes that run already: give either "
+					    "-p, -a or a program");
+	if (values->pids && (values->user || values->preload))
+		return usage_error(command, "--user and --preload are for a program that is "
+					    "started, not for -p");
 	if (values->max_size_bytes < MAX_SIZE_LEAST)
 		return usage_error(command, "--max-size: at least 1M, so that a segment fits in");
 	if (!find_stacks_mode(values->stacks))
@@ -265,9 +288,42 @@ static int check_values(const struct record_values *values, int operands,
 	return 0;
 }
 
-static int fill_options(const struct record_values *values, struct session_options *options)
+/* "12,345"; each once. */
+static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
+{
+	size_t count = 0;
+
+	for (const char *at = text; *at; at += *at == ',') {
+		char *end;
+		long pid = strtol(at, &end, 10);
+		bool is_there = false;
+
+		if (*at < '0' || *at > '9' || (*end && *end != ',') || (*end && !end[1]) ||
+		    pid < 1 || pid > INT_MAX)
+			return error_set(-EINVAL, "-p: '%s' is no list of pids, such as 12,345",
+					 text);
+		at = end;
+		for (size_t i = 0; i < count; i++)
+			is_there |= pids[i] == pid;
+		if (count == PIDS_MOST)
+			return error_set(-EINVAL, "-p: at most %d processes", PIDS_MOST);
+		if (!is_there)
+			pids[count++] = (pid_t)pid;
+	}
+	if (!count)
+		return error_set(-EINVAL, "-p: no pid is given");
+	*ret_count = count;
+	return 0;
+}
+
+static int fill_options(const struct record_values *values, pid_t *pids,
+			struct session_options *options)
 {
 	int error = collectors_choose(values->collect, options);
+
+	if (!error && values->pids)
+		error = parse_pids(values->pids, pids, &options->pids_count);
+	options->pids = pids;
 
 	options->writer.max_bytes = values->max_size_bytes == NO_LIMIT ? 0 : values->max_size_bytes;
 	options->writer.keep_ns = values->keep_ns;
@@ -309,6 +365,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 				       .frequency_hz = NO_LIMIT};
 	struct session_options options = {0};
 	struct session_result result;
+	pid_t pids[PIDS_MOST];
 	char guest[PATH_MAX], *output, *archive;
 	int first = options_parse(command, argc, argv, true, &values), error, exec_error;
 
@@ -317,7 +374,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 		return first == -1 ? 0 : RECORD_FAILED;
 	if (check_values(&values, argc - first, command))
 		return RECORD_FAILED;
-	if (fill_options(&values, &options)) {
+	if (fill_options(&values, pids, &options)) {
 		print_error("record", NULL);
 		return RECORD_FAILED;
 	}
@@ -343,7 +400,7 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 	*ret_recorded = true;
 	if (values.verbose || isatty(STDERR_FILENO))
 		print_summary(&options, &result);
-	print_surprises(&result);
+	print_surprises(&options, &result);
 	if (result.write_error)
 		print_write_error(&options, &result);
 	if (values.archive && !result.write_error)
@@ -361,7 +418,7 @@ static int run_record(const struct command *command, int argc, char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.arguments = "[options] [-a | -- PROGRAM [ARGUMENT ...]]",
+	.arguments = "[options] [-p PID,... | -a | -- PROGRAM [ARGUMENT ...]]",
 	.summary = "record a program, or all OpenCL programs, into a trace file",
 	.run = run_record,
 	.options = record_options,

@@ -30,8 +30,9 @@ static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
 	{"by", 0, OPTION_TEXT, "WHAT",
-	 "busy time by kernel, stack, line, instruction, queue or process, or the calls that wait; "
-	 "kernel by default",
+	 "busy time by kernel, stack, line, instruction, queue or process, the calls that wait, or "
+	 "CPU samples "
+	 "by function; kernel by default",
 	 offsetof(struct report_values, by)},
 	{"top", 0, OPTION_NUMBER, "N",
 	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
@@ -121,7 +122,7 @@ static bool is_known(const char *by)
 {
 	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
 	       strcmp(by, "process") == 0 || strcmp(by, "wait") == 0 || strcmp(by, "stack") == 0 ||
-	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0;
+	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0 || strcmp(by, "cpu") == 0;
 }
 
 static int run_report(const struct command *command, int argc, char **argv)
@@ -134,11 +135,10 @@ static int run_report(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (!is_known(values.by))
-		return usage_error(
-			command,
-			"--by takes kernel, stack, line, instruction, queue, process or wait, not "
-			"'%s'",
-			values.by);
+		return usage_error(command,
+				   "--by takes kernel, stack, line, instruction, queue, process, "
+				   "wait or cpu, not '%s'",
+				   values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);

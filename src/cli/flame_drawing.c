@@ -381,26 +381,31 @@ static int draw_counts(struct drawing *drawing)
 	return error ? error : draw_lost(drawing);
 }
 
-/* Samples of one source: of several the picture has the one with the most. */
+static bool is_better(const struct analysis_sample *sample, const struct analysis_sample *than)
+{
+	bool tells_time = analysis_tells_time(sample->source);
+
+	if (!than || tells_time != analysis_tells_time(than->source))
+		return !than || tells_time;
+	return sample->count > than->count;
+}
+
+/* Samples of one source: of several the picture has one that tells where the time went, else the one with the most. */
 static const char *source_of(const struct analysis *analysis)
 {
-	const struct analysis_sample *most = NULL;
+	const struct analysis_sample *best = NULL;
 
 	for (size_t i = 0; i < analysis->samples_count; i++)
-		if (!most || analysis->samples[i].count > most->count)
-			most = &analysis->samples[i];
-	return most ? most->source : NULL;
+		if (is_better(&analysis->samples[i], best))
+			best = &analysis->samples[i];
+	return best ? best->source : NULL;
 }
 
 const char *drawing_unit(const struct drawing *drawing)
 {
-	static const char *const times[] = {"cpu-clock", "task-clock", "thread-state"};
 	const char *source = drawing->view->cpu ? source_of(drawing->analysis) : NULL;
 
-	for (size_t i = 0; source && i < ARRAY_COUNT(times); i++)
-		if (strcmp(source, times[i]) == 0)
-			return "ns";
-	return source ? source : drawing->view->unit;
+	return source ? analysis_source_unit(source) : drawing->view->unit;
 }
 
 static int draw_cpu(struct drawing *drawing)

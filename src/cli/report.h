@@ -125,6 +125,15 @@ void report_put_instructions(const struct report *report);
 /* The rows of a list, which the caller begins and ends; is_by: of the list "by". -ENOMEM. */
 int report_write_instructions(const struct report *report, bool is_by, struct json_writer *json);
 
+/* ---- report_cpu.c ---- */
+
+/* A table for each source of CPU samples, those that tell time first. */
+void report_put_cpu(const struct report *report);
+/* The key "cpu": what there is of each source. */
+void report_write_sources(const struct report *report, struct json_writer *json);
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_cpu(const struct report *report, struct json_writer *json);
+
 /* ---- report_by.c ---- */
 
 /* The keys "grouped_by" and "by". -ENOMEM. */

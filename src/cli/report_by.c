@@ -191,7 +191,8 @@ int report_write_by(const struct report *report, struct json_writer *json)
 		      {"queue", write_queues},
 		      {"process", write_processes},
 		      {"wait", write_waits},
-		      {"instruction", write_instructions}};
+		      {"instruction", write_instructions},
+		      {"cpu", report_write_cpu}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

@@ -425,6 +425,7 @@ static int write_document(const struct report *report, struct json_writer *json)
 	if (!error)
 		error = report_write_instructions(report, false, json);
 	json_array_end(json);
+	report_write_sources(report, json);
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
 	report_write_findings(report, json);

@@ -27,6 +27,45 @@ static bool is_one_of_several(const struct report *report)
 	       report->analysis->processes_called > 1;
 }
 
+static bool has_rows(const struct report *report, uint32_t kind)
+{
+	const struct trace_reader *reader = report->model->reader;
+	size_t all = trace_reader_chunk_count(reader);
+
+	for (size_t i = 0; i < all; i++)
+		if (trace_reader_chunk(reader, i)->kind == kind)
+			return true;
+	return false;
+}
+
+/* Nothing but what threads did. */
+static bool is_cpu_only(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+
+	return !analysis->processes_called && !analysis_devices_shown(analysis) &&
+	       (has_rows(report, EVENT_CPU_SAMPLE) || has_rows(report, EVENT_SWITCH));
+}
+
+static void put_numbers(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	const void *things = NULL;
+	size_t threads = model_things(report->model, EVENT_THREAD, &things);
+
+	if (is_cpu_only(report))
+		printf(", %zu %s, %zu %s, no OpenCL\n", analysis->processes_count,
+		       table_noun(analysis->processes_count, "process", "processes"), threads,
+		       table_noun(threads, "thread", "threads"));
+	else
+		printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_called,
+		       table_noun(analysis->processes_called, "process", "processes"),
+		       analysis->devices_count,
+		       table_noun(analysis->devices_count, "device", "devices"),
+		       analysis->queues_count,
+		       table_noun(analysis->queues_count, "queue", "queues"));
+}
+
 static void put_head(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -34,7 +73,7 @@ static void put_head(const struct report *report)
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
-	if (!analysis->processes_called && !analysis->samples_count)
+	if (!analysis->processes_called && !is_cpu_only(report))
 		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
 	else
 		table_put_text(*report_command(report) ? report_command(report) : report->path,
@@ -51,10 +90,7 @@ static void put_head(const struct report *report)
 	if (is_part)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
-	printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_called,
-	       table_noun(analysis->processes_called, "process", "processes"),
-	       analysis->devices_count, table_noun(analysis->devices_count, "device", "devices"),
-	       analysis->queues_count, table_noun(analysis->queues_count, "queue", "queues"));
+	put_numbers(report);
 }
 
 static void put_account_line(const char *name, uint64_t part, uint64_t wall)
@@ -189,8 +225,14 @@ void report_print_text(const struct report *report)
 	report_put_kept(report);
 	report_put_problems(report);
 	put_head(report);
+	if (!by && is_cpu_only(report)) {
+		report_put_cpu(report);
+		return;
+	}
 	put_devices(report);
-	if (by && strcmp(by, "queue") == 0)
+	if (by && strcmp(by, "cpu") == 0)
+		report_put_cpu(report);
+	else if (by && strcmp(by, "queue") == 0)
 		report_put_queues(report);
 	else if (by && strcmp(by, "stack") == 0)
 		report_put_stacks(report);

@@ -30,6 +30,10 @@ struct collector_work {
 		    void **ret_state);
 	/* A process that is about to become the program. Errors: as open; it is closed. */
 	int (*watch)(void *state, pid_t pid);
+	/* A running process. Errors: -ESRCH where it has ended; else as watch. */
+	int (*attach)(void *state, pid_t pid);
+	/* Can be read from when drain should be called before its time; -1: nothing says so. */
+	int (*descriptor)(const void *state);
 	void (*drain)(void *state);
 	/* All that has happened before now: somebody is about to ask. */
 	void (*catch_up)(void *state);

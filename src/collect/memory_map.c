@@ -7,7 +7,8 @@
  * Owns:     the pieces
  * Fails:    -ENOMEM, -ENOSPC
  * Why:      a sorted array: a program has some 30 pieces and is asked hundreds of times a second for each frame
- *           of a stack. Ten thousand libraries cost half a second of moving in all.
+ *           of a stack. The free room lies where the last piece was put: libraries are mapped one below the other,
+ *           and to move all above for each of 60000 would take 5 s.
  */
 #include "collect/memory_map.h"
 
@@ -25,6 +26,34 @@ void memory_map_fini(struct memory_map *map)
 	*map = (struct memory_map){0};
 }
 
+struct memory_map *memory_map_new(void)
+{
+	struct memory_map *map = calloc(1, sizeof(*map));
+
+	if (map)
+		map->references = 1;
+	return map;
+}
+
+struct memory_map *memory_map_share(struct memory_map *map)
+{
+	map->references++;
+	return map;
+}
+
+void memory_map_release(struct memory_map *map)
+{
+	if (!map || --map->references)
+		return;
+	memory_map_fini(map);
+	free(map);
+}
+
+static struct memory_piece *piece_at(const struct memory_map *map, size_t index)
+{
+	return &map->pieces[index < map->gap ? index : index + map->capacity - map->count];
+}
+
 /* The first piece that ends behind an address. */
 static size_t first_behind(const struct memory_map *map, uint64_t address)
 {
@@ -33,7 +62,7 @@ static size_t first_behind(const struct memory_map *map, uint64_t address)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (map->pieces[middle].end <= address)
+		if (piece_at(map, middle)->end <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -45,7 +74,28 @@ const struct memory_piece *memory_map_find(const struct memory_map *map, uint64_
 {
 	size_t i = first_behind(map, address);
 
-	return i < map->count && map->pieces[i].start <= address ? &map->pieces[i] : NULL;
+	return i < map->count && piece_at(map, i)->start <= address ? piece_at(map, i) : NULL;
+}
+
+static void move_gap(struct memory_map *map, size_t to)
+{
+	size_t room = map->capacity - map->count, size = sizeof(*map->pieces);
+
+	if (to < map->gap)
+		memmove(map->pieces + to + room, map->pieces + to, (map->gap - to) * size);
+	else if (to > map->gap)
+		memmove(map->pieces + map->gap, map->pieces + map->gap + room,
+			(to - map->gap) * size);
+	map->gap = to;
+}
+
+static int make_room(struct memory_map *map, size_t count)
+{
+	if (count <= map->capacity)
+		return 0;
+	if (map->count)
+		move_gap(map, map->count);
+	return array_grow(map->pieces, map->capacity, count);
 }
 
 static struct memory_piece cut_before(struct memory_piece piece, uint64_t start)
@@ -63,36 +113,96 @@ int memory_map_put(struct memory_map *map, const struct memory_piece *piece)
 
 	if (piece->end <= piece->start)
 		return -EINVAL;
-	while (last < map->count && map->pieces[last].start < piece->end)
+	while (last < map->count && piece_at(map, last)->start < piece->end)
 		last++;
-	if (map->count + 2 > MEMORY_PIECES_MOST)
+	if (map->count + 2 > (map->most ? map->most : MEMORY_PIECES_MOST))
 		return -ENOSPC;
-	if (array_grow(map->pieces, map->capacity, map->count + 2))
+	if (make_room(map, map->count + 3))
 		return -ENOMEM;
-	if (first < last && map->pieces[first].start < piece->start) {
-		put[count] = map->pieces[first];
+	if (first < last && piece_at(map, first)->start < piece->start) {
+		put[count] = *piece_at(map, first);
 		put[count++].end = piece->start;
 	}
-	put[count++] = *piece;
-	if (first < last && map->pieces[last - 1].end > piece->end)
-		put[count++] = cut_before(map->pieces[last - 1], piece->end);
-	memmove(map->pieces + first + count, map->pieces + last,
-		(map->count - last) * sizeof(*map->pieces));
-	memcpy(map->pieces + first, put, count * sizeof(*put));
-	map->count += count - (last - first);
+	put[count] = *piece;
+	put[count++].put = ++map->puts;
+	if (first < last && piece_at(map, last - 1)->end > piece->end)
+		put[count++] = cut_before(*piece_at(map, last - 1), piece->end);
+	move_gap(map, first);
+	map->count -= last - first;
+	memcpy(map->pieces + map->gap, put, count * sizeof(*put));
+	map->gap += count;
+	map->count += count;
 	return 0;
 }
 
-int memory_map_copy(const struct memory_map *from, struct memory_map *ret_copy)
+static int copy(const struct memory_map *from, struct memory_map *to)
 {
-	struct memory_map copy = {.count = from->count, .capacity = from->count};
+	if (make_room(to, from->count))
+		return -ENOMEM;
+	for (size_t i = 0; i < from->count; i++)
+		to->pieces[i] = *piece_at(from, i);
+	to->gap = to->count = from->count;
+	to->most = from->most;
+	to->puts = from->puts;
+	return 0;
+}
 
-	if (from->count) {
-		copy.pieces = malloc(from->count * sizeof(*copy.pieces));
-		if (!copy.pieces)
-			return -ENOMEM;
-		memcpy(copy.pieces, from->pieces, from->count * sizeof(*copy.pieces));
+int memory_map_own(struct memory_map **inout_map)
+{
+	struct memory_map *map = *inout_map, *own;
+
+	if (map->references <= 1)
+		return 0;
+	own = memory_map_new();
+	if (!own || copy(map, own)) {
+		memory_map_release(own);
+		return -ENOMEM;
 	}
-	*ret_copy = copy;
+	memory_map_release(map);
+	*inout_map = own;
+	return 0;
+}
+
+/* Their puts stay what they were: a recent one grows old. */
+static int keep_recent(const struct memory_map *map, struct memory_map *kept)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < map->count && !error; i++) {
+		const struct memory_piece *piece = piece_at(map, i);
+
+		if (piece->put + MEMORY_PIECES_RECENT <= map->puts)
+			continue;
+		error = make_room(kept, kept->count + 1);
+		if (!error)
+			kept->pieces[kept->count++] = *piece;
+		kept->gap = kept->count;
+	}
+	kept->puts = map->puts;
+	return error;
+}
+
+int memory_map_renew(struct memory_map *map, const struct memory_piece *pieces, size_t count)
+{
+	struct memory_map renewed = {.most = MEMORY_PIECES_LIMIT, .references = map->references};
+	int error = keep_recent(map, &renewed);
+
+	for (size_t i = 0; i < count && error != -ENOMEM; i++)
+		error = memory_map_put(&renewed, &pieces[i]); /* beyond the limit: without */
+	if (error == -ENOMEM) {
+		memory_map_fini(&renewed);
+		return error;
+	}
+	/* what is mapped is not recent for having been read */
+	for (size_t i = 0; i < renewed.count; i++)
+		if (piece_at(&renewed, i)->put > map->puts)
+			piece_at(&renewed, i)->put = 0;
+	renewed.puts = map->puts + MEMORY_PIECES_RECENT;
+	renewed.most =
+		2 * renewed.count > MEMORY_PIECES_MOST ? 2 * renewed.count : MEMORY_PIECES_MOST;
+	if (renewed.most > MEMORY_PIECES_LIMIT)
+		renewed.most = MEMORY_PIECES_LIMIT;
+	memory_map_fini(map);
+	*map = renewed;
 	return 0;
 }

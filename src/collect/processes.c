@@ -48,8 +48,7 @@ void process_put(struct process *process)
 	made_code_fini(&process->made);
 	images_fini(&process->images);
 	free(process->exe);
-	memory_map_fini(process->memory);
-	free(process->memory);
+	memory_map_release(process->memory);
 	free(process);
 }
 

@@ -46,10 +46,12 @@ struct process {
 	uint32_t references;
 	bool is_described, is_adopted; /* as of a thread */
 	bool has_ended, is_looked_at;
+	bool is_new_image; /* of an exec: no code has been mapped yet */
+	bool is_unwatched; /* it goes on, and nothing more is told of it */
 	char name[PROCESS_NAME_BYTES];
 	uint32_t living;           /* threads */
 	struct hash_map threads;   /* tid -> struct process_thread *, owned */
-	struct memory_map *memory; /* owned; what it executes; NULL: not known */
+	struct memory_map *memory; /* a reference; what it executes; NULL: not known */
 	uint32_t memory_round; /* of the CPU collector: whether something may be missing in it */
 	char *exe;             /* owned; path of the program; NULL: not known */
 	struct made_code made; /* owned; frames in code that it makes, which wait for a name */

@@ -45,6 +45,7 @@ struct recording {
 	struct processes *processes; /* owned; all that were seen */
 	bool tsc;
 	char *const *command; /* borrowed; what is started to be recorded; NULL: nothing */
+	const char *mark; /* borrowed; "NAME=VALUE" in its environment, ours alone; NULL: none */
 	uint32_t guest_clock; /* domain of the times in guests' records */
 	uint32_t host;
 	/* The last id given out of each kind of thing. */

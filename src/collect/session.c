@@ -33,6 +33,7 @@
 #include "collect/injected.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
+#include "collect/running.h"
 #include "collect/share.h"
 
 enum {
@@ -79,8 +80,10 @@ struct session {
 	void *states
 		[COLLECTORS_MOST]; /* owned; of collectors with work of their own; NULL: not running */
 	struct attach attach;
+	struct running running; /* processes that were there before us */
 	struct program_state state;
 	struct environment environment;
+	char mark[320]; /* what our program has in its environment, "" where it has nothing */
 	struct attached *attached; /* owned */
 	size_t attached_count, attached_capacity;
 	size_t first;  /* of the next round */
@@ -231,6 +234,9 @@ static int prepare_environment(struct session *session)
 		recording_note(&session->recording, "opencl", COLLECTOR_AVAILABLE, 0, "");
 	if (!way)
 		return 0;
+	snprintf(session->mark, sizeof(session->mark), "%s=%s", SESSION_VARIABLE,
+		 session->attach.addresses);
+	session->recording.mark = session->mark;
 	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
 	if (!error)
 		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
@@ -278,7 +284,8 @@ static void refuse_without_program(struct session *session, const struct collect
 	if (collector->is_chosen(session->options))
 		recording_note(
 			&session->recording, collector->name, COLLECTOR_REFUSED, 0,
-			"it records a program that is given after --, not all programs (-a)");
+			"it records a program that is given after --, or processes (-p), not all "
+			"programs (-a)");
 }
 
 static void open_collectors(struct session *session)
@@ -288,7 +295,7 @@ static void open_collectors(struct session *session)
 
 		if (!collector->work)
 			continue;
-		if (!session->options->command) {
+		if (!session->options->command && !session->options->pids_count) {
 			refuse_without_program(session, collector);
 			continue;
 		}
@@ -299,6 +306,15 @@ static void open_collectors(struct session *session)
 			recording_note(&session->recording, collector->name, COLLECTOR_AVAILABLE, 0,
 				       "");
 	}
+}
+
+/* Beside those whose work guests do. */
+static bool has_other_collectors(const struct session_options *options)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (collectors[i]->work && collectors[i]->is_chosen(options))
+			return true;
+	return false;
 }
 
 static bool has_collectors(const struct session *session)
@@ -316,6 +332,22 @@ static void watch_program(void *context, pid_t pid)
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i] && collectors[i]->work->watch(session->states[i], pid))
 			refuse_collector(session, i);
+}
+
+/* One that has ended in the meantime has nothing more to say. */
+static void attach_running(struct session *session, size_t index)
+{
+	const struct session_options *options = session->options;
+
+	for (size_t i = 0; i < options->pids_count && session->states[index]; i++) {
+		int error =
+			collectors[index]->work->attach(session->states[index], options->pids[i]);
+
+		if (error && error != -ESRCH)
+			refuse_collector(session, index);
+		else if (error)
+			error_clear();
+	}
 }
 
 static void drain_collectors(struct session *session)
@@ -567,7 +599,8 @@ static bool take_again(struct session *session, const struct attach_hello *hello
 
 static void add_guest(struct session *session, const struct attach_hello *hello)
 {
-	bool is_welcome = session->options->opencl && has_share(session, hello->uid);
+	bool is_meant = session->options->opencl && running_has(&session->running, hello->pid);
+	bool is_welcome = is_meant && has_share(session, hello->uid);
 	int error;
 
 	if (take_again(session, hello, is_welcome))
@@ -748,13 +781,20 @@ static void remove_dead(struct session *session, uint64_t now_ns)
 
 static size_t fill_entries(struct session *session)
 {
-	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + 2 * session->attached_count,
+	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + COLLECTORS_MOST +
+		      session->running.count + 2 * session->attached_count,
 	       count = 0;
 
 	if (array_grow(session->entries, session->entries_capacity, most) < 0)
 		return 0;
 	session->entries[count++] = (struct pollfd){.fd = session->signal_fd, .events = POLLIN};
 	count += attach_poll(&session->attach, session->entries + count);
+	count += running_poll(&session->running, session->entries + count);
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i])
+			session->entries[count++] = (struct pollfd){
+				.fd = collectors[i]->work->descriptor(session->states[i]),
+				.events = POLLIN};
 	for (size_t i = 0; i < session->attached_count; i++) {
 		session->entries[count++] = (struct pollfd){
 			.fd = session->attached[i].injected->pid_fd, .events = POLLIN};
@@ -870,11 +910,27 @@ static void turn(struct session *session)
 		trace_writer_flush(session->writer, now_ns);
 		session->next_flush_ns = now_ns + FLUSH_NS;
 	}
-	if (is_over(session, now_ns))
+	if (is_over(session, now_ns) || running_have_ended(&session->running))
 		session->ending = true;
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------- */
+
+/* Of processes that run already, guests look for recorders of the whole machine: where another recording is that, this
+ * one goes without them. */
+static int listen_for_guests(struct session *session, uid_t owner, gid_t group)
+{
+	const struct session_options *options = session->options;
+	bool by_pid = options->pids_count && options->opencl;
+	int error = attach_open(&session->attach, options->any || by_pid, owner, group);
+
+	if (error != -EADDRINUSE || !by_pid || !has_other_collectors(options))
+		return error;
+	note(session, COLLECTOR_REFUSED, error_text());
+	error_clear();
+	attach_close(&session->attach);
+	return attach_open(&session->attach, false, owner, group);
+}
 
 static int open_session(struct session *session)
 {
@@ -897,13 +953,15 @@ static int open_session(struct session *session)
 	session->recording.warning_context = options->warning_context;
 	session->recording.keeps_files = options->archive != NULL;
 	if (!error)
-		error = attach_open(&session->attach, options->any, owner, group);
+		error = listen_for_guests(session, owner, group);
 	if (!error)
 		error = prepare_environment(session);
 	if (error)
 		return error;
 	open_collectors(session);
 	session->begin_ns = host_clocks_now_ns();
+	for (size_t i = 0; i < collectors_count; i++)
+		attach_running(session, i);
 	session->next_second_ns = session->begin_ns + SECOND_NS;
 	session->next_flush_ns = session->begin_ns + FLUSH_NS;
 	session->interval_ns = POLL_LEAST_NS;
@@ -952,6 +1010,14 @@ static void keep_files(struct session *session)
 	note(session, COLLECTOR_PARTIAL, text);
 }
 
+static void note_no_guest(struct session *session)
+{
+	if (session->options->pids_count && session->options->opencl && !session->result->processes)
+		note(session, COLLECTOR_REFUSED,
+		     "no guest of duet is loaded in the processes of -p, or they called no OpenCL: "
+		     "'duet install --system' loads it into programs that are started afterwards");
+}
+
 static void end_recording(struct session *session)
 {
 	uint64_t now_ns;
@@ -961,6 +1027,8 @@ static void end_recording(struct session *session)
 	while (!take_hellos(session) && host_clocks_now_ns() - now_ns < LAST_NS / 4)
 		;
 	attach_close(&session->attach);
+	note_no_guest(session);
+	session->result->has_others = has_collectors(session);
 	for (size_t i = 0; i < session->attached_count; i++)
 		if (session->attached[i].injected->region)
 			injected_stop(session->attached[i].injected);
@@ -1028,6 +1096,7 @@ static void close_session(struct session *session)
 	}
 	/* Signals that came for the recording are answered by its end. */
 	program_state_restore(&session->state);
+	running_close(&session->running);
 	free(session->attached);
 	shares_fini(&session->shares);
 	free(session->entries);
@@ -1050,6 +1119,11 @@ int session_run(const struct session_options *options, struct session_result *re
 	session->result = ret_result;
 	session->signal_fd = -1;
 	attach_init(&session->attach);
+	error = running_open(&session->running, options->pids, options->pids_count);
+	if (error) {
+		free(session);
+		return error;
+	}
 	error = open_session(session);
 	if (!error)
 		error = start_program(session, ret_exec_error);

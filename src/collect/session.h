@@ -16,12 +16,15 @@ struct session_options {
 	struct trace_writer_options writer;
 	uint64_t duration_ns;  /* 0: until the program ends or a signal comes */
 	char *const *command;  /* NULL-terminated; NULL: no program of our own */
+	const pid_t *pids;     /* running processes to be recorded … */
+	size_t pids_count;     /* … instead of a command; 0: none */
 	bool any;              /* every OpenCL process of the machine */
 	bool opencl;           /* collect OpenCL at all */
 	bool device_time;      /* ask devices for time stamps */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
+	bool faults;           /* … and of page faults */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
@@ -39,7 +42,8 @@ struct session_result {
 	bool has_program;
 	bool interrupted;   /* a second signal: the program was not waited for */
 	int signal;         /* that signal */
-	uint32_t processes; /* that had something recorded */
+	bool has_others;    /* collectors that recorded beside guests */
+	uint32_t processes; /* whose guests had something recorded */
 	uint32_t survivors; /* of those, still alive at the end and left alone */
 	uint64_t rows, rows_lost, bytes;
 	int write_error; /* -errno of the first failed write */

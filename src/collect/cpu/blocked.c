@@ -12,6 +12,7 @@
  */
 #include "collect/cpu/blocked.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, ui
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (length <= 0)
-		return THREAD_GONE;
+		return length < 0 && (errno == EACCES || errno == EPERM) ? THREAD_REFUSED
+									 : THREAD_GONE;
 	text[length] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	ip = strrchr(text, ' ');

@@ -19,8 +19,8 @@ struct blocked_look {
 };
 
 enum thread_place {
-	THREAD_GONE, /* or we may not look: that needs what a debugger needs, the same user and, where Yama says so, a
-		      * child of ours */
+	THREAD_GONE,
+	THREAD_REFUSED, /* to look needs what a debugger needs: the same user and, where Yama says so, a child of ours */
 	THREAD_RUNS,
 	THREAD_WAITS
 };

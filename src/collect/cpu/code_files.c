@@ -89,8 +89,6 @@ static struct code_file *make_file(struct code_files *files, const struct code_f
 	file->inode = key->inode;
 	file->is_guest = is_guest_library(file->path);
 	snprintf(file->build_id, sizeof(file->build_id), "%s", key->build_id);
-	file->path_string = recording_string(files->recording, file->path);
-	file->build_id_string = recording_string(files->recording, key->build_id);
 	files->files[files->count++] = file;
 	return file;
 }
@@ -108,12 +106,22 @@ struct code_file *code_files_find(struct code_files *files, const struct code_fi
 	id = identities_find(&files->known, text);
 	if (id)
 		return files->files[id - 1];
-	if (files->count >= FILES_MOST)
+	if (files->count >= FILES_MOST) {
+		files->refused++;
 		return NULL;
+	}
 	file = make_file(files, key);
 	if (file)
 		identities_remember(&files->known, text, (uint32_t)files->count);
 	return file;
+}
+
+void code_files_describe(struct code_files *files, struct code_file *file)
+{
+	if (file->path_string)
+		return;
+	file->path_string = recording_string(files->recording, file->path);
+	file->build_id_string = recording_string(files->recording, file->build_id);
 }
 
 /* ---- tables ------------------------------------------------------------------------------------ */

@@ -24,15 +24,15 @@ struct code_file_key {
 };
 
 struct code_file {
-	char *path;                        /* owned */
-	char build_id[BUILD_ID_TEXT_SIZE]; /* "": none, or not told and not looked for yet */
-	uint32_t path_string, build_id_string;
-	uint64_t size_bytes, modified_ns; /* where there is no build id; 0: not known */
-	struct unwind_table *table;       /* owned; NULL: not opened, or none */
-	uint64_t used;                    /* when a table was last asked, in questions */
-	bool is_opened;                   /* tried to */
-	bool is_guest;                    /* our own library in the program */
-	uint64_t inode;                   /* where the kernel told no build id */
+	char *path;                            /* owned */
+	char build_id[BUILD_ID_TEXT_SIZE];     /* "": none, or not told and not looked for yet */
+	uint32_t path_string, build_id_string; /* 0: not described yet */
+	uint64_t size_bytes, modified_ns;      /* where there is no build id; 0: not known */
+	struct unwind_table *table;            /* owned; NULL: not opened, or none */
+	uint64_t used;                         /* when a table was last asked, in questions */
+	bool is_opened;                        /* tried to */
+	bool is_guest;                         /* our own library in the program */
+	uint64_t inode;                        /* where the kernel told no build id */
 	char *kernel; /* owned; whose code it is, of a device that is the host's processor; NULL: none's */
 	uint64_t kernel_bytes, kernel_hash_low,
 		kernel_hash_high; /* … of its content in the trace */
@@ -45,7 +45,7 @@ struct code_files {
 	size_t count, capacity;
 	size_t tables;      /* that are open */
 	uint64_t questions; /* asked so far */
-	struct code_file *vdso;
+	uint64_t refused;   /* mappings, of more files than are kept */
 };
 
 void code_files_init(struct code_files *files, struct recording *recording);
@@ -53,6 +53,9 @@ void code_files_fini(struct code_files *files); /* NULL-safe */
 
 /* NULL: code of no file, or no memory. */
 struct code_file *code_files_find(struct code_files *files, const struct code_file_key *key);
+
+/* Gives a file whose code was met its texts in the trace: of ten thousand that are mapped some dozens are. */
+void code_files_describe(struct code_files *files, struct code_file *file);
 
 /* Where the frame of the instruction at an offset in the file begins. pid: a process that has the file mapped. */
 union unwind_rule code_files_rule(struct code_files *files, struct code_file *file,

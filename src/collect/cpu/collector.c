@@ -7,6 +7,8 @@
  * Owns:     nothing
  * Fails:    never; what is refused is noted by the session
  */
+#include <string.h>
+
 #include "collect/collector.h"
 #include "collect/cpu/cpu.h"
 #include "collect/cpu/perf_names.h"
@@ -16,9 +18,15 @@ enum { FREQUENCY_HZ = 199 };
 /* Who is blocked is looked at so often. */
 enum { INTERVAL_NS = 5000000 };
 
+static const struct collector_option cpu_collector_options[] = {
+	{"nofaults", "no samples of page faults"},
+	{NULL, NULL},
+};
+
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	session->cpu = on;
+	session->faults = on && !(option && strcmp(option, "nofaults") == 0);
 	session->frequency_hz = on ? FREQUENCY_HZ : 0;
 }
 
@@ -37,7 +45,8 @@ static int check(const struct session_options *session)
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
-	struct cpu_options options = {.frequency_hz = session->frequency_hz};
+	struct cpu_options options = {.frequency_hz = session->frequency_hz,
+				      .faults = session->faults};
 	struct cpu *cpu = NULL;
 	int error = 0;
 
@@ -52,6 +61,16 @@ static int open_state(struct recording *recording, const struct session_options 
 static int watch(void *state, pid_t pid)
 {
 	return cpu_attach_program(state, pid);
+}
+
+static int attach(void *state, pid_t pid)
+{
+	return cpu_attach_process(state, pid);
+}
+
+static int descriptor(const void *state)
+{
+	return cpu_descriptor(state);
 }
 
 static void drain(void *state)
@@ -79,6 +98,8 @@ static const struct collector_work work = {
 	.check = check,
 	.open = open_state,
 	.watch = watch,
+	.attach = attach,
+	.descriptor = descriptor,
 	.drain = drain,
 	.catch_up = catch_up,
 	.each_second = each_second,
@@ -89,6 +110,7 @@ const struct collector cpu_collector = {
 	.name = "cpu",
 	.help = "what the program's threads did: samples with stacks, and when they waited",
 	.by_request = true,
+	.options = cpu_collector_options,
 	.choose = choose,
 	.is_chosen = is_chosen,
 	.work = &work,

@@ -20,10 +20,12 @@
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
+#include "collect/proc.h"
 
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
-	THROTTLED_MOST = 1
+	LISTS_MOST = 16,        /* of a process that goes on starting threads */
+	UNWATCHED_DESCRIBED = 64
 };
 
 /* What more rights would add. */
@@ -36,9 +38,11 @@ static void note_rights(struct cpu *cpu)
 			       "cap_perfmon it has");
 }
 
+/* By rules, or by limits. */
 static bool is_refusal(int error)
 {
-	return error == -EPERM || error == -EACCES || error == -ENOSYS;
+	return error == -EPERM || error == -EACCES || error == -ENOSYS || error == -EMFILE ||
+	       error == -ENFILE || error == -ENOMEM;
 }
 
 /* The second way; the first one's reason is in the error chain. */
@@ -62,7 +66,8 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 {
 	const struct perf_rings_options rings = {.source = options->source,
 						 .frequency_hz = options->frequency_hz,
-						 .stack_bytes = STACK_BYTES};
+						 .stack_bytes = STACK_BYTES,
+						 .faults = options->faults};
 	struct cpu *cpu = calloc(1, sizeof(*cpu));
 	int error;
 
@@ -80,6 +85,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 		return error;
 	}
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
+	cpu->faults_string = recording_string(recording, "page-faults");
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
 	hash_map_init(&cpu->kernels);
@@ -122,14 +128,15 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 				       .weight = record->weight,
 				       .thread = thread_of(cpu, process, record),
 				       .cpu = record->cpu,
-				       .source_string = cpu->source_string,
+				       .source_string = record->is_fault ? cpu->faults_string
+									 : cpu->source_string,
 				       .mode = record->is_kernel ? MODE_KERNEL : MODE_USER};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
 
 	if (process)
 		row.stack = cpu_sampled_stack(cpu, process, record);
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
-	if (process)
+	if (process && !record->is_fault)
 		cpu_put_instruction(cpu, process, &row);
 }
 
@@ -196,37 +203,39 @@ static void take_fork(struct cpu *cpu, const struct perf_record *record)
 		return;
 	process_inherit(child, parent, true);
 	child->memory_round = parent->memory_round;
-	if (!parent->memory)
-		return;
-	child->memory = calloc(1, sizeof(*child->memory));
-	if (child->memory)
-		memory_map_copy(parent->memory, child->memory);
+	if (parent->memory)
+		child->memory = memory_map_share(parent->memory);
 }
 
 /* The first thread of the image has the process's number, whichever called exec. */
-static void take_exec(struct cpu *cpu, const struct perf_record *record)
+void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *name,
+		     uint64_t time_ns)
 {
-	struct process *before = processes_find(cpu->processes, record->pid), *process;
+	struct process *before = processes_find(cpu->processes, pid), *process;
 	struct process_thread *thread;
 
-	if (before && is_known(before->row.begin_ns, before->row.end_ns, record))
-		return;
 	if (before)
 		cpu_finish_code(cpu, process_get(before));
-	process = processes_begin(cpu->processes, record->pid, record->time_ns);
-	thread = process ? process_thread_begin(cpu->processes, process, record->tid,
-						record->time_ns)
-			 : NULL;
+	process = processes_begin(cpu->processes, pid, time_ns);
+	thread = process ? process_thread_begin(cpu->processes, process, tid, time_ns) : NULL;
 	if (process && before)
 		process_inherit(process, before, false);
-	if (process)
+	if (process) {
 		process->memory_round = cpu->round;
-	if (process)
+		process->is_new_image = true;
 		process_look(cpu->processes, process);
-	if (thread)
-		process_thread_rename(cpu->processes, process, thread, record->text,
-				      record->time_ns);
+	}
+	if (thread && *name)
+		process_thread_rename(cpu->processes, process, thread, name, time_ns);
 	process_put(before);
+}
+
+static void take_exec(struct cpu *cpu, const struct perf_record *record)
+{
+	struct process *before = processes_find(cpu->processes, record->pid);
+
+	if (!before || !is_known(before->row.begin_ns, before->row.end_ns, record))
+		cpu_begin_image(cpu, record->pid, record->tid, record->text, record->time_ns);
 }
 
 static void take_name(struct cpu *cpu, const struct perf_record *record)
@@ -241,6 +250,42 @@ static void take_name(struct cpu *cpu, const struct perf_record *record)
 				      record->time_ns);
 }
 
+static void count_unwatched(struct unwatched *unwatched, const char *name)
+{
+	size_t i = 0;
+
+	unwatched->count++;
+	while (i < unwatched->names_count && strcmp(unwatched->names[i].name, name) != 0)
+		i++;
+	if (i == CPU_UNWATCHED_NAMES)
+		return;
+	if (i == unwatched->names_count)
+		snprintf(unwatched->names[unwatched->names_count++].name,
+			 sizeof(unwatched->names[i].name), "%s", name);
+	unwatched->names[i].count++;
+}
+
+void cpu_lose_sight(struct cpu *cpu, struct process *process)
+{
+	char name[64] = "";
+
+	if (process->is_unwatched)
+		return;
+	process->is_unwatched = true;
+	if (!process->name[0])
+		proc_thread_name(process->row.pid, process->row.pid, name);
+	count_unwatched(&cpu->unwatched, process->name[0] ? process->name : name);
+	if (cpu->unwatched.count <= UNWATCHED_DESCRIBED)
+		process_describe(cpu->processes, process);
+}
+
+/* A program that gets other rights by its exec, or whose file we may not read, has its events taken away behind that:
+ * the kernel tells of its end when nothing has been mapped yet, which is not its end. */
+static bool is_taken_away(const struct cpu *cpu, const struct process *process)
+{
+	return process->is_new_image && process->memory_round == cpu->round && process->living <= 1;
+}
+
 static void take_exit(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *process = processes_find(cpu->processes, record->pid);
@@ -248,6 +293,10 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 
 	if (!process)
 		return;
+	if (is_taken_away(cpu, process)) {
+		cpu_lose_sight(cpu, process);
+		return;
+	}
 	thread = hash_map_find_pointer(&process->threads, record->tid);
 	if (thread)
 		cpu_end_wait(cpu, thread, record->time_ns);
@@ -266,6 +315,16 @@ static void for_each_process(struct cpu *cpu,
 
 	while (hash_map_next(&cpu->processes->by_pid, &cursor, NULL, &value))
 		what(cpu, (struct process *)(uintptr_t)value);
+}
+
+static void take_lost(struct cpu *cpu, const struct perf_record *record)
+{
+	if (record->has_samples) {
+		cpu->lost_samples += record->count;
+	} else {
+		cpu->lost_others += record->count;
+		cpu->round++; /* mappings may be among them */
+	}
 }
 
 static void take_record(struct cpu *cpu, const struct perf_record *record)
@@ -294,11 +353,13 @@ static void take_record(struct cpu *cpu, const struct perf_record *record)
 		break;
 	case PERF_MAP:
 		process = process_of(cpu, record);
-		if (process)
+		if (process) {
+			process->is_new_image = false;
 			cpu_put_piece(cpu, process, &record->map, record->text);
+		}
 		break;
 	case PERF_LOST:
-		cpu->lost += record->count;
+		take_lost(cpu, record);
 		break;
 	case PERF_THROTTLED:
 		cpu->throttled++;
@@ -343,22 +404,40 @@ static void put_loss(struct cpu *cpu, uint32_t kind, uint32_t reason, uint64_t c
 		trace_writer_row(cpu->recording->writer, EVENT_LOSS, &source, &row);
 }
 
-/* The kernel counts what it could not write; of which kind it was, it does not say. */
+static void end_if_gone(struct cpu *cpu, struct process *process)
+{
+	if (process->is_unwatched && !process->has_ended && !proc_is_alive(-1, process->row.pid))
+		processes_end(cpu->processes, process->row.pid, host_clocks_now_ns());
+}
+
+/* Switches stand for all that is not sampled: of which kind it was, the kernel does not say. */
 void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 {
-	uint64_t all = cpu->rings ? perf_rings_lost(cpu->rings) : 0;
-
-	if (cpu->state.counts_lost) {
-		cpu->lost = all > cpu->lost_before ? all - cpu->lost_before : 0;
-		cpu->lost_before = all;
-	}
-	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->lost, now_ns);
-	cpu->round += cpu->lost != 0;
+	put_loss(cpu, EVENT_CPU_SAMPLE, LOSS_RING_FULL, cpu->lost_samples, now_ns);
+	put_loss(cpu, EVENT_SWITCH, LOSS_RING_FULL, cpu->lost_others, now_ns);
 	put_loss(cpu, LOSS_KIND_STACK, LOSS_TRACKING, cpu->stacks_refused, now_ns);
-	cpu->lost = cpu->stacks_refused = 0;
+	cpu->told_samples += cpu->lost_samples;
+	cpu->told_others += cpu->lost_others;
+	cpu->lost_samples = cpu->lost_others = cpu->stacks_refused = 0;
 	cpu->stack_bytes = 0;
 	cpu->last_loss_ns = now_ns;
 	for_each_process(cpu, cpu_name_code);
+	for_each_process(cpu, end_if_gone);
+}
+
+/* A full ring tells of what was lost when there is room again. What it could not tell, the events know: to ask them is
+ * a system call for each thread and processor. */
+static void count_last_losses(struct cpu *cpu)
+{
+	uint64_t samples = 0, others = 0;
+
+	if (cpu->rings && cpu->state.counts_lost)
+		perf_rings_lost(cpu->rings, &samples, &others);
+	if (samples > cpu->told_samples + cpu->lost_samples)
+		cpu->lost_samples = samples - cpu->told_samples;
+	if (others > cpu->told_others + cpu->lost_others)
+		cpu->lost_others = others - cpu->told_others;
+	cpu_count_losses(cpu, host_clocks_now_ns());
 }
 
 static void note_throttled(struct cpu *cpu)
@@ -388,6 +467,51 @@ static void note_nameless(struct cpu *cpu)
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
+/* "sudo, ping (7 processes) and others"; names are what programs say. */
+static void name_unwatched(const struct unwatched *unwatched, char *text, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < unwatched->names_count && used < size; i++) {
+		used += (size_t)snprintf(text + used, size - used, "%s'%s'", i ? ", " : "",
+					 unwatched->names[i].name);
+		if (unwatched->names[i].count > 1 && used < size)
+			used += (size_t)snprintf(text + used, size - used, " (%llu processes)",
+						 (unsigned long long)unwatched->names[i].count);
+	}
+	if (unwatched->names_count == CPU_UNWATCHED_NAMES && used < size)
+		snprintf(text + used, size - used, " and perhaps others");
+}
+
+static void note_unwatched(struct cpu *cpu)
+{
+	char names[480] = "", text[800];
+
+	if (!cpu->unwatched.count)
+		return;
+	name_unwatched(&cpu->unwatched, names, sizeof(names));
+	snprintf(text, sizeof(text),
+		 "what %s did is not recorded, nor what it started: a program that runs with other "
+		 "rights than its starter's (setuid, file capabilities), or whose file may not be "
+		 "read, is not shown by the kernel",
+		 names);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
+static void note_crowded(struct cpu *cpu)
+{
+	uint64_t count = cpu->crowded + cpu->files.refused;
+	char text[160];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu mappings of code are not kept: there are too many at once, or of too many "
+		 "files; frames in them have no names",
+		 (unsigned long long)count);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
 void cpu_close(struct cpu *cpu)
 {
 	if (!cpu)
@@ -397,10 +521,13 @@ void cpu_close(struct cpu *cpu)
 	for_each_process(cpu, cpu_finish_code);
 	note_nameless(cpu);
 	note_throttled(cpu);
+	note_unwatched(cpu);
+	note_crowded(cpu);
 	cpu_name_kernel(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
-	cpu_count_losses(cpu, host_clocks_now_ns());
+	family_fini(&cpu->family);
+	count_last_losses(cpu);
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
 	code_files_fini(&cpu->files);
@@ -410,11 +537,14 @@ void cpu_close(struct cpu *cpu)
 
 /* ---- attaching --------------------------------------------------------------------------------- */
 
-int cpu_attach_program(struct cpu *cpu, pid_t pid)
+int cpu_descriptor(const struct cpu *cpu)
 {
-	int error = cpu->rings ? perf_rings_attach(cpu->rings, pid, true) : 0;
+	return cpu->rings ? perf_rings_descriptor(cpu->rings) : -1;
+}
 
-	cpu->program = (uint32_t)pid;
+/* Where the kernel refuses, the reason is noted and looks begin. */
+static int look_instead(struct cpu *cpu, int error)
+{
 	if (!is_refusal(error))
 		return error;
 	use_states(cpu);
@@ -422,33 +552,107 @@ int cpu_attach_program(struct cpu *cpu, pid_t pid)
 	return 0;
 }
 
-/* Threads that start while the list is read are found in the next reading; the events of their starters are
- * inherited. */
+static int add_to_family(struct cpu *cpu, pid_t pid, bool is_running)
+{
+	int error = 0;
+
+	cpu->family.environment = cpu->recording->mark;
+	if (!cpu->family.is_open)
+		error = family_init(&cpu->family);
+	if (!error)
+		error = family_add(&cpu->family, (uint32_t)pid, is_running);
+	return error ? error_set(error, "process %d: %s", (int)pid, strerror(-error)) : 0;
+}
+
+int cpu_attach_program(struct cpu *cpu, pid_t pid)
+{
+	int error = cpu->rings ? look_instead(cpu, perf_rings_attach(cpu->rings, pid, true)) : 0;
+
+	if (!error && !cpu->rings)
+		error = add_to_family(cpu, pid, false);
+	return error;
+}
+
+/* A thread that waits now told nobody that it went. before_ns: it was not attached yet then, so that what is told of it
+ * comes later. */
+static void find_waiting(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t before_ns)
+{
+	struct process_thread *thread = process_thread(cpu->processes, process, tid, before_ns);
+	uint64_t sp, ip;
+
+	if (!thread || blocked_place(process->row.pid, tid, &sp, &ip) != THREAD_WAITS)
+		return;
+	process_thread_describe(cpu->processes, process, thread);
+	cpu_begin_wait(cpu, process, thread, before_ns, 0);
+}
+
+/* Attaches those of the list that are new in it. *ret_count: how many. */
+static int attach_listed(struct cpu *cpu, struct process *process, DIR *tasks,
+			 struct hash_map *seen, size_t *ret_count)
+{
+	struct dirent *entry;
+
+	*ret_count = 0;
+	while ((entry = readdir(tasks))) {
+		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		uint64_t before_ns = host_clocks_now_ns();
+		int error;
+
+		if (!tid || hash_map_find(seen, tid))
+			continue;
+		error = perf_rings_attach(cpu->rings, (pid_t)tid, false);
+		if (error && error != -ESRCH)
+			return error;
+		if (hash_map_put(seen, tid, 1))
+			return error_set(-ENOMEM, "perf events: out of memory");
+		if (!error)
+			find_waiting(cpu, process, tid, before_ns);
+		*ret_count += !error;
+	}
+	return 0;
+}
+
+/* Who is started by a thread that is attached comes with it; by one that is not yet, it is in the next list. The rings
+ * tell of those that come twice once. */
+static int attach_threads(struct cpu *cpu, struct process *process)
+{
+	struct hash_map seen;
+	char folder[64];
+	size_t count = 1;
+	int error = 0;
+
+	hash_map_init(&seen);
+	snprintf(folder, sizeof(folder), "/proc/%u/task", process->row.pid);
+	for (int i = 0; i < LISTS_MOST && count && !error; i++) {
+		DIR *tasks = opendir(folder);
+
+		if (!tasks)
+			break;
+		error = attach_listed(cpu, process, tasks, &seen, &count);
+		closedir(tasks);
+	}
+	if (!error && !seen.count)
+		error = error_set(-ESRCH, "process %u has ended", process->row.pid);
+	hash_map_fini(&seen);
+	return error;
+}
+
 int cpu_attach_process(struct cpu *cpu, pid_t pid)
 {
-	struct process *process;
-	char folder[64];
-	struct dirent *entry;
-	int error = -ESRCH;
-	DIR *tasks;
+	uint64_t now_ns = host_clocks_now_ns();
+	struct process *process = processes_begin(cpu->processes, (uint32_t)pid, now_ns);
+	int error = 0;
 
-	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
-	tasks = opendir(folder);
-	if (!tasks)
-		return error_set(-ESRCH, "process %d: there is none", (int)pid);
-	while ((entry = readdir(tasks))) {
-		int tid = atoi(entry->d_name), one;
-
-		one = tid > 0 ? perf_rings_attach(cpu->rings, tid, false) : -ESRCH;
-		if (one == 0 || one != -ESRCH)
-			error = one;
-		if (one && one != -ESRCH)
-			break;
+	if (!process)
+		return error_set(-ENOMEM, "process %d: out of memory", (int)pid);
+	if (cpu->rings)
+		error = look_instead(cpu, attach_threads(cpu, process));
+	if (!error && !cpu->rings)
+		error = add_to_family(cpu, pid, true);
+	if (error) {
+		processes_end(cpu->processes, (uint32_t)pid, now_ns);
+		return error;
 	}
-	closedir(tasks);
-	process =
-		error ? NULL : processes_begin(cpu->processes, (uint32_t)pid, host_clocks_now_ns());
-	if (process)
-		cpu_read_memory(cpu, process);
-	return error;
+	cpu_read_memory(cpu, process);
+	return 0;
 }

@@ -17,6 +17,7 @@ struct cpu;
 struct cpu_options {
 	struct perf_event_source source; /* name "": the best there is */
 	uint32_t frequency_hz;
+	bool faults; /* samples of page faults too */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */
@@ -28,8 +29,12 @@ void cpu_close(struct cpu *cpu);
 /* A process that is about to become the program, by its next exec. Errors: -errno. */
 int cpu_attach_program(struct cpu *cpu, pid_t pid);
 
-/* A running process, with all its threads. Errors: -errno; -ESRCH where there is none. */
+/* A running process, with all its threads and what they start from now on. Errors: -errno; -ESRCH where there is
+ * none. */
 int cpu_attach_process(struct cpu *cpu, pid_t pid);
+
+/* Can be read from when there is more to be taken than the next round should wait for; -1: none. */
+int cpu_descriptor(const struct cpu *cpu);
 
 /* Takes what the kernel has written up to now, but for the last millisecond. */
 void cpu_drain(struct cpu *cpu);

@@ -45,10 +45,24 @@ static uint32_t code_of(struct cpu *cpu, struct process *process, const struct c
 	return code;
 }
 
-/* Of the samples' unit: a clock counts nanoseconds, everything else itself. */
+static bool is_clock(const struct perf_event_source *source)
+{
+	return source->type == PERF_TYPE_SOFTWARE && (source->config == PERF_COUNT_SW_CPU_CLOCK ||
+						      source->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* Cache misses and the like come where they come, not where a kernel's time goes. */
+static bool tells_time(const struct perf_event_source *source)
+{
+	return is_clock(source) || (source->type == PERF_TYPE_HARDWARE &&
+				    (source->config == PERF_COUNT_HW_CPU_CYCLES ||
+				     source->config == PERF_COUNT_HW_REF_CPU_CYCLES));
+}
+
+/* Of a sample's weight: a clock counts nanoseconds, everything else itself. */
 static uint32_t unit_of(struct cpu *cpu, const struct event_cpu_sample *sample)
 {
-	if (cpu->state.source.type != PERF_TYPE_SOFTWARE)
+	if (!is_clock(&cpu->state.source))
 		return sample->source_string;
 	if (!cpu->clock_string)
 		cpu->clock_string = recording_string(cpu->recording, "ns");
@@ -76,7 +90,9 @@ static void put(struct cpu *cpu, struct process *process, const struct event_cpu
 void cpu_put_instruction(struct cpu *cpu, struct process *process,
 			 const struct event_cpu_sample *sample)
 {
-	for (size_t i = 0; process->memory && i < cpu->frames_count; i++) {
+	bool is_wanted = process->memory && tells_time(&cpu->state.source);
+
+	for (size_t i = 0; is_wanted && i < cpu->frames_count; i++) {
 		const struct unwind_walk_frame *frame = &cpu->frames[i];
 		uint64_t pc = frame->pc - frame->is_return;
 		const struct memory_piece *piece = memory_map_find(process->memory, pc);

@@ -12,6 +12,7 @@
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/code_files.h"
 #include "collect/cpu/cpu.h"
+#include "collect/cpu/family.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/processes.h"
 #include "symbol/unwind_walk.h"
@@ -30,7 +31,7 @@ struct kernel_frame {
 	uint32_t id; /* the trace's */
 };
 
-/* A thread of a program, where the kernel keeps no records for us. */
+/* A thread, where the kernel keeps no records for us. */
 struct watched {
 	uint32_t pid, tid;
 	uint64_t looked_ns;          /* 0: not yet */
@@ -40,19 +41,32 @@ struct watched {
 	bool is_there;               /* still in the list of its process */
 };
 
+enum { CPU_UNWATCHED_NAMES = 8 };
+
+/* Programs that the kernel lets nobody look at. */
+struct unwatched {
+	struct {
+		char name[PROCESS_NAME_BYTES];
+		uint64_t count;
+	} names[CPU_UNWATCHED_NAMES];
+	size_t names_count;
+	uint64_t count;
+};
+
 struct cpu {
 	struct recording *recording; /* borrowed */
 	struct processes *processes; /* borrowed */
 	struct perf_rings *rings;    /* owned; NULL: refused, threads are looked at instead */
 	struct perf_rings_state state;
 	struct code_files files;
-	uint32_t source_string;
+	uint32_t source_string, faults_string;
 	struct kernel_frame *kernel; /* owned; each address once */
 	size_t kernel_count, kernel_capacity;
 
-	uint64_t lost, throttled, nameless; /* since the last loss row */
+	uint64_t lost_samples, lost_others; /* since the last loss row … */
+	uint64_t told_samples, told_others; /* … and in all */
+	uint64_t throttled, nameless, crowded;
 	uint32_t round;       /* one more each time that records of mappings may have been lost */
-	uint64_t lost_before; /* of what the kernel counts, already written */
 	uint64_t stack_bytes; /* that stacks of this second take … */
 	uint64_t all_stack_bytes; /* … and of all */
 	uint64_t stacks_refused;
@@ -60,7 +74,8 @@ struct cpu {
 	uint64_t last_loss_ns;
 	struct waiting *waiting; /* owned; in the order in which they went */
 	size_t waiting_count, waiting_capacity;
-	uint32_t program;        /* pid; without rings: whose threads are looked at */
+	struct unwatched unwatched;
+	struct family family;    /* without rings: whose threads are looked at */
 	struct watched *watched; /* owned; sorted by (pid, tid) */
 	size_t watched_count, watched_capacity, watched_next;
 	uint64_t next_list_ns;
@@ -71,6 +86,14 @@ struct cpu {
 	size_t frames_count;   /* of the stack that was walked last, innermost first */
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
 };
+
+/* ---- cpu.c ---- */
+
+/* Another image of a process; name: "" where it is not known. */
+void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *name,
+		     uint64_t time_ns);
+/* Nothing more is told of a process that goes on. */
+void cpu_lose_sight(struct cpu *cpu, struct process *process);
 
 /* ---- cpu_stacks.c ---- */
 
@@ -113,7 +136,7 @@ void cpu_put_all_waits(struct cpu *cpu);
 
 /* ---- cpu_states.c ---- */
 
-/* Looks at the threads of the program and of what it started. */
+/* Looks at the threads of the programs and of what they started. */
 void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns);
 
 #endif

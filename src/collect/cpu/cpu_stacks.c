@@ -31,36 +31,52 @@ enum {
 
 /* ---- what is mapped ---------------------------------------------------------------------------- */
 
-void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
-		   const char *path)
+static struct memory_piece piece_of(struct cpu *cpu, const struct perf_map *map, const char *path)
 {
 	char build_id[BUILD_ID_TEXT_SIZE] = "";
 	struct code_file_key key = {path, build_id, map->major, map->minor, map->inode};
-	struct memory_piece piece = {.start = map->address,
-				     .end = map->address + map->size_bytes,
-				     .file_offset = map->file_offset_bytes};
 
-	if (!process->memory)
-		process->memory = calloc(1, sizeof(*process->memory));
-	if (!process->memory)
-		return;
 	for (uint32_t i = 0; i < map->build_id_bytes; i++)
 		snprintf(build_id + 2 * i, 3, "%02x", map->build_id[i]);
-	piece.file = code_files_find(&cpu->files, &key);
-	/* The kernel tells of no unmapping: a map that is full is mostly of what is gone. */
-	if (memory_map_put(process->memory, &piece) == -ENOSPC)
-		process->memory_round = cpu->round - 1;
+	return (struct memory_piece){.start = map->address,
+				     .end = map->address + map->size_bytes,
+				     .file_offset = map->file_offset_bytes,
+				     .file = code_files_find(&cpu->files, &key)};
 }
 
-/* Of a process that was there before us. */
-void cpu_read_memory(struct cpu *cpu, struct process *process)
+static bool has_own_map(struct process *process)
 {
-	struct proc_maps maps = {0};
+	if (!process->memory)
+		process->memory = memory_map_new();
+	return process->memory && memory_map_own(&process->memory) == 0;
+}
 
-	if (proc_maps_read((pid_t)process->row.pid, &maps) < 0)
-		error_clear();
-	for (size_t i = 0; i < maps.count; i++) {
-		const struct proc_mapping *from = &maps.mappings[i];
+void cpu_put_piece(struct cpu *cpu, struct process *process, const struct perf_map *map,
+		   const char *path)
+{
+	struct memory_piece piece = piece_of(cpu, map, path);
+	int error;
+
+	if (!has_own_map(process))
+		return;
+	error = memory_map_put(process->memory, &piece);
+	/* The kernel tells of no unmapping: a map that is full is mostly of what is gone. */
+	if (error == -ENOSPC && process->memory->most < MEMORY_PIECES_LIMIT) {
+		cpu_read_memory(cpu, process);
+		error = memory_map_put(process->memory, &piece);
+	}
+	cpu->crowded += error == -ENOSPC;
+}
+
+/* Code alone. NULL: none, or no memory. */
+static struct memory_piece *find_pieces(struct cpu *cpu, const struct proc_maps *maps,
+					size_t *ret_count)
+{
+	struct memory_piece *pieces = calloc(maps->count ? maps->count : 1, sizeof(*pieces));
+	size_t count = 0;
+
+	for (size_t i = 0; pieces && i < maps->count; i++) {
+		const struct proc_mapping *from = &maps->mappings[i];
 		struct perf_map map = {.address = from->start,
 				       .size_bytes = from->end - from->start,
 				       .file_offset_bytes = from->file_offset,
@@ -69,8 +85,27 @@ void cpu_read_memory(struct cpu *cpu, struct process *process)
 				       .minor = from->device_minor};
 
 		if (from->is_executable)
-			cpu_put_piece(cpu, process, &map, from->path);
+			pieces[count++] = piece_of(cpu, &map, from->path);
 	}
+	*ret_count = count;
+	return pieces;
+}
+
+/* What the process has mapped now. Of one that is gone the last of what was told stays. */
+void cpu_read_memory(struct cpu *cpu, struct process *process)
+{
+	struct proc_maps maps = {0};
+	struct memory_piece *pieces;
+	size_t count;
+
+	if (!has_own_map(process))
+		return;
+	if (proc_maps_read((pid_t)process->row.pid, &maps) < 0)
+		error_clear();
+	pieces = find_pieces(cpu, &maps, &count);
+	if (pieces)
+		memory_map_renew(process->memory, pieces, count);
+	free(pieces);
 	proc_maps_fini(&maps);
 }
 
@@ -121,6 +156,7 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 
 	row.offset = frame->pc;
 	if (piece && piece->file) {
+		code_files_describe(&walk->cpu->files, piece->file);
 		row.type = FRAME_NATIVE;
 		row.module_string = piece->file->path_string;
 		row.build_id_string = piece->file->build_id_string;
@@ -187,7 +223,6 @@ static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
 	    (process->memory && memory_map_find(process->memory, ip)))
 		return;
 	process->memory_round = cpu->round;
-	memory_map_fini(process->memory);
 	cpu_read_memory(cpu, process);
 	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }

@@ -3,7 +3,7 @@
  * collect/cpu/cpu_states.c - what threads do, by looking at them
  *
  * Runs in:  the recorder, where the kernel refuses its records
- * Gets:     /proc of the program and of all that it starts
+ * Gets:     /proc of the family's processes
  * Gives:    the same rows as records would: samples of who runs, without stacks; switches of who waits, with them
  * Owns:     the list of threads
  * Fails:    a thread that may not be looked at is left out
@@ -26,7 +26,6 @@ enum {
 	SKIP_MOST = 16,         /* rounds, where there are many */
 	LOOKS_A_ROUND = 64,     /* some 10 us each */
 	WEIGHT_MOST = 50000000, /* ns that one look may stand for */
-	DEPTH_MOST = 32,        /* of processes that start processes */
 	WATCHED_MOST = 1 << 16
 };
 
@@ -55,39 +54,19 @@ static void add_thread(struct cpu *cpu, size_t known, uint32_t pid, uint32_t tid
 			(struct watched){.pid = pid, .tid = tid, .is_there = true};
 }
 
-static void list_process(struct cpu *cpu, size_t known, uint32_t pid, int depth);
-
-static void list_children(struct cpu *cpu, size_t known, uint32_t pid, uint32_t tid, int depth)
-{
-	char path[64];
-	unsigned int child;
-	FILE *children;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, tid);
-	children = fopen(path, "re");
-	while (children && fscanf(children, "%u", &child) == 1)
-		list_process(cpu, known, child, depth + 1);
-	if (children)
-		fclose(children);
-}
-
-static void list_process(struct cpu *cpu, size_t known, uint32_t pid, int depth)
+static void list_threads(struct cpu *cpu, size_t known, uint32_t pid)
 {
 	char path[64];
 	struct dirent *entry;
 	DIR *tasks;
 
-	if (depth > DEPTH_MOST)
-		return;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks))) {
 		uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
 
-		if (!tid)
-			continue;
-		add_thread(cpu, known, pid, tid);
-		list_children(cpu, known, pid, tid, depth);
+		if (tid)
+			add_thread(cpu, known, pid, tid);
 	}
 	if (tasks)
 		closedir(tasks);
@@ -115,13 +94,29 @@ static void end_thread(struct cpu *cpu, const struct watched *watched, uint64_t 
 	processes_end(cpu->processes, watched->pid, now_ns);
 }
 
+static void list_members(struct cpu *cpu, size_t known, uint64_t now_ns)
+{
+	struct family_member *member;
+	size_t cursor = 0;
+
+	while ((member = family_next(&cpu->family, &cursor))) {
+		if (!member->is_there)
+			continue;
+		if (member->has_changed)
+			cpu_begin_image(cpu, member->pid, member->pid, "", now_ns);
+		list_threads(cpu, known, member->pid);
+	}
+}
+
 static void list_all(struct cpu *cpu, uint64_t now_ns)
 {
 	size_t known = cpu->watched_count, kept = 0;
 
 	for (size_t i = 0; i < known; i++)
 		cpu->watched[i].is_there = false;
-	list_process(cpu, known, cpu->program, 0);
+	family_look(&cpu->family);
+	list_members(cpu, known, now_ns);
+	family_forget(&cpu->family);
 	for (size_t i = 0; i < cpu->watched_count; i++) {
 		if (cpu->watched[i].is_there)
 			cpu->watched[kept++] = cpu->watched[i];
@@ -230,6 +225,10 @@ static void look_at(struct cpu *cpu, struct watched *watched)
 		return;
 	if (!process)
 		process = processes_begin(cpu->processes, watched->pid, now_ns);
+	if (process && place == THREAD_REFUSED)
+		cpu_lose_sight(cpu, process);
+	if (place == THREAD_REFUSED)
+		return;
 	if (!thread && process)
 		thread = process_thread(cpu->processes, process, watched->tid, now_ns);
 	if (!thread)
@@ -253,7 +252,7 @@ static void look_at(struct cpu *cpu, struct watched *watched)
 
 void cpu_look_at_all(struct cpu *cpu, uint64_t now_ns)
 {
-	if (!cpu->program)
+	if (!cpu->family.is_open)
 		return;
 	if (now_ns >= cpu->next_list_ns) {
 		list_all(cpu, now_ns);

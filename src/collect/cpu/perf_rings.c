@@ -4,240 +4,215 @@
  *
  * Runs in:  the recorder
  * Gets:     threads   Gives: their samples, switches, lifetimes and mappings, one by one
- * Owns:     a descriptor for each thread that was attached, event and processor; the rings' mappings
+ * Owns:     a descriptor for each thread that was attached, event and processor; the rings and their mappings
  * Fails:    opening, with the kernel's reason; later records can only be lost, which the kernel counts
  * Why:      an event that its thread's children inherit can be read through a ring of one processor only,
- *           so there is one for each, and they are merged here: a mapping must be known before a sample
- *           in it. Half a MiB each is what an ordinary user may lock (perf_event_mlock_kb).
+ *           so there are rings for each, and they are merged here: a mapping must be known before a sample
+ *           in it. Half a MiB each is about what an ordinary user may lock (perf_event_mlock_kb); samples
+ *           are 17 KiB each, and at 20000 a second they fill 33 MiB in the 100 ms for which a busy machine
+ *           may keep the recorder off its processor.
  */
 #include "collect/cpu/perf_rings.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "base/hash.h"
+#include "collect/cpu/perf_events.h"
 
 enum {
-	RING_PAGES = 128,
-	RING_PAGES_LEAST = 8,
+	LIFE_BYTES = 512 << 10, /* a ring of switches, lifetimes, mappings: some 10000 records */
+	SAMPLES_BYTES = 512 << 10,
+	SAMPLES_BYTES_MOST = 16 << 20,
+	RING_BYTES_LEAST = 32 << 10,
+	WAKEUP_PART = 4,
+	BEHIND_PART = 10,       /* of a second: so long the recorder may be away */
 	RECORD_BYTES = 1 << 16, /* a record's size has 16 bits */
 	BUILD_ID_BYTES = 20
 };
+#define ALL_SAMPLES_BYTES ((uint64_t)256 << 20) /* of the rings of all processors */
 
-/* Registers as <asm/perf_regs.h> numbers them, in the order of their numbers in a record. */
-#if defined(__x86_64__)
-enum {
-	REGISTER_BP = 6,
-	REGISTER_SP = 7,
-	REGISTER_IP = 8,
-	PLACE_BP = 0,
-	PLACE_SP = 1,
-	PLACE_IP = 2
-};
-#elif defined(__aarch64__)
-enum {
-	REGISTER_BP = 29,
-	REGISTER_SP = 31,
-	REGISTER_IP = 32,
-	PLACE_BP = 0,
-	PLACE_SP = 1,
-	PLACE_IP = 2
-};
-#endif
-enum { REGISTERS = 3, FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST of newer headers */ };
+/* By what lies in it. */
+enum ring_kind { RING_LIFE, RING_SAMPLES, RING_KINDS };
 
 struct ring {
-	struct perf_event_mmap_page *page; /* owned; the records lie behind it */
+	struct perf_event_mmap_page *page; /* owned; the records lie behind it; NULL: not there */
 	const uint8_t *data;
-	int fd;        /* whose ring it is; owned by the list of descriptors; -1: none yet */
-	uint64_t next; /* position */
-	uint64_t head; /* … up to which the kernel has written, as far as we looked */
-	uint64_t time; /* of the record at next; UINT64_MAX: none */
+	uint32_t bytes; /* a power of two */
+	int fd;         /* owned; of the event whose ring it is; -1: none */
+	uint64_t next;  /* position */
+	uint64_t head;  /* … up to which the kernel has written, as far as we looked */
+	uint64_t time;  /* of the record at next; UINT64_MAX: none */
+};
+
+struct descriptor {
+	int fd; /* owned */
+	pid_t thread;
+	enum perf_event_kind kind;
 };
 
 struct perf_rings {
 	struct perf_rings_options options;
 	struct perf_rings_state state;
-	struct perf_event_attr attribute;
-	struct ring *rings; /* owned; one for each processor */
-	int ring_count;
+	struct perf_events events;
+	struct ring *rings; /* owned; RING_KINDS for each processor */
+	int cpu_count;
+	int poll_fd;          /* owned */
 	struct ring *current; /* whose record is with the caller: it is left before the next */
 	uint64_t current_size;
-	int *descriptors; /* owned */
+	struct descriptor *descriptors; /* owned */
 	size_t descriptor_count, descriptor_capacity;
+	struct hash_map ids;    /* of an event -> kind << 32 | thread that it was opened for */
+	struct hash_map owners; /* thread -> thread whose events tell of it */
+	bool has_owners;        /* more than one was attached */
+	uint32_t owner;         /* of the current record */
 	uint64_t scratch[RECORD_BYTES /
 			 sizeof(uint64_t)]; /* a record that goes round the ring's end */
 };
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static int open_event(const struct perf_event_attr *attribute, pid_t thread, int cpu)
+static size_t page_bytes(void)
 {
-	int fd =
-		(int)syscall(SYS_perf_event_open, attribute, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static struct perf_event_attr make_attribute(const struct perf_rings_options *options,
-					     const struct perf_event_source *source)
+static size_t ring_count(const struct perf_rings *rings)
 {
-	struct perf_event_attr attribute = {
-		.type = source->type,
-		.size = sizeof(attribute),
-		.config = source->config,
-		.config1 = source->config1,
-		.config2 = source->config2,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
-		.disabled = 1,
-		.inherit = 1,
-		.exclude_hv = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.sample_id_all = 1,
-		.context_switch = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.build_id = 1,
-	};
+	return (size_t)rings->cpu_count * RING_KINDS;
+}
 
-	if (options->frequency_hz) {
-		attribute.freq = 1;
-		attribute.sample_freq = options->frequency_hz;
-		attribute.sample_type |=
-			PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attribute.exclude_callchain_user = 1;
-		attribute.sample_regs_user = UINT64_C(1) << REGISTER_BP |
-					     UINT64_C(1) << REGISTER_SP |
-					     UINT64_C(1) << REGISTER_IP;
-		attribute.sample_stack_user = options->stack_bytes;
+static struct ring *ring_at(const struct perf_rings *rings, int cpu, enum ring_kind kind)
+{
+	return &rings->rings[(size_t)cpu * RING_KINDS + kind];
+}
+
+static enum ring_kind kind_of(const struct perf_rings *rings, const struct ring *ring)
+{
+	return (enum ring_kind)((ring - rings->rings) % RING_KINDS);
+}
+
+/* What is sampled in the time for which the recorder may be away. */
+static uint32_t wanted_bytes(const struct perf_rings *rings)
+{
+	const struct perf_rings_options *options = &rings->options;
+	uint64_t most = ALL_SAMPLES_BYTES / (uint64_t)rings->cpu_count;
+	uint64_t wanted = (uint64_t)options->frequency_hz * (options->stack_bytes + 1024u) *
+			  (1 + options->faults) / BEHIND_PART;
+	uint32_t bytes = SAMPLES_BYTES;
+
+	while (bytes < wanted && bytes < SAMPLES_BYTES_MOST && bytes * (uint64_t)2 <= most)
+		bytes *= 2;
+	return bytes;
+}
+
+static void close_ring(struct ring *ring)
+{
+	if (ring->page)
+		munmap(ring->page, page_bytes() + ring->bytes);
+	if (ring->fd >= 0)
+		close(ring->fd);
+	*ring = (struct ring){.fd = -1, .time = UINT64_MAX};
+}
+
+/* The ring belongs to an event of our own, so that it stays whichever thread ends. A processor that is switched off
+ * has none. */
+static int open_ring(struct perf_rings *rings, struct ring *ring, int cpu, uint32_t bytes)
+{
+	struct perf_event_attr attribute = perf_events_owner(bytes / WAKEUP_PART);
+	struct epoll_event event = {.events = EPOLLIN};
+	void *page;
+	int error;
+
+	ring->fd = perf_event_start(&attribute, 0, cpu);
+	if (ring->fd == -ENODEV) {
+		ring->fd = -1;
+		return 0;
 	}
-	return attribute;
-}
-
-/* Tried on ourselves: whether the kernel would take it. */
-static int try_attribute(const struct perf_event_attr *attribute)
-{
-	int fd = open_event(attribute, 0, -1);
-
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
-}
-
-/* With the kernel's own time where that is allowed, with build ids where the kernel (5.12) tells them, with a count of
- * what was lost (6.0): records tell of it only where a later one had room. */
-static int find_attribute(struct perf_rings *rings, const struct perf_event_source *source)
-{
-	struct perf_event_attr attribute = make_attribute(&rings->options, source);
-	int error = -EINVAL;
-
-	for (unsigned int variant = 0; variant < 8 && error; variant++) {
-		attribute.build_id = !(variant & 2);
-		attribute.exclude_kernel = variant & 1;
-		attribute.read_format = variant & 4 ? 0 : FORMAT_LOST;
-		error = try_attribute(&attribute);
-		if (error == -EPERM || error == -ENOSYS || error == -ENOENT)
-			break;
+	if (ring->fd < 0) {
+		error = ring->fd;
+		ring->fd = -1;
+		return perf_event_refused(error);
 	}
-	if (error)
-		return error;
-	rings->attribute = attribute;
-	rings->state.source = *source;
-	rings->state.has_build_ids = attribute.build_id;
-	rings->state.has_kernel = !attribute.exclude_kernel;
-	rings->state.counts_lost = attribute.read_format != 0;
+	page = mmap(NULL, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	ring->page = page;
+	ring->data = (const uint8_t *)page + page_bytes();
+	ring->bytes = bytes;
+	epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, ring->fd, &event); /* else it is read in turn */
 	return 0;
 }
 
-static const struct perf_event_source cycles = {
-	.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .name = "cycles"};
-static const struct perf_event_source cpu_clock = {
-	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .name = "cpu-clock"};
-static const struct perf_event_source dummy = {
-	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .name = "dummy"};
-
-/* -1: not known. */
-static int paranoid_level(void)
+static int open_rings_of(struct perf_rings *rings, uint32_t life_bytes, uint32_t samples_bytes)
 {
-	auto_free char *text = NULL;
+	int error = 0;
 
-	return read_file("/proc/sys/kernel/perf_event_paranoid", 16, &text, NULL) == 0 ? atoi(text)
-										       : -1;
-}
-
-static int refused(int error)
-{
-	int paranoid = paranoid_level();
-
-	if (error == -ENOSYS)
-		return error_set(error, "perf events: this kernel has no perf_event_open, or a "
-					"filter of this container or "
-					"service says so");
-	if (paranoid > 2)
-		return error_set(error,
-				 "perf events: kernel.perf_event_paranoid is %d: run 'sysctl "
-				 "kernel.perf_event_paranoid=2', or give duet the capability: "
-				 "'setcap cap_perfmon+ep' on its file",
-				 paranoid);
-	if (error == -ENOENT || error == -EOPNOTSUPP)
-		return error_set(error, "perf events: this machine has no such event");
-	if (error == -EPERM || error == -EACCES)
-		return error_set(
-			error,
-			"perf events are refused (%s), though "
-			"kernel.perf_event_paranoid is %d: a seccomp filter of this container "
-			"or service allows no perf_event_open; allow it there",
-			strerror(-error), paranoid);
-	return error_set(error, "perf events: %s", strerror(-error));
-}
-
-static int find_source(struct perf_rings *rings)
-{
-	const struct perf_event_source *wanted = &rings->options.source;
-	int error;
-
-	if (!rings->options.frequency_hz)
-		error = find_attribute(rings, &dummy);
-	else if (wanted->name[0])
-		error = find_attribute(rings, wanted);
-	else {
-		error = find_attribute(rings, &cycles);
-		if (error)
-			error = find_attribute(rings, &cpu_clock);
+	for (int cpu = 0; cpu < rings->cpu_count && !error; cpu++) {
+		error = open_ring(rings, ring_at(rings, cpu, RING_LIFE), cpu, life_bytes);
+		if (!error && rings->events.has[PERF_EVENT_SAMPLES])
+			error = open_ring(rings, ring_at(rings, cpu, RING_SAMPLES), cpu,
+					  samples_bytes);
 	}
-	return error ? refused(error) : 0;
+	for (size_t i = 0; error && i < ring_count(rings); i++)
+		close_ring(&rings->rings[i]);
+	return error;
+}
+
+/* All of one kind have one size: where the limit of locked memory is met at the last processor, all are made
+ * smaller, those of samples first. */
+static int open_rings(struct perf_rings *rings)
+{
+	uint32_t life = LIFE_BYTES, samples = wanted_bytes(rings);
+	int error = open_rings_of(rings, life, samples);
+
+	while ((error == -EPERM || error == -ENOMEM) && life > RING_BYTES_LEAST) {
+		if (samples >= life)
+			samples /= 2;
+		else
+			life /= 2;
+		error_clear();
+		error = open_rings_of(rings, life, samples);
+	}
+	if (error == -EPERM || error == -ENOMEM)
+		return error_set(error,
+				 "memory for perf events: %s: raise the limit of locked memory "
+				 "(ulimit -l, or sysctl kernel.perf_event_mlock_kb)",
+				 strerror(-error));
+	rings->state.life_bytes = life;
+	rings->state.samples_bytes = rings->events.has[PERF_EVENT_SAMPLES] ? samples : 0;
+	return error;
 }
 
 int perf_rings_open(const struct perf_rings_options *options, struct perf_rings **ret_rings)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct perf_rings *rings = calloc(1, sizeof(*rings));
-	int error;
+	int error = 0;
 
 	if (!rings)
 		return error_set(-ENOMEM, "perf events: out of memory");
 	rings->options = *options;
-	rings->ring_count = cpus > 0 ? (int)cpus : 1;
-	rings->rings = calloc((size_t)rings->ring_count, sizeof(*rings->rings));
-	for (int i = 0; rings->rings && i < rings->ring_count; i++)
+	rings->cpu_count = cpus > 0 ? (int)cpus : 1;
+	hash_map_init(&rings->ids);
+	hash_map_init(&rings->owners);
+	rings->poll_fd = epoll_create1(EPOLL_CLOEXEC);
+	rings->rings = calloc(ring_count(rings), sizeof(*rings->rings));
+	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)
 		rings->rings[i] = (struct ring){.fd = -1, .time = UINT64_MAX};
-	error = rings->rings ? find_source(rings)
-			     : error_set(-ENOMEM, "perf events: out of memory");
+	if (!rings->rings)
+		error = error_set(-ENOMEM, "perf events: out of memory");
+	if (!error)
+		error = perf_events_find(options, &rings->events, &rings->state);
+	if (!error)
+		error = open_rings(rings);
 	if (error) {
 		perf_rings_close(rings);
 		return error;
@@ -246,20 +221,18 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 	return 0;
 }
 
-static size_t page_bytes(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 void perf_rings_close(struct perf_rings *rings)
 {
 	if (!rings)
 		return;
-	for (int i = 0; rings->rings && i < rings->ring_count; i++)
-		if (rings->rings[i].page)
-			munmap(rings->rings[i].page, page_bytes() + rings->state.ring_bytes);
+	for (size_t i = 0; rings->rings && i < ring_count(rings); i++)
+		close_ring(&rings->rings[i]);
 	for (size_t i = 0; i < rings->descriptor_count; i++)
-		close(rings->descriptors[i]);
+		close(rings->descriptors[i].fd);
+	if (rings->poll_fd >= 0)
+		close(rings->poll_fd);
+	hash_map_fini(&rings->ids);
+	hash_map_fini(&rings->owners);
 	free(rings->descriptors);
 	free(rings->rings);
 	free(rings);
@@ -270,137 +243,147 @@ void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *r
 	*ret_state = rings->state;
 }
 
+int perf_rings_descriptor(const struct perf_rings *rings)
+{
+	return rings->poll_fd;
+}
+
 /* ---- attaching --------------------------------------------------------------------------------- */
 
-/* The first ring's size is every ring's. */
-static int map_ring(struct perf_rings *rings, struct ring *ring, int fd)
+/* A record has the id of the event by which the thread was attached, or the one that it was started by. */
+static int note_id(struct perf_rings *rings, const struct descriptor *descriptor)
 {
-	size_t bytes =
-		rings->state.ring_bytes ? rings->state.ring_bytes : RING_PAGES * page_bytes();
-	size_t least = rings->state.ring_bytes ? bytes : RING_PAGES_LEAST * page_bytes();
-	void *page = MAP_FAILED;
+	uint64_t id, value = (uint64_t)descriptor->kind << 32 | (uint32_t)descriptor->thread;
 
-	for (; bytes >= least && page == MAP_FAILED; bytes /= 2)
-		page = mmap(NULL, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED)
-		return error_set(-errno,
-				 "memory for perf events: %s: raise the limit of locked memory "
-				 "(ulimit -l, or sysctl kernel.perf_event_mlock_kb)",
-				 strerror(errno));
-	rings->state.ring_bytes = (uint32_t)(bytes * 2);
-	ring->page = page;
-	ring->data = (const uint8_t *)page + page_bytes();
-	ring->fd = fd;
+	if (ioctl(descriptor->fd, PERF_EVENT_IOC_ID, &id) < 0)
+		return error_set(-errno, "perf events: an event's id: %s", strerror(errno));
+	if (hash_map_put(&rings->ids, id, value))
+		return error_set(-ENOMEM, "perf events: out of memory");
 	return 0;
 }
 
 /* A processor that is switched off has no ring. */
-static int attach_one(struct perf_rings *rings, const struct perf_event_attr *attribute,
-		      pid_t thread, int cpu)
+static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t thread, int cpu,
+		      bool on_exec)
 {
-	struct ring *ring = &rings->rings[cpu];
+	const struct ring *ring =
+		ring_at(rings, cpu, kind == PERF_EVENT_LIFE ? RING_LIFE : RING_SAMPLES);
+	struct perf_event_attr attribute = rings->events.attributes[kind];
+	struct descriptor descriptor = {.thread = thread, .kind = kind};
 	int fd, error = 0;
 
+	if (!rings->events.has[kind] || !ring->page)
+		return 0;
 	if (array_grow(rings->descriptors, rings->descriptor_capacity, rings->descriptor_count + 1))
 		return error_set(-ENOMEM, "perf events: out of memory");
-	fd = open_event(attribute, thread, cpu);
+	attribute.enable_on_exec = on_exec;
+	fd = perf_event_start(&attribute, thread, cpu);
 	if (fd == -ENODEV)
 		return 0;
 	if (fd == -ESRCH)
 		return fd;
 	if (fd < 0)
-		return refused(fd);
-	if (!ring->page)
-		error = map_ring(rings, ring, fd);
-	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
+		return perf_event_refused(fd);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 		error = error_set(-errno, "perf events: one ring for all: %s", strerror(errno));
+	descriptor.fd = fd;
+	if (!error)
+		error = note_id(rings, &descriptor);
 	if (error) {
 		close(fd);
 		return error;
 	}
-	rings->descriptors[rings->descriptor_count++] = fd;
+	rings->descriptors[rings->descriptor_count++] = descriptor;
 	return 0;
 }
 
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
 {
-	struct perf_event_attr attribute = rings->attribute;
 	size_t before = rings->descriptor_count;
 	int error = 0;
 
-	attribute.enable_on_exec = on_exec;
-	for (int cpu = 0; cpu < rings->ring_count && !error; cpu++)
-		error = attach_one(rings, &attribute, thread, cpu);
-	if (error)
+	/* Mappings are told from the first sample on. */
+	for (int kind = 0; kind < PERF_EVENT_KINDS && !error; kind++)
+		for (int cpu = 0; cpu < rings->cpu_count && !error; cpu++)
+			error = attach_one(rings, (enum perf_event_kind)kind, thread, cpu, on_exec);
+	if (!error && !on_exec && hash_map_put(&rings->owners, (uint64_t)thread, (uint64_t)thread))
+		error = error_set(-ENOMEM, "perf events: out of memory");
+	if (error) {
+		while (rings->descriptor_count > before)
+			close(rings->descriptors[--rings->descriptor_count].fd);
 		return error;
+	}
+	rings->has_owners |= !on_exec;
 	for (size_t i = before; !on_exec && i < rings->descriptor_count; i++)
-		ioctl(rings->descriptors[i], PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(rings->descriptors[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return 0;
 }
 
-uint64_t perf_rings_lost(const struct perf_rings *rings)
+/* What children lose their parents' events count. */
+void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others)
 {
-	uint64_t lost = 0;
+	uint64_t lost[2] = {0};
 
 	for (size_t i = 0; rings->state.counts_lost && i < rings->descriptor_count; i++) {
+		const struct descriptor *descriptor = &rings->descriptors[i];
 		uint64_t values[2]; /* of the event, lost */
 
-		if (read(rings->descriptors[i], values, sizeof(values)) == (ssize_t)sizeof(values))
-			lost += values[1];
+		if (read(descriptor->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
+			lost[descriptor->kind == PERF_EVENT_LIFE] += values[1];
 	}
-	return lost;
+	*ret_samples = lost[0];
+	*ret_others = lost[1];
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
 /* A record lies in 64-bit words, at a place that is a multiple of 8. */
-static uint64_t word_at(const struct perf_rings *rings, const struct ring *ring, uint64_t position)
+static uint64_t word_at(const struct ring *ring, uint64_t position)
 {
 	uint64_t word;
 
-	memcpy(&word, ring->data + (position & (rings->state.ring_bytes - 1)), sizeof(word));
+	memcpy(&word, ring->data + (position & (ring->bytes - 1)), sizeof(word));
 	return word;
 }
 
-static struct perf_event_header header_at(const struct perf_rings *rings, const struct ring *ring)
+static struct perf_event_header header_at(const struct ring *ring)
 {
-	uint64_t word = word_at(rings, ring, ring->next);
+	uint64_t word = word_at(ring, ring->next);
 	struct perf_event_header header;
 
 	memcpy(&header, &word, sizeof(header));
 	return header;
 }
 
-/* A sample: header, ip, pid and tid, time. All others end with pid and tid, time, cpu. */
-enum { SAMPLE_TIME = 24, TRAILER_BYTES = 24, TRAILER_TIME = 16 };
+/* A sample: header, ip, pid and tid, time. All others end with pid and tid, time, id, cpu. */
+enum { SAMPLE_TIME = 24, TRAILER_BYTES = 32, TRAILER_TIME = 24 };
 
 /* Finds out the time of the ring's next record. */
-static void look(const struct perf_rings *rings, struct ring *ring)
+static void look(struct ring *ring)
 {
 	struct perf_event_header header;
 
 	ring->time = UINT64_MAX;
 	if (ring->next == ring->head)
 		return;
-	header = header_at(rings, ring);
+	header = header_at(ring);
 	if (header.size < sizeof(header) + TRAILER_BYTES) {
 		ring->next =
 			ring->head; /* the kernel writes no such record: the ring was scribbled over */
 		return;
 	}
-	ring->time = word_at(rings, ring,
-			     ring->next + (header.type == PERF_RECORD_SAMPLE
-						   ? SAMPLE_TIME
-						   : header.size - TRAILER_TIME));
+	ring->time = word_at(ring, ring->next + (header.type == PERF_RECORD_SAMPLE
+							 ? SAMPLE_TIME
+							 : header.size - TRAILER_TIME));
 }
 
 static const uint8_t *record_bytes(struct perf_rings *rings, const struct ring *ring, size_t size)
 {
-	size_t at = ring->next & (rings->state.ring_bytes - 1), first;
+	size_t at = ring->next & (ring->bytes - 1), first;
 
-	if (at + size <= rings->state.ring_bytes)
+	if (at + size <= ring->bytes)
 		return ring->data + at;
-	first = rings->state.ring_bytes - at;
+	first = ring->bytes - at;
 	memcpy(rings->scratch, ring->data + at, first);
 	memcpy((uint8_t *)rings->scratch + first, ring->data, size - first);
 	return (const uint8_t *)rings->scratch;
@@ -414,7 +397,7 @@ static void leave_current(struct perf_rings *rings)
 		return;
 	ring->next += rings->current_size;
 	__atomic_store_n(&ring->page->data_tail, ring->next, __ATOMIC_RELEASE);
-	look(rings, ring);
+	look(ring);
 	rings->current = NULL;
 }
 
@@ -422,14 +405,14 @@ static struct ring *earliest(struct perf_rings *rings)
 {
 	struct ring *found = NULL;
 
-	for (int i = 0; i < rings->ring_count; i++) {
+	for (size_t i = 0; i < ring_count(rings); i++) {
 		struct ring *ring = &rings->rings[i];
 
 		if (!ring->page)
 			continue;
 		if (ring->time == UINT64_MAX) {
 			ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-			look(rings, ring);
+			look(ring);
 		}
 		if (ring->time != UINT64_MAX && (!found || ring->time < found->time))
 			found = ring;
@@ -496,15 +479,15 @@ static void take_kernel_chain(struct cursor *cursor, struct perf_record *record)
 
 static void take_user(struct cursor *cursor, struct perf_record *record)
 {
-	uint64_t registers[REGISTERS] = {0}, size;
+	uint64_t registers[PERF_REGISTERS] = {0}, size;
 
 	record->has_user = take(cursor, 8) != PERF_SAMPLE_REGS_ABI_NONE;
 	if (record->has_user) {
-		for (int i = 0; i < REGISTERS; i++)
+		for (int i = 0; i < PERF_REGISTERS; i++)
 			registers[i] = take(cursor, 8);
-		record->bp = registers[PLACE_BP];
-		record->sp = registers[PLACE_SP];
-		record->ip = registers[PLACE_IP];
+		record->bp = registers[PERF_PLACE_BP];
+		record->sp = registers[PERF_PLACE_SP];
+		record->ip = registers[PERF_PLACE_IP];
 	}
 	size = take(cursor, 8);
 	record->stack = size ? skip(cursor, size) : NULL;
@@ -515,7 +498,16 @@ static void take_user(struct cursor *cursor, struct perf_record *record)
 	}
 }
 
-static void take_sample(const struct perf_rings *rings, struct cursor *cursor, uint16_t misc,
+/* Which event tells of it. */
+static enum perf_event_kind take_id(struct perf_rings *rings, struct cursor *cursor)
+{
+	uint64_t found = hash_map_get(&rings->ids, take(cursor, 8), 0);
+
+	rings->owner = (uint32_t)found;
+	return (enum perf_event_kind)(found >> 32);
+}
+
+static void take_sample(struct perf_rings *rings, struct cursor *cursor, uint16_t misc,
 			struct perf_record *record)
 {
 	record->kind = PERF_SAMPLE;
@@ -524,10 +516,9 @@ static void take_sample(const struct perf_rings *rings, struct cursor *cursor, u
 	record->pid = (uint32_t)take(cursor, 4);
 	record->tid = (uint32_t)take(cursor, 4);
 	take(cursor, 8);
+	record->is_fault = take_id(rings, cursor) == PERF_EVENT_FAULTS;
 	record->cpu = (uint32_t)take(cursor, 8);
-	record->weight = take(cursor, 8);
-	if (!rings->options.frequency_hz)
-		return;
+	record->weight = record->is_fault ? PERF_FAULTS_PERIOD : take(cursor, 8);
 	take_kernel_chain(cursor, record);
 	take_user(cursor, record);
 }
@@ -584,7 +575,7 @@ static void take_switch(uint16_t misc, struct perf_record *record)
 }
 
 /* False: of a kind that nobody asked for. */
-static bool take_record(const struct perf_rings *rings, const struct perf_event_header *header,
+static bool take_record(struct perf_rings *rings, const struct perf_event_header *header,
 			const uint8_t *bytes, struct perf_record *record)
 {
 	struct cursor cursor = {bytes + sizeof(*header), bytes + header->size};
@@ -598,6 +589,7 @@ static bool take_record(const struct perf_rings *rings, const struct perf_event_
 	record->pid = (uint32_t)take(&trailer, 4);
 	record->tid = (uint32_t)take(&trailer, 4);
 	take(&trailer, 8);
+	take_id(rings, &trailer);
 	record->cpu = (uint32_t)take(&trailer, 4);
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
@@ -619,6 +611,7 @@ static bool take_record(const struct perf_rings *rings, const struct perf_event_
 		record->kind = PERF_LOST;
 		take(&cursor, 8);
 		record->count = take(&cursor, 8);
+		record->has_samples = kind_of(rings, rings->current) == RING_SAMPLES;
 		return true;
 	case PERF_RECORD_THROTTLE:
 		record->kind = PERF_THROTTLED;
@@ -626,6 +619,40 @@ static bool take_record(const struct perf_rings *rings, const struct perf_event_
 	default:
 		return false;
 	}
+}
+
+/* A thread that was found in a list may have been started by one that had its events already, all or some of them: it
+ * is told of twice. What its own events tell counts, and with those that it starts the same ones. */
+static bool is_double(struct perf_rings *rings, const struct perf_record *record)
+{
+	uint32_t thread = record->kind == PERF_FORK ? record->other_tid : record->tid;
+	uint64_t owner;
+
+	if (!rings->has_owners || !rings->owner || record->kind == PERF_LOST ||
+	    record->kind == PERF_THROTTLED)
+		return false;
+	owner = hash_map_get(&rings->owners, thread, rings->owner);
+	/* whichever thread calls exec has the number of its process's first one from then on */
+	if (owner != rings->owner && record->kind != PERF_EXEC)
+		return true;
+	if (record->kind == PERF_FORK) {
+		thread = record->tid;
+		if (hash_map_get(&rings->owners, thread, 0) == thread)
+			return false; /* it has events of its own, and these are all there */
+	}
+	if (record->kind == PERF_EXIT)
+		hash_map_remove(&rings->owners, thread, NULL);
+	else
+		hash_map_put(&rings->owners, thread, rings->owner); /* else the next record tells */
+	return false;
+}
+
+/* The kernel says once that a ring is filling: asked again, it has nothing to say. */
+static void rest(struct perf_rings *rings)
+{
+	struct epoll_event events[16];
+
+	epoll_wait(rings->poll_fd, events, ARRAY_COUNT(events), 0);
 }
 
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record)
@@ -637,13 +664,17 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 
 		leave_current(rings);
 		ring = earliest(rings);
-		if (!ring || ring->time >= until_ns)
+		if (!ring || ring->time >= until_ns) {
+			rest(rings);
 			return false;
-		header = header_at(rings, ring);
+		}
+		header = header_at(ring);
 		rings->current = ring;
 		rings->current_size = header.size;
 		*ret_record = (struct perf_record){.time_ns = ring->time};
-		if (take_record(rings, &header, record_bytes(rings, ring, header.size), ret_record))
+		if (take_record(rings, &header, record_bytes(rings, ring, header.size),
+				ret_record) &&
+		    !is_double(rings, ret_record))
 			return true;
 	}
 }

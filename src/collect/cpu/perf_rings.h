@@ -2,8 +2,9 @@
  *
  * collect/cpu/perf_rings.h - the kernel's records of what threads do, in the order of time
  *
- * One ring for each processor, filled by perf events of the threads that are attached and of all that
- * they start. Needs no rights at perf_event_paranoid up to 2; what is refused is told by perf_rings_open.
+ * Two rings for each processor, one of samples and one of all else, filled by perf events of the threads that are
+ * attached and of all that they start. Needs no rights at perf_event_paranoid up to 2; what is refused is told by
+ * perf_rings_open.
  */
 #ifndef COLLECT_CPU_PERF_RINGS_H
 #define COLLECT_CPU_PERF_RINGS_H
@@ -27,6 +28,7 @@ struct perf_rings_options {
 		source;        /* name "": cycles where the machine counts them, else cpu-clock */
 	uint32_t frequency_hz; /* 0: no samples, switches and lifetimes alone */
 	uint32_t stack_bytes;  /* of the user's stack with each sample; a multiple of 8 */
+	bool faults;           /* samples of page faults too */
 };
 
 /* What can be had. */
@@ -34,8 +36,10 @@ struct perf_rings_state {
 	struct perf_event_source source; /* in use */
 	bool has_kernel;                 /* samples inside the kernel, with its stacks */
 	bool has_build_ids;              /* in PERF_RECORD_MMAP2 */
-	bool counts_lost;    /* perf_rings_lost says all; else PERF_LOST says some of it */
-	uint32_t ring_bytes; /* of each ring; smaller where the limit of locked memory says so */
+	bool has_faults;                 /* samples of page faults */
+	bool counts_lost; /* perf_rings_lost says all; else PERF_LOST says some of it */
+	/* Of each ring of samples, and of all else; smaller where the limit of locked memory says so. */
+	uint32_t samples_bytes, life_bytes;
 };
 
 /* Makes the rings, with nothing attached. Errors: -EACCES, -EPERM, -ENOSYS: refused, with the reason and what to
@@ -45,9 +49,12 @@ void perf_rings_close(struct perf_rings *rings); /* NULL-safe */
 
 void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *ret_state);
 
-/* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. Errors: -ESRCH where it
- * is gone, else as perf_rings_open. */
+/* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. One that comes with another
+ * that was attached is told of once all the same. Errors: -ESRCH where it is gone, else as perf_rings_open. */
 int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec);
+
+/* A descriptor that can be read from when a ring is a quarter full; perf_rings_next takes that back. */
+int perf_rings_descriptor(const struct perf_rings *rings);
 
 enum perf_record_kind {
 	PERF_SAMPLE = 1, /* found running; stack */
@@ -58,7 +65,7 @@ enum perf_record_kind {
 	PERF_EXEC,     /* text: its new name */
 	PERF_NAME,     /* text: its new name */
 	PERF_MAP,      /* a piece of a file, or of no file, is mapped as code */
-	PERF_LOST,     /* count records of this ring */
+	PERF_LOST,     /* count records of this ring; has_samples says which it is */
 	PERF_THROTTLED /* the kernel takes no samples for a while */
 };
 
@@ -77,6 +84,8 @@ struct perf_record {
 	uint32_t pid, tid, cpu;
 	bool is_preempted; /* PERF_OUT */
 	bool is_kernel;    /* PERF_SAMPLE: it was inside the kernel */
+	bool is_fault;     /* … it faulted; weight: so many faults */
+	bool has_samples;  /* PERF_LOST: samples, else what the others tell */
 	uint32_t other_pid, other_tid;
 	uint64_t count;   /* PERF_LOST */
 	uint64_t weight;  /* PERF_SAMPLE: of the source's unit */
@@ -92,8 +101,8 @@ struct perf_record {
 	struct perf_map map;
 };
 
-/* How many records the kernel could not write so far. 0 where it does not count them. */
-uint64_t perf_rings_lost(const struct perf_rings *rings);
+/* How many samples, and how many other records, the kernel could not write so far. 0 where it does not count them. */
+void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint64_t *ret_others);
 
 /* The next record older than until_ns, over all rings in the order of time. A record that is written may be up to
  * PERF_RINGS_LATE_NS older than the moment when it can be read: until_ns should leave that to the next round. */

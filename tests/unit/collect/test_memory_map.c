@@ -50,21 +50,87 @@ static bool is_as(const struct memory_map *map, const struct truth *truth)
 TEST(the_last_one_counts)
 {
 	struct truth truth[ADDRESSES] = {{0}};
-	struct memory_map map = {0}, copy;
+	struct memory_map *map = memory_map_new(), *copy;
+	struct memory_piece piece = {10, 30, 7, (struct code_file *)1};
 
 	for (uintptr_t i = 1; i <= ROUNDS; i++) {
 		uint64_t start = random_next() % (ADDRESSES - 40);
-		struct memory_piece piece = {start, start + 1 + random_next() % 40,
-					     random_next() % 10000, (struct code_file *)i};
 
-		REQUIRE(memory_map_put(&map, &piece) == 0);
+		piece = (struct memory_piece){start, start + 1 + random_next() % 40,
+					      random_next() % 10000, (struct code_file *)i};
+		REQUIRE(memory_map_put(map, &piece) == 0);
 		put_truth(truth, &piece);
-		REQUIRE(is_as(&map, truth));
+		REQUIRE(is_as(map, truth));
 	}
-	REQUIRE(memory_map_copy(&map, &copy) == 0);
+	/* a child's is the parent's until it puts something */
+	copy = memory_map_share(map);
+	REQUIRE(memory_map_own(&copy) == 0);
+	CHECK(copy != map && is_as(copy, truth));
+	piece = (struct memory_piece){0, ADDRESSES, 0, (struct code_file *)7};
+	REQUIRE(memory_map_put(copy, &piece) == 0);
+	CHECK(is_as(map, truth));
+	memory_map_release(map);
+	put_truth(truth, &piece);
+	CHECK(is_as(copy, truth));
+	map = copy;
+	REQUIRE(memory_map_own(&copy) == 0);
+	CHECK(copy == map);
+	memory_map_release(copy);
+	memory_map_release(NULL);
+}
+
+/* What is mapped now is known, what was put just before too, what was put long ago no more. */
+TEST(a_renewed_map_has_what_is_mapped)
+{
+	struct memory_map map = {0};
+	struct memory_piece piece = {0}, live[2];
+	uint64_t i = 0;
+
+	for (;; i++) {
+		piece = (struct memory_piece){20 * i, 20 * i + 10, i, NULL};
+		if (memory_map_put(&map, &piece))
+			break;
+	}
+	CHECK(i > MEMORY_PIECES_MOST - 3);
+	live[0] = (struct memory_piece){40, 45, 100, NULL};
+	live[1] = (struct memory_piece){20 * (i - 1), 20 * (i - 1) + 5, 200, NULL};
+	REQUIRE(memory_map_renew(&map, live, 2) == 0);
+	CHECK(memory_map_find(&map, 0) == NULL);
+	CHECK(memory_map_find(&map, 46) == NULL);
+	REQUIRE(memory_map_find(&map, 44) != NULL);
+	CHECK_EQUAL((int)memory_map_find(&map, 44)->file_offset, 100);
+	REQUIRE(memory_map_find(&map, 20 * (i - 1) + 4) != NULL);
+	CHECK_EQUAL((int)memory_map_find(&map, 20 * (i - 1) + 4)->file_offset, 200);
+	CHECK(memory_map_find(&map, 20 * (i - 1) + 6) != NULL);
+	CHECK(memory_map_find(&map, 20 * (i - MEMORY_PIECES_RECENT)) != NULL);
+	CHECK(memory_map_find(&map, 20 * (i - MEMORY_PIECES_RECENT - 1)) == NULL);
+	REQUIRE(memory_map_put(&map, &piece) == 0);
+	/* the second time these are old */
+	REQUIRE(memory_map_renew(&map, live, 2) == 0);
+	CHECK(memory_map_find(&map, 20 * (i - 1) + 6) == NULL);
+	CHECK(memory_map_find(&map, piece.start) != NULL);
 	memory_map_fini(&map);
-	CHECK(is_as(&copy, truth));
-	memory_map_fini(&copy);
+}
+
+/* Of a program that has so many there is room for as many again. */
+TEST(a_map_of_living_pieces_grows)
+{
+	enum { LIVING = 60000 };
+	struct memory_piece *living = calloc(LIVING, sizeof(*living)), piece;
+	struct memory_map map = {0};
+	int error = 0;
+
+	REQUIRE(living != NULL);
+	for (uint64_t i = 0; i < LIVING; i++)
+		living[i] = (struct memory_piece){20 * i, 20 * i + 10, 0, NULL};
+	REQUIRE(memory_map_renew(&map, living, LIVING) == 0);
+	for (uint64_t i = LIVING; i < 2 * LIVING - 10 && !error; i++) {
+		piece = (struct memory_piece){20 * i, 20 * i + 10, 0, NULL};
+		error = memory_map_put(&map, &piece);
+	}
+	CHECK_EQUAL(error, 0);
+	memory_map_fini(&map);
+	free(living);
 }
 
 TEST(refuses_what_is_none)
@@ -90,6 +156,8 @@ TEST(refuses_what_is_none)
 int main(void)
 {
 	RUN(the_last_one_counts);
+	RUN(a_renewed_map_has_what_is_mapped);
+	RUN(a_map_of_living_pieces_grows);
 	RUN(refuses_what_is_none);
 	return harness_end();
 }

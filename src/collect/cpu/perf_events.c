@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/perf_events.c - which perf events this kernel gives us, and why it refuses others
+ *
+ * Runs in:  the recorder
+ * Gets:     what is wanted   Gives: attributes that the kernel takes
+ * Owns:     nothing
+ * Fails:    with the kernel's reason, and what to do about it
+ * Why three events: who is switched, born and mapped must be known even where samples come faster than they can
+ *           be read, so those records come from an event of their own, which has a ring of its own. Of page faults
+ *           each thread's every PERF_FAULTS_PERIODth is a sample: at a frequency, as time has it, the kernel tells
+ *           for the first samples of a thread weights that are wrong by a factor of a hundred.
+ */
+#include "collect/cpu/perf_events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+
+/* Registers as <asm/perf_regs.h> numbers them. */
+#if defined(__x86_64__)
+enum { REGISTER_BP = 6, REGISTER_SP = 7, REGISTER_IP = 8 };
+#elif defined(__aarch64__)
+enum { REGISTER_BP = 29, REGISTER_SP = 31, REGISTER_IP = 32 };
+#endif
+enum { FORMAT_LOST = 1 << 4 /* PERF_FORMAT_LOST of newer headers */ };
+
+int perf_event_start(const struct perf_event_attr *attribute, pid_t thread, int cpu)
+{
+	int fd =
+		(int)syscall(SYS_perf_event_open, attribute, thread, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static struct perf_event_attr make_attribute(const struct perf_event_source *source)
+{
+	return (struct perf_event_attr){
+		.type = source->type,
+		.size = sizeof(struct perf_event_attr),
+		.config = source->config,
+		.config1 = source->config1,
+		.config2 = source->config2,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
+		.disabled = 1,
+		.inherit = 1,
+		.exclude_hv = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+}
+
+static struct perf_event_attr make_life(const struct perf_event_source *source)
+{
+	struct perf_event_attr attribute = make_attribute(source);
+
+	attribute.mmap = 1;
+	attribute.mmap2 = 1;
+	attribute.comm = 1;
+	attribute.comm_exec = 1;
+	attribute.task = 1;
+	attribute.context_switch = 1;
+	attribute.build_id = 1;
+	return attribute;
+}
+
+static struct perf_event_attr make_stacks(const struct perf_rings_options *options,
+					  const struct perf_event_source *source)
+{
+	struct perf_event_attr attribute = make_attribute(source);
+
+	attribute.sample_type |=
+		PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attribute.exclude_callchain_user = 1;
+	attribute.sample_regs_user = UINT64_C(1) << REGISTER_BP | UINT64_C(1) << REGISTER_SP |
+				     UINT64_C(1) << REGISTER_IP;
+	attribute.sample_stack_user = options->stack_bytes;
+	return attribute;
+}
+
+static struct perf_event_attr make_samples(const struct perf_rings_options *options,
+					   const struct perf_event_source *source)
+{
+	struct perf_event_attr attribute = make_stacks(options, source);
+
+	attribute.freq = 1;
+	attribute.sample_freq = options->frequency_hz;
+	return attribute;
+}
+
+static const struct perf_event_source faults = {
+	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .name = "page-faults"};
+
+/* The kernel takes a sample of each occurrence of its own events where the period is asked for. */
+static struct perf_event_attr make_faults(const struct perf_rings_options *options)
+{
+	struct perf_event_attr attribute = make_stacks(options, &faults);
+
+	attribute.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	attribute.sample_period = PERF_FAULTS_PERIOD;
+	return attribute;
+}
+
+/* Tried on ourselves: whether the kernel would take it. */
+static int try_attribute(const struct perf_event_attr *attribute)
+{
+	int fd = perf_event_start(attribute, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* With the kernel's own time where that is allowed, with build ids where the kernel (5.12) tells them, with a count of
+ * what was lost (6.0): records tell of it only where a later one had room. */
+static int negotiate(struct perf_event_attr *attribute)
+{
+	struct perf_event_attr tried = *attribute;
+	int error = -EINVAL;
+
+	for (unsigned int variant = 0; variant < 8 && error; variant++) {
+		tried.build_id = attribute->build_id && !(variant & 2);
+		tried.exclude_kernel = variant & 1;
+		tried.read_format = variant & 4 ? 0 : FORMAT_LOST;
+		error = try_attribute(&tried);
+		if (error == -EPERM || error == -ENOSYS || error == -ENOENT)
+			break;
+	}
+	if (!error)
+		*attribute = tried;
+	return error;
+}
+
+static const struct perf_event_source cycles = {
+	.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES, .name = "cycles"};
+static const struct perf_event_source cpu_clock = {
+	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .name = "cpu-clock"};
+static const struct perf_event_source dummy = {
+	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .name = "dummy"};
+struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes)
+{
+	struct perf_event_attr attribute = make_attribute(&dummy);
+
+	attribute.inherit = 0;
+	attribute.exclude_kernel = 1;
+	attribute.watermark = 1;
+	attribute.wakeup_watermark = wakeup_bytes;
+	return attribute;
+}
+
+/* -1: not known. */
+static int paranoid_level(void)
+{
+	auto_free char *text = NULL;
+
+	return read_file("/proc/sys/kernel/perf_event_paranoid", 16, &text, NULL) == 0 ? atoi(text)
+										       : -1;
+}
+
+int perf_event_refused(int error)
+{
+	int paranoid = paranoid_level();
+
+	if (error == -ENOSYS)
+		return error_set(error, "perf events: this kernel has no perf_event_open, or a "
+					"filter of this container or "
+					"service says so");
+	if (error == -EMFILE || error == -ENFILE)
+		return error_set(error,
+				 "perf events: %s: each thread takes three for each processor; "
+				 "raise the limit (ulimit -Hn)",
+				 strerror(-error));
+	if (paranoid > 2)
+		return error_set(error,
+				 "perf events: kernel.perf_event_paranoid is %d: run 'sysctl "
+				 "kernel.perf_event_paranoid=2', or give duet the capability: "
+				 "'setcap cap_perfmon+ep' on its file",
+				 paranoid);
+	if (error == -ENOENT || error == -EOPNOTSUPP)
+		return error_set(error, "perf events: this machine has no such event");
+	if (error == -EPERM || error == -EACCES)
+		return error_set(
+			error,
+			"perf events are refused (%s), though "
+			"kernel.perf_event_paranoid is %d: a seccomp filter of this container "
+			"or service allows no perf_event_open; allow it there",
+			strerror(-error), paranoid);
+	return error_set(error, "perf events: %s", strerror(-error));
+}
+
+static int find_samples(const struct perf_rings_options *options, struct perf_event_attr *samples,
+			struct perf_event_source *ret_source)
+{
+	const struct perf_event_source *source =
+		options->source.name[0] ? &options->source : &cycles;
+	int error;
+
+	*samples = make_samples(options, source);
+	error = negotiate(samples);
+	if (error && !options->source.name[0]) {
+		source = &cpu_clock;
+		*samples = make_samples(options, source);
+		error = negotiate(samples);
+	}
+	if (!error)
+		*ret_source = *source;
+	return error;
+}
+
+int perf_events_find(const struct perf_rings_options *options, struct perf_events *ret_events,
+		     struct perf_rings_state *ret_state)
+{
+	struct perf_events events = {.has = {[PERF_EVENT_LIFE] = true}};
+	struct perf_event_attr *life = &events.attributes[PERF_EVENT_LIFE];
+	struct perf_event_attr *samples = &events.attributes[PERF_EVENT_SAMPLES];
+	struct perf_event_source source = dummy;
+	int error;
+
+	*life = make_life(&dummy);
+	error = negotiate(life);
+	if (!error && options->frequency_hz) {
+		events.has[PERF_EVENT_SAMPLES] = true;
+		error = find_samples(options, samples, &source);
+	}
+	if (error)
+		return perf_event_refused(error);
+	if (options->frequency_hz && options->faults && strcmp(source.name, faults.name) != 0) {
+		events.attributes[PERF_EVENT_FAULTS] = make_faults(options);
+		events.has[PERF_EVENT_FAULTS] =
+			negotiate(&events.attributes[PERF_EVENT_FAULTS]) == 0;
+	}
+	*ret_state = (struct perf_rings_state){
+		.source = source,
+		.has_build_ids = life->build_id,
+		.has_kernel = !(events.has[PERF_EVENT_SAMPLES] ? samples : life)->exclude_kernel,
+		.has_faults = events.has[PERF_EVENT_FAULTS],
+		.counts_lost = life->read_format != 0,
+	};
+	*ret_events = events;
+	return 0;
+}

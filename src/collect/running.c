@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/running.c - processes that run already and are to be recorded
+ *
+ * Runs in:  the recorder
+ * Gets:     pids   Gives: whether they may be recorded, who belongs to them, when they have ended
+ * Owns:     a descriptor for each process
+ * Fails:    before anything is recorded, with the process and the right that is missing
+ * Why:      the kernel refuses another user's process at each of its doors in another way, or leaves samples without
+ *           stacks; whether we may read where its program lies is the same question, asked once
+ */
+#include "collect/running.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "collect/proc.h"
+
+enum { ANCESTORS_MOST = 64 };
+
+/* The number behind "\nLABEL:\t" in /proc/PID/status; -1: not told. */
+static long status_number(pid_t pid, const char *label)
+{
+	auto_free char *text = NULL;
+	char path[64], *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (read_file(path, 1 << 20, &text, NULL) < 0)
+		return -1;
+	at = strstr(text, label);
+	return at ? strtol(at + strlen(label), NULL, 10) : -1;
+}
+
+static int refused(pid_t pid, const char *name)
+{
+	const struct passwd *user;
+	char path[64];
+	struct stat about;
+	long uid = status_number(pid, "\nUid:\t");
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (uid < 0 && stat(path, &about) == 0)
+		uid = about.st_uid;
+	user = getpwuid((uid_t)uid);
+	if ((uid_t)uid != geteuid())
+		return error_set(-EPERM,
+				 "process %d ('%s') is of user %s (%ld): record it as that user, "
+				 "or as root (sudo duet record -p %d)",
+				 (int)pid, name, user ? user->pw_name : "?", uid, (int)pid);
+	return error_set(-EPERM,
+			 "process %d ('%s') has rights that its user has not (setuid, file "
+			 "capabilities), or shuts debuggers out: root may record it (sudo duet "
+			 "record -p %d)",
+			 (int)pid, name, (int)pid);
+}
+
+static int check(pid_t pid, int fd)
+{
+	char path[64], target[PATH_MAX], name[64] = "";
+	long leader = status_number(pid, "\nTgid:\t");
+
+	error_clear();
+	if (leader < 0 || !proc_is_alive(fd, (uint32_t)pid))
+		return error_set(-ESRCH, "process %d: there is none, or it has ended", (int)pid);
+	if (leader != pid)
+		return error_set(-EINVAL, "%d is a thread of process %ld: give that (-p %ld)",
+				 (int)pid, leader, leader);
+	proc_thread_name((uint32_t)pid, (uint32_t)pid, name);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (readlink(path, target, sizeof(target)) >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM)
+		return refused(pid, name);
+	return error_set(-EINVAL, "process %d ('%s') is a thread of the kernel, or is ending",
+			 (int)pid, name);
+}
+
+static bool is_listed(const struct running *running, pid_t pid)
+{
+	for (size_t i = 0; i < running->count; i++)
+		if (running->processes[i].pid == pid)
+			return true;
+	return false;
+}
+
+int running_open(struct running *running, const pid_t *pids, size_t count)
+{
+	int error = 0;
+
+	*running = (struct running){0};
+	if (!count)
+		return 0;
+	running->processes = calloc(count, sizeof(*running->processes));
+	if (!running->processes)
+		return error_set(-ENOMEM, "out of memory");
+	for (size_t i = 0; i < count && !error; i++) {
+		int fd = (int)syscall(SYS_pidfd_open, pids[i], 0);
+
+		running->processes[running->count++] = (struct running_process){pids[i], fd};
+		error = check(pids[i], fd);
+	}
+	if (error)
+		running_close(running);
+	return error;
+}
+
+void running_close(struct running *running)
+{
+	if (!running)
+		return;
+	for (size_t i = 0; i < running->count; i++)
+		if (running->processes[i].fd >= 0)
+			close(running->processes[i].fd);
+	free(running->processes);
+	*running = (struct running){0};
+}
+
+bool running_has(const struct running *running, pid_t pid)
+{
+	for (int i = 0; running->count && i < ANCESTORS_MOST && pid > 1; i++) {
+		if (is_listed(running, pid))
+			return true;
+		pid = (pid_t)status_number(pid, "\nPPid:\t");
+	}
+	return running->count == 0;
+}
+
+size_t running_poll(const struct running *running, struct pollfd *entries)
+{
+	size_t count = 0;
+
+	/* one that has ended would wake us up at once, again and again */
+	for (size_t i = 0; i < running->count; i++)
+		if (running->processes[i].fd >= 0 &&
+		    proc_is_alive(running->processes[i].fd, (uint32_t)running->processes[i].pid))
+			entries[count++] =
+				(struct pollfd){.fd = running->processes[i].fd, .events = POLLIN};
+	return count;
+}
+
+bool running_have_ended(const struct running *running)
+{
+	for (size_t i = 0; i < running->count; i++)
+		if (proc_is_alive(running->processes[i].fd, (uint32_t)running->processes[i].pid))
+			return false;
+	return running->count != 0;
+}
