@@ -12,7 +12,9 @@
                ten times the work: the slope is what a second more costs, the rest is paid once.
     report     10^7 samples reported: time and memory, with and without moments at which threads were off.
 
-Programs: python (examples/heat.py, PyOpenCL), opencl (bench/calls image), threads (bench/busy: 8 threads).
+Programs: python (examples/heat.py, PyOpenCL), opencl (bench/calls image 1280x720), threads (bench/busy: 8 threads), and two
+that show what a switch costs: short (bench/calls image 320x200, kernels of 40 us) and turns (bench/busy: two threads on one
+processor let each other go on, that is nothing but switches).
 Written as JSON to bench/results/. --pairs 5 is a look, not a result.
 """
 import argparse
@@ -38,7 +40,7 @@ import io, sys, time
 sys.path.insert(0, sys.argv[1])
 import heat
 out, sys.stdout = sys.stdout, io.StringIO()
-plate = heat.Plate(256)
+plate = heat.Plate(1024)
 heat.load(plate)
 heat.warm_up(plate)
 def frame():
@@ -84,9 +86,11 @@ class Bench:
     def commands(self):
         """{name: (amount -> command, amount that takes about a second)}"""
         calls, busy = (os.path.join(self.options.build, "bench", name) for name in ("calls", "busy"))
-        return {"python": (lambda n: ["/usr/bin/python3", "-c", HEAT, os.path.join(ROOT, "examples"), str(n)], 150),
-                "opencl": (lambda n: [calls, "image", "3", str(n), "320x200"], 3000),
-                "threads": (lambda n: [busy, "8", str(n)], 225000)}
+        return {"python": (lambda n: ["/usr/bin/python3", "-c", HEAT, os.path.join(ROOT, "examples"), str(n)], 40),
+                "opencl": (lambda n: [calls, "image", "3", str(n), "1280x720"], 250),
+                "threads": (lambda n: [busy, "8", str(n)], 225000),
+                "short": (lambda n: [calls, "image", "3", str(n), "320x200"], 3000),
+                "turns": (lambda n: [busy, "turns", str(n)], 180000)}
 
     def run(self, configuration, command):
         """Errors: RuntimeError with what was said, where any of it fails or tells no time."""
@@ -131,12 +135,17 @@ class Bench:
             for configuration in order[turn % len(order):] + order[:turn % len(order)]:
                 runs[configuration].append(self.run(configuration, make(amount)))
             progress(f"{name}: round {turn + 1} of {self.options.pairs}")
-        row = {"alone_work_s": median_of(runs["alone"], "work"),
+        row = {"switches_per_s": self.count_switches() / runs["duet"][-1].work, "alone_work_s": median_of(runs["alone"], "work"),
                "alone_start_s": statistics.median(run.wall - run.work for run in runs["alone"])}
         for configuration in order[1:]:
             row[configuration] = self.compare(runs["alone"], runs[configuration])
         self.results.setdefault("slowdown", {})[name] = row
         return make, amount, runs
+
+    def count_switches(self):
+        """Of the last trace: a row each for going and for coming back."""
+        info = json.loads(subprocess.check_output([self.duet, "info", "--json", self.trace]))
+        return sum(kind["rows"] for kind in info["kinds"] if kind["kind"] == "switch") / 2
 
     @staticmethod
     def compare(alone, other):
@@ -179,10 +188,11 @@ class Bench:
         peers = list(self.configurations)[1:]
         if "slowdown" in self.results:
             title(f"slow-down of the program's work, {self.options.pairs} pairs; < : 95 % upper bound")
-            rows = [[f"{name} {peer}", f"{row['alone_work_s']:.2f}", f"{row[peer]['mean']:.4f}", f"< {row[peer]['mean_below']:.4f}",
+            rows = [[f"{name} {peer}", f"{row['alone_work_s']:.2f}", f"{row['switches_per_s']:.0f}",
+                     f"{row[peer]['mean']:.4f}", f"< {row[peer]['mean_below']:.4f}",
                      f"{row[peer]['median']:.4f}", f"< {row[peer]['median_below']:.4f}", f"{1000 * row[peer]['start_s']:+.0f}"]
                     for name, row in self.results["slowdown"].items() for peer in peers]
-            print_table(["", "alone s", "mean", "", "median", "", "start ms"], rows)
+            print_table(["", "alone s", "switches/s", "mean", "", "median", "", "start ms"], rows)
         if "share" in self.results:
             title("processor time of the recorder, of that of the program")
             rows = [[f"{name} {peer}", f"{100 * row[peer]['share']:.2f} %", f"{1000 * row[peer]['once_s']:.0f}",
@@ -235,7 +245,7 @@ def parse_arguments():
     parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=1.0, help="of work in a run")
     parser.add_argument("--only", default="slowdown,share,report", help="share needs slowdown's runs and makes them")
-    parser.add_argument("--programs", default="python,opencl,threads")
+    parser.add_argument("--programs", default="python,opencl,threads,short,turns")
     parser.add_argument("--longer", type=int, default=3, help="runs of ten times the work")
     parser.add_argument("--samples", type=int, default=10 ** 7)
     parser.add_argument("--reports", type=int, default=5)
