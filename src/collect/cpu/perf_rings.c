@@ -23,9 +23,8 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "collect/cpu/perf_rights.h"
 
 enum {
 	RING_PAGES = 128,
@@ -171,41 +170,6 @@ static const struct perf_event_source cpu_clock = {
 static const struct perf_event_source dummy = {
 	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .name = "dummy"};
 
-/* -1: not known. */
-static int paranoid_level(void)
-{
-	auto_free char *text = NULL;
-
-	return read_file("/proc/sys/kernel/perf_event_paranoid", 16, &text, NULL) == 0 ? atoi(text)
-										       : -1;
-}
-
-static int refused(int error)
-{
-	int paranoid = paranoid_level();
-
-	if (error == -ENOSYS)
-		return error_set(error, "perf events: this kernel has no perf_event_open, or a "
-					"filter of this container or "
-					"service says so");
-	if (paranoid > 2)
-		return error_set(error,
-				 "perf events: kernel.perf_event_paranoid is %d: run 'sysctl "
-				 "kernel.perf_event_paranoid=2', or give duet the capability: "
-				 "'setcap cap_perfmon+ep' on its file",
-				 paranoid);
-	if (error == -ENOENT || error == -EOPNOTSUPP)
-		return error_set(error, "perf events: this machine has no such event");
-	if (error == -EPERM || error == -EACCES)
-		return error_set(
-			error,
-			"perf events are refused (%s), though "
-			"kernel.perf_event_paranoid is %d: a seccomp filter of this container "
-			"or service allows no perf_event_open; allow it there",
-			strerror(-error), paranoid);
-	return error_set(error, "perf events: %s", strerror(-error));
-}
-
 static int find_source(struct perf_rings *rings)
 {
 	const struct perf_event_source *wanted = &rings->options.source;
@@ -220,7 +184,7 @@ static int find_source(struct perf_rings *rings)
 		if (error)
 			error = find_attribute(rings, &cpu_clock);
 	}
-	return error ? refused(error) : 0;
+	return error ? perf_refused(error) : 0;
 }
 
 int perf_rings_open(const struct perf_rings_options *options, struct perf_rings **ret_rings)
@@ -309,7 +273,7 @@ static int attach_one(struct perf_rings *rings, const struct perf_event_attr *at
 	if (fd == -ESRCH)
 		return fd;
 	if (fd < 0)
-		return refused(fd);
+		return perf_refused(fd);
 	if (!ring->page)
 		error = map_ring(rings, ring, fd);
 	else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
