@@ -68,9 +68,8 @@ static void use_states(struct cpu *cpu)
 	char text[PATH_MAX + 800];
 
 	snprintf(text, sizeof(text),
-		 "threads are looked at 200 times a second instead of sampled: where they wait has "
-		 "stacks, native functions in which they run and waits of less than 5 ms are "
-		 "missing; %s",
+		 "threads are looked at 200 times a second instead of sampled: native functions in "
+		 "which they run and waits of less than 5 ms are missing; %s",
 		 error_text());
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	recording_warn(cpu->recording, text);
