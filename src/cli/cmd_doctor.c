@@ -32,6 +32,8 @@
 #include "base/string.h"
 #include "cli/guest_path.h"
 #include "cli/probe.h"
+#include "collect/cpu/blocked.h"
+#include "collect/cpu/perf_rights.h"
 #include "collect/cpu/perf_rings.h"
 
 #define LOADER      "libOpenCL.so.1"
@@ -40,8 +42,8 @@
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
 #define REBUILD_FIX "make"
-#define PERF_FIX    "sysctl kernel.perf_event_paranoid=2"
-#define KERNEL_FIX  "sysctl kernel.perf_event_paranoid=1"
+#define PERF_FIX    "sudo sysctl kernel.perf_event_paranoid=2"
+#define KERNEL_FIX  "sudo sysctl kernel.perf_event_paranoid=1"
 
 /* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. */
 static const struct variable {
@@ -412,6 +414,31 @@ static void examine_opencl(struct doctor *doctor)
 	check_environment(doctor);
 }
 
+static void check_kernel(struct doctor *doctor, const struct perf_rings_state *state)
+{
+	char rights[PATH_MAX + 200];
+
+	if (state->has_kernel) {
+		add_check(&doctor->cpu, "kernel", true, false, NULL,
+			  "samples inside the kernel, with its stacks");
+		return;
+	}
+	perf_rights_text(1, rights, sizeof(rights));
+	add_check(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
+		  "time inside the kernel has no samples: %s", rights);
+}
+
+static void check_waits(struct doctor *doctor)
+{
+	if (blocked_try() == 0) {
+		add_check(&doctor->cpu, "waits", true, false, NULL, "where threads wait is seen");
+		return;
+	}
+	add_check(&doctor->cpu, "waits", false, false, NULL, "where threads wait is not seen: %s",
+		  error_text());
+	error_clear();
+}
+
 /* By opening what a recording would open. */
 static void examine_threads(struct doctor *doctor)
 {
@@ -422,25 +449,20 @@ static void examine_threads(struct doctor *doctor)
 
 	doctor->cpu.name = "cpu";
 	if (perf_rings_open(&options, &rings)) {
-		add_check(&doctor->cpu, "perf", false, false, PERF_FIX,
-			  "%s; threads are looked at instead, coarsely and without stacks where "
-			  "they run",
-			  error_text());
+		add_check(
+			&doctor->cpu, "perf", false, false, perf_paranoid() > 2 ? PERF_FIX : NULL,
+			"threads are looked at instead of sampled, so that the functions in which "
+			"they run are missing; %s",
+			error_text());
 		error_clear();
-		return;
+	} else {
+		perf_rings_state(rings, &state);
+		perf_rings_close(rings);
+		add_check(&doctor->cpu, "perf", true, false, NULL, "%s, %sswitches, user stacks",
+			  state.source.name, state.has_faults ? "page faults, " : "");
+		check_kernel(doctor, &state);
 	}
-	perf_rings_state(rings, &state);
-	perf_rings_close(rings);
-	add_check(&doctor->cpu, "perf", true, false, NULL, "%s, %sswitches, user stacks",
-		  state.source.name, state.has_faults ? "page faults, " : "");
-	if (state.has_kernel)
-		add_check(&doctor->cpu, "kernel", true, false, NULL,
-			  "samples inside the kernel, with its stacks");
-	else
-		add_check(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
-			  "time inside the kernel has no samples: sysctl "
-			  "kernel.perf_event_paranoid=1, "
-			  "or setcap cap_perfmon+ep on duet");
+	check_waits(doctor);
 }
 
 /* Joins what is missing, or the commands that mend it, each once. */

@@ -387,6 +387,8 @@ int record_program(const struct command *command, int argc, char **argv, bool *r
 	archive = values.archive ? archive_folder(options.output) : NULL;
 	options.archive = archive;
 	options.on_warning = say_warning;
+	if (values.verbose || isatty(STDERR_FILENO))
+		options.on_hint = say_warning;
 	options.command = argc > first ? argv + first : NULL;
 	options.guest = guest_path(guest);
 	if (values.verbose)

@@ -241,3 +241,9 @@ void recording_warn(const struct recording *recording, const char *text)
 	if (recording->on_warning)
 		recording->on_warning(recording->warning_context, text);
 }
+
+void recording_hint(const struct recording *recording, const char *text)
+{
+	if (recording->on_hint)
+		recording->on_hint(recording->warning_context, text);
+}

@@ -62,8 +62,9 @@ struct recording {
 	struct identities gone; /* paths of which it was noted that their files are not there */
 	uint32_t gone_count;
 	struct hash_map pythons; /* path string << 32 | build id string -> enum stack_python */
-	/* What a user should see at once; NULL: nobody listens. */
+	/* What a user should see at once, and what one who looks would like to know; NULL: nobody listens. */
 	void (*on_warning)(void *context, const char *text);
+	void (*on_hint)(void *context, const char *text);
 	void *warning_context;
 	uint32_t lookups;       /* in /proc, that may still be made in this second */
 	uint64_t scratch[8192]; /* one record, the largest there is */
@@ -96,6 +97,7 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 			uint32_t process, const char *reason);
 
 void recording_warn(const struct recording *recording, const char *text);
+void recording_hint(const struct recording *recording, const char *text);
 
 /* Name of an OpenCL function by its number in event/opencl_calls.h, NULL where there is none. */
 const char *opencl_function_name(uint32_t function);

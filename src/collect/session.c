@@ -950,6 +950,7 @@ static int open_session(struct session *session)
 	session->recording_open = error == 0;
 	session->recording.command = options->command;
 	session->recording.on_warning = options->on_warning;
+	session->recording.on_hint = options->on_hint;
 	session->recording.warning_context = options->warning_context;
 	session->recording.keeps_files = options->archive != NULL;
 	if (!error)

@@ -34,6 +34,8 @@ struct session_options {
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
 	void (*on_warning)(void *context, const char *text);
+	void (*on_hint)(void *context,
+			const char *text); /* … who looks at a terminal, or asks for it */
 	void *warning_context;
 };
 

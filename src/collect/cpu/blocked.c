@@ -15,12 +15,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
 
 enum { PAGE_BYTES = 4096, PAGES = BLOCKED_STACK_BYTES / PAGE_BYTES + 1 };
 
@@ -90,4 +98,86 @@ bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look)
 	ret_look->stack_bytes =
 		blocked_read(pid, ret_look->sp, ret_look->stack, sizeof(ret_look->stack));
 	return ret_look->stack_bytes != 0;
+}
+
+/* ---- whether it works here --------------------------------------------------------------------- */
+
+/* A child that nobody is sent a signal of, and that may be looked at as a program is: one that has just been given
+ * a capability by its file may not. */
+static pid_t start_sleeper(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_DUMPABLE, 1);
+	for (;;)
+		pause();
+}
+
+/* Until it sleeps, at most a second. */
+static int try_place(uint32_t pid, uint64_t *ret_sp)
+{
+	enum thread_place place = THREAD_RUNS;
+	uint64_t ip;
+
+	for (int i = 0; i < 1000; i++) {
+		errno = 0;
+		place = blocked_place(pid, pid, ret_sp, &ip);
+		if (place == THREAD_WAITS)
+			return 0;
+		/* before the child says that it may be looked at, it may not */
+		if (place == THREAD_GONE && errno && i > 20)
+			return -errno;
+		poll(NULL, 0, 1);
+	}
+	return -ETIMEDOUT;
+}
+
+static int try_child(uint32_t pid)
+{
+	uint64_t sp = 0, word;
+	struct iovec here = {&word, sizeof(word)}, remote = {NULL, sizeof(word)};
+	int error = try_place(pid, &sp);
+
+	if (error)
+		return error;
+	remote.iov_base = (void *)(uintptr_t)sp;
+	return process_vm_readv((pid_t)pid, &here, 1, &remote, 1, 0) < 0 ? -errno : 0;
+}
+
+static int refused(int error)
+{
+	auto_free char *scope = NULL;
+
+	if (read_file("/proc/sys/kernel/yama/ptrace_scope", 16, &scope, NULL)) {
+		error_clear();
+		scope = NULL;
+	}
+	if (scope && atoi(scope) > 1)
+		return error_set(error,
+				 "kernel.yama.ptrace_scope is %d: run 'sudo sysctl "
+				 "kernel.yama.ptrace_scope=1'",
+				 atoi(scope));
+	return error_set(
+		error,
+		"%s: a seccomp filter of this container or service allows no "
+		"process_vm_readv, or its /proc shows no threads: let it in there (docker, "
+		"podman: --cap-add SYS_PTRACE; systemd: SystemCallFilter=process_vm_readv)",
+		strerror(-error));
+}
+
+int blocked_try(void)
+{
+	pid_t pid = start_sleeper();
+	int error;
+
+	if (pid < 0)
+		return error_set(-errno, "no process can be started: %s", strerror(errno));
+	error = try_child((uint32_t)pid);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	return error ? refused(error) : 0;
 }

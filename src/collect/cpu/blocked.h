@@ -35,4 +35,8 @@ size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size
 /* False: it runs, or is gone. */
 bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look);
 
+/* Looks at a child of our own, made for that, as it would at any thread of the same user. Errors: -errno of what is
+ * refused, and in the error chain what would mend it. */
+int blocked_try(void);
+
 #endif

@@ -13,11 +13,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "collect/cpu/perf_rights.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
 #include "collect/proc.h"
@@ -31,11 +33,30 @@ enum {
 /* What more rights would add. */
 static void note_rights(struct cpu *cpu)
 {
-	if (!cpu->state.has_kernel)
-		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0,
-			       "time inside the operating system's kernel has no samples: as root, "
-			       "with 'sysctl kernel.perf_event_paranoid=1', or with the capability "
-			       "cap_perfmon it has");
+	char rights[PATH_MAX + 200], text[PATH_MAX + 400];
+
+	if (cpu->state.has_kernel)
+		return;
+	perf_rights_text(1, rights, sizeof(rights));
+	snprintf(text, sizeof(text),
+		 "time inside the operating system's kernel has no samples, so that its functions "
+		 "are "
+		 "missing: %s, or record as root",
+		 rights);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	recording_hint(cpu->recording, text);
+}
+
+static void note_waits(struct cpu *cpu)
+{
+	char text[1200];
+
+	if (!blocked_try())
+		return;
+	snprintf(text, sizeof(text), "where threads wait is not seen: %s", error_text());
+	error_clear();
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	recording_warn(cpu->recording, text);
 }
 
 /* By rules, or by limits. */
@@ -48,14 +69,14 @@ static bool is_refusal(int error)
 /* The second way; the first one's reason is in the error chain. */
 static void use_states(struct cpu *cpu)
 {
-	char text[1200];
+	char text[PATH_MAX + 800];
 
 	snprintf(text, sizeof(text),
-		 "threads are looked at 200 times a second instead of sampled, and have no stacks "
-		 "where "
-		 "they run: %s",
+		 "threads are looked at 200 times a second instead of sampled: native functions in "
+		 "which they run and waits of less than 5 ms are missing; %s",
 		 error_text());
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	recording_warn(cpu->recording, text);
 	error_clear();
 	perf_rings_close(cpu->rings);
 	cpu->rings = NULL;
@@ -91,6 +112,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	hash_map_init(&cpu->kernels);
 	if (cpu->rings)
 		note_rights(cpu);
+	note_waits(cpu);
 	*ret_cpu = cpu;
 	return 0;
 }

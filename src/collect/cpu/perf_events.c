@@ -14,15 +14,13 @@
 #include "collect/cpu/perf_events.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "collect/cpu/perf_rights.h"
 
 /* Registers as <asm/perf_regs.h> numbers them. */
 #if defined(__x86_64__)
@@ -157,46 +155,6 @@ struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes)
 	return attribute;
 }
 
-/* -1: not known. */
-static int paranoid_level(void)
-{
-	auto_free char *text = NULL;
-
-	return read_file("/proc/sys/kernel/perf_event_paranoid", 16, &text, NULL) == 0 ? atoi(text)
-										       : -1;
-}
-
-int perf_event_refused(int error)
-{
-	int paranoid = paranoid_level();
-
-	if (error == -ENOSYS)
-		return error_set(error, "perf events: this kernel has no perf_event_open, or a "
-					"filter of this container or "
-					"service says so");
-	if (error == -EMFILE || error == -ENFILE)
-		return error_set(error,
-				 "perf events: %s: each thread takes three for each processor; "
-				 "raise the limit (ulimit -Hn)",
-				 strerror(-error));
-	if (paranoid > 2)
-		return error_set(error,
-				 "perf events: kernel.perf_event_paranoid is %d: run 'sysctl "
-				 "kernel.perf_event_paranoid=2', or give duet the capability: "
-				 "'setcap cap_perfmon+ep' on its file",
-				 paranoid);
-	if (error == -ENOENT || error == -EOPNOTSUPP)
-		return error_set(error, "perf events: this machine has no such event");
-	if (error == -EPERM || error == -EACCES)
-		return error_set(
-			error,
-			"perf events are refused (%s), though "
-			"kernel.perf_event_paranoid is %d: a seccomp filter of this container "
-			"or service allows no perf_event_open; allow it there",
-			strerror(-error), paranoid);
-	return error_set(error, "perf events: %s", strerror(-error));
-}
-
 static int find_samples(const struct perf_rings_options *options, struct perf_event_attr *samples,
 			struct perf_event_source *ret_source)
 {
@@ -232,7 +190,7 @@ int perf_events_find(const struct perf_rings_options *options, struct perf_event
 		error = find_samples(options, samples, &source);
 	}
 	if (error)
-		return perf_event_refused(error);
+		return perf_refused(error);
 	if (options->frequency_hz && options->faults && strcmp(source.name, faults.name) != 0) {
 		events.attributes[PERF_EVENT_FAULTS] = make_faults(options);
 		events.has[PERF_EVENT_FAULTS] =

@@ -41,7 +41,4 @@ struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 /* Returns a descriptor, or -errno. */
 int perf_event_start(const struct perf_event_attr *attribute, pid_t thread, int cpu);
 
-/* Sets the error chain to what an error of perf_event_start means; returns it. */
-int perf_event_refused(int error);
-
 #endif

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "collect/cpu/perf_events.h"
+#include "collect/cpu/perf_rights.h"
 
 enum {
 	LIFE_BYTES = 512 << 10, /* a ring of switches, lifetimes, mappings: some 10000 records */
@@ -139,7 +140,7 @@ static int open_ring(struct perf_rings *rings, struct ring *ring, int cpu, uint3
 	if (ring->fd < 0) {
 		error = ring->fd;
 		ring->fd = -1;
-		return perf_event_refused(error);
+		return perf_refused(error);
 	}
 	page = mmap(NULL, page_bytes() + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (page == MAP_FAILED)
@@ -283,7 +284,7 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 	if (fd == -ESRCH)
 		return fd;
 	if (fd < 0)
-		return perf_event_refused(fd);
+		return perf_refused(fd);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 		error = error_set(-errno, "perf events: one ring for all: %s", strerror(errno));
 	descriptor.fd = fd;
