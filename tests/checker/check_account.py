@@ -151,7 +151,7 @@ class Trace:
 
     def knows_switches(self, thread, since):
         """Whether a thread's switches are all known from a moment on."""
-        if any(row["count"] and row["lost"] in ("switch", "cpu_sample") for row in self.losses):
+        if any(row["count"] and row["lost"] == "switch" for row in self.losses):
             return False
         seen = [row["time"] for row in self.samples if row["thread"] == thread]
         seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
