@@ -89,6 +89,8 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	if (!state->is_preempted) {
 		int error = keep_moment(state, since_ns, time_ns, time_ns - since_ns, state->stack);
 
+		if (!error && state->gil_until)
+			error = sweep_count_gil(sweep, thread, since_ns, time_ns);
 		if (error)
 			return error;
 	}
@@ -106,6 +108,7 @@ static void go_away(struct sweep *sweep, size_t thread, const struct event_switc
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
+	sweep_await_gil(sweep, thread, row);
 }
 
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
@@ -118,25 +121,12 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	return sweep_come_back(sweep, next, row->time);
 }
 
-/* Page faults and the like come where they come, not where the time goes. */
-static bool tells_time(const struct sweep *sweep, uint32_t source)
-{
-	static const char *const sources[] = {"cpu-clock", "task-clock", "cycles", "ref-cycles",
-					      "thread-state"};
-	const char *name = model_text(sweep->analysis->model, source, "");
-
-	for (size_t i = 0; i < ARRAY_COUNT(sources); i++)
-		if (strcmp(name, sources[i]) == 0)
-			return true;
-	return false;
-}
-
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 {
 	size_t thread = things_index(&sweep->threads, row->thread);
 
 	watch(sweep, row->thread, row->time);
-	if (thread == sweep->threads.count || !tells_time(sweep, row->source_string) ||
+	if (thread == sweep->threads.count || !sweep_tells_time(sweep, row->source_string) ||
 	    is_in_call(sweep, thread, row->time))
 		return 0;
 	return keep_moment(&sweep->states[thread], row->time, row->time, row->weight, row->stack);
