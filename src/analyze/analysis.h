@@ -62,7 +62,8 @@ struct analysis_sync {
 
 /* Commands in the window that were ready, with their own queue empty, and ran after a command of another queue. */
 struct analysis_serial {
-	uint64_t count, switches; /* switches: commands that came after one of another queue at all */
+	uint64_t count,
+		switches; /* switches: commands that came after one of another queue at all */
 	uint64_t waited_ns;
 };
 
@@ -115,13 +116,16 @@ struct analysis_part {
 
 /* How the executions of a kernel in the window fill its device; timed ones only. */
 struct analysis_fill {
-	struct analysis_part known;  /* their work-groups are known */
-	struct analysis_part few;    /* fewer work-groups than compute units */
-	struct analysis_part odd;    /* work items of a group are no multiple of what suits the device */
-	struct analysis_part tail;   /* the last round of work-groups leaves units idle, a fifth of all or more */
-	struct analysis_part local;  /* a work-group takes more than half of a unit's local memory */
-	uint64_t few_lost_ns, odd_lost_ns, tail_lost_ns; /* what of their time units or lanes were idle */
-	uint64_t groups, items, longest_ns;              /* of the longest of them */
+	struct analysis_part known; /* their work-groups are known */
+	struct analysis_part few;   /* fewer work-groups than compute units */
+	struct analysis_part
+		odd; /* work items of a group are no multiple of what suits the device */
+	struct analysis_part
+		tail; /* the last round of work-groups leaves units idle, a fifth of all or more */
+	struct analysis_part local; /* a work-group takes more than half of a unit's local memory */
+	uint64_t few_lost_ns, odd_lost_ns,
+		tail_lost_ns;               /* what of their time units or lanes were idle */
+	uint64_t groups, items, longest_ns; /* of the longest of them */
 	uint64_t group_most, group_multiple, local_bytes; /* of the kernel; 0: not known */
 	uint64_t units, unit_local_bytes;                 /* of the device; 0: not known */
 };
@@ -163,7 +167,8 @@ struct analysis_wait {
 struct analysis_gil {
 	const char *name; /* of the function that waited for the device */
 	uint32_t stack;   /* … called from here; 0: not known */
-	uint64_t count, blocked_ns; /* intervals of threads without the lock, while the call lasted */
+	uint64_t count,
+		blocked_ns; /* intervals of threads without the lock, while the call lasted */
 };
 
 /* A thread found running in one stack. */

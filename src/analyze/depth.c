@@ -110,8 +110,8 @@ static void pass(struct depth *depth, uint64_t until)
 void depth_advance(struct depth *depth, uint64_t until)
 {
 	for (;;) {
-		uint64_t enter = depth->enters_count ? depth->enters[depth->enters_first]
-						     : UINT64_MAX;
+		uint64_t enter =
+			depth->enters_count ? depth->enters[depth->enters_first] : UINT64_MAX;
 		uint64_t end = depth->ends_count ? depth->ends[0] : UINT64_MAX;
 
 		if ((enter < end ? enter : end) >= until)

@@ -15,8 +15,8 @@
 struct depth {
 	uint64_t from, to; /* the window; to may be UINT64_MAX until depth_finish */
 	/* complete after depth_finish */
-	uint64_t max;      /* commands at once */
-	uint64_t empty_ns; /* none was in flight */
+	uint64_t max;          /* commands at once */
+	uint64_t empty_ns;     /* none was in flight */
 	unsigned __int128 sum; /* commands times ns: by the window's length it is the mean */
 
 	uint64_t count, cursor;

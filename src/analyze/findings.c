@@ -250,8 +250,8 @@ static bool takes_turns(const struct analysis *analysis, size_t device, uint64_t
 	const struct analysis_device *at = &analysis->devices[device];
 	const struct overlap *overlap = &at->overlap;
 
-	*ret_saved_ns = overlap->copies_ns < overlap->kernels_ns ? overlap->copies_ns
-								 : overlap->kernels_ns;
+	*ret_saved_ns =
+		overlap->copies_ns < overlap->kernels_ns ? overlap->copies_ns : overlap->kernels_ns;
 	return !is_cpu(at) && *ret_saved_ns && is_share(*ret_saved_ns, wall_of(analysis), 5) &&
 	       !is_share(overlap->both_ns, *ret_saved_ns, 1) &&
 	       count_class(analysis, device, true) >= COPIES_LEAST &&

@@ -43,8 +43,8 @@ struct finding_number {
 
 struct finding {
 	enum finding_kind kind;
-	size_t device;                          /* index into the analysis, or FINDING_NO_DEVICE */
-	uint64_t cost_ns;                       /* what a change would save, at most; 0: not known */
+	size_t device;    /* index into the analysis, or FINDING_NO_DEVICE */
+	uint64_t cost_ns; /* what a change would save, at most; 0: not known */
 	const struct analysis_failure *failure; /* FINDING_FAILED_… */
 	const struct analysis_kernel *kernel;   /* LOW_OCCUPANCY; TINY_KERNELS: the most frequent */
 	const struct analysis_queue *queue;     /* LAUNCH_LATENCY */

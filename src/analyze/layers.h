@@ -36,7 +36,8 @@ const char *layers_text(const char *layer);
 struct layers_row {
 	size_t process;    /* index into the analysis */
 	bool is_launching; /* threads that launched a command, else the others */
-	const char *source; /* the event as perf names it; only those that come where the time goes */
+	const char
+		*source; /* the event as perf names it; only those that come where the time goes */
 	const char *layer;
 	uint64_t samples;
 	uint64_t weight; /* in layers_unit(source) */

@@ -28,7 +28,7 @@ struct overlap {
 	/* complete after overlap_finish */
 	uint64_t kernels_ns, copies_ns; /* kernels and no copies, copies and no kernels */
 	uint64_t both_ns;
-	uint64_t several_ns;  /* two commands or more */
+	uint64_t several_ns;   /* two commands or more */
 	uint64_t processes_ns; /* of two processes or more */
 
 	struct overlap_user *users;

@@ -78,11 +78,12 @@ struct sweep {
 	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
 	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
 	struct pair_map wait_rows;     /* (function string, stack) -> index */
-	struct pair_map sample_rows;   /* (source string << 32 | mode, thread << 32 | stack) -> index */
-	struct pair_map gil_rows;      /* (function string, stack) -> index */
-	uint32_t *sample_threads;      /* beside the analysis's samples: thread index */
-	struct device_last *lasts;     /* by device index */
-	struct pair_map state_rows;    /* (device << 32 | cause, stack) -> index */
+	struct pair_map
+		sample_rows;       /* (source string << 32 | mode, thread << 32 | stack) -> index */
+	struct pair_map gil_rows;  /* (function string, stack) -> index */
+	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
+	struct device_last *lasts; /* by device index */
+	struct pair_map state_rows; /* (device << 32 | cause, stack) -> index */
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
 		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;

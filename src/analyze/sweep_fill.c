@@ -12,7 +12,7 @@
 #include "analyze/sweep.h"
 
 /* A smaller part of idle units is what the device's own scheduling may fill. */
-#define TAIL_LOST(lost, slots) ((lost) * 5 >= (slots))
+#define TAIL_LOST(lost, slots) ((lost)*5 >= (slots))
 
 void sweep_measure_groups(const struct event_launch *row, struct open_command *command)
 {

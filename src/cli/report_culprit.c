@@ -32,7 +32,8 @@ static const struct frame_name *choose(const struct frame_name *names, size_t co
 	return count ? &names[count - 1] : NULL;
 }
 
-bool report_place_of(const struct report *report, uint32_t stack, struct report_culprit *ret_culprit)
+bool report_place_of(const struct report *report, uint32_t stack,
+		     struct report_culprit *ret_culprit)
 {
 	const struct frame_name *names, *best;
 	size_t count;

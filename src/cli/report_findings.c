@@ -168,7 +168,8 @@ static void say_shared(const struct report *report, const struct finding *findin
 	size_t count = list_users(overlap, users);
 
 	say(sentence,
-	    "%zu processes used the device, two or more at the same time for %s (%s of its busy time):",
+	    "%zu processes used the device, two or more at the same time for %s (%s of its busy "
+	    "time):",
 	    overlap->users_count, time_of(finding, "overlap_ns").text,
 	    format_percent(finding_value(finding, "overlap_ns"), finding_value(finding, "busy_ns"))
 		    .text);
@@ -211,7 +212,8 @@ static void say_sync_copies(const struct report *report, const struct finding *f
 	say(sentence,
 	    "%" PRIu64
 	    " copies of %s in all whose calls wait for them took the program %s, and no kernel "
-	    "ran beside them; copy without blocking in a queue of its own, and wait where the data is "
+	    "ran beside them; copy without blocking in a queue of its own, and wait where the data "
+	    "is "
 	    "needed",
 	    finding_value(finding, "count"),
 	    format_size((double)finding_value(finding, "bytes")).text,
@@ -225,7 +227,8 @@ static void say_serial(const struct report *report, const struct finding *findin
 	(void)report;
 	say(sentence,
 	    "%" PRIu64 " queues, but their commands ran one after another: %" PRIu64 " of %" PRIu64
-	    " that came after another queue's were ready before that ended; this device or its driver "
+	    " that came after another queue's were ready before that ended; this device or its "
+	    "driver "
 	    "runs one command at a time, more queues than one gain nothing here",
 	    finding_value(finding, "queues"), finding_value(finding, "waited"),
 	    finding_value(finding, "switches"));
@@ -236,12 +239,15 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 {
 	(void)report;
 	say(sentence,
-	    "%" PRIu64 " of %" PRIu64 " kernels took less (%s on average) than their launching call "
-	    "(%s), most often %.*s: %s of calls for %s of work; give each launch more to do, or join "
+	    "%" PRIu64 " of %" PRIu64
+	    " kernels took less (%s on average) than their launching call "
+	    "(%s), most often %.*s: %s of calls for %s of work; give each launch more to do, or "
+	    "join "
 	    "the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name, time_of(finding, "calls_ns").text, time_of(finding, "total_ns").text);
+	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    time_of(finding, "total_ns").text);
 }
 
 static void say_occupancy(const struct report *report, const struct finding *finding,
@@ -316,20 +322,13 @@ static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
 } sentences[FINDING_COUNT] = {
-	[FINDING_FAILED_LAUNCHES] = {say_failure},
-	[FINDING_FAILED_BUILDS] = {say_failure},
-	[FINDING_FAILED_COMMANDS] = {say_failure},
-	[FINDING_SMALL_TRANSFERS] = {say_transfers},
-	[FINDING_CPU_PREEMPTION] = {say_preemption},
-	[FINDING_STARVED_QUEUE] = {say_starved},
-	[FINDING_BLOCKED_HOST] = {say_blocked},
-	[FINDING_DEVICE_SHARED] = {say_shared},
-	[FINDING_NO_OVERLAP] = {say_no_overlap},
-	[FINDING_SYNC_COPIES] = {say_sync_copies},
-	[FINDING_SERIAL_QUEUES] = {say_serial},
-	[FINDING_TINY_KERNELS] = {say_tiny},
-	[FINDING_LOW_OCCUPANCY] = {say_occupancy},
-	[FINDING_LAUNCH_LATENCY] = {say_latency},
+	[FINDING_FAILED_LAUNCHES] = {say_failure},   [FINDING_FAILED_BUILDS] = {say_failure},
+	[FINDING_FAILED_COMMANDS] = {say_failure},   [FINDING_SMALL_TRANSFERS] = {say_transfers},
+	[FINDING_CPU_PREEMPTION] = {say_preemption}, [FINDING_STARVED_QUEUE] = {say_starved},
+	[FINDING_BLOCKED_HOST] = {say_blocked},      [FINDING_DEVICE_SHARED] = {say_shared},
+	[FINDING_NO_OVERLAP] = {say_no_overlap},     [FINDING_SYNC_COPIES] = {say_sync_copies},
+	[FINDING_SERIAL_QUEUES] = {say_serial},      [FINDING_TINY_KERNELS] = {say_tiny},
+	[FINDING_LOW_OCCUPANCY] = {say_occupancy},   [FINDING_LAUNCH_LATENCY] = {say_latency},
 	[FINDING_WAIT_UNDER_GIL] = {say_gil},
 };
 

@@ -84,8 +84,7 @@ int report_write_layers(const struct report *report, struct json_writer *json)
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++) {
 		const struct layers_row *row = &rows[i];
-		const struct analysis_process *process =
-			&report->analysis->processes[row->process];
+		const struct analysis_process *process = &report->analysis->processes[row->process];
 
 		json_newline(json);
 		json_object_begin(json);

@@ -202,8 +202,8 @@ void report_put_calls(const struct report *report)
 void report_put_depths(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
-	static const char *const columns[] = {"mean",  "most", "empty", "to start",
-					      "p99",   "max",  NULL};
+	static const char *const columns[] = {"mean", "most", "empty", "to start",
+					      "p99",  "max",  NULL};
 	size_t all = analysis_queues_shown(analysis), shown = 0, wanted = 0;
 
 	for (size_t i = 0; i < all; i++) {

@@ -372,9 +372,10 @@ static void format_code_key(const struct event_code *row, const char *name, cons
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 
 	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
-		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status, known ? 0 : (unsigned long long)row->handle,
-		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
-		 RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES, options);
+		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status,
+		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
+		 (unsigned long long)row->hash_low, RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES,
+		 options);
 }
 
 /* A code object met again (the same source built in each iteration) keeps its first id. */
