@@ -310,7 +310,7 @@ static bool find_serial(const struct analysis *analysis, size_t device, struct f
 	if (serial->count < SERIAL_LEAST || !is_share(serial->count, serial->switches, 25) ||
 	    is_share(overlap->several_ns, account->busy_ns, 1) ||
 	    !is_share(account->busy_ns, wall_of(analysis), 5) ||
-	    !is_share(serial->waited_ns, wall_of(analysis), 1))
+	    !is_share(serial->waited_ns, account->busy_ns, 10))
 		return false;
 	queues = count_queues(analysis, device);
 	note(finding, "queues", queues.used);
