@@ -260,8 +260,8 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	(void)report;
 	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
 	if (finding_value(finding, "few_groups")) {
-		say(sentence, "%s %" PRIu64 " work-groups for %" PRIu64 " compute units", comma,
-		    groups, units);
+		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
+		    table_noun(groups, "work-group", "work-groups"), units);
 		comma = ",";
 	}
 	if (finding_value(finding, "tail")) {
