@@ -321,7 +321,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->type = analysis_launch_command(analysis->model, row);
 	command->stack = row->stack;
 	command->over_by = UINT64_MAX;
-	sweep_measure_groups(row, command);
+	sweep_measure_groups(sweep, row, command);
 	if (thread < sweep->threads.count)
 		sweep->states[thread].has_launched = true;
 	sweep_link_open(sweep, place);

@@ -15,6 +15,8 @@
 
 #include "base/array.h"
 
+#define FEW 8 /* processes: a look at each is faster than a table */
+
 void overlap_init(struct overlap *overlap, uint64_t from, uint64_t to)
 {
 	*overlap = (struct overlap){.from = from, .to = to < from ? from : to, .cursor = from};
@@ -85,11 +87,11 @@ static void leave_until(struct overlap *overlap, uint64_t time)
 
 static int find_user(struct overlap *overlap, uint32_t process, uint32_t *ret_user)
 {
-	uint32_t user = (uint32_t)overlap->users_count;
+	uint32_t user = 0;
 
-	if (user && overlap->users[0].process == process)
-		user = 0;
-	else if (user > 1)
+	while (user < overlap->users_count && user < FEW && overlap->users[user].process != process)
+		user++;
+	if (user == FEW)
 		user = pair_map_find(&overlap->user_rows, process, 0);
 	if (user < overlap->users_count) {
 		*ret_user = user;

@@ -62,6 +62,13 @@ struct device_last {
 	uint32_t queue;
 };
 
+/* Sizes of a launch, and what follows from them. */
+struct grid {
+	uint64_t global_size[3], local_size[3];
+	uint64_t groups, items; /* 0: not known */
+	uint32_t dimensions;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -83,6 +90,7 @@ struct sweep {
 	struct pair_map gil_rows;  /* (function string, stack) -> index */
 	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
 	struct device_last *lasts; /* by device index */
+	struct grid grid; /* of the latest launch of a kernel */
 	struct pair_map state_rows; /* (device << 32 | cause, stack) -> index */
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
 		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
@@ -187,7 +195,8 @@ bool sweep_tells_time(const struct sweep *sweep, uint32_t source);
 /* ---- sweep_fill.c ---- */
 
 /* What a launch says of its work-groups. */
-void sweep_measure_groups(const struct event_launch *row, struct open_command *command);
+void sweep_measure_groups(struct sweep *sweep, const struct event_launch *row,
+			  struct open_command *command);
 /* Adds what two rows of one kernel have. */
 void sweep_merge_fill(struct analysis_kernel *kernel, const struct analysis_kernel *other);
 /* A timed kernel in the window. */

@@ -11,16 +11,16 @@
  */
 #include "analyze/sweep.h"
 
+#include <string.h>
+
 /* A smaller part of idle units is what the device's own scheduling may fill. */
 #define TAIL_LOST(lost, slots) ((lost)*5 >= (slots))
 
-void sweep_measure_groups(const struct event_launch *row, struct open_command *command)
+static void divide_sizes(const struct event_launch *row, struct grid *grid)
 {
 	unsigned __int128 groups = 1, items = 1;
 
-	command->groups = command->items = 0;
-	if (row->command != COMMAND_KERNEL || !row->dimensions || row->dimensions > 3)
-		return;
+	grid->groups = grid->items = 0;
 	for (uint32_t i = 0; i < row->dimensions; i++) {
 		uint64_t local = row->local_size[i], global = row->global_size[i];
 
@@ -31,8 +31,30 @@ void sweep_measure_groups(const struct event_launch *row, struct open_command *c
 	}
 	if (groups >> 48 || items >> 48) /* of no device there is; products below stay in range */
 		return;
-	command->groups = (uint64_t)groups;
-	command->items = (uint64_t)items;
+	grid->groups = (uint64_t)groups;
+	grid->items = (uint64_t)items;
+}
+
+/* One launch is mostly like the one before, and divisions are slow. */
+void sweep_measure_groups(struct sweep *sweep, const struct event_launch *row,
+			  struct open_command *command)
+{
+	struct grid *grid = &sweep->grid;
+
+	command->groups = command->items = 0;
+	if (row->command != COMMAND_KERNEL || !row->dimensions || row->dimensions > 3 ||
+	    !row->local_size[0])
+		return;
+	if (grid->dimensions != row->dimensions ||
+	    memcmp(grid->global_size, row->global_size, sizeof(grid->global_size)) != 0 ||
+	    memcmp(grid->local_size, row->local_size, sizeof(grid->local_size)) != 0) {
+		grid->dimensions = row->dimensions;
+		memcpy(grid->global_size, row->global_size, sizeof(grid->global_size));
+		memcpy(grid->local_size, row->local_size, sizeof(grid->local_size));
+		divide_sizes(row, grid);
+	}
+	command->groups = grid->groups;
+	command->items = grid->items;
 }
 
 static void add(struct analysis_part *part, uint64_t ns)
@@ -44,6 +66,8 @@ static void add(struct analysis_part *part, uint64_t ns)
 /* `idle` of `all` of a duration, which is rounded down. */
 static uint64_t part_of(uint64_t ns, uint64_t idle, uint64_t all)
 {
+	if (!(ns >> 32 | idle >> 32))
+		return ns * idle / all;
 	return (uint64_t)((unsigned __int128)ns * idle / all);
 }
 
