@@ -90,7 +90,7 @@ struct sweep {
 	struct pair_map gil_rows;  /* (function string, stack) -> index */
 	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
 	struct device_last *lasts; /* by device index */
-	struct grid grid; /* of the latest launch of a kernel */
+	struct grid grid;          /* of the latest launch of a kernel */
 	struct pair_map state_rows; /* (device << 32 | cause, stack) -> index */
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
 		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
