@@ -53,6 +53,9 @@ static const struct row {
 	OPTION(uuid, INTEGER),
 	OPTION(pci, INTEGER),
 	OPTION(no_profiling, INTEGER),
+	OPTION(local_bytes, INTEGER),
+	OPTION(private_bytes, INTEGER),
+	OPTION(no_needs, INTEGER),
 	OPTION(log, TEXT),
 };
 

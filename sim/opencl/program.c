@@ -481,6 +481,8 @@ cl_int sim_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
 
 	if (!sim_is(kernel, SIM_KERNEL))
 		return CL_INVALID_KERNEL;
+	if (sim_options.no_needs)
+		return CL_OUT_OF_RESOURCES;
 	switch (param_name) {
 	case CL_KERNEL_WORK_GROUP_SIZE:
 		return SIM_ANSWER(size_t, 1024);
@@ -488,8 +490,9 @@ cl_int sim_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
 		return sim_answer(none, sizeof(none), param_value_size, param_value,
 				  param_value_size_ret);
 	case CL_KERNEL_LOCAL_MEM_SIZE:
+		return SIM_ANSWER(cl_ulong, (cl_ulong)sim_options.local_bytes);
 	case CL_KERNEL_PRIVATE_MEM_SIZE:
-		return SIM_ANSWER(cl_ulong, 0);
+		return SIM_ANSWER(cl_ulong, (cl_ulong)sim_options.private_bytes);
 	case CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE:
 		return SIM_ANSWER(size_t, 32);
 	default:

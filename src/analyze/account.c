@@ -67,6 +67,26 @@ const char *account_cause_text(enum account_cause cause)
 	return (unsigned int)cause < CAUSE_COUNT ? texts[cause] : "unknown";
 }
 
+const char *account_cause_meaning(enum account_cause cause)
+{
+	static const char *const meanings[CAUSE_COUNT] = {
+		[CAUSE_API_WAIT] = "for what is done: clFinish …",
+		[CAUSE_API_CALL] = "that launches nothing here",
+		[CAUSE_ON_CPU] = "on a processor, outside of calls",
+		[CAUSE_PREEMPTED] = "its processor ran others",
+		[CAUSE_BLOCKED] = "asleep, or for I/O, locks …",
+		[CAUSE_HOST] = "not known what it did",
+		[CAUSE_RUNTIME] = "inside the enqueueing call",
+		[CAUSE_SUBMISSION] = "returned, not yet submitted",
+		[CAUSE_DEPENDENCY] = "of its wait list",
+		[CAUSE_LATENCY] = "submitted, not yet started",
+		[CAUSE_NOTHING_TO_DO] = "before the first, after the last",
+		[CAUSE_UNKNOWN] = "no times, or rows lost",
+	};
+
+	return (unsigned int)cause < CAUSE_COUNT ? meanings[cause] : "";
+}
+
 bool account_cause_is_thread(enum account_cause cause)
 {
 	return cause <= CAUSE_HOST;

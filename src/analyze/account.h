@@ -34,6 +34,8 @@ enum account_cause {
 };
 const char *account_cause_name(enum account_cause cause); /* "api_wait", …: for programs */
 const char *account_cause_text(enum account_cause cause); /* "waiting in a call", …: for people */
+/* What that is, in at most 32 columns: "clFinish and the like". */
+const char *account_cause_meaning(enum account_cause cause);
 /* Whether it is the state of the thread that will launch: "launching thread waiting in a call". */
 bool account_cause_is_thread(enum account_cause cause);
 

@@ -123,6 +123,11 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 	int error;
 
 	describe_way(sweep, joined, &command);
+	error = sweep_count_latency(sweep, joined, &command);
+	if (!error)
+		error = sweep_count_overlap(sweep, joined, &command);
+	if (error)
+		return error;
 	error = account_add(&analysis->devices[joined->device].account, &command);
 	if (!error)
 		error = account_add(&analysis->queues[joined->queue].account, &command);
@@ -233,6 +238,10 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 
 	join(sweep, row, launch, place, &joined);
 	count_execution(sweep, &joined);
+	if (launch)
+		error = sweep_leave_queue(sweep, &joined);
+	if (error)
+		return error;
 	if (!launch)
 		error = keep_early(sweep, row);
 	else if (is_rejected(row))
@@ -273,6 +282,9 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
 	sweep->analysis->ledger.orphaned--;
 	sweep_count_outcome(sweep, &joined);
+	error = sweep_leave_queue(sweep, &joined);
+	if (error)
+		return error;
 	if (is_rejected(row))
 		error = on_reject(sweep, &joined);
 	else
@@ -312,8 +324,13 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
+	sweep_measure_groups(sweep, row, command);
+	if (thread < sweep->threads.count)
+		sweep->states[thread].has_launched = true;
 	sweep_link_open(sweep, place);
-	error = sweep_count_launch(sweep, place);
+	error = sweep_enter_queue(sweep, command);
+	if (!error)
+		error = sweep_count_launch(sweep, place);
 	if (error)
 		return error;
 	command = &sweep->correlate.commands[place];
@@ -334,6 +351,8 @@ static int on_api(struct sweep *sweep, const struct event_api *row)
 	if (error)
 		return error;
 	sweep_note_finished(sweep, row);
+	if (row->type == API_TYPE_WAIT)
+		sweep_note_wait(sweep, thread, row);
 	return add_span(sweep, thread, row->begin, row->end, row->type == API_TYPE_WAIT);
 }
 
@@ -355,6 +374,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 		error = open_launch(sweep, row, thread);
 	if (error)
 		return error;
+	if (is_wait)
+		sweep_note_wait(sweep, thread, &call);
 	return add_span(sweep, thread, row->enter, row->exit, is_wait);
 }
 
@@ -648,6 +669,8 @@ static int finish(struct sweep *sweep)
 		return error;
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	close_accounts(sweep);
+	sweep_close_queues(sweep);
+	sweep_close_samples(sweep);
 	if (!knows_switches(analysis) || !knows_calls(analysis))
 		forget_switches(analysis);
 	if (!knows_calls(analysis))
@@ -680,6 +703,9 @@ static void sweep_fini(struct sweep *sweep)
 	free(sweep->early);
 	free(sweep->kept);
 	free(sweep->lists);
+	free(sweep->lasts);
+	free(sweep->sample_threads);
+	pair_map_fini(&sweep->gil_rows);
 	pair_map_fini(&sweep->kernel_rows);
 	pair_map_fini(&sweep->copy_rows);
 	pair_map_fini(&sweep->call_rows);
@@ -694,17 +720,30 @@ static void sweep_fini(struct sweep *sweep)
 	order_free(sweep->order);
 }
 
+static void clear_device(struct analysis_device *device)
+{
+	account_fini(&device->account);
+	overlap_fini(&device->overlap);
+}
+
+static void clear_queue(struct analysis_queue *queue)
+{
+	account_fini(&queue->account);
+	for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
+		quantile_fini(&queue->zones[zone]);
+	quantile_fini(&queue->latency);
+	quantile_fini(&queue->prompt);
+	depth_fini(&queue->depth);
+}
+
 static void clear(struct analysis *analysis)
 {
 	for (size_t i = 0; analysis->devices && i <= analysis->devices_count; i++)
-		account_fini(&analysis->devices[i].account);
+		clear_device(&analysis->devices[i]);
 	for (size_t i = 0; analysis->contexts && i <= analysis->contexts_count; i++)
 		account_fini(&analysis->contexts[i].account);
-	for (size_t i = 0; analysis->queues && i <= analysis->queues_count; i++) {
-		account_fini(&analysis->queues[i].account);
-		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
-			quantile_fini(&analysis->queues[i].zones[zone]);
-	}
+	for (size_t i = 0; analysis->queues && i <= analysis->queues_count; i++)
+		clear_queue(&analysis->queues[i]);
 	free(analysis->devices);
 	free(analysis->queues);
 	free(analysis->contexts);
@@ -718,6 +757,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->waits);
 	free(analysis->samples);
 	free(analysis->states);
+	free(analysis->gils);
 	free(analysis->paths);
 	free(analysis->instructions);
 }

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "analyze/account.h"
+#include "analyze/depth.h"
+#include "analyze/overlap.h"
 #include "analyze/quantile.h"
 #include "event/event.h"
 #include "trace/reader.h"
@@ -56,6 +58,20 @@ struct analysis_transfers {
 	uint64_t calls_ns; /* in the calls that launched them */
 };
 
+/* Copies in the window whose calls return when they are complete. */
+struct analysis_sync {
+	uint64_t count, bytes;
+	uint64_t calls_ns;  /* in the calls */
+	uint64_t device_ns; /* on the device, of those that are timed */
+};
+
+/* Commands in the window that were ready, with their own queue empty, and ran after a command of another queue. */
+struct analysis_serial {
+	uint64_t count,
+		switches; /* switches: commands that came after one of another queue at all */
+	uint64_t waited_ns;
+};
+
 struct analysis_device {
 	const struct event_device *device; /* NULL: executions whose device is not described */
 	const char *name, *key, *vendor;
@@ -64,6 +80,9 @@ struct analysis_device {
 	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
 	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
+	struct analysis_sync sync;
+	struct analysis_serial serial;
+	struct overlap overlap;
 	struct account account;
 };
 
@@ -72,7 +91,13 @@ struct analysis_queue {
 	size_t device, context;          /* indices into the analysis */
 	uint64_t launches, executions;
 	struct quantile zones[ZONE_COUNT]; /* of matched executions */
-	struct account account;            /* no causes */
+	/* From the enter of the launch to the start, of executions in the account; prompt: of those that came to a
+	 * device without anything to do and waited for no event. */
+	struct quantile latency, prompt;
+	struct depth depth; /* of commands that were launched with result 0 */
+	/* Each of them came to an end that is known, or is in flight at the end of the file. */
+	bool has_depth;
+	struct account account; /* no causes */
 };
 
 struct analysis_context {
@@ -89,6 +114,27 @@ struct analysis_process {
 	bool has_calls;           /* anywhere in the trace: it is not there for its threads alone */
 };
 
+/* Executions with something in common. */
+struct analysis_part {
+	uint64_t count, total_ns;
+};
+
+/* How the executions of a kernel in the window fill its device; timed ones only. */
+struct analysis_fill {
+	struct analysis_part known; /* their work-groups are known */
+	struct analysis_part few;   /* fewer work-groups than compute units */
+	struct analysis_part
+		odd; /* work items of a group are no multiple of what suits the device */
+	struct analysis_part
+		tail; /* the last round of work-groups leaves units idle, a fifth of all or more */
+	struct analysis_part local; /* a work-group takes more than half of a unit's local memory */
+	uint64_t few_lost_ns, odd_lost_ns,
+		tail_lost_ns;               /* what of their time units or lanes were idle */
+	uint64_t groups, items, longest_ns; /* of the longest of them */
+	uint64_t group_most, group_multiple, local_bytes; /* of the kernel; 0: not known */
+	uint64_t units, unit_local_bytes;                 /* of the device; 0: not known */
+};
+
 struct analysis_kernel {
 	const char *name;
 	size_t device;
@@ -96,6 +142,9 @@ struct analysis_kernel {
 	uint64_t total_ns, min_ns, max_ns;
 	uint64_t share_ns; /* of the device's busy time: parts of a whole, where total_ns counts
 			      overlapping executions twice */
+	struct analysis_part tiny; /* that took less than their launching call */
+	uint64_t tiny_calls_ns;    /* in those calls */
+	struct analysis_fill fill;
 };
 
 /* Commands that are no kernels: copies by analysis_class, and the others. */
@@ -119,11 +168,22 @@ struct analysis_wait {
 	uint64_t count, total_ns;
 };
 
-/* Threads found running in one stack. */
+/* Other threads of a process waited for Python's lock, and who had it waited for a device. */
+struct analysis_gil {
+	const char *name; /* of the function that waited for the device */
+	uint32_t stack;   /* … called from here; 0: not known */
+	uint64_t count,
+		blocked_ns; /* intervals of threads without the lock, while the call lasted */
+};
+
+/* A thread found running in one stack. */
 struct analysis_sample {
 	const char *source; /* the event as perf names it */
 	uint32_t mode;      /* enum event_mode */
 	uint32_t stack;     /* as trace_reader_stack takes it; 0: not known */
+	size_t process;     /* index into the analysis */
+	bool is_launching;  /* the thread launched a command, at any time */
+	bool tells_time;    /* of a source that comes where the time goes */
 	uint64_t count;
 	uint64_t weight; /* in the source's unit: nanoseconds of cpu-clock */
 };
@@ -262,6 +322,8 @@ struct analysis {
 	size_t instructions_count;
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
+	struct analysis_gil *gils; /* in no order */
+	size_t gils_count;
 	struct analysis_failure *failures; /* most often first */
 	size_t failures_count;
 	struct analysis_launches *launches; /* in no order */

@@ -3,19 +3,26 @@
  * analyze/findings.c - what somebody who knows would point at in a report
  *
  * Runs in:  the readers
- * Gets:     a finished analysis   Gives: findings, by rule and then by device
- * Owns:     nothing
- * Fails:    never; a rule whose numbers were not measured finds nothing
+ * Gets:     a finished analysis   Gives: findings, failures first, then what costs most
+ * Owns:     the list
+ * Fails:    -ENOMEM; a rule whose numbers were not measured finds nothing
  * Why thresholds: a report that always finds something is read once. Each rule asks for what a change
- *           would save, and is quiet below 1 % of the wall, which two runs differ by anyway.
+ *           would save, and is quiet below 1 % of the wall, which two runs differ by anyway; a rule that
+ *           takes more for granted asks for more.
  */
 #include "analyze/findings.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 
-#define SMALL_LEAST 100 /* transfers: fewer cannot save a millisecond at 10 us each */
+#define SMALL_LEAST  100 /* transfers: fewer cannot save a millisecond at 10 us each */
+#define TINY_LEAST   100
+#define PROMPT_LEAST 100 /* launches: the 99th percentile of fewer is the slowest of them */
+#define COPIES_LEAST 10  /* a pattern, not a program's begin and end */
+#define SERIAL_LEAST 20
 
 const char *finding_id(enum finding_kind kind)
 {
@@ -24,10 +31,68 @@ const char *finding_id(enum finding_kind kind)
 		[FINDING_FAILED_BUILDS] = "failed_builds",
 		[FINDING_FAILED_COMMANDS] = "failed_commands",
 		[FINDING_SMALL_TRANSFERS] = "small_transfers",
+		[FINDING_CPU_PREEMPTION] = "cpu_preemption",
+		[FINDING_STARVED_QUEUE] = "starved_queue",
+		[FINDING_BLOCKED_HOST] = "blocked_host",
+		[FINDING_DEVICE_SHARED] = "device_shared",
+		[FINDING_NO_OVERLAP] = "no_overlap",
+		[FINDING_SYNC_COPIES] = "sync_copies",
+		[FINDING_SERIAL_QUEUES] = "serial_queues",
+		[FINDING_TINY_KERNELS] = "tiny_kernels",
+		[FINDING_LOW_OCCUPANCY] = "low_occupancy",
+		[FINDING_LAUNCH_LATENCY] = "launch_latency",
+		[FINDING_WAIT_UNDER_GIL] = "wait_under_gil",
 	};
 
 	return (unsigned int)kind < FINDING_COUNT ? ids[kind] : "other";
 }
+
+static uint64_t wall_of(const struct analysis *analysis)
+{
+	return analysis->to_ns - analysis->from_ns;
+}
+
+/* At least `percent` of the whole, without a product that overflows. */
+static bool is_share(uint64_t part, uint64_t whole, unsigned int percent)
+{
+	return (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
+}
+
+const char *finding_severity(const struct analysis *analysis, const struct finding *finding)
+{
+	bool is_early = finding->kind <= FINDING_SMALL_TRANSFERS; /* those have no cost */
+
+	return is_early || is_share(finding->cost_ns, wall_of(analysis), 10) ? "warning" : "info";
+}
+
+static void note(struct finding *finding, const char *name, uint64_t value)
+{
+	if (finding->numbers_count < FINDING_NUMBERS)
+		finding->numbers[finding->numbers_count++] = (struct finding_number){name, value};
+}
+
+uint64_t finding_value(const struct finding *finding, const char *name)
+{
+	for (size_t i = 0; i < finding->numbers_count; i++)
+		if (strcmp(finding->numbers[i].name, name) == 0)
+			return finding->numbers[i].value;
+	return 0;
+}
+
+static int add(struct findings *findings, const struct finding *finding)
+{
+	if (array_grow(findings->list, findings->capacity, findings->count + 1))
+		return -ENOMEM;
+	findings->list[findings->count++] = *finding;
+	return 0;
+}
+
+static bool is_cpu(const struct analysis_device *device)
+{
+	return device->device && device->device->type == DEVICE_CPU;
+}
+
+/* ---- of a device: each rule fills in the finding, or says that there is none --------------------- */
 
 static uint64_t copies_ns(const struct analysis *analysis, size_t device)
 {
@@ -42,14 +107,8 @@ static uint64_t copies_ns(const struct analysis *analysis, size_t device)
 	return total_ns;
 }
 
-/* At least `percent` of the whole, without a product that overflows. */
-static bool is_share(uint64_t part, uint64_t whole, unsigned int percent)
-{
-	return (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
-}
-
 static bool find_small_transfers(const struct analysis *analysis, size_t device,
-				 struct finding *ret_finding)
+				 struct finding *finding)
 {
 	const struct analysis_transfers *small = &analysis->devices[device].small;
 	uint64_t all_ns;
@@ -58,12 +117,416 @@ static bool find_small_transfers(const struct analysis *analysis, size_t device,
 		return false;
 	all_ns = copies_ns(analysis, device);
 	if (!is_share(small->total_ns, all_ns, 10) ||
-	    !is_share(small->total_ns + small->calls_ns, analysis->to_ns - analysis->from_ns, 1))
+	    !is_share(small->total_ns + small->calls_ns, wall_of(analysis), 1))
 		return false;
-	ret_finding->small = *small;
-	ret_finding->copies_ns = all_ns;
+	note(finding, "limit_bytes", ANALYSIS_SMALL_BYTES);
+	note(finding, "count", small->count);
+	note(finding, "bytes", small->bytes);
+	note(finding, "total_ns", small->total_ns);
+	note(finding, "calls_ns", small->calls_ns);
+	note(finding, "copies_ns", all_ns);
 	return true;
 }
+
+/* Idle time of one cause, from so much of the wall on. */
+static bool find_cause(const struct analysis *analysis, size_t device, enum account_cause cause,
+		       unsigned int percent, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+
+	finding->cost_ns = account->causes[cause];
+	return account->commands && finding->cost_ns &&
+	       is_share(finding->cost_ns, wall_of(analysis), percent);
+}
+
+static const struct analysis_path *find_delayed(const struct analysis *analysis, size_t device,
+						enum account_cause cause, size_t *ret_count)
+{
+	const struct analysis_path *most = NULL;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < analysis->paths_count; i++) {
+		const struct analysis_path *path = &analysis->paths[i];
+
+		if (path->device != device || !path->name || !path->causes[cause])
+			continue;
+		++*ret_count;
+		if (!most || path->causes[cause] > most->causes[cause])
+			most = path;
+	}
+	return most;
+}
+
+static bool find_preemption(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	size_t count;
+
+	if (!find_cause(analysis, device, CAUSE_PREEMPTED, 2, finding))
+		return false;
+	finding->path = find_delayed(analysis, device, CAUSE_PREEMPTED, &count);
+	note(finding, "preempted_ns", finding->cost_ns);
+	note(finding, "idle_ns", account->idle_ns);
+	note(finding, "wall_ns", account->wall_ns);
+	note(finding, "paths", count);
+	return true;
+}
+
+static bool find_state(const struct analysis *analysis, size_t device, enum account_cause cause,
+		       struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+
+	if (!find_cause(analysis, device, cause, 10, finding))
+		return false;
+	note(finding, cause == CAUSE_ON_CPU ? "on_cpu_ns" : "blocked_ns", finding->cost_ns);
+	note(finding, "idle_ns", account->idle_ns);
+	note(finding, "wall_ns", account->wall_ns);
+	return true;
+}
+
+static bool find_starved(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	return find_state(analysis, device, CAUSE_ON_CPU, finding);
+}
+
+static bool find_blocked(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	return find_state(analysis, device, CAUSE_BLOCKED, finding);
+}
+
+static bool find_shared(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+	const struct account *account = &analysis->devices[device].account;
+
+	if (overlap->users_count < 2 || !is_share(overlap->processes_ns, account->busy_ns, 5) ||
+	    !is_share(overlap->processes_ns, wall_of(analysis), 1) || !overlap->processes_ns)
+		return false;
+	finding->cost_ns = overlap->processes_ns;
+	note(finding, "overlap_ns", overlap->processes_ns);
+	note(finding, "busy_ns", account->busy_ns);
+	note(finding, "wall_ns", account->wall_ns);
+	return true;
+}
+
+/* Commands of one class that were timed. */
+static uint64_t count_class(const struct analysis *analysis, size_t device, bool is_copy)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; is_copy && i < analysis->copies_count; i++)
+		if (analysis->copies[i].device == device &&
+		    analysis_class(analysis->copies[i].command) == ACCOUNT_COPY)
+			count += analysis->copies[i].timed;
+	for (size_t i = 0; !is_copy && i < analysis->kernels_count; i++)
+		if (analysis->kernels[i].device == device)
+			count += analysis->kernels[i].timed;
+	return count;
+}
+
+struct queues_of {
+	size_t used, out_of_order;
+};
+
+static struct queues_of count_queues(const struct analysis *analysis, size_t device)
+{
+	struct queues_of queues = {0};
+
+	for (size_t i = 0; i <= analysis->queues_count; i++) {
+		const struct analysis_queue *queue = &analysis->queues[i];
+
+		if (queue->device != device || !queue->account.commands)
+			continue;
+		queues.used++;
+		queues.out_of_order += queue->queue && queue->queue->flags & QUEUE_OUT_OF_ORDER;
+	}
+	return queues;
+}
+
+/* Copies and kernels that take turns: 5 % of the wall each, and next to nothing at once. */
+static bool takes_turns(const struct analysis *analysis, size_t device, uint64_t *ret_saved_ns)
+{
+	const struct analysis_device *at = &analysis->devices[device];
+	const struct overlap *overlap = &at->overlap;
+
+	*ret_saved_ns =
+		overlap->copies_ns < overlap->kernels_ns ? overlap->copies_ns : overlap->kernels_ns;
+	return !is_cpu(at) && *ret_saved_ns && is_share(*ret_saved_ns, wall_of(analysis), 5) &&
+	       !is_share(overlap->both_ns, *ret_saved_ns, 1) &&
+	       count_class(analysis, device, true) >= COPIES_LEAST &&
+	       count_class(analysis, device, false) >= COPIES_LEAST;
+}
+
+static void note_turns(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+
+	note(finding, "copies_ns", overlap->copies_ns);
+	note(finding, "kernels_ns", overlap->kernels_ns);
+	note(finding, "both_ns", overlap->both_ns);
+	note(finding, "saved_at_most_ns", finding->cost_ns);
+}
+
+/* Most copies do not hold up the thread that asks for them: else that is what is to be changed first. */
+static bool find_no_overlap(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	struct queues_of queues;
+
+	if (!takes_turns(analysis, device, &finding->cost_ns) ||
+	    is_share(analysis->devices[device].sync.device_ns, copies_ns(analysis, device), 50))
+		return false;
+	queues = count_queues(analysis, device);
+	note_turns(analysis, device, finding);
+	note(finding, "queues", queues.used);
+	note(finding, "out_of_order_queues", queues.out_of_order);
+	return true;
+}
+
+static bool find_sync_copies(const struct analysis *analysis, size_t device,
+			     struct finding *finding)
+{
+	const struct analysis_sync *sync = &analysis->devices[device].sync;
+
+	if (sync->count < COPIES_LEAST || !takes_turns(analysis, device, &finding->cost_ns) ||
+	    !is_share(sync->device_ns, copies_ns(analysis, device), 50) ||
+	    !is_share(sync->calls_ns, wall_of(analysis), 10))
+		return false;
+	note(finding, "count", sync->count);
+	note(finding, "bytes", sync->bytes);
+	note(finding, "waited_ns", sync->calls_ns);
+	note(finding, "device_ns", sync->device_ns);
+	note_turns(analysis, device, finding);
+	return true;
+}
+
+static bool find_serial(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct analysis_serial *serial = &analysis->devices[device].serial;
+	const struct overlap *overlap = &analysis->devices[device].overlap;
+	const struct account *account = &analysis->devices[device].account;
+	struct queues_of queues;
+
+	if (serial->count < SERIAL_LEAST || !is_share(serial->count, serial->switches, 25) ||
+	    is_share(overlap->several_ns, account->busy_ns, 1) ||
+	    !is_share(account->busy_ns, wall_of(analysis), 5) ||
+	    !is_share(serial->waited_ns, account->busy_ns, 10))
+		return false;
+	queues = count_queues(analysis, device);
+	note(finding, "queues", queues.used);
+	note(finding, "waited", serial->count);
+	note(finding, "switches", serial->switches);
+	note(finding, "waited_ns", serial->waited_ns);
+	note(finding, "several_ns", overlap->several_ns);
+	note(finding, "busy_ns", account->busy_ns);
+	return true;
+}
+
+static bool find_tiny(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct account *account = &analysis->devices[device].account;
+	struct analysis_part tiny = {0};
+	uint64_t calls_ns = 0;
+
+	for (size_t i = 0; account->commands && i < analysis->kernels_count; i++) {
+		const struct analysis_kernel *kernel = &analysis->kernels[i];
+
+		if (kernel->device != device || !kernel->tiny.count)
+			continue;
+		if (!finding->kernel || kernel->tiny.count > finding->kernel->tiny.count)
+			finding->kernel = kernel;
+		tiny.count += kernel->tiny.count;
+		tiny.total_ns += kernel->tiny.total_ns;
+		calls_ns += kernel->tiny_calls_ns;
+	}
+	if (tiny.count < TINY_LEAST ||
+	    !is_share(tiny.count, count_class(analysis, device, false), 50) ||
+	    !is_share(calls_ns, wall_of(analysis), 5) ||
+	    !is_share(account->idle_ns, account->wall_ns, 10))
+		return false;
+	finding->cost_ns = calls_ns - tiny.total_ns;
+	note(finding, "count", tiny.count);
+	note(finding, "kernels", count_class(analysis, device, false));
+	note(finding, "total_ns", tiny.total_ns);
+	note(finding, "mean_ns", tiny.total_ns / tiny.count);
+	note(finding, "calls_ns", calls_ns);
+	note(finding, "mean_call_ns", calls_ns / tiny.count);
+	return true;
+}
+
+static const struct {
+	enum finding_kind kind;
+	bool (*find)(const struct analysis *analysis, size_t device, struct finding *finding);
+} device_rules[] = {
+	{FINDING_SMALL_TRANSFERS, find_small_transfers},
+	{FINDING_CPU_PREEMPTION, find_preemption},
+	{FINDING_STARVED_QUEUE, find_starved},
+	{FINDING_BLOCKED_HOST, find_blocked},
+	{FINDING_DEVICE_SHARED, find_shared},
+	{FINDING_NO_OVERLAP, find_no_overlap},
+	{FINDING_SYNC_COPIES, find_sync_copies},
+	{FINDING_SERIAL_QUEUES, find_serial},
+	{FINDING_TINY_KERNELS, find_tiny},
+};
+
+static int find_of_devices(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t rule = 0; rule < ARRAY_COUNT(device_rules); rule++) {
+		for (size_t i = 0; i <= analysis->devices_count; i++) {
+			struct finding found = {.kind = device_rules[rule].kind, .device = i};
+
+			if (device_rules[rule].find(analysis, i, &found) && add(findings, &found))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ---- of a kernel, a queue, a process ------------------------------------------------------------- */
+
+/* What its executions leave idle of the device, as far as one reason alone goes. */
+static uint64_t lost_ns(const struct analysis_fill *fill)
+{
+	uint64_t lost_ns = fill->few_lost_ns + fill->tail_lost_ns;
+
+	return lost_ns > fill->odd_lost_ns ? lost_ns : fill->odd_lost_ns;
+}
+
+/* Half of its time or more. */
+static bool is_mostly(const struct analysis_part *part, const struct analysis_fill *fill)
+{
+	return part->count && is_share(part->total_ns, fill->known.total_ns, 50);
+}
+
+/* A unit has room for one work-group at a time, and that is half as large as it might be or less: while its work
+ * items wait for memory nothing else runs there. What that costs nobody can tell from here. */
+static bool is_alone(const struct analysis_device *device, const struct analysis_fill *fill)
+{
+	return is_mostly(&fill->local, fill) && !is_cpu(device) && fill->units &&
+	       fill->groups >= 2 * fill->units && fill->items <= fill->group_most / 2;
+}
+
+static void note_fill(struct finding *finding, const char *name, const char *lost_name,
+		      const struct analysis_part *part, uint64_t lost_ns)
+{
+	if (!part->count)
+		return;
+	note(finding, name, part->count);
+	note(finding, lost_name, lost_ns);
+}
+
+static bool find_fill(const struct analysis *analysis, const struct analysis_kernel *kernel,
+		      struct finding *finding)
+{
+	const struct analysis_fill *fill = &kernel->fill;
+	bool is_few = is_mostly(&fill->few, fill), is_odd = is_mostly(&fill->odd, fill);
+	bool is_tail = is_mostly(&fill->tail, fill);
+	bool is_lone = is_alone(&analysis->devices[kernel->device], fill);
+
+	finding->kernel = kernel;
+	if (is_few || is_odd || is_tail)
+		finding->cost_ns = lost_ns(fill);
+	if (!(finding->cost_ns && is_share(finding->cost_ns, wall_of(analysis), 5)) && !is_lone)
+		return false;
+	if (!is_share(kernel->share_ns, wall_of(analysis), 10))
+		return false;
+	note(finding, "executions", fill->known.count);
+	note(finding, "total_ns", fill->known.total_ns);
+	note(finding, "groups", fill->groups);
+	note(finding, "items", fill->items);
+	note(finding, "units", fill->units);
+	if (fill->group_multiple)
+		note(finding, "group_multiple", fill->group_multiple);
+	if (fill->group_most)
+		note(finding, "group_most", fill->group_most);
+	if (is_lone) {
+		note(finding, "local_bytes", fill->local_bytes);
+		note(finding, "unit_local_bytes", fill->unit_local_bytes);
+	}
+	note_fill(finding, "few_groups", "few_groups_lost_ns", &fill->few, fill->few_lost_ns);
+	note_fill(finding, "tail", "tail_lost_ns", &fill->tail, fill->tail_lost_ns);
+	note_fill(finding, "odd_size", "odd_size_lost_ns", &fill->odd, fill->odd_lost_ns);
+	return true;
+}
+
+static int find_of_kernels(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t i = 0; i < analysis->kernels_count; i++) {
+		struct finding found = {.kind = FINDING_LOW_OCCUPANCY,
+					.device = analysis->kernels[i].device};
+
+		if (find_fill(analysis, &analysis->kernels[i], &found) && add(findings, &found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Quantiles sort what they hold; that is no change anyone can see. */
+static uint64_t quantile_of(const struct quantile *quantile, unsigned int percent)
+{
+	return quantile_get((struct quantile *)quantile, percent, 100);
+}
+
+static bool find_latency(const struct analysis *analysis, const struct analysis_queue *queue,
+			 struct finding *finding)
+{
+	const struct quantile *prompt = &queue->prompt;
+	uint64_t middle, slow, usual_ns;
+
+	if (prompt->count < PROMPT_LEAST)
+		return false;
+	middle = quantile_of(prompt, 50);
+	slow = quantile_of(prompt, 99);
+	usual_ns = prompt->count * middle;
+	finding->cost_ns = prompt->sum > usual_ns ? prompt->sum - usual_ns : 0;
+	finding->queue = queue;
+	if (slow < 10 * middle || slow <= analysis->clock_error_ns || !finding->cost_ns ||
+	    !is_share(finding->cost_ns, wall_of(analysis), 2))
+		return false;
+	if (queue->queue)
+		note(finding, "queue", queue->queue->id);
+	note(finding, "launches", prompt->count);
+	note(finding, "p50_ns", middle);
+	note(finding, "p99_ns", slow);
+	note(finding, "max_ns", prompt->max);
+	note(finding, "above_p50_ns", finding->cost_ns);
+	return true;
+}
+
+static int find_of_queues(const struct analysis *analysis, struct findings *findings)
+{
+	for (size_t i = 0; i <= analysis->queues_count; i++) {
+		struct finding found = {.kind = FINDING_LAUNCH_LATENCY,
+					.device = analysis->queues[i].device};
+
+		if (find_latency(analysis, &analysis->queues[i], &found) && add(findings, &found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int find_gil(const struct analysis *analysis, struct findings *findings)
+{
+	struct finding found = {.kind = FINDING_WAIT_UNDER_GIL, .device = FINDING_NO_DEVICE};
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->gils_count; i++) {
+		const struct analysis_gil *gil = &analysis->gils[i];
+
+		if (!found.gil || gil->blocked_ns > found.gil->blocked_ns)
+			found.gil = gil;
+		count += gil->count;
+		found.cost_ns += gil->blocked_ns;
+	}
+	if (!found.gil || !is_share(found.cost_ns, wall_of(analysis), 1))
+		return 0;
+	note(&found, "count", count);
+	note(&found, "blocked_ns", found.cost_ns);
+	note(&found, "wall_ns", wall_of(analysis));
+	return add(findings, &found);
+}
+
+/* ---- failures ------------------------------------------------------------------------------------ */
 
 /* Other calls fail in good programs too: they ask for devices that are not there. */
 static bool is_build(const char *function)
@@ -77,38 +540,73 @@ static bool is_build(const char *function)
 	return false;
 }
 
-static bool find_failure(const struct analysis_failure *failure, struct finding *ret_finding)
+static bool find_failure(const struct analysis_failure *failure, struct finding *finding)
 {
-	struct finding found = {.device = FINDING_NO_DEVICE, .failure = failure};
-
 	if (failure->kind == FAILURE_LAUNCH)
-		found.kind = FINDING_FAILED_LAUNCHES;
+		finding->kind = FINDING_FAILED_LAUNCHES;
 	else if (failure->kind == FAILURE_COMMAND)
-		found.kind = FINDING_FAILED_COMMANDS;
+		finding->kind = FINDING_FAILED_COMMANDS;
 	else if (is_build(failure->name))
-		found.kind = FINDING_FAILED_BUILDS;
+		finding->kind = FINDING_FAILED_BUILDS;
 	else
 		return false;
-	*ret_finding = found;
+	finding->failure = failure;
+	note(finding, "count", failure->count);
 	return true;
 }
 
-bool findings_next(const struct analysis *analysis, size_t *cursor, struct finding *ret_finding)
+static int find_failures(const struct analysis *analysis, struct findings *findings)
 {
-	size_t devices = analysis->devices_count + 1;
+	for (size_t i = 0; i < analysis->failures_count; i++) {
+		struct finding found = {.device = FINDING_NO_DEVICE};
 
-	while (*cursor < analysis->failures_count) {
-		if (find_failure(&analysis->failures[(*cursor)++], ret_finding))
-			return true;
+		if (find_failure(&analysis->failures[i], &found) && add(findings, &found))
+			return -ENOMEM;
 	}
-	while (*cursor - analysis->failures_count < devices) {
-		struct finding found = {.kind = FINDING_SMALL_TRANSFERS,
-					.device = (*cursor)++ - analysis->failures_count};
+	return 0;
+}
 
-		if (find_small_transfers(analysis, found.device, &found)) {
-			*ret_finding = found;
-			return true;
-		}
+/* Stable: of the same cost in the order of the rules. */
+static void sort_by_cost(struct finding *list, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct finding moved = list[i];
+		size_t at = i;
+
+		for (; at && list[at - 1].cost_ns < moved.cost_ns; at--)
+			list[at] = list[at - 1];
+		list[at] = moved;
 	}
-	return false;
+}
+
+int findings_find(const struct analysis *analysis, struct findings *ret_findings)
+{
+	struct findings findings = {0};
+	size_t failures;
+	int error = find_failures(analysis, &findings);
+
+	failures = findings.count;
+	if (!error)
+		error = find_of_devices(analysis, &findings);
+	if (!error)
+		error = find_of_kernels(analysis, &findings);
+	if (!error)
+		error = find_of_queues(analysis, &findings);
+	if (!error)
+		error = find_gil(analysis, &findings);
+	if (error) {
+		findings_fini(&findings);
+		return error;
+	}
+	sort_by_cost(findings.list + failures, findings.count - failures);
+	*ret_findings = findings;
+	return 0;
+}
+
+void findings_fini(struct findings *findings)
+{
+	if (!findings)
+		return;
+	free(findings->list);
+	*findings = (struct findings){0};
 }

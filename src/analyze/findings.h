@@ -18,24 +18,56 @@ enum finding_kind {
 	FINDING_FAILED_BUILDS,
 	FINDING_FAILED_COMMANDS,
 	FINDING_SMALL_TRANSFERS,
+	FINDING_CPU_PREEMPTION,
+	FINDING_STARVED_QUEUE,
+	FINDING_BLOCKED_HOST,
+	FINDING_DEVICE_SHARED,
+	FINDING_NO_OVERLAP,
+	FINDING_SYNC_COPIES,
+	FINDING_SERIAL_QUEUES,
+	FINDING_TINY_KERNELS,
+	FINDING_LOW_OCCUPANCY,
+	FINDING_LAUNCH_LATENCY,
+	FINDING_WAIT_UNDER_GIL,
 	FINDING_COUNT
 };
 
 #define FINDING_NO_DEVICE SIZE_MAX
+enum { FINDING_NUMBERS = 16 };
+
+/* A piece of evidence. Names do not change. */
+struct finding_number {
+	const char *name; /* with its unit: "preempted_ns" */
+	uint64_t value;
+};
 
 struct finding {
 	enum finding_kind kind;
-	size_t device;                          /* index into the analysis, or FINDING_NO_DEVICE */
+	size_t device;    /* index into the analysis, or FINDING_NO_DEVICE */
+	uint64_t cost_ns; /* what a change would save, at most; 0: not known */
 	const struct analysis_failure *failure; /* FINDING_FAILED_… */
-	/* FINDING_SMALL_TRANSFERS */
-	struct analysis_transfers small;
-	uint64_t copies_ns; /* of all copies of the device */
+	const struct analysis_kernel *kernel;   /* LOW_OCCUPANCY; TINY_KERNELS: the most frequent */
+	const struct analysis_queue *queue;     /* LAUNCH_LATENCY */
+	const struct analysis_gil *gil;         /* WAIT_UNDER_GIL: the longest */
+	const struct analysis_path *path;       /* CPU_PREEMPTION: what was delayed most */
+	struct finding_number numbers[FINDING_NUMBERS];
+	size_t numbers_count;
+};
+
+struct findings {
+	struct finding *list; /* failures first, then what costs most */
+	size_t count, capacity;
 };
 
 /* "small_transfers", …: stable, for programs. */
 const char *finding_id(enum finding_kind kind);
+/* "warning", or "info" for what costs less than a tenth of the wall. */
+const char *finding_severity(const struct analysis *analysis, const struct finding *finding);
+/* The value of a number of the finding; 0 where it has none of that name. */
+uint64_t finding_value(const struct finding *finding, const char *name);
 
-/* The finding at *cursor or behind it, which is moved past it; starts at 0. False: no more. */
-bool findings_next(const struct analysis *analysis, size_t *cursor, struct finding *ret_finding);
+/* analysis must outlive them. -ENOMEM. */
+int findings_find(const struct analysis *analysis, struct findings *ret_findings);
+void findings_fini(struct findings *findings); /* NULL-safe */
 
 #endif

@@ -44,6 +44,13 @@ struct thread_state {
 	uint64_t since_ns;   /* it is away since; UINT64_MAX: it is not, or inside of a call */
 	uint32_t stack;      /* … in this stack; 0: not known */
 	bool is_preempted;
+	/* The last call of it that waits for a device. */
+	uint64_t wait_end;
+	uint32_t wait_function, wait_stack;
+	/* While it is away for Python's lock: up to when who has it is in such a call; 0: not so. */
+	uint64_t gil_until;
+	uint32_t gil_function, gil_stack;
+	bool has_launched;
 	struct thread_moment
 		*moments; /* in the order of their end; those that may still be asked for */
 	size_t moments_first, moments_count, moments_capacity;
@@ -57,6 +64,19 @@ struct runners {
 		uint32_t path;
 	} last[RUNNERS_MOST];
 	unsigned int running, count; /* the first ones had not ended at the latest sample */
+};
+
+/* The command of a device with the latest end so far. */
+struct device_last {
+	uint64_t started, ended;
+	uint32_t queue;
+};
+
+/* Sizes of a launch, and what follows from them. */
+struct grid {
+	uint64_t global_size[3], local_size[3];
+	uint64_t groups, items; /* 0: not known */
+	uint32_t dimensions;
 };
 
 /* While it sweeps. */
@@ -75,9 +95,14 @@ struct sweep {
 		path_rows; /* (row << 32 | stack, function string << 32 | device) -> index */
 	struct pair_map
 		launches_rows; /* (name << 32 | stack, function string << 32 | device) -> index */
-	struct pair_map failure_rows;     /* (kind << 32 | name, result) -> index */
-	struct pair_map wait_rows;        /* (function string, stack) -> index */
-	struct pair_map sample_rows;      /* (source string << 32 | mode, stack) -> index */
+	struct pair_map failure_rows; /* (kind << 32 | name, result) -> index */
+	struct pair_map wait_rows;    /* (function string, stack) -> index */
+	struct pair_map
+		sample_rows;       /* (source string << 32 | mode, thread << 32 | stack) -> index */
+	struct pair_map gil_rows;  /* (function string, stack) -> index */
+	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
+	struct device_last *lasts; /* by device index */
+	struct grid grid;          /* of the latest launch of a kernel */
 	struct pair_map state_rows;       /* (device << 32 | cause, stack) -> index */
 	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
 	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
@@ -87,7 +112,7 @@ struct sweep {
 	uint32_t places_count;
 	bool has_instructions; /* the trace has samples of them */
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
-		samples_capacity, states_capacity;
+		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -181,6 +206,41 @@ int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 /* ---- sweep_cpu.c ---- */
 
 int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
+/* After the last row: which samples are of threads that launched. */
+void sweep_close_samples(struct sweep *sweep);
+/* Whether samples of a source come where the time goes; page faults and the like do not. */
+bool sweep_tells_time(const struct sweep *sweep, uint32_t source);
+
+/* ---- sweep_fill.c ---- */
+
+/* What a launch says of its work-groups. */
+void sweep_measure_groups(struct sweep *sweep, const struct event_launch *row,
+			  struct open_command *command);
+/* Adds what two rows of one kernel have. */
+void sweep_merge_fill(struct analysis_kernel *kernel, const struct analysis_kernel *other);
+/* A timed kernel in the window. */
+void sweep_count_fill(struct sweep *sweep, struct analysis_kernel *kernel,
+		      const struct joined *joined);
+
+/* ---- sweep_queues.c ---- */
+
+int sweep_enter_queue(struct sweep *sweep, const struct open_command *command);
+int sweep_leave_queue(struct sweep *sweep, const struct joined *joined);
+/* Before the account takes the command. */
+int sweep_count_latency(struct sweep *sweep, const struct joined *joined,
+			const struct account_command *command);
+int sweep_count_overlap(struct sweep *sweep, const struct joined *joined,
+			const struct account_command *command);
+void sweep_close_queues(struct sweep *sweep);
+
+/* ---- sweep_gil.c ---- */
+
+/* A call that waits for a device. */
+void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* A thread goes off its processor, outside of calls. */
+void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_switch *row);
+/* … and is back. -ENOMEM. */
+int sweep_count_gil(struct sweep *sweep, size_t thread, uint64_t since_ns, uint64_t until_ns);
 
 /* ---- sweep_instructions.c ---- */
 

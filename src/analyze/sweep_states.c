@@ -89,6 +89,8 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	if (!state->is_preempted) {
 		int error = keep_moment(state, since_ns, time_ns, time_ns - since_ns, state->stack);
 
+		if (!error && state->gil_until)
+			error = sweep_count_gil(sweep, thread, since_ns, time_ns);
 		if (error)
 			return error;
 	}
@@ -106,6 +108,7 @@ static void go_away(struct sweep *sweep, size_t thread, const struct event_switc
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
+	sweep_await_gil(sweep, thread, row);
 }
 
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
@@ -123,8 +126,7 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	size_t thread = things_index(&sweep->threads, row->thread);
 
 	watch(sweep, row->thread, row->time);
-	if (thread == sweep->threads.count ||
-	    !analysis_tells_time(model_text(sweep->analysis->model, row->source_string, "")) ||
+	if (thread == sweep->threads.count || !sweep_tells_time(sweep, row->source_string) ||
 	    is_in_call(sweep, thread, row->time))
 		return 0;
 	return keep_moment(&sweep->states[thread], row->time, row->time, row->weight, row->stack);

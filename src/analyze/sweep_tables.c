@@ -147,11 +147,13 @@ static int copy_row(struct sweep *sweep, uint32_t type, size_t device, uint32_t 
 	return 0;
 }
 
-static void count_kernel(struct analysis_kernel *kernel, const struct joined *joined)
+static void count_kernel(struct sweep *sweep, struct analysis_kernel *kernel,
+			 const struct joined *joined)
 {
 	kernel->count++;
 	if (!joined->is_timed)
 		return;
+	sweep_count_fill(sweep, kernel, joined);
 	kernel->timed++;
 	kernel->total_ns += joined->duration_ns;
 	if (joined->duration_ns < kernel->min_ns)
@@ -197,6 +199,15 @@ static void count_small(struct analysis_device *device, const struct joined *joi
 	small->calls_ns += launch->exit - launch->enter;
 }
 
+static void count_sync(struct analysis_sync *sync, const struct joined *joined)
+{
+	sync->count++;
+	sync->bytes += joined->launch->bytes;
+	sync->calls_ns += joined->launch->exit - joined->launch->enter;
+	if (joined->is_timed)
+		sync->device_ns += joined->duration_ns;
+}
+
 /* Counts a matched execution in the table of its class and says which row it was. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag)
@@ -212,7 +223,7 @@ int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool i
 	if (class == ACCOUNT_KERNEL) {
 		error = kernel_row(sweep, joined->launch, joined->device, &index);
 		if (!error)
-			count_kernel(&analysis->kernels[index], joined);
+			count_kernel(sweep, &analysis->kernels[index], joined);
 	} else {
 		struct analysis_device *device = &analysis->devices[joined->device];
 
@@ -220,6 +231,8 @@ int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool i
 		if (!error)
 			count_copy(&analysis->copies[index], device, joined);
 		count_small(device, joined);
+		if (class == ACCOUNT_COPY && (joined->launch->flags & LAUNCH_BLOCKING))
+			count_sync(&device->sync, joined);
 	}
 	*ret_tag = class == ACCOUNT_KERNEL ? index : index | TAG_COPY;
 	return error;
@@ -230,6 +243,7 @@ void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t sha
 	struct analysis *analysis = ((struct sweep *)context)->analysis;
 	uint32_t tag = analysis->paths[path].row;
 
+	overlap_share(&analysis->devices[analysis->paths[path].device].overlap, process, share_ns);
 	analysis->paths[path].share_ns += share_ns;
 	analysis->processes[process].share_ns += share_ns;
 	if (tag == TAG_NONE)
@@ -314,6 +328,7 @@ static void merge_kernels(struct analysis *analysis)
 		last->timed += row->timed;
 		last->total_ns += row->total_ns;
 		last->share_ns += row->share_ns;
+		sweep_merge_fill(last, row);
 		last->min_ns = smaller(last->min_ns, row->min_ns);
 		last->max_ns = row->max_ns > last->max_ns ? row->max_ns : last->max_ns;
 	}

@@ -21,7 +21,8 @@ static int make_devices(struct sweep *sweep)
 
 	analysis->devices = calloc(count + 1, sizeof(*analysis->devices));
 	sweep->kept = calloc(count + 3, sizeof(*sweep->kept));
-	if (!analysis->devices || !sweep->kept)
+	sweep->lasts = calloc(count + 1, sizeof(*sweep->lasts));
+	if (!analysis->devices || !sweep->kept || !sweep->lasts)
 		return -ENOMEM;
 	analysis->devices_count = count;
 	for (size_t i = 0; i <= count; i++) {
@@ -33,6 +34,7 @@ static int make_devices(struct sweep *sweep)
 			model_text(analysis->model, row ? row->name_string : 0, "[unknown device]");
 		device->key = model_text(analysis->model, row ? row->key_string : 0, "");
 		device->vendor = model_text(analysis->model, row ? row->vendor_string : 0, "");
+		overlap_init(&device->overlap, analysis->from_ns, analysis->to_ns);
 		account_init(&device->account, analysis->from_ns, analysis->to_ns, true);
 		device->account.dark = sweep->uses_darks ? &sweep->darks[i] : NULL;
 		device->account.on_share = sweep_on_share;
@@ -63,6 +65,9 @@ static int make_queues(struct sweep *sweep)
 		queue->context = things_index(&sweep->contexts, row ? row->context : 0);
 		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++)
 			quantile_init(&queue->zones[zone]);
+		quantile_init(&queue->latency);
+		quantile_init(&queue->prompt);
+		depth_init(&queue->depth, analysis->from_ns, analysis->to_ns);
 		account_init(&queue->account, analysis->from_ns, analysis->to_ns, false);
 	}
 	return 0;

@@ -23,6 +23,7 @@
 #include "cli/selection.h"
 
 #include "analyze/frames.h"
+#include "analyze/layers.h"
 
 #define DEFAULT_TOP 10
 
@@ -43,6 +44,9 @@ static const struct option_row report_options[] = {
 	 offsetof(struct report_values, to_ns)},
 	{"device", 0, OPTION_TEXT, "D", "one device: its UUID, PCI address, name or index",
 	 offsetof(struct report_values, device)},
+	{"layers", 0, OPTION_TEXT, "FILE",
+	 "lines LAYER GLOB: to which layer of the host time code in these files belongs",
+	 offsetof(struct report_values, layers)},
 	{NULL},
 };
 static int print_report(const struct command *command, struct report *report)
@@ -61,7 +65,7 @@ static int print_report(const struct command *command, struct report *report)
 	if (!error && report->values->json)
 		error = report_print_json(report);
 	else if (!error)
-		report_print_text(report);
+		error = report_print_text(report);
 	report_paths_fini(&report->paths);
 	if (error || !analysis->is_exact) {
 		print_error(command->name,
@@ -87,6 +91,7 @@ static int report_file(const struct command *command, const struct report_values
 	};
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
+	struct layers *layers = NULL;
 	struct model *model = NULL;
 	uint64_t frames_bytes = 0;
 	int error = selection_open(path, &model), status = STATUS_FAILED;
@@ -95,6 +100,10 @@ static int report_file(const struct command *command, const struct report_values
 		error = analysis_new(model, &options, &analysis);
 	if (!error)
 		error = frames_new(model, &frames_options, &frames);
+	if (!error)
+		error = layers_new(model, &layers);
+	if (!error && values->layers)
+		error = layers_read(layers, values->layers);
 	if (error) {
 		if (!*error_text())
 			error_set(error, "report '%s': %s", path, strerror(-error));
@@ -104,6 +113,7 @@ static int report_file(const struct command *command, const struct report_values
 					.model = model,
 					.analysis = analysis,
 					.frames = frames,
+					.layers = layers,
 					.frames_bytes = &frames_bytes,
 					.path = path,
 					.top = values->top};
@@ -112,6 +122,7 @@ static int report_file(const struct command *command, const struct report_values
 			report.top = values->json ? 0 : DEFAULT_TOP;
 		status = print_report(command, &report);
 	}
+	layers_free(layers);
 	frames_free(frames);
 	analysis_free(analysis);
 	model_close(model);

@@ -15,12 +15,13 @@
 
 struct frames;
 struct json_writer;
+struct layers;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
 
 struct report_values {
 	bool json;
-	const char *by, *device;
+	const char *by, *device, *layers;
 	uint64_t top, from_ns, to_ns;
 };
 
@@ -56,6 +57,7 @@ struct report {
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
+	struct layers *layers;
 	uint64_t *frames_bytes; /* of a document, written so far */
 	struct report_paths paths;
 	const char *path;
@@ -90,6 +92,7 @@ void report_put_queues(const struct report *report);
 void report_put_copies(const struct report *report, enum account_class class, const char *title);
 void report_put_calls(const struct report *report);
 void report_put_zones(const struct report *report);
+void report_put_depths(const struct report *report);
 
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,
 		       char *ret_name, size_t size_of_name);
@@ -139,14 +142,41 @@ int report_write_cpu(const struct report *report, struct json_writer *json);
 /* The keys "grouped_by" and "by". -ENOMEM. */
 int report_write_by(const struct report *report, struct json_writer *json);
 
+/* ---- report_culprit.c ---- */
+
+/* A function, and how long it was seen to be the reason. */
+struct report_culprit {
+	const char *function;
+	const char *file; /* NULL: not known */
+	uint32_t line;    /* 0: not known */
+	uint32_t stack;   /* one of those that it was seen in */
+	uint64_t ns;
+};
+
+/* The function of a stack that is the program's own; false: nothing is known of the stack. */
+bool report_place_of(const struct report *report, uint32_t stack,
+		     struct report_culprit *ret_culprit);
+/* Where the launching threads were in the idle time of a device that has this cause, CAUSE_ON_CPU or CAUSE_BLOCKED. */
+bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
+			 struct report_culprit *ret_culprit);
+
 /* ---- report_findings.c ---- */
 
-void report_put_findings(const struct report *report);
-void report_write_findings(const struct report *report, struct json_writer *json);
+/* -ENOMEM. */
+int report_put_findings(const struct report *report);
+/* The key "findings". -ENOMEM. */
+int report_write_findings(const struct report *report, struct json_writer *json);
+
+/* ---- report_layers.c ---- */
+
+/* -ENOMEM. */
+int report_put_layers(const struct report *report);
+/* The key "host_layers". -ENOMEM. */
+int report_write_layers(const struct report *report, struct json_writer *json);
 
 /* ---- report_text.c, report_json.c ---- */
 
-void report_print_text(const struct report *report);
+int report_print_text(const struct report *report); /* -ENOMEM */
 int report_print_json(const struct report *report); /* -ENOMEM */
 
 #endif

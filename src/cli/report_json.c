@@ -203,6 +203,37 @@ static void write_zones(const struct analysis_queue *queue, struct json_writer *
 	json_object_end(json);
 }
 
+/* Null where it is not known when its commands ended. */
+static void write_depth(const struct analysis_queue *queue, struct json_writer *json)
+{
+	json_key(json, "depth");
+	if (!queue->has_depth) {
+		json_null(json);
+		return;
+	}
+	json_object_begin(json);
+	json_key(json, "mean");
+	json_double(json, depth_mean(&queue->depth));
+	json_pair_u64(json, "max", queue->depth.max);
+	json_pair_u64(json, "empty_ns", queue->depth.empty_ns);
+	json_object_end(json);
+}
+
+static void write_latency(const char *key, const struct quantile *quantile,
+			  struct json_writer *json)
+{
+	struct quantile *latency = (struct quantile *)quantile;
+
+	json_key(json, key);
+	json_object_begin(json);
+	json_pair_u64(json, "count", latency->count);
+	json_pair_u64(json, "sum", latency->sum);
+	json_pair_u64(json, "p50", quantile_get(latency, 50, 100));
+	json_pair_u64(json, "p99", quantile_get(latency, 99, 100));
+	json_pair_u64(json, "max", latency->max);
+	json_object_end(json);
+}
+
 static void write_queue(const struct report *report, const struct analysis_queue *queue,
 			struct json_writer *json)
 {
@@ -223,6 +254,9 @@ static void write_queue(const struct report *report, const struct analysis_queue
 	json_pair_u64(json, "busy_ns", queue->account.busy_ns);
 	json_pair_u64(json, "idle_ns", queue->account.idle_ns);
 	write_zones(queue, json);
+	write_depth(queue, json);
+	write_latency("latency", &queue->latency, json);
+	write_latency("idle_latency", &queue->prompt, json);
 	json_object_end(json);
 }
 
@@ -428,7 +462,10 @@ static int write_document(const struct report *report, struct json_writer *json)
 	report_write_sources(report, json);
 	json_empty_list(json, "metrics");
 	json_empty_list(json, "ranges");
-	report_write_findings(report, json);
+	if (!error)
+		error = report_write_layers(report, json);
+	if (!error)
+		error = report_write_findings(report, json);
 	write_clocks(report, json);
 	write_ledger(report, json);
 	write_losses(report, json);

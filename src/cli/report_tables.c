@@ -199,6 +199,36 @@ void report_put_calls(const struct report *report)
 	table_put_rest(shown, analysis->calls_count, "function", "functions");
 }
 
+void report_put_depths(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	static const char *const columns[] = {"mean", "most", "empty", "to start",
+					      "p99",  "max",  NULL};
+	size_t all = analysis_queues_shown(analysis), shown = 0, wanted = 0;
+
+	for (size_t i = 0; i < all; i++) {
+		const struct analysis_queue *queue = &analysis->queues[i];
+		struct quantile *latency = (struct quantile *)&queue->latency; /* as in put_zone */
+		char name[96];
+
+		if (!report_shows_device(report, queue->device) || !queue->has_depth ||
+		    (wanted++, report_is_over_top(report, shown)))
+			continue;
+		if (!shown++)
+			table_put_title("IN FLIGHT (and enter to start)", 34, columns);
+		report_name_queue(report, queue, name, sizeof(name));
+		table_put_name(name, 34);
+		printf("%*.2f", TABLE_CELL, depth_mean(&queue->depth));
+		table_put_cell(format_count(queue->depth.max));
+		table_put_cell(format_percent(queue->depth.empty_ns, queue->account.wall_ns));
+		table_put_cell(format_duration(quantile_get(latency, 50, 100)));
+		table_put_cell(format_duration(quantile_get(latency, 99, 100)));
+		table_put_cell(format_duration(latency->max));
+		putchar('\n');
+	}
+	table_put_rest(shown, wanted, "queue", "queues");
+}
+
 static void put_zone(const struct quantile *zone, unsigned int numerator)
 {
 	/* Quantiles sort what they hold; that is no change anyone can see. */

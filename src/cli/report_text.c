@@ -93,13 +93,29 @@ static void put_head(const struct report *report)
 	put_numbers(report);
 }
 
-static void put_account_line(const char *name, uint64_t part, uint64_t wall)
+/* meaning: of at most 32 columns; "": the name says it. */
+static void put_account_line(const char *name, uint64_t part, uint64_t wall, const char *meaning)
 {
 	fputs("    ", stdout);
 	table_put_left(name, 40);
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
-	putchar('\n');
+	printf("%s%s\n", *meaning ? "  " : "", meaning);
+}
+
+static void put_causes(const struct account *account)
+{
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+		char name[64];
+
+		if (!account->causes[cause])
+			continue;
+		snprintf(name, sizeof(name), "  %s%s",
+			 account_cause_is_thread(cause) ? "launching thread " : "",
+			 account_cause_text(cause));
+		put_account_line(name, account->causes[cause], account->wall_ns,
+				 account_cause_meaning(cause));
+	}
 }
 
 static void put_device(const struct analysis_device *device)
@@ -118,24 +134,16 @@ static void put_device(const struct analysis_device *device)
 		return;
 	}
 	if (account->busy_ns)
-		put_account_line("busy", account->busy_ns, wall);
+		put_account_line("busy", account->busy_ns, wall, "a command was executed");
 	if (account->classes[ACCOUNT_KERNEL])
-		put_account_line("  kernels", account->classes[ACCOUNT_KERNEL], wall);
+		put_account_line("  kernels", account->classes[ACCOUNT_KERNEL], wall, "");
 	if (account->classes[ACCOUNT_COPY])
-		put_account_line("  copies", account->classes[ACCOUNT_COPY], wall);
+		put_account_line("  copies", account->classes[ACCOUNT_COPY], wall, "");
 	if (account->classes[ACCOUNT_OTHER])
-		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall);
-	put_account_line("idle", account->idle_ns, wall);
-	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
-		char name[64];
-
-		if (!account->causes[cause])
-			continue;
-		snprintf(name, sizeof(name), "  %s%s",
-			 account_cause_is_thread(cause) ? "launching thread " : "",
-			 account_cause_text(cause));
-		put_account_line(name, account->causes[cause], wall);
-	}
+		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
+				 "barriers, native functions, …");
+	put_account_line("idle", account->idle_ns, wall, "nothing was executed, because of");
+	put_causes(account);
 }
 
 static void put_devices(const struct report *report)
@@ -218,16 +226,17 @@ static void put_ledger(const struct report *report)
 	       report->analysis->is_exact ? ", to the nanosecond" : ": NO");
 }
 
-void report_print_text(const struct report *report)
+int report_print_text(const struct report *report)
 {
 	const char *by = report->values->by;
+	int error;
 
 	report_put_kept(report);
 	report_put_problems(report);
 	put_head(report);
 	if (!by && is_cpu_only(report)) {
 		report_put_cpu(report);
-		return;
+		return 0;
 	}
 	put_devices(report);
 	if (by && strcmp(by, "cpu") == 0)
@@ -249,7 +258,11 @@ void report_print_text(const struct report *report)
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
 	report_put_calls(report);
 	report_put_zones(report);
-	report_put_findings(report);
+	report_put_depths(report);
+	error = report_put_layers(report);
+	if (!error)
+		error = report_put_findings(report);
 	put_clocks(report);
 	put_ledger(report);
+	return error;
 }

@@ -153,10 +153,12 @@ static bool set_id(struct injected *injected, struct id_map *map, uint32_t guest
 	return true;
 }
 
-/* The texts behind a record's fixed part: ret[count], each NUL-terminated inside the record. */
-static bool split_texts(const struct record *record, size_t fixed, const char **ret, size_t count)
+/* The texts between a record's fixed part and its last bytes: ret[count], each NUL-terminated there. */
+static bool split_texts(const struct record *record, size_t fixed, size_t last, const char **ret,
+			size_t count)
 {
-	const char *at = (const char *)record + fixed, *end = (const char *)record + record->size;
+	const char *at = (const char *)record + fixed;
+	const char *end = (const char *)record + record->size - last;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
@@ -245,8 +247,9 @@ static void put_waiting_queues(struct injected *injected, uint32_t guest_device)
 
 /* A device is everybody's and described once, by the first process that has it. 0: no room. */
 static uint32_t describe_device(struct injected *injected, const struct record_device *record,
-				const char *const texts[5], const char *key)
+				const char *const texts[5], const char *key, uint64_t local_bytes)
 {
+	const uint32_t type = record->head.detail & ~(uint32_t)RECORD_DEVICE_LOCAL;
 	const uint64_t own_bytes = IDENTITY_BYTES + THING_BYTES + strlen(key);
 	struct recording *recording = injected->recording;
 	struct event_device device;
@@ -260,11 +263,11 @@ static uint32_t describe_device(struct injected *injected, const struct record_d
 		.vendor_string = recording_string(recording, texts[2]),
 		.driver_string = recording_string(recording, texts[3]),
 		.platform_string = recording_string(recording, texts[4]),
-		.type = record->head.detail <= DEVICE_ACCELERATOR ? record->head.detail
-								  : DEVICE_OTHER,
+		.type = type <= DEVICE_ACCELERATOR ? type : DEVICE_OTHER,
 		.compute_units = record->compute_units,
 		.memory_bytes = record->memory_bytes,
 		.begin_ns = host_clocks_now_ns(),
+		.local_bytes = local_bytes,
 	};
 	identities_remember(&recording->devices, key, device.id);
 	recording->kept_bytes += own_bytes;
@@ -278,16 +281,19 @@ static void decode_device(struct injected *injected, const struct record *head)
 	const char *texts[5]; /* key, name, vendor, driver, platform */
 	char key[RECORD_TEXT_BYTES + 16];
 	uint32_t id, clock = 0;
+	uint64_t local_bytes = 0;
+	size_t last = head->detail & RECORD_DEVICE_LOCAL ? sizeof(local_bytes) : 0;
 
-	if (head->size < sizeof(*record) ||
-	    !split_texts(head, offsetof(struct record_device, texts), texts, 5))
+	if (head->size < sizeof(*record) + last ||
+	    !split_texts(head, offsetof(struct record_device, texts), last, texts, 5))
 		return broken(injected);
+	memcpy(&local_bytes, (const char *)head + head->size - last, last);
 	if (!is_possible(injected, &injected->devices, record->device))
 		return;
 	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
 	id = identities_find(&injected->recording->devices, key);
 	if (!id)
-		id = describe_device(injected, record, texts, key);
+		id = describe_device(injected, record, texts, key, local_bytes);
 	/* Described again it has the clock it had. */
 	if (id && get_id(&injected->devices, record->device) == id)
 		clock = get_id(&injected->device_clocks, record->device);
@@ -358,16 +364,18 @@ static void decode_queue(struct injected *injected, const struct record *head)
 
 enum { CODE_KEY_BYTES = 2 * RECORD_TEXT_BYTES + 160 };
 
-/* What makes two descriptions one code object. What came without its content is itself alone. */
+/* What makes two descriptions one code object. What came without its content is itself alone. A kernel is one
+ * wherever it was launched first. */
 static void format_code_key(const struct event_code *row, const char *name, const char *options,
 			    char key[CODE_KEY_BYTES])
 {
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 
 	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
-		 row->parent, row->device, row->status, known ? 0 : (unsigned long long)row->handle,
-		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
-		 RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES, options);
+		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status,
+		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
+		 (unsigned long long)row->hash_low, RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES,
+		 options);
 }
 
 /* A code object met again (the same source built in each iteration) keeps its first id. */
@@ -477,24 +485,32 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 			const struct record *head)
 {
 	const struct record_code *record = (const struct record_code *)head;
+	const uint32_t type = head->detail & ~(uint32_t)RECORD_CODE_NEEDS;
+	struct record_needs needs = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
+	size_t last = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
 	const char *texts[2]; /* name, options */
 	struct event_code row;
 
-	if (head->size < sizeof(*record) ||
-	    !split_texts(head, offsetof(struct record_code, texts), texts, 2) || !record->code ||
-	    head->detail < CODE_SOURCE || head->detail > CODE_KERNEL)
+	if (head->size < sizeof(*record) + last ||
+	    !split_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
+	    !record->code || type < CODE_SOURCE || type > CODE_KERNEL)
 		return broken(injected);
+	memcpy(&needs, (const char *)head + head->size - last, last);
 	decode_end_assembly(injected, ring);
 	row = (struct event_code){
 		.process = injected->process.id,
 		.parent = map_id(injected, &injected->codes, record->parent,
 				 &injected->recording->last_code),
-		.type = head->detail,
+		.type = type,
 		.device = get_id(&injected->devices, record->device),
 		.status = record->status,
 		.handle = record->handle,
 		.size_bytes = record->size_bytes,
 		.begin_ns = host_clocks_now_ns(),
+		.group_most = needs.group_most,
+		.group_multiple = needs.group_multiple,
+		.local_bytes = needs.group_most ? needs.local_bytes : 0,
+		.private_bytes = needs.group_most ? needs.private_bytes : 0,
 	};
 	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
 		return;

@@ -74,7 +74,8 @@ struct record_execution {
 	int32_t status;
 };
 
-/* EVENT_DEVICE; detail: enum event_device_type. Texts: key, name, vendor, driver, platform. */
+/* EVENT_DEVICE; detail: enum event_device_type. Texts: key, name, vendor, driver, platform. With
+ * RECORD_DEVICE_LOCAL the last 8 bytes are the local memory of a compute unit. */
 struct record_device {
 	struct record head;
 	uint32_t device;
@@ -83,6 +84,7 @@ struct record_device {
 	uint64_t frequency_hz; /* of the time stamps; 1000000000 for nanoseconds */
 	char texts[];
 };
+enum { RECORD_DEVICE_LOCAL = 0x80 }; /* beside enum event_device_type */
 
 /* EVENT_CONTEXT */
 struct record_context {
@@ -100,7 +102,8 @@ struct record_queue {
 	uint32_t reserved;
 };
 
-/* EVENT_CODE; detail: enum event_code_type. Texts: name, options. Content follows in RECORD_BYTES. */
+/* EVENT_CODE; detail: enum event_code_type. Texts: name, options. Content follows in RECORD_BYTES. With
+ * RECORD_CODE_NEEDS, of a kernel, the last bytes are a struct record_needs. */
 struct record_code {
 	struct record head;
 	uint64_t handle;
@@ -108,6 +111,12 @@ struct record_code {
 	uint32_t code, parent, device;
 	int32_t status;
 	char texts[];
+};
+enum { RECORD_CODE_NEEDS = 0x80 }; /* beside enum event_code_type */
+
+/* As in struct event_code. */
+struct record_needs {
+	uint64_t group_most, group_multiple, local_bytes, private_bytes;
 };
 
 /* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread

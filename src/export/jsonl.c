@@ -122,6 +122,8 @@ static void put_device(struct jsonl *jsonl, const void *thing)
 	put_u64(jsonl, "type", row->type);
 	put_u64(jsonl, "compute_units", row->compute_units);
 	put_u64(jsonl, "memory_bytes", row->memory_bytes);
+	if (row->local_bytes)
+		put_u64(jsonl, "local_bytes", row->local_bytes);
 }
 
 static void put_context(struct jsonl *jsonl, const void *thing)
@@ -143,6 +145,21 @@ static void put_queue(struct jsonl *jsonl, const void *thing)
 	put_u64(jsonl, "flags", row->flags);
 }
 
+/* A kernel's, as far as its runtime told. */
+static void put_needs(struct jsonl *jsonl, const struct event_code *row)
+{
+	if (!row->group_most)
+		return;
+	put_u64(jsonl, "device", row->device);
+	put_u64(jsonl, "group_most", row->group_most);
+	if (row->group_multiple)
+		put_u64(jsonl, "group_multiple", row->group_multiple);
+	if (row->local_bytes != CODE_UNKNOWN)
+		put_u64(jsonl, "local_bytes", row->local_bytes);
+	if (row->private_bytes != CODE_UNKNOWN)
+		put_u64(jsonl, "private_bytes", row->private_bytes);
+}
+
 static void put_code(struct jsonl *jsonl, const void *thing)
 {
 	const struct event_code *row = thing;
@@ -152,6 +169,7 @@ static void put_code(struct jsonl *jsonl, const void *thing)
 	put_u64(jsonl, "type", row->type);
 	put_string(jsonl, "name", row->name_string);
 	put_u64(jsonl, "size_bytes", row->size_bytes);
+	put_needs(jsonl, row);
 }
 
 /* Every thing begins with its id. */

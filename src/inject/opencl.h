@@ -44,7 +44,9 @@ struct opencl_queue {
 
 /* Ids as the recorder knows them; a handle not seen before is asked about and described first. 0: none. */
 uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle);
-uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle);
+/* queue: where it is launched; may be NULL. */
+uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
+		       const struct opencl_queue *queue);
 uint32_t opencl_program(struct guest_thread *thread, cl_program handle);
 
 /* Binaries are kept before the program gives its handle up. Not at exit: PoCL compiles to make one, and
@@ -75,9 +77,17 @@ void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_q
 			      uint64_t now);
 void opencl_read_device_timers(struct guest_thread *thread, uint64_t now);
 
-/* Writes a record with texts behind its fixed part; false: it was lost. */
+/* Texts of a record and what comes behind them, of a multiple of 8 bytes. */
+struct opencl_tail {
+	const char *const *texts;
+	uint32_t text_count;
+	uint32_t last_bytes;
+	const void *last;
+};
+
+/* Writes a record with its tail behind its fixed part; false: it was lost. */
 bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
-			   const char *const *texts, uint32_t text_count);
+			   const struct opencl_tail *tail);
 /* A new id for a code object. */
 uint32_t opencl_new_code(void);
 

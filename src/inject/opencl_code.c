@@ -60,8 +60,9 @@ static void put_code(struct guest_thread *thread, uint32_t code, uint32_t parent
 		.status = status,
 	};
 	const char *texts[] = {"", options};
+	const struct opencl_tail tail = {.texts = texts, .text_count = 2};
 
-	opencl_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), texts, 2);
+	opencl_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), &tail);
 	if (bytes)
 		put_content(thread, code, bytes, size);
 }

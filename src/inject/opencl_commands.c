@@ -579,7 +579,8 @@ static bool put_launch(struct guest_thread *thread, struct opencl_launch *launch
 		/* A device may take more; a launch record does not. */
 		if (launch->dimensions > 3)
 			launch->dimensions = 3;
-		kernel = launch->kernel ? opencl_kernel(thread, launch->kernel) : 0;
+		if (launch->kernel)
+			kernel = opencl_kernel(thread, launch->kernel, launch->known);
 	} else {
 		/* What the runtime has refused may be no kernel and no sizes at all: not to be touched. */
 		launch->dimensions = 0;

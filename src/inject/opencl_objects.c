@@ -53,23 +53,26 @@ uint32_t opencl_new_code(void)
 /* ---- records with texts ------------------------------------------------------------------------ */
 
 bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
-			   const char *const *texts, uint32_t text_count)
+			   const struct opencl_tail *tail)
 {
 	uint32_t lengths[8], total = fixed_bytes;
 	uint8_t *record;
 
-	for (uint32_t i = 0; i < text_count; i++) {
-		lengths[i] = (uint32_t)strnlen(texts[i], RECORD_TEXT_BYTES - 1);
+	for (uint32_t i = 0; i < tail->text_count; i++) {
+		lengths[i] = (uint32_t)strnlen(tail->texts[i], RECORD_TEXT_BYTES - 1);
 		total += lengths[i] + 1;
 	}
-	record = guest_reserve(thread, head->kind, (total + 7) & ~7u, head->detail);
+	total = (total + 7) & ~7u;
+	record = guest_reserve(thread, head->kind, total + tail->last_bytes, head->detail);
 	if (!record)
 		return false;
 	memcpy(record + sizeof(*head), (uint8_t *)head + sizeof(*head),
 	       fixed_bytes - sizeof(*head));
-	memset(record + fixed_bytes, 0, ((total + 7) & ~7u) - fixed_bytes);
-	for (uint32_t i = 0, at = fixed_bytes; i < text_count; at += lengths[i] + 1, i++)
-		memcpy(record + at, texts[i], lengths[i]);
+	memset(record + fixed_bytes, 0, total - fixed_bytes);
+	for (uint32_t i = 0, at = fixed_bytes; i < tail->text_count; at += lengths[i] + 1, i++)
+		memcpy(record + at, tail->texts[i], lengths[i]);
+	if (tail->last_bytes)
+		memcpy(record + total, tail->last, tail->last_bytes);
 	ring_commit(&thread->writer);
 	return true;
 }
@@ -202,7 +205,7 @@ static bool is_at_least_2_1(const char *version)
 struct device_facts {
 	uint32_t type;
 	cl_uint compute_units;
-	cl_ulong memory_bytes;
+	cl_ulong memory_bytes, local_bytes; /* local: 0 where it is not known */
 	bool callbacks, has_timer;
 	char key[RECORD_TEXT_BYTES], name[512], vendor[512], driver[512], platform[512];
 };
@@ -214,7 +217,7 @@ static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 
 	facts->type = device_type(handle);
 	facts->compute_units = 0;
-	facts->memory_bytes = 0;
+	facts->memory_bytes = facts->local_bytes = 0;
 	facts->callbacks = facts->has_timer = false;
 	ask_device(handle, CL_DEVICE_PLATFORM, &platform, sizeof(platform));
 	if (platform) {
@@ -233,6 +236,7 @@ static void ask_about_device(cl_device_id handle, struct device_facts *facts)
 	device_key(handle, facts->name, platform, facts->platform, facts->key);
 	ask_device(handle, CL_DEVICE_MAX_COMPUTE_UNITS, &facts->compute_units, sizeof(cl_uint));
 	ask_device(handle, CL_DEVICE_GLOBAL_MEM_SIZE, &facts->memory_bytes, sizeof(cl_ulong));
+	ask_device(handle, CL_DEVICE_LOCAL_MEM_SIZE, &facts->local_bytes, sizeof(cl_ulong));
 }
 
 static bool describe_device(struct guest_thread *thread, const struct opencl_device *device,
@@ -240,8 +244,9 @@ static bool describe_device(struct guest_thread *thread, const struct opencl_dev
 {
 	const char *texts[] = {facts->key, facts->name, facts->vendor, facts->driver,
 			       facts->platform};
+	const struct opencl_tail tail = {texts, 5, sizeof(facts->local_bytes), &facts->local_bytes};
 	struct record_device record = {
-		.head = {.kind = EVENT_DEVICE, .detail = facts->type},
+		.head = {.kind = EVENT_DEVICE, .detail = facts->type | RECORD_DEVICE_LOCAL},
 		.device = device->id,
 		.compute_units = facts->compute_units,
 		.memory_bytes = facts->memory_bytes,
@@ -249,7 +254,7 @@ static bool describe_device(struct guest_thread *thread, const struct opencl_dev
 	};
 
 	return opencl_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
-				     texts, 5);
+				     &tail);
 }
 
 /* Under the lock. */
@@ -654,28 +659,74 @@ static uint32_t sign(const char *name, uint32_t program)
 	return hash | 1;
 }
 
+/* What its program and its runtime say of a kernel; the latter asked without a lock. */
+struct kernel_facts {
+	const char *name;
+	uint32_t program;
+	const struct opencl_device *device; /* where it is launched; NULL: not known */
+	struct record_needs needs;
+};
+
+static bool ask_kernel(cl_kernel kernel, cl_device_id device, cl_uint what, void *value,
+		       size_t size)
+{
+	return next.clGetKernelWorkGroupInfo(kernel, device, what, size, value, NULL) == CL_SUCCESS;
+}
+
+static void ask_for_needs(cl_kernel handle, struct kernel_facts *facts)
+{
+	struct record_needs *needs = &facts->needs;
+	cl_ulong local_bytes = CODE_UNKNOWN, private_bytes = CODE_UNKNOWN;
+	size_t most = 0, multiple = 0;
+
+	*needs = (struct record_needs){.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
+	if (!facts->device)
+		return;
+	if (ask_kernel(handle, facts->device->handle, CL_KERNEL_WORK_GROUP_SIZE, &most,
+		       sizeof(most)))
+		needs->group_most = most;
+	if (ask_kernel(handle, facts->device->handle, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+		       &multiple, sizeof(multiple)))
+		needs->group_multiple = multiple;
+	if (ask_kernel(handle, facts->device->handle, CL_KERNEL_LOCAL_MEM_SIZE, &local_bytes,
+		       sizeof(local_bytes)))
+		needs->local_bytes = local_bytes;
+	if (ask_kernel(handle, facts->device->handle, CL_KERNEL_PRIVATE_MEM_SIZE, &private_bytes,
+		       sizeof(private_bytes)))
+		needs->private_bytes = private_bytes;
+}
+
+/* Under the lock: made again under the same handle, it is described already. */
+static bool is_described(const struct guest_thread *thread, const struct handle *entry,
+			 uint32_t signature)
+{
+	return entry && entry->id_mode == thread->mode && entry->signature == signature;
+}
+
 /* Under the lock. A program that makes its kernels anew in each iteration would else have a million of
  * them within minutes. */
-static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle, const char *name,
-			     uint32_t program)
+static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle,
+			     const struct kernel_facts *facts)
 {
 	struct record_code record = {
-		.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL},
+		.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL | RECORD_CODE_NEEDS},
 		.handle = (uintptr_t)handle,
-		.parent = program,
+		.parent = facts->program,
+		.device = facts->device ? facts->device->id : 0,
 	};
-	const char *texts[] = {name, ""};
+	const char *texts[] = {facts->name, ""};
+	const struct opencl_tail tail = {texts, 2, sizeof(facts->needs), &facts->needs};
 	struct handle *entry = handle_add(handle);
-	uint32_t signature = sign(name, program);
+	uint32_t signature = sign(facts->name, facts->program);
 
 	if (!entry)
 		return 0;
 	if (handle_is_known(thread, entry))
 		return entry->id;
-	if (entry->id_mode != thread->mode || entry->signature != signature) {
+	if (!is_described(thread, entry, signature)) {
 		record.code = handle_give_id(thread, entry, &objects.last_code);
 		if (!opencl_put_with_texts(thread, &record.head,
-					   offsetof(struct record_code, texts), texts, 2))
+					   offsetof(struct record_code, texts), &tail))
 			return entry->id;
 		entry->signature = signature;
 	}
@@ -683,11 +734,33 @@ static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle, cons
 	return entry->id;
 }
 
-static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle)
+/* 0: no room. */
+static uint32_t meet_kernel(struct guest_thread *thread, cl_kernel handle,
+			    struct kernel_facts *facts)
+{
+	bool described;
+	uint32_t id;
+
+	if (!handles_lock())
+		return 0;
+	described = is_described(thread, handle_find(handle), sign(facts->name, facts->program));
+	handles_unlock();
+	if (!described)
+		ask_for_needs(handle, facts);
+	if (!handles_lock())
+		return 0;
+	id = enter_kernel(thread, handle, facts);
+	handles_unlock();
+	return id;
+}
+
+static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle,
+			     const struct opencl_queue *queue)
 {
 	char name[RECORD_TEXT_BYTES] = "";
+	struct kernel_facts facts = {.name = name, .device = queue ? queue->device : NULL};
 	cl_program program = NULL;
-	uint32_t program_id, id;
+	uint32_t id;
 	bool first_met;
 
 	if (next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, sizeof(name) - 1, name, NULL) !=
@@ -695,17 +768,15 @@ static uint32_t learn_kernel(struct guest_thread *thread, cl_kernel handle)
 		return 0;
 	next.clGetKernelInfo(handle, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL);
 	first_met = program && !handle_find_known(thread, program);
-	program_id = opencl_program(thread, program);
-	if (!handles_lock())
-		return 0;
-	id = enter_kernel(thread, handle, name, program_id);
-	handles_unlock();
-	if (first_met && program_id)
-		opencl_keep_program(thread, program, program_id, CL_SUCCESS);
+	facts.program = opencl_program(thread, program);
+	id = meet_kernel(thread, handle, &facts);
+	if (first_met && facts.program)
+		opencl_keep_program(thread, program, facts.program, CL_SUCCESS);
 	return id;
 }
 
-uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle)
+uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle,
+		       const struct opencl_queue *queue)
 {
 	struct handle *entry = handle_find_known(thread, handle);
 	uint32_t id;
@@ -716,7 +787,7 @@ uint32_t opencl_kernel(struct guest_thread *thread, cl_kernel handle)
 	if (!handle || !guest_is_current(thread))
 		return 0;
 	saved = errno;
-	id = learn_kernel(thread, handle);
+	id = learn_kernel(thread, handle, queue);
 	errno = saved;
 	return id;
 }

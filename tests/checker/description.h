@@ -9,8 +9,8 @@
  *	host ID NAME BEGIN END               another machine
  *	clock ID OFFSET [type=boottime|realtime]
  *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
- *	device ID NAME [type=cpu]
- *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1]
+ *	device ID NAME [type=cpu] [units=N] [local=BYTES]
+ *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1] [exe=PATH]
  *	                                     where it is not just any; before what names it
  *	thread ID PROCESS [name=NAME]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
@@ -18,15 +18,17 @@
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
  *	       [stack=ID]
+ *	needs KERNEL DEVICE MOST MULTIPLE [local=BYTES] [private=BYTES]
+ *	                                     of its work-groups, before it is launched; local, private: not known
  *	frame ID python NAME [file=F] [line=N] [first=N]
  *	frame ID native MODULE [offset=N] [build_id=HEX]
- *	frame ID jit NAME
+ *	frame ID jit|kernel NAME
  *	stack ID FRAME ...                   root first
  *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
- *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel]
- *	switch THREAD TIME blocked|preempted|in [stack=ID]
+ *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
+ *	switch THREAD TIME blocked|preempted|in [stack=ID] [wait=WHAT] [holder=THREAD]
  *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
  *	loss KIND COUNT [time=T]
  *
@@ -127,6 +129,8 @@ static inline int description_one_process(struct description *description, char 
 	process.name_string = description_name(description, words[3]);
 	process.command_string =
 		description_name(description, description_option(words, 4, count, "command", ""));
+	process.exe_string =
+		description_name(description, description_option(words, 4, count, "exe", ""));
 	if (process.id < DESCRIPTION_IDS)
 		description->has_process[process.id] = true;
 	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
@@ -183,6 +187,9 @@ static inline int description_device(struct description *description, char **wor
 
 	if (strcmp(description_option(words, 3, count, "type", ""), "cpu") == 0)
 		device.type = DEVICE_CPU;
+	device.compute_units =
+		(uint32_t)description_number(description_option(words, 3, count, "units", "0"));
+	device.local_bytes = description_number(description_option(words, 3, count, "local", "0"));
 	device.id = (uint32_t)description_number(words[1]);
 	device.name_string = description_name(description, words[2]);
 	device.key_string = device.name_string;
@@ -254,6 +261,8 @@ static inline int description_frame(struct description *description, char **word
 	} else {
 		frame.name_string = description_name(description, words[3]);
 	}
+	if (strcmp(words[2], "kernel") == 0)
+		frame.type = FRAME_KERNEL;
 	if (strcmp(words[2], "python") == 0) {
 		frame.type = FRAME_PYTHON;
 		frame.file_string = description_name(
@@ -322,10 +331,14 @@ static inline uint32_t description_command(const char *name)
 	return COMMAND_OTHER;
 }
 
-static inline uint32_t description_kernel(struct description *description, const char *name)
+/* needs: NULL, or what a new one needs. */
+static inline uint32_t description_kernel(struct description *description, const char *name,
+					  const struct event_code *needs)
 {
 	struct event_code code = {.type = CODE_KERNEL, .process = 1};
 
+	if (needs)
+		code = *needs;
 	if (!*name)
 		return 0;
 	for (uint32_t i = 0; i < description->kernels; i++) {
@@ -338,6 +351,22 @@ static inline uint32_t description_kernel(struct description *description, const
 	code.id = ++description->kernels;
 	code.name_string = description_name(description, name);
 	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;
+}
+
+static inline int description_needs(struct description *description, char **words, int count)
+{
+	struct event_code needs = {.type = CODE_KERNEL,
+				   .process = 1,
+				   .device = (uint32_t)description_number(words[2]),
+				   .group_most = description_number(words[3]),
+				   .group_multiple = description_number(words[4])};
+
+	/* CODE_UNKNOWN is -1 */
+	needs.local_bytes =
+		(uint64_t)strtoll(description_option(words, 5, count, "local", "-1"), NULL, 0);
+	needs.private_bytes =
+		(uint64_t)strtoll(description_option(words, 5, count, "private", "-1"), NULL, 0);
+	return description_kernel(description, words[1], &needs) ? 0 : -22;
 }
 
 /* "64x4": two dimensions. */
@@ -364,8 +393,8 @@ static inline int description_launch(struct description *description, char **wor
 	row.thread = source.source = (uint32_t)description_number(words[2]);
 	row.queue = (uint32_t)description_number(words[3]);
 	row.command = description_command(words[6]);
-	row.kernel =
-		description_kernel(description, description_option(words, 7, count, "name", ""));
+	row.kernel = description_kernel(description,
+					description_option(words, 7, count, "name", ""), NULL);
 	row.bytes = description_number(description_option(words, 7, count, "bytes", "0"));
 	row.handle = description_number(description_option(words, 7, count, "handle", "0"));
 	row.result = atoi(description_option(words, 7, count, "result", "0"));
@@ -432,7 +461,8 @@ static inline int description_sample(struct description *description, char **wor
 				       .mode = is_kernel ? MODE_KERNEL : MODE_USER};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
 
-	row.source_string = description_text(description, "cpu-clock");
+	row.source_string = description_text(
+		description, description_option(words, 4, count, "source", "cpu-clock"));
 	row.stack = description_id(description->stacks,
 				   description_option(words, 4, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_CPU_SAMPLE, &source, &row);
@@ -450,6 +480,10 @@ static inline int description_switch(struct description *description, char **wor
 		row.previous = thread;
 	if (row.previous)
 		row.reason = strcmp(words[3], "blocked") ? SWITCH_PREEMPTED : SWITCH_BLOCKED;
+	row.wait_string =
+		description_name(description, description_option(words, 4, count, "wait", ""));
+	row.holder =
+		(uint32_t)description_number(description_option(words, 4, count, "holder", "0"));
 	row.stack = description_id(description->stacks,
 				   description_option(words, 4, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
@@ -470,7 +504,7 @@ static inline int description_instruction(struct description *description, char 
 	};
 	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
 	struct event_code code = {.type = CODE_BINARY, .process = row.process};
-	uint32_t kernel = description_kernel(description, words[3]);
+	uint32_t kernel = description_kernel(description, words[3], NULL);
 
 	code.id = row.code = DESCRIPTION_IDS + kernel;
 	code.name_string = description_name(description, words[3]);
@@ -509,6 +543,7 @@ static const struct {
 	{"chain", 4, description_chain},         {"loss", 3, description_loss},
 	{"execution", 8, description_execution}, {"sample", 4, description_sample},
 	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
+	{"needs", 5, description_needs},
 };
 
 static inline int description_line(struct description *description, char *line)

@@ -539,6 +539,91 @@ static void begin_kind(struct draft *draft, size_t i)
 		draft_text(draft, "text");
 }
 
+static void draft_kernel(struct draft *draft, uint32_t code, const char *name, uint32_t device)
+{
+	draft_begin(draft, EVENT_CODE, CODE_KERNEL | RECORD_CODE_NEEDS,
+		    offsetof(struct record_code, texts));
+	draft->code.code = code;
+	draft->code.device = device;
+	draft_text(draft, name);
+	draft_text(draft, "");
+	draft_pad(draft);
+}
+
+static void draft_local_device(struct draft *draft, uint32_t device, const char *key)
+{
+	draft_begin(draft, EVENT_DEVICE, DEVICE_GPU | RECORD_DEVICE_LOCAL,
+		    offsetof(struct record_device, texts));
+	draft->device.device = device;
+	draft_text(draft, key);
+	for (int i = 0; i < 4; i++)
+		draft_text(draft, "text");
+	draft_pad(draft);
+}
+
+TEST(what_kernels_need)
+{
+	const struct record_needs needs = {256, 32, 4096, CODE_UNKNOWN}, none = {0, 0, 7, 7};
+	const uint64_t local_bytes = 65536;
+	const struct event_device *devices;
+	const struct event_code *codes;
+	struct bench bench;
+	struct draft draft;
+
+	bench_open(&bench);
+	draft_local_device(&draft, 1, "key");
+	draft_add(&draft, &local_bytes, sizeof(local_bytes));
+	draft_decode(&bench, &draft);
+	draft_kernel(&draft, 1, "saxpy", 1);
+	draft_add(&draft, &needs, sizeof(needs));
+	draft_decode(&bench, &draft);
+	/* launched first on another device by another handle: the same kernel */
+	draft_kernel(&draft, 2, "saxpy", 0);
+	draft_add(&draft, &none, sizeof(none));
+	draft_decode(&bench, &draft);
+	draft_kernel(&draft, 3, "unknown", 1);
+	draft_add(&draft, &none, sizeof(none));
+	draft_decode(&bench, &draft);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&devices) == 1);
+	CHECK_EQUAL(devices[0].local_bytes, 65536);
+	CHECK_EQUAL(devices[0].type, DEVICE_GPU);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_TEXT(text_of(&bench, codes[0].name_string), "saxpy");
+	CHECK_EQUAL(codes[0].type, CODE_KERNEL);
+	CHECK_EQUAL(codes[0].device, devices[0].id);
+	CHECK_EQUAL(codes[0].group_most, 256);
+	CHECK_EQUAL(codes[0].group_multiple, 32);
+	CHECK_EQUAL(codes[0].local_bytes, 4096);
+	CHECK(codes[0].private_bytes == CODE_UNKNOWN);
+	CHECK_EQUAL(codes[1].group_most + codes[1].local_bytes + codes[1].private_bytes, 0);
+	bench_close(&bench);
+}
+
+/* Texts that run into what is said to be numbers, and no room for these. */
+TEST(needs_without_room)
+{
+	struct bench bench;
+	struct draft draft;
+
+	bench_open(&bench);
+	draft_kernel(&draft, 1, "a name of more than eight bytes", 0);
+	draft_decode(&bench, &draft);
+	draft_begin(&draft, EVENT_CODE, CODE_KERNEL | RECORD_CODE_NEEDS,
+		    offsetof(struct record_code, texts));
+	draft.code.code = 1;
+	draft_decode(&bench, &draft);
+	draft_begin(&draft, EVENT_DEVICE, DEVICE_GPU | RECORD_DEVICE_LOCAL,
+		    offsetof(struct record_device, texts));
+	draft.device.device = 1;
+	draft_decode(&bench, &draft);
+	CHECK_EQUAL(bench.injected->broken_times, 3);
+	bench_read(&bench);
+	check_whole(&bench);
+	bench_close(&bench);
+}
+
 TEST(truncated_records_are_counted)
 {
 	struct bench bench;
@@ -946,6 +1031,8 @@ int main(void)
 	RUN(content_with_a_hole);
 	RUN(content_out_of_order_overlapping_too_long);
 	RUN(content_without_a_beginning);
+	RUN(what_kernels_need);
+	RUN(needs_without_room);
 	RUN(truncated_records_are_counted);
 	RUN(unknown_kinds_are_counted);
 	RUN(lying_counts);

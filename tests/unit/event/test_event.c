@@ -442,6 +442,13 @@ static const struct line lines[] = {
 	NUMBER(SWITCH_PREEMPTED),
 	NUMBER(SWITCH_EXITED),
 	NUMBER(FRAME_KERNEL),
+	NUMBER(RECORD_DEVICE_LOCAL),
+	NUMBER(RECORD_CODE_NEEDS),
+	ROW(record_needs),
+	FIELD(record_needs, group_most),
+	FIELD(record_needs, group_multiple),
+	FIELD(record_needs, local_bytes),
+	FIELD(record_needs, private_bytes),
 };
 
 enum { LINES = sizeof(lines) / sizeof(lines[0]) };

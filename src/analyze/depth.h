@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/depth.h - how many commands of a queue are in flight, over time
+ *
+ * A command is in flight from the enter of its launch to its end. Moments come in two rows, each in order as far as
+ * clocks let it: enters, and ends of what was executed. What is later than `now` waits until nothing can come before
+ * it.
+ */
+#ifndef ANALYZE_DEPTH_H
+#define ANALYZE_DEPTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct depth {
+	uint64_t from, to; /* the window; to may be UINT64_MAX until depth_finish */
+	/* complete after depth_finish */
+	uint64_t max;          /* commands at once */
+	uint64_t empty_ns;     /* none was in flight */
+	unsigned __int128 sum; /* commands times ns: by the window's length it is the mean */
+
+	uint64_t count, cursor;
+	uint64_t *enters; /* a ring */
+	size_t enters_first, enters_count, enters_capacity;
+	uint64_t *ends; /* a heap, the earliest on top */
+	size_t ends_count, ends_capacity;
+};
+
+void depth_init(struct depth *depth, uint64_t from, uint64_t to);
+void depth_fini(struct depth *depth); /* NULL-safe */
+
+/* Enters come in order. -ENOMEM. */
+int depth_enter(struct depth *depth, uint64_t enter_ns);
+/* Of a command that was entered; in any order, not before its enter. -ENOMEM. */
+int depth_leave(struct depth *depth, uint64_t end_ns);
+/* Nothing earlier than `until` will come. */
+void depth_advance(struct depth *depth, uint64_t until);
+/* Counts the rest, up to `to`; what did not leave stays in flight. */
+void depth_finish(struct depth *depth, uint64_t to);
+
+/* Commands in flight on average. */
+double depth_mean(const struct depth *depth);
+
+#endif

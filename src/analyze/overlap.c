@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/overlap.c - what a device executed at the same time
+ *
+ * Runs in:  the readers
+ * Gets:     commands in the order of their start   Gives: how long kernels, copies, processes ran beside each other
+ * Owns:     the commands in execution at the sweep's moment, one row for each process of the device
+ * Fails:    -ENOMEM
+ * Why beside the account: that divides time among commands and is frozen; this only asks who was there
+ */
+#include "analyze/overlap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define FEW 8 /* processes: a look at each is faster than a table */
+
+void overlap_init(struct overlap *overlap, uint64_t from, uint64_t to)
+{
+	*overlap = (struct overlap){.from = from, .to = to < from ? from : to, .cursor = from};
+	pair_map_init(&overlap->user_rows);
+}
+
+void overlap_fini(struct overlap *overlap)
+{
+	if (!overlap)
+		return;
+	free(overlap->users);
+	free(overlap->members);
+	pair_map_fini(&overlap->user_rows);
+	overlap->users = NULL;
+	overlap->members = NULL;
+	overlap->users_count = overlap->members_count = 0;
+}
+
+/* The same few are in execution from here to `until`. */
+static void pass(struct overlap *overlap, uint64_t until)
+{
+	uint64_t end = until < overlap->to ? until : overlap->to, length;
+
+	if (end <= overlap->cursor)
+		return;
+	length = end - overlap->cursor;
+	overlap->cursor = end;
+	if (overlap->active[ACCOUNT_KERNEL] && overlap->active[ACCOUNT_COPY])
+		overlap->both_ns += length;
+	else if (overlap->active[ACCOUNT_KERNEL])
+		overlap->kernels_ns += length;
+	else if (overlap->active[ACCOUNT_COPY])
+		overlap->copies_ns += length;
+	if (overlap->members_count > 1)
+		overlap->several_ns += length;
+	if (overlap->active_users > 1)
+		overlap->processes_ns += length;
+}
+
+static void leave(struct overlap *overlap)
+{
+	struct overlap_member *members = overlap->members, first = members[0];
+	struct overlap_member last = members[--overlap->members_count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < overlap->members_count) {
+		if (child + 1 < overlap->members_count &&
+		    members[child + 1].ended < members[child].ended)
+			child++;
+		if (members[child].ended >= last.ended)
+			break;
+		members[i] = members[child];
+		i = child;
+	}
+	members[i] = last;
+	overlap->active[first.class]--;
+	if (!--overlap->users[first.user].active)
+		overlap->active_users--;
+}
+
+static void leave_until(struct overlap *overlap, uint64_t time)
+{
+	while (overlap->members_count && overlap->members[0].ended <= time) {
+		pass(overlap, overlap->members[0].ended);
+		leave(overlap);
+	}
+}
+
+static int find_user(struct overlap *overlap, uint32_t process, uint32_t *ret_user)
+{
+	uint32_t user = 0;
+
+	while (user < overlap->users_count && user < FEW && overlap->users[user].process != process)
+		user++;
+	if (user == FEW)
+		user = pair_map_find(&overlap->user_rows, process, 0);
+	if (user < overlap->users_count) {
+		*ret_user = user;
+		return 0;
+	}
+	user = (uint32_t)overlap->users_count;
+	if (array_grow(overlap->users, overlap->users_capacity, user + (size_t)1) ||
+	    pair_map_put(&overlap->user_rows, process, 0, user))
+		return -ENOMEM;
+	overlap->users[user] = (struct overlap_user){.process = process};
+	overlap->users_count++;
+	*ret_user = user;
+	return 0;
+}
+
+int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum account_class class,
+		uint32_t process)
+{
+	struct overlap_member added = {.ended = ended, .class = class};
+	size_t i = overlap->members_count;
+
+	if (find_user(overlap, process, &added.user))
+		return -ENOMEM;
+	overlap->users[added.user].commands += started < overlap->to && ended > overlap->from;
+	leave_until(overlap, started);
+	if (ended <= started || ended <= overlap->cursor)
+		return 0;
+	pass(overlap, started);
+	i = overlap->members_count;
+	if (array_grow(overlap->members, overlap->members_capacity, i + 1))
+		return -ENOMEM;
+	for (; i && overlap->members[(i - 1) / 2].ended > ended; i = (i - 1) / 2)
+		overlap->members[i] = overlap->members[(i - 1) / 2];
+	overlap->members[i] = added;
+	overlap->members_count++;
+	overlap->active[class]++;
+	if (!overlap->users[added.user].active++)
+		overlap->active_users++;
+	return 0;
+}
+
+void overlap_share(struct overlap *overlap, uint32_t process, uint64_t share_ns)
+{
+	uint32_t user;
+
+	/* Whoever has a share was added before. */
+	if (overlap->users_count && !find_user(overlap, process, &user))
+		overlap->users[user].share_ns += share_ns;
+}
+
+void overlap_finish(struct overlap *overlap, uint64_t to)
+{
+	if (to < overlap->to)
+		overlap->to = to < overlap->from ? overlap->from : to;
+	leave_until(overlap, UINT64_MAX);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/overlap.h - what a device executed at the same time
+ */
+#ifndef ANALYZE_OVERLAP_H
+#define ANALYZE_OVERLAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/account.h"
+#include "analyze/pair_map.h"
+
+/* A process that used the device. */
+struct overlap_user {
+	uint32_t process; /* index into the analysis */
+	uint32_t active;
+	uint64_t commands, share_ns; /* of the device's busy time */
+};
+
+struct overlap_member {
+	uint64_t ended;
+	uint32_t class, user;
+};
+
+struct overlap {
+	uint64_t from, to; /* the window; to may be UINT64_MAX until overlap_finish */
+	/* complete after overlap_finish */
+	uint64_t kernels_ns, copies_ns; /* kernels and no copies, copies and no kernels */
+	uint64_t both_ns;
+	uint64_t several_ns;   /* two commands or more */
+	uint64_t processes_ns; /* of two processes or more */
+
+	struct overlap_user *users;
+	size_t users_count, users_capacity;
+	struct pair_map user_rows;      /* (process index, 0) -> index */
+	struct overlap_member *members; /* in execution: a heap, the earliest end on top */
+	size_t members_count, members_capacity;
+	uint64_t active[ACCOUNT_CLASS_COUNT];
+	size_t active_users;
+	uint64_t cursor;
+};
+
+void overlap_init(struct overlap *overlap, uint64_t from, uint64_t to);
+void overlap_fini(struct overlap *overlap); /* NULL-safe */
+
+/* Commands come in the order of their start. -ENOMEM. */
+int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum account_class class,
+		uint32_t process);
+/* A command of a process got so much of the device's busy time. */
+void overlap_share(struct overlap *overlap, uint32_t process, uint64_t share_ns);
+void overlap_finish(struct overlap *overlap, uint64_t to);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_queues.c - how queues feed their device
+ *
+ * Runs in:  the readers
+ * Gets:     launches and executions   Gives: commands in flight, latencies, what overlapped and what did not
+ * Owns:     nothing
+ * Fails:    -ENOMEM
+ * Why two latencies: from enter to start is mostly the queue's backlog where there is one. What launching itself
+ *           takes is seen on a device that has nothing else to do.
+ */
+#include "analyze/sweep.h"
+
+/* What comes now may still be followed by what is as much earlier as the device's clock may be off. */
+static uint64_t certain(const struct sweep *sweep, uint64_t now_ns)
+{
+	return now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0;
+}
+
+int sweep_enter_queue(struct sweep *sweep, const struct open_command *command)
+{
+	struct depth *depth = &sweep->analysis->queues[command->queue].depth;
+
+	if (sweep->is_scouting)
+		return 0;
+	depth_advance(depth, certain(sweep, command->enter));
+	return depth_enter(depth, command->enter);
+}
+
+/* One that is not in the account is over when that was seen. */
+int sweep_leave_queue(struct sweep *sweep, const struct joined *joined)
+{
+	const struct event_execution *row = joined->row;
+	uint64_t end = is_in_account(joined) ? row->ended : row->seen;
+
+	if (end < joined->launch->enter)
+		end = joined->launch->enter;
+	return depth_leave(&sweep->analysis->queues[joined->launch->queue].depth, end);
+}
+
+int sweep_count_latency(struct sweep *sweep, const struct joined *joined,
+			const struct account_command *command)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct analysis_queue *queue = &analysis->queues[joined->queue];
+	const struct account *account = &analysis->devices[joined->device].account;
+	const struct open_command *launch = joined->launch;
+	uint64_t latency_ns;
+	int error;
+
+	if (!launch || !is_in_window(analysis, joined->row->started, joined->row->ended))
+		return 0;
+	latency_ns = command->started > launch->enter ? command->started - launch->enter : 0;
+	error = quantile_add(&queue->latency, latency_ns);
+	if (error || account->last_end > launch->enter || launch->waits != CORRELATE_NONE)
+		return error;
+	return quantile_add(&queue->prompt, latency_ns);
+}
+
+/* In a queue of its own it could have run beside the one before. */
+static void count_serial(struct sweep *sweep, const struct joined *joined)
+{
+	struct analysis *analysis = sweep->analysis;
+	struct analysis_serial *serial = &analysis->devices[joined->device].serial;
+	const struct device_last *last = &sweep->lasts[joined->device];
+	const struct open_command *launch = joined->launch;
+	uint64_t ready;
+
+	if (!last->ended || last->queue == joined->queue || !launch ||
+	    !is_in_window(analysis, joined->row->started, joined->row->ended))
+		return;
+	serial->switches++;
+	ready = launch->exit;
+	if (ready < analysis->queues[joined->queue].account.last_end)
+		ready = analysis->queues[joined->queue].account.last_end;
+	if (launch->waits != CORRELATE_NONE || ready >= last->ended ||
+	    joined->row->started < last->ended)
+		return;
+	serial->count++;
+	serial->waited_ns += last->ended - (ready > last->started ? ready : last->started);
+}
+
+int sweep_count_overlap(struct sweep *sweep, const struct joined *joined,
+			const struct account_command *command)
+{
+	struct overlap *overlap = &sweep->analysis->devices[joined->device].overlap;
+	struct device_last *last = &sweep->lasts[joined->device];
+
+	count_serial(sweep, joined);
+	if (command->ended >= last->ended)
+		*last = (struct device_last){command->started, command->ended,
+					     (uint32_t)joined->queue};
+	return overlap_add(overlap, command->started, command->ended, command->class,
+			   (uint32_t)joined->process);
+}
+
+/* A launch whose execution was lost may be over or not. */
+static bool knows_ends(const struct sweep *sweep)
+{
+	return !sweep->lost_launches && !sweep->lost_executions &&
+	       analysis_is_complete(sweep->analysis);
+}
+
+void sweep_close_queues(struct sweep *sweep)
+{
+	struct analysis *analysis = sweep->analysis;
+
+	for (size_t i = 0; i <= analysis->devices_count; i++)
+		overlap_finish(&analysis->devices[i].overlap, analysis->to_ns);
+	for (size_t i = 0; i <= analysis->queues_count; i++) {
+		struct analysis_queue *queue = &analysis->queues[i];
+
+		depth_finish(&queue->depth, analysis->to_ns);
+		queue->has_depth = queue->launches && queue->account.commands && knows_ends(sweep);
+	}
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_culprit.c - the function in which the launching threads were while a device idled
+ *
+ * Runs in:  our own process
+ * Gets:     states of an analysis, frames   Gives: the function that has most of a cause's time
+ * Owns:     nothing that outlives a call
+ * Fails:    -ENOMEM, which is told as no function
+ * Why by function: a loop is sampled at a hundred places, and no stack of them has a tenth of its time
+ */
+#include "cli/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/frames.h"
+
+enum { STACKS_MOST = 512 }; /* the longest; the rest are crumbs */
+
+/* What stands below or above every program's own code. */
+static bool is_own(const struct frame_name *name)
+{
+	return name->class == FRAME_CLASS_PYTHON || name->is_program;
+}
+
+/* The innermost function of the program, else the innermost of all. */
+static const struct frame_name *choose(const struct frame_name *names, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (is_own(&names[i]))
+			return &names[i];
+	return count ? &names[count - 1] : NULL;
+}
+
+bool report_place_of(const struct report *report, uint32_t stack,
+		     struct report_culprit *ret_culprit)
+{
+	const struct frame_name *names, *best;
+	size_t count;
+
+	if (!stack || frames_of_stack(report->frames, stack, &names, &count))
+		return false;
+	best = choose(names, count);
+	if (!best)
+		return false;
+	*ret_culprit = (struct report_culprit){best->function, best->file, best->line, stack, 0};
+	return true;
+}
+
+static int compare_states(const void *left, const void *right)
+{
+	const struct analysis_state *a = *(const struct analysis_state *const *)left;
+	const struct analysis_state *b = *(const struct analysis_state *const *)right;
+
+	if (a->idle_ns != b->idle_ns)
+		return a->idle_ns < b->idle_ns ? 1 : -1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static size_t list_states(const struct report *report, size_t device, enum account_cause cause,
+			  const struct analysis_state **ret_states)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->states_count; i++) {
+		const struct analysis_state *state = &analysis->states[i];
+
+		if (state->device == device && state->cause == cause && state->idle_ns)
+			ret_states[count++] = state;
+	}
+	qsort(ret_states, count, sizeof(*ret_states), compare_states);
+	return count < STACKS_MOST ? count : STACKS_MOST;
+}
+
+static void add(struct report_culprit *culprits, size_t *count, const struct report_culprit *place,
+		uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < *count && strcmp(culprits[i].function, place->function) != 0)
+		i++;
+	if (i == *count)
+		culprits[(*count)++] = *place;
+	culprits[i].ns += ns;
+}
+
+bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
+			 struct report_culprit *ret_culprit)
+{
+	const struct analysis *analysis = report->analysis;
+	const struct analysis_state **states;
+	struct report_culprit culprits[STACKS_MOST], place;
+	size_t count, known = 0, best = 0;
+
+	states = calloc(analysis->states_count + 1, sizeof(*states));
+	if (!states)
+		return false;
+	count = list_states(report, device, cause, states);
+	for (size_t i = 0; i < count; i++)
+		if (report_place_of(report, states[i]->stack, &place))
+			add(culprits, &known, &place, states[i]->idle_ns);
+	free(states);
+	for (size_t i = 1; i < known; i++)
+		if (culprits[i].ns > culprits[best].ns)
+			best = i;
+	if (known)
+		*ret_culprit = culprits[best];
+	return known > 0;
+}

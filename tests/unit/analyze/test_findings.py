@@ -1,0 +1,416 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the report points at in traces whose times are written down: each finding where it is true, to the nanosecond, and
+nothing where one of its conditions does not hold. tests/checker/description.h has the grammar."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "e2e"))
+import duet_test  # noqa: E402
+from duet_test import DUET, run, text  # noqa: E402
+
+t = duet_test.Suite(needs_opencl=False)
+GPU = ("device 1 gpu units=32 local=65536", "process 1 100 app exe=/home/u/app", "thread 1 1",
+       "queue 1 1")
+
+
+def report(*lines, options=()):
+    return t.report(t.described("findings.duet", *lines), *options)
+
+
+def find(document, name):
+    """The one finding of that id, or None."""
+    found = [row for row in document["findings"] if row["id"] == name]
+    t.true(len(found) <= 1, f"{name} once: {found}")
+    return found[0] if found else None
+
+
+def numbers(finding, *leave_out):
+    if finding is None:
+        return None
+    return {key: value for key, value in finding["evidence"].items()
+            if isinstance(value, int) and key not in leave_out}
+
+
+def command(number, enter, leave, started, ended, what="kernel name=k", thread=1, queue=1,
+            process=1):
+    return (f"launch {number} {thread} {queue} {enter} {leave} {what}",
+            f"execution {process} {number} {queue} {min(leave, started)} {min(leave, started)} {started}"
+            f" {ended}")
+
+
+def printed(*lines, options=()):
+    shown = run([DUET, "report", t.described("printed.duet", *lines), *options])
+    t.equal(shown.status, 0, f"status: {text(shown.stderr)}")
+    for line in text(shown.stdout).splitlines():
+        t.true(len(line) <= 100, f"{len(line)} columns: {line}")
+    return text(shown.stdout)
+
+
+# ---- what the launching thread did --------------------------------------------------------------
+
+STACKS = ("frame 1 python train file=train.py line=7", "frame 2 python step file=train.py line=30",
+          "stack 1 1 2", "frame 3 python load file=data.py line=5", "stack 2 1 3")
+
+
+def rounds(count, away, busy=10000):
+    """Each 100 us: a call of 1 us, a kernel, and then so long away."""
+    yield "sample 1 0 5"
+    for i in range(count):
+        begin = 1000 + i * 100000
+        yield from command(i + 1, begin, begin + 1000, begin + 1000, begin + 1000 + busy,
+                           "kernel name=k stack=1")
+        if away:
+            yield f"switch 1 {begin + 1000 + busy + 1000} {away[0]} stack=2"
+            yield f"switch 1 {begin + 1000 + busy + 1000 + away[1]} in"
+
+
+with t.case("preempted: how long, and which launches"):
+    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, ("preempted", 30000)))
+    found = find(report(*lines), "cpu_preemption")
+    # the last round is after the last command: nothing to do
+    t.equal(numbers(found), {"preempted_ns": 19 * 30000, "idle_ns": 2000000 - 20 * 10000,
+                             "wall_ns": 2000000, "paths": 1}, "evidence")
+    delayed = found and found["evidence"]["launches"]
+    t.equal([(row["name"], row["preempted_ns"], row["frames"][-1]["function"]) for row in delayed or ()],
+            [("k", 19 * 30000, "step")], "the launches that it delayed")
+    t.true(found and "28.5 % of the wall" in found["text"] and "k of step (train.py:30)" in found["text"],
+           f"{found and found['text']}")
+    t.equal(found and found["severity"], "warning", "severity")
+    said = " ".join(printed(*lines).split("FINDINGS")[1].split("CLOCKS")[0].split())
+    t.true(found and found["text"] in said, "the text has the same sentence, on several lines")
+
+with t.case("hardly preempted, or never"):
+    for away in (("preempted", 2000), ("blocked", 30000), None):
+        found = report(*GPU, *STACKS, "window 0 2000000", *rounds(20, away))
+        t.equal(find(found, "cpu_preemption"), None, f"{away}")
+
+with t.case("starved: it computed meanwhile, and where"):
+    samples = [f"sample 1 {50000 + i * 100000} 5000000 stack={1 if i % 10 == 9 else 2}"
+               for i in range(19)]
+    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, None), *samples)
+    found = find(report(*lines), "starved_queue")
+    t.equal(numbers(found, "line", "function_ns"),
+            {"on_cpu_ns": 19 * (100000 - 11000), "idle_ns": 1800000, "wall_ns": 2000000}, "evidence")
+    t.equal(found and (found["evidence"]["function"], found["evidence"]["line"]), ("load", 5), "where")
+    t.true(found and abs(found["evidence"]["function_ns"] - 19 * 89000 * 18 / 19) < 5,
+           f"{found and found['evidence']['function_ns']} of the samples' 18 in 19")
+    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, None, busy=95000))
+    t.equal(find(report(*lines), "starved_queue"), None, "a device that is busy")
+    lines = [line for line in (*GPU, "window 0 2000000", *rounds(20, None)) if "sample" not in line]
+    t.equal(find(report(*lines), "starved_queue"), None, "nobody knows what it did")
+
+with t.case("blocked, and where"):
+    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, ("blocked", 60000)))
+    found = find(report(*lines), "blocked_host")
+    t.equal(numbers(found, "line"), {"blocked_ns": 19 * 60000, "idle_ns": 1800000,
+                                     "wall_ns": 2000000, "function_ns": 19 * 60000}, "evidence")
+    t.equal(found and found["evidence"]["function"], "load", "where")
+    t.equal(find(report(*GPU, *STACKS, "window 0 2000000", *rounds(20, ("blocked", 8000))),
+                 "blocked_host"), None, "for 8 % of the time")
+
+# ---- devices, queues, copies --------------------------------------------------------------------
+
+TWO = (*GPU, "process 2 200 other", "thread 2 2", "queue 2 1 process=2")
+
+
+def shared(shift):
+    """Two processes, a kernel of 10 us each in 20 us; the second's so much later."""
+    for i in range(50):
+        begin = i * 20000
+        yield from command(i + 1, begin, begin + 500, begin + 1000, begin + 11000)
+        yield from command(i + 1, begin, begin + 500, begin + 1000 + shift, begin + 9000 + shift,
+                           thread=2, queue=2, process=2)
+
+
+with t.case("two processes at once"):
+    document = report(*TWO, "window 0 1000000", *shared(4000))
+    found = find(document, "device_shared")
+    t.equal(numbers(found), {"overlap_ns": 50 * 6000, "busy_ns": 50 * 12000, "wall_ns": 1000000},
+            "evidence")
+    users = found and found["evidence"]["processes"]
+    t.equal([(row["pid"], row["name"], row["commands"], row["share_ns"]) for row in users or ()],
+            [(100, "app", 50, 50 * 7000), (200, "other", 50, 50 * 5000)], "who had how much")
+    t.equal(find(report(*TWO, "window 0 1000000", *shared(10000)), "device_shared"), None,
+            "one after the other")
+    t.equal(find(report(*TWO, "window 0 1000000", *command(1, 0, 5, 10, 900000)), "device_shared"),
+            None, "one alone")
+
+
+def turns(count, beside=False, blocking=0, took=9000):
+    """Each 20 us a copy of 64 KiB, then a kernel of 9 us, or both at once."""
+    for i in range(count):
+        begin = i * 20000
+        leave = begin + 500 + took if blocking else begin + 400
+        yield from command(2 * i + 1, begin, leave, begin + 500, begin + 500 + took,
+                           f"write bytes=65536 blocking={blocking}", queue=2 if beside else 1)
+        kernel = begin + 1000 if beside else begin + 10500
+        yield from command(2 * i + 2, begin + 9900 if not beside else begin + 500,
+                           begin + 9990 if not beside else begin + 600, kernel, kernel + 9000)
+
+
+QUEUES = (*GPU, "queue 2 1")
+
+with t.case("copies and kernels take turns"):
+    found = find(report(*GPU, "window 0 1000000", *turns(50)), "no_overlap")
+    t.equal(numbers(found), {"copies_ns": 50 * 9000, "kernels_ns": 50 * 9000, "both_ns": 0,
+                             "saved_at_most_ns": 50 * 9000, "queues": 1, "out_of_order_queues": 0},
+            "evidence")
+    t.true(found and "all in 1 in-order queue" in found["text"], "the reason")
+    t.equal(find(report(*QUEUES, "window 0 1000000", *turns(50, beside=True)), "no_overlap"), None,
+            "where they overlap")
+    t.equal(find(report(*GPU, "window 0 1000000", *turns(9)), "no_overlap"), None, "a few")
+    t.equal(find(report(*GPU, "window 0 1000000", *turns(50, took=900)), "no_overlap"), None,
+            "short copies")
+    cpu = ("device 1 cpu type=cpu", *GPU[1:])
+    t.equal(find(report(*cpu, "window 0 1000000", *turns(50)), "no_overlap"), None, "a CPU")
+
+with t.case("copies that hold up the program"):
+    document = report(*GPU, "window 0 1000000", *turns(50, blocking=1))
+    found = find(document, "sync_copies")
+    t.equal(numbers(found), {"count": 50, "bytes": 50 * 65536, "waited_ns": 50 * 9500,
+                             "device_ns": 50 * 9000, "copies_ns": 50 * 9000,
+                             "kernels_ns": 50 * 9000, "both_ns": 0, "saved_at_most_ns": 50 * 9000},
+            "evidence")
+    t.equal(find(document, "no_overlap"), None, "said once")
+    t.equal(find(report(*GPU, "window 0 1000000", *turns(50)), "sync_copies"), None, "not waited for")
+    t.equal(find(report(*QUEUES, "window 0 1000000", *turns(50, beside=True, blocking=1)),
+                 "sync_copies"), None, "kernels run beside them")
+
+
+def many_queues(beside, wait=False):
+    """13 queues, each with a kernel of 10 us in 130 us, all launched at once: one after another or all together."""
+    for i in range(10):
+        for queue in range(13):
+            begin = i * 200000
+            number = i * 13 + queue + 1
+            started = begin + 5000 + (queue * 10000 if not beside else queue * 100)
+            enter = started - 300 if wait else begin + queue * 100
+            yield from command(number, enter, enter + 90, started, started + 10000, queue=queue + 1)
+
+
+THIRTEEN = (*GPU[:3], *(f"queue {i + 1} 1" for i in range(13)))
+
+with t.case("13 queues, one after another"):
+    found = find(report(*THIRTEEN, "window 0 2000000", *many_queues(False)), "serial_queues")
+    t.equal(numbers(found), {"queues": 13, "waited": 120, "switches": 129,
+                             "waited_ns": 120 * 10000, "several_ns": 0, "busy_ns": 130 * 10000},
+            "evidence")
+    t.equal(found and found["severity"], "info", "nothing is known to be lost")
+    t.equal(find(report(*THIRTEEN, "window 0 2000000", *many_queues(True)), "serial_queues"), None,
+            "beside each other")
+    t.equal(find(report(*THIRTEEN, "window 0 2000000", *many_queues(False, wait=True)), "serial_queues"),
+            None, "launched one after another")
+    one = [" ".join("1" if i == 3 else word for i, word in enumerate(line.split()))
+           for line in many_queues(False)]
+    t.equal(find(report(*GPU, "window 0 2000000", *one), "serial_queues"), None, "one queue")
+
+# ---- kernels ------------------------------------------------------------------------------------
+
+
+def small_kernels(count, took=1000, call=5000):
+    for i in range(count):
+        begin = i * 10000
+        yield from command(i + 1, begin, begin + call, begin + call + 100, begin + call + 100 + took)
+
+
+with t.case("kernels shorter than their launch"):
+    found = find(report(*GPU, "window 0 2000000", *small_kernels(200)), "tiny_kernels")
+    t.equal(numbers(found), {"count": 200, "kernels": 200, "total_ns": 200000, "mean_ns": 1000,
+                             "calls_ns": 1000000, "mean_call_ns": 5000}, "evidence")
+    t.equal(found and found["evidence"]["kernel"], "k", "the kernel")
+    for name, lines in (("99", small_kernels(99)), ("longer ones", small_kernels(200, took=4500, call=2000)),
+                        ("cheap calls", small_kernels(200, took=100, call=150))):
+        t.equal(find(report(*GPU, "window 0 4000000", *lines), "tiny_kernels"), None, name)
+
+
+def grid(size, group, took=50000, name="k"):
+    for i in range(10):
+        begin = i * 100000
+        local = f" local={group}" if group else ""
+        yield from command(i + 1, begin, begin + 500, begin + 1000, begin + 1000 + took,
+                           f"kernel name={name} global={size}{local}")
+
+
+NEEDS = ("window 0 1000000", "needs k 1 256 32 local=0 private=0")
+
+with t.case("fewer work-groups than compute units"):
+    found = find(report(*GPU, *NEEDS, *grid("256", "32")), "low_occupancy")
+    t.equal(numbers(found), {"executions": 10, "total_ns": 500000, "groups": 8, "items": 32,
+                             "units": 32, "group_multiple": 32, "group_most": 256,
+                             "few_groups": 10, "few_groups_lost_ns": 375000}, "evidence")
+    t.true(found and "8 work-groups for 32 compute units; about 375.0 µs" in found["text"],
+           found and found["text"])
+
+with t.case("a last round that leaves units idle"):
+    found = find(report(*GPU, *NEEDS, *grid("40x32", "1x32")), "low_occupancy")
+    t.equal(found and (found["evidence"]["groups"], found["evidence"]["tail"],
+                       found["evidence"]["tail_lost_ns"]), (40, 10, 500000 * 24 // 64), "evidence")
+    t.true(found and "last round" in found["text"], "text")
+
+with t.case("a work-group of an odd size"):
+    found = find(report(*GPU, *NEEDS, *grid("3300x33", "33x1")), "low_occupancy")
+    t.equal(found and (found["evidence"]["items"], found["evidence"]["odd_size"],
+                       found["evidence"]["odd_size_lost_ns"]), (33, 10, 10 * (50000 * 31 // 64)),
+            "evidence")
+    t.true(found and "33 items, no multiple of 32" in found["text"], "text")
+
+with t.case("local memory for one work-group at a time"):
+    needs = ("window 0 1000000", "needs k 1 256 32 local=40000")
+    found = find(report(*GPU, *needs, *grid("65536", "64")), "low_occupancy")
+    t.equal(found and (found["evidence"]["local_bytes"], found["evidence"]["unit_local_bytes"],
+                       found["severity"]), (40000, 65536, "info"), "evidence")
+    for name, lines in (
+            ("half of it", ("needs k 1 256 32 local=32768", *grid("65536", "64"))),
+            ("a full group", ("needs k 1 256 32 local=40000", *grid("65536", "256"))),
+            ("not known", ("needs k 1 256 32", *grid("65536", "64"))),
+            ("asked for another device", ("needs k 2 256 32 local=40000", *grid("65536", "64")))):
+        t.equal(find(report(*GPU, "window 0 1000000", *lines), "low_occupancy"), None, name)
+
+with t.case("work-groups that fit, or that nobody knows"):
+    for name, lines in (
+            ("full rounds", grid("65536", "64")), ("a small tail", grid("2016", "32")),
+            ("left to the runtime", grid("256", "")), ("short", grid("256", "32", took=2000)),
+            ("no needs", grid("3300x33", "33x1", name="other"))):
+        t.equal(find(report(*GPU, *NEEDS, *lines), "low_occupancy"), None, name)
+    unknown = ("device 1 gpu", *GPU[1:])
+    t.equal(find(report(*unknown, *NEEDS, *grid("256", "32")), "low_occupancy"), None,
+            "units not known")
+
+# ---- queues over time ---------------------------------------------------------------------------
+
+
+def launches(slow, every=40, count=200):
+    for i in range(count):
+        begin = i * 1000000
+        wait = slow if i % every == every - 1 else 2000
+        yield from command(i + 1, begin, begin + 500, begin + wait, begin + wait + 5000)
+
+
+with t.case("launches that now and then take long to start"):
+    document = report(*GPU, "window 0 200000000", *launches(900000, every=20))
+    found = find(document, "launch_latency")
+    t.equal(numbers(found), {"queue": 1, "launches": 200, "p50_ns": 2000, "p99_ns": 900000,
+                             "max_ns": 900000, "above_p50_ns": 10 * 898000}, "evidence")
+    t.equal(find(report(*GPU, "window 0 200000000", *launches(2000)), "launch_latency"), None, "none")
+    t.equal(find(report(*GPU, "window 0 200000000", *launches(900000, every=20, count=99)),
+                 "launch_latency"), None, "of 99")
+    t.equal(find(report(*GPU, "window 0 200000000", *launches(15000, every=20)), "launch_latency"), None,
+            "not worth it")
+    backlog = []
+    for i in range(200):
+        begin = i // 50 * 50000000 + i % 50 * 1000
+        started = i // 50 * 50000000 + 2000 + i % 50 * 900000
+        backlog += command(i + 1, begin, begin + 500, started, started + 900000)
+    document = report(*GPU, "window 0 200000000", *backlog)
+    t.equal(find(document, "launch_latency"), None, "behind each other")
+    t.equal(document["queues"][0]["idle_latency"]["count"], 4, "launches to an idle device")
+    t.true(document["queues"][0]["latency"]["p99"] > 40000000, "waiting in the queue")
+
+with t.case("commands in flight"):
+    lines = (*GPU, "window 0 1000", *command(1, 100, 110, 120, 300), *command(2, 200, 210, 300, 400),
+             *command(3, 250, 260, 400, 500), *command(4, 700, 710, 720, 800))
+    depth = report(*lines)["queues"][0]["depth"]
+    t.equal(depth["max"], 3, "most at once")
+    t.equal(depth["empty_ns"], 500, "none")
+    t.true(abs(depth["mean"] - (200 + 200 + 250 + 100) / 1000) < 1e-9, f"mean {depth['mean']}")
+    depth = report(*lines, options=("--from", "250ns", "--to", "450ns"))["queues"][0]["depth"]
+    t.equal((depth["max"], depth["empty_ns"]), (3, 0), "of a part")
+    t.true(abs(depth["mean"] - (50 + 150 + 200) / 200) < 1e-9, f"mean of a part: {depth['mean']}")
+    lost = report(*lines, "loss execution 1")["queues"][0]["depth"]
+    t.equal(lost, None, "where an end was lost nobody knows")
+    t.true("IN FLIGHT" in printed(*lines), "the table")
+
+# ---- Python's lock ------------------------------------------------------------------------------
+
+LOCK = (*GPU, "thread 2 1", "thread 3 1", "process 2 200 other", "thread 4 2", *STACKS,
+        "window 0 1000000", *command(1, 10, 20, 30, 900000))
+
+
+def locked(wait="Python%20GIL", holder=1, thread=2):
+    yield "sample 1 0 5"
+    yield "sample 2 0 5"
+    yield "call 1 100000 500000 wait clFinish stack=1"
+    for i in range(5):
+        begin = 110000 + i * 100000
+        yield f"switch {thread} {begin} blocked stack=2 wait={wait} holder={holder}"
+        yield f"switch {thread} {begin + 50000} in"
+
+
+with t.case("a wait under Python's lock"):
+    found = find(report(*LOCK, *locked()), "wait_under_gil")
+    # the last but one ends with the call, the last is after it
+    t.equal(numbers(found, "line"), {"count": 4, "blocked_ns": 4 * 50000, "wall_ns": 1000000}, "evidence")
+    t.equal(found and (found["evidence"]["call"], found["evidence"]["function"]), ("clFinish", "step"),
+            "which call")
+    t.true(found and "PyDLL" in found["text"], "advice")
+    for name, lines in (("another lock", locked("futex")), ("nobody known", locked(holder=0)),
+                        ("a holder that computes", locked(holder=3)),
+                        ("of another process", locked(thread=4)), ("itself", locked(thread=1))):
+        t.equal(find(report(*LOCK, *lines), "wait_under_gil"), None, name)
+    short = [line for line in locked()][:6]
+    document = report(*LOCK[:-3], "window 0 100000000", *LOCK[-2:], *short)
+    t.equal(find(document, "wait_under_gil"), None, "0.05 % of the time")
+
+# ---- host time by layer -------------------------------------------------------------------------
+
+MODULES = ("/home/u/app", "/usr/lib/libc.so.6", "/usr/lib/libpython3.11.so.1.0",
+           "/usr/lib/libOpenCL.so.1", "/usr/lib/libpocl.so.2",
+           "/venv/lib/python3.11/site-packages/numpy/core/_multiarray.so", "/opt/mine/libmine.so",
+           "[vdso]")
+LAYERS = ("own", "system", "python", "runtime", "driver", "framework", "own", "system")
+CODE = (*GPU, "thread 2 1", "window 0 1000", *command(1, 1, 2, 3, 4),
+        *(f"frame {i + 1} native {path} offset=16" for i, path in enumerate(MODULES)),
+        "frame 9 python step", "frame 10 kernel do_futex", "frame 11 jit trampoline", "frame 12 jit py::f:/x.py",
+        *(f"stack {i + 1} 1 {i + 1}" for i in range(12)), "stack 13 11")
+
+
+def samples(thread=1):
+    """A sample of stack n weighs 1000 n."""
+    for i in range(14):
+        yield f"sample {thread} {10 + i} {(i + 1) * 1000} stack={(i + 1) % 14}"
+    yield f"sample {thread} 30 500 stack=1 mode=kernel"
+    yield f"sample {thread} 31 700 stack=1 source=page-faults"
+
+
+def weights(document, threads="launching"):
+    return {row["layer"]: row["weight"] for row in document["host_layers"] if row["threads"] == threads}
+
+
+with t.case("host time by layer"):
+    document = report(*CODE, *samples())
+    want = dict.fromkeys(LAYERS, 0)
+    for i, layer in enumerate(LAYERS):
+        want[layer] += (i + 1) * 1000
+    want["python"] += 9000 + 12000
+    want["kernel"] = 10000 + 500
+    want["own"] += 11000  # code of no file, called by own code
+    want["unknown"] = 13000 + 14000
+    t.equal(weights(document), want, "weights")
+    rows = document["host_layers"]
+    t.equal({row["unit"] for row in rows}, {"ns"}, "units")
+    t.equal({row["process"] for row in rows}, {100}, "processes")
+    t.true(abs(sum(row["share"] for row in rows) - 1) < 1e-9, "shares add up")
+    t.equal(sum(row["samples"] for row in rows), 15, "samples")
+    said = printed(*CODE, *samples())
+    t.true("HOST TIME OF LAUNCHING THREADS" in said and "  Python  " in said, "the table")
+    t.equal(weights(report(*CODE, *samples(thread=2))), {}, "a thread that launched nothing")
+    t.equal(weights(report(*CODE, *samples(thread=2)), "other"), want, "it is there as another")
+
+with t.case("layers of one's own"):
+    rules = t.path("layers.txt")
+    with open(rules, "w", encoding="ascii") as file:
+        file.write("# mine\n\n  engine   /opt/mine/*  \nframework */libc.so*\n")
+    found = weights(report(*CODE, *samples(), options=("--layers", rules)))
+    t.equal((found.get("engine"), found.get("framework")), (7000, 6000 + 2000), "their time")
+    for bad, message in (("engine\n", "line 1: expected LAYER GLOB"),
+                         ("# a\na b\nwrong   \n", "line 3: expected LAYER GLOB")):
+        with open(rules, "w", encoding="ascii") as file:
+            file.write(bad)
+        failed = run([DUET, "report", t.described("bad.duet", *CODE), "--layers", rules])
+        t.equal(failed.status, 1, f"status of {bad!r}")
+        t.true(message in text(failed.stderr) and rules in text(failed.stderr), text(failed.stderr))
+    failed = run([DUET, "report", t.described("bad.duet", *CODE), "--layers", t.path("none")])
+    t.true(failed.status == 1 and "none': No such file" in text(failed.stderr), text(failed.stderr))
+
+t.end()
