@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_rights.c - what is said where rights are missing, and whether looks at threads work
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "collect/cpu/blocked.h"
+#include "collect/cpu/perf_rights.h"
+#include "harness.h"
+
+TEST(commands)
+{
+	char text[PATH_MAX + 200], own[PATH_MAX] = "";
+
+	perf_rights_sysctl(2, text, sizeof(text));
+	CHECK_TEXT(text, "sudo sysctl kernel.perf_event_paranoid=2");
+	perf_rights_text(1, text, sizeof(text));
+	CHECK(strstr(text, "'sudo sysctl kernel.perf_event_paranoid=1'"));
+	REQUIRE(readlink("/proc/self/exe", own, sizeof(own) - 1) > 0);
+	CHECK(strstr(text, "'sudo setcap cap_perfmon,cap_syslog+ep /"));
+	CHECK(strstr(text, own));
+}
+
+TEST(refusals)
+{
+	static const struct {
+		int error;
+		const char *said;
+	} rows[] = {
+		{-ENOSYS, "there is no perf_event_open"},
+		{-ENOENT, "no such event"},
+		{-EOPNOTSUPP, "no such event"},
+		{-EMFILE, "Too many open files"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		CHECK_EQUAL(perf_refused(rows[i].error), rows[i].error);
+		CHECK(strstr(error_text(), rows[i].said));
+		error_clear();
+	}
+	CHECK_EQUAL(perf_refused(-EACCES), -EACCES);
+	CHECK(strstr(error_text(), perf_paranoid() > 2 ? "sudo sysctl kernel.perf_event_paranoid=2"
+						       : "SystemCallFilter=perf_event_open"));
+	error_clear();
+}
+
+TEST(looks_at_a_child)
+{
+	if (access("/proc/self/syscall", R_OK) || blocked_try() == -EPERM) {
+		error_clear();
+		SKIP("this container lets nobody look at threads");
+	}
+	error_clear();
+	CHECK_EQUAL(blocked_try(), 0);
+	CHECK_EQUAL(waitpid(-1, NULL, __WALL), -1);
+	CHECK_EQUAL(errno, ECHILD);
+}
+
+/* In a child, which keeps the filter. */
+TEST(look_is_refused)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			_exit(2);
+		_exit(blocked_try() != -ENOSYS || !strstr(error_text(), "process_vm_readv"));
+	}
+	REQUIRE(pid > 0);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK_EQUAL(status, 0);
+}
+
+int main(void)
+{
+	RUN(commands);
+	RUN(refusals);
+	RUN(looks_at_a_child);
+	RUN(look_is_refused);
+	return harness_end();
+}
