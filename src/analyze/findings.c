@@ -598,7 +598,8 @@ int findings_find(const struct analysis *analysis, struct findings *ret_findings
 		findings_fini(&findings);
 		return error;
 	}
-	sort_by_cost(findings.list + failures, findings.count - failures);
+	if (findings.count > failures)
+		sort_by_cost(findings.list + failures, findings.count - failures);
 	*ret_findings = findings;
 	return 0;
 }

@@ -148,11 +148,13 @@ with t.case("preempted by a process on the same processor"):
     t.equal(launches[0]["name"] if launches else None, "work", "what it delayed")
     near(sum(row["preempted_ns"] for row in launches), found["evidence"]["preempted_ns"] if found else 0, 0.001, "launches")
 
-with t.case("alone on its processor"):
-    document, told = planted("alone", sim("kernel_us=1000"), "compute", "30", "10", options=("--collect", "opencl,cpu"))
-    if told["away"] > 0.01 * document["wall_ns"]:
-        raise duet_test.Skip(f"this machine was busy: away {told['away']} ns of {told['compute']}")
-    t.equal(find(document, "cpu_preemption"), None, "nothing")
+with t.case("on any processor, as often as the machine has something else to do"):
+    document, told = planted("free", sim("kernel_us=1000"), "compute", "30", "10", options=("--collect", "opencl,cpu"))
+    share = told["away"] / document["wall_ns"]
+    found = find(document, "cpu_preemption")
+    print(f"# preempted for {100 * share:.1f} % of the wall, {'' if found else 'not '}found")
+    if share < 0.015 or share > 0.025:
+        t.equal(found is not None, share > 0.02, f"found at {share}")
 
 with t.case("two processes on one PoCL device"):
     pair = f"'{program('planted')}' busy 1500 & '{program('planted')}' busy 1500; wait"

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "analyze/analysis.h"
+#include "analyze/findings.h"
+#include "analyze/layers.h"
 #include "analyze/model.h"
 #include "base/error.h"
 #include "harness.h"
@@ -39,6 +41,8 @@ static int write_things(struct trace_writer *writer)
 {
 	int error = 0;
 
+	trace_writer_string(writer, "cpu-clock", 9); /* string 1 */
+	trace_writer_string(writer, "Python GIL", 10);
 	for (uint32_t i = 1; i <= 4 && !error; i++) {
 		struct event_process process = {.id = i, .pid = (uint32_t)some(10)};
 		struct event_thread thread = {.id = i, .process = (uint32_t)some(6)};
@@ -46,11 +50,20 @@ static int write_things(struct trace_writer *writer)
 					    .device = (uint32_t)some(4),
 					    .context = (uint32_t)some(4),
 					    .clock = (uint32_t)some(8)};
-		struct event_device device = {.id = i, .type = (uint32_t)anything()};
+		struct event_device device = {.id = i,
+					      .type = (uint32_t)some(4),
+					      .compute_units = (uint32_t)some(40),
+					      .local_bytes = some(100000)};
 		struct event_clock clock = {.id = i + 1,
 					    .type = (uint32_t)some(8),
 					    .frequency_hz = some(3) * 1000000000};
-		struct event_code code = {.id = i, .type = (uint32_t)some(7)};
+		struct event_code code = {.id = i,
+					  .type = (uint32_t)some(7),
+					  .device = (uint32_t)some(4),
+					  .group_most = some(300),
+					  .group_multiple = some(40),
+					  .local_bytes = some(100000),
+					  .private_bytes = anything()};
 
 		error = trace_writer_thing(writer, EVENT_PROCESS, &process);
 		error = error ? error : trace_writer_thing(writer, EVENT_THREAD, &thread);
@@ -101,8 +114,29 @@ static int write_row(struct trace_writer *writer, uint64_t step)
 				  .reason = (uint32_t)some(8),
 				  .count = some(5)};
 	struct event_clock_pair pair = {time_of(step), time_of(step), time_of(step)};
+	struct event_cpu_sample sample = {.time = time_of(step),
+					  .weight = anything(),
+					  .thread = (uint32_t)some(6),
+					  .source_string = (uint32_t)some(4),
+					  .mode = (uint32_t)some(5),
+					  .stack = (uint32_t)some(3)};
+	struct event_switch row = {.time = time_of(step),
+				   .previous = (uint32_t)some(6),
+				   .next = (uint32_t)some(6),
+				   .reason = (uint32_t)some(5),
+				   .stack = (uint32_t)some(3),
+				   .wait_string = (uint32_t)some(4),
+				   .holder = (uint32_t)some(7)};
 
-	switch (anything() % 16) {
+	for (size_t i = 0; i < 3; i++) {
+		launch.global_size[i] = anything() % 4 ? some(1000) : anything();
+		launch.local_size[i] = anything() % 4 ? some(70) : anything();
+	}
+	switch (anything() % 18) {
+	case 16:
+		return trace_writer_row(writer, EVENT_CPU_SAMPLE, &source, &sample);
+	case 17:
+		return trace_writer_row(writer, EVENT_SWITCH, &source, &row);
 	case 0:
 		return trace_writer_row(writer, EVENT_LOSS, &source, &loss);
 	case 1:
@@ -134,6 +168,28 @@ static int write_hostile(const char *path)
 	return error ? error : trace_writer_close(writer, 1);
 }
 
+static void check_findings(const struct model *model, const struct analysis *analysis)
+{
+	struct layers *layers = NULL;
+	struct layers_row *rows = NULL;
+	struct findings findings;
+	uint64_t samples = 0, wanted = 0;
+	size_t count = 0;
+
+	CHECK_EQUAL(findings_find(analysis, &findings), 0);
+	findings_fini(&findings);
+	CHECK_EQUAL(layers_new(model, &layers), 0);
+	REQUIRE(layers);
+	CHECK_EQUAL(layers_divide(layers, analysis, &rows, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		samples += rows[i].samples;
+	for (size_t i = 0; i < analysis->samples_count; i++)
+		wanted += analysis->samples[i].tells_time ? analysis->samples[i].count : 0;
+	CHECK_EQUAL(samples, wanted);
+	free(rows);
+	layers_free(layers);
+}
+
 static void check_analysis(const struct model *model, const struct analysis_options *options)
 {
 	struct analysis *analysis = NULL;
@@ -143,6 +199,7 @@ static void check_analysis(const struct model *model, const struct analysis_opti
 	REQUIRE(analysis);
 	ledger = &analysis->ledger;
 	CHECK(analysis->is_exact);
+	check_findings(model, analysis);
 	CHECK_EQUAL(ledger->launched, ledger->matched + ledger->in_flight_at_exit +
 					      ledger->dropped + ledger->rejected);
 	CHECK_EQUAL(ledger->executed, ledger->matched + ledger->rejected + ledger->orphaned);
