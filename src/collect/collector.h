@@ -31,6 +31,8 @@ struct collector_work {
 	/* A process that is about to become the program. Errors: as open; it is closed. */
 	int (*watch)(void *state, pid_t pid);
 	void (*drain)(void *state);
+	/* A descriptor that is readable where drain should be called sooner; -1: none is now. NULL: never. */
+	int (*wake_fd)(void *state);
 	/* All that has happened before now: somebody is about to ask. */
 	void (*catch_up)(void *state);
 	void (*each_second)(void *state, uint64_t now_ns);

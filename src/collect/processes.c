@@ -50,6 +50,7 @@ void process_put(struct process *process)
 	free(process->exe);
 	memory_map_fini(process->memory);
 	free(process->memory);
+	python_remote_free(process->python);
 	free(process);
 }
 

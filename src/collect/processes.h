@@ -17,6 +17,7 @@
 #include "collect/look_time.h"
 #include "collect/made_code.h"
 #include "collect/recording.h"
+#include "symbol/python_remote.h"
 
 /* Off its processor, because it is blocked. */
 struct thread_wait {
@@ -52,6 +53,8 @@ struct process {
 	struct memory_map *memory; /* owned; what it executes; NULL: not known */
 	uint32_t memory_round; /* of the CPU collector: whether something may be missing in it */
 	char *exe;             /* owned; path of the program; NULL: not known */
+	struct python_remote *python; /* owned; of the CPU collector: its interpreter; NULL: none known */
+	bool is_python_refused;       /* … and none will be */
 	struct made_code made; /* owned; frames in code that it makes, which wait for a name */
 	struct images images;  /* owned; where its files of names may be */
 	struct look_time looks;

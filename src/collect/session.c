@@ -748,13 +748,19 @@ static void remove_dead(struct session *session, uint64_t now_ns)
 
 static size_t fill_entries(struct session *session)
 {
-	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + 2 * session->attached_count,
+	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + COLLECTORS_MOST +
+		      2 * session->attached_count,
 	       count = 0;
 
 	if (array_grow(session->entries, session->entries_capacity, most) < 0)
 		return 0;
 	session->entries[count++] = (struct pollfd){.fd = session->signal_fd, .events = POLLIN};
 	count += attach_poll(&session->attach, session->entries + count);
+	for (size_t i = 0; i < collectors_count; i++)
+		if (session->states[i] && collectors[i]->work->wake_fd)
+			session->entries[count++] =
+				(struct pollfd){.fd = collectors[i]->work->wake_fd(session->states[i]),
+						.events = POLLIN};
 	for (size_t i = 0; i < session->attached_count; i++) {
 		session->entries[count++] = (struct pollfd){
 			.fd = session->attached[i].injected->pid_fd, .events = POLLIN};

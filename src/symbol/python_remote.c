@@ -74,6 +74,7 @@ struct chunk {
 
 struct built_frame {
 	struct python_code *code;
+	uint64_t address, c_address; /* as told */
 	uint32_t instruction;
 	bool is_entry;
 };
@@ -623,14 +624,12 @@ static void put(struct python_remote *remote, struct built_frame frame)
 
 /* As the guest does: each C evaluation frame ends with one entry mark, so that the native stack's and these fit one by
  * one, whether its only frame has not begun yet or has ended already. */
-static void end_evaluation(struct python_remote *remote)
+static void end_evaluation(struct python_remote *remote, uint64_t c_address)
 {
-	if (!remote->is_inside) {
-		remote->left.is_entry = true;
+	if (!remote->is_inside)
 		put(remote, remote->left);
-	} else {
-		remote->built[remote->built_count - 1].is_entry = true;
-	}
+	remote->built[remote->built_count - 1].is_entry = true;
+	remote->built[remote->built_count - 1].c_address = c_address;
 	remote->is_inside = false;
 	remote->left = (struct built_frame){0};
 }
@@ -642,6 +641,7 @@ static bool build_object(struct python_remote *remote, const struct raw_frame *f
 
 	put(remote, (struct built_frame){
 			    .code = frame->known,
+			    .address = frame->address,
 			    .instruction = last < 0 ? 0 : (uint32_t)last * remote->at.unit,
 			    .is_entry = true,
 		    });
@@ -653,8 +653,10 @@ static bool build_frame(struct python_remote *remote, const struct raw_frame *fr
 	const struct python_offsets *at = &remote->at;
 	const int64_t instruction =
 		(int64_t)(frame->instruction - frame->code - at->code_instructions);
-	const struct built_frame built = {
-		.code = frame->known, .instruction = instruction < 0 ? 0 : (uint32_t)instruction};
+	const struct built_frame built = {.code = frame->known,
+					  .address = frame->address,
+					  .instruction =
+						  instruction < 0 ? 0 : (uint32_t)instruction};
 
 	if (instruction < -CODE_UNIT || instruction >= CODE_BYTES)
 		return false;
@@ -685,22 +687,24 @@ static int build(struct python_remote *remote)
 			is_good = build_object(remote, frame);
 		} else if (!frame->known) {
 			if (frame->owner == remote->at.shim)
-				end_evaluation(remote);
+				end_evaluation(remote, frame->address);
 		} else {
 			is_good = build_frame(remote, frame);
 			if (is_good && frame->entry)
-				end_evaluation(remote);
+				end_evaluation(remote, 0);
 		}
 	}
 	if (remote->is_inside || remote->left.code)
-		end_evaluation(remote);
+		end_evaluation(remote, 0);
 	return is_good ? 0 : -EAGAIN;
 }
 
 static struct python_remote_frame tell(const struct python_remote *remote,
 				       const struct built_frame *built)
 {
-	struct python_remote_frame frame = {.is_entry = built->is_entry};
+	struct python_remote_frame frame = {.is_entry = built->is_entry,
+					    .address = built->address,
+					    .c_address = built->c_address};
 
 	if (built->code) {
 		frame.function = built->code->function;
@@ -771,6 +775,65 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid,
 	r = (int)tell_all(remote, frames, most, &gap);
 	*ret_gap = gap;
 	return r;
+}
+
+/* ---- its lock ----------------------------------------------------------------------------------- */
+
+static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_holder)
+{
+	const struct remote_piece pieces[] = {{lock + remote->at.lock_holder, sizeof(uint64_t)},
+					      {lock + remote->at.lock_taken, sizeof(uint32_t)}};
+	uint64_t words[2] = {0};
+	int64_t got = remote_memory_gather(&remote->memory, pieces, 2, words);
+
+	if (got < 0)
+		return (int)got;
+	if (got != sizeof(uint64_t) + sizeof(uint32_t))
+		return -EAGAIN;
+	*ret_holder = 0;
+	return (uint32_t)words[1] == 1 ? python_threads_owner(&remote->threads, words[0],
+							      ret_holder)
+				       : 0;
+}
+
+/* 3.12 and later: each interpreter says which one is its. */
+static int find_lock(struct python_remote *remote, const struct python_thread *thread,
+		     uint64_t *ret_lock)
+{
+	uint64_t interpreter;
+	int r;
+
+	if (remote->at.runtime_lock) {
+		*ret_lock = remote->threads.runtime + remote->at.runtime_lock;
+		return 0;
+	}
+	r = remote_memory_read(&remote->memory, thread->state + remote->at.thread_interpreter,
+			       &interpreter, sizeof(interpreter));
+	if (!r)
+		r = remote_memory_read(&remote->memory, interpreter + remote->at.interpreter_lock,
+				       ret_lock, sizeof(*ret_lock));
+	return r == -EFAULT ? -EAGAIN : r;
+}
+
+int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
+		       uint32_t *ret_holder)
+{
+	struct python_thread *thread = python_threads_get(&remote->threads, tid);
+	uint64_t lock;
+	int r;
+
+	if (!thread)
+		return -ENOMEM;
+	if (!remote->at.lock_bytes)
+		return 0;
+	r = thread->state ? 0 : python_threads_look(&remote->threads, thread, 0);
+	if (r || !thread->state)
+		return r;
+	r = find_lock(remote, thread, &lock);
+	if (r || address - lock >= remote->at.lock_bytes)
+		return r;
+	r = read_lock(remote, lock, ret_holder);
+	return r ? r : 1;
 }
 
 /* ---- an interpreter ----------------------------------------------------------------------------- */

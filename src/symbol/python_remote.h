@@ -35,6 +35,8 @@ struct python_remote_frame {
 	const char *file;          /* both live until python_remote_free */
 	uint32_t first_line, line; /* 0: not known */
 	bool is_entry; /* the last one, going outwards, that its C frame of the evaluation function holds */
+	uint64_t address;   /* of what the interpreter keeps of it; 0: gone already */
+	uint64_t c_address; /* is_entry: somewhere in that C frame (3.12 and later); 0: not known */
 };
 
 struct python_remote_gap {
@@ -52,6 +54,12 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid,
 
 /* Whether an address lies in the interpreter's evaluation function; of a return address ask for the byte before. */
 bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc);
+
+/* Whether an address that a thread sleeps on belongs to the lock (the GIL) of an interpreter, and who has that. 1: yes,
+ * *ret_holder is the holder's thread id, 0 where nobody has it or its id is not known; 0: no. Errors: -EAGAIN: something
+ * makes no sense; -ESRCH, -EPERM, -ENOMEM. The error chain is left alone. */
+int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
+		       uint32_t *ret_holder);
 
 /* 0x030b: 3.11. */
 uint16_t python_remote_version(const struct python_remote *remote);

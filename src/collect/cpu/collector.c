@@ -59,6 +59,11 @@ static void drain(void *state)
 	cpu_drain(state);
 }
 
+static int wake_fd(void *state)
+{
+	return cpu_wake_fd(state);
+}
+
 static void catch_up(void *state)
 {
 	cpu_drain_all(state);
@@ -80,6 +85,7 @@ static const struct collector_work work = {
 	.open = open_state,
 	.watch = watch,
 	.drain = drain,
+	.wake_fd = wake_fd,
 	.catch_up = catch_up,
 	.each_second = each_second,
 	.close = close_state,

@@ -70,6 +70,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 		return error_set(-ENOMEM, "CPU samples: out of memory");
 	cpu->recording = recording;
 	cpu->processes = recording->processes;
+	cpu->frequency_hz = options->frequency_hz ? options->frequency_hz : 1;
 	error = perf_rings_open(&rings, &cpu->rings);
 	if (error == 0) {
 		perf_rings_state(cpu->rings, &cpu->state);
@@ -82,6 +83,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->source_string = recording_string(recording, cpu->state.source.name);
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
+	identities_init(&cpu->python.notes);
 	if (cpu->rings)
 		note_rights(cpu);
 	*ret_cpu = cpu;
@@ -315,10 +317,17 @@ void cpu_drain(struct cpu *cpu)
 {
 	uint64_t until_ns = host_clocks_now_ns() - PERF_RINGS_LATE_NS;
 
+	if (cpu->rings && cpu->python.is_there)
+		cpu_python_glance(cpu);
 	drain_until(cpu, until_ns);
 	cpu_look_at_waiting(cpu, until_ns);
 	if (!cpu->rings)
 		cpu_look_at_all(cpu, host_clocks_now_ns());
+}
+
+int cpu_wake_fd(struct cpu *cpu)
+{
+	return cpu->rings && cpu->python.is_there ? perf_rings_wake_fd(cpu->rings) : -1;
 }
 
 void cpu_drain_all(struct cpu *cpu)
@@ -395,6 +404,8 @@ void cpu_close(struct cpu *cpu)
 	note_nameless(cpu);
 	note_throttled(cpu);
 	cpu_name_kernel(cpu);
+	cpu_python_note(cpu);
+	cpu_python_fini(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
 	cpu_count_losses(cpu, host_clocks_now_ns());

@@ -37,6 +37,9 @@ void cpu_drain(struct cpu *cpu);
 /* … and all of it, where a record may be found before one that is older. */
 void cpu_drain_all(struct cpu *cpu);
 
+/* Readable where a sample waits whose thread has to be looked at soon; -1: none does. */
+int cpu_wake_fd(struct cpu *cpu);
+
 /* Writes losses since the last time. */
 void cpu_count_losses(struct cpu *cpu, uint64_t now_ns);
 

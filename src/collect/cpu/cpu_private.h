@@ -2,8 +2,8 @@
  *
  * collect/cpu/cpu_private.h - what the parts of the CPU collector share
  *
- * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_waits.c follows who is off its
- * processor; cpu_states.c looks at threads where there are no records.
+ * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_python.c puts Python functions into them;
+ * cpu_waits.c follows who is off its processor; cpu_states.c looks at threads where there are no records.
  */
 #ifndef COLLECT_CPU_CPU_PRIVATE_H
 #define COLLECT_CPU_CPU_PRIVATE_H
@@ -13,6 +13,7 @@
 #include "collect/cpu/cpu.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/processes.h"
+#include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
 
 enum { CPU_FRAMES_MOST = 512 };
@@ -37,6 +38,53 @@ struct watched {
 	uint64_t ran_ns, delayed_ns; /* in all, as the scheduler counts */
 	uint32_t skip, skipped;      /* rounds: who does not move is looked at less often */
 	bool is_there;               /* still in the list of its process */
+};
+
+/* A native stack. */
+struct cpu_walk {
+	struct process *process;
+	uint32_t tid;
+	uint64_t time_ns; /* of the sample; 0: the thread is blocked */
+	const struct unwind_state *state;
+	const struct unwind_walk_frame *frames; /* innermost first */
+	const struct memory_piece **pieces;     /* of each frame; NULL: not known */
+	size_t count;
+	enum unwind_walk_end end;
+};
+
+/* A frame of the stack that is put together, innermost first. */
+struct stack_part {
+	uint32_t frame; /* the trace's; 0: the native one */
+	size_t native;
+};
+
+/* A Python function that a thread is in. */
+struct python_place {
+	uint32_t frame; /* the trace's; 0: not known */
+	bool is_entry;
+	uint64_t address, c_address; /* as of a python_remote_frame */
+};
+
+/* What was read for a sample. */
+struct python_glance {
+	uint32_t tid;
+	uint64_t time_ns; /* the sample's */
+	int status;       /* of python_remote_frames; -EBUSY: no time */
+	size_t first, count;
+	struct python_remote_gap gap;
+};
+
+struct cpu_python {
+	bool is_there; /* a process with an interpreter was seen */
+	struct identities notes;
+	struct python_glance *glances; /* owned; for samples that are still in the rings */
+	size_t glance_count, glance_capacity;
+	struct python_place *places; /* owned */
+	size_t place_count, place_capacity;
+	int64_t left_ns;                   /* of the time for reading */
+	uint64_t whole, inner, torn;       /* samples: all functions, not the inner ones, none */
+	uint64_t refused, looks, late_ns;  /* no time; all, and how long after their samples */
+	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };
 
 struct cpu {
@@ -65,6 +113,11 @@ struct cpu {
 	uint64_t next_list_ns;
 	struct blocked_look look;
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
+	const struct memory_piece *pieces[CPU_FRAMES_MOST]; /* of each */
+	struct stack_part *parts;                           /* owned */
+	size_t part_count, part_capacity;
+	uint32_t frequency_hz;
+	struct cpu_python python;
 };
 
 /* ---- cpu_stacks.c ---- */
@@ -88,6 +141,28 @@ void cpu_finish_code(struct cpu *cpu, struct process *process);
 
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
+
+uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames);
+
+/* ---- cpu_python.c ---- */
+
+/* enum stack_python of a file. */
+uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct code_file *file);
+/* Gets ready to read the functions of a process that has this interpreter. */
+void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
+/* … that has one mapped somewhere. */
+void cpu_python_find(struct cpu *cpu, struct process *process);
+/* Reads the functions for all samples that are new in the rings. */
+void cpu_python_glance(struct cpu *cpu);
+/* Puts a native stack and its functions together in cpu->parts. False: there are none. */
+bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
+/* Whether an address that a thread sleeps on is its interpreter's lock; *ret_holder: the trace's thread that has it, or
+ * 0. */
+bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
+		     uint32_t *ret_holder);
+/* How much was read, for the report. */
+void cpu_python_note(struct cpu *cpu);
+void cpu_python_fini(struct cpu *cpu);
 
 /* ---- cpu_waits.c ---- */
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
+#include "collect/stacks.h"
 #include "symbol/kallsyms.h"
 #include "symbol/proc_maps.h"
 
@@ -77,19 +78,19 @@ void cpu_read_memory(struct cpu *cpu, struct process *process)
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
 /* Whose stack is walked. */
-struct walk {
+struct whose {
 	struct cpu *cpu;
 	struct process *process;
 };
 
-static const struct memory_piece *piece_at(const struct walk *walk, uint64_t pc)
+static const struct memory_piece *piece_at(const struct whose *walk, uint64_t pc)
 {
 	return walk->process->memory ? memory_map_find(walk->process->memory, pc) : NULL;
 }
 
 static union unwind_rule find_rule(void *context, uint64_t pc)
 {
-	const struct walk *walk = context;
+	const struct whose *walk = context;
 	const struct memory_piece *piece = piece_at(walk, pc);
 
 	if (!piece || !piece->file)
@@ -101,7 +102,7 @@ static union unwind_rule find_rule(void *context, uint64_t pc)
 /* Code without tables: whether a call precedes an address, its bytes say. Where the process has gone nobody knows. */
 static enum unwind_code find_code(void *context, uint64_t pc)
 {
-	const struct walk *walk = context;
+	const struct whose *walk = context;
 	uint8_t bytes[CALL_BYTES];
 
 	if (!piece_at(walk, pc) || !piece_at(walk, pc - 1))
@@ -113,10 +114,11 @@ static enum unwind_code find_code(void *context, uint64_t pc)
 							  : UNWIND_CODE_SOME;
 }
 
-static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame *frame)
+static uint32_t frame_of(struct cpu *cpu, const struct cpu_walk *walk, size_t index)
 {
-	uint64_t pc = frame->is_return ? frame->pc - 1 : frame->pc;
-	const struct memory_piece *piece = piece_at(walk, pc);
+	const struct unwind_walk_frame *frame = &walk->frames[index];
+	const struct memory_piece *piece = walk->pieces[index];
+	struct process *process = walk->process;
 	struct event_frame row = {.type = FRAME_JIT, .flags = frame->is_return ? FRAME_RETURN : 0};
 
 	row.offset = frame->pc;
@@ -129,29 +131,27 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 		row.offset = frame->pc - piece->start + piece->file_offset;
 	}
 	if (row.type == FRAME_JIT)
-		return made_code_frame(&walk->process->made, walk->cpu->recording,
-				       process_describe(walk->cpu->processes, walk->process),
-				       frame->pc, row.flags);
-	return recording_frame(walk->cpu->recording, &row);
+		return made_code_frame(&process->made, cpu->recording,
+				       process_describe(cpu->processes, process), frame->pc,
+				       row.flags);
+	return recording_frame(cpu->recording, &row);
 }
 
 /* Ours, around each call that is recorded: no code of the program. Where it is what runs, it is shown. */
-static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
+static bool is_guest(const struct cpu_walk *walk, size_t index)
 {
-	const struct memory_piece *piece =
-		piece_at(walk, frame->is_return ? frame->pc - 1 : frame->pc);
+	const struct memory_piece *piece = walk->pieces[index];
 
-	return piece && piece->file && piece->file->is_guest;
+	return index && piece && piece->file && piece->file->is_guest;
 }
 
-static uint32_t cut_mark(const struct cpu *cpu, uint64_t frames)
+uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames)
 {
 	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = frames};
 
 	return recording_frame(cpu->recording, &row);
 }
 
-/* From the outermost frame inwards. */
 /* Stacks stay in the recorder's memory to the end: so much a second, and in all. */
 static bool has_room(struct cpu *cpu)
 {
@@ -161,18 +161,25 @@ static bool has_room(struct cpu *cpu)
 	return false;
 }
 
-static uint32_t keep_stack(struct cpu *cpu, const struct walk *walk, size_t count,
-			   enum unwind_walk_end end)
+/* From the outermost frame inwards. */
+static uint32_t keep_stack(struct cpu *cpu, const struct cpu_walk *walk, bool is_merged)
 {
 	uint64_t before = cpu->recording->kept_bytes;
+	size_t count = is_merged ? cpu->part_count : walk->count;
 	uint32_t stack = 0;
 
-	if (end != UNWIND_WALK_OUTERMOST)
-		stack = recording_stack(cpu->recording, 0, cut_mark(cpu, 0));
-	while (count--)
-		if (!count || !is_guest(walk, &cpu->frames[count]))
-			stack = recording_stack(cpu->recording, stack,
-						frame_of(walk, &cpu->frames[count]));
+	if (walk->end != UNWIND_WALK_OUTERMOST)
+		stack = recording_stack(cpu->recording, 0, cpu_cut_mark(cpu, 0));
+	while (count--) {
+		const size_t native = is_merged ? cpu->parts[count].native : count;
+		uint32_t frame = is_merged ? cpu->parts[count].frame : 0;
+
+		if (!frame && is_guest(walk, native))
+			continue;
+		if (!frame)
+			frame = frame_of(cpu, walk, native);
+		stack = recording_stack(cpu->recording, stack, frame);
+	}
 	cpu->stack_bytes += cpu->recording->kept_bytes - before;
 	cpu->all_stack_bytes += cpu->recording->kept_bytes - before;
 	return stack;
@@ -192,18 +199,36 @@ static void mend_memory(struct cpu *cpu, struct process *process, uint64_t ip)
 	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }
 
-static uint32_t walk_stack(struct cpu *cpu, struct process *process,
-			   const struct unwind_state *state)
+/* Each frame's piece; one with an interpreter in it is told of to whoever reads its functions. */
+static void find_pieces(struct cpu *cpu, const struct cpu_walk *walk)
 {
-	struct walk walk = {cpu, process};
-	enum unwind_walk_end end;
-	size_t count;
+	const struct whose whose = {cpu, walk->process};
+
+	for (size_t i = 0; i < walk->count; i++) {
+		const struct unwind_walk_frame *frame = &walk->frames[i];
+		const struct memory_piece *piece = piece_at(&whose, frame->pc - frame->is_return);
+
+		walk->pieces[i] = piece;
+		if (piece && piece->file && !walk->process->python &&
+		    !walk->process->is_python_refused &&
+		    cpu_python_of(cpu, walk->process, piece->file) != PYTHON_NONE)
+			cpu_python_open(cpu, walk->process, piece);
+	}
+}
+
+static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
+{
+	struct whose whose = {cpu, walk->process};
 
 	if (!has_room(cpu))
 		return 0;
-	mend_memory(cpu, process, state->ip);
-	count = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
-	return keep_stack(cpu, &walk, count, end);
+	mend_memory(cpu, walk->process, walk->state->ip);
+	walk->count = unwind_walk(walk->state, find_rule, find_code, &whose, cpu->frames,
+				  CPU_FRAMES_MOST, &walk->end);
+	walk->frames = cpu->frames;
+	walk->pieces = cpu->pieces;
+	find_pieces(cpu, walk);
+	return keep_stack(cpu, walk, walk->process->python && cpu_python_merge(cpu, walk));
 }
 
 static uint32_t user_stack(struct cpu *cpu, struct process *process,
@@ -215,8 +240,12 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process,
 					   .stack = record->stack,
 					   .stack_bytes = record->stack_bytes,
 					   .has_bp = true};
+	struct cpu_walk walk = {.process = process,
+				.tid = record->tid,
+				.time_ns = record->time_ns,
+				.state = &state};
 
-	return walk_stack(cpu, process, &state);
+	return walk_stack(cpu, &walk);
 }
 
 /* Named at the end: to read what the kernel has for names takes 50 ms. */
@@ -281,6 +310,7 @@ uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t ti
 {
 	const struct blocked_look *look = &cpu->look;
 	struct unwind_state state = {.stack = (const uint8_t *)look->stack};
+	struct cpu_walk walk = {.process = process, .tid = tid, .state = &state};
 
 	*ret_is_blocked = blocked_look(process->row.pid, tid, &cpu->look);
 	if (!*ret_is_blocked)
@@ -288,7 +318,7 @@ uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t ti
 	state.ip = look->ip;
 	state.sp = look->sp;
 	state.stack_bytes = look->stack_bytes;
-	return walk_stack(cpu, process, &state);
+	return walk_stack(cpu, &walk);
 }
 
 /* ---- code that processes make ------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -63,6 +64,7 @@ struct ring {
 	uint64_t next; /* position */
 	uint64_t head; /* … up to which the kernel has written, as far as we looked */
 	uint64_t time; /* of the record at next; UINT64_MAX: none */
+	uint64_t seen; /* up to here perf_rings_glance has told of samples */
 };
 
 struct perf_rings {
@@ -75,6 +77,8 @@ struct perf_rings {
 	uint64_t current_size;
 	int *descriptors; /* owned */
 	size_t descriptor_count, descriptor_capacity;
+	int wake_fd; /* owned; epoll of the rings; -1: not asked for, or none can be had */
+	int glanced; /* ring */
 	uint64_t scratch[RECORD_BYTES /
 			 sizeof(uint64_t)]; /* a record that goes round the ring's end */
 };
@@ -113,6 +117,7 @@ static struct perf_event_attr make_attribute(const struct perf_rings_options *op
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.build_id = 1,
+		.wakeup_events = 1, /* who polls is woken for each sample */
 	};
 
 	if (options->frequency_hz) {
@@ -232,6 +237,7 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 	if (!rings)
 		return error_set(-ENOMEM, "perf events: out of memory");
 	rings->options = *options;
+	rings->wake_fd = -1;
 	rings->ring_count = cpus > 0 ? (int)cpus : 1;
 	rings->rings = calloc((size_t)rings->ring_count, sizeof(*rings->rings));
 	for (int i = 0; rings->rings && i < rings->ring_count; i++)
@@ -260,6 +266,8 @@ void perf_rings_close(struct perf_rings *rings)
 			munmap(rings->rings[i].page, page_bytes() + rings->state.ring_bytes);
 	for (size_t i = 0; i < rings->descriptor_count; i++)
 		close(rings->descriptors[i]);
+	if (rings->wake_fd >= 0)
+		close(rings->wake_fd);
 	free(rings->descriptors);
 	free(rings->rings);
 	free(rings);
@@ -646,4 +654,71 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 		if (take_record(rings, &header, record_bytes(rings, ring, header.size), ret_record))
 			return true;
 	}
+}
+
+/* ---- samples that are new ----------------------------------------------------------------------- */
+
+int perf_rings_wake_fd(struct perf_rings *rings)
+{
+	if (rings->wake_fd >= 0)
+		return rings->wake_fd;
+	rings->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	for (int i = 0; rings->wake_fd >= 0 && i < rings->ring_count; i++) {
+		struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = (uint32_t)i};
+
+		if (rings->rings[i].page)
+			epoll_ctl(rings->wake_fd, EPOLL_CTL_ADD, rings->rings[i].fd, &event);
+	}
+	return rings->wake_fd;
+}
+
+/* A ring whose threads have all ended would be readable for ever. */
+static void take_wakes(struct perf_rings *rings)
+{
+	struct epoll_event events[64];
+	int count = rings->wake_fd < 0 ? 0 : epoll_wait(rings->wake_fd, events, 64, 0);
+
+	for (int i = 0; i < count; i++)
+		if (events[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(rings->wake_fd, EPOLL_CTL_DEL,
+				  rings->rings[events[i].data.u32].fd, NULL);
+}
+
+/* The next sample of a ring that nobody was told of; false: there is none. */
+static bool glance_at(const struct perf_rings *rings, struct ring *ring,
+		      struct perf_glance *ret_glance)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+
+	if (ring->seen < ring->next)
+		ring->seen = ring->next;
+	while (ring->seen < head) {
+		uint64_t at = ring->seen, word = word_at(rings, ring, at), ids;
+		struct perf_event_header header;
+
+		memcpy(&header, &word, sizeof(header));
+		ring->seen = header.size < sizeof(header) ? head : at + header.size;
+		if (header.type != PERF_RECORD_SAMPLE)
+			continue;
+		ids = word_at(rings, ring, at + SAMPLE_TIME - sizeof(ids));
+		*ret_glance = (struct perf_glance){.time_ns = word_at(rings, ring, at + SAMPLE_TIME),
+						   .pid = (uint32_t)ids,
+						   .tid = (uint32_t)(ids >> 32)};
+		return true;
+	}
+	return false;
+}
+
+bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance)
+{
+	if (!rings->glanced)
+		take_wakes(rings);
+	for (; rings->glanced < rings->ring_count; rings->glanced++) {
+		struct ring *ring = &rings->rings[rings->glanced];
+
+		if (ring->page && glance_at(rings, ring, ret_glance))
+			return true;
+	}
+	rings->glanced = 0;
+	return false;
 }

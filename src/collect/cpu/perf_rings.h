@@ -100,4 +100,14 @@ uint64_t perf_rings_lost(const struct perf_rings *rings);
 enum { PERF_RINGS_LATE_NS = 1000000 };
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record);
 
+/* A sample that is new in its ring: it is read, and told, later. */
+struct perf_glance {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+};
+bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance);
+
+/* Readable once for each sample; perf_rings_glance takes that away. -1: none can be had. */
+int perf_rings_wake_fd(struct perf_rings *rings);
+
 #endif
