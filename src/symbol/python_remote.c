@@ -103,6 +103,7 @@ struct python_remote {
 	uint64_t next_chunk;
 	uint32_t fetches;
 	bool is_missed; /* the walk needed what was not read together with the rest */
+	bool is_glance; /* one copy, and what follows from it */
 	struct raw_frames raw[2];
 	struct built_frame *built;
 	size_t built_count, built_capacity;
@@ -188,6 +189,11 @@ static bool are_heads_same(const struct python_remote *remote)
 	       is_same_head(&remote->heads[1], &remote->heads[2]);
 }
 
+static size_t heads_read(const struct python_remote *remote)
+{
+	return remote->is_glance ? 1 : HEADS;
+}
+
 /* Lays the pieces out: head, windows, head, windows, head. A head between the copies, as else a function could end before
  * both of them and one of its size be called behind them. Bytes of all, 0: no memory. */
 static size_t lay_out(struct python_remote *remote, size_t *ret_count)
@@ -198,7 +204,7 @@ static size_t lay_out(struct python_remote *remote, size_t *ret_count)
 	if (array_grow(remote->pieces, remote->pieces_capacity,
 		       HEAD_PIECES * HEADS + windows->count * 2))
 		return 0;
-	for (size_t i = 0; i < HEADS; i++) {
+	for (size_t i = 0; i < heads_read(remote); i++) {
 		const size_t first = count;
 
 		remote->head_at[i] = size;
@@ -260,7 +266,9 @@ static int take(struct python_remote *remote)
 	}
 	remote->bytes_count = size;
 	for (size_t i = 0; i < HEADS; i++)
-		remote->heads[i] = read_head(remote, remote->bytes + remote->head_at[i]);
+		remote->heads[i] = read_head(
+			remote,
+			remote->bytes + remote->head_at[i < heads_read(remote) ? i : BEGIN]);
 	read_owner(remote, remote->bytes);
 	remote->chunk_count = 0;
 	remote->next_chunk = remote->heads[0].chunk;
@@ -535,6 +543,17 @@ static bool runs_nothing(const struct python_remote *remote)
 	       (!remote->at.cframe || head->pointer - remote->thread->state < PAGE_BYTES);
 }
 
+/* The stack as the one copy has it. */
+static int walk_copy(struct python_remote *remote, uint32_t *moves)
+{
+	int r = walk(remote, 0, &remote->heads[BEGIN]);
+
+	if (remote->is_missed)
+		return r ? r : -EAGAIN;
+	*moves += r == -EAGAIN;
+	return r ? r : 1;
+}
+
 /* One look and what follows from it. 1: done; 0: it runs no Python; -EAGAIN: look again. */
 static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_moving)
 {
@@ -551,6 +570,8 @@ static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_movi
 		return -EAGAIN;
 	if (!remote->heads[BEGIN].frame && runs_nothing(remote))
 		return 0;
+	if (remote->is_glance)
+		return walk_copy(remote, moves);
 	r = compare_copies(remote, &missing);
 	*ret_is_moving = r || missing;
 	if (r == -EAGAIN && !remote->is_missed)
@@ -751,9 +772,9 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 	return -EAGAIN;
 }
 
-int python_remote_frames(struct python_remote *remote, uint32_t tid,
-			 struct python_remote_frame *frames, size_t most,
-			 struct python_remote_gap *ret_gap)
+static int tell_stack(struct python_remote *remote, uint32_t tid,
+		      struct python_remote_frame *frames, size_t most,
+		      struct python_remote_gap *ret_gap)
 {
 	struct python_remote_gap gap = {0};
 	int r;
@@ -775,6 +796,22 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid,
 	r = (int)tell_all(remote, frames, most, &gap);
 	*ret_gap = gap;
 	return r;
+}
+
+int python_remote_frames(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap)
+{
+	remote->is_glance = false;
+	return tell_stack(remote, tid, frames, most, ret_gap);
+}
+
+int python_remote_glance(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap)
+{
+	remote->is_glance = true;
+	return tell_stack(remote, tid, frames, most, ret_gap);
 }
 
 /* ---- its lock ----------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ struct cpu_python {
 	size_t glance_count, glance_capacity;
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
-	int64_t left_ns;                   /* of the time for reading */
+	uint64_t spent_ns;                 /* of the time for reading, and not given since */
 	uint64_t whole, inner, torn;       /* samples: all functions, not the inner ones, none */
 	uint64_t refused, looks, late_ns;  /* no time; all, and how long after their samples */
 	struct python_remote_frame frames[CPU_FRAMES_MOST];

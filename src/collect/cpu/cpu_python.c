@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -30,7 +31,7 @@
 enum {
 	GLANCES_MOST = 1 << 12,
 	PLACES_MOST = 1 << 18,
-	SAVED_NS_MOST = 5000000, /* of time for reading, saved up */
+	SAVED_NS_MOST = 10000000, /* of time for reading that may be spent at once */
 	SHARE = 200,             /* of the processor time of what is sampled: half a percent */
 	PARTS_LEAST = 64,
 	SHIFT_MOST = 8, /* so many evaluations may have begun or ended since the sample */
@@ -187,12 +188,14 @@ static void keep_places(struct cpu *cpu, struct python_glance *glance, size_t co
 	}
 }
 
-static struct python_glance look(struct cpu *cpu, struct process *process, uint32_t tid)
+/* Of one that runs, by one copy: whoever is told only where two agree has too few short functions. */
+static struct python_glance look(struct cpu *cpu, struct process *process, uint32_t tid,
+				 bool is_running)
 {
 	struct python_glance glance = {.tid = tid};
 	uint64_t before = cpu->recording->kept_bytes;
-	int r = python_remote_frames(process->python, tid, cpu->python.frames, CPU_FRAMES_MOST,
-				     &glance.gap);
+	int r = (is_running ? python_remote_glance : python_remote_frames)(
+		process->python, tid, cpu->python.frames, CPU_FRAMES_MOST, &glance.gap);
 
 	glance.status = r;
 	if (r > 0)
@@ -202,20 +205,30 @@ static struct python_glance look(struct cpu *cpu, struct process *process, uint3
 	return glance;
 }
 
+/* Of this thread, as it may wait for a processor. */
+static uint64_t own_time_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
 /* Of a sample: each brings its share of the time that may be spent. */
 static struct python_glance look_at_sampled(struct cpu *cpu, struct process *process, uint32_t tid,
 					    uint64_t time_ns)
 {
 	struct cpu_python *python = &cpu->python;
 	struct python_glance glance = {.tid = tid, .status = -EBUSY};
-	uint64_t begin_ns = host_clocks_now_ns();
+	const uint64_t share = 1000000000 / cpu->frequency_hz / SHARE;
+	uint64_t begin_ns = host_clocks_now_ns(), spent_ns;
 
-	python->left_ns += (int64_t)(1000000000 / cpu->frequency_hz / SHARE);
-	if (python->left_ns > SAVED_NS_MOST)
-		python->left_ns = SAVED_NS_MOST;
-	if (python->left_ns > 0) {
-		glance = look(cpu, process, tid);
-		python->left_ns -= (int64_t)(host_clocks_now_ns() - begin_ns);
+	python->spent_ns -= python->spent_ns > share ? share : python->spent_ns;
+	if (python->spent_ns < SAVED_NS_MOST) {
+		spent_ns = own_time_ns();
+		glance = look(cpu, process, tid, true);
+		python->spent_ns += own_time_ns() - spent_ns;
+		if(getenv("CPUPY_DEBUG")) fprintf(stderr,"DBG2 cost %lu late %lu r %d\n", own_time_ns()-spent_ns, begin_ns-time_ns, glance.status);
 	} else {
 		python->refused++;
 	}
@@ -493,6 +506,7 @@ static bool merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
 	find_groups(&merge);
 	align(&merge);
 	find_torn(&merge);
+	if (getenv("CPUPY_DEBUG")&&is_sample) fprintf(stderr,"DBG status %d gap %u mov %d evals %zu groups %zu shift %td torn %zu end %d nf %zu\n", glance->status, glance->gap.frames, glance->gap.is_moving, merge.evaluation_count, merge.group_count, merge.shift, merge.torn, (int)walk->end, walk->count);
 	put_together(&merge);
 	if (is_sample)
 		count(&cpu->python, &merge);
@@ -507,7 +521,7 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 
 	if (!is_sample || !take_glance(cpu, walk->tid, walk->time_ns, &glance))
 		glance = is_sample ? look_at_sampled(cpu, walk->process, walk->tid, walk->time_ns)
-				   : look(cpu, walk->process, walk->tid);
+				   : look(cpu, walk->process, walk->tid, false);
 	is_merged = merge_glance(cpu, walk, &glance, is_sample);
 	forget_places(cpu);
 	return is_merged;
