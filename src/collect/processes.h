@@ -25,6 +25,7 @@ struct thread_wait {
 	uint64_t looked_ns; /* when its stack had been read; 0: it has not */
 	uint32_t cpu;
 	uint32_t stack;  /* the trace's */
+	uint32_t wait_string, holder; /* as in an event_switch */
 	bool is_written; /* that it went */
 };
 

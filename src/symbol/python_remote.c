@@ -814,6 +814,40 @@ int python_remote_glance(struct python_remote *remote, uint32_t tid,
 	return tell_stack(remote, tid, frames, most, ret_gap);
 }
 
+/* One that has been given back still says whose it was. */
+int python_remote_object(struct python_remote *remote, uint64_t address,
+			 struct python_remote_frame *ret_frame)
+{
+	const struct python_offsets *at = &remote->at;
+	const struct remote_piece pieces[] = {{address + at->object_type, sizeof(uint64_t)},
+					      {address + at->frame_code, sizeof(uint64_t)}};
+	struct python_code *code;
+	uint64_t words[2];
+	int64_t got;
+	int r;
+
+	if (at->layout != PYTHON_LAYOUT_OBJECTS)
+		return -ENOTSUP;
+	got = remote_memory_gather(&remote->memory, pieces, 2, words);
+	if (got < 0)
+		return (int)got;
+	if (got != sizeof(words) || words[0] != remote->frame_type)
+		return -EAGAIN;
+	python_codes_begin(remote->codes);
+	code = python_codes_ask(remote->codes, words[1]);
+	if (!code)
+		return -ENOMEM;
+	r = python_codes_read(remote->codes);
+	if (r)
+		return r < 0 ? r : -EAGAIN;
+	*ret_frame = (struct python_remote_frame){.function = code->function,
+						  .file = code->file,
+						  .first_line = code->facts.first_line,
+						  .is_entry = true,
+						  .address = address};
+	return 0;
+}
+
 /* ---- its lock ----------------------------------------------------------------------------------- */
 
 static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_holder)

@@ -58,6 +58,12 @@ int python_remote_glance(struct python_remote *remote, uint32_t tid,
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
 
+/* Up to 3.10: the function of a frame whose address was told before, whether it still runs or not; the line is not known.
+ * Such an object is its function's as long as that lives, but for recursive calls. -EAGAIN: no frame is there, or of what
+ * nobody knew before; -ENOTSUP: from 3.11 on; -ESRCH, -EPERM, -ENOMEM. */
+int python_remote_object(struct python_remote *remote, uint64_t address,
+			 struct python_remote_frame *ret_frame);
+
 /* Whether an address lies in the interpreter's evaluation function; of a return address ask for the byte before. */
 bool python_remote_is_evaluation(const struct python_remote *remote, uint64_t pc);
 

@@ -79,6 +79,7 @@ struct cpu_python {
 	struct identities notes;
 	struct python_glance *glances; /* owned; for samples that are still in the rings */
 	size_t glance_count, glance_capacity;
+	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
 	uint64_t spent_ns;                 /* of the time for reading, and not given since */
@@ -131,9 +132,13 @@ void cpu_read_memory(struct cpu *cpu, struct process *process);
 /* The trace's stack of a sample; 0: none. */
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 			   const struct perf_record *record);
-/* Of a thread that does not run; *ret_is_blocked false, and 0, where it does, is gone, or we may not look. */
-uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-			   bool *ret_is_blocked);
+/* Where a thread waits, and what for, as the row of a switch says it. */
+struct cpu_wait {
+	uint32_t stack, wait_string, holder;
+};
+/* Of a thread that does not run; false: it does, is gone, or we may not look. */
+bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct cpu_wait *ret_wait);
 
 /* Names for code that a process made; the last time when it ends. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
@@ -142,6 +147,8 @@ void cpu_finish_code(struct cpu *cpu, struct process *process);
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
 
+/* Whether the recorder may keep one more stack; a refused one is counted. */
+bool cpu_has_room(struct cpu *cpu);
 uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames);
 
 /* ---- cpu_python.c ---- */
@@ -156,6 +163,8 @@ void cpu_python_find(struct cpu *cpu, struct process *process);
 void cpu_python_glance(struct cpu *cpu);
 /* Puts a native stack and its functions together in cpu->parts. False: there are none. */
 bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
+/* The trace's stack of a running thread of which nothing else is known: of its functions alone; 0: none. */
+uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns);
 /* Whether an address that a thread sleeps on is its interpreter's lock; *ret_holder: the trace's thread that has it, or
  * 0. */
 bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,

@@ -30,9 +30,11 @@
 
 enum {
 	GLANCES_MOST = 1 << 12,
+	OBJECTS_MOST = 1 << 16,
+	SINCE_3_11 = 0x030b,
 	PLACES_MOST = 1 << 18,
 	SAVED_NS_MOST = 10000000, /* of time for reading that may be spent at once */
-	SHARE = 200,             /* of the processor time of what is sampled: half a percent */
+	SHARE = 100,             /* of the processor time of what is sampled: one percent at most */
 	PARTS_LEAST = 64,
 	SHIFT_MOST = 8, /* so many evaluations may have begun or ended since the sample */
 	PER_THOUSAND = 1000,
@@ -165,6 +167,20 @@ static uint32_t frame_of(struct cpu *cpu, const struct python_remote_frame *fram
 	return recording_frame(cpu->recording, &row);
 }
 
+/* Who is looked up by this is asked what it is before it is believed. */
+static uint64_t object_key(uint32_t pid, uint64_t address)
+{
+	return address / sizeof(uint64_t) ^ (uint64_t)pid << 44;
+}
+
+static void keep_objects(struct cpu_python *python, uint32_t pid, size_t count)
+{
+	if (python->objects.count > OBJECTS_MOST)
+		hash_map_clear(&python->objects);
+	for (size_t i = 0; i < count; i++)
+		hash_map_put(&python->objects, object_key(pid, python->frames[i].address), 1);
+}
+
 /* Behind what was read for others. */
 static void keep_places(struct cpu *cpu, struct python_glance *glance, size_t count)
 {
@@ -200,6 +216,8 @@ static struct python_glance look(struct cpu *cpu, struct process *process, uint3
 	glance.status = r;
 	if (r > 0)
 		keep_places(cpu, &glance, (size_t)r);
+	if (r > 0 && python_remote_version(process->python) < SINCE_3_11)
+		keep_objects(&cpu->python, process->row.pid, (size_t)r);
 	cpu->stack_bytes += cpu->recording->kept_bytes - before;
 	cpu->all_stack_bytes += cpu->recording->kept_bytes - before;
 	return glance;
@@ -293,7 +311,11 @@ struct merge {
 	size_t evaluations[CPU_FRAMES_MOST], evaluation_count; /* native frames, innermost first */
 	size_t groups[CPU_FRAMES_MOST + 1], group_count; /* of each evaluation its first place */
 	ptrdiff_t shift; /* from an evaluation to its group */
-	size_t torn;     /* so many of the innermost evaluations have no group that fits */
+	size_t torn;     /* so many of the innermost evaluations have no group that fits … */
+	size_t lost;     /* … of which so many have no function by another way either */
+	struct stack_part functions[CPU_FRAMES_MOST]; /* of the torn ones */
+	uint64_t used[CPU_FRAMES_MOST]; /* objects of the evaluations further out */
+	size_t used_count;
 };
 
 static uint64_t pc_of(const struct unwind_walk_frame *frame)
@@ -349,19 +371,22 @@ static void find_part(const struct merge *merge, size_t evaluation, uint64_t *re
 	*ret_end = outer < walk->count ? walk->frames[outer].sp : sp + walk->state->stack_bytes;
 }
 
-static bool has_word(const struct merge *merge, uint64_t begin, uint64_t end, uint64_t word)
+static bool read_word(const struct unwind_state *state, uint64_t at, uint64_t *ret_word)
 {
-	const struct unwind_state *state = merge->walk->state;
+	if (at < state->sp || at - state->sp + sizeof(*ret_word) > state->stack_bytes)
+		return false;
+	memcpy(ret_word, state->stack + (at - state->sp), sizeof(*ret_word));
+	return true;
+}
 
-	for (uint64_t at = begin; at + sizeof(word) <= end; at += sizeof(word)) {
-		uint64_t value;
+static bool has_word(const struct merge *merge, uint64_t begin, uint64_t end, uint64_t wanted)
+{
+	uint64_t word;
 
-		if (at < state->sp || at - state->sp + sizeof(value) > state->stack_bytes)
-			return false;
-		memcpy(&value, state->stack + (at - state->sp), sizeof(value));
-		if (value == word)
+	for (uint64_t at = begin; at < end && read_word(merge->walk->state, at, &word);
+	     at += sizeof(word))
+		if (word == wanted)
 			return true;
-	}
 	return false;
 }
 
@@ -419,6 +444,48 @@ static void find_torn(struct merge *merge)
 	}
 }
 
+static bool is_used(const struct merge *merge, uint64_t object)
+{
+	for (size_t i = 0; i < merge->used_count; i++)
+		if (merge->used[i] == object)
+			return true;
+	return false;
+}
+
+/* The words of an evaluation's part of the stack: one of them is the frame object that it was given. */
+static bool find_object(struct merge *merge, size_t evaluation)
+{
+	const struct cpu_walk *walk = merge->walk;
+	const uint32_t pid = walk->process->row.pid;
+	struct python_remote_frame frame;
+	uint64_t begin, end, word;
+
+	find_part(merge, evaluation, &begin, &end);
+	for (uint64_t at = begin; read_word(walk->state, at, &word) && at < end; at += sizeof(word)) {
+		if (!hash_map_get(&merge->cpu->python.objects, object_key(pid, word), 0) ||
+		    is_used(merge, word) ||
+		    python_remote_object(walk->process->python, word, &frame))
+			continue;
+		merge->used[merge->used_count++] = word;
+		merge->functions[evaluation].frame = frame_of(merge->cpu, &frame);
+		return merge->functions[evaluation].frame != 0;
+	}
+	return false;
+}
+
+/* Up to 3.10 a function that is over by now may be known by its frame object. */
+static void find_objects(struct merge *merge)
+{
+	merge->lost = merge->torn;
+	if (python_remote_version(merge->walk->process->python) >= SINCE_3_11)
+		return;
+	for (size_t i = merge->torn; i < merge->evaluation_count; i++)
+		merge->used[merge->used_count++] =
+			merge->places[merge->groups[(size_t)((ptrdiff_t)i + merge->shift)]].address;
+	while (merge->lost > 0 && find_object(merge, merge->lost - 1))
+		merge->lost--;
+}
+
 static void add(struct merge *merge, struct stack_part part)
 {
 	struct cpu *cpu = merge->cpu;
@@ -470,8 +537,11 @@ static void put_together(struct merge *merge)
 			add(merge, (struct stack_part){.native = i});
 		if (!is_evaluation)
 			continue;
-		if (next + 1 == merge->torn || (next == 0 && merge->glance->gap.is_moving && !merge->torn))
+		if (next + 1 == merge->lost ||
+		    (next == 0 && merge->glance->gap.is_moving && !merge->torn))
 			add_mark(merge, 0);
+		if (next >= merge->lost && next < merge->torn)
+			add(merge, merge->functions[next]);
 		if (next++ >= merge->torn)
 			add_group(merge, (size_t)((ptrdiff_t)next - 1 + merge->shift));
 	}
@@ -483,9 +553,9 @@ static void put_together(struct merge *merge)
 
 static void count(struct cpu_python *python, const struct merge *merge)
 {
-	if (merge->torn == merge->evaluation_count)
+	if (merge->lost == merge->evaluation_count)
 		python->torn++;
-	else if (merge->torn || merge->glance->gap.is_moving)
+	else if (merge->lost || merge->glance->gap.is_moving)
 		python->inner++;
 	else
 		python->whole++;
@@ -506,7 +576,8 @@ static bool merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
 	find_groups(&merge);
 	align(&merge);
 	find_torn(&merge);
-	if (getenv("CPUPY_DEBUG")&&is_sample) fprintf(stderr,"DBG status %d gap %u mov %d evals %zu groups %zu shift %td torn %zu end %d nf %zu\n", glance->status, glance->gap.frames, glance->gap.is_moving, merge.evaluation_count, merge.group_count, merge.shift, merge.torn, (int)walk->end, walk->count);
+	find_objects(&merge);
+	if (getenv("CPUPY_DEBUG")&&is_sample) fprintf(stderr,"DBG status %d gap %u mov %d evals %zu groups %zu shift %td torn %zu end %d nf %zu\n", glance->status, glance->gap.frames, glance->gap.is_moving, merge.evaluation_count, merge.group_count, merge.shift, merge.lost, (int)walk->end, walk->count);
 	put_together(&merge);
 	if (is_sample)
 		count(&cpu->python, &merge);
@@ -525,6 +596,40 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 	is_merged = merge_glance(cpu, walk, &glance, is_sample);
 	forget_places(cpu);
 	return is_merged;
+}
+
+static void find_in_memory(struct cpu *cpu, struct process *process, uint64_t now_ns)
+{
+	if (process->python || process->is_python_refused ||
+	    !look_time_is_due(&process->looks, now_ns))
+		return;
+	if (!process->memory)
+		cpu_read_memory(cpu, process);
+	cpu_python_find(cpu, process);
+}
+
+uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns)
+{
+	struct python_glance glance;
+	uint32_t stack = 0;
+
+	find_in_memory(cpu, process, now_ns);
+	if (!process->python || !cpu_has_room(cpu))
+		return 0;
+	glance = look_at_sampled(cpu, process, tid, now_ns);
+	for (size_t i = glance.count; i-- > 0;) {
+		const uint32_t frame = cpu->python.places[glance.first + i].frame;
+
+		if (frame)
+			stack = recording_stack(cpu->recording, stack, frame);
+		if (glance.gap.frames && i == glance.gap.at)
+			stack = recording_stack(cpu->recording, stack,
+						cpu_cut_mark(cpu, glance.gap.frames));
+	}
+	if (glance.status)
+		*(glance.status > 0 ? &cpu->python.whole : &cpu->python.torn) += 1;
+	forget_places(cpu);
+	return stack;
 }
 
 /* ---- the interpreter's lock -------------------------------------------------------------------- */
@@ -573,6 +678,7 @@ void cpu_python_note(struct cpu *cpu)
 void cpu_python_fini(struct cpu *cpu)
 {
 	identities_fini(&cpu->python.notes);
+	hash_map_fini(&cpu->python.objects);
 	free(cpu->python.places);
 	free(cpu->python.glances);
 	free(cpu->parts);

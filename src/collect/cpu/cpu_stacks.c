@@ -153,7 +153,7 @@ uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames)
 }
 
 /* Stacks stay in the recorder's memory to the end: so much a second, and in all. */
-static bool has_room(struct cpu *cpu)
+bool cpu_has_room(struct cpu *cpu)
 {
 	if (cpu->stack_bytes < STACK_BYTES_A_SECOND && cpu->all_stack_bytes < STACK_BYTES_MOST)
 		return true;
@@ -220,7 +220,7 @@ static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
 {
 	struct whose whose = {cpu, walk->process};
 
-	if (!has_room(cpu))
+	if (!cpu_has_room(cpu))
 		return 0;
 	mend_memory(cpu, walk->process, walk->state->ip);
 	walk->count = unwind_walk(walk->state, find_rule, find_code, &whose, cpu->frames,
@@ -305,20 +305,43 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 	return record->is_kernel ? kernel_stack(cpu, record, stack) : stack;
 }
 
-uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-			   bool *ret_is_blocked)
+static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid)
 {
 	const struct blocked_look *look = &cpu->look;
-	struct unwind_state state = {.stack = (const uint8_t *)look->stack};
+	const struct unwind_state state = {.ip = look->place.ip,
+					   .sp = look->place.sp,
+					   .stack = (const uint8_t *)look->stack,
+					   .stack_bytes = look->stack_bytes};
 	struct cpu_walk walk = {.process = process, .tid = tid, .state = &state};
 
-	*ret_is_blocked = blocked_look(process->row.pid, tid, &cpu->look);
-	if (!*ret_is_blocked)
-		return 0;
-	state.ip = look->ip;
-	state.sp = look->sp;
-	state.stack_bytes = look->stack_bytes;
 	return walk_stack(cpu, &walk);
+}
+
+/* Who waits for the interpreter's lock sleeps on an address inside of it. */
+static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
+			      uint32_t *ret_holder)
+{
+	const struct blocked_place *place = &cpu->look.place;
+
+	if (blocked_is_futex(place) &&
+	    cpu_python_lock(cpu, process, tid, place->argument, ret_holder))
+		return "Python GIL";
+	return blocked_call_name(place);
+}
+
+bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct cpu_wait *ret_wait)
+{
+	struct cpu_wait wait = {0};
+	const char *cause;
+
+	if (!blocked_look(process->row.pid, tid, &cpu->look))
+		return false;
+	wait.stack = blocked_stack(cpu, process, tid);
+	cause = find_cause(cpu, process, tid, &wait.holder);
+	wait.wait_string = cause ? recording_string(cpu->recording, cause) : 0;
+	*ret_wait = wait;
+	return true;
 }
 
 /* ---- code that processes make ------------------------------------------------------------------ */
