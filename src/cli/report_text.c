@@ -66,8 +66,9 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall)
 	putchar('\n');
 }
 
-static void put_device(const struct analysis_device *device)
+static void put_device(const struct report *report, size_t index)
 {
+	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 	uint64_t wall = account->wall_ns;
 
@@ -99,6 +100,8 @@ static void put_device(const struct analysis_device *device)
 			 account_cause_is_thread(cause) ? "launching thread " : "",
 			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], wall);
+		if (cause == CAUSE_BLOCKED)
+			report_put_idle_waits(report, index, put_account_line);
 	}
 }
 
@@ -111,7 +114,7 @@ static void put_devices(const struct report *report)
 	table_put_title("DEVICES", 44, columns);
 	for (size_t i = 0; i < shown; i++) {
 		if (report_shows_device(report, i))
-			put_device(&analysis->devices[i]);
+			put_device(report, i);
 	}
 	if (!shown)
 		printf("  none was seen\n");

@@ -246,7 +246,6 @@ static struct python_glance look_at_sampled(struct cpu *cpu, struct process *pro
 		spent_ns = own_time_ns();
 		glance = look(cpu, process, tid, true);
 		python->spent_ns += own_time_ns() - spent_ns;
-		if(getenv("CPUPY_DEBUG")) fprintf(stderr,"DBG2 cost %lu late %lu r %d\n", own_time_ns()-spent_ns, begin_ns-time_ns, glance.status);
 	} else {
 		python->refused++;
 	}
@@ -577,7 +576,6 @@ static bool merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
 	align(&merge);
 	find_torn(&merge);
 	find_objects(&merge);
-	if (getenv("CPUPY_DEBUG")&&is_sample) fprintf(stderr,"DBG status %d gap %u mov %d evals %zu groups %zu shift %td torn %zu end %d nf %zu\n", glance->status, glance->gap.frames, glance->gap.is_moving, merge.evaluation_count, merge.group_count, merge.shift, merge.lost, (int)walk->end, walk->count);
 	put_together(&merge);
 	if (is_sample)
 		count(&cpu->python, &merge);
