@@ -65,17 +65,17 @@ struct sweep {
 	struct calls *calls;      /* by thread index */
 	struct thread_state *states;
 	struct correlate correlate;
-	struct pair_map kernel_rows;   /* (name string, device index) -> index */
-	struct pair_map copy_rows;     /* (command, device index) -> index */
-	struct pair_map call_rows;     /* (function string, is_launch) -> index */
-	struct pair_map path_rows;     /* (row << 32 | stack, device) -> index */
-	struct pair_map launches_rows; /* (name << 32 | stack, device) -> index */
-	struct pair_map failure_rows;  /* (kind << 32 | name, result) -> index */
-	struct pair_map wait_rows;     /* (function string, stack) -> index */
-	struct pair_map sample_rows;   /* (source string << 32 | mode, stack) -> index */
-	struct pair_map state_rows;    /* (device << 32 | cause, wait << 32 | stack) -> index */
-	struct pair_map wait_numbers;  /* (wait string, holder) -> number of state_waits */
-	struct pair_map holding_rows;  /* (device << 32 | wait, stack) -> index */
+	struct pair_map kernel_rows;    /* (name string, device index) -> index */
+	struct pair_map copy_rows;      /* (command, device index) -> index */
+	struct pair_map call_rows;      /* (function string, is_launch) -> index */
+	struct pair_map path_rows;      /* (row << 32 | stack, device) -> index */
+	struct pair_map launches_rows;  /* (name << 32 | stack, device) -> index */
+	struct pair_map failure_rows;   /* (kind << 32 | name, result) -> index */
+	struct pair_map wait_rows;      /* (function string, stack) -> index */
+	struct pair_map sample_rows;    /* (source string << 32 | mode, stack) -> index */
+	struct pair_map state_rows;     /* (device << 32 | cause, wait << 32 | stack) -> index */
+	struct pair_map wait_numbers;   /* (wait string, holder) -> number of state_waits */
+	struct pair_map holding_rows;   /* (device << 32 | wait, stack) -> index */
 	struct state_wait *state_waits; /* number 0 is none */
 	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,

@@ -164,9 +164,9 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	if (thread == sweep->threads.count || !tells_time(sweep, row->source_string) ||
 	    is_in_call(sweep, thread, row->time))
 		return 0;
-	return keep_moment(&sweep->states[thread],
-			   &(struct thread_moment){row->time, row->time, row->weight, row->stack,
-						   0});
+	return keep_moment(
+		&sweep->states[thread],
+		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0});
 }
 
 void sweep_states_fini(struct sweep *sweep)
@@ -230,8 +230,7 @@ static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32
 						  .stack = stack};
 		analysis->holdings_count++;
 	}
-	analysis->holdings[index].weight =
-		add_saturated(analysis->holdings[index].weight, weight);
+	analysis->holdings[index].weight = add_saturated(analysis->holdings[index].weight, weight);
 	return 0;
 }
 
@@ -261,7 +260,7 @@ static int see_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_
 		const struct thread_moment *moment = &state->moments[i];
 		const bool is_in = moment->begin >= begin && moment->begin < end;
 		uint64_t weight = moment->begin != moment->end ? overlap(moment, begin, end)
-				  : is_in		       ? moment->weight
+				  : is_in                      ? moment->weight
 							       : 0;
 
 		if (weight && moment->stack)

@@ -184,8 +184,9 @@ static int push_wait(struct drawing *drawing, const struct analysis_state *state
 {
 	const char *wait = model_text(drawing->model, state->wait_string, "");
 
-	return strcmp(wait, "Python GIL") ? 0
-					  : push(drawing, "[waiting for the Python GIL]", FLAME_IDLE);
+	return strcmp(wait, "Python GIL")
+		       ? 0
+		       : push(drawing, "[waiting for the Python GIL]", FLAME_IDLE);
 }
 
 static int draw_states(struct drawing *drawing)

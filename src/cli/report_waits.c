@@ -112,8 +112,8 @@ static void divide(const struct report *report, size_t device, const struct wait
 		struct wait_row part = *row;
 
 		part.held = held[i];
-		part.ns = i ? (uint64_t)((unsigned __int128)row->ns * held[i].weight / weight)
-			    : rest;
+		part.ns =
+			i ? (uint64_t)((unsigned __int128)row->ns * held[i].weight / weight) : rest;
 		rest -= part.ns;
 		add_row(rows, &part);
 	}
@@ -174,13 +174,13 @@ static void name_row(const struct report *report, const struct wait_row *row, ch
 		     size_t size)
 {
 	const struct event_thread *holder = holder_of(report, row);
-	size_t length = (size_t)snprintf(name, size, "    %s",
-					 model_text(report->model, row->wait_string,
-						    "not known what for"));
+	size_t length =
+		(size_t)snprintf(name, size, "    %s",
+				 model_text(report->model, row->wait_string, "not known what for"));
 
 	if (row->held.function && length < size)
-		length += (size_t)snprintf(name + length, size - length, ": %s",
-					   row->held.function);
+		length +=
+			(size_t)snprintf(name + length, size - length, ": %s", row->held.function);
 	if (holder && length < size)
 		snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
 			 row->held.function ? ", " : ", held by ",

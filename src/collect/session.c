@@ -758,9 +758,9 @@ static size_t fill_entries(struct session *session)
 	count += attach_poll(&session->attach, session->entries + count);
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i] && collectors[i]->work->wake_fd)
-			session->entries[count++] =
-				(struct pollfd){.fd = collectors[i]->work->wake_fd(session->states[i]),
-						.events = POLLIN};
+			session->entries[count++] = (struct pollfd){
+				.fd = collectors[i]->work->wake_fd(session->states[i]),
+				.events = POLLIN};
 	for (size_t i = 0; i < session->attached_count; i++) {
 		session->entries[count++] = (struct pollfd){
 			.fd = session->attached[i].injected->pid_fd, .events = POLLIN};

@@ -862,9 +862,9 @@ static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_
 	if (got != sizeof(uint64_t) + sizeof(uint32_t))
 		return -EAGAIN;
 	*ret_holder = 0;
-	return (uint32_t)words[1] == 1 ? python_threads_owner(&remote->threads, words[0],
-							      ret_holder)
-				       : 0;
+	return (uint32_t)words[1] == 1
+		       ? python_threads_owner(&remote->threads, words[0], ret_holder)
+		       : 0;
 }
 
 /* 3.12 and later: each interpreter says which one is its. */

@@ -14,7 +14,7 @@ enum { BLOCKED_STACK_BYTES = 16 << 10 };
 /* Where a thread waits. */
 struct blocked_place {
 	uint64_t ip, sp;
-	int32_t call; /* number of the system call; -1: in none (a page fault) */
+	int32_t call;      /* number of the system call; -1: in none (a page fault) */
 	uint64_t argument; /* its first one */
 };
 

@@ -82,9 +82,9 @@ struct cpu_python {
 	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
-	uint64_t spent_ns;                 /* of the time for reading, and not given since */
-	uint64_t whole, inner, torn;       /* samples: all functions, not the inner ones, none */
-	uint64_t refused, looks, late_ns;  /* no time; all, and how long after their samples */
+	uint64_t spent_ns;                /* of the time for reading, and not given since */
+	uint64_t whole, inner, torn;      /* samples: all functions, not the inner ones, none */
+	uint64_t refused, looks, late_ns; /* no time; all, and how long after their samples */
 	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };
 

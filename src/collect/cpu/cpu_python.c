@@ -34,7 +34,7 @@ enum {
 	SINCE_3_11 = 0x030b,
 	PLACES_MOST = 1 << 18,
 	SAVED_NS_MOST = 10000000, /* of time for reading that may be spent at once */
-	SHARE = 100,             /* of the processor time of what is sampled: one percent at most */
+	SHARE = 100, /* of the processor time of what is sampled: one percent at most */
 	PARTS_LEAST = 64,
 	SHIFT_MOST = 8, /* so many evaluations may have begun or ended since the sample */
 	PER_THOUSAND = 1000,
@@ -147,7 +147,8 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 	for (size_t i = 0; memory && i < memory->count && !process->python; i++) {
 		struct code_file *file = memory->pieces[i].file;
 
-		if (file && file->path[0] == '/' && cpu_python_of(cpu, process, file) != PYTHON_NONE)
+		if (file && file->path[0] == '/' &&
+		    cpu_python_of(cpu, process, file) != PYTHON_NONE)
 			cpu_python_open(cpu, process, &memory->pieces[i]);
 	}
 }
@@ -156,9 +157,8 @@ void cpu_python_find(struct cpu *cpu, struct process *process)
 
 static uint32_t frame_of(struct cpu *cpu, const struct python_remote_frame *frame)
 {
-	struct event_frame row = {.type = FRAME_PYTHON,
-				  .first_line = frame->first_line,
-				  .line = frame->line};
+	struct event_frame row = {
+		.type = FRAME_PYTHON, .first_line = frame->first_line, .line = frame->line};
 
 	if (!frame->function)
 		return 0;
@@ -309,11 +309,11 @@ struct merge {
 	const struct python_place *places;
 	size_t evaluations[CPU_FRAMES_MOST], evaluation_count; /* native frames, innermost first */
 	size_t groups[CPU_FRAMES_MOST + 1], group_count; /* of each evaluation its first place */
-	ptrdiff_t shift; /* from an evaluation to its group */
-	size_t torn;     /* so many of the innermost evaluations have no group that fits … */
-	size_t lost;     /* … of which so many have no function by another way either */
+	ptrdiff_t shift;                                 /* from an evaluation to its group */
+	size_t torn; /* so many of the innermost evaluations have no group that fits … */
+	size_t lost; /* … of which so many have no function by another way either */
 	struct stack_part functions[CPU_FRAMES_MOST]; /* of the torn ones */
-	uint64_t used[CPU_FRAMES_MOST]; /* objects of the evaluations further out */
+	uint64_t used[CPU_FRAMES_MOST];               /* objects of the evaluations further out */
 	size_t used_count;
 };
 
@@ -331,8 +331,7 @@ static bool find_evaluations(struct merge *merge)
 		const struct memory_piece *caller =
 			i + 1 < walk->count ? walk->pieces[i + 1] : NULL;
 
-		if (!python_remote_is_evaluation(walk->process->python,
-						 pc_of(&walk->frames[i])))
+		if (!python_remote_is_evaluation(walk->process->python, pc_of(&walk->frames[i])))
 			continue;
 		if (caller && !caller->file)
 			return false;
@@ -365,8 +364,7 @@ static void find_part(const struct merge *merge, size_t evaluation, uint64_t *re
 	const size_t outer = merge->evaluations[evaluation] + 1;
 	const uint64_t sp = walk->state->sp;
 
-	*ret_begin =
-		evaluation ? walk->frames[merge->evaluations[evaluation - 1] + 1].sp : sp;
+	*ret_begin = evaluation ? walk->frames[merge->evaluations[evaluation - 1] + 1].sp : sp;
 	*ret_end = outer < walk->count ? walk->frames[outer].sp : sp + walk->state->stack_bytes;
 }
 
@@ -419,8 +417,7 @@ static void align(struct merge *merge)
 	if (merge->walk->end == UNWIND_WALK_OUTERMOST && !merge->glance->gap.entries)
 		return;
 	for (ptrdiff_t i = 0; i <= 2 * SHIFT_MOST; i++) {
-		ptrdiff_t shift = i % 2 ? (i + 1) / 2 : -i / 2,
-			  group = (ptrdiff_t)last + shift;
+		ptrdiff_t shift = i % 2 ? (i + 1) / 2 : -i / 2, group = (ptrdiff_t)last + shift;
 
 		if (group < 0 || group >= (ptrdiff_t)merge->group_count ||
 		    !is_fitting(merge, last, (size_t)group))
@@ -460,7 +457,8 @@ static bool find_object(struct merge *merge, size_t evaluation)
 	uint64_t begin, end, word;
 
 	find_part(merge, evaluation, &begin, &end);
-	for (uint64_t at = begin; read_word(walk->state, at, &word) && at < end; at += sizeof(word)) {
+	for (uint64_t at = begin; read_word(walk->state, at, &word) && at < end;
+	     at += sizeof(word)) {
 		if (!hash_map_get(&merge->cpu->python.objects, object_key(pid, word), 0) ||
 		    is_used(merge, word) ||
 		    python_remote_object(walk->process->python, word, &frame))
@@ -529,8 +527,8 @@ static void put_together(struct merge *merge)
 	size_t next = 0;
 
 	for (size_t i = 0; i < walk->count; i++) {
-		bool is_evaluation = next < merge->evaluation_count &&
-				     merge->evaluations[next] == i;
+		bool is_evaluation =
+			next < merge->evaluation_count && merge->evaluations[next] == i;
 
 		if (!is_evaluation && !is_left_out(merge, i))
 			add(merge, (struct stack_part){.native = i});
@@ -639,8 +637,7 @@ bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uin
 	uint32_t holder_tid = 0;
 
 	*ret_holder = 0;
-	if (!process->python ||
-	    python_remote_lock(process->python, tid, address, &holder_tid) != 1)
+	if (!process->python || python_remote_lock(process->python, tid, address, &holder_tid) != 1)
 		return false;
 	if (holder_tid && holder_tid != tid) {
 		holder = process_thread(cpu->processes, process, holder_tid, host_clocks_now_ns());

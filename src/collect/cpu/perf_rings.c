@@ -701,9 +701,10 @@ static bool glance_at(const struct perf_rings *rings, struct ring *ring,
 		if (header.type != PERF_RECORD_SAMPLE)
 			continue;
 		ids = word_at(rings, ring, at + SAMPLE_TIME - sizeof(ids));
-		*ret_glance = (struct perf_glance){.time_ns = word_at(rings, ring, at + SAMPLE_TIME),
-						   .pid = (uint32_t)ids,
-						   .tid = (uint32_t)(ids >> 32)};
+		*ret_glance =
+			(struct perf_glance){.time_ns = word_at(rings, ring, at + SAMPLE_TIME),
+					     .pid = (uint32_t)ids,
+					     .tid = (uint32_t)(ids >> 32)};
 		return true;
 	}
 	return false;
