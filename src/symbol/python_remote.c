@@ -34,6 +34,7 @@ enum {
 	TAKES_MOST = 16,   /* looks at the whole stack in one call */
 	MOVES_MOST = 4,    /* of them such as something moved in */
 	PATIENT_MOVES = 2, /* … before a stack is told without its inner frames */
+	PATIENT_GLANCES = 3, /* … or by one copy that may be of two moments */
 	ROUNDS_MOST = 3,   /* looks until no code object is new */
 	PAUSE = 64,        /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
@@ -189,9 +190,10 @@ static bool are_heads_same(const struct python_remote *remote)
 	       is_same_head(&remote->heads[1], &remote->heads[2]);
 }
 
+/* A glance has one copy, between two heads. */
 static size_t heads_read(const struct python_remote *remote)
 {
-	return remote->is_glance ? 1 : HEADS;
+	return remote->is_glance ? MIDDLE + 1 : HEADS;
 }
 
 /* Lays the pieces out: head, windows, head, windows, head. A head between the copies, as else a function could end before
@@ -211,7 +213,7 @@ static size_t lay_out(struct python_remote *remote, size_t *ret_count)
 		count += add_head(remote, i == 0, remote->pieces + count);
 		for (size_t k = first; k < count; k++)
 			size += remote->pieces[k].size;
-		for (size_t k = 0; i < HEADS - 1 && k < windows->count; k++) {
+		for (size_t k = 0; i + 1 < heads_read(remote) && k < windows->count; k++) {
 			struct remote_window *window = &windows->windows[k];
 
 			remote->pieces[count++] =
@@ -268,7 +270,7 @@ static int take(struct python_remote *remote)
 	for (size_t i = 0; i < HEADS; i++)
 		remote->heads[i] = read_head(
 			remote,
-			remote->bytes + remote->head_at[i < heads_read(remote) ? i : BEGIN]);
+			remote->bytes + remote->head_at[i < heads_read(remote) ? i : MIDDLE]);
 	read_owner(remote, remote->bytes);
 	remote->chunk_count = 0;
 	remote->next_chunk = remote->heads[0].chunk;
@@ -543,14 +545,26 @@ static bool runs_nothing(const struct python_remote *remote)
 	       (!remote->at.cframe || head->pointer - remote->thread->state < PAGE_BYTES);
 }
 
-/* The stack as the one copy has it. */
-static int walk_copy(struct python_remote *remote, uint32_t *moves)
+/* Whether what ran at begin runs on at the end, or has called something since: its frames were there all the time, but for
+ * one that ended and another one that took its place. */
+static bool is_settled(const struct python_remote *remote)
+{
+	const struct head *begin = &remote->heads[BEGIN], *end = &remote->heads[END];
+
+	return is_same_head(begin, end) ||
+	       (begin->chunk && begin->chunk == end->chunk && end->top > begin->top);
+}
+
+/* The stack as the one copy has it. Who always waits for a settled one tells too few short functions. */
+static int walk_copy(struct python_remote *remote, uint32_t *moves, bool *ret_is_moving)
 {
 	int r = walk(remote, 0, &remote->heads[BEGIN]);
 
 	if (remote->is_missed)
 		return r ? r : -EAGAIN;
-	*moves += r == -EAGAIN;
+	*ret_is_moving = r || !is_settled(remote);
+	if (*ret_is_moving && ++*moves < PATIENT_GLANCES)
+		return -EAGAIN;
 	return r ? r : 1;
 }
 
@@ -571,7 +585,7 @@ static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_movi
 	if (!remote->heads[BEGIN].frame && runs_nothing(remote))
 		return 0;
 	if (remote->is_glance)
-		return walk_copy(remote, moves);
+		return walk_copy(remote, moves, ret_is_moving);
 	r = compare_copies(remote, &missing);
 	*ret_is_moving = r || missing;
 	if (r == -EAGAIN && !remote->is_missed)

@@ -42,7 +42,8 @@ struct python_remote_frame {
 struct python_remote_gap {
 	uint32_t at, frames; /* so many frames are left out before frame `at`; 0: none */
 	uint32_t entries;    /* of them is_entry */
-	bool is_moving; /* calls and returns went on meanwhile: the frames inside of the first one are not known */
+	bool is_moving; /* calls and returns went on meanwhile: the frames inside of the first one are not known; for a glance see
+			 * there */
 };
 
 /* Innermost first; the number written, at most `most`; of more, both ends are kept. 0: the thread runs no Python. Errors:
@@ -52,8 +53,8 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid,
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
 
-/* The same by one copy: half as long, never is_moving, and no function is missed because it is short. The innermost
- * functions may be those of a microsecond later than the outer ones' lines. */
+/* The same by one copy: half as long, and no function is left out because it is short. is_moving: returns went on
+ * meanwhile, so that the innermost functions may be those of a microsecond later than the outer ones' lines. */
 int python_remote_glance(struct python_remote *remote, uint32_t tid,
 			 struct python_remote_frame *frames, size_t most,
 			 struct python_remote_gap *ret_gap);
