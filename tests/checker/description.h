@@ -26,7 +26,7 @@
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel]
- *	switch THREAD TIME blocked|preempted|in [stack=ID]
+ *	switch THREAD TIME blocked|preempted|in [stack=ID] [wait=TEXT] [holder=THREAD]
  *	loss KIND COUNT [time=T]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -451,6 +451,10 @@ static inline int description_switch(struct description *description, char **wor
 		row.reason = strcmp(words[3], "blocked") ? SWITCH_PREEMPTED : SWITCH_BLOCKED;
 	row.stack = description_id(description->stacks,
 				   description_option(words, 4, count, "stack", "0"));
+	row.wait_string =
+		description_text(description, description_option(words, 4, count, "wait", ""));
+	row.holder = (uint32_t)description_number(
+		description_option(words, 4, count, "holder", "0"));
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
 }
 

@@ -79,7 +79,8 @@ def random_switches(generator, lines, thread):
     is_there = generator.random() < 0.5
     for _ in range(generator.choice((0, 3, 40, 40))):
         kind = generator.choice(("blocked", "preempted")) if is_there else "in"
-        lines.append(f"switch {thread} {now} {kind}")
+        said = generator.choice(("", " wait=futex", " wait=poll", f" wait=lock holder={thread % 3 + 1}"))
+        lines.append(f"switch {thread} {now} {kind}{said if kind == 'blocked' else ''}")
         if generator.random() < 0.9:
             is_there = not is_there
         if generator.random() < 0.3:

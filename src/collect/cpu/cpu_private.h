@@ -83,7 +83,8 @@ struct cpu_python {
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
 	uint64_t spent_ns;                /* of the time for reading, and not given since */
-	uint64_t whole, inner, torn;      /* samples: all functions, not the inner ones, none */
+	uint64_t whole, doubtful, inner, torn; /* samples: all functions, perhaps of a moment later, not the inner
+					       * ones, none */
 	uint64_t refused, looks, late_ns; /* no time; all, and how long after their samples */
 	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };

@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -521,6 +522,12 @@ static bool is_left_out(const struct merge *merge, size_t native)
 		native < merge->evaluations[merge->evaluation_count - 1]);
 }
 
+/* A glance at a sampled thread tells what it saw, another look only what is certain. */
+static bool is_cut_inside(const struct merge *merge)
+{
+	return merge->glance->gap.is_moving && !merge->walk->time_ns;
+}
+
 static void put_together(struct merge *merge)
 {
 	const struct cpu_walk *walk = merge->walk;
@@ -535,7 +542,7 @@ static void put_together(struct merge *merge)
 		if (!is_evaluation)
 			continue;
 		if (next + 1 == merge->lost ||
-		    (next == 0 && merge->glance->gap.is_moving && !merge->torn))
+		    (next == 0 && !merge->torn && is_cut_inside(merge)))
 			add_mark(merge, 0);
 		if (next >= merge->lost && next < merge->torn)
 			add(merge, merge->functions[next]);
@@ -552,8 +559,10 @@ static void count(struct cpu_python *python, const struct merge *merge)
 {
 	if (merge->lost == merge->evaluation_count)
 		python->torn++;
-	else if (merge->lost || merge->glance->gap.is_moving)
+	else if (merge->lost)
 		python->inner++;
+	else if (merge->glance->gap.is_moving)
+		python->doubtful++;
 	else
 		python->whole++;
 }
@@ -622,8 +631,10 @@ uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid
 			stack = recording_stack(cpu->recording, stack,
 						cpu_cut_mark(cpu, glance.gap.frames));
 	}
-	if (glance.status)
-		*(glance.status > 0 ? &cpu->python.whole : &cpu->python.torn) += 1;
+	if (glance.status > 0)
+		*(glance.gap.is_moving ? &cpu->python.doubtful : &cpu->python.whole) += 1;
+	else if (glance.status < 0)
+		cpu->python.torn++;
 	forget_places(cpu);
 	return stack;
 }
@@ -651,20 +662,21 @@ bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uin
 void cpu_python_note(struct cpu *cpu)
 {
 	const struct cpu_python *python = &cpu->python;
-	uint64_t all = python->whole + python->inner + python->torn;
-	uint64_t lost = all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
-	char text[400];
+	const uint64_t all = python->whole + python->doubtful + python->inner + python->torn;
+	const uint64_t lost =
+		all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
+	char text[512];
 
 	if (!all)
 		return;
 	snprintf(text, sizeof(text),
-		 "of %llu samples in Python %llu have all functions, %llu lack inner ones and %llu "
-		 "have none, as the thread went on meanwhile%s: read %llu us after the sample on "
-		 "average",
-		 (unsigned long long)all, (unsigned long long)python->whole,
-		 (unsigned long long)python->inner, (unsigned long long)python->torn,
-		 python->refused ? " or there was no time to read them" : "",
-		 (unsigned long long)(python->looks ? python->late_ns / python->looks / 1000 : 0));
+		 "of %" PRIu64 " samples in Python %" PRIu64 " have all functions, %" PRIu64
+		 " more have inner ones that may be of some microseconds later, %" PRIu64
+		 " lack inner ones and %" PRIu64 " have none, as the thread went on meanwhile or "
+		 "%" PRIu64 " times there was no time to look; read %" PRIu64
+		 " us after the sample on average",
+		 all, python->whole, python->doubtful, python->inner, python->torn,
+		 python->refused, python->looks ? python->late_ns / python->looks / 1000 : 0);
 	recording_note(cpu->recording, "cpu",
 		       lost >= LOST_PER_THOUSAND ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, 0,
 		       text);
