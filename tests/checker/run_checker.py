@@ -91,7 +91,7 @@ def random_switches(generator, lines, thread):
 def random_waits(seed):
     """A thread that launches now and then, and waits for others in between."""
     generator = random.Random(seed)
-    lines = ["device 1 gpu", "queue 1 1 context=1"] + [f"thread {thread} 1" for thread in (1, 2, 3)]
+    lines = ["window 0 4000", "device 1 gpu", "queue 1 1 context=1"] + [f"thread {thread} 1" for thread in (1, 2, 3)]
     lines.append("sample 1 0 1")
     now = 10
     for number in range(1, generator.randrange(2, 12)):
