@@ -57,6 +57,7 @@ struct process {
 	struct python_remote
 		*python;        /* owned; of the CPU collector: its interpreter; NULL: none known */
 	bool is_python_refused; /* … and none will be */
+	uint32_t python_looks;  /* so often looked for in vain */
 	struct made_code made;  /* owned; frames in code that it makes, which wait for a name */
 	struct images images;   /* owned; where its files of names may be */
 	struct look_time looks;

@@ -31,12 +31,12 @@ enum {
 	FETCHES_MOST = 1 << 11, /* windows that one call finds out about */
 	CHUNKS_MOST = 256,
 	CHUNK_BYTES_MOST = 4 << 20,
-	TAKES_MOST = 16,   /* looks at the whole stack in one call */
-	MOVES_MOST = 4,    /* of them such as something moved in */
-	PATIENT_MOVES = 2, /* … before a stack is told without its inner frames */
+	TAKES_MOST = 16,     /* looks at the whole stack in one call */
+	MOVES_MOST = 4,      /* of them such as something moved in */
+	PATIENT_MOVES = 2,   /* … before a stack is told without its inner frames */
 	PATIENT_GLANCES = 3, /* … or by one copy that may be of two moments */
-	ROUNDS_MOST = 3,   /* looks until no code object is new */
-	PAUSE = 64,        /* calls for which a stack that is too deep is left alone */
+	ROUNDS_MOST = 3,     /* looks until no code object is new */
+	PAUSE = 64,          /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
 	HEAD_PIECES = 4,
 	CODE_UNIT = 2, /* bytes of an instruction */

@@ -453,8 +453,8 @@ static inline int description_switch(struct description *description, char **wor
 				   description_option(words, 4, count, "stack", "0"));
 	row.wait_string =
 		description_text(description, description_option(words, 4, count, "wait", ""));
-	row.holder = (uint32_t)description_number(
-		description_option(words, 4, count, "holder", "0"));
+	row.holder =
+		(uint32_t)description_number(description_option(words, 4, count, "holder", "0"));
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
 }
 

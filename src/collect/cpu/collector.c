@@ -37,7 +37,8 @@ static int check(const struct session_options *session)
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
-	struct cpu_options options = {.frequency_hz = session->frequency_hz};
+	struct cpu_options options = {.frequency_hz = session->frequency_hz,
+				      .has_python = session->python_stacks};
 	struct cpu *cpu = NULL;
 	int error = 0;
 

@@ -84,6 +84,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
 	identities_init(&cpu->python.notes);
+	cpu->python.is_wanted = options->has_python;
 	hash_map_init(&cpu->python.objects);
 	if (cpu->rings)
 		note_rights(cpu);

@@ -75,6 +75,7 @@ struct python_glance {
 };
 
 struct cpu_python {
+	bool is_wanted;
 	bool is_there; /* a process with an interpreter was seen */
 	struct identities notes;
 	struct python_glance *glances; /* owned; for samples that are still in the rings */
@@ -82,8 +83,9 @@ struct cpu_python {
 	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;
-	uint64_t spent_ns;                /* of the time for reading, and not given since */
-	uint64_t whole, doubtful, inner, torn; /* samples: all functions, perhaps of a moment later, not the inner
+	uint64_t spent_ns; /* of the time for reading, and not given since */
+	uint64_t whole, doubtful, inner,
+		torn; /* samples: all functions, perhaps of a moment later, not the inner
 					       * ones, none */
 	uint64_t refused, looks, late_ns; /* no time; all, and how long after their samples */
 	struct python_remote_frame frames[CPU_FRAMES_MOST];

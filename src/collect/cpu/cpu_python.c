@@ -122,7 +122,7 @@ void cpu_python_open(struct cpu *cpu, struct process *process, const struct memo
 	bool has_program;
 	int error;
 
-	if (process->python || process->is_python_refused ||
+	if (!cpu->python.is_wanted || process->python || process->is_python_refused ||
 	    !look_time_is_due(&process->looks, begin_ns) || !open_piece(process, piece, &file))
 		return;
 	has_program = found && found->file != piece->file && open_piece(process, found, &program);
@@ -541,8 +541,7 @@ static void put_together(struct merge *merge)
 			add(merge, (struct stack_part){.native = i});
 		if (!is_evaluation)
 			continue;
-		if (next + 1 == merge->lost ||
-		    (next == 0 && !merge->torn && is_cut_inside(merge)))
+		if (next + 1 == merge->lost || (next == 0 && !merge->torn && is_cut_inside(merge)))
 			add_mark(merge, 0);
 		if (next >= merge->lost && next < merge->torn)
 			add(merge, merge->functions[next]);
@@ -603,14 +602,17 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 	return is_merged;
 }
 
+/* Nobody tells of new mappings: they are read again after 1, 2, 4 … looks. */
 static void find_in_memory(struct cpu *cpu, struct process *process, uint64_t now_ns)
 {
-	if (process->python || process->is_python_refused ||
-	    !look_time_is_due(&process->looks, now_ns))
+	const uint32_t looks = ++process->python_looks;
+
+	if (!cpu->python.is_wanted || process->python || process->is_python_refused ||
+	    !look_time_is_due(&process->looks, now_ns) || (looks & (looks - 1)))
 		return;
-	if (!process->memory)
-		cpu_read_memory(cpu, process);
+	cpu_read_memory(cpu, process);
 	cpu_python_find(cpu, process);
+	look_time_spend(&process->looks, now_ns, host_clocks_now_ns());
 }
 
 uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns)
@@ -663,20 +665,18 @@ void cpu_python_note(struct cpu *cpu)
 {
 	const struct cpu_python *python = &cpu->python;
 	const uint64_t all = python->whole + python->doubtful + python->inner + python->torn;
-	const uint64_t lost =
-		all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
+	const uint64_t lost = all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
 	char text[512];
 
 	if (!all)
 		return;
 	snprintf(text, sizeof(text),
-		 "of %" PRIu64 " samples in Python %" PRIu64 " have all functions, %" PRIu64
-		 " more have inner ones that may be of some microseconds later, %" PRIu64
-		 " lack inner ones and %" PRIu64 " have none, as the thread went on meanwhile or "
-		 "%" PRIu64 " times there was no time to look; read %" PRIu64
-		 " us after the sample on average",
-		 all, python->whole, python->doubtful, python->inner, python->torn,
-		 python->refused, python->looks ? python->late_ns / python->looks / 1000 : 0);
+		 "Python functions of %" PRIu64 " samples: %" PRIu64 " whole, %" PRIu64
+		 " whole but perhaps of some microseconds later inside, %" PRIu64
+		 " without inner ones, %" PRIu64 " not known (%" PRIu64
+		 " for lack of time); read %" PRIu64 " us after the sample on average",
+		 all, python->whole, python->doubtful, python->inner, python->torn, python->refused,
+		 python->looks ? python->late_ns / python->looks / 1000 : 0);
 	recording_note(cpu->recording, "cpu",
 		       lost >= LOST_PER_THOUSAND ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, 0,
 		       text);

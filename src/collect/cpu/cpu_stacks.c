@@ -209,7 +209,7 @@ static void find_pieces(struct cpu *cpu, const struct cpu_walk *walk)
 		const struct memory_piece *piece = piece_at(&whose, frame->pc - frame->is_return);
 
 		walk->pieces[i] = piece;
-		if (piece && piece->file && !walk->process->python &&
+		if (cpu->python.is_wanted && piece && piece->file && !walk->process->python &&
 		    !walk->process->is_python_refused &&
 		    cpu_python_of(cpu, walk->process, piece->file) != PYTHON_NONE)
 			cpu_python_open(cpu, walk->process, piece);

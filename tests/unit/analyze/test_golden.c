@@ -49,15 +49,15 @@ static void add_waits(struct string_builder *text, const struct analysis *analys
 		const struct analysis_state *state = &analysis->states[i];
 
 		if (state->wait_string)
-			string_builder_appendf(text, "waited for %s, thread %u has it: %" PRIu64 "\n",
+			string_builder_appendf(text,
+					       "waited for %s, thread %u has it: %" PRIu64 "\n",
 					       model_text(analysis->model, state->wait_string, ""),
 					       state->holder, state->idle_ns);
 	}
 	for (size_t i = 0; i < analysis->holdings_count; i++) {
 		const struct analysis_holding *holding = &analysis->holdings[i];
 
-		string_builder_appendf(text,
-				       "thread %u had %s in stack %u, weight %" PRIu64 "\n",
+		string_builder_appendf(text, "thread %u had %s in stack %u, weight %" PRIu64 "\n",
 				       holding->holder,
 				       model_text(analysis->model, holding->wait_string, ""),
 				       holding->stack, holding->weight);

@@ -512,8 +512,8 @@ static void read_one(struct python_remote *remote, uint32_t tid, struct tally *t
 	struct python_remote_frame frames[200];
 	struct python_remote_gap gap = {0};
 	double start = now_ns(), cost;
-	int count = (tally->is_glance ? python_remote_glance : python_remote_frames)(
-		remote, tid, frames, 200, &gap);
+	int count = (tally->is_glance ? python_remote_glance
+				      : python_remote_frames)(remote, tid, frames, 200, &gap);
 
 	cost = now_ns() - start;
 	tally->sum_ns += cost;
@@ -925,8 +925,8 @@ static double read_hostile(struct hostile *hostile, const struct python_remote_f
 	for (int i = 0; remote && i < HOSTILE_READS; i++) {
 		double start = now_ns();
 
-		r = (i % 2 ? python_remote_glance : python_remote_frames)(
-			remote, (uint32_t)getpid(), frames, 32, &gap);
+		r = (i % 2 ? python_remote_glance
+			   : python_remote_frames)(remote, (uint32_t)getpid(), frames, 32, &gap);
 		CHECK(r <= 32);
 		CHECK(python_remote_lock(remote, (uint32_t)getpid(),
 					 (uint64_t)(uintptr_t)hostile->memory, &holder) <= 1);
