@@ -197,6 +197,16 @@ for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13"):
                      for frames in outer}), 1, f"roots of the stacks below lock: {outer}")
 
 
+with t.case("a C function that waits and keeps the interpreter's lock: told by who called it"):
+    t.wanted()
+    if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
+        raise duet_test.Skip("no simulated driver")
+    trace, told = record("keeps", [python("3.11"), PYTHON_SCRIPT, "lock", "10", "30", "1"], env=SIM)
+    waits = t.report(trace)["devices"][0]["idle_waits"]
+    held = sum(wait["ns"] for wait in waits if wait.get("holder", {}).get("function") == "keep")
+    t.true(0.75 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
+           f"{held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}: {waits}")
+
 with t.case("a Python thread asleep has its function, and what it waits for"):
     t.wanted()
     trace, told = record("rest", [python("3.11"), PYTHON_SCRIPT, "sleeps", "300"])

@@ -3,7 +3,8 @@
 
     python_cpu.py shares MS [LOOPS]  processor time in two functions that are called in turn, 7 to 3, LOOPS rounds each
     python_cpu.py sleeps MS          asleep in one function, computing for as long in another
-    python_cpu.py lock ROUNDS MS     launches kernels; before each another thread has the interpreter's lock for MS
+    python_cpu.py lock ROUNDS MS [1] launches kernels; before each another thread has the interpreter's lock for MS, computing
+                                     or (1) in a C function that waits and keeps it
 
 Prints "NAME NANOSECONDS" for each: processor time, or for what waits the time by the clock.
 """
@@ -11,6 +12,8 @@ import ctypes
 import sys
 import threading
 import time
+
+C = ctypes.PyDLL(None)
 
 
 def loop(rounds):
@@ -100,20 +103,24 @@ def compute(seconds):
         loop(100)
 
 
-def hold(turns, seconds, begun):
+def keep(seconds):
+    C.usleep(int(seconds * 1e6))
+
+
+def hold(turns, seconds, begun, do):
     for _ in iter(turns.acquire, None):
         if not seconds[0]:
             return
         begun.append(True)
-        compute(seconds[0])
+        do(seconds[0])
 
 
-def lock(rounds, ms):
+def lock(rounds, ms, keeps=0):
     """How long this thread could not go on after a sleep of 1 ms, because the other one had the lock."""
     sys.setswitchinterval(60)
     device, turns, seconds, waited = Device(), threading.Semaphore(0), [ms / 1000], 0
     begun = []
-    holder = threading.Thread(target=hold, args=(turns, seconds, begun))
+    holder = threading.Thread(target=hold, args=(turns, seconds, begun, keep if keeps else compute))
     holder.start()
     for number in range(rounds):
         device.launch()

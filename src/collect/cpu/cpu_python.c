@@ -316,6 +316,7 @@ struct merge {
 	struct stack_part functions[CPU_FRAMES_MOST]; /* of the torn ones */
 	uint64_t used[CPU_FRAMES_MOST];               /* objects of the evaluations further out */
 	size_t used_count;
+	bool has_trampolines;
 };
 
 static uint64_t pc_of(const struct unwind_walk_frame *frame)
@@ -334,8 +335,10 @@ static bool find_evaluations(struct merge *merge)
 
 		if (!python_remote_is_evaluation(walk->process->python, pc_of(&walk->frames[i])))
 			continue;
-		if (caller && !caller->file)
+		if (caller && !caller->file) {
+			merge->has_trampolines = true;
 			return false;
+		}
 		merge->evaluations[merge->evaluation_count++] = i;
 	}
 	return merge->evaluation_count != 0;
@@ -554,6 +557,24 @@ static void put_together(struct merge *merge)
 		add_group(merge, i);
 }
 
+/* The walk ended before it came to an evaluation (a library's assembler that needs bp, which a blocked thread does not
+ * tell): its functions stand still, and are further out. */
+static bool put_around(struct merge *merge)
+{
+	const struct cpu_walk *walk = merge->walk;
+
+	if (walk->time_ns || walk->end == UNWIND_WALK_OUTERMOST || merge->has_trampolines ||
+	    merge->glance->status <= 0)
+		return false;
+	for (size_t i = 0; i < walk->count; i++)
+		add(merge, (struct stack_part){.native = i});
+	add_mark(merge, 0);
+	find_groups(merge);
+	for (size_t i = 0; i < merge->group_count; i++)
+		add_group(merge, i);
+	return true;
+}
+
 static void count(struct cpu_python *python, const struct merge *merge)
 {
 	if (merge->lost == merge->evaluation_count)
@@ -577,7 +598,7 @@ static bool merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
 
 	cpu->part_count = 0;
 	if (!find_evaluations(&merge))
-		return false;
+		return put_around(&merge);
 	find_groups(&merge);
 	align(&merge);
 	find_torn(&merge);
