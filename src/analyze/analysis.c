@@ -715,6 +715,8 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->wait_rows);
 	pair_map_fini(&sweep->sample_rows);
 	pair_map_fini(&sweep->state_rows);
+	pair_map_fini(&sweep->wait_numbers);
+	pair_map_fini(&sweep->holding_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
 	order_free(sweep->order);
@@ -758,6 +760,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->samples);
 	free(analysis->states);
 	free(analysis->gils);
+	free(analysis->holdings);
 	free(analysis->paths);
 	free(analysis->instructions);
 }

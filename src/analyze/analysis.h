@@ -233,9 +233,19 @@ struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* CAUSE_ON_CPU or CAUSE_BLOCKED */
 	uint32_t stack;           /* 0: not known */
+	uint32_t wait_string;     /* BLOCKED: what for; 0: not known */
+	uint32_t holder;          /* thread that had it; 0: not known, or nobody */
 	uint64_t seen;            /* samples, or intervals */
 	uint64_t known_ns;        /* of intervals whose stack was seen */
 	uint64_t idle_ns;         /* known_ns, and of the rest a part by what was seen */
+};
+
+/* What a thread did while it had what launching threads waited for, in the idle time of one device. */
+struct analysis_holding {
+	size_t device;
+	uint32_t wait_string, holder; /* as of an analysis_state */
+	uint32_t stack;               /* of the holder */
+	uint64_t weight;              /* of samples, and ns of intervals off its processor */
 };
 
 /* How often one stack launched one command on one device, by the moment of the launch's enter. What is neither
@@ -324,6 +334,8 @@ struct analysis {
 	size_t states_count;
 	struct analysis_gil *gils; /* in no order */
 	size_t gils_count;
+	struct analysis_holding *holdings; /* in no order */
+	size_t holdings_count;
 	struct analysis_failure *failures; /* most often first */
 	size_t failures_count;
 	struct analysis_launches *launches; /* in no order */

@@ -34,6 +34,12 @@ struct thread_moment {
 	uint64_t begin, end; /* the same: on it */
 	uint64_t weight;
 	uint32_t stack;
+	uint32_t wait; /* off it: what for, as state_waits counts; 0: not known */
+};
+
+/* What a thread waits for. */
+struct state_wait {
+	uint32_t string, holder;
 };
 
 /* Of a thread: where it is, as its switches and samples say. */
@@ -43,6 +49,7 @@ struct thread_state {
 	uint64_t watched_ns; /* the first that was seen of it; UINT64_MAX: nothing */
 	uint64_t since_ns;   /* it is away since; UINT64_MAX: it is not, or inside of a call */
 	uint32_t stack;      /* … in this stack; 0: not known */
+	uint32_t wait;       /* … for this; 0: not known */
 	bool is_preempted;
 	/* The last call of it that waits for a device. */
 	uint64_t wait_end;
@@ -103,14 +110,18 @@ struct sweep {
 	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
 	struct device_last *lasts; /* by device index */
 	struct grid grid;          /* of the latest launch of a kernel */
-	struct pair_map state_rows;       /* (device << 32 | cause, stack) -> index */
+	struct pair_map state_rows;       /* (device << 32 | cause, wait << 32 | stack) -> index */
 	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
 	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
 	struct pair_map instruction_rows; /* (path, place) -> index */
 	struct runners **runners;         /* owned */
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
-	bool has_instructions; /* the trace has samples of them */
+	bool has_instructions;          /* the trace has samples of them */
+	struct pair_map wait_numbers;   /* (wait string, holder) -> number of state_waits */
+	struct pair_map holding_rows;   /* (device << 32 | wait, stack) -> index */
+	struct state_wait *state_waits; /* number 0 is none */
+	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
 		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;

@@ -36,14 +36,13 @@ static void forget_first(struct thread_state *state, size_t count)
 	state->moments_first = 0;
 }
 
-static int keep_moment(struct thread_state *state, uint64_t begin, uint64_t end, uint64_t weight,
-		       uint32_t stack)
+static int keep_moment(struct thread_state *state, const struct thread_moment *moment)
 {
 	if (state->moments_count - state->moments_first >= MOMENTS_MOST)
 		forget_first(state, MOMENTS_MOST / 2);
 	if (array_grow(state->moments, state->moments_capacity, state->moments_count + 1))
 		return -ENOMEM;
-	state->moments[state->moments_count++] = (struct thread_moment){begin, end, weight, stack};
+	state->moments[state->moments_count++] = *moment;
 	return 0;
 }
 
@@ -87,7 +86,9 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	state->since_ns = UINT64_MAX;
 	sweep_compact_state(sweep, thread, time_ns);
 	if (!state->is_preempted) {
-		int error = keep_moment(state, since_ns, time_ns, time_ns - since_ns, state->stack);
+		const struct thread_moment moment = {since_ns, time_ns, time_ns - since_ns,
+						     state->stack, state->wait};
+		int error = keep_moment(state, &moment);
 
 		if (!error && state->gil_until)
 			error = sweep_count_gil(sweep, thread, since_ns, time_ns);
@@ -97,28 +98,52 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	return calls_add(&state->away, since_ns, time_ns, state->is_preempted);
 }
 
+/* The number of what a row says; 0: it says nothing. */
+static int find_wait(struct sweep *sweep, const struct event_switch *row, uint32_t *ret_wait)
+{
+	uint32_t number = pair_map_find(&sweep->wait_numbers, row->wait_string, row->holder);
+
+	*ret_wait = 0;
+	if (!row->wait_string && !row->holder)
+		return 0;
+	if (number == PAIR_MAP_NONE) {
+		number = (uint32_t)(sweep->state_waits_count ? sweep->state_waits_count : 1);
+		if (array_grow(sweep->state_waits, sweep->state_waits_capacity,
+			       number + (size_t)1) ||
+		    pair_map_put(&sweep->wait_numbers, row->wait_string, row->holder, number))
+			return -ENOMEM;
+		sweep->state_waits[0] = (struct state_wait){0};
+		sweep->state_waits[number] = (struct state_wait){row->wait_string, row->holder};
+		sweep->state_waits_count = number + (size_t)1;
+	}
+	*ret_wait = number;
+	return 0;
+}
+
 /* Who leaves its processor inside of a call comes back to it there: that time is the call's. */
-static void go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
+static int go_away(struct sweep *sweep, size_t thread, const struct event_switch *row)
 {
 	struct thread_state *state = &sweep->states[thread];
 
 	if (thread == sweep->threads.count || state->since_ns != UINT64_MAX ||
 	    is_in_call(sweep, thread, row->time))
-		return;
+		return 0;
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
 	sweep_await_gil(sweep, thread, row);
+	return find_wait(sweep, row, &state->wait);
 }
 
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 {
 	size_t next = things_index(&sweep->threads, row->next);
+	int error;
 
 	watch(sweep, row->previous, row->time);
 	watch(sweep, row->next, row->time);
-	go_away(sweep, things_index(&sweep->threads, row->previous), row);
-	return sweep_come_back(sweep, next, row->time);
+	error = go_away(sweep, things_index(&sweep->threads, row->previous), row);
+	return error ? error : sweep_come_back(sweep, next, row->time);
 }
 
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
@@ -129,7 +154,9 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	if (thread == sweep->threads.count || !sweep_tells_time(sweep, row->source_string) ||
 	    is_in_call(sweep, thread, row->time))
 		return 0;
-	return keep_moment(&sweep->states[thread], row->time, row->time, row->weight, row->stack);
+	return keep_moment(
+		&sweep->states[thread],
+		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0});
 }
 
 void sweep_states_fini(struct sweep *sweep)
@@ -139,24 +166,29 @@ void sweep_states_fini(struct sweep *sweep)
 		free(sweep->states[i].moments);
 	}
 	free(sweep->states);
+	free(sweep->state_waits);
 }
 
 /* ---- gaps -------------------------------------------------------------------------------------- */
 
 static int find_row(struct sweep *sweep, size_t device, enum account_cause cause, uint32_t stack,
-		    struct analysis_state **ret_row)
+		    uint32_t wait, struct analysis_state **ret_row)
 {
 	struct analysis *analysis = sweep->analysis;
-	uint64_t key = (uint64_t)device << 32 | cause;
-	uint32_t index = pair_map_find(&sweep->state_rows, key, stack);
+	uint64_t key = (uint64_t)device << 32 | cause, second = (uint64_t)wait << 32 | stack;
+	uint32_t index = pair_map_find(&sweep->state_rows, key, second);
 
 	if (index == PAIR_MAP_NONE) {
 		index = (uint32_t)analysis->states_count;
 		if (array_grow(analysis->states, sweep->states_capacity, index + (size_t)1) ||
-		    pair_map_put(&sweep->state_rows, key, stack, index))
+		    pair_map_put(&sweep->state_rows, key, second, index))
 			return -ENOMEM;
 		analysis->states[index] =
 			(struct analysis_state){.device = device, .cause = cause, .stack = stack};
+		if (wait) {
+			analysis->states[index].wait_string = sweep->state_waits[wait].string;
+			analysis->states[index].holder = sweep->state_waits[wait].holder;
+		}
 		analysis->states_count++;
 	}
 	*ret_row = &analysis->states[index];
@@ -169,28 +201,102 @@ static uint64_t add_saturated(uint64_t sum, uint64_t value)
 	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
 }
 
-static int see(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-	       uint64_t begin, uint64_t end)
+static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32_t stack,
+		       uint64_t weight)
 {
-	bool is_away = moment->begin != moment->end;
+	struct analysis *analysis = sweep->analysis;
+	uint64_t key = (uint64_t)device << 32 | wait;
+	uint32_t index = pair_map_find(&sweep->holding_rows, key, stack);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)analysis->holdings_count;
+		if (array_grow(analysis->holdings, sweep->holdings_capacity, index + (size_t)1) ||
+		    pair_map_put(&sweep->holding_rows, key, stack, index))
+			return -ENOMEM;
+		analysis->holdings[index] =
+			(struct analysis_holding){.device = device,
+						  .wait_string = sweep->state_waits[wait].string,
+						  .holder = sweep->state_waits[wait].holder,
+						  .stack = stack};
+		analysis->holdings_count++;
+	}
+	analysis->holdings[index].weight = add_saturated(analysis->holdings[index].weight, weight);
+	return 0;
+}
+
+/* How much of an interval a moment has, where that is an interval too. */
+static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint64_t end)
+{
 	uint64_t from = moment->begin > begin ? moment->begin : begin;
 	uint64_t to = moment->end < end ? moment->end : end;
+
+	return from < to ? to - from : 0;
+}
+
+/* What the holder did in an interval in which another thread waited for it. */
+static int see_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_t begin,
+		      uint64_t end)
+{
+	size_t thread = things_index(&sweep->threads, sweep->state_waits[wait].holder);
+	const struct thread_state *state = &sweep->states[thread];
+	size_t i = state->moments_count;
+	int error = 0;
+
+	if (thread == sweep->threads.count)
+		return 0;
+	while (i > state->moments_first && state->moments[i - 1].end >= begin)
+		i--;
+	for (; i < state->moments_count && !error; i++) {
+		const struct thread_moment *moment = &state->moments[i];
+		const bool is_in = moment->begin >= begin && moment->begin < end;
+		uint64_t weight = moment->begin != moment->end ? overlap(moment, begin, end)
+				  : is_in                      ? moment->weight
+							       : 0;
+
+		if (weight && moment->stack)
+			error = add_holding(sweep, device, wait, moment->stack, weight);
+	}
+	if (!error && state->since_ns < end && state->stack && !state->is_preempted)
+		error = add_holding(sweep, device, wait, state->stack,
+				    end - (state->since_ns > begin ? state->since_ns : begin));
+	return error;
+}
+
+static int see_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
+		    uint64_t begin, uint64_t end)
+{
+	uint64_t length_ns = overlap(moment, begin, end);
 	struct analysis_state *row;
 	int error;
 
-	if (is_away ? from >= to || !moment->stack : moment->begin < begin || moment->begin >= end)
+	if (!length_ns || (!moment->stack && !moment->wait))
 		return 0;
-	error = find_row(sweep, device, is_away ? CAUSE_BLOCKED : CAUSE_ON_CPU, moment->stack,
-			 &row);
+	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);
 	if (error)
 		return error;
-	if (is_away)
-		row->known_ns += to - from;
-	if (!is_away)
+	row->known_ns += length_ns;
+	row->seen += moment->end - moment->begin < SHORT_NS;
+	if (!moment->wait || !row->holder)
+		return 0;
+	return see_holder(sweep, device, moment->wait,
+			  moment->begin > begin ? moment->begin : begin,
+			  moment->end < end ? moment->end : end);
+}
+
+static int see(struct sweep *sweep, size_t device, const struct thread_moment *moment,
+	       uint64_t begin, uint64_t end)
+{
+	struct analysis_state *row;
+	int error;
+
+	if (moment->begin != moment->end)
+		return see_away(sweep, device, moment, begin, end);
+	if (moment->begin < begin || moment->begin >= end)
+		return 0;
+	error = find_row(sweep, device, CAUSE_ON_CPU, moment->stack, 0, &row);
+	if (!error)
 		row->seen = add_saturated(row->seen, moment->weight);
-	else if (moment->end - moment->begin < SHORT_NS)
-		row->seen++;
-	return 0;
+	return error;
 }
 
 static size_t device_of(const struct sweep *sweep, const struct account *account)
@@ -271,7 +377,7 @@ static int divide(struct sweep *sweep, size_t device, enum account_cause cause, 
 	}
 	if (!rest)
 		return 0;
-	if (find_row(sweep, device, cause, 0, &row))
+	if (find_row(sweep, device, cause, 0, 0, &row))
 		return -ENOMEM;
 	row->idle_ns += rest;
 	return 0;

@@ -19,6 +19,7 @@
 #include "analyze/analysis.h"
 #include "analyze/device_code.h"
 #include "analyze/frames.h"
+#include "analyze/model.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "cli/selection.h"
@@ -286,6 +287,16 @@ static int draw_rest(struct drawing *drawing, const char *name, const uint64_t c
 	return error ? error : add_idle(drawing, causes, IDLE_ALL);
 }
 
+/* Its stack says of what else a thread waited for by a function's name. */
+static int push_wait(struct drawing *drawing, const struct analysis_state *state)
+{
+	const char *wait = model_text(drawing->model, state->wait_string, "");
+
+	return strcmp(wait, "Python GIL")
+		       ? 0
+		       : push(drawing, "[waiting for the Python GIL]", FLAME_IDLE);
+}
+
 static int draw_states(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;
@@ -297,6 +308,8 @@ static int draw_states(struct drawing *drawing)
 		if (!state->idle_ns || !drawing_shows(drawing, state->device))
 			continue;
 		error = push_stack(drawing, state->stack);
+		if (!error)
+			error = push_wait(drawing, state);
 		if (!error)
 			error = add_cause(drawing, state->cause, state->idle_ns);
 	}

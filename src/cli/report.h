@@ -112,6 +112,14 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 void report_write_stacks(const struct report *report, enum account_class class, const char *name,
 			 size_t device, struct json_writer *json);
 
+/* ---- report_waits.c ---- */
+
+/* What the time in which the launching threads of a device were blocked was spent on. */
+void report_put_idle_waits(const struct report *report, size_t device,
+			   void (*put)(const char *name, uint64_t part, uint64_t wall));
+/* The key "idle_waits". */
+void report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
+
 /* ---- report_lines.c ---- */
 
 int report_find_lines(const struct report *report, struct report_lines *ret_lines); /* -ENOMEM */

@@ -72,9 +72,9 @@ static void write_processes(const struct report *report, struct json_writer *jso
 	json_array_end(json);
 }
 
-static void write_device(struct json_writer *json, const struct analysis_device *device,
-			 size_t index)
+static void write_device(const struct report *report, struct json_writer *json, size_t index)
 {
+	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 
 	json_item(json);
@@ -93,6 +93,7 @@ static void write_device(struct json_writer *json, const struct analysis_device 
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
 		json_pair_u64(json, account_cause_name(cause), account->causes[cause]);
 	json_object_end(json);
+	report_write_idle_waits(report, index, json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
 	json_pair_bool(json, "measured", device->is_measured);
@@ -107,7 +108,7 @@ static void write_devices(const struct report *report, struct json_writer *json)
 	json_list(json, "devices");
 	for (size_t i = 0; i < shown; i++) {
 		if (report_shows_device(report, i))
-			write_device(json, &analysis->devices[i], i);
+			write_device(report, json, i);
 	}
 	json_array_end(json);
 }

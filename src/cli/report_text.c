@@ -103,8 +103,15 @@ static void put_account_line(const char *name, uint64_t part, uint64_t wall, con
 	printf("%s%s\n", *meaning ? "  " : "", meaning);
 }
 
-static void put_causes(const struct account *account)
+static void put_wait(const char *name, uint64_t part, uint64_t wall)
 {
+	put_account_line(name, part, wall, "");
+}
+
+static void put_causes(const struct report *report, size_t device)
+{
+	const struct account *account = &report->analysis->devices[device].account;
+
 	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
 		char name[64];
 
@@ -115,11 +122,14 @@ static void put_causes(const struct account *account)
 			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
+		if (cause == CAUSE_BLOCKED)
+			report_put_idle_waits(report, device, put_wait);
 	}
 }
 
-static void put_device(const struct analysis_device *device)
+static void put_device(const struct report *report, size_t index)
 {
+	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 	uint64_t wall = account->wall_ns;
 
@@ -143,7 +153,7 @@ static void put_device(const struct analysis_device *device)
 		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
 				 "barriers, native functions, …");
 	put_account_line("idle", account->idle_ns, wall, "nothing was executed, because of");
-	put_causes(account);
+	put_causes(report, index);
 }
 
 static void put_devices(const struct report *report)
@@ -155,7 +165,7 @@ static void put_devices(const struct report *report)
 	table_put_title("DEVICES", 44, columns);
 	for (size_t i = 0; i < shown; i++) {
 		if (report_shows_device(report, i))
-			put_device(&analysis->devices[i]);
+			put_device(report, i);
 	}
 	if (!shown)
 		printf("  none was seen\n");

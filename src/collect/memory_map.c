@@ -77,6 +77,11 @@ const struct memory_piece *memory_map_find(const struct memory_map *map, uint64_
 	return i < map->count && piece_at(map, i)->start <= address ? piece_at(map, i) : NULL;
 }
 
+const struct memory_piece *memory_map_at(const struct memory_map *map, size_t index)
+{
+	return piece_at(map, index);
+}
+
 static void move_gap(struct memory_map *map, size_t to)
 {
 	size_t room = map->capacity - map->count, size = sizeof(*map->pieces);

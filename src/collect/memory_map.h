@@ -52,6 +52,9 @@ int memory_map_put(struct memory_map *map, const struct memory_piece *piece);
 /* NULL: nothing is known to lie there. Valid until the next put. */
 const struct memory_piece *memory_map_find(const struct memory_map *map, uint64_t address);
 
+/* By its number, below count, in the order of addresses. */
+const struct memory_piece *memory_map_at(const struct memory_map *map, size_t index);
+
 /* Forgets all pieces but the last ones put (what a sample that is still to come may lie in), and puts `pieces`, which
  * are mapped now, over those. Where most of a map is mapped it may grow further. Errors: -ENOMEM; the map is as it
  * was. */

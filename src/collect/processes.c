@@ -49,6 +49,7 @@ void process_put(struct process *process)
 	images_fini(&process->images);
 	free(process->exe);
 	memory_map_release(process->memory);
+	python_remote_free(process->python);
 	free(process);
 }
 

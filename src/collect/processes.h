@@ -17,14 +17,16 @@
 #include "collect/look_time.h"
 #include "collect/made_code.h"
 #include "collect/recording.h"
+#include "symbol/python_remote.h"
 
 /* Off its processor, because it is blocked. */
 struct thread_wait {
 	uint64_t since_ns;  /* 0: it is not */
 	uint64_t looked_ns; /* when its stack had been read; 0: it has not */
 	uint32_t cpu;
-	uint32_t stack;  /* the trace's */
-	bool is_written; /* that it went */
+	uint32_t stack;               /* the trace's */
+	uint32_t wait_string, holder; /* as in an event_switch */
+	bool is_written;              /* that it went */
 };
 
 enum { PROCESS_NAME_BYTES = 16 }; /* the kernel's own limit */
@@ -54,8 +56,12 @@ struct process {
 	struct memory_map *memory; /* a reference; what it executes; NULL: not known */
 	uint32_t memory_round; /* of the CPU collector: whether something may be missing in it */
 	char *exe;             /* owned; path of the program; NULL: not known */
-	struct made_code made; /* owned; frames in code that it makes, which wait for a name */
-	struct images images;  /* owned; where its files of names may be */
+	struct python_remote
+		*python;        /* owned; of the CPU collector: its interpreter; NULL: none known */
+	bool is_python_refused; /* … and none will be */
+	uint32_t python_looks;  /* so often looked for in vain */
+	struct made_code made;  /* owned; frames in code that it makes, which wait for a name */
+	struct images images;   /* owned; where its files of names may be */
 	struct look_time looks;
 };
 

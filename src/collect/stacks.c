@@ -288,31 +288,40 @@ static uint32_t truncated_id(const struct stacks_owner *owner, uint64_t count)
 
 /* The evaluation is in a library, or in the program itself; there too is what makes it the program "python", which
  * a linker takes out of an archive only where it is called. */
-static uint32_t look_at_python(const struct stacks_owner *owner, const char *path)
+static uint32_t look_at_python(uint32_t pid, const char *exe, const char *path)
 {
 	static const char *const names[] = {"_PyEval_EvalFrameDefault", "Py_RunMain",
 					    "Py_BytesMain", "Py_Main"};
-	int fd = images_open_file(owner->pid, path);
+	int fd = images_open_file(pid, path);
 	uint32_t found = fd >= 0 ? elf_names_find(fd, names, 4) : 0;
 
 	if (fd >= 0)
 		close(fd);
 	if (!(found & 1))
 		return PYTHON_NONE;
-	return found > 1 || strcmp(path, owner->exe) != 0 ? PYTHON_INTERPRETER : PYTHON_EMBEDDED;
+	return found > 1 || strcmp(path, exe) != 0 ? PYTHON_INTERPRETER : PYTHON_EMBEDDED;
+}
+
+uint32_t stacks_python(struct recording *recording, uint32_t pid, const char *exe,
+		       const struct stacks_file *file)
+{
+	const uint64_t key = (uint64_t)file->path_string << 32 | file->build_id_string;
+	uint32_t python = (uint32_t)hash_map_get(&recording->pythons, key, PYTHON_NOT_ASKED);
+
+	if (python == PYTHON_NOT_ASKED) {
+		python = file->path ? look_at_python(pid, exe, file->path) : PYTHON_NONE;
+		hash_map_put(&recording->pythons, key, python);
+	}
+	return python;
 }
 
 static uint32_t python_of(const struct stacks_owner *owner, struct stack_module *module)
 {
-	struct hash_map *known = &owner->recording->pythons;
-	uint64_t key = (uint64_t)module->path_string << 32 | module->build_id_string;
+	const struct stacks_file file = {module->path, module->path_string,
+					 module->build_id_string};
 
 	if (module->python == PYTHON_NOT_ASKED)
-		module->python = (uint32_t)hash_map_get(known, key, PYTHON_NOT_ASKED);
-	if (module->python == PYTHON_NOT_ASKED) {
-		module->python = module->path ? look_at_python(owner, module->path) : PYTHON_NONE;
-		hash_map_put(known, key, module->python);
-	}
+		module->python = stacks_python(owner->recording, owner->pid, owner->exe, &file);
 	return module->python;
 }
 

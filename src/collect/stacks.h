@@ -76,6 +76,16 @@ bool stacks_take_function(struct stacks *stacks, const struct stacks_owner *owne
 bool stacks_take_stack(struct stacks *stacks, const struct stacks_owner *owner,
 		       const struct record *record);
 
+/* A file that has code, and its texts in the trace. */
+struct stacks_file {
+	const char *path; /* as its process sees it; NULL: not known */
+	uint32_t path_string, build_id_string;
+};
+
+/* enum stack_python of a file that a process has mapped; each is asked once. exe: path of the program. */
+uint32_t stacks_python(struct recording *recording, uint32_t pid, const char *exe,
+		       const struct stacks_file *file);
+
 /* The trace's id of a stack; 0: none, or not described. */
 uint32_t stacks_find(const struct stacks *stacks, uint64_t stack);
 

@@ -300,6 +300,8 @@ static void put_switch(struct jsonl *jsonl, const struct event_switch *row)
 	put_u64(jsonl, "cpu", row->cpu);
 	put_text(jsonl, "reason", analysis_switch_name(row->reason));
 	put_u64(jsonl, "stack", row->stack);
+	put_string(jsonl, "wait", row->wait_string);
+	put_u64(jsonl, "holder", row->holder);
 }
 
 static void put_instruction(struct jsonl *jsonl, const struct event_instruction_sample *row)

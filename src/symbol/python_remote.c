@@ -31,11 +31,12 @@ enum {
 	FETCHES_MOST = 1 << 11, /* windows that one call finds out about */
 	CHUNKS_MOST = 256,
 	CHUNK_BYTES_MOST = 4 << 20,
-	TAKES_MOST = 16,   /* looks at the whole stack in one call */
-	MOVES_MOST = 4,    /* of them such as something moved in */
-	PATIENT_MOVES = 2, /* … before a stack is told without its inner frames */
-	ROUNDS_MOST = 3,   /* looks until no code object is new */
-	PAUSE = 64,        /* calls for which a stack that is too deep is left alone */
+	TAKES_MOST = 16,     /* looks at the whole stack in one call */
+	MOVES_MOST = 4,      /* of them such as something moved in */
+	PATIENT_MOVES = 2,   /* … before a stack is told without its inner frames */
+	PATIENT_GLANCES = 3, /* … or by one copy that may be of two moments */
+	ROUNDS_MOST = 3,     /* looks until no code object is new */
+	PAUSE = 64,          /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
 	HEAD_PIECES = 4,
 	CODE_UNIT = 2, /* bytes of an instruction */
@@ -74,6 +75,7 @@ struct chunk {
 
 struct built_frame {
 	struct python_code *code;
+	uint64_t address, c_address; /* as told */
 	uint32_t instruction;
 	bool is_entry;
 };
@@ -102,6 +104,7 @@ struct python_remote {
 	uint64_t next_chunk;
 	uint32_t fetches;
 	bool is_missed; /* the walk needed what was not read together with the rest */
+	bool is_glance; /* one copy, and what follows from it */
 	struct raw_frames raw[2];
 	struct built_frame *built;
 	size_t built_count, built_capacity;
@@ -187,6 +190,12 @@ static bool are_heads_same(const struct python_remote *remote)
 	       is_same_head(&remote->heads[1], &remote->heads[2]);
 }
 
+/* A glance has one copy, between two heads. */
+static size_t heads_read(const struct python_remote *remote)
+{
+	return remote->is_glance ? MIDDLE + 1 : HEADS;
+}
+
 /* Lays the pieces out: head, windows, head, windows, head. A head between the copies, as else a function could end before
  * both of them and one of its size be called behind them. Bytes of all, 0: no memory. */
 static size_t lay_out(struct python_remote *remote, size_t *ret_count)
@@ -197,14 +206,14 @@ static size_t lay_out(struct python_remote *remote, size_t *ret_count)
 	if (array_grow(remote->pieces, remote->pieces_capacity,
 		       HEAD_PIECES * HEADS + windows->count * 2))
 		return 0;
-	for (size_t i = 0; i < HEADS; i++) {
+	for (size_t i = 0; i < heads_read(remote); i++) {
 		const size_t first = count;
 
 		remote->head_at[i] = size;
 		count += add_head(remote, i == 0, remote->pieces + count);
 		for (size_t k = first; k < count; k++)
 			size += remote->pieces[k].size;
-		for (size_t k = 0; i < HEADS - 1 && k < windows->count; k++) {
+		for (size_t k = 0; i + 1 < heads_read(remote) && k < windows->count; k++) {
 			struct remote_window *window = &windows->windows[k];
 
 			remote->pieces[count++] =
@@ -259,7 +268,9 @@ static int take(struct python_remote *remote)
 	}
 	remote->bytes_count = size;
 	for (size_t i = 0; i < HEADS; i++)
-		remote->heads[i] = read_head(remote, remote->bytes + remote->head_at[i]);
+		remote->heads[i] = read_head(
+			remote,
+			remote->bytes + remote->head_at[i < heads_read(remote) ? i : MIDDLE]);
 	read_owner(remote, remote->bytes);
 	remote->chunk_count = 0;
 	remote->next_chunk = remote->heads[0].chunk;
@@ -534,6 +545,29 @@ static bool runs_nothing(const struct python_remote *remote)
 	       (!remote->at.cframe || head->pointer - remote->thread->state < PAGE_BYTES);
 }
 
+/* Whether what ran at begin runs on at the end, or has called something since: its frames were there all the time, but for
+ * one that ended and another one that took its place. */
+static bool is_settled(const struct python_remote *remote)
+{
+	const struct head *begin = &remote->heads[BEGIN], *end = &remote->heads[END];
+
+	return is_same_head(begin, end) ||
+	       (begin->chunk && begin->chunk == end->chunk && end->top > begin->top);
+}
+
+/* The stack as the one copy has it. Who always waits for a settled one tells too few short functions. */
+static int walk_copy(struct python_remote *remote, uint32_t *moves, bool *ret_is_moving)
+{
+	int r = walk(remote, 0, &remote->heads[BEGIN]);
+
+	if (remote->is_missed)
+		return r ? r : -EAGAIN;
+	*ret_is_moving = r || !is_settled(remote);
+	if (*ret_is_moving && ++*moves < PATIENT_GLANCES)
+		return -EAGAIN;
+	return r ? r : 1;
+}
+
 /* One look and what follows from it. 1: done; 0: it runs no Python; -EAGAIN: look again. */
 static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_moving)
 {
@@ -550,6 +584,8 @@ static int look(struct python_remote *remote, uint32_t *moves, bool *ret_is_movi
 		return -EAGAIN;
 	if (!remote->heads[BEGIN].frame && runs_nothing(remote))
 		return 0;
+	if (remote->is_glance)
+		return walk_copy(remote, moves, ret_is_moving);
 	r = compare_copies(remote, &missing);
 	*ret_is_moving = r || missing;
 	if (r == -EAGAIN && !remote->is_missed)
@@ -623,14 +659,12 @@ static void put(struct python_remote *remote, struct built_frame frame)
 
 /* As the guest does: each C evaluation frame ends with one entry mark, so that the native stack's and these fit one by
  * one, whether its only frame has not begun yet or has ended already. */
-static void end_evaluation(struct python_remote *remote)
+static void end_evaluation(struct python_remote *remote, uint64_t c_address)
 {
-	if (!remote->is_inside) {
-		remote->left.is_entry = true;
+	if (!remote->is_inside)
 		put(remote, remote->left);
-	} else {
-		remote->built[remote->built_count - 1].is_entry = true;
-	}
+	remote->built[remote->built_count - 1].is_entry = true;
+	remote->built[remote->built_count - 1].c_address = c_address;
 	remote->is_inside = false;
 	remote->left = (struct built_frame){0};
 }
@@ -642,6 +676,7 @@ static bool build_object(struct python_remote *remote, const struct raw_frame *f
 
 	put(remote, (struct built_frame){
 			    .code = frame->known,
+			    .address = frame->address,
 			    .instruction = last < 0 ? 0 : (uint32_t)last * remote->at.unit,
 			    .is_entry = true,
 		    });
@@ -653,8 +688,10 @@ static bool build_frame(struct python_remote *remote, const struct raw_frame *fr
 	const struct python_offsets *at = &remote->at;
 	const int64_t instruction =
 		(int64_t)(frame->instruction - frame->code - at->code_instructions);
-	const struct built_frame built = {
-		.code = frame->known, .instruction = instruction < 0 ? 0 : (uint32_t)instruction};
+	const struct built_frame built = {.code = frame->known,
+					  .address = frame->address,
+					  .instruction =
+						  instruction < 0 ? 0 : (uint32_t)instruction};
 
 	if (instruction < -CODE_UNIT || instruction >= CODE_BYTES)
 		return false;
@@ -685,22 +722,24 @@ static int build(struct python_remote *remote)
 			is_good = build_object(remote, frame);
 		} else if (!frame->known) {
 			if (frame->owner == remote->at.shim)
-				end_evaluation(remote);
+				end_evaluation(remote, frame->address);
 		} else {
 			is_good = build_frame(remote, frame);
 			if (is_good && frame->entry)
-				end_evaluation(remote);
+				end_evaluation(remote, 0);
 		}
 	}
 	if (remote->is_inside || remote->left.code)
-		end_evaluation(remote);
+		end_evaluation(remote, 0);
 	return is_good ? 0 : -EAGAIN;
 }
 
 static struct python_remote_frame tell(const struct python_remote *remote,
 				       const struct built_frame *built)
 {
-	struct python_remote_frame frame = {.is_entry = built->is_entry};
+	struct python_remote_frame frame = {.is_entry = built->is_entry,
+					    .address = built->address,
+					    .c_address = built->c_address};
 
 	if (built->code) {
 		frame.function = built->code->function;
@@ -747,9 +786,9 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 	return -EAGAIN;
 }
 
-int python_remote_frames(struct python_remote *remote, uint32_t tid,
-			 struct python_remote_frame *frames, size_t most,
-			 struct python_remote_gap *ret_gap)
+static int tell_stack(struct python_remote *remote, uint32_t tid,
+		      struct python_remote_frame *frames, size_t most,
+		      struct python_remote_gap *ret_gap)
 {
 	struct python_remote_gap gap = {0};
 	int r;
@@ -771,6 +810,115 @@ int python_remote_frames(struct python_remote *remote, uint32_t tid,
 	r = (int)tell_all(remote, frames, most, &gap);
 	*ret_gap = gap;
 	return r;
+}
+
+int python_remote_frames(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap)
+{
+	remote->is_glance = false;
+	return tell_stack(remote, tid, frames, most, ret_gap);
+}
+
+int python_remote_glance(struct python_remote *remote, uint32_t tid,
+			 struct python_remote_frame *frames, size_t most,
+			 struct python_remote_gap *ret_gap)
+{
+	remote->is_glance = true;
+	return tell_stack(remote, tid, frames, most, ret_gap);
+}
+
+/* One that has been given back still says whose it was. */
+int python_remote_object(struct python_remote *remote, uint64_t address,
+			 struct python_remote_frame *ret_frame)
+{
+	const struct python_offsets *at = &remote->at;
+	const struct remote_piece pieces[] = {{address + at->object_type, sizeof(uint64_t)},
+					      {address + at->frame_code, sizeof(uint64_t)}};
+	struct python_code *code;
+	uint64_t words[2];
+	int64_t got;
+	int r;
+
+	if (at->layout != PYTHON_LAYOUT_OBJECTS)
+		return -ENOTSUP;
+	got = remote_memory_gather(&remote->memory, pieces, 2, words);
+	if (got < 0)
+		return (int)got;
+	if (got != sizeof(words) || words[0] != remote->frame_type)
+		return -EAGAIN;
+	python_codes_begin(remote->codes);
+	code = python_codes_ask(remote->codes, words[1]);
+	if (!code)
+		return -ENOMEM;
+	r = python_codes_read(remote->codes);
+	if (r)
+		return r < 0 ? r : -EAGAIN;
+	*ret_frame = (struct python_remote_frame){.function = code->function,
+						  .file = code->file,
+						  .first_line = code->facts.first_line,
+						  .is_entry = true,
+						  .address = address};
+	return 0;
+}
+
+/* ---- its lock ----------------------------------------------------------------------------------- */
+
+static int read_lock(struct python_remote *remote, uint64_t lock, uint32_t *ret_holder)
+{
+	const struct remote_piece pieces[] = {{lock + remote->at.lock_holder, sizeof(uint64_t)},
+					      {lock + remote->at.lock_taken, sizeof(uint32_t)}};
+	uint64_t words[2] = {0};
+	int64_t got = remote_memory_gather(&remote->memory, pieces, 2, words);
+
+	if (got < 0)
+		return (int)got;
+	if (got != sizeof(uint64_t) + sizeof(uint32_t))
+		return -EAGAIN;
+	*ret_holder = 0;
+	return (uint32_t)words[1] == 1
+		       ? python_threads_owner(&remote->threads, words[0], ret_holder)
+		       : 0;
+}
+
+/* 3.12 and later: each interpreter says which one is its. */
+static int find_lock(struct python_remote *remote, const struct python_thread *thread,
+		     uint64_t *ret_lock)
+{
+	uint64_t interpreter;
+	int r;
+
+	if (remote->at.runtime_lock) {
+		*ret_lock = remote->threads.runtime + remote->at.runtime_lock;
+		return 0;
+	}
+	r = remote_memory_read(&remote->memory, thread->state + remote->at.thread_interpreter,
+			       &interpreter, sizeof(interpreter));
+	if (!r)
+		r = remote_memory_read(&remote->memory, interpreter + remote->at.interpreter_lock,
+				       ret_lock, sizeof(*ret_lock));
+	return r == -EFAULT ? -EAGAIN : r;
+}
+
+int python_remote_lock(struct python_remote *remote, uint32_t tid, uint64_t address,
+		       uint32_t *ret_holder)
+{
+	struct python_thread *thread = python_threads_get(&remote->threads, tid);
+	uint64_t lock;
+	int r;
+
+	if (!thread)
+		return -ENOMEM;
+	if (!remote->at.lock_bytes)
+		return 0;
+	r = thread->state ? 0 : python_threads_look(&remote->threads, thread, 0);
+	if (r || !thread->state)
+		return r;
+	r = find_lock(remote, thread, &lock);
+	if (r || address - lock >= remote->at.lock_bytes)
+		return r;
+	r = read_lock(remote, lock, ret_holder);
+	return r ? r : 1;
 }
 
 /* ---- an interpreter ----------------------------------------------------------------------------- */

@@ -267,3 +267,41 @@ int python_threads_look(struct python_threads *threads, struct python_thread *th
 		thread->patience = thread->patience * 2 + 1;
 	return r;
 }
+
+/* ---- whose a state is --------------------------------------------------------------------------- */
+
+/* In a container the number is known only of threads that were looked at. */
+static uint32_t outer_tid(const struct python_threads *threads, uint32_t tid)
+{
+	const uint32_t pid = threads->memory->pid;
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&threads->by_tid, &cursor, NULL, &value)) {
+		const struct python_thread *thread = (const struct python_thread *)(uintptr_t)value;
+
+		if (thread->inner_tid == tid)
+			return thread->tid;
+	}
+	return inner_tid(pid, pid) == pid ? tid : 0;
+}
+
+int python_threads_owner(struct python_threads *threads, uint64_t state, uint32_t *ret_tid)
+{
+	const struct python_offsets *at = threads->offsets;
+	const uint16_t identity_at = at->thread_native_id ? at->thread_native_id : at->thread_id;
+	uint64_t identity = 0;
+	uint32_t tid = 0;
+	int r = remote_memory_read(threads->memory, state + identity_at, &identity,
+				   sizeof(identity));
+
+	if (!r && at->thread_native_id)
+		tid = (uint32_t)identity;
+	else if (!r && threads->tid_at)
+		r = remote_memory_read(threads->memory, identity + threads->tid_at, &tid,
+				       sizeof(tid));
+	if (r)
+		return r == -EFAULT ? -EAGAIN : r;
+	*ret_tid = tid ? outer_tid(threads, tid) : 0;
+	return 0;
+}

@@ -57,4 +57,7 @@ struct python_thread *python_threads_get(struct python_threads *threads, uint32_
 int python_threads_look(struct python_threads *threads, struct python_thread *thread,
 			uint64_t newest);
 
+/* The id of the thread that a state is of, as we count; 0: not known. Errors: -EAGAIN, -ESRCH, -EPERM. */
+int python_threads_owner(struct python_threads *threads, uint64_t state, uint32_t *ret_tid);
+
 #endif

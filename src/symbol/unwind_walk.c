@@ -233,8 +233,8 @@ size_t unwind_walk(const struct unwind_state *state, unwind_find_rule find_rule,
 			*ret_end = UNWIND_WALK_FULL;
 			break;
 		}
-		frames[count++] =
-			(struct unwind_walk_frame){step.pc, step.is_return, step.is_guessed};
+		frames[count++] = (struct unwind_walk_frame){step.pc, step.sp, step.is_return,
+							     step.is_guessed};
 	} while (leave(&walk, &step, &frames[count - 1], ret_end));
 	return count;
 }

@@ -32,7 +32,7 @@ enum unwind_code {
 typedef enum unwind_code (*unwind_find_code)(void *context, uint64_t pc);
 
 struct unwind_walk_frame {
-	uint64_t pc;
+	uint64_t pc, sp;
 	bool is_return; /* pc is behind a call; else it is of the very instruction */
 	bool is_guessed; /* found without a rule: this frame, and with it all further out, may be wrong */
 };

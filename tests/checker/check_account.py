@@ -157,19 +157,22 @@ class Trace:
         seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
         return bool(seen) and min(seen) <= since
 
-    def place(self, thread, moment):
-        """Where a thread outside of calls was: on its processor or, since its first going after the last moment when
-        it surely was there, off it."""
+    def going(self, thread, moment):
+        """The switch since which a thread outside of calls is off its processor: the first one after the last moment
+        when it surely was there. None: it is on it."""
         calls = self.calls_of(thread)
         there = [row["time"] for row in self.switches if row["next"] == thread]
         there = [time for time in there + [call[0] for call in calls] if time <= moment]
         gone = [row for row in self.switches if row["previous"] == thread
                 and max(there, default=0) <= row["time"] <= moment
                 and not any(call[0] <= row["time"] < call[2] for call in calls)]
-        if not gone:
+        return min(gone, key=lambda row: row["time"]) if gone else None
+
+    def place(self, thread, moment):
+        row = self.going(thread, moment)
+        if not row:
             return "on_cpu"
-        first = min(gone, key=lambda row: row["time"])
-        return "preempted" if first["reason"] == "preempted" else "blocked"
+        return "preempted" if row["reason"] == "preempted" else "blocked"
 
     def thread_state(self, thread, moment, before, since):
         """Inside which call the thread was, of those that began before the launch did; else where it was."""
@@ -286,9 +289,17 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     return "dependency" if end is not None and moment < end else "latency"
 
 
+def wait_of(trace, commands, moment):
+    """What the launching thread of the next command waits for, (what, thread id of the holder); None: not known."""
+    row = min((row for row in commands if row["started"] > moment), key=order)
+    switch = trace.going(row["launch"]["thread"], moment)
+    holder = trace.things.get("thread", {}).get(switch["holder"], {}).get("tid")
+    return (switch["wait"], holder) if switch["wait"] or switch["stack"] else None
+
+
 def idle(trace, commands, in_flight, dark, begin, end):
-    """Idle time by cause; in_flight: when the commands without an execution were entered."""
-    causes = dict.fromkeys(CAUSES, 0)
+    """Idle time by cause; in_flight: when the commands without an execution were entered. Of what is blocked: by what for."""
+    causes, waits = dict.fromkeys(CAUSES, 0), {}
     moments = {moment for interval in dark for moment in interval if moment is not None}
     for row in commands:
         moments.update(row[key] for key in ("queued", "submitted", "started", "ended") if key in row)
@@ -302,8 +313,27 @@ def idle(trace, commands, in_flight, dark, begin, end):
     moments.update(row["time"] for row in trace.switches)
     for a, b in elementary(moments, begin, end):
         if not any(row["started"] <= a < row["ended"] for row in commands):
-            causes[cause(trace, commands, in_flight, dark, begin, a)] += b - a
-    return causes
+            why = cause(trace, commands, in_flight, dark, begin, a)
+            causes[why] += b - a
+            if why == "blocked":
+                wait = wait_of(trace, commands, a)
+                waits[wait] = waits.get(wait, 0) + b - a
+    return causes, waits
+
+
+def check_waits(comparison, name, report, waits):
+    """What is known is told, and only what is not known is divided among it."""
+    comparison.equal(f"{name} waits", sum(row["ns"] for row in report["idle_waits"]),
+                     report["idle_causes"]["blocked"])
+    told = {}
+    for row in report["idle_waits"]:
+        key = row.get("wait", ""), row.get("holder", {}).get("tid")
+        told[key] = told.get(key, 0) + row["ns"]
+    rest = waits.pop(None, 0)
+    for key, length in waits.items():
+        comparison.equal(f"{name} wait {key} between {length} and {rest} more, {told.get(key, 0)}",
+                         length <= told.get(key, 0) <= length + rest, True)
+    comparison.equal(f"{name} waits for what nobody saw", set(told) - set(waits) - {("", None)}, set())
 
 
 def owners(trace, sample):
@@ -389,7 +419,9 @@ def check_device(comparison, trace, device, key, begin, end, report):
         comparison.equal(f"{name} {part}", report[f"{part}_ns"],
                          sum(shares[id(row)] for row in commands if class_of(row) == part))
     dark = trace.dark(device)
-    for reason, length in idle(trace, commands, in_flight, dark, begin, end).items():
+    causes, waits = idle(trace, commands, in_flight, dark, begin, end)
+    check_waits(comparison, name, report, waits)
+    for reason, length in causes.items():
         comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)
     by_name = {}
     for row in commands:

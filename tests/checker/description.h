@@ -28,7 +28,7 @@
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
- *	switch THREAD TIME blocked|preempted|in [stack=ID] [wait=WHAT] [holder=THREAD]
+ *	switch THREAD TIME blocked|preempted|in [stack=ID] [wait=TEXT] [holder=THREAD]
  *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
  *	loss KIND COUNT [time=T]
  *

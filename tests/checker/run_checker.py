@@ -79,7 +79,8 @@ def random_switches(generator, lines, thread):
     is_there = generator.random() < 0.5
     for _ in range(generator.choice((0, 3, 40, 40))):
         kind = generator.choice(("blocked", "preempted")) if is_there else "in"
-        lines.append(f"switch {thread} {now} {kind}")
+        said = generator.choice(("", " wait=futex", " wait=poll", f" wait=lock holder={thread % 3 + 1}"))
+        lines.append(f"switch {thread} {now} {kind}{said if kind == 'blocked' else ''}")
         if generator.random() < 0.9:
             is_there = not is_there
         if generator.random() < 0.3:
@@ -93,6 +94,31 @@ def random_instructions(generator, lines, process):
         stall = f" stall=s{generator.randrange(2)}" if generator.random() < 0.3 else ""
         lines.append(f"instruction {process} {generator.randrange(6000)} k{generator.randrange(4)}"
                      f" {generator.randrange(5) * 4}{count}{stall}")
+
+
+def random_waits(seed):
+    """A thread that launches now and then, and waits for others in between."""
+    generator = random.Random(seed)
+    lines = ["window 0 4000", "device 1 gpu", "queue 1 1 context=1"] + [f"thread {thread} 1" for thread in (1, 2, 3)]
+    lines.append("sample 1 0 1")
+    now = 10
+    for number in range(1, generator.randrange(2, 12)):
+        for _ in range(generator.randrange(4)):
+            said = generator.choice(("", "", " wait=futex", " wait=poll holder=9",
+                                     " wait=lock holder=2", " wait=lock holder=3"))
+            now += generator.randrange(1, 50)
+            lines.append(f"switch 1 {now} {generator.choice(('blocked', 'blocked', 'preempted'))}{said}")
+            away = generator.choice((5, 80, 900))
+            for _ in range(generator.randrange(3)):
+                lines.append(f"sample {generator.choice((2, 3))} {now + generator.randrange(away)} 5")
+            now += away
+            if generator.random() < 0.9:
+                lines.append(f"switch 1 {now} in")
+        lines.append(f"launch {number} 1 1 {now} {now + 9} kernel name=k")
+        started = now + generator.randrange(9)
+        lines.append(f"execution 1 {number} 1 {now} {now} {started} {started + 60}")
+        now += generator.choice((10, 30, 200))
+    return "\n".join(lines) + "\n"
 
 
 def random_trace(seed):
@@ -149,6 +175,7 @@ def main():
         # as a recorder leaves it that was killed: without its index, and some without their last rows
         cut = random.Random(seed).uniform(0.7, 0.99) if seed % 5 == 1 else None
         cases.append((f"random {seed}{', cut' if cut else ''}", random_trace(seed), window, cut))
+        cases.append((f"random waits {seed}", random_waits(seed), window, None))
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, description, window, cut) in enumerate(cases, 1):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What threads did, without special rights: samples, their stacks, switches, against programs that say themselves
 how much processor time they took where."""
+import glob
 import json
 import math
 import os
@@ -127,6 +128,117 @@ with t.case("a device that idles because of a sleep in one function and of compu
     t.true(found["sleep_a"]["[idle: blocked]"] > 0.9 * causes["blocked"], f"{found}")
     shown = sum(ns for causes in found.values() for ns in causes.values())
     t.equal(shown, device["idle_ns"], "the flame graph's sum")
+
+PYTHON_SCRIPT = os.path.join(duet_test.ROOT, "tests", "programs", "python_cpu.py")
+
+
+def python(version):
+    """The interpreter of that version; one of Debian's first."""
+    places = [f"/usr/bin/python{version}", os.path.expanduser(f"~/.pyenv/versions/{version}.*/bin/python{version}")]
+    found = [path for place in places for path in sorted(glob.glob(place))]
+    if not found:
+        raise duet_test.Skip(f"no Python {version}")
+    return found[0]
+
+
+def frames_of(rows, function):
+    return sum(ns for frames, ns in rows if any(frame.split(" (")[0].split(".")[-1] == function for frame in frames))
+
+
+def check_python(version):
+    trace, told = record("python" + version, [python(version), PYTHON_SCRIPT, "shares", "1500"])
+    rows = stacks(trace)
+    heavy, light = frames_of(rows, "heavy"), frames_of(rows, "light")
+    everything, period = sum(ns for _, ns in rows), 1e9 / HERTZ
+    share = told["heavy"] / sum(told.values())
+    # binomial, 4 standard deviations and 3 %: a function is read when the recorder is woken, some of them later
+    spread = 4 * math.sqrt(share * (1 - share) * (heavy + light) / period) * period
+    t.true(abs(heavy - share * (heavy + light)) < spread + 0.03 * (heavy + light),
+           f"heavy {heavy / 1e6:.0f} ms, light {light / 1e6:.0f} ms, its share {share:.3f}")
+    # the rest is the interpreter's begin and end
+    t.true(heavy + light > 0.85 * sum(told.values()),
+           f"{(heavy + light) / 1e6:.0f} of {sum(told.values()) / 1e6:.0f} ms have their function")
+    t.true(frames_of(rows, "_PyEval_EvalFrameDefault") < 0.1 * everything,
+           "no frames of the interpreter where there are functions")
+    t.true(all(sum(frame.startswith("heavy (") for frame in frames) < 2 for frames, _ in rows),
+           "none twice")
+
+
+for version in ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13"):
+    with t.case(f"Python {version}: two functions, 70 and 30 of 100 of the processor time"):
+        t.wanted()
+        check_python(version)
+
+    with t.case(f"Python {version}: a device idles because another thread has the interpreter's lock"):
+        t.wanted()
+        if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
+            raise duet_test.Skip("no simulated driver")
+        trace, told = record("lock" + version, [python(version), PYTHON_SCRIPT, "lock", "10", "30"], env=SIM)
+        device = t.report(trace)["devices"][0]
+        waits, blocked = device["idle_waits"], device["idle_causes"]["blocked"]
+        t.equal(sum(wait["ns"] for wait in waits), blocked, "the waits' sum")
+        held = sum(wait["ns"] for wait in waits if wait.get("wait") == "Python GIL")
+        by_function = sum(wait["ns"] for wait in waits if wait.get("holder", {}).get("function")
+                          in ("compute", "loop", "hold"))
+        # sleeps of 1 ms are too short to be looked at: they are divided among what was seen
+        t.true(0.85 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
+               f"waits for the lock {held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}")
+        # less where the one that waits is not given a processor at once
+        t.true(by_function > 0.75 * held, f"held by the computing thread: {waits}")
+        drawn = text(run([DUET, "flame", "--view", "idle", "--folded", trace]).stdout)
+        shown = sum(int(line.rsplit(" ", 1)[1]) for line in drawn.splitlines()
+                    if "[waiting for the Python GIL];-;[idle: blocked]" in line and "lock (" in line)
+        t.true(shown > 0.9 * held, f"in the flame graph {shown / 1e6:.1f} ms of {held / 1e6:.1f}")
+        said = text(run([DUET, "report", trace]).stdout)
+        t.true(re.search(r"blocked +[0-9.]+ ms.*\n +Python GIL: (loop|compute|hold), ", said), said[:1500])
+        outer = [line.split(";") for line in drawn.splitlines() if ";lock (" in line]
+        # CPU samples, waits and launches: the same outer frames
+        t.equal(len({tuple(frames[:frames.index(next(f for f in frames if f.startswith("lock (")))])
+                     for frames in outer}), 1, f"roots of the stacks below lock: {outer}")
+
+
+with t.case("a C function that waits and keeps the interpreter's lock: told by who called it"):
+    t.wanted()
+    if not os.path.exists(SIM["OCL_ICD_VENDORS"]):
+        raise duet_test.Skip("no simulated driver")
+    trace, told = record("keeps", [python("3.11"), PYTHON_SCRIPT, "lock", "10", "30", "1"], env=SIM)
+    waits = t.report(trace)["devices"][0]["idle_waits"]
+    held = sum(wait["ns"] for wait in waits if wait.get("holder", {}).get("function") == "keep")
+    t.true(0.75 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
+           f"{held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}: {waits}")
+
+with t.case("a Python thread asleep has its function, and what it waits for"):
+    t.wanted()
+    trace, told = record("rest", [python("3.11"), PYTHON_SCRIPT, "sleeps", "300"])
+    rows = run([DUET, "export", "--format", "jsonl", "-o", "/dev/stdout", trace])
+    waits = [json.loads(line) for line in text(rows.stdout).splitlines() if '"switch"' in line]
+    t.true(any(row.get("wait") in ("clock_nanosleep", "pselect6") for row in waits),
+           f"{[row.get('wait') for row in waits]}")
+    work = frames_of(stacks(trace), "work_b")
+    t.true(abs(work - told["work_b"]) < 0.25 * told["work_b"],
+           f"computing {work / 1e6:.0f} ms, took {told['work_b'] / 1e6:.0f}")
+
+with t.case("under trampolines no function is told twice"):
+    t.wanted()
+    trace, told = record("trampolines", [python("3.12"), PYTHON_SCRIPT, "shares", "500"],
+                         env={"PYTHONPERFSUPPORT": "1"})
+    rows = stacks(trace)
+    twice = sum(ns for frames, ns in rows if sum("heavy" in frame for frame in frames) > 1)
+    t.equal(twice, 0, f"twice: {twice / 1e6:.0f} ms")
+    named = sum(ns for frames, ns in rows if any("heavy" in frame or "light" in frame for frame in frames))
+    t.true(named > 0.8 * sum(told.values()), f"{named / 1e6:.0f} of {sum(told.values()) / 1e6:.0f} ms")
+
+with t.case("perf refused: Python functions of threads that run"):
+    t.wanted()
+    trace, told = record("refused-python", [python("3.11"), PYTHON_SCRIPT, "shares", "800"],
+                         before=[program("no_perf"), "1"])
+    rows = stacks(trace)
+    heavy, light = frames_of(rows, "heavy"), frames_of(rows, "light")
+    t.true(heavy + light > 0.7 * sum(told.values()),
+           f"{(heavy + light) / 1e6:.0f} of {sum(told.values()) / 1e6:.0f} ms")
+    # 160 looks, 5 standard deviations
+    t.true(abs(heavy / max(heavy + light, 1) - told["heavy"] / sum(told.values())) < 0.19,
+           f"heavy {heavy / 1e6:.0f} light {light / 1e6:.0f} ms")
 
 with t.case("time inside the kernel has the kernel's functions"):
     t.wanted()

@@ -68,6 +68,15 @@ static struct python_offsets measure(void)
 		.thread_chunk = offsetof(PyThreadState, datastack_chunk),
 #endif
 		.thread_id = offsetof(PyThreadState, thread_id),
+		.thread_interpreter = offsetof(PyThreadState, interp),
+#if PY_VERSION_HEX < 0x030c0000
+		.runtime_lock = offsetof(_PyRuntimeState, ceval.gil),
+#else
+		.interpreter_lock = offsetof(PyInterpreterState, ceval.gil),
+#endif
+		.lock_holder = offsetof(struct _gil_runtime_state, last_holder),
+		.lock_taken = offsetof(struct _gil_runtime_state, locked),
+		.lock_bytes = sizeof(struct _gil_runtime_state),
 #if PY_VERSION_HEX < 0x030b0000
 		.layout = PYTHON_LAYOUT_OBJECTS, .unit = PY_VERSION_HEX < 0x030a0000 ? 1 : 2,
 		.thread_frame = offsetof(PyThreadState, frame),
@@ -138,6 +147,12 @@ static const struct member members[] = {
 	MEMBER(thread_id),
 	MEMBER(thread_frame),
 	MEMBER(cframe_frame),
+	MEMBER(runtime_lock),
+	MEMBER(interpreter_lock),
+	MEMBER(thread_interpreter),
+	MEMBER(lock_holder),
+	MEMBER(lock_taken),
+	MEMBER(lock_bytes),
 	MEMBER(frame_previous),
 	MEMBER(frame_code),
 	MEMBER(frame_instruction),

@@ -26,15 +26,110 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
 
 enum { PAGE_BYTES = 4096, PAGES = BLOCKED_STACK_BYTES / PAGE_BYTES + 1 };
 
-/* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
-enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip)
+/* Calls in which threads wait, by this machine's numbers. */
+static const struct {
+	int32_t number;
+	const char *name;
+} calls[] = {
+	{SYS_accept, "accept"},
+	{SYS_accept4, "accept4"},
+	{SYS_clock_nanosleep, "clock_nanosleep"},
+	{SYS_connect, "connect"},
+	{SYS_copy_file_range, "copy_file_range"},
+	{SYS_epoll_pwait, "epoll_pwait"},
+	{SYS_fallocate, "fallocate"},
+	{SYS_fcntl, "fcntl"},
+	{SYS_fdatasync, "fdatasync"},
+	{SYS_flock, "flock"},
+	{SYS_fsync, "fsync"},
+	{SYS_ftruncate, "ftruncate"},
+	{SYS_futex, "futex"},
+	{SYS_io_getevents, "io_getevents"},
+	{SYS_io_uring_enter, "io_uring_enter"},
+	{SYS_ioctl, "ioctl"},
+	{SYS_madvise, "madvise"},
+	{SYS_mmap, "mmap"},
+	{SYS_mprotect, "mprotect"},
+	{SYS_mremap, "mremap"},
+	{SYS_msgrcv, "msgrcv"},
+	{SYS_msgsnd, "msgsnd"},
+	{SYS_msync, "msync"},
+	{SYS_munmap, "munmap"},
+	{SYS_nanosleep, "nanosleep"},
+	{SYS_openat, "openat"},
+	{SYS_ppoll, "ppoll"},
+	{SYS_pread64, "pread64"},
+	{SYS_preadv, "preadv"},
+	{SYS_pselect6, "pselect6"},
+	{SYS_pwrite64, "pwrite64"},
+	{SYS_pwritev, "pwritev"},
+	{SYS_read, "read"},
+	{SYS_readv, "readv"},
+	{SYS_recvfrom, "recvfrom"},
+	{SYS_recvmmsg, "recvmmsg"},
+	{SYS_recvmsg, "recvmsg"},
+	{SYS_restart_syscall, "restart_syscall"},
+	{SYS_rt_sigsuspend, "rt_sigsuspend"},
+	{SYS_rt_sigtimedwait, "rt_sigtimedwait"},
+	{SYS_sched_yield, "sched_yield"},
+	{SYS_semop, "semop"},
+	{SYS_semtimedop, "semtimedop"},
+	{SYS_sendfile, "sendfile"},
+	{SYS_sendmmsg, "sendmmsg"},
+	{SYS_sendmsg, "sendmsg"},
+	{SYS_sendto, "sendto"},
+	{SYS_splice, "splice"},
+	{SYS_sync, "sync"},
+	{SYS_unlinkat, "unlinkat"},
+	{SYS_wait4, "wait4"},
+	{SYS_waitid, "waitid"},
+	{SYS_write, "write"},
+	{SYS_writev, "writev"},
+/* older ones, which newer machines do without */
+#ifdef SYS_epoll_wait
+	{SYS_epoll_wait, "epoll_wait"},
+#endif
+#ifdef SYS_open
+	{SYS_open, "open"},
+#endif
+#ifdef SYS_pause
+	{SYS_pause, "pause"},
+#endif
+#ifdef SYS_poll
+	{SYS_poll, "poll"},
+#endif
+#ifdef SYS_select
+	{SYS_select, "select"},
+#endif
+#ifdef SYS_vfork
+	{SYS_vfork, "vfork"},
+#endif
+};
+
+const char *blocked_call_name(const struct blocked_place *place)
 {
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		if (calls[i].number == place->call)
+			return calls[i].name;
+	return NULL;
+}
+
+bool blocked_is_futex(const struct blocked_place *place)
+{
+	return place->call == SYS_futex;
+}
+
+/* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
+enum thread_place blocked_find(uint32_t pid, uint32_t tid, struct blocked_place *ret_place)
+{
+	struct blocked_place place = {0};
 	auto_close int fd = -1;
 	char path[64], text[256], *sp, *ip;
 	ssize_t length;
@@ -52,9 +147,11 @@ enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, ui
 		return THREAD_RUNS;
 	*ip++ = '\0';
 	sp = strrchr(text, ' ');
-	return sp && sscanf(sp + 1, "%" SCNx64, ret_sp) == 1 && sscanf(ip, "%" SCNx64, ret_ip) == 1
-		       ? THREAD_WAITS
-		       : THREAD_GONE;
+	if (!sp || sscanf(text, "%" SCNd32 " %" SCNx64, &place.call, &place.argument) != 2 ||
+	    sscanf(sp + 1, "%" SCNx64, &place.sp) != 1 || sscanf(ip, "%" SCNx64, &place.ip) != 1)
+		return THREAD_GONE;
+	*ret_place = place;
+	return THREAD_WAITS;
 }
 
 /* How many bytes from an address on lie in pages that are there. */
@@ -93,10 +190,10 @@ size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size
 
 bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look)
 {
-	if (blocked_place(pid, tid, &ret_look->sp, &ret_look->ip) != THREAD_WAITS)
+	if (blocked_find(pid, tid, &ret_look->place) != THREAD_WAITS)
 		return false;
 	ret_look->stack_bytes =
-		blocked_read(pid, ret_look->sp, ret_look->stack, sizeof(ret_look->stack));
+		blocked_read(pid, ret_look->place.sp, ret_look->stack, sizeof(ret_look->stack));
 	return ret_look->stack_bytes != 0;
 }
 
@@ -117,14 +214,13 @@ static pid_t start_sleeper(void)
 }
 
 /* Until it sleeps, at most a second. */
-static int try_place(uint32_t pid, uint64_t *ret_sp)
+static int try_place(uint32_t pid, struct blocked_place *ret_place)
 {
 	enum thread_place place = THREAD_RUNS;
-	uint64_t ip;
 
 	for (int i = 0; i < 1000; i++) {
 		errno = 0;
-		place = blocked_place(pid, pid, ret_sp, &ip);
+		place = blocked_find(pid, pid, ret_place);
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */
@@ -137,13 +233,14 @@ static int try_place(uint32_t pid, uint64_t *ret_sp)
 
 static int try_child(uint32_t pid)
 {
-	uint64_t sp = 0, word;
+	struct blocked_place place;
+	uint64_t word;
 	struct iovec here = {&word, sizeof(word)}, remote = {NULL, sizeof(word)};
-	int error = try_place(pid, &sp);
+	int error = try_place(pid, &place);
 
 	if (error)
 		return error;
-	remote.iov_base = (void *)(uintptr_t)sp;
+	remote.iov_base = (void *)(uintptr_t)place.sp;
 	return process_vm_readv((pid_t)pid, &here, 1, &remote, 1, 0) < 0 ? -errno : 0;
 }
 

@@ -11,9 +11,16 @@
 
 enum { BLOCKED_STACK_BYTES = 16 << 10 };
 
+/* Where a thread waits. */
+struct blocked_place {
+	uint64_t ip, sp;
+	int32_t call;      /* number of the system call; -1: in none (a page fault) */
+	uint64_t argument; /* its first one */
+};
+
 /* A look at a thread that does not run. */
 struct blocked_look {
-	uint64_t ip, sp;
+	struct blocked_place place;
 	uint64_t stack[BLOCKED_STACK_BYTES / sizeof(uint64_t)]; /* from sp on */
 	size_t stack_bytes;
 };
@@ -26,7 +33,12 @@ enum thread_place {
 };
 
 /* THREAD_WAITS: and where. */
-enum thread_place blocked_place(uint32_t pid, uint32_t tid, uint64_t *ret_sp, uint64_t *ret_ip);
+enum thread_place blocked_find(uint32_t pid, uint32_t tid, struct blocked_place *ret_place);
+
+/* "futex"; NULL: not known. */
+const char *blocked_call_name(const struct blocked_place *place);
+/* Whether it sleeps until another thread wakes it: the argument is the address that both know. */
+bool blocked_is_futex(const struct blocked_place *place);
 
 /* Reads what is in memory now, at most size bytes, and returns how many. To read a page that is not there would wait
  * for whoever brings it, for ever if that is the program itself (userfaultfd, FUSE). */

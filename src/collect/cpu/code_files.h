@@ -31,6 +31,7 @@ struct code_file {
 	struct unwind_table *table;            /* owned; NULL: not opened, or none */
 	uint64_t used;                         /* when a table was last asked, in questions */
 	bool is_opened;                        /* tried to */
+	uint32_t python;                       /* enum stack_python, as cpu_python_of asks */
 	bool is_guest;                         /* our own library in the program */
 	uint64_t inode;                        /* where the kernel told no build id */
 	char *kernel; /* owned; whose code it is, of a device that is the host's processor; NULL: none's */

@@ -46,7 +46,8 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	struct cpu_options options = {.frequency_hz = session->frequency_hz,
-				      .faults = session->faults};
+				      .faults = session->faults,
+				      .has_python = session->python_stacks};
 	struct cpu *cpu = NULL;
 	int error = 0;
 

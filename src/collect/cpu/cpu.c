@@ -96,6 +96,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 		return error_set(-ENOMEM, "CPU samples: out of memory");
 	cpu->recording = recording;
 	cpu->processes = recording->processes;
+	cpu->frequency_hz = options->frequency_hz ? options->frequency_hz : 1;
 	error = perf_rings_open(&rings, &cpu->rings);
 	if (error == 0) {
 		perf_rings_state(cpu->rings, &cpu->state);
@@ -110,6 +111,9 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
 	hash_map_init(&cpu->kernels);
+	identities_init(&cpu->python.notes);
+	cpu->python.is_wanted = options->has_python;
+	hash_map_init(&cpu->python.objects);
 	if (cpu->rings)
 		note_rights(cpu);
 	note_waits(cpu);
@@ -401,6 +405,8 @@ void cpu_drain(struct cpu *cpu)
 {
 	uint64_t until_ns = host_clocks_now_ns() - PERF_RINGS_LATE_NS;
 
+	if (cpu->rings && cpu->python.is_there)
+		cpu_python_glance(cpu);
 	drain_until(cpu, until_ns);
 	cpu_look_at_waiting(cpu, until_ns);
 	if (!cpu->rings)
@@ -546,6 +552,8 @@ void cpu_close(struct cpu *cpu)
 	note_unwatched(cpu);
 	note_crowded(cpu);
 	cpu_name_kernel(cpu);
+	cpu_python_note(cpu);
+	cpu_python_fini(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
 	family_fini(&cpu->family);
@@ -600,9 +608,9 @@ int cpu_attach_program(struct cpu *cpu, pid_t pid)
 static void find_waiting(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t before_ns)
 {
 	struct process_thread *thread = process_thread(cpu->processes, process, tid, before_ns);
-	uint64_t sp, ip;
+	struct blocked_place place;
 
-	if (!thread || blocked_place(process->row.pid, tid, &sp, &ip) != THREAD_WAITS)
+	if (!thread || blocked_find(process->row.pid, tid, &place) != THREAD_WAITS)
 		return;
 	process_thread_describe(cpu->processes, process, thread);
 	cpu_begin_wait(cpu, process, thread, before_ns, 0);

@@ -17,7 +17,8 @@ struct cpu;
 struct cpu_options {
 	struct perf_event_source source; /* name "": the best there is */
 	uint32_t frequency_hz;
-	bool faults; /* samples of page faults too */
+	bool faults;     /* samples of page faults too */
+	bool has_python; /* stacks have Python functions */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */

@@ -2,9 +2,9 @@
  *
  * collect/cpu/cpu_private.h - what the parts of the CPU collector share
  *
- * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_waits.c follows who is off its
- * processor; cpu_states.c looks at threads where there are no records; cpu_kernels.c tells which samples are a
- * device's.
+ * cpu.c leads and takes the kernel's records; cpu_stacks.c walks stacks; cpu_python.c puts Python functions into them;
+ * cpu_kernels.c tells which samples are a device's; cpu_waits.c follows who is off its processor; cpu_states.c looks at
+ * threads where there are no records.
  */
 #ifndef COLLECT_CPU_CPU_PRIVATE_H
 #define COLLECT_CPU_CPU_PRIVATE_H
@@ -15,6 +15,7 @@
 #include "collect/cpu/family.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/processes.h"
+#include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
 
 enum { CPU_FRAMES_MOST = 512 };
@@ -53,6 +54,57 @@ struct unwatched {
 	uint64_t count;
 };
 
+/* A native stack. */
+struct cpu_walk {
+	struct process *process;
+	uint32_t tid;
+	uint64_t time_ns; /* of the sample; 0: the thread is blocked */
+	const struct unwind_state *state;
+	const struct unwind_walk_frame *frames; /* innermost first */
+	const struct memory_piece **pieces;     /* of each frame; NULL: not known */
+	size_t count;
+	enum unwind_walk_end end;
+};
+
+/* A frame of the stack that is put together, innermost first. */
+struct stack_part {
+	uint32_t frame; /* the trace's; 0: the native one */
+	size_t native;
+};
+
+/* A Python function that a thread is in. */
+struct python_place {
+	uint32_t frame; /* the trace's; 0: not known */
+	bool is_entry;
+	uint64_t address, c_address; /* as of a python_remote_frame */
+};
+
+/* What was read for a sample. */
+struct python_glance {
+	uint32_t tid;
+	uint64_t time_ns; /* the sample's */
+	int status;       /* of python_remote_frames; -EBUSY: no time */
+	size_t first, count;
+	struct python_remote_gap gap;
+};
+
+struct cpu_python {
+	bool is_wanted;
+	bool is_there; /* a process with an interpreter was seen */
+	struct identities notes;
+	struct python_glance *glances; /* owned; for samples that are still in the rings */
+	size_t glance_count, glance_capacity;
+	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
+	struct python_place *places; /* owned */
+	size_t place_count, place_capacity;
+	uint64_t spent_ns; /* of the time for reading, and not given since */
+	uint64_t whole, doubtful, inner,
+		torn; /* samples: all functions, perhaps of a moment later, not the inner
+					       * ones, none */
+	uint64_t refused, looks, late_ns; /* no time; all, and how long after their samples */
+	struct python_remote_frame frames[CPU_FRAMES_MOST];
+};
+
 struct cpu {
 	struct recording *recording; /* borrowed */
 	struct processes *processes; /* borrowed */
@@ -85,6 +137,11 @@ struct cpu {
 	uint32_t clock_string; /* "ns" */
 	size_t frames_count;   /* of the stack that was walked last, innermost first */
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
+	const struct memory_piece *pieces[CPU_FRAMES_MOST]; /* of each */
+	struct stack_part *parts;                           /* owned */
+	size_t part_count, part_capacity;
+	uint32_t frequency_hz;
+	struct cpu_python python;
 };
 
 /* ---- cpu.c ---- */
@@ -106,9 +163,13 @@ void cpu_read_memory(struct cpu *cpu, struct process *process);
 /* The trace's stack of a sample; 0: none. */
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 			   const struct perf_record *record);
-/* Of a thread that does not run; *ret_is_blocked false, and 0, where it does, is gone, or we may not look. */
-uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-			   bool *ret_is_blocked);
+/* Where a thread waits, and what for, as the row of a switch says it. */
+struct cpu_wait {
+	uint32_t stack, wait_string, holder;
+};
+/* Of a thread that does not run; false: it does, is gone, or we may not look. */
+bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct cpu_wait *ret_wait);
 
 /* Names for code that a process made; the last time when it ends. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
@@ -117,11 +178,37 @@ void cpu_finish_code(struct cpu *cpu, struct process *process);
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
 
+/* Whether the recorder may keep one more stack; a refused one is counted. */
+bool cpu_has_room(struct cpu *cpu);
+uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames);
+
 /* ---- cpu_kernels.c ---- */
 
 /* After cpu_sampled_stack: a sample inside a kernel of a CPU device is one of its instructions too. */
 void cpu_put_instruction(struct cpu *cpu, struct process *process,
 			 const struct event_cpu_sample *sample);
+
+/* ---- cpu_python.c ---- */
+
+/* enum stack_python of a file. */
+uint32_t cpu_python_of(struct cpu *cpu, const struct process *process, struct code_file *file);
+/* Gets ready to read the functions of a process that has this interpreter. */
+void cpu_python_open(struct cpu *cpu, struct process *process, const struct memory_piece *piece);
+/* … that has one mapped somewhere. */
+void cpu_python_find(struct cpu *cpu, struct process *process);
+/* Reads the functions for all samples that are new in the rings. */
+void cpu_python_glance(struct cpu *cpu);
+/* Puts a native stack and its functions together in cpu->parts. False: there are none. */
+bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk);
+/* The trace's stack of a running thread of which nothing else is known: of its functions alone; 0: none. */
+uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t now_ns);
+/* Whether an address that a thread sleeps on is its interpreter's lock; *ret_holder: the trace's thread that has it, or
+ * 0. */
+bool cpu_python_lock(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t address,
+		     uint32_t *ret_holder);
+/* How much was read, for the report. */
+void cpu_python_note(struct cpu *cpu);
+void cpu_python_fini(struct cpu *cpu);
 
 /* ---- cpu_waits.c ---- */
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
+#include "collect/stacks.h"
 #include "symbol/kallsyms.h"
 #include "symbol/proc_maps.h"
 
@@ -112,19 +113,19 @@ void cpu_read_memory(struct cpu *cpu, struct process *process)
 /* ---- stacks ------------------------------------------------------------------------------------ */
 
 /* Whose stack is walked. */
-struct walk {
+struct whose {
 	struct cpu *cpu;
 	struct process *process;
 };
 
-static const struct memory_piece *piece_at(const struct walk *walk, uint64_t pc)
+static const struct memory_piece *piece_at(const struct whose *walk, uint64_t pc)
 {
 	return walk->process->memory ? memory_map_find(walk->process->memory, pc) : NULL;
 }
 
 static union unwind_rule find_rule(void *context, uint64_t pc)
 {
-	const struct walk *walk = context;
+	const struct whose *walk = context;
 	const struct memory_piece *piece = piece_at(walk, pc);
 
 	if (!piece || !piece->file)
@@ -136,7 +137,7 @@ static union unwind_rule find_rule(void *context, uint64_t pc)
 /* Code without tables: whether a call precedes an address, its bytes say. Where the process has gone nobody knows. */
 static enum unwind_code find_code(void *context, uint64_t pc)
 {
-	const struct walk *walk = context;
+	const struct whose *walk = context;
 	uint8_t bytes[CALL_BYTES];
 
 	if (!piece_at(walk, pc) || !piece_at(walk, pc - 1))
@@ -148,15 +149,16 @@ static enum unwind_code find_code(void *context, uint64_t pc)
 							  : UNWIND_CODE_SOME;
 }
 
-static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame *frame)
+static uint32_t frame_of(struct cpu *cpu, const struct cpu_walk *walk, size_t index)
 {
-	uint64_t pc = frame->is_return ? frame->pc - 1 : frame->pc;
-	const struct memory_piece *piece = piece_at(walk, pc);
+	const struct unwind_walk_frame *frame = &walk->frames[index];
+	const struct memory_piece *piece = walk->pieces[index];
+	struct process *process = walk->process;
 	struct event_frame row = {.type = FRAME_JIT, .flags = frame->is_return ? FRAME_RETURN : 0};
 
 	row.offset = frame->pc;
 	if (piece && piece->file) {
-		code_files_describe(&walk->cpu->files, piece->file);
+		code_files_describe(&cpu->files, piece->file);
 		row.type = FRAME_NATIVE;
 		row.module_string = piece->file->path_string;
 		row.build_id_string = piece->file->build_id_string;
@@ -165,31 +167,29 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 		row.offset = frame->pc - piece->start + piece->file_offset;
 	}
 	if (row.type == FRAME_JIT)
-		return made_code_frame(&walk->process->made, walk->cpu->recording,
-				       process_describe(walk->cpu->processes, walk->process),
-				       frame->pc, row.flags);
-	return recording_frame(walk->cpu->recording, &row);
+		return made_code_frame(&process->made, cpu->recording,
+				       process_describe(cpu->processes, process), frame->pc,
+				       row.flags);
+	return recording_frame(cpu->recording, &row);
 }
 
 /* Ours, around each call that is recorded: no code of the program. Where it is what runs, it is shown. */
-static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
+static bool is_guest(const struct cpu_walk *walk, size_t index)
 {
-	const struct memory_piece *piece =
-		piece_at(walk, frame->is_return ? frame->pc - 1 : frame->pc);
+	const struct memory_piece *piece = walk->pieces[index];
 
-	return piece && piece->file && piece->file->is_guest;
+	return index && piece && piece->file && piece->file->is_guest;
 }
 
-static uint32_t cut_mark(const struct cpu *cpu, uint64_t frames)
+uint32_t cpu_cut_mark(const struct cpu *cpu, uint64_t frames)
 {
 	const struct event_frame row = {.type = FRAME_TRUNCATED, .offset = frames};
 
 	return recording_frame(cpu->recording, &row);
 }
 
-/* From the outermost frame inwards. */
 /* Stacks stay in the recorder's memory to the end: so much a second, and in all. */
-static bool has_room(struct cpu *cpu)
+bool cpu_has_room(struct cpu *cpu)
 {
 	if (cpu->stack_bytes < STACK_BYTES_A_SECOND && cpu->all_stack_bytes < STACK_BYTES_MOST)
 		return true;
@@ -197,18 +197,25 @@ static bool has_room(struct cpu *cpu)
 	return false;
 }
 
-static uint32_t keep_stack(struct cpu *cpu, const struct walk *walk, size_t count,
-			   enum unwind_walk_end end)
+/* From the outermost frame inwards. */
+static uint32_t keep_stack(struct cpu *cpu, const struct cpu_walk *walk, bool is_merged)
 {
 	uint64_t before = cpu->recording->kept_bytes;
+	size_t count = is_merged ? cpu->part_count : walk->count;
 	uint32_t stack = 0;
 
-	if (end != UNWIND_WALK_OUTERMOST)
-		stack = recording_stack(cpu->recording, 0, cut_mark(cpu, 0));
-	while (count--)
-		if (!count || !is_guest(walk, &cpu->frames[count]))
-			stack = recording_stack(cpu->recording, stack,
-						frame_of(walk, &cpu->frames[count]));
+	if (walk->end != UNWIND_WALK_OUTERMOST)
+		stack = recording_stack(cpu->recording, 0, cpu_cut_mark(cpu, 0));
+	while (count--) {
+		const size_t native = is_merged ? cpu->parts[count].native : count;
+		uint32_t frame = is_merged ? cpu->parts[count].frame : 0;
+
+		if (!frame && is_guest(walk, native))
+			continue;
+		if (!frame)
+			frame = frame_of(cpu, walk, native);
+		stack = recording_stack(cpu->recording, stack, frame);
+	}
 	cpu->stack_bytes += cpu->recording->kept_bytes - before;
 	cpu->all_stack_bytes += cpu->recording->kept_bytes - before;
 	return stack;
@@ -237,39 +244,58 @@ static bool is_caller_of_kernels(const struct code_file *file)
 
 /* Kernels of a CPU device have no tables, and what lies on the stack of the thread that runs them is left from when
  * it compiled them: guessing can lead into the compiler. How many frames are certain. */
-static size_t count_certain(struct walk *walk, size_t count)
+static size_t count_certain(struct whose *whose, size_t count)
 {
 	bool is_guessed = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct unwind_walk_frame *frame = &walk->cpu->frames[i];
-		const struct memory_piece *piece = piece_at(walk, frame->pc - frame->is_return);
+		const struct unwind_walk_frame *frame = &whose->cpu->frames[i];
+		const struct memory_piece *piece = piece_at(whose, frame->pc - frame->is_return);
 		const struct code_file *file = piece ? piece->file : NULL;
 
 		if (is_guessed && !(file && (file->kernel || is_caller_of_kernels(file))))
 			return i;
 		is_guessed =
-			file && file->kernel && find_rule(walk, frame->pc).type == RULE_UNKNOWN;
+			file && file->kernel && find_rule(whose, frame->pc).type == RULE_UNKNOWN;
 	}
 	return count;
 }
 
-static uint32_t walk_stack(struct cpu *cpu, struct process *process,
-			   const struct unwind_state *state)
+/* Each frame's piece; one with an interpreter in it is told of to whoever reads its functions. */
+static void place_frames(struct cpu *cpu, const struct cpu_walk *walk)
 {
-	struct walk walk = {cpu, process};
-	enum unwind_walk_end end;
-	size_t count, all;
+	const struct whose whose = {cpu, walk->process};
+
+	for (size_t i = 0; i < walk->count; i++) {
+		const struct unwind_walk_frame *frame = &walk->frames[i];
+		const struct memory_piece *piece = piece_at(&whose, frame->pc - frame->is_return);
+
+		walk->pieces[i] = piece;
+		if (cpu->python.is_wanted && piece && piece->file && !walk->process->python &&
+		    !walk->process->is_python_refused &&
+		    cpu_python_of(cpu, walk->process, piece->file) != PYTHON_NONE)
+			cpu_python_open(cpu, walk->process, piece);
+	}
+}
+
+static uint32_t walk_stack(struct cpu *cpu, struct cpu_walk *walk)
+{
+	struct whose whose = {cpu, walk->process};
+	size_t all;
 
 	cpu->frames_count = 0;
-	if (!has_room(cpu))
+	if (!cpu_has_room(cpu))
 		return 0;
-	mend_memory(cpu, process, state->ip);
-	all = unwind_walk(state, find_rule, find_code, &walk, cpu->frames, CPU_FRAMES_MOST, &end);
-	cpu->frames_count = count = count_certain(&walk, all);
-	if (count < all)
-		end = UNWIND_WALK_NO_RULE;
-	return keep_stack(cpu, &walk, count, end);
+	mend_memory(cpu, walk->process, walk->state->ip);
+	all = unwind_walk(walk->state, find_rule, find_code, &whose, cpu->frames, CPU_FRAMES_MOST,
+			  &walk->end);
+	cpu->frames_count = walk->count = count_certain(&whose, all);
+	if (walk->count < all)
+		walk->end = UNWIND_WALK_NO_RULE;
+	walk->frames = cpu->frames;
+	walk->pieces = cpu->pieces;
+	place_frames(cpu, walk);
+	return keep_stack(cpu, walk, walk->process->python && cpu_python_merge(cpu, walk));
 }
 
 static uint32_t user_stack(struct cpu *cpu, struct process *process,
@@ -281,8 +307,12 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process,
 					   .stack = record->stack,
 					   .stack_bytes = record->stack_bytes,
 					   .has_bp = true};
+	struct cpu_walk walk = {.process = process,
+				.tid = record->tid,
+				.time_ns = record->time_ns,
+				.state = &state};
 
-	return walk_stack(cpu, process, &state);
+	return walk_stack(cpu, &walk);
 }
 
 /* Named at the end: to read what the kernel has for names takes 50 ms. */
@@ -345,19 +375,43 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 	return record->is_kernel ? kernel_stack(cpu, record, stack) : stack;
 }
 
-uint32_t cpu_blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid,
-			   bool *ret_is_blocked)
+static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t tid)
 {
 	const struct blocked_look *look = &cpu->look;
-	struct unwind_state state = {.stack = (const uint8_t *)look->stack};
+	const struct unwind_state state = {.ip = look->place.ip,
+					   .sp = look->place.sp,
+					   .stack = (const uint8_t *)look->stack,
+					   .stack_bytes = look->stack_bytes};
+	struct cpu_walk walk = {.process = process, .tid = tid, .state = &state};
 
-	*ret_is_blocked = blocked_look(process->row.pid, tid, &cpu->look);
-	if (!*ret_is_blocked)
-		return 0;
-	state.ip = look->ip;
-	state.sp = look->sp;
-	state.stack_bytes = look->stack_bytes;
-	return walk_stack(cpu, process, &state);
+	return walk_stack(cpu, &walk);
+}
+
+/* Who waits for the interpreter's lock sleeps on an address inside of it. */
+static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
+			      uint32_t *ret_holder)
+{
+	const struct blocked_place *place = &cpu->look.place;
+
+	if (blocked_is_futex(place) &&
+	    cpu_python_lock(cpu, process, tid, place->argument, ret_holder))
+		return "Python GIL";
+	return blocked_call_name(place);
+}
+
+bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
+			 struct cpu_wait *ret_wait)
+{
+	struct cpu_wait wait = {0};
+	const char *cause;
+
+	if (!blocked_look(process->row.pid, tid, &cpu->look))
+		return false;
+	wait.stack = blocked_stack(cpu, process, tid);
+	cause = find_cause(cpu, process, tid, &wait.holder);
+	wait.wait_string = cause ? recording_string(cpu->recording, cause) : 0;
+	*ret_wait = wait;
+	return true;
 }
 
 /* ---- code that processes make ------------------------------------------------------------------ */

@@ -4,7 +4,8 @@
  *
  * Runs in:  the recorder, where the kernel refuses its records
  * Gets:     /proc of the family's processes
- * Gives:    the same rows as records would: samples of who runs, without stacks; switches of who waits, with them
+ * Gives:    the same rows as records would: samples of who runs, with Python functions alone; switches of who waits, with
+ *           whole stacks
  * Owns:     the list of threads
  * Fails:    a thread that may not be looked at is left out
  * Why:      a seccomp filter that refuses perf_event_open lets everybody read /proc of their own processes. A look
@@ -130,16 +131,21 @@ static void list_all(struct cpu *cpu, uint64_t now_ns)
 
 /* ---- a look ------------------------------------------------------------------------------------ */
 
-static void put_state(struct cpu *cpu, struct process_thread *thread, uint64_t now_ns, bool is_away,
-		      uint32_t stack)
+/* wait: where it waits; NULL: it came back. */
+static void put_state(struct cpu *cpu, struct process_thread *thread, uint64_t now_ns,
+		      const struct cpu_wait *wait)
 {
-	const struct event_switch row = {
-		.time = now_ns,
-		.previous = is_away ? thread->row.id : 0,
-		.next = is_away ? 0 : thread->row.id,
-		.reason = is_away ? SWITCH_BLOCKED : SWITCH_NOT_KNOWN,
-		.stack = stack,
-	};
+	struct event_switch row = {.time = now_ns};
+
+	if (!wait)
+		row.next = thread->row.id;
+	else
+		row = (struct event_switch){.time = now_ns,
+					    .previous = thread->row.id,
+					    .reason = SWITCH_BLOCKED,
+					    .stack = wait->stack,
+					    .wait_string = wait->wait_string,
+					    .holder = wait->holder};
 
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
@@ -178,11 +184,14 @@ static void put_preempted(struct cpu *cpu, const struct watched *watched,
 }
 
 /* What it is found doing, it did since the look before. */
-static void put_running(struct cpu *cpu, struct watched *watched,
+static void put_running(struct cpu *cpu, struct watched *watched, struct process *process,
 			const struct process_thread *thread, uint64_t now_ns)
 {
 	struct event_cpu_sample row = {
-		.time = now_ns, .thread = thread->row.id, .source_string = cpu->source_string};
+		.time = now_ns,
+		.thread = thread->row.id,
+		.source_string = cpu->source_string,
+		.stack = cpu_python_stack(cpu, process, watched->tid, now_ns)};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
 	uint64_t ran_ns = 0, delayed_ns = 0;
 	bool has_times = read_times(watched, &ran_ns, &delayed_ns);
@@ -203,23 +212,25 @@ static void put_running(struct cpu *cpu, struct watched *watched,
 static void begin_away(struct cpu *cpu, struct watched *watched, struct process *process,
 		       struct process_thread *thread, uint64_t now_ns)
 {
-	bool is_blocked;
-	uint32_t stack = cpu_blocked_stack(cpu, process, watched->tid, &is_blocked);
+	struct cpu_wait wait = {0};
+	bool is_blocked = cpu_look_at_blocked(cpu, process, watched->tid, &wait);
 
 	/* New libraries are not told of: one is read of when it is met. */
-	if (is_blocked && (!process->memory || !memory_map_find(process->memory, cpu->look.ip))) {
+	if (is_blocked &&
+	    (!process->memory || !memory_map_find(process->memory, cpu->look.place.ip))) {
 		cpu_read_memory(cpu, process);
-		stack = cpu_blocked_stack(cpu, process, watched->tid, &is_blocked);
+		cpu_look_at_blocked(cpu, process, watched->tid, &wait);
 	}
-	put_state(cpu, thread, now_ns, true, stack);
+	put_state(cpu, thread, now_ns, &wait);
 }
 
 static void look_at(struct cpu *cpu, struct watched *watched)
 {
 	struct process *process;
 	struct process_thread *thread = thread_of(cpu, watched, &process);
-	uint64_t now_ns = host_clocks_now_ns(), sp = 0, ip = 0;
-	enum thread_place place = blocked_place(watched->pid, watched->tid, &sp, &ip);
+	struct blocked_place where = {0};
+	enum thread_place place = blocked_find(watched->pid, watched->tid, &where);
+	uint64_t now_ns = host_clocks_now_ns(), sp = where.sp, ip = where.ip;
 
 	if (place == THREAD_GONE)
 		return;
@@ -237,11 +248,11 @@ static void look_at(struct cpu *cpu, struct watched *watched)
 	if (place == THREAD_RUNS)
 		sp = ip = 0;
 	if (watched->ip && (watched->ip != ip || watched->sp != sp))
-		put_state(cpu, thread, now_ns, false, 0);
+		put_state(cpu, thread, now_ns, NULL);
 	if (ip && (watched->ip != ip || watched->sp != sp))
 		begin_away(cpu, watched, process, thread, now_ns);
 	if (!ip)
-		put_running(cpu, watched, thread, now_ns);
+		put_running(cpu, watched, process, thread, now_ns);
 	watched->skip = ip && watched->ip == ip && watched->sp == sp ? 2 * watched->skip + 1 : 0;
 	if (watched->skip > SKIP_MOST)
 		watched->skip = SKIP_MOST;

@@ -35,9 +35,13 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 	struct event_switch row = {.time = wait->since_ns,
 				   .previous = thread->row.id,
 				   .cpu = wait->cpu,
-				   .reason = SWITCH_BLOCKED,
-				   .stack = wait->looked_ns < until_ns ? wait->stack : 0};
+				   .reason = SWITCH_BLOCKED};
 
+	if (wait->looked_ns < until_ns) {
+		row.stack = wait->stack;
+		row.wait_string = wait->wait_string;
+		row.holder = wait->holder;
+	}
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;
@@ -96,7 +100,7 @@ static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t dra
 	struct process *process;
 	struct process_thread *thread = find_waiting(cpu, waiting, &process);
 	struct thread_wait *wait;
-	bool is_blocked;
+	struct cpu_wait found;
 	uint64_t now_ns;
 
 	if (!thread)
@@ -104,7 +108,11 @@ static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t dra
 	wait = &thread->wait;
 	now_ns = host_clocks_now_ns();
 	if (!wait->looked_ns && cpu->look_ns && now_ns - wait->since_ns > LOOK_AFTER_NS) {
-		wait->stack = cpu_blocked_stack(cpu, process, waiting->tid, &is_blocked);
+		if (cpu_look_at_blocked(cpu, process, waiting->tid, &found)) {
+			wait->stack = found.stack;
+			wait->wait_string = found.wait_string;
+			wait->holder = found.holder;
+		}
 		wait->looked_ns = host_clocks_now_ns();
 		spend(cpu, wait->looked_ns - now_ns);
 		return false;

@@ -85,6 +85,13 @@ static struct perf_event_attr make_stacks(const struct perf_rings_options *optio
 	return attribute;
 }
 
+enum { WAKES_A_SECOND = 1000 };
+
+bool perf_events_wake(const struct perf_rings_options *options)
+{
+	return options->frequency_hz <= WAKES_A_SECOND;
+}
+
 static struct perf_event_attr make_samples(const struct perf_rings_options *options,
 					   const struct perf_event_source *source)
 {
@@ -92,6 +99,7 @@ static struct perf_event_attr make_samples(const struct perf_rings_options *opti
 
 	attribute.freq = 1;
 	attribute.sample_freq = options->frequency_hz;
+	attribute.wakeup_events = perf_events_wake(options);
 	return attribute;
 }
 

@@ -35,6 +35,9 @@ enum { PERF_PLACE_BP, PERF_PLACE_SP, PERF_PLACE_IP, PERF_REGISTERS };
 int perf_events_find(const struct perf_rings_options *options, struct perf_events *ret_events,
 		     struct perf_rings_state *ret_state);
 
+/* Whether the kernel wakes who waits for each sample: not where they come faster than somebody could look at each. */
+bool perf_events_wake(const struct perf_rings_options *options);
+
 /* An event without records, to which a ring may belong. */
 struct perf_event_attr perf_events_owner(uint32_t wakeup_bytes);
 

@@ -51,6 +51,7 @@ struct ring {
 	uint64_t next;  /* position */
 	uint64_t head;  /* … up to which the kernel has written, as far as we looked */
 	uint64_t time;  /* of the record at next; UINT64_MAX: none */
+	uint64_t seen;  /* up to here perf_rings_glance has told of samples */
 };
 
 struct descriptor {
@@ -74,6 +75,8 @@ struct perf_rings {
 	struct hash_map owners; /* thread -> thread whose events tell of it */
 	bool has_owners;        /* more than one was attached */
 	uint32_t owner;         /* of the current record */
+	bool wakes_for_samples; /* whoever polls poll_fd */
+	size_t glanced;         /* ring */
 	uint64_t scratch[RECORD_BYTES /
 			 sizeof(uint64_t)]; /* a record that goes round the ring's end */
 };
@@ -148,7 +151,9 @@ static int open_ring(struct perf_rings *rings, struct ring *ring, int cpu, uint3
 	ring->page = page;
 	ring->data = (const uint8_t *)page + page_bytes();
 	ring->bytes = bytes;
-	epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, ring->fd, &event); /* else it is read in turn */
+	/* else it is read in turn */
+	if (kind_of(rings, ring) == RING_LIFE || !perf_events_wake(&rings->options))
+		epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, ring->fd, &event);
 	return 0;
 }
 
@@ -678,4 +683,58 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 		    !is_double(rings, ret_record))
 			return true;
 	}
+}
+
+/* ---- samples that are new ----------------------------------------------------------------------- */
+
+void perf_rings_wake(struct perf_rings *rings)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	if (rings->wakes_for_samples || !perf_events_wake(&rings->options))
+		return;
+	rings->wakes_for_samples = true;
+	for (int cpu = 0; cpu < rings->cpu_count; cpu++) {
+		const struct ring *ring = ring_at(rings, cpu, RING_SAMPLES);
+
+		if (ring->page)
+			epoll_ctl(rings->poll_fd, EPOLL_CTL_ADD, ring->fd, &event);
+	}
+}
+
+/* The next sample of a ring that nobody was told of; false: there is none. */
+static bool glance_at(struct ring *ring, struct perf_glance *ret_glance)
+{
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+
+	if (ring->seen < ring->next)
+		ring->seen = ring->next;
+	while (ring->seen < head) {
+		uint64_t at = ring->seen, word = word_at(ring, at), ids;
+		struct perf_event_header header;
+
+		memcpy(&header, &word, sizeof(header));
+		ring->seen = header.size < sizeof(header) ? head : at + header.size;
+		if (header.type != PERF_RECORD_SAMPLE)
+			continue;
+		ids = word_at(ring, at + SAMPLE_TIME - sizeof(ids));
+		*ret_glance = (struct perf_glance){.time_ns = word_at(ring, at + SAMPLE_TIME),
+						   .pid = (uint32_t)ids,
+						   .tid = (uint32_t)(ids >> 32)};
+		return true;
+	}
+	return false;
+}
+
+bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance)
+{
+	for (; rings->glanced < ring_count(rings); rings->glanced++) {
+		struct ring *ring = &rings->rings[rings->glanced];
+
+		if (ring->page && kind_of(rings, ring) == RING_SAMPLES &&
+		    glance_at(ring, ret_glance))
+			return true;
+	}
+	rings->glanced = 0;
+	return false;
 }

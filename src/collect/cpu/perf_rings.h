@@ -109,4 +109,14 @@ void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint
 enum { PERF_RINGS_LATE_NS = 1000000 };
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record);
 
+/* A sample that is new in its ring: it is read, and told, later. */
+struct perf_glance {
+	uint64_t time_ns;
+	uint32_t pid, tid;
+};
+bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance);
+
+/* From now on the descriptor can be read from for each new sample, unless they come too fast for that. */
+void perf_rings_wake(struct perf_rings *rings);
+
 #endif

@@ -43,6 +43,27 @@ static void add_devices(struct string_builder *text, const struct analysis *anal
 	}
 }
 
+static void add_waits(struct string_builder *text, const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->states_count; i++) {
+		const struct analysis_state *state = &analysis->states[i];
+
+		if (state->wait_string)
+			string_builder_appendf(text,
+					       "waited for %s, thread %u has it: %" PRIu64 "\n",
+					       model_text(analysis->model, state->wait_string, ""),
+					       state->holder, state->idle_ns);
+	}
+	for (size_t i = 0; i < analysis->holdings_count; i++) {
+		const struct analysis_holding *holding = &analysis->holdings[i];
+
+		string_builder_appendf(text, "thread %u had %s in stack %u, weight %" PRIu64 "\n",
+				       holding->holder,
+				       model_text(analysis->model, holding->wait_string, ""),
+				       holding->stack, holding->weight);
+	}
+}
+
 static void add_queues(struct string_builder *text, const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->queues_count; i++) {
@@ -134,6 +155,7 @@ static void describe(struct string_builder *text, const struct analysis *analysi
 {
 	string_builder_appendf(text, "wall %" PRIu64 "\n", analysis->to_ns - analysis->from_ns);
 	add_devices(text, analysis);
+	add_waits(text, analysis);
 	add_queues(text, analysis);
 	add_tables(text, analysis);
 	add_instructions(text, analysis);

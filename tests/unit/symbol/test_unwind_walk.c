@@ -470,7 +470,7 @@ static int on_dwfl_frame(Dwfl_Frame *frame, void *context)
 
 	if (opinion->count > FRAMES_MOST || !dwfl_frame_pc(frame, &pc, &is_exact))
 		return DWARF_CB_ABORT;
-	opinion->frames[opinion->count++] = (struct unwind_walk_frame){pc, !is_exact, false};
+	opinion->frames[opinion->count++] = (struct unwind_walk_frame){pc, 0, !is_exact, false};
 	return DWARF_CB_OK;
 }
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Says itself what it did in Python, for the CPU collector's tests; any Python from 3.8 on, without packages.
+
+    python_cpu.py shares MS [LOOPS]  processor time in two functions that are called in turn, 7 to 3, LOOPS rounds each
+    python_cpu.py sleeps MS          asleep in one function, computing for as long in another
+    python_cpu.py lock ROUNDS MS [1] launches kernels; before each another thread has the interpreter's lock for MS, computing
+                                     or (1) in a C function that waits and keeps it
+
+Prints "NAME NANOSECONDS" for each: processor time, or for what waits the time by the clock.
+"""
+import ctypes
+import sys
+import threading
+import time
+
+C = ctypes.PyDLL(None)
+
+
+def loop(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i * i
+    return total
+
+
+def heavy(rounds):
+    begin = time.thread_time_ns()
+    total = 0
+    for i in range(7 * rounds):
+        total += i * i
+    return time.thread_time_ns() - begin
+
+
+def light(rounds):
+    begin = time.thread_time_ns()
+    total = 0
+    for i in range(3 * rounds):
+        total += i * i
+    return time.thread_time_ns() - begin
+
+
+def shares(ms, rounds=1000):
+    told = {"heavy": 0, "light": 0}
+    begin = time.thread_time_ns()
+    while time.thread_time_ns() - begin < ms * 1000000:
+        told["heavy"] += heavy(rounds)
+        told["light"] += light(rounds)
+    return told
+
+
+def rest_a(ms):
+    begin = time.monotonic_ns()
+    time.sleep(ms / 1000)
+    return time.monotonic_ns() - begin
+
+
+def work_b(ms):
+    begin = time.thread_time_ns()
+    while time.thread_time_ns() - begin < ms * 1000000:
+        loop(1000)
+    return time.thread_time_ns() - begin
+
+
+class Device:
+    """The first device of the first platform, one queue, one kernel without work."""
+
+    def __init__(self):
+        self.cl = ctypes.CDLL("libOpenCL.so.1")
+        pointer, number, status = ctypes.c_void_p, ctypes.c_uint, ctypes.c_int()
+        for name in ("clCreateContext", "clCreateCommandQueue", "clCreateProgramWithSource",
+                     "clCreateKernel"):
+            getattr(self.cl, name).restype = pointer
+        platform, device = pointer(), pointer()
+        self.must(self.cl.clGetPlatformIDs(number(1), ctypes.byref(platform), None))
+        self.must(self.cl.clGetDeviceIDs(platform, ctypes.c_ulong(0xffffffff), number(1),
+                                         ctypes.byref(device), None))
+        context = pointer(self.cl.clCreateContext(None, number(1), ctypes.byref(device), None, None,
+                                                  ctypes.byref(status)))
+        self.queue = pointer(self.cl.clCreateCommandQueue(context, device, ctypes.c_ulong(2),
+                                                          ctypes.byref(status)))
+        source = ctypes.c_char_p(b"kernel void nothing(void) {}")
+        made = pointer(self.cl.clCreateProgramWithSource(context, number(1), ctypes.byref(source), None,
+                                                         ctypes.byref(status)))
+        self.must(self.cl.clBuildProgram(made, number(1), ctypes.byref(device), None, None, None))
+        self.kernel = pointer(self.cl.clCreateKernel(made, b"nothing", ctypes.byref(status)))
+        self.must(status.value)
+
+    @staticmethod
+    def must(status):
+        if status:
+            sys.exit("OpenCL error %d" % status)
+
+    def launch(self):
+        size = ctypes.c_size_t(1)
+        self.must(self.cl.clEnqueueNDRangeKernel(self.queue, self.kernel, ctypes.c_uint(1), None,
+                                                 ctypes.byref(size), None, ctypes.c_uint(0), None, None))
+        self.must(self.cl.clFinish(self.queue))
+
+
+def compute(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        loop(100)
+
+
+def keep(seconds):
+    C.usleep(int(seconds * 1e6))
+
+
+def hold(turns, seconds, begun, do):
+    for _ in iter(turns.acquire, None):
+        if not seconds[0]:
+            return
+        begun.append(True)
+        do(seconds[0])
+
+
+def lock(rounds, ms, keeps=0):
+    """How long this thread could not go on after a sleep of 1 ms, because the other one had the lock."""
+    sys.setswitchinterval(60)
+    device, turns, seconds, waited = Device(), threading.Semaphore(0), [ms / 1000], 0
+    begun = []
+    holder = threading.Thread(target=hold, args=(turns, seconds, begun, keep if keeps else compute))
+    holder.start()
+    for number in range(rounds):
+        device.launch()
+        turns.release()
+        while len(begun) == number:
+            begin = time.monotonic_ns()
+            time.sleep(0.001)
+        waited += time.monotonic_ns() - begin - 1000000
+        device.launch()
+    seconds[0] = 0
+    turns.release()
+    holder.join()
+    return {"waited": waited}
+
+
+def main():
+    what, numbers = sys.argv[1], [int(text) for text in sys.argv[2:]]
+    if what == "shares":
+        told = shares(*numbers)
+    elif what == "sleeps":
+        told = {"rest_a": rest_a(numbers[0]), "work_b": work_b(numbers[0])}
+    else:
+        told = lock(*numbers)
+    for name, ns in told.items():
+        print(name, ns)
+
+
+main()

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_blocked.c - what a thread that waits waits for
+ */
+#include "harness.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/cpu/blocked.h"
+
+static struct waiter {
+	int ends[2];
+	uint32_t word;
+	atomic_uint tid;
+	atomic_bool is_over;
+	uint64_t address; /* in its frame */
+} waiter;
+
+static void *wait_for_futex(void *unused)
+{
+	(void)unused;
+	waiter.address = (uint64_t)(uintptr_t)__builtin_frame_address(0);
+	waiter.tid = (unsigned)gettid();
+	while (!waiter.is_over)
+		syscall(SYS_futex, &waiter.word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	return NULL;
+}
+
+static void *wait_for_bytes(void *unused)
+{
+	char byte;
+
+	(void)unused;
+	waiter.tid = (unsigned)gettid();
+	return read(waiter.ends[0], &byte, 1) == 1 ? &waiter : NULL;
+}
+
+static void *run(void *unused)
+{
+	(void)unused;
+	waiter.tid = (unsigned)gettid();
+	while (!waiter.is_over)
+		;
+	return NULL;
+}
+
+/* A new thread needs a moment to get there. */
+static enum thread_place find(pthread_t *thread, void *(*what)(void *), enum thread_place wanted,
+			      struct blocked_place *ret_place)
+{
+	enum thread_place found = THREAD_GONE;
+
+	waiter.tid = 0;
+	waiter.is_over = false;
+	if (pthread_create(thread, NULL, what, NULL))
+		return THREAD_GONE;
+	while (!waiter.tid)
+		usleep(100);
+	for (int i = 0; i < 2000 && found != wanted; i++) {
+		usleep(1000);
+		found = blocked_find((uint32_t)getpid(), waiter.tid, ret_place);
+	}
+	return found;
+}
+
+TEST(a_futex)
+{
+	struct blocked_place place;
+	static struct blocked_look look;
+	pthread_t thread;
+
+	CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
+	CHECK(blocked_is_futex(&place));
+	CHECK_EQUAL(place.argument, (uint64_t)(uintptr_t)&waiter.word);
+	CHECK(strcmp(blocked_call_name(&place), "futex") == 0);
+	CHECK(blocked_look((uint32_t)getpid(), waiter.tid, &look));
+	CHECK_EQUAL(look.place.argument, place.argument);
+	CHECK(look.place.sp <= waiter.address && waiter.address - look.place.sp < 4096);
+	waiter.is_over = true;
+	waiter.word = 1;
+	syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	pthread_join(thread, NULL);
+}
+
+TEST(a_read)
+{
+	struct blocked_place place;
+	pthread_t thread;
+	void *result;
+
+	REQUIRE(pipe(waiter.ends) == 0);
+	CHECK_EQUAL(find(&thread, wait_for_bytes, THREAD_WAITS, &place), THREAD_WAITS);
+	CHECK(!blocked_is_futex(&place));
+	CHECK_EQUAL(place.argument, (uint64_t)waiter.ends[0]);
+	CHECK(strcmp(blocked_call_name(&place), "read") == 0);
+	CHECK_EQUAL(write(waiter.ends[1], "x", 1), 1);
+	pthread_join(thread, &result);
+	CHECK(result == &waiter);
+	close(waiter.ends[0]);
+	close(waiter.ends[1]);
+}
+
+TEST(nothing)
+{
+	struct blocked_place place = {.call = -1};
+	pthread_t thread;
+
+	CHECK_EQUAL(find(&thread, run, THREAD_RUNS, &place), THREAD_RUNS);
+	waiter.is_over = true;
+	pthread_join(thread, NULL);
+	CHECK(!blocked_call_name(&place));
+	CHECK(!blocked_is_futex(&place));
+	CHECK_EQUAL(blocked_find((uint32_t)getpid(), 0x7ffffff0, &place), THREAD_GONE);
+}
+
+int main(void)
+{
+	RUN(a_futex);
+	RUN(a_read);
+	RUN(nothing);
+	return harness_end();
+}
