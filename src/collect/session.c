@@ -86,7 +86,9 @@ struct session {
 	char mark[320]; /* what our program has in its environment, "" where it has nothing */
 	struct attached *attached; /* owned */
 	size_t attached_count, attached_capacity;
-	size_t first;  /* of the next round */
+	size_t first;                                              /* of the next round */
+	size_t attach_entries, first_collector, collector_entries; /* of what is polled */
+	uint64_t next_round_ns;
 	bool has_more; /* the last round did not come to the end of all rings */
 	struct shares shares;
 	uint64_t refused[REFUSALS];
@@ -788,13 +790,16 @@ static size_t fill_entries(struct session *session)
 	if (array_grow(session->entries, session->entries_capacity, most) < 0)
 		return 0;
 	session->entries[count++] = (struct pollfd){.fd = session->signal_fd, .events = POLLIN};
-	count += attach_poll(&session->attach, session->entries + count);
+	session->attach_entries = attach_poll(&session->attach, session->entries + count);
+	count += session->attach_entries;
 	count += running_poll(&session->running, session->entries + count);
+	session->first_collector = count;
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i])
 			session->entries[count++] = (struct pollfd){
 				.fd = collectors[i]->work->descriptor(session->states[i]),
 				.events = POLLIN};
+	session->collector_entries = count - session->first_collector;
 	for (size_t i = 0; i < session->attached_count; i++) {
 		session->entries[count++] = (struct pollfd){
 			.fd = session->attached[i].injected->pid_fd, .events = POLLIN};
@@ -881,21 +886,52 @@ static void begin_output(struct session *session)
 		error_clear(); /* tried again with the next write, and told at the end */
 }
 
+static size_t count_ready(const struct session *session, size_t first, size_t count)
+{
+	size_t ready = 0;
+
+	for (size_t i = first; i < first + count; i++)
+		ready += session->entries[i].revents != 0;
+	return ready;
+}
+
+/* A collector is woken for each sample of a Python program, some hundred times a second: guests have their own time. */
+static bool is_for_collectors(const struct session *session, int ready)
+{
+	return ready > 0 && host_clocks_now_ns() < session->next_round_ns &&
+	       count_ready(session, session->first_collector, session->collector_entries) ==
+		       (size_t)ready;
+}
+
+/* To ask a socket that nobody has come to costs the kernel a new one each time. */
+static void receive(struct session *session)
+{
+	if (session->attach.pending_count || count_ready(session, 1, session->attach_entries))
+		take_hellos(session);
+	else
+		note_turned_away(session);
+}
+
 static void turn(struct session *session)
 {
 	size_t count = fill_entries(session), most;
 	uint64_t now_ns = host_clocks_now_ns(), wait = wait_ns(session, now_ns);
 	struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
+	int ready = ppoll(session->entries, count, &timeout, NULL);
 
-	if (ppoll(session->entries, count, &timeout, NULL) < 0)
+	if (ready < 0)
 		for (size_t i = 0; i < count; i++)
 			session->entries[i].revents = 0;
+	if (is_for_collectors(session, ready)) {
+		drain_collectors(session);
+		return;
+	}
 	if (read_signals(session, &session->result->signal))
 		session->ending = true;
 	if (count)
 		look_at_guests(session, count);
 	drain_collectors(session);
-	take_hellos(session);
+	receive(session);
 	most = drain_guests(session);
 	if (session->attached_count)
 		adapt_interval(session, most);
@@ -912,6 +948,7 @@ static void turn(struct session *session)
 	}
 	if (is_over(session, now_ns) || running_have_ended(&session->running))
 		session->ending = true;
+	session->next_round_ns = now_ns + wait_ns(session, now_ns);
 }
 
 /* ---- begin and end ----------------------------------------------------------------------------- */

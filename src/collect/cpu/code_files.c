@@ -90,6 +90,7 @@ static struct code_file *make_file(struct code_files *files, const struct code_f
 	file->is_guest = is_guest_library(file->path);
 	snprintf(file->build_id, sizeof(file->build_id), "%s", key->build_id);
 	files->files[files->count++] = file;
+	file->number = (uint32_t)files->count;
 	return file;
 }
 

@@ -24,6 +24,7 @@ struct code_file_key {
 };
 
 struct code_file {
+	uint32_t number;                       /* of all, from 1 */
 	char *path;                            /* owned */
 	char build_id[BUILD_ID_TEXT_SIZE];     /* "": none, or not told and not looked for yet */
 	uint32_t path_string, build_id_string; /* 0: not described yet */

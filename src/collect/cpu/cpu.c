@@ -27,7 +27,8 @@
 enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
 	LISTS_MOST = 16,        /* of a process that goes on starting threads */
-	UNWATCHED_DESCRIBED = 64
+	UNWATCHED_DESCRIBED = 64,
+	DRAIN_NS = 4500000 /* a round comes every 5 ms, or later */
 };
 
 /* What more rights would add. */
@@ -111,6 +112,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
 	hash_map_init(&cpu->kernels);
+	hash_map_init(&cpu->calls);
 	identities_init(&cpu->python.notes);
 	cpu->python.is_wanted = options->has_python;
 	hash_map_init(&cpu->python.objects);
@@ -403,10 +405,14 @@ static void drain_until(struct cpu *cpu, uint64_t until_ns)
 
 void cpu_drain(struct cpu *cpu)
 {
-	uint64_t until_ns = host_clocks_now_ns() - PERF_RINGS_LATE_NS;
+	uint64_t now_ns = host_clocks_now_ns(), until_ns = now_ns - PERF_RINGS_LATE_NS;
 
 	if (cpu->rings && cpu->python.is_there)
 		cpu_python_glance(cpu);
+	/* woken for a sample's functions, or by a guest that has much to tell */
+	if (now_ns < cpu->next_drain_ns && !(cpu->rings && perf_rings_are_filling(cpu->rings)))
+		return;
+	cpu->next_drain_ns = now_ns + DRAIN_NS;
 	drain_until(cpu, until_ns);
 	cpu_look_at_waiting(cpu, until_ns);
 	if (!cpu->rings)
@@ -562,6 +568,7 @@ void cpu_close(struct cpu *cpu)
 	free(cpu->kernel);
 	code_files_fini(&cpu->files);
 	hash_map_fini(&cpu->kernels);
+	hash_map_fini(&cpu->calls);
 	free(cpu);
 }
 

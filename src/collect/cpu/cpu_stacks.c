@@ -27,7 +27,8 @@
 enum {
 	CALL_BYTES = 7, /* of the longest call that compilers write */
 	STACK_BYTES_A_SECOND = 2 << 20,
-	STACK_BYTES_MOST = 256 << 20
+	STACK_BYTES_MOST = 256 << 20,
+	CALLS_MOST = 1 << 16
 };
 
 /* ---- what is mapped ---------------------------------------------------------------------------- */
@@ -134,19 +135,41 @@ static union unwind_rule find_rule(void *context, uint64_t pc)
 			       pc - piece->start + piece->file_offset, walk->process->row.pid);
 }
 
-/* Code without tables: whether a call precedes an address, its bytes say. Where the process has gone nobody knows. */
+/* Whether a call precedes an address, its bytes say. False: the process has gone, or they are not in memory. */
+static bool read_code(const struct whose *walk, uint64_t pc, enum unwind_code *ret_code)
+{
+	uint8_t bytes[CALL_BYTES];
+
+	if (blocked_read(walk->process->row.pid, pc - sizeof(bytes), bytes, sizeof(bytes)) !=
+	    sizeof(bytes))
+		return false;
+	*ret_code = unwind_is_after_call(bytes, sizeof(bytes)) ? UNWIND_CODE_AFTER_CALL
+							       : UNWIND_CODE_SOME;
+	return true;
+}
+
+/* Of code without tables. A file's code is the same in all processes, and is asked for with each sample of a kernel. */
 static enum unwind_code find_code(void *context, uint64_t pc)
 {
 	const struct whose *walk = context;
-	uint8_t bytes[CALL_BYTES];
+	const struct memory_piece *piece = piece_at(walk, pc);
+	enum unwind_code code = UNWIND_CODE_NONE;
+	uint64_t key;
 
-	if (!piece_at(walk, pc) || !piece_at(walk, pc - 1))
+	if (!piece || !piece_at(walk, pc - 1))
 		return UNWIND_CODE_NONE;
-	if (blocked_read(walk->process->row.pid, pc - sizeof(bytes), bytes, sizeof(bytes)) !=
-	    sizeof(bytes))
+	key = piece->file ? (uint64_t)piece->file->number << 40 ^
+				    (pc - piece->start + piece->file_offset)
+			  : 0;
+	if (key)
+		code = (enum unwind_code)hash_map_get(&walk->cpu->calls, key, UNWIND_CODE_NONE);
+	if (code != UNWIND_CODE_NONE)
+		return code;
+	if (!read_code(walk, pc, &code))
 		return UNWIND_CODE_SOME;
-	return unwind_is_after_call(bytes, sizeof(bytes)) ? UNWIND_CODE_AFTER_CALL
-							  : UNWIND_CODE_SOME;
+	if (key && walk->cpu->calls.count < CALLS_MOST)
+		hash_map_put(&walk->cpu->calls, key, code);
+	return code;
 }
 
 static uint32_t frame_of(struct cpu *cpu, const struct cpu_walk *walk, size_t index)

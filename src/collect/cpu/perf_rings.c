@@ -685,6 +685,19 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 	}
 }
 
+bool perf_rings_are_filling(const struct perf_rings *rings)
+{
+	for (size_t i = 0; i < ring_count(rings); i++) {
+		const struct ring *ring = &rings->rings[i];
+
+		if (ring->page &&
+		    __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED) - ring->next >=
+			    ring->bytes / WAKEUP_PART)
+			return true;
+	}
+	return false;
+}
+
 /* ---- samples that are new ----------------------------------------------------------------------- */
 
 void perf_rings_wake(struct perf_rings *rings)

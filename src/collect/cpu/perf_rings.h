@@ -109,6 +109,9 @@ void perf_rings_lost(const struct perf_rings *rings, uint64_t *ret_samples, uint
 enum { PERF_RINGS_LATE_NS = 1000000 };
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record);
 
+/* Whether a ring is a quarter full, or more. */
+bool perf_rings_are_filling(const struct perf_rings *rings);
+
 /* A sample that is new in its ring: it is read, and told, later. */
 struct perf_glance {
 	uint64_t time_ns;
