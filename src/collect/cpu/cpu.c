@@ -116,6 +116,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	identities_init(&cpu->python.notes);
 	cpu->python.is_wanted = options->has_python;
 	hash_map_init(&cpu->python.objects);
+	hash_map_init(&cpu->python.strangers);
 	if (cpu->rings)
 		note_rights(cpu);
 	note_waits(cpu);

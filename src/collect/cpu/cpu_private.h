@@ -94,6 +94,8 @@ struct cpu_python {
 	struct identities notes;
 	struct python_glance *glances; /* owned; for samples that are still in the rings */
 	size_t glance_count, glance_capacity;
+	struct hash_map
+		strangers; /* pid << 32 | tid -> up to when it is taken to have no functions */
 	struct hash_map objects;     /* pid and address of frames that were told, up to 3.10 */
 	struct python_place *places; /* owned */
 	size_t place_count, place_capacity;

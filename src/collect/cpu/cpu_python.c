@@ -32,6 +32,8 @@
 enum {
 	GLANCES_MOST = 1 << 12,
 	OBJECTS_MOST = 1 << 16,
+	STRANGERS_MOST = 1 << 12,
+	STRANGER_NS = 100000000,
 	SINCE_3_11 = 0x030b,
 	PLACES_MOST = 1 << 18,
 	SAVED_NS_MOST = 10000000, /* of time for reading that may be spent at once */
@@ -266,19 +268,40 @@ static struct python_glance look_at_sampled(struct cpu *cpu, struct process *pro
 	return glance;
 }
 
+/* Threads of other libraries have no functions, and mostly will have none: each is asked ten times a second. */
+static bool is_stranger(const struct cpu_python *python, const struct perf_glance *sample)
+{
+	uint64_t key = (uint64_t)sample->pid << 32 | sample->tid;
+
+	return hash_map_get(&python->strangers, key, 0) > sample->time_ns;
+}
+
+static void note_stranger(struct cpu_python *python, const struct perf_glance *sample)
+{
+	uint64_t key = (uint64_t)sample->pid << 32 | sample->tid;
+
+	if (python->strangers.count > STRANGERS_MOST)
+		hash_map_clear(&python->strangers);
+	hash_map_put(&python->strangers, key, sample->time_ns + STRANGER_NS);
+}
+
 void cpu_python_glance(struct cpu *cpu)
 {
 	struct cpu_python *python = &cpu->python;
 	struct perf_glance sample;
+	struct python_glance glance;
 
 	while (perf_rings_glance(cpu->rings, &sample)) {
 		struct process *process = processes_find(cpu->processes, sample.pid);
 
 		if (!process || !process->python || python->glance_count >= GLANCES_MOST ||
+		    is_stranger(python, &sample) ||
 		    array_grow(python->glances, python->glance_capacity, python->glance_count + 1))
 			continue;
-		python->glances[python->glance_count++] =
-			look_at_sampled(cpu, process, sample.tid, sample.time_ns);
+		glance = look_at_sampled(cpu, process, sample.tid, sample.time_ns);
+		python->glances[python->glance_count++] = glance;
+		if (glance.status == 0)
+			note_stranger(python, &sample);
 	}
 }
 
@@ -619,13 +642,26 @@ static bool merge_glance(struct cpu *cpu, const struct cpu_walk *walk,
 	return true;
 }
 
+static bool has_evaluations(const struct cpu_walk *walk)
+{
+	for (size_t i = 0; i < walk->count; i++)
+		if (python_remote_is_evaluation(walk->process->python, pc_of(&walk->frames[i])))
+			return true;
+	return false;
+}
+
 bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 {
 	const bool is_sample = walk->time_ns != 0;
 	struct python_glance glance;
-	bool is_merged;
+	bool is_merged, is_there;
 
-	if (!is_sample || !take_glance(cpu, walk->tid, walk->time_ns, &glance))
+	cpu->part_count = 0;
+	is_there = is_sample && take_glance(cpu, walk->tid, walk->time_ns, &glance);
+	if (!is_there && !has_evaluations(walk) &&
+	    (is_sample || walk->end == UNWIND_WALK_OUTERMOST))
+		return false;
+	if (!is_there)
 		glance = is_sample ? look_at_sampled(cpu, walk->process, walk->tid, walk->time_ns)
 				   : look(cpu, walk->process, walk->tid, false);
 	is_merged = merge_glance(cpu, walk, &glance, is_sample);
@@ -717,6 +753,7 @@ void cpu_python_fini(struct cpu *cpu)
 {
 	identities_fini(&cpu->python.notes);
 	hash_map_fini(&cpu->python.objects);
+	hash_map_fini(&cpu->python.strangers);
 	free(cpu->python.places);
 	free(cpu->python.glances);
 	free(cpu->parts);

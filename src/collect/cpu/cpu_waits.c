@@ -16,7 +16,7 @@
 
 enum {
 	LOOK_AFTER_NS = 200000, /* who is back sooner is not worth a look */
-	LOOK_SHARE = 200,       /* of the time: half a percent */
+	LOOK_SHARE = 400,       /* of the time: a quarter of a percent */
 	LOOK_NS_MOST = 1000000, /* that may be saved up */
 	HELD_MOST_NS = 1000000000
 };
