@@ -670,7 +670,6 @@ static int finish(struct sweep *sweep)
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
 	close_accounts(sweep);
 	sweep_close_queues(sweep);
-	sweep_close_samples(sweep);
 	if (!knows_switches(analysis) || !knows_calls(analysis))
 		forget_switches(analysis);
 	if (!knows_calls(analysis))
@@ -697,6 +696,7 @@ static void sweep_fini(struct sweep *sweep)
 	for (size_t i = 0; sweep->calls && i <= sweep->threads.count; i++)
 		calls_fini(&sweep->calls[i]);
 	sweep_states_fini(sweep);
+	sweep_samples_fini(sweep);
 	sweep_instructions_fini(sweep);
 	free(sweep->calls);
 	free(sweep->thread_process);
@@ -704,7 +704,6 @@ static void sweep_fini(struct sweep *sweep)
 	free(sweep->kept);
 	free(sweep->lists);
 	free(sweep->lasts);
-	free(sweep->sample_threads);
 	pair_map_fini(&sweep->gil_rows);
 	pair_map_fini(&sweep->kernel_rows);
 	pair_map_fini(&sweep->copy_rows);
@@ -784,6 +783,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		find_window(&sweep, options);
 		error = sweep_make_tables(&sweep);
 	}
+	if (!error)
+		sweep_mark_launchers(&sweep);
 	if (!error)
 		error = run(&sweep);
 	if (!error)

@@ -182,7 +182,7 @@ struct analysis_sample {
 	uint32_t mode;      /* enum event_mode */
 	uint32_t stack;     /* as trace_reader_stack takes it; 0: not known */
 	size_t process;     /* index into the analysis */
-	bool is_launching;  /* the thread launched a command, at any time */
+	bool is_launching;  /* the thread launched a command, or tried to, at any time */
 	bool tells_time;    /* of a source that comes where the time goes */
 	uint64_t count;
 	uint64_t weight; /* in the source's unit: nanoseconds of cpu-clock */

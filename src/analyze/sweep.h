@@ -86,6 +86,13 @@ struct grid {
 	uint32_t dimensions;
 };
 
+/* Samples of one source and mode, of threads of one process that launch or do not: a row for each stack. */
+struct sample_kind {
+	uint64_t key, whose;
+	uint32_t *rows; /* owned; by stack: index + 1, 0: none */
+	size_t capacity;
+};
+
 /* While it sweeps. */
 struct sweep {
 	struct analysis *analysis;
@@ -102,14 +109,17 @@ struct sweep {
 		path_rows; /* (row << 32 | stack, function string << 32 | device) -> index */
 	struct pair_map
 		launches_rows; /* (name << 32 | stack, function string << 32 | device) -> index */
-	struct pair_map failure_rows; /* (kind << 32 | name, result) -> index */
-	struct pair_map wait_rows;    /* (function string, stack) -> index */
+	struct pair_map failure_rows;     /* (kind << 32 | name, result) -> index */
+	struct pair_map wait_rows;        /* (function string, stack) -> index */
+	struct sample_kind *sample_kinds; /* owned */
+	size_t sample_kinds_count, sample_kinds_capacity;
+	struct pair_map sparse_rows; /* (index of kinds, stack) -> index */
+	uint32_t sample_kind;        /* the latest */
 	struct pair_map
-		sample_rows;       /* (source string << 32 | mode, thread << 32 | stack) -> index */
-	struct pair_map gil_rows;  /* (function string, stack) -> index */
-	uint32_t *sample_threads;  /* beside the analysis's samples: thread index */
-	struct device_last *lasts; /* by device index */
-	struct grid grid;          /* of the latest launch of a kernel */
+		sample_rows; /* (source string << 32 | mode, process, launching) -> index of kinds */
+	struct pair_map gil_rows;         /* (function string, stack) -> index */
+	struct device_last *lasts;        /* by device index */
+	struct grid grid;                 /* of the latest launch of a kernel */
 	struct pair_map state_rows;       /* (device << 32 | cause, wait << 32 | stack) -> index */
 	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
 	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
@@ -123,7 +133,7 @@ struct sweep {
 	struct state_wait *state_waits; /* number 0 is none */
 	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
-		samples_capacity, sample_threads_capacity, states_capacity, gils_capacity;
+		samples_capacity, states_capacity, gils_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -217,8 +227,9 @@ int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 /* ---- sweep_cpu.c ---- */
 
 int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
-/* After the last row: which samples are of threads that launched. */
-void sweep_close_samples(struct sweep *sweep);
+void sweep_samples_fini(struct sweep *sweep);
+/* Before the first row. */
+void sweep_mark_launchers(struct sweep *sweep);
 /* Whether samples of a source come where the time goes; page faults and the like do not. */
 bool sweep_tells_time(const struct sweep *sweep, uint32_t source);
 
