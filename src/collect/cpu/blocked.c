@@ -126,17 +126,87 @@ bool blocked_is_futex(const struct blocked_place *place)
 	return place->call == SYS_futex;
 }
 
-/* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
-enum thread_place blocked_find(uint32_t pid, uint32_t tid, struct blocked_place *ret_place)
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static int open_file(uint32_t pid, uint32_t tid)
 {
-	struct blocked_place place = {0};
-	auto_close int fd = -1;
-	char path[64], text[256], *sp, *ip;
+	char path[64];
+
+	if (tid)
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
+	else
+		snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void close_file(struct blocked_file *file)
+{
+	if (file->pid)
+		close(file->fd);
+	*file = (struct blocked_file){0};
+}
+
+void blocked_files_fini(struct blocked_files *files)
+{
+	for (size_t i = 0; i < BLOCKED_FILES; i++)
+		close_file(&files->files[i]);
+}
+
+static struct blocked_file *slot_of(struct blocked_files *files, uint32_t pid, uint32_t tid)
+{
+	return &files->files[(tid ? tid : pid * 31 + 7) % BLOCKED_FILES];
+}
+
+/* Reads from one that is open, or is opened now. is_good: whether what was read can be of the thread, or image, that is
+ * there now: a file stays its first one's. */
+static ssize_t read_at(struct blocked_files *files, uint32_t pid, uint32_t tid, void *ret_bytes,
+		       size_t size, off_t offset,
+		       bool (*is_good)(const void *bytes, ssize_t length))
+{
+	struct blocked_file *slot = slot_of(files, pid, tid);
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (slot->pid == pid && slot->tid == tid) {
+		length = pread(slot->fd, ret_bytes, size, offset);
+		if (length > 0 && is_good(ret_bytes, length))
+			return length;
+	}
+	close_file(slot);
+	*slot = (struct blocked_file){pid, tid, open_file(pid, tid)};
+	if (slot->fd < 0) {
+		slot->pid = 0;
+		return -1;
+	}
+	return pread(slot->fd, ret_bytes, size, offset);
+}
+
+static ssize_t read_file_of(struct blocked_files *files, uint32_t pid, uint32_t tid,
+			    void *ret_bytes, size_t size, off_t offset,
+			    bool (*is_good)(const void *bytes, ssize_t length))
+{
+	auto_close int fd = -1;
+
+	if (files)
+		return read_at(files, pid, tid, ret_bytes, size, offset, is_good);
+	fd = open_file(pid, tid);
+	return fd < 0 ? -1 : pread(fd, ret_bytes, size, offset);
+}
+
+/* ---- where a thread waits ---------------------------------------------------------------------- */
+
+static bool is_text(const void *bytes, ssize_t length)
+{
+	return true;
+}
+
+/* "NUMBER ARGUMENTS SP PC", "-1 SP PC" outside of a system call, "running". */
+enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32_t tid,
+			       struct blocked_place *ret_place)
+{
+	struct blocked_place place = {0};
+	char text[256], *sp, *ip;
+	ssize_t length = read_file_of(files, pid, tid, text, sizeof(text) - 1, 0, is_text);
+
 	if (length <= 0)
 		return length < 0 && (errno == EACCES || errno == EPERM) ? THREAD_REFUSED
 									 : THREAD_GONE;
@@ -154,24 +224,31 @@ enum thread_place blocked_find(uint32_t pid, uint32_t tid, struct blocked_place 
 	return THREAD_WAITS;
 }
 
-/* How many bytes from an address on lie in pages that are there. */
-static size_t present_bytes(uint32_t pid, uint64_t address, size_t size)
+#define PRESENT (UINT64_C(1) << 63)
+
+/* An exec leaves an image without pages. */
+static bool has_page(const void *bytes, ssize_t length)
 {
-	const uint64_t present = UINT64_C(1) << 63;
+	uint64_t entry = 0;
+
+	if (length >= (ssize_t)sizeof(entry))
+		memcpy(&entry, bytes, sizeof(entry));
+	return entry & PRESENT;
+}
+
+/* How many bytes from an address on lie in pages that are there. */
+static size_t present_bytes(struct blocked_files *files, uint32_t pid, uint64_t address,
+			    size_t size)
+{
 	uint64_t first = address / PAGE_BYTES, entries[PAGES];
 	size_t pages = (size_t)((address + size - 1) / PAGE_BYTES - first) + 1, there = 0;
-	auto_close int fd = -1;
-	char path[64];
 	ssize_t got;
 
 	if (pages > PAGES)
 		pages = PAGES;
-	snprintf(path, sizeof(path), "/proc/%u/pagemap", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1
-		     : pread(fd, entries, pages * sizeof(*entries),
-			     (off_t)(first * sizeof(*entries)));
-	while (got >= (ssize_t)((there + 1) * sizeof(*entries)) && (entries[there] & present))
+	got = read_file_of(files, pid, 0, entries, pages * sizeof(*entries),
+			   (off_t)(first * sizeof(*entries)), has_page);
+	while (got >= (ssize_t)((there + 1) * sizeof(*entries)) && (entries[there] & PRESENT))
 		there++;
 	if (!there)
 		return 0;
@@ -179,21 +256,23 @@ static size_t present_bytes(uint32_t pid, uint64_t address, size_t size)
 	return there < size ? there : size;
 }
 
-size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size)
+size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address, void *ret_bytes,
+		    size_t size)
 {
-	size_t there = present_bytes(pid, address, size);
+	size_t there = present_bytes(files, pid, address, size);
 	struct iovec here = {ret_bytes, there}, remote = {(void *)(uintptr_t)address, there};
 	ssize_t got = there ? process_vm_readv((pid_t)pid, &here, 1, &remote, 1, 0) : 0;
 
 	return got > 0 ? (size_t)got : 0;
 }
 
-bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look)
+bool blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+		  struct blocked_look *ret_look)
 {
-	if (blocked_find(pid, tid, &ret_look->place) != THREAD_WAITS)
+	if (blocked_find(files, pid, tid, &ret_look->place) != THREAD_WAITS)
 		return false;
-	ret_look->stack_bytes =
-		blocked_read(pid, ret_look->place.sp, ret_look->stack, sizeof(ret_look->stack));
+	ret_look->stack_bytes = blocked_read(files, pid, ret_look->place.sp, ret_look->stack,
+					     sizeof(ret_look->stack));
 	return ret_look->stack_bytes != 0;
 }
 
@@ -220,7 +299,7 @@ static int try_place(uint32_t pid, struct blocked_place *ret_place)
 
 	for (int i = 0; i < 1000; i++) {
 		errno = 0;
-		place = blocked_find(pid, pid, ret_place);
+		place = blocked_find(NULL, pid, pid, ret_place);
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */

@@ -32,8 +32,19 @@ enum thread_place {
 	THREAD_WAITS
 };
 
-/* THREAD_WAITS: and where. */
-enum thread_place blocked_find(uint32_t pid, uint32_t tid, struct blocked_place *ret_place);
+/* Files of /proc that are asked again and again: to open one costs more than to read it. All zero: none is open. */
+enum { BLOCKED_FILES = 64 };
+struct blocked_files {
+	struct blocked_file {
+		uint32_t pid, tid; /* tid 0: of the process */
+		int fd;            /* owned; where pid is not 0 */
+	} files[BLOCKED_FILES];
+};
+void blocked_files_fini(struct blocked_files *files);
+
+/* THREAD_WAITS: and where. files: NULL: none are kept open. */
+enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32_t tid,
+			       struct blocked_place *ret_place);
 
 /* "futex"; NULL: not known. */
 const char *blocked_call_name(const struct blocked_place *place);
@@ -42,10 +53,12 @@ bool blocked_is_futex(const struct blocked_place *place);
 
 /* Reads what is in memory now, at most size bytes, and returns how many. To read a page that is not there would wait
  * for whoever brings it, for ever if that is the program itself (userfaultfd, FUSE). */
-size_t blocked_read(uint32_t pid, uint64_t address, void *ret_bytes, size_t size);
+size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address, void *ret_bytes,
+		    size_t size);
 
 /* False: it runs, or is gone. */
-bool blocked_look(uint32_t pid, uint32_t tid, struct blocked_look *ret_look);
+bool blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+		  struct blocked_look *ret_look);
 
 /* Looks at a child of our own, made for that, as it would at any thread of the same user. Errors: -errno of what is
  * refused, and in the error chain what would mend it. */

@@ -568,6 +568,7 @@ void cpu_close(struct cpu *cpu)
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
 	code_files_fini(&cpu->files);
+	blocked_files_fini(&cpu->proc);
 	hash_map_fini(&cpu->kernels);
 	hash_map_fini(&cpu->calls);
 	free(cpu);
@@ -618,7 +619,7 @@ static void find_waiting(struct cpu *cpu, struct process *process, uint32_t tid,
 	struct process_thread *thread = process_thread(cpu->processes, process, tid, before_ns);
 	struct blocked_place place;
 
-	if (!thread || blocked_find(process->row.pid, tid, &place) != THREAD_WAITS)
+	if (!thread || blocked_find(&cpu->proc, process->row.pid, tid, &place) != THREAD_WAITS)
 		return;
 	process_thread_describe(cpu->processes, process, thread);
 	cpu_begin_wait(cpu, process, thread, before_ns, 0);

@@ -134,6 +134,7 @@ struct cpu {
 	size_t watched_count, watched_capacity, watched_next;
 	uint64_t next_list_ns, next_drain_ns;
 	struct blocked_look look;
+	struct blocked_files proc;
 	struct hash_map
 		kernels; /* process id << 32 | string of the file's path -> the trace's code id */
 	uint32_t clock_string; /* "ns" */

@@ -140,8 +140,8 @@ static bool read_code(const struct whose *walk, uint64_t pc, enum unwind_code *r
 {
 	uint8_t bytes[CALL_BYTES];
 
-	if (blocked_read(walk->process->row.pid, pc - sizeof(bytes), bytes, sizeof(bytes)) !=
-	    sizeof(bytes))
+	if (blocked_read(&walk->cpu->proc, walk->process->row.pid, pc - sizeof(bytes), bytes,
+			 sizeof(bytes)) != sizeof(bytes))
 		return false;
 	*ret_code = unwind_is_after_call(bytes, sizeof(bytes)) ? UNWIND_CODE_AFTER_CALL
 							       : UNWIND_CODE_SOME;
@@ -428,7 +428,7 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 	struct cpu_wait wait = {0};
 	const char *cause;
 
-	if (!blocked_look(process->row.pid, tid, &cpu->look))
+	if (!blocked_look(&cpu->proc, process->row.pid, tid, &cpu->look))
 		return false;
 	wait.stack = blocked_stack(cpu, process, tid);
 	cause = find_cause(cpu, process, tid, &wait.holder);

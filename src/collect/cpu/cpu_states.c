@@ -229,7 +229,7 @@ static void look_at(struct cpu *cpu, struct watched *watched)
 	struct process *process;
 	struct process_thread *thread = thread_of(cpu, watched, &process);
 	struct blocked_place where = {0};
-	enum thread_place place = blocked_find(watched->pid, watched->tid, &where);
+	enum thread_place place = blocked_find(&cpu->proc, watched->pid, watched->tid, &where);
 	uint64_t now_ns = host_clocks_now_ns(), sp = where.sp, ip = where.ip;
 
 	if (place == THREAD_GONE)

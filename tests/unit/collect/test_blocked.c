@@ -64,7 +64,7 @@ static enum thread_place find(pthread_t *thread, void *(*what)(void *), enum thr
 		usleep(100);
 	for (int i = 0; i < 2000 && found != wanted; i++) {
 		usleep(1000);
-		found = blocked_find((uint32_t)getpid(), waiter.tid, ret_place);
+		found = blocked_find(NULL, (uint32_t)getpid(), waiter.tid, ret_place);
 	}
 	return found;
 }
@@ -79,13 +79,55 @@ TEST(a_futex)
 	CHECK(blocked_is_futex(&place));
 	CHECK_EQUAL(place.argument, (uint64_t)(uintptr_t)&waiter.word);
 	CHECK(strcmp(blocked_call_name(&place), "futex") == 0);
-	CHECK(blocked_look((uint32_t)getpid(), waiter.tid, &look));
+	CHECK(blocked_look(NULL, (uint32_t)getpid(), waiter.tid, &look));
 	CHECK_EQUAL(look.place.argument, place.argument);
 	CHECK(look.place.sp <= waiter.address && waiter.address - look.place.sp < 4096);
 	waiter.is_over = true;
 	waiter.word = 1;
 	syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	pthread_join(thread, NULL);
+}
+
+/* A file that is kept open tells what it would tell when it was opened anew, and nothing of who has ended. */
+TEST(files_that_are_kept)
+{
+	static struct blocked_files files;
+	static struct blocked_look look;
+	const uint32_t pid = (uint32_t)getpid();
+	struct blocked_place place;
+	pthread_t thread;
+	uint64_t word = 42, read = 0;
+
+	for (int i = 0; i < 3; i++) {
+		waiter.word = 0;
+		waiter.tid = 0;
+		CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
+		for (int again = 0; again < 2; again++) {
+			CHECK(blocked_look(&files, pid, waiter.tid, &look));
+			CHECK_EQUAL(look.place.sp, place.sp);
+			CHECK(look.stack_bytes > 0);
+			word++;
+			CHECK_EQUAL(
+				blocked_read(&files, pid, (uintptr_t)&word, &read, sizeof(read)),
+				sizeof(read));
+			CHECK_EQUAL(read, word);
+		}
+		waiter.is_over = true;
+		waiter.word = 1;
+		syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+		pthread_join(thread, NULL);
+		CHECK_EQUAL(blocked_find(&files, pid, waiter.tid, &place), THREAD_GONE);
+	}
+	CHECK_EQUAL(blocked_read(&files, pid, 8, &read, sizeof(read)), 0);
+	blocked_files_fini(&files);
+	for (int fd = 3; fd < 64; fd++) {
+		char path[64], target[256];
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		length = readlink(path, target, sizeof(target) - 1);
+		CHECK(length < 0 || !memmem(target, (size_t)length, "pagemap", 7));
+	}
 }
 
 TEST(a_read)
@@ -116,12 +158,13 @@ TEST(nothing)
 	pthread_join(thread, NULL);
 	CHECK(!blocked_call_name(&place));
 	CHECK(!blocked_is_futex(&place));
-	CHECK_EQUAL(blocked_find((uint32_t)getpid(), 0x7ffffff0, &place), THREAD_GONE);
+	CHECK_EQUAL(blocked_find(NULL, (uint32_t)getpid(), 0x7ffffff0, &place), THREAD_GONE);
 }
 
 int main(void)
 {
 	RUN(a_futex);
+	RUN(files_that_are_kept);
 	RUN(a_read);
 	RUN(nothing);
 	return harness_end();
