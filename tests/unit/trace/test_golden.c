@@ -2,7 +2,7 @@
  *
  * tests/unit/trace/test_golden.c - a file of schema 1, written once, reads the same for ever
  *
- *	test_trace_golden FILE FILE	compares those of schema 1.0 and 1.3
+ *	test_trace_golden FILE FILE FILE	compares those of schema 1.0, 1.3 and 1.5
  *	test_trace_golden --write FILE	writes one; only when a new golden file joins the old ones
  *
  * The rows are made by a fixed rule, so that the file needs no second description.
@@ -243,14 +243,20 @@ TEST(version_1_3_reads_the_same)
 	check_file(golden_paths[1], 3);
 }
 
+TEST(version_1_5_reads_the_same)
+{
+	check_file(golden_paths[2], 5);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3)
-		return 2;
-	if (!strcmp(argv[1], "--write"))
+	if (argc == 3 && !strcmp(argv[1], "--write"))
 		return write_golden(argv[2]);
+	if (argc != 4)
+		return 2;
 	golden_paths = argv + 1;
 	RUN(version_1_0_reads_the_same);
 	RUN(version_1_3_reads_the_same);
+	RUN(version_1_5_reads_the_same);
 	return harness_end();
 }
