@@ -313,7 +313,8 @@ static void say_gil(const struct report *report, const struct finding *finding,
 		say_place(sentence, &place);
 	}
 	say(sentence,
-	    " waited for the device and kept Python's lock: other threads waited %s for that; call "
+	    " waited for the device and kept Python's lock: other threads waited at least %s for "
+	    "that; call "
 	    "it in a way that lets the lock go (ctypes: CDLL, not PyDLL)",
 	    time_of(finding, "blocked_ns").text);
 }

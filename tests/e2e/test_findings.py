@@ -217,4 +217,19 @@ with t.case("Python and numpy, by layer"):
         t.true(abs(got / whole - share) < spread + 1e9 * 0.2 / sum(told.values()),
                f"{layer}: {got / whole:.3f} of {count} samples, took {share:.3f}")
 
+with t.case("waiting for a device with Python's lock, and without it"):
+    script = os.path.join(duet_test.ROOT, "tests", "programs", "python_cpu.py")
+    for keeps in (1, 0):
+        trace, said = record(f"finish{keeps}", [sys.executable, script, "finish", "15", str(keeps)], sim("kernel_us=20000"),
+                             options=("--collect", "opencl,cpu"))
+        document, took = t.report(trace), int(said.split()[1])
+        found = find(document, "wait_under_gil")
+        if not keeps:
+            t.equal(found, None, "the lock was let go")
+            continue
+        # who waits for the lock wakes up every 5 ms, and some of these waits are looked at
+        t.true(found, f"found, of {[row['id'] for row in document['findings']]}")
+        t.true(found and 0.05 * took < found["evidence"]["blocked_ns"] < 1.02 * took, f"{found}, took {took}")
+        t.equal(found and found["evidence"]["function"], "finish", "by whom")
+
 t.end()

@@ -5,6 +5,8 @@
     python_cpu.py sleeps MS          asleep in one function, computing for as long in another
     python_cpu.py lock ROUNDS MS [1] launches kernels; before each another thread has the interpreter's lock for MS, computing
                                      or (1) in a C function that waits and keeps it
+    python_cpu.py finish ROUNDS KEEPS  waits for kernels, with the interpreter's lock (1) or without (0), while another thread
+                                     would compute; says how long the waits took
 
 Prints "NAME NANOSECONDS" for each: processor time, or for what waits the time by the clock.
 """
@@ -90,10 +92,13 @@ class Device:
         if status:
             sys.exit("OpenCL error %d" % status)
 
-    def launch(self):
+    def enqueue(self):
         size = ctypes.c_size_t(1)
         self.must(self.cl.clEnqueueNDRangeKernel(self.queue, self.kernel, ctypes.c_uint(1), None,
                                                  ctypes.byref(size), None, ctypes.c_uint(0), None, None))
+
+    def launch(self):
+        self.enqueue()
         self.must(self.cl.clFinish(self.queue))
 
 
@@ -136,12 +141,33 @@ def lock(rounds, ms, keeps=0):
     return {"waited": waited}
 
 
+def finish(rounds, keeps):
+    device, is_over, took = Device(), [], 0
+    wait = (ctypes.PyDLL if keeps else ctypes.CDLL)("libOpenCL.so.1").clFinish
+
+    def others():
+        while not is_over:
+            loop(1000)
+    other = threading.Thread(target=others)
+    other.start()
+    for _ in range(rounds):
+        device.enqueue()
+        begin = time.monotonic_ns()
+        device.must(wait(device.queue))
+        took += time.monotonic_ns() - begin
+    is_over.append(True)
+    other.join()
+    return {"finish": took}
+
+
 def main():
     what, numbers = sys.argv[1], [int(text) for text in sys.argv[2:]]
     if what == "shares":
         told = shares(*numbers)
     elif what == "sleeps":
         told = {"rest_a": rest_a(numbers[0]), "work_b": work_b(numbers[0])}
+    elif what == "finish":
+        told = finish(*numbers)
     else:
         told = lock(*numbers)
     for name, ns in told.items():
