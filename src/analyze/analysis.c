@@ -650,6 +650,7 @@ static void forget_switches(struct analysis *analysis)
 		account_forget_switches(analysis->devices[i].account.causes);
 	for (size_t i = 0; i < analysis->paths_count; i++)
 		account_forget_switches(analysis->paths[i].causes);
+	analysis->gils_count = 0;
 }
 
 static int finish(struct sweep *sweep)

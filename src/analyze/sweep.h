@@ -2,8 +2,9 @@
  *
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
- * Of this room only: analysis.c leads, sweep_tables.c, sweep_paths.c and sweep_waits.c count, sweep_flight.c follows
- * what is open, sweep_instructions.c who runs what, sweep_states.c where threads are, sweep_things.c makes the lists.
+ * Of this room only: analysis.c leads; sweep_tables.c, sweep_paths.c, sweep_waits.c, sweep_cpu.c, sweep_gil.c, sweep_fill.c
+ * and sweep_queues.c count; sweep_flight.c follows what is open, sweep_instructions.c who runs what, sweep_states.c where
+ * threads are; sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
 #define ANALYZE_SWEEP_H
@@ -71,6 +72,7 @@ struct runners {
 		uint32_t path;
 	} last[RUNNERS_MOST];
 	unsigned int running, count; /* the first ones had not ended at the latest sample */
+	uint64_t turns;              /* samples that were one of several's */
 };
 
 /* The command of a device with the latest end so far. */

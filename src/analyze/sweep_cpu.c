@@ -4,7 +4,7 @@
  *
  * Runs in:  the readers
  * Gets:     samples in the window   Gives: one row for each process, stack, source and mode
- * Owns:     nothing; the rows are the analysis's
+ * Owns:     where each stack's row is; the rows are the analysis's
  * Fails:    -ENOMEM
  */
 #include "analyze/sweep.h"

@@ -128,7 +128,7 @@ static struct runners *runners_of(const struct sweep *sweep,
 }
 
 /* Whose it is; one of several in turn. */
-static uint32_t find_owner(const struct sweep *sweep, const struct event_instruction_sample *row,
+static uint32_t find_owner(struct sweep *sweep, const struct event_instruction_sample *row,
 			   bool *ret_is_estimated)
 {
 	struct runners *runners = runners_of(sweep, row);
@@ -144,7 +144,9 @@ static uint32_t find_owner(const struct sweep *sweep, const struct event_instruc
 			paths[count++] = runners->last[i].path;
 	for (unsigned int i = 1; i < count; i++)
 		*ret_is_estimated |= paths[i] != paths[0];
-	return count ? paths[sweep->analysis->ledger.instructions % count] : ANALYSIS_NO_PATH;
+	if (!count)
+		return ANALYSIS_NO_PATH;
+	return paths[count > 1 ? runners->turns++ % count : 0];
 }
 
 static int find_place(struct sweep *sweep, const struct event_instruction_sample *row,

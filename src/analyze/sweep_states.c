@@ -246,7 +246,7 @@ static int see_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_
 		return 0;
 	while (i > state->moments_first && state->moments[i - 1].end >= begin)
 		i--;
-	for (; i < state->moments_count && !error; i++) {
+	for (; i < state->moments_count && state->moments[i].begin < end && !error; i++) {
 		const struct thread_moment *moment = &state->moments[i];
 		const bool is_in = moment->begin >= begin && moment->begin < end;
 		uint64_t weight = moment->begin != moment->end ? overlap(moment, begin, end)

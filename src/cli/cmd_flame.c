@@ -45,7 +45,8 @@ static const struct option_row flame_rows[] = {
 	 "write to FILE (an SVG by default to duet.svg, folded stacks to stdout)",
 	 offsetof(struct flame_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
-	 "total (default): the devices' whole time; gpu: their busy time; idle: their idle time; "
+	 "total (default where a device was used): the devices' whole time; gpu: their busy time; "
+	 "idle: their idle time; "
 	 "cpu: the threads' time on processors; launch: how often",
 	 offsetof(struct flame_values, view)},
 	{"folded", 0, OPTION_FLAG, NULL, "folded stacks, a line each, instead of an SVG",
@@ -83,6 +84,16 @@ static const struct flame_view *find_view(const char *name)
 		if (strcmp(views[i].name, name) == 0)
 			return &views[i];
 	return NULL;
+}
+
+/* Where no device was used, what threads did is all there is. */
+static const struct flame_view *choose_view(const char *name, const struct analysis *analysis)
+{
+	bool is_cpu_only = analysis->samples_count && !analysis_devices_shown(analysis);
+
+	if (name)
+		return find_view(name);
+	return find_view(is_cpu_only ? "cpu" : "total");
 }
 
 /* ---- output ------------------------------------------------------------------------------------ */
@@ -186,7 +197,10 @@ static int make_picture(const struct command *command, struct drawing *drawing,
 
 static int refuse(const struct command *command, const char *reason)
 {
-	error_set(-ENODATA, "not measured: %s (--view launch counts what was launched)", reason);
+	bool is_whole = strchr(reason, '(') != NULL; /* it says what to do */
+
+	error_set(-ENODATA, "not measured: %s%s", reason,
+		  is_whole ? "" : " (--view launch counts what was launched)");
 	return fail(command);
 }
 
@@ -228,7 +242,7 @@ static int run_file(const struct command *command, const char *path,
 		.from_ns = values->from_ns,
 		.to_ns = values->to_ns,
 	};
-	struct drawing drawing = {.view = find_view(values->view), .has_lines = values->lines};
+	struct drawing drawing = {.has_lines = values->lines};
 	struct analysis *analysis = NULL;
 	struct model *model = NULL;
 	int status, error = selection_check_output(output_path(values), path);
@@ -237,6 +251,7 @@ static int run_file(const struct command *command, const char *path,
 		error = selection_open(path, &model);
 	if (!error && (error = analysis_new(model, &options, &analysis)) && !*error_text())
 		error_set(error, "read '%s': %s", path, strerror(-error));
+	drawing.view = error ? NULL : choose_view(values->view, analysis);
 	drawing.analysis = analysis;
 	drawing.model = model;
 	status = error ? fail(command) : run_drawing(command, &drawing, values, path, min_width_px);
@@ -261,7 +276,7 @@ static int parse_min_width(const char *text, double *ret_px)
 
 static int run_flame(const struct command *command, int argc, char **argv)
 {
-	struct flame_values values = {.view = "total", .width = 1200, .to_ns = UINT64_MAX};
+	struct flame_values values = {.width = 1200, .to_ns = UINT64_MAX};
 	int first = options_parse(command, argc, argv, false, &values);
 	double min_width_px = 0.1;
 
@@ -269,7 +284,7 @@ static int run_flame(const struct command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
-	if (!find_view(values.view))
+	if (values.view && !find_view(values.view))
 		return usage_error(command, "--view: total, gpu, idle, cpu or launch, not '%s'",
 				   values.view);
 	if (values.to_ns < values.from_ns)

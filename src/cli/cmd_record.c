@@ -202,7 +202,7 @@ static void print_write_error(const struct session_options *options,
 /* Where something else was recorded as well, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error)
+	if (result->processes || result->write_error || !options->opencl)
 		return false;
 	return result->has_others || options->pids_count ? *result->note != '\0'
 							 : result->has_program;

@@ -29,6 +29,8 @@ const char *drawing_refusal(const struct drawing *drawing)
 		return analysis->samples_count
 			       ? NULL
 			       : "no CPU samples were recorded (duet record --collect cpu)";
+	if (analysis->samples_count && !analysis_devices_shown(analysis))
+		return "no device was used (--view cpu draws what threads did)";
 	for (size_t i = 0; !drawing->view->count && i < analysis_devices_shown(analysis); i++) {
 		if (!drawing_shows(drawing, i))
 			continue;

@@ -197,9 +197,10 @@ static void say_no_overlap(const struct report *report, const struct finding *fi
 
 	(void)report;
 	say(sentence,
-	    "copies (%s) and kernels (%s) never ran at the same time, all in %" PRIu64
+	    "copies (%s) and kernels (%s) %snever ran at the same time, all in %" PRIu64
 	    " %s%s; copy for the next step in a queue of its own while this one computes",
-	    time_of(finding, "copies_ns").text, time_of(finding, "kernels_ns").text, queues,
+	    time_of(finding, "copies_ns").text, time_of(finding, "kernels_ns").text,
+	    finding_value(finding, "both_ns") ? "almost " : "", queues,
 	    queues == 1 && !finding_value(finding, "out_of_order_queues") ? "in-order " : "",
 	    table_noun(queues, "queue", "queues"));
 	say_turns(finding, sentence);

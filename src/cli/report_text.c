@@ -27,24 +27,14 @@ static bool is_one_of_several(const struct report *report)
 	       report->analysis->processes_called > 1;
 }
 
-static bool has_rows(const struct report *report, uint32_t kind)
-{
-	const struct trace_reader *reader = report->model->reader;
-	size_t all = trace_reader_chunk_count(reader);
-
-	for (size_t i = 0; i < all; i++)
-		if (trace_reader_chunk(reader, i)->kind == kind)
-			return true;
-	return false;
-}
-
 /* Nothing but what threads did. */
 static bool is_cpu_only(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 
 	return !analysis->processes_called && !analysis_devices_shown(analysis) &&
-	       (has_rows(report, EVENT_CPU_SAMPLE) || has_rows(report, EVENT_SWITCH));
+	       (model_has(report->model, EVENT_CPU_SAMPLE) ||
+		model_has(report->model, EVENT_SWITCH));
 }
 
 static void put_numbers(const struct report *report)

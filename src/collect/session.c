@@ -266,6 +266,7 @@ static void refuse_collector(struct session *session, size_t index)
 {
 	recording_note(&session->recording, collectors[index]->name, COLLECTOR_REFUSED, 0,
 		       error_text());
+	recording_warn(&session->recording, error_text());
 	error_clear();
 	collectors[index]->work->close(session->states[index]);
 	session->states[index] = NULL;
@@ -283,11 +284,13 @@ static int check_collectors(const struct session_options *options)
 
 static void refuse_without_program(struct session *session, const struct collector *collector)
 {
-	if (collector->is_chosen(session->options))
-		recording_note(
-			&session->recording, collector->name, COLLECTOR_REFUSED, 0,
-			"it records a program that is given after --, or processes (-p), not all "
-			"programs (-a)");
+	static const char reason[] = "what threads do is recorded of a program that is given after "
+				     "--, or of processes (-p), not of all programs (-a)";
+
+	if (!collector->is_chosen(session->options))
+		return;
+	recording_note(&session->recording, collector->name, COLLECTOR_REFUSED, 0, reason);
+	recording_warn(&session->recording, reason);
 }
 
 static void open_collectors(struct session *session)

@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     a thread   Gives: its place and a copy of its stack
- * Owns:     nothing
+ * Owns:     files of /proc that the caller lets it keep open
  * Fails:    with false
  * Why:      an event of the kernel for each switch could give the stack too, but only to root, and at 16 KiB for
  *           each of 10^5 switches a second. A stack does not change while its thread is blocked: one look at
@@ -303,7 +303,7 @@ static int try_place(uint32_t pid, struct blocked_place *ret_place)
 		if (place == THREAD_WAITS)
 			return 0;
 		/* before the child says that it may be looked at, it may not */
-		if (place == THREAD_GONE && errno && i > 20)
+		if ((place == THREAD_REFUSED || place == THREAD_GONE) && errno && i > 20)
 			return -errno;
 		poll(NULL, 0, 1);
 	}

@@ -581,16 +581,6 @@ int cpu_descriptor(const struct cpu *cpu)
 	return cpu->rings ? perf_rings_descriptor(cpu->rings) : -1;
 }
 
-/* Where the kernel refuses, the reason is noted and looks begin. */
-static int look_instead(struct cpu *cpu, int error)
-{
-	if (!is_refusal(error))
-		return error;
-	use_states(cpu);
-	cpu->source_string = recording_string(cpu->recording, cpu->state.source.name);
-	return 0;
-}
-
 static int add_to_family(struct cpu *cpu, pid_t pid, bool is_running)
 {
 	int error = 0;
@@ -601,6 +591,30 @@ static int add_to_family(struct cpu *cpu, pid_t pid, bool is_running)
 	if (!error)
 		error = family_add(&cpu->family, (uint32_t)pid, is_running);
 	return error ? error_set(error, "process %d: %s", (int)pid, strerror(-error)) : 0;
+}
+
+/* Of -p: those that were attached before the one that was refused. */
+static void add_known(struct cpu *cpu, struct process *process)
+{
+	if (!process->has_ended && add_to_family(cpu, (pid_t)process->row.pid, true))
+		error_clear();
+}
+
+/* Where the kernel refuses, the reason is noted and looks begin. */
+static int look_instead(struct cpu *cpu, int error)
+{
+	char reason[PATH_MAX + 400];
+
+	if (!is_refusal(error))
+		return error;
+	snprintf(reason, sizeof(reason), "%s", error_text());
+	drain_until(cpu, host_clocks_now_ns());
+	error_clear();
+	error_set(error, "%s", reason);
+	use_states(cpu);
+	cpu->source_string = recording_string(cpu->recording, cpu->state.source.name);
+	for_each_process(cpu, add_known);
+	return 0;
 }
 
 int cpu_attach_program(struct cpu *cpu, pid_t pid)

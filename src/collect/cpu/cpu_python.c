@@ -245,13 +245,13 @@ static uint64_t own_time_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* Of a sample: each brings its share of the time that may be spent. */
+/* Of a sample: each that tells time brings its share of what may be spent. */
 static struct python_glance look_at_sampled(struct cpu *cpu, struct process *process, uint32_t tid,
-					    uint64_t time_ns)
+					    uint64_t time_ns, bool tells_time)
 {
 	struct cpu_python *python = &cpu->python;
 	struct python_glance glance = {.tid = tid, .status = -EBUSY};
-	const uint64_t share = 1000000000 / cpu->frequency_hz / SHARE;
+	const uint64_t share = tells_time ? 1000000000 / cpu->frequency_hz / SHARE : 0;
 	uint64_t begin_ns = host_clocks_now_ns(), spent_ns;
 
 	python->spent_ns -= python->spent_ns > share ? share : python->spent_ns;
@@ -259,11 +259,9 @@ static struct python_glance look_at_sampled(struct cpu *cpu, struct process *pro
 		spent_ns = own_time_ns();
 		glance = look(cpu, process, tid, true);
 		python->spent_ns += own_time_ns() - spent_ns;
-	} else {
-		python->refused++;
+		python->late_ns += begin_ns > time_ns ? begin_ns - time_ns : 0;
+		python->looks++;
 	}
-	python->late_ns += begin_ns > time_ns ? begin_ns - time_ns : 0;
-	python->looks++;
 	glance.time_ns = time_ns;
 	return glance;
 }
@@ -298,7 +296,8 @@ void cpu_python_glance(struct cpu *cpu)
 		    is_stranger(python, &sample) ||
 		    array_grow(python->glances, python->glance_capacity, python->glance_count + 1))
 			continue;
-		glance = look_at_sampled(cpu, process, sample.tid, sample.time_ns);
+		glance =
+			look_at_sampled(cpu, process, sample.tid, sample.time_ns, !sample.is_fault);
 		python->glances[python->glance_count++] = glance;
 		if (glance.status == 0)
 			note_stranger(python, &sample);
@@ -327,11 +326,29 @@ static bool take_glance(struct cpu *cpu, uint32_t tid, uint64_t time_ns,
 	return is_found;
 }
 
+/* Of those whose samples are still in the rings, to the front: with many processors some always are. */
+static void pack_places(struct cpu_python *python)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < python->glance_count; i++) {
+		struct python_glance *glance = &python->glances[i];
+
+		memmove(python->places + kept, python->places + glance->first,
+			glance->count * sizeof(*python->places));
+		glance->first = kept;
+		kept += glance->count;
+	}
+	python->place_count = kept;
+}
+
 /* What was read is used before anything else is read. */
 static void forget_places(struct cpu *cpu)
 {
 	if (!cpu->python.glance_count)
 		cpu->python.place_count = 0;
+	else if (cpu->python.place_count > PLACES_MOST / 2)
+		pack_places(&cpu->python);
 }
 
 /* ---- both stacks as one ------------------------------------------------------------------------ */
@@ -610,9 +627,10 @@ static bool put_around(struct merge *merge)
 
 static void count(struct cpu_python *python, const struct merge *merge)
 {
-	if (merge->lost == merge->evaluation_count)
+	if (merge->lost == merge->evaluation_count) {
 		python->torn++;
-	else if (merge->lost)
+		python->refused += merge->glance->status == -EBUSY;
+	} else if (merge->lost)
 		python->inner++;
 	else if (merge->glance->gap.is_moving)
 		python->doubtful++;
@@ -662,7 +680,8 @@ bool cpu_python_merge(struct cpu *cpu, const struct cpu_walk *walk)
 	    (is_sample || walk->end == UNWIND_WALK_OUTERMOST))
 		return false;
 	if (!is_there)
-		glance = is_sample ? look_at_sampled(cpu, walk->process, walk->tid, walk->time_ns)
+		glance = is_sample ? look_at_sampled(cpu, walk->process, walk->tid, walk->time_ns,
+						     false)
 				   : look(cpu, walk->process, walk->tid, false);
 	is_merged = merge_glance(cpu, walk, &glance, is_sample);
 	forget_places(cpu);
@@ -690,7 +709,7 @@ uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid
 	find_in_memory(cpu, process, now_ns);
 	if (!process->python || !cpu_has_room(cpu))
 		return 0;
-	glance = look_at_sampled(cpu, process, tid, now_ns);
+	glance = look_at_sampled(cpu, process, tid, now_ns, true);
 	for (size_t i = glance.count; i-- > 0;) {
 		const uint32_t frame = cpu->python.places[glance.first + i].frame;
 
@@ -734,16 +753,25 @@ void cpu_python_note(struct cpu *cpu)
 	const uint64_t all = python->whole + python->doubtful + python->inner + python->torn;
 	const uint64_t lost = all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
 	char text[512];
+	int length;
 
 	if (!all)
 		return;
-	snprintf(text, sizeof(text),
-		 "Python functions of %" PRIu64 " samples: %" PRIu64 " whole, %" PRIu64
-		 " whole but perhaps of some microseconds later inside, %" PRIu64
-		 " without inner ones, %" PRIu64 " not known (%" PRIu64
-		 " for lack of time); read %" PRIu64 " us after the sample on average",
-		 all, python->whole, python->doubtful, python->inner, python->torn, python->refused,
-		 python->looks ? python->late_ns / python->looks / 1000 : 0);
+	length = snprintf(text, sizeof(text),
+			  "of %" PRIu64 " samples in Python %" PRIu64
+			  " lack their functions, and %" PRIu64
+			  " the inner ones: the thread had gone on when its functions were read, "
+			  "%" PRIu64 " us after the sample on average",
+			  all, python->torn, python->inner,
+			  python->looks ? python->late_ns / python->looks / 1000 : 0);
+	if (python->doubtful)
+		length += snprintf(text + length, sizeof(text) - (size_t)length,
+				   "; of %" PRIu64 " the innermost may be of that later moment",
+				   python->doubtful);
+	if (python->refused)
+		snprintf(text + length, sizeof(text) - (size_t)length,
+			 "; %" PRIu64 " for lack of time: ask for fewer samples with -F",
+			 python->refused);
 	recording_note(cpu->recording, "cpu",
 		       lost >= LOST_PER_THOUSAND ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, 0,
 		       text);

@@ -175,6 +175,8 @@ static int list(struct family *family, struct hash_map *now)
 		if (!pid || find(family, pid))
 			continue;
 		if (family->is_open && !hash_map_find(&family->others, pid)) {
+			/* the number of one that has ended is somebody else's now */
+			hash_map_remove(&family->ended, pid, NULL);
 			if (family->fresh_count < FRESH_MOST &&
 			    array_grow(family->fresh, family->fresh_capacity,
 				       family->fresh_count + 1) == 0)

@@ -74,7 +74,9 @@ int perf_refused(int error)
 				 "raise the limit (ulimit -Hn)",
 				 strerror(-error));
 	if (error == -ENOENT || error == -EOPNOTSUPP)
-		return error_set(error, "perf events: this machine has no such event");
+		return error_set(error,
+				 "perf events: this machine has no such event (without -e the "
+				 "best that it has is taken)");
 	if (error != -EPERM && error != -EACCES)
 		return error_set(error, "perf events: %s", strerror(-error));
 	if (paranoid > 2) {

@@ -215,6 +215,8 @@ int perf_rings_open(const struct perf_rings_options *options, struct perf_rings 
 		rings->rings[i] = (struct ring){.fd = -1, .time = UINT64_MAX};
 	if (!rings->rings)
 		error = error_set(-ENOMEM, "perf events: out of memory");
+	else if (rings->poll_fd < 0)
+		error = perf_refused(-errno);
 	if (!error)
 		error = perf_events_find(options, &rings->events, &rings->state);
 	if (!error)
@@ -362,7 +364,7 @@ static struct perf_event_header header_at(const struct ring *ring)
 }
 
 /* A sample: header, ip, pid and tid, time. All others end with pid and tid, time, id, cpu. */
-enum { SAMPLE_TIME = 24, TRAILER_BYTES = 32, TRAILER_TIME = 24 };
+enum { SAMPLE_TIME = 24, SAMPLE_ID = 32, TRAILER_BYTES = 32, TRAILER_TIME = 24 };
 
 /* Finds out the time of the ring's next record. */
 static void look(struct ring *ring)
@@ -716,14 +718,15 @@ void perf_rings_wake(struct perf_rings *rings)
 }
 
 /* The next sample of a ring that nobody was told of; false: there is none. */
-static bool glance_at(struct ring *ring, struct perf_glance *ret_glance)
+static bool glance_at(const struct perf_rings *rings, struct ring *ring,
+		      struct perf_glance *ret_glance)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 
 	if (ring->seen < ring->next)
 		ring->seen = ring->next;
 	while (ring->seen < head) {
-		uint64_t at = ring->seen, word = word_at(ring, at), ids;
+		uint64_t at = ring->seen, word = word_at(ring, at), ids, event;
 		struct perf_event_header header;
 
 		memcpy(&header, &word, sizeof(header));
@@ -731,7 +734,9 @@ static bool glance_at(struct ring *ring, struct perf_glance *ret_glance)
 		if (header.type != PERF_RECORD_SAMPLE)
 			continue;
 		ids = word_at(ring, at + SAMPLE_TIME - sizeof(ids));
+		event = hash_map_get(&rings->ids, word_at(ring, at + SAMPLE_ID), 0);
 		*ret_glance = (struct perf_glance){.time_ns = word_at(ring, at + SAMPLE_TIME),
+						   .is_fault = event >> 32 == PERF_EVENT_FAULTS,
 						   .pid = (uint32_t)ids,
 						   .tid = (uint32_t)(ids >> 32)};
 		return true;
@@ -745,7 +750,7 @@ bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance)
 		struct ring *ring = &rings->rings[rings->glanced];
 
 		if (ring->page && kind_of(rings, ring) == RING_SAMPLES &&
-		    glance_at(ring, ret_glance))
+		    glance_at(rings, ring, ret_glance))
 			return true;
 	}
 	rings->glanced = 0;

@@ -116,6 +116,7 @@ bool perf_rings_are_filling(const struct perf_rings *rings);
 struct perf_glance {
 	uint64_t time_ns;
 	uint32_t pid, tid;
+	bool is_fault; /* it tells no time */
 };
 bool perf_rings_glance(struct perf_rings *rings, struct perf_glance *ret_glance);
 

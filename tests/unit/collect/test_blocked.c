@@ -116,6 +116,11 @@ TEST(files_that_are_kept)
 		waiter.word = 1;
 		syscall(SYS_futex, &waiter.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 		pthread_join(thread, NULL);
+		/* it is joined a moment before the kernel forgets it */
+		for (int wait = 0;
+		     wait < 2000 && blocked_find(&files, pid, waiter.tid, &place) != THREAD_GONE;
+		     wait++)
+			usleep(1000);
 		CHECK_EQUAL(blocked_find(&files, pid, waiter.tid, &place), THREAD_GONE);
 	}
 	CHECK_EQUAL(blocked_read(&files, pid, 8, &read, sizeof(read)), 0);

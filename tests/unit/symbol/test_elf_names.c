@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ static int libc_fd(void)
 {
 	Dl_info about;
 
-	return dladdr((void *)(uintptr_t)qsort, &about)
+	return dladdr((void *)(uintptr_t)gnu_get_libc_version, &about)
 		       ? open(about.dli_fname, O_RDONLY | O_CLOEXEC)
 		       : -1;
 }
