@@ -229,6 +229,7 @@ struct analysis_path {
 
 /* What the launching threads did in the idle time of one device: computing or blocked below one stack. Of a device
  * and a cause all idle_ns add up to what its account has. */
+enum { ANALYSIS_LENGTHS = 7 }; /* of intervals: below 1, 2, 4, 8, 16, 32 and 50 ms */
 struct analysis_state {
 	size_t device;
 	enum account_cause cause; /* CAUSE_ON_CPU or CAUSE_BLOCKED */
@@ -237,7 +238,9 @@ struct analysis_state {
 	uint32_t holder;          /* thread that had it; 0: not known, or nobody */
 	uint64_t seen;            /* samples, or intervals */
 	uint64_t known_ns;        /* of intervals whose stack was seen */
-	uint64_t idle_ns;         /* known_ns, and of the rest a part by what was seen */
+	/* BLOCKED: of short intervals, by their length: so many seen; of those that nobody saw (stack and wait 0), ns. */
+	uint64_t lengths[ANALYSIS_LENGTHS];
+	uint64_t idle_ns; /* known_ns, and of the rest a part by what was seen */
 };
 
 /* What a thread did while it had what launching threads waited for, in the idle time of one device. */

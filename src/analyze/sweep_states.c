@@ -262,6 +262,28 @@ static int see_holder(struct sweep *sweep, size_t device, uint32_t wait, uint64_
 	return error;
 }
 
+static unsigned int length_class(uint64_t length_ns)
+{
+	unsigned int class = 0;
+
+	while (class < ANALYSIS_LENGTHS - 1 && length_ns >= UINT64_C(1000000) << class)
+		class ++;
+	return class;
+}
+
+/* One that nobody looked at. */
+static int miss_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
+		     uint64_t length_ns)
+{
+	struct analysis_state *row;
+	int error = find_row(sweep, device, CAUSE_BLOCKED, 0, 0, &row);
+
+	if (!error)
+		row->lengths[length_class(moment->end - moment->begin)] = add_saturated(
+			row->lengths[length_class(moment->end - moment->begin)], length_ns);
+	return error;
+}
+
 static int see_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
 		    uint64_t begin, uint64_t end)
 {
@@ -269,13 +291,18 @@ static int see_away(struct sweep *sweep, size_t device, const struct thread_mome
 	struct analysis_state *row;
 	int error;
 
-	if (!length_ns || (!moment->stack && !moment->wait))
+	if (!length_ns)
 		return 0;
+	if (!moment->stack && !moment->wait)
+		return miss_away(sweep, device, moment, length_ns);
 	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);
 	if (error)
 		return error;
 	row->known_ns += length_ns;
-	row->seen += moment->end - moment->begin < SHORT_NS;
+	if (moment->end - moment->begin < SHORT_NS) {
+		row->seen++;
+		row->lengths[length_class(moment->end - moment->begin)]++;
+	}
 	if (!moment->wait || !row->holder)
 		return 0;
 	return see_holder(sweep, device, moment->wait,
@@ -343,43 +370,122 @@ static struct analysis_state *first_seen(const struct analysis *analysis, size_t
 	return &analysis->states[i];
 }
 
+static bool is_of(const struct analysis_state *row, size_t device, enum account_cause cause)
+{
+	return row->device == device && row->cause == cause;
+}
+
+static bool is_nameless(const struct analysis_state *row)
+{
+	return !row->stack && !row->wait_string;
+}
+
+static uint64_t part_of(uint64_t whole, uint64_t share, uint64_t all)
+{
+	return all ? (uint64_t)((unsigned __int128)whole * share / all) : 0;
+}
+
+struct division {
+	struct sweep *sweep;
+	size_t device;
+	enum account_cause cause;
+	uint64_t rest; /* of what is divided */
+};
+
+static void give(struct division *division, struct analysis_state *row, uint64_t part)
+{
+	part = part < division->rest ? part : division->rest; /* sums may be saturated */
+	row->idle_ns += part;
+	division->rest -= part;
+}
+
+/* To each by how often it was seen. */
+static void divide_by_seen(struct division *division, uint64_t left, uint64_t seen)
+{
+	struct analysis *analysis = division->sweep->analysis;
+
+	for (size_t i = 0; i < analysis->states_count; i++) {
+		struct analysis_state *row = &analysis->states[i];
+
+		if (is_of(row, division->device, division->cause))
+			give(division, row, part_of(left, row->seen, seen));
+	}
+}
+
+/* Intervals of one length: what was not seen of them goes to those that were; where none was, to nobody. */
+static void divide_length(struct division *division, uint64_t left, unsigned int class)
+{
+	struct analysis *analysis = division->sweep->analysis;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < analysis->states_count; i++) {
+		const struct analysis_state *row = &analysis->states[i];
+
+		if (is_of(row, division->device, division->cause) && !is_nameless(row))
+			seen = add_saturated(seen, row->lengths[class]);
+	}
+	for (size_t i = 0; i < analysis->states_count && seen; i++) {
+		struct analysis_state *row = &analysis->states[i];
+
+		if (is_of(row, division->device, division->cause) && !is_nameless(row))
+			give(division, row, part_of(left, row->lengths[class], seen));
+	}
+}
+
+static void divide_by_length(struct division *division, uint64_t left,
+			     const uint64_t unseen[ANALYSIS_LENGTHS])
+{
+	uint64_t all = 0;
+
+	for (unsigned int class = 0; class < ANALYSIS_LENGTHS; class ++)
+		all = add_saturated(all, unseen[class]);
+	for (unsigned int class = 0; class < ANALYSIS_LENGTHS; class ++)
+		divide_length(division, part_of(left, unseen[class], all), class);
+}
+
 /* What was not seen goes to what was, by how often; what rounding leaves, and what nobody saw, has no stack. */
 static int divide(struct sweep *sweep, size_t device, enum account_cause cause, uint64_t idle_ns)
 {
 	struct analysis *analysis = sweep->analysis;
-	uint64_t known_ns = 0, seen = 0, left, rest, over;
+	struct division division = {sweep, device, cause, 0};
+	uint64_t known_ns = 0, seen = 0, left, over, unseen[ANALYSIS_LENGTHS] = {0};
+	bool has_unseen = false;
 	struct analysis_state *row;
 
 	for (size_t i = 0; i < analysis->states_count; i++) {
 		row = &analysis->states[i];
-		if (row->device != device || row->cause != cause)
+		if (!is_of(row, device, cause))
 			continue;
 		known_ns += row->known_ns;
 		seen = add_saturated(seen, row->seen);
+		for (unsigned int class = 0; class < ANALYSIS_LENGTHS && is_nameless(row);
+		     class ++) {
+			unseen[class] = row->lengths[class];
+			has_unseen |= unseen[class] != 0;
+		}
 	}
 	over = known_ns > idle_ns ? known_ns - idle_ns : 0;
-	rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
+	division.rest = left = known_ns > idle_ns ? 0 : idle_ns - known_ns;
 	for (size_t i = 0; i < analysis->states_count; i++) {
-		uint64_t part;
-
 		row = &analysis->states[i];
-		if (row->device != device || row->cause != cause)
+		if (!is_of(row, device, cause))
 			continue;
 		shorten(row, &over);
-		part = seen ? (uint64_t)((unsigned __int128)left * row->seen / seen) : 0;
-		part = part < rest ? part : rest; /* sums of weights may be saturated */
-		row->idle_ns = row->known_ns + part;
-		rest -= part;
+		row->idle_ns = row->known_ns;
 	}
-	if (seen && rest < analysis->states_count) { /* of rounding */
-		first_seen(analysis, device, cause)->idle_ns += rest;
-		rest = 0;
+	if (has_unseen)
+		divide_by_length(&division, left, unseen);
+	else
+		divide_by_seen(&division, left, seen);
+	if (seen && division.rest < analysis->states_count) { /* of rounding */
+		first_seen(analysis, device, cause)->idle_ns += division.rest;
+		division.rest = 0;
 	}
-	if (!rest)
+	if (!division.rest)
 		return 0;
 	if (find_row(sweep, device, cause, 0, 0, &row))
 		return -ENOMEM;
-	row->idle_ns += rest;
+	row->idle_ns += division.rest;
 	return 0;
 }
 
