@@ -55,7 +55,7 @@ struct device_code {
 	const struct model *model; /* borrowed */
 	struct symbolizer *symbolizer;
 	struct arena texts;
-	struct hash_map objects; /* code id -> struct object *, owned */
+	struct hash_map objects; /* content, or code id without one -> struct object *, owned */
 	const char *why;         /* in texts */
 };
 
@@ -192,9 +192,17 @@ static int open_object(struct device_code *code, const struct event_code *row,
 	return 0;
 }
 
+/* Each process has its own code of a kernel, and all have one content. */
+static uint64_t object_key(const struct event_code *row, uint32_t id)
+{
+	return row && (row->hash_low || row->hash_high) ? row->hash_low ^ row->hash_high : id;
+}
+
 static int find_object(struct device_code *code, uint32_t id, struct object **ret_object)
 {
-	struct object *object = hash_map_find_pointer(&code->objects, id);
+	const struct event_code *row = id ? model_thing(code->model, EVENT_CODE, id) : NULL;
+	uint64_t key = object_key(row, id);
+	struct object *object = hash_map_find_pointer(&code->objects, key);
 	int error;
 
 	if (!object) {
@@ -203,9 +211,8 @@ static int find_object(struct device_code *code, uint32_t id, struct object **re
 			return -ENOMEM;
 		object->fd = -1;
 		object->name = "";
-		error = open_object(code, id ? model_thing(code->model, EVENT_CODE, id) : NULL,
-				    object);
-		if (error || hash_map_put_pointer(&code->objects, id, object)) {
+		error = open_object(code, row, object);
+		if (error || hash_map_put_pointer(&code->objects, key, object)) {
 			object_free(object);
 			return -ENOMEM;
 		}

@@ -132,7 +132,7 @@ void report_put_waits(const struct report *report);
 
 /* ---- report_instructions.c ---- */
 
-void report_put_instructions(const struct report *report);
+int report_put_instructions(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends; is_by: of the list "by". -ENOMEM. */
 int report_write_instructions(const struct report *report, bool is_by, struct json_writer *json);
 

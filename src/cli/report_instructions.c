@@ -237,14 +237,16 @@ static void put_doubts(const struct report *report)
 		       format_percent(ledger->instructions_unknown, ledger->instructions).text);
 }
 
-void report_put_instructions(const struct report *report)
+int report_put_instructions(const struct report *report)
 {
 	static const char *const columns[] = {"samples", "of kernel", NULL};
 	struct rows rows;
 	size_t shown = 0;
 
-	if (!report->analysis->instructions_count || find(report, &rows))
-		return;
+	if (!report->analysis->instructions_count)
+		return 0;
+	if (find(report, &rows))
+		return -ENOMEM;
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
 			table_put_title("INSTRUCTIONS", NAME_WIDTH, columns);
@@ -255,6 +257,7 @@ void report_put_instructions(const struct report *report)
 	if (device_code_why(rows.code))
 		printf("  %s\n", device_code_why(rows.code));
 	fini(&rows);
+	return 0;
 }
 
 static void write_place(const struct device_place *place, struct json_writer *json)

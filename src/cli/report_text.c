@@ -253,13 +253,14 @@ int report_print_text(const struct report *report)
 		report_put_processes(report);
 	else if (!by || strcmp(by, "instruction") != 0)
 		report_put_kernels(report);
-	report_put_instructions(report);
+	error = report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY, "COPIES");
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
 	report_put_calls(report);
 	report_put_zones(report);
 	report_put_depths(report);
-	error = report_put_layers(report);
+	if (!error)
+		error = report_put_layers(report);
 	if (!error)
 		error = report_put_findings(report);
 	put_clocks(report);

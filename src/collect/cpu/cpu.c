@@ -40,9 +40,8 @@ static void note_rights(struct cpu *cpu)
 		return;
 	perf_rights_text(1, rights, sizeof(rights));
 	snprintf(text, sizeof(text),
-		 "time inside the operating system's kernel has no samples, so that its functions "
-		 "are "
-		 "missing: %s, or record as root",
+		 "time inside the operating system's kernel has no samples: that processor time, "
+		 "and its functions, are missing: %s, or record as root",
 		 rights);
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	recording_hint(cpu->recording, text);

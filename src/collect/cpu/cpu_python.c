@@ -144,7 +144,7 @@ void cpu_python_open(struct cpu *cpu, struct process *process, const struct memo
 	if (!error && cpu->rings)
 		perf_rings_wake(cpu->rings);
 	process->is_python_refused = error && error != -EAGAIN;
-	if (error == -ENOTSUP)
+	if (error == -ENOTSUP || error == -EPERM)
 		note_refused(cpu);
 	if (error)
 		error_clear();
