@@ -221,17 +221,28 @@ TEST(a_crash_while_shortening_costs_nothing)
 }
 
 /* Not only between its calls: the child is killed anywhere. */
+/* Until something is written: on a busy machine a new process may wait long for its first moment. */
+static void wait_for_growth(const char *path, off_t before)
+{
+	struct stat about;
+
+	for (int i = 0; i < 10000 && stat(path, &about) == 0 && about.st_size <= before; i++)
+		usleep(1000);
+}
+
 TEST(kill_at_any_moment)
 {
 	for (unsigned int round = 0; round < 20; round++) {
 		struct trace_writer_options options = {.max_bytes = (uint64_t)1 << 20};
 		struct recording recording;
 		struct found found;
+		struct stat about;
 		char path[64];
 		pid_t child;
 
 		make_path(path);
 		begin(&recording, path, &options);
+		REQUIRE(stat(path, &about) == 0);
 		child = fork();
 		if (child == 0) {
 			for (uint64_t now = SECOND;; now += SECOND / 50) {
@@ -240,7 +251,8 @@ TEST(kill_at_any_moment)
 			}
 		}
 		REQUIRE(child > 0);
-		usleep(30000 + round * 5000);
+		wait_for_growth(path, about.st_size);
+		usleep(round * 5000);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		check_file(path, &recording, &found);
