@@ -252,7 +252,7 @@ TEST(kill_at_any_moment)
 		}
 		REQUIRE(child > 0);
 		wait_for_growth(path, about.st_size);
-		usleep(round * 5000);
+		usleep(30000 + round * 5000);
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		check_file(path, &recording, &found);
