@@ -18,6 +18,7 @@
 
 #include "analyze/sweep.h"
 #include "base/array.h"
+#include "base/number.h"
 
 #define EARLY_COUNT 4096
 
@@ -578,11 +579,6 @@ static void close_window(struct sweep *sweep)
 		analysis->to_ns = analysis->from_ns;
 }
 
-static uint64_t saturating_add(uint64_t left, uint64_t right)
-{
-	return left > UINT64_MAX - right ? UINT64_MAX : left + right;
-}
-
 static void find_window(struct sweep *sweep, const struct analysis_options *options)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -596,10 +592,10 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 	analysis->to_ns = analysis->end_ns;
 	analysis->has_window = options && (options->has_from || options->has_to);
 	if (options && options->has_from)
-		analysis->from_ns = smaller(saturating_add(analysis->begin_ns, options->from_ns),
+		analysis->from_ns = smaller(add_saturated(analysis->begin_ns, options->from_ns),
 					    analysis->end_ns);
 	if (options && options->has_to)
-		analysis->to_ns = smaller(saturating_add(analysis->begin_ns, options->to_ns),
+		analysis->to_ns = smaller(add_saturated(analysis->begin_ns, options->to_ns),
 					  analysis->end_ns);
 }
 

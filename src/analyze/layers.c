@@ -24,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number.h"
 
 struct rule {
 	const char *layer, *glob;
@@ -309,11 +310,6 @@ const char *layers_text(const char *layer)
 
 /* ---- samples ----------------------------------------------------------------------------------- */
 
-const char *layers_unit(const char *source)
-{
-	return strcmp(source, "cycles") == 0 || strcmp(source, "ref-cycles") == 0 ? "cycles" : "ns";
-}
-
 static int compare_groups(const struct layers_row *a, const struct layers_row *b)
 {
 	if (a->process != b->process)
@@ -343,11 +339,6 @@ static int compare_weights(const void *left, const void *right)
 	return strcmp(a->layer, b->layer);
 }
 
-static uint64_t add(uint64_t left, uint64_t right)
-{
-	return left > UINT64_MAX - right ? UINT64_MAX : left + right;
-}
-
 /* Sorted by name, the same are neighbours. */
 static size_t merge(struct layers_row *rows, size_t count)
 {
@@ -356,7 +347,8 @@ static size_t merge(struct layers_row *rows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (kept && compare_names(&rows[kept - 1], &rows[i]) == 0) {
 			rows[kept - 1].samples += rows[i].samples;
-			rows[kept - 1].weight = add(rows[kept - 1].weight, rows[i].weight);
+			rows[kept - 1].weight =
+				add_saturated(rows[kept - 1].weight, rows[i].weight);
 		} else {
 			rows[kept++] = rows[i];
 		}
@@ -370,7 +362,7 @@ static void sum_groups(struct layers_row *rows, size_t count)
 		uint64_t all = 0;
 
 		for (end = first; end < count && !compare_groups(&rows[first], &rows[end]); end++)
-			all = add(all, rows[end].weight);
+			all = add_saturated(all, rows[end].weight);
 		for (size_t i = first; i < end; i++)
 			rows[i].all = all;
 	}

@@ -40,12 +40,9 @@ struct layers_row {
 		*source; /* the event as perf names it; only those that come where the time goes */
 	const char *layer;
 	uint64_t samples;
-	uint64_t weight; /* in layers_unit(source) */
+	uint64_t weight; /* in analysis_source_unit(source) */
 	uint64_t all;    /* of the same process, threads and source */
 };
-
-/* "ns", or the source itself, which counts. */
-const char *layers_unit(const char *source);
 
 /* The samples of an analysis by layer, in the order of process, threads, source, and then the most first; freed by the
  * caller. -ENOMEM. */

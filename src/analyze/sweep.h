@@ -111,8 +111,11 @@ struct sweep {
 		path_rows; /* (row << 32 | stack, function string << 32 | device) -> index */
 	struct pair_map
 		launches_rows; /* (name << 32 | stack, function string << 32 | device) -> index */
-	struct pair_map failure_rows;     /* (kind << 32 | name, result) -> index */
-	struct pair_map wait_rows;        /* (function string, stack) -> index */
+	struct pair_map failure_rows; /* (kind << 32 | name, result) -> index */
+	struct pair_map wait_rows;    /* (function string, stack) -> index */
+	uint32_t
+		told_source; /* string of the source that was asked for last: samples mostly have one */
+	bool told_time;      /* … whether it tells time */
 	struct sample_kind *sample_kinds; /* owned */
 	size_t sample_kinds_count, sample_kinds_capacity;
 	struct pair_map sparse_rows; /* (index of kinds, stack) -> index */
@@ -233,7 +236,7 @@ void sweep_samples_fini(struct sweep *sweep);
 /* Before the first row. */
 void sweep_mark_launchers(struct sweep *sweep);
 /* Whether samples of a source come where the time goes; page faults and the like do not. */
-bool sweep_tells_time(const struct sweep *sweep, uint32_t source);
+bool sweep_tells_time(struct sweep *sweep, uint32_t source);
 
 /* ---- sweep_fill.c ---- */
 

@@ -11,15 +11,20 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 enum { KINDS_DENSE = 16 };
 
-bool sweep_tells_time(const struct sweep *sweep, uint32_t source)
+bool sweep_tells_time(struct sweep *sweep, uint32_t source)
 {
-	return analysis_tells_time(model_text(sweep->analysis->model, source, ""));
+	if (!source || source != sweep->told_source) {
+		sweep->told_source = source;
+		sweep->told_time =
+			analysis_tells_time(model_text(sweep->analysis->model, source, ""));
+	}
+	return sweep->told_time;
 }
 
 /* Which threads launch, at any time: their launches are in chunks of their own. */
@@ -97,14 +102,10 @@ static uint32_t find_row(const struct sweep *sweep, const struct sample_kind *ki
 
 static int put_row(struct sweep *sweep, struct sample_kind *kind, uint32_t stack, uint32_t row)
 {
-	size_t capacity = kind->capacity;
-
 	if (!is_dense(sweep, stack))
 		return pair_map_put(&sweep->sparse_rows, sweep->sample_kind, stack, row - 1);
 	if (array_grow(kind->rows, kind->capacity, stack + (size_t)1))
 		return -ENOMEM;
-	if (kind->capacity > capacity)
-		memset(kind->rows + capacity, 0, (kind->capacity - capacity) * sizeof(*kind->rows));
 	kind->rows[stack] = row;
 	return 0;
 }
@@ -143,7 +144,6 @@ int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	}
 	sample = &analysis->samples[found - 1];
 	sample->count++;
-	if (__builtin_add_overflow(sample->weight, row->weight, &sample->weight))
-		sample->weight = UINT64_MAX;
+	sample->weight = add_saturated(sample->weight, row->weight);
 	return 0;
 }

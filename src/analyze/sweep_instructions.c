@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 void sweep_instructions_fini(struct sweep *sweep)
 {
@@ -191,12 +192,6 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 	return 0;
 }
 
-/* Counts and weights are what a file says. */
-static uint64_t add(uint64_t sum, uint64_t value)
-{
-	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
-}
-
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
 		     bool is_estimated)
 {
@@ -213,9 +208,10 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 	if (error)
 		return error;
 	found = &sweep->analysis->instructions[index];
-	found->samples = add(found->samples, row->count);
-	found->weight = add(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
-	found->estimated = add(found->estimated, is_estimated ? row->count : 0);
+	found->samples = add_saturated(found->samples, row->count);
+	found->weight =
+		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
+	found->estimated = add_saturated(found->estimated, is_estimated ? row->count : 0);
 	return 0;
 }
 
@@ -226,11 +222,13 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 	uint32_t path = find_owner(sweep, row, &is_estimated);
 
 	note_time(sweep, row->begin);
-	ledger->instructions = add(ledger->instructions, row->count);
+	ledger->instructions = add_saturated(ledger->instructions, row->count);
 	if (is_estimated)
-		ledger->instructions_estimated = add(ledger->instructions_estimated, row->count);
+		ledger->instructions_estimated =
+			add_saturated(ledger->instructions_estimated, row->count);
 	if (path == ANALYSIS_NO_PATH)
-		ledger->instructions_unknown = add(ledger->instructions_unknown, row->count);
+		ledger->instructions_unknown =
+			add_saturated(ledger->instructions_unknown, row->count);
 	if (!is_in_window(sweep->analysis, row->begin, row->begin))
 		return 0;
 	return count_row(sweep, row, path, is_estimated);

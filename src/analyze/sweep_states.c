@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/number.h"
 
 /* Of a thread, 20 s of samples; in a longer gap the last ones stand for all. */
 #define MOMENTS_MOST ((size_t)1 << 12)
@@ -193,12 +194,6 @@ static int find_row(struct sweep *sweep, size_t device, enum account_cause cause
 	}
 	*ret_row = &analysis->states[index];
 	return 0;
-}
-
-/* Weights are what a file says. */
-static uint64_t add_saturated(uint64_t sum, uint64_t value)
-{
-	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
 }
 
 static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32_t stack,

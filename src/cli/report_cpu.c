@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/number.h"
 #include "cli/table.h"
 
 enum { NAME_WIDTH = 52, SOURCES_MOST = 16 };
@@ -43,11 +44,6 @@ struct source {
 	const char *name;
 	uint64_t samples, weight;
 };
-
-static uint64_t add_saturated(uint64_t sum, uint64_t value)
-{
-	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
-}
 
 static int compare_sources(const void *left, const void *right)
 {

@@ -43,7 +43,7 @@ static void put_row(const struct report *report, const struct layers_row *row, b
 			 process->name, process->process ? process->process->pid : 0);
 	table_put_name(name, 46);
 	table_put_cell(format_count(row->samples));
-	if (strcmp(layers_unit(row->source), "ns") == 0)
+	if (strcmp(analysis_source_unit(row->source), "ns") == 0)
 		table_put_cell(format_duration(row->weight));
 	else
 		table_put_cell(format_count(row->weight));
@@ -94,7 +94,7 @@ int report_write_layers(const struct report *report, struct json_writer *json)
 		json_pair_text(json, "layer", row->layer);
 		json_pair_u64(json, "samples", row->samples);
 		json_pair_u64(json, "weight", row->weight);
-		json_pair_text(json, "unit", layers_unit(row->source));
+		json_pair_text(json, "unit", analysis_source_unit(row->source));
 		json_key(json, "share");
 		json_double(json, row->all ? (double)row->weight / (double)row->all : 0);
 		json_object_end(json);
