@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/string.h"
 #include "isa/isa.h"
 #include "symbol/symbolizer.h"
 #include "trace/reader.h"
@@ -309,9 +310,7 @@ static const char *source_line(struct device_code *code, const struct object *ob
 /* PoCL hands the program's text to its compiler under a name like tempfile_a1B2c3.cl; another name is a header's. */
 static bool is_program_text(const char *file)
 {
-	const char *slash = strrchr(file, '/');
-
-	return strncmp(slash ? slash + 1 : file, "tempfile", strlen("tempfile")) == 0;
+	return strncmp(path_base(file), "tempfile", strlen("tempfile")) == 0;
 }
 
 /* Code that belongs to no line is its function's. */

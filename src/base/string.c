@@ -191,3 +191,10 @@ char *string_make_printable(const char *text, char *ret_text, size_t size)
 	ret_text[used] = '\0';
 	return ret_text;
 }
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

@@ -32,6 +32,9 @@ const char *string_builder_text(const struct string_builder *builder);
  * out of memory. */
 char *string_builder_take(struct string_builder *builder);
 
+/* What stands behind the last '/'; the whole where there is none. */
+const char *path_base(const char *path);
+
 /* Length of the well-formed UTF-8 sequence at `bytes` (Unicode 15, table 3-7), or minus the number of
  * bytes that one U+FFFD stands for. size > 0. */
 int utf8_length(const void *bytes, size_t size);

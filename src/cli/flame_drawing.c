@@ -22,6 +22,7 @@
 #include "analyze/model.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/string.h"
 #include "cli/selection.h"
 #include "export/flame.h"
 
@@ -61,8 +62,7 @@ static int push_host(struct drawing *drawing, const struct frame_name *name)
 {
 	bool is_python = name->class == FRAME_CLASS_PYTHON;
 	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
-	const char *slash = name->file ? strrchr(name->file, '/') : NULL;
-	const char *file = slash ? slash + 1 : name->file;
+	const char *file = name->file ? path_base(name->file) : NULL;
 	char text[4096];
 
 	if (!file || (!line && !is_python))
@@ -128,13 +128,10 @@ static int push_instruction(struct drawing *drawing, const struct analysis_instr
 	if (error)
 		return out_of_memory();
 	if (place.line) {
-		const char *slash = strrchr(place.file, '/');
-
 		if (place.source)
 			snprintf(text, sizeof(text), "line %u: %s", place.line, place.source);
 		else
-			snprintf(text, sizeof(text), "%s:%u", slash ? slash + 1 : place.file,
-				 place.line);
+			snprintf(text, sizeof(text), "%s:%u", path_base(place.file), place.line);
 		error = push(drawing, text, FLAME_DEVICE);
 	}
 	snprintf(text, sizeof(text), "0x%llx%s%s", (unsigned long long)place.address,

@@ -18,6 +18,7 @@
 
 #include "analyze/findings.h"
 #include "base/json.h"
+#include "base/string.h"
 #include "cli/table.h"
 
 enum { TEXT_WIDTH = 98, NAME_LENGTH = 120, USERS_SHOWN = 3 };
@@ -49,11 +50,9 @@ static struct number time_of(const struct finding *finding, const char *name)
 /* "NAME (FILE:LINE)" */
 static void say_place(struct sentence *sentence, const struct report_culprit *place)
 {
-	const char *slash = place->file ? strrchr(place->file, '/') : NULL;
-
 	say(sentence, "%.*s", NAME_LENGTH, place->function);
 	if (place->file && place->line)
-		say(sentence, " (%.*s:%" PRIu32 ")", NAME_LENGTH, slash ? slash + 1 : place->file,
+		say(sentence, " (%.*s:%" PRIu32 ")", NAME_LENGTH, path_base(place->file),
 		    place->line);
 }
 

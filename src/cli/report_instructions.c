@@ -20,6 +20,7 @@
 #include "analyze/device_code.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/string.h"
 #include "cli/table.h"
 
 enum { NAME_WIDTH = 56, SOURCE_WIDTH = 40 };
@@ -196,13 +197,6 @@ static void format_row(const struct row *row, char *text, size_t size)
 		 *row->place.text ? " " : "", row->place.text);
 }
 
-static const char *base_of(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
-}
-
 static void put_row(const struct row *row)
 {
 	const struct device_place *place = &row->place;
@@ -215,7 +209,7 @@ static void put_row(const struct row *row)
 	if (place->source)
 		snprintf(text, sizeof(text), "  line %" PRIu32 ": %s", place->line, place->source);
 	else if (place->file)
-		snprintf(text, sizeof(text), "  %s:%" PRIu32, base_of(place->file), place->line);
+		snprintf(text, sizeof(text), "  %s:%" PRIu32, path_base(place->file), place->line);
 	else
 		text[0] = '\0';
 	table_put_text(text, SOURCE_WIDTH);

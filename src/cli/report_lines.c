@@ -21,6 +21,7 @@
 #include "analyze/frames.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/string.h"
 #include "cli/table.h"
 
 enum { NAME_WIDTH = 45 };
@@ -118,13 +119,6 @@ static int compare_lines(const void *left, const void *right)
 	return order || !a->call ? order : strcmp(a->call, b->call);
 }
 
-static const char *base_of(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
-}
-
 /* Files of one name in several folders are shown with their path. */
 static int mark_ambiguous(struct report_lines *lines)
 {
@@ -137,7 +131,7 @@ static int mark_ambiguous(struct report_lines *lines)
 	for (int turn = 0; turn < 2 && !error; turn++) {
 		for (size_t i = 0; i < lines->count && !error; i++) {
 			struct report_line *line = &lines->rows[i];
-			const char *base = line->file ? base_of(line->file) : "";
+			const char *base = line->file ? path_base(line->file) : "";
 			uint32_t name = string_table_add(&names, base, strlen(base));
 			uint32_t file = line->file ? string_table_add(&names, line->file,
 								      strlen(line->file))
@@ -236,7 +230,7 @@ void report_name_line(const struct report_line *line, char *ret_name, size_t siz
 {
 	if (line->file)
 		snprintf(ret_name, size, "%s:%" PRIu32 " %s",
-			 line->is_ambiguous ? line->file : base_of(line->file), line->line,
+			 line->is_ambiguous ? line->file : path_base(line->file), line->line,
 			 line->function);
 	else
 		snprintf(ret_name, size, "%s", line->function);

@@ -18,6 +18,7 @@
 
 #include "analyze/frames.h"
 #include "base/json.h"
+#include "base/string.h"
 #include "cli/table.h"
 
 enum { NAME_WIDTH = 45, FRAMES_SHOWN = 12 };
@@ -110,13 +111,11 @@ static const char *const columns[] = {"count", "total", "of busy", "mean", NULL}
 
 static void put_frame(const struct frame_name *name)
 {
-	const char *slash = name->file ? strrchr(name->file, '/') : NULL;
-
 	printf("    ");
 	table_put_text(name->function, 90);
 	if (name->file && name->line) {
 		printf(" (");
-		table_put_text(slash ? slash + 1 : name->file, 60);
+		table_put_text(path_base(name->file), 60);
 		printf(":%" PRIu32 ")", name->line);
 	}
 	putchar('\n');
