@@ -42,8 +42,8 @@
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
 #define REBUILD_FIX "make"
-#define PERF_FIX    "sudo sysctl kernel.perf_event_paranoid=2"
-#define KERNEL_FIX  "sudo sysctl kernel.perf_event_paranoid=1"
+#define PERF_FIX    PERF_SYSCTL "2"
+#define KERNEL_FIX  PERF_SYSCTL "1"
 
 /* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. */
 static const struct variable {

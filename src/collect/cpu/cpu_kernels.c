@@ -35,7 +35,7 @@ static uint32_t describe(struct cpu *cpu, struct process *process, const struct 
 
 static uint32_t code_of(struct cpu *cpu, struct process *process, const struct code_file *file)
 {
-	uint64_t key = (uint64_t)process->row.id << 32 | file->path_string;
+	uint64_t key = (uint64_t)process->row.id << 32 | file->number;
 	uint32_t code = (uint32_t)hash_map_get(&cpu->kernels, key, 0);
 
 	if (code)

@@ -135,11 +135,10 @@ struct cpu {
 	uint64_t next_list_ns, next_drain_ns;
 	struct blocked_look look;
 	struct blocked_files proc;
-	struct hash_map
-		kernels; /* process id << 32 | string of the file's path -> the trace's code id */
-	uint32_t clock_string; /* "ns" */
-	struct hash_map calls; /* place in a file's code -> enum unwind_code */
-	size_t frames_count;   /* of the stack that was walked last, innermost first */
+	struct hash_map kernels; /* process id << 32 | number of the file -> the trace's code id */
+	uint32_t clock_string;   /* "ns" */
+	struct hash_map calls;   /* place in a file's code -> enum unwind_code */
+	size_t frames_count;     /* of the stack that was walked last, innermost first */
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
 	const struct memory_piece *pieces[CPU_FRAMES_MOST]; /* of each */
 	struct stack_part *parts;                           /* owned */

@@ -267,19 +267,19 @@ static bool is_caller_of_kernels(const struct code_file *file)
 
 /* Kernels of a CPU device have no tables, and what lies on the stack of the thread that runs them is left from when
  * it compiled them: guessing can lead into the compiler. How many frames are certain. */
-static size_t count_certain(struct whose *whose, size_t count)
+static size_t count_certain(const struct whose *whose, size_t count)
 {
-	bool is_guessed = false;
+	bool is_inner_kernel = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct unwind_walk_frame *frame = &whose->cpu->frames[i];
 		const struct memory_piece *piece = piece_at(whose, frame->pc - frame->is_return);
 		const struct code_file *file = piece ? piece->file : NULL;
 
-		if (is_guessed && !(file && (file->kernel || is_caller_of_kernels(file))))
+		if (is_inner_kernel && frame->is_guessed &&
+		    !(file && (file->kernel || is_caller_of_kernels(file))))
 			return i;
-		is_guessed =
-			file && file->kernel && find_rule(whose, frame->pc).type == RULE_UNKNOWN;
+		is_inner_kernel = file && file->kernel;
 	}
 	return count;
 }

@@ -41,7 +41,7 @@ int perf_paranoid(void)
 
 void perf_rights_sysctl(int level, char *ret_text, size_t size)
 {
-	snprintf(ret_text, size, "sudo sysctl kernel.perf_event_paranoid=%d", level);
+	snprintf(ret_text, size, PERF_SYSCTL "%d", level);
 }
 
 void perf_rights_text(int level, char *ret_text, size_t size)

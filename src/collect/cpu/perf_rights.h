@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* The command for the whole machine, without its level. */
+#define PERF_SYSCTL "sudo sysctl kernel.perf_event_paranoid="
+
 /* kernel.perf_event_paranoid; -1: not known. */
 int perf_paranoid(void);
 
