@@ -29,6 +29,8 @@ import sys
 import tempfile
 import time
 
+from say import progress, title
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 HERTZ = 199
@@ -228,15 +230,6 @@ def print_table(head, rows):
     widths = [max(len(row[i]) for row in table) for i in range(len(head))]
     for row in table:
         print("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))]))
-
-
-def title(text):
-    print(f"\n{text}", flush=True)
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r{text:60}", end="\r", file=sys.stderr, flush=True)
 
 
 def parse_arguments():

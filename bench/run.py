@@ -33,6 +33,8 @@ import sys
 import tempfile
 import time
 
+from say import progress, title
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SESSION = "duet-bench"
@@ -344,15 +346,6 @@ def print_table(head, lines):
     widths = [max(len(row[i]) for row in [head, *lines]) for i in range(len(head))]
     for row in [head, *lines]:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
-
-
-def title(text):
-    print(f"\n{text}", flush=True)
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r{text}", end="\r", file=sys.stderr, flush=True)
 
 
 def main():

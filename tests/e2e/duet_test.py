@@ -232,6 +232,13 @@ class Suite:
         self.equal(next(iter(document)), "schema", "the first key of the report")
         return document
 
+    def folded(self, output, view):
+        """[([frame, …], value)] of duet flame --folded, root first, with the frames' suffixes."""
+        result = run([DUET, "flame", "--view", view, "--folded", output])
+        self.equal(result.status, 0, f"flame: {text(result.stderr)}")
+        rows = [line.rsplit(" ", 1) for line in text(result.stdout).splitlines()]
+        return [(frames.split(";"), int(value)) for frames, value in rows]
+
     def readable(self, output):
         """The report of a file that may be cut short; its ledger is checked."""
         document = self.report(output)

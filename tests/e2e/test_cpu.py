@@ -27,15 +27,13 @@ def record(name, command, options=(), before=(), env=None):
     return trace, {path: int(ns) for path, ns in told.items()}
 
 
+def plain(frames):
+    return [re.sub(r"_\[\w\]$", "", frame) for frame in frames]
+
+
 def stacks(trace):
     """[(frames without suffixes, ns)] of the processor time."""
-    drawn = run([DUET, "flame", "--view", "cpu", "--folded", trace])
-    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
-    rows = []
-    for line in text(drawn.stdout).splitlines():
-        frames, ns = line.rsplit(" ", 1)
-        rows.append(([re.sub(r"_\[\w\]$", "", frame) for frame in frames.split(";")], int(ns)))
-    return rows
+    return [(plain(frames), ns) for frames, ns in t.folded(trace, "cpu")]
 
 
 def below(rows, name):
@@ -96,15 +94,12 @@ SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "k
 
 def idle_stacks(trace):
     """{innermost own function: {cause: ns}} of the idle time that a flame graph shows."""
-    drawn = run([DUET, "flame", "--view", "idle", "--folded", trace])
-    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
     found = {}
-    for line in text(drawn.stdout).splitlines():
-        frames, ns = line.rsplit(" ", 1)
-        frames = [re.sub(r"_\[\w\]$", "", frame) for frame in frames.split(";")]
+    for frames, ns in t.folded(trace, "idle"):
+        frames = plain(frames)
         own = [frame for frame in frames if frame in ("sleep_a", "compute_b", "run_kernel")]
         causes = found.setdefault(own[-1] if own else "", {})
-        causes[frames[-1]] = causes.get(frames[-1], 0) + int(ns)
+        causes[frames[-1]] = causes.get(frames[-1], 0) + ns
     return found
 
 

@@ -25,13 +25,6 @@ def record(name, *arguments):
     return trace
 
 
-def folded(trace, view):
-    drawn = run([DUET, "flame", "--view", view, "--folded", trace])
-    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
-    rows = [line.rsplit(" ", 1) for line in text(drawn.stdout).splitlines()]
-    return [(stack.split(";"), int(ns)) for stack, ns in rows]
-
-
 def by_kernel(report):
     found = {}
     for row in report["instructions"]:
@@ -59,7 +52,7 @@ with t.case("samples are their kernels', in proportion to what these ran"):
     t.true(abs(found["sums"] - share * ledger["samples"]) < spread + 0.02 * ledger["samples"],
            f"{found} samples, {total} ns")
     # a thread's samples have as much time; the cache is gone, so its code may have no names
-    inside = sum(ns for frames, ns in folded(trace, "cpu") if "start_thread" in frames[1:2])
+    inside = sum(ns for frames, ns in t.folded(trace, "cpu") if "start_thread" in frames[1:2])
     t.true(ledger["samples"] > 0.5 * inside * 199 / 1e9, f"{ledger['samples']} samples, {inside} ns in threads")
 
 with t.case("the text of what was sampled"):
@@ -84,7 +77,7 @@ with t.case("a flame graph from the code to the instruction has the device's tim
     t.wanted()
     if report is None:
         raise duet_test.Skip("nothing was recorded")
-    rows = folded(trace, "gpu")
+    rows = t.folded(trace, "gpu")
     device = report["devices"][0]
     t.equal(sum(ns for _, ns in rows), device["busy_ns"], "the sum")
     for name in ("sums", "roots"):
@@ -94,7 +87,7 @@ with t.case("a flame graph from the code to the instruction has the device's tim
                    for frames, _ in own), f"{name}: {own[0][0][-3:]}")
         share = next(row["share_ns"] for row in report["kernels"] if row["name"] == name)
         t.equal(sum(ns for _, ns in own), share, f"{name}: its share")
-    t.equal(sum(ns for _, ns in folded(trace, "total")), device["wall_ns"], "the whole")
+    t.equal(sum(ns for _, ns in t.folded(trace, "total")), device["wall_ns"], "the whole")
 
 with t.case("parts of a recording have their own samples"):
     t.wanted()

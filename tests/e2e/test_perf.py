@@ -83,14 +83,10 @@ def read_perf(path):
 
 
 def read_duet(path):
-    drawn = run([DUET, "flame", "--view", "cpu", "--folded", path])
-    t.equal(drawn.status, 0, f"flame: {text(drawn.stderr)}")
     stacks = []
-    for line in text(drawn.stdout).splitlines():
-        frames, ns = line.rsplit(" ", 1)
-        functions = [plain_name(re.sub(r"_\[[kj]\]$", "", frame)) for frame in frames.split(";")
-                     if not frame.endswith("_[i]")]
-        stacks.append((functions, round(int(ns) * DUET_HERTZ / 1e9)))
+    for frames, ns in t.folded(path, "cpu"):
+        functions = [plain_name(re.sub(r"_\[[kj]\]$", "", frame)) for frame in frames if not frame.endswith("_[i]")]
+        stacks.append((functions, round(ns * DUET_HERTZ / 1e9)))
     return count(stacks)
 
 

@@ -7,13 +7,12 @@
  * Runs `sums` and `roots` in turn, from functions of their own, for so many milliseconds in all; OPTIONS are the
  * compiler's. Prints how often each ran.
  */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
+#include "opencl_work.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -38,22 +37,14 @@ static cl_context context;
 static cl_command_queue queue;
 static cl_kernel sums, roots;
 
-static void must(cl_int status, const char *what)
-{
-	if (status == CL_SUCCESS)
-		return;
-	fprintf(stderr, "kernel_lines: %s: OpenCL error %d\n", what, status);
-	exit(99);
-}
-
 static cl_kernel make_kernel(cl_program program, const char *name, cl_mem buffer, cl_int turns)
 {
 	cl_int status;
 	cl_kernel kernel = clCreateKernel(program, name, &status);
 
-	must(status, name);
-	must(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
-	must(clSetKernelArg(kernel, 1, sizeof(turns), &turns), "clSetKernelArg");
+	work_check(status, name);
+	work_check(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), "clSetKernelArg");
+	work_check(clSetKernelArg(kernel, 1, sizeof(turns), &turns), "clSetKernelArg");
 	return kernel;
 }
 
@@ -66,17 +57,18 @@ static void open_all(const char *options)
 	cl_mem buffer;
 	cl_int status;
 
-	must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-	must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+	work_check(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
+	work_check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL),
+		   "clGetDeviceIDs");
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-	must(status, "clCreateContext");
+	work_check(status, "clCreateContext");
 	queue = clCreateCommandQueue(context, device, 0, &status);
-	must(status, "clCreateCommandQueue");
+	work_check(status, "clCreateCommandQueue");
 	program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-	must(status, "clCreateProgramWithSource");
-	must(clBuildProgram(program, 1, &device, options, NULL, NULL), "clBuildProgram");
+	work_check(status, "clCreateProgramWithSource");
+	work_check(clBuildProgram(program, 1, &device, options, NULL, NULL), "clBuildProgram");
 	buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, ITEMS * sizeof(float), NULL, &status);
-	must(status, "clCreateBuffer");
+	work_check(status, "clCreateBuffer");
 	sums = make_kernel(program, "sums", buffer, 2000);
 	roots = make_kernel(program, "roots", buffer, 1000);
 }
@@ -85,9 +77,9 @@ static void run(cl_kernel kernel)
 {
 	size_t items = ITEMS;
 
-	must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL),
-	     "clEnqueueNDRangeKernel");
-	must(clFinish(queue), "clFinish");
+	work_check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL),
+		   "clEnqueueNDRangeKernel");
+	work_check(clFinish(queue), "clFinish");
 }
 
 NOINLINE static void run_sums(void)
