@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench/peer_events.h - the tracepoints of peer.c, in the form that LTTng-UST wants
+ * bench/peer_events.h - the tracepoints of peer.c and lib_ranges.c, in the form that LTTng-UST wants
  *
  * It is included several times by LTTng's own headers, so its guard lets those through.
  */
@@ -46,6 +46,14 @@ LTTNG_UST_TRACEPOINT_EVENT(duet_peer, enqueue_read_buffer_end,
 			   LTTNG_UST_TP_ARGS(int32_t, result, const void *, event),
 			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int32_t, result, result)
 						       PEER_POINTER(event)))
+
+LTTNG_UST_TRACEPOINT_EVENT(duet_peer, range_push,
+			   LTTNG_UST_TP_ARGS(const char *, domain, const char *, name),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_string(domain, domain)
+						       lttng_ust_field_string(name, name)))
+
+LTTNG_UST_TRACEPOINT_EVENT(duet_peer, range_pop, LTTNG_UST_TP_ARGS(const char *, domain),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_string(domain, domain)))
 
 #endif
 

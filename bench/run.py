@@ -102,7 +102,7 @@ class Bench:
         command = [self.calls, *map(str, arguments)]
         folder = os.path.join(self.folder, "lttng")
         if configuration in ("traced", "stacks"):
-            command = [self.duet, "record", "--stacks", "none" if configuration == "traced" else "all",
+            command = [self.duet, "record", "--collect", "opencl", "--stacks", "none" if configuration == "traced" else "all",
                        "-o", os.path.join(self.folder, output), "--", *command]
         elif configuration == "lttng":
             self.lttng("create", SESSION, "--output", folder)
@@ -228,14 +228,15 @@ class Bench:
 
     def bench_start(self):
         title("start: /bin/true, ms")
-        samples = {"plain": [], "idle": [], "traced": []}
+        samples = {"plain": [], "idle": [], "traced": [], "traced, threads": []}
         output = os.path.join(self.folder, "true.duet")
         commands = {"plain": ["/bin/true"], "idle": ["/bin/true"],
-                    "traced": [self.duet, "record", "-o", output, "--", "/bin/true"]}
+                    "traced": [self.duet, "record", "--collect", "opencl", "-o", output, "--", "/bin/true"],
+                    "traced, threads": [self.duet, "record", "-o", output, "--", "/bin/true"]}
         for _ in range(8 if self.options.quick else 31):
             for name, command in commands.items():
                 begin = time.monotonic()
-                subprocess.run(command, env=self.environment(name, "basic"), check=True)
+                subprocess.run(command, env=self.environment(name.split(",")[0], "basic"), check=True)
                 samples[name].append((time.monotonic() - begin) * 1000)
         median = {name: statistics.median(values) for name, values in samples.items()}
         print_table(["", "ms", "over plain", "n"],
@@ -259,7 +260,7 @@ class Bench:
 
     def watch_recorder(self, per_second, seconds):
         output = os.path.join(self.folder, "stream.duet")
-        process = subprocess.Popen([self.duet, "record", "-o", output, "--", self.calls, "stream",
+        process = subprocess.Popen([self.duet, "record", "--collect", "opencl", "-o", output, "--", self.calls, "stream",
                                     str(per_second), str(seconds)],
                                    env=self.environment("traced", "basic"), stdout=subprocess.PIPE,
                                    text=True)

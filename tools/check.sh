@@ -5,7 +5,7 @@
 #
 #	build         gcc, -Werror: every suite, the tree's own checks, the manual's examples
 #	build-asan    gcc, AddressSanitizer and UndefinedBehaviorSanitizer: unit
-#	build-tsan    gcc, ThreadSanitizer: unit, rooms ring, collect and sim, trace/ahead
+#	build-tsan    gcc, ThreadSanitizer: unit, rooms ring, collect, lib and sim, trace/ahead
 #	build-clang   clang, -Werror: unit
 #	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) in all
 #
@@ -45,7 +45,7 @@ compile() {
 		meson setup "$folder" "$@" >"$log" 2>&1
 	fi && ninja -C "$folder" >>"$log" 2>&1
 	local status=$?
-	[ $status = 0 ] || grep -E 'error|ERROR|warning|FAILED' "$log" | head -n 30
+	[ $status = 0 ] || grep -E 'error:|ERROR|warning:|undefined reference|FAILED' "$log" | head -n 30
 	tap "compile-$(basename "$folder")" $status "compile $folder"
 	return $status
 }
@@ -89,7 +89,7 @@ if compile build-asan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lund
 fi
 if compile build-tsan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
-	mapfile -t chosen < <(names build-tsan ring collect sim trace-ahead)
+	mapfile -t chosen < <(names build-tsan ring collect lib sim trace-ahead)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
 fi
 if command -v clang >/dev/null; then

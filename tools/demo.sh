@@ -28,9 +28,14 @@ say "$duet" record -o demo/heat.duet -- /usr/bin/python3 examples/heat.py
 say "$duet" report demo/heat.duet
 say "$duet" flame -o demo/render.svg demo/render.duet
 say "$duet" flame -o demo/heat.svg demo/heat.duet
+say "$duet" view -o demo/render.html demo/render.duet
+say "$duet" view -o demo/heat.html demo/heat.duet
 for format in $("$duet" list formats | cut -d' ' -f1); do
 	case $format in
 	perfetto) suffix=pftrace ;;
+	pprof) suffix=pb.gz ;;
+	speedscope) suffix=speedscope.json ;;
+	sqlite) suffix=db ;;
 	*) suffix=$format ;;
 	esac
 	rm -rf "demo/heat.$suffix"
@@ -39,6 +44,7 @@ done
 say "$duet" export demo/render.duet --format perfetto -o demo/render.pftrace
 echo
 echo "Flame graphs, for a browser: demo/render.svg demo/heat.svg"
+echo "The whole run in a page, for a browser: demo/render.html demo/heat.html"
 echo "Timelines, for https://ui.perfetto.dev: demo/render.pftrace demo/heat.pftrace"
 echo
 ls -l demo

@@ -38,7 +38,8 @@ fi
 targets=$(ninja -C "$build" -t targets all | sed -n 's/^\(tests\/fuzz\/fuzz_[a-z0-9_]*\): .*_LINKER.*/\1/p')
 # shellcheck disable=SC2086
 if [ -z "$targets" ] || ! ninja -C "$build" $targets >>"$log" 2>&1; then
-	grep -E 'error|ninja' "$log" | tail -n 20 | sed 's/^/#   /'
+	# not the command lines: they name files called error
+	grep -E 'error:|undefined reference|^ninja:' "$log" | tail -n 20 | sed 's/^/#   /'
 	echo "not ok 1 - fuzz build"
 	echo "1..1"
 	exit 1

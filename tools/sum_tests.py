@@ -19,6 +19,9 @@ import sys
 LINE = re.compile(r"^(ok|not ok)\b\s*\d*\s*(?:-\s*)?([^#]*)(?:#\s*(SKIP|TODO)\b:?\s*(.*))?$", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\b:?\s*(.*))?", re.I)
 
+# What a failed test says of itself is shown, of each so much at most: lines, and characters of a line.
+COMMENTS, COMMENT_LENGTH = 20, 600
+
 
 class Total:
     def __init__(self):
@@ -29,8 +32,11 @@ class Total:
     def add_tap(self, name, text):
         """Returns a sentence where the text is not a whole TAP document, else None. A test that is
         expected to fail (TODO) counts as a failure where it fails."""
-        planned, seen = None, 0
+        planned, seen, comments = None, 0, []
         for line in text.splitlines():
+            if line.startswith("#"):
+                comments.append(line)
+                continue
             plan = PLAN.match(line)
             if plan:
                 planned = int(plan.group(1))
@@ -45,11 +51,12 @@ class Total:
             seen += 1
             what = f"{name}: {match.group(2).strip()}"
             if match.group(1).lower() == "not ok":
-                self.failures.append((what, ""))
+                self.failures.append((what, "\n  ".join(line[:COMMENT_LENGTH] for line in comments[:COMMENTS])))
             elif (match.group(3) or "").upper() == "SKIP":
                 self.skips.append((what, match.group(4).strip() or "no reason given"))
             else:
                 self.passed += 1
+            comments = []
         if planned is None:
             return "no plan: it ended before its last line"
         if planned != seen:
@@ -158,8 +165,12 @@ def self_test():
             print(f"#   got {got}, want {want}")
             status = 1
         print(f"{'ok' if got == want else 'not ok'} {number} - {name}")
-    print(f"1..{len(CASES)}")
-    return status
+    total = Total()
+    total.add_tap("x", "# of a\nok 1 - a\n# got 1, want 2\nnot ok 2 - b\n1..2\n")
+    told = total.failures == [("x: b", "# got 1, want 2")]
+    print(f"{'ok' if told else 'not ok'} {len(CASES) + 1} - what a failed test says is told")
+    print(f"1..{len(CASES) + 1}")
+    return status or not told
 
 
 def main(arguments):

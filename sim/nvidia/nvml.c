@@ -5,7 +5,6 @@
  * Runs in:  a program that watches GPUs; takes the place of libnvidia-ml.so.1, and needs no driver beside it
  * Gives:    the same devices as the simulated libcuda
  */
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,9 @@
 enum { BUS_FIRST = 0x1b };
 
 static _Atomic int init_count;
-static struct nvmlDevice_st devices[SIM_DEVICES_MOST];
+/* Each GPU, and behind it its MIG instances. */
+enum { HANDLES = 1 + SIM_INSTANCES_MOST };
+static struct nvmlDevice_st devices[SIM_DEVICES_MOST * HANDLES];
 
 bool sim_nvml_is_ready(void)
 {
@@ -25,18 +26,7 @@ bool sim_nvml_is_ready(void)
 
 bool sim_nvml_is_device(nvmlDevice_t device)
 {
-	return device >= devices && device < devices + sim_options()->devices;
-}
-
-double sim_nvml_load(nvmlDevice_t device, uint64_t from_ns, uint64_t to_ns)
-{
-	const struct sim_driver *driver = sim_find_driver();
-	double wave = 0.1 + 0.1 * sin((double)(to_ns / 1000) / 1e6), load = 0;
-
-	if (driver && to_ns > from_ns)
-		load = (double)driver->busy_ns(device->index, from_ns, to_ns) /
-		       (double)(to_ns - from_ns);
-	return load > wave ? load : wave;
+	return device >= devices && device < devices + sim_options()->devices * HANDLES;
 }
 
 static nvmlReturn_t answer(const char *text, char *ret_text, unsigned bytes)
@@ -55,8 +45,10 @@ nvmlReturn_t nvmlInit_v2(void)
 
 	if (asked)
 		return (nvmlReturn_t)asked;
-	for (uint32_t i = 0; !init_count && i < SIM_DEVICES_MOST; i++)
-		devices[i].index = i;
+	for (uint32_t i = 0; !init_count && i < SIM_DEVICES_MOST * HANDLES; i++)
+		devices[i] = (struct nvmlDevice_st){.index = i / HANDLES, .instance = i % HANDLES};
+	if (!init_count)
+		sim_nvml_begin();
 	init_count++;
 	return NVML_SUCCESS;
 }
@@ -129,16 +121,17 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *ret_dev
 	SIM_CHECK_NVML();
 	if (!ret_device || index >= sim_options()->devices)
 		return NVML_ERROR_INVALID_ARGUMENT;
-	*ret_device = &devices[index];
+	*ret_device = &devices[index * HANDLES];
 	return NVML_SUCCESS;
 }
 
-static void write_uuid(uint32_t index, char *ret_text)
+static void write_uuid(const struct nvmlDevice_st *device, char *ret_text)
 {
 	uint8_t uuid[16];
 
-	sim_device_uuid(index, uuid);
-	ret_text += sprintf(ret_text, "GPU-");
+	sim_device_uuid(device->index, uuid);
+	uuid[14] = (uint8_t)(uuid[14] + device->instance);
+	ret_text += sprintf(ret_text, "%s", device->instance ? "MIG-" : "GPU-");
 	for (int i = 0; i < 16; i++)
 		ret_text += sprintf(ret_text, "%s%02x",
 				    i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
@@ -150,10 +143,10 @@ nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *ret_devic
 
 	SIM_CHECK_NVML();
 	for (uint32_t i = 0; uuid && ret_device && i < sim_options()->devices; i++) {
-		write_uuid(i, text);
+		write_uuid(&devices[i * HANDLES], text);
 		if (strcmp(text, uuid) != 0)
 			continue;
-		*ret_device = &devices[i];
+		*ret_device = &devices[i * HANDLES];
 		return NVML_SUCCESS;
 	}
 	return uuid && ret_device ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
@@ -172,14 +165,18 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *
 	index = bus - BUS_FIRST;
 	if (domain || index >= sim_options()->devices)
 		return NVML_ERROR_NOT_FOUND;
-	*ret_device = &devices[index];
+	*ret_device = &devices[index * HANDLES];
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *ret_text, unsigned bytes)
 {
+	char text[SIM_NAME_BYTES + 16];
+
 	SIM_CHECK_DEVICE(ret_text);
-	return answer(sim_device_name(), ret_text, bytes);
+	snprintf(text, sizeof(text), "%s%s", sim_device_name(),
+		 device->instance ? " MIG 1g.18gb" : "");
+	return answer(text, ret_text, bytes);
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_text, unsigned bytes)
@@ -187,7 +184,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *ret_text, unsigned byt
 	char text[64];
 
 	SIM_CHECK_DEVICE(ret_text);
-	write_uuid(device->index, text);
+	write_uuid(device, text);
 	return answer(text, ret_text, bytes);
 }
 
@@ -214,18 +211,50 @@ nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *ret_ma
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *ret_current, unsigned *ret_pending)
 {
 	SIM_CHECK_LUXURY(ret_current && ret_pending);
-	*ret_current = *ret_pending = 0;
+	*ret_current = *ret_pending = sim_options()->mig > 0;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *ret_count)
+{
+	SIM_CHECK_LUXURY(ret_count);
+	*ret_count = SIM_INSTANCES_MOST;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index,
+						 nvmlDevice_t *ret_instance)
+{
+	SIM_CHECK_LUXURY(ret_instance && !device->instance && index < SIM_INSTANCES_MOST);
+	if (index >= sim_options()->mig)
+		return NVML_ERROR_NOT_FOUND;
+	*ret_instance = device + 1 + index;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuInstanceId(nvmlDevice_t device, unsigned *ret_id)
+{
+	SIM_CHECK_LUXURY(ret_id && device->instance);
+	*ret_id = device->instance;
 	return NVML_SUCCESS;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* One: ourselves, where we use the GPU. -> 0, or what is wrong with the room */
+/* 0: none */
+static uint32_t pid(void)
+{
+	if (sim_options()->nvml_pid)
+		return (uint32_t)sim_options()->nvml_pid;
+	return sim_find_driver() ? (uint32_t)getpid() : 0;
+}
+
+/* One: whom the options name, else ourselves, where we use the GPU. -> 0, or what is wrong with the room */
 static nvmlReturn_t check_room(unsigned *count, const void *ret_processes, unsigned *ret_count)
 {
 	unsigned room = *count;
 
-	*ret_count = *count = sim_find_driver() != NULL;
+	*ret_count = *count = pid() != 0;
 	if (room < *ret_count)
 		return NVML_ERROR_INSUFFICIENT_SIZE;
 	return *ret_count && !ret_processes ? NVML_ERROR_INVALID_ARGUMENT : NVML_SUCCESS;
@@ -237,7 +266,7 @@ static nvmlReturn_t list_processes(unsigned *count, struct nvml_process_v2 *ret_
 	nvmlReturn_t result = check_room(count, ret_processes, &found);
 
 	if (!result && found)
-		ret_processes[0] = (struct nvml_process_v2){.pid = (uint32_t)getpid(),
+		ret_processes[0] = (struct nvml_process_v2){.pid = pid(),
 							    .used_bytes = 512u << 20,
 							    .gpu_instance_id = UINT32_MAX,
 							    .compute_instance_id = UINT32_MAX};
@@ -258,6 +287,15 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t device, unsign
 	return list_processes(count, ret_processes);
 }
 
+/* Nobody draws. */
+nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t device, unsigned *count,
+						      struct nvml_process_v2 *ret_processes)
+{
+	SIM_CHECK_LUXURY(count);
+	*count = 0;
+	return NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned *count,
 						  struct nvml_process *ret_processes)
 {
@@ -267,8 +305,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device, unsigned 
 	SIM_CHECK_LUXURY(count);
 	result = check_room(count, ret_processes, &found);
 	if (!result && found)
-		ret_processes[0] =
-			(struct nvml_process){.pid = (uint32_t)getpid(), .used_bytes = 512u << 20};
+		ret_processes[0] = (struct nvml_process){.pid = pid(), .used_bytes = 512u << 20};
 	return result;
 }
 
@@ -286,7 +323,7 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 		return NVML_ERROR_NOT_FOUND;
 	if (!result)
 		ret_samples[0] = (struct nvml_process_utilization){
-			.pid = (uint32_t)getpid(),
+			.pid = pid(),
 			.timestamp_us = sim_realtime() / 1000,
 			.sm_percent = (uint32_t)(100 * sim_nvml_load(device, now_ns - 500000000,
 								     now_ns))};

@@ -5,12 +5,13 @@
  *	nvml.c           devices, identity, processes
  *	nvml_values.c    what varies: power, clocks, utilization, samples, fields
  *	nvml_gpm.c       GPM
+ *	nvml_load.c      the load, of which all values are formulas
  */
 #ifndef SIM_NVIDIA_NVML_H
 #define SIM_NVIDIA_NVML_H
 
 #include "sim.h"
-#include "../../tests/device/capture/nvml_abi.h"
+#include "collect/nvidia/nvml_abi.h"
 
 #define X(need, name, parameters) SIM_EXPORT nvmlReturn_t name parameters;
 NVML_FUNCTIONS(X)
@@ -19,6 +20,7 @@ SIM_EXPORT const char *nvmlErrorString(nvmlReturn_t result);
 
 struct nvmlDevice_st {
 	uint32_t index;
+	uint32_t instance; /* of MIG, counted from 1; 0: the whole GPU */
 };
 
 /* First in each function: what fail_FUNCTION says, or that nobody called nvmlInit. */
@@ -38,6 +40,8 @@ struct nvmlDevice_st {
 		SIM_CHECK_NVML();                           \
 		if (!sim_nvml_is_device(device) || !(ret))  \
 			return NVML_ERROR_INVALID_ARGUMENT; \
+		if (sim_nvml_is_lost())                     \
+			return NVML_ERROR_GPU_IS_LOST;      \
 	} while (0)
 
 /* The same for what a GPU may lack. */
@@ -50,7 +54,12 @@ struct nvmlDevice_st {
 
 bool sim_nvml_is_ready(void);
 bool sim_nvml_is_device(nvmlDevice_t device);
-/* Share of the time in which a kernel ran, 0 … 1, and never less than a slow wave. */
+bool sim_nvml_is_lost(void);
+/* Share of the time in which a kernel ran, 0 … 1: as scripted, else what the driver knows, and never less than a slow
+ * wave. */
 double sim_nvml_load(nvmlDevice_t device, uint64_t from_ns, uint64_t to_ns);
+/* nvmlInit was called. */
+void sim_nvml_begin(void);
+uint64_t sim_nvml_begin_ns(void);
 
 #endif

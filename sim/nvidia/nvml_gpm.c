@@ -76,12 +76,24 @@ nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t device, nvmlGpmSample_t sample)
 	return NVML_SUCCESS;
 }
 
-/* The device has no instances. */
+/* By the whole GPU's handle. An instance is as busy as its GPU. */
 nvmlReturn_t nvmlGpmMigSampleGet(nvmlDevice_t device, unsigned gpu_instance_id,
 				 nvmlGpmSample_t sample)
 {
-	SIM_CHECK_DEVICE(sample);
-	return NVML_ERROR_NOT_SUPPORTED;
+	SIM_CHECK_LUXURY(sample);
+	if (!sim_options()->gpm)
+		return NVML_ERROR_NOT_SUPPORTED;
+	if (device->instance || !gpu_instance_id || gpu_instance_id > sim_options()->mig)
+		return NVML_ERROR_INVALID_ARGUMENT;
+	*sample = (struct nvmlGpmSample_st){device, sim_now()};
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlGpmQueryIfStreamingEnabled(nvmlDevice_t device, unsigned *ret_is_enabled)
+{
+	SIM_CHECK_LUXURY(ret_is_enabled);
+	*ret_is_enabled = 0;
+	return NVML_SUCCESS;
 }
 
 static void get_metric(struct nvml_gpm_metric *metric, double load)
@@ -104,7 +116,8 @@ nvmlReturn_t nvmlGpmMetricsGet(struct nvml_gpm_metrics_get *get)
 	SIM_CHECK_NVML();
 	if (!get || !get->earlier || !get->later || !get->earlier->device ||
 	    get->earlier->device != get->later->device || get->metric_count > NVML_GPM_METRIC_MAX ||
-	    get->later->at_ns <= get->earlier->at_ns)
+	    get->later->at_ns <=
+		    get->earlier->at_ns + (uint64_t)sim_options()->gpm_least_ms * 1000000)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	if (get->version != NVML_GPM_METRICS_GET_VERSION)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;

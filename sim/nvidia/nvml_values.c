@@ -38,6 +38,12 @@ static unsigned long long energy_mj(nvmlDevice_t device)
 	unsigned mw = power_mw(device);
 	unsigned long long mj;
 
+	if (*sim_options()->nvml_load)
+		return (unsigned long long)((IDLE_MW + (FULL_MW - IDLE_MW) *
+							       sim_nvml_load(device,
+									     sim_nvml_begin_ns(),
+									     now_ns)) *
+					    (double)(now_ns - sim_nvml_begin_ns()) / 1e9);
 	pthread_mutex_lock(&lock);
 	if (!energy[device->index].at_ns)
 		energy[device->index].mj = (double)now_ns / 1e9 * IDLE_MW;
@@ -184,6 +190,8 @@ static unsigned long long clock_reasons(nvmlDevice_t device)
 {
 	double load = load_now(device);
 
+	if (sim_options()->nvml_reasons >= 0)
+		return (unsigned long long)sim_options()->nvml_reasons;
 	if (load > 0.95)
 		return nvmlClocksEventReasonSwPowerCap;
 	return load < 0.02 ? nvmlClocksEventReasonGpuIdle : 0;
@@ -203,6 +211,21 @@ nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
 	SIM_CHECK_LUXURY(ret_reasons);
 	*ret_reasons = clock_reasons(device);
 	return NVML_SUCCESS;
+}
+
+/* All that there are but for the display's. */
+nvmlReturn_t nvmlDeviceGetSupportedClocksEventReasons(nvmlDevice_t device,
+						      unsigned long long *ret_reasons)
+{
+	SIM_CHECK_LUXURY(ret_reasons);
+	*ret_reasons = nvmlClocksEventReasonDisplayClockSetting - 1;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetSupportedClocksThrottleReasons(nvmlDevice_t device,
+							 unsigned long long *ret_reasons)
+{
+	return nvmlDeviceGetSupportedClocksEventReasons(device, ret_reasons);
 }
 
 /* ---- samples and fields ---------------------------------------------------------------------- */
@@ -287,8 +310,9 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count,
 		memset(&values[i].value, 0, sizeof(values[i].value));
 		values[i].timestamp_us = (long long)(sim_realtime() / 1000);
 		values[i].latency_us = 1;
-		values[i].result = sim_options()->nvml_unsupported ? NVML_ERROR_NOT_SUPPORTED
-								   : read_field(device, &values[i]);
+		values[i].result = sim_options()->nvml_unsupported || sim_options()->nvml_no_fields
+					   ? NVML_ERROR_NOT_SUPPORTED
+					   : read_field(device, &values[i]);
 	}
 	return NVML_SUCCESS;
 }

@@ -9,14 +9,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../option_list.h"
 #include "sim.h"
-
-struct override {
-	char name[SIM_NAME_BYTES];
-	double value;
-};
 
 static struct sim_options options = {
 	.devices = 1,
@@ -28,6 +23,8 @@ static struct sim_options options = {
 	.privileges = 1,
 	.pc_buffer = 1000000,
 	.pm_buffer = 4096,
+	.nvml_step_ms = 1000,
+	.nvml_reasons = -1,
 	.gpm = 1,
 	.kernel_us = 20,
 	.copy_gbps = 20,
@@ -36,99 +33,63 @@ static struct sim_options options = {
 	.chip = "GH100",
 };
 
-static struct override failures[SIM_OVERRIDES_MOST], durations[SIM_OVERRIDES_MOST];
-static size_t failure_count, duration_count;
+enum { FAILURES, DURATIONS, PREFIXES };
+static struct option_prefix prefixes[PREFIXES] = {
+	[FAILURES] = {.prefix = "fail_"},
+	[DURATIONS] = {.prefix = "us_"},
+};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-enum type { INTEGER, REAL, TEXT };
+#define ROW(member, type) OPTION_ROW(sim_options, member, type)
 
-#define OPTION(name, type)                                                            \
-	{                                                                             \
-#name, type, offsetof(struct sim_options, name), sizeof(options.name) \
-	}
-
-static const struct row {
-	const char *name;
-	enum type type;
-	size_t offset, bytes;
-} rows[] = {
-	OPTION(devices, INTEGER),
-	OPTION(driver, INTEGER),
-	OPTION(version, INTEGER),
-	OPTION(sms, INTEGER),
-	OPTION(sm_mhz, INTEGER),
-	OPTION(subscriber, INTEGER),
-	OPTION(privileges, INTEGER),
-	OPTION(busy, INTEGER),
-	OPTION(drop_every, INTEGER),
-	OPTION(untimed_every, INTEGER),
-	OPTION(null_crash, INTEGER),
-	OPTION(bad_after, INTEGER),
-	OPTION(flush_hang, INTEGER),
-	OPTION(stray_buffer, INTEGER),
-	OPTION(pc_buffer, INTEGER),
-	OPTION(pc_lag_us, INTEGER),
-	OPTION(pc_keep, INTEGER),
-	OPTION(pm_buffer, INTEGER),
-	OPTION(pm_nan_every, INTEGER),
-	OPTION(pm_other_every, INTEGER),
-	OPTION(nvml_unsupported, INTEGER),
-	OPTION(gpm, INTEGER),
-	OPTION(kernel_us, REAL),
-	OPTION(copy_gbps, REAL),
-	OPTION(latency_us, REAL),
-	OPTION(queue_us, REAL),
-	OPTION(drift_ppm, REAL),
-	OPTION(chip, TEXT),
-	OPTION(log, TEXT),
+static const struct option_row rows[] = {
+	ROW(devices, INTEGER),
+	ROW(driver, INTEGER),
+	ROW(version, INTEGER),
+	ROW(sms, INTEGER),
+	ROW(sm_mhz, INTEGER),
+	ROW(subscriber, INTEGER),
+	ROW(privileges, INTEGER),
+	ROW(busy, INTEGER),
+	ROW(drop_every, INTEGER),
+	ROW(untimed_every, INTEGER),
+	ROW(null_crash, INTEGER),
+	ROW(bad_after, INTEGER),
+	ROW(flush_hang, INTEGER),
+	ROW(stray_buffer, INTEGER),
+	ROW(pc_buffer, INTEGER),
+	ROW(pc_lag_us, INTEGER),
+	ROW(pc_keep, INTEGER),
+	ROW(pm_buffer, INTEGER),
+	ROW(pm_nan_every, INTEGER),
+	ROW(pm_other_every, INTEGER),
+	ROW(nvml_unsupported, INTEGER),
+	ROW(nvml_step_ms, INTEGER),
+	ROW(nvml_pid, INTEGER),
+	ROW(nvml_reasons, INTEGER),
+	ROW(nvml_lost_ms, INTEGER),
+	ROW(nvml_no_fields, INTEGER),
+	ROW(mig, INTEGER),
+	ROW(gpm, INTEGER),
+	ROW(gpm_least_ms, INTEGER),
+	ROW(kernel_us, REAL),
+	ROW(copy_gbps, REAL),
+	ROW(latency_us, REAL),
+	ROW(queue_us, REAL),
+	ROW(drift_ppm, REAL),
+	ROW(chip, TEXT),
+	ROW(log, TEXT),
+	ROW(nvml_load, TEXT),
 };
 
-static bool add_override(struct override *list, size_t *count, const char *name, const char *value)
-{
-	struct override *one = &list[*count];
-	char *end;
-
-	if (*count == SIM_OVERRIDES_MOST || strlen(name) >= sizeof(one->name) || !*value)
-		return false;
-	one->value = strtod(value, &end);
-	strcpy(one->name, name);
-	(*count)++;
-	return !*end;
-}
-
-static bool set_value(const struct row *row, const char *value)
-{
-	char *place = (char *)&options + row->offset, *end = NULL;
-
-	switch (row->type) {
-	case INTEGER:
-		*(int64_t *)place = strtoll(value, &end, 10);
-		return *value && !*end;
-	case REAL:
-		*(double *)place = strtod(value, &end);
-		return *value && !*end;
-	default:
-		snprintf(place, row->bytes, "%s", value);
-		return true;
-	}
-}
-
-static bool set_option(char *text)
-{
-	char *value = strchr(text, '=');
-
-	if (!value)
-		return false;
-	*value++ = '\0';
-	if (strncmp(text, "fail_", 5) == 0)
-		return add_override(failures, &failure_count, text + 5, value);
-	if (strncmp(text, "us_", 3) == 0)
-		return add_override(durations, &duration_count, text + 3, value);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(rows[i].name, text) == 0)
-			return set_value(&rows[i], value);
-	return false;
-}
+static const struct option_list list = {
+	.variable = "SIM_NVIDIA",
+	.options = &options,
+	.rows = rows,
+	.rows_count = sizeof(rows) / sizeof(rows[0]),
+	.prefixes = prefixes,
+	.prefixes_count = PREFIXES,
+};
 
 static void complain(const char *text)
 {
@@ -138,18 +99,14 @@ static void complain(const char *text)
 
 static void read_options(void)
 {
-	const char *given = getenv("SIM_NVIDIA");
-	char copy[4096], one_copy[4096], *rest = NULL;
+	char wrong[4096];
 
-	snprintf(copy, sizeof(copy), "%s", given ? given : "");
-	for (char *one = strtok_r(copy, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-		strcpy(one_copy, one);
-		if (!set_option(one))
-			complain(one_copy);
-	}
+	if (!option_list_read(&list, wrong, sizeof(wrong)))
+		complain(wrong);
 	if (options.devices < 0 || options.devices > SIM_DEVICES_MOST || options.copy_gbps <= 0 ||
-	    options.sm_mhz <= 0 || options.sms <= 0 || options.pm_buffer <= 0)
-		complain("devices, copy_gbps, sm_mhz, sms or pm_buffer");
+	    options.sm_mhz <= 0 || options.sms <= 0 || options.pm_buffer <= 0 ||
+	    options.nvml_step_ms <= 0 || options.mig < 0 || options.mig > SIM_INSTANCES_MOST)
+		complain("devices, copy_gbps, sm_mhz, sms, pm_buffer, nvml_step_ms or mig");
 }
 
 const struct sim_options *sim_options(void)
@@ -161,18 +118,12 @@ const struct sim_options *sim_options(void)
 int sim_failure(const char *function)
 {
 	sim_options();
-	for (size_t i = 0; i < failure_count; i++)
-		if (strcmp(failures[i].name, function) == 0)
-			return (int)failures[i].value;
-	return 0;
+	return (int)option_prefix_find(&prefixes[FAILURES], function, 0);
 }
 
 uint64_t sim_kernel_ns(const char *name)
 {
 	double us = sim_options()->kernel_us;
 
-	for (size_t i = 0; i < duration_count; i++)
-		if (strcmp(durations[i].name, name) == 0)
-			us = durations[i].value;
-	return (uint64_t)(us * 1000);
+	return (uint64_t)(option_prefix_find(&prefixes[DURATIONS], name, us) * 1000);
 }

@@ -7,7 +7,7 @@
  *	shared.c        what else the three agree on                             in all three
  *	driver.c … graph.c           libcuda.so.1 (driver.h)
  *	cupti.c … host_metrics.c     libcupti.so.13 (cupti.h)
- *	nvml.c … nvml_gpm.c          libnvidia-ml.so.1 (nvml.h)
+ *	nvml.c … nvml_load.c         libnvidia-ml.so.1 (nvml.h)
  *
  * Runs in a program that uses CUDA, found through LD_LIBRARY_PATH. The driver knows nothing of CUPTI until
  * CUPTI finds it (RTLD_NOLOAD) and hands it a table of hooks, as the real pair does through private tables.
@@ -45,7 +45,16 @@
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
+ *	nvml_load=TEXT     the load that NVML tells of, instead of what the kernels are and a wave: 0.25, or steps
+ *	                   that come again and again: 0.25/0.75
+ *	nvml_step_ms=1000  how long each of them takes, from nvmlInit on
+ *	nvml_pid=0         the process that NVML says is on each GPU; 0: the one it is loaded into, if that uses CUDA
+ *	nvml_reasons=-1    why clocks are held down, a set of bits; -1: as the load says
+ *	nvml_lost_ms=0     so long after nvmlInit the GPUs are lost; 0: never
+ *	nvml_no_fields=0   1: no field values, as before R550 of some of them
+ *	mig=0              MIG instances of each GPU
  *	gpm=1              0: no GPM, as before Hopper
+ *	gpm_least_ms=0     samples nearer to each other than this are refused
  */
 #ifndef SIM_NVIDIA_SIM_H
 #define SIM_NVIDIA_SIM_H
@@ -61,7 +70,7 @@
 
 #define SIM_MEMORY_BYTES (UINT64_C(150754820096))
 
-enum { SIM_DEVICES_MOST = 16, SIM_OVERRIDES_MOST = 64, SIM_NAME_BYTES = 96 };
+enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -70,9 +79,11 @@ struct sim_options {
 	int64_t subscriber, privileges, busy;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t pc_buffer, pc_lag_us, pc_keep, pm_buffer, pm_nan_every, pm_other_every;
-	int64_t nvml_unsupported, gpm;
+	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
+		nvml_no_fields;
+	int64_t mig, gpm, gpm_least_ms;
 	double kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
-	char chip[32], log[256];
+	char chip[32], log[256], nvml_load[256];
 };
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */

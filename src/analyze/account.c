@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/gap.h"
 #include "base/array.h"
 
 #define CROWD_LEAST 64 /* commands at once: fewer are faster in a list */
@@ -55,7 +56,7 @@ const char *account_cause_text(enum account_cause cause)
 		[CAUSE_ON_CPU] = "computing",
 		[CAUSE_PREEMPTED] = "preempted",
 		[CAUSE_BLOCKED] = "blocked",
-		[CAUSE_HOST] = "outside of OpenCL",
+		[CAUSE_HOST] = "outside of calls",
 		[CAUSE_RUNTIME] = "launching call",
 		[CAUSE_SUBMISSION] = "submission to the device",
 		[CAUSE_DEPENDENCY] = "waiting for another command",
@@ -125,17 +126,44 @@ static uint64_t inside(const struct account *account, uint64_t begin, uint64_t e
 	return end > begin ? end - begin : 0;
 }
 
+static void tell_busy(struct account *account, uint32_t tag, uint64_t begin, uint64_t end)
+{
+	const struct account_span span = {
+		.begin = begin, .end = end, .is_busy = true, .has_owner = true, .tag = tag};
+
+	if (account->on_span && begin < end && !account->error)
+		account->error = account->on_span(account->context, account, &span);
+}
+
+static void tell_part(void *context, uint32_t tag, uint64_t part_ns)
+{
+	struct account *account = context;
+
+	tell_busy(account, tag, account->told, account->told + part_ns);
+	account->told += part_ns;
+}
+
+/* Each member is told once for as many stretches as there are members, however short those are. */
+static void divide_crowd(struct account *account, uint64_t length)
+{
+	account->busy_ns += length;
+	crowd_divide(&account->crowd, length);
+	if (account->on_span && ++account->told_turns >= account->crowd.count) {
+		crowd_tell(&account->crowd, tell_part, account);
+		account->told_turns = 0;
+	}
+}
+
 /* Gives [cursor, until) to the active commands: each length / k, the first length % k one more. */
 static void divide(struct account *account, uint64_t until)
 {
 	uint64_t length = inside(account, account->cursor, until);
+	uint64_t begin = clamp(account->cursor, account->from, account->to);
 	uint64_t count = account->active_count, share, extra;
 
 	account->cursor = until;
-	if (length && account->crowd.count) {
-		account->busy_ns += length;
-		crowd_divide(&account->crowd, length);
-	}
+	if (length && account->crowd.count)
+		divide_crowd(account, length);
 	if (!length || !count)
 		return;
 	share = length / count;
@@ -146,6 +174,8 @@ static void divide(struct account *account, uint64_t until)
 		uint64_t part = share + (i < extra);
 
 		active->share_ns += part;
+		tell_busy(account, active->tag, begin, begin + part);
+		begin += part;
 		account->classes[active->class] += part;
 	}
 }
@@ -157,6 +187,7 @@ static void retire_crowd(struct account *account, uint64_t time)
 		struct crowd_member member = crowd_leave(&account->crowd);
 
 		account->classes[member.class] += member.share_ns;
+		tell_part(account, member.tag, member.share_ns - member.told_ns);
 		if (account->on_share)
 			account->on_share(account->context, member.tag, member.tag2,
 					  member.share_ns);
@@ -210,28 +241,19 @@ static void retire_until(struct account *account, uint64_t time)
 	}
 }
 
-/* command: whose gap it is; NULL: nobody's. */
-static void add_idle(struct account *account, const struct account_command *command,
-		     enum account_cause cause, uint64_t idle_ns)
-{
-	account->causes[cause] += idle_ns;
-	if (!command)
-		(account->commands ? account->after : account->before)[cause] += idle_ns;
-	if (idle_ns && command && account->on_idle)
-		account->on_idle(account->context, command->tag, cause, idle_ns);
-}
-
 /* [begin, end) has one cause, except where a command without times may have run. */
 static void add_cause(struct account *account, const struct account_command *command,
 		      enum account_cause cause, uint64_t begin, uint64_t end)
 {
-	uint64_t length = inside(account, begin, end), unknown = 0;
+	uint64_t unknown = 0;
+	struct gap gap;
 
-	if (account->dark && length)
-		unknown = dark_inside(account->dark, clamp(begin, account->from, account->to),
-				      clamp(end, account->from, account->to));
-	add_idle(account, command, cause, length - unknown);
-	add_idle(account, command, CAUSE_UNKNOWN, unknown);
+	gap_init(&gap, account, command, begin, end);
+	if (account->dark)
+		unknown = dark_inside(account->dark, gap.at, gap.end);
+	gap_add(&gap, cause, gap.end - gap.at - unknown);
+	gap_add(&gap, CAUSE_UNKNOWN, unknown);
+	gap_tell(&gap, cause);
 }
 
 /* Whether the thread's calls tell what it did in [begin, end): not where a command was in flight of which
@@ -242,21 +264,23 @@ static bool has_state(const struct account *account, const struct account_comman
 	return command->calls && !(account->dark && dark_inside(account->dark, begin, end));
 }
 
-/* length: of [begin, end) what was outside of calls. */
-static void add_outside(struct account *account, const struct account_command *command,
-			uint64_t begin, uint64_t end, uint64_t length)
+/* length: of the gap what was outside of calls. */
+static void add_outside(struct gap *gap, uint64_t length)
 {
-	const struct calls_sum first = calls_until(command->away, begin);
-	const struct calls_sum last = calls_until(command->away, end);
+	struct account *account = gap->account;
+	const struct account_command *command = gap->command;
+	const struct calls_sum first = calls_until(command->away, gap->at);
+	const struct calls_sum last = calls_until(command->away, gap->end);
 	uint64_t preempted = clamp(last.wait_ns - first.wait_ns, 0, length);
 	uint64_t blocked = clamp(last.call_ns - first.call_ns, 0, length - preempted);
 
-	add_idle(account, command, CAUSE_PREEMPTED, preempted);
-	add_idle(account, command, CAUSE_BLOCKED, blocked);
-	add_idle(account, command, CAUSE_ON_CPU, length - preempted - blocked);
+	gap->has_away = true;
+	gap_add(gap, CAUSE_PREEMPTED, preempted);
+	gap_add(gap, CAUSE_BLOCKED, blocked);
+	gap_add(gap, CAUSE_ON_CPU, length - preempted - blocked);
 	if (account->on_thread && !account->error)
-		account->error =
-			account->on_thread(account->context, account, command->thread, begin, end);
+		account->error = account->on_thread(account->context, account, command->thread,
+						    gap->at, gap->end);
 }
 
 /* [begin, end) before the launch was entered: what the launching thread did. What is in no call is `rest`,
@@ -266,23 +290,38 @@ static void add_thread_state(struct account *account, const struct account_comma
 {
 	struct calls_sum first, last;
 	uint64_t length, wait, call;
+	struct gap gap;
 
-	begin = clamp(begin, account->from, account->to);
-	end = clamp(end, account->from, account->to);
-	if (begin >= end)
+	gap_init(&gap, account, command, begin, end);
+	if (gap.at >= gap.end)
 		return;
-	length = end - begin;
-	first = calls_until(command->calls, begin);
-	last = end == command->enter ? command->at_enter : calls_until(command->calls, end);
+	gap.rest = rest;
+	length = gap.end - gap.at;
+	first = calls_until(command->calls, gap.at);
+	last = gap.end == command->enter ? command->at_enter : calls_until(command->calls, gap.end);
 	wait = clamp(last.wait_ns - first.wait_ns, 0, length);
 	call = clamp(last.call_ns - first.call_ns, 0, length - wait);
-	add_idle(account, command, CAUSE_API_WAIT, wait);
-	add_idle(account, command, CAUSE_API_CALL, call);
+	gap_add(&gap, CAUSE_API_WAIT, wait);
+	gap_add(&gap, CAUSE_API_CALL, call);
+	if (wait + call && account->on_calls && !account->error)
+		account->error = account->on_calls(account->context, account, command->thread,
+						   gap.at, gap.end);
 	length -= wait + call;
-	if (rest == CAUSE_HOST && command->away && command->watched_ns <= begin)
-		add_outside(account, command, begin, end, length);
+	if (rest == CAUSE_HOST && command->away && command->watched_ns <= gap.at)
+		add_outside(&gap, length);
 	else
-		add_idle(account, rest == CAUSE_NOTHING_TO_DO ? NULL : command, rest, length);
+		gap_add(&gap, rest, length);
+	gap_tell_thread(&gap);
+}
+
+static void add_unknown(struct account *account, const struct account_command *command,
+			uint64_t begin, uint64_t end)
+{
+	struct gap gap;
+
+	gap_init(&gap, account, command, begin, end);
+	gap_add(&gap, CAUSE_UNKNOWN, gap.end - gap.at);
+	gap_tell(&gap, CAUSE_UNKNOWN);
 }
 
 static void add_before_enter(struct account *account, const struct account_command *command,
@@ -294,7 +333,7 @@ static void add_before_enter(struct account *account, const struct account_comma
 	else if (is_first)
 		add_cause(account, NULL, CAUSE_NOTHING_TO_DO, begin, end);
 	else
-		add_idle(account, command, CAUSE_UNKNOWN, inside(account, begin, end));
+		add_unknown(account, command, begin, end);
 }
 
 /* Cuts the gap [begin, command->started) at the command's own moments. */
@@ -349,6 +388,7 @@ static int join_crowd(struct account *account, const struct account_active *acti
 {
 	const struct crowd_member member = {.ended = active->ended,
 					    .share_ns = active->share_ns,
+					    .told_ns = active->share_ns,
 					    .tag = active->tag,
 					    .tag2 = active->tag2,
 					    .class = active->class};
@@ -361,6 +401,8 @@ static int move_to_crowd(struct account *account)
 {
 	int error = 0;
 
+	account->told = clamp(account->cursor, account->from, account->to);
+	account->told_turns = 0;
 	for (size_t i = 0; i < account->active_count && !error; i++) {
 		const struct account_active *active = &account->active[i];
 
@@ -429,7 +471,7 @@ void account_in_flight(struct account *account, uint64_t enter)
 		account->in_flight_from = enter;
 }
 
-void account_finish(struct account *account, uint64_t to)
+int account_finish(struct account *account, uint64_t to)
 {
 	uint64_t begin, known;
 
@@ -444,6 +486,7 @@ void account_finish(struct account *account, uint64_t to)
 		add_cause(account, NULL, CAUSE_UNKNOWN, known, account->to);
 	}
 	account->wall_ns = account->to - account->from;
+	return account->error;
 }
 
 void account_forget_host(uint64_t causes[CAUSE_COUNT])
@@ -460,6 +503,23 @@ void account_forget_switches(uint64_t causes[CAUSE_COUNT])
 		causes[CAUSE_HOST] += causes[told[i]];
 		causes[told[i]] = 0;
 	}
+}
+
+bool account_part(const struct account *account, size_t index, struct account_part *ret_part)
+{
+	static const char *const classes[ACCOUNT_CLASS_COUNT] = {
+		[ACCOUNT_KERNEL] = "kernels", [ACCOUNT_COPY] = "copies", [ACCOUNT_OTHER] = "other"};
+	size_t cause = index - ACCOUNT_CLASS_COUNT;
+
+	if (index < ACCOUNT_CLASS_COUNT)
+		*ret_part = (struct account_part){true, classes[index], account->classes[index]};
+	else if (cause < CAUSE_COUNT)
+		*ret_part =
+			(struct account_part){false, account_cause_name((enum account_cause)cause),
+					      account->causes[cause]};
+	else
+		return false;
+	return true;
 }
 
 bool account_is_exact(const struct account *account)

@@ -62,6 +62,15 @@ struct account_command {
 	uint32_t thread;     /* handed to on_thread */
 };
 
+/* A stretch of time with one content. */
+struct account_span {
+	uint64_t begin, end;
+	bool is_busy;
+	bool has_owner;           /* busy: always; idle: where the gap belongs to a command */
+	uint32_t tag;             /* of the owner */
+	enum account_cause cause; /* of idle time */
+};
+
 struct account_active;
 
 struct account {
@@ -75,6 +84,14 @@ struct account {
 	/* called for [begin, end) of idle time of which is known when the launching thread was on its processor */
 	int (*on_thread)(void *context, const struct account *account, uint32_t thread,
 			 uint64_t begin, uint64_t end);
+	/* called for [begin, end) of idle time in which the launching thread was in calls, for some of it at least */
+	int (*on_calls)(void *context, const struct account *account, uint32_t thread,
+			uint64_t begin, uint64_t end);
+	/* called for each stretch of the window, in the order of time, without overlap or break. Time that commands
+	 * share is told one behind the other, each as long as its share; what a crowd shares, several of its moments
+	 * at once. */
+	int (*on_span)(void *context, const struct account *account,
+		       const struct account_span *span);
 	void *context;
 	uint64_t wall_ns, busy_ns, idle_ns; /* complete after account_finish */
 	uint64_t classes[ACCOUNT_CLASS_COUNT];
@@ -85,7 +102,9 @@ struct account {
 	uint64_t commands;
 	uint64_t last_end; /* the latest end of any command so far, in or out of the window */
 	uint64_t cursor;   /* busy time is divided up to here */
-	int error;         /* of on_thread; account_add returns it */
+	uint64_t told;     /* of a crowd's time: told up to here */
+	size_t told_turns; /* … and that many stretches of it are not */
+	int error;         /* of on_thread, on_calls or on_span; account_add returns it */
 	uint64_t
 		in_flight_from; /* enter of the earliest command in flight at the end; UINT64_MAX */
 	struct account_active *active; /* sorted by (started, process, correlation) */
@@ -104,13 +123,22 @@ int account_add(struct account *account, const struct account_command *command);
 void account_in_flight(struct account *account, uint64_t enter);
 
 /* Divides the rest. The window ends at `to` where that is earlier than it was said to: no command
- * may be later than that. */
-void account_finish(struct account *account, uint64_t to);
+ * may be later than that. Errors: those of the callbacks. */
+int account_finish(struct account *account, uint64_t to);
 
 /* Where calls may be missing, nobody knows that a thread was outside of them. */
 void account_forget_host(uint64_t causes[CAUSE_COUNT]);
 /* Where switches may be missing, nobody knows what it did there. */
 void account_forget_switches(uint64_t causes[CAUSE_COUNT]);
+
+/* One of the parts that add up to the wall. */
+struct account_part {
+	bool is_busy;
+	const char *what; /* "kernels", "copies", "other"; else account_cause_name */
+	uint64_t time_ns;
+};
+/* false behind the last. */
+bool account_part(const struct account *account, size_t index, struct account_part *ret_part);
 
 /* wall = busy + idle, busy = its classes, idle = its causes: to the nanosecond. */
 bool account_is_exact(const struct account *account);

@@ -23,7 +23,7 @@
 #define EARLY_COUNT 4096
 
 /* Where an idle gap may begin or the window cuts it. */
-static size_t list_kept(struct sweep *sweep)
+size_t sweep_list_kept(struct sweep *sweep)
 {
 	const struct analysis *analysis = sweep->analysis;
 	size_t count = 0;
@@ -40,7 +40,7 @@ static size_t list_kept(struct sweep *sweep)
 static void compact(struct sweep *sweep, struct calls *calls, uint64_t now_ns)
 {
 	if (calls_is_full(calls))
-		calls_compact(calls, sweep->kept, list_kept(sweep),
+		calls_compact(calls, sweep->kept, sweep_list_kept(sweep),
 			      now_ns > sweep->delay_ns ? now_ns - sweep->delay_ns : 0);
 }
 
@@ -52,20 +52,24 @@ void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns)
 	if (!calls_is_full(away))
 		return;
 	compact(sweep, away, now_ns);
-	sweep_forget_moments(sweep, thread, sweep->kept, list_kept(sweep) - 2);
+	sweep_forget_moments(sweep, thread, sweep->kept, sweep_list_kept(sweep) - 2);
 }
 
-static int add_span(struct sweep *sweep, size_t thread, uint64_t begin, uint64_t end, bool is_wait)
+static int add_span(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
 {
 	int error;
 
 	if (thread == sweep->threads.count)
 		return 0;
-	error = sweep_come_back(sweep, thread, begin);
+	error = sweep_come_back(sweep, thread, row->begin);
+	if (!error)
+		error = sweep_thread_called(sweep, thread, row);
+	if (!error)
+		error = sweep_note_call(sweep, thread, row, is_launch);
 	if (error)
 		return error;
-	compact(sweep, &sweep->calls[thread], begin);
-	return calls_add(&sweep->calls[thread], begin, end, is_wait);
+	compact(sweep, &sweep->calls[thread], row->begin);
+	return calls_add(&sweep->calls[thread], row->begin, row->end, row->type == API_TYPE_WAIT);
 }
 
 static int count_zones(struct analysis_queue *queue, const struct event_execution *row)
@@ -140,14 +144,10 @@ static int account_execution(struct sweep *sweep, const struct joined *joined, u
 /* An execution with its launch. */
 static int on_match(struct sweep *sweep, const struct joined *joined, uint32_t *ret_tag)
 {
-	struct analysis_ledger *ledger = &sweep->analysis->ledger;
 	const struct event_execution *row = joined->row;
 	bool in_window;
 	int error;
 
-	ledger->matched++;
-	ledger->untimed += !joined->is_timed;
-	ledger->unplaced += joined->is_timed && !joined->is_placed;
 	if (joined->is_timed && joined->is_placed)
 		in_window = is_in_window(sweep->analysis, row->started, row->ended);
 	else
@@ -159,14 +159,10 @@ static int on_match(struct sweep *sweep, const struct joined *joined, uint32_t *
 	if (!error && in_window)
 		sweep_count_path(sweep, joined, *ret_tag);
 	if (!error && in_window)
+		sweep_execute_in_ranges(sweep, joined);
+	if (!error && in_window)
 		error = count_zones(&sweep->analysis->queues[joined->queue], row);
 	return error;
-}
-
-static int on_reject(struct sweep *sweep, const struct joined *joined)
-{
-	sweep->analysis->ledger.rejected++;
-	return sweep_count_failed(sweep, joined);
 }
 
 static void join(struct sweep *sweep, const struct event_execution *row,
@@ -243,10 +239,12 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_leave_queue(sweep, &joined);
 	if (error)
 		return error;
+	if (launch)
+		ledger_add_match(&sweep->analysis->ledger, row);
 	if (!launch)
 		error = keep_early(sweep, row);
-	else if (is_rejected(row))
-		error = on_reject(sweep, &joined);
+	else if (ledger_rejects(row))
+		error = sweep_count_failed(sweep, &joined);
 	else
 		error = on_match(sweep, &joined, &tag);
 	if (launch)
@@ -256,6 +254,7 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_done(sweep, &joined);
 	if (!error && is_in_account(&joined)) {
 		correlate_expire(&sweep->correlate, row->started);
+		sweep_execute_busy(sweep, row->started, row->ended);
 		if (tag == TAG_NONE)
 			error = sweep_find_path(sweep, &joined, TAG_NONE, &tag);
 		if (!error)
@@ -263,6 +262,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	}
 	if (!error && launch && is_in_account(&joined) && sweep->has_instructions)
 		error = sweep_note_runner(sweep, &joined, tag);
+	if (!error)
+		error = sweep_tell_command(sweep, &joined, tag);
 	if (error || !launch)
 		return error;
 	return correlate_done(&sweep->correlate, place, is_in_account(&joined) ? row->ended : 0);
@@ -282,16 +283,16 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	row = &sweep->early[index];
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
 	sweep->analysis->ledger.orphaned--;
+	ledger_add_match(&sweep->analysis->ledger, row);
 	sweep_count_outcome(sweep, &joined);
 	error = sweep_leave_queue(sweep, &joined);
 	if (error)
 		return error;
-	if (is_rejected(row))
-		error = on_reject(sweep, &joined);
+	if (ledger_rejects(row))
+		error = sweep_count_failed(sweep, &joined);
 	else
 		error = on_match(sweep, &joined, &tag);
-	if (!error)
-		error = sweep_note_done(sweep, &joined);
+	sweep_unlink_open(sweep, place);
 	return error ? error : correlate_done(&sweep->correlate, place, 0);
 }
 
@@ -305,7 +306,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	uint32_t replaced, place = 0;
 	int error;
 
-	sweep->launch_rows++;
+	analysis->ledger.launched++;
 	analysis->devices[analysis->queues[queue].device].all_launches++;
 	if (is_in_window(analysis, row->enter, row->exit)) {
 		analysis->processes[process_index].launches++;
@@ -313,7 +314,7 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 		analysis->devices[analysis->queues[queue].device].launches++;
 	}
 	replaced = correlate_find(&sweep->correlate, process ? process->id : 0, row->correlation);
-	error = replaced == CORRELATE_NONE ? 0 : sweep_replace_open(sweep, replaced);
+	error = replaced == CORRELATE_NONE ? 0 : sweep_replace_open(sweep, replaced, row->enter);
 	if (!error)
 		error = correlate_launch(&sweep->correlate, process ? process->id : 0, row, &place);
 	if (error)
@@ -321,13 +322,16 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command = &sweep->correlate.commands[place];
 	command->thread = (uint32_t)thread;
 	command->queue = (uint32_t)queue;
+	command->number = sweep->launches;
 	command->type = analysis_launch_command(analysis->model, row);
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
 	sweep_measure_groups(sweep, row, command);
-	if (thread < sweep->threads.count)
-		sweep->states[thread].has_launched = true;
+	error = sweep_launch_in_ranges(sweep, command,
+				       is_in_window(analysis, row->enter, row->exit));
+	if (error)
+		return error;
 	sweep_link_open(sweep, place);
 	error = sweep_enter_queue(sweep, command);
 	if (!error)
@@ -354,7 +358,7 @@ static int on_api(struct sweep *sweep, const struct event_api *row)
 	sweep_note_finished(sweep, row);
 	if (row->type == API_TYPE_WAIT)
 		sweep_note_wait(sweep, thread, row);
-	return add_span(sweep, thread, row->begin, row->end, row->type == API_TYPE_WAIT);
+	return add_span(sweep, thread, row, false);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
@@ -367,8 +371,10 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .result = row->result,
 				 .type = is_wait ? API_TYPE_WAIT : API_TYPE_CALL,
 				 .stack = row->stack};
-	int error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
+	int error = 0;
 
+	if (!(row->flags & LAUNCH_FURTHER))
+		error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
 	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
 
 	if (!error && row->result == 0)
@@ -377,7 +383,7 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 		return error;
 	if (is_wait)
 		sweep_note_wait(sweep, thread, &call);
-	return add_span(sweep, thread, row->enter, row->exit, is_wait);
+	return add_span(sweep, thread, &call, true);
 }
 
 /* What will be thrown away is not counted: the first of two sweeps takes two thirds of the second. */
@@ -424,7 +430,19 @@ static int on_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	int error = sweep_count_sample(sweep, row);
 
 	sweep->has_states = true;
+	if (!error)
+		error = sweep_sample_in_ranges(sweep, row);
+	if (!error)
+		error = sweep_thread_sampled(sweep, row);
 	return error ? error : sweep_take_sample(sweep, row);
+}
+
+static int on_switch(struct sweep *sweep, const struct event_switch *row)
+{
+	int error = sweep_thread_switched(sweep, row);
+
+	sweep->has_states = true;
+	return error ? error : sweep_take_switch(sweep, row);
 }
 
 static int on_item(struct sweep *sweep, const struct order_item *item)
@@ -445,10 +463,13 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	case EVENT_CPU_SAMPLE:
 		return on_sample(sweep, item->row);
 	case EVENT_SWITCH:
-		sweep->has_states = true;
-		return sweep_take_switch(sweep, item->row);
+		return on_switch(sweep, item->row);
 	case EVENT_INSTRUCTION_SAMPLE:
 		return sweep_take_instruction(sweep, item->row);
+	case EVENT_RANGE:
+		return sweep_take_range(sweep, item->row);
+	case EVENT_COUNTER:
+		return sweep_count_in_ranges(sweep, item->row);
 	default:
 		return 0;
 	}
@@ -460,8 +481,12 @@ static int run(struct sweep *sweep)
 	int status;
 
 	while ((status = order_next(sweep->order, &item)) > 0) {
-		int error = on_item(sweep, &item);
+		int error;
 
+		sweep->launches += item.kind == EVENT_LAUNCH;
+		error = on_item(sweep, &item);
+		if (!error)
+			error = sweep_tell_row(sweep, &item);
 		if (error)
 			return error;
 		sweep->analysis->rows++;
@@ -474,14 +499,7 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 	struct analysis *analysis = sweep->analysis;
 	size_t i;
 
-	if (kind == EVENT_LAUNCH)
-		sweep->lost_launches += count;
-	if (kind == EVENT_EXECUTION)
-		sweep->lost_executions += count;
-	if (kind == EVENT_CPU_SAMPLE)
-		analysis->ledger.samples_lost += count;
-	if (kind == EVENT_INSTRUCTION_SAMPLE)
-		analysis->ledger.instructions_lost += count;
+	ledger_add_lost(&analysis->ledger, kind, count);
 	for (i = 0; i < analysis->losses_count; i++) {
 		if (analysis->losses[i].kind == kind && analysis->losses[i].reason == reason)
 			break;
@@ -496,11 +514,9 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 	return 0;
 }
 
+/* Those that the recorder knew of. */
 static int count_losses(struct sweep *sweep)
 {
-	static const enum event_kind kinds[] = {
-		EVENT_API,        EVENT_LAUNCH, EVENT_DEPENDENCY,        EVENT_EXECUTION,
-		EVENT_CPU_SAMPLE, EVENT_SWITCH, EVENT_INSTRUCTION_SAMPLE};
 	const struct event_loss *losses = NULL;
 	size_t count = trace_reader_losses(sweep->analysis->model->reader, &losses);
 
@@ -508,6 +524,17 @@ static int count_losses(struct sweep *sweep)
 		if (add_loss(sweep, losses[i].kind, losses[i].reason, losses[i].count))
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+/* Those of chunks that turned out to be damaged. */
+static int count_damaged(struct sweep *sweep)
+{
+	static const enum event_kind kinds[] = {
+		EVENT_API,        EVENT_LAUNCH, EVENT_DEPENDENCY,         EVENT_EXECUTION,
+		EVENT_CPU_SAMPLE, EVENT_SWITCH, EVENT_INSTRUCTION_SAMPLE, EVENT_COUNTER,
+		EVENT_RANGE};
+
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		uint64_t rows = order_damaged_rows(sweep->order, kinds[i]);
 
@@ -517,42 +544,50 @@ static int count_losses(struct sweep *sweep)
 	return 0;
 }
 
-/* More executions can be reported lost than launches are open (one lost twice on its way): what is
- * above stays in the list of losses and out of the sum. */
-static void close_ledger(struct sweep *sweep)
-{
-	struct analysis_ledger *ledger = &sweep->analysis->ledger;
-	uint64_t open = sweep->launch_rows - ledger->matched - ledger->rejected;
-	uint64_t lost = sweep->lost_executions < open ? sweep->lost_executions : open;
-
-	ledger->launched = sweep->launch_rows + sweep->lost_launches;
-	ledger->dropped = sweep->lost_launches + lost;
-	ledger->dropped_launches = sweep->lost_launches;
-	ledger->in_flight_at_exit = open - lost;
-	ledger->is_complete = (unsigned __int128)ledger->matched * 100 >=
-			      (unsigned __int128)ledger->launched * 95;
-}
-
-/* A device that got commands none of which says when it ran has no account: all of it is unknown. So is what
+/* A device that got commands none of which says when it ran has no account: all of it is unknown. So has one that is
+ * known by its counters alone. And so is what
  * comes after the last command of a file that ends early: what ran then may have been lost with its end. */
-static void close_device(struct analysis_device *device, uint64_t to_ns, bool ends_early)
+static int close_device(struct analysis_device *device, uint64_t to_ns, bool ends_early)
 {
-	device->is_measured =
-		device->account.commands || (!device->all_launches && !device->all_executions);
+	bool got_commands = device->all_launches || device->all_executions;
+	/* Counters are of a device whoever uses it: that nobody was seen to says nothing. */
+	bool is_watched = device->has_queue || !device->is_counted;
+
+	device->is_measured = device->account.commands || (!got_commands && is_watched);
 	if (!device->is_measured || ends_early)
 		account_in_flight(&device->account, 0);
-	account_finish(&device->account, to_ns);
+	return account_finish(&device->account, to_ns);
 }
 
-static void close_accounts(struct sweep *sweep)
+static void find_counted(struct sweep *sweep)
+{
+	struct analysis *analysis = sweep->analysis;
+	const void *things;
+	const struct event_series *series;
+	size_t count = model_things(analysis->model, EVENT_SERIES, &things);
+
+	series = things;
+	for (size_t i = 0; i < count; i++)
+		if (series[i].device)
+			analysis->devices[things_index(&sweep->devices, series[i].device)]
+				.is_counted = true;
+	for (size_t i = 0; i < analysis->queues_count; i++)
+		analysis->devices[analysis->queues[i].device].has_queue = true;
+}
+
+static int close_accounts(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
 	uint64_t to = analysis->to_ns;
 	bool ends_early = analysis_ends_early(analysis);
 
 	analysis->is_exact = true;
+	find_counted(sweep);
 	for (size_t i = 0; i <= analysis->devices_count; i++) {
-		close_device(&analysis->devices[i], to, ends_early);
+		int error = close_device(&analysis->devices[i], to, ends_early);
+
+		if (error)
+			return error;
 		analysis->is_exact &= account_is_exact(&analysis->devices[i].account);
 	}
 	for (size_t i = 0; i <= analysis->queues_count; i++) {
@@ -563,6 +598,7 @@ static void close_accounts(struct sweep *sweep)
 		account_finish(&analysis->contexts[i].account, to);
 		analysis->is_exact &= account_is_exact(&analysis->contexts[i].account);
 	}
+	return 0;
 }
 
 static void close_window(struct sweep *sweep)
@@ -599,28 +635,14 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 					  analysis->end_ns);
 }
 
-/* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
- * that the disk refused: nobody knows what they were. */
-static bool lost_unknown(const struct analysis *analysis)
-{
-	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].kind == EVENT_PADDING ||
-		    analysis->losses[i].reason == LOSS_RING_BROKEN ||
-		    analysis->losses[i].reason == LOSS_DISK)
-			return true;
-	return false;
-}
-
 /* Whether every call of every thread is in the trace, as far as anybody can know. */
 static bool knows_calls(const struct analysis *analysis)
 {
-	const struct trace_damage *damage = &analysis->damage;
-
 	for (size_t i = 0; i < analysis->losses_count; i++)
 		if (analysis->losses[i].count && (analysis->losses[i].kind == EVENT_API ||
 						  analysis->losses[i].kind == EVENT_LAUNCH))
 			return false;
-	return !damage->truncated && !damage->chunks && !damage->bytes && !lost_unknown(analysis);
+	return model_is_whole(analysis->model, &analysis->damage);
 }
 
 static void forget_host(struct analysis *analysis)
@@ -632,12 +654,12 @@ static void forget_host(struct analysis *analysis)
 }
 
 /* The kernel counts what it could not write, and not of which kind it was. */
-static bool knows_switches(const struct analysis *analysis)
+static bool has_lost_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
 		if (analysis->losses[i].count && analysis->losses[i].kind == EVENT_SWITCH)
-			return false;
-	return true;
+			return true;
+	return false;
 }
 
 static void forget_switches(struct analysis *analysis)
@@ -649,6 +671,29 @@ static void forget_switches(struct analysis *analysis)
 	analysis->gils_count = 0;
 }
 
+/* What the losses and the damage that were found so far leave unknown. */
+static struct sweep_lost find_lost(struct analysis *analysis)
+{
+	struct sweep_lost lost = {.is_told = true};
+
+	trace_reader_damage(analysis->model->reader, &analysis->damage);
+	lost.host = !knows_calls(analysis);
+	lost.switches = lost.host || has_lost_switches(analysis);
+	return lost;
+}
+
+static void forget_lost(struct sweep *sweep)
+{
+	struct sweep_lost lost = find_lost(sweep->analysis);
+
+	if (lost.switches)
+		forget_switches(sweep->analysis);
+	if (lost.host)
+		forget_host(sweep->analysis);
+	lost.is_told = lost.host == sweep->lost->host && lost.switches == sweep->lost->switches;
+	*sweep->lost = lost;
+}
+
 static int finish(struct sweep *sweep)
 {
 	struct analysis *analysis = sweep->analysis;
@@ -656,31 +701,41 @@ static int finish(struct sweep *sweep)
 
 	if (sweep->is_scouting)
 		return sweep_note_all_in_flight(sweep);
-	error = count_losses(sweep);
+	error = count_damaged(sweep);
 	if (error)
 		return error;
 	close_window(sweep);
-	close_ledger(sweep);
+	ledger_close(&analysis->ledger);
 	error = sweep_note_all_in_flight(sweep);
 	if (error)
 		return error;
 	trace_reader_damage(analysis->model->reader, &analysis->damage);
-	close_accounts(sweep);
+	error = close_accounts(sweep);
+	if (error)
+		return error;
 	sweep_close_queues(sweep);
-	if (!knows_switches(analysis) || !knows_calls(analysis))
-		forget_switches(analysis);
-	if (!knows_calls(analysis))
-		forget_host(analysis);
+	error = sweep_close_samples(sweep);
+	if (error)
+		return error;
+	analysis->knows_switches = sweep->has_switches && !has_lost_switches(analysis);
+	forget_lost(sweep);
 	error = sweep_close_paths(sweep);
 	if (!error)
 		error = sweep_close_states(sweep);
+	if (!error)
+		error = sweep_close_threads(sweep);
+	if (!error)
+		error = sweep_close_metrics(sweep);
 	if (error)
 		return error;
+	sweep_close_ranges(sweep);
+	sweep_close_idle(sweep);
 	sweep_sort_tables(analysis);
 	sweep_sort_instructions(analysis);
 	/* Without rows of CPUs, nothing but its OpenCL brought a process here. */
 	for (size_t i = 0; i < analysis->processes_count; i++) {
-		analysis->processes[i].has_calls |= !sweep->has_states;
+		analysis->processes[i].has_calls |=
+			!sweep->has_states && !model_has(analysis->model, EVENT_COUNTER);
 		analysis->processes_called += analysis->processes[i].has_calls;
 	}
 	analysis->peak_rows = order_peak_rows(sweep->order);
@@ -695,7 +750,10 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_states_fini(sweep);
 	sweep_samples_fini(sweep);
 	sweep_instructions_fini(sweep);
+	sweep_ranges_fini(sweep);
+	sweep_metrics_fini(sweep);
 	free(sweep->calls);
+	free(sweep->times);
 	free(sweep->thread_process);
 	free(sweep->early);
 	free(sweep->kept);
@@ -707,9 +765,11 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->call_rows);
 	pair_map_fini(&sweep->path_rows);
 	pair_map_fini(&sweep->launches_rows);
+	pair_map_fini(&sweep->whom_rows);
 	pair_map_fini(&sweep->failure_rows);
 	pair_map_fini(&sweep->wait_rows);
 	pair_map_fini(&sweep->sample_rows);
+	pair_map_fini(&sweep->away_rows);
 	pair_map_fini(&sweep->state_rows);
 	pair_map_fini(&sweep->wait_numbers);
 	pair_map_fini(&sweep->holding_rows);
@@ -754,25 +814,34 @@ static void clear(struct analysis *analysis)
 	free(analysis->failures);
 	free(analysis->waits);
 	free(analysis->samples);
+	free(analysis->threads);
+	free(analysis->aways);
 	free(analysis->states);
 	free(analysis->gils);
 	free(analysis->holdings);
 	free(analysis->paths);
 	free(analysis->instructions);
+	free(analysis->ranges);
+	free(analysis->range_metrics);
 }
 
 static int sweep_once(struct analysis *analysis, const struct analysis_options *options,
-		      struct dark *darks, bool uses_darks)
+		      struct dark *darks, bool uses_darks, struct sweep_lost *lost)
 {
-	struct order_options order = {.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
-					       1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION |
-					       1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH |
-					       1u << EVENT_INSTRUCTION_SAMPLE};
-	struct sweep sweep = {.analysis = analysis, .darks = darks, .uses_darks = uses_darks};
+	struct order_options order = {.kinds = ANALYSIS_ORDER_KINDS};
+	struct sweep sweep = {.analysis = analysis,
+			      .darks = darks,
+			      .uses_darks = uses_darks,
+			      .lost = lost,
+			      .observer = options ? options->observer : NULL,
+			      .by_thread = options && options->by_thread,
+			      .stacks_dense =
+				      2 * trace_reader_stack_count(analysis->model->reader) + 64};
 	int error;
 
 	correlate_init(&sweep.correlate);
 	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
+	sweep.has_switches = model_has(analysis->model, EVENT_SWITCH);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
 	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
 	error = model_order(analysis->model, &order, &sweep.order);
@@ -781,7 +850,13 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		error = sweep_make_tables(&sweep);
 	}
 	if (!error)
+		error = count_losses(&sweep);
+	if (!error && lost->is_told)
+		*lost = find_lost(analysis);
+	if (!error)
 		sweep_mark_launchers(&sweep);
+	if (!error)
+		error = sweep_tell_begin(&sweep);
 	if (!error)
 		error = run(&sweep);
 	if (!error)
@@ -804,19 +879,24 @@ static bool needs_darks(const struct analysis *analysis, struct dark *darks)
 
 /* A gap is explained when the next command starts, and then nobody can know yet whether what is open
  * will turn out to have no times. Few traces have such commands; those are read twice, which costs
- * less than holding every gap back until all that was open in it is over. */
+ * less than holding every gap back until all that was open in it is over. So are, for an observer, those in
+ * which damage is found on the way that changes what is known of threads. */
 static int analyze(struct analysis *analysis, const struct analysis_options *options)
 {
 	const struct model *model = analysis->model;
 	const void *things = NULL;
 	size_t count = model_things(model, EVENT_DEVICE, &things) + 1;
 	struct dark *darks = calloc(count, sizeof(*darks));
-	int error = darks ? sweep_once(analysis, options, darks, false) : -ENOMEM;
+	struct sweep_lost lost = {.is_told = true};
+	bool uses_darks = false;
+	int error = darks ? sweep_once(analysis, options, darks, false, &lost) : -ENOMEM;
 
-	if (!error && needs_darks(analysis, darks)) {
+	while (!error && ((!uses_darks && needs_darks(analysis, darks)) ||
+			  (options && options->observer && !lost.is_told))) {
+		uses_darks = true;
 		clear(analysis);
 		*analysis = (struct analysis){.model = model};
-		error = sweep_once(analysis, options, darks, true);
+		error = sweep_once(analysis, options, darks, true, &lost);
 	}
 	for (size_t i = 0; darks && i < count; i++)
 		dark_fini(&darks[i]);
@@ -860,10 +940,7 @@ bool analysis_ends_early(const struct analysis *analysis)
 
 bool analysis_is_complete(const struct analysis *analysis)
 {
-	const struct trace_damage *damage = &analysis->damage;
-
-	return analysis->ledger.is_complete && !damage->truncated && !damage->chunks &&
-	       !damage->bytes && !lost_unknown(analysis);
+	return analysis->ledger.is_complete && model_is_whole(analysis->model, &analysis->damage);
 }
 
 size_t analysis_devices_shown(const struct analysis *analysis)

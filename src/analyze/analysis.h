@@ -11,11 +11,13 @@
 
 #include "analyze/account.h"
 #include "analyze/depth.h"
+#include "analyze/ledger.h"
 #include "analyze/overlap.h"
 #include "analyze/quantile.h"
 #include "event/event.h"
 #include "trace/reader.h"
 
+struct analysis_observer;
 struct model;
 
 enum analysis_zone {
@@ -40,11 +42,17 @@ const char *analysis_kind_name(uint32_t kind);
 /* "blocked", "preempted", … for an enum event_switch_reason; "user", "kernel", … for an enum event_mode. */
 const char *analysis_switch_name(uint32_t reason);
 const char *analysis_mode_name(uint32_t mode);
+/* "push_pop", "start_stop", "mark" */
+const char *analysis_range_type(uint32_t type);
+/* "level", "amount", "ratio" */
+const char *analysis_series_type(uint32_t type);
 /* Whether samples of a source (the event as perf names it) come where the time goes. Page faults and the like come
  * where they come: they are never added to those. */
 bool analysis_tells_time(const char *source);
 /* "ns" where weights of a source are nanoseconds, "cycles", "page-faults", … else. */
 const char *analysis_source_unit(const char *source);
+/* Whether what a thread waits for, as a switch says, is the lock of its Python interpreter. */
+bool analysis_is_gil(const char *wait);
 /* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
 const char *analysis_error_name(int32_t result);
 enum account_class analysis_class(uint32_t command);
@@ -78,6 +86,7 @@ struct analysis_device {
 	uint64_t launches, executions;
 	/* of the whole trace, whatever the window */
 	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
+	bool is_counted, has_queue; /* it has counters; a program could give it commands */
 	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct analysis_sync sync;
@@ -112,6 +121,35 @@ struct analysis_process {
 	uint64_t calls, calls_ns; /* API calls, launches among them */
 	uint64_t share_ns;        /* of the devices' busy time */
 	bool has_calls;           /* anywhere in the trace: it is not there for its threads alone */
+	/* Of all its threads, in the window; see analysis_thread. */
+	uint64_t threads, samples;
+	bool has_times;
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+};
+
+/* Where a thread was in the window, from when it was first seen to its end. */
+struct analysis_thread {
+	const struct event_thread *thread;
+	const char *name;
+	size_t process; /* index into the analysis */
+	uint32_t stack; /* one of those in which it was seen, of a call if there is one; 0: none */
+	uint64_t samples; /* that tell time */
+	bool has_times;   /* its switches are known; else these are 0 */
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+};
+
+/* Who launched, and into which queue, or who was away: ids; 0: not known, or not asked for (by_thread). */
+struct analysis_whom {
+	uint32_t process, thread, queue;
+};
+
+/* Threads were off their processors. */
+struct analysis_away {
+	struct analysis_whom whom;
+	uint32_t stack;       /* 0: not known */
+	uint32_t wait_string; /* what for; 0: not known */
+	bool is_preempted;    /* for nothing: another thread ran */
+	uint64_t count, away_ns;
 };
 
 /* Executions with something in common. */
@@ -182,6 +220,7 @@ struct analysis_sample {
 	uint32_t mode;      /* enum event_mode */
 	uint32_t stack;     /* as trace_reader_stack takes it; 0: not known */
 	size_t process;     /* index into the analysis */
+	uint32_t thread;    /* id, by_thread; else 0 */
 	bool is_launching;  /* the thread launched a command, or tried to, at any time */
 	bool tells_time;    /* of a source that comes where the time goes */
 	uint64_t count;
@@ -215,6 +254,7 @@ struct analysis_failure {
 /* What one stack launched of one command on one device. Of a device all share_ns add up to its busy time, all
  * causes to its idle time. */
 struct analysis_path {
+	struct analysis_whom whom;
 	uint32_t stack;       /* as trace_reader_stack takes it; 0: not known */
 	const char *function; /* that it called to launch; "": not known */
 	uint32_t row;         /* of the sweep's tables */
@@ -227,17 +267,21 @@ struct analysis_path {
 	uint64_t causes[CAUSE_COUNT]; /* of the idle time before them */
 };
 
-/* What the launching threads did in the idle time of one device: computing or blocked below one stack. Of a device
- * and a cause all idle_ns add up to what its account has. */
+/* What the launching threads did in the idle time of one device: computing or blocked below one stack, or in a call. Of
+ * a device and a cause all idle_ns add up to what its account has. */
 enum { ANALYSIS_LENGTHS = 7 }; /* of intervals: below 1, 2, 4, 8, 16, 32 and 50 ms */
 struct analysis_state {
 	size_t device;
-	enum account_cause cause; /* CAUSE_ON_CPU or CAUSE_BLOCKED */
-	uint32_t stack;           /* 0: not known */
-	uint32_t wait_string;     /* BLOCKED: what for; 0: not known */
-	uint32_t holder;          /* thread that had it; 0: not known, or nobody */
-	uint64_t seen;            /* samples, or intervals */
-	uint64_t known_ns;        /* of intervals whose stack was seen */
+	enum account_cause
+		cause;  /* CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_API_WAIT or CAUSE_API_CALL */
+	uint32_t stack; /* 0: not known */
+	uint32_t
+		wait_string; /* BLOCKED: what for; 0: not known. API_…: the function that was called */
+	/* BLOCKED: thread that had it; 0: not known, or nobody. API_…: 0: the stack is the call's own; else the thread that
+	 * called, and the stack is one that was seen inside of the call. */
+	uint32_t holder;
+	uint64_t seen;     /* samples, or intervals */
+	uint64_t known_ns; /* of intervals whose stack was seen */
 	/* BLOCKED: of short intervals, by their length: so many seen; of those that nobody saw (stack and wait 0), ns. */
 	uint64_t lengths[ANALYSIS_LENGTHS];
 	uint64_t idle_ns; /* known_ns, and of the rest a part by what was seen */
@@ -254,6 +298,7 @@ struct analysis_holding {
 /* How often one stack launched one command on one device, by the moment of the launch's enter. What is neither
  * matched nor rejected is in flight, or its execution was lost. */
 struct analysis_launches {
+	struct analysis_whom whom;
 	uint32_t stack;
 	const char *function;
 	size_t device;
@@ -262,39 +307,64 @@ struct analysis_launches {
 	uint64_t launched, matched, rejected;
 };
 
+/* What was launched and sampled in ranges, at any depth. */
+struct analysis_within {
+	uint64_t launches, samples; /* samples: that tell time */
+	uint64_t device_ns;         /* of the commands launched in it, whenever they ran */
+	uint64_t cpu_ns;            /* of samples that count in ns */
+};
+
+/* Ranges of one name within those of another. The rest is of those in the window. */
+struct analysis_range {
+	const char *domain, *name;
+	uint32_t type;   /* enum event_range_type */
+	uint32_t parent; /* index of what is around, before this one; ANALYSIS_NO_RANGE: nothing */
+	uint64_t count, open;                       /* open: not seen to end */
+	uint64_t total_ns, min_ns, max_ns, self_ns; /* self: less what is pushed within */
+	uint64_t busy_ns, idle_ns; /* of total_ns: some device executed something, or none did */
+	struct analysis_within within;
+};
+#define ANALYSIS_NO_RANGE UINT32_MAX
+
+struct unit_shown;
+
+/* What a series said while the program was in ranges of one row; a process's of its own ranges. */
+struct analysis_range_metric {
+	uint32_t range; /* index of ranges */
+	const struct event_series *series;
+	uint64_t readings; /* that overlap one of them: once for each */
+	/* Sums of what lies within: of values (LEVEL: by their ns), and of what they are by (LEVEL and AMOUNT: ns). */
+	double value, by;
+	double max; /* of a value by what it is by, in base units */
+};
+
+/* As people read them. */
+double analysis_range_mean(const struct analysis_range_metric *metric,
+			   const struct unit_shown *unit);
+double analysis_range_max(const struct analysis_range_metric *metric,
+			  const struct unit_shown *unit);
+
 struct analysis_loss {
 	uint32_t kind, reason;
 	uint64_t count;
-};
-
-/* launched = matched + in_flight_at_exit + dropped + rejected, always. */
-struct analysis_ledger {
-	uint64_t launched;          /* launch rows with result 0, and launch rows lost */
-	uint64_t executed;          /* execution rows */
-	uint64_t matched;           /* executions with their launch, not rejected */
-	uint64_t dropped;           /* launches or executions lost */
-	uint64_t dropped_launches;  /* of dropped: launches, of which nothing else is known */
-	uint64_t rejected;          /* failed, or with impossible stamps */
-	uint64_t in_flight_at_exit; /* the rest */
-	uint64_t untimed;           /* of matched: without device times */
-	uint64_t unplaced; /* of matched: timed, but by a clock without place in host time */
-	uint64_t samples;  /* of threads on processors */
-	uint64_t samples_lost;
-	uint64_t instructions; /* samples of device instructions */
-	uint64_t instructions_lost;
-	uint64_t instructions_estimated; /* of them: given to one of several commands */
-	uint64_t instructions_unknown;   /* of them: given to none */
-	uint64_t orphaned;               /* of executed: no launch row, so in no other sum */
-	bool is_complete;                /* 95 % or more matched */
 };
 
 struct analysis_code {
 	uint64_t sources, binaries, il, build_logs, kernels;
 };
 
+/* The kinds of rows that are read: the earliest of them is the begin of a recording that nobody noted. */
+#define ANALYSIS_ORDER_KINDS                                                                     \
+	(1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_DEPENDENCY | 1u << EVENT_EXECUTION | \
+	 1u << EVENT_CPU_SAMPLE | 1u << EVENT_SWITCH | 1u << EVENT_INSTRUCTION_SAMPLE |          \
+	 1u << EVENT_COUNTER | 1u << EVENT_RANGE)
+
 struct analysis_options {
+	/* Paths and launches are of one thread and queue each, samples and aways of one thread. Sums are the same. */
+	bool by_thread;
 	bool has_from, has_to;
-	uint64_t from_ns, to_ns; /* relative to the begin of the recording */
+	uint64_t from_ns, to_ns;                  /* relative to the begin of the recording */
+	const struct analysis_observer *observer; /* NULL: nobody is told */
 };
 
 struct analysis {
@@ -317,6 +387,8 @@ struct analysis {
 	struct analysis_process *processes;
 	size_t processes_count;
 	size_t processes_called; /* of them, that have calls */
+	struct analysis_thread *threads;
+	size_t threads_count;
 
 	struct analysis_kernel *kernels; /* largest total first */
 	size_t kernels_count;
@@ -333,6 +405,9 @@ struct analysis {
 	struct analysis_instruction
 		*instructions; /* in the window; by path, the most samples first */
 	size_t instructions_count;
+	struct analysis_away *aways; /* in no order */
+	size_t aways_count;
+	bool knows_switches; /* there are some, and none was lost; else no thread has times and there are no aways */
 	struct analysis_state *states; /* in no order */
 	size_t states_count;
 	struct analysis_gil *gils; /* in no order */
@@ -343,6 +418,12 @@ struct analysis {
 	size_t failures_count;
 	struct analysis_launches *launches; /* in no order */
 	size_t launches_count;
+	struct analysis_range *ranges; /* what is around comes before what is within */
+	size_t ranges_count;
+	bool has_range_idle; /* it is known of all devices when they executed something */
+	struct analysis_range_metric *range_metrics; /* in the order of ranges, then of series */
+	size_t range_metrics_count;
+	uint64_t ranges_unbegun; /* ends of ranges that were not seen to begin */
 	struct analysis_loss *losses;
 	size_t losses_count;
 	struct analysis_ledger ledger;
@@ -360,6 +441,14 @@ struct analysis {
 int analysis_new(const struct model *model, const struct analysis_options *options,
 		 struct analysis **ret_analysis);
 void analysis_free(struct analysis *analysis); /* NULL-safe */
+
+/* By id; NULL: it is not described. */
+const struct analysis_thread *analysis_find_thread(const struct analysis *analysis, uint32_t id);
+
+/* The metrics of a row of ranges; returns the first. */
+const struct analysis_range_metric *analysis_metrics_of(const struct analysis *analysis,
+							const struct analysis_range *range,
+							size_t *ret_count);
 
 /* Where the instructions of a path begin; returns how many there are. */
 size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,

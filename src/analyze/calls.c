@@ -90,6 +90,38 @@ struct calls_sum calls_until(const struct calls *calls, uint64_t time)
 	return sum;
 }
 
+void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
+		void (*on_piece)(void *context, enum calls_state state, uint64_t until),
+		void *context)
+{
+	size_t i = find_span(calls, begin);
+
+	for (i = i == calls->count ? 0 : i; i < calls->count && begin < end; i++) {
+		const struct calls_span *span = &calls->spans[i];
+		uint64_t until = span->end < end ? span->end : end;
+
+		if (until <= begin)
+			continue;
+		if (span->begin >= end)
+			break;
+		if (span->begin > begin)
+			on_piece(context, CALLS_OUTSIDE, begin = span->begin);
+		if (span->is_merged) {
+			uint64_t wait = begin + span->inside.wait_ns;
+			uint64_t call = wait + span->inside.call_ns;
+
+			on_piece(context, CALLS_WAIT, wait < until ? wait : until);
+			on_piece(context, CALLS_CALL, call < until ? call : until);
+			on_piece(context, CALLS_OUTSIDE, until);
+		} else {
+			on_piece(context, span->is_wait ? CALLS_WAIT : CALLS_CALL, until);
+		}
+		begin = until;
+	}
+	if (begin < end)
+		on_piece(context, CALLS_OUTSIDE, end);
+}
+
 bool calls_is_full(const struct calls *calls)
 {
 	return calls->count >= calls->limit;

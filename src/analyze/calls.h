@@ -40,6 +40,14 @@ int calls_add(struct calls *calls, uint64_t begin, uint64_t end, bool is_wait);
 /* The sum up to `time`, over the calls added so far. */
 struct calls_sum calls_until(const struct calls *calls, uint64_t time);
 
+enum calls_state { CALLS_OUTSIDE, CALLS_WAIT, CALLS_CALL };
+
+/* What there is from begin to end, piece by piece: from the end of the piece before it until `until`. A span that
+ * stands for several is told as its sums. */
+void calls_walk(const struct calls *calls, uint64_t begin, uint64_t end,
+		void (*on_piece)(void *context, enum calls_state state, uint64_t until),
+		void *context);
+
 /* True where there are so many spans that calls_compact is worth while. */
 bool calls_is_full(const struct calls *calls);
 

@@ -477,15 +477,18 @@ static uint64_t scale_to_ns(uint64_t time, uint64_t frequency_hz)
 	return (uint64_t)((unsigned __int128)time * 1000000000 / frequency_hz);
 }
 
-uint64_t clocks_to_host(const struct clocks *clocks, uint32_t id, uint64_t time)
+uint64_t clocks_domain_to_host(const struct clocks_domain *domain, uint64_t time)
 {
-	const struct clocks_domain *domain = clocks_find(clocks, id);
-
 	if (!domain || domain->certificate.method == CLOCK_METHOD_SAME)
 		return time;
 	if (domain->certificate.method == CLOCK_METHOD_NONE)
 		return scale_to_ns(time, domain->clock.frequency_hz);
 	return clock_map_to_host(domain->map, time);
+}
+
+uint64_t clocks_to_host(const struct clocks *clocks, uint32_t id, uint64_t time)
+{
+	return clocks_domain_to_host(clocks_find(clocks, id), time);
 }
 
 uint64_t clocks_from_host(const struct clocks *clocks, uint32_t id, uint64_t host_ns)

@@ -39,6 +39,8 @@ bool clocks_is_placed(const struct clocks *clocks, uint32_t id);
 
 /* Host nanoseconds; for a domain without a place its own time in ns, from its own origin. */
 uint64_t clocks_to_host(const struct clocks *clocks, uint32_t id, uint64_t time);
+/* The same for many times of one domain; NULL: one that is not described. */
+uint64_t clocks_domain_to_host(const struct clocks_domain *domain, uint64_t time);
 
 /* What a clock that has a place showed at a host time, in its own unit. */
 uint64_t clocks_from_host(const struct clocks *clocks, uint32_t id, uint64_t host_ns);

@@ -150,7 +150,6 @@ static int place_for_launch(struct correlate *correlate, uint32_t process, uint6
 	uint32_t place = pair_map_find(&correlate->open, process, correlation);
 
 	if (place != CORRELATE_NONE && correlate->commands[place].state == OPEN_LAUNCHED) {
-		correlate->replaced++;
 		correlate_done(correlate, place, 0);
 		place = CORRELATE_NONE;
 	}

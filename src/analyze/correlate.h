@@ -25,8 +25,15 @@ enum open_state {
 	OPEN_DONE /* executed; kept for those who wait for it */
 };
 
+/* The program's ranges that something was within. */
+struct within_ranges {
+	uint32_t row; /* of the analysis, + 1: the innermost of its thread; 0: none */
+	uint32_t set; /* of those that its process has started */
+};
+
 struct open_command {
 	uint64_t enter, exit, correlation, bytes, handle;
+	uint64_t number;        /* of the launch, among all */
 	uint64_t groups, items; /* work-groups, work items of one; 0: not known */
 	uint64_t ended;         /* OPEN_DONE: host ns; 0: not known */
 	uint64_t over_by;       /* known to be over then; UINT64_MAX: not yet known to be */
@@ -36,11 +43,12 @@ struct open_command {
 	uint32_t function;               /* string of the call's name */
 	uint32_t type, flags;            /* enum event_command, enum event_launch_flag */
 	uint32_t launches;               /* row of the analysis's launches; CORRELATE_NONE: none */
-	uint32_t waits;                  /* first of its wait-list entries, CORRELATE_NONE: none */
-	uint32_t references;             /* wait-list entries that point here */
-	uint32_t previous, next;         /* open commands of its queue by enter; CORRELATE_NONE */
-	uint8_t state;                   /* enum open_state */
-	bool has_handle;                 /* the table of handles points here */
+	struct within_ranges within;
+	uint32_t waits;          /* first of its wait-list entries, CORRELATE_NONE: none */
+	uint32_t references;     /* wait-list entries that point here */
+	uint32_t previous, next; /* open commands of its queue by enter; CORRELATE_NONE */
+	uint8_t state;           /* enum open_state */
+	bool has_handle;         /* the table of handles points here */
 };
 
 struct correlate_wait {
@@ -64,7 +72,6 @@ struct correlate {
 	struct pair_map handles;    /* (process, event handle) -> place of the latest launch */
 	struct correlate_end *ends; /* heap: executed commands with a handle, earliest end on top */
 	size_t ends_count, ends_capacity;
-	uint64_t replaced; /* launches whose correlation id was used again before they executed */
 };
 
 void correlate_init(struct correlate *correlate);

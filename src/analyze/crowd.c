@@ -206,6 +206,21 @@ uint64_t crowd_earliest_end(const struct crowd *crowd)
 	return crowd->count ? end_at(crowd, 0) : UINT64_MAX;
 }
 
+void crowd_tell(struct crowd *crowd, void (*on_part)(void *context, uint32_t tag, uint64_t part_ns),
+		void *context)
+{
+	for (size_t i = 0; i < crowd->used; i++) {
+		struct crowd_member *member = &crowd->members[i];
+		uint64_t share_ns;
+
+		if (member->is_gone)
+			continue;
+		share_ns = share_of(crowd, i);
+		on_part(context, member->tag, share_ns - member->told_ns);
+		member->told_ns = share_ns;
+	}
+}
+
 struct crowd_member crowd_leave(struct crowd *crowd)
 {
 	size_t index = pop(crowd);

@@ -15,6 +15,7 @@
 struct crowd_member {
 	uint64_t ended;
 	uint64_t share_ns;  /* when it came; when it left, with what it got */
+	uint64_t told_ns;   /* of share_ns; what was told of it by crowd_tell, or before it came */
 	uint64_t joined_ns; /* of each_ns, when it came */
 	uint32_t tag, tag2, class;
 	bool is_gone;
@@ -39,6 +40,10 @@ void crowd_divide(struct crowd *crowd, uint64_t length);
 
 /* UINT64_MAX: nobody is there. */
 uint64_t crowd_earliest_end(const struct crowd *crowd);
+
+/* What each member got since it was told last, in the order in which they came. */
+void crowd_tell(struct crowd *crowd, void (*on_part)(void *context, uint32_t tag, uint64_t part_ns),
+		void *context);
 
 /* The member with the earliest end leaves. */
 struct crowd_member crowd_leave(struct crowd *crowd);

@@ -84,6 +84,21 @@ void dark_close(struct dark *dark)
 	}
 }
 
+const struct dark_interval *dark_find(const struct dark *dark, uint64_t time)
+{
+	size_t low = 0, high = dark->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (dark->intervals[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < dark->count ? &dark->intervals[low] : NULL;
+}
+
 /* Dark time before `time`. */
 static uint64_t until(const struct dark *dark, uint64_t time)
 {

@@ -33,6 +33,9 @@ int dark_add(struct dark *dark, uint64_t begin, uint64_t end);
 /* Sorts and joins; only then it can be asked. */
 void dark_close(struct dark *dark);
 
+/* The first interval that ends after `time`; NULL: none does. */
+const struct dark_interval *dark_find(const struct dark *dark, uint64_t time);
+
 /* How much of [begin, end) is dark. */
 uint64_t dark_inside(const struct dark *dark, uint64_t begin, uint64_t end);
 

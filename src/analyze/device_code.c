@@ -4,10 +4,9 @@
  *
  * Runs in:  the readers
  * Gets:     code objects whose bytes are in the trace   Gives: texts
- * Owns:     each code object as a file in memory, its disassembler, what was said of each place
+ * Owns:     what was said of each place, a disassembler for each instruction set
  * Fails:    -ENOMEM; of what has no bytes only the offset is told
- * Why a file in memory: symbols and lines are read by the code that reads libraries, which takes paths; the file
- *           that was recorded lay in a cache, and is another one's or gone.
+ * Why from the trace: the file that was recorded lay in a cache, and is another one's or gone.
  */
 #include "analyze/device_code.h"
 
@@ -17,14 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "analyze/model.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/io.h"
 #include "base/string.h"
 #include "isa/isa.h"
 #include "symbol/symbolizer.h"
@@ -43,22 +39,57 @@ struct object {
 	const uint8_t *bytes; /* the trace's; NULL: it has none */
 	size_t size;
 	const char *name;
-	struct isa *isa;
+	struct isa *isa;              /* the device code's */
 	struct symbol_module *module; /* NULL: nobody knows its symbols */
-	int fd;
 	struct listing *listings;
 	size_t listings_count, listings_capacity;
 	const char *source; /* the trace's; NULL: not one text that is known */
 	size_t source_size;
+	size_t *lines; /* owned; where those of the source begin, once one was asked for */
+	size_t line_count, line_capacity;
+};
+
+/* One for all of a kind: they differ in nothing, and a disassembler takes a MiB. */
+struct disassembler {
+	enum isa_type type;
+	const char *processor; /* static; NULL: not known, or none is needed */
+	struct isa *isa;       /* owned */
 };
 
 struct device_code {
 	const struct model *model; /* borrowed */
 	struct symbolizer *symbolizer;
 	struct arena texts;
+	struct disassembler *disassemblers;
+	size_t disassemblers_count, disassemblers_capacity;
 	struct hash_map objects; /* content, or code id without one -> struct object *, owned */
+	struct hash_map sources; /* process and name of a kernel -> its program's id; 0: several */
 	const char *why;         /* in texts */
 };
+
+static uint64_t kernel_key(const struct event_code *row)
+{
+	return (uint64_t)row->process << 32 | row->name_string;
+}
+
+/* What kernels' programs were built from. */
+static int index_sources(struct device_code *code)
+{
+	const void *things = NULL;
+	size_t count = model_things(code->model, EVENT_CODE, &things);
+	const struct event_code *rows = things;
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		uint64_t key = kernel_key(&rows[i]), known;
+
+		if (rows[i].type != CODE_KERNEL || !rows[i].name_string)
+			continue;
+		known = hash_map_get(&code->sources, key, rows[i].parent);
+		error = hash_map_put(&code->sources, key, known == rows[i].parent ? known : 0);
+	}
+	return error;
+}
 
 int device_code_new(const struct model *model, struct device_code **ret_code)
 {
@@ -73,6 +104,11 @@ int device_code_new(const struct model *model, struct device_code **ret_code)
 		return -ENOMEM;
 	}
 	hash_map_init(&code->objects);
+	hash_map_init(&code->sources);
+	if (index_sources(code)) {
+		device_code_free(code);
+		return -ENOMEM;
+	}
 	*ret_code = code;
 	return 0;
 }
@@ -82,9 +118,7 @@ static void object_free(struct object *object)
 	for (size_t i = 0; i < object->listings_count; i++)
 		free(object->listings[i].starts);
 	free(object->listings);
-	isa_free(object->isa);
-	if (object->fd >= 0)
-		close(object->fd);
+	free(object->lines);
 	free(object);
 }
 
@@ -98,6 +132,10 @@ void device_code_free(struct device_code *code)
 	while (hash_map_next(&code->objects, &cursor, NULL, &value))
 		object_free((struct object *)(uintptr_t)value);
 	hash_map_fini(&code->objects);
+	hash_map_fini(&code->sources);
+	for (size_t i = 0; i < code->disassemblers_count; i++)
+		isa_free(code->disassemblers[i].isa);
+	free(code->disassemblers);
 	symbolizer_free(code->symbolizer);
 	arena_fini(&code->texts);
 	free(code);
@@ -112,30 +150,33 @@ static const char *keep(struct device_code *code, const char *text)
 
 /* ---- code objects ------------------------------------------------------------------------------ */
 
-static enum isa_type type_of(const uint8_t *bytes, size_t size)
+static struct disassembler kind_of(const uint8_t *bytes, size_t size)
 {
+	struct disassembler kind = {.type = ISA_UNKNOWN};
 	Elf64_Ehdr head;
 
 	if (size < sizeof(head))
-		return ISA_UNKNOWN;
+		return kind;
 	memcpy(&head, bytes, sizeof(head));
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-		return ISA_UNKNOWN;
-	return head.e_machine == EM_X86_64    ? ISA_X86_64
-	       : head.e_machine == EM_AARCH64 ? ISA_ARM64
-					      : ISA_UNKNOWN;
+		return kind;
+	kind.type = head.e_machine == EM_X86_64    ? ISA_X86_64
+		    : head.e_machine == EM_AARCH64 ? ISA_ARM64
+		    : head.e_machine == EM_AMDGPU  ? ISA_AMDGPU
+						   : ISA_UNKNOWN;
+	if (kind.type == ISA_AMDGPU)
+		kind.processor = isa_amdgpu_processor(head.e_flags);
+	return kind;
 }
 
 /* A module that cannot be had leaves places without names. */
 static void open_symbols(struct device_code *code, struct object *object)
 {
-	char path[64];
-	const struct symbol_mapping mapping = {.path = path, .build_id = ""};
+	const struct symbol_mapping mapping = {.path = object->name,
+					       .build_id = "",
+					       .image = object->bytes,
+					       .image_size = object->size};
 
-	object->fd = memfd_create("duet-device-code", MFD_CLOEXEC);
-	if (object->fd < 0 || write_all(object->fd, object->bytes, object->size))
-		return;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
 	if (symbolizer_module(code->symbolizer, &mapping, &object->module))
 		object->module = NULL;
 }
@@ -144,21 +185,11 @@ static void open_symbols(struct device_code *code, struct object *object)
 static void find_source(const struct device_code *code, const struct event_code *binary,
 			struct object *object)
 {
-	const void *things = NULL;
-	size_t count = model_things(code->model, EVENT_CODE, &things), sources = 0;
-	const struct event_code *rows = things, *source = NULL;
+	uint64_t id = hash_map_get(&code->sources, kernel_key(binary), 0);
+	const struct event_code *source =
+		id ? model_thing(code->model, EVENT_CODE, (uint32_t)id) : NULL;
 
-	for (size_t i = 0; i < count && binary->name_string; i++) {
-		const struct event_code *kernel = &rows[i];
-
-		if (kernel->type != CODE_KERNEL || kernel->process != binary->process ||
-		    kernel->name_string != binary->name_string ||
-		    (source && source->id == kernel->parent))
-			continue;
-		source = model_thing(code->model, EVENT_CODE, kernel->parent);
-		sources++;
-	}
-	if (sources == 1 && source && source->type == CODE_SOURCE)
+	if (source && source->type == CODE_SOURCE)
 		object->source = trace_reader_content(code->model->reader, source->hash_low,
 						      source->hash_high, &object->source_size);
 }
@@ -169,6 +200,25 @@ static void note_why(struct device_code *code, const struct object *object)
 
 	if (why && !code->why)
 		code->why = keep(code, why);
+}
+
+static int open_isa(struct device_code *code, struct object *object)
+{
+	struct disassembler kind = kind_of(object->bytes, object->size);
+
+	for (size_t i = 0; i < code->disassemblers_count && !object->isa; i++)
+		if (code->disassemblers[i].type == kind.type &&
+		    code->disassemblers[i].processor == kind.processor)
+			object->isa = code->disassemblers[i].isa;
+	if (object->isa)
+		return 0;
+	if (array_grow(code->disassemblers, code->disassemblers_capacity,
+		       code->disassemblers_count + 1) ||
+	    isa_new(kind.type, kind.processor, &kind.isa))
+		return -ENOMEM;
+	code->disassemblers[code->disassemblers_count++] = kind;
+	object->isa = kind.isa;
+	return 0;
 }
 
 static int open_object(struct device_code *code, const struct event_code *row,
@@ -186,7 +236,7 @@ static int open_object(struct device_code *code, const struct event_code *row,
 	snprintf(name, sizeof(name), "%016llx%016llx", (unsigned long long)row->hash_high,
 		 (unsigned long long)row->hash_low);
 	object->name = keep(code, name);
-	if (isa_new(type_of(object->bytes, object->size), NULL, &object->isa))
+	if (open_isa(code, object))
 		return -ENOMEM;
 	note_why(code, object);
 	open_symbols(code, object);
@@ -199,9 +249,20 @@ static uint64_t object_key(const struct event_code *row, uint32_t id)
 	return row && (row->hash_low || row->hash_high) ? row->hash_low ^ row->hash_high : id;
 }
 
+/* A kernel's bytes are those of the code object that it is in. */
+static const struct event_code *find_binary(const struct device_code *code, uint32_t *id)
+{
+	const struct event_code *row = *id ? model_thing(code->model, EVENT_CODE, *id) : NULL;
+
+	if (!row || row->type != CODE_KERNEL || !row->parent)
+		return row;
+	*id = row->parent;
+	return model_thing(code->model, EVENT_CODE, row->parent);
+}
+
 static int find_object(struct device_code *code, uint32_t id, struct object **ret_object)
 {
-	const struct event_code *row = id ? model_thing(code->model, EVENT_CODE, id) : NULL;
+	const struct event_code *row = find_binary(code, &id);
 	uint64_t key = object_key(row, id);
 	struct object *object = hash_map_find_pointer(&code->objects, key);
 	int error;
@@ -210,7 +271,6 @@ static int find_object(struct device_code *code, uint32_t id, struct object **re
 		object = calloc(1, sizeof(*object));
 		if (!object)
 			return -ENOMEM;
-		object->fd = -1;
 		object->name = "";
 		error = open_object(code, row, object);
 		if (error || hash_map_put_pointer(&code->objects, key, object)) {
@@ -287,17 +347,32 @@ static int find_start(struct object *object, uint64_t offset, uint64_t before, u
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-static const char *source_line(struct device_code *code, const struct object *object, uint32_t line)
+static int index_lines(struct object *object)
 {
-	const char *at = object->source, *end = at + object->source_size, *stop;
+	const char *text = object->source;
+	size_t at = 0;
+
+	while (at < object->source_size) {
+		const char *end = memchr(text + at, '\n', object->source_size - at);
+
+		if (array_grow(object->lines, object->line_capacity, object->line_count + 1))
+			return -ENOMEM;
+		object->lines[object->line_count++] = at;
+		at = end ? (size_t)(end - text) + 1 : object->source_size;
+	}
+	return 0;
+}
+
+/* NULL: there is none, or it is empty, or it is the last one and has no end: the text may be cut there. */
+static const char *source_line(struct device_code *code, struct object *object, uint32_t line)
+{
+	const char *at, *end = object->source + object->source_size, *stop;
 	char text[SOURCE_LINE_MOST];
 
-	if (!at || !line)
+	if (!object->source || (!object->lines && index_lines(object)) || !line ||
+	    line > object->line_count)
 		return NULL;
-	while (--line && at < end) {
-		at = memchr(at, '\n', (size_t)(end - at));
-		at = at ? at + 1 : end;
-	}
+	at = object->source + object->lines[line - 1];
 	while (at < end && (*at == ' ' || *at == '\t'))
 		at++;
 	stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
@@ -314,8 +389,8 @@ static bool is_program_text(const char *file)
 }
 
 /* Code that belongs to no line is its function's. */
-static void name_place(struct device_code *code, const struct object *object,
-		       const struct symbol *symbol, struct device_place *place)
+static void name_place(struct device_code *code, struct object *object, const struct symbol *symbol,
+		       struct device_place *place)
 {
 	const struct symbol_frame *inner = &symbol->frames[0];
 

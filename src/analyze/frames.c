@@ -151,11 +151,24 @@ static int name_native(struct frames *frames, const struct event_frame *frame)
 		if (!name.function) {
 			symbol_format(&symbol, i, text, sizeof(text));
 			name.function = keep_text(frames, text);
+			name.is_unnamed = true;
 		}
 		if (add_name(frames, &name))
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Another program has named it, on the machine where the file was: offset means nothing here. */
+static int name_told(struct frames *frames, const struct event_frame *frame)
+{
+	const struct frame_name name = {
+		.function = model_text(frames->model, frame->name_string, ""),
+		.class = frame->flags & FRAME_INLINED ? FRAME_CLASS_INLINED : FRAME_CLASS_HOST,
+		.module_string = frame->module_string,
+	};
+
+	return add_name(frames, &name);
 }
 
 /* From 3.12 on Python makes a piece of code for each function where it is asked to (PYTHONPERFSUPPORT), and names it
@@ -225,11 +238,15 @@ static int know_frame(struct frames *frames, uint32_t id, struct known_frame *re
 
 	if (!frame)
 		error = add_name(frames, &lost);
+	else if (frame->type == FRAME_NATIVE && frame->name_string)
+		error = name_told(frames, frame);
 	else if (frame->type == FRAME_NATIVE)
 		error = name_native(frames, frame);
 	else
 		error = name_other(frames, frame);
 	known.count = (uint32_t)(frames->names_count - known.first);
+	for (size_t i = known.first; i < frames->names_count; i++)
+		frames->names[i].frame = id;
 	if (error || array_grow(frames->known, frames->known_capacity, frames->known_count + 1) ||
 	    hash_map_put(&frames->by_frame, id, frames->known_count + 1))
 		return -ENOMEM;
@@ -302,6 +319,19 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	return 0;
 }
 
+int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_name **ret_names,
+		    size_t *ret_count)
+{
+	struct known_frame known;
+	int error = find_frame(frames, frame, &known);
+
+	if (error)
+		return error;
+	*ret_names = frames->names + known.first;
+	*ret_count = known.count;
+	return 0;
+}
+
 static int check_file(struct frames *frames, const struct event_frame *frame,
 		      struct frames_files *files)
 {
@@ -337,7 +367,7 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 		const struct event_frame *frame = trace_reader_frame_at(reader, i);
 		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;
 
-		if (frame->type != FRAME_NATIVE || hash_map_find(&seen, key))
+		if (frame->type != FRAME_NATIVE || frame->name_string || hash_map_find(&seen, key))
 			continue;
 		error = hash_map_put(&seen, key, 1);
 		if (!error)
@@ -347,6 +377,19 @@ int frames_check(struct frames *frames, struct frames_files *ret_files)
 	if (!error)
 		*ret_files = files;
 	return error;
+}
+
+bool frames_is_own(const struct frame_name *name)
+{
+	return name->class == FRAME_CLASS_PYTHON || name->is_program;
+}
+
+const struct frame_name *frames_own(const struct frame_name *names, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (frames_is_own(&names[i]))
+			return &names[i];
+	return count ? &names[count - 1] : NULL;
 }
 
 const char *frames_none(const struct frames *frames)

@@ -30,7 +30,9 @@ struct frame_name {
 	enum frame_class class;
 	bool is_program;    /* code of an executable that was recorded, not of a library */
 	bool is_trampoline; /* a Python function, told by code that its interpreter made for it */
+	bool is_unnamed;    /* the function is only told by file and offset */
 	uint32_t module_string; /* file of native code; 0: none */
+	uint32_t frame; /* of the trace: neighbours with the same one are one address, inlined */
 };
 
 struct frames_options {
@@ -48,6 +50,16 @@ void frames_free(struct frames *frames); /* NULL-safe */
 /* The names of a stack, root first; valid until the next call. Errors: -ENOMEM. */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
+
+/* The names of one frame, outermost first; valid until the next call. Errors: -ENOMEM. */
+int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_name **ret_names,
+		    size_t *ret_count);
+
+/* Whether it is a function of the program: of an executable that was recorded, or Python's. */
+bool frames_is_own(const struct frame_name *name);
+
+/* The innermost function of the program, else the innermost of all; NULL where there is none. */
+const struct frame_name *frames_own(const struct frame_name *names, size_t count);
 
 /* What stands for a stack without frames: "[unknown stack]", or "[stacks off]" where none was recorded. */
 const char *frames_none(const struct frames *frames);

@@ -287,6 +287,30 @@ const char *layers_of_stack(struct layers *layers, uint32_t stack)
 	return "unknown";
 }
 
+static bool is_runtime(const char *layer)
+{
+	return layer && (strcmp(layer, "runtime") == 0 || strcmp(layer, "driver") == 0 ||
+			 strcmp(layer, "duet") == 0);
+}
+
+int layers_caller_of_runtime(struct layers *layers, uint32_t stack, uint32_t *ret_caller)
+{
+	const struct trace_reader *reader = layers->model->reader;
+	const struct event_stack *node;
+	uint32_t caller = 0;
+
+	for (; stack && (node = trace_reader_stack(reader, stack)); stack = node->caller) {
+		const char *layer;
+
+		if (find_layer(layers, node->frame, &layer))
+			return -ENOMEM;
+		if (is_runtime(layer))
+			caller = node->caller;
+	}
+	*ret_caller = caller;
+	return 0;
+}
+
 const char *layers_text(const char *layer)
 {
 	static const struct {

@@ -29,6 +29,10 @@ int layers_read(struct layers *layers, const char *path);
 /* "unknown" where no frame has a layer. NULL: out of memory. Lives as long as the layers. */
 const char *layers_of_stack(struct layers *layers, uint32_t stack);
 
+/* The stack that called into a runtime: what lies further out than all frames of runtimes, drivers and duet's guests.
+ * *ret_caller is 0 where there is no such frame, or nothing outside of it. -ENOMEM. */
+int layers_caller_of_runtime(struct layers *layers, uint32_t stack, uint32_t *ret_caller);
+
 /* "Python", "own code", … for people; the word itself of one that the user made up. */
 const char *layers_text(const char *layer);
 

@@ -65,6 +65,39 @@ const void *model_thing(const struct model *model, enum event_kind kind, uint32_
 	return id ? trace_reader_thing(model->reader, kind, id) : NULL;
 }
 
+uint32_t model_process_of(const struct model *model, uint32_t thread)
+{
+	const struct event_thread *row = model_thing(model, EVENT_THREAD, thread);
+
+	return row && model_thing(model, EVENT_PROCESS, row->process) ? row->process : 0;
+}
+
+const struct event_frame *model_frame(const struct model *model, uint32_t id)
+{
+	return trace_reader_frame(model->reader, id);
+}
+
+const struct event_stack *model_stack(const struct model *model, uint32_t id)
+{
+	return trace_reader_stack(model->reader, id);
+}
+
+const char *model_build_id(const struct model *model, uint32_t path_string)
+{
+	const struct event_frame *frame;
+
+	for (size_t i = 0; (frame = trace_reader_frame_at(model->reader, i)); i++)
+		if (frame->module_string == path_string && frame->build_id_string)
+			return model_text(model, frame->build_id_string, "");
+	return "";
+}
+
+const char *model_range_name(const struct model *model, const struct event_range *row)
+{
+	return model_text(model, row->name_string,
+			  row->flags & RANGE_UNBEGUN ? "[not seen to begin]" : "[no name]");
+}
+
 const char *model_kernel_name(const struct model *model, uint32_t kernel)
 {
 	const struct event_code *code = model_thing(model, EVENT_CODE, kernel);
@@ -80,6 +113,25 @@ bool model_has(const struct model *model, enum event_kind kind)
 		if ((enum event_kind)trace_reader_chunk(model->reader, i)->kind == kind)
 			return true;
 	return false;
+}
+
+/* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
+ * that the disk refused. */
+static bool is_unknown(const struct event_loss *loss)
+{
+	return loss->kind == EVENT_PADDING || loss->reason == LOSS_RING_BROKEN ||
+	       loss->reason == LOSS_DISK;
+}
+
+bool model_is_whole(const struct model *model, const struct trace_damage *damage)
+{
+	const struct event_loss *losses;
+	size_t count = trace_reader_losses(model->reader, &losses);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_unknown(&losses[i]))
+			return false;
+	return !damage->truncated && !damage->chunks && !damage->bytes;
 }
 
 int model_order(const struct model *model, const struct order_options *options,
@@ -175,6 +227,18 @@ const char *model_command(const struct model *model)
 		return "";
 	return model_text(model, process->command_string,
 			  model_text(model, process->name_string, "[unknown process]"));
+}
+
+const char *model_imported_from(const struct model *model)
+{
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(model_text(model, rows[i].name_string, ""), "import") == 0)
+			return model_text(model, rows[i].reason_string, "");
+	return NULL;
 }
 
 bool model_wall_clock(const struct model *model, uint64_t host_ns, uint64_t *ret_realtime_ns)

@@ -13,6 +13,7 @@
 #include "analyze/order.h"
 #include "event/event.h"
 
+struct trace_damage;
 struct trace_reader;
 
 struct model {
@@ -31,11 +32,29 @@ const char *model_text(const struct model *model, uint32_t string, const char *o
 size_t model_things(const struct model *model, enum event_kind kind, const void **ret_rows);
 const void *model_thing(const struct model *model, enum event_kind kind, uint32_t id);
 
+/* The process of a thread, by ids; 0 where it is not described. */
+uint32_t model_process_of(const struct model *model, uint32_t thread);
+
+/* A frame by its id; NULL where there is none. */
+const struct event_frame *model_frame(const struct model *model, uint32_t id);
+
+/* A node of a stack; NULL where there is none. */
+const struct event_stack *model_stack(const struct model *model, uint32_t id);
+
+/* The build id that frames of a file have, by the string id of its path; "": not known. */
+const char *model_build_id(const struct model *model, uint32_t path_string);
+
+/* Never "". */
+const char *model_range_name(const struct model *model, const struct event_range *row);
+
 /* Name of a CODE_KERNEL, "" where it is not known. */
 const char *model_kernel_name(const struct model *model, uint32_t kernel);
 
 /* Whether rows of a kind of happening are in it. */
 bool model_has(const struct model *model, enum event_kind kind);
+
+/* Nothing of the file is cut off or damaged, and no rows are lost of which nobody knows what they were. */
+bool model_is_whole(const struct model *model, const struct trace_damage *damage);
 
 int model_order(const struct model *model, const struct order_options *options,
 		struct order **ret_order);
@@ -56,6 +75,9 @@ const struct event_process *model_main_process(const struct model *model);
 const char *model_started(const struct model *model);
 /* It, else that of the main process, "" without one. */
 const char *model_command(const struct model *model);
+
+/* Where an imported trace is from and what the foreign file lacks; NULL: it was recorded. */
+const char *model_imported_from(const struct model *model);
 
 /* What CLOCK_REALTIME showed at a host time, ns since 1970; false where the trace does not say. */
 bool model_wall_clock(const struct model *model, uint64_t host_ns, uint64_t *ret_realtime_ns);

@@ -15,6 +15,8 @@
 
 #include "analyze/model.h"
 #include "base/array.h"
+#include "event/command_names.h"
+#include "event/time_sources.h"
 
 static const char *pick(const char *const *names, size_t count, uint32_t index)
 {
@@ -40,18 +42,9 @@ uint32_t analysis_launch_command(const struct model *model, const struct event_l
 
 const char *analysis_command_name(uint32_t command)
 {
-	static const char *const names[ANALYSIS_COMMAND_COUNT] = {
-		[COMMAND_KERNEL] = "kernel",   [COMMAND_READ] = "read",
-		[COMMAND_WRITE] = "write",     [COMMAND_COPY] = "copy",
-		[COMMAND_FILL] = "fill",       [COMMAND_MAP] = "map",
-		[COMMAND_UNMAP] = "unmap",     [COMMAND_MIGRATE] = "migrate",
-		[COMMAND_BARRIER] = "barrier", [COMMAND_NATIVE] = "native",
-		[COMMAND_GRAPH] = "graph",     [COMMAND_ACQUIRE] = "acquire",
-		[COMMAND_RELEASE] = "release", [COMMAND_SEMAPHORE] = "semaphore",
-		[COMMAND_FREE] = "free",       [ANALYSIS_MARKER] = "marker",
-	};
-
-	return pick(names, ARRAY_COUNT(names), command);
+	if (command == ANALYSIS_MARKER)
+		return "marker";
+	return pick(command_names, ARRAY_COUNT(command_names), command);
 }
 
 const char *analysis_loss_name(uint32_t reason)
@@ -81,6 +74,28 @@ const char *analysis_switch_name(uint32_t reason)
 	return pick(names, ARRAY_COUNT(names), reason);
 }
 
+const char *analysis_range_type(uint32_t type)
+{
+	static const char *const names[] = {
+		[RANGE_PUSH] = "push_pop",
+		[RANGE_START] = "start_stop",
+		[RANGE_MARK] = "mark",
+	};
+
+	return pick(names, ARRAY_COUNT(names), type);
+}
+
+const char *analysis_series_type(uint32_t type)
+{
+	static const char *const names[] = {
+		[SERIES_LEVEL] = "level",
+		[SERIES_AMOUNT] = "amount",
+		[SERIES_RATIO] = "ratio",
+	};
+
+	return pick(names, ARRAY_COUNT(names), type);
+}
+
 const char *analysis_mode_name(uint32_t mode)
 {
 	static const char *const names[] = {
@@ -107,6 +122,7 @@ const char *analysis_kind_name(uint32_t kind)
 		[EVENT_CLOCK] = "clock",
 		[EVENT_COLLECTOR] = "collector",
 		[EVENT_CODE] = "code",
+		[EVENT_SERIES] = "series",
 		[EVENT_API] = "api",
 		[EVENT_LAUNCH] = "launch",
 		[EVENT_DEPENDENCY] = "dependency",
@@ -214,25 +230,19 @@ const char *analysis_error_name(int32_t result)
 	return index < ARRAY_COUNT(names) && names[index] ? names[index] : "";
 }
 
-static bool is_one_of(const char *name, const char *const *names, size_t count)
+bool analysis_is_gil(const char *wait)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return strcmp(wait, "Python GIL") == 0;
 }
 
 bool analysis_tells_time(const char *source)
 {
-	static const char *const sources[] = {"cpu-clock", "task-clock", "thread-state", "cycles",
-					      "ref-cycles"};
-
-	return is_one_of(source, sources, ARRAY_COUNT(sources));
+	return time_source_unit(source) != NULL;
 }
 
 const char *analysis_source_unit(const char *source)
 {
-	static const char *const times[] = {"cpu-clock", "task-clock", "thread-state"};
+	const char *unit = time_source_unit(source);
 
-	return is_one_of(source, times, ARRAY_COUNT(times)) ? "ns" : source;
+	return unit ? unit : source;
 }

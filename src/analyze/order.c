@@ -12,7 +12,7 @@
  *           command is queued long before the start that sorts it) a first look decodes the chunk.
  *
  * Ties in time, so that an effect never comes before its cause. Rows: dependency, call, launch,
- * execution, sample, switch; calls and launches by their end, executions by (process, correlation). Moments: end of
+ * execution, sample, switch, counter; calls and launches by their end, executions by (process, correlation). Moments: end of
  * a command, end of a call, begin of a call, entry of a wait list or loss, queued, submitted,
  * started, end of a command without duration, end of a call without.
  */
@@ -25,6 +25,8 @@
 #include "base/array.h"
 #include "trace/ahead.h"
 #include "trace/reader.h"
+
+enum { CROWD = 16 }; /* chunks */
 
 struct moment {
 	uint64_t time;
@@ -42,6 +44,11 @@ struct cursor {
 	uint8_t rank;
 };
 
+struct entry {
+	uint64_t time; /* the cursor's */
+	struct cursor *cursor;
+};
+
 struct pending {
 	uint64_t low; /* no moment of the chunk is earlier */
 	size_t chunk;
@@ -56,7 +63,7 @@ struct order {
 	size_t *chunks;            /* of pending */
 	struct trace_ahead *ahead; /* gives them out in that order */
 	bool is_narrow;            /* read by both threads */
-	struct cursor **heap;      /* the earliest on top */
+	struct entry *heap;        /* the earliest on top */
 	size_t heap_count, heap_capacity;
 	bool top_is_used; /* the top's item is with the caller: step it before the next */
 	size_t rows, peak_rows;
@@ -81,6 +88,10 @@ static size_t row_size(enum event_kind kind)
 		return sizeof(struct event_switch);
 	case EVENT_INSTRUCTION_SAMPLE:
 		return sizeof(struct event_instruction_sample);
+	case EVENT_COUNTER:
+		return sizeof(struct event_counter);
+	case EVENT_RANGE:
+		return sizeof(struct event_range);
 	case EVENT_LOSS:
 		return sizeof(struct event_loss);
 	default:
@@ -102,8 +113,14 @@ static bool is_in_order(const struct event_execution *row)
 	return true;
 }
 
+/* Of a chunk. */
+struct placing {
+	const struct clocks_domain *clock, *seen_clock;
+	bool is_placed;
+};
+
 /* Rounding must not turn an order round, so each time is at least the one before it. */
-static void convert_stamps(const struct order *order, uint32_t clock, struct event_execution *row)
+static void convert_stamps(const struct placing *placing, struct event_execution *row)
 {
 	uint64_t *times[4] = {&row->queued, &row->submitted, &row->started, &row->ended};
 	bool ordered = is_in_order(row);
@@ -114,60 +131,66 @@ static void convert_stamps(const struct order *order, uint32_t clock, struct eve
 	for (unsigned int i = 0; i < 4; i++) {
 		if (!(row->valid & 1u << i))
 			continue;
-		*times[i] = clocks_to_host(order->clocks, clock, *times[i]);
+		*times[i] = clocks_domain_to_host(placing->clock, *times[i]);
 		if (ordered && *times[i] < last)
 			*times[i] = last;
 		last = *times[i];
 	}
 }
 
-static void convert_execution(const struct order *order, const struct trace_chunk *chunk,
-			      struct event_execution *row)
+static void convert_execution(const struct placing *placing, struct event_execution *row)
 {
 	row->valid &= EXECUTION_TIMED;
-	convert_stamps(order, chunk->clock, row);
-	if (!clocks_is_placed(order->clocks, chunk->clock))
+	convert_stamps(placing, row);
+	if (!placing->is_placed)
 		row->valid |= ORDER_UNPLACED;
-	row->seen = clocks_to_host(order->clocks, chunk->seen_clock, row->seen);
+	row->seen = clocks_domain_to_host(placing->seen_clock, row->seen);
 }
 
-static void convert_interval(const struct order *order, uint32_t clock, uint64_t *begin,
-			     uint64_t *end)
+static void convert_interval(const struct placing *placing, uint64_t *begin, uint64_t *end)
 {
 	bool ordered = *begin <= *end;
 
-	*begin = clocks_to_host(order->clocks, clock, *begin);
-	*end = clocks_to_host(order->clocks, clock, *end);
+	*begin = clocks_domain_to_host(placing->clock, *begin);
+	*end = clocks_domain_to_host(placing->clock, *end);
 	if (!ordered || *end < *begin)
 		*end = *begin;
 }
 
-static void convert_row(const struct order *order, const struct trace_chunk *chunk, void *row)
+static void convert_row(const struct placing *placing, enum event_kind kind, void *row)
 {
 	struct event_launch *launch = row;
 	struct event_api *api = row;
 	struct event_loss *loss = row;
 	struct event_instruction_sample *sample = row;
+	struct event_counter *counter = row;
+	struct event_range *range = row;
 	uint64_t *moment = row;
 
-	switch (chunk->kind) {
+	switch (kind) {
 	case EVENT_API:
-		convert_interval(order, chunk->clock, &api->begin, &api->end);
+		convert_interval(placing, &api->begin, &api->end);
 		break;
 	case EVENT_LAUNCH:
-		convert_interval(order, chunk->clock, &launch->enter, &launch->exit);
+		convert_interval(placing, &launch->enter, &launch->exit);
 		break;
 	case EVENT_LOSS:
-		convert_interval(order, chunk->clock, &loss->begin, &loss->end);
+		convert_interval(placing, &loss->begin, &loss->end);
 		break;
 	case EVENT_INSTRUCTION_SAMPLE:
-		convert_interval(order, chunk->clock, &sample->begin, &sample->end);
+		convert_interval(placing, &sample->begin, &sample->end);
+		break;
+	case EVENT_COUNTER:
+		convert_interval(placing, &counter->begin, &counter->end);
+		break;
+	case EVENT_RANGE:
+		convert_interval(placing, &range->begin, &range->end);
 		break;
 	case EVENT_EXECUTION:
-		convert_execution(order, chunk, row);
+		convert_execution(placing, row);
 		break;
 	default: /* a single moment, which the row begins with */
-		*moment = clocks_to_host(order->clocks, chunk->clock, *moment);
+		*moment = clocks_domain_to_host(placing->clock, *moment);
 	}
 }
 
@@ -223,12 +246,24 @@ static int compare_intervals(const void *left, const void *right)
 	return (a[1] > b[1]) - (a[1] < b[1]);
 }
 
+/* Of two that begin together the one that ends later is around the other. */
+static int compare_ranges(const void *left, const void *right)
+{
+	const struct event_range *a = left, *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return (a->end < b->end) - (a->end > b->end);
+}
+
 static int compare_rows(enum event_kind kind, const void *left, const void *right)
 {
 	if (kind == EVENT_EXECUTION)
 		return compare_executions(left, right);
 	if (kind == EVENT_API || kind == EVENT_LAUNCH)
 		return compare_intervals(left, right);
+	if (kind == EVENT_RANGE)
+		return compare_ranges(left, right);
 	return compare_begins(left, right);
 }
 
@@ -242,6 +277,8 @@ static void sort_rows(enum event_kind kind, char *rows, size_t count)
 		compare = compare_executions;
 	else if (kind == EVENT_API || kind == EVENT_LAUNCH)
 		compare = compare_intervals;
+	else if (kind == EVENT_RANGE)
+		compare = compare_ranges;
 	for (size_t i = 1; i < count; i++) {
 		const char *row = rows + i * size;
 
@@ -268,6 +305,9 @@ static size_t place_rows(const void *context, size_t index, void *rows, size_t c
 {
 	const struct order *order = context;
 	const struct trace_chunk *chunk = trace_reader_chunk(order->reader, index);
+	const struct placing placing = {.clock = clocks_find(order->clocks, chunk->clock),
+					.seen_clock = clocks_find(order->clocks, chunk->seen_clock),
+					.is_placed = clocks_is_placed(order->clocks, chunk->clock)};
 	size_t size = row_size(chunk->kind);
 
 	if (__atomic_load_n(&order->is_narrow, __ATOMIC_RELAXED)) {
@@ -278,7 +318,7 @@ static size_t place_rows(const void *context, size_t index, void *rows, size_t c
 	}
 
 	for (size_t i = 0; i < count; i++)
-		convert_row(order, chunk, (char *)rows + i * size);
+		convert_row(&placing, (enum event_kind)chunk->kind, (char *)rows + i * size);
 	sort_rows(chunk->kind, rows, count);
 	return count;
 }
@@ -344,7 +384,7 @@ static int list_moments(struct cursor *cursor)
 
 		if (kind == EVENT_EXECUTION)
 			add_execution(cursor, (uint32_t)i, (const void *)row);
-		else if (kind == EVENT_API || kind == EVENT_LAUNCH)
+		else if (kind == EVENT_API || kind == EVENT_LAUNCH || kind == EVENT_RANGE)
 			add_interval(cursor, (uint32_t)i, times[0], times[1]);
 		else
 			add_moment(cursor, (uint32_t)i, times[0], POINT_ROW, 3);
@@ -387,16 +427,27 @@ static int make_cursor(struct order *order, size_t index, int error, void *rows,
 	return 0;
 }
 
+/* Of rows of one moment: who waits is known before what it waits for, a range before what is launched in it. */
+static uint8_t rank_of(enum event_kind kind)
+{
+	if (kind == EVENT_DEPENDENCY)
+		return 0;
+	return kind == EVENT_RANGE ? 1 : (uint8_t)kind;
+}
+
 static void cursor_load(const struct order *order, struct cursor *cursor)
 {
+	const char *row = cursor->rows + cursor->next * cursor->row_size;
+
 	if (cursor->moments) {
 		cursor->time = cursor->moments[cursor->next].time;
 		cursor->rank = cursor->moments[cursor->next].rank;
 		return;
 	}
-	cursor->time =
-		key_of(order, cursor->chunk->kind, cursor->rows + cursor->next * cursor->row_size);
-	cursor->rank = cursor->chunk->kind == EVENT_DEPENDENCY ? 0 : (uint8_t)cursor->chunk->kind;
+	/* Of 100 chunks that are read by turns, processors do not guess what comes next. */
+	__builtin_prefetch(row + 2 * cursor->row_size);
+	cursor->time = key_of(order, cursor->chunk->kind, row);
+	cursor->rank = rank_of(cursor->chunk->kind);
 }
 
 static const void *cursor_row(const struct cursor *cursor)
@@ -406,10 +457,8 @@ static const void *cursor_row(const struct cursor *cursor)
 	return cursor->rows + row * cursor->row_size;
 }
 
-static bool is_before(const struct cursor *a, const struct cursor *b)
+static bool is_before_at_once(const struct cursor *a, const struct cursor *b)
 {
-	if (a->time != b->time)
-		return a->time < b->time;
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
 	if (a->chunk->kind == b->chunk->kind && !a->moments) {
@@ -421,9 +470,17 @@ static bool is_before(const struct cursor *a, const struct cursor *b)
 	return a->chunk->offset < b->chunk->offset;
 }
 
+/* The times lie in the heap itself: of 10^7 samples in 100 chunks, looking into the cursors was a fifth. */
+static inline bool is_before(const struct entry *a, const struct entry *b)
+{
+	if (__builtin_expect(a->time != b->time, 1))
+		return a->time < b->time;
+	return is_before_at_once(a->cursor, b->cursor);
+}
+
 static void sift_down(struct order *order)
 {
-	struct cursor **heap = order->heap, *moved = heap[0];
+	struct entry *heap = order->heap, moved = heap[0];
 	size_t i = 0;
 
 	for (;;) {
@@ -431,9 +488,9 @@ static void sift_down(struct order *order)
 
 		if (child >= order->heap_count)
 			break;
-		if (child + 1 < order->heap_count && is_before(heap[child + 1], heap[child]))
-			child++;
-		if (!is_before(heap[child], moved))
+		if (child + 1 < order->heap_count)
+			child += is_before(&heap[child + 1], &heap[child]);
+		if (!is_before(&heap[child], &moved))
 			break;
 		heap[i] = heap[child];
 		i = child;
@@ -443,16 +500,17 @@ static void sift_down(struct order *order)
 
 static int heap_push(struct order *order, struct cursor *cursor)
 {
+	struct entry pushed = {cursor->time, cursor};
 	size_t i = order->heap_count;
 
 	if (array_grow(order->heap, order->heap_capacity, i + 1))
 		return -ENOMEM;
 	order->heap_count++;
-	while (i && is_before(cursor, order->heap[(i - 1) / 2])) {
+	while (i && is_before(&pushed, &order->heap[(i - 1) / 2])) {
 		order->heap[i] = order->heap[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
-	order->heap[i] = cursor;
+	order->heap[i] = pushed;
 	return 0;
 }
 
@@ -476,6 +534,9 @@ static int activate(struct order *order, size_t index)
 		cursor_free(cursor);
 		return error;
 	}
+	/* Where many are open, as in a recording of many threads, they end one soon after the other. */
+	if (order->heap_count > CROWD)
+		trace_ahead_want(order->ahead, order->heap_count);
 	order->rows += cursor->row_count;
 	if (order->rows > order->peak_rows)
 		order->peak_rows = order->rows;
@@ -485,10 +546,11 @@ static int activate(struct order *order, size_t index)
 /* Moves the top on by one, or away with its chunk. */
 static void step(struct order *order)
 {
-	struct cursor *top = order->heap[0];
+	struct cursor *top = order->heap[0].cursor;
 
 	if (++top->next < top->count) {
 		cursor_load(order, top);
+		order->heap[0].time = top->time;
 	} else {
 		order->rows -= top->row_count;
 		order->heap[0] = order->heap[--order->heap_count];
@@ -507,7 +569,7 @@ int order_next(struct order *order, struct order_item *ret_item)
 	order->top_is_used = false;
 	while (order->pending_next < order->pending_count &&
 	       (!order->heap_count ||
-		order->pending[order->pending_next].low <= order->heap[0]->time)) {
+		order->pending[order->pending_next].low <= order->heap[0].time)) {
 		int error = activate(order, order->pending[order->pending_next++].chunk);
 
 		if (error)
@@ -515,7 +577,7 @@ int order_next(struct order *order, struct order_item *ret_item)
 	}
 	if (!order->heap_count)
 		return 0;
-	top = order->heap[0];
+	top = order->heap[0].cursor;
 	order->top_is_used = true;
 	ret_item->time_ns = top->time;
 	ret_item->kind = top->chunk->kind;
@@ -649,7 +711,7 @@ void order_free(struct order *order)
 		return;
 	trace_ahead_free(order->ahead);
 	for (size_t i = 0; i < order->heap_count; i++)
-		cursor_free(order->heap[i]);
+		cursor_free(order->heap[i].cursor);
 	free(order->heap);
 	free(order->chunks);
 	free(order->pending);

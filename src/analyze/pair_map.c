@@ -16,21 +16,15 @@
 #include <stdlib.h>
 
 #define PAIR_MAP_FIRST 64
+#define NEAR           8u
 
-static uint64_t mix(uint64_t first, uint64_t second)
+/* Ids that follow each other lie side by side, NEAR of them: who goes through 10^5 open commands in the order of their
+ * ids waits for a third of the memory. Blocks of them lie apart. */
+static size_t home_of(const struct pair_map *map, uint64_t first, uint64_t second)
 {
-	uint64_t key = second + first * 0x9e3779b97f4a7c15u;
+	uint64_t key = second + first * 0xd6e8feb86659fd93u, block = key / NEAR;
 
-	key ^= key >> 32;
-	key *= 0xd6e8feb86659fd93u;
-	key ^= key >> 32;
-	key *= 0xd6e8feb86659fd93u;
-	return key ^ key >> 32;
-}
-
-static size_t home_of(const struct pair_map *map, const struct pair_slot *slot)
-{
-	return mix(slot->first, slot->second) & (map->capacity - 1);
+	return ((block ^ block >> 32) * 0x9e3779b97f4a7c15u >> map->shift) * NEAR + key % NEAR;
 }
 
 void pair_map_init(struct pair_map *map)
@@ -49,7 +43,7 @@ void pair_map_fini(struct pair_map *map)
 /* The pair's slot, or the free one where it would go. The map has free slots. */
 static size_t locate(const struct pair_map *map, uint64_t first, uint64_t second)
 {
-	size_t i = mix(first, second) & (map->capacity - 1);
+	size_t i = home_of(map, first, second);
 
 	while (map->slots[i].value != PAIR_MAP_NONE &&
 	       (map->slots[i].second != second || map->slots[i].first != first))
@@ -62,6 +56,7 @@ static int grow(struct pair_map *map)
 	struct pair_map larger = {.capacity = map->capacity ? map->capacity * 2 : PAIR_MAP_FIRST,
 				  .count = map->count};
 
+	larger.shift = (unsigned int)__builtin_clzll(larger.capacity / NEAR) + 1;
 	larger.slots = malloc(larger.capacity * sizeof(*larger.slots));
 	if (!larger.slots)
 		return -ENOMEM;
@@ -104,7 +99,7 @@ static void close_hole(struct pair_map *map, size_t hole)
 
 	for (size_t i = (hole + 1) & mask; map->slots[i].value != PAIR_MAP_NONE;
 	     i = (i + 1) & mask) {
-		size_t home = home_of(map, &map->slots[i]);
+		size_t home = home_of(map, map->slots[i].first, map->slots[i].second);
 
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;

@@ -22,6 +22,7 @@ struct pair_map {
 	struct pair_slot *slots;
 	size_t capacity; /* a power of two, or 0 before the first insertion */
 	size_t count;
+	unsigned int shift; /* of a hash, to the number of a block */
 };
 
 void pair_map_init(struct pair_map *map);

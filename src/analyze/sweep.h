@@ -2,9 +2,9 @@
  *
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
- * Of this room only: analysis.c leads; sweep_tables.c, sweep_paths.c, sweep_waits.c, sweep_cpu.c, sweep_gil.c, sweep_fill.c
- * and sweep_queues.c count; sweep_flight.c follows what is open, sweep_instructions.c who runs what, sweep_states.c where
- * threads are; sweep_things.c makes the lists.
+ * Of this room only: analysis.c leads; sweep_tables.c, sweep_paths.c, sweep_waits.c, sweep_cpu.c, sweep_gil.c, sweep_fill.c,
+ * sweep_queues.c, sweep_ranges.c and sweep_idle.c count; sweep_calls.c knows who called what when; sweep_flight.c follows what is open, sweep_instructions.c who runs what, sweep_states.c where
+ * threads are; sweep_threads.c how long; sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
 #define ANALYZE_SWEEP_H
@@ -17,6 +17,7 @@
 #include "analyze/correlate.h"
 #include "analyze/dark.h"
 #include "analyze/model.h"
+#include "analyze/observer.h"
 #include "analyze/order.h"
 #include "analyze/pair_map.h"
 #include "analyze/things.h"
@@ -38,9 +39,25 @@ struct thread_moment {
 	uint32_t wait; /* off it: what for, as state_waits counts; 0: not known */
 };
 
-/* What a thread waits for. */
+/* What a thread waits for, and who has it; or what it calls, and who calls where the stack does not say so. */
 struct state_wait {
 	uint32_t string, holder;
+};
+
+/* A call of a thread, or several from one place. */
+struct thread_call {
+	uint64_t begin, end;
+	uint64_t inside_ns;       /* less than from begin to end: several */
+	uint32_t function, stack; /* stack 0: not known */
+	bool is_own; /* the stack is that of the call; else what was seen inside of it */
+	bool is_wait, is_launch;
+};
+
+/* In the order of their begin; those that may still be asked for. */
+struct thread_called {
+	struct thread_call *calls;
+	size_t count, capacity, limit;
+	uint64_t last_end;
 };
 
 /* Of a thread: where it is, as its switches and samples say. */
@@ -59,9 +76,19 @@ struct thread_state {
 	uint64_t gil_until;
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
+	struct thread_called called;
 	struct thread_moment
 		*moments; /* in the order of their end; those that may still be asked for */
 	size_t moments_first, moments_count, moments_capacity;
+};
+
+/* Of a thread: where it is, in calls or not. */
+struct thread_time {
+	uint64_t first_ns, last_ns; /* seen; first UINT64_MAX: never */
+	uint64_t away_since_ns;     /* UINT64_MAX: it is not */
+	uint32_t stack, wait_string;
+	bool is_preempted, has_exited;
+	bool has_called_stack; /* a call's stack is known, which is whole */
 };
 
 /* Executions of one kernel by one process: the latest, while they may be asked for. */
@@ -91,8 +118,76 @@ struct grid {
 /* Samples of one source and mode, of threads of one process that launch or do not: a row for each stack. */
 struct sample_kind {
 	uint64_t key, whose;
-	uint32_t *rows; /* owned; by stack: index + 1, 0: none */
+	struct analysis_sample about; /* without stack and sum */
+	struct sample_sum *sums;      /* owned; by stack */
 	size_t capacity;
+};
+
+struct sample_sum {
+	uint64_t count, weight;
+};
+
+/* Of a kind or a stack that has no place in an array. */
+struct sample_sparse {
+	uint32_t kind, stack;
+	struct sample_sum sum;
+};
+
+/* What nobody knows of threads, because rows were lost. */
+struct sweep_lost {
+	bool host, switches;
+	bool is_told; /* the observer was told so */
+};
+
+/* Of a thread, or that its process has started. */
+struct open_range {
+	uint64_t end;
+	uint32_t row; /* of the analysis */
+};
+
+struct open_ranges {
+	struct open_range *ranges; /* owned */
+	size_t count, capacity;
+};
+
+struct range_set {
+	uint32_t row, rest;
+};
+
+/* When any device executed something: stretches one after the other. */
+struct busy {
+	uint64_t past_ns;    /* of all but the last stretch */
+	uint64_t begin, end; /* the last; it may go on */
+	bool has_any;
+	/* Begins and ends of ranges that are not counted yet: a heap, the earliest on top. */
+	struct busy_moment {
+		uint64_t time;
+		uint32_t row; /* of the analysis's ranges */
+		bool is_end;
+	} * moments; /* owned */
+	size_t moments_count, moments_capacity;
+};
+
+#define RANGE_METRICS_LEFT_OUT SIZE_MAX       /* a series that is not chosen */
+#define RANGE_METRICS_OF_ALL   (SIZE_MAX - 1) /* of no process: of all ranges */
+
+/* What is counted within ranges. */
+struct range_metrics {
+	struct things series;
+	size_t *process_of; /* owned; by series: index of its process, or one of the above */
+	bool has_any;       /* a series is chosen */
+	/* Ranges that readings to come may overlap. */
+	struct counted_range {
+		uint64_t begin, end;
+		uint32_t row; /* of the analysis's ranges */
+		size_t process;
+	} * ranges; /* owned */
+	size_t ranges_count, ranges_capacity, retire_at;
+	struct event_counter *readings; /* owned; that end later than now */
+	size_t readings_count, readings_capacity;
+	uint64_t earliest_ns; /* end of any of them */
+	struct pair_map rows; /* (row of ranges, index of series) -> index of range_metrics */
+	size_t rows_capacity;
 };
 
 /* While it sweeps. */
@@ -103,14 +198,17 @@ struct sweep {
 	uint32_t *thread_process; /* thread index -> process index */
 	struct calls *calls;      /* by thread index */
 	struct thread_state *states;
+	struct thread_time *times;
 	struct correlate correlate;
 	struct pair_map kernel_rows; /* (name string, device index) -> index */
 	struct pair_map copy_rows;   /* (command, device index) -> index */
 	struct pair_map call_rows;   /* (function string, is_launch) -> index */
 	struct pair_map
-		path_rows; /* (row << 32 | stack, function string << 32 | device) -> index */
+		path_rows; /* (row << 32 | stack, function string << 32 | device or whom) -> index */
 	struct pair_map
-		launches_rows; /* (name << 32 | stack, function string << 32 | device) -> index */
+		launches_rows; /* (name << 32 | stack, function string << 32 | device or whom) -> index */
+	struct pair_map whom_rows; /* (process id << 32 | thread id, queue id) -> number */
+	bool by_thread;
 	struct pair_map failure_rows; /* (kind << 32 | name, result) -> index */
 	struct pair_map wait_rows;    /* (function string, stack) -> index */
 	uint32_t
@@ -118,13 +216,26 @@ struct sweep {
 	bool told_time;      /* … whether it tells time */
 	struct sample_kind *sample_kinds; /* owned */
 	size_t sample_kinds_count, sample_kinds_capacity;
-	struct pair_map sparse_rows; /* (index of kinds, stack) -> index */
+	size_t stacks_dense;          /* ids below have a place in arrays */
+	struct sample_sparse *sparse; /* owned */
+	size_t sparse_count, sparse_capacity;
+	struct pair_map sparse_rows; /* (index of kinds, stack) -> index of sparse */
 	uint32_t sample_kind;        /* the latest */
 	struct pair_map
 		sample_rows; /* (source string << 32 | mode, process, launching) -> index of kinds */
+	struct open_ranges *thread_ranges; /* owned; by thread index: pushed, the outermost first */
+	struct open_ranges *process_ranges; /* owned; by process index: started */
+	struct pair_map
+		range_rows; /* (domain string << 32 | name string, parent << 32 | type) -> index */
+	struct pair_map range_set_rows; /* (row, set of the rest) -> index of range_sets */
+	struct range_set *range_sets;   /* owned */
+	size_t range_sets_count, range_sets_capacity, ranges_capacity;
+	struct busy busy;
+	struct range_metrics range_metrics;
 	struct pair_map gil_rows;         /* (function string, stack) -> index */
 	struct device_last *lasts;        /* by device index */
 	struct grid grid;                 /* of the latest launch of a kernel */
+	struct pair_map away_rows;        /* (stack, wait string << 1 | is_preempted) -> index */
 	struct pair_map state_rows;       /* (device << 32 | cause, wait << 32 | stack) -> index */
 	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
 	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
@@ -138,7 +249,7 @@ struct sweep {
 	struct state_wait *state_waits; /* number 0 is none */
 	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
-		samples_capacity, states_capacity, gils_capacity;
+		samples_capacity, aways_capacity, states_capacity, gils_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -148,11 +259,14 @@ struct sweep {
 	struct queue_list *lists; /* by queue index: open commands in the order of their enter */
 	struct dark *darks;       /* by device index; found in a first sweep, used in a second */
 	bool uses_darks;
-	bool is_scouting; /* a second sweep is certain: only what it needs is looked for */
-	bool has_states;  /* the trace has rows of what ran on CPUs */
+	const struct analysis_observer *observer; /* NULL: nobody is told */
+	struct sweep_lost *lost;                  /* as the sweep before this one found */
+	bool is_scouting;  /* a second sweep is certain: only what it needs is looked for */
+	bool has_states;   /* the trace has rows of what ran on CPUs */
+	bool has_switches; /* somebody recorded when threads left their processors */
 	uint64_t delay_ns;
-	uint64_t last_ns; /* the latest moment in any row */
-	uint64_t launch_rows, lost_launches, lost_executions;
+	uint64_t last_ns;  /* the latest moment in any row */
+	uint64_t launches; /* rows, also of calls that failed */
 };
 
 /* What is known of one execution. */
@@ -183,20 +297,23 @@ static inline bool is_in_window(const struct analysis *analysis, uint64_t begin,
 	return begin < analysis->to_ns && end > analysis->from_ns;
 }
 
-static inline bool is_rejected(const struct event_execution *row)
-{
-	return row->status < 0 || (row->valid & ORDER_IMPOSSIBLE);
-}
-
 static inline bool is_in_account(const struct joined *joined)
 {
-	return joined->is_timed && joined->is_placed && !is_rejected(joined->row);
+	return joined->is_timed && joined->is_placed && !ledger_rejects(joined->row);
 }
 
 static inline uint64_t smaller(uint64_t left, uint64_t right)
 {
 	return left < right ? left : right;
 }
+
+/* ---- sweep_observer.c ---- */
+
+int sweep_tell_begin(struct sweep *sweep);
+int sweep_tell_row(struct sweep *sweep, const struct order_item *item);
+int sweep_tell_flight(struct sweep *sweep, const struct open_command *command, uint64_t time_ns,
+		      int by);
+int sweep_tell_command(struct sweep *sweep, const struct joined *joined, uint32_t path);
 
 /* ---- sweep_tables.c ---- */
 
@@ -205,6 +322,9 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and says which row it was. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
+/* The name of its kernel, else of its kind of command. *ret_id: no other name has it. */
+const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
+			       uint32_t *ret_id);
 /* A command that its device gave back as failed. */
 int sweep_count_failed(struct sweep *sweep, const struct joined *joined);
 void sweep_on_share(void *context, uint32_t path, uint32_t process, uint64_t share_ns);
@@ -232,6 +352,7 @@ int sweep_count_wait(struct sweep *sweep, const struct event_api *row);
 /* ---- sweep_cpu.c ---- */
 
 int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row);
+int sweep_close_samples(struct sweep *sweep);
 void sweep_samples_fini(struct sweep *sweep);
 /* Before the first row. */
 void sweep_mark_launchers(struct sweep *sweep);
@@ -253,6 +374,8 @@ void sweep_count_fill(struct sweep *sweep, struct analysis_kernel *kernel,
 
 int sweep_enter_queue(struct sweep *sweep, const struct open_command *command);
 int sweep_leave_queue(struct sweep *sweep, const struct joined *joined);
+/* A command of a queue is over. */
+int sweep_end_queued(struct sweep *sweep, const struct open_command *command, uint64_t end);
 /* Before the account takes the command. */
 int sweep_count_latency(struct sweep *sweep, const struct joined *joined,
 			const struct account_command *command);
@@ -268,6 +391,33 @@ void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api 
 void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_switch *row);
 /* … and is back. -ENOMEM. */
 int sweep_count_gil(struct sweep *sweep, size_t thread, uint64_t since_ns, uint64_t until_ns);
+
+/* ---- sweep_ranges.c ---- */
+
+int sweep_make_ranges(struct sweep *sweep);
+void sweep_ranges_fini(struct sweep *sweep);
+int sweep_take_range(struct sweep *sweep, const struct event_range *row);
+/* A launch that worked; it is in the window. */
+int sweep_launch_in_ranges(struct sweep *sweep, struct open_command *command, bool in_window);
+/* … was executed in the window, timed. */
+void sweep_execute_in_ranges(struct sweep *sweep, const struct joined *joined);
+int sweep_sample_in_ranges(struct sweep *sweep, const struct event_cpu_sample *row);
+void sweep_close_ranges(struct sweep *sweep);
+
+/* A range that is counted in that row; executions of any device, in the order of their start. -ENOMEM. */
+int sweep_range_busy(struct sweep *sweep, const struct event_range *row, uint32_t index);
+void sweep_execute_busy(struct sweep *sweep, uint64_t started, uint64_t ended);
+/* Behind close_accounts. */
+void sweep_close_idle(struct sweep *sweep);
+
+/* ---- sweep_metrics.c ---- */
+
+int sweep_make_metrics(struct sweep *sweep); /* -ENOMEM, as all of them */
+void sweep_metrics_fini(struct sweep *sweep);
+int sweep_count_in_ranges(struct sweep *sweep, const struct event_counter *row);
+/* A range that is counted in that row. */
+int sweep_range_metrics(struct sweep *sweep, const struct event_range *row, uint32_t index);
+int sweep_close_metrics(struct sweep *sweep);
 
 /* ---- sweep_instructions.c ---- */
 
@@ -286,19 +436,47 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* What is older than any moment that may be asked for. */
 void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *kept, size_t count);
+/* Idle time of a device in a call; thread: id, where the stack is not the call's own. */
+int sweep_add_call(struct sweep *sweep, const struct account *account,
+		   const struct thread_call *call, uint32_t thread, uint64_t idle_ns);
+/* analysis.c: moments at which a gap may begin or the window cuts one, into sweep->kept; returns how many. */
+size_t sweep_list_kept(struct sweep *sweep);
 /* analysis.c: merges what a thread was away, where that is much; all later moments are at `now` or behind it. */
 void sweep_compact_state(struct sweep *sweep, size_t thread, uint64_t now_ns);
+/* The index of the device that an account is of. */
+size_t sweep_device_of(const struct sweep *sweep, const struct account *account);
 int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
 		    uint64_t end);
 /* After the accounts were closed: divides what the accounts have by what was seen. */
 int sweep_close_states(struct sweep *sweep);
 
+/* ---- sweep_calls.c ---- */
+
+/* Of a thread that is described. */
+int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row,
+		    bool is_launch);
+/* A sample, or a switch away, inside of the thread's latest call. */
+void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack);
+int sweep_on_calls(void *context, const struct account *account, uint32_t thread, uint64_t begin,
+		   uint64_t end);
+
+/* ---- sweep_threads.c ---- */
+
+int sweep_thread_sampled(struct sweep *sweep, const struct event_cpu_sample *row);
+int sweep_thread_switched(struct sweep *sweep, const struct event_switch *row);
+/* A thread calls: it is on a processor. */
+int sweep_thread_called(struct sweep *sweep, size_t thread, const struct event_api *row);
+/* After the losses were counted. */
+int sweep_close_threads(struct sweep *sweep);
+
 /* ---- sweep_flight.c ---- */
 
 /* A launch enters the table of open commands, in the order of their enter. */
 void sweep_link_open(struct sweep *sweep, uint32_t place);
-/* Its correlation id is used again: no execution can be joined to it any more. */
-int sweep_replace_open(struct sweep *sweep, uint32_t place);
+/* Its execution came before it, and tells nothing of others. */
+void sweep_unlink_open(struct sweep *sweep, uint32_t place);
+/* Its correlation id is used again, by a launch that is entered now. */
+int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter);
 /* A launch leaves the table of open commands. */
 int sweep_note_done(struct sweep *sweep, const struct joined *joined);
 /* Whatever a queue was given before a call that waits for all of it is over when that returns. */

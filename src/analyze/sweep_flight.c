@@ -33,7 +33,7 @@ void sweep_link_open(struct sweep *sweep, uint32_t place)
 	list->last = place;
 }
 
-static void unlink_open(struct sweep *sweep, uint32_t place)
+void sweep_unlink_open(struct sweep *sweep, uint32_t place)
 {
 	struct open_command *commands = sweep->correlate.commands, *command = &commands[place];
 	struct queue_list *list = list_of(sweep, command->queue);
@@ -69,7 +69,7 @@ static void note_started(struct sweep *sweep, uint32_t place, uint64_t started)
 	while (list->first != CORRELATE_NONE &&
 	       commands[list->first].enter < commands[place].enter) {
 		note_over(&commands[list->first], started);
-		unlink_open(sweep, list->first);
+		sweep_unlink_open(sweep, list->first);
 	}
 }
 
@@ -88,7 +88,7 @@ void sweep_note_finished(struct sweep *sweep, const struct event_api *row)
 	for (uint32_t place = list->first; place != CORRELATE_NONE; place = next) {
 		next = commands[place].next;
 		if (commands[place].over_by <= row->begin)
-			unlink_open(sweep, place);
+			sweep_unlink_open(sweep, place);
 		else if (commands[place].exit <= row->begin)
 			note_over(&commands[place], row->end);
 	}
@@ -115,7 +115,7 @@ int sweep_note_done(struct sweep *sweep, const struct joined *joined)
 		note_started(sweep, joined->place, joined->row->started);
 	else
 		error = add_dark(sweep, joined->device, joined->launch->enter, joined->row->seen);
-	unlink_open(sweep, joined->place);
+	sweep_unlink_open(sweep, joined->place);
 	return error;
 }
 
@@ -127,11 +127,15 @@ static int note_in_flight(struct sweep *sweep, const struct open_command *comman
 	return add_dark(sweep, device, command->enter, command->over_by);
 }
 
-/* Its correlation id is used again: no execution can be joined to it any more. */
-int sweep_replace_open(struct sweep *sweep, uint32_t place)
+/* Its correlation id is used again: no execution can be joined to it any more, and nothing else says when it was over. */
+int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter)
 {
-	unlink_open(sweep, place);
-	return note_in_flight(sweep, &sweep->correlate.commands[place]);
+	struct open_command *command = &sweep->correlate.commands[place];
+	int error = sweep_end_queued(sweep, command, enter);
+
+	sweep_unlink_open(sweep, place);
+	note_over(command, enter);
+	return error ? error : note_in_flight(sweep, command);
 }
 
 /* What was launched and never executed may run to the end of the recording. */

@@ -13,11 +13,8 @@
 #include "analyze/sweep.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/array.h"
-
-static const char gil_name[] = "Python GIL";
 
 void sweep_note_wait(struct sweep *sweep, size_t thread, const struct event_api *row)
 {
@@ -41,7 +38,7 @@ void sweep_await_gil(struct sweep *sweep, size_t thread, const struct event_swit
 	if (!row->wait_string || holder == sweep->threads.count || holder == thread ||
 	    other->wait_end <= row->time ||
 	    sweep->thread_process[holder] != sweep->thread_process[thread] ||
-	    strcmp(model_text(sweep->analysis->model, row->wait_string, ""), gil_name) != 0)
+	    !analysis_is_gil(model_text(sweep->analysis->model, row->wait_string, "")))
 		return;
 	state->gil_until = other->wait_end;
 	state->gil_function = other->wait_function;

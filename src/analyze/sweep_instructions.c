@@ -128,6 +128,15 @@ static struct runners *runners_of(const struct sweep *sweep,
 	return index == PAIR_MAP_NONE ? NULL : sweep->runners[index];
 }
 
+/* Whether it is all one whose of two commands a sample is: paths may differ in whether they are in the window. */
+static bool is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right)
+{
+	const struct analysis_path *a = &analysis->paths[left], *b = &analysis->paths[right];
+
+	return a->stack == b->stack && a->device == b->device &&
+	       strcmp(a->function, b->function) == 0;
+}
+
 /* Whose it is; one of several in turn. */
 static uint32_t find_owner(struct sweep *sweep, const struct event_instruction_sample *row,
 			   bool *ret_is_estimated)
@@ -144,7 +153,7 @@ static uint32_t find_owner(struct sweep *sweep, const struct event_instruction_s
 		if (is_candidate(&runners->last[i], row))
 			paths[count++] = runners->last[i].path;
 	for (unsigned int i = 1; i < count; i++)
-		*ret_is_estimated |= paths[i] != paths[0];
+		*ret_is_estimated |= !is_same_code(sweep->analysis, paths[i], paths[0]);
 	if (!count)
 		return ANALYSIS_NO_PATH;
 	return paths[count > 1 ? runners->turns++ % count : 0];

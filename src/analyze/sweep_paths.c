@@ -47,18 +47,58 @@ static void name_path(const struct analysis *analysis, struct analysis_path *pat
 	}
 }
 
+static uint32_t id_of(const struct things *things, size_t index)
+{
+	const uint32_t *id = things_row(things, index);
+
+	return id ? *id : 0;
+}
+
+/* What rows are apart by: their device, or who launched into which queue, which has one device. */
+static int find_whom(struct sweep *sweep, size_t device, const struct analysis_whom *whom,
+		     uint32_t *ret_number)
+{
+	uint64_t key = (uint64_t)whom->process << 32 | whom->thread;
+
+	*ret_number = (uint32_t)device;
+	if (!sweep->by_thread)
+		return 0;
+	*ret_number = pair_map_find(&sweep->whom_rows, key, whom->queue);
+	if (*ret_number != PAIR_MAP_NONE)
+		return 0;
+	*ret_number = (uint32_t)sweep->whom_rows.count;
+	return pair_map_put(&sweep->whom_rows, key, whom->queue, *ret_number);
+}
+
+static struct analysis_whom whom_of(const struct sweep *sweep, uint32_t process,
+				    const struct open_command *launch, size_t queue)
+{
+	struct analysis_whom whom = {.process = process};
+
+	if (!sweep->by_thread)
+		return (struct analysis_whom){0};
+	whom.thread = launch ? id_of(&sweep->threads, launch->thread) : 0;
+	whom.queue = id_of(&sweep->queues, queue);
+	return whom;
+}
+
 int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t tag,
 		    uint32_t *ret_path)
 {
-	struct analysis_path path = {.stack = joined->launch ? joined->launch->stack : 0,
-				     .device = joined->device,
-				     .row = tag};
-	uint32_t function = joined->launch ? joined->launch->function : 0;
-	uint64_t key = (uint64_t)tag << 32 | path.stack;
-	uint64_t second = (uint64_t)function << 32 | joined->device;
-	uint32_t index = pair_map_find(&sweep->path_rows, key, second);
-	int error = 0;
+	struct analysis_path path = {
+		.stack = joined->launch ? joined->launch->stack : 0,
+		.device = joined->device,
+		.row = tag,
+		.whom = whom_of(sweep, joined->row->process, joined->launch, joined->queue)};
+	uint32_t function = joined->launch ? joined->launch->function : 0, whom;
+	uint64_t key = (uint64_t)tag << 32 | path.stack, second;
+	uint32_t index;
+	int error = find_whom(sweep, joined->device, &path.whom, &whom);
 
+	if (error)
+		return error;
+	second = (uint64_t)function << 32 | whom;
+	index = pair_map_find(&sweep->path_rows, key, second);
 	if (index == PAIR_MAP_NONE) {
 		name_path(sweep->analysis, &path, tag);
 		path.function = model_text(sweep->analysis->model, function, "");
@@ -95,9 +135,13 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 					.device = analysis->queues[command->queue].device,
 					.class = analysis_class(command->type),
 					.name = analysis_command_name(command->type)};
-	uint32_t name = command->type | TAG_COPY, index = (uint32_t)analysis->launches_count;
-	uint64_t key, second = (uint64_t)command->function << 32 | row.device;
+	uint32_t name = command->type | TAG_COPY, index = (uint32_t)analysis->launches_count, whom;
+	uint64_t key, second;
 
+	row.whom = whom_of(sweep, command->process, command, command->queue);
+	if (find_whom(sweep, row.device, &row.whom, &whom))
+		return -ENOMEM;
+	second = (uint64_t)command->function << 32 | whom;
 	if (row.class == ACCOUNT_KERNEL) {
 		const struct event_code *code =
 			things_row(&sweep->codes, things_index(&sweep->codes, command->kernel));
@@ -139,7 +183,7 @@ void sweep_count_outcome(struct sweep *sweep, const struct joined *joined)
 
 	if (index == CORRELATE_NONE)
 		return;
-	if (is_rejected(joined->row))
+	if (ledger_rejects(joined->row))
 		sweep->analysis->launches[index].rejected++;
 	else
 		sweep->analysis->launches[index].matched++;

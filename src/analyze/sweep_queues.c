@@ -20,22 +20,33 @@ static uint64_t certain(const struct sweep *sweep, uint64_t now_ns)
 int sweep_enter_queue(struct sweep *sweep, const struct open_command *command)
 {
 	struct depth *depth = &sweep->analysis->queues[command->queue].depth;
+	int error;
 
 	if (sweep->is_scouting)
 		return 0;
 	depth_advance(depth, certain(sweep, command->enter));
-	return depth_enter(depth, command->enter);
+	error = depth_enter(depth, command->enter);
+	return error ? error : sweep_tell_flight(sweep, command, command->enter, 1);
+}
+
+int sweep_end_queued(struct sweep *sweep, const struct open_command *command, uint64_t end)
+{
+	int error;
+
+	if (sweep->is_scouting)
+		return 0;
+	end = end < command->enter ? command->enter : end;
+	error = depth_leave(&sweep->analysis->queues[command->queue].depth, end);
+	return error ? error : sweep_tell_flight(sweep, command, end, -1);
 }
 
 /* One that is not in the account is over when that was seen. */
 int sweep_leave_queue(struct sweep *sweep, const struct joined *joined)
 {
 	const struct event_execution *row = joined->row;
-	uint64_t end = is_in_account(joined) ? row->ended : row->seen;
 
-	if (end < joined->launch->enter)
-		end = joined->launch->enter;
-	return depth_leave(&sweep->analysis->queues[joined->launch->queue].depth, end);
+	return sweep_end_queued(sweep, joined->launch,
+				is_in_account(joined) ? row->ended : row->seen);
 }
 
 int sweep_count_latency(struct sweep *sweep, const struct joined *joined,
@@ -97,7 +108,9 @@ int sweep_count_overlap(struct sweep *sweep, const struct joined *joined,
 /* A launch whose execution was lost may be over or not. */
 static bool knows_ends(const struct sweep *sweep)
 {
-	return !sweep->lost_launches && !sweep->lost_executions &&
+	const struct analysis_ledger *ledger = &sweep->analysis->ledger;
+
+	return !ledger->dropped_launches && !ledger->lost_executions &&
 	       analysis_is_complete(sweep->analysis);
 }
 

@@ -69,11 +69,13 @@ static bool is_in_call(const struct sweep *sweep, size_t thread, uint64_t time_n
 	return calls->count && calls->spans[calls->count - 1].end > time_ns;
 }
 
+/* Samples alone do not tell that a thread stayed on its processor: what was imported has no switches. */
 static void watch(struct sweep *sweep, uint32_t id, uint64_t time_ns)
 {
 	size_t thread = things_index(&sweep->threads, id);
 
-	if (thread < sweep->threads.count && sweep->states[thread].watched_ns == UINT64_MAX)
+	if (sweep->has_switches && thread < sweep->threads.count &&
+	    sweep->states[thread].watched_ns == UINT64_MAX)
 		sweep->states[thread].watched_ns = time_ns;
 }
 
@@ -99,22 +101,22 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
 	return calls_add(&state->away, since_ns, time_ns, state->is_preempted);
 }
 
-/* The number of what a row says; 0: it says nothing. */
-static int find_wait(struct sweep *sweep, const struct event_switch *row, uint32_t *ret_wait)
+/* The number of what was waited for or called; 0: it is not known. */
+static int find_wait(struct sweep *sweep, uint32_t string, uint32_t thread, uint32_t *ret_wait)
 {
-	uint32_t number = pair_map_find(&sweep->wait_numbers, row->wait_string, row->holder);
+	uint32_t number = pair_map_find(&sweep->wait_numbers, string, thread);
 
 	*ret_wait = 0;
-	if (!row->wait_string && !row->holder)
+	if (!string && !thread)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
 		number = (uint32_t)(sweep->state_waits_count ? sweep->state_waits_count : 1);
 		if (array_grow(sweep->state_waits, sweep->state_waits_capacity,
 			       number + (size_t)1) ||
-		    pair_map_put(&sweep->wait_numbers, row->wait_string, row->holder, number))
+		    pair_map_put(&sweep->wait_numbers, string, thread, number))
 			return -ENOMEM;
 		sweep->state_waits[0] = (struct state_wait){0};
-		sweep->state_waits[number] = (struct state_wait){row->wait_string, row->holder};
+		sweep->state_waits[number] = (struct state_wait){string, thread};
 		sweep->state_waits_count = number + (size_t)1;
 	}
 	*ret_wait = number;
@@ -126,14 +128,17 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 {
 	struct thread_state *state = &sweep->states[thread];
 
-	if (thread == sweep->threads.count || state->since_ns != UINT64_MAX ||
-	    is_in_call(sweep, thread, row->time))
+	if (thread == sweep->threads.count || state->since_ns != UINT64_MAX)
 		return 0;
+	if (is_in_call(sweep, thread, row->time)) {
+		sweep_see_in_call(sweep, thread, row->time, row->stack);
+		return 0;
+	}
 	state->since_ns = row->time;
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
 	sweep_await_gil(sweep, thread, row);
-	return find_wait(sweep, row, &state->wait);
+	return find_wait(sweep, row->wait_string, row->holder, &state->wait);
 }
 
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
@@ -152,9 +157,12 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	size_t thread = things_index(&sweep->threads, row->thread);
 
 	watch(sweep, row->thread, row->time);
-	if (thread == sweep->threads.count || !sweep_tells_time(sweep, row->source_string) ||
-	    is_in_call(sweep, thread, row->time))
+	if (thread == sweep->threads.count || !sweep_tells_time(sweep, row->source_string))
 		return 0;
+	if (is_in_call(sweep, thread, row->time)) {
+		sweep_see_in_call(sweep, thread, row->time, row->stack);
+		return 0;
+	}
 	return keep_moment(
 		&sweep->states[thread],
 		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0});
@@ -165,6 +173,7 @@ void sweep_states_fini(struct sweep *sweep)
 	for (size_t i = 0; sweep->states && i <= sweep->threads.count; i++) {
 		calls_fini(&sweep->states[i].away);
 		free(sweep->states[i].moments);
+		free(sweep->states[i].called.calls);
 	}
 	free(sweep->states);
 	free(sweep->state_waits);
@@ -321,11 +330,30 @@ static int see(struct sweep *sweep, size_t device, const struct thread_moment *m
 	return error;
 }
 
-static size_t device_of(const struct sweep *sweep, const struct account *account)
+size_t sweep_device_of(const struct sweep *sweep, const struct account *account)
 {
 	const char *first = (const char *)&sweep->analysis->devices[0].account;
 
 	return (size_t)((const char *)account - first) / sizeof(sweep->analysis->devices[0]);
+}
+
+/* What of it is forgotten later is divided as what is known. */
+int sweep_add_call(struct sweep *sweep, const struct account *account,
+		   const struct thread_call *call, uint32_t thread, uint64_t idle_ns)
+{
+	enum account_cause cause = call->is_wait ? CAUSE_API_WAIT : CAUSE_API_CALL;
+	struct analysis_state *row = NULL;
+	uint32_t wait;
+	int error = find_wait(sweep, call->function, thread, &wait);
+
+	if (!error)
+		error = find_row(sweep, sweep_device_of(sweep, account), cause, call->stack, wait,
+				 &row);
+	if (error)
+		return error;
+	row->known_ns += idle_ns;
+	row->seen = add_saturated(row->seen, idle_ns);
+	return 0;
 }
 
 int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,
@@ -333,7 +361,7 @@ int sweep_on_thread(void *context, const struct account *account, uint32_t threa
 {
 	struct sweep *sweep = context;
 	struct thread_state *state = &sweep->states[thread];
-	size_t device = device_of(sweep, account), i = state->moments_count;
+	size_t device = sweep_device_of(sweep, account), i = state->moments_count;
 	int error = 0;
 
 	while (i > state->moments_first && state->moments[i - 1].end >= begin)
@@ -486,15 +514,16 @@ static int divide(struct sweep *sweep, size_t device, enum account_cause cause, 
 
 int sweep_close_states(struct sweep *sweep)
 {
+	static const enum account_cause divided[] = {CAUSE_API_WAIT, CAUSE_API_CALL, CAUSE_ON_CPU,
+						     CAUSE_BLOCKED};
 	struct analysis *analysis = sweep->analysis;
 	int error = 0;
 
 	for (size_t i = 0; i < analysis_devices_shown(analysis) && !error; i++) {
 		const uint64_t *causes = analysis->devices[i].account.causes;
 
-		error = divide(sweep, i, CAUSE_ON_CPU, causes[CAUSE_ON_CPU]);
-		if (!error)
-			error = divide(sweep, i, CAUSE_BLOCKED, causes[CAUSE_BLOCKED]);
+		for (size_t cause = 0; cause < ARRAY_COUNT(divided) && !error; cause++)
+			error = divide(sweep, i, divided[cause], causes[divided[cause]]);
 	}
 	return error;
 }

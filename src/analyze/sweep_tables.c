@@ -57,22 +57,30 @@ static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, u
 	return 0;
 }
 
+const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
+			       uint32_t *ret_id)
+{
+	const struct event_code *code;
+
+	if (!joined->launch || analysis_class(joined->type) != ACCOUNT_KERNEL) {
+		*ret_id = joined->type | TAG_COPY;
+		return analysis_command_name(joined->type);
+	}
+	code = things_row(&sweep->codes, things_index(&sweep->codes, joined->launch->kernel));
+	*ret_id = code ? code->name_string : 0;
+	return model_text(sweep->analysis->model, *ret_id, "[unknown kernel]");
+}
+
 int sweep_count_failed(struct sweep *sweep, const struct joined *joined)
 {
 	const struct open_command *launch = joined->launch;
-	uint32_t name = joined->type | TAG_COPY;
-	const char *text = analysis_command_name(joined->type);
+	const char *name;
+	uint32_t id;
 
 	if (joined->row->status >= 0 || !is_in_window(sweep->analysis, launch->enter, launch->exit))
 		return 0;
-	if (analysis_class(joined->type) == ACCOUNT_KERNEL) {
-		const struct event_code *code =
-			things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
-
-		name = code ? code->name_string : 0;
-		text = model_text(sweep->analysis->model, name, "[unknown kernel]");
-	}
-	return count_failure(sweep, FAILURE_COMMAND, name, text, joined->row->status);
+	name = sweep_command_name(sweep, joined, &id);
+	return count_failure(sweep, FAILURE_COMMAND, id, name, joined->row->status);
 }
 
 int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api *row,

@@ -40,6 +40,7 @@ static int make_devices(struct sweep *sweep)
 		device->account.on_share = sweep_on_share;
 		device->account.on_idle = sweep_on_idle;
 		device->account.on_thread = sweep_on_thread;
+		device->account.on_calls = sweep_on_calls;
 		device->account.context = sweep;
 	}
 	return 0;
@@ -117,9 +118,13 @@ static int make_threads(struct sweep *sweep)
 
 	sweep->calls = calloc(count + 1, sizeof(*sweep->calls));
 	sweep->states = calloc(count + 1, sizeof(*sweep->states));
+	sweep->times = calloc(count + 1, sizeof(*sweep->times));
 	sweep->thread_process = calloc(count + 1, sizeof(*sweep->thread_process));
-	if (!sweep->calls || !sweep->states || !sweep->thread_process)
+	sweep->analysis->threads = calloc(count + 1, sizeof(*sweep->analysis->threads));
+	if (!sweep->calls || !sweep->states || !sweep->times || !sweep->thread_process ||
+	    !sweep->analysis->threads)
 		return -ENOMEM;
+	sweep->analysis->threads_count = count;
 	for (size_t i = 0; i <= count; i++) {
 		const struct event_thread *thread = things_row(&sweep->threads, i);
 		size_t process = things_index(&sweep->processes, thread ? thread->process : 0);
@@ -127,7 +132,13 @@ static int make_threads(struct sweep *sweep)
 		calls_init(&sweep->calls[i]);
 		calls_init(&sweep->states[i].away);
 		sweep->states[i].watched_ns = sweep->states[i].since_ns = UINT64_MAX;
+		sweep->times[i].first_ns = sweep->times[i].away_since_ns = UINT64_MAX;
 		sweep->thread_process[i] = (uint32_t)process;
+		sweep->analysis->threads[i] = (struct analysis_thread){
+			.thread = thread,
+			.name = model_text(sweep->analysis->model, thread ? thread->name_string : 0,
+					   "thread"),
+			.process = process};
 	}
 	return 0;
 }
@@ -166,5 +177,9 @@ int sweep_make_tables(struct sweep *sweep)
 		error = make_contexts(sweep);
 	if (!error)
 		error = make_processes(sweep);
-	return error ? error : make_threads(sweep);
+	if (!error)
+		error = make_threads(sweep);
+	if (!error)
+		error = sweep_make_metrics(sweep);
+	return error ? error : sweep_make_ranges(sweep);
 }

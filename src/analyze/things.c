@@ -34,6 +34,8 @@ static size_t size_of(enum event_kind kind)
 		return sizeof(struct event_collector);
 	case EVENT_CODE:
 		return sizeof(struct event_code);
+	case EVENT_SERIES:
+		return sizeof(struct event_series);
 	default:
 		return sizeof(struct event_mapping);
 	}

@@ -142,6 +142,19 @@ int read_file(const char *path, size_t max_size, char **ret_bytes, size_t *ret_s
 	return 0;
 }
 
+int create_refused(const char *path)
+{
+	int error = -errno;
+	const char *slash = strrchr(path, '/');
+	auto_free char *folder =
+		slash && slash != path ? strndup(path, (size_t)(slash - path)) : NULL;
+
+	if (error == -ENOENT && folder && access(folder, F_OK))
+		return error_set(error, "create '%s': %s: make the folder '%s' first", path,
+				 strerror(-error), folder);
+	return error_set(error, "create '%s': %s", path, strerror(-error));
+}
+
 int make_folders_of(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

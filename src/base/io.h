@@ -19,6 +19,9 @@ int pread_all(int fd, void *bytes, size_t size, uint64_t offset);
  * folder in the error chain. */
 int make_folders_of(char *path);
 
+/* Says why a file could not be created, by errno: -errno, with the path, and with its folder where that is what lacks. */
+int create_refused(const char *path);
+
 /* A whole file, also one of /proc or a pipe that tells no size; NUL-terminated beyond its size,
  * freed by the caller. ret_size may be NULL. max_size 0: no limit. Errors: -errno with the path in
  * the error chain; -EFBIG above max_size. */

@@ -209,6 +209,17 @@ void json_double(struct json_writer *json, double value)
 	put_text(json, text);
 }
 
+void json_thousandths(struct json_writer *json, int64_t value)
+{
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	char text[32];
+
+	begin_value(json);
+	put(json, text,
+	    (size_t)snprintf(text, sizeof(text), "%s%" PRIu64 ".%03u", value < 0 ? "-" : "",
+			     size / 1000, (unsigned int)(size % 1000)));
+}
+
 void json_bool(struct json_writer *json, bool value)
 {
 	begin_value(json);

@@ -50,6 +50,8 @@ void json_bytes(struct json_writer *json, const void *bytes, size_t size);
 void json_u64(struct json_writer *json, uint64_t value);
 void json_i64(struct json_writer *json, int64_t value);
 void json_double(struct json_writer *json, double value); /* not a number, infinite: null */
+/* value / 1000 with its three digits behind the point: ns as us, exactly. */
+void json_thousandths(struct json_writer *json, int64_t value);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 

@@ -94,6 +94,23 @@ void string_builder_appendf(struct string_builder *builder, const char *format, 
 	builder->text[builder->length] = '\0';
 }
 
+void string_builder_append_utf8(struct string_builder *builder, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		int length = utf8_length(text, left);
+		size_t taken = (size_t)(length > 0 ? length : -length);
+
+		if (length > 0)
+			string_builder_append_bytes(builder, text, taken);
+		else
+			string_builder_append(builder, "\xef\xbf\xbd");
+		text += taken;
+		left -= taken;
+	}
+}
+
 const char *string_builder_text(const struct string_builder *builder)
 {
 	return builder->text ? builder->text : "";

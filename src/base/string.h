@@ -25,6 +25,9 @@ void string_builder_append_char(struct string_builder *builder, char character);
 __attribute__((format(printf, 2, 3))) void string_builder_appendf(struct string_builder *builder,
 								  const char *format, ...);
 
+/* A text as UTF-8: what is malformed becomes U+FFFD. */
+void string_builder_append_utf8(struct string_builder *builder, const char *text);
+
 /* Never NULL; valid until the next append. */
 const char *string_builder_text(const struct string_builder *builder);
 

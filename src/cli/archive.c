@@ -133,7 +133,8 @@ static int keep_modules(struct keeping *keeping)
 		const struct event_frame *frame = trace_reader_frame_at(reader, i);
 		uint64_t key = (uint64_t)frame->module_string << 32 | frame->build_id_string;
 
-		if (frame->type != FRAME_NATIVE || hash_map_find(&keeping->seen, key))
+		if (frame->type != FRAME_NATIVE || frame->name_string ||
+		    hash_map_find(&keeping->seen, key))
 			continue;
 		if (hash_map_put(&keeping->seen, key, 1))
 			return -ENOMEM;

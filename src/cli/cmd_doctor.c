@@ -30,24 +30,28 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "cli/doctor.h"
 #include "cli/guest_path.h"
 #include "cli/probe.h"
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/perf_rights.h"
 #include "collect/cpu/perf_rings.h"
+#include "collect/ranges/ways.h"
 
 #define LOADER      "libOpenCL.so.1"
 #define VENDORS     "/etc/OpenCL/vendors"
-#define CHECKS_MOST 32
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
 #define REBUILD_FIX "make"
 #define PERF_FIX    PERF_SYSCTL "2"
 #define KERNEL_FIX  PERF_SYSCTL "1"
 
-/* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. */
+/* Variables by which loaders and drivers choose: one that is wrong looks like a missing package. HOME is everybody's: it is
+ * named only where it hides the devices. */
 static const struct variable {
-	const char *name, *effect, *fix;
+	const char *name;
+	const char *effect; /* NULL: none worth a line while all is well */
+	const char *fix;
 	bool chooses_drivers; /* instead of, or beside, those of VENDORS */
 } variables[] = {
 	{"OCL_ICD_VENDORS", "chooses other drivers than " VENDORS, "unset OCL_ICD_VENDORS", true},
@@ -55,20 +59,8 @@ static const struct variable {
 	 true},
 	{"OCL_ICD_FILENAMES", "adds drivers to those of " VENDORS, "unset OCL_ICD_FILENAMES", true},
 	{"POCL_DEVICES", "chooses among the devices of PoCL", "unset POCL_DEVICES", false},
-};
-
-struct check {
-	const char *name;
-	bool ok;
-	bool needed; /* a check that fails and is not needed does not make a collector unavailable */
-	char text[1400];
-	const char *fix; /* a command; NULL where there is nothing to do */
-};
-
-struct collector {
-	const char *name;
-	struct check checks[CHECKS_MOST];
-	size_t check_count;
+	/* PoCL has no devices where it cannot make the folder of its cache */
+	{"HOME", NULL, "export POCL_CACHE_DIR=/tmp/pocl-$(id -u)", false},
 };
 
 struct host {
@@ -85,10 +77,12 @@ struct host {
 	long perf_paranoid;
 };
 
+enum { EXAMINED = 7 };
+
 struct doctor {
 	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
 	struct host host;
-	struct collector opencl, cpu;
+	struct doctor_collector opencl, cpu, amd, ranges, system, nvidia, drm;
 };
 
 static const struct option_row doctor_options[] = {
@@ -96,15 +90,13 @@ static const struct option_row doctor_options[] = {
 	{NULL},
 };
 
-__attribute__((format(printf, 6, 7))) static void add_check(struct collector *collector,
-							    const char *name, bool ok, bool needed,
-							    const char *fix, const char *format,
-							    ...)
+void doctor_add(struct doctor_collector *collector, const char *name, bool ok, bool needed,
+		const char *fix, const char *format, ...)
 {
-	struct check *check;
+	struct doctor_check *check;
 	va_list arguments;
 
-	if (collector->check_count == CHECKS_MOST)
+	if (collector->check_count == DOCTOR_CHECKS_MOST)
 		return;
 	check = &collector->checks[collector->check_count++];
 	check->name = name;
@@ -116,7 +108,20 @@ __attribute__((format(printf, 6, 7))) static void add_check(struct collector *co
 	va_end(arguments);
 }
 
-static bool is_available(const struct collector *collector)
+void doctor_check_guest(struct doctor_collector *collector, const char *name, const char *knows)
+{
+	char path[PATH_MAX];
+
+	if (guest_path(name, path))
+		doctor_add(collector, "guest", true, true, NULL, "%s%s", path, knows);
+	else
+		doctor_add(collector, "guest", false, true, REBUILD_FIX,
+			   "%s is neither beside duet nor in ../lib/duet from it: build again in "
+			   "duet's source tree",
+			   name);
+}
+
+static bool is_available(const struct doctor_collector *collector)
 {
 	for (size_t i = 0; i < collector->check_count; i++) {
 		if (collector->checks[i].needed && !collector->checks[i].ok)
@@ -236,12 +241,12 @@ static bool check_loader(struct doctor *doctor, struct probe_result *ret_loader)
 		snprintf(ret_loader->text, sizeof(ret_loader->text), "no " LOADER);
 	}
 	if (ret_loader->ok)
-		add_check(&doctor->opencl, "loader", true, true, NULL, "%s", ret_loader->text);
+		doctor_add(&doctor->opencl, "loader", true, true, NULL, "%s", ret_loader->text);
 	else
-		add_check(&doctor->opencl, "loader", false, true, LOADER_FIX,
-			  "the OpenCL loader " LOADER " (Debian package ocl-icd-libopencl1) "
-			  "cannot be loaded: %s",
-			  ret_loader->text);
+		doctor_add(&doctor->opencl, "loader", false, true, LOADER_FIX,
+			   "the OpenCL loader " LOADER " (Debian package ocl-icd-libopencl1) "
+			   "cannot be loaded: %s",
+			   ret_loader->text);
 	return ret_loader->ok;
 }
 
@@ -249,13 +254,13 @@ static void check_layers(struct doctor *doctor, const char *loader)
 {
 	/* The variable's name is in every loader that reads it; there is no call to ask with. */
 	if (probe_file_contains(loader, "OPENCL_LAYERS"))
-		add_check(&doctor->opencl, "layers", true, true, NULL,
-			  "the loader reads OPENCL_LAYERS");
+		doctor_add(&doctor->opencl, "layers", true, true, NULL,
+			   "the loader reads OPENCL_LAYERS");
 	else
-		add_check(&doctor->opencl, "layers", false, true, LOADER_FIX,
-			  "%s is too old for layers (or a vendor's own loader); Debian package "
-			  "ocl-icd-libopencl1 2.3.0 or newer has them",
-			  loader);
+		doctor_add(&doctor->opencl, "layers", false, true, LOADER_FIX,
+			   "%s is too old for layers (or a vendor's own loader); Debian package "
+			   "ocl-icd-libopencl1 2.3.0 or newer has them",
+			   loader);
 }
 
 /* One .icd file: its first line names the driver's library. True where that loads. */
@@ -272,17 +277,17 @@ static bool check_driver(struct doctor *doctor, const char *file)
 	snprintf(library, sizeof(library), "%s%.*s", *name == '/' ? doctor->root : "",
 		 (int)strcspn(name, "\r\n"), name);
 	if (!*library) {
-		add_check(&doctor->opencl, "driver", false, false, NULL, "%s names no library",
-			  file);
+		doctor_add(&doctor->opencl, "driver", false, false, NULL, "%s names no library",
+			   file);
 		return false;
 	}
 	probe_library(library, &result);
 	if (result.ok)
-		add_check(&doctor->opencl, "driver", true, false, NULL, "%s: %s", file,
-			  result.text);
+		doctor_add(&doctor->opencl, "driver", true, false, NULL, "%s: %s", file,
+			   result.text);
 	else
-		add_check(&doctor->opencl, "driver", false, false, NULL,
-			  "%s: the driver does not load: %s", file, result.text);
+		doctor_add(&doctor->opencl, "driver", false, false, NULL,
+			   "%s: the driver does not load: %s", file, result.text);
 	return result.ok;
 }
 
@@ -318,9 +323,9 @@ static bool check_drivers(struct doctor *doctor)
 	}
 	free(entries);
 	if (!loaded && !chosen)
-		add_check(&doctor->opencl, "driver", false, true, DRIVER_FIX,
-			  "no driver in " VENDORS " loads; Debian package pocl-opencl-icd runs "
-			  "OpenCL on the CPU, a GPU's vendor provides its own");
+		doctor_add(&doctor->opencl, "driver", false, true, DRIVER_FIX,
+			   "no driver in " VENDORS " loads; Debian package pocl-opencl-icd runs "
+			   "OpenCL on the CPU, a GPU's vendor provides its own");
 	return loaded || chosen;
 }
 
@@ -345,13 +350,13 @@ static void explain_devices(struct doctor *doctor, const char *loader, const cha
 	const struct variable *culprit = find_culprit(loader, &result);
 
 	if (culprit)
-		add_check(&doctor->opencl, "devices", false, true, culprit->fix,
-			  "OpenCL has no device because %s=%s is in the environment (%s); without "
-			  "it there is: %s",
-			  culprit->name, getenv(culprit->name), why, result.text);
+		doctor_add(&doctor->opencl, "devices", false, true, culprit->fix,
+			   "OpenCL has no device because %s=%s is in the environment (%s); without "
+			   "it there is: %s",
+			   culprit->name, getenv(culprit->name), why, result.text);
 	else
-		add_check(&doctor->opencl, "devices", false, true, DRIVER_FIX,
-			  "OpenCL has no device: %s", why);
+		doctor_add(&doctor->opencl, "devices", false, true, DRIVER_FIX,
+			   "OpenCL has no device: %s", why);
 }
 
 static void check_devices(struct doctor *doctor, const char *loader)
@@ -362,21 +367,9 @@ static void check_devices(struct doctor *doctor, const char *loader)
 		return;
 	probe_opencl_devices(loader, &result);
 	if (result.ok)
-		add_check(&doctor->opencl, "devices", true, true, NULL, "%s", result.text);
+		doctor_add(&doctor->opencl, "devices", true, true, NULL, "%s", result.text);
 	else
 		explain_devices(doctor, loader, result.text);
-}
-
-static void check_guest(struct doctor *doctor)
-{
-	char path[PATH_MAX];
-
-	if (guest_path(path))
-		add_check(&doctor->opencl, "guest", true, true, NULL, "%s", path);
-	else
-		add_check(&doctor->opencl, "guest", false, true, REBUILD_FIX,
-			  GUEST_NAME " is neither beside duet nor in ../lib/duet from it: build "
-				     "again in duet's source tree");
 }
 
 static void check_environment(struct doctor *doctor)
@@ -386,16 +379,16 @@ static void check_environment(struct doctor *doctor)
 	for (size_t i = 0; i < ARRAY_COUNT(variables); i++) {
 		const char *value = getenv(variables[i].name);
 
-		if (value)
-			add_check(&doctor->opencl, "environment", true, false, NULL, "%s=%s %s",
-				  variables[i].name, value, variables[i].effect);
+		if (value && variables[i].effect)
+			doctor_add(&doctor->opencl, "environment", true, false, NULL, "%s=%s %s",
+				   variables[i].name, value, variables[i].effect);
 	}
 	if (layers && *layers)
-		add_check(&doctor->opencl, "environment", true, false, NULL,
-			  "OPENCL_LAYERS=%s is set; duet adds its own layer to it", layers);
+		doctor_add(&doctor->opencl, "environment", true, false, NULL,
+			   "OPENCL_LAYERS=%s is set; duet adds its own layer to it", layers);
 	if (session && *session)
-		add_check(&doctor->opencl, "environment", true, false, NULL,
-			  "DUET_SESSION is set: this is running inside a recording");
+		doctor_add(&doctor->opencl, "environment", true, false, NULL,
+			   "DUET_SESSION is set: this is running inside a recording");
 }
 
 static void examine_opencl(struct doctor *doctor)
@@ -410,8 +403,32 @@ static void examine_opencl(struct doctor *doctor)
 	has_driver = check_drivers(doctor);
 	if (has_loader && has_driver)
 		check_devices(doctor, loader.text);
-	check_guest(doctor);
+	doctor_check_guest(&doctor->opencl, GUEST_NAME, "");
 	check_environment(doctor);
+}
+
+static void check_tool(struct doctor *doctor, const char *variable, const char *what,
+		       const char *fix)
+{
+	const char *value = getenv(variable);
+
+	if (value && *value)
+		doctor_add(&doctor->ranges, "environment", false, false, fix,
+			   "%s=%s is another tool's and is kept: ranges of %s are not recorded",
+			   variable, value, what);
+}
+
+static void examine_ranges(struct doctor *doctor)
+{
+	doctor->ranges.name = "ranges";
+	doctor_check_guest(&doctor->ranges, RANGES_GUEST_NAME, "");
+	check_tool(doctor, RANGES_NVTX_VARIABLE, "NVTX", "unset " RANGES_NVTX_VARIABLE);
+	check_tool(doctor, RANGES_ITT_VARIABLE, "ITT", "unset " RANGES_ITT_VARIABLE);
+	doctor_add(&doctor->ranges, "roctx", true, false, NULL, "%s",
+		   ranges_has_roctx()
+			   ? "programs are started with the guest preloaded"
+			   : "no ROCm is here: only programs linked to roctx are started "
+			     "with the guest preloaded");
 }
 
 static void check_kernel(struct doctor *doctor, const struct perf_rings_state *state)
@@ -419,24 +436,33 @@ static void check_kernel(struct doctor *doctor, const struct perf_rings_state *s
 	char rights[PATH_MAX + 200];
 
 	if (state->has_kernel) {
-		add_check(&doctor->cpu, "kernel", true, false, NULL,
-			  "samples inside the kernel, with its stacks");
+		doctor_add(&doctor->cpu, "kernel", true, false, NULL,
+			   "samples inside the kernel, with its stacks");
 		return;
 	}
 	perf_rights_text(1, rights, sizeof(rights));
-	add_check(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
-		  "time inside the kernel has no samples: %s", rights);
+	doctor_add(&doctor->cpu, "kernel", false, false, KERNEL_FIX,
+		   "time inside the kernel has no samples: %s", rights);
 }
 
 static void check_waits(struct doctor *doctor)
 {
-	if (blocked_try() == 0) {
-		add_check(&doctor->cpu, "waits", true, false, NULL, "where threads wait is seen");
-		return;
+	int scope = ptrace_scope();
+	char rights[PATH_MAX + 300];
+
+	if (blocked_try()) {
+		doctor_add(&doctor->cpu, "waits", false, false, NULL,
+			   "where threads wait is not seen: %s", error_text());
+		error_clear();
+	} else if (ptrace_is_limited(scope)) {
+		ptrace_rights_text(scope, false, -EPERM, rights, sizeof(rights));
+		doctor_add(&doctor->cpu, "waits", true, false, NULL,
+			   "where threads wait is seen of what duet starts, not of processes that "
+			   "run already: %s",
+			   rights);
+	} else {
+		doctor_add(&doctor->cpu, "waits", true, false, NULL, "where threads wait is seen");
 	}
-	add_check(&doctor->cpu, "waits", false, false, NULL, "where threads wait is not seen: %s",
-		  error_text());
-	error_clear();
 }
 
 /* By opening what a recording would open. */
@@ -449,7 +475,7 @@ static void examine_threads(struct doctor *doctor)
 
 	doctor->cpu.name = "cpu";
 	if (perf_rings_open(&options, &rings)) {
-		add_check(
+		doctor_add(
 			&doctor->cpu, "perf", false, false, perf_paranoid() > 2 ? PERF_FIX : NULL,
 			"threads are looked at instead of sampled, so that the functions in which "
 			"they run are missing; %s",
@@ -458,20 +484,21 @@ static void examine_threads(struct doctor *doctor)
 	} else {
 		perf_rings_state(rings, &state);
 		perf_rings_close(rings);
-		add_check(&doctor->cpu, "perf", true, false, NULL, "%s, %sswitches, user stacks",
-			  state.source.name, state.has_faults ? "page faults, " : "");
+		doctor_add(&doctor->cpu, "perf", true, false, NULL, "%s, %sswitches, user stacks",
+			   state.source.name, state.has_faults ? "page faults, " : "");
 		check_kernel(doctor, &state);
 	}
 	check_waits(doctor);
 }
 
 /* Joins what is missing, or the commands that mend it, each once. */
-static void join_missing(const struct collector *collector, bool fixes, struct string_builder *text)
+static void join_missing(const struct doctor_collector *collector, bool fixes,
+			 struct string_builder *text)
 {
 	const char *before = fixes ? " && " : "; ";
 
 	for (size_t i = 0; i < collector->check_count; i++) {
-		const struct check *check = &collector->checks[i];
+		const struct doctor_check *check = &collector->checks[i];
 		const char *piece = fixes ? check->fix : check->text;
 
 		if (check->ok || !check->needed || !piece)
@@ -483,7 +510,8 @@ static void join_missing(const struct collector *collector, bool fixes, struct s
 	}
 }
 
-static void json_joined(struct json_writer *json, const struct collector *collector, bool fixes)
+static void json_joined(struct json_writer *json, const struct doctor_collector *collector,
+			bool fixes)
 {
 	struct string_builder text;
 
@@ -493,11 +521,11 @@ static void json_joined(struct json_writer *json, const struct collector *collec
 	string_builder_fini(&text);
 }
 
-static void json_checks(struct json_writer *json, const struct collector *collector)
+static void json_checks(struct json_writer *json, const struct doctor_collector *collector)
 {
 	json_array_begin(json);
 	for (size_t i = 0; i < collector->check_count; i++) {
-		const struct check *check = &collector->checks[i];
+		const struct doctor_check *check = &collector->checks[i];
 
 		json_newline(json);
 		json_object_begin(json);
@@ -550,7 +578,7 @@ static void json_host(struct json_writer *json, const struct host *host)
 	json_object_end(json);
 }
 
-static void json_collector(struct json_writer *json, const struct collector *collector)
+static void json_collector(struct json_writer *json, const struct doctor_collector *collector)
 {
 	json_newline(json);
 	json_object_begin(json);
@@ -567,6 +595,17 @@ static void json_collector(struct json_writer *json, const struct collector *col
 	json_object_end(json);
 }
 
+/* In the order in which they are told. */
+static const struct doctor_collector *collector_at(const struct doctor *doctor, size_t index)
+{
+	const struct doctor_collector *const all[EXAMINED] = {
+		&doctor->opencl, &doctor->cpu,    &doctor->amd, &doctor->ranges,
+		&doctor->system, &doctor->nvidia, &doctor->drm,
+	};
+
+	return all[index];
+}
+
 static int print_json(const struct doctor *doctor)
 {
 	struct json_writer json;
@@ -581,9 +620,11 @@ static int print_json(const struct doctor *doctor)
 	json_newline(&json);
 	json_key(&json, "collectors");
 	json_array_begin(&json);
-	json_collector(&json, &doctor->opencl);
-	json_newline(&json);
-	json_collector(&json, &doctor->cpu);
+	for (size_t i = 0; i < EXAMINED; i++) {
+		if (i)
+			json_newline(&json);
+		json_collector(&json, collector_at(doctor, i));
+	}
 	json_array_end(&json);
 	json_object_end(&json);
 	printf("\n");
@@ -615,14 +656,14 @@ static void print_host(const struct host *host)
 	print_limits(host);
 }
 
-static void print_collector(const struct collector *collector)
+static void print_collector(const struct doctor_collector *collector)
 {
 	struct string_builder fixes;
 
 	printf("\n%-9s %s\n", collector->name,
 	       is_available(collector) ? "can be recorded" : "cannot be recorded");
 	for (size_t i = 0; i < collector->check_count; i++) {
-		const struct check *check = &collector->checks[i];
+		const struct doctor_check *check = &collector->checks[i];
 
 		printf("  %-7s %-12s %s\n",
 		       check->ok       ? "ok"
@@ -660,12 +701,17 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	}
 	examine_opencl(doctor);
 	examine_threads(doctor);
+	doctor_examine_amd(&doctor->amd, doctor->root);
+	examine_ranges(doctor);
+	doctor_examine_system(&doctor->system, doctor->root);
+	doctor_examine_nvidia(&doctor->nvidia, doctor->root);
+	doctor_examine_drm(&doctor->drm, doctor->root);
 	if (as_json) {
 		print_json(doctor);
 	} else {
 		print_host(&doctor->host);
-		print_collector(&doctor->opencl);
-		print_collector(&doctor->cpu);
+		for (size_t i = 0; i < EXAMINED; i++)
+			print_collector(collector_at(doctor, i));
 	}
 	return finish_output(command->name, STATUS_DONE);
 }

@@ -13,18 +13,24 @@
  */
 #include "cli/command.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/model.h"
+#include "base/cleanup.h"
 #include "base/error.h"
-#include "cli/incomplete.h"
+#include "base/io.h"
+#include "cli/archive.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "export/exporter.h"
+#include "export/incomplete.h"
 
 #define PROCESSES_MOST 16 /* in a message */
 
@@ -37,15 +43,16 @@ struct export_values {
 static const struct option_row export_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME", "which format ('duet list formats'); text by default",
 	 offsetof(struct export_values, format)},
-	{"output", 'o', OPTION_OUTPUT, "FILE", "write to FILE instead of stdout",
+	{"output", 'o', OPTION_OUTPUT, "FILE", "write to FILE instead of stdout; ctf: a folder",
 	 offsetof(struct export_values, output)},
 	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
 	 offsetof(struct export_values, from_ns)},
 	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
 	 offsetof(struct export_values, to_ns)},
 	{"kind", 0, OPTION_TEXT, "LIST",
-	 "only these kinds: api,launch,execution,dependency,loss; text also begin,started,…; "
-	 "perfetto also counter",
+	 "only these kinds: api,launch,execution,… of the format (a wrong one lists them); of csv "
+	 "the "
+	 "table, of folded and svg the view",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
 	{"absolute", 0, OPTION_FLAG, NULL, "times in CLOCK_MONOTONIC, not from the begin",
@@ -144,15 +151,55 @@ static void say_incomplete(const struct command *command, const struct model *mo
 
 /* ---- writing ---- */
 
+static bool is_empty_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	bool is_empty = folder;
+
+	while (is_empty && (entry = readdir(folder)))
+		is_empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	if (folder)
+		closedir(folder);
+	return is_empty;
+}
+
+static int write_to_folder(const struct exporter *exporter, const struct model *model,
+			   const struct export_options *options, const char *path,
+			   uint64_t *ret_rows)
+{
+	if (mkdir(path, 0777) != 0 && !(errno == EEXIST && is_empty_folder(path)))
+		return error_set(-errno, "make the folder '%s': %s", path,
+				 errno == EEXIST ? "there is something of that name: remove it, or "
+						   "name another"
+						 : strerror(errno));
+	return exporter->write_folder(model, options, path, ret_rows);
+}
+
+static bool is_regular(FILE *file)
+{
+	struct stat status;
+
+	return fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static int write_to(const struct exporter *exporter, const struct model *model,
 		    const struct export_options *options, const char *path, uint64_t *ret_rows)
 {
 	FILE *file = stdout;
-	int error;
+	int error = 0;
 
+	if (exporter->write_folder)
+		return write_to_folder(exporter, model, options, path, ret_rows);
 	if (path && !(file = fopen(path, "we")))
-		return error_set(-errno, "write '%s': %s", path, strerror(errno));
-	error = exporter->write(model, options, file, ret_rows);
+		return create_refused(path);
+	if (exporter->needs_file && !is_regular(file))
+		error = error_set(-ESPIPE, "'%s' is no regular file, and %s needs one", path,
+				  exporter->name);
+	if (!error)
+		error = exporter->write(model, options, file, ret_rows);
+	if (path && error && ferror(file))
+		error_note(error, "'%s' is not whole", path);
 	if (path && fclose(file) != 0 && !error)
 		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
 	return error;
@@ -181,37 +228,32 @@ static int finish_export(const struct command *command, const struct export_valu
 }
 
 static int export_model(const struct command *command, const struct exporter *exporter,
-			const struct export_values *values, const struct model *model,
-			const char *path)
+			const struct export_values *values, const struct export_options *options,
+			const struct model *model, const char *path)
 {
-	struct export_options options = {.has_from = values->from_ns > 0,
-					 .from_ns = values->from_ns,
-					 .has_to = values->to_ns != UINT64_MAX,
-					 .to_ns = values->to_ns,
-					 .kinds = values->kinds,
-					 .pid = values->pid == UINT64_MAX ? 0 : values->pid,
-					 .is_absolute = values->absolute};
 	int status = STATUS_DONE, error;
 	uint64_t rows = 0;
 
 	if (values->pid != UINT64_MAX)
-		status = check_process(command, model, &options, path);
+		status = check_process(command, model, options, path);
 	if (status == STATUS_DONE)
-		status = selection_check_window(command, options.has_from ? options.from_ns : 0,
+		status = selection_check_window(command, options->has_from ? options->from_ns : 0,
 						length_ns(model));
 	if (status != STATUS_DONE)
 		return status;
-	error = write_to(exporter, model, &options, values->output, &rows);
+	error = write_to(exporter, model, options, values->output, &rows);
 	if (!error && *incomplete_model(model).text)
 		say_incomplete(command, model);
-	if (!error && !rows && is_filtered(&options))
+	if (!error && !rows && is_filtered(options))
 		say_nothing_matched(command, model, values);
 	return finish_export(command, values, path, error);
 }
 
 static int export_file(const struct command *command, const struct exporter *exporter,
-		       const struct export_values *values, const char *path)
+		       const struct export_values *values, struct export_options *options,
+		       const char *path)
 {
+	auto_free char *archive = archive_folder(path);
 	struct model *model = NULL;
 	int error, status;
 
@@ -220,15 +262,54 @@ static int export_file(const struct command *command, const struct exporter *exp
 		error = selection_open(path, &model);
 	if (error)
 		return finish_export(command, values, path, error);
-	status = export_model(command, exporter, values, model, path);
+	options->archive = archive;
+	status = export_model(command, exporter, values, options, model, path);
 	model_close(model);
 	return status;
+}
+
+/* What of the options and this format does not go together; STATUS_DONE: nothing. */
+static int check_usage(const struct command *command, const struct exporter *exporter,
+		       const struct export_values *values, const struct export_options *options)
+{
+	if (values->to_ns < values->from_ns)
+		return usage_error(command, "--to is before --from");
+	if (export_check_kinds(exporter, values->kinds) ||
+	    (exporter->check && exporter->check(options))) {
+		int status = usage_error(command, "%s", error_text());
+
+		error_clear();
+		return status;
+	}
+	if (exporter->write_folder && !values->output)
+		return usage_error(command, "%s is a folder: name it with -o", exporter->name);
+	if (exporter->is_binary && !values->output && isatty(STDOUT_FILENO))
+		return usage_error(command, "%s is not for a terminal: write to a file with -o",
+				   exporter->name);
+	if (exporter->needs_file && !values->output)
+		return usage_error(command, "%s is no stream: write to a file with -o",
+				   exporter->name);
+	return STATUS_DONE;
+}
+
+static struct export_options options_of(const struct export_values *values)
+{
+	return (struct export_options){.has_from = values->from_ns > 0,
+				       .from_ns = values->from_ns,
+				       .has_to = values->to_ns != UINT64_MAX,
+				       .to_ns = values->to_ns,
+				       .kinds = values->kinds,
+				       .pid = values->pid == UINT64_MAX ? 0 : values->pid,
+				       .version = DUET_VERSION,
+				       .may_download = getenv("DEBUGINFOD_URLS") != NULL,
+				       .is_absolute = values->absolute};
 }
 
 static int run_export(const struct command *command, int argc, char **argv)
 {
 	struct export_values values = {.format = "text", .to_ns = UINT64_MAX, .pid = UINT64_MAX};
-	int first = options_parse(command, argc, argv, false, &values);
+	int first = options_parse(command, argc, argv, false, &values), status;
+	struct export_options options = options_of(&values);
 	const struct exporter *exporter;
 
 	if (first < 0)
@@ -238,18 +319,11 @@ static int run_export(const struct command *command, int argc, char **argv)
 	exporter = exporter_find(values.format);
 	if (!exporter)
 		return unknown_format(command, values.format);
-	if (values.to_ns < values.from_ns)
-		return usage_error(command, "--to is before --from");
-	if (export_check_kinds(exporter, values.kinds)) {
-		int status = usage_error(command, "%s", error_text());
-
-		error_clear();
+	status = check_usage(command, exporter, &values, &options);
+	if (status != STATUS_DONE)
 		return status;
-	}
-	if (exporter->is_binary && !values.output && isatty(STDOUT_FILENO))
-		return usage_error(command, "%s is not for a terminal: write to a file with -o",
-				   exporter->name);
-	return export_file(command, exporter, &values, first < argc ? argv[first] : SELECTION_FILE);
+	return export_file(command, exporter, &values, &options,
+			   first < argc ? argv[first] : SELECTION_FILE);
 }
 
 const struct command command_export = {

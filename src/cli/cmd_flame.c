@@ -21,15 +21,17 @@
 #include "analyze/analysis.h"
 #include "analyze/device_code.h"
 #include "analyze/frames.h"
+#include "analyze/layers.h"
 #include "analyze/model.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/string.h"
 #include "cli/archive.h"
-#include "cli/flame_drawing.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "export/flame.h"
+#include "export/flame_drawing.h"
 
 #define DEFAULT_OUTPUT "duet.svg"
 
@@ -47,7 +49,9 @@ static const struct option_row flame_rows[] = {
 	{"view", 0, OPTION_TEXT, "NAME",
 	 "total (default where a device was used): the devices' whole time; gpu: their busy time; "
 	 "idle: their idle time; "
-	 "cpu: the threads' time on processors; launch: how often",
+	 "cpu: the threads' time on processors (default elsewhere); offcpu: their time off them, "
+	 "and "
+	 "what they waited for; launch: how often",
 	 offsetof(struct flame_values, view)},
 	{"folded", 0, OPTION_FLAG, NULL, "folded stacks, a line each, instead of an SVG",
 	 offsetof(struct flame_values, folded)},
@@ -70,30 +74,15 @@ static const struct option_row flame_rows[] = {
 	{NULL},
 };
 
-static const struct flame_view views[] = {
-	{"total", "ns", "device time", .busy = true, .idle = true},
-	{"gpu", "ns", "busy device time", .busy = true},
-	{"idle", "ns", "idle device time", .idle = true},
-	{"launch", "launches", "launches", .count = true},
-	{"cpu", "ns", "processor time", .cpu = true},
-};
-
-static const struct flame_view *find_view(const char *name)
+static void say_choice(const struct command *command, const struct flame_view *view)
 {
-	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++)
-		if (strcmp(views[i].name, name) == 0)
-			return &views[i];
-	return NULL;
-}
-
-/* Where no device was used, what threads did is all there is. */
-static const struct flame_view *choose_view(const char *name, const struct analysis *analysis)
-{
-	bool is_cpu_only = analysis->samples_count && !analysis_devices_shown(analysis);
-
-	if (name)
-		return find_view(name);
-	return find_view(is_cpu_only ? "cpu" : "total");
+	if (view->cpu)
+		print_error(command->name, "no device was used: this is time on processors (--view "
+					   "cpu); --view offcpu draws what threads waited for");
+	if (view->offcpu)
+		print_error(command->name,
+			    "no device was used, and no samples were taken: this is time off "
+			    "processors (--view offcpu)");
 }
 
 /* ---- output ------------------------------------------------------------------------------------ */
@@ -141,7 +130,7 @@ static int write_output(const struct drawing *drawing, const struct output *outp
 	int error;
 
 	if (!out)
-		return error_set(-errno, "open '%s': %s", path, strerror(errno));
+		return create_refused(path);
 	error = write_graph(drawing, output, out);
 	if (path && fclose(out) && !error)
 		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
@@ -224,12 +213,8 @@ static int run_drawing(const struct command *command, struct drawing *drawing,
 		return status;
 	if (drawing_refusal(drawing))
 		return refuse(command, drawing_refusal(drawing));
-	drawing->flame = flame_new();
-	if (!drawing->flame || frames_new(drawing->model, &options, &drawing->frames) ||
-	    device_code_new(drawing->model, &drawing->code)) {
-		error_set(-ENOMEM, "flame graph: out of memory");
+	if (drawing_open(drawing, &options))
 		return fail(command);
-	}
 	return make_picture(command, drawing, values, min_width_px);
 }
 
@@ -251,14 +236,13 @@ static int run_file(const struct command *command, const char *path,
 		error = selection_open(path, &model);
 	if (!error && (error = analysis_new(model, &options, &analysis)) && !*error_text())
 		error_set(error, "read '%s': %s", path, strerror(-error));
-	drawing.view = error ? NULL : choose_view(values->view, analysis);
+	drawing.view = error ? NULL : drawing_view(values->view, analysis);
 	drawing.analysis = analysis;
 	drawing.model = model;
 	status = error ? fail(command) : run_drawing(command, &drawing, values, path, min_width_px);
-	flame_free(drawing.flame);
-	frames_free(drawing.frames);
-	device_code_free(drawing.code);
-	free(drawing.stack);
+	if (status == STATUS_DONE && !values->view)
+		say_choice(command, drawing.view);
+	drawing_fini(&drawing);
 	analysis_free(analysis);
 	model_close(model);
 	return status;
@@ -284,8 +268,9 @@ static int run_flame(const struct command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
-	if (values.view && !find_view(values.view))
-		return usage_error(command, "--view: total, gpu, idle, cpu or launch, not '%s'",
+	if (values.view && !drawing_is_view(values.view))
+		return usage_error(command,
+				   "--view: total, gpu, idle, cpu, offcpu or launch, not '%s'",
 				   values.view);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");

@@ -46,7 +46,7 @@ struct info {
 /* Numbers between the things and the happenings are not given out. */
 static bool is_kind(uint32_t kind)
 {
-	return (kind >= EVENT_HOST && kind <= EVENT_CODE) || kind >= EVENT_API;
+	return (kind >= EVENT_HOST && kind <= EVENT_THING_LAST) || kind >= EVENT_API;
 }
 
 static const char *const device_types[] = {"other", "cpu", "gpu", "accelerator"};
@@ -94,7 +94,7 @@ static void count_rows(struct info *info)
 {
 	const void *things;
 
-	for (int kind = EVENT_HOST; kind <= EVENT_CODE; kind++)
+	for (int kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++)
 		info->kinds[kind].rows =
 			trace_reader_things(info->reader, (enum event_kind)kind, &things);
 	for (size_t i = 0; i < trace_reader_chunk_count(info->reader); i++) {
@@ -132,6 +132,35 @@ static void print_processes(const struct info *info)
 			       .text);
 }
 
+/* Stacks that were taken a second way too: the only measure of how far the others can be believed. */
+struct checked_stacks {
+	uint64_t checked, wrong;
+};
+
+static struct checked_stacks count_checked(const struct info *info)
+{
+	const void *things;
+	size_t count = trace_reader_things(info->reader, EVENT_PROCESS, &things);
+	const struct event_process *processes = things;
+	struct checked_stacks stacks = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		stacks.checked += processes[i].stacks_checked;
+		stacks.wrong += processes[i].stacks_wrong;
+	}
+	return stacks;
+}
+
+static void print_stacks(const struct info *info)
+{
+	const struct checked_stacks stacks = count_checked(info);
+
+	if (stacks.checked)
+		printf("\nstacks    taken a second way too: %" PRIu64
+		       "; with other callers then: %" PRIu64 "\n",
+		       stacks.checked, stacks.wrong);
+}
+
 static void print_devices(const struct info *info)
 {
 	const void *things;
@@ -147,20 +176,73 @@ static void print_devices(const struct info *info)
 		       shown_of(info, devices[i].vendor_string).text);
 }
 
+/* Of one collector there may be several: that it works, and each thing that it could not do. */
+struct collector_rows {
+	const struct event_collector *rows;
+	size_t count;
+};
+
+static bool is_same_collector(const struct collector_rows *all, size_t a, size_t b)
+{
+	return all->rows[a].name_string == all->rows[b].name_string;
+}
+
+static bool is_first_of_name(const struct collector_rows *all, size_t index)
+{
+	size_t i = 0;
+
+	while (!is_same_collector(all, i, index))
+		i++;
+	return i == index;
+}
+
+static size_t count_collectors(const struct collector_rows *all)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		count += is_first_of_name(all, i);
+	return count;
+}
+
+static uint32_t worst_state(const struct collector_rows *all, size_t index)
+{
+	uint32_t worst = 0;
+
+	for (size_t i = index; i < all->count; i++)
+		if (is_same_collector(all, i, index) && all->rows[i].state > worst)
+			worst = all->rows[i].state;
+	return worst;
+}
+
+static void print_collector(const struct info *info, const struct collector_rows *all, size_t index)
+{
+	uint32_t state = worst_state(all, index);
+	bool has_reason = false;
+
+	printf("  %-8s %s", shown_of(info, all->rows[index].name_string).text,
+	       state < ARRAY_COUNT(collector_states) ? collector_states[state] : "?");
+	for (size_t i = index; i < all->count; i++) {
+		if (!is_same_collector(all, i, index) || !all->rows[i].reason_string)
+			continue;
+		printf("%s%s", has_reason ? "\n           " : ": ",
+		       shown_of(info, all->rows[i].reason_string).text);
+		has_reason = true;
+	}
+	putchar('\n');
+}
+
 static void print_collectors(const struct info *info)
 {
 	const void *things;
-	size_t count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
-	const struct event_collector *collectors = things;
+	struct collector_rows all;
 
-	printf("\ncollectors %zu\n", count);
-	for (size_t i = 0; i < count; i++)
-		printf("  %-8s %s%s%s\n", shown_of(info, collectors[i].name_string).text,
-		       collectors[i].state < ARRAY_COUNT(collector_states)
-			       ? collector_states[collectors[i].state]
-			       : "?",
-		       collectors[i].reason_string ? ": " : "",
-		       shown_of(info, collectors[i].reason_string).text);
+	all.count = trace_reader_things(info->reader, EVENT_COLLECTOR, &things);
+	all.rows = things;
+	printf("\ncollectors %zu\n", count_collectors(&all));
+	for (size_t i = 0; i < all.count; i++)
+		if (is_first_of_name(&all, i))
+			print_collector(info, &all, i);
 }
 
 static void print_damage(const struct trace_damage *damage)
@@ -169,9 +251,8 @@ static void print_damage(const struct trace_damage *damage)
 		printf("\ndamage    none\n");
 		return;
 	}
-	printf("\ndamage    left out: chunks %" PRIu64 ", rows %" PRIu64 "; skipped: bytes %" PRIu64
-	       "\n",
-	       damage->chunks, damage->rows, damage->bytes);
+	printf("\ndamage    left out: chunks %" PRIu64 ", rows %s; skipped: bytes %" PRIu64 "\n",
+	       damage->chunks, format_damaged_rows(damage).text, damage->bytes);
 	if (damage->truncated)
 		printf("          the file ends before its recording was closed\n");
 	if (damage->index_missing)
@@ -211,6 +292,7 @@ static void print_text(const struct info *info)
 	print_processes(info);
 	print_devices(info);
 	print_collectors(info);
+	print_stacks(info);
 	printf("\n%-20s %10s %12s\n", "kind", "chunks", "rows");
 	for (int kind = 0; kind < EVENT_KIND_COUNT; kind++) {
 		if (is_kind(kind) && info->kinds[kind].rows)
@@ -316,6 +398,17 @@ static void json_kinds(struct json_writer *json, const struct info *info)
 	json_array_end(json);
 }
 
+static void json_stacks(struct json_writer *json, const struct info *info)
+{
+	const struct checked_stacks stacks = count_checked(info);
+
+	json_key(json, "stacks");
+	json_object_begin(json);
+	json_pair_u64(json, "checked", stacks.checked);
+	json_pair_u64(json, "wrong", stacks.wrong);
+	json_object_end(json);
+}
+
 static void json_damage(struct json_writer *json, const struct trace_damage *damage)
 {
 	json_object_begin(json);
@@ -368,6 +461,7 @@ static void print_json(const struct info *info)
 	json_devices(&json, info);
 	json_key(&json, "collectors");
 	json_collectors(&json, info);
+	json_stacks(&json, info);
 	json_key(&json, "kinds");
 	json_kinds(&json, info);
 	json_key(&json, "damage");

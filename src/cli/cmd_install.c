@@ -107,7 +107,7 @@ static int write_place(const struct place *place, const struct tree *tree, const
 static int find_guest(const struct tree *tree, char ret_path[PATH_MAX])
 {
 	char own[PATH_MAX];
-	const char *beside = guest_path(own);
+	const char *beside = guest_path(GUEST_NAME, own);
 	size_t above = strlen(tree->root);
 	const char *const candidates[] = {
 		beside && strncmp(beside, tree->root, above) == 0 ? beside + above : NULL, beside,

@@ -17,11 +17,13 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "collect/collector.h"
+#include "collect/source.h"
 #include "export/exporter.h"
 
 struct item {
 	const char *name;
 	const char *help;
+	const char *unit, *source; /* of a metric; NULL: it is none */
 };
 
 struct topic {
@@ -44,7 +46,7 @@ static bool next_collector(size_t index, struct item *ret_item)
 {
 	if (index >= collectors_count)
 		return false;
-	*ret_item = (struct item){collectors[index]->name, collectors[index]->help};
+	*ret_item = (struct item){.name = collectors[index]->name, .help = collectors[index]->help};
 	return true;
 }
 
@@ -54,11 +56,48 @@ static bool next_format(size_t index, struct item *ret_item)
 		if (!exporters[i])
 			return false;
 	}
-	*ret_item = (struct item){exporters[index]->name, exporters[index]->help};
+	*ret_item = (struct item){.name = exporters[index]->name, .help = exporters[index]->help};
 	return true;
 }
 
-/* Counters and stall reasons come with the collectors that measure them. */
+/* What samplers cost is in the list of each collector, and is said once. */
+static bool was_listed(const struct source *source, size_t collector)
+{
+	for (size_t i = 0; i < collector; i++)
+		for (size_t j = 0; collectors[i]->sources && j < collectors[i]->sources->count; j++)
+			if (collectors[i]->sources->all[j] == source)
+				return true;
+	return false;
+}
+
+static bool next_metric_of(const struct source *source, size_t *inout_index, struct item *ret_item)
+{
+	for (size_t i = 0; i < source->metrics_count; i++) {
+		const struct metric *metric = &source->metrics[i];
+
+		if (!metric->name || (*inout_index)--)
+			continue;
+		*ret_item = (struct item){metric->name, metric->help, metric->unit,
+					  metric->file ? metric->file : source->file};
+		return true;
+	}
+	return false;
+}
+
+static bool next_metric(size_t index, struct item *ret_item)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct source_list *list = collectors[i]->sources;
+
+		for (size_t j = 0; list && j < list->count; j++)
+			if (!was_listed(list->all[j], i) &&
+			    next_metric_of(list->all[j], &index, ret_item))
+				return true;
+	}
+	return false;
+}
+
+/* Stall reasons come with the collectors that measure them. */
 static bool next_nothing(size_t index, struct item *ret_item)
 {
 	return false;
@@ -67,7 +106,7 @@ static bool next_nothing(size_t index, struct item *ret_item)
 static const struct topic topics[] = {
 	{"collectors", next_collector},
 	{"formats", next_format},
-	{"metrics", next_nothing},
+	{"metrics", next_metric},
 	{"stalls", next_nothing},
 };
 
@@ -76,8 +115,13 @@ static void print_text(const struct topic *topic)
 	struct item item;
 	size_t count = 0;
 
-	for (; topic->next(count, &item); count++)
-		printf("%-14s %s\n", item.name, item.help ? item.help : "");
+	for (; topic->next(count, &item); count++) {
+		if (item.unit)
+			printf("%-26s %-10s %-24s %s\n", item.name, item.unit, item.source,
+			       item.help);
+		else
+			printf("%-14s %s\n", item.name, item.help ? item.help : "");
+	}
 	if (!count) {
 		fflush(stdout);
 		fprintf(stderr, "duet list: there are no %s yet\n", topic->name);
@@ -102,6 +146,10 @@ static void print_json(const struct topic *topic)
 		json_string(&json, item.name);
 		json_key(&json, "help");
 		json_string(&json, item.help);
+		if (item.unit) {
+			json_pair_text(&json, "unit", item.unit);
+			json_pair_text(&json, "source", item.source);
+		}
 		json_object_end(&json);
 	}
 	json_array_end(&json);

@@ -24,6 +24,7 @@
 
 #include "analyze/frames.h"
 #include "analyze/layers.h"
+#include "symbol/demangle.h"
 
 #define DEFAULT_TOP 10
 
@@ -31,9 +32,11 @@ static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
 	{"by", 0, OPTION_TEXT, "WHAT",
-	 "busy time by kernel, stack, line, instruction, queue or process, the calls that wait, or "
-	 "CPU samples "
-	 "by function; kernel by default",
+	 "busy time by kernel (the default), stack, line, instruction or queue; the calls that "
+	 "wait "
+	 "(wait); CPU samples by function (cpu); processor time by thread or process; the "
+	 "program's "
+	 "own ranges (range)",
 	 offsetof(struct report_values, by)},
 	{"top", 0, OPTION_NUMBER, "N",
 	 "lines of each table, text or JSON; 0: all; default 10, JSON all",
@@ -66,6 +69,8 @@ static int print_report(const struct command *command, struct report *report)
 		error = report_print_json(report);
 	else if (!error)
 		error = report_print_text(report);
+	if (!error)
+		error = report->state->error;
 	report_paths_fini(&report->paths);
 	if (error || !analysis->is_exact) {
 		print_error(command->name,
@@ -92,8 +97,9 @@ static int report_file(const struct command *command, const struct report_values
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct layers *layers = NULL;
+	struct demangler *demangler = NULL;
 	struct model *model = NULL;
-	uint64_t frames_bytes = 0;
+	struct report_state state = {0};
 	int error = selection_open(path, &model), status = STATUS_FAILED;
 
 	if (!error)
@@ -102,6 +108,8 @@ static int report_file(const struct command *command, const struct report_values
 		error = frames_new(model, &frames_options, &frames);
 	if (!error)
 		error = layers_new(model, &layers);
+	if (!error)
+		error = demangler_new(&(struct demangle_options){.is_kernel = true}, &demangler);
 	if (!error && values->layers)
 		error = layers_read(layers, values->layers);
 	if (error) {
@@ -114,7 +122,8 @@ static int report_file(const struct command *command, const struct report_values
 					.analysis = analysis,
 					.frames = frames,
 					.layers = layers,
-					.frames_bytes = &frames_bytes,
+					.demangler = demangler,
+					.state = &state,
 					.path = path,
 					.top = values->top};
 
@@ -122,6 +131,7 @@ static int report_file(const struct command *command, const struct report_values
 			report.top = values->json ? 0 : DEFAULT_TOP;
 		status = print_report(command, &report);
 	}
+	demangler_free(demangler);
 	layers_free(layers);
 	frames_free(frames);
 	analysis_free(analysis);
@@ -133,7 +143,8 @@ static bool is_known(const char *by)
 {
 	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
 	       strcmp(by, "process") == 0 || strcmp(by, "wait") == 0 || strcmp(by, "stack") == 0 ||
-	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0 || strcmp(by, "cpu") == 0;
+	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0 ||
+	       strcmp(by, "cpu") == 0 || strcmp(by, "thread") == 0 || strcmp(by, "range") == 0;
 }
 
 static int run_report(const struct command *command, int argc, char **argv)
@@ -148,7 +159,7 @@ static int run_report(const struct command *command, int argc, char **argv)
 	if (!is_known(values.by))
 		return usage_error(command,
 				   "--by takes kernel, stack, line, instruction, queue, process, "
-				   "wait or cpu, not '%s'",
+				   "thread, range, wait or cpu, not '%s'",
 				   values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");

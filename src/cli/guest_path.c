@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/guest_path.c - find the guest relative to the program
+ * cli/guest_path.c - find a guest relative to the program
  *
  * Runs in:  our own process
- * Gets:     nothing   Gives: a path
+ * Gets:     a guest's name   Gives: a path
  * Owns:     nothing
  * Fails:    NULL
  * Why:      relative to where duet really is, so that a moved or copied installation stays whole
@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 
-const char *guest_path(char path[PATH_MAX])
+const char *guest_path(const char *name, char path[PATH_MAX])
 {
 	static const char *const places[] = {"", "../lib/duet/"};
 	char folder[PATH_MAX / 2], candidate[PATH_MAX];
@@ -29,7 +29,7 @@ const char *guest_path(char path[PATH_MAX])
 	slash = slash ? slash + 1 : folder;
 	*slash = '\0';
 	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-		snprintf(candidate, sizeof(candidate), "%s%s%s", folder, places[i], GUEST_NAME);
+		snprintf(candidate, sizeof(candidate), "%s%s%s", folder, places[i], name);
 		if (realpath(candidate, path))
 			return path;
 	}

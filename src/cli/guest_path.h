@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/guest_path.h - where the guest library lies
+ * cli/guest_path.h - where the guests' libraries lie
  */
 #ifndef CLI_GUEST_PATH_H
 #define CLI_GUEST_PATH_H
 
 #include <limits.h>
 
-#define GUEST_NAME "libduet-opencl.so"
+#define GUEST_NAME        "libduet-opencl.so"
+#define GUEST_NAME_ROCM   "libduet-rocm.so"
+#define RANGES_GUEST_NAME "libduet-ranges.so"
 
 /* Beside duet (a build folder), else where `meson install` puts it; NULL where it is in neither. */
-const char *guest_path(char path[PATH_MAX]);
+const char *guest_path(const char *name, char path[PATH_MAX]);
 
 #endif

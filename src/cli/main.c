@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "cli/command.h"
-#include "cli/suggest.h"
 #include "cli/table.h"
 
 struct verb {
@@ -28,7 +28,8 @@ struct verb {
 static const struct verb verbs[] = {
 	{"record", &command_record},   {"report", &command_report}, {"export", &command_export},
 	{"info", &command_info},       {"list", &command_list},     {"doctor", &command_doctor},
-	{"install", &command_install}, {"flame", &command_flame},   {"archive", &command_archive},
+	{"install", &command_install}, {"flame", &command_flame},   {"view", &command_view},
+	{"archive", &command_archive}, {"import", &command_import},
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))

@@ -17,8 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/string.h"
+#include "base/suggest.h"
 #include "cli/command.h"
-#include "cli/suggest.h"
 
 #define HELP_WIDTH  78
 #define HELP_COLUMN 26
@@ -48,6 +50,8 @@ static const struct unit duration_units[] = {
 
 /* What a value of each type looks like, for messages. */
 static const char *const expectations[] = {
+	[OPTION_FLAG] = "true or false",
+	[OPTION_SWITCH] = "true or false",
 	[OPTION_NUMBER] = "a whole number such as 10",
 	[OPTION_SIZE] = "a size in bytes such as 4096, 64K, 64M, 2G or 1T",
 	[OPTION_DURATION] = "a time such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h",
@@ -165,12 +169,19 @@ static bool is_pattern(const char *text)
 
 static bool is_text(enum option_type type)
 {
-	return type == OPTION_TEXT || type == OPTION_OUTPUT || type == OPTION_PATTERN;
+	return type == OPTION_TEXT || type == OPTION_LIST || type == OPTION_OUTPUT ||
+	       type == OPTION_PATTERN;
+}
+
+/* Takes no argument on the command line. */
+static bool is_flag(enum option_type type)
+{
+	return type == OPTION_FLAG || type == OPTION_SWITCH;
 }
 
 static bool is_good_text(enum option_type type, const char *text)
 {
-	if (type == OPTION_TEXT)
+	if (type == OPTION_TEXT || type == OPTION_LIST)
 		return true;
 	return *text && strcmp(text, "-") != 0 && (type != OPTION_PATTERN || is_pattern(text));
 }
@@ -199,33 +210,58 @@ static const char *spell(const struct option_row *row, bool by_letter, char *buf
 	return buffer;
 }
 
+static int set_flag(const struct option_row *row, const char *text, void *place)
+{
+	bool is_on = strcmp(text, "true") == 0;
+
+	if (!is_on && strcmp(text, "false") != 0)
+		return -EINVAL;
+	if (row->type == OPTION_FLAG)
+		*(bool *)place = is_on;
+	else
+		*(enum option_switch *)place = is_on ? SWITCH_ON : SWITCH_OFF;
+	return 0;
+}
+
+static int set_number(const struct option_row *row, const char *text, void *place)
+{
+	uint64_t value;
+	int error = parse_value(row->type, text, &value);
+
+	if (!error)
+		*(uint64_t *)place = value;
+	return error;
+}
+
+int option_set(const struct option_row *row, const char *text, void *values)
+{
+	void *place = (char *)values + row->offset;
+	int error = 0;
+
+	if (is_flag(row->type))
+		error = set_flag(row, text, place);
+	else if (!is_text(row->type))
+		error = set_number(row, text, place);
+	else if (is_good_text(row->type, text))
+		*(const char **)place = text;
+	else
+		error = -EINVAL;
+	if (error)
+		error_set(-EINVAL, "takes %s, not '%s'%s", expectations[row->type], text,
+			  error == -ERANGE ? ", which is too large" : "");
+	return error ? -EINVAL : 0;
+}
+
 static int store(const struct command *command, const struct option_row *row, bool by_letter,
 		 const char *text, void *values)
 {
-	void *place = (char *)values + row->offset;
 	char name[64];
-	uint64_t value = 0;
-	int error = 0;
 
-	if (row->type == OPTION_FLAG) {
-		*(bool *)place = true;
+	if (option_set(row, text, values) == 0)
 		return 0;
-	}
-	if (!is_text(row->type))
-		error = parse_value(row->type, text, &value);
-	else if (!is_good_text(row->type, text))
-		error = -EINVAL;
-	if (error) {
-		usage_error(command, "%s takes %s, not '%s'%s",
-			    spell(row, by_letter, name, sizeof(name)), expectations[row->type],
-			    text, error == -ERANGE ? ", which is too large" : "");
-		return PARSE_USAGE;
-	}
-	if (is_text(row->type))
-		*(const char **)place = text;
-	else
-		*(uint64_t *)place = value;
-	return 0;
+	usage_error(command, "%s %s", spell(row, by_letter, name, sizeof(name)), error_text());
+	error_clear();
+	return PARSE_USAGE;
 }
 
 static const struct option_row *find_name(const struct option_row *rows, const char *name,
@@ -236,6 +272,21 @@ static const struct option_row *find_name(const struct option_row *rows, const c
 			return rows;
 	}
 	return NULL;
+}
+
+/* The switch that "no-NAME" turns off. */
+static const struct option_row *find_denied(const struct option_row *rows, const char *name,
+					    size_t length, const char **ret_word)
+{
+	const struct option_row *row;
+
+	if (length <= 3 || strncmp(name, "no-", 3) != 0)
+		return NULL;
+	row = find_name(rows, name + 3, length - 3);
+	if (!row || row->type != OPTION_SWITCH)
+		return NULL;
+	*ret_word = "false";
+	return row;
 }
 
 static const struct option_row *find_letter(const struct option_row *rows, char letter)
@@ -280,6 +331,7 @@ static int take_long(const struct command *command, char **argv, void *values)
 	const char *name = argv[0] + 2;
 	size_t length = strcspn(name, "=");
 	const char *text = name[length] ? name + length + 1 : NULL;
+	const char *word = "true";
 	const struct option_row *row;
 	int error, used = 1;
 
@@ -287,12 +339,16 @@ static int take_long(const struct command *command, char **argv, void *values)
 		return PARSE_HELP;
 	row = find_name(command->options, name, length);
 	if (!row)
+		row = find_denied(command->options, name, length, &word);
+	if (!row)
 		return unknown_name(command, name, length);
-	if (row->type == OPTION_FLAG && text) {
-		usage_error(command, "--%s takes no argument", row->name);
+	if (is_flag(row->type) && text) {
+		usage_error(command, "--%.*s takes no argument", (int)length, name);
 		return PARSE_USAGE;
 	}
-	if (row->type != OPTION_FLAG && !text) {
+	if (is_flag(row->type)) {
+		text = word;
+	} else if (!text) {
 		text = argv[1];
 		used = 2;
 		if (!text)
@@ -317,14 +373,14 @@ static int take_letters(const struct command *command, char **argv, void *values
 			usage_error(command, "unknown option '-%c'", *letter);
 			return PARSE_USAGE;
 		}
-		if (row->type != OPTION_FLAG) {
+		if (!is_flag(row->type)) {
 			text = letter[1] ? letter + 1 : argv[1];
 			if (!text)
 				return missing_argument(command, row, true);
 			error = store(command, row, true, text, values);
 			return error ? error : letter[1] ? 1 : 2;
 		}
-		store(command, row, true, NULL, values);
+		store(command, row, true, "true", values);
 	}
 	return 1;
 }
@@ -429,4 +485,75 @@ int options_parse(const struct command *command, int argc, char **argv, bool sto
 		i += used;
 	}
 	return first;
+}
+
+/* ---- values by themselves ---------------------------------------------------------------------- */
+
+const struct option_row *option_find(const struct option_row *rows, const char *name)
+{
+	return find_name(rows, name, strlen(name));
+}
+
+void option_clear(const struct option_row *row, void *values)
+{
+	void *place = (char *)values + row->offset;
+
+	if (row->type == OPTION_FLAG)
+		*(bool *)place = false;
+	else if (row->type == OPTION_SWITCH)
+		*(enum option_switch *)place = SWITCH_UNSAID;
+	else if (is_text(row->type))
+		*(const char **)place = NULL;
+	else
+		*(uint64_t *)place = OPTION_UNSAID;
+}
+
+void options_clear(const struct option_row *rows, void *values)
+{
+	for (const struct option_row *row = rows; row && row->name; row++)
+		option_clear(row, values);
+}
+
+bool option_is_said(const struct option_row *row, const void *values)
+{
+	const void *place = (const char *)values + row->offset;
+
+	if (row->type == OPTION_FLAG)
+		return *(const bool *)place;
+	if (row->type == OPTION_SWITCH)
+		return *(const enum option_switch *)place != SWITCH_UNSAID;
+	if (is_text(row->type))
+		return *(const char *const *)place;
+	return *(const uint64_t *)place != OPTION_UNSAID;
+}
+
+/* In the largest unit of which it is a whole number. */
+static void format_scaled(uint64_t value, const struct unit *units, struct string_builder *text)
+{
+	const struct unit *best = NULL;
+
+	for (const struct unit *unit = units; value && unit->suffix; unit++)
+		if (value % unit->factor == 0 && (!best || unit->factor >= best->factor))
+			best = unit;
+	string_builder_appendf(text, "%llu%s",
+			       (unsigned long long)(best ? value / best->factor : value),
+			       best ? best->suffix : "");
+}
+
+void option_format(const struct option_row *row, const void *values, struct string_builder *text)
+{
+	const void *place = (const char *)values + row->offset;
+
+	if (row->type == OPTION_FLAG)
+		string_builder_append(text, *(const bool *)place ? "true" : "false");
+	else if (row->type == OPTION_SWITCH)
+		string_builder_append(
+			text, *(const enum option_switch *)place == SWITCH_ON ? "true" : "false");
+	else if (is_text(row->type))
+		string_builder_append(text, *(const char *const *)place);
+	else if (row->type == OPTION_NUMBER)
+		string_builder_appendf(text, "%llu", (unsigned long long)*(const uint64_t *)place);
+	else
+		format_scaled(*(const uint64_t *)place,
+			      row->type == OPTION_SIZE ? size_units : duration_units, text);
 }

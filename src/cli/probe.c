@@ -28,6 +28,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "collect/nvidia/nvml.h"
 
 #define PROBE_SECONDS 20
 #define DEVICES_MOST  16
@@ -131,6 +132,44 @@ static void devices_child(const char *library, int fd)
 		       platform_count ? "the drivers show no device" : "no driver answers");
 }
 
+static void describe_gpu(const struct nvml *nvml, const struct nvidia_device *gpu, char *text,
+			 size_t size)
+{
+	struct nvml_gpm_support support = {.version = NVML_GPM_SUPPORT_VERSION};
+	size_t used = strlen(text);
+	unsigned streams = 0;
+
+	if (NVML_CALL(nvml, nvmlGpmQueryDeviceSupport, gpu->handle, &support))
+		support.is_supported = 0;
+	NVML_CALL(nvml, nvmlGpmQueryIfStreamingEnabled, gpu->handle, &streams);
+	snprintf(text + used, size - used, "%s%s (%s%s%s%s)", used ? ", " : "", gpu->name,
+		 gpu->whole ? gpu->uuid : gpu->address,
+		 gpu->has_instances ? ", divided by MIG" : "", support.is_supported ? ", GPM" : "",
+		 streams ? ", which streams" : "");
+}
+
+static void nvml_child(const char *library, int fd)
+{
+	static struct nvidia_device gpus[NVIDIA_DEVICES_MOST];
+	char text[900] = "";
+	nvmlReturn_t result;
+	struct nvml nvml;
+	size_t count;
+
+	if (nvml_open(&nvml)) {
+		answer(fd, ANSWER_NO, error_text());
+		return;
+	}
+	count = nvidia_devices_find(&nvml, gpus, &result);
+	for (size_t i = 0; i < count; i++)
+		describe_gpu(&nvml, &gpus[i], text, sizeof(text));
+	if (count)
+		answer(fd, ANSWER_OK, text);
+	else
+		answer(fd, ANSWER_NO,
+		       nvml_result_text(result ? result : (nvmlReturn_t)NVML_ERROR_GPU_NOT_FOUND));
+}
+
 /* Never returns. _exit, because a driver's own exit handlers have been seen to crash. */
 static void run_child(probe_child *child, const char *library, const char *const *without, int fd)
 {
@@ -214,6 +253,11 @@ void probe_opencl_devices_without(const char *library, const char *const *variab
 				  struct probe_result *ret_result)
 {
 	probe(devices_child, library, variables, ret_result);
+}
+
+void probe_nvml(struct probe_result *ret_result)
+{
+	probe(nvml_child, NULL, no_variables, ret_result);
 }
 
 bool probe_file_contains(const char *path, const char *word)

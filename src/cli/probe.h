@@ -27,6 +27,9 @@ void probe_opencl_devices(const char *library, struct probe_result *ret_result);
 void probe_opencl_devices_without(const char *library, const char *const *variables,
 				  struct probe_result *ret_result);
 
+/* Asks NVML for its GPUs. ok: at least one; text names them, with what duet can count of them. */
+void probe_nvml(struct probe_result *ret_result);
+
 /* True where the file holds the bytes of `word`. */
 bool probe_file_contains(const char *path, const char *word);
 

@@ -10,16 +10,42 @@
  */
 #include "cli/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "analyze/frames.h"
+#include "base/cleanup.h"
+#include "symbol/demangle.h"
 
 bool report_shows_device(const struct report *report, size_t device)
 {
 	return report->device == ALL_DEVICES || report->device == device;
 }
 
+size_t report_frames(const struct report *report, uint32_t stack,
+		     const struct frame_name **ret_names)
+{
+	size_t count;
+	int error = frames_of_stack(report->frames, stack, ret_names, &count);
+
+	if (error)
+		report->state->error = error;
+	return error ? 0 : count;
+}
+
 const char *report_device_key(const struct analysis_device *device)
 {
 	return *device->key ? device->key : device->name;
+}
+
+const char *report_kernel_name(const struct report *report, const char *name, char *text,
+			       size_t size)
+{
+	auto_free char *readable =
+		report->demangler ? demangler_find(report->demangler, name) : NULL;
+
+	snprintf(text, size, "%s", readable ? readable : name);
+	return text;
 }
 
 bool report_is_over_top(const struct report *report, size_t shown)

@@ -13,11 +13,17 @@
 #include "analyze/model.h"
 #include "base/hash.h"
 
+struct demangler;
+struct frame_name;
 struct frames;
 struct json_writer;
 struct layers;
+struct string_builder;
+struct unit_shown;
 
 #define ALL_DEVICES SIZE_MAX /* SELECTION_ALL_DEVICES */
+
+enum { REPORT_NAME_BYTES = 256 };
 
 struct report_values {
 	bool json;
@@ -52,13 +58,20 @@ struct report_lines {
 	struct string_table keys;
 };
 
+/* While it is printed. */
+struct report_state {
+	uint64_t frames_bytes; /* of a document, written so far */
+	int error;             /* -ENOMEM: something is left out, the report fails at its end */
+};
+
 struct report {
 	const struct report_values *values;
 	const struct model *model;
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct layers *layers;
-	uint64_t *frames_bytes; /* of a document, written so far */
+	struct demangler *demangler; /* of kernels' names; NULL: they stay as they are */
+	struct report_state *state;
 	struct report_paths paths;
 	const char *path;
 	size_t device; /* index or ALL_DEVICES */
@@ -70,7 +83,13 @@ struct report {
 bool report_shows_device(const struct report *report, size_t device);
 /* Whether a table that has `shown` lines is full. */
 bool report_is_over_top(const struct report *report, size_t shown);
+/* The names of a stack, root first, valid until the next call; without memory none, which the state has. */
+size_t report_frames(const struct report *report, uint32_t stack,
+		     const struct frame_name **ret_names);
 const char *report_device_key(const struct analysis_device *device);
+/* As its programmer wrote a kernel's name, or as it is; cut to the buffer, which is returned. */
+const char *report_kernel_name(const struct report *report, const char *name, char *text,
+			       size_t size);
 /* What was recorded: model_command. */
 const char *report_command(const struct report *report);
 /* The commands of a class over all devices shown, largest total first; room for ANALYSIS_COMMAND_COUNT. */
@@ -112,23 +131,47 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 void report_write_stacks(const struct report *report, enum account_class class, const char *name,
 			 size_t device, struct json_writer *json);
 
+/* ---- report_calls.c ---- */
+
+/* In which calls the launching threads of a device were, of CAUSE_API_WAIT or CAUSE_API_CALL. */
+int report_put_idle_calls(const struct report *report, size_t device, enum account_cause cause,
+			  void (*put)(const char *name, uint64_t part,
+				      uint64_t wall)); /* -ENOMEM */
+/* The key "idle_calls". -ENOMEM. */
+int report_write_idle_calls(const struct report *report, size_t device, struct json_writer *json);
+
 /* ---- report_waits.c ---- */
 
 /* What the time in which the launching threads of a device were blocked was spent on. */
-void report_put_idle_waits(const struct report *report, size_t device,
-			   void (*put)(const char *name, uint64_t part, uint64_t wall));
-/* The key "idle_waits". */
-void report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
+int report_put_idle_waits(const struct report *report, size_t device,
+			  void (*put)(const char *name, uint64_t part,
+				      uint64_t wall)); /* -ENOMEM */
+/* What most of that time was waited for. */
+struct report_wait {
+	const char *wait; /* the system call, or "Python GIL" */
+	uint64_t wait_ns;
+	const struct event_thread *holder; /* that had it for most of wait_ns; NULL: not known */
+	uint64_t holder_ns;
+};
+
+/* Of the time in which the program's innermost function was that one; NULL: of all. False: nothing is known. */
+bool report_find_wait(const struct report *report, size_t device, const char *function,
+		      struct report_wait *ret_wait);
+/* The keys pid, tid and name of a thread. */
+void report_write_thread(const struct report *report, const struct event_thread *thread,
+			 struct json_writer *json);
+/* The key "idle_waits". -ENOMEM. */
+int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
 
 /* ---- report_lines.c ---- */
 
 int report_find_lines(const struct report *report, struct report_lines *ret_lines); /* -ENOMEM */
 void report_lines_fini(struct report_lines *lines);                                 /* NULL-safe */
 void report_name_line(const struct report_line *line, char *ret_name, size_t size);
-void report_put_lines(const struct report *report);
+int report_put_lines(const struct report *report); /* -ENOMEM */
 /* The lines that waited, the longest first; share_ns is total_ns. -ENOMEM. */
 int report_find_waits(const struct report *report, struct report_lines *ret_lines);
-void report_put_waits(const struct report *report);
+int report_put_waits(const struct report *report); /* -ENOMEM */
 
 /* ---- report_instructions.c ---- */
 
@@ -138,12 +181,52 @@ int report_write_instructions(const struct report *report, bool is_by, struct js
 
 /* ---- report_cpu.c ---- */
 
-/* A table for each source of CPU samples, those that tell time first. */
-void report_put_cpu(const struct report *report);
+/* A table for each source of CPU samples, those that tell time first. -ENOMEM. */
+int report_put_cpu(const struct report *report);
 /* The key "cpu": what there is of each source. */
 void report_write_sources(const struct report *report, struct json_writer *json);
 /* The rows of a list, which the caller begins and ends. -ENOMEM. */
 int report_write_cpu(const struct report *report, struct json_writer *json);
+
+/* ---- report_threads.c ---- */
+
+/* Of a thread, or of all of a process. */
+struct report_times {
+	bool is_known; /* the switches are */
+	uint64_t on_cpu_ns, blocked_ns, preempted_ns;
+	uint64_t samples;
+};
+
+int report_put_threads(const struct report *report); /* -ENOMEM */
+int report_put_process_times(
+	const struct report *report); /* -ENOMEM; nothing where nothing is known */
+/* The rows of a list, which the caller begins and ends. -ENOMEM. */
+int report_write_threads(const struct report *report, struct json_writer *json);
+struct report_times report_process_times(const struct analysis_process *process);
+/* The keys samples and on_cpu_ns, blocked_ns, preempted_ns, as far as they are known. */
+void report_write_times(const struct report_times *times, struct json_writer *json);
+
+/* ---- report_ranges.c ---- */
+
+int report_put_ranges(const struct report *report); /* -ENOMEM */
+/* The rows of a list, which the caller begins and ends; is_by: of the list "by". -ENOMEM. */
+int report_write_ranges(const struct report *report, bool is_by, struct json_writer *json);
+
+/* ---- report_metrics.c ---- */
+
+/* Nothing where there are no counters. -ENOMEM, what the reader fails with. */
+int report_put_metrics(const struct report *report);
+/* The rows of a list, which the caller begins and ends. The same. */
+int report_write_metrics(const struct report *report, struct json_writer *json);
+
+/* "disk.read nvme0n1, MB/s", and the pid of its process. */
+void report_name_series(const struct report *report, const struct event_series *series,
+			const struct unit_shown *unit, struct string_builder *name);
+/* Four digits: no counter is measured better. */
+struct number report_format_value(double value);
+/* The keys that tell a series from others: "name", "instance", "pid", "device", "cpu". */
+void report_write_series(const struct report *report, const struct event_series *series,
+			 struct json_writer *json);
 
 /* ---- report_by.c ---- */
 
@@ -158,10 +241,12 @@ struct report_culprit {
 	const char *file; /* NULL: not known */
 	uint32_t line;    /* 0: not known */
 	uint32_t stack;   /* one of those that it was seen in */
+	bool is_own;      /* the program's; else the innermost of a stack that has none of those */
 	uint64_t ns;
 };
 
-/* The function of a stack that is the program's own; false: nothing is known of the stack. */
+/* The function of a stack that is the program's own, else the innermost; false: nothing is known of the stack, or
+ * its inner frames are missing. */
 bool report_place_of(const struct report *report, uint32_t stack,
 		     struct report_culprit *ret_culprit);
 /* Where the launching threads were in the idle time of a device that has this cause, CAUSE_ON_CPU or CAUSE_BLOCKED. */
@@ -186,5 +271,7 @@ int report_write_layers(const struct report *report, struct json_writer *json);
 
 int report_print_text(const struct report *report); /* -ENOMEM */
 int report_print_json(const struct report *report); /* -ENOMEM */
+/* The document as a value of another. -ENOMEM. */
+int report_write_json(const struct report *report, struct json_writer *json);
 
 #endif

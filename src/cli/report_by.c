@@ -158,11 +158,17 @@ static int write_processes(const struct report *report, struct json_writer *json
 {
 	const struct analysis *analysis = report->analysis;
 
-	for (size_t i = 0; i < analysis->processes_count && !report_is_over_top(report, i); i++) {
+	size_t shown = 0;
+
+	for (size_t i = 0; i < analysis->processes_count && !report_is_over_top(report, shown);
+	     i++) {
 		const struct analysis_process *process = &analysis->processes[i];
 
-		if (!process->has_calls)
+		const struct report_times times = report_process_times(process);
+
+		if (!process->has_calls && !process->samples && !process->has_times)
 			continue;
+		shown++;
 		begin_row(json, process->name);
 		json_pair_u64(json, "pid", process->process->pid);
 		json_pair_u64(json, "count", process->executions);
@@ -170,6 +176,7 @@ static int write_processes(const struct report *report, struct json_writer *json
 		json_pair_u64(json, "share_ns", process->share_ns);
 		json_pair_u64(json, "calls", process->calls);
 		json_pair_u64(json, "calls_ns", process->calls_ns);
+		report_write_times(&times, json);
 		json_object_end(json);
 	}
 	return 0;
@@ -180,19 +187,21 @@ static int write_instructions(const struct report *report, struct json_writer *j
 	return report_write_instructions(report, true, json);
 }
 
+static int write_ranges(const struct report *report, struct json_writer *json)
+{
+	return report_write_ranges(report, true, json);
+}
+
 int report_write_by(const struct report *report, struct json_writer *json)
 {
 	static const struct {
 		const char *name;
 		int (*write)(const struct report *report, struct json_writer *json);
-	} tables[] = {{"kernel", write_kernels},
-		      {"stack", write_stacks},
-		      {"line", write_lines},
-		      {"queue", write_queues},
-		      {"process", write_processes},
-		      {"wait", write_waits},
-		      {"instruction", write_instructions},
-		      {"cpu", report_write_cpu}};
+	} tables[] = {{"kernel", write_kernels},    {"stack", write_stacks},
+		      {"line", write_lines},        {"queue", write_queues},
+		      {"process", write_processes}, {"thread", report_write_threads},
+		      {"wait", write_waits},        {"instruction", write_instructions},
+		      {"cpu", report_write_cpu},    {"range", write_ranges}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

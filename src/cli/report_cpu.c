@@ -45,6 +45,18 @@ struct source {
 	uint64_t samples, weight;
 };
 
+/* Counts that a foreign file has without a unit: exact, as far as anybody knows. */
+static bool is_counted(const struct source *source)
+{
+	return strcmp(source->name, "samples") == 0;
+}
+
+/* A sample stands for more than itself: a page fault for the 250 before it that were not looked at. */
+static bool is_estimate(const struct source *source)
+{
+	return !is_counted(source) && source->weight > source->samples;
+}
+
 static int compare_sources(const void *left, const void *right)
 {
 	const struct source *a = left, *b = right;
@@ -107,8 +119,8 @@ static int add_sample(const struct report *report, const struct analysis_sample 
 {
 	const struct frame_name *names = NULL;
 	struct row *row = NULL;
-	size_t count = 0;
-	int error = frames_of_stack(report->frames, sample->stack, &names, &count);
+	size_t count = report_frames(report, sample->stack, &names);
+	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
 		error = find_row(rows, names[i].function, &row);
@@ -176,7 +188,7 @@ static struct number format_weight(const struct source *source, uint64_t weight)
 								     : format_count(weight);
 }
 
-static void put_source(const struct report *report, const struct source *source)
+static int put_source(const struct report *report, const struct source *source)
 {
 	static const char *const columns[] = {"self", "of all", "with below", "samples", NULL};
 	struct rows rows;
@@ -184,7 +196,7 @@ static void put_source(const struct report *report, const struct source *source)
 	size_t shown = 0;
 
 	if (find_rows(report, source->name, &rows))
-		return;
+		return -ENOMEM;
 	if (analysis_tells_time(source->name))
 		snprintf(title, sizeof(title), "PROCESSOR TIME (%s)", source->name);
 	else
@@ -202,29 +214,40 @@ static void put_source(const struct report *report, const struct source *source)
 		putchar('\n');
 	}
 	table_put_rest(shown, rows.count, "function", "functions");
-	printf("  in all %s of %" PRIu64 " %s\n", format_weight(source, source->weight).text,
-	       source->samples, table_noun(source->samples, "sample", "samples"));
+	printf("  in all %s", format_weight(source, source->weight).text);
+	if (!is_counted(source))
+		printf("%s %" PRIu64 " %s", is_estimate(source) ? ", estimated from" : " of",
+		       source->samples, table_noun(source->samples, "sample", "samples"));
+	if (is_estimate(source))
+		printf(": one for some %s",
+		       format_weight(source, source->weight / source->samples).text);
+	putchar('\n');
 	rows_fini(&rows);
+	return 0;
 }
 
-void report_put_cpu(const struct report *report)
+int report_put_cpu(const struct report *report)
 {
 	struct source sources[SOURCES_MOST];
 	size_t count = find_sources(report->analysis, sources);
 
-	for (size_t i = 0; i < count; i++)
-		put_source(report, &sources[i]);
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++)
+		error = put_source(report, &sources[i]);
 	if (!count)
-		printf("\nno CPU samples are here: threads that wait have none, and only record "
-		       "--collect opencl,cpu takes them\n");
+		printf("\nno CPU samples are here: threads that wait have none, and recordings "
+		       "of all programs (-a) or without the collector cpu take none\n");
+	return error;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
 
-static void write_source(const char *name, struct json_writer *json)
+static void write_source(const struct source *source, struct json_writer *json)
 {
-	json_pair_text(json, "source", name);
-	json_pair_text(json, "unit", analysis_source_unit(name));
+	json_pair_text(json, "source", source->name);
+	json_pair_text(json, "unit", analysis_source_unit(source->name));
+	json_pair_bool(json, "estimate", is_estimate(source));
 }
 
 void report_write_sources(const struct report *report, struct json_writer *json)
@@ -238,7 +261,7 @@ void report_write_sources(const struct report *report, struct json_writer *json)
 	for (size_t i = 0; i < count; i++) {
 		json_newline(json);
 		json_object_begin(json);
-		write_source(sources[i].name, json);
+		write_source(&sources[i], json);
 		json_pair_bool(json, "tells_time", analysis_tells_time(sources[i].name));
 		json_pair_u64(json, "samples", sources[i].samples);
 		json_pair_u64(json, "weight", sources[i].weight);
@@ -263,7 +286,7 @@ int report_write_cpu(const struct report *report, struct json_writer *json)
 			json_newline(json);
 			json_object_begin(json);
 			json_pair_text(json, "key", row->function);
-			write_source(sources[i].name, json);
+			write_source(&sources[i], json);
 			json_pair_u64(json, "count", row->samples);
 			json_pair_u64(json, "self", row->self);
 			json_pair_u64(json, "total", row->total);

@@ -5,11 +5,12 @@
  * Runs in:  our own process
  * Gets:     states of an analysis, frames   Gives: the function that has most of a cause's time
  * Owns:     nothing that outlives a call
- * Fails:    -ENOMEM, which is told as no function
+ * Fails:    without memory by telling no function; the report's state has that
  * Why by function: a loop is sampled at a hundred places, and no stack of them has a tenth of its time
  */
 #include "cli/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,33 +18,20 @@
 
 enum { STACKS_MOST = 512 }; /* the longest; the rest are crumbs */
 
-/* What stands below or above every program's own code. */
-static bool is_own(const struct frame_name *name)
-{
-	return name->class == FRAME_CLASS_PYTHON || name->is_program;
-}
-
-/* The innermost function of the program, else the innermost of all. */
-static const struct frame_name *choose(const struct frame_name *names, size_t count)
-{
-	for (size_t i = count; i-- > 0;)
-		if (is_own(&names[i]))
-			return &names[i];
-	return count ? &names[count - 1] : NULL;
-}
-
 bool report_place_of(const struct report *report, uint32_t stack,
 		     struct report_culprit *ret_culprit)
 {
 	const struct frame_name *names, *best;
-	size_t count;
+	size_t count = stack ? report_frames(report, stack, &names) : 0;
 
-	if (!stack || frames_of_stack(report->frames, stack, &names, &count))
+	best = frames_own(names, count);
+	if (!best || best->class == FRAME_CLASS_TRUNCATED)
 		return false;
-	best = choose(names, count);
-	if (!best)
-		return false;
-	*ret_culprit = (struct report_culprit){best->function, best->file, best->line, stack, 0};
+	*ret_culprit = (struct report_culprit){.function = best->function,
+					       .file = best->file,
+					       .line = best->line,
+					       .stack = stack,
+					       .is_own = frames_is_own(best)};
 	return true;
 }
 
@@ -85,6 +73,12 @@ static void add(struct report_culprit *culprits, size_t *count, const struct rep
 	culprits[i].ns += ns;
 }
 
+/* Stacks without a function of the program lack some frames: what they are of, nobody can change. */
+static bool is_worse(const struct report_culprit *left, const struct report_culprit *right)
+{
+	return left->is_own != right->is_own ? right->is_own : left->ns < right->ns;
+}
+
 bool report_find_culprit(const struct report *report, size_t device, enum account_cause cause,
 			 struct report_culprit *ret_culprit)
 {
@@ -94,15 +88,17 @@ bool report_find_culprit(const struct report *report, size_t device, enum accoun
 	size_t count, known = 0, best = 0;
 
 	states = calloc(analysis->states_count + 1, sizeof(*states));
-	if (!states)
+	if (!states) {
+		report->state->error = -ENOMEM;
 		return false;
+	}
 	count = list_states(report, device, cause, states);
 	for (size_t i = 0; i < count; i++)
 		if (report_place_of(report, states[i]->stack, &place))
 			add(culprits, &known, &place, states[i]->idle_ns);
 	free(states);
 	for (size_t i = 1; i < known; i++)
-		if (culprits[i].ns > culprits[best].ns)
+		if (is_worse(&culprits[best], &culprits[i]))
 			best = i;
 	if (known)
 		*ret_culprit = culprits[best];

@@ -98,12 +98,14 @@ static void say_preemption(const struct report *report, const struct finding *fi
 {
 	const struct analysis_path *path = finding->path;
 	struct report_culprit place;
+	char name[REPORT_NAME_BYTES];
 
 	say_idle(report, finding, sentence, "was preempted");
 	if (path) {
 		say(sentence, ", %s of it before %.*s",
 		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? path->name : "a command");
+		    *path->name ? report_kernel_name(report, path->name, name, sizeof(name))
+				: "a command");
 		if (report_place_of(report, path->stack, &place)) {
 			say(sentence, " of ");
 			say_place(sentence, &place);
@@ -112,30 +114,56 @@ static void say_preemption(const struct report *report, const struct finding *fi
 	say(sentence, "; give the thread a processor of its own, or move what runs beside it");
 }
 
-static void say_culprit(const struct report *report, const struct finding *finding,
-			enum account_cause cause, struct sentence *sentence)
+/* false: no function is known. */
+static bool say_culprit(const struct report *report, const struct finding *finding,
+			enum account_cause cause, struct sentence *sentence,
+			struct report_culprit *ret_place)
 {
-	struct report_culprit place;
+	if (!report_find_culprit(report, finding->device, cause, ret_place))
+		return false;
+	say(sentence, ", %s of it in ", format_duration(ret_place->ns).text);
+	say_place(sentence, ret_place);
+	return true;
+}
 
-	if (!report_find_culprit(report, finding->device, cause, &place))
+/* What the culprit waited for, or all that waited, where that is one thing for most of the time. */
+static void say_wait(const struct report *report, const struct report_wait *wait, uint64_t whole_ns,
+		     struct sentence *sentence)
+{
+	if (wait->wait_ns < whole_ns / 2)
 		return;
-	say(sentence, ", %s of it in ", format_duration(place.ns).text);
-	say_place(sentence, &place);
+	if (!analysis_is_gil(wait->wait)) {
+		say(sentence, ", waiting in %.*s", NAME_LENGTH, wait->wait);
+		return;
+	}
+	say(sentence, ", waiting for the Python GIL");
+	if (wait->holder)
+		say(sentence, ", held %sby thread %" PRIu32 " (%.*s)",
+		    wait->holder_ns < wait->wait_ns ? "most " : "", wait->holder->tid, NAME_LENGTH,
+		    model_text(report->model, wait->holder->name_string, "thread"));
 }
 
 static void say_starved(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
+	struct report_culprit place;
+
 	say_idle(report, finding, sentence, "computed");
-	say_culprit(report, finding, CAUSE_ON_CPU, sentence);
+	say_culprit(report, finding, CAUSE_ON_CPU, sentence, &place);
 	say(sentence, "; launch the next commands before that work, or do it in another thread");
 }
 
 static void say_blocked(const struct report *report, const struct finding *finding,
 			struct sentence *sentence)
 {
+	struct report_culprit place;
+	struct report_wait wait;
+	bool has_place;
+
 	say_idle(report, finding, sentence, "was blocked");
-	say_culprit(report, finding, CAUSE_BLOCKED, sentence);
+	has_place = say_culprit(report, finding, CAUSE_BLOCKED, sentence, &place);
+	if (report_find_wait(report, finding->device, has_place ? place.function : NULL, &wait))
+		say_wait(report, &wait, has_place ? place.ns : finding->cost_ns, sentence);
 	say(sentence, "; launch the next commands before it waits, or wait in another thread");
 }
 
@@ -237,7 +265,8 @@ static void say_serial(const struct report *report, const struct finding *findin
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
-	(void)report;
+	char name[REPORT_NAME_BYTES];
+
 	say(sentence,
 	    "%" PRIu64 " of %" PRIu64
 	    " kernels took less (%s on average) than their launching call "
@@ -246,8 +275,8 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name, time_of(finding, "calls_ns").text,
-	    time_of(finding, "total_ns").text);
+	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)),
+	    time_of(finding, "calls_ns").text, time_of(finding, "total_ns").text);
 }
 
 static void say_occupancy(const struct report *report, const struct finding *finding,
@@ -256,9 +285,10 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t groups = finding_value(finding, "groups"), items = finding_value(finding, "items");
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
+	char name[REPORT_NAME_BYTES];
 
-	(void)report;
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
+	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)));
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -451,6 +481,25 @@ static void write_culprit(const struct report *report, const struct report_culpr
 	report_write_frames(report, place->stack, json);
 }
 
+/* Of the time in the function. */
+static void write_wait(const struct report *report, size_t device, const char *function,
+		       struct json_writer *json)
+{
+	struct report_wait wait;
+
+	if (!report_find_wait(report, device, function, &wait))
+		return;
+	json_pair_text(json, "wait", wait.wait);
+	json_pair_u64(json, "wait_ns", wait.wait_ns);
+	if (!wait.holder)
+		return;
+	json_key(json, "holder");
+	json_object_begin(json);
+	report_write_thread(report, wait.holder, json);
+	json_pair_u64(json, "holder_ns", wait.holder_ns);
+	json_object_end(json);
+}
+
 /* The launches that a preempted thread made late, the latest first. */
 static void write_delayed(const struct report *report, size_t device, struct json_writer *json)
 {
@@ -488,8 +537,11 @@ static void write_more(const struct report *report, const struct finding *findin
 		return write_delayed(report, finding->device, json);
 	case FINDING_STARVED_QUEUE:
 	case FINDING_BLOCKED_HOST:
+		place.function = NULL;
 		if (report_find_culprit(report, finding->device, cause, &place))
 			write_culprit(report, &place, json);
+		if (finding->kind == FINDING_BLOCKED_HOST)
+			write_wait(report, finding->device, place.function, json);
 		return;
 	case FINDING_WAIT_UNDER_GIL:
 		json_pair_text(json, "call", finding->gil->name);

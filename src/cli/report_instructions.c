@@ -231,22 +231,58 @@ static void put_doubts(const struct report *report)
 		       format_percent(ledger->instructions_unknown, ledger->instructions).text);
 }
 
+/* A thread is interrupted some cycles after what made its time come due: nothing that is asked of the processor here
+ * says at which instruction that was. */
+static void put_skid(const struct report *report, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const size_t index = rows->rows[i].device;
+		const struct event_device *device =
+			index == ALL_DEVICES ? NULL : report->analysis->devices[index].device;
+
+		if (!device || device->type != DEVICE_CPU)
+			continue;
+		printf("  each is where a thread was interrupted: often one or a few behind the "
+		       "slow "
+		       "one\n");
+		return;
+	}
+}
+
+static void put_none(const struct analysis_ledger *ledger)
+{
+	if (ledger->instructions)
+		printf("\nno sample of a device instruction is in what is shown\n");
+	else if (ledger->samples)
+		printf("\nno sample of a thread met a kernel: instructions are known of kernels of "
+		       "CPU "
+		       "devices (PoCL)\n");
+	else
+		printf("\nno device instructions were sampled: the collector cpu does that "
+		       "(duet record), for kernels\nof CPU devices (PoCL)\n");
+}
+
 int report_put_instructions(const struct report *report)
 {
 	static const char *const columns[] = {"samples", "of kernel", NULL};
+	const char *by = report->values->by;
+	bool is_wanted = by && strcmp(by, "instruction") == 0;
 	struct rows rows;
 	size_t shown = 0;
 
-	if (!report->analysis->instructions_count)
+	if (!report->analysis->instructions_count && !is_wanted)
 		return 0;
 	if (find(report, &rows))
 		return -ENOMEM;
+	if (!rows.count && is_wanted)
+		put_none(&report->analysis->ledger);
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
 			table_put_title("INSTRUCTIONS", NAME_WIDTH, columns);
 		put_row(&rows.rows[shown]);
 	}
 	table_put_rest(shown, rows.count, "instruction", "instructions");
+	put_skid(report, &rows);
 	put_doubts(report);
 	if (device_code_why(rows.code))
 		printf("  %s\n", device_code_why(rows.code));

@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "cli/table.h"
+#include "export/json_about.h"
 
 static void json_list(struct json_writer *json, const char *key)
 {
@@ -29,12 +30,6 @@ static void json_item(struct json_writer *json)
 {
 	json_newline(json);
 	json_object_begin(json);
-}
-
-static void json_empty_list(struct json_writer *json, const char *key)
-{
-	json_list(json, key);
-	json_array_end(json);
 }
 
 /* How a process ended that duet started. */
@@ -55,6 +50,7 @@ static void write_processes(const struct report *report, struct json_writer *jso
 	json_list(json, "processes");
 	for (size_t i = 0; i < analysis->processes_count && !report_is_over_top(report, i); i++) {
 		const struct analysis_process *process = &analysis->processes[i];
+		const struct report_times times = report_process_times(process);
 
 		json_item(json);
 		json_pair_u64(json, "pid", process->process->pid);
@@ -67,50 +63,46 @@ static void write_processes(const struct report *report, struct json_writer *jso
 		json_pair_u64(json, "device_ns", process->share_ns);
 		json_pair_u64(json, "calls", process->calls);
 		json_pair_u64(json, "calls_ns", process->calls_ns);
+		report_write_times(&times, json);
 		json_object_end(json);
 	}
 	json_array_end(json);
 }
 
-static void write_device(const struct report *report, struct json_writer *json, size_t index)
+static int write_device(const struct report *report, struct json_writer *json, size_t index)
 {
 	const struct analysis_device *device = &report->analysis->devices[index];
-	const struct account *account = &device->account;
+	int error;
 
 	json_item(json);
 	json_pair_u64(json, "index", index);
 	json_pair_text(json, "key", report_device_key(device));
 	json_pair_text(json, "name", device->name);
 	json_pair_text(json, "vendor", device->vendor);
-	json_pair_u64(json, "wall_ns", account->wall_ns);
-	json_pair_u64(json, "busy_ns", account->busy_ns);
-	json_pair_u64(json, "kernels_ns", account->classes[ACCOUNT_KERNEL]);
-	json_pair_u64(json, "copies_ns", account->classes[ACCOUNT_COPY]);
-	json_pair_u64(json, "other_ns", account->classes[ACCOUNT_OTHER]);
-	json_pair_u64(json, "idle_ns", account->idle_ns);
-	json_key(json, "idle_causes");
-	json_object_begin(json);
-	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
-		json_pair_u64(json, account_cause_name(cause), account->causes[cause]);
-	json_object_end(json);
-	report_write_idle_waits(report, index, json);
+	json_about_account(json, &device->account);
+	error = report_write_idle_waits(report, index, json);
+	if (!error)
+		error = report_write_idle_calls(report, index, json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);
 	json_pair_bool(json, "measured", device->is_measured);
 	json_object_end(json);
+	return error;
 }
 
-static void write_devices(const struct report *report, struct json_writer *json)
+static int write_devices(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
 	size_t shown = analysis_devices_shown(analysis);
+	int error = 0;
 
 	json_list(json, "devices");
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < shown && !error; i++) {
 		if (report_shows_device(report, i))
-			write_device(report, json, i);
+			error = write_device(report, json, i);
 	}
 	json_array_end(json);
+	return error;
 }
 
 static void write_kernels(const struct report *report, struct json_writer *json)
@@ -354,21 +346,14 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_newline(json);
 	json_key(json, "ledger");
 	json_object_begin(json);
-	json_pair_u64(json, "launched", ledger->launched);
-	json_pair_u64(json, "executed", ledger->executed);
-	json_pair_u64(json, "matched", ledger->matched);
-	json_pair_u64(json, "dropped", ledger->dropped);
-	json_pair_u64(json, "rejected", ledger->rejected);
-	json_pair_u64(json, "in_flight_at_exit", ledger->in_flight_at_exit);
-	json_pair_u64(json, "untimed", ledger->untimed);
-	json_pair_u64(json, "unplaced", ledger->unplaced);
-	json_pair_u64(json, "orphaned", ledger->orphaned);
+	json_about_ledger(json, ledger);
 	json_pair_u64(json, "samples", ledger->instructions);
 	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
 	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
 	json_pair_u64(json, "samples_lost", ledger->instructions_lost);
 	json_pair_u64(json, "cpu_samples", ledger->samples);
 	json_pair_u64(json, "cpu_samples_lost", ledger->samples_lost);
+	json_pair_u64(json, "ranges_unbegun", report->analysis->ranges_unbegun);
 	json_object_end(json);
 }
 
@@ -429,7 +414,7 @@ static void write_cost(const struct report *report, struct json_writer *json)
 	json_object_end(json);
 }
 
-static int write_document(const struct report *report, struct json_writer *json)
+int report_write_json(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
 	int error;
@@ -447,13 +432,14 @@ static int write_document(const struct report *report, struct json_writer *json)
 	if (analysis->dropped_before_ns)
 		json_pair_u64(json, "dropped_before_ns", analysis->dropped_before_ns);
 	write_processes(report, json);
-	write_devices(report, json);
+	error = write_devices(report, json);
 	write_kernels(report, json);
 	write_copies(report, json, ACCOUNT_COPY);
 	write_copies(report, json, ACCOUNT_OTHER);
 	write_queues(report, json);
 	write_calls(report, json);
-	error = report_write_by(report, json);
+	if (!error)
+		error = report_write_by(report, json);
 	json_newline(json);
 	json_key(json, "instructions");
 	json_array_begin(json);
@@ -461,8 +447,18 @@ static int write_document(const struct report *report, struct json_writer *json)
 		error = report_write_instructions(report, false, json);
 	json_array_end(json);
 	report_write_sources(report, json);
-	json_empty_list(json, "metrics");
-	json_empty_list(json, "ranges");
+	json_newline(json);
+	json_key(json, "metrics");
+	json_array_begin(json);
+	if (!error)
+		error = report_write_metrics(report, json);
+	json_array_end(json);
+	json_newline(json);
+	json_key(json, "ranges");
+	json_array_begin(json);
+	if (!error)
+		error = report_write_ranges(report, false, json);
+	json_array_end(json);
 	if (!error)
 		error = report_write_layers(report, json);
 	if (!error)
@@ -483,7 +479,7 @@ int report_print_json(const struct report *report)
 	int error;
 
 	json_init_file(&json, stdout);
-	error = write_document(report, &json);
+	error = report_write_json(report, &json);
 	putchar('\n');
 	if (json_error(&json) == -EIO)
 		return 0; /* finish_output says what became of stdout */

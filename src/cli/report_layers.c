@@ -3,7 +3,7 @@
  * cli/report_layers.c - host time by layer of the software
  *
  * Runs in:  our own process
- * Gets:     samples by layer   Gives: a table of the threads that launched; all of them as JSON
+ * Gets:     samples by layer   Gives: a table of the threads that launched, where there are none of all; all of them as JSON
  * Owns:     nothing
  * Fails:    -ENOMEM
  * Why those threads: what a device waits for is done in them; the others are workers of the program or of the
@@ -21,13 +21,15 @@
 #include "base/json.h"
 #include "cli/table.h"
 
-static size_t count_processes(const struct layers_row *rows, size_t count)
+static size_t count_processes(const struct layers_row *rows, size_t count, bool is_launching)
 {
 	size_t processes = 0, last = SIZE_MAX;
 
 	for (size_t i = 0; i < count; i++) {
-		processes += rows[i].is_launching && rows[i].process != last;
-		last = rows[i].is_launching ? rows[i].process : last;
+		if (rows[i].is_launching != is_launching)
+			continue;
+		processes += rows[i].process != last;
+		last = rows[i].process;
 	}
 	return processes;
 }
@@ -57,16 +59,20 @@ int report_put_layers(const struct report *report)
 	auto_free struct layers_row *rows = NULL;
 	size_t count = 0, shown = 0, wanted = 0;
 	int error = layers_divide(report->layers, report->analysis, &rows, &count);
-	bool is_one;
+	bool is_one, is_launching;
 
 	if (error)
 		return error;
-	is_one = count_processes(rows, count) < 2;
+	is_launching = count_processes(rows, count, true) > 0;
+	is_one = count_processes(rows, count, is_launching) < 2;
 	for (size_t i = 0; i < count; i++) {
-		if (!rows[i].is_launching || (wanted++, report_is_over_top(report, shown)))
+		if (rows[i].is_launching != is_launching ||
+		    (wanted++, report_is_over_top(report, shown)))
 			continue;
 		if (!shown++)
-			table_put_title("HOST TIME OF LAUNCHING THREADS", 46, columns);
+			table_put_title(is_launching ? "HOST TIME OF LAUNCHING THREADS"
+						     : "HOST TIME OF ALL THREADS",
+					46, columns);
 		put_row(report, &rows[i], is_one);
 	}
 	table_put_rest(shown, wanted, "layer", "layers");

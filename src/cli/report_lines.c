@@ -66,10 +66,8 @@ static struct report_line find_place(const struct report *report, uint32_t stack
 {
 	struct report_line line = {.function = "[unknown line]"};
 	const struct frame_name *names, *best;
-	size_t count;
+	size_t count = report_frames(report, stack, &names);
 
-	if (frames_of_stack(report->frames, stack, &names, &count))
-		return line;
 	best = find_frame(names, count);
 	if (best) {
 		line.file = best->file;
@@ -119,33 +117,42 @@ static int compare_lines(const void *left, const void *right)
 	return order || !a->call ? order : strcmp(a->call, b->call);
 }
 
-/* Files of one name in several folders are shown with their path. */
+static int intern(struct string_table *texts, const char *text, uint32_t *ret_id)
+{
+	*ret_id = string_table_add(texts, text, strlen(text));
+	return *ret_id || !*text ? 0 : -ENOMEM;
+}
+
+/* files: id of a name -> id of the first file of that name; 0: several, and no file has it. */
+static int note_file(struct string_table *names, struct hash_map *files, struct report_line *line)
+{
+	uint32_t name, file;
+	uint64_t first;
+	int error = intern(names, path_base(line->file), &name);
+
+	if (!error)
+		error = intern(names, line->file, &file);
+	if (error)
+		return error;
+	first = hash_map_get(files, name, file);
+	line->is_ambiguous = first != file;
+	return hash_map_put(files, name, first == file ? file : 0);
+}
+
+/* Files of one name in several folders are shown with their path. The first of them is known to be one of several in
+ * the second turn. */
 static int mark_ambiguous(struct report_lines *lines)
 {
 	struct string_table names;
-	struct hash_map files; /* id of a name -> id of the first file of that name */
+	struct hash_map files;
 	int error = 0;
 
 	string_table_init(&names);
 	hash_map_init(&files);
-	for (int turn = 0; turn < 2 && !error; turn++) {
-		for (size_t i = 0; i < lines->count && !error; i++) {
-			struct report_line *line = &lines->rows[i];
-			const char *base = line->file ? path_base(line->file) : "";
-			uint32_t name = string_table_add(&names, base, strlen(base));
-			uint32_t file = line->file ? string_table_add(&names, line->file,
-								      strlen(line->file))
-						   : 0;
-			uint64_t first = hash_map_get(&files, name, file);
-
-			if (first != file) /* 0: several, and no file has it */
-				error = hash_map_put(&files, name, 0);
-			else if (!turn)
-				error = hash_map_put(&files, name, file);
-			line->is_ambiguous =
-				turn && line->file && hash_map_get(&files, name, 0) != file;
-		}
-	}
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < lines->count && !error; i++)
+			if (lines->rows[i].file)
+				error = note_file(&names, &files, &lines->rows[i]);
 	string_table_fini(&names);
 	hash_map_fini(&files);
 	return error;
@@ -236,14 +243,14 @@ void report_name_line(const struct report_line *line, char *ret_name, size_t siz
 		snprintf(ret_name, size, "%s", line->function);
 }
 
-void report_put_lines(const struct report *report)
+int report_put_lines(const struct report *report)
 {
 	static const char *const columns[] = {"count", "total", "of busy", "mean", NULL};
 	struct report_lines lines = {0};
 	size_t shown = 0;
 
 	if (report_find_lines(report, &lines))
-		return;
+		return -ENOMEM;
 	for (; shown < lines.count && !report_is_over_top(report, shown); shown++) {
 		const struct report_line *line = &lines.rows[shown];
 		char name[4096];
@@ -256,16 +263,17 @@ void report_put_lines(const struct report *report)
 	}
 	table_put_rest(shown, lines.count, "line", "lines");
 	report_lines_fini(&lines);
+	return 0;
 }
 
-void report_put_waits(const struct report *report)
+int report_put_waits(const struct report *report)
 {
 	static const char *const columns[] = {"count", "total", "mean", NULL};
 	struct report_lines lines = {0};
 	size_t shown = 0;
 
 	if (report_find_waits(report, &lines))
-		return;
+		return -ENOMEM;
 	for (; shown < lines.count && !report_is_over_top(report, shown); shown++) {
 		const struct report_line *line = &lines.rows[shown];
 		char name[4096];
@@ -283,4 +291,5 @@ void report_put_waits(const struct report *report)
 	}
 	table_put_rest(shown, lines.count, "line", "lines");
 	report_lines_fini(&lines);
+	return 0;
 }

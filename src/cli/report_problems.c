@@ -79,10 +79,10 @@ static void put_losses(const struct report *report)
 static void put_damage(const struct trace_damage *damage)
 {
 	if (damage->chunks || damage->bytes)
-		put_warning("INCOMPLETE: the file is damaged: %" PRIu64 " %s with %" PRIu64
-			    " %s left out, %" PRIu64 " %s skipped",
+		put_warning("INCOMPLETE: the file is damaged: %" PRIu64
+			    " %s left out (rows: %s), %" PRIu64 " %s skipped",
 			    damage->chunks, table_noun(damage->chunks, "chunk", "chunks"),
-			    damage->rows, table_noun(damage->rows, "row", "rows"), damage->bytes,
+			    format_damaged_rows(damage).text, damage->bytes,
 			    table_noun(damage->bytes, "byte", "bytes"));
 	if (damage->truncated)
 		put_warning("INCOMPLETE: the file ends before its recording was closed; "
@@ -145,8 +145,8 @@ static void put_collectors(const struct report *report)
 	}
 }
 
-/* No problem as long as none differs, but the only measure of how far stacks can be believed. */
-static void put_checked_stacks(const struct report *report)
+/* How many were checked at all, duet info tells. */
+static void put_wrong_stacks(const struct report *report)
 {
 	const void *things = NULL;
 	size_t count = model_things(report->model, EVENT_PROCESS, &things);
@@ -157,10 +157,11 @@ static void put_checked_stacks(const struct report *report)
 		checked += rows[i].stacks_checked;
 		wrong += rows[i].stacks_wrong;
 	}
-	if (checked)
-		printf("%s1 in 1000 stacks checked against a second unwinder: %" PRIu64
-		       " checked, %" PRIu64 " %s\n",
-		       wrong ? "! " : "", checked, wrong, table_noun(wrong, "differs", "differ"));
+	if (wrong)
+		put_warning("stacks: %" PRIu64 " of %" PRIu64
+			    " that were taken a second way too had "
+			    "other callers: do not rely on those of launches and waits",
+			    wrong, checked);
 }
 
 static void put_deaths(const struct report *report)
@@ -180,9 +181,12 @@ static void put_deaths(const struct report *report)
 /* Names are looked up when a report is made: on another machine, or after the next build, they are gone. */
 static void put_missing_files(const struct report *report)
 {
-	struct frames_files files;
+	struct frames_files files = {0};
+	int error = frames_check(report->frames, &files);
 
-	if (frames_check(report->frames, &files) || !files.missing)
+	if (error)
+		report->state->error = error;
+	if (!files.missing)
 		return;
 	put_warning("names: %zu of the %zu %s in stacks %s missing or changed since, such as",
 		    files.missing, files.all, table_noun(files.all, "file", "files"),
@@ -216,7 +220,7 @@ void report_put_problems(const struct report *report)
 	put_damage(&report->analysis->damage);
 	put_clock_warnings(report);
 	put_collectors(report);
-	put_checked_stacks(report);
+	put_wrong_stacks(report);
 	if (report->values->by)
 		put_missing_files(report);
 	if (!report->analysis->is_exact)

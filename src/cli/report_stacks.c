@@ -125,10 +125,8 @@ static void put_frame(const struct frame_name *name)
 static void put_stack(const struct report *report, uint32_t stack)
 {
 	const struct frame_name *names;
-	size_t count;
+	size_t count = report_frames(report, stack, &names);
 
-	if (frames_of_stack(report->frames, stack, &names, &count))
-		return;
 	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
 		put_frame(&names[count - 1 - i]);
 	if (count > FRAMES_SHOWN)
@@ -145,10 +143,13 @@ void report_put_stacks(const struct report *report)
 	for (shown = 0; shown < paths->count && !report_is_over_top(report, shown); shown++) {
 		const struct analysis_path *path = paths->by_share[shown];
 		const struct report_numbers numbers = numbers_of(path);
+		char name[REPORT_NAME_BYTES];
 
 		if (!shown)
 			table_put_title("STACKS", NAME_WIDTH, columns);
-		table_put_name(path->name[0] ? path->name : "[unknown command]", NAME_WIDTH);
+		report_kernel_name(report, path->name[0] ? path->name : "[unknown command]", name,
+				   sizeof(name));
+		table_put_name(name, NAME_WIDTH);
 		report_put_numbers(report, path->device, &numbers);
 		put_stack(report, path->stack);
 	}
@@ -199,13 +200,12 @@ static void write_left_out(size_t count, struct json_writer *json)
 
 void report_write_frames(const struct report *report, uint32_t stack, struct json_writer *json)
 {
-	size_t most = frames_kept(*report->frames_bytes), count, first, last;
+	size_t most = frames_kept(report->state->frames_bytes), first, last;
 	const struct frame_name *names;
+	size_t count = report_frames(report, stack, &names);
 
 	json_key(json, "frames"); /* root first */
 	json_array_begin(json);
-	if (frames_of_stack(report->frames, stack, &names, &count))
-		count = 0;
 	/* [first, last) is left out, of one frame never: that takes as much room. */
 	first = last = count;
 	if (count > most + 1) {
@@ -213,11 +213,11 @@ void report_write_frames(const struct report *report, uint32_t stack, struct jso
 		last = count - most / 2;
 	}
 	for (size_t i = 0; i < first; i++)
-		*report->frames_bytes += write_frame(&names[i], json);
+		report->state->frames_bytes += write_frame(&names[i], json);
 	if (first < last)
 		write_left_out(last - first, json);
 	for (size_t i = last; i < count; i++)
-		*report->frames_bytes += write_frame(&names[i], json);
+		report->state->frames_bytes += write_frame(&names[i], json);
 	json_array_end(json);
 }
 

@@ -19,14 +19,14 @@
 static void put_kernel_name(const struct report *report, const struct analysis_kernel *kernel)
 {
 	const struct analysis *analysis = report->analysis;
-	char text[256];
+	char name[REPORT_NAME_BYTES], text[2 * REPORT_NAME_BYTES];
 
+	report_kernel_name(report, kernel->name, name, sizeof(name));
 	if (report->device != ALL_DEVICES || analysis_devices_shown(analysis) < 2) {
-		table_put_name(kernel->name, 34);
+		table_put_name(name, 34);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s on %s", kernel->name,
-		 analysis->devices[kernel->device].name);
+	snprintf(text, sizeof(text), "%s on %s", name, analysis->devices[kernel->device].name);
 	table_put_name(text, 34);
 }
 
@@ -70,7 +70,8 @@ void report_put_processes(const struct report *report)
 					      "calls", "in calls", NULL};
 	size_t shown = 0;
 
-	table_put_title("PROCESSES", 34, columns);
+	if (analysis->processes_called)
+		table_put_title("PROCESSES", 34, columns);
 	for (size_t i = 0; i < analysis->processes_count && !report_is_over_top(report, shown);
 	     i++) {
 		const struct analysis_process *process = &analysis->processes[i];

@@ -15,10 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/incomplete.h"
+#include "base/array.h"
 #include "cli/table.h"
+#include "export/incomplete.h"
 
-/* Several programs that use OpenCL were recorded, and it is not known what started them. */
+/* Several programs that call a runtime were recorded, and it is not known what started them. */
 static bool is_one_of_several(const struct report *report)
 {
 	const struct event_process *process = model_main_process(report->model);
@@ -27,14 +28,62 @@ static bool is_one_of_several(const struct report *report)
 	       report->analysis->processes_called > 1;
 }
 
-/* Nothing but what threads did. */
+/* "clFinish" and "cudaFree" are, "close" is not. */
+static bool is_call_of(const char *name, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	bool is_word = prefix[length - 1] == '_' || prefix[length - 1] == ' ';
+
+	return strncmp(name, prefix, length) == 0 &&
+	       (is_word || (name[length] >= 'A' && name[length] <= 'Z'));
+}
+
+static bool is_called(const struct analysis *analysis, const char *prefix)
+{
+	for (size_t i = 0; i < analysis->calls_count; i++)
+		if (is_call_of(analysis->calls[i].name, prefix))
+			return true;
+	return false;
+}
+
+/* The runtimes that were called, in the order of the table; "calls" where none of them is known by a name. */
+static void name_runtimes(const struct analysis *analysis, char *text, size_t size)
+{
+	static const struct {
+		const char *prefix, *runtime;
+	} prefixes[] = {{"cl", "OpenCL"}, {"hip", "HIP"},  {"cuda", "CUDA"},
+			{"cu", "CUDA"},   {"hsa_", "HSA"}, {"AQL ", "HSA"}};
+	const char *last = "";
+	size_t length = 0;
+
+	snprintf(text, size, "calls");
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
+		if (strcmp(prefixes[i].runtime, last) == 0 ||
+		    !is_called(analysis, prefixes[i].prefix))
+			continue;
+		last = prefixes[i].runtime;
+		length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "",
+					   last);
+	}
+}
+
+/* Nothing but what threads and the machine did. */
 static bool is_cpu_only(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 
 	return !analysis->processes_called && !analysis_devices_shown(analysis) &&
 	       (model_has(report->model, EVENT_CPU_SAMPLE) ||
-		model_has(report->model, EVENT_SWITCH));
+		model_has(report->model, EVENT_SWITCH) || model_has(report->model, EVENT_RANGE) ||
+		model_has(report->model, EVENT_COUNTER));
+}
+
+/* Nobody asked for samples, and nobody need be told that there are none. */
+static bool is_metrics_only(const struct report *report)
+{
+	return model_has(report->model, EVENT_COUNTER) &&
+	       !model_has(report->model, EVENT_CPU_SAMPLE) &&
+	       !model_has(report->model, EVENT_SWITCH);
 }
 
 static void put_numbers(const struct report *report)
@@ -42,18 +91,29 @@ static void put_numbers(const struct report *report)
 	const struct analysis *analysis = report->analysis;
 	const void *things = NULL;
 	size_t threads = model_things(report->model, EVENT_THREAD, &things);
+	char runtimes[64];
 
+	name_runtimes(analysis, runtimes, sizeof(runtimes));
 	if (is_cpu_only(report))
 		printf(", %zu %s, %zu %s, no OpenCL\n", analysis->processes_count,
 		       table_noun(analysis->processes_count, "process", "processes"), threads,
 		       table_noun(threads, "thread", "threads"));
 	else
-		printf(", %zu %s with OpenCL, %zu %s, %zu %s\n", analysis->processes_called,
-		       table_noun(analysis->processes_called, "process", "processes"),
+		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
+		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
 		       analysis->devices_count,
 		       table_noun(analysis->devices_count, "device", "devices"),
 		       analysis->queues_count,
 		       table_noun(analysis->queues_count, "queue", "queues"));
+}
+
+/* Nothing of it was measured here. */
+static void put_import(const struct report *report)
+{
+	const char *from = model_imported_from(report->model);
+
+	if (from)
+		printf("imported %s\n", format_text(from).text);
 }
 
 static void put_head(const struct report *report)
@@ -81,6 +141,7 @@ static void put_head(const struct report *report)
 		printf(", shown: %s, beginning at %s", format_duration(wall).text,
 		       format_duration(analysis->from_ns - analysis->begin_ns).text);
 	put_numbers(report);
+	put_import(report);
 }
 
 /* meaning: of at most 32 columns; "": the name says it. */
@@ -98,11 +159,12 @@ static void put_wait(const char *name, uint64_t part, uint64_t wall)
 	put_account_line(name, part, wall, "");
 }
 
-static void put_causes(const struct report *report, size_t device)
+static int put_causes(const struct report *report, size_t device)
 {
 	const struct account *account = &report->analysis->devices[device].account;
+	int error = 0;
 
-	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++) {
+	for (unsigned int cause = 0; cause < CAUSE_COUNT && !error; cause++) {
 		char name[64];
 
 		if (!account->causes[cause])
@@ -113,11 +175,14 @@ static void put_causes(const struct report *report, size_t device)
 		put_account_line(name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
 		if (cause == CAUSE_BLOCKED)
-			report_put_idle_waits(report, device, put_wait);
+			error = report_put_idle_waits(report, device, put_wait);
+		if (cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL)
+			error = report_put_idle_calls(report, device, cause, put_wait);
 	}
+	return error;
 }
 
-static void put_device(const struct report *report, size_t index)
+static int put_device(const struct report *report, size_t index)
 {
 	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
@@ -131,7 +196,7 @@ static void put_device(const struct report *report, size_t index)
 	       table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
 		printf("    not measured: %s\n", incomplete_unmeasured(device));
-		return;
+		return 0;
 	}
 	if (account->busy_ns)
 		put_account_line("busy", account->busy_ns, wall, "a command was executed");
@@ -143,22 +208,24 @@ static void put_device(const struct report *report, size_t index)
 		put_account_line("  other commands", account->classes[ACCOUNT_OTHER], wall,
 				 "barriers, native functions, …");
 	put_account_line("idle", account->idle_ns, wall, "nothing was executed, because of");
-	put_causes(report, index);
+	return put_causes(report, index);
 }
 
-static void put_devices(const struct report *report)
+static int put_devices(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
 	static const char *const columns[] = {"time", "of wall", NULL};
 	size_t shown = analysis_devices_shown(analysis);
+	int error = 0;
 
 	table_put_title("DEVICES", 44, columns);
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < shown && !error; i++) {
 		if (report_shows_device(report, i))
-			put_device(report, i);
+			error = put_device(report, i);
 	}
 	if (!shown)
 		printf("  none was seen\n");
+	return error;
 }
 
 static void put_clock(const struct report *report, const struct clocks_domain *domain)
@@ -206,7 +273,9 @@ static void put_clocks(const struct report *report)
 		if (clocks_at(clocks, i)->clock.type != CLOCK_TYPE_MONOTONIC)
 			put_clock(report, clocks_at(clocks, i));
 	}
-	printf("  times are CLOCK_MONOTONIC\n");
+	printf("  times are %s\n", model_imported_from(report->model)
+					   ? "those of the file that was imported"
+					   : "CLOCK_MONOTONIC");
 }
 
 static void put_ledger(const struct report *report)
@@ -226,6 +295,32 @@ static void put_ledger(const struct report *report)
 	       report->analysis->is_exact ? ", to the nanosecond" : ": NO");
 }
 
+/* The table that --by asks for. */
+static int put_by(const struct report *report, const char *by)
+{
+	if (strcmp(by, "cpu") == 0)
+		return report_put_cpu(report);
+	if (strcmp(by, "line") == 0)
+		return report_put_lines(report);
+	if (strcmp(by, "wait") == 0)
+		return report_put_waits(report);
+	if (strcmp(by, "range") == 0)
+		return report_put_ranges(report);
+	if (strcmp(by, "kernel") == 0)
+		report_put_kernels(report);
+	if (strcmp(by, "queue") == 0)
+		report_put_queues(report);
+	if (strcmp(by, "stack") == 0)
+		report_put_stacks(report);
+	if (strcmp(by, "thread") == 0)
+		return report_put_threads(report);
+	if (strcmp(by, "process") == 0) {
+		report_put_processes(report);
+		return report_put_process_times(report);
+	}
+	return 0;
+}
+
 int report_print_text(const struct report *report)
 {
 	const char *by = report->values->by;
@@ -235,30 +330,29 @@ int report_print_text(const struct report *report)
 	report_put_problems(report);
 	put_head(report);
 	if (!by && is_cpu_only(report)) {
-		report_put_cpu(report);
-		return 0;
+		error = is_metrics_only(report) ? 0 : report_put_cpu(report);
+		if (!error && !is_metrics_only(report))
+			error = report_put_threads(report);
+		if (!error)
+			error = report_put_ranges(report);
+		if (!error)
+			error = report_put_metrics(report);
+		return error ? error : report_put_layers(report);
 	}
-	put_devices(report);
-	if (by && strcmp(by, "cpu") == 0)
-		report_put_cpu(report);
-	else if (by && strcmp(by, "queue") == 0)
-		report_put_queues(report);
-	else if (by && strcmp(by, "stack") == 0)
-		report_put_stacks(report);
-	else if (by && strcmp(by, "line") == 0)
-		report_put_lines(report);
-	else if (by && strcmp(by, "wait") == 0)
-		report_put_waits(report);
-	else if (by && strcmp(by, "process") == 0)
-		report_put_processes(report);
-	else if (!by || strcmp(by, "instruction") != 0)
-		report_put_kernels(report);
-	error = report_put_instructions(report);
+	error = is_cpu_only(report) ? 0 : put_devices(report);
+	if (!error)
+		error = put_by(report, by ? by : "kernel");
+	if (!error && !by)
+		error = report_put_ranges(report);
+	if (!error)
+		error = report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY, "COPIES");
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");
 	report_put_calls(report);
 	report_put_zones(report);
 	report_put_depths(report);
+	if (!error)
+		error = report_put_metrics(report);
 	if (!error)
 		error = report_put_layers(report);
 	if (!error)

@@ -5,34 +5,32 @@
  * Runs in:  our own process
  * Gets:     an analysis and its frames   Gives: lines below "blocked" on stdout, idle_waits as JSON
  * Owns:     the rows while they are printed
- * Fails:    without memory by leaving rows out
+ * Fails:    -ENOMEM
  * Why by function: a thread that holds a lock is no answer, what it does with it is. The time that others waited for it is
  *           divided by where it was found meanwhile.
  */
 #include "cli/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/frames.h"
+#include "analyze/pair_map.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "cli/table.h"
 
 enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 
-/* A function that had what was waited for. */
-struct held {
-	const char *function, *file; /* NULL: not known */
-	uint32_t first_line;
-	uint64_t weight;
-};
-
+/* Something that was waited for, and a function that its holder was in meanwhile. */
 struct wait_row {
 	uint32_t wait_string, holder;
-	struct held held;
+	const char *function, *file; /* of the holder; NULL: not known */
+	uint32_t first_line;
 	uint64_t ns;
 };
 
@@ -41,131 +39,301 @@ struct wait_rows {
 	size_t count, capacity;
 };
 
-/* Innermost first: what Python runs; else what runs. */
-static struct held held_by(const struct report *report, const struct analysis_holding *holding)
-{
-	struct held held = {.weight = holding->weight};
-	const struct frame_name *names;
-	size_t count;
+/* What was waited for, whatever its holder did. */
+struct whole {
+	uint32_t wait_string, holder;
+	uint64_t ns;
+	uint64_t weight; /* of what its holder was found doing; 0: it was not found */
+	uint64_t given;  /* of weight, so far */
+};
 
-	if (frames_of_stack(report->frames, holding->stack, &names, &count) || !count)
-		return held;
-	held.function = names[count - 1].function;
+/* A function that the holder of a whole was found in. */
+struct held {
+	uint32_t whole; /* index */
+	const char *function, *file;
+	uint32_t first_line;
+	uint64_t weight;
+};
+
+/* While the time is divided. */
+struct division {
+	const struct report *report;
+	struct whole *wholes;
+	size_t wholes_count, wholes_capacity;
+	struct pair_map by_wait; /* (wait string, holder) -> index of wholes */
+	struct held *helds;
+	size_t helds_count, helds_capacity;
+	struct string_table keys; /* of helds: an id is an index + 1 */
+};
+
+static void division_init(struct division *division)
+{
+	pair_map_init(&division->by_wait);
+	string_table_init(&division->keys);
+}
+
+static void division_fini(struct division *division)
+{
+	free(division->wholes);
+	free(division->helds);
+	pair_map_fini(&division->by_wait);
+	string_table_fini(&division->keys);
+}
+
+static int add_state(struct division *division, const struct analysis_state *state)
+{
+	uint32_t index = pair_map_find(&division->by_wait, state->wait_string, state->holder);
+
+	if (index == PAIR_MAP_NONE) {
+		index = (uint32_t)division->wholes_count;
+		if (array_grow(division->wholes, division->wholes_capacity, index + (size_t)1) ||
+		    pair_map_put(&division->by_wait, state->wait_string, state->holder, index))
+			return -ENOMEM;
+		division->wholes[index] =
+			(struct whole){.wait_string = state->wait_string, .holder = state->holder};
+		division->wholes_count++;
+	}
+	division->wholes[index].ns += state->idle_ns;
+	return 0;
+}
+
+/* Innermost first: what Python runs; else what runs. */
+static void name_held(const struct report *report, uint32_t stack, struct held *held)
+{
+	const struct frame_name *names;
+	size_t count = report_frames(report, stack, &names);
+
+	if (!count)
+		return;
+	held->function = names[count - 1].function;
 	for (size_t i = count; i-- > 0;) {
 		if (names[i].class != FRAME_CLASS_PYTHON)
 			continue;
-		held.function = names[i].function;
-		held.file = names[i].file;
-		held.first_line = names[i].first_line;
+		held->function = names[i].function;
+		held->file = names[i].file;
+		held->first_line = names[i].first_line;
 		break;
 	}
-	return held;
 }
 
-static bool is_same_text(const char *one, const char *other)
+static int find_held(struct division *division, const struct held *one, struct held **ret_held)
 {
-	return one == other || (one && other && strcmp(one, other) == 0);
-}
+	char key[8192];
+	int length = snprintf(key, sizeof(key), "%" PRIu32 " %" PRIu32 " %s %s", one->whole,
+			      one->first_line, one->file ? one->file : "",
+			      one->function ? one->function : "");
+	size_t size = length < (int)sizeof(key) ? (size_t)length : sizeof(key) - 1;
+	uint32_t id = string_table_add(&division->keys, key, size);
 
-static void add_held(struct held **held, size_t *count, size_t *capacity, const struct held *one)
-{
-	for (size_t i = 0; i < *count; i++) {
-		struct held *other = &(*held)[i];
-
-		if (is_same_text(one->function, other->function) &&
-		    is_same_text(one->file, other->file) && one->first_line == other->first_line) {
-			other->weight += one->weight;
-			return;
-		}
+	if (!id || array_grow(division->helds, division->helds_capacity, id))
+		return -ENOMEM;
+	if (id > division->helds_count) {
+		division->helds[id - 1] = *one;
+		division->helds_count = id;
 	}
-	if (array_grow(*held, *capacity, *count + 1) == 0)
-		(*held)[(*count)++] = *one;
+	*ret_held = &division->helds[id - 1];
+	return 0;
 }
 
-static void add_row(struct wait_rows *rows, const struct wait_row *row)
+static int add_holding(struct division *division, const struct analysis_holding *holding)
 {
-	if (row->ns && array_grow(rows->rows, rows->capacity, rows->count + 1) == 0)
-		rows->rows[rows->count++] = *row;
+	uint32_t index = pair_map_find(&division->by_wait, holding->wait_string, holding->holder);
+	struct held one = {.whole = index}, *held;
+	struct whole *whole;
+
+	if (index == PAIR_MAP_NONE || !holding->holder)
+		return 0;
+	whole = &division->wholes[index];
+	if (whole->weight + holding->weight < whole->weight) /* weights are the file's */
+		return 0;
+	name_held(division->report, holding->stack, &one);
+	if (find_held(division, &one, &held))
+		return -ENOMEM;
+	whole->weight += holding->weight;
+	held->weight += holding->weight;
+	return 0;
 }
 
-/* The time that was waited for one holder, by what that did; what rounding leaves goes to the first. */
-static void divide(const struct report *report, size_t device, const struct wait_row *row,
-		   struct wait_rows *rows)
+static int add_row(struct wait_rows *rows, const struct wait_row *row)
 {
-	const struct analysis *analysis = report->analysis;
-	struct held *held = NULL;
-	size_t count = 0, capacity = 0;
-	uint64_t weight = 0, rest = row->ns;
+	if (!row->ns)
+		return 0;
+	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		return -ENOMEM;
+	rows->rows[rows->count++] = *row;
+	return 0;
+}
 
-	for (size_t i = 0; row->holder && i < analysis->holdings_count; i++) {
-		const struct analysis_holding *holding = &analysis->holdings[i];
-		struct held one;
+/* Of a whole, what falls to the first functions of it, which have so much weight; of all of them all of it. */
+static uint64_t part_of(const struct whole *whole, uint64_t weight)
+{
+	return (uint64_t)((unsigned __int128)whole->ns * weight / whole->weight);
+}
 
-		if (holding->device != device || holding->wait_string != row->wait_string ||
-		    holding->holder != row->holder || weight + holding->weight < weight)
-			continue;
-		one = held_by(report, holding);
-		weight += holding->weight;
-		add_held(&held, &count, &capacity, &one);
+static int add_held_row(struct division *division, const struct held *held, struct wait_rows *rows)
+{
+	struct whole *whole = &division->wholes[held->whole];
+	uint64_t before_ns = part_of(whole, whole->given);
+
+	whole->given += held->weight;
+	return add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
+						.holder = whole->holder,
+						.function = held->function,
+						.file = held->file,
+						.first_line = held->first_line,
+						.ns = part_of(whole, whole->given) - before_ns});
+}
+
+static int make_rows(struct division *division, struct wait_rows *rows)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < division->helds_count && !error; i++)
+		error = add_held_row(division, &division->helds[i], rows);
+	for (size_t i = 0; i < division->wholes_count && !error; i++) {
+		const struct whole *whole = &division->wholes[i];
+
+		if (!whole->weight)
+			error = add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
+								 .holder = whole->holder,
+								 .ns = whole->ns});
 	}
-	for (size_t i = count; i-- > 0;) {
-		struct wait_row part = *row;
+	return error;
+}
 
-		part.held = held[i];
-		part.ns =
-			i ? (uint64_t)((unsigned __int128)row->ns * held[i].weight / weight) : rest;
-		rest -= part.ns;
-		add_row(rows, &part);
-	}
-	if (!count)
-		add_row(rows, row);
-	free(held);
+static int compare_texts(const char *one, const char *other)
+{
+	return strcmp(one ? one : "", other ? other : "");
 }
 
 static int compare(const void *left, const void *right)
 {
 	const struct wait_row *a = left, *b = right;
+	int order;
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? 1 : -1;
-	return a->wait_string != b->wait_string ? (a->wait_string > b->wait_string ? 1 : -1)
-						: (a->holder > b->holder) - (a->holder < b->holder);
+	if (a->wait_string != b->wait_string)
+		return a->wait_string > b->wait_string ? 1 : -1;
+	if (a->holder != b->holder)
+		return a->holder > b->holder ? 1 : -1;
+	order = compare_texts(a->function, b->function);
+	return order ? order : compare_texts(a->file, b->file);
 }
 
-/* One row for each thing and holder; all add up to what the account has as blocked. */
-static struct wait_rows find_rows(const struct report *report, size_t device)
+static int divide(struct division *division, size_t device, struct wait_rows *rows)
 {
-	const struct analysis *analysis = report->analysis;
-	struct wait_rows whole = {0}, rows = {0};
+	const struct analysis *analysis = division->report->analysis;
+	int error = 0;
 
-	for (size_t i = 0; i < analysis->states_count; i++) {
+	for (size_t i = 0; i < analysis->states_count && !error; i++) {
 		const struct analysis_state *state = &analysis->states[i];
-		const struct wait_row row = {.wait_string = state->wait_string,
-					     .holder = state->holder,
-					     .ns = state->idle_ns};
-		size_t k = 0;
 
-		if (state->device != device || state->cause != CAUSE_BLOCKED)
-			continue;
-		while (k < whole.count && (whole.rows[k].wait_string != row.wait_string ||
-					   whole.rows[k].holder != row.holder))
-			k++;
-		if (k < whole.count)
-			whole.rows[k].ns += row.ns;
-		else
-			add_row(&whole, &row);
+		if (state->device == device && state->cause == CAUSE_BLOCKED)
+			error = add_state(division, state);
 	}
-	for (size_t i = 0; i < whole.count; i++)
-		divide(report, device, &whole.rows[i], &rows);
-	free(whole.rows);
+	for (size_t i = 0; i < analysis->holdings_count && !error; i++)
+		if (analysis->holdings[i].device == device)
+			error = add_holding(division, &analysis->holdings[i]);
+	return error ? error : make_rows(division, rows);
+}
+
+/* All rows add up to what the account has as blocked. */
+static int find_rows(const struct report *report, size_t device, struct wait_rows *ret_rows)
+{
+	struct division division = {.report = report};
+	struct wait_rows rows = {0};
+	int error;
+
+	division_init(&division);
+	error = divide(&division, device, &rows);
+	division_fini(&division);
+	if (error) {
+		free(rows.rows);
+		return error;
+	}
 	if (rows.count)
 		qsort(rows.rows, rows.count, sizeof(*rows.rows), compare);
-	return rows;
+	*ret_rows = rows;
+	return 0;
 }
 
 static const struct event_thread *holder_of(const struct report *report, const struct wait_row *row)
 {
 	return model_thing(report->model, EVENT_THREAD, row->holder);
+}
+
+/* Whether a thread was below that function, as far as the program's own are looked at; NULL: anywhere. */
+static bool is_below(const struct report *report, uint32_t stack, const char *function)
+{
+	struct report_culprit place;
+
+	return !function ||
+	       (report_place_of(report, stack, &place) && strcmp(place.function, function) == 0);
+}
+
+/* The sums of one device's waits, by what was waited for, and of one such thing by who had it. */
+static int sum_waits(struct division *division, size_t device, const char *function,
+		     uint32_t wait_string)
+{
+	const struct report *report = division->report;
+	const struct analysis *analysis = report->analysis;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->states_count && !error; i++) {
+		struct analysis_state state = analysis->states[i];
+
+		if (state.device != device || state.cause != CAUSE_BLOCKED || !state.wait_string ||
+		    (wait_string && state.wait_string != wait_string) ||
+		    !is_below(report, state.stack, function))
+			continue;
+		if (!wait_string)
+			state.holder = 0;
+		error = add_state(division, &state);
+	}
+	return error;
+}
+
+/* NULL: there is none. */
+static const struct whole *longest(const struct division *division)
+{
+	const struct whole *most = NULL;
+
+	for (size_t i = 0; i < division->wholes_count; i++)
+		if (division->wholes[i].ns && (!most || division->wholes[i].ns > most->ns))
+			most = &division->wholes[i];
+	return most;
+}
+
+static struct whole find_longest(const struct report *report, size_t device, const char *function,
+				 uint32_t wait_string)
+{
+	struct division division = {.report = report};
+	struct whole found = {0};
+
+	division_init(&division);
+	if (sum_waits(&division, device, function, wait_string))
+		report->state->error = -ENOMEM;
+	if (longest(&division))
+		found = *longest(&division);
+	division_fini(&division);
+	return found;
+}
+
+bool report_find_wait(const struct report *report, size_t device, const char *function,
+		      struct report_wait *ret_wait)
+{
+	struct whole wait = find_longest(report, device, function, 0), held;
+
+	if (!wait.ns)
+		return false;
+	held = find_longest(report, device, function, wait.wait_string);
+	*ret_wait = (struct report_wait){
+		.wait = model_text(report->model, wait.wait_string, ""),
+		.wait_ns = wait.ns,
+		.holder = model_thing(report->model, EVENT_THREAD, held.holder),
+		.holder_ns = held.ns};
+	return true;
 }
 
 /* ---- text -------------------------------------------------------------------------------------- */
@@ -178,22 +346,25 @@ static void name_row(const struct report *report, const struct wait_row *row, ch
 		(size_t)snprintf(name, size, "    %s",
 				 model_text(report->model, row->wait_string, "not known what for"));
 
-	if (row->held.function && length < size)
-		length +=
-			(size_t)snprintf(name + length, size - length, ": %s", row->held.function);
+	if (row->function && length < size)
+		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
 		snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
-			 row->held.function ? ", " : ", held by ",
+			 row->function ? ", " : ", held by ",
 			 model_text(report->model, holder->name_string, "thread"), holder->tid);
 }
 
-void report_put_idle_waits(const struct report *report, size_t device,
-			   void (*put)(const char *name, uint64_t part, uint64_t wall))
+int report_put_idle_waits(const struct report *report, size_t device,
+			  void (*put)(const char *name, uint64_t part, uint64_t wall))
 {
 	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
-	struct wait_rows rows = find_rows(report, device);
+	struct wait_rows rows;
 	char name[NAME_BYTES];
 	uint64_t rest = 0;
+	int error = find_rows(report, device, &rows);
+
+	if (error)
+		return error;
 
 	/* that nobody looked is no news where it is all there is to say */
 	if (rows.count == 1 && !rows.rows[0].wait_string)
@@ -209,38 +380,49 @@ void report_put_idle_waits(const struct report *report, size_t device,
 	if (rest)
 		put("    others", rest, wall);
 	free(rows.rows);
+	return 0;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------- */
+
+void report_write_thread(const struct report *report, const struct event_thread *thread,
+			 struct json_writer *json)
+{
+	const struct event_process *process =
+		model_thing(report->model, EVENT_PROCESS, thread->process);
+
+	if (process)
+		json_pair_u64(json, "pid", process->pid);
+	json_pair_u64(json, "tid", thread->tid);
+	json_pair_text(json, "name", model_text(report->model, thread->name_string, ""));
+}
 
 static void write_holder(const struct report *report, const struct wait_row *row,
 			 struct json_writer *json)
 {
 	const struct event_thread *holder = holder_of(report, row);
-	const struct event_process *process =
-		holder ? model_thing(report->model, EVENT_PROCESS, holder->process) : NULL;
 
 	if (!holder)
 		return;
 	json_key(json, "holder");
 	json_object_begin(json);
-	if (process)
-		json_pair_u64(json, "pid", process->pid);
-	json_pair_u64(json, "tid", holder->tid);
-	json_pair_text(json, "name", model_text(report->model, holder->name_string, ""));
-	if (row->held.function)
-		json_pair_text(json, "function", row->held.function);
-	if (row->held.file)
-		json_pair_text(json, "file", row->held.file);
-	if (row->held.first_line)
-		json_pair_u64(json, "first_line", row->held.first_line);
+	report_write_thread(report, holder, json);
+	if (row->function)
+		json_pair_text(json, "function", row->function);
+	if (row->file)
+		json_pair_text(json, "file", row->file);
+	if (row->first_line)
+		json_pair_u64(json, "first_line", row->first_line);
 	json_object_end(json);
 }
 
-void report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json)
+int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json)
 {
-	struct wait_rows rows = find_rows(report, device);
+	struct wait_rows rows;
+	int error = find_rows(report, device, &rows);
 
+	if (error)
+		return error;
 	json_key(json, "idle_waits");
 	json_array_begin(json);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -256,4 +438,5 @@ void report_write_idle_waits(const struct report *report, size_t device, struct 
 	}
 	json_array_end(json);
 	free(rows.rows);
+	return 0;
 }

@@ -12,14 +12,12 @@
  */
 #include "cli/table.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyze/model.h"
-#include "base/array.h"
 #include "base/string.h"
+#include "trace/reader.h"
 
 struct number format_date(const struct model *model, uint64_t host_ns)
 {
@@ -30,87 +28,11 @@ struct number format_date(const struct model *model, uint64_t host_ns)
 							      : number;
 }
 
-struct number format_realtime(uint64_t realtime_ns)
+struct number format_damaged_rows(const struct trace_damage *damage)
 {
-	time_t seconds = (time_t)(realtime_ns / 1000000000);
-	struct number number = {""};
-	struct tm fields;
+	struct number number = {"not known"};
 
-	if (localtime_r(&seconds, &fields))
-		strftime(number.text, sizeof(number.text), "%Y-%m-%d %H:%M:%S %z", &fields);
-	return number;
-}
-
-struct number format_signal(int signal)
-{
-	const char *name = sigabbrev_np(signal);
-	struct number number;
-
-	if (name)
-		snprintf(number.text, sizeof(number.text), "%d (SIG%s)", signal, name);
-	else
-		snprintf(number.text, sizeof(number.text), "%d", signal);
-	return number;
-}
-
-struct number format_duration(uint64_t ns)
-{
-	static const struct {
-		uint64_t limit;
-		double unit;
-		const char *name;
-	} units[] = {{1000, 1, "ns"}, {1000000, 1e3, "µs"}, {1000000000, 1e6, "ms"}, {0, 1e9, "s"}};
-	struct number number;
-	unsigned int i = 0;
-	double value;
-
-	while (units[i].limit && ns >= units[i].limit)
-		i++;
-	value = (double)ns / units[i].unit;
-	snprintf(number.text, sizeof(number.text), "%.*f %s",
-		 i == 0 ? 0 : (value < 9.9995 ? 3 : (value < 99.995 ? 2 : 1)), value,
-		 units[i].name);
-	return number;
-}
-
-struct number format_size(double bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-	struct number number;
-	unsigned int i = 0;
-
-	for (; bytes >= 1024 && i + 1 < ARRAY_COUNT(units); i++)
-		bytes /= 1024;
-	snprintf(number.text, sizeof(number.text), "%.*f %s", i == 0 ? 0 : 1, bytes, units[i]);
-	return number;
-}
-
-struct number format_percent(uint64_t part, uint64_t whole)
-{
-	struct number number;
-
-	if (!whole)
-		snprintf(number.text, sizeof(number.text), "-");
-	else
-		snprintf(number.text, sizeof(number.text), "%.1f %%",
-			 100.0 * (double)part / (double)whole);
-	return number;
-}
-
-struct number format_count(uint64_t value)
-{
-	struct number number;
-
-	snprintf(number.text, sizeof(number.text), "%" PRIu64, value);
-	return number;
-}
-
-struct shown format_text(const char *text)
-{
-	struct shown shown;
-
-	string_make_printable(text, shown.text, sizeof(shown.text));
-	return shown;
+	return damage->chunks && !damage->rows ? number : format_count(damage->rows);
 }
 
 /* Columns that a text takes: its code points, and one for each '?'. */
@@ -184,12 +106,6 @@ void table_put_name(const char *name, size_t width)
 void table_put_cell(struct number number)
 {
 	table_put_right(number.text, TABLE_CELL);
-}
-
-/* What a number of things is called. */
-const char *table_noun(uint64_t value, const char *one, const char *many)
-{
-	return value == 1 ? one : many;
 }
 
 void table_put_rest(size_t shown, size_t all, const char *one, const char *many)

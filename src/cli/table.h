@@ -8,36 +8,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/format.h"
+
 struct model;
+struct trace_damage;
 
 #define TABLE_CELL 11 /* columns of a number */
 
-struct number {
-	char text[32];
-};
+static inline const char *table_noun(uint64_t value, const char *one, const char *many)
+{
+	return format_noun(value, one, many);
+}
 
-struct shown {
-	char text[1024];
-};
-
-/* Text from a trace or a path as a terminal may get it: string_make_printable. */
-struct shown format_text(const char *text);
-
-/* "11 (SIGSEGV)" */
-struct number format_signal(int number);
-
-/* "2026-11-21 17:05:09 +0100" of a host time, in this machine's time zone; "" where the trace does not say. */
-struct number format_realtime(uint64_t realtime_ns);
+/* format_realtime of a host time; "" where the trace does not say. */
 struct number format_date(const struct model *model, uint64_t host_ns);
 
-/* "12.34 ms", "1.5 KiB", "12.3 %" ("-" of nothing), "1234". */
-struct number format_duration(uint64_t ns);
-struct number format_size(double bytes);
-struct number format_percent(uint64_t part, uint64_t whole);
-struct number format_count(uint64_t value);
-
-/* What a number of things is called. */
-const char *table_noun(uint64_t value, const char *one, const char *many);
+/* How many rows are gone with chunks: "not known" where no head could be read, for such a chunk was not empty. */
+struct number format_damaged_rows(const struct trace_damage *damage);
 
 /* At most `limit` columns, as format_text has them. */
 void table_put_text(const char *text, size_t limit);

@@ -332,7 +332,7 @@ static bool take_in(struct attach *attach, int fd, struct attach_hello *ret_hell
 {
 	int result;
 
-	/* A guest that cannot be taken in learns it now and not after its 250 ms of waiting. */
+	/* A guest that cannot be taken in learns it now and not after its time of waiting. */
 	if (fd >= attach->most_descriptors - ATTACH_SPARE) {
 		close(fd);
 		attach->turned_away++;

@@ -17,11 +17,12 @@ struct collector_option {
 	const char *help;
 };
 
+struct environment;
+struct source_list;
 struct recording;
 
 /* One that works in the recorder's own loop. state: its own, from open to close. */
 struct collector_work {
-	uint64_t interval_ns; /* between two calls of drain, at most */
 	/* Whether the user asked for what there is. Errors: -errno with the error chain; nothing is started. NULL: it
 	 * always is. */
 	int (*check)(const struct session_options *session);
@@ -30,10 +31,13 @@ struct collector_work {
 		    void **ret_state);
 	/* A process that is about to become the program. Errors: as open; it is closed. */
 	int (*watch)(void *state, pid_t pid);
-	/* A running process. Errors: -ESRCH where it has ended; else as watch. */
-	int (*attach)(void *state, pid_t pid);
+	/* A running process. pid_fd: says whether the number is still its own; -1: the kernel has none. Errors: -ESRCH
+	 * where it has ended; else as watch. */
+	int (*attach)(void *state, pid_t pid, int pid_fd);
 	/* Can be read from when drain should be called before its time; -1: nothing says so. */
 	int (*descriptor)(const void *state);
+	/* Up to the next call of drain, at most. */
+	uint64_t (*interval_ns)(const void *state);
 	void (*drain)(void *state);
 	/* All that has happened before now: somebody is about to ask. */
 	void (*catch_up)(void *state);
@@ -44,12 +48,24 @@ struct collector_work {
 struct collector {
 	const char *name; /* begins with its room: "opencl", "cpu", "system" … */
 	const char *help;
-	bool by_request; /* not part of the default */
+	const char *guest;   /* as which its guests say hello; NULL: it has none */
+	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
+	bool needs_program;  /* of a recording of all programs (-a) it is no default */
+	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;
+	bool (*has_option)(const char *option); /* beside those of the table; NULL: no others */
 	/* Switches the collector on (or, with on false, off) in the session's options; option: one of
 	 * the table, or NULL. */
 	void (*choose)(struct session_options *session, bool on, const char *option);
 	bool (*is_chosen)(const struct session_options *session);
+	/* Whether it is chosen where the user says nothing; NULL: yes. */
+	bool (*is_default)(void);
+	/* When all choices are made: what else the user has said. Errors: -errno with the error chain. NULL: nothing. */
+	int (*settle)(struct session_options *session);
+	/* Has the program that will be started load the guest, and notes what it cannot. Errors: -ENOMEM. NULL: session.c
+	 * does, or there is none. */
+	int (*arm)(struct recording *recording, const struct session_options *session,
+		   struct environment *environment, bool *ret_armed);
 	const struct collector_work *work; /* NULL: guests do it */
 };
 
@@ -58,8 +74,12 @@ extern const struct collector *const collectors[];
 extern const size_t collectors_count;
 enum { COLLECTORS_MOST = 16 };
 
-/* Applies --collect LIST ("opencl:host,-cpu"); NULL: the default of each. Errors: -EINVAL with what
- * exists in the error chain. */
-int collectors_choose(const char *list, struct session_options *session);
+/* Applies --collect LIST ("opencl:host,-cpu"); NULL: the default of each, which looks at session->any. beside: a list of
+ * what is chosen in addition, which puts nothing out; NULL: nothing. Errors: -EINVAL with what exists in the error
+ * chain. */
+int collectors_choose(const char *list, const char *beside, struct session_options *session);
+
+/* Whether one word may stand in such a list. Errors: -EINVAL as above. */
+int collectors_check(const char *word);
 
 #endif

@@ -16,15 +16,18 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/devices.h"
 #include "collect/host_clocks.h"
+#include "collect/record_texts.h"
 
 /* No program has a million queues; a scribbled id must not allocate gigabytes. Programs are built anew in
  * each iteration by some, with an id for the source, the log and the binary. A content is a record's bytes
- * until it is whole, then the file's: so many of a process may be on their way at the same time. */
+ * until it is whole, then the file's: so many of a process may be on their way at the same time. Executions wait where their
+ * ring is read before the one that describes their queue: as many as 16 MiB hold. */
 enum {
 	GUEST_ID_MOST = 1 << 20,
 	GUEST_CODE_MOST = 1 << 22,
-	WAITING_MOST = 1 << 16,
+	WAITING_MOST = 1 << 18,
 	WAITING_QUEUES_MOST = 1 << 10,
 	CONTENT_MOST = 16 << 20,
 	ASSEMBLIES_MOST = 64 << 20,
@@ -153,24 +156,6 @@ static bool set_id(struct injected *injected, struct id_map *map, uint32_t guest
 	return true;
 }
 
-/* The texts between a record's fixed part and its last bytes: ret[count], each NUL-terminated there. */
-static bool split_texts(const struct record *record, size_t fixed, size_t last, const char **ret,
-			size_t count)
-{
-	const char *at = (const char *)record + fixed;
-	const char *end = (const char *)record + record->size - last;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
-
-		if (!stop)
-			return false;
-		ret[i] = at;
-		at = stop + 1;
-	}
-	return true;
-}
-
 /* ---- things ------------------------------------------------------------------------------------ */
 
 /* 0: no room. */
@@ -180,7 +165,7 @@ static uint32_t describe_device_clock(struct injected *injected, uint32_t device
 	struct event_clock clock = {
 		.type = CLOCK_TYPE_DEVICE,
 		.device = device,
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.frequency_hz = frequency_hz,
 		.begin_ns = host_clocks_now_ns(),
 	};
@@ -245,19 +230,21 @@ static void put_waiting_queues(struct injected *injected, uint32_t guest_device)
 	injected->waiting_queues_count = left;
 }
 
-/* A device is everybody's and described once, by the first process that has it. 0: no room. */
+/* A device is everybody's and described once, by the first process that has it; id: as which it is counted already, or 0.
+ * 0: no room. */
 static uint32_t describe_device(struct injected *injected, const struct record_device *record,
-				const char *const texts[5], const char *key, uint64_t local_bytes)
+				const char *const texts[5], uint32_t id, uint64_t begin_ns,
+				uint64_t local_bytes)
 {
 	const uint32_t type = record->head.detail & ~(uint32_t)RECORD_DEVICE_LOCAL;
-	const uint64_t own_bytes = IDENTITY_BYTES + THING_BYTES + strlen(key);
+	const uint64_t own_bytes = IDENTITY_BYTES + THING_BYTES + strlen(texts[0]);
 	struct recording *recording = injected->recording;
 	struct event_device device;
 
 	if (!has_room(injected, own_bytes + 5 * TEXT_BYTES + record->head.size))
 		return 0;
 	device = (struct event_device){
-		.id = ++recording->last_device,
+		.id = id ? id : ++recording->last_device,
 		.key_string = recording_string(recording, texts[0]),
 		.name_string = recording_string(recording, texts[1]),
 		.vendor_string = recording_string(recording, texts[2]),
@@ -266,10 +253,10 @@ static uint32_t describe_device(struct injected *injected, const struct record_d
 		.type = type <= DEVICE_ACCELERATOR ? type : DEVICE_OTHER,
 		.compute_units = record->compute_units,
 		.memory_bytes = record->memory_bytes,
-		.begin_ns = host_clocks_now_ns(),
+		.begin_ns = begin_ns,
 		.local_bytes = local_bytes,
 	};
-	identities_remember(&recording->devices, key, device.id);
+	devices_remember(recording, texts[0], device.id);
 	recording->kept_bytes += own_bytes;
 	trace_writer_thing(recording->writer, EVENT_DEVICE, &device);
 	return device.id;
@@ -279,21 +266,21 @@ static void decode_device(struct injected *injected, const struct record *head)
 {
 	const struct record_device *record = (const struct record_device *)head;
 	const char *texts[5]; /* key, name, vendor, driver, platform */
-	char key[RECORD_TEXT_BYTES + 16];
+	struct recording *recording = injected->recording;
 	uint32_t id, clock = 0;
-	uint64_t local_bytes = 0;
+	uint64_t local_bytes = 0, begin_ns;
 	size_t last = head->detail & RECORD_DEVICE_LOCAL ? sizeof(local_bytes) : 0;
 
 	if (head->size < sizeof(*record) + last ||
-	    !split_texts(head, offsetof(struct record_device, texts), last, texts, 5))
+	    !record_texts(head, offsetof(struct record_device, texts), last, texts, 5))
 		return broken(injected);
 	memcpy(&local_bytes, (const char *)head + head->size - last, last);
 	if (!is_possible(injected, &injected->devices, record->device))
 		return;
-	snprintf(key, sizeof(key), "device %.*s", RECORD_TEXT_BYTES - 1, texts[0]);
-	id = identities_find(&injected->recording->devices, key);
-	if (!id)
-		id = describe_device(injected, record, texts, key, local_bytes);
+	id = devices_find(recording, texts[0]);
+	begin_ns = id ? devices_take_sketch(recording, id) : host_clocks_now_ns();
+	if (begin_ns)
+		id = describe_device(injected, record, texts, id, begin_ns, local_bytes);
 	/* Described again it has the clock it had. */
 	if (id && get_id(&injected->devices, record->device) == id)
 		clock = get_id(&injected->device_clocks, record->device);
@@ -309,7 +296,7 @@ static void decode_context(struct injected *injected, const struct record *head)
 {
 	const struct record_context *record = (const struct record_context *)head;
 	struct event_context context = {
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.begin_ns = host_clocks_now_ns(),
 	};
 
@@ -340,7 +327,7 @@ static void decode_queue(struct injected *injected, const struct record *head)
 	}
 	waiting = (struct waiting_queue){
 		.row = {.id = queue->id,
-			.process = injected->process.id,
+			.process = injected->process->row.id,
 			.context = map_id(injected, &injected->contexts, record->context,
 					  &injected->recording->last_context),
 			.flags = head->detail &
@@ -492,13 +479,13 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	struct event_code row;
 
 	if (head->size < sizeof(*record) + last ||
-	    !split_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
+	    !record_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
 	    !record->code || type < CODE_SOURCE || type > CODE_KERNEL)
 		return broken(injected);
 	memcpy(&needs, (const char *)head + head->size - last, last);
 	decode_end_assembly(injected, ring);
 	row = (struct event_code){
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.parent = map_id(injected, &injected->codes, record->parent,
 				 &injected->recording->last_code),
 		.type = type,
@@ -543,7 +530,7 @@ static void decode_bytes(struct injected *injected, struct injected_ring *ring,
 static uint32_t function_string(struct injected *injected, uint32_t function)
 {
 	struct recording *recording = injected->recording;
-	const char *name = opencl_function_name(function);
+	const char *name = guest_function_name(function);
 
 	if (!name) {
 		broken(injected);
@@ -580,7 +567,7 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 	put_row(injected, EVENT_API, ring->thread.id, &row);
 }
 
-/* A guest counts its commands anew with each attachment, up to 2^56. 0: the call failed. */
+/* Commands are counted anew with each attachment of each guest of a process, up to 2^56. 0: the call failed. */
 static uint64_t correlation_of(const struct injected *injected, uint64_t correlation)
 {
 	return correlation ? correlation | (uint64_t)(injected->attachment & 0xff) << 56 : 0;
@@ -606,7 +593,7 @@ static void put_untimed(struct injected *injected, const struct event_launch *la
 	struct event_execution row = {
 		.seen = launch->exit,
 		.correlation = launch->correlation,
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.queue = launch->queue,
 	};
 
@@ -619,7 +606,7 @@ static void put_dependencies(struct injected *injected, uint32_t thread,
 	for (uint32_t i = 0; i < record->wait_count; i++) {
 		struct event_dependency row = {
 			.time = record->enter,
-			.process = injected->process.id,
+			.process = injected->process->row.id,
 			.correlation = correlation_of(injected, record->correlation),
 			.handle = handles[i],
 		};
@@ -707,7 +694,7 @@ static void decode_execution(struct injected *injected, const struct record *hea
 		.ended = record->ended,
 		.seen = record->seen,
 		.correlation = correlation_of(injected, record->correlation),
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.queue = queue ? queue->id : 0,
 		.valid = head->detail & EXECUTION_TIMED,
 		.status = record->status,
@@ -760,6 +747,59 @@ static void decode_clock_pair(struct injected *injected, const struct record *he
 		trace_writer_row(injected->recording->writer, EVENT_CLOCK_PAIR, &source, &row);
 }
 
+static const char *unit_name(uint32_t unit)
+{
+	static const char *const names[] = {
+#define PC_UNIT(number, name, text) [number] = (text),
+#include "event/pc_sampling.h"
+#undef PC_UNIT
+	};
+
+	return unit < ARRAY_COUNT(names) ? names[unit] : "";
+}
+
+static const char *stall_name(uint32_t stall)
+{
+	static const char *const names[] = {
+#define PC_STALL(number, text) [number] = (text),
+#include "event/pc_sampling.h"
+#undef PC_STALL
+	};
+
+	return stall < ARRAY_COUNT(names) && names[stall] ? names[stall] : "";
+}
+
+static void decode_instruction(struct injected *injected, const struct record *head)
+{
+	const struct record_instruction *record = (const struct record_instruction *)head;
+	struct trace_source source = source_of(injected, injected->process->row.id);
+	struct event_instruction_sample row;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	row = (struct event_instruction_sample){
+		.begin = record->time,
+		.end = record->time,
+		.offset = record->offset,
+		.count = 1,
+		.period = record->period,
+		.period_unit_string =
+			recording_string(injected->recording, unit_name(head->detail >> 16)),
+		.stall_string =
+			recording_string(injected->recording, stall_name(head->detail & 0xffff)),
+		.process = injected->process->row.id,
+		.device = get_id(&injected->devices, record->device),
+		.code = record->code ? map_id(injected, &injected->codes, record->code,
+					      &injected->recording->last_code)
+				     : 0,
+	};
+	source.clock = get_id(&injected->device_clocks, record->device);
+	/* Of a device that was never described nobody could place the time. */
+	if (!source.clock)
+		return broken(injected);
+	trace_writer_row(injected->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
+}
+
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);
 
 static void decode_stack_record(struct injected *injected, struct injected_ring *ring,
@@ -767,9 +807,10 @@ static void decode_stack_record(struct injected *injected, struct injected_ring 
 {
 	const struct stacks_owner owner = {
 		.recording = injected->recording,
-		.pid = injected->process.pid,
+		.pid = injected->process->row.pid,
 		.pid_fd = injected->pid_fd,
-		.process = injected->process.id,
+		.process = injected->process->row.id,
+		.collector = injected->collector,
 		.made = &injected->made,
 		.images = &injected->images,
 		.exe = injected->exe ? injected->exe : "",
@@ -794,6 +835,8 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 		return decode_launch(injected, ring, record);
 	case EVENT_EXECUTION:
 		return decode_execution(injected, record);
+	case EVENT_INSTRUCTION_SAMPLE:
+		return decode_instruction(injected, record);
 	case EVENT_DEVICE:
 		return decode_device(injected, record);
 	case EVENT_CONTEXT:
@@ -804,6 +847,10 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 		return decode_code(injected, ring, record);
 	case RECORD_BYTES:
 		return decode_bytes(injected, ring, record);
+	case EVENT_RANGE:
+		return ranges_take(injected, ring, record) ? (void)0 : broken(injected);
+	case EVENT_COUNTER:
+		return program_counters_take(injected, record) ? (void)0 : broken(injected);
 	case EVENT_CLOCK_PAIR:
 		return decode_clock_pair(injected, record);
 	case RECORD_STACK:

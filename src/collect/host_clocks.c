@@ -35,6 +35,11 @@ uint64_t host_clocks_now_ns(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+uint64_t host_clocks_own_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 uint64_t host_clocks_now_tsc(void)
 {
 #if defined(__x86_64__)

@@ -26,6 +26,9 @@ bool host_clocks_have_tsc(void);
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t host_clocks_now_ns(void);
 
+/* Processor time of the calling thread in nanoseconds: what it waited for a processor is not in it. */
+uint64_t host_clocks_own_ns(void);
+
 /* Describes the domains; call once. */
 int host_clocks_describe(struct trace_writer *writer, bool tsc);
 

@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/decode.h"
@@ -33,9 +34,10 @@
 /* Sparse: what is never written costs no memory. 8 MiB last 5 ms of calls without a pause. */
 static const struct {
 	uint32_t count, bytes;
-} region_sizes[] = {{128, 8 << 20}, {64, 1 << 20}, {16, 256 << 10}, {4, 64 << 10}, {1, 64 << 10}};
+} region_sizes[] = {{128, 16 << 20}, {128, 8 << 20}, {64, 1 << 20},
+		    {16, 256 << 10}, {4, 64 << 10},  {1, 64 << 10}};
 
-enum { REGION_SIZES = sizeof(region_sizes) / sizeof(region_sizes[0]) };
+enum { REGION_SIZES = sizeof(region_sizes) / sizeof(region_sizes[0]), USUAL_BYTES = 8 << 20 };
 
 /* Between two looks at the clock: up to 1 ms of the dearest records. */
 enum { PIECE_BYTES = 64 << 10 };
@@ -70,6 +72,8 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 	for (int i = 0; i < REGION_SIZES; i++) {
 		size_t bytes = ring_region_bytes(region_sizes[i].count, region_sizes[i].bytes);
 
+		if (region_sizes[i].bytes > injected->ring_most)
+			continue;
 		error = make_region(bytes, &injected->region, ret_fd);
 		if (error)
 			continue;
@@ -108,9 +112,10 @@ static void describe_process(struct injected *injected, const struct injected_pe
 			     const struct proc_info *info)
 {
 	struct recording *recording = injected->recording;
+	struct injected_process *process = injected->process;
 	uint64_t kept_bytes = recording->kept_bytes;
 
-	injected->process = (struct event_process){
+	process->row = (struct event_process){
 		.host = recording->host,
 		.pid = (uint32_t)injected->pid,
 		/* The guest's own word is not believed where the kernel's is to be had. */
@@ -125,12 +130,42 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
-	process_adopt(recording->processes, injected->process.pid, &injected->process);
+	process_adopt(recording->processes, injected->process->row.pid, &injected->process->row);
+	injected->kept_bytes += recording->kept_bytes - kept_bytes;
+	injected->held_bytes += THING_BYTES;
+	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process->row);
+}
+
+/* Its own, or its sibling's: what a guest knows of its process another has said already. */
+static struct injected_process *get_process(struct injected *sibling)
+{
+	struct injected_process *process = sibling ? sibling->process : calloc(1, sizeof(*process));
+
+	if (process)
+		process->references++;
+	return process;
+}
+
+static void put_process(struct injected_process *process)
+{
+	if (process && --process->references == 0)
+		free(process);
+}
+
+/* Once nothing else can fail: a process without a reference was never described. */
+static int join_process(struct injected *injected, const struct injected_peer *peer,
+			const struct proc_info *info)
+{
+	injected->process = get_process(peer->sibling);
+	if (!injected->process)
+		return error_set(-ENOMEM, "process %d: out of memory", (int)peer->pid);
+	injected->attachment = injected->process->attachments++;
 	injected->exe = strdup(info->exe);
 	snprintf(injected->name, sizeof(injected->name), "%s", info->name);
-	injected->kept_bytes += recording->kept_bytes - kept_bytes;
-	injected->held_bytes += THING_BYTES + injected->ring_count * sizeof(*injected->rings);
-	trace_writer_thing(recording->writer, EVENT_PROCESS, &injected->process);
+	injected->held_bytes += injected->ring_count * sizeof(*injected->rings);
+	if (!peer->sibling)
+		describe_process(injected, peer, info);
+	return 0;
 }
 
 static int make_rings(struct injected *injected, uint32_t options, int *ret_fd)
@@ -156,7 +191,7 @@ enum { IMAGES_LOOKUPS = 16 }; /* what a reading of the mappings costs, in other 
 
 static void look_at_images(struct injected *injected)
 {
-	const struct images_process process = {injected->process.pid, injected->pid_fd,
+	const struct images_process process = {injected->process->row.pid, injected->pid_fd,
 					       injected->exe ? injected->exe : "",
 					       &injected->looks};
 
@@ -180,20 +215,24 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 		return error_set(-ENOMEM, "process %d: out of memory", (int)peer->pid);
 	}
 	injected->recording = recording;
+	injected->collector = peer->collector;
+	snprintf(injected->guest, sizeof(injected->guest), "%s", peer->guest);
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
+	injected->ring_most = peer->ring_bytes ? peer->ring_bytes : USUAL_BYTES;
 	injected->room_bytes = UINT64_MAX;
 	injected->looks = peer->looks;
 	identities_init(&injected->codes_known);
 	error = read_identity(injected, info);
 	if (!error)
 		error = make_rings(injected, options, ret_fd);
+	if (!error)
+		error = join_process(injected, peer, info);
 	if (error) {
 		injected_close(injected);
 		return error;
 	}
 	injected->last_loss_ns = host_clocks_now_ns();
-	describe_process(injected, peer, info);
 	look_at_images(injected);
 	*ret_injected = injected;
 	return 0;
@@ -202,14 +241,14 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 static bool is_parent(const struct injected *parent, const struct injected *child)
 {
 	/* A number that was free again is that of a process younger than its children. */
-	return parent->process.pid == child->process.parent_pid &&
-	       parent->process.start_ticks <= child->process.start_ticks;
+	return parent->process->row.pid == child->process->row.parent_pid &&
+	       parent->process->row.start_ticks <= child->process->row.start_ticks;
 }
 
 static void set_parent(struct injected *child, const struct injected *parent)
 {
-	child->process.parent = parent->process.id;
-	trace_writer_thing(child->recording->writer, EVENT_PROCESS, &child->process);
+	child->process->row.parent = parent->process->row.id;
+	trace_writer_thing(child->recording->writer, EVENT_PROCESS, &child->process->row);
 }
 
 void injected_relate(struct injected *one, struct injected *other)
@@ -227,11 +266,12 @@ static void put_loss(struct injected *injected, uint32_t thread, uint32_t kind, 
 {
 	/* Nobody loses a record in less than a nanosecond: such a count was scribbled. */
 	bool believed = count <= now_ns - injected->last_loss_ns;
-	struct trace_source source = {.source = injected->process.id, .clock = CLOCK_ID_MONOTONIC};
+	struct trace_source source = {.source = injected->process->row.id,
+				      .clock = CLOCK_ID_MONOTONIC};
 	struct event_loss row = {
 		.begin = injected->last_loss_ns,
 		.end = now_ns,
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.thread = thread,
 		.kind = believed ? kind : EVENT_PADDING,
 		.reason = believed ? reason : LOSS_RING_BROKEN,
@@ -300,10 +340,77 @@ static void take_python(const struct injected *injected, char ret_text[RING_PYTH
 		ret_text[0] = '\0';
 }
 
+/* What is told of in words when the process is over; in %s its number and name. */
+static const struct fact {
+	enum ring_trouble trouble;
+	bool is_loud;    /* the user should know at once */
+	bool is_lost;    /* there are no launch records of them */
+	const char *one; /* without a count in front; NULL: counted */
+	const char *many;
+} facts[] = {
+	{RING_TROUBLE_SIGNALS, false, false, NULL,
+	 "commands have no device times: all signals were under way, or ROCm gave no more"},
+	{RING_TROUBLE_MODE, false, false, NULL,
+	 "dispatches have no device times: they carry a signal of the program's, and amd:lite "
+	 "leaves those alone (amd:default times them)"},
+	{RING_TROUBLE_BATCHES, false, true, NULL,
+	 "dispatches were submitted in batches (graph replay) and are left out: amd:full times "
+	 "them"},
+	{RING_TROUBLE_NOT_FOLLOWED, false, true, NULL,
+	 "packets went into queues that are not followed: ROCm 7.0 to 7.2, which may crash "
+	 "of it (amd:force does it all the same), or a cooperative or very small queue"},
+	{RING_TROUBLE_KERNELS, false, false, NULL,
+	 "kernels have no name: how their code was loaded is not known"},
+	{RING_TROUBLE_NO_QUEUE, true, false,
+	 "kernels were loaded and no queue was seen: this ROCm makes its queues in a way "
+	 "that is not known, and no dispatch is recorded",
+	 NULL},
+	{RING_TROUBLE_LAYOUT, true, false,
+	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
+	{RING_TROUBLE_NO_SAMPLES, true, false,
+	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
+	 "no PC sampling, or another tool has it",
+	 NULL},
+};
+
+static void count_facts(struct injected *injected, uint64_t now_ns)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(facts); i++) {
+		uint64_t count = take_trouble(injected, facts[i].trouble);
+
+		injected->facts[facts[i].trouble] += count;
+		if (facts[i].is_lost && count)
+			put_loss(injected, 0, EVENT_LAUNCH, LOSS_TRACKING, count, now_ns);
+	}
+}
+
+static void note_fact(const struct injected *injected, const struct fact *fact, uint64_t count)
+{
+	uint32_t pid = injected->process->row.pid;
+	char text[320];
+
+	if (fact->one)
+		snprintf(text, sizeof(text), "%u %.64s: %s", pid, injected->name, fact->one);
+	else
+		snprintf(text, sizeof(text), "%u %.64s: %llu %s", pid, injected->name,
+			 (unsigned long long)count, fact->many);
+	recording_note(injected->recording, injected->collector, COLLECTOR_PARTIAL,
+		       injected->process->row.id, text);
+	if (fact->is_loud)
+		recording_warn(injected->recording, text);
+}
+
+static void note_facts(const struct injected *injected)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(facts); i++)
+		if (injected->facts[facts[i].trouble])
+			note_fact(injected, &facts[i], injected->facts[facts[i].trouble]);
+}
+
 /* What the guest counts beside losses. */
 static void take_facts(struct injected *injected, uint64_t now_ns)
 {
-	struct event_process *process = &injected->process;
+	struct event_process *process = &injected->process->row;
 	uint64_t checked = take_trouble(injected, RING_TROUBLE_STACKS_CHECKED);
 	uint64_t wrong = take_trouble(injected, RING_TROUBLE_STACKS_WRONG);
 	char text[256], version[RING_PYTHON_BYTES];
@@ -316,24 +423,27 @@ static void take_facts(struct injected *injected, uint64_t now_ns)
 		if (checked || wrong)
 			trace_writer_thing(injected->recording->writer, EVENT_PROCESS, process);
 	}
-	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) || injected->is_python_told)
+	if (!take_trouble(injected, RING_TROUBLE_PYTHON_UNKNOWN) ||
+	    injected->process->is_python_told)
 		return;
-	injected->is_python_told = true;
+	injected->process->is_python_told = true;
 	take_python(injected, version);
 	snprintf(text, sizeof(text),
 		 "%u %.64s: this Python's frames are not known%s%s%s; native frames are kept",
 		 process->pid, injected->name, version[0] ? " (version " : "", version,
 		 version[0] ? ")" : "");
-	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, process->id, text);
+	recording_note(injected->recording, injected->collector, COLLECTOR_PARTIAL, process->id,
+		       text);
 	recording_warn(injected->recording, text);
 }
 
 void injected_count_losses(struct injected *injected, uint64_t now_ns)
 {
-	static const struct {
+	const bool is_ranges = strcmp(injected->collector, "ranges") == 0;
+	const struct {
 		uint32_t trouble, kind, reason;
 	} troubles[] = {
-		{RING_TROUBLE_NO_RING, EVENT_API, LOSS_NO_RING},
+		{RING_TROUBLE_NO_RING, is_ranges ? EVENT_RANGE : EVENT_API, LOSS_NO_RING},
 		{RING_TROUBLE_TRACKING, EVENT_EXECUTION, LOSS_TRACKING},
 		{RING_TROUBLE_NO_RING_LAUNCH, EVENT_LAUNCH, LOSS_NO_RING},
 		{RING_TROUBLE_OBJECTS, EVENT_CODE, LOSS_TRACKING},
@@ -349,10 +459,13 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 			put_loss(injected, 0, troubles[i].kind, troubles[i].reason, count, now_ns);
 	}
 	take_facts(injected, now_ns);
+	count_facts(injected, now_ns);
 	put_own_loss(injected, EVENT_EXECUTION, LOSS_TRACKING, &injected->waiting_lost, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->undescribed, now_ns);
 	put_own_loss(injected, EVENT_CODE, LOSS_TRACKING, &injected->contents_lost, now_ns);
 	put_own_loss(injected, LOSS_KIND_STACK, LOSS_TRACKING, &injected->stacks_refused, now_ns);
+	put_own_loss(injected, EVENT_RANGE, LOSS_TRACKING, &injected->ranges.lost, now_ns);
+	put_own_loss(injected, EVENT_COUNTER, LOSS_TRACKING, &injected->counters.lost, now_ns);
 	put_own_loss(injected, EVENT_PADDING, LOSS_RING_BROKEN, &injected->broken_times, now_ns);
 	injected->last_loss_ns = now_ns;
 }
@@ -378,7 +491,7 @@ static void give_name(struct injected *injected, struct event_thread *row)
 
 	if (injected->room_bytes < sizeof(name) + TEXT_BYTES)
 		return;
-	proc_thread_name(injected->process.pid, row->tid, name);
+	proc_thread_name(injected->process->row.pid, row->tid, name);
 	row->name_string = recording_string(recording, name);
 }
 
@@ -388,14 +501,14 @@ static void begin_thread(struct injected *injected, struct injected_ring *ring)
 	struct event_thread *row = &ring->thread;
 
 	*row = (struct event_thread){
-		.process = injected->process.id,
+		.process = injected->process->row.id,
 		.ns_tid = ns_tid,
-		.tid = proc_thread(injected->process.pid, injected->process.ns_pid, ns_tid,
-				   &injected->recording->lookups),
+		.tid = proc_thread(injected->process->row.pid, injected->process->row.ns_pid,
+				   ns_tid, &injected->recording->lookups),
 		.begin_ns = host_clocks_now_ns(),
 	};
 	give_name(injected, row);
-	process_thread_adopt(injected->recording->processes, injected->process.pid, row);
+	process_thread_adopt(injected->recording->processes, injected->process->row.pid, row);
 	trace_writer_thing(injected->recording->writer, EVENT_THREAD, row);
 	ring->used = true;
 }
@@ -405,6 +518,7 @@ static void end_thread(struct injected *injected, struct injected_ring *ring)
 	uint64_t now_ns = host_clocks_now_ns();
 
 	decode_end_assembly(injected, ring);
+	ranges_end_thread(injected, ring);
 	/* Its ring may be another's before the next second. */
 	count_ring_losses(injected, ring, now_ns);
 	ring->thread.end_ns = now_ns;
@@ -513,7 +627,7 @@ void injected_beat(struct injected *injected)
 
 static struct made_code_owner owner_of_code(struct injected *injected)
 {
-	const struct event_process *process = &injected->process;
+	const struct event_process *process = &injected->process->row;
 
 	return (struct made_code_owner){
 		.recording = injected->recording,
@@ -561,7 +675,8 @@ static void finish_made_code(struct injected *injected)
 			 "%zu places in code that process %u made while it ran have no name: "
 			 "neither /tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
 			 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
-	recording_note(injected->recording, "opencl", COLLECTOR_PARTIAL, owner.process_id, text);
+	recording_note(injected->recording, injected->collector, COLLECTOR_PARTIAL,
+		       owner.process_id, text);
 }
 
 size_t injected_drain(struct injected *injected, uint64_t most_ns)
@@ -623,8 +738,10 @@ static void give_back_data(const struct injected *injected)
 
 static void free_rings(struct injected *injected)
 {
-	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++)
+	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++) {
 		stacks_fini(&injected->rings[i].stacks);
+		ranges_thread_fini(&injected->rings[i]);
+	}
 	free(injected->rings);
 	injected->rings = NULL;
 }
@@ -641,6 +758,8 @@ static void close_region(struct injected *injected, bool lives_on)
 	for (uint32_t i = 0; injected->rings && i < injected->rings_seen; i++)
 		if (injected->rings[i].used)
 			end_thread(injected, &injected->rings[i]);
+	ranges_end(injected);
+	program_counters_end(injected);
 	injected_count_losses(injected, now_ns);
 	if (lives_on) {
 		injected_stop(injected);
@@ -651,16 +770,16 @@ static void close_region(struct injected *injected, bool lives_on)
 	free_rings(injected);
 }
 
-bool injected_is_same_image(const struct injected *injected)
+bool injected_is_same_image(const struct injected *injected, bool if_unknown)
 {
 	uint32_t *lookups = &injected->recording->lookups;
 	const uint32_t cost = PROC_MAPPINGS / 64; /* a line is that much cheaper than a file */
 
 	if (*lookups < cost || !injected->region_inode)
-		return false;
+		return if_unknown;
 	*lookups -= cost;
 	/* An exec leaves no mapping behind; a guest never unmaps a region. */
-	return proc_has_mapping(injected->process.pid, injected->region_inode);
+	return proc_has_mapping(injected->process->row.pid, injected->region_inode);
 }
 
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
@@ -675,7 +794,7 @@ int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns
 	injected->is_frozen = injected->has_more = injected->has_gap = false;
 	injected->beat_ns = 0;
 	memset(injected->trouble, 0, sizeof(injected->trouble));
-	injected->attachment++;
+	injected->attachment = injected->process->attachments++;
 	return make_rings(injected, options, ret_fd);
 }
 
@@ -684,7 +803,7 @@ static void end_ids(struct injected *injected, enum event_kind kind, const struc
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->items[i])
 			trace_writer_end_thing(injected->recording->writer, kind, map->items[i],
-					       injected->process.end_ns);
+					       injected->process->row.end_ns);
 }
 
 /* Or each segment would repeat them for ever. Devices are everybody's and live on. */
@@ -698,10 +817,28 @@ static void end_things(struct injected *injected)
 	for (size_t i = 0; i < injected->queues_capacity; i++)
 		if (injected->queues[i].id)
 			trace_writer_end_thing(writer, EVENT_QUEUE, injected->queues[i].id,
-					       injected->process.end_ns);
+					       injected->process->row.end_ns);
 	if (injected->note)
 		trace_writer_end_thing(writer, EVENT_COLLECTOR, injected->note,
-				       injected->process.end_ns);
+				       injected->process->row.end_ns);
+}
+
+/* A process lives as long as one of its guests. */
+static void end_process(struct injected *injected)
+{
+	struct injected_process *process = injected->process;
+	struct recording *recording = injected->recording;
+
+	close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
+	decode_waiting(injected, true);
+	finish_made_code(injected);
+	note_facts(injected);
+	process->row.end_ns = host_clocks_now_ns();
+	trace_writer_thing(recording->writer, EVENT_PROCESS, &process->row);
+	if (process->row.ended)
+		end_things(injected);
+	if (process->row.ended && process->references == 1)
+		process_abandon(recording->processes, &process->row);
 }
 
 struct look_time injected_close(struct injected *injected)
@@ -710,28 +847,20 @@ struct look_time injected_close(struct injected *injected)
 
 	if (!injected)
 		return looks;
-	if (!injected->process.id) {
-		if (injected->region)
-			munmap(injected->region, injected->region_bytes);
-	} else {
-		close_region(injected, proc_is_alive(injected->pid_fd, (uint32_t)injected->pid));
-		decode_waiting(injected, true);
-		finish_made_code(injected);
-		injected->process.end_ns = host_clocks_now_ns();
-		trace_writer_thing(injected->recording->writer, EVENT_PROCESS, &injected->process);
-		if (injected->process.ended) {
-			end_things(injected);
-			process_abandon(injected->recording->processes, &injected->process);
-		}
-	}
+	if (injected->process)
+		end_process(injected);
+	else if (injected->region)
+		munmap(injected->region, injected->region_bytes);
 	if (injected->pid_fd >= 0)
 		close(injected->pid_fd);
 	looks = injected->looks;
+	put_process(injected->process);
 	free_rings(injected);
 	identities_fini(&injected->codes_known);
 	free(injected->exe);
 	made_code_fini(&injected->made);
 	images_fini(&injected->images);
+	program_counters_fini(&injected->counters);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);
 	free(injected->contexts.items);

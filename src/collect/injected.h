@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/program_counters.h"
+#include "collect/ranges.h"
 #include "collect/recording.h"
 #include "collect/stacks.h"
 #include "ring/ring.h"
@@ -29,7 +31,8 @@ struct injected_ring {
 	uint64_t until; /* position up to which it is still read, of a frozen process */
 	struct event_thread thread;
 	struct assembly assembly;
-	struct stacks stacks; /* owned; goes on from one thread of the ring to the next */
+	struct range_list pushed; /* owned */
+	struct stacks stacks;     /* owned; goes on from one thread of the ring to the next */
 	uint64_t lost[EVENT_KIND_COUNT],
 		nested[EVENT_KIND_COUNT]; /* already written as loss rows */
 };
@@ -57,16 +60,29 @@ struct waiting_queue {
 	uint32_t guest_queue, guest_device;
 };
 
+/* A process, which may have several guests in it: one row for all of them, and in each of their regions other
+ * commands. */
+struct injected_process {
+	struct event_process row;
+	uint32_t references;
+	uint32_t attachments; /* so far, of all its guests */
+	bool is_python_told;  /* that it is one whose frames are not known */
+};
+
 struct injected {
-	struct recording *recording; /* borrowed */
-	struct event_process process;
+	struct recording *recording;      /* borrowed */
+	struct injected_process *process; /* a reference; NULL: it was not opened */
+	const char *collector;            /* borrowed; whose guest it is: "opencl" … */
+	char guest[20];                   /* as which it said hello */
 	pid_t pid;
-	int pid_fd;                 /* owned; -1 where the kernel has none */
-	uint32_t attachment;        /* how often it has come back; its commands are counted anew */
+	int pid_fd; /* owned; -1 where the kernel has none */
+	uint32_t
+		attachment; /* which of its process's this is: in each, commands are counted anew */
 	struct ring_region *region; /* owned mapping */
 	uint64_t region_inode;
 	size_t region_bytes;
 	uint32_t ring_count, ring_bytes;
+	uint32_t ring_most;  /* … of a ring that it may have */
 	uint32_t rings_seen; /* rings below this index have been claimed at some time */
 	uint32_t next_ring;  /* where the next round begins */
 	bool has_more;       /* the last round ended before the rings' */
@@ -82,6 +98,7 @@ struct injected {
 	struct waiting_queue *waiting_queues; /* owned */
 	size_t waiting_queues_count, waiting_queues_capacity;
 	uint64_t trouble[RING_TROUBLE_COUNT]; /* already written */
+	uint64_t facts[RING_TROUBLE_COUNT];   /* of those that are told of in words at the end */
 	/* What the recorder keeps on its account, in memory. */
 	uint64_t room_bytes;      /* what its user has left; UINT64_MAX and thereabouts: no limit */
 	uint64_t described_bytes; /* of its records: to the end of the recording */
@@ -92,12 +109,13 @@ struct injected {
 	uint64_t held_charged;
 	char *exe; /* owned; path of the program */
 	char name[64];
-	bool is_python_told; /* that it is one whose frames are not known */
-	uint32_t note;       /* id of what is noted of it; 0: nothing */
+	uint32_t note; /* id of what is noted of it; 0: nothing */
 	struct look_time
 		looks;         /* what its user has left; the caller puts it in and takes it back */
 	struct made_code made; /* owned */
 	struct images images;  /* owned */
+	struct ranges ranges;  /* owned */
+	struct program_counters counters; /* owned */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */
 	uint64_t stacks_refused; /* stacks and what they are made of */
@@ -110,6 +128,10 @@ struct injected {
 
 /* Who said hello. */
 struct injected_peer {
+	const char *collector;    /* borrowed; whose guest it is … */
+	const char *guest;        /* … as which it says hello */
+	uint32_t ring_bytes;      /* struct collector */
+	struct injected *sibling; /* another guest of the same image; NULL: it is the first */
 	pid_t pid;
 	uint32_t ns_pid; /* as it counts itself */
 	uid_t uid;
@@ -126,8 +148,9 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 /* Names the parent of one of two processes where the other is it. */
 void injected_relate(struct injected *one, struct injected *other);
 
-/* Whether the process, which has said hello again, is still what was attached: no exec has come between. */
-bool injected_is_same_image(const struct injected *injected);
+/* Whether the process, which has said hello again, is still what was attached: no exec has come between.
+ * if_unknown: the answer where this second has no time left for looking. */
+bool injected_is_same_image(const struct injected *injected, bool if_unknown);
 
 /* A process that came back to the same recorder gets a new region, as in injected_open; the old one is read
  * to its end, as far as most_ns allows, and its memory given back. Errors: -errno; it has no region then and

@@ -148,6 +148,7 @@ static int copy(const struct memory_map *from, struct memory_map *to)
 		to->pieces[i] = *piece_at(from, i);
 	to->gap = to->count = from->count;
 	to->most = from->most;
+	to->left_out = from->left_out;
 	to->puts = from->puts;
 	return 0;
 }
@@ -192,8 +193,10 @@ int memory_map_renew(struct memory_map *map, const struct memory_piece *pieces, 
 	struct memory_map renewed = {.most = MEMORY_PIECES_LIMIT, .references = map->references};
 	int error = keep_recent(map, &renewed);
 
-	for (size_t i = 0; i < count && error != -ENOMEM; i++)
-		error = memory_map_put(&renewed, &pieces[i]); /* beyond the limit: without */
+	for (size_t i = 0; i < count && error != -ENOMEM; i++) {
+		error = memory_map_put(&renewed, &pieces[i]);
+		renewed.left_out += error == -ENOSPC;
+	}
 	if (error == -ENOMEM) {
 		memory_map_fini(&renewed);
 		return error;

@@ -25,7 +25,8 @@ struct memory_map {
 	struct memory_piece *
 		pieces; /* owned; sorted, none over another, with the free room between gap - 1 and gap */
 	size_t count, capacity, gap;
-	size_t most; /* pieces; 0: MEMORY_PIECES_MOST */
+	size_t most;     /* pieces; 0: MEMORY_PIECES_MOST */
+	size_t left_out; /* of what was mapped when it was renewed last: found no room */
 	uint64_t puts;
 	uint32_t references; /* of one from memory_map_new */
 };
@@ -56,8 +57,8 @@ const struct memory_piece *memory_map_find(const struct memory_map *map, uint64_
 const struct memory_piece *memory_map_at(const struct memory_map *map, size_t index);
 
 /* Forgets all pieces but the last ones put (what a sample that is still to come may lie in), and puts `pieces`, which
- * are mapped now, over those. Where most of a map is mapped it may grow further. Errors: -ENOMEM; the map is as it
- * was. */
+ * are mapped now, over those. Where most of a map is mapped it may grow further, up to MEMORY_PIECES_LIMIT: what is
+ * beyond is counted in left_out. Errors: -ENOMEM; the map is as it was. */
 int memory_map_renew(struct memory_map *map, const struct memory_piece *pieces, size_t count);
 
 #endif

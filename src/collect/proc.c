@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/io.h"
 
 static size_t read_text(const char *path, size_t most, char *text)
@@ -30,8 +31,10 @@ static size_t read_text(const char *path, size_t most, char *text)
 	size_t size = 0;
 
 	text[0] = '\0';
-	if (read_file(path, 1 << 20, &bytes, &size) < 0)
+	if (read_file(path, 1 << 20, &bytes, &size) < 0) {
+		error_clear();
 		return 0;
+	}
 	if (size >= most)
 		size = most - 1;
 	memcpy(text, bytes, size);
@@ -75,6 +78,14 @@ bool proc_is_alive(int pid_fd, uint32_t pid)
 	read_text(path, sizeof(text), text);
 	close = strrchr(text, ')');
 	return close && close[1] == ' ' && close[2] != 'Z' && close[2] != 'X';
+}
+
+int proc_try(uint32_t pid)
+{
+	char path[64], target;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return readlink(path, &target, sizeof(target)) < 0 ? -errno : 0;
 }
 
 static bool is_plain(const char *word)
@@ -206,7 +217,7 @@ void proc_thread_name(uint32_t pid, uint32_t tid, char name[64])
 
 int proc_seccomp(uint32_t pid, int *ret_filters)
 {
-	char path[64], text[4096], *line;
+	char path[64], text[1 << 16], *line; /* it names all groups of the user */
 
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
 	read_text(path, sizeof(text), text);

@@ -25,6 +25,10 @@ struct proc_info {
  * asked, which may be another's by now. */
 bool proc_is_alive(int pid_fd, uint32_t pid);
 
+/* Whether we may see what a process is (/proc/PID/exe), the right that samples of it need too. Errors: -EACCES, -EPERM:
+ * we may not; else -errno: it is gone, or a thread of the kernel. */
+int proc_try(uint32_t pid);
+
 /* Fills in what can be read; a process that is gone leaves empty texts. Errors: -ESRCH where there is
  * no such process. */
 int proc_read(uint32_t pid, struct proc_info *ret_info);

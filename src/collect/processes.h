@@ -50,6 +50,7 @@ struct process {
 	bool has_ended, is_looked_at;
 	bool is_new_image; /* of an exec: no code has been mapped yet */
 	bool is_unwatched; /* it goes on, and nothing more is told of it */
+	bool is_closed;    /* its threads and memory may not be looked at */
 	char name[PROCESS_NAME_BYTES];
 	uint32_t living;           /* threads */
 	struct hash_map threads;   /* tid -> struct process_thread *, owned */

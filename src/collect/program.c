@@ -226,23 +226,42 @@ static enum program_kind kind_of_elf(const uint8_t *file, size_t size, bool setu
 									   : PROGRAM_ORDINARY;
 }
 
-enum program_kind program_kind_of(const char *name, bool look_for_sanitizer)
+/* To be unmapped; NULL: it cannot be read. */
+static uint8_t *map_program(const char *name, struct stat *ret_about)
 {
 	auto_close int fd = open_in_path(name);
-	enum program_kind kind;
-	struct stat about;
 	uint8_t *file;
 
-	if (fd < 0 || fstat(fd, &about) < 0 || about.st_size <= 0)
-		return PROGRAM_UNKNOWN;
-	file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (file == MAP_FAILED)
+	if (fd < 0 || fstat(fd, ret_about) < 0 || ret_about->st_size <= 0)
+		return NULL;
+	file = mmap(NULL, (size_t)ret_about->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	return file == MAP_FAILED ? NULL : file;
+}
+
+enum program_kind program_kind_of(const char *name, bool look_for_sanitizer)
+{
+	enum program_kind kind;
+	struct stat about;
+	uint8_t *file = map_program(name, &about);
+
+	if (!file)
 		return PROGRAM_UNKNOWN;
 	kind = kind_of_elf(file, (size_t)about.st_size,
 			   (about.st_mode & S_ISUID) && about.st_uid != geteuid(),
 			   look_for_sanitizer);
 	munmap(file, (size_t)about.st_size);
 	return kind;
+}
+
+bool program_mentions(const char *name, const char *word)
+{
+	struct stat about;
+	uint8_t *file = map_program(name, &about);
+	bool found = file && memmem(file, (size_t)about.st_size, word, strlen(word));
+
+	if (file)
+		munmap(file, (size_t)about.st_size);
+	return found;
 }
 
 const char *program_kind_text(enum program_kind kind)

@@ -60,6 +60,9 @@ enum program_kind {
 };
 enum program_kind program_kind_of(const char *name, bool look_for_sanitizer);
 
+/* Whether the word stands anywhere in its file: the name of a library that it is linked to does. */
+bool program_mentions(const char *name, const char *word);
+
 /* One sentence about a kind, NULL for the ordinary. */
 const char *program_kind_text(enum program_kind kind);
 

@@ -36,13 +36,24 @@
 #define ENQUEUE_PLAIN(number, name, ...) [number] = #name,
 #define ENQUEUE_MAP(number, name, ...)   [number] = #name,
 #define PASSED(number, name)             [number] = #name,
-static const char *const opencl_names[RECORDING_FUNCTIONS] = {
+#define HSA_CALL(number, name, text)     [number] = (text),
+#define HIP_CALL(number, name, ...)      [number] = #name,
+#define HIP_WAIT(number, name, ...)      [number] = #name,
+#define HIP_LAUNCH(number, name, ...)    [number] = #name,
+#define HIP_COPY(number, name, ...)      [number] = #name,
+#define HIP_COPY_NOW(number, name, ...)  [number] = #name,
+#define HIP_OTHER_SYMBOL(name, symbol, version)
+static const char *const function_names[RECORDING_FUNCTIONS] = {
 #include "event/opencl_calls.h"
+
+#include "event/hsa_calls.h"
+
+#include "event/hip_calls.h"
 };
 
-const char *opencl_function_name(uint32_t function)
+const char *guest_function_name(uint32_t function)
 {
-	return function < RECORDING_FUNCTIONS ? opencl_names[function] : NULL;
+	return function < RECORDING_FUNCTIONS ? function_names[function] : NULL;
 }
 
 void identities_init(struct identities *identities)
@@ -86,6 +97,7 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 		return error_set(-ENOMEM, "recording: out of memory");
 	processes_init(recording->processes, recording);
 	identities_init(&recording->devices);
+	hash_map_init(&recording->sketches);
 	identities_init(&recording->gone);
 	hash_map_init(&recording->pythons);
 	return host_clocks_describe(writer, recording->tsc);
@@ -98,6 +110,7 @@ void recording_fini(struct recording *recording)
 	processes_fini(recording->processes);
 	free(recording->processes);
 	identities_fini(&recording->devices);
+	hash_map_fini(&recording->sketches);
 	identities_fini(&recording->gone);
 	hash_map_fini(&recording->pythons);
 	kept_files_finish(&recording->kept, NULL);
@@ -189,6 +202,11 @@ static void read_again(struct recording *recording, uint64_t time)
 	if (recording->tsc && time > last->time && time - last->time >= last->time - first->time &&
 	    time <= host_clocks_now_tsc())
 		recording->last_tsc = host_clocks_read_tsc();
+}
+
+uint64_t recording_now(const struct recording *recording)
+{
+	return recording->tsc ? host_clocks_now_tsc() : host_clocks_now_ns();
 }
 
 uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns)

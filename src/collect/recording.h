@@ -14,7 +14,7 @@
 
 struct processes;
 
-enum { RECORDING_FUNCTIONS = 256 };
+enum { RECORDING_FUNCTIONS = 512 };
 
 /* What a text costs beside its length, an identity with its id, a thing in the writer's tables, the place of a
  * content, a frame with what finds it, a node of a stack: what is kept is counted with it. */
@@ -50,9 +50,11 @@ struct recording {
 	uint32_t host;
 	/* The last id given out of each kind of thing. */
 	uint32_t last_process, last_thread, last_device, last_context, last_queue, last_clock,
-		last_code, last_collector;
-	struct identities devices;
-	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of OpenCL -> string id */
+		last_code, last_collector, last_series;
+	struct identities devices; /* collect/devices.h */
+	struct hash_map
+		sketches; /* of them, those that nobody but who counts them has described: id -> begin */
+	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of a guest -> string id */
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
 	uint32_t last_string, last_frame, last_stack;
 	uint64_t kept_bytes; /* of all that stays in memory to the end */
@@ -84,6 +86,9 @@ uint32_t recording_string(struct recording *recording, const char *text);
 uint32_t recording_frame(struct recording *recording, const struct event_frame *row);
 uint32_t recording_stack(struct recording *recording, uint32_t caller, uint32_t frame);
 
+/* What a guest's record would say now. */
+uint64_t recording_now(const struct recording *recording);
+
 /* CLOCK_MONOTONIC of a time in a guest's record, from the recorder's own readings, of which one more is
  * taken where the time is far behind them; *ret_error_ns: how far it may be off. */
 uint64_t recording_host_ns(struct recording *recording, uint64_t time, uint64_t *ret_error_ns);
@@ -99,7 +104,7 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 void recording_warn(const struct recording *recording, const char *text);
 void recording_hint(const struct recording *recording, const char *text);
 
-/* Name of an OpenCL function by its number in event/opencl_calls.h, NULL where there is none. */
-const char *opencl_function_name(uint32_t function);
+/* Name of a function by its number in event/opencl_calls.h or event/hsa_calls.h, NULL where there is none. */
+const char *guest_function_name(uint32_t function);
 
 #endif

@@ -16,11 +16,12 @@
 #include "base/error.h"
 #include "collect/collector.h"
 
-extern const struct collector cpu_collector, opencl_collector;
+extern const struct collector amd_collector, cpu_collector, opencl_collector, ranges_collector,
+	system_collector, nvidia_collector, drm_collector;
 
 const struct collector *const collectors[] = {
-	&opencl_collector,
-	&cpu_collector,
+	&opencl_collector, &amd_collector,    &cpu_collector, &ranges_collector,
+	&system_collector, &nvidia_collector, &drm_collector,
 };
 const size_t collectors_count = ARRAY_COUNT(collectors);
 _Static_assert(ARRAY_COUNT(collectors) <= COLLECTORS_MOST, "a session has room for so many");
@@ -48,7 +49,7 @@ static int check_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "";
 
-	if (!option)
+	if (!option || (collector->has_option && collector->has_option(option)))
 		return 0;
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {
 		if (strcmp(row->name, option) == 0)
@@ -61,47 +62,91 @@ static int check_option(const struct collector *collector, const char *option)
 }
 
 /* One word of the list: NAME, NAME:OPTION or -NAME. */
-static int choose_word(char *word, bool *inout_only, struct session_options *session)
+struct choice {
+	bool on;
+	const struct collector *collector;
+	const char *option; /* NULL: none */
+};
+
+static int read_word(char *word, struct choice *ret_choice)
 {
 	bool on = word[0] != '-';
 	char *name = on ? word : word + 1, *option = strchr(name, ':');
 	const struct collector *collector;
-	int error;
 
 	if (option)
 		*option++ = '\0';
 	collector = find(name);
 	if (!collector)
 		return unknown_collector(name);
-	error = check_option(collector, option);
+	*ret_choice = (struct choice){on, collector, option};
+	return check_option(collector, option);
+}
+
+static int choose_word(char *word, bool *inout_only, struct session_options *session)
+{
+	struct choice choice;
+	int error = read_word(word, &choice);
+
 	if (error)
 		return error;
 	/* The first collector named for itself means: these, and no others. */
-	if (on && !*inout_only) {
+	if (choice.on && !*inout_only) {
 		for (size_t i = 0; i < collectors_count; i++)
 			collectors[i]->choose(session, false, NULL);
 		*inout_only = true;
 	}
-	collector->choose(session, on, option);
+	choice.collector->choose(session, choice.on, choice.option);
 	return 0;
 }
 
-int collectors_choose(const char *list, struct session_options *session)
+static bool is_default(const struct collector *collector, const struct session_options *session)
+{
+	return !(session->any && collector->needs_program) &&
+	       (!collector->is_default || collector->is_default());
+}
+
+static int settle(struct session_options *session)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < collectors_count && !error; i++)
+		if (collectors[i]->settle)
+			error = collectors[i]->settle(session);
+	return error;
+}
+
+/* list: NULL: nothing. only: whether others were put out already. */
+static int choose_list(const char *list, bool only, struct session_options *session)
 {
 	char copy[1024], *rest = copy, *word;
-	bool only = false;
+	int error = 0;
+
+	if (snprintf(copy, sizeof(copy), "%s", list ? list : "") >= (int)sizeof(copy))
+		return error_set(-EINVAL, "--collect: the list is too long");
+	while (!error && (word = strsep(&rest, ",")))
+		error = *word ? choose_word(word, &only, session) : 0;
+	return error;
+}
+
+int collectors_choose(const char *list, const char *beside, struct session_options *session)
+{
+	int error;
 
 	for (size_t i = 0; i < collectors_count; i++)
-		collectors[i]->choose(session, !collectors[i]->by_request, NULL);
-	if (!list)
-		return 0;
-	if (snprintf(copy, sizeof(copy), "%s", list) >= (int)sizeof(copy))
-		return error_set(-EINVAL, "--collect: the list is too long");
-	while ((word = strsep(&rest, ","))) {
-		int error = *word ? choose_word(word, &only, session) : 0;
+		collectors[i]->choose(session, is_default(collectors[i], session), NULL);
+	error = choose_list(list, false, session);
+	if (!error)
+		error = choose_list(beside, true, session);
+	return error ? error : settle(session);
+}
 
-		if (error)
-			return error;
-	}
-	return 0;
+int collectors_check(const char *word)
+{
+	struct choice choice;
+	char copy[256];
+
+	if (snprintf(copy, sizeof(copy), "%s", word) >= (int)sizeof(copy))
+		return error_set(-EINVAL, "no collector has a name as long as '%s'", word);
+	return read_word(copy, &choice);
 }

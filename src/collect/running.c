@@ -12,7 +12,6 @@
 #include "collect/running.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +34,10 @@ static long status_number(pid_t pid, const char *label)
 	char path[64], *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (read_file(path, 1 << 20, &text, NULL) < 0)
+	if (read_file(path, 1 << 20, &text, NULL) < 0) {
+		error_clear();
 		return -1;
+	}
 	at = strstr(text, label);
 	return at ? strtol(at + strlen(label), NULL, 10) : -1;
 }
@@ -64,32 +65,38 @@ static int refused(pid_t pid, const char *name)
 			 (int)pid, name, (int)pid);
 }
 
+/* What was read by the number is the process's own only if that is still there afterwards. */
 static int check(pid_t pid, int fd)
 {
-	char path[64], target[PATH_MAX], name[64] = "";
+	char name[64] = "";
 	long leader = status_number(pid, "\nTgid:\t");
+	int error = proc_try((uint32_t)pid);
 
-	error_clear();
-	if (leader < 0 || !proc_is_alive(fd, (uint32_t)pid))
-		return error_set(-ESRCH, "process %d: there is none, or it has ended", (int)pid);
-	if (leader != pid)
+	proc_thread_name((uint32_t)pid, (uint32_t)pid, name);
+	if (leader > 0 && leader != pid)
 		return error_set(-EINVAL, "%d is a thread of process %ld: give that (-p %ld)",
 				 (int)pid, leader, leader);
-	proc_thread_name((uint32_t)pid, (uint32_t)pid, name);
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (readlink(path, target, sizeof(target)) >= 0)
+	if (leader < 0 || !proc_is_alive(fd, (uint32_t)pid))
+		return error_set(-ESRCH, "process %d: there is none, or it has ended", (int)pid);
+	if (!error)
 		return 0;
-	if (errno == EACCES || errno == EPERM)
+	if (error == -EACCES || error == -EPERM)
 		return refused(pid, name);
 	return error_set(-EINVAL, "process %d ('%s') is a thread of the kernel, or is ending",
 			 (int)pid, name);
 }
 
+static bool is_alive(const struct running_process *process)
+{
+	return proc_is_alive(process->fd, (uint32_t)process->pid);
+}
+
+/* The number of one that has ended may be another's. */
 static bool is_listed(const struct running *running, pid_t pid)
 {
 	for (size_t i = 0; i < running->count; i++)
 		if (running->processes[i].pid == pid)
-			return true;
+			return is_alive(&running->processes[i]);
 	return false;
 }
 
@@ -141,8 +148,7 @@ size_t running_poll(const struct running *running, struct pollfd *entries)
 
 	/* one that has ended would wake us up at once, again and again */
 	for (size_t i = 0; i < running->count; i++)
-		if (running->processes[i].fd >= 0 &&
-		    proc_is_alive(running->processes[i].fd, (uint32_t)running->processes[i].pid))
+		if (running->processes[i].fd >= 0 && is_alive(&running->processes[i]))
 			entries[count++] =
 				(struct pollfd){.fd = running->processes[i].fd, .events = POLLIN};
 	return count;
@@ -151,7 +157,7 @@ size_t running_poll(const struct running *running, struct pollfd *entries)
 bool running_have_ended(const struct running *running)
 {
 	for (size_t i = 0; i < running->count; i++)
-		if (proc_is_alive(running->processes[i].fd, (uint32_t)running->processes[i].pid))
+		if (is_alive(&running->processes[i]))
 			return false;
 	return running->count != 0;
 }

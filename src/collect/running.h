@@ -24,7 +24,8 @@ struct running {
 int running_open(struct running *running, const pid_t *pids, size_t count);
 void running_close(struct running *running); /* NULL-safe */
 
-/* Whether a process is one of them, or was started by one; where none were asked for, all are. */
+/* Whether a process is one of them, or was started by one, and all that are between them are there still; where none
+ * were asked for, all are. */
 bool running_has(const struct running *running, pid_t pid);
 
 /* Adds what is to be waited for; returns the number of entries used. */

@@ -31,15 +31,18 @@
 #include "collect/environment.h"
 #include "collect/host_clocks.h"
 #include "collect/injected.h"
+#include "collect/owner.h"
 #include "collect/proc.h"
 #include "collect/processes.h"
 #include "collect/running.h"
 #include "collect/share.h"
+#include "collect/wake.h"
 
 enum {
 	POLL_LEAST_NS = 1000000,
-	POLL_MOST_NS = 5000000,
-	CPU_NS = 5000000,      /* who is blocked is looked at so often */
+	POLL_MOST_NS = 10000000,
+	POLL_YOUNG_NS =
+		5000000, /* while one has just come: it may soon be gone, with files that name its code */
 	FLUSH_NS = 100000000,  /* how often the writer is asked to write out */
 	SECOND_NS = 1000000000 /* losses, clocks */
 };
@@ -47,9 +50,10 @@ enum {
 /* What is many at a time is done in parts, and in between everybody else is looked after. */
 enum {
 	PROCESS_NS = 5000000, /* one process's rings in one round */
-	LOOK_NS = 10000000,   /* between two looks at hellos and signals; a guest waits 250 ms */
-	HELLOS_A_LOOK = 64,   /* some 20 ms */
-	LAST_NS = 1000000000  /* what is left in the rings of limited users at their or our end */
+	LOOK_NS =
+		10000000, /* between two looks at hellos and signals; a guest waits 250 ms at least */
+	HELLOS_A_LOOK = 64,  /* some 20 ms */
+	LAST_NS = 1000000000 /* what is left in the rings of limited users at their or our end */
 };
 
 struct attached {
@@ -94,11 +98,12 @@ struct session {
 	uint64_t refused[REFUSALS];
 	struct pollfd *entries; /* owned */
 	size_t entries_capacity;
+	struct wake wake;
 	int signal_fd;
 	bool output_begun;
 	pid_t program; /* 0: none, or already waited for */
 	bool ending;
-	uint64_t begin_ns, next_flush_ns, next_second_ns, interval_ns;
+	uint64_t begin_ns, next_flush_ns, next_second_ns, interval_ns, young_until_ns;
 };
 
 /* ---- signals and the program ------------------------------------------------------------------- */
@@ -123,7 +128,7 @@ static void reap_program(struct session *session)
 	ended = waitpid(session->program, &status, WNOHANG);
 	injected = ended > 0 ? find_guest(session, ended) : NULL;
 	if (injected)
-		injected->process.status = status;
+		injected->process->row.status = status;
 	if (ended == session->program || (ended < 0 && errno == ECHILD)) {
 		session->result->program_status = status;
 		session->program = 0;
@@ -219,31 +224,53 @@ static const char *seccomp_value(char *text, size_t size)
 	return text;
 }
 
-static int prepare_environment(struct session *session)
+static int arm_opencl(struct session *session, bool *ret_armed)
 {
 	const struct session_options *options = session->options;
-	struct environment *environment = &session->environment;
-	int error = set_up_user(environment, &options->user);
-	char seccomp[32];
-	const char *why, *way;
+	const char *why, *way = session_way(options, &why);
 
-	if (error)
-		return error;
-	way = session_way(options, &why);
+	*ret_armed = way != NULL;
 	if (!way && options->opencl)
 		note(session, COLLECTOR_REFUSED, why);
 	else if (options->opencl)
 		recording_note(&session->recording, "opencl", COLLECTOR_AVAILABLE, 0, "");
-	if (!way)
-		return 0;
+	return way ? environment_append(&session->environment, way, options->guest, ':') : 0;
+}
+
+/* *ret_armed: at least one guest may be loaded. */
+static int arm_guests(struct session *session, bool *ret_armed)
+{
+	int error = arm_opencl(session, ret_armed);
+
+	for (size_t i = 0; i < collectors_count && !error; i++) {
+		bool is_armed = false;
+
+		if (collectors[i]->arm && collectors[i]->is_chosen(session->options))
+			error = collectors[i]->arm(&session->recording, session->options,
+						   &session->environment, &is_armed);
+		*ret_armed |= is_armed;
+	}
+	return error;
+}
+
+static int prepare_environment(struct session *session)
+{
+	struct environment *environment = &session->environment;
+	int error = set_up_user(environment, &session->options->user);
+	char seccomp[32];
+	bool is_armed;
+
+	if (!error)
+		error = arm_guests(session, &is_armed);
+	if (error || !is_armed)
+		return error;
 	snprintf(session->mark, sizeof(session->mark), "%s=%s", SESSION_VARIABLE,
 		 session->attach.addresses);
 	session->recording.mark = session->mark;
 	error = environment_set(environment, SESSION_VARIABLE, session->attach.addresses);
-	if (!error)
-		error = environment_set(environment, SESSION_SECCOMP_VARIABLE,
-					seccomp_value(seccomp, sizeof(seccomp)));
-	return error ? error : environment_append(environment, way, options->guest, ':');
+	return error ? error
+		     : environment_set(environment, SESSION_SECCOMP_VARIABLE,
+				       seccomp_value(seccomp, sizeof(seccomp)));
 }
 
 /* Some programs cannot take a guest in; they run all the same, and the trace says why it is empty. */
@@ -300,7 +327,8 @@ static void open_collectors(struct session *session)
 
 		if (!collector->work)
 			continue;
-		if (!session->options->command && !session->options->pids_count) {
+		if (collector->needs_program && !session->options->command &&
+		    !session->options->pids_count) {
 			refuse_without_program(session, collector);
 			continue;
 		}
@@ -318,6 +346,14 @@ static bool has_other_collectors(const struct session_options *options)
 {
 	for (size_t i = 0; i < collectors_count; i++)
 		if (collectors[i]->work && collectors[i]->is_chosen(options))
+			return true;
+	return false;
+}
+
+static bool has_guests(const struct session_options *options)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (collectors[i]->guest && collectors[i]->is_chosen(options))
 			return true;
 	return false;
 }
@@ -342,11 +378,12 @@ static void watch_program(void *context, pid_t pid)
 /* One that has ended in the meantime has nothing more to say. */
 static void attach_running(struct session *session, size_t index)
 {
-	const struct session_options *options = session->options;
+	const struct running *running = &session->running;
 
-	for (size_t i = 0; i < options->pids_count && session->states[index]; i++) {
-		int error =
-			collectors[index]->work->attach(session->states[index], options->pids[i]);
+	for (size_t i = 0; i < running->count && session->states[index]; i++) {
+		int error = collectors[index]->work->attach(session->states[index],
+							    running->processes[i].pid,
+							    running->processes[i].fd);
 
 		if (error && error != -ESRCH)
 			refuse_collector(session, index);
@@ -404,7 +441,8 @@ static uint32_t ring_options(const struct session_options *options)
 {
 	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0) |
 	       (options->native_stacks ? RING_OPTION_NATIVE : 0) |
-	       (options->python_stacks ? RING_OPTION_PYTHON : 0);
+	       (options->python_stacks ? RING_OPTION_PYTHON : 0) |
+	       (options->opencl ? RING_OPTION_OPENCL : 0) | options->amd_options;
 }
 
 static void refuse(struct session *session, enum refusal refusal, const char *text)
@@ -444,7 +482,7 @@ static bool has_share(struct session *session, uid_t uid)
 /* What a process made the recorder keep goes on its user's account. */
 static void settle(struct session *session, struct injected *injected)
 {
-	uid_t uid = injected->process.uid;
+	uid_t uid = injected->process->row.uid;
 
 	shares_charge(&session->shares, uid, injected->kept_bytes);
 	shares_hold(&session->shares, uid,
@@ -480,7 +518,7 @@ static void refuse_for_descriptors(struct session *session)
 	refuse(session, REFUSED_DESCRIPTORS, text);
 }
 
-static const char late_text[] = "a program was gone, or had given up waiting (250 ms), when the "
+static const char late_text[] = "a program was gone, or had given up waiting, when the "
 				"recorder came to its hello";
 
 static void refuse_many(struct session *session, enum refusal refusal, uint64_t *count,
@@ -507,11 +545,37 @@ static void relate(struct session *session, struct injected *added)
 		injected_relate(session->attached[i].injected, added);
 }
 
-/* Makes the rings and sends them. Errors: -errno. */
-static int welcome(struct session *session, const struct attach_hello *hello)
+/* Whose guest says so; NULL: nobody's that we know. Behind a ':' it only tells itself apart. */
+static const struct collector *collector_of(const struct attach_hello *hello)
 {
-	struct injected_peer peer = {hello->pid, hello->hello.pid, hello->uid, hello->pid_fd,
-				     shares_looks(&session->shares, hello->uid)};
+	const char *name = hello->hello.guest;
+	const size_t length = strcspn(name, ":");
+
+	for (size_t i = 0; i < collectors_count; i++) {
+		const char *guest = collectors[i]->guest;
+
+		if (guest && strlen(guest) == length && strncmp(guest, name, length) == 0)
+			return collectors[i];
+	}
+	return NULL;
+}
+
+/* Makes the rings and sends them. sibling: another guest of the same process, NULL: this is the first. Errors:
+ * -errno. */
+static int welcome(struct session *session, const struct attach_hello *hello,
+		   struct injected *sibling)
+{
+	struct injected_peer peer = {
+		.collector = collector_of(hello)->name,
+		.ring_bytes = collector_of(hello)->ring_bytes,
+		.guest = hello->hello.guest,
+		.sibling = sibling,
+		.pid = hello->pid,
+		.ns_pid = hello->hello.pid,
+		.uid = hello->uid,
+		.pid_fd = hello->pid_fd,
+		.looks = shares_looks(&session->shares, hello->uid),
+	};
 	struct attached *attached;
 	int region_fd = -1, error;
 
@@ -528,9 +592,12 @@ static int welcome(struct session *session, const struct attach_hello *hello)
 			      &attached->injected, &region_fd);
 	if (error)
 		return error;
-	relate(session, attached->injected);
+	if (!sibling) {
+		relate(session, attached->injected);
+		session->result->processes++;
+	}
 	session->attached_count++;
-	session->result->processes++;
+	session->young_until_ns = host_clocks_now_ns() + SECOND_NS;
 	shares_begin(&session->shares, hello->uid);
 	settle(session, attached->injected);
 	attach_answer(hello->fd, attached->injected->ring_count, attached->injected->ring_bytes,
@@ -554,7 +621,7 @@ static int welcome_again(struct session *session, struct attached *attached,
 	int region_fd = -1, error;
 	char text[160];
 
-	injected->looks = shares_looks(&session->shares, injected->process.uid);
+	injected->looks = shares_looks(&session->shares, injected->process->row.uid);
 	error = injected_renew(injected, ring_options(session->options), PROCESS_NS, &region_fd);
 	settle(session, injected);
 	if (error) {
@@ -564,10 +631,10 @@ static int welcome_again(struct session *session, struct attached *attached,
 	snprintf(text, sizeof(text),
 		 "process %u lost sight of the recorder and found it again: what it did in between "
 		 "is not recorded",
-		 injected->process.pid);
+		 injected->process->row.pid);
 	if (!injected->note)
-		injected->note = recording_note(&session->recording, "opencl", COLLECTOR_PARTIAL,
-						injected->process.id, text);
+		injected->note = recording_note(&session->recording, injected->collector,
+						COLLECTOR_PARTIAL, injected->process->row.id, text);
 	if (attached->connection >= 0)
 		close(attached->connection);
 	attached->connection = hello->fd;
@@ -583,32 +650,59 @@ static bool is_alive(const struct attached *attached)
 	return proc_is_alive(attached->injected->pid_fd, (uint32_t)attached->injected->pid);
 }
 
-/* A process that says hello again has come back, or has called exec: what it was before has nothing more to
- * say. True: it has come back and been answered. */
-static bool take_again(struct session *session, const struct attach_hello *hello, bool is_welcome)
+/* A process that says hello again has another guest, or one of its guests has come back, or it has called exec: what
+ * it was before has nothing more to say. True: a guest has come back and been answered; else *ret_sibling is one that
+ * it has beside this one. */
+static bool take_again(struct session *session, const struct attach_hello *hello, bool is_welcome,
+		       struct injected **ret_sibling)
 {
+	*ret_sibling = NULL;
 	for (size_t i = 0; i < session->attached_count; i++) {
 		struct attached *attached = &session->attached[i];
+		bool is_same = strcmp(attached->injected->guest, hello->hello.guest) == 0;
 
 		if (attached->injected->pid != hello->pid || attached->dead)
 			continue;
-		if (is_welcome && is_alive(attached) &&
-		    injected_is_same_image(attached->injected) &&
-		    welcome_again(session, attached, hello) == 0)
-			return true;
+		/* That it was another image is believed of a guest that is here twice, and of others when it is seen. */
+		if (is_alive(attached) && injected_is_same_image(attached->injected, !is_same)) {
+			if (is_same && is_welcome && welcome_again(session, attached, hello) == 0)
+				return true;
+			if (!is_same) {
+				*ret_sibling = attached->injected;
+				continue;
+			}
+		}
 		error_clear();
 		attached->dead = true;
 	}
 	return false;
 }
 
+/* Whose parent has ended is init's child; whoever followed its forks knows better. */
+static bool is_followed(struct session *session, pid_t pid)
+{
+	const struct process *process;
+
+	catch_up(session);
+	process = processes_find(session->recording.processes, (uint32_t)pid);
+	return process && !process->has_ended;
+}
+
+static bool is_meant(struct session *session, const struct attach_hello *hello)
+{
+	const struct collector *collector = collector_of(hello);
+
+	return collector && collector->is_chosen(session->options) &&
+	       (running_has(&session->running, hello->pid) || is_followed(session, hello->pid));
+}
+
 static void add_guest(struct session *session, const struct attach_hello *hello)
 {
-	bool is_meant = session->options->opencl && running_has(&session->running, hello->pid);
-	bool is_welcome = is_meant && has_share(session, hello->uid);
+	bool is_welcome = is_meant(session, hello) && has_share(session, hello->uid);
+	struct injected *sibling;
 	int error;
 
-	if (take_again(session, hello, is_welcome))
+	if (take_again(session, hello, is_welcome, &sibling))
 		return;
 	if (!is_welcome) {
 		if (hello->pid_fd >= 0)
@@ -616,7 +710,7 @@ static void add_guest(struct session *session, const struct attach_hello *hello)
 		turn_down(hello);
 		return;
 	}
-	error = welcome(session, hello);
+	error = welcome(session, hello, sibling);
 	if (!error)
 		return;
 	if (error == -EMFILE || error == -ENFILE) {
@@ -648,25 +742,25 @@ static void read_farewell(struct session *session, struct attached *attached)
 	snprintf(text, sizeof(text),
 		 "process %u could map %u of %u rings (%s): raise its limit on address "
 		 "space (ulimit -v)",
-		 attached->injected->process.pid, farewell.ring_count,
+		 attached->injected->process->row.pid, farewell.ring_count,
 		 attached->injected->ring_count,
 		 farewell.error > 0 && farewell.error < 200 ? strerror(farewell.error)
 							    : "no reason given");
-	recording_note(&session->recording, "opencl",
+	recording_note(&session->recording, attached->injected->collector,
 		       farewell.ring_count ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED,
-		       attached->injected->process.id, text);
+		       attached->injected->process->row.id, text);
 }
 
 /* What is left in its rings was read, or is given up. */
 static void end_guest(struct session *session, struct attached *attached)
 {
-	uid_t uid = attached->injected->process.uid;
+	uid_t uid = attached->injected->process->row.uid;
 	struct look_time looks;
 
 	/* Its end may be seen before the signal that tells of it: its status goes with its last row. */
 	if (attached->dead && attached->injected->pid == session->program)
 		reap_program(session);
-	attached->injected->process.ended = attached->dead;
+	attached->injected->process->row.ended = attached->dead;
 	if (attached->connection >= 0)
 		close(attached->connection);
 	settle(session, attached->injected);
@@ -681,16 +775,17 @@ static void end_guest(struct session *session, struct attached *attached)
 static size_t drain_guest(struct session *session, struct attached *attached)
 {
 	struct injected *injected = attached->injected;
-	uint64_t left_ns = shares_time_left(&session->shares, injected->process.uid);
+	uint64_t left_ns = shares_time_left(&session->shares, injected->process->row.uid);
 	uint64_t begin_ns = host_clocks_now_ns();
 	size_t taken = 0;
 
 	if (left_ns) {
-		injected->room_bytes = shares_bytes_left(&session->shares, injected->process.uid);
-		injected->looks = shares_looks(&session->shares, injected->process.uid);
+		injected->room_bytes =
+			shares_bytes_left(&session->shares, injected->process->row.uid);
+		injected->looks = shares_looks(&session->shares, injected->process->row.uid);
 		taken = injected_drain(injected, left_ns < PROCESS_NS ? left_ns : PROCESS_NS);
 		settle(session, injected);
-		shares_spend(&session->shares, injected->process.uid,
+		shares_spend(&session->shares, injected->process->row.uid,
 			     host_clocks_now_ns() - begin_ns);
 	} else {
 		injected_beat(injected);
@@ -721,6 +816,7 @@ static bool is_over(const struct session *session, uint64_t now_ns)
 /* In a round that takes long. Those that are added come with the next one. */
 static void look_around(struct session *session, uint64_t now_ns)
 {
+	wake_forget(&session->wake);
 	if (read_signals(session, &session->result->signal) || is_over(session, now_ns))
 		session->ending = true;
 	else
@@ -761,8 +857,9 @@ static bool is_read(struct session *session, struct attached *attached, uint64_t
 		attached->dead_ns = now_ns;
 		drain_guest(session, attached);
 	}
-	return !injected->has_more || (shares_is_limited(&session->shares, injected->process.uid) &&
-				       now_ns - attached->dead_ns > LAST_NS);
+	return !injected->has_more ||
+	       (shares_is_limited(&session->shares, injected->process->row.uid) &&
+		now_ns - attached->dead_ns > LAST_NS);
 }
 
 static void remove_dead(struct session *session, uint64_t now_ns)
@@ -786,7 +883,7 @@ static void remove_dead(struct session *session, uint64_t now_ns)
 
 static size_t fill_entries(struct session *session)
 {
-	size_t most = 1 + ATTACH_LISTENERS + ATTACH_PENDING + COLLECTORS_MOST +
+	size_t most = 2 + ATTACH_LISTENERS + ATTACH_PENDING + COLLECTORS_MOST +
 		      session->running.count + 2 * session->attached_count,
 	       count = 0;
 
@@ -796,6 +893,9 @@ static size_t fill_entries(struct session *session)
 	session->attach_entries = attach_poll(&session->attach, session->entries + count);
 	count += session->attach_entries;
 	count += running_poll(&session->running, session->entries + count);
+	if (session->options->owner_fd)
+		session->entries[count++] =
+			(struct pollfd){.fd = session->options->owner_fd, .events = POLLIN};
 	session->first_collector = count;
 	for (size_t i = 0; i < collectors_count; i++)
 		if (session->states[i])
@@ -821,9 +921,14 @@ static uint64_t wait_ns(const struct session *session, uint64_t now_ns)
 		until = end_ns;
 	if (session->attached_count && now_ns + session->interval_ns < until)
 		until = now_ns + session->interval_ns;
-	for (size_t i = 0; i < collectors_count; i++)
-		if (session->states[i] && now_ns + collectors[i]->work->interval_ns < until)
-			until = now_ns + collectors[i]->work->interval_ns;
+	for (size_t i = 0; i < collectors_count; i++) {
+		uint64_t next_ns = UINT64_MAX;
+
+		if (session->states[i])
+			next_ns = now_ns + collectors[i]->work->interval_ns(session->states[i]);
+		if (next_ns < until)
+			until = next_ns;
+	}
 	return until > now_ns ? until - now_ns : 0;
 }
 
@@ -844,7 +949,9 @@ static void look_at_guests(struct session *session, size_t count)
 /* The next round comes when the busiest ring will be about an eighth full at the rate seen. */
 static void adapt_interval(struct session *session, size_t most)
 {
-	uint64_t wanted = POLL_MOST_NS;
+	const uint64_t longest_ns =
+		host_clocks_now_ns() < session->young_until_ns ? POLL_YOUNG_NS : POLL_MOST_NS;
+	uint64_t wanted = longest_ns;
 	/* After a round without a wait: about what a round takes, so that the way back is open. */
 	uint64_t interval_ns = session->interval_ns ? session->interval_ns : POLL_LEAST_NS / 4;
 
@@ -854,7 +961,7 @@ static void adapt_interval(struct session *session, size_t most)
 		wanted = 0;
 	if (session->has_more)
 		wanted = 0;
-	session->interval_ns = wanted > POLL_MOST_NS ? POLL_MOST_NS : wanted;
+	session->interval_ns = wanted > longest_ns ? longest_ns : wanted;
 	if (wanted && wanted < POLL_LEAST_NS)
 		session->interval_ns = POLL_LEAST_NS;
 }
@@ -874,6 +981,7 @@ static void do_each_second(struct session *session, uint64_t now_ns)
 			collectors[i]->work->each_second(session->states[i], now_ns);
 	processes_forget(session->recording.processes, now_ns);
 	attach_resume(&session->attach);
+	wake_forget(&session->wake); /* whatever was added or taken away without a word */
 	shares_begin_second(&session->shares);
 	recording_begin_second(&session->recording);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.last_tsc);
@@ -889,52 +997,71 @@ static void begin_output(struct session *session)
 		error_clear(); /* tried again with the next write, and told at the end */
 }
 
-static size_t count_ready(const struct session *session, size_t first, size_t count)
+static bool is_any_ready(const struct session *session, size_t first, size_t count)
 {
-	size_t ready = 0;
-
 	for (size_t i = first; i < first + count; i++)
-		ready += session->entries[i].revents != 0;
-	return ready;
+		if (session->entries[i].revents)
+			return true;
+	return false;
 }
 
 /* A collector is woken for each sample of a Python program, some hundred times a second: guests have their own time. */
-static bool is_for_collectors(const struct session *session, int ready)
+static bool is_for_collectors(const struct session *session, enum wake_reason reason)
 {
-	return ready > 0 && host_clocks_now_ns() < session->next_round_ns &&
-	       count_ready(session, session->first_collector, session->collector_entries) ==
-		       (size_t)ready;
+	return reason == WAKE_RINGS && host_clocks_now_ns() < session->next_round_ns;
 }
 
-/* To ask a socket that nobody has come to costs the kernel a new one each time. */
-static void receive(struct session *session)
+/* Who can be read from. Descriptors come and go here: what is waited for is put together anew. Returns the number of
+ * entries. */
+static size_t look_who(struct session *session)
 {
-	if (session->attach.pending_count || count_ready(session, 1, session->attach_entries))
+	size_t count = fill_entries(session);
+
+	if (poll(session->entries, count, 0) < 0)
+		for (size_t i = 0; i < count; i++)
+			session->entries[i].revents = 0;
+	wake_forget(&session->wake);
+	return count;
+}
+
+static void answer(struct session *session)
+{
+	const int owner_fd = session->options->owner_fd;
+	size_t count = look_who(session);
+
+	if (read_signals(session, &session->result->signal) ||
+	    (owner_fd && owner_has_left(owner_fd)))
+		session->ending = true;
+	if (count)
+		look_at_guests(session, count);
+	/* To ask a socket that nobody has come to costs the kernel a new one each time. */
+	if (session->attach.pending_count || is_any_ready(session, 1, session->attach_entries))
 		take_hellos(session);
-	else
-		note_turned_away(session);
+}
+
+static enum wake_reason wait_for_work(struct session *session)
+{
+	if (!session->wake.is_open) {
+		size_t count = fill_entries(session);
+
+		wake_register(&session->wake, session->entries, count, session->first_collector,
+			      session->collector_entries);
+	}
+	return wake_wait(&session->wake, wait_ns(session, host_clocks_now_ns()));
 }
 
 static void turn(struct session *session)
 {
-	size_t count = fill_entries(session), most;
-	uint64_t now_ns = host_clocks_now_ns(), wait = wait_ns(session, now_ns);
-	struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
-	int ready = ppoll(session->entries, count, &timeout, NULL);
+	enum wake_reason reason = wait_for_work(session);
+	uint64_t now_ns;
+	size_t most;
 
-	if (ready < 0)
-		for (size_t i = 0; i < count; i++)
-			session->entries[i].revents = 0;
-	if (is_for_collectors(session, ready)) {
-		drain_collectors(session);
-		return;
-	}
-	if (read_signals(session, &session->result->signal))
-		session->ending = true;
-	if (count)
-		look_at_guests(session, count);
 	drain_collectors(session);
-	receive(session);
+	if (is_for_collectors(session, reason))
+		return;
+	if (reason == WAKE_OTHERS)
+		answer(session);
+	note_turned_away(session);
 	most = drain_guests(session);
 	if (session->attached_count)
 		adapt_interval(session, most);
@@ -961,10 +1088,11 @@ static void turn(struct session *session)
 static int listen_for_guests(struct session *session, uid_t owner, gid_t group)
 {
 	const struct session_options *options = session->options;
-	bool by_pid = options->pids_count && options->opencl;
+	bool by_pid = options->pids_count && has_guests(options);
 	int error = attach_open(&session->attach, options->any || by_pid, owner, group);
 
-	if (error != -EADDRINUSE || !by_pid || !has_other_collectors(options))
+	if (error != -EADDRINUSE || !by_pid ||
+	    !(options->owner_fd || has_other_collectors(options)))
 		return error;
 	note(session, COLLECTOR_REFUSED, error_text());
 	error_clear();
@@ -1027,7 +1155,7 @@ static void drain_last(struct session *session)
 		shares_begin_round(&session->shares);
 		for (size_t i = 0; i < session->attached_count; i++) {
 			struct attached *attached = &session->attached[i];
-			uid_t uid = attached->injected->process.uid;
+			uid_t uid = attached->injected->process->row.uid;
 
 			if (!attached->injected->region ||
 			    (shares_is_limited(&session->shares, uid) &&
@@ -1079,7 +1207,9 @@ static void end_recording(struct session *session)
 		struct attached *attached = &session->attached[i];
 
 		attached->dead |= !is_alive(attached);
-		if (!attached->dead && attached->injected->pid != session->program)
+		/* Of a process the last guest counts. */
+		if (!attached->dead && attached->injected->pid != session->program &&
+		    attached->injected->process->references == 1)
 			session->result->survivors++;
 		end_guest(session, attached);
 	}
@@ -1141,6 +1271,7 @@ static void close_session(struct session *session)
 	free(session->attached);
 	shares_fini(&session->shares);
 	free(session->entries);
+	wake_forget(&session->wake);
 }
 
 int session_run(const struct session_options *options, struct session_result *ret_result,
@@ -1168,6 +1299,8 @@ int session_run(const struct session_options *options, struct session_result *re
 	error = open_session(session);
 	if (!error)
 		error = start_program(session, ret_exec_error);
+	if (!error && options->owner_fd)
+		error = owner_tell_ready(options->owner_fd, session->attach.addresses);
 	if (!error) {
 		while (!session->ending)
 			turn(session);

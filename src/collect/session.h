@@ -18,19 +18,33 @@ struct session_options {
 	char *const *command;  /* NULL-terminated; NULL: no program of our own */
 	const pid_t *pids;     /* running processes to be recorded … */
 	size_t pids_count;     /* … instead of a command; 0: none */
+	int owner_fd;          /* … for a process that is one of them; 0: nobody's */
 	bool any;              /* every OpenCL process of the machine */
 	bool opencl;           /* collect OpenCL at all */
 	bool device_time;      /* ask devices for time stamps */
+	bool amd;              /* collect ROCm … */
+	uint32_t amd_options;  /* … in this way: RING_OPTION_AMD_… */
+	bool amd_mode_said;    /* … which the user chose here and not by RTL_MODE */
+	bool amd_no_hip;       /* … without the calls of HIP */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool faults;           /* … and of page faults */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
+	bool ranges;           /* collect what the program names itself … */
+	bool ranges_preload;   /* … by LD_PRELOAD whether ROCm is found or not */
+	bool system;           /* collect counters … */
+	uint32_t system_hz;    /* … so often a second */
+	bool system_smaps;     /* … with what walks all pages of each process */
+	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
+	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
-	const char *guest; /* path of libduet-opencl.so; NULL: not installed */
+	const char *guest;        /* path of libduet-opencl.so; NULL: not installed */
+	const char *rocm_guest;   /* path of libduet-rocm.so; the same */
+	const char *ranges_guest; /* … and of libduet-ranges.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
 	void (*on_warning)(void *context, const char *text);

@@ -123,7 +123,7 @@ static void keep_image(const struct stacks_owner *owner, struct image *image, co
 		 image->path, owner->pid,
 		 recording->keeps_files ? "and the file could not be kept (that takes root)"
 					: "unless 'duet record --archive' keeps the file");
-	recording_note(recording, "opencl", COLLECTOR_PARTIAL, owner->process, note);
+	recording_note(recording, owner->collector, COLLECTOR_PARTIAL, owner->process, note);
 }
 
 bool stacks_take_module(struct stacks *stacks, const struct stacks_owner *owner,

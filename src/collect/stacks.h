@@ -53,6 +53,7 @@ struct stacks {
 /* For whom. */
 struct stacks_owner {
 	struct recording *recording;
+	const char *collector; /* whose guest took them */
 	uint32_t pid;
 	int pid_fd;
 	uint32_t process; /* the trace's */

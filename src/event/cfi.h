@@ -428,6 +428,10 @@ static inline union unwind_rule cfi_rule(const struct cfi_row *row, uint64_t pc)
 		return unknown;
 	if (!cfi_fits(cfa, 24) || !cfi_fits(bp, 16))
 		return unknown;
+	/* The `ret` of a frame that was aligned by r10: rbp was popped two instructions before, and gcc goes on to say
+	 * that it is saved where rbp points, which is anywhere by now. */
+	if (rule.type == RULE_SP && rule.saved == BP_AT_BP)
+		rule.saved = BP_SAME;
 	rule.cfa = cfa;
 	rule.bp = rule.saved == BP_SAME ? 0 : bp;
 	return rule;

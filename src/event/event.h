@@ -7,7 +7,7 @@
  * a row; none is removed or given another meaning (docs/design/events.md, tests/golden/event).
  *
  * A row holds times as they were read, in the clock domain named by the chunk that carries it
- * (`clock`, an event_clock id); only rows of EVENT_HOST … EVENT_CODE, which describe things that
+ * (`clock`, an event_clock id); only rows of EVENT_HOST … EVENT_SERIES, which describe things that
  * live for a while, are in CLOCK_MONOTONIC nanoseconds. Ids are given out by the recorder, count
  * from 1 and are unique within one trace; 0 means "none" or "not known". A `_string` field is the
  * id of a text in the trace's dictionary, 0 for the empty one.
@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	5 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders */
+	7 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -36,6 +36,7 @@ enum event_kind {
 	EVENT_CLOCK = 8,
 	EVENT_COLLECTOR = 9,
 	EVENT_CODE = 10,
+	EVENT_SERIES = 11,
 	/* happenings: rows with a time */
 	EVENT_API = 16,
 	EVENT_LAUNCH = 17,
@@ -51,6 +52,7 @@ enum event_kind {
 	EVENT_LOSS = 27,
 	EVENT_KIND_COUNT
 };
+#define EVENT_THING_LAST EVENT_SERIES
 
 /* The machine a trace was recorded on. Identity: boot_id. */
 struct event_host {
@@ -219,6 +221,35 @@ struct event_code {
 };
 #define CODE_UNKNOWN UINT64_MAX
 
+enum event_series_type {
+	SERIES_LEVEL = 0, /* how much there is, or how fast it goes: as it was at the end */
+	/* how much came between begin and end: sums are exact, and what is shown is the sum by the real time */
+	SERIES_AMOUNT = 1,
+	SERIES_RATIO =
+		2, /* between begin and end, so much of so much: the sum of the one by that of the other */
+	SERIES_TYPE_COUNT
+};
+
+/* What is counted: one metric of one thing. Identity: the metric with all of host, process, device, cpu and instance. */
+struct event_series {
+	uint32_t id;
+	uint32_t metric_string; /* lower case, words behind dots: "cpu.busy", "process.io.read" */
+	/* of value and of, always a base unit: "bytes", "ns", "events", "mC" (thousandths of a degree Celsius), "uJ", "Hz" */
+	uint32_t unit_string;
+	uint32_t source_string; /* where it was read: "/proc/stat" */
+	uint32_t type;          /* enum event_series_type */
+	uint32_t host;          /* 0: the only one */
+	uint32_t process;       /* process, device and cpu: what it is of; all 0: the machine */
+	uint32_t device;
+	uint32_t cpu;             /* number of the processor, and 1; 0: none */
+	uint32_t instance_string; /* what of it, by its own name: "sda", "eth0", "package-0" */
+	/* The most that there can be, honestly: of a LEVEL its value, of an AMOUNT what comes in a second, of a RATIO a
+	 * whole number of times; 0: not known. */
+	uint64_t limit;
+	uint64_t interval_ns; /* as it was asked for: what it was is in the rows; 0: none */
+	uint64_t begin_ns, end_ns;
+};
+
 enum event_api_type {
 	API_TYPE_CALL = 0, /* an ordinary call */
 	API_TYPE_WAIT = 1  /* its duration is (mostly) waiting for the device */
@@ -259,7 +290,9 @@ enum event_command {
 
 enum event_launch_flag {
 	LAUNCH_BLOCKING = 1, /* the call returned only when the command was complete */
-	LAUNCH_UNTIMED = 2   /* no device time stamps were asked for or none can be had */
+	LAUNCH_UNTIMED = 2,  /* no device time stamps were asked for or none can be had */
+	LAUNCH_FURTHER =
+		4 /* the call has put a command into a queue before: it is no call of its own */
 };
 
 /* A call that put a command into a queue: it is an API call too, with all an event_api has, and no
@@ -361,10 +394,45 @@ struct event_instruction_sample {
 	uint32_t period_unit_string; /* "ns", "cycles" … */
 	uint32_t process;
 	uint32_t device;
-	uint32_t code; /* of type CODE_BINARY */
+	uint32_t code; /* of type CODE_BINARY, or a CODE_KERNEL in one */
 	uint32_t
 		stall_string; /* the vendor's name of the reason; empty: it was executing, or nobody knows */
 	uint32_t thread; /* that executed it, of a device that is the host's processor */
+};
+
+/* A reading of a series. What could not be read has no row: 0 is a measured 0. Sorted by begin. */
+struct event_counter {
+	/* From the reading before to this one: nobody knows what was between. They are the same for the first of a LEVEL. */
+	uint64_t begin, end;
+	int64_t value;
+	uint64_t of; /* RATIO: what value is a part of, never 0; else 0 */
+	uint32_t series;
+	uint32_t reserved;
+};
+
+enum event_range_type {
+	RANGE_PUSH = 0,  /* pushed and popped by one thread: those of a thread and a domain nest */
+	RANGE_START = 1, /* started by one thread and stopped by any */
+	RANGE_MARK = 2,  /* a moment: the end is the begin */
+	RANGE_TYPE_COUNT
+};
+
+enum event_range_flag {
+	RANGE_OPEN = 1, /* it was not seen to end: the end is when nobody could see that any more */
+	RANGE_UNBEGUN =
+		2 /* it was not seen to begin, so that it has no name: the begin is the end */
+};
+
+/* A stretch of the program that the program named itself, by roctx, NVTX, ITT or libduet. Sorted by begin. */
+struct event_range {
+	uint64_t begin, end;
+	uint32_t thread; /* that began it; UNBEGUN: that ended it */
+	uint32_t process;
+	uint32_t domain_string; /* "roctx", "NVTX" and "duet" where the program chose none */
+	uint32_t name_string;
+	uint32_t type;  /* enum event_range_type */
+	uint32_t flags; /* enum event_range_flag */
+	uint32_t stack; /* 0: none was taken */
 };
 
 /* One reading of a clock next to the host's: at device time `time` CLOCK_MONOTONIC was within
@@ -392,7 +460,8 @@ enum event_frame_type {
 
 enum event_frame_flag {
 	FRAME_RETURN =
-		1 /* offset is where a call returns to: what was called from is just before it */
+		1, /* offset is where a call returns to: what was called from is just before it */
+	FRAME_INLINED = 2 /* NATIVE with a name: it is inlined in what stands for its caller */
 };
 
 /* Says by itself what it is: no process need be known for it. */
@@ -403,7 +472,8 @@ struct event_frame {
 	uint32_t
 		build_id_string; /* NATIVE: lower-case hexadecimal, empty where the file has none */
 	uint32_t
-		name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty; KERNEL: function */
+		name_string; /* PYTHON: qualified name; JIT: as the process told it, else empty; KERNEL: function;
+			      * NATIVE: function, where another program has named it (imported traces), else empty */
 	uint32_t file_string; /* PYTHON: as in the code object */
 	uint32_t line;        /* PYTHON: of the call; 0: not known */
 	uint32_t first_line;  /* PYTHON: of the function */

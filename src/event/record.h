@@ -74,6 +74,16 @@ struct record_execution {
 	int32_t status;
 };
 
+/* EVENT_INSTRUCTION_SAMPLE; detail: stall | unit of the period << 16, by event/pc_sampling.h. */
+struct record_instruction {
+	struct record head;
+	uint64_t time; /* of the device's clock */
+	uint64_t offset;
+	uint64_t period;
+	uint32_t code; /* of a kernel; 0: the offset is the device's own address */
+	uint32_t device;
+};
+
 /* EVENT_DEVICE; detail: enum event_device_type. Texts: key, name, vendor, driver, platform. With
  * RECORD_DEVICE_LOCAL the last 8 bytes are the local memory of a compute unit. */
 struct record_device {
@@ -172,6 +182,34 @@ struct record_python_code {
 	uint32_t code, first_line;
 	uint32_t lines_bytes;
 	uint32_t reserved;
+	char texts[];
+};
+
+/* EVENT_RANGE; detail: enum event_range_type | enum record_range_of << 8, and RECORD_RANGE_END where it ends. Texts:
+ * domain, and where it begins or is a mark, name. */
+struct record_range {
+	struct record head;
+	uint64_t time;
+	/* START: given by the interface. PUSH: how many of the domain the thread has open, this one among them; 0: not
+	 * known. */
+	uint64_t id;
+	char texts[];
+};
+enum { RECORD_RANGE_END = 0x80 };
+/* Each gives ids of its own. */
+enum record_range_of {
+	RANGE_OF_ROCTX = 1,
+	RANGE_OF_NVTX = 2,
+	RANGE_OF_ITT = 3,
+	RANGE_OF_LIBDUET = 4
+};
+enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
+
+/* EVENT_COUNTER. Texts: metric, unit. */
+struct record_counter {
+	struct record head;
+	uint64_t time;
+	int64_t value;
 	char texts[];
 };
 

@@ -17,6 +17,9 @@ struct export_options {
 	uint64_t from_ns, to_ns; /* relative to the begin of the recording; [from, to) */
 	const char *kinds;       /* "api,started": see export_check_kinds; NULL: all */
 	uint64_t pid;            /* 0: all */
+	const char *archive;     /* folder of symbol files kept with the trace; NULL: none */
+	const char *version;     /* of this program */
+	bool may_download;       /* ask debuginfod, where DEBUGINFOD_URLS is set */
 	bool is_absolute; /* times in CLOCK_MONOTONIC ns, not from the begin of the recording */
 };
 
@@ -26,12 +29,18 @@ struct exporter {
 	/* What can be filtered by, for people: "api (begin, end), loss". Each word is one, also
 	 * those in parentheses. */
 	const char *kinds;
-	bool is_binary; /* not for a terminal */
+	bool is_binary;  /* not for a terminal */
+	bool needs_file; /* goes back in what it wrote: a regular file, no pipe */
+	/* -EINVAL with a text where options do not go with each other or with this format; NULL: all do. */
+	int (*check)(const struct export_options *options);
 	/* Writes the whole export; *ret_rows is how much of what happened is in it. Errors: -errno
 	 * with a text in the error chain; -EPIPE where the reader of a pipe went away, which is no
 	 * failure. */
 	int (*write)(const struct model *model, const struct export_options *options, FILE *file,
 		     uint64_t *ret_rows);
+	/* Instead, where the export is more than one file: into a folder that is there and empty. */
+	int (*write_folder)(const struct model *model, const struct export_options *options,
+			    const char *folder, uint64_t *ret_rows);
 };
 
 /* In the order in which they are listed; ends with NULL. */

@@ -744,9 +744,13 @@
 		return lines;
 	}
 
+	const MISSING = "stands for frames that are not known, or were left out of a very deep stack";
+
 	function facts(frame) {
 		const word = WORDS.get(frame.letter)[0], root = zoomed();
 		const lines = [(word ? word + " frame: " : "") + both(frame.exact)];
+		if (frame.letter === "t")
+			lines.unshift(MISSING);
 		if (frame.parent) {
 			let shares = share(frame.value, frame.parent.value) + " of its parent, " +
 				share(frame.value, frames[0].value) + " of the total";

@@ -33,7 +33,7 @@ static const struct family families[FLAME_CLASS_COUNT] = {
 	[FLAME_INSTRUCTION] = {"device instruction", 'g', 198, 212, 78, 85, 91, 30, 34, 39},
 	[FLAME_SEPARATOR] = {"host to device", 's', 0, 0, 0, 72, 72, 0, 36, 36},
 	[FLAME_IDLE] = {"idle", 'd', 220, 230, 7, 80, 88, 7, 24, 31},
-	[FLAME_TRUNCATED] = {"truncated", 't', 0, 0, 0, 76, 76, 0, 33, 33},
+	[FLAME_TRUNCATED] = {"truncated (frames missing)", 't', 0, 0, 0, 76, 76, 0, 33, 33},
 };
 
 uint32_t flame_shade(struct flame_text name)

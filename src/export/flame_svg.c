@@ -325,8 +325,10 @@ static void write_attribute(struct flame_output *output, const char *name, uint6
 	flame_output_bytes(output, "\"", 1);
 }
 
+/* Script and viewers without one take all but the last line for the name. */
 static void write_title(struct svg *svg, const struct flame_box *box)
 {
+	bool is_cut = box->depth && svg->flame->frames[box->frame].frame_class == FLAME_TRUNCATED;
 	struct string_builder share;
 
 	string_builder_append_char(&svg->text, '\n');
@@ -337,7 +339,11 @@ static void write_title(struct svg *svg, const struct flame_box *box)
 	append_text(svg, string_builder_text(&share));
 	svg->text.error = share.error ? share.error : svg->text.error;
 	string_builder_fini(&share);
-	string_builder_append(&svg->text, " of the total</title>");
+	string_builder_append(&svg->text, " of the total");
+	if (is_cut)
+		string_builder_append(&svg->text, "; stands for frames that are not known, or were "
+						  "left out of a very deep stack");
+	string_builder_append(&svg->text, "</title>");
 	flush_text(svg);
 }
 

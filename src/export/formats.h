@@ -7,6 +7,10 @@
 
 #include "export/exporter.h"
 
-extern const struct exporter export_text, export_jsonl, export_perfetto;
+extern const struct exporter export_text, export_jsonl, export_perfetto, export_chrome, export_ctf,
+	export_duet_pb;
+extern const struct exporter export_folded, export_svg, export_pprof, export_speedscope,
+	export_perf_script, export_csv, export_json, export_sqlite, export_otlp,
+	export_otlp_metrics;
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct analysis_ledger;
 struct model;
 struct order;
 struct packets;
@@ -26,10 +27,9 @@ int about_write_begin(const struct about *about, const struct model *model,
 		      struct packets *packets);
 int about_write_end(const struct about *about, const struct model *model, struct packets *packets);
 
-/* Instants on `track` at the begin: the recording with its ledger, which takes an analysis of the
- * whole trace, a certificate for each clock, collectors that could not run. Nothing where nobody
- * knows when the begin was. */
+/* Instants on `track` at the begin: the recording with its ledger, a certificate for each clock, collectors that could
+ * not run. Nothing where nobody knows when the begin was. */
 int about_write(const struct about *about, const struct model *model, struct packets *packets,
-		uint64_t track);
+		uint64_t track, const struct analysis_ledger *ledger);
 
 #endif

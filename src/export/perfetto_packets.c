@@ -4,7 +4,7 @@
  *
  * Runs in:  our own process
  * Gets:     events and their arguments   Gives: packets in a file
- * Owns:     the packet that is being built and the texts that have a number
+ * Owns:     the packets that are not written yet, at most 64 KiB and the last one, and the texts that have a number
  * Fails:    -ENOMEM, -errno of the file
  * Why numbers for texts: a trace of 10^6 events has some 100 different names. With each name in each
  *           event a slice takes 160 bytes, with numbers 60. Names of arguments and categories are
@@ -19,12 +19,15 @@
 #include "export/exporter.h"
 #include "export/perfetto_schema.h"
 
-#define FLUSH_PACKETS 4096
+#define FLUSH_BYTES ((size_t)64 << 10)
 
 static const char *const categories[] = {
-	[CATEGORY_API] = "api",           [CATEGORY_LAUNCH] = "launch", [CATEGORY_WAIT] = "wait",
-	[CATEGORY_KERNEL] = "kernel",     [CATEGORY_COPY] = "copy",     [CATEGORY_OTHER] = "other",
-	[CATEGORY_REJECTED] = "rejected", [CATEGORY_LOSS] = "loss",     [CATEGORY_META] = "duet",
+	[CATEGORY_API] = "api",         [CATEGORY_LAUNCH] = "launch",
+	[CATEGORY_WAIT] = "wait",       [CATEGORY_KERNEL] = "kernel",
+	[CATEGORY_COPY] = "copy",       [CATEGORY_OTHER] = "other",
+	[CATEGORY_OFF_CPU] = "off-cpu", [CATEGORY_REJECTED] = "rejected",
+	[CATEGORY_LOSS] = "loss",       [CATEGORY_META] = "duet",
+	[CATEGORY_RANGE] = "range",
 };
 
 static const char *const keys[] = {
@@ -74,6 +77,11 @@ static const char *const keys[] = {
 	[KEY_TRUNCATED] = "truncated",
 	[KEY_DAMAGED_CHUNKS] = "damaged_chunks",
 	[KEY_LEFT_OUT] = "left_out_ns",
+	[KEY_FUNCTION] = "function",
+	[KEY_HOLDER] = "holder",
+	[KEY_DOMAIN] = "domain",
+	[KEY_OPEN] = "open",
+	[KEY_UNBEGUN] = "unbegun",
 };
 
 void packets_init(struct packets *packets, FILE *file)
@@ -104,6 +112,30 @@ static void put_text(struct packets *packets, unsigned int list, uint64_t number
 	protobuf_end(&packets->texts, entry);
 }
 
+uint64_t packets_intern(struct packets *packets, struct string_table *table, unsigned int list,
+			const char *text)
+{
+	uint32_t before = table->count, number = string_table_add(table, text, strlen(text));
+
+	if (!number && *text)
+		packets->error = -ENOMEM;
+	else if (number > before)
+		put_text(packets, list, number, text);
+	return number;
+}
+
+static uint64_t intern_known(struct packets *packets, struct string_table *table, unsigned int list,
+			     const char *text)
+{
+	struct packets_known *known =
+		&packets->known[((uintptr_t)text >> 3 ^ (uintptr_t)text >> 11) % PACKETS_KNOWN];
+
+	if (known->text != text || known->table != table)
+		*known = (struct packets_known){text, table,
+						packets_intern(packets, table, list, text)};
+	return known->number;
+}
+
 int packets_start(struct packets *packets)
 {
 	struct protobuf *packet = &packets->packet;
@@ -124,39 +156,38 @@ int packets_start(struct packets *packets)
 
 void packets_begin(struct packets *packets)
 {
-	protobuf_clear(&packets->packet);
 	protobuf_clear(&packets->texts);
+	packets->begin = protobuf_begin(&packets->packet, PF_TRACE_PACKET);
 }
 
-/* The length stands before the packet and is known only now. */
-static int write_packet(struct packets *packets)
+int packets_flush(struct packets *packets)
 {
-	const struct protobuf *packet = &packets->packet;
-	uint64_t size = packet->size;
-
-	putc_unlocked(PF_TRACE_PACKET << 3 | 2, packets->file);
-	for (; size >= 0x80; size >>= 7)
-		putc_unlocked((int)(size & 0x7f) | 0x80, packets->file);
-	putc_unlocked((int)size, packets->file);
-	fwrite_unlocked(packet->bytes, 1, packet->size, packets->file);
-	if (++packets->count % FLUSH_PACKETS == 0 || ferror_unlocked(packets->file))
-		return export_flush(packets->file);
-	return 0;
+	fwrite_unlocked(packets->packet.bytes, 1, packets->packet.size, packets->file);
+	protobuf_clear(&packets->packet);
+	return export_flush(packets->file);
 }
 
-int packets_end(struct packets *packets)
+int packets_end_of(struct packets *packets, uint64_t sequence, bool is_first)
 {
 	struct protobuf *packet = &packets->packet, *texts = &packets->texts;
-	bool is_first = packets->count == 0;
 
 	if (texts->size)
 		protobuf_bytes(packet, PF_TRACE_PACKET_INTERNED_DATA, texts->bytes, texts->size);
-	protobuf_u64(packet, PF_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, 1);
+	protobuf_u64(packet, PF_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence);
 	protobuf_u64(packet, PF_TRACE_PACKET_SEQUENCE_FLAGS,
 		     is_first ? PF_SEQ_INCREMENTAL_STATE_CLEARED : PF_SEQ_NEEDS_INCREMENTAL_STATE);
 	if (!packets->error)
 		packets->error = packet->error ? packet->error : texts->error;
-	return packets->error ? packets->error : write_packet(packets);
+	if (packets->error)
+		return packets->error;
+	protobuf_end(packet, packets->begin);
+	packets->count++;
+	return packet->size < FLUSH_BYTES ? 0 : packets_flush(packets);
+}
+
+int packets_end(struct packets *packets)
+{
+	return packets_end_of(packets, 1, packets->count == 0);
 }
 
 void packets_event_begin(struct packets *packets, uint64_t time_ns, unsigned int type,
@@ -177,25 +208,20 @@ int packets_event_end(struct packets *packets)
 	return packets_end(packets);
 }
 
-/* The number of a text, which is new to the file where it is the largest so far. */
-static uint64_t number_of(struct packets *packets, struct string_table *table, unsigned int list,
-			  const char *text)
-{
-	uint32_t before = table->count, number = string_table_add(table, text, strlen(text));
-
-	if (!number)
-		packets->error = -ENOMEM;
-	else if (number > before)
-		put_text(packets, list, number, text);
-	return number;
-}
-
 void packets_name(struct packets *packets, const char *name)
 {
 	if (!*name)
 		return;
 	protobuf_u64(&packets->packet, PF_TRACK_EVENT_NAME_IID,
-		     number_of(packets, &packets->names, PF_INTERNED_DATA_EVENT_NAMES, name));
+		     packets_intern(packets, &packets->names, PF_INTERNED_DATA_EVENT_NAMES, name));
+}
+
+void packets_known_name(struct packets *packets, const char *name)
+{
+	if (*name)
+		protobuf_u64(
+			&packets->packet, PF_TRACK_EVENT_NAME_IID,
+			intern_known(packets, &packets->names, PF_INTERNED_DATA_EVENT_NAMES, name));
 }
 
 void packets_category(struct packets *packets, enum packets_category category)
@@ -247,14 +273,26 @@ void packets_text(struct packets *packets, enum packets_key key, const char *tex
 	protobuf_end(&packets->packet, begin);
 }
 
-void packets_constant(struct packets *packets, enum packets_key key, const char *text)
+static void put_constant(struct packets *packets, enum packets_key key, uint64_t number)
 {
 	size_t begin = begin_argument(packets, key);
-	uint64_t number = number_of(packets, &packets->values,
-				    PF_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES, text);
 
 	protobuf_u64(&packets->packet, PF_DEBUG_ANNOTATION_STRING_VALUE_IID, number);
 	protobuf_end(&packets->packet, begin);
+}
+
+void packets_constant(struct packets *packets, enum packets_key key, const char *text)
+{
+	put_constant(packets, key,
+		     packets_intern(packets, &packets->values,
+				    PF_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES, text));
+}
+
+void packets_known(struct packets *packets, enum packets_key key, const char *text)
+{
+	put_constant(packets, key,
+		     intern_known(packets, &packets->values,
+				  PF_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES, text));
 }
 
 void packets_group_begin(struct packets *packets, enum packets_key key)

@@ -2,7 +2,7 @@
  *
  * export/perfetto_packets.h - packets of Perfetto's trace format, one after the other into a file
  *
- * All packets belong to one sequence; texts that repeat are written once and named by number. An
+ * Packets of events belong to one sequence; texts that repeat are written once and named by number. An
  * event is built piece by piece between packets_event_begin and packets_event_end. Errors are
  * remembered and returned where a packet ends.
  */
@@ -20,12 +20,14 @@ enum packets_category {
 	CATEGORY_API = 1,
 	CATEGORY_LAUNCH,
 	CATEGORY_WAIT,
+	CATEGORY_OFF_CPU,
 	CATEGORY_KERNEL,
 	CATEGORY_COPY,
 	CATEGORY_OTHER,
 	CATEGORY_REJECTED,
 	CATEGORY_LOSS,
 	CATEGORY_META,
+	CATEGORY_RANGE,
 	CATEGORY_COUNT
 };
 
@@ -77,14 +79,29 @@ enum packets_key {
 	KEY_TRUNCATED,
 	KEY_DAMAGED_CHUNKS,
 	KEY_LEFT_OUT,
+	KEY_FUNCTION,
+	KEY_HOLDER,
+	KEY_DOMAIN,
+	KEY_OPEN,
+	KEY_UNBEGUN,
 	KEY_COUNT
 };
 
+/* A text that was looked for. */
+struct packets_known {
+	const char *text; /* NULL: none */
+	const struct string_table *table;
+	uint64_t number;
+};
+enum { PACKETS_KNOWN = 256 };
+
 struct packets {
 	FILE *file;
-	struct protobuf packet, texts; /* texts: InternedData of the packet that is being built */
+	struct protobuf packet; /* behind those that are complete and not written yet */
+	struct protobuf texts;  /* its InternedData */
 	struct string_table names, values;
-	size_t event, nested; /* where they begin in the packet; nested 0: none */
+	struct packets_known known[PACKETS_KNOWN]; /* the latest, by address */
+	size_t begin, event, nested; /* of the packet and in it, where they begin; nested 0: none */
 	uint64_t count;
 	int error;
 };
@@ -93,15 +110,25 @@ struct packets {
 void packets_init(struct packets *packets, FILE *file);
 void packets_fini(struct packets *packets); /* NULL-safe */
 int packets_start(struct packets *packets);
+/* After the last packet. Errors: as export_flush. */
+int packets_flush(struct packets *packets);
 
-/* Any packet: fields go into packets->packet. */
+/* Any packet: fields go into packets->packet, what they name by number into packets->texts. */
 void packets_begin(struct packets *packets);
 int packets_end(struct packets *packets);
+/* The same for a packet of another sequence than that of events, which is 1. */
+int packets_end_of(struct packets *packets, uint64_t sequence, bool is_first);
+
+/* The number of a text in a list of InternedData, told with the packet where it is new; 0 for an empty text. */
+uint64_t packets_intern(struct packets *packets, struct string_table *table, unsigned int list,
+			const char *text);
 
 /* type: PF_TYPE_…; name "": none. */
 void packets_event_begin(struct packets *packets, uint64_t time_ns, unsigned int type,
 			 uint64_t track);
 void packets_name(struct packets *packets, const char *name);
+/* The same of a text that stays where it is until packets_fini: it is looked for once. */
+void packets_known_name(struct packets *packets, const char *name);
 void packets_category(struct packets *packets, enum packets_category category);
 int packets_event_end(struct packets *packets);
 
@@ -111,6 +138,8 @@ void packets_i64(struct packets *packets, enum packets_key key, int64_t value);
 void packets_bool(struct packets *packets, enum packets_key key, bool value);
 void packets_text(struct packets *packets, enum packets_key key, const char *text);
 void packets_constant(struct packets *packets, enum packets_key key, const char *text);
+/* The same of one that stays where it is until packets_fini. */
+void packets_known(struct packets *packets, enum packets_key key, const char *text);
 
 /* Arguments up to packets_group_end are inside this one; groups do not nest. */
 void packets_group_begin(struct packets *packets, enum packets_key key);

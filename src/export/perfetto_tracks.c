@@ -5,11 +5,9 @@
  * Runs in:  our own process
  * Gets:     things of a model, and the spans of calls and commands in the order of their begin
  * Gives:    TrackDescriptor packets, and the track of each span
- * Owns:     the lists of tracks and, of each lane, the spans that are still open
+ * Owns:     the lists of tracks and their lanes
  * Fails:    -ENOMEM, errors of writing
- * Why lanes of our own: a viewer that is given two slices that overlap on one track closes the wrong
- *           one first, and both lengths are wrong. An out-of-order queue with k commands in
- *           execution gets k lanes; a lane costs one descriptor of 40 bytes.
+ * Why:      a lane costs one descriptor of 40 bytes, so that whatever overlaps can have one
  */
 #include "export/perfetto_tracks.h"
 
@@ -24,13 +22,10 @@
 #include "base/string.h"
 #include "export/perfetto_packets.h"
 #include "export/perfetto_schema.h"
+#include "export/row_names.h"
 
 /* Order of tracks below a device: counters, then queues. */
-enum { RANK_BUSY = 0, RANK_RATE = 1, RANK_QUEUE = 100 };
-
-/* Of calls of one thread that overlap without one being inside the other: that is damage, no program, and each lane
- * that is tried costs time. What goes into none of these lanes overlaps in the last one. */
-enum { CALL_LANES_MOST = 64 };
+enum { RANK_BUSY = 0, RANK_RATE = 1, RANK_RECORDED = 50, RANK_QUEUE = 100 };
 
 /* ---- descriptors ---- */
 
@@ -63,8 +58,7 @@ static void put_rank(struct tracks *tracks, uint64_t rank)
 		     rank < INT32_MAX ? rank : INT32_MAX);
 }
 
-static int describe_plain(struct tracks *tracks, uint64_t parent, const char *name,
-			  uint64_t *ret_uuid)
+int tracks_describe(struct tracks *tracks, uint64_t parent, const char *name, uint64_t *ret_uuid)
 {
 	size_t mark;
 
@@ -89,13 +83,14 @@ static void put_host_label(struct tracks *tracks, uint32_t id)
 		protobuf_text(&tracks->packets->packet, PF_PROCESS_DESCRIPTOR_PROCESS_LABELS, name);
 }
 
-static int describe_process(struct tracks *tracks, const struct event_process *row)
+static int describe_process(struct tracks *tracks, const struct event_process *row,
+			    uint64_t *ret_uuid)
 {
 	struct protobuf *packet = &tracks->packets->packet;
 	const char *command = model_text(tracks->model, row->command_string, "");
 	size_t mark, inner;
 
-	begin_descriptor(tracks, 0, "", &mark);
+	*ret_uuid = begin_descriptor(tracks, 0, "", &mark);
 	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_PROCESS);
 	protobuf_u64(packet, PF_PROCESS_DESCRIPTOR_PID, row->pid & INT32_MAX);
 	if (*command)
@@ -120,7 +115,7 @@ static int describe_thread(struct tracks *tracks, const struct event_thread *row
 
 	snprintf(text, sizeof(text), "thread %" PRIu32, row->tid);
 	if (!process)
-		return describe_plain(tracks, 0, text, ret_uuid);
+		return tracks_describe(tracks, 0, text, ret_uuid);
 	*ret_uuid = begin_descriptor(tracks, 0, "", &mark);
 	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_THREAD);
 	protobuf_u64(packet, PF_THREAD_DESCRIPTOR_PID, process->pid & INT32_MAX);
@@ -129,16 +124,6 @@ static int describe_thread(struct tracks *tracks, const struct event_thread *row
 		protobuf_text(packet, PF_THREAD_DESCRIPTOR_THREAD_NAME, name);
 	protobuf_end(packet, inner);
 	return end_descriptor(tracks, mark);
-}
-
-static const char *type_name(uint32_t type)
-{
-	static const char *const names[] = {[DEVICE_OTHER] = "device",
-					    [DEVICE_CPU] = "CPU device",
-					    [DEVICE_GPU] = "GPU",
-					    [DEVICE_ACCELERATOR] = "accelerator"};
-
-	return names[type < ARRAY_COUNT(names) ? type : DEVICE_OTHER];
 }
 
 static void put_device_description(struct tracks *tracks, const struct event_device *row)
@@ -165,11 +150,7 @@ static int describe_device(struct tracks *tracks, const struct event_device *row
 	size_t mark;
 
 	string_builder_init(&name);
-	if (row)
-		string_builder_appendf(&name, "%s %s", type_name(row->type),
-				       model_text(tracks->model, row->name_string, "[unnamed]"));
-	else
-		string_builder_append(&name, "[unknown device]");
+	row_name_device(tracks->model, row, &name);
 	*ret_uuid = begin_descriptor(tracks, 0, string_builder_text(&name), &mark);
 	protobuf_u64(packet, PF_TRACK_DESCRIPTOR_CHILD_ORDERING, PF_EXPLICIT);
 	protobuf_u64(packet, PF_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR,
@@ -211,12 +192,7 @@ static void put_queue_description(struct tracks *tracks, const struct event_queu
 
 static size_t device_index(const struct tracks *tracks, const struct event_queue *queue)
 {
-	const struct event_device *row =
-		queue ? model_thing(tracks->model, EVENT_DEVICE, queue->device) : NULL;
-	const void *rows = NULL;
-
-	model_things(tracks->model, EVENT_DEVICE, &rows);
-	return row ? (size_t)(row - (const struct event_device *)rows) : tracks->devices_count;
+	return queue ? things_index(&tracks->all_devices, queue->device) : tracks->devices_count;
 }
 
 /* The device's track, which is described first where the trace did not. */
@@ -233,21 +209,17 @@ static int find_device(struct tracks *tracks, const struct event_queue *queue,
 
 static int describe_queue(struct tracks *tracks, const struct event_queue *row, uint64_t *ret_uuid)
 {
-	const struct event_process *process =
-		row ? model_thing(tracks->model, EVENT_PROCESS, row->process) : NULL;
 	struct tracks_device *device;
-	char name[96] = "[unknown queue]";
+	struct string_builder name;
 	size_t mark;
 	int error = find_device(tracks, row, &device);
 
 	if (error)
 		return error;
-	if (row && process)
-		snprintf(name, sizeof(name), "queue %" PRIu32 " of process %" PRIu32, row->id,
-			 process->pid);
-	else if (row)
-		snprintf(name, sizeof(name), "queue %" PRIu32, row->id);
-	*ret_uuid = begin_descriptor(tracks, device->uuid, name, &mark);
+	string_builder_init(&name);
+	row_name_queue(tracks->model, row, &name);
+	*ret_uuid = begin_descriptor(tracks, device->uuid, string_builder_text(&name), &mark);
+	string_builder_fini(&name);
 	put_rank(tracks, RANK_QUEUE + (row ? (uint64_t)row->id : 0));
 	if (row)
 		put_queue_description(tracks, row);
@@ -273,6 +245,35 @@ static int describe_counter(struct tracks *tracks, uint64_t parent, const char *
 		protobuf_u64(packet, PF_COUNTER_DESCRIPTOR_UNIT, PF_UNIT_COUNT);
 	protobuf_end(packet, inner);
 	return end_descriptor(tracks, mark);
+}
+
+int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *name,
+			    const struct tracks_counter_about *about, uint64_t *ret_uuid)
+{
+	struct protobuf *packet = &tracks->packets->packet;
+	size_t mark, inner;
+
+	*ret_uuid = begin_descriptor(tracks, parent, name, &mark);
+	put_rank(tracks, RANK_RECORDED);
+	if (*about->description)
+		protobuf_text(packet, PF_TRACK_DESCRIPTOR_DESCRIPTION, about->description);
+	inner = protobuf_begin(packet, PF_TRACK_DESCRIPTOR_COUNTER);
+	if (about->unit)
+		protobuf_u64(packet, PF_COUNTER_DESCRIPTOR_UNIT, about->unit);
+	else if (*about->unit_name)
+		protobuf_text(packet, PF_COUNTER_DESCRIPTOR_UNIT_NAME, about->unit_name);
+	protobuf_end(packet, inner);
+	return end_descriptor(tracks, mark);
+}
+
+uint64_t tracks_process(const struct tracks *tracks, uint32_t process)
+{
+	return tracks->processes[things_index(&tracks->all_processes, process)];
+}
+
+uint64_t tracks_device(const struct tracks *tracks, uint32_t device)
+{
+	return tracks->devices[things_index(&tracks->all_devices, device)].uuid;
 }
 
 /* ---- what the trace describes ---- */
@@ -343,7 +344,7 @@ static int describe_processes(struct tracks *tracks)
 	rows = things;
 	for (size_t i = 0; i < tracks->processes_count && !error; i++) {
 		if (is_wanted(tracks, rows[i].id))
-			error = describe_process(tracks, &rows[i]);
+			error = describe_process(tracks, &rows[i], &tracks->processes[i]);
 		if (!error)
 			error = describe_members(tracks, members, rows[i].id, &at);
 	}
@@ -389,10 +390,13 @@ static int allocate(struct tracks *tracks)
 	tracks->threads_count = model_things(tracks->model, EVENT_THREAD, &rows);
 	tracks->queues_count = model_things(tracks->model, EVENT_QUEUE, &rows);
 	tracks->devices_count = model_things(tracks->model, EVENT_DEVICE, &rows);
+	tracks->processes = calloc(tracks->processes_count + 1, sizeof(*tracks->processes));
 	tracks->threads = calloc(tracks->threads_count + 1, sizeof(*tracks->threads));
+	tracks->started = calloc(tracks->threads_count + 1, sizeof(*tracks->started));
 	tracks->queues = calloc(tracks->queues_count + 1, sizeof(*tracks->queues));
 	tracks->devices = calloc(tracks->devices_count + 1, sizeof(*tracks->devices));
-	if (!tracks->threads || !tracks->queues || !tracks->devices)
+	if (!tracks->processes || !tracks->threads || !tracks->started || !tracks->queues ||
+	    !tracks->devices)
 		return -ENOMEM;
 	for (size_t i = 0; i <= tracks->queues_count; i++)
 		tracks->queues[i].depth = TRACKS_NO_COUNTER;
@@ -410,9 +414,13 @@ int tracks_init(struct tracks *tracks, const struct model *model, struct packets
 	int error;
 
 	*tracks = (struct tracks){.model = model, .packets = packets, .pid = pid};
+	things_init(&tracks->all_processes, model->reader, EVENT_PROCESS);
+	things_init(&tracks->all_threads, model->reader, EVENT_THREAD);
+	things_init(&tracks->all_queues, model->reader, EVENT_QUEUE);
+	things_init(&tracks->all_devices, model->reader, EVENT_DEVICE);
 	error = allocate(tracks);
 	if (!error)
-		error = describe_plain(tracks, 0, "duet", &tracks->duet);
+		error = tracks_describe(tracks, 0, "duet", &tracks->duet);
 	if (!error)
 		error = describe_processes(tracks);
 	if (!error)
@@ -423,10 +431,8 @@ int tracks_init(struct tracks *tracks, const struct model *model, struct packets
 static void free_rows(struct tracks_row *rows, size_t count)
 {
 	for (size_t i = 0; rows && i < count; i++) {
-		for (size_t j = 0; j < rows[i].count; j++)
-			free(rows[i].lanes[j].open);
-		free(rows[i].lanes);
-		free(rows[i].ends.ends);
+		lanes_fini(&rows[i].lanes);
+		free(rows[i].uuids);
 	}
 	free(rows);
 }
@@ -436,7 +442,9 @@ void tracks_fini(struct tracks *tracks)
 	if (!tracks)
 		return;
 	free_rows(tracks->threads, tracks->threads_count + 1);
+	free_rows(tracks->started, tracks->threads_count + 1);
 	free_rows(tracks->queues, tracks->queues_count + 1);
+	free(tracks->processes);
 	free(tracks->devices);
 	free(tracks->counters);
 	*tracks = (struct tracks){0};
@@ -444,155 +452,104 @@ void tracks_fini(struct tracks *tracks)
 
 /* ---- lanes ---- */
 
-static int add_lane(struct tracks *tracks, struct tracks_row *row, const char *word)
+/* The track of a lane, which is described first where it is a new one. */
+static int find_lane(struct tracks *tracks, struct tracks_row *row, size_t lane, const char *word,
+		     uint64_t *ret_uuid)
 {
-	struct tracks_lane *lane;
 	char name[64];
+	int error = 0;
 
-	if (array_grow(row->lanes, row->capacity, row->count + 1))
-		return -ENOMEM;
-	lane = &row->lanes[row->count++];
-	if (row->count == 1) {
-		lane->uuid = row->uuid;
-		return 0;
+	if (lane == row->uuids_count) {
+		if (array_grow(row->uuids, row->uuids_capacity, lane + 1))
+			return -ENOMEM;
+		row->uuids_count++;
+		row->uuids[lane] = row->uuid;
+		snprintf(name, sizeof(name), "%s %zu", word, lane + 1);
+		if (lane)
+			error = tracks_describe(tracks, row->uuid, name, &row->uuids[lane]);
 	}
-	snprintf(name, sizeof(name), "%s %zu", word, row->count);
-	return describe_plain(tracks, row->uuid, name, &lane->uuid);
+	if (!error)
+		*ret_uuid = row->uuids[lane];
+	return error;
 }
 
-/* Whether a call nests with those that are open in the lane; where it would come. Of calls that
- * begin at once the longer one is outside, whichever came first. */
-static bool nests(struct tracks_lane *lane, uint64_t begin, uint64_t end, size_t *ret_at)
+/* Also of a thread that is not described. */
+static int open_thread(struct tracks *tracks, uint32_t id, struct tracks_row **ret_row)
 {
-	size_t at;
-
-	while (lane->count && lane->open[lane->count - 1].end <= begin)
-		lane->count--;
-	at = lane->count;
-	while (at && lane->open[at - 1].begin == begin && lane->open[at - 1].end < end)
-		at--;
-	*ret_at = at;
-	return !at || lane->open[at - 1].end >= end;
+	*ret_row = &tracks->threads[things_index(&tracks->all_threads, id)];
+	return (*ret_row)->uuid ? 0
+				: tracks_describe(tracks, 0, "[unknown thread]", &(*ret_row)->uuid);
 }
 
-static int insert_span(struct tracks_lane *lane, size_t at, uint64_t begin, uint64_t end)
+int tracks_off_cpu(struct tracks *tracks, uint32_t thread, uint64_t *ret_uuid)
 {
-	if (array_grow(lane->open, lane->capacity, lane->count + 1))
-		return -ENOMEM;
-	memmove(&lane->open[at + 1], &lane->open[at], (lane->count - at) * sizeof(lane->open[0]));
-	lane->open[at] = (struct tracks_span){begin, end};
-	lane->count++;
-	return 0;
-}
+	struct tracks_row *row;
+	int error = open_thread(tracks, thread, &row);
 
-static struct tracks_row *find_thread(struct tracks *tracks, uint32_t id)
-{
-	const struct event_thread *row = model_thing(tracks->model, EVENT_THREAD, id);
-	const void *rows = NULL;
-
-	model_things(tracks->model, EVENT_THREAD, &rows);
-	return &tracks->threads[row ? (size_t)(row - (const struct event_thread *)rows)
-				    : tracks->threads_count];
+	if (!error && !row->off_cpu)
+		error = tracks_describe(tracks, row->uuid, "off-CPU", &row->off_cpu);
+	if (!error)
+		*ret_uuid = row->off_cpu;
+	return error;
 }
 
 int tracks_place_call(struct tracks *tracks, uint32_t thread, uint64_t begin, uint64_t end,
 		      uint64_t *ret_uuid)
 {
-	struct tracks_row *row = find_thread(tracks, thread);
-	size_t lane = 0, at = 0;
-	int error = 0;
+	struct tracks_row *row;
+	size_t lane = 0;
+	int error = open_thread(tracks, thread, &row);
 
+	if (!error)
+		error = lanes_place_call(&row->lanes, begin, end, &lane);
+	return error ? error : find_lane(tracks, row, lane, "overlapping calls", ret_uuid);
+}
+
+int tracks_place_started(struct tracks *tracks, uint32_t thread, uint64_t begin, uint64_t end,
+			 uint64_t *ret_uuid)
+{
+	struct tracks_row *of_thread, *row;
+	size_t lane = 0;
+	int error = open_thread(tracks, thread, &of_thread);
+
+	if (error)
+		return error;
+	row = &tracks->started[of_thread - tracks->threads];
 	if (!row->uuid)
-		error = describe_plain(tracks, 0, "[unknown thread]", &row->uuid);
-	while (!error && lane < row->count && !nests(&row->lanes[lane], begin, end, &at))
-		lane++;
-	if (!error && lane == CALL_LANES_MOST) {
-		lane--; /* with what nests() said of this last one */
-	} else if (!error && lane == row->count) {
-		at = 0;
-		error = add_lane(tracks, row, "overlapping calls");
-	}
+		error = tracks_describe(tracks, of_thread->uuid, "ranges", &row->uuid);
 	if (!error)
-		error = insert_span(&row->lanes[lane], at, begin, end);
-	if (!error)
-		*ret_uuid = row->lanes[lane].uuid;
-	return error;
+		error = lanes_place_command(&row->lanes, begin, end, &lane);
+	return error ? error : find_lane(tracks, row, lane, "ranges", ret_uuid);
+}
+
+static const struct event_queue *queue_row(const struct tracks *tracks, uint32_t id)
+{
+	return things_row(&tracks->all_queues, things_index(&tracks->all_queues, id));
 }
 
 static int find_queue(struct tracks *tracks, uint32_t id, struct tracks_row **ret_row)
 {
-	const struct event_queue *queue = model_thing(tracks->model, EVENT_QUEUE, id);
-	struct tracks_row *row;
-	const void *rows = NULL;
+	size_t index = things_index(&tracks->all_queues, id);
+	struct tracks_row *row = &tracks->queues[index];
 	int error = 0;
 
-	model_things(tracks->model, EVENT_QUEUE, &rows);
-	row = &tracks->queues[queue ? (size_t)(queue - (const struct event_queue *)rows)
-				    : tracks->queues_count];
 	if (!row->uuid)
-		error = describe_queue(tracks, queue, &row->uuid);
+		error = describe_queue(tracks, things_row(&tracks->all_queues, index), &row->uuid);
 	if (!error)
 		*ret_row = row;
 	return error;
-}
-
-static int grow_ends(struct tracks_ends *ends)
-{
-	size_t leaves = ends->leaves ? 2 * ends->leaves : 8;
-	uint64_t *grown = malloc(2 * leaves * sizeof(*grown));
-
-	if (!grown)
-		return -ENOMEM;
-	for (size_t i = 0; i < leaves; i++)
-		grown[leaves + i] = i < ends->leaves ? ends->ends[ends->leaves + i] : UINT64_MAX;
-	for (size_t i = leaves - 1; i; i--)
-		grown[i] = grown[2 * i] < grown[2 * i + 1] ? grown[2 * i] : grown[2 * i + 1];
-	free(ends->ends);
-	*ends = (struct tracks_ends){grown, leaves};
-	return 0;
-}
-
-static void set_end(struct tracks_ends *ends, size_t lane, uint64_t end)
-{
-	size_t i = ends->leaves + lane;
-
-	ends->ends[i] = end;
-	while (i /= 2)
-		ends->ends[i] = ends->ends[2 * i] < ends->ends[2 * i + 1] ? ends->ends[2 * i]
-									  : ends->ends[2 * i + 1];
-}
-
-/* The first lane whose last command ended by then; `otherwise` where there is none. */
-static size_t find_free(const struct tracks_ends *ends, uint64_t begin, size_t otherwise)
-{
-	size_t i = 1;
-
-	if (!ends->leaves || ends->ends[1] > begin)
-		return otherwise;
-	while (i < ends->leaves)
-		i = 2 * i + (ends->ends[2 * i] > begin);
-	return i - ends->leaves;
 }
 
 int tracks_place_command(struct tracks *tracks, uint32_t queue, uint64_t begin, uint64_t end,
 			 uint64_t *ret_uuid)
 {
 	struct tracks_row *row;
-	size_t lane;
+	size_t lane = 0;
 	int error = find_queue(tracks, queue, &row);
 
-	if (error)
-		return error;
-	lane = find_free(&row->ends, begin, row->count);
-	if (lane == row->count)
-		error = add_lane(tracks, row, "lane");
-	if (!error && lane == row->ends.leaves)
-		error = grow_ends(&row->ends);
-	if (error)
-		return error;
-	set_end(&row->ends, lane, end);
-	*ret_uuid = row->lanes[lane].uuid;
-	return 0;
+	if (!error)
+		error = lanes_place_command(&row->lanes, begin, end, &lane);
+	return error ? error : find_lane(tracks, row, lane, "lane", ret_uuid);
 }
 
 /* ---- counters ---- */
@@ -613,7 +570,7 @@ int tracks_depth(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter)
 int tracks_busy(struct tracks *tracks, uint32_t queue, uint32_t *ret_counter)
 {
 	struct tracks_device *device;
-	int error = find_device(tracks, model_thing(tracks->model, EVENT_QUEUE, queue), &device);
+	int error = find_device(tracks, queue_row(tracks, queue), &device);
 
 	if (!error && device->busy == TRACKS_NO_COUNTER)
 		error = describe_counter(tracks, device->uuid, "busy: commands running", NULL,
@@ -627,16 +584,17 @@ int tracks_rate(struct tracks *tracks, uint32_t queue, uint32_t command, uint32_
 {
 	struct tracks_device *device;
 	char name[64];
-	int error = find_device(tracks, model_thing(tracks->model, EVENT_QUEUE, queue), &device);
+	int error = find_device(tracks, queue_row(tracks, queue), &device);
 
 	if (error)
 		return error;
 	if (command >= ANALYSIS_COMMAND_COUNT)
 		command = COMMAND_OTHER;
-	snprintf(name, sizeof(name), "%s bytes/s", analysis_command_name(command));
-	if (device->rates[command] == TRACKS_NO_COUNTER)
+	if (device->rates[command] == TRACKS_NO_COUNTER) {
+		snprintf(name, sizeof(name), "%s bytes/s", analysis_command_name(command));
 		error = describe_counter(tracks, device->uuid, name, "bytes/s", RANK_RATE + command,
 					 &device->rates[command]);
+	}
 	if (!error)
 		*ret_counter = device->rates[command];
 	return error;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * export/perfetto_tracks.h - the rows of the timeline: who has one, and which slice goes where
- *
- * Slices of one track must nest, and those of a queue must not even do that: what overlaps gets
- * another lane, the first that is free, so that the same trace always gives the same picture.
  */
 #ifndef EXPORT_PERFETTO_TRACKS_H
 #define EXPORT_PERFETTO_TRACKS_H
@@ -12,42 +9,34 @@
 #include <stdint.h>
 
 #include "analyze/analysis.h"
+#include "analyze/things.h"
+#include "export/lanes.h"
 
 struct model;
 struct packets;
 
 #define TRACKS_NO_COUNTER UINT32_MAX
 
-struct tracks_span {
-	uint64_t begin, end;
-};
-
-struct tracks_lane {
-	uint64_t uuid;
-	struct tracks_span
-		*open; /* calls that are not over, the longest first; commands: the last */
-	size_t count, capacity;
-};
-
-/* A tree of minima over when the last command of each lane ends: the first free lane in O(log lanes). */
-struct tracks_ends {
-	uint64_t *ends; /* ends[1] is the root, ends[leaves + i] of lane i */
-	size_t leaves;  /* a power of two, or 0 */
-};
-
 /* A thread's or a queue's. Lane 0 is the track itself. */
 struct tracks_row {
 	uint64_t uuid; /* 0: not described yet */
-	struct tracks_lane *lanes;
-	size_t count, capacity;
-	struct tracks_ends ends; /* queues */
-	uint32_t depth;          /* queues: counter of commands in flight */
+	struct lanes lanes;
+	uint64_t *uuids; /* by lane */
+	size_t uuids_count, uuids_capacity;
+	uint32_t depth;   /* queues: counter of commands in flight */
+	uint64_t off_cpu; /* threads: the track below; 0: not described yet */
 };
 
 struct tracks_device {
 	uint64_t uuid;
 	uint32_t busy;                          /* counter of commands that run */
 	uint32_t rates[ANALYSIS_COMMAND_COUNT]; /* counters of bytes per second */
+};
+
+/* What a counter that was recorded says of itself. */
+struct tracks_counter_about {
+	unsigned int unit; /* PF_UNIT_…; unspecified: unit_name is */
+	const char *unit_name, *description;
 };
 
 struct tracks_counter {
@@ -63,8 +52,12 @@ struct tracks {
 	uint64_t uuids; /* given out */
 	uint64_t duet;  /* the track of what is said about the trace */
 	struct tracks_row *threads, *queues;
+	struct tracks_row *started; /* by thread: its ranges that were started and stopped */
 	struct tracks_device *devices;
+	uint64_t *processes; /* their tracks, in the order of the trace; 0: not described */
 	struct tracks_counter *counters;
+	struct things all_processes, all_threads, all_queues,
+		all_devices; /* as the trace describes them */
 	size_t processes_count, threads_count, queues_count, devices_count;
 	size_t counters_count, counters_capacity;
 };
@@ -77,8 +70,23 @@ void tracks_fini(struct tracks *tracks); /* NULL-safe, half-built-safe */
 /* Where a call of a thread, or a command of a queue, goes. They come in the order of begin. */
 int tracks_place_call(struct tracks *tracks, uint32_t thread, uint64_t begin, uint64_t end,
 		      uint64_t *ret_uuid);
+/* A range that may overlap others of its thread. */
+int tracks_place_started(struct tracks *tracks, uint32_t thread, uint64_t begin, uint64_t end,
+			 uint64_t *ret_uuid);
 int tracks_place_command(struct tracks *tracks, uint32_t queue, uint64_t begin, uint64_t end,
 			 uint64_t *ret_uuid);
+
+/* The track of when a thread was on no processor. */
+int tracks_off_cpu(struct tracks *tracks, uint32_t thread, uint64_t *ret_uuid);
+
+/* The tracks of a process and of a device, by ids; 0: there is none. */
+uint64_t tracks_process(const struct tracks *tracks, uint32_t process);
+uint64_t tracks_device(const struct tracks *tracks, uint32_t device);
+
+/* A track with a name alone, and one of a counter that was recorded; parent 0: none. Errors of writing. */
+int tracks_describe(struct tracks *tracks, uint64_t parent, const char *name, uint64_t *ret_uuid);
+int tracks_describe_counter(struct tracks *tracks, uint64_t parent, const char *name,
+			    const struct tracks_counter_about *about, uint64_t *ret_uuid);
 
 /* Indices of counters: commands in flight in the queue, commands that run on its device, bytes per
  * second of one kind of command on its device. */

@@ -19,8 +19,6 @@
 #include "base/array.h"
 #include "base/string.h"
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MOST = 10 };
-
 void protobuf_init(struct protobuf *message)
 {
 	*message = (struct protobuf){0};
@@ -39,62 +37,16 @@ void protobuf_clear(struct protobuf *message)
 	message->size = 0;
 }
 
-static uint8_t *reserve(struct protobuf *message, size_t size)
+uint8_t *protobuf_grow(struct protobuf *message, size_t size)
 {
-	if (!message->error && message->size + size > message->capacity &&
-	    array_grow(message->bytes, message->capacity, message->size + size))
+	if (!message->error && array_grow(message->bytes, message->capacity, message->size + size))
 		message->error = -ENOMEM;
 	return message->error ? NULL : message->bytes + message->size;
 }
 
-static uint8_t *write_varint(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)value | 0x80;
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-static size_t varint_size(uint64_t value)
-{
-	uint8_t bytes[VARINT_MOST];
-
-	return (size_t)(write_varint(bytes, value) - bytes);
-}
-
-void protobuf_u64(struct protobuf *message, unsigned int field, uint64_t value)
-{
-	uint8_t *at = reserve(message, 2 * VARINT_MOST);
-
-	if (!at)
-		return;
-	at = write_varint(at, field << 3 | WIRE_VARINT);
-	at = write_varint(at, value);
-	message->size = (size_t)(at - message->bytes);
-}
-
-void protobuf_i64(struct protobuf *message, unsigned int field, int64_t value)
-{
-	protobuf_u64(message, field, (uint64_t)value);
-}
-
-void protobuf_fixed64(struct protobuf *message, unsigned int field, uint64_t value)
-{
-	uint8_t *at = reserve(message, VARINT_MOST + 8);
-
-	if (!at)
-		return;
-	at = write_varint(at, field << 3 | WIRE_FIXED64);
-	for (unsigned int i = 0; i < 8; i++)
-		*at++ = (uint8_t)(value >> 8 * i);
-	message->size = (size_t)(at - message->bytes);
-}
-
 static void append(struct protobuf *message, const void *bytes, size_t size)
 {
-	uint8_t *at = reserve(message, size);
+	uint8_t *at = protobuf_reserve(message, size);
 
 	if (!at || !size)
 		return;
@@ -104,14 +56,33 @@ static void append(struct protobuf *message, const void *bytes, size_t size)
 
 void protobuf_bytes(struct protobuf *message, unsigned int field, const void *bytes, size_t size)
 {
-	uint8_t *at = reserve(message, 2 * VARINT_MOST + size);
+	uint8_t *at = protobuf_reserve(message, 2 * PROTOBUF_VARINT_MOST + size);
 
 	if (!at)
 		return;
-	at = write_varint(at, field << 3 | WIRE_BYTES);
-	at = write_varint(at, size);
+	at = protobuf_put_varint(at, field << 3 | PROTOBUF_BYTES);
+	at = protobuf_put_varint(at, size);
 	message->size = (size_t)(at - message->bytes);
 	append(message, bytes, size);
+}
+
+void protobuf_append(struct protobuf *message, const void *fields, size_t size)
+{
+	append(message, fields, size);
+}
+
+void protobuf_packed(struct protobuf *message, unsigned int field, const uint64_t *values,
+		     size_t count)
+{
+	size_t begin = count ? protobuf_begin(message, field) : 0;
+	uint8_t *at = count ? protobuf_reserve(message, count * PROTOBUF_VARINT_MOST) : NULL;
+
+	if (!at)
+		return;
+	for (size_t i = 0; i < count; i++)
+		at = protobuf_put_varint(at, values[i]);
+	message->size = (size_t)(at - message->bytes);
+	protobuf_end(message, begin);
 }
 
 void protobuf_text(struct protobuf *message, unsigned int field, const char *text)
@@ -132,28 +103,24 @@ void protobuf_text(struct protobuf *message, unsigned int field, const char *tex
 	protobuf_end(message, begin);
 }
 
-size_t protobuf_begin(struct protobuf *message, unsigned int field)
+static size_t varint_size(uint64_t value)
 {
-	uint8_t *at = reserve(message, VARINT_MOST + 1);
+	uint8_t bytes[PROTOBUF_VARINT_MOST];
 
-	if (!at)
-		return 0;
-	at = write_varint(at, field << 3 | WIRE_BYTES);
-	message->size = (size_t)(at - message->bytes) + 1;
-	return message->size;
+	return (size_t)(protobuf_put_varint(bytes, value) - bytes);
 }
 
-void protobuf_end(struct protobuf *message, size_t begin)
+void protobuf_end_long(struct protobuf *message, size_t begin)
 {
 	size_t size = message->size - begin, more;
 
 	if (message->error)
 		return;
 	more = varint_size(size) - 1;
-	if (more && !reserve(message, more))
+	if (more && !protobuf_reserve(message, more))
 		return;
 	if (more)
 		memmove(message->bytes + begin + more, message->bytes + begin, size);
-	write_varint(message->bytes + begin - 1, size);
+	protobuf_put_varint(message->bytes + begin - 1, size);
 	message->size += more;
 }

@@ -18,7 +18,27 @@
 #include "base/error.h"
 #include "export/formats.h"
 
-const struct exporter *const exporters[] = {&export_text, &export_jsonl, &export_perfetto, NULL};
+/* clang-format off */
+const struct exporter *const exporters[] = {
+	&export_text,
+	&export_jsonl,
+	&export_json,
+	&export_csv,
+	&export_sqlite,
+	&export_perfetto,
+	&export_chrome,
+	&export_ctf,
+	&export_folded,
+	&export_svg,
+	&export_speedscope,
+	&export_pprof,
+	&export_otlp,
+	&export_otlp_metrics,
+	&export_perf_script,
+	&export_duet_pb,
+	NULL,
+};
+/* clang-format on */
 
 const struct exporter *exporter_next(const struct exporter *previous)
 {

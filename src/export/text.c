@@ -21,6 +21,9 @@
 #include "analyze/model.h"
 #include "base/error.h"
 #include "base/string.h"
+#include "export/escape.h"
+#include "export/filter.h"
+#include "export/commands.h"
 #include "export/formats.h"
 
 #define FLUSH_LINES 4096
@@ -28,10 +31,10 @@
 struct text {
 	const struct model *model;
 	const struct export_options *options;
+	struct filter filter;
 	FILE *file;
+	struct string_builder escaped;
 	struct correlate correlate; /* commands whose moments are not over */
-	uint64_t begin_ns;          /* of the recording */
-	uint64_t from_ns, to_ns;
 	uint64_t lines;
 };
 
@@ -44,21 +47,11 @@ struct line {
 	char details[256];
 };
 
-static void write_escaped(FILE *file, const char *text)
+static void write_escaped(struct text *text, const char *name)
 {
-	size_t left = strlen(text);
-
-	while (left) {
-		int length = utf8_printable(text, left);
-		size_t taken = (size_t)(length > 0 ? length : -length);
-
-		if (length > 0 && *text != '\\')
-			fwrite(text, 1, taken, file);
-		for (size_t i = 0; i < taken && (length < 0 || *text == '\\'); i++)
-			fprintf(file, "\\x%02x", (unsigned char)text[i]);
-		text += taken;
-		left -= taken;
-	}
+	string_builder_clear(&text->escaped);
+	escape_append(&text->escaped, name);
+	fputs(string_builder_text(&text->escaped), text->file);
 }
 
 static uint32_t pid_of(const struct text *text, uint32_t process)
@@ -70,13 +63,9 @@ static uint32_t pid_of(const struct text *text, uint32_t process)
 
 static bool is_wanted(const struct text *text, const struct line *line)
 {
-	const struct export_options *options = text->options;
-
-	if (line->time_ns < text->from_ns || line->time_ns >= text->to_ns)
-		return false;
-	if (options->pid && pid_of(text, line->process) != options->pid)
-		return false;
-	return export_is_wanted(options->kinds, line->kind, line->group);
+	return filter_has_time(&text->filter, line->time_ns) &&
+	       filter_has_process(&text->filter, line->process) &&
+	       export_is_wanted(text->options->kinds, line->kind, line->group);
 }
 
 static int write_line(struct text *text, const struct line *line)
@@ -88,16 +77,16 @@ static int write_line(struct text *text, const struct line *line)
 	if (text->options->is_absolute)
 		fprintf(file, "%" PRIu64, line->time_ns);
 	else
-		fprintf(file, "%" PRId64, (int64_t)(line->time_ns - text->begin_ns));
+		fprintf(file, "%" PRId64, (int64_t)(line->time_ns - text->filter.begin_ns));
 	fprintf(file, "\t%" PRIu32 "\t%s\t%s\t", pid_of(text, line->process), line->place,
 		line->kind);
-	write_escaped(file, *line->name ? line->name : "-");
+	write_escaped(text, *line->name ? line->name : "-");
 	putc('\t', file);
-	write_escaped(file, *line->details ? line->details : "-");
+	write_escaped(text, *line->details ? line->details : "-");
 	putc('\n', file);
 	if (++text->lines % FLUSH_LINES == 0 || ferror(file))
 		return export_flush(file);
-	return 0;
+	return text->escaped.error;
 }
 
 __attribute__((format(printf, 2, 3))) static void add_detail(struct line *line, const char *format,
@@ -199,7 +188,7 @@ static int on_launch(struct text *text, const struct order_item *item)
 	return error ? error : write_line(text, &line);
 }
 
-static const char *command_name(const struct text *text, uint32_t place)
+static const char *name_of(const struct text *text, uint32_t place)
 {
 	const struct open_command *command;
 	const char *kernel;
@@ -209,19 +198,6 @@ static const char *command_name(const struct text *text, uint32_t place)
 	command = &text->correlate.commands[place];
 	kernel = model_kernel_name(text->model, command->kernel);
 	return *kernel ? kernel : analysis_command_name(command->type);
-}
-
-static bool is_last_point(const struct event_execution *row, enum order_point point)
-{
-	if (point == POINT_SEEN || point == POINT_ENDED)
-		return true;
-	if (row->valid & EXECUTION_ENDED)
-		return false;
-	if (point == POINT_STARTED)
-		return true;
-	if (row->valid & EXECUTION_STARTED)
-		return false;
-	return point == POINT_SUBMITTED || !(row->valid & EXECUTION_SUBMITTED);
 }
 
 static const char *point_name(enum order_point point)
@@ -248,7 +224,7 @@ static int on_execution(struct text *text, const struct order_item *item)
 			    .process = row->process,
 			    .kind = point_name(item->point),
 			    .group = "execution",
-			    .name = command_name(text, place)};
+			    .name = name_of(text, place)};
 	int error;
 
 	snprintf(line.place, sizeof(line.place), "queue:%" PRIu32, row->queue);
@@ -258,12 +234,12 @@ static int on_execution(struct text *text, const struct order_item *item)
 	if (item->point == POINT_ENDED && (row->valid & EXECUTION_STARTED) &&
 	    row->ended >= row->started)
 		add_detail(&line, "duration_ns=%" PRIu64, row->ended - row->started);
-	if (row->status && is_last_point(row, item->point))
+	if (row->status && command_is_over(row, item->point))
 		add_detail(&line, "status=%" PRId32, row->status);
 	if (row->valid & ORDER_IMPOSSIBLE)
 		add_detail(&line, "impossible");
 	error = write_line(text, &line);
-	if (!error && place != CORRELATE_NONE && is_last_point(row, item->point))
+	if (!error && place != CORRELATE_NONE && command_is_over(row, item->point))
 		error = correlate_done(&text->correlate, place, 0);
 	return error;
 }
@@ -280,6 +256,29 @@ static int on_dependency(struct text *text, const struct order_item *item)
 
 	add_detail(&line, "correlation=%" PRIu64 " handle=0x%" PRIx64, row->correlation,
 		   row->handle);
+	return write_line(text, &line);
+}
+
+static int on_range(struct text *text, const struct order_item *item)
+{
+	const struct event_range *row = item->row;
+	struct line line = {.time_ns = item->time_ns, .group = "range"};
+
+	if (item->point == POINT_END ? row->type == RANGE_MARK : row->flags & RANGE_UNBEGUN)
+		return 0;
+	set_thread(text, &line, row->thread);
+	line.process = row->process;
+	line.name = model_range_name(text->model, row);
+	line.kind = row->type == RANGE_MARK    ? "mark"
+		    : item->point == POINT_END ? "range_end"
+					       : "range_begin";
+	add_detail(&line, "type=%s", analysis_range_type(row->type));
+	if (item->point == POINT_END)
+		add_detail(&line, "duration_ns=%" PRIu64, row->end - row->begin);
+	if (row->flags & RANGE_OPEN)
+		add_detail(&line, "open");
+	if (row->flags & RANGE_UNBEGUN)
+		add_detail(&line, "unbegun");
 	return write_line(text, &line);
 }
 
@@ -309,23 +308,11 @@ static int on_item(struct text *text, const struct order_item *item)
 		return on_execution(text, item);
 	case EVENT_DEPENDENCY:
 		return on_dependency(text, item);
+	case EVENT_RANGE:
+		return on_range(text, item);
 	default:
 		return on_loss(text, item);
 	}
-}
-
-static void set_window(struct text *text, const struct order *order)
-{
-	const struct export_options *options = text->options;
-	uint64_t end;
-
-	model_window(text->model, order, &text->begin_ns, &end);
-	text->to_ns = UINT64_MAX;
-	if (options->has_from &&
-	    __builtin_add_overflow(text->begin_ns, options->from_ns, &text->from_ns))
-		text->from_ns = UINT64_MAX;
-	if (options->has_to && __builtin_add_overflow(text->begin_ns, options->to_ns, &text->to_ns))
-		text->to_ns = UINT64_MAX;
 }
 
 static int write_all_lines(struct text *text, struct order *order)
@@ -333,7 +320,7 @@ static int write_all_lines(struct text *text, struct order *order)
 	struct order_item item;
 	int status;
 
-	set_window(text, order);
+	filter_init(&text->filter, text->model, text->options, order);
 	fputs("# time_ns\tprocess\tplace\tkind\tname\tdetails\n", text->file);
 	while ((status = order_next(order, &item)) > 0) {
 		int error = on_item(text, &item);
@@ -347,10 +334,10 @@ static int write_all_lines(struct text *text, struct order *order)
 static int write_text(const struct model *model, const struct export_options *options, FILE *file,
 		      uint64_t *ret_rows)
 {
-	struct order_options order_options = {.points = true,
-					      .kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH |
-						       1u << EVENT_EXECUTION |
-						       1u << EVENT_DEPENDENCY | 1u << EVENT_LOSS};
+	struct order_options order_options = {
+		.points = true,
+		.kinds = 1u << EVENT_API | 1u << EVENT_LAUNCH | 1u << EVENT_EXECUTION |
+			 1u << EVENT_DEPENDENCY | 1u << EVENT_RANGE | 1u << EVENT_LOSS};
 	struct text text = {.model = model, .options = options, .file = file};
 	struct order *order = NULL;
 	int error = model_order(model, &order_options, &order);
@@ -360,6 +347,7 @@ static int write_text(const struct model *model, const struct export_options *op
 	correlate_init(&text.correlate);
 	error = write_all_lines(&text, order);
 	correlate_fini(&text.correlate);
+	string_builder_fini(&text.escaped);
 	order_free(order);
 	*ret_rows = text.lines;
 	return error;
@@ -369,6 +357,6 @@ const struct exporter export_text = {
 	.name = "text",
 	.help = "one moment a line in the order of time, columns separated by tabs",
 	.kinds = "api (begin, end), launch (enter, exit), execution (queued, submitted, started, "
-		 "ended, complete), dependency, loss",
+		 "ended, complete), dependency, range (range_begin, range_end, mark), loss",
 	.write = write_text,
 };

@@ -16,8 +16,6 @@
 #include "inject/libraries.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,17 +23,17 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "ring/session.h"
+#include "ring/handshake.h"
 
 enum {
-	WELCOME_WAIT_MS = 250, /* a stopped recorder delays the program's first call by this much */
+	WELCOME_WAIT_MS = 250, /* a stopped recorder delays a call by this much */
+	/* … and the first call of a process that it has started by this much: with ten busy threads a processor it was
+	 * seen to have none for 316 ms, and a short program that did not wait was over before the next look */
+	FIRST_WAIT_MS = 2000,
+	EXPECTED_WAIT_MS = 4000, /* … and one call, where it is then or never, by this much */
 	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
 	STALLS_MOST = 6,
 	STALL_INTERVAL_MS =
@@ -51,10 +49,9 @@ static _Thread_local uint32_t guest_patience __attribute__((tls_model("initial-e
 /* Never changed once it is made: a thread that works with the one before it does so to the end. */
 struct attachment {
 	struct attachment *older;
-	struct ring_region
-		*region; /* owned; stays mapped until the process ends: threads may be inside */
+	struct handshake_rings
+		rings; /* owned; stay mapped until the process ends: threads may be inside */
 	struct guest_thread *threads;
-	uint32_t ring_count, ring_bytes;
 	uint32_t mode;
 };
 
@@ -69,32 +66,15 @@ static struct guest {
 	bool key_made, is_wiped;
 	_Atomic bool exit_hooked;
 	struct guest_backend backend;
-	/* From the environment, once: the program may change it while another thread looks. */
-	char names[256];       /* "": not set */
-	long recorder_filters; /* seccomp filters that the recorder has too; -1: not known */
-	bool is_recorder_filtered;
+	struct handshake_environment environment;
 	bool talks; /* DUET_DEBUG */
 } guest;
 
 void guest_init(const struct guest_backend *backend)
 {
-	const char *names = getenv(SESSION_VARIABLE), *mode = getenv(SESSION_SECCOMP_VARIABLE);
-
 	guest.backend = *backend;
-	if (names && strlen(names) < sizeof(guest.names))
-		memcpy(guest.names, names, strlen(names) + 1);
-	guest.is_recorder_filtered = mode && mode[0] != '0';
-	guest.recorder_filters =
-		mode && mode[0] && mode[1] == ':' ? strtol(mode + 2, NULL, 10) : -1;
+	handshake_read_environment(&guest.environment);
 	guest.talks = getenv("DUET_DEBUG") != NULL;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
 /* A holder that was preempted comes back when the scheduler lets it: a yield is not enough for that where
@@ -123,8 +103,8 @@ bool guest_lock(struct guest_lock *lock)
 			continue;
 		}
 		if (!end_ms)
-			end_ms = now_ms() + LOCK_PATIENCE_MS;
-		else if (now_ms() >= end_ms)
+			end_ms = ring_now_ms() + LOCK_PATIENCE_MS;
+		else if (ring_now_ms() >= end_ms)
 			return false;
 		/* Not the library's, in which a thread may be cancelled. */
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
@@ -138,6 +118,11 @@ void *guest_memory(size_t bytes)
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void guest_memory_free(void *memory, size_t bytes)
+{
+	munmap(memory, bytes);
 }
 
 /* Only where DUET_DEBUG asks for it: a guest has no voice of its own. */
@@ -163,14 +148,19 @@ static void set_mode(uint32_t mode)
 	atomic_store_explicit(&guest_page.mode, mode, memory_order_release);
 }
 
-void guest_trouble(enum ring_trouble trouble)
+void guest_trouble_many(enum ring_trouble trouble, uint64_t count)
 {
 	struct attachment *attachment = atomic_load(&guest.attachment);
 
 	/* In a child the region is not mapped. */
 	if (is_recording() && attachment)
-		atomic_fetch_add_explicit(&attachment->region->trouble[trouble], 1,
+		atomic_fetch_add_explicit(&attachment->rings.region->trouble[trouble], count,
 					  memory_order_relaxed);
+}
+
+void guest_trouble(enum ring_trouble trouble)
+{
+	guest_trouble_many(trouble, 1);
 }
 
 void guest_python_unknown(const char *version)
@@ -178,7 +168,7 @@ void guest_python_unknown(const char *version)
 	struct attachment *attachment = atomic_load(&guest.attachment);
 
 	if (is_recording() && attachment)
-		memcpy(attachment->region->python_unknown, version,
+		memcpy(attachment->rings.region->python_unknown, version,
 		       strnlen(version, RING_PYTHON_BYTES - 1));
 	guest_trouble(RING_TROUBLE_PYTHON_UNKNOWN);
 }
@@ -192,293 +182,52 @@ bool guest_still_recording(void)
 {
 	uint32_t mode = atomic_load_explicit(&guest_page.mode, memory_order_acquire);
 	struct attachment *attachment = atomic_load(&guest.attachment);
-	uint64_t beat_ms;
 
 	if (mode < GUEST_RECORDING || !attachment)
 		return false;
 	if (attachment->mode != mode)
 		return true; /* another thread attaches just now */
-	beat_ms =
-		atomic_load_explicit(&attachment->region->beat_ns, memory_order_relaxed) / 1000000u;
-	if (atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) &&
-	    now_ms() < beat_ms + RING_SILENT_MS)
+	if (ring_region_is_read(attachment->rings.region))
 		return true;
 	/* Unless another thread has found a new recorder meanwhile. */
 	atomic_compare_exchange_strong(&guest_page.mode, &mode, GUEST_IDLE);
 	return false;
 }
 
-/* ---- the socket -------------------------------------------------------------------------------- */
+/* ---- the recorder ------------------------------------------------------------------------------ */
 
-static int connect_to(const char *name, size_t length)
+static bool add_attachment(struct handshake_rings *rings)
 {
-	struct sockaddr_un address;
-	socklen_t size = session_address(name, length, &address);
-	int fd;
-
-	if (!size)
-		return -1;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -1;
-	if (connect(fd, (struct sockaddr *)&address, size) == 0) {
-		struct ucred peer;
-		socklen_t peer_size = sizeof(peer);
-
-		/* An abstract name is anybody's to take: only our own user or root may read along. */
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 &&
-		    (peer.uid == geteuid() || peer.uid == 0))
-			return fd;
-	}
-	close(fd);
-	return -1;
-}
-
-static int connect_named(const char *names)
-{
-	while (*names) {
-		size_t length = strcspn(names, ",");
-		int fd = connect_to(names, length);
-
-		if (fd >= 0)
-			return fd;
-		names += length + (names[length] == ',');
-	}
-	return -1;
-}
-
-static int connect_any(void)
-{
-	uid_t uids[2] = {geteuid(), 0};
-
-	for (int i = 0; i < (uids[0] == 0 ? 1 : 2); i++) {
-		char name[64];
-		int length = snprintf(name, sizeof(name), SESSION_ANY, (unsigned)uids[i]);
-		int fd = connect_to(name, (size_t)length);
-
-		if (fd >= 0)
-			return fd;
-	}
-	return -1;
-}
-
-/* The program's own signals (a profiler's SIGPROF, a timer) may interrupt the wait, not end it. */
-static bool wait_readable(int fd)
-{
-	struct pollfd waiting = {.fd = fd, .events = POLLIN};
-	uint64_t begin_ms = now_ms(), spent_ms = 0;
-	int ready;
-
-	do {
-		ready = poll(&waiting, 1, (int)(WELCOME_WAIT_MS - spent_ms));
-		spent_ms = now_ms() - begin_ms;
-	} while (ready < 0 && errno == EINTR && spent_ms < WELCOME_WAIT_MS);
-	return ready == 1;
-}
-
-/* The descriptor that came along. A message may carry more than was asked for: none stays open. */
-static int take_descriptor(struct msghdr *message)
-{
-	struct cmsghdr *head = CMSG_FIRSTHDR(message);
-	int taken = -1;
-
-	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-		return -1;
-	for (size_t at = CMSG_LEN(0); at + sizeof(int) <= head->cmsg_len; at += sizeof(int)) {
-		int fd;
-
-		memcpy(&fd, (char *)head + at, sizeof(fd));
-		if (taken < 0)
-			taken = fd;
-		else
-			close(fd);
-	}
-	return taken;
-}
-
-static int receive_welcome(int fd, struct session_welcome *welcome)
-{
-	_Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {0};
-	struct iovec part = {welcome, sizeof(*welcome)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = space,
-				 .msg_controllen = sizeof(space)};
-	ssize_t got;
-	int region_fd;
-
-	if (!wait_readable(fd))
-		return -1;
-	got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	region_fd = got < 0 ? -1 : take_descriptor(&message);
-	if (got != (ssize_t)sizeof(*welcome) && region_fd >= 0) {
-		close(region_fd);
-		return -1;
-	}
-	return region_fd;
-}
-
-/* ---- the mapping ------------------------------------------------------------------------------- */
-
-static bool is_usable(const struct session_welcome *welcome)
-{
-	return welcome->magic == SESSION_MAGIC && welcome->version == SESSION_VERSION &&
-	       welcome->ring_count >= 1 && welcome->ring_count <= 65536 &&
-	       welcome->ring_bytes >= 65536 && welcome->ring_bytes <= 1u << 30 &&
-	       (welcome->ring_bytes & (welcome->ring_bytes - 1)) == 0;
-}
-
-/* Touching what lies behind a file's end, or what its owner has cut off since, would kill the program. */
-static bool is_large_enough(int fd, const struct session_welcome *welcome)
-{
-	struct stat about;
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &about) == 0 &&
-	       (uint64_t)about.st_size >=
-		       ring_region_bytes(welcome->ring_count, welcome->ring_bytes);
-}
-
-/* A program with a limit on its address space keeps most of it. */
-static uint32_t affordable_rings(const struct session_welcome *welcome)
-{
-	uint32_t count = welcome->ring_count;
-	struct rlimit space;
-
-	if (getrlimit(RLIMIT_AS, &space) < 0 || space.rlim_cur == RLIM_INFINITY)
-		return count;
-	while (count > 1 && ring_region_bytes(count, welcome->ring_bytes) > space.rlim_cur / 8)
-		count = count / 4 ? count / 4 : 1;
-	return count;
-}
-
-/* Mapped without access first: a program under mlockall(MCL_FUTURE) would else have a gigabyte of empty
- * rings filled and locked. */
-static void *map_unlocked(int fd, size_t bytes)
-{
-	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
-	int error;
-
-	if (memory == MAP_FAILED)
-		return memory;
-	munlock(memory, bytes);
-	if (mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0)
-		return memory;
-	error = errno;
-	munmap(memory, bytes);
-	errno = error;
-	return MAP_FAILED;
-}
-
-/* Maps as many rings as the program's own limits (ulimit -v) leave room for. */
-static int map_rings(int fd, const struct session_welcome *welcome,
-		     struct session_attached *attached)
-{
-	uint32_t count = affordable_rings(welcome);
-	struct guest_thread *threads = NULL;
-	struct attachment *attachment;
-	void *region = MAP_FAILED;
-
-	if (count < welcome->ring_count)
-		attached->error = ENOMEM;
-	for (; count > 0; count /= 4) {
-		region = map_unlocked(fd, ring_region_bytes(count, welcome->ring_bytes));
-		if (region != MAP_FAILED)
-			break;
-		attached->error = errno;
-	}
-	if (region == MAP_FAILED)
-		return -1;
 	/* In one piece with the threads. */
-	attachment = guest_memory(sizeof(*attachment) + count * sizeof(*threads));
-	if (!attachment || ((struct ring_region *)region)->magic != RING_MAGIC) {
-		munmap(region, ring_region_bytes(count, welcome->ring_bytes));
-		if (attachment)
-			munmap(attachment, sizeof(*attachment) + count * sizeof(*threads));
-		return -1;
+	struct attachment *attachment = guest_memory(
+		sizeof(*attachment) + rings->ring_count * sizeof(*attachment->threads));
+
+	if (!attachment) {
+		handshake_rings_close(rings);
+		return false;
 	}
-	threads = (struct guest_thread *)(attachment + 1);
-	/* A child must not keep half a gigabyte of somebody's rings alive. */
-	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTFORK);
-	madvise(region, ring_region_bytes(count, welcome->ring_bytes), MADV_DONTDUMP);
 	*attachment = (struct attachment){
 		.older = atomic_load(&guest.attachment),
-		.region = region,
-		.threads = threads,
-		.ring_count = count,
-		.ring_bytes = welcome->ring_bytes,
+		.rings = *rings,
+		.threads = (struct guest_thread *)(attachment + 1),
 		.mode = GUEST_RECORDING + ++guest.attachments,
 	};
 	atomic_store(&guest.attachment, attachment);
-	attached->ring_count = count;
-	return 0;
+	return true;
 }
 
-static bool shake_hands(int fd)
+static bool shake_hands(int fd, uint32_t most_ms)
 {
-	struct session_hello hello = {
-		.magic = SESSION_MAGIC,
-		.version = SESSION_VERSION,
-		.pid = (uint32_t)getpid(),
-	};
-	struct session_attached attached = {.magic = SESSION_MAGIC};
-	struct session_welcome welcome;
-	int region_fd = -1;
-	uint64_t begin_ms;
+	uint64_t begin_ms = ring_now_ms();
+	struct handshake_rings rings;
+	int error = handshake_rings_open(fd, guest.backend.name, most_ms, &rings);
 
-	memcpy(hello.guest, guest.backend.name, sizeof(hello.guest));
-	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(hello))
-		return false;
-	begin_ms = now_ms();
-	region_fd = receive_welcome(fd, &welcome);
 	/* One that says no, or hangs up, costs nothing. */
-	if (region_fd >= 0 || now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
+	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;
 	else if (guest.stalls < STALLS_MOST)
 		guest.stalls++;
-	if (region_fd < 0)
-		return false;
-	if (is_usable(&welcome) && is_large_enough(region_fd, &welcome))
-		map_rings(region_fd, &welcome, &attached);
-	send(fd, &attached, sizeof(attached), MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(region_fd);
-	return attached.ring_count > 0;
-}
-
-static bool read_small(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	return length > 0;
-}
-
-/* The number behind a name in a status file; -1: there is none. */
-static long number_of(const char *status, const char *name)
-{
-	const char *line = strstr(status, name);
-
-	return line ? strtol(line + strlen(name), NULL, 10) : -1;
-}
-
-/* A filter that the program put on itself may kill for a socket. One it was born with is a container's, and
- * answers with an error; the recorder has it too. */
-static bool may_use_sockets(void)
-{
-	char status[4096];
-	long mode, filters;
-
-	/* Read, not asked for with prctl, which a filter may kill for: files are read by every driver. */
-	if (!read_small("/proc/thread-self/status", status, sizeof(status)))
-		return guest.is_recorder_filtered && guest.recorder_filters < 0;
-	mode = number_of(status, "\nSeccomp:");
-	filters = number_of(status, "\nSeccomp_filters:");
-	if (mode <= 0 || filters < 0 || guest.recorder_filters < 0)
-		return mode == 0 || guest.is_recorder_filtered;
-	return filters <= guest.recorder_filters;
+	return !error && add_attachment(&rings);
 }
 
 /* ---- process and thread lifetime --------------------------------------------------------------- */
@@ -519,8 +268,8 @@ static void after_fork_in_child(void)
 
 	libraries_after_fork_in_child();
 	for (; attachment; attachment = attachment->older)
-		mmap(attachment->region,
-		     ring_region_bytes(attachment->ring_count, attachment->ring_bytes),
+		mmap(attachment->rings.region,
+		     ring_region_bytes(attachment->rings.ring_count, attachment->rings.ring_bytes),
 		     PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (!guest.is_wiped)
@@ -539,7 +288,7 @@ static void prepare_process(void)
 	guest.key_made = pthread_key_create(&guest.key, on_thread_exit) == 0;
 }
 
-static bool attach(void)
+static bool attach(uint32_t most_ms)
 {
 	bool attached;
 	int fd;
@@ -549,18 +298,18 @@ static bool attach(void)
 		set_mode(GUEST_OFF);
 		return false;
 	}
-	if (!may_use_sockets()) {
+	if (!handshake_may_use_sockets(&guest.environment)) {
 		debug("idle: the program has a seccomp filter of its own");
 		return false;
 	}
-	fd = connect_named(guest.names);
+	fd = handshake_connect(guest.environment.names);
 	if (fd < 0)
-		fd = connect_any();
+		fd = handshake_connect_any();
 	if (fd < 0) {
 		debug("idle: no recorder");
 		return false;
 	}
-	attached = shake_hands(fd);
+	attached = shake_hands(fd, most_ms);
 	close(fd);
 	debug(attached ? "attached" : "idle: the recorder gave no rings");
 	return attached;
@@ -573,15 +322,15 @@ static uint64_t look_interval_ms(void)
 }
 
 /* Under the lock. After a fork everything but the page is a copy of the parent's state. */
-static void try_to_attach(void)
+static void try_to_attach(uint32_t most_ms)
 {
 	bool attached;
 
 	prepare_process();
 	guest_self = NULL;
 	guest_patience = 0;
-	attached = attach();
-	guest.next_look_ms = now_ms() + look_interval_ms();
+	attached = attach(most_ms);
+	guest.next_look_ms = ring_now_ms() + look_interval_ms();
 	if (attached)
 		set_mode(atomic_load(&guest.attachment)->mode);
 	else if (atomic_load(&guest_page.mode) != GUEST_OFF)
@@ -593,8 +342,8 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 {
 	thread->writer = *writer;
 	thread->mode = attachment->mode;
-	thread->clock = attachment->region->clock;
-	thread->options = attachment->region->options;
+	thread->clock = attachment->rings.region->clock;
+	thread->options = attachment->rings.region->options;
 	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
 	thread->stack_hash = 0;
 	thread->unwind.low = thread->unwind.high = 0;
@@ -605,6 +354,7 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 static struct guest_thread *claim_ring(void)
 {
 	const struct attachment *attachment = atomic_load(&guest.attachment);
+	const struct handshake_rings *rings = attachment ? &attachment->rings : NULL;
 	struct ring_writer writer;
 	struct guest_thread *thread;
 	size_t index;
@@ -614,15 +364,14 @@ static struct guest_thread *claim_ring(void)
 		guest_patience--;
 		return NULL;
 	}
-	if (!attachment ||
-	    !atomic_load_explicit(&attachment->region->enabled, memory_order_relaxed) ||
-	    !ring_claim(attachment->region, attachment->ring_count, attachment->ring_bytes,
+	if (!rings || !atomic_load_explicit(&rings->region->enabled, memory_order_relaxed) ||
+	    !ring_claim(rings->region, rings->ring_count, rings->ring_bytes,
 			(uint32_t)syscall(SYS_gettid), &writer)) {
 		guest_patience = CALLS_BETWEEN_CLAIMS;
 		return NULL;
 	}
-	index = ((uint8_t *)writer.control - (uint8_t *)attachment->region) /
-		ring_slot_bytes(attachment->ring_bytes);
+	index = ((uint8_t *)writer.control - (uint8_t *)rings->region) /
+		ring_slot_bytes(rings->ring_bytes);
 	thread = &attachment->threads[index];
 	renew_thread(thread, attachment, &writer, index);
 	if (guest.key_made)
@@ -662,7 +411,7 @@ struct guest_thread *guest_enter_slow(void)
 	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH &&
 	    reset_after_fork() && guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_FRESH)
-			try_to_attach();
+			try_to_attach(guest.environment.names[0] ? FIRST_WAIT_MS : WELCOME_WAIT_MS);
 		guest_unlock(&guest.lock);
 	}
 	if (is_recording() && guest_still_recording())
@@ -678,14 +427,40 @@ void guest_look_for_recorder(void)
 
 	guest_still_recording();
 	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_IDLE ||
-	    now_ms() < atomic_load(&guest.next_look_ms))
+	    ring_now_ms() < atomic_load(&guest.next_look_ms))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (guest_lock(&guest.lock)) {
-		if (atomic_load(&guest_page.mode) == GUEST_IDLE && now_ms() >= guest.next_look_ms)
-			try_to_attach();
+		if (atomic_load(&guest_page.mode) == GUEST_IDLE &&
+		    ring_now_ms() >= guest.next_look_ms)
+			try_to_attach(WELCOME_WAIT_MS);
 		guest_unlock(&guest.lock);
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
+}
+
+/* Under the lock: the recorder that has started this program is there, and has not answered. */
+static bool is_expected(void)
+{
+	return guest.environment.names[0] && guest.stalls &&
+	       atomic_load(&guest_page.mode) == GUEST_IDLE;
+}
+
+struct guest_thread *guest_enter_expected(void)
+{
+	struct guest_thread *thread = guest_enter();
+	int saved = errno, cancel;
+
+	if (thread || !guest_is_idle())
+		return thread;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (guest_lock(&guest.lock)) {
+		if (is_expected())
+			try_to_attach(EXPECTED_WAIT_MS);
+		guest_unlock(&guest.lock);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+	return guest_enter();
 }

@@ -12,7 +12,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "inject/unwind.h"
 #include "ring/ring.h"
@@ -37,18 +36,11 @@ enum guest_mode {
 /* A child starts with copies of its parent's locks, perhaps held by threads that it does not have. */
 enum guest_locks { GUEST_LOCKS_COPIED = 0, GUEST_LOCKS_IN_RESET = 1, GUEST_LOCKS_OWN = 2 };
 
-/* The largest page that a kernel for this processor may be built with: what it wipes is whole pages. */
-#if defined(__x86_64__)
-enum { GUEST_PAGE = 4096 };
-#else
-enum { GUEST_PAGE = 65536 };
-#endif
-
 /* The one page that a fork wipes, so that a child starts fresh whichever way it was made. */
 struct guest_page {
-	_Alignas(GUEST_PAGE) _Atomic uint32_t mode;
+	_Alignas(RING_WIPED_BYTES) _Atomic uint32_t mode;
 	_Atomic uint32_t locks; /* enum guest_locks */
-	char rest[GUEST_PAGE - 2 * sizeof(uint32_t)];
+	char rest[RING_WIPED_BYTES - 2 * sizeof(uint32_t)];
 };
 extern struct guest_page guest_page;
 
@@ -91,20 +83,17 @@ static inline struct guest_thread *guest_enter(void)
 	return guest_enter_slow();
 }
 
+/* As guest_enter, for the one call in which a guest is there or misses all that follows: a recorder that has started
+ * this program (DUET_SESSION) and has not answered in time is given some seconds more. */
+struct guest_thread *guest_enter_expected(void);
+
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
  * once a second, without waiting. */
 void guest_look_for_recorder(void);
 
 static inline uint64_t guest_now(const struct guest_thread *thread)
 {
-#if defined(__x86_64__)
-	if (GUEST_LIKELY(thread->clock == RING_CLOCK_TSC))
-		return __builtin_ia32_rdtsc();
-#endif
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return ring_now(thread->clock);
 }
 
 /* False once another recorder has come, or the thread's has gone, or in a child: what the thread would write
@@ -141,6 +130,7 @@ static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, ui
 }
 
 void guest_trouble(enum ring_trouble trouble);
+void guest_trouble_many(enum ring_trouble trouble, uint64_t count);
 /* That an interpreter of this version is not known. */
 void guest_python_unknown(const char *version);
 
@@ -187,8 +177,9 @@ static inline uint32_t guest_stack(struct guest_thread *thread)
 		       : guest_take_stack(thread);
 }
 
-/* Zeroed memory that lives as long as the process, NULL where the program's limits refuse it. */
+/* Zeroed memory, NULL where the program's limits refuse it. Most lives as long as the process. */
 void *guest_memory(size_t bytes);
+void guest_memory_free(void *memory, size_t bytes);
 
 /* A lock for slow paths. It gives up (false) rather than wait for long: a signal handler may have
  * interrupted the holder. */

@@ -28,7 +28,7 @@ static union {
 	struct {
 		_Atomic uint32_t inside, forks;
 	};
-	alignas(GUEST_PAGE) char page[GUEST_PAGE];
+	alignas(RING_WIPED_BYTES) char page[RING_WIPED_BYTES];
 } libraries;
 
 /* A signal handler may fork where it interrupted this thread's own look: that is not to be waited for. Raised before

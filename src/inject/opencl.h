@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "inject/describe.h"
 #include "inject/guest.h"
 #include "inject/opencl_abi.h"
 
@@ -77,17 +78,6 @@ void opencl_read_device_timer(struct guest_thread *thread, const struct opencl_q
 			      uint64_t now);
 void opencl_read_device_timers(struct guest_thread *thread, uint64_t now);
 
-/* Texts of a record and what comes behind them, of a multiple of 8 bytes. */
-struct opencl_tail {
-	const char *const *texts;
-	uint32_t text_count;
-	uint32_t last_bytes;
-	const void *last;
-};
-
-/* Writes a record with its tail behind its fixed part; false: it was lost. */
-bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
-			   const struct opencl_tail *tail);
 /* A new id for a code object. */
 uint32_t opencl_new_code(void);
 

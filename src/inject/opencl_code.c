@@ -17,35 +17,6 @@
 
 enum { DEVICES_MOST = 16, CONTENT_MOST = 4 << 20, TEXT_MOST = 1 << 20 };
 
-static void count_lost(struct guest_thread *thread)
-{
-	if (guest_is_current(thread))
-		ring_count_lost(&thread->writer, EVENT_CODE, 1);
-}
-
-static void put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
-			size_t size)
-{
-	for (size_t offset = 0; offset < size; offset += RECORD_PIECE_BYTES) {
-		uint32_t length =
-			(uint32_t)(size - offset < RECORD_PIECE_BYTES ? size - offset
-								      : RECORD_PIECE_BYTES);
-		struct record_bytes *record = guest_reserve(
-			thread, RECORD_BYTES, (sizeof(*record) + length + 7) & ~7u, length);
-
-		if (!record) {
-			/* An incomplete content is not kept: the recorder sees the gap. */
-			count_lost(thread);
-			return;
-		}
-		record->offset = offset;
-		record->code = code;
-		record->reserved = 0;
-		memcpy(record->bytes, bytes + offset, length);
-		ring_commit(&thread->writer);
-	}
-}
-
 static void put_code(struct guest_thread *thread, uint32_t code, uint32_t parent, uint32_t type,
 		     uint32_t device, cl_int status, const char *options, cl_program program,
 		     const void *bytes, size_t size)
@@ -60,11 +31,11 @@ static void put_code(struct guest_thread *thread, uint32_t code, uint32_t parent
 		.status = status,
 	};
 	const char *texts[] = {"", options};
-	const struct opencl_tail tail = {.texts = texts, .text_count = 2};
+	const struct guest_tail tail = {.texts = texts, .text_count = 2};
 
-	opencl_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), &tail);
+	guest_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), &tail);
 	if (bytes)
-		put_content(thread, code, bytes, size);
+		guest_put_content(thread, code, bytes, size);
 }
 
 static void keep_source(struct guest_thread *thread, cl_program program, uint32_t code,
@@ -79,7 +50,7 @@ static void keep_source(struct guest_thread *thread, cl_program program, uint32_
 	if (exists && size <= TEXT_MOST)
 		source = guest_memory(size);
 	if (exists && !source)
-		count_lost(thread);
+		guest_count_lost_code(thread);
 	if (source &&
 	    next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, size, source, NULL) == CL_SUCCESS)
 		put_code(thread, code, 0, CODE_SOURCE, 0, status, options, program, source,
@@ -103,7 +74,7 @@ static void keep_log(struct guest_thread *thread, cl_program program, uint32_t p
 		return;
 	log = size <= TEXT_MOST ? guest_memory(size) : NULL;
 	if (!log) {
-		count_lost(thread);
+		guest_count_lost_code(thread);
 		return;
 	}
 	if (next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL) ==
@@ -130,7 +101,7 @@ static void keep_binaries(struct guest_thread *thread, cl_program program, uint3
 		return;
 	memory = total <= CONTENT_MOST ? guest_memory(total) : NULL;
 	if (!memory) {
-		count_lost(thread);
+		guest_count_lost_code(thread);
 		return;
 	}
 	for (size_t i = 0, at = 0; i < count; at += sizes[i++])

@@ -50,33 +50,6 @@ uint32_t opencl_new_code(void)
 	return atomic_fetch_add_explicit(&objects.last_code, 1, memory_order_relaxed) + 1;
 }
 
-/* ---- records with texts ------------------------------------------------------------------------ */
-
-bool opencl_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
-			   const struct opencl_tail *tail)
-{
-	uint32_t lengths[8], total = fixed_bytes;
-	uint8_t *record;
-
-	for (uint32_t i = 0; i < tail->text_count; i++) {
-		lengths[i] = (uint32_t)strnlen(tail->texts[i], RECORD_TEXT_BYTES - 1);
-		total += lengths[i] + 1;
-	}
-	total = (total + 7) & ~7u;
-	record = guest_reserve(thread, head->kind, total + tail->last_bytes, head->detail);
-	if (!record)
-		return false;
-	memcpy(record + sizeof(*head), (uint8_t *)head + sizeof(*head),
-	       fixed_bytes - sizeof(*head));
-	memset(record + fixed_bytes, 0, total - fixed_bytes);
-	for (uint32_t i = 0, at = fixed_bytes; i < tail->text_count; at += lengths[i] + 1, i++)
-		memcpy(record + at, tail->texts[i], lengths[i]);
-	if (tail->last_bytes)
-		memcpy(record + total, tail->last, tail->last_bytes);
-	ring_commit(&thread->writer);
-	return true;
-}
-
 /* ---- devices ----------------------------------------------------------------------------------- */
 
 static void device_text(cl_device_id device, cl_uint what, char *text, size_t size)
@@ -244,7 +217,7 @@ static bool describe_device(struct guest_thread *thread, const struct opencl_dev
 {
 	const char *texts[] = {facts->key, facts->name, facts->vendor, facts->driver,
 			       facts->platform};
-	const struct opencl_tail tail = {texts, 5, sizeof(facts->local_bytes), &facts->local_bytes};
+	const struct guest_tail tail = {texts, 5, sizeof(facts->local_bytes), &facts->local_bytes};
 	struct record_device record = {
 		.head = {.kind = EVENT_DEVICE, .detail = facts->type | RECORD_DEVICE_LOCAL},
 		.device = device->id,
@@ -253,8 +226,8 @@ static bool describe_device(struct guest_thread *thread, const struct opencl_dev
 		.frequency_hz = 1000000000,
 	};
 
-	return opencl_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
-				     &tail);
+	return guest_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
+				    &tail);
 }
 
 /* Under the lock. */
@@ -715,7 +688,7 @@ static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle,
 		.device = facts->device ? facts->device->id : 0,
 	};
 	const char *texts[] = {facts->name, ""};
-	const struct opencl_tail tail = {texts, 2, sizeof(facts->needs), &facts->needs};
+	const struct guest_tail tail = {texts, 2, sizeof(facts->needs), &facts->needs};
 	struct handle *entry = handle_add(handle);
 	uint32_t signature = sign(facts->name, facts->program);
 
@@ -725,8 +698,8 @@ static uint32_t enter_kernel(struct guest_thread *thread, cl_kernel handle,
 		return entry->id;
 	if (!is_described(thread, entry, signature)) {
 		record.code = handle_give_id(thread, entry, &objects.last_code);
-		if (!opencl_put_with_texts(thread, &record.head,
-					   offsetof(struct record_code, texts), &tail))
+		if (!guest_put_with_texts(thread, &record.head, offsetof(struct record_code, texts),
+					  &tail))
 			return entry->id;
 		entry->signature = signature;
 	}

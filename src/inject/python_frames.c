@@ -578,24 +578,32 @@ static void walk_interpreted(const struct python_interpreter *interpreter, uint6
 		walk_by(&at, code_type, frame, walk);
 }
 
-/* A thread state that this thread may read: its own, and not freed by a thread that ends the interpreter
- * while others are still inside calls. */
-static uint64_t own_thread(const struct python_interpreter *interpreter)
+/* By another thread than the one with this state, which gives the state back then. */
+static bool is_ending(const struct python_interpreter *interpreter, uint64_t thread)
+{
+	uint64_t ending = word_at(interpreter->runtime, interpreter->at.runtime_finalizing);
+
+	return ending && ending != thread;
+}
+
+/* The innermost frame of this thread; 0: none. A thread that ends the interpreter while others are still inside calls
+ * frees their states, and another one may be kept from its processor behind any instruction here: what was read counts
+ * only if the end had not begun by then. Frames and code objects of such threads are never freed. */
+static uint64_t innermost(const struct python_interpreter *interpreter)
 {
 	const struct python_offsets *at = &interpreter->at;
-	uint64_t thread = (uintptr_t)interpreter->this_thread();
-	uint64_t ending;
+	uint64_t thread = (uintptr_t)interpreter->this_thread(), frame, owner;
 
-	if (!thread)
-		return 0;
-	ending = word_at(interpreter->runtime, at->runtime_finalizing);
-	if (ending && ending != thread)
+	if (!thread || is_ending(interpreter, thread))
 		return 0;
 	/* Up to 3.11 a state that was made here for another thread to run counts as this thread's. From 3.12
 	 * on only one that has run here does, whoever made it. */
-	if (at->version <= 0x030b && word_at(thread, at->thread_id) != (uint64_t)pthread_self())
+	owner = at->version <= 0x030b ? word_at(thread, at->thread_id) : (uint64_t)pthread_self();
+	frame = word_at(thread, at->thread_frame);
+	atomic_thread_fence(memory_order_acquire);
+	if (is_ending(interpreter, thread) || owner != (uint64_t)pthread_self())
 		return 0;
-	return thread;
+	return at->cframe && frame ? word_at(frame, at->cframe_frame) : frame;
 }
 
 static void reverse(struct python_frame *frames, uint32_t count)
@@ -627,16 +635,11 @@ uint32_t python_frames(const struct python *python, struct python_frame *frames,
 
 	for (uint32_t i = 0; i < count && walk.count == 0; i++) {
 		const struct python_interpreter *one = &python->interpreters[i];
-		uint64_t thread, frame;
+		uint64_t frame;
 
 		if (!atomic_load_explicit(&one->there, memory_order_acquire))
 			continue;
-		thread = own_thread(one);
-		if (!thread)
-			continue;
-		frame = word_at(thread, one->at.thread_frame);
-		if (one->at.cframe && frame)
-			frame = word_at(frame, one->at.cframe_frame);
+		frame = innermost(one);
 		if (one->at.layout == PYTHON_LAYOUT_OBJECTS)
 			walk_objects(&one->at, frame, &walk);
 		else

@@ -25,7 +25,8 @@
 
 #include "isa/llvm.h"
 
-enum { HANG_S = 2, HANG_DEATHS = APART_DEATHS_MAX / 4, SERVED_FD = 3 };
+/* Of the child's own processor time, and, should it sleep, of the clock: where the machine is busy the first takes long. */
+enum { HANG_S = 2, SLEEP_S = 30, HANG_DEATHS = APART_DEATHS_MAX / 4, SERVED_FD = 3 };
 
 struct apart {
 	struct llvm *llvm;
@@ -60,15 +61,18 @@ static void shut_child_off(int fd)
 	signal(SIGSEGV, SIG_DFL);
 	signal(SIGBUS, SIG_DFL);
 	signal(SIGABRT, SIG_DFL);
+	signal(SIGVTALRM, SIG_DFL);
 }
 
 __attribute__((noreturn)) static void serve(struct llvm *llvm, int fd)
 {
+	const struct itimerval hang = {.it_value = {.tv_sec = HANG_S}};
 	struct request request;
 	struct reply reply;
 
 	shut_child_off(fd);
 	while (recv(SERVED_FD, &request, sizeof(request), 0) == sizeof(request)) {
+		setitimer(ITIMER_VIRTUAL, &hang, NULL);
 		memset(&reply, 0, sizeof(reply));
 		reply.length =
 			(uint32_t)llvm_decode(llvm, request.bytes, request.size, request.address,
@@ -81,12 +85,12 @@ __attribute__((noreturn)) static void serve(struct llvm *llvm, int fd)
 
 static int start(struct apart *apart)
 {
-	struct timeval hang = {.tv_sec = HANG_S};
+	struct timeval sleep = {.tv_sec = SLEEP_S};
 	int fds[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
-	setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &hang, sizeof(hang));
+	setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &sleep, sizeof(sleep));
 	apart->pid = fork();
 	if (apart->pid == 0)
 		serve(apart->llvm, fds[1]);
@@ -100,16 +104,21 @@ static int start(struct apart *apart)
 	return 0;
 }
 
-static void stop(struct apart *apart)
+/* Returns how many deaths it counts: code must not keep a report waiting. */
+static int stop(struct apart *apart)
 {
+	int status = 0;
+
 	if (!apart->pid)
-		return;
+		return 0;
 	close(apart->fd);
 	kill(apart->pid, SIGKILL);
-	while (waitpid(apart->pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(apart->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	apart->pid = 0;
 	apart->fd = -1;
+	/* by its timer, or by us just now */
+	return WTERMSIG(status) == SIGVTALRM || WTERMSIG(status) == SIGKILL ? HANG_DEATHS : 1;
 }
 
 int apart_new(struct llvm *llvm, struct apart **ret_apart)
@@ -132,19 +141,17 @@ void apart_free(struct apart *apart)
 	free(apart);
 }
 
-/* 0, or how many deaths it counts: code must not keep a report waiting. */
-static int ask(struct apart *apart, const struct request *request, struct reply *ret_reply)
+/* False: it is dead, or hangs. */
+static bool ask(struct apart *apart, const struct request *request, struct reply *ret_reply)
 {
 	ssize_t size;
 
 	if (send(apart->fd, request, sizeof(*request), MSG_NOSIGNAL) != sizeof(*request))
-		return 1;
+		return false;
 	do
 		size = recv(apart->fd, ret_reply, sizeof(*ret_reply), 0);
 	while (size < 0 && errno == EINTR);
-	if (size == sizeof(*ret_reply))
-		return 0;
-	return size < 0 && errno == EAGAIN ? HANG_DEATHS : 1;
+	return size == sizeof(*ret_reply);
 }
 
 size_t apart_decode(struct apart *apart, const uint8_t *bytes, size_t size, uint64_t address,
@@ -152,19 +159,17 @@ size_t apart_decode(struct apart *apart, const uint8_t *bytes, size_t size, uint
 {
 	struct request request = {.address = address};
 	struct reply reply;
-	int deaths;
 
 	if (apart_is_over(apart) || (!apart->pid && start(apart)))
 		return 0;
 	request.size = size < APART_BYTES_MAX ? (uint32_t)size : APART_BYTES_MAX;
 	memcpy(request.bytes, bytes, request.size);
-	deaths = ask(apart, &request, &reply);
-	if (deaths) {
-		apart->deaths += deaths;
-		stop(apart);
+	if (!ask(apart, &request, &reply)) {
+		apart->deaths += stop(apart);
 		return 0;
 	}
 	memcpy(text, reply.text, APART_TEXT_SIZE);
+	text[APART_TEXT_SIZE - 1] = '\0'; /* whatever the bytes did to the child's memory */
 	return reply.length <= request.size ? reply.length : 0;
 }
 

@@ -17,6 +17,9 @@ enum isa_type {
 
 #define ISA_TEXT_SIZE 256 /* bytes that hold every text there is, with its NUL */
 
+/* "gfx90a" by the e_flags of a code object (EM_AMDGPU); NULL: not known. */
+const char *isa_amdgpu_processor(uint32_t elf_flags);
+
 /* A disassembler for one instruction set. Used by one thread at a time; several threads may make
  * and use their own. */
 struct isa;

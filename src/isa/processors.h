@@ -9,6 +9,7 @@
 
 struct processor {
 	const char *name;
+	unsigned int elf_number;     /* in the flags of a code object */
 	int first_major, last_major; /* of LLVM; last_major 0: never removed */
 };
 

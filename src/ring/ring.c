@@ -49,9 +49,12 @@ bool ring_claim(struct ring_region *region, uint32_t ring_count, uint32_t ring_b
 
 void ring_close(struct ring_writer *writer)
 {
-	if (writer->control)
-		atomic_store_explicit(&writer->control->state, RING_CLOSED, memory_order_release);
+	struct ring_control *control = writer->control;
+
+	/* Before: once it is closed another thread may claim it, with this very writer. */
 	writer->control = NULL;
+	if (control)
+		atomic_store_explicit(&control->state, RING_CLOSED, memory_order_release);
 }
 
 static void *count_lost(struct ring_writer *writer, uint16_t kind)

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "event/event.h"
 #include "event/record.h"
@@ -28,18 +29,31 @@
 #define RING_PAGE    4096u
 #define RING_VERSION 1u
 
+/* The largest page that a kernel for this processor may be built with: what a fork wipes is whole pages. */
+#if defined(__x86_64__)
+enum { RING_WIPED_BYTES = 4096 };
+#else
+enum { RING_WIPED_BYTES = 65536 };
+#endif
+
 enum ring_clock { RING_CLOCK_MONOTONIC = 0, RING_CLOCK_TSC = 1 };
 
 enum ring_option {
 	RING_OPTION_DEVICE_TIME = 1, /* ask the device for time stamps */
 	RING_OPTION_CODE = 2,        /* keep sources, binaries and build logs */
 	RING_OPTION_NATIVE = 4,      /* take the stacks of launches and waits … */
-	RING_OPTION_PYTHON = 8       /* … and the Python functions in them */
+	RING_OPTION_PYTHON = 8,      /* … and the Python functions in them */
+	/* Of the HSA guest: which dispatches it times. */
+	RING_OPTION_AMD_LITE = 16,  /* not those that carry a signal */
+	RING_OPTION_AMD_FULL = 32,  /* those in batches too */
+	RING_OPTION_AMD_FORCE = 64, /* also where the runtime is known to fail */
+	RING_OPTION_AMD_PCS = 256,  /* samples instructions too */
+	RING_OPTION_OPENCL = 128    /* what AMD's OpenCL does is recorded by the guest for that */
 };
 
 /* What a guest could not record, by process (no ring of its own to count in). */
 enum ring_trouble {
-	RING_TROUBLE_NO_RING,        /* calls of threads that found no ring free … */
+	RING_TROUBLE_NO_RING, /* calls of threads that found no ring free, of the ranges guest ranges … */
 	RING_TROUBLE_TRACKING,       /* commands that could not be followed to their end */
 	RING_TROUBLE_NO_RING_LAUNCH, /* … that put a command into a queue */
 	RING_TROUBLE_OBJECTS,        /* uses of an object that could not be remembered */
@@ -47,7 +61,16 @@ enum ring_trouble {
 	RING_TROUBLE_STACKS_CHECKED, /* no trouble: stacks that were taken a second way … */
 	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
 	RING_TROUBLE_PYTHON_UNKNOWN, /* interpreters whose frames are not known: native ones are kept */
-	RING_TROUBLE_COUNT = 8
+	/* Of the HSA guest: dispatches without times … */
+	RING_TROUBLE_SIGNALS,      /* … because all signals were out */
+	RING_TROUBLE_MODE,         /* … because they carry one and the mode leaves those alone */
+	RING_TROUBLE_BATCHES,      /* … because they are in batches; no launch records either */
+	RING_TROUBLE_NOT_FOLLOWED, /* packets of queues that cannot be followed */
+	RING_TROUBLE_KERNELS,      /* kernels whose code was not seen */
+	RING_TROUBLE_NO_QUEUE,     /* kernels were loaded, and no queue was seen */
+	RING_TROUBLE_LAYOUT,       /* tables of the runtime that are not known */
+	RING_TROUBLE_NO_SAMPLES,   /* nothing samples instructions here */
+	RING_TROUBLE_COUNT = 16
 };
 
 enum { RING_PYTHON_BYTES = 48 };
@@ -89,6 +112,39 @@ static inline size_t ring_slot_bytes(uint32_t ring_bytes)
 static inline size_t ring_region_bytes(uint32_t ring_count, uint32_t ring_bytes)
 {
 	return RING_PAGE + ring_count * ring_slot_bytes(ring_bytes);
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+/* By enum ring_clock. */
+static inline uint64_t ring_now(uint32_t clock)
+{
+	struct timespec now;
+
+#if defined(__x86_64__)
+	if (__builtin_expect(clock == RING_CLOCK_TSC, 1))
+		return __builtin_ia32_rdtsc();
+#endif
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* For waits: exact to a tick of the kernel's. */
+static inline uint64_t ring_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+/* False once the recorder has said stop, or has gone silent. */
+static inline bool ring_region_is_read(struct ring_region *region)
+{
+	uint64_t beat_ms = atomic_load_explicit(&region->beat_ns, memory_order_relaxed) / 1000000u;
+
+	return atomic_load_explicit(&region->enabled, memory_order_relaxed) &&
+	       ring_now_ms() < beat_ms + RING_SILENT_MS;
 }
 
 /* ---- producer ---------------------------------------------------------------------------------- */

@@ -14,7 +14,13 @@
  * Taken:    an abstract name is anybody's to take. A guest does not believe a listener of another user, so
  *           a taken name keeps recordings from starting (they say who has it) and reveals nothing.
  * Again:    a guest that saw no beat for 10 s says hello again. A recorder that finds its earlier region
- *           still mapped in the process takes it for the same one and gives it a new region.
+ *           still mapped in the process takes it for the same one and gives it a new region. A guest of
+ *           another name in the same process gets a region beside that. A name may end in ':' and what tells
+ *           several guests of one kind apart: libduet may be in a process more than once.
+ * Owner:    a program that starts a recorder of its own (libduet) hands it one end of a SOCK_SEQPACKET pair.
+ *           The recorder sends a session_ready when it records; it ends the recording when the other end
+ *           sends no more (shut down, or gone with the program), and sends a session_ended when the file is
+ *           complete.
  */
 #ifndef RING_SESSION_H
 #define RING_SESSION_H
@@ -26,7 +32,7 @@
 #include <sys/un.h>
 
 #define SESSION_MAGIC   0x74657564u /* "duet" */
-#define SESSION_VERSION 1u
+#define SESSION_VERSION 2u
 
 #define SESSION_VARIABLE         "DUET_SESSION"
 /* "MODE" or "MODE:FILTERS": the recorder's own seccomp mode (0, 1, 2) and, from Linux 5.9 on, how many filters
@@ -39,11 +45,13 @@
 /* "@" and a printf format for the uid */
 #define SESSION_ANY              "@duet-any-%u"
 
+enum { SESSION_NAMES_BYTES = 256 }; /* of the value of DUET_SESSION, its NUL included */
+
 struct session_hello {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t pid;   /* as the guest's namespace counts */
-	char guest[20]; /* "opencl" */
+	char guest[20]; /* "opencl", "rocm", "ranges:7f12c0a41" */
 };
 
 struct session_welcome {
@@ -57,6 +65,18 @@ struct session_attached {
 	uint32_t magic;
 	uint32_t ring_count; /* rings mapped; 0: none */
 	int32_t error;       /* errno of the mapping that failed, else 0 */
+};
+
+struct session_ready {
+	uint32_t magic;
+	uint32_t version;
+	uint32_t pid;                    /* the recorder's */
+	char names[SESSION_NAMES_BYTES]; /* as in DUET_SESSION */
+};
+
+struct session_ended {
+	uint32_t magic;
+	int32_t status; /* with which the recorder exits */
 };
 
 /* The socket address of one of the names above; 0: too long, or empty. */

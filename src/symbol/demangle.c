@@ -129,25 +129,6 @@ static char *demangle_cxx(const struct demangler *demangler, const char *name)
 	return demangler->cxa_demangle(name, NULL, NULL, &status);
 }
 
-char *demangler_find(struct demangler *demangler, const char *name)
-{
-	char *text;
-
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-	    strnlen(name, DEMANGLE_INPUT_LIMIT + 1) > DEMANGLE_INPUT_LIMIT)
-		return NULL;
-	text = demangle_rust(name);
-	if (!text && name[1] == 'Z')
-		text = demangle_cxx(demangler, name);
-	if (text && strlen(text) > DEMANGLE_OUTPUT_LIMIT) {
-		free(text);
-		return NULL;
-	}
-	if (text && demangler->options.is_short)
-		demangle_shorten(text);
-	return text;
-}
-
 /* ---- shortening ---- */
 
 static bool begins(const char *text, const char *prefix)
@@ -188,7 +169,7 @@ static const char *skip_brackets(const char *text)
 	return text;
 }
 
-void demangle_shorten(char *name)
+static void shorten(char *name, bool keeps_templates)
 {
 	const char *from = name;
 	char *to = name, *start = name;
@@ -213,9 +194,12 @@ void demangle_shorten(char *name)
 			if (*from == '(' && *next && !begins(next, "::") && *next != '#' &&
 			    *next != '}')
 				break;
-			/* Rust's "parse::<u8>" */
-			if (*from == '<' && to - start > 2 && to[-1] == ':')
-				to -= 2;
+			if (*from == '<' && keeps_templates) {
+				memmove(to, from, (size_t)(next - from));
+				to += next - from;
+			} else if (*from == '<' && to - start > 2 && to[-1] == ':') {
+				to -= 2; /* Rust's "parse::<u8>" */
+			}
 			from = next;
 		} else {
 			/* what stands before the last space is a type, but after "operator" */
@@ -230,4 +214,32 @@ void demangle_shorten(char *name)
 	if (to > start && to[-1] == ' ')
 		to--;
 	*to = '\0';
+}
+
+void demangle_shorten(char *name)
+{
+	shorten(name, false);
+}
+
+/* ---- both ---- */
+
+char *demangler_find(struct demangler *demangler, const char *name)
+{
+	char *text;
+
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+	    strnlen(name, DEMANGLE_INPUT_LIMIT + 1) > DEMANGLE_INPUT_LIMIT)
+		return NULL;
+	text = demangle_rust(name);
+	if (!text && name[1] == 'Z')
+		text = demangle_cxx(demangler, name);
+	if (text && strlen(text) > DEMANGLE_OUTPUT_LIMIT) {
+		free(text);
+		return NULL;
+	}
+	if (text && demangler->options.is_short)
+		demangle_shorten(text);
+	else if (text && demangler->options.is_kernel)
+		shorten(text, true);
+	return text;
 }

@@ -162,3 +162,23 @@ bool elf_names_find_between(int fd, const char *prefix, const char *suffix, char
 	find_all(fd, &search);
 	return search.is_found;
 }
+
+bool elf_names_read(int fd, uint64_t address, void *ret_bytes, size_t size)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part;
+
+	if (pread_all(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part))
+		return false;
+	for (uint64_t i = 0; i < head.e_phnum; i++) {
+		if (pread_all(fd, &part, sizeof(part), head.e_phoff + i * sizeof(part)))
+			return false;
+		if (part.p_type == PT_LOAD && address >= part.p_vaddr &&
+		    address - part.p_vaddr < part.p_filesz &&
+		    size <= part.p_filesz - (address - part.p_vaddr))
+			return pread_all(fd, ret_bytes, size,
+					 part.p_offset + (address - part.p_vaddr)) == 0;
+	}
+	return false;
+}

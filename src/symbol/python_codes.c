@@ -22,12 +22,14 @@
 
 enum {
 	CODES_MOST = 1 << 17,
-	TEXTS_MOST = 64 << 20, /* bytes; they are never given back */
-	OBJECT_MOST = 128,     /* bytes before the contents of a text or bytes */
-	NAME_MOST = 255,       /* characters */
-	FILE_MOST = 1023,      /* characters */
-	LINES_MOST = 60000,    /* bytes, as the guest's */
-	COMPARED_MOST = 4096   /* bytes of a line table that is compared each time */
+	TEXTS_MOST = 64 << 20,  /* bytes; they are never given back */
+	OBJECT_MOST = 128,      /* bytes before the contents of a text or bytes */
+	NAME_MOST = 255,        /* characters */
+	FILE_MOST = 1023,       /* characters */
+	LINES_MOST = 60000,     /* bytes, as the guest's */
+	TABLES_MOST = 64 << 20, /* bytes of all line tables */
+	FULL_ROUNDS = 4096,     /* such as these are full, before all is forgotten */
+	COMPARED_MOST = 4096    /* bytes of a line table that is compared each time */
 };
 
 struct python_codes {
@@ -35,6 +37,8 @@ struct python_codes {
 	const struct python_offsets *offsets; /* borrowed */
 	struct python_types types;
 	struct hash_map by_address; /* struct python_code, owned */
+	size_t table_bytes;         /* of their line tables */
+	bool is_full;               /* one found no room */
 	struct string_table texts;
 	uint64_t round;
 	size_t head_bytes;
@@ -81,9 +85,17 @@ struct python_codes *python_codes_new(struct remote_memory *memory,
 	return codes;
 }
 
-static void free_code(struct python_code *code)
+static void drop_lines(struct python_codes *codes, struct python_code *code)
 {
+	codes->table_bytes -= code->line_table_bytes;
+	code->line_table_bytes = 0;
 	free(code->line_table);
+	code->line_table = NULL;
+}
+
+static void free_code(struct python_codes *codes, struct python_code *code)
+{
+	drop_lines(codes, code);
 	free(code);
 }
 
@@ -93,8 +105,9 @@ static void forget_all(struct python_codes *codes)
 	uint64_t value;
 
 	while (hash_map_next(&codes->by_address, &cursor, NULL, &value))
-		free_code((struct python_code *)(uintptr_t)value);
+		free_code(codes, (struct python_code *)(uintptr_t)value);
 	hash_map_clear(&codes->by_address);
+	codes->is_full = false;
 }
 
 void python_codes_free(struct python_codes *codes)
@@ -114,7 +127,8 @@ void python_codes_begin(struct python_codes *codes)
 {
 	codes->round++;
 	codes->asked_count = 0;
-	if (codes->by_address.count >= CODES_MOST)
+	if (codes->by_address.count >= CODES_MOST ||
+	    (codes->is_full && codes->round % FULL_ROUNDS == 0))
 		forget_all(codes);
 }
 
@@ -198,16 +212,23 @@ static const char *keep_text(struct python_codes *codes, const uint8_t *bytes,
 	return id || !used ? string_table_text(&codes->texts, id, NULL) : NULL;
 }
 
-static void keep_lines(struct python_code *code, const uint8_t *bytes,
+/* What finds no room has no lines. */
+static void keep_lines(struct python_codes *codes, struct python_code *code, const uint8_t *bytes,
 		       const struct contents *contents)
 {
-	free(code->line_table);
-	code->line_table_bytes = 0;
-	code->line_table = contents->kind ? malloc(contents->at.size + 1) : NULL;
+	drop_lines(codes, code);
+	if (!contents->kind)
+		return;
+	if (contents->at.size > TABLES_MOST - codes->table_bytes) {
+		codes->is_full = true;
+		return;
+	}
+	code->line_table = malloc(contents->at.size + 1);
 	if (!code->line_table)
 		return;
 	memcpy(code->line_table, bytes, contents->at.size);
 	code->line_table_bytes = contents->at.size;
+	codes->table_bytes += contents->at.size;
 	code->last_instruction = UINT32_MAX;
 }
 
@@ -217,7 +238,8 @@ static int read_texts(struct python_codes *codes, struct python_code *code)
 	enum { NAME, FILE_NAME, LINES, OBJECTS };
 	const struct python_code_facts *facts = &code->facts;
 	const uint64_t name = facts->qualified_name ? facts->qualified_name : facts->name;
-	const size_t head = codes->offsets->text_compact;
+	/* no more than every text has: what follows may lie in a page that nobody has touched */
+	const size_t head = codes->offsets->text_state + sizeof(uint32_t);
 	const struct remote_piece heads[OBJECTS] = {
 		{name, head}, {facts->file, head}, {facts->lines, codes->offsets->bytes_data}};
 	uint8_t bytes[OBJECTS * OBJECT_MOST], *data;
@@ -244,7 +266,7 @@ static int read_texts(struct python_codes *codes, struct python_code *code)
 	if ((size_t)got == size) {
 		code->function = keep_text(codes, data, &contents[NAME]);
 		code->file = keep_text(codes, data + pieces[NAME].size, &contents[FILE_NAME]);
-		keep_lines(code, data + pieces[NAME].size + pieces[FILE_NAME].size,
+		keep_lines(codes, code, data + pieces[NAME].size + pieces[FILE_NAME].size,
 			   &contents[LINES]);
 	}
 	free(data);
@@ -330,7 +352,7 @@ static void compare_tables(struct python_codes *codes, const uint8_t *bytes, siz
 static void forget(struct python_codes *codes, struct python_code *code)
 {
 	hash_map_remove(&codes->by_address, code->address, NULL);
-	free_code(code);
+	free_code(codes, code);
 }
 
 /* 0: as known; 1: new. */

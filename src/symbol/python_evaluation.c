@@ -3,7 +3,7 @@
  * symbol/python_evaluation.c - where an interpreter's evaluation function lies
  *
  * Runs in:  the recorder
- * Gets:     its hot part, the file's unwind table   Gives: its cold part
+ * Gets:     its hot part, its file   Gives: its cold part
  * Owns:     nothing
  * Fails:    by finding none (x86-64 only)
  * Why:      the cold part's symbol stands only in a table that distributions strip, and in Debian's 3.11 it is a fifth of
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "symbol/elf_names.h"
 #include "symbol/unwind_table.h"
 
 enum { HOT_MOST = 4 << 20, COLD_JUMPS_LEAST = 3, JUMP_BYTES = 6 };
@@ -56,15 +57,15 @@ static bool find_part(const struct unwind_table *table, const uint8_t *bytes, ui
 	return jumps >= COLD_JUMPS_LEAST;
 }
 
-void python_evaluation_find_cold(struct python_evaluation *evaluation, struct remote_memory *memory,
-				 int fd, uint64_t load_address)
+void python_evaluation_find_cold(struct python_evaluation *evaluation, int fd,
+				 uint64_t load_address)
 {
 	const uint64_t size = evaluation->hot_end - evaluation->hot_begin;
 	auto_free uint8_t *bytes = size <= HOT_MOST ? malloc(size + 1) : NULL;
 	struct unwind_table *table;
 	struct unwind_part part;
 
-	if (!bytes || remote_memory_read(memory, evaluation->hot_begin, bytes, size) ||
+	if (!bytes || !elf_names_read(fd, evaluation->hot_begin - load_address, bytes, size) ||
 	    unwind_table_open(fd, &table))
 		return;
 	if (find_part(table, bytes, evaluation->hot_begin - load_address, size, &part)) {

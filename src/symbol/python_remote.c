@@ -8,7 +8,8 @@
  * Fails:    -EAGAIN where it moved on too fast; in new with the cause
  * Why:      nothing is stopped. All that the walk visited the last time is read in one system call, in this order: the
  *           thread's state, all frames, the state, all frames, the state. What is the same in both copies was so at one
- *           moment of the microsecond or two between them. Two system calls a stack.
+ *           moment of the microsecond or two between them. Two system calls a stack, and two more that ask whether it
+ *           is in memory.
  */
 #include "symbol/python_remote.h"
 
@@ -31,12 +32,13 @@ enum {
 	FETCHES_MOST = 1 << 11, /* windows that one call finds out about */
 	CHUNKS_MOST = 256,
 	CHUNK_BYTES_MOST = 4 << 20,
-	TAKES_MOST = 16,     /* looks at the whole stack in one call */
-	MOVES_MOST = 4,      /* of them such as something moved in */
-	PATIENT_MOVES = 2,   /* … before a stack is told without its inner frames */
-	PATIENT_GLANCES = 3, /* … or by one copy that may be of two moments */
-	ROUNDS_MOST = 3,     /* looks until no code object is new */
-	PAUSE = 64,          /* calls for which a stack that is too deep is left alone */
+	WINDOW_BYTES_MOST = 16 << 20, /* of a stack; FRAMES_MOST usual frames take 6 MiB */
+	TAKES_MOST = 16,              /* looks at the whole stack in one call */
+	MOVES_MOST = 4,               /* of them such as something moved in */
+	PATIENT_MOVES = 2,            /* … before a stack is told without its inner frames */
+	PATIENT_GLANCES = 3,          /* … or by one copy that may be of two moments */
+	ROUNDS_MOST = 3,              /* looks until no code object is new */
+	PAUSE = 64,                   /* calls for which a stack that is too deep is left alone */
 	PAGE_BYTES = 4096,
 	HEAD_PIECES = 4,
 	CODE_UNIT = 2, /* bytes of an instruction */
@@ -103,6 +105,7 @@ struct python_remote {
 	size_t chunk_count;
 	uint64_t next_chunk;
 	uint32_t fetches;
+	size_t fetched_bytes;
 	bool is_missed; /* the walk needed what was not read together with the rest */
 	bool is_glance; /* one copy, and what follows from it */
 	struct raw_frames raw[2];
@@ -283,12 +286,16 @@ static int take(struct python_remote *remote)
 /* Reads a window behind what there is; it is part of the next look. */
 static int fetch(struct python_remote *remote, uint64_t address, size_t size)
 {
+	const struct remote_windows *windows = &remote->thread->windows;
 	struct remote_window *window;
 	int r;
 
-	if (remote->fetches >= FETCHES_MOST || remote->thread->windows.count >= WINDOWS_MOST)
+	if (remote->fetches >= FETCHES_MOST || windows->count >= WINDOWS_MOST ||
+	    size > WINDOW_BYTES_MOST - windows->bytes ||
+	    size > WINDOW_BYTES_MOST - remote->fetched_bytes)
 		return -E2BIG;
 	remote->fetches++;
+	remote->fetched_bytes += size;
 	if (array_grow(remote->bytes, remote->bytes_capacity, remote->bytes_count + size))
 		return -ENOMEM;
 	r = remote_memory_read(&remote->memory, address, remote->bytes + remote->bytes_count, size);
@@ -337,10 +344,13 @@ static int fetch_frame(struct python_remote *remote, uint64_t address)
 			break;
 		if (r)
 			return r;
-		if (address >= chunk->address && address < chunk->end)
-			return fetch(remote, chunk->address,
-				     ((chunk->end + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES) -
-					     chunk->address);
+		if (address < chunk->address || address >= chunk->end)
+			continue;
+		r = fetch(remote, chunk->address,
+			  ((chunk->end + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES) - chunk->address);
+		if (r != -EAGAIN)
+			return r;
+		break; /* a large frame has pages that nobody has touched */
 	}
 	return fetch(remote, address, remote->frame_bytes);
 }
@@ -767,6 +777,13 @@ static size_t tell_all(const struct python_remote *remote, struct python_remote_
 	return told;
 }
 
+/* What was read of it would be read again, to no end. */
+static void leave_alone(struct python_thread *thread)
+{
+	thread->pause = PAUSE;
+	remote_windows_fini(&thread->windows);
+}
+
 /* A code object may be given back, and its place be taken, before it is asked for: where one is new, the stack is read
  * again, now that it is known. 1: it is read. */
 static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
@@ -776,7 +793,7 @@ static int read_known_stack(struct python_remote *remote, bool *ret_is_moving)
 
 		remote_windows_age(&remote->thread->windows);
 		if (r == -E2BIG && remote->fetches < FETCHES_MOST)
-			remote->thread->pause = PAUSE;
+			leave_alone(remote->thread);
 		if (r <= 0)
 			return r;
 		r = ask_codes(remote);
@@ -801,6 +818,7 @@ static int tell_stack(struct python_remote *remote, uint32_t tid,
 		return -E2BIG;
 	}
 	remote->fetches = 0;
+	remote->fetched_bytes = 0;
 	r = read_known_stack(remote, &gap.is_moving);
 	if (r <= 0)
 		return r;
@@ -987,20 +1005,20 @@ static int cannot_read(int r, uint32_t pid)
 	return error_set(r, "read memory of process %u: %s", pid, strerror(-r));
 }
 
-/* As PY_VERSION_HEX. Before 3.11 no datum says it: told by the functions that came with each version. */
-static int read_version(struct python_remote *remote, const struct symbols *symbols,
-			uint32_t *ret_version)
+/* As PY_VERSION_HEX, which is a constant of the file: the process may never have touched it. Before 3.11 no datum says
+ * it: told by the functions that came with each version. */
+static uint32_t read_version(int fd, const struct symbols *symbols)
 {
-	if (symbols->addresses[VERSION]) {
-		int r = remote_memory_read(&remote->memory, symbols->addresses[VERSION],
-					   ret_version, sizeof(*ret_version));
-		return r ? cannot_read(r, remote->memory.pid) : 0;
-	}
-	*ret_version = symbols->addresses[SINCE_3_10]  ? 0x030a0000 | FINAL
-		       : symbols->addresses[SINCE_3_9] ? 0x03090000 | FINAL
-		       : symbols->addresses[SINCE_3_8] ? 0x03080000 | FINAL
-						       : 0;
-	return 0;
+	uint32_t version = 0;
+
+	if (symbols->at[VERSION].value)
+		return elf_names_read(fd, symbols->at[VERSION].value, &version, sizeof(version))
+			       ? version
+			       : 0;
+	return symbols->addresses[SINCE_3_10]  ? 0x030a0000 | FINAL
+	       : symbols->addresses[SINCE_3_9] ? 0x03090000 | FINAL
+	       : symbols->addresses[SINCE_3_8] ? 0x03080000 | FINAL
+					       : 0;
 }
 
 static int not_known(uint32_t version, const char *why)
@@ -1011,26 +1029,22 @@ static int not_known(uint32_t version, const char *why)
 			 version >> 16 & 0xff, version >> 8 & 0xff, why);
 }
 
-/* Builds that chain all objects have two more words before everything. */
-static int learn_offsets(struct python_remote *remote, const struct symbols *symbols)
+/* Builds that chain all objects have two more words before everything. What an interpreter says of itself is in its file
+ * too. */
+static int learn_offsets(struct python_remote *remote, int fd, const struct symbols *symbols)
 {
+	const uint32_t version = read_version(fd, symbols);
+	const struct python_offsets *row = python_offsets_find((uint16_t)(version >> 16));
 	uint64_t words[PYTHON_DEBUG_WORDS];
-	const struct python_offsets *row;
-	uint32_t version;
-	int r = read_version(remote, symbols, &version);
 
-	if (r)
-		return r;
-	row = python_offsets_find((uint16_t)(version >> 16));
 	if (!row || (version & 0xff) < CANDIDATE)
 		return not_known(version, "");
 	remote->at = *row;
 	if (!python_offsets_speak(row->version))
 		return symbols->addresses[TRACE_REFS] ? not_known(version, " with Py_TRACE_REFS")
 						      : 0;
-	r = remote_memory_read(&remote->memory, symbols->addresses[RUNTIME], words, sizeof(words));
-	if (r)
-		return cannot_read(r, remote->memory.pid);
+	if (!elf_names_read(fd, symbols->at[RUNTIME].value, words, sizeof(words)))
+		return not_known(version, " of its own");
 	if (!python_offsets_read(words, &remote->at))
 		return not_known(version,
 				 words[PYTHON_DEBUG_FREE_WORD] ? " free-threaded" : " of its own");
@@ -1050,11 +1064,23 @@ static void learn_sizes(struct python_remote *remote)
 		(largest(frame, ARRAY_COUNT(frame)) / sizeof(uint64_t) + 1) * sizeof(uint64_t);
 }
 
-static int init(struct python_remote *remote, const struct symbols *symbols)
+/* Before it is begun, nobody has touched the list of interpreters. */
+static int try_runtime(struct python_remote *remote, uint64_t runtime)
+{
+	uint64_t first;
+	int r = remote_memory_read(&remote->memory, runtime + remote->at.runtime_interpreters,
+				   &first, sizeof(first));
+
+	return r ? cannot_read(r, remote->memory.pid) : 0;
+}
+
+static int init(struct python_remote *remote, int fd, const struct symbols *symbols)
 {
 	const uint64_t *addresses = symbols->addresses;
-	int r = learn_offsets(remote, symbols);
+	int r = learn_offsets(remote, fd, symbols);
 
+	if (!r)
+		r = try_runtime(remote, addresses[RUNTIME]);
 	if (r)
 		return r;
 	if (!addresses[CODE_TYPE] || !addresses[TEXT_TYPE] || !addresses[BYTES_TYPE] ||
@@ -1075,8 +1101,7 @@ static void learn_evaluation(struct python_remote *remote, const struct python_r
 	remote->evaluation.hot_begin = symbols->addresses[EVALUATION];
 	remote->evaluation.hot_end = symbols->addresses[EVALUATION] + symbols->at[EVALUATION].size;
 	if (symbols->at[EVALUATION].size)
-		python_evaluation_find_cold(&remote->evaluation, &remote->memory, file->fd,
-					    file->load_address);
+		python_evaluation_find_cold(&remote->evaluation, file->fd, file->load_address);
 }
 
 int python_remote_new(uint32_t pid, const struct python_remote_file *file,
@@ -1091,8 +1116,8 @@ int python_remote_new(uint32_t pid, const struct python_remote_file *file,
 	remote = calloc(1, sizeof(*remote));
 	if (!remote)
 		return error_set(-ENOMEM, "no memory for a Python interpreter");
-	remote->memory.pid = pid;
-	r = init(remote, &symbols);
+	remote_memory_init(&remote->memory, pid);
+	r = init(remote, file->fd, &symbols);
 	if (!r)
 		learn_evaluation(remote, file, &symbols);
 	if (r) {
@@ -1107,6 +1132,7 @@ void python_remote_free(struct python_remote *remote)
 {
 	if (!remote)
 		return;
+	remote_memory_fini(&remote->memory);
 	python_threads_fini(&remote->threads);
 	python_codes_free(remote->codes);
 	free(remote->bytes);

@@ -4,34 +4,198 @@
  *
  * Runs in:  the recorder
  * Gets:     a process's id, addresses   Gives: copies
- * Owns:     nothing
+ * Owns:     a file of /proc, where there is no better way
  * Fails:    -EFAULT, -ESRCH, -EPERM; by returning less
- * Why:      one system call for many pieces: a call takes 2 us, a piece more of it 0.3
+ * Why:      one system call for many pieces: a call takes 1.1 us, a piece more of it 0.4. To read a page that is not in
+ *           memory waits for whoever brings it, for ever if that is the program itself (userfaultfd, FUSE), and no
+ *           signal but SIGKILL ends that. So it is asked before, each time, which pages are there: move_pages, told to
+ *           move nothing, answers for all of them at once, 0.9 us and 0.15 a page, where /proc/PID/pagemap takes 0.95
+ *           for each. What was there a moment ago is mostly there still, but that would save a microsecond, and a
+ *           page may be given back between two readings by a program that means no harm. One that does can give it
+ *           back between the question and the reading: it holds its own recorder up.
  */
 #include "symbol/remote_memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/array.h"
 
-enum { PIECES_MOST = 1024 /* UIO_MAXIOV: of one call */ };
+enum {
+	PIECES_MOST = 1024, /* UIO_MAXIOV: of one call */
+	PAGES_MOST = 512,   /* of one question */
+	PAGE_BYTES = 4096,
+	SEEN = 64 /* a power of two: pages of pieces that repeat are asked for once */
+};
+
+#define PRESENT    (UINT64_C(1) << 63)
+#define USER_PAGES (UINT64_C(1) << 35)
+
+void remote_memory_init(struct remote_memory *memory, uint32_t pid)
+{
+	*memory = (struct remote_memory){.pid = pid, .pagemap_fd = -1};
+}
+
+void remote_memory_fini(struct remote_memory *memory)
+{
+	if (memory && memory->pagemap_fd >= 0)
+		close(memory->pagemap_fd);
+}
+
+/* ---- what is in memory ------------------------------------------------------------------------- */
+
+struct question {
+	void *pages[PAGES_MOST];
+	size_t pieces[PAGES_MOST]; /* whose page it is */
+	size_t count;
+	uint64_t seen[SEEN];
+};
+
+static int open_pagemap(struct remote_memory *memory)
+{
+	char path[64];
+
+	if (memory->pagemap_fd >= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/pagemap", memory->pid);
+	memory->pagemap_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (memory->pagemap_fd >= 0)
+		return 0;
+	return errno == ENOENT || errno == ESRCH ? -ESRCH : -EPERM;
+}
+
+/* One by one; neighbours together. *ret_there: so many of the first ones are there. */
+static int ask_file(struct remote_memory *memory, const struct question *question,
+		    size_t *ret_there)
+{
+	uint64_t entries[PAGES_MOST];
+	int r = open_pagemap(memory);
+	size_t there = 0;
+
+	while (!r && there < question->count) {
+		const uint64_t first = (uintptr_t)question->pages[there] / PAGE_BYTES;
+		size_t run = 1;
+		ssize_t got;
+
+		while (there + run < question->count &&
+		       (uintptr_t)question->pages[there + run] / PAGE_BYTES == first + run)
+			run++;
+		memory->calls++;
+		got = pread(memory->pagemap_fd, entries, run * sizeof(entries[0]),
+			    (off_t)(first * sizeof(entries[0])));
+		if (got == 0 && first < USER_PAGES)
+			r = -ESRCH; /* its memory is gone */
+		for (size_t i = 0; i < run; i++) {
+			if (got < (ssize_t)((i + 1) * sizeof(entries[0])) ||
+			    !(entries[i] & PRESENT)) {
+				*ret_there = there + i;
+				return r;
+			}
+		}
+		there += run;
+	}
+	*ret_there = there;
+	return r;
+}
+
+/* Kernels without NUMA, and containers that let nobody move pages, have no such call. */
+static int ask(struct remote_memory *memory, struct question *question, size_t *ret_there)
+{
+	int nodes[PAGES_MOST];
+	size_t there = 0;
+
+	if (memory->is_by_file)
+		return ask_file(memory, question, ret_there);
+	memory->calls++;
+	if (syscall(SYS_move_pages, memory->pid, question->count, question->pages, NULL, nodes,
+		    0)) {
+		if (errno == ESRCH || errno == EINVAL) /* EINVAL: its memory is gone already */
+			return -ESRCH;
+		memory->is_by_file = true;
+		return ask_file(memory, question, ret_there);
+	}
+	while (there < question->count && nodes[there] >= 0)
+		there++;
+	*ret_there = there;
+	return 0;
+}
+
+/* False: it was asked for with an earlier piece. */
+static bool add_page(struct question *question, uint64_t page, size_t piece)
+{
+	uint64_t *seen = &question->seen[page / PAGE_BYTES % SEEN];
+
+	if (*seen == page)
+		return false;
+	*seen = page;
+	question->pieces[question->count] = piece;
+	question->pages[question->count++] = (void *)(uintptr_t)page;
+	return true;
+}
+
+/* … and begins anew. count: of the pieces; *ret_present: of them, or the first one that is not there. */
+static int settle(struct remote_memory *memory, struct question *question, size_t count,
+		  size_t *ret_present)
+{
+	size_t there = 0;
+	int r = ask(memory, question, &there);
+
+	*ret_present = r ? 0 : there < question->count ? question->pieces[there] : count;
+	question->count = 0;
+	return r;
+}
+
+/* How many of the pieces, from the first on, are in memory. */
+static int count_present(struct remote_memory *memory, const struct remote_piece *pieces,
+			 size_t count, size_t *ret_present)
+{
+	struct question question;
+	size_t present = count;
+	int r = 0;
+
+	question.count = 0;
+	memset(question.seen, 0, sizeof(question.seen));
+	for (size_t i = 0; i < count && present == count; i++) {
+		const uint64_t end = pieces[i].address + pieces[i].size;
+
+		for (uint64_t page = pieces[i].address & -(uint64_t)PAGE_BYTES;
+		     page < end && present == count; page += PAGE_BYTES)
+			if (add_page(&question, page, i) && question.count == PAGES_MOST)
+				r = settle(memory, &question, count, &present);
+	}
+	if (question.count && present == count)
+		r = settle(memory, &question, count, &present);
+	*ret_present = present;
+	return r;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
 
 static int64_t gather_some(struct remote_memory *memory, const struct remote_piece *pieces,
 			   size_t count, void *to, size_t *ret_asked)
 {
 	struct iovec remote[PIECES_MOST], local = {.iov_base = to};
+	size_t present;
 	ssize_t got;
+	int r = count_present(memory, pieces, count, &present);
 
-	for (size_t i = 0; i < count; i++) {
+	*ret_asked = 0;
+	for (size_t i = 0; i < count; i++)
+		*ret_asked += pieces[i].size;
+	if (r || !present)
+		return r;
+	for (size_t i = 0; i < present; i++) {
 		remote[i].iov_base = (void *)(uintptr_t)pieces[i].address;
 		remote[i].iov_len = pieces[i].size;
 		local.iov_len += pieces[i].size;
 	}
-	*ret_asked = local.iov_len;
 	memory->calls++;
-	got = process_vm_readv((pid_t)memory->pid, &local, 1, remote, count, 0);
+	got = process_vm_readv((pid_t)memory->pid, &local, 1, remote, present, 0);
 	if (got >= 0)
 		return got;
 	return errno == ESRCH || errno == EPERM ? -errno : 0;

@@ -67,6 +67,9 @@ struct remote_window *remote_windows_add(struct remote_windows *windows, uint64_
 		first--;
 	while (last < windows->count && windows->windows[last].address - address < size)
 		last++;
+	for (size_t i = first; i < last; i++)
+		windows->bytes -= windows->windows[i].size;
+	windows->bytes += size;
 	memmove(&windows->windows[first + 1], &windows->windows[last],
 		(windows->count - last) * sizeof(windows->windows[0]));
 	windows->count -= last - first;
@@ -78,6 +81,7 @@ struct remote_window *remote_windows_add(struct remote_windows *windows, uint64_
 
 void remote_windows_remove(struct remote_windows *windows, size_t index)
 {
+	windows->bytes -= windows->windows[index].size;
 	windows->count--;
 	memmove(&windows->windows[index], &windows->windows[index + 1],
 		(windows->count - index) * sizeof(windows->windows[0]));
@@ -87,13 +91,16 @@ void remote_windows_age(struct remote_windows *windows)
 {
 	size_t kept = 0;
 
+	windows->bytes = 0;
 	for (size_t i = 0; i < windows->count; i++) {
 		struct remote_window window = windows->windows[i];
 
 		window.unused = window.is_used ? 0 : window.unused + 1;
 		window.is_used = false;
-		if (window.unused < UNUSED_MOST)
-			windows->windows[kept++] = window;
+		if (window.unused == UNUSED_MOST)
+			continue;
+		windows->windows[kept++] = window;
+		windows->bytes += window.size;
 	}
 	windows->count = kept;
 }

@@ -22,6 +22,7 @@ struct remote_window {
 struct remote_windows {
 	struct remote_window *windows;
 	size_t count, capacity;
+	size_t bytes; /* of all */
 };
 
 void remote_windows_fini(struct remote_windows *windows);

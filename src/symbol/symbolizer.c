@@ -36,10 +36,17 @@
 #define VDSO       "[vdso]"
 #define VDSO_LIMIT ((size_t)16384) /* bytes that are looked at; it has one to three pages */
 
+/* An open one takes a descriptor and 100 KiB. Libraries are some hundred at most, and may take seconds to be opened
+ * again; kernels of a device are as many as a program builds, and small. */
+enum { IMAGES_MOST = 64 };
+
 /* A program or library, whatever it is mapped to. */
 struct file {
 	const char *path, *build_id, *alternative; /* in the symbolizer's texts */
 	uint64_t size_bytes, modified_ns;          /* where there is no build id; 0: not known */
+	const void *image;                         /* borrowed; NULL: it is read from a path */
+	size_t image_size;
+	uint64_t used; /* an image: when it was last asked, in questions */
 	char *found_path;
 	bool is_open, is_replaced, has_units;
 	bool is_refused;            /* its build id is none: nothing is looked for */
@@ -67,6 +74,9 @@ struct symbolizer {
 	size_t file_count, file_capacity;
 	struct symbol_module **modules; /* by id - 1 */
 	size_t module_count, module_capacity;
+	struct file *images[IMAGES_MOST]; /* borrowed; that are open */
+	size_t image_count;
+	uint64_t questions; /* asked of images */
 	const char **notes;
 	size_t note_count, note_capacity;
 };
@@ -97,10 +107,18 @@ int symbolizer_new(const struct symbolizer_options *options, struct symbolizer *
 	return 0;
 }
 
-static void file_free(struct file *file)
+static void close_file(struct file *file)
 {
 	units_free(file->units);
 	object_close(file->object);
+	file->units = NULL;
+	file->object = NULL;
+	file->is_open = file->has_units = false;
+}
+
+static void file_free(struct file *file)
+{
+	close_file(file);
 	hash_map_fini(&file->answers[0]);
 	hash_map_fini(&file->answers[1]);
 	free(file->found_path);
@@ -189,6 +207,8 @@ static int add_file(struct symbolizer *symbolizer, const struct symbol_mapping *
 	}
 	file->size_bytes = mapping->file_size_bytes;
 	file->modified_ns = mapping->file_modified_ns;
+	file->image = mapping->image;
+	file->image_size = mapping->image_size;
 	file->is_refused = !build_id_is_text(file->build_id);
 	symbolizer->files[symbolizer->file_count++] = file;
 	*ret_file = file;
@@ -259,6 +279,7 @@ int symbolizer_module(struct symbolizer *symbolizer, const struct symbol_mapping
 				    sizeof(mapping->file_size_bytes));
 	string_builder_append_bytes(&key, &mapping->file_modified_ns,
 				    sizeof(mapping->file_modified_ns));
+	string_builder_append_bytes(&key, &mapping->image, sizeof(mapping->image));
 	if (mapping->alternative)
 		string_builder_append(&key, mapping->alternative);
 	error = find_file(symbolizer, mapping, &key, &file);
@@ -349,6 +370,22 @@ static void open_path(struct symbolizer *symbolizer, struct file *file)
 		note(symbolizer, "'%s' cannot be read: %s", file->found_path, strerror(-error));
 }
 
+/* Where there are too many, in the place of the one that was not asked for the longest time: what it answered stays. */
+static void open_image(struct symbolizer *symbolizer, struct file *file)
+{
+	size_t place = 0;
+
+	for (size_t i = 1; i < symbolizer->image_count; i++)
+		if (symbolizer->images[i]->used < symbolizer->images[place]->used)
+			place = i;
+	if (symbolizer->image_count == IMAGES_MOST)
+		close_file(symbolizer->images[place]);
+	else
+		place = symbolizer->image_count++;
+	symbolizer->images[place] = file;
+	object_open(&symbolizer->search, NULL, file->image, file->image_size, "", &file->object);
+}
+
 static void open_file(struct symbolizer *symbolizer, struct file *file)
 {
 	file->is_open = true;
@@ -356,6 +393,8 @@ static void open_file(struct symbolizer *symbolizer, struct file *file)
 		/* it would become part of paths, ours and a client library's */
 		note(symbolizer, "'%s' has no names: the trace gives it a build id that is none",
 		     file->path);
+	else if (file->image)
+		open_image(symbolizer, file);
 	else if (strcmp(file->path, VDSO) == 0)
 		open_vdso(symbolizer, file);
 	else
@@ -383,20 +422,30 @@ static uint32_t add_name(struct symbolizer *symbolizer, const char *name, size_t
 	return id;
 }
 
-/* Sets the raw name and what it is printed as. Texts of a file stay where they are, so that most
- * need not be compared. */
-static int set_name(struct symbolizer *symbolizer, const char *name, size_t length,
-		    struct symbol_frame *frame)
+/* The same by where the name lies: texts of a file stay there, so that most need not be compared. Those of an image go
+ * with it. */
+static uint32_t find_name(struct symbolizer *symbolizer, const struct file *file, const char *name,
+			  size_t length)
 {
-	uint32_t id = (uint32_t)hash_map_get(&symbolizer->name_ids, (uintptr_t)name, 0);
+	uint32_t id;
 
-	if (!length)
-		return 0;
-	if (!id) {
-		id = add_name(symbolizer, name, length);
-		if (!id || hash_map_put(&symbolizer->name_ids, (uintptr_t)name, id))
-			return -ENOMEM;
-	}
+	if (file->image)
+		return add_name(symbolizer, name, length);
+	id = (uint32_t)hash_map_get(&symbolizer->name_ids, (uintptr_t)name, 0);
+	if (id)
+		return id;
+	id = add_name(symbolizer, name, length);
+	return id && hash_map_put(&symbolizer->name_ids, (uintptr_t)name, id) == 0 ? id : 0;
+}
+
+/* Sets the raw name and what it is printed as. */
+static int set_name(struct symbolizer *symbolizer, const struct file *file, const char *name,
+		    size_t length, struct symbol_frame *frame)
+{
+	uint32_t id = length ? find_name(symbolizer, file, name, length) : 0;
+
+	if (!id)
+		return length ? -ENOMEM : 0;
 	frame->raw_name = string_table_text(&symbolizer->texts, id, NULL);
 	frame->function = symbolizer->functions[id];
 	return 0;
@@ -425,12 +474,12 @@ static int name_outermost(struct symbolizer *symbolizer, struct file *file, uint
 		frame->offset = symbol.start; /* as a start; answer makes an offset of it */
 	}
 	if (has_symbol && (!name || (symbol.start == start && !is_piece(&symbol, name))))
-		return set_name(symbolizer, symbol.name, symbol.length, frame);
-	return name ? set_name(symbolizer, name, strlen(name), frame) : 0;
+		return set_name(symbolizer, file, symbol.name, symbol.length, frame);
+	return name ? set_name(symbolizer, file, name, strlen(name), frame) : 0;
 }
 
-static int set_file(struct symbolizer *symbolizer, const struct unit_frame *from,
-		    struct symbol_frame *frame)
+static int set_file(struct symbolizer *symbolizer, const struct file *file,
+		    const struct unit_frame *from, struct symbol_frame *frame)
 {
 	struct string_builder path;
 	int error;
@@ -439,7 +488,7 @@ static int set_file(struct symbolizer *symbolizer, const struct unit_frame *from
 	frame->column = from->column;
 	frame->file = from->file;
 	if (!from->file || from->file[0] == '/' || !from->folder)
-		return 0;
+		return file->image ? keep_text(symbolizer, from->file, &frame->file) : 0;
 	string_builder_init(&path);
 	string_builder_appendf(&path, "%s/%s", from->folder, from->file);
 	error = path.error ? -ENOMEM
@@ -452,7 +501,7 @@ static int fill_frame(struct symbolizer *symbolizer, struct file *file, uint64_t
 		      const struct unit_frame *from, struct symbol_frame *frame)
 {
 	const char *name = from->linkage_name ? from->linkage_name : from->name;
-	int error = symbolizer->options.has_lines ? set_file(symbolizer, from, frame) : 0;
+	int error = symbolizer->options.has_lines ? set_file(symbolizer, file, from, frame) : 0;
 
 	frame->is_inlined = from->is_inlined;
 	frame->offset = from->start;
@@ -461,10 +510,18 @@ static int fill_frame(struct symbolizer *symbolizer, struct file *file, uint64_t
 		return error;
 	if (!from->is_inlined)
 		return name_outermost(symbolizer, file, address, name, from->start, frame);
-	return name ? set_name(symbolizer, name, strlen(name), frame) : 0;
+	return name ? set_name(symbolizer, file, name, strlen(name), frame) : 0;
 }
 
 /* ---- lookups ---- */
+
+static void use_file(struct symbolizer *symbolizer, struct file *file)
+{
+	if (file->image)
+		file->used = ++symbolizer->questions;
+	if (!file->is_open)
+		open_file(symbolizer, file);
+}
 
 static int find_frames(struct symbolizer *symbolizer, struct file *file, uint64_t address,
 		       struct symbol_frame frames[UNIT_FRAMES], size_t *ret_count)
@@ -539,8 +596,7 @@ static int lookup(struct symbolizer *symbolizer, struct file *file, uint64_t add
 int symbolizer_lookup_vaddr(struct symbolizer *symbolizer, struct symbol_module *module,
 			    uint64_t vaddr, bool is_return_address, struct symbol *ret_symbol)
 {
-	if (!module->file->is_open)
-		open_file(symbolizer, module->file);
+	use_file(symbolizer, module->file);
 	return lookup(symbolizer, module->file, vaddr, is_return_address, true, ret_symbol);
 }
 
@@ -551,8 +607,7 @@ int symbolizer_lookup(struct symbolizer *symbolizer, struct symbol_module *modul
 	uint64_t offset = address - module->start + module->file_offset, vaddr = offset;
 	bool has_address = false;
 
-	if (!file->is_open)
-		open_file(symbolizer, file);
+	use_file(symbolizer, file);
 	/* a return address may be the first byte behind a segment */
 	if (file->object &&
 	    !object_offset_to_address(file->object, offset - is_return_address, &vaddr)) {
@@ -567,8 +622,7 @@ void symbolizer_source(struct symbolizer *symbolizer, struct symbol_module *modu
 {
 	struct file *file = module->file;
 
-	if (!file->is_open)
-		open_file(symbolizer, file);
+	use_file(symbolizer, file);
 	if (file->object && !file->has_units)
 		open_units(symbolizer, file);
 	*ret_source = (struct symbol_source){

@@ -35,6 +35,9 @@ struct symbol_mapping {
 	const char *alternative; /* a copy to read in place of it, if it is the same; NULL: none */
 	/* Where there is no build id: of the file when it was recorded; 0: not known. */
 	uint64_t file_size_bytes, file_modified_ns;
+	/* The file itself, of which path is but the name; it outlives the symbolizer. NULL: it is read. */
+	const void *image;
+	size_t image_size;
 };
 
 struct symbol_frame {

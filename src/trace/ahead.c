@@ -13,12 +13,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "trace/reader.h"
 
 #define AHEAD_LEAST 16 /* chunks; for fewer a thread costs more than it saves */
@@ -40,8 +39,9 @@ struct trace_ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t made, taken; /* chunks of the list */
+	size_t wanted;      /* of them decoded and not taken, at most */
 	bool is_over;       /* nobody takes any more */
-	struct decoded decoded[AHEAD_CHUNKS];
+	struct decoded decoded[AHEAD_MOST];
 };
 
 static void decode(const struct trace_ahead *ahead, size_t chunk, struct decoded *ret_decoded)
@@ -64,11 +64,11 @@ static void *run(void *argument)
 
 		decode(ahead, ahead->chunks[i], &decoded);
 		pthread_mutex_lock(&ahead->lock);
-		while (ahead->made - ahead->taken == AHEAD_CHUNKS && !ahead->is_over)
+		while (ahead->made - ahead->taken >= ahead->wanted && !ahead->is_over)
 			pthread_cond_wait(&ahead->changed, &ahead->lock);
 		is_over = ahead->is_over;
 		if (!is_over)
-			ahead->decoded[ahead->made++ % AHEAD_CHUNKS] = decoded;
+			ahead->decoded[ahead->made++ % AHEAD_MOST] = decoded;
 		pthread_cond_signal(&ahead->changed);
 		pthread_mutex_unlock(&ahead->lock);
 		if (is_over) {
@@ -77,26 +77,6 @@ static void *run(void *argument)
 		}
 	}
 	return NULL;
-}
-
-static bool has_second_processor(void)
-{
-	cpu_set_t processors;
-
-	return !sched_getaffinity(0, sizeof(processors), &processors) && CPU_COUNT(&processors) > 1;
-}
-
-/* Signals are the business of the thread that was there before. */
-static bool start_thread(struct trace_ahead *ahead)
-{
-	sigset_t all, before;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&ahead->thread, NULL, run, ahead);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !error;
 }
 
 int trace_ahead_new(struct trace_reader *reader, const size_t *chunks, size_t count,
@@ -111,9 +91,11 @@ int trace_ahead_new(struct trace_reader *reader, const size_t *chunks, size_t co
 	ahead->count = count;
 	ahead->work = work;
 	ahead->context = context;
+	ahead->wanted = AHEAD_CHUNKS;
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->changed, NULL);
-	ahead->has_thread = count >= AHEAD_LEAST && has_second_processor() && start_thread(ahead);
+	ahead->has_thread = count >= AHEAD_LEAST && thread_has_processor() &&
+			    thread_start(&ahead->thread, run, ahead);
 	*ret_ahead = ahead;
 	return 0;
 }
@@ -130,7 +112,7 @@ void trace_ahead_free(struct trace_ahead *ahead)
 		pthread_join(ahead->thread, NULL);
 	}
 	for (; ahead->taken < ahead->made; ahead->taken++)
-		free(ahead->decoded[ahead->taken % AHEAD_CHUNKS].rows);
+		free(ahead->decoded[ahead->taken % AHEAD_MOST].rows);
 	pthread_cond_destroy(&ahead->changed);
 	pthread_mutex_destroy(&ahead->lock);
 	free(ahead);
@@ -141,7 +123,7 @@ static void take(struct trace_ahead *ahead, struct decoded *ret_decoded)
 	pthread_mutex_lock(&ahead->lock);
 	while (ahead->made == ahead->taken)
 		pthread_cond_wait(&ahead->changed, &ahead->lock);
-	*ret_decoded = ahead->decoded[ahead->taken++ % AHEAD_CHUNKS];
+	*ret_decoded = ahead->decoded[ahead->taken++ % AHEAD_MOST];
 	pthread_cond_signal(&ahead->changed);
 	pthread_mutex_unlock(&ahead->lock);
 }
@@ -163,4 +145,14 @@ int trace_ahead_next(struct trace_ahead *ahead, void **ret_rows, size_t *ret_cou
 	*ret_rows = decoded.rows;
 	*ret_count = decoded.count;
 	return decoded.error;
+}
+
+void trace_ahead_want(struct trace_ahead *ahead, size_t chunks)
+{
+	size_t wanted = chunks < AHEAD_CHUNKS ? AHEAD_CHUNKS : chunks;
+
+	pthread_mutex_lock(&ahead->lock);
+	ahead->wanted = wanted < AHEAD_MOST ? wanted : AHEAD_MOST;
+	pthread_cond_signal(&ahead->changed);
+	pthread_mutex_unlock(&ahead->lock);
 }

@@ -20,14 +20,15 @@
 		.name = name_, .number = number_, .type = type_, .reference = reference_, \
 		.is_signed = signed_, .offset = offsetof(ROW, field_)                     \
 	}
-#define PLAIN(number, name, field)      COLUMN(number, name, FIELD_U32, field, FROM_ZERO, false)
-#define WIDE(number, name, field)       COLUMN(number, name, FIELD_U64, field, FROM_ZERO, false)
-#define SIGNED(number, name, field)     COLUMN(number, name, FIELD_I32, field, FROM_ZERO, true)
-#define STRING(number, name, field)     COLUMN(number, name, FIELD_STRING, field, FROM_ZERO, false)
-#define DELTA(number, name, field)      COLUMN(number, name, FIELD_U32, field, FROM_PREVIOUS, true)
-#define WIDE_DELTA(number, name, field) COLUMN(number, name, FIELD_U64, field, FROM_PREVIOUS, true)
+#define PLAIN(number, name, field)       COLUMN(number, name, FIELD_U32, field, FROM_ZERO, false)
+#define WIDE(number, name, field)        COLUMN(number, name, FIELD_U64, field, FROM_ZERO, false)
+#define SIGNED(number, name, field)      COLUMN(number, name, FIELD_I32, field, FROM_ZERO, true)
+#define WIDE_SIGNED(number, name, field) COLUMN(number, name, FIELD_U64, field, FROM_ZERO, true)
+#define STRING(number, name, field)      COLUMN(number, name, FIELD_STRING, field, FROM_ZERO, false)
+#define DELTA(number, name, field)       COLUMN(number, name, FIELD_U32, field, FROM_PREVIOUS, true)
+#define WIDE_DELTA(number, name, field)  COLUMN(number, name, FIELD_U64, field, FROM_PREVIOUS, true)
 /* a sorted field: never less than the one before */
-#define RISING(number, name, field)     COLUMN(number, name, FIELD_U64, field, FROM_PREVIOUS, false)
+#define RISING(number, name, field)      COLUMN(number, name, FIELD_U64, field, FROM_PREVIOUS, false)
 #define FROM(number_, name_, type_, field_, base_, signed_)                               \
 	{                                                                                 \
 		.name = name_, .number = number_, .type = type_, .reference = FROM_FIELD, \
@@ -195,6 +196,25 @@ static const struct trace_column code_columns[] = {
 };
 #undef ROW
 
+#define ROW struct event_series
+static const struct trace_column series_columns[] = {
+	DELTA(1, "id", id),
+	STRING(2, "metric", metric_string),
+	STRING(3, "unit", unit_string),
+	STRING(4, "source", source_string),
+	PLAIN(5, "type", type),
+	PLAIN(6, "host", host),
+	DELTA(7, "process", process),
+	PLAIN(8, "device", device),
+	DELTA(9, "cpu", cpu),
+	STRING(10, "instance", instance_string),
+	WIDE(11, "limit", limit),
+	WIDE(12, "interval_ns", interval_ns),
+	WIDE_DELTA(13, "begin_ns", begin_ns),
+	WIDE_DELTA(14, "end_ns", end_ns),
+};
+#undef ROW
+
 #define ROW struct event_api
 static const struct trace_column api_columns[] = {
 	RISING(1, "begin", begin),     AFTER(2, "end", end, begin),
@@ -287,6 +307,28 @@ static const struct trace_column instruction_sample_columns[] = {
 	PLAIN(10, "code", code),
 	STRING(11, "stall", stall_string),
 	PLAIN(12, "thread", thread),
+};
+#undef ROW
+
+/* A tick reads all series of its group one after the other: times and series cost next to nothing. */
+#define ROW struct event_counter
+static const struct trace_column counter_columns[] = {
+	RISING(1, "begin", begin),      AFTER(2, "end", end, begin), DELTA(3, "series", series),
+	WIDE_SIGNED(4, "value", value), WIDE(5, "of", of),
+};
+#undef ROW
+
+#define ROW struct event_range
+static const struct trace_column range_columns[] = {
+	RISING(1, "begin", begin),
+	AFTER(2, "end", end, begin),
+	PLAIN(3, "thread", thread),
+	PLAIN(4, "process", process),
+	STRING(5, "domain", domain_string),
+	STRING(6, "name", name_string),
+	PLAIN(7, "type", type),
+	PLAIN(8, "flags", flags),
+	PLAIN(9, "stack", stack),
 };
 #undef ROW
 
@@ -389,6 +431,7 @@ static const struct trace_format formats[] = {
 	[EVENT_CLOCK] = THING(clock),
 	[EVENT_COLLECTOR] = THING(collector),
 	[EVENT_CODE] = THING(code),
+	[EVENT_SERIES] = THING(series),
 	[EVENT_API] = HAPPENING(api, begin),
 	[EVENT_LAUNCH] = HAPPENING(launch, enter),
 	[EVENT_DEPENDENCY] = HAPPENING(dependency, time),
@@ -396,6 +439,8 @@ static const struct trace_format formats[] = {
 	[EVENT_INSTRUCTION_SAMPLE] = HAPPENING(instruction_sample, begin),
 	[EVENT_CPU_SAMPLE] = HAPPENING(cpu_sample, time),
 	[EVENT_SWITCH] = HAPPENING(switch, time),
+	[EVENT_COUNTER] = HAPPENING(counter, begin),
+	[EVENT_RANGE] = HAPPENING(range, begin),
 	[EVENT_CLOCK_PAIR] = HAPPENING(clock_pair, time),
 	[EVENT_LOSS] = HAPPENING(loss, begin),
 	[TRACE_INDEX] = INTERNAL(index),
@@ -427,5 +472,8 @@ const struct trace_reference trace_references[] = {
 	{EVENT_CODE, EVENT_PROCESS, offsetof(struct event_code, process)},
 	{EVENT_CODE, EVENT_CODE, offsetof(struct event_code, parent)},
 	{EVENT_CODE, EVENT_DEVICE, offsetof(struct event_code, device)},
+	{EVENT_SERIES, EVENT_HOST, offsetof(struct event_series, host)},
+	{EVENT_SERIES, EVENT_PROCESS, offsetof(struct event_series, process)},
+	{EVENT_SERIES, EVENT_DEVICE, offsetof(struct event_series, device)},
 };
 const size_t trace_reference_count = ARRAY_COUNT(trace_references);

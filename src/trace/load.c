@@ -344,7 +344,7 @@ static int load_entry(struct trace_reader *reader, size_t index)
 		return load_frames(reader, entry);
 	if (kind == TRACE_STACKS)
 		return load_stacks(reader, entry);
-	if (kind >= EVENT_HOST && kind <= EVENT_CODE)
+	if (kind >= EVENT_HOST && kind <= EVENT_THING_LAST)
 		return load_things(reader, entry);
 	if (kind < EVENT_API || kind >= EVENT_KIND_COUNT || !trace_format_find(kind))
 		return 0;
@@ -356,7 +356,7 @@ static int load_entry(struct trace_reader *reader, size_t index)
 
 static int sort_things(struct trace_reader *reader)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
 		struct reader_things *things = &reader->things[kind];
 

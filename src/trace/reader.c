@@ -27,7 +27,7 @@
 
 #include "duet_trace.pb-c.h"
 
-#define WINDOW ((size_t)1 << 20)
+#define WINDOW ((size_t)1 << 17)
 
 const uint8_t *reader_view(struct trace_reader *reader, uint64_t offset, size_t size)
 {
@@ -304,7 +304,7 @@ void trace_reader_close(struct trace_reader *reader)
 {
 	if (!reader)
 		return;
-	for (uint32_t kind = 0; kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = 0; kind <= EVENT_THING_LAST; kind++) {
 		free(reader->things[kind].rows);
 		hash_map_fini(&reader->things[kind].by_id);
 	}
@@ -397,7 +397,7 @@ size_t trace_reader_frame_count(const struct trace_reader *reader)
 size_t trace_reader_things(const struct trace_reader *reader, enum event_kind kind,
 			   const void **ret_rows)
 {
-	bool known = (unsigned int)kind <= EVENT_CODE;
+	bool known = (unsigned int)kind <= EVENT_THING_LAST;
 
 	*ret_rows = known ? reader->things[kind].rows : NULL;
 	return known ? reader->things[kind].count : 0;
@@ -407,11 +407,17 @@ const void *trace_reader_thing(const struct trace_reader *reader, enum event_kin
 {
 	const struct trace_format *format = trace_format_find((uint32_t)kind);
 	const uint64_t *index;
+	const char *rows;
 
 	if (!format || !format->is_thing)
 		return NULL;
+	rows = reader->things[kind].rows;
+	/* Recorders count from 1, and rows begin with their id. */
+	if (id && id <= reader->things[kind].count &&
+	    *(const uint32_t *)(const void *)(rows + (id - (size_t)1) * format->row_size) == id)
+		return rows + (id - (size_t)1) * format->row_size;
 	index = hash_map_find(&reader->things[kind].by_id, id);
-	return index ? reader->things[kind].rows + *index * format->row_size : NULL;
+	return index ? rows + *index * format->row_size : NULL;
 }
 
 /* Appends one part; one that begins anew (an earlier attempt was cut off) starts from 0. */
@@ -543,16 +549,26 @@ static bool is_entry_intact(struct trace_reader *reader, const struct reader_ent
 	       chunk_is_intact(bytes + before, size);
 }
 
+static void check_entry(struct trace_reader *reader, struct reader_entry *entry)
+{
+	if (!entry->is_counted && entry->head.segment >= reader->first_segment &&
+	    !is_entry_intact(reader, entry))
+		reader_note_damage(reader, entry);
+}
+
 void trace_reader_check(struct trace_reader *reader)
 {
 	pthread_mutex_lock(&reader->lock);
-	for (size_t i = 0; i < reader->entries_count; i++) {
-		struct reader_entry *entry = &reader->entries[i];
+	for (size_t i = 0; i < reader->entries_count; i++)
+		check_entry(reader, &reader->entries[i]);
+	pthread_mutex_unlock(&reader->lock);
+}
 
-		if (!entry->is_counted && entry->head.segment >= reader->first_segment &&
-		    !is_entry_intact(reader, entry))
-			reader_note_damage(reader, entry);
-	}
+void trace_reader_check_rows(struct trace_reader *reader)
+{
+	pthread_mutex_lock(&reader->lock);
+	for (size_t i = 0; i < reader->chunks_count; i++)
+		check_entry(reader, &reader->entries[reader->chunk_entries[i]]);
 	pthread_mutex_unlock(&reader->lock);
 }
 

@@ -97,6 +97,8 @@ int trace_reader_rows(struct trace_reader *reader, size_t index, void **ret_rows
 /* Reads the whole file and counts every chunk that is damaged, decoding none: what trace_reader_damage says is then
  * complete. */
 void trace_reader_check(struct trace_reader *reader);
+/* The same for the chunks of rows alone. */
+void trace_reader_check_rows(struct trace_reader *reader);
 
 uint32_t trace_reader_segment_count(const struct trace_reader *reader);
 /* Where the oldest segments were dropped (--keep, --max-size): CLOCK_MONOTONIC from which on the trace

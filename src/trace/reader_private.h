@@ -83,7 +83,7 @@ struct trace_reader {
 	size_t dictionaries_capacity, dictionaries_count;
 	struct hash_map dictionary_by_segment; /* index + 1 */
 
-	struct reader_things things[EVENT_CODE + 1];
+	struct reader_things things[EVENT_THING_LAST + 1];
 	struct reader_things frames, stacks; /* struct trace_frame_row, trace_stack_row */
 	size_t stacks_cut;                   /* that had more frames than TRACE_STACK_LIMIT */
 

@@ -222,7 +222,7 @@ int segment_write_things(struct trace_writer *writer)
 
 	if (!writer->has_dirty_things)
 		return 0;
-	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_THING_LAST; kind++) {
 		while (!error && writer->things[kind].dirty_count)
 			error = write_dirty(writer, kind);
 	}
@@ -278,7 +278,7 @@ static int keep_named(struct trace_writer *writer, struct worklist *list)
 
 static int keep_living(struct trace_writer *writer, struct worklist *list)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
 		struct thing_table *table = &writer->things[kind];
 
@@ -327,7 +327,7 @@ static int renew_things(struct trace_writer *writer)
 	int error = keep_living(writer, &list);
 
 	free(list.items);
-	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_CODE; kind++)
+	for (uint32_t kind = EVENT_HOST; !error && kind <= EVENT_THING_LAST; kind++)
 		error = renew_table(writer, kind);
 	return error ? out_of_memory(writer) : 0;
 }

@@ -187,6 +187,7 @@ static const struct {
 	{EVENT_CPU_SAMPLE, sizeof(struct event_cpu_sample),
 	 offsetof(struct event_cpu_sample, stack)},
 	{EVENT_SWITCH, sizeof(struct event_switch), offsetof(struct event_switch, stack)},
+	{EVENT_RANGE, sizeof(struct event_range), offsetof(struct event_range, stack)},
 };
 
 int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows, size_t count)

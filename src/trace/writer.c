@@ -43,6 +43,8 @@ static void set_defaults(struct trace_writer_options *options)
 		options->segment_bytes = (uint64_t)64 << 20;
 	if (!options->segment_ns)
 		options->segment_ns = 10 * SECOND_NS;
+	if (!options->flush_ns)
+		options->flush_ns = SECOND_NS;
 	if (!options->level)
 		options->level = 1;
 	/* what is dropped are whole segments: the limits would be coarse with larger ones */
@@ -75,7 +77,7 @@ static int open_file(struct trace_writer *writer, const char *path)
 	struct stat status;
 
 	if (open_or_create(writer, path))
-		return error_set(-errno, "create '%s': %s", path, strerror(errno));
+		return create_refused(path);
 	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		free(writer->created); /* the other has found it in between */
 		writer->created = NULL;
@@ -98,7 +100,7 @@ static void free_writer(struct trace_writer *writer)
 {
 	for (uint32_t i = 0; i < writer->chunks_count; i++)
 		free(writer->chunks[i].rows);
-	for (uint32_t kind = 0; kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = 0; kind <= EVENT_THING_LAST; kind++) {
 		free(writer->things[kind].rows);
 		free(writer->things[kind].flags);
 		free(writer->things[kind].dirty);
@@ -207,6 +209,12 @@ uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size
 	if (length > TRACE_STRING_LIMIT)
 		length = TRACE_STRING_LIMIT;
 	return string_table_add(&writer->strings, text, length);
+}
+
+uint32_t trace_writer_find_string(const struct trace_writer *writer, const char *text,
+				  size_t length)
+{
+	return string_table_find(&writer->strings, text, length);
 }
 
 /* ---- appending ---- */
@@ -675,7 +683,7 @@ static void tell_losses(struct trace_writer *writer)
 	free(told);
 }
 
-/* Writes chunks that hold a row older than a second; a row is as old as the flush before it. */
+/* Writes chunks that hold a row older than flush_ns; a row is as old as the flush before it. */
 static int write_old_chunks(struct trace_writer *writer, uint64_t now_ns)
 {
 	uint64_t last = writer->last_flush_ns ? writer->last_flush_ns : now_ns;
@@ -687,7 +695,7 @@ static int write_old_chunks(struct trace_writer *writer, uint64_t now_ns)
 
 		if (chunk->count && !chunk->since_ns)
 			chunk->since_ns = last;
-		if (chunk->count && now_ns - chunk->since_ns >= SECOND_NS)
+		if (chunk->count && now_ns - chunk->since_ns >= writer->options.flush_ns)
 			error = write_open_chunk(writer, chunk);
 		if (!chunk->count && chunk->rows && chunk->capacity < TRACE_CHUNK_ROWS)
 			release_rows(writer, chunk);
@@ -709,7 +717,7 @@ static int write_old_things(struct trace_writer *writer, uint64_t now_ns)
 		return 0;
 	if (!writer->things_since_ns)
 		writer->things_since_ns = writer->last_flush_ns ? writer->last_flush_ns : now_ns;
-	if (now_ns - writer->things_since_ns < SECOND_NS)
+	if (now_ns - writer->things_since_ns < writer->options.flush_ns)
 		return 0;
 	error = segment_begin(writer);
 	return error ? error : segment_write_things(writer);

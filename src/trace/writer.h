@@ -28,6 +28,7 @@ struct trace_writer_options {
 	uint64_t segment_ns;    /* … or so much time; 0: 10 s */
 	uint64_t max_bytes;     /* never more: oldest whole segments are dropped; 0: no limit */
 	uint64_t keep_ns;       /* oldest whole segments older than this are dropped; 0: keep all */
+	uint64_t flush_ns;      /* a row is written when it is so old; 0: 1 s */
 	int level;              /* zstd level; 0: 1 */
 	bool hold;              /* what the file holds is left until the first write */
 };
@@ -47,6 +48,9 @@ void trace_writer_abandon(struct trace_writer *writer);
 /* Id of a text (any bytes, cut at 1 MiB), valid for this writer's whole life; 0 for length 0. Out of
  * memory: 0. */
 uint32_t trace_writer_string(struct trace_writer *writer, const char *text, size_t length);
+/* The id that the text has already; 0: none. */
+uint32_t trace_writer_find_string(const struct trace_writer *writer, const char *text,
+				  size_t length);
 
 /* Ids of a frame and of a stack, new or old, valid for this writer's whole life; strings of a frame are this
  * writer's. caller 0: the frame is the outermost. Out of memory, or no such caller or frame: 0. */
@@ -58,7 +62,7 @@ uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_
 int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string);
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame);
 
-/* Describes or describes anew a thing (EVENT_HOST … EVENT_CODE): `row` is the kind's struct, its
+/* Describes or describes anew a thing (EVENT_HOST … EVENT_SERIES): `row` is the kind's struct, its
  * first field the id. The writer keeps the newest row of each id and repeats it in every segment in
  * which the thing lives and in the one after its end (end_ns == 0, or end_ns after the begin of the
  * segment before); then it is forgotten. What it names (process, parent, device …) is kept with it.

@@ -123,7 +123,7 @@ struct trace_writer {
 	uint32_t *named; /* owned; frames that have a name since they were written, perhaps */
 	size_t named_count, named_capacity;
 
-	struct thing_table things[EVENT_CODE + 1];
+	struct thing_table things[EVENT_THING_LAST + 1];
 	uint64_t things_since_ns;
 	bool has_dirty_things;
 

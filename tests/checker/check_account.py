@@ -10,6 +10,7 @@ moments and asks every command and every call whether it was there. O(n^2), so f
 Exit status 1 on any difference.
 """
 import argparse
+import collections
 import json
 import subprocess
 import sys
@@ -18,6 +19,8 @@ KERNELS = {"kernel"}
 COPIES = {"read", "write", "copy", "fill", "map", "unmap", "migrate"}
 CAUSES = ("api_wait", "api_call", "on_cpu", "preempted", "blocked", "host", "runtime", "submission", "dependency", "latency", "nothing_to_do",
           "unknown")
+# Samples of anything else, page faults, say nothing of where the time went.
+TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles"}
 BLOCKING = 1
 API_WAIT = 1
 OUT_OF_ORDER = 1
@@ -33,7 +36,8 @@ class Trace:
         self.samples, self.switches, self.instructions = [], [], []
         lists = {"api": self.api, "launch": self.launches, "execution": self.executions,
                  "dependency": self.waits, "loss": self.losses, "cpu_sample": self.samples,
-                 "switch": self.switches, "instruction_sample": self.instructions}
+                 "switch": self.switches, "instruction_sample": self.instructions, "range": [],
+                 "counter": []}
         for line in lines:
             row = json.loads(line)
             if row["kind"] in lists:
@@ -46,17 +50,32 @@ class Trace:
         self.join()
 
     def join(self):
-        """Each launch that worked takes the first execution with its identity."""
-        rows = {}
+        """In the order of time an execution takes the launch that worked with its identity, and one that comes before
+        its launch waits for it. A launch whose identity is used again before that has none: `over` is when."""
+        moments = [(row["enter"], 0, row["exit"], i) for i, row in enumerate(self.launches)]
+        moments += [(execution_key(row), 1, 0, i) for i, row in enumerate(self.executions)]
+        open_launches, early = {}, {}
         for row in self.executions:
             row["launch"] = None
-            rows.setdefault((row["process"], row["correlation"]), []).append(row)
-        for launch in self.launches:
-            launch["execution"] = None
-            found = rows.get((launch["process"], launch["correlation"]))
-            if launch["result"] == 0 and launch["correlation"] and found:
-                launch["execution"] = found.pop(0)
-                launch["execution"]["launch"] = launch
+        for row in self.launches:
+            row["execution"] = row["over"] = None
+        for time, is_execution, _, index in sorted(moments):
+            row = (self.executions if is_execution else self.launches)[index]
+            key = row["process"], row["correlation"]
+            if is_execution and key not in open_launches:
+                early[key] = row
+                continue
+            if not is_execution:
+                if row["result"] or not row["correlation"]:
+                    continue
+                if key in open_launches:
+                    open_launches[key]["over"] = time
+                open_launches[key] = row
+                row = early.pop(key, None)
+            if row:
+                row["launch"] = open_launches.pop(key)
+                row["launch"]["execution"] = row
+                row["is_early"] = not is_execution
 
     def ends_early(self):
         """What came last may have been lost with the end of the file."""
@@ -129,12 +148,12 @@ class Trace:
             if not execution and queue:
                 over = [call["end"] for call in self.api
                         if call["type"] == API_WAIT and call["argument"] == row["queue"]
-                        and call["result"] == 0 and call["begin"] >= row["exit"]]
+                        and call["result"] == 0 and call["begin"] >= row["exit"] and call["begin"] > row["enter"]]
                 if not queue["flags"] & OUT_OF_ORDER:
                     over += [other["started"] for other in self.executions
-                             if other["launch"] and other["launch"]["queue"] == row["queue"]
+                             if known_launch(other) and other["launch"]["queue"] == row["queue"]
                              and other["launch"]["enter"] > row["enter"] and is_in_account(other)]
-                end = min(over, default=None)
+                end = min(over + ([row["over"]] if row["over"] else []), default=None)
             found.append((row["enter"], end))
         return found
 
@@ -143,15 +162,15 @@ class Trace:
         return code["name"] if code and code["name"] else "[unknown kernel]"
 
     def calls_of(self, thread):
-        """(begin, kind, end, waits) of a thread's calls and launches."""
-        calls = [(row["begin"], 0, row["end"], row["type"] == API_WAIT) for row in self.api
+        """(begin, kind, end, waits, function) of a thread's calls and launches."""
+        calls = [(row["begin"], 0, row["end"], row["type"] == API_WAIT, row["function"]) for row in self.api
                  if row["thread"] == thread]
-        return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING))
+        return calls + [(row["enter"], 1, row["exit"], bool(row["flags"] & BLOCKING), row["function"])
                         for row in self.launches if row["thread"] == thread]
 
     def knows_switches(self, thread, since):
         """Whether a thread's switches are all known from a moment on."""
-        if any(row["count"] and row["lost"] == "switch" for row in self.losses):
+        if not self.switches or any(row["count"] and row["lost"] == "switch" for row in self.losses):
             return False
         seen = [row["time"] for row in self.samples if row["thread"] == thread]
         seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
@@ -168,25 +187,41 @@ class Trace:
                 and not any(call[0] <= row["time"] < call[2] for call in calls)]
         return min(gone, key=lambda row: row["time"]) if gone else None
 
+    def whereabouts(self, thread, moment):
+        """On a processor, from when it is seen there to the first switch away behind that."""
+        there = [row["time"] for row in self.switches if row["next"] == thread]
+        there += [row["time"] for row in self.samples if row["thread"] == thread]
+        there += [call[0] for call in self.calls_of(thread)]
+        since = max((time for time in there if time <= moment), default=0)
+        gone = [row for row in self.switches if row["previous"] == thread and since <= row["time"] <= moment
+                and row["reason"] != "exited"]
+        if not gone:
+            return "on_cpu"
+        return "preempted" if min(gone, key=lambda row: row["time"])["reason"] == "preempted" else "blocked"
+
     def place(self, thread, moment):
         row = self.going(thread, moment)
         if not row:
             return "on_cpu"
         return "preempted" if row["reason"] == "preempted" else "blocked"
 
-    def thread_state(self, thread, moment, before, since):
-        """Inside which call the thread was, of those that began before the launch did; else where it was."""
+    def call_at(self, thread, moment, before):
+        """The call that the thread was in, of those that began before the launch did."""
         inside = [call for call in self.calls_of(thread)
                   if call[0] <= moment < call[2] and call[0] < before]
-        if inside:
-            return "api_wait" if min(inside)[3] else "api_call"
+        return min(inside, default=None)
+
+    def thread_state(self, thread, moment, before, since):
+        call = self.call_at(thread, moment, before)
+        if call:
+            return "api_wait" if call[3] else "api_call"
         if not self.knows_calls():
             return "unknown"
         return self.place(thread, moment) if self.knows_switches(thread, since) else "host"
 
     def dependency_end(self, execution):
         """When the last command of the wait list ended, if inside submitted..started."""
-        launch = execution["launch"]
+        launch = known_launch(execution)
         if not launch or "submitted" not in execution:
             return None
         ends = []
@@ -207,6 +242,17 @@ class Trace:
         return max(ends, default=None)
 
 
+def execution_key(execution):
+    """When it comes, among launches."""
+    placed = "started" in execution and not execution.get("unplaced")
+    return execution["started"] if placed else execution["seen"]
+
+
+def known_launch(execution):
+    """As the account has it: one that came before its launch has none there."""
+    return None if execution.get("is_early") else execution["launch"]
+
+
 def is_timed(execution):
     return "started" in execution and "ended" in execution
 
@@ -224,7 +270,7 @@ def order(execution):
 
 
 def class_of(execution):
-    if not execution["launch"]:
+    if not known_launch(execution):
         return "other"
     command = execution["launch"]["command"]
     if command in KERNELS:
@@ -266,7 +312,7 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     if not later:
         return "unknown" if any(enter <= moment for enter in in_flight) else "nothing_to_do"
     row = min(later, key=order)
-    launch = row["launch"]
+    launch = known_launch(row)
     is_first = row is min(commands, key=order)
     if launch:
         enter, leave = launch["enter"], launch["exit"]
@@ -297,9 +343,16 @@ def wait_of(trace, commands, moment):
     return (switch["wait"], holder) if switch["wait"] or switch["stack"] else None
 
 
+def call_of(trace, commands, moment):
+    """The function that the launching thread of the next command is in."""
+    launch = min((row for row in commands if row["started"] > moment), key=order)["launch"]
+    return trace.call_at(launch["thread"], moment, launch["enter"])[4]
+
+
 def idle(trace, commands, in_flight, dark, begin, end):
-    """Idle time by cause; in_flight: when the commands without an execution were entered. Of what is blocked: by what for."""
-    causes, waits = dict.fromkeys(CAUSES, 0), {}
+    """Idle time by cause; in_flight: when the commands without an execution were entered. Of what is blocked: by what for.
+    Of what is in calls: by function."""
+    causes, waits, calls = dict.fromkeys(CAUSES, 0), {}, {}
     moments = {moment for interval in dark for moment in interval if moment is not None}
     for row in commands:
         moments.update(row[key] for key in ("queued", "submitted", "started", "ended") if key in row)
@@ -318,7 +371,10 @@ def idle(trace, commands, in_flight, dark, begin, end):
             if why == "blocked":
                 wait = wait_of(trace, commands, a)
                 waits[wait] = waits.get(wait, 0) + b - a
-    return causes, waits
+            if why in ("api_wait", "api_call"):
+                call = why, call_of(trace, commands, a)
+                calls[call] = calls.get(call, 0) + b - a
+    return causes, waits, calls
 
 
 def check_waits(comparison, name, report, waits):
@@ -340,7 +396,7 @@ def owners(trace, sample):
     """Executions of the sample's kernel by its process that ran then."""
     code = trace.things.get("code", {}).get(sample["code"])
     return [row for row in trace.executions
-            if code and code["name"] and row["launch"] and is_in_account(row)
+            if code and code["name"] and known_launch(row) and is_in_account(row)
             and row["process"] == sample["process"]
             and row["launch"]["command"] in KERNELS
             and trace.kernel_name(row["launch"]) == code["name"]
@@ -353,7 +409,7 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
     by_kernel, unknown, estimated, total = {}, 0, 0, 0
     for row in trace.instructions:
         found = owners(trace, row)
-        paths = {(one["launch"].get("stack", 0), trace.device_of(one)) for one in found}
+        paths = {(one["launch"]["stack"], one["launch"]["function"], trace.device_of(one)) for one in found}
         total += row["count"]
         unknown += row["count"] if not found else 0
         estimated += row["count"] if len(paths) > 1 else 0
@@ -400,15 +456,28 @@ class Comparison:
             self.differences.append(f"{self.name}: {what}: report {got}, checker {want}")
 
 
+def is_measured(trace, device, commands):
+    """Whether what the device did is known: it was given nothing, or some of it has times. One that is only counted was
+    nobody's to follow."""
+    got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
+                                                    for row in trace.executions)
+    is_counted = any(row["device"] == device for row in trace.things.get("series", {}).values())
+    has_queue = any(row["device"] == device for row in trace.things.get("queue", {}).values())
+    return bool(commands or not got_commands and (has_queue or not is_counted))
+
+
+def unfinished(trace, device, commands):
+    """Since when each command may be on the device of which nobody knows when it was over."""
+    if trace.ends_early() or not is_measured(trace, device, commands):
+        return [0]
+    return [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
+
+
 def check_device(comparison, trace, device, key, begin, end, report):
     commands = [row for row in trace.executions
                 if trace.device_of(row) == device and is_in_account(row)]
-    in_flight = [row["enter"] for row in trace.launches_on(device) if not row["execution"]]
-    got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
-                                                    for row in trace.executions)
-    measured = bool(commands or not got_commands)
-    if not measured or trace.ends_early():
-        in_flight = [0]
+    in_flight = unfinished(trace, device, commands)
+    measured = is_measured(trace, device, commands)
     shares, total = busy(commands, begin, end)
     name = f"device {key}"
     comparison.equal(f"{name} measured", report["measured"], measured)
@@ -419,8 +488,9 @@ def check_device(comparison, trace, device, key, begin, end, report):
         comparison.equal(f"{name} {part}", report[f"{part}_ns"],
                          sum(shares[id(row)] for row in commands if class_of(row) == part))
     dark = trace.dark(device)
-    causes, waits = idle(trace, commands, in_flight, dark, begin, end)
+    causes, waits, calls = idle(trace, commands, in_flight, dark, begin, end)
     check_waits(comparison, name, report, waits)
+    comparison.equal(f"{name} calls", {(row["cause"], row["call"]): row["ns"] for row in report["idle_calls"]}, calls)
     for reason, length in causes.items():
         comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)
     by_name = {}
@@ -431,17 +501,72 @@ def check_device(comparison, trace, device, key, begin, end, report):
     return by_name
 
 
+def check_depth(comparison, trace, queue, begin, end, windowed, report, complete):
+    """Commands in flight of a queue, from interval to interval."""
+    flights, in_window = [], 0
+    for row in trace.launches:
+        if row["queue"] != queue or row["result"]:
+            continue
+        over = row["over"] or end
+        if row["execution"]:
+            done = row["execution"]
+            over = done["ended"] if is_in_account(done) else done["seen"]
+        flights.append((row["enter"], max(over, row["enter"])))
+        inside = row["enter"] < end and row["exit"] > begin or begin <= row["enter"] == row["exit"] < end
+        in_window += inside or not windowed
+    timed = any(row["queue"] == queue and is_in_account(row) for row in trace.executions)
+    lost = any(row["count"] and row["lost"] in ("launch", "execution") for row in trace.losses)
+    known = report["depth"]
+    comparison.equal(f"queue {queue} depth is known", known is not None, bool(in_window and timed and complete and not lost))
+    if not known:
+        return
+    total = most = empty = 0
+    for a, b in elementary({moment for flight in flights for moment in flight}, begin, end):
+        count = sum(first <= a < last for first, last in flights)
+        total += count * (b - a)
+        most = max(most, count)
+        empty += 0 if count else b - a
+    comparison.equal(f"queue {queue} depth", (round(known["mean"] * (end - begin)), known["max"], known["empty_ns"]),
+                     (total, most, empty))
+
+
+def check_threads(comparison, trace, begin, end, windowed, report):
+    """Where each thread was, from interval to interval."""
+    known = trace.switches and not any(row["count"] and row["lost"] == "switch" for row in trace.losses)
+    told = collections.defaultdict(list)  # after an exec the same number is another thread
+    for row in report["by"]:
+        told[row["tid"]].append(row)
+    for id, thread in trace.things.get("thread", {}).items():
+        seen = [row["time"] for row in trace.samples if row["thread"] == id]
+        seen += [row["time"] for row in trace.switches if id in (row["previous"], row["next"])]
+        rows = told[thread["tid"]]
+        if not seen or not known:
+            comparison.equal(f"thread {id} is not known", len(rows) == 1 and "on_cpu_ns" in rows[0], False)
+            continue
+        calls = [call[0] for call in trace.calls_of(id) if call[0] >= min(seen)]
+        exits = [one["time"] for one in trace.switches if one["reason"] == "exited" and one["previous"] == id]
+        last = min(exits) if exits else max(*seen, *calls, thread.get("end_ns", end))
+        sums = {"on_cpu_ns": 0, "blocked_ns": 0, "preempted_ns": 0}
+        for a, b in elementary({*seen, *calls, last}, begin, end):
+            if min(seen) <= a < last:
+                sums[trace.whereabouts(id, a) + "_ns"] += b - a
+        sums["samples"] = sum(one["thread"] == id and one["source"] in TIME_SOURCES and
+                              (not windowed or begin <= one["time"] < end) for one in trace.samples)
+        same = [{key: row.get(key) for key in sums} for row in rows]
+        comparison.equal(f"thread {id}", sums if sums in same else same, sums)
+
+
 def check(duet, path, window):
     options = []
     if window:
         options = ["--from", f"{window[0]}ns", "--to", f"{window[1]}ns"]
-    report = json.loads(subprocess.run([duet, "report", "--json", *options, path], check=True,
+    report = json.loads(subprocess.run([duet, "report", "--json", "--by", "thread", *options, path], check=True,
                                        capture_output=True).stdout)
     rows = subprocess.run([duet, "export", "--format", "jsonl", "--absolute", path], check=True,
                           capture_output=True).stdout
     about = json.loads(subprocess.run([duet, "info", "--json", path], check=True,
                                       capture_output=True).stdout)
-    trace = Trace(rows.decode().splitlines(), about["damage"])
+    trace = Trace(rows.decode().rstrip("\n").split("\n"), about["damage"])
     begin, end = trace.window()
     if window:
         begin, end = min(begin + window[0], end), min(begin + window[1], end)
@@ -451,6 +576,7 @@ def check(duet, path, window):
     for key, value in ledger(trace).items():
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
     check_instructions(comparison, trace, begin, end, window, report)
+    check_threads(comparison, trace, begin, end, window, report)
     devices = sorted(trace.things.get("device", {}))
     for index, row in enumerate(report["devices"]):
         device = devices[index] if index < len(devices) else 0
@@ -468,6 +594,7 @@ def check(duet, path, window):
         total = busy(own, begin, end)[1]
         comparison.equal(f"queue {row['id']} busy", row["busy_ns"], total)
         comparison.equal(f"queue {row['id']} idle", row["idle_ns"], end - begin - total)
+        check_depth(comparison, trace, row["id"], begin, end, window, row, report["complete"])
     return comparison.differences
 
 

@@ -11,25 +11,29 @@
  *	                                     a device clock; host = device + OFFSET, read at 0 and 10^9
  *	device ID NAME [type=cpu] [units=N] [local=BYTES]
  *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1] [exe=PATH]
- *	                                     where it is not just any; before what names it
- *	thread ID PROCESS [name=NAME]
+ *	        [checked=N] [wrong=N]        where it is not just any; before what names it; stacks
+ *	thread ID PROCESS [name=NAME] [end=T]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
- *	       [stack=ID]
+ *	       [further=1] [stack=ID]
  *	needs KERNEL DEVICE MOST MULTIPLE [local=BYTES] [private=BYTES]
  *	                                     of its work-groups, before it is launched; local, private: not known
  *	frame ID python NAME [file=F] [line=N] [first=N]
  *	frame ID native MODULE [offset=N] [build_id=HEX]
- *	frame ID jit|kernel NAME
+ *	frame ID jit|kernel|truncated NAME
  *	stack ID FRAME ...                   root first
  *	chain ID DEPTH FRAME                 a stack of one frame DEPTH times; stack=@N is the writer's own Nth
  *	wait PROCESS CORRELATION TIME HANDLE
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
- *	switch THREAD TIME blocked|preempted|in [stack=ID] [wait=TEXT] [holder=THREAD]
+ *	switch THREAD TIME blocked|preempted|exited|in [stack=ID] [wait=TEXT] [holder=THREAD]
  *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
+ *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
+ *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
+ *	       [limit=N] [interval=NS] [begin=T] [end=T]
+ *	counter SERIES BEGIN END VALUE [OF]
  *	loss KIND COUNT [time=T]
  *
  * In names %HH is a byte, so that they can be anything: "%ff%20" is no UTF-8 and ends in a blank.
@@ -48,6 +52,7 @@
 
 #define DESCRIPTION_WORDS 16
 #define DESCRIPTION_IDS   64
+#define DESCRIPTION_LINE  32768 /* names of C++ templates are long */
 
 struct description {
 	struct trace_writer *writer;
@@ -84,7 +89,7 @@ static inline uint32_t description_text(struct description *description, const c
 /* The same with %HH for any byte. */
 static inline uint32_t description_name(struct description *description, const char *name)
 {
-	char text[256];
+	char text[DESCRIPTION_LINE];
 	size_t used = 0;
 
 	while (*name && used < sizeof(text) - 1) {
@@ -131,6 +136,10 @@ static inline int description_one_process(struct description *description, char 
 		description_name(description, description_option(words, 4, count, "command", ""));
 	process.exe_string =
 		description_name(description, description_option(words, 4, count, "exe", ""));
+	process.stacks_checked =
+		description_number(description_option(words, 4, count, "checked", "0"));
+	process.stacks_wrong =
+		description_number(description_option(words, 4, count, "wrong", "0"));
 	if (process.id < DESCRIPTION_IDS)
 		description->has_process[process.id] = true;
 	return trace_writer_thing(description->writer, EVENT_PROCESS, &process);
@@ -207,6 +216,7 @@ static inline int description_thread(struct description *description, char **wor
 	thread.tid = 2000 + thread.id;
 	thread.name_string =
 		description_name(description, description_option(words, 3, count, "name", ""));
+	thread.end_ns = description_number(description_option(words, 3, count, "end", "0"));
 	error = description_process(description, thread.process);
 	return error ? error : trace_writer_thing(description->writer, EVENT_THREAD, &thread);
 }
@@ -263,6 +273,8 @@ static inline int description_frame(struct description *description, char **word
 	}
 	if (strcmp(words[2], "kernel") == 0)
 		frame.type = FRAME_KERNEL;
+	if (strcmp(words[2], "truncated") == 0)
+		frame.type = FRAME_TRUNCATED;
 	if (strcmp(words[2], "python") == 0) {
 		frame.type = FRAME_PYTHON;
 		frame.file_string = description_name(
@@ -402,6 +414,8 @@ static inline int description_launch(struct description *description, char **wor
 		row.flags = LAUNCH_BLOCKING;
 	if (*description_option(words, 7, count, "untimed", "") == '1')
 		row.flags |= LAUNCH_UNTIMED;
+	if (*description_option(words, 7, count, "further", "") == '1')
+		row.flags |= LAUNCH_FURTHER;
 	row.stack = description_id(description->stacks,
 				   description_option(words, 7, count, "stack", "0"));
 	row.dimensions = description_sizes(description_option(words, 7, count, "global", ""),
@@ -479,7 +493,9 @@ static inline int description_switch(struct description *description, char **wor
 	else
 		row.previous = thread;
 	if (row.previous)
-		row.reason = strcmp(words[3], "blocked") ? SWITCH_PREEMPTED : SWITCH_BLOCKED;
+		row.reason = strcmp(words[3], "blocked") == 0  ? SWITCH_BLOCKED
+			     : strcmp(words[3], "exited") == 0 ? SWITCH_EXITED
+							       : SWITCH_PREEMPTED;
 	row.wait_string =
 		description_name(description, description_option(words, 4, count, "wait", ""));
 	row.holder =
@@ -516,6 +532,69 @@ static inline int description_instruction(struct description *description, char 
 	return trace_writer_row(description->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
 
+static inline int description_range(struct description *description, char **words, int count)
+{
+	const char *type = description_option(words, 5, count, "type", "");
+	struct event_range row = {.thread = (uint32_t)description_number(words[1]),
+				  .begin = description_number(words[2]),
+				  .end = description_number(words[3]),
+				  .process = (uint32_t)description_number(
+					  description_option(words, 5, count, "process", "1")),
+				  .name_string = description_name(description, words[4])};
+	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
+
+	row.domain_string =
+		description_name(description, description_option(words, 5, count, "domain", ""));
+	if (*type)
+		row.type = strcmp(type, "mark") == 0 ? RANGE_MARK : RANGE_START;
+	if (*description_option(words, 5, count, "open", ""))
+		row.flags |= RANGE_OPEN;
+	if (*description_option(words, 5, count, "unbegun", ""))
+		row.flags |= RANGE_UNBEGUN;
+	return trace_writer_row(description->writer, EVENT_RANGE, &source, &row);
+}
+
+static inline int description_series(struct description *description, char **words, int count)
+{
+	struct event_series row = {
+		.id = (uint32_t)description_number(words[1]),
+		.metric_string = description_name(description, words[2]),
+		.unit_string = description_name(description, words[4]),
+		.process = (uint32_t)description_number(
+			description_option(words, 5, count, "process", "0")),
+		.device = (uint32_t)description_number(
+			description_option(words, 5, count, "device", "0")),
+		.limit = description_number(description_option(words, 5, count, "limit", "0")),
+		.interval_ns =
+			description_number(description_option(words, 5, count, "interval", "0")),
+		.begin_ns = description_number(description_option(words, 5, count, "begin", "0")),
+		.end_ns = description_number(description_option(words, 5, count, "end", "0"))};
+	const char *cpu = description_option(words, 5, count, "cpu", "");
+
+	for (uint32_t i = 0; i < SERIES_TYPE_COUNT; i++) {
+		if (strcmp(analysis_series_type(i), words[3]) == 0)
+			row.type = i;
+	}
+	row.cpu = *cpu ? (uint32_t)description_number(cpu) + 1 : 0;
+	row.instance_string =
+		description_name(description, description_option(words, 5, count, "instance", ""));
+	row.source_string =
+		description_name(description, description_option(words, 5, count, "source", ""));
+	return trace_writer_thing(description->writer, EVENT_SERIES, &row);
+}
+
+static inline int description_counter(struct description *description, char **words, int count)
+{
+	struct event_counter row = {.series = (uint32_t)description_number(words[1]),
+				    .begin = description_number(words[2]),
+				    .end = description_number(words[3]),
+				    .value = strtoll(words[4], NULL, 0),
+				    .of = count > 5 ? description_number(words[5]) : 0};
+	struct trace_source source = {.source = 1, .clock = CLOCK_ID_MONOTONIC};
+
+	return trace_writer_row(description->writer, EVENT_COUNTER, &source, &row);
+}
+
 static inline int description_loss(struct description *description, char **words, int count)
 {
 	struct event_loss row = {.reason = LOSS_RING_FULL, .count = description_number(words[2])};
@@ -543,7 +622,8 @@ static const struct {
 	{"chain", 4, description_chain},         {"loss", 3, description_loss},
 	{"execution", 8, description_execution}, {"sample", 4, description_sample},
 	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
-	{"needs", 5, description_needs},
+	{"needs", 5, description_needs},         {"range", 5, description_range},
+	{"series", 5, description_series},       {"counter", 5, description_counter},
 };
 
 static inline int description_line(struct description *description, char *line)
@@ -570,7 +650,7 @@ static inline int description_write(FILE *file, const char *path)
 {
 	struct trace_writer_options options = {0};
 	struct description description = {0};
-	char line[512];
+	char line[DESCRIPTION_LINE];
 	int error = trace_writer_open(path, &options, &description.writer), closed;
 
 	if (error)

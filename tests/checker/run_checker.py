@@ -40,6 +40,11 @@ def random_thread(generator, lines, process, thread, state):
 def random_launch(generator, lines, process, thread, enter, leave, state):
     correlation = state["next"] = state["next"] + 1
     queue = generator.randrange(1, state["queues"] + 1)
+    # Now and then one that this process has used before, in the same queue; two wait lists of one id would be one.
+    used = state["used"].setdefault((process, queue), [])
+    if used and generator.random() < state["again"]:
+        correlation = generator.choice(used[-4:])
+    used.append(correlation)
     kind = generator.choice(("kernel", "kernel", "read", "write", "barrier"))
     handle = generator.randrange(0, 6)
     name = f" name=k{generator.randrange(3)}" if kind == "kernel" else ""
@@ -47,7 +52,7 @@ def random_launch(generator, lines, process, thread, enter, leave, state):
                  f" bytes={generator.randrange(100)} handle={handle}"
                  f" blocking={generator.randrange(2)}"
                  f" result={-5 if generator.random() < 0.05 else 0}")
-    for _ in range(generator.choice((0, 0, 1, 2))):
+    for _ in range(0 if state["again"] else generator.choice((0, 0, 1, 2))):
         lines.append(f"wait {process} {correlation} {enter} {generator.randrange(1, 6)}")
     if generator.random() < 0.9:
         random_execution(generator, lines, process, correlation, queue, enter, state["crowd"])
@@ -86,6 +91,8 @@ def random_switches(generator, lines, thread):
         if generator.random() < 0.3:
             lines.append(f"sample {thread} {now + generator.randrange(20)} 5")
         now += generator.choice((1, 5, 60, 400))
+    if generator.random() < 0.3:
+        lines.append(f"switch {thread} {now} exited")
 
 
 def random_instructions(generator, lines, process):
@@ -124,7 +131,8 @@ def random_waits(seed):
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
-             "calls": generator.choice((0.1, 0.4, 0.97)), "crowd": 0, "switches": seed % 2}
+             "calls": generator.choice((0.1, 0.4, 0.97)), "crowd": 0, "switches": seed % 2,
+             "used": {}, "again": generator.choice((0.01, 0.3)) if seed % 7 == 3 else 0}
     if seed % 6 == 5:
         # so many commands at once that the report counts them in another way
         state.update(calls=0.01, crowd=20000, queues=2)
@@ -138,7 +146,7 @@ def random_trace(seed):
         lines.append(f"queue {queue + 1} {generator.randrange(devices) + 1} context=1{flags}")
     for thread in range(1, generator.randrange(2, 5)):
         process = generator.randrange(1, 3)
-        lines.append(f"thread {thread} {process}")
+        lines.append(f"thread {thread} {process} end={generator.choice((0, 0, 1500, 4000))}")
         random_thread(generator, lines, process, thread, state)
         if state["switches"]:
             random_switches(generator, lines, thread)

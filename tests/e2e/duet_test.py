@@ -14,6 +14,7 @@ DUET_PROGRAMS, or tests/programs beside it. An unmet need is a skip with its rea
 """
 import collections
 import contextlib
+import glob
 import json
 import os
 import re
@@ -26,6 +27,14 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+
+# What is expected is written from what comes out.
+WRITE = "--write" in sys.argv
+if WRITE:
+    sys.argv.remove("--write")
+
+# Traces of so many rows or fewer are checked at the end; 0: none.
+CHECKED_ROWS = int(os.environ.get("DUET_CHECK_ACCOUNTS") or 0)
 
 Result = collections.namedtuple("Result", "status stdout stderr seconds")
 
@@ -111,6 +120,15 @@ def counted(stdout):
     return facts
 
 
+def added_up(rows, key):
+    """{name: (count, total_ns)} of the commands of a report that have times, of all devices."""
+    sums = {}
+    for row in rows:
+        count, total = sums.get(row[key], (0, 0))
+        sums[row[key]] = (count + row["timed"], total + row["total_ns"])
+    return {name: row for name, row in sums.items() if row[0]}
+
+
 class Suite:
     def __init__(self, needs_opencl=True):
         self.count = 0
@@ -148,6 +166,18 @@ class Suite:
         self.equal(made.status, 0, f"make_trace: {text(made.stderr)}")
         return path
 
+    def generated(self, events, shape="mixed", seed=11):
+        """The path of a trace that tests/generate makes up."""
+        self.wanted()
+        tool = os.path.join(BUILD, "tests", "generate", "generate_trace")
+        if not os.path.exists(tool):
+            raise Skip("generate_trace was not built")
+        path = self.path(f"{shape}.duet")
+        made = run([tool, "--events", str(events), "--seed", str(seed), "--shape", shape, "--out",
+                    path, "--answers", self.path("answers.json")])
+        self.equal(made.status, 0, f"generate_trace: {text(made.stderr)}")
+        return path
+
     # -- cases --
 
     @contextlib.contextmanager
@@ -177,9 +207,33 @@ class Suite:
               + (f" # SKIP {skipped}" if skipped and not self.problems else ""), flush=True)
 
     def end(self):
+        if CHECKED_ROWS:
+            self._check_accounts()
         print(f"1..{self.count}")
         self._remove_folder()
         sys.exit(1 if self.failures else 0)
+
+    def _check_accounts(self):
+        """What report says of every trace of this file is what the slow checker makes of its rows."""
+        sys.path.insert(0, os.path.join(ROOT, "tests", "checker"))
+        import check_account  # noqa: E402
+        with self.case("the account of every trace made here, by brute force"):
+            checked = large = damaged = 0
+            for path in sorted(glob.glob(os.path.join(self.folder, "**", "*.duet"), recursive=True)):
+                rows = run([DUET, "export", "--format", "jsonl", "-o", "/dev/stdout", path])
+                if rows.status:
+                    continue
+                if rows.stdout.count(b"\n") > CHECKED_ROWS:
+                    large += 1
+                    continue
+                about = json.loads(run([DUET, "info", "--json", path]).stdout)
+                if about["damage"]["damaged"]:  # the rows do not say what is missing
+                    damaged += 1
+                    continue
+                checked += 1
+                for difference in check_account.check(DUET, path, None):
+                    self.fail(difference)
+            print(f"# {checked} traces checked, {large} of more than {CHECKED_ROWS} rows and {damaged} damaged ones not")
 
     def _remove_folder(self):
         if os.environ.get("DUET_TEST_KEEP"):
@@ -211,6 +265,29 @@ class Suite:
         extra = [line for line in lines if line not in others][:6]
         missing = [line for line in others if line not in lines][:6]
         self.fail(f"{what} differs: with duet {extra!r}, without {missing!r}")
+
+    def same_as_file(self, got, path, what):
+        """With --write the file is made so first."""
+        if WRITE:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(got)
+        with open(path, encoding="utf-8") as file:
+            self.same_text(got.encode(), file.read().encode(), what)
+
+    def check_export_memory(self, name, output):
+        """Of ten times as many events an export takes no more memory. output: a path, which is removed where it is a folder."""
+        peaks = []
+        for events in (40000, 400000):
+            path = self.generated(events, "single")
+            process = subprocess.Popen([DUET, "export", path, "-f", name, "-o", output])
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = status
+            self.equal(status, 0, "status")
+            if os.path.isdir(output):
+                shutil.rmtree(output)
+            peaks.append(usage.ru_maxrss)
+        self.true(peaks[1] < 1.5 * peaks[0], f"peaks in KiB: {peaks}")
 
     # -- duet --
 

@@ -61,6 +61,10 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
+def double(bits):
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
 def first(found, number, otherwise=None):
     return found.get(number, [otherwise])[0]
 
@@ -79,7 +83,8 @@ class Track:
         self.counter = message(first(found, 8)) if 8 in found else None
         self.rank = first(found, 12)
         self.description = string(first(found, 14, b""))
-        self.open = []
+        self.is_recorded = self.counter is not None and self.rank == 50
+        self.open, self.values = [], []
         self.value = None
 
     def line(self):
@@ -121,7 +126,7 @@ class Event:
         if len(found.get(31, [])) != len(values):
             raise Broken("counters and values differ in number")
         if self.type == COUNTER:
-            self.counters = [(self.track, signed(first(found, 30)))]
+            self.counters = [(self.track, signed(first(found, 30)) if 30 in found else double(first(found, 44)))]
         self.end = None
         self.depth = 0
 
@@ -138,18 +143,95 @@ class Event:
         return " ".join(words)
 
 
+class Sequence:
+    """Packets of one writer, which numbers its texts, frames and stacks."""
+
+    TEXTS = {1: "categories", 2: "names", 3: "keys", 5: "functions", 17: "paths", 18: "sources",
+             29: "values"}
+    KINDS = {0: "other", 1: "native", 2: "kernel", 3: "python", 4: "jit"}
+
+    def __init__(self, number, defaults):
+        self.number, self.told, self.counts = number, {}, {}
+        if first(defaults, 58) != 3:
+            raise Broken("the default clock is not CLOCK_MONOTONIC")
+        self.timebase = self.counter = None
+        if 12 in defaults:
+            timebase = message(message(defaults[12][0])[1][0])
+            self.timebase, self.counter = string(timebase[10][0]), first(timebase, 4, 0)
+
+    def text(self, kind, iid):
+        if iid not in self.told.get(kind, {}):
+            raise Broken(f"{kind} {iid} is used before it is told in sequence {self.number}")
+        return self.told[kind][iid]
+
+    def tell(self, kind, iid, what):
+        known = self.told.setdefault(kind, {})
+        if iid in known or not iid:
+            raise Broken(f"{kind} {iid} is told twice")
+        known[iid] = what
+
+    def intern(self, data):
+        for number, _, entry in fields(data):
+            found = message(entry)
+            if number in self.TEXTS:
+                self.tell(self.TEXTS[number], found[1][0], string(found[2][0]))
+            elif number == 16:
+                self.tell("build ids", found[1][0], found[2][0].hex())
+            elif number == 19:
+                self.tell("mappings", found[1][0], self.mapping(found))
+            elif number == 6:
+                self.tell("frames", found[1][0], self.frame(found))
+            elif number == 7:
+                self.tell("stacks", found[1][0],
+                          [self.text("frames", frame) for frame in found[2]])
+            else:
+                raise Broken(f"interned data {number}")
+
+    def mapping(self, found):
+        path = "/".join(self.text("paths", part) for part in found[7])
+        return f"{path} ({self.text('build ids', found[2][0])})" if 2 in found else path
+
+    def frame(self, found):
+        """(function, what is known of it)"""
+        words = [self.KINDS[first(found, 7, 0)]]
+        if 5 in found:
+            words.append(f"{self.text('sources', found[5][0])}:{first(found, 6, '?')}")
+        words.append(f"in {self.text('mappings', found[3][0])}+{first(found, 4)}")
+        return self.text("functions", found[2][0]) if 2 in found else "", " ".join(words)
+
+
+class Sample:
+    """A thread was found running."""
+
+    MODES = {0: "mode?", 1: "kernel", 2: "user", 3: "hypervisor"}
+
+    def __init__(self, sequence, time, data):
+        found = message(data)
+        self.time, self.source, self.counter = time, sequence.timebase, sequence.counter
+        self.cpu, self.pid, self.tid = (first(found, number) for number in (1, 2, 3))
+        self.stack = sequence.text("stacks", found[4][0]) if 4 in found else None
+        self.mode = self.MODES[first(found, 5, 0)]
+        before = sequence.counts.get(self.cpu, 0)
+        sequence.counts[self.cpu] = first(found, 6)
+        self.weight = sequence.counts[self.cpu] - before
+
+    def line(self):
+        words = [f"{self.time} sample of {self.source} ({self.counter}) +{self.weight}",
+                 f"cpu {self.cpu} thread {self.pid}/{self.tid}", self.mode]
+        words += ["no stack"] if self.stack is None else [
+            f"/ {name!r} {place}" for name, place in self.stack]
+        return " ".join(words)
+
+
 class Trace:
     """Everything in a file; raises Broken where a rule is broken."""
 
-    LISTS = {1: "categories", 2: "names", 3: "keys", 29: "values"}
-
     def __init__(self, data):
-        self.interned = {"categories": {}, "names": {}, "keys": {}, "values": {}}
+        self.sequences, self.samples = {}, []
         self.tracks, self.slices, self.instants, self.lines = {}, [], [], []
         self.snapshots = []
         self.flow_begins, self.flow_ends = {}, {}
         self.last = 0
-        self.packets = 0
         for number, wire, packet in fields(data):
             if (number, wire) != (1, BYTES):
                 raise Broken(f"field {number} outside of a packet")
@@ -157,9 +239,7 @@ class Trace:
         self.check_end()
 
     def text(self, kind, iid):
-        if iid not in self.interned[kind]:
-            raise Broken(f"{kind} {iid} is used before it is told")
-        return self.interned[kind][iid]
+        return self.sequences[1].text(kind, iid)
 
     def argument(self, found):
         key = self.text("keys", found[1][0])
@@ -175,24 +255,26 @@ class Trace:
             return key, bool(found[2][0])
         return key, found[3][0]
 
-    def intern(self, data):
-        for number, _, entry in fields(data):
-            found, kind = message(entry), self.interned[self.LISTS[number]]
-            if found[1][0] in kind or not found[1][0]:
-                raise Broken(f"{self.LISTS[number]} {found[1][0]} is told twice")
-            kind[found[1][0]] = string(found[2][0])
+    def sequence(self, found):
+        number = first(found, 10)
+        is_first = number not in self.sequences
+        if is_first:
+            if number != len(self.sequences) + 1 or first(found, 87) != 1:
+                raise Broken(f"sequence {number} does not begin where it should")
+            self.sequences[number] = Sequence(number, message(found[59][0]))
+        if first(found, 13) != (1 if is_first else 2):
+            raise Broken(f"sequence flags {first(found, 13)} in sequence {number}")
+        return self.sequences[number]
 
     def packet(self, data):
         found = message(data)
-        self.packets += 1
-        if first(found, 10) != 1:
-            raise Broken("not sequence 1")
-        if first(found, 13) != (1 if self.packets == 1 else 2):
-            raise Broken(f"sequence flags {first(found, 13)} of packet {self.packets}")
-        if self.packets == 1 and message(found[59][0]) != {58: [3]}:
-            raise Broken("the default clock is not CLOCK_MONOTONIC")
+        sequence = self.sequence(found)
         if 12 in found:
-            self.intern(found[12][0])
+            sequence.intern(found[12][0])
+        if 66 in found:
+            self.sample(Sample(sequence, found[8][0], found[66][0]))
+        elif sequence.number != 1:
+            raise Broken(f"something that is no sample in sequence {sequence.number}")
         if 6 in found:
             self.snapshot(message(found[6][0]))
         if 60 in found:
@@ -217,11 +299,19 @@ class Trace:
         self.tracks[track.uuid] = track
         self.lines.append(track.line())
 
+    def go_on(self, time):
+        if time < self.last:
+            raise Broken(f"time goes back from {self.last} to {time}")
+        self.last = time
+
+    def sample(self, sample):
+        self.lines.append(sample.line())
+        self.go_on(sample.time)
+        self.samples.append(sample)
+
     def event(self, event):
         self.lines.append(event.line())
-        if event.time < self.last:
-            raise Broken(f"time goes back from {self.last} to {event.time}")
-        self.last = event.time
+        self.go_on(event.time)
         if event.track not in self.tracks:
             raise Broken(f"an event on track {event.track}, which is not described")
         track = self.tracks[event.track]
@@ -239,9 +329,11 @@ class Trace:
         for uuid, value in event.counters:
             if self.tracks[uuid].counter is None:
                 raise Broken(f"track {uuid} is no counter")
-            if value < 0:
+            # what we count ourselves is never less than nothing; a temperature may be
+            if value < 0 and not self.tracks[uuid].is_recorded:
                 raise Broken(f"counter {uuid} is {value}")
             self.tracks[uuid].value = value
+            self.tracks[uuid].values.append((event.time, value))
         for flow in event.flows:
             if flow in self.flow_begins:
                 raise Broken(f"flow {flow} begins twice")

@@ -203,7 +203,7 @@ def traced(command, name, mode="all", env=None, **more):
     """One recording with --stacks; its trace."""
     t.wanted()
     output = t.path(name)
-    result = t.record(command, output, ["--stacks", mode], env=env, **more)
+    result = t.record(command, output, ["--collect", "opencl", "--stacks", mode], env=env, **more)
     t.equal(result.status, 0, f"status ({text(result.stderr)})")
     t.readable(output)
     return Trace(output), result

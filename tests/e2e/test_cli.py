@@ -145,7 +145,7 @@ with t.case("doctor: its keys"):
         t.true({"name", "available", "reason", "fix"} <= set(collector), f"keys: {collector}")
         if collector["available"]:
             t.equal((collector["reason"], collector["fix"]), (None, None), "nothing to mend")
-    t.equal([c["name"] for c in parsed["collectors"]], ["opencl", "cpu"], "collectors")
+    t.equal([c["name"] for c in parsed["collectors"]], ["opencl", "cpu", "amd", "ranges", "system", "nvidia", "drm"], "collectors")
     t.equal(duet("doctor", "x").status, 2, "an operand is one too many")
 
 with t.case("doctor: a machine without OpenCL"):
@@ -222,6 +222,15 @@ with t.case("doctor: a variable that hides the devices is named"):
         t.equal(opencl["fix"], f"unset {name}", "what mends it")
         t.true(any(check["name"] == "environment" and f"{name}={value} " in check["text"]
                    for check in opencl["checks"]), f"the variable is listed: {opencl['checks']}")
+
+with t.case("doctor: a home that PoCL cannot write to is named, not a package that is there"):
+    if not document("doctor", "--json")["collectors"][0]["available"]:
+        raise duet_test.Skip("no OpenCL device works here")
+    opencl = document("doctor", "--json", env={"HOME": "/proc/nowhere"})["collectors"][0]
+    if opencl["available"]:
+        raise duet_test.Skip("this driver needs no home")
+    t.true("because HOME=/proc/nowhere is in the environment" in opencl["reason"], opencl["reason"])
+    t.true(opencl["fix"].startswith("export POCL_CACHE_DIR="), f"what mends it: {opencl['fix']}")
 
 with t.case("doctor: a program away from its guest"):
     alone = t.path("alone")
@@ -304,5 +313,12 @@ with t.case("record says what it must, also where stderr is no terminal"):
     t.equal(result.status, 125, "status with a variable that is not set")
     t.true("there is no variable 'DUET_TEST_NOT_SET'" in text(result.stderr), text(result.stderr))
     t.true(not os.path.exists(t.path("touched")), "the program was not started")
+
+with t.case("record --collect without a name is wrong usage"):
+    for nothing in ("", ",", ",,"):
+        result = duet("record", "--collect", nothing, "-o", t.path("nothing.duet"), "--", "touch", t.path("nothing"))
+        t.equal(result.status, 125, f"status of --collect '{nothing}'")
+        t.true("--collect: no collector is named" in text(result.stderr), text(result.stderr))
+        t.true(not os.path.exists(t.path("nothing")), "the program was not started")
 
 t.end()

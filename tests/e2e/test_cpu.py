@@ -88,6 +88,10 @@ with t.case("what sleeps has no samples, and its switches are seen"):
     check_counts(rows, told)
     t.true(below(rows, "rest_b") < 0.05 * told["path_a"], "no processor time asleep")
     t.true(kinds(trace)["switch"] >= 2, "it went and came back")
+    thread = t.report(trace, "--by", "thread")["by"][0]
+    # to what a program's start and end take; a wake-up only makes a sleep longer
+    t.true(abs(thread["on_cpu_ns"] - told["path_a"]) < 0.03 * told["path_a"] + 2e7, f"{thread}, {told}")
+    t.true(thread["blocked_ns"] >= 500e6, f"it slept for half a second: {thread}")
 
 SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=4000"}
 
@@ -151,10 +155,10 @@ def check_python(version):
     spread = 4 * math.sqrt(share * (1 - share) * (heavy + light) / period) * period
     t.true(abs(heavy - share * (heavy + light)) < spread + 0.03 * (heavy + light),
            f"{version}: heavy {heavy / 1e6:.0f} ms, light {light / 1e6:.0f} ms, its share {share:.3f}")
-    # the rest is the interpreter's begin and end
-    t.true(heavy + light > 0.85 * sum(told.values()),
+    # the rest is the interpreter's begin and end, and what a recorder saw late that was not given a processor
+    t.true(heavy + light > 0.7 * sum(told.values()),
            f"{version}: {(heavy + light) / 1e6:.0f} of {sum(told.values()) / 1e6:.0f} ms have their function")
-    t.true(frames_of(rows, "_PyEval_EvalFrameDefault") < 0.1 * everything,
+    t.true(frames_of(rows, "_PyEval_EvalFrameDefault") < 0.25 * everything,
            f"{version}: no frames of the interpreter where there are functions")
     t.true(all(sum(frame.startswith("heavy (") for frame in frames) < 2 for frames, _ in rows),
            f"{version}: none twice")
@@ -294,6 +298,16 @@ with t.case("who has ended is not a second process"):
     trace, _ = record("ended", [program("cpu_work"), "shares", "200"])
     t.equal(kinds(trace)["process"], 1, "processes")
     t.equal(kinds(trace)["thread"], 1, "threads")
+
+with t.case("up to its exec a child's thread has the name of its process, its parent's"):
+    t.wanted()
+    trace, _ = record("execs", ["/bin/sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done"])
+    exported = run([DUET, "export", "-f", "jsonl", trace])
+    rows = [json.loads(line) for line in text(exported.stdout).splitlines()]
+    names = {row["id"]: row["name"] for row in rows if row["kind"] == "process"}
+    threads = [(names[row["process"]], row["name"]) for row in rows if row["kind"] == "thread"]
+    t.equal([pair for pair in threads if pair[0] != pair[1]], [], "process and its thread")
+    t.true(len(threads) > 1, f"children were seen: {threads}")
 
 with t.case("500 children that do nothing"):
     t.wanted()

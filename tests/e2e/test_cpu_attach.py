@@ -90,6 +90,27 @@ with t.case("threads that start all the time are sampled once each"):
     status, output = end(process)
     check_part(trace, used_ns, int(output), 0.5)  # of 20 ms up to 5 ms are before a thread's first sample
 
+for way, before in (("perf", []), ("looks", ["no_perf", "1"])):
+    with t.case(f"a process that only its parents may look at: {way}"):
+        before = before and [program(before[0]), *before[1:]]
+        trace = t.path("closed.duet")
+        process = started("cpu_limits", "doze", "150")
+        used_ns = cpu_ns(process.pid)
+        recorded = run([*before, DUET, "record", "-p", str(process.pid), *CPU, "-o", trace],
+                       env={"LD_PRELOAD": program("no_looks.so"), "NO_LOOKS": str(process.pid)})
+        t.equal(recorded.status, 0, text(recorded.stderr))
+        status, output = end(process)
+        t.equal(status, 0, "the program")
+        check_part(trace, used_ns, int(output), 0.8 if way == "perf" else 0.4)
+        t.true(rows(trace)["switch"] >= 20, f"when it waits is known: {rows(trace)}")
+        for what, said in (("record", text(recorded.stderr)), ("report", text(run([DUET, "report", trace]).stdout)),
+                           ("info", text(run([DUET, "info", trace]).stdout))):
+            said = " ".join(said.split())
+            for words in (f"of process {process.pid} ('cpu_limits') wait, and their Python functions, are not seen",
+                          f"'sudo setcap cap_perfmon,cap_syslog,cap_sys_ptrace+ep {os.path.realpath(DUET)}'"):
+                t.true(words in said, f"{what} does not say '{words}': {said[:1200]}")
+            t.true("other rights" not in said, f"{what}: it is no setuid program: {said[:1200]}")
+
 with t.case("-d and SIGINT end the recording; the program goes on"):
     trace = t.path("goes_on.duet")
     process = started("cpu_limits", "busy", "2500")
@@ -151,15 +172,16 @@ with t.case("what cannot be recorded is told, with its reason"):
         recorded = run([DUET, "record", "-p", str(process.pid), "-o", "/dev/null"])
         t.true("has ended" in text(recorded.stderr), text(recorded.stderr))
 
+SIM = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=4000",
+       "OPENCL_LAYERS": duet_test.GUEST}
+
 with t.case("a running OpenCL program: its guest and its threads"):
     t.wanted()
     if not os.path.exists(os.path.join(PROGRAMS, "idle_causes")):
         raise duet_test.Skip("no OpenCL headers")
-    sim = {"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"), "SIM_OPENCL": "kernel_us=4000",
-           "OPENCL_LAYERS": duet_test.GUEST}
     trace = t.path("guest.duet")
-    process = Running([program("idle_causes"), "400", "4", "2"], env=sim)
-    other = Running([program("idle_causes"), "400", "4", "2"], env=sim)
+    process = Running([program("idle_causes"), "400", "4", "2"], env=SIM)
+    other = Running([program("idle_causes"), "400", "4", "2"], env=SIM)
     time.sleep(0.3)
     recorded = run([DUET, "record", "-p", str(process.pid), "--collect", "opencl,cpu", "-d", "2", "-o", trace])
     for one in (process, other):
@@ -171,6 +193,22 @@ with t.case("a running OpenCL program: its guest and its threads"):
     t.equal(called, [process.pid], "whose calls")
     t.true(report["ledger"]["launched"] > 5, f"{report['ledger']}")
     t.true(weight(trace) > 0, "samples")
+
+with t.case("programs whose parent has ended belong to who started that"):
+    t.wanted()
+    if not os.path.exists(os.path.join(PROGRAMS, "idle_causes")):
+        raise duet_test.Skip("no OpenCL headers")
+    trace = t.path("daemons.duet")
+    # the subshell ends at once, so that init is the parent of what it has started
+    shells = [Running(["/bin/sh", "-c", f"while :; do ({program('idle_causes')} {rounds} 4 2 &); sleep 0.3; done"],
+                      env=SIM) for rounds in ("7", "9")]
+    recorded = run([DUET, "record", "-p", str(shells[0].pid), "--collect", "opencl,cpu", "-d", "3", "-o", trace])
+    for shell in shells:
+        shell.kill_group(signal.SIGKILL)
+        shell.process.wait()
+    t.equal(recorded.status, 0, text(recorded.stderr))
+    called = {row["command"].split()[-3] for row in t.report(trace)["processes"] if row["calls"]}
+    t.equal(called, {"7"}, "whose calls")
 
 with t.case("page faults are counted, and are no time"):
     t.wanted()

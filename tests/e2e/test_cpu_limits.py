@@ -169,6 +169,19 @@ with t.case("a program with other rights, started by an ordinary user"):
     t.true("is not recorded" not in text(run([DUET, "report", trace]).stdout).replace("opencl", ""),
            "one that is like others")
 
+with t.case("a program that shuts debuggers out, started by an ordinary user"):
+    t.wanted()
+    if os.getuid() != 0:
+        raise duet_test.Skip("only root can become somebody else")
+    trace = os.path.join(SHARED, "shut.duet")
+    recorded, _ = record_measured(trace, [program("cpu_limits"), "shut", "30"], before=ORDINARY)
+    t.equal(recorded.status, 0, text(recorded.stderr))
+    t.true("shut debuggers out" not in text(recorded.stderr), "it is no news to who runs it")
+    for what in ("report", "info"):
+        said = text(run([DUET, what, trace]).stdout)
+        t.true("('cpu_limits') wait" in said and "it has shut debuggers out" in said, f"{what}: {said[:900]}")
+    t.true(rows(trace)["switch"] >= 60, f"when it waits is known: {rows(trace)}")
+
 for error in (1,):
     with t.case("perf refused: who lost its parent, and who called exec"):
         t.wanted()

@@ -187,7 +187,7 @@ with t.case("the picture is XML, whatever the functions are called"):
 
 with t.case("a trace without stacks, and one without launches"):
     t.wanted()
-    trace = record([program("flame_shapes")], sim("kernel_us=1000"), "no_stacks", ("--stacks", "none"))
+    trace = record([program("flame_shapes")], sim("kernel_us=1000"), "no_stacks", ("--collect", "opencl", "--stacks", "none"))
     stacks = folded(trace)
     t.true("[stacks off]" in {stack[0] for stack in stacks}, f"says so: {sorted(stacks)}")
     t.true(not any("[unknown stack]" in stack for stack in stacks), "and not that they are unknown")
@@ -195,7 +195,7 @@ with t.case("a trace without stacks, and one without launches"):
             {("[stacks off]", "clEnqueueNDRangeKernel", "-", "scale_[G]"): 5}, "launches")
     t.true("    [stacks off]\n" in text(run([DUET, "report", "--by", "stack", trace]).stdout), "report --by stack")
     check_sum(trace)
-    trace = record(["/bin/true"], sim(), "empty")
+    trace = record(["/bin/true"], sim(), "empty", ("--collect", "opencl"))
     t.equal(folded(trace), {}, "nothing to fold")
     result = run([DUET, "flame", "-o", t.path("empty.svg"), trace])
     t.equal(result.status, 0, f"flame: {text(result.stderr)}")

@@ -278,6 +278,20 @@ def check_fit(t, page, width, height):
             0, f"text wider than its box at {width} x {height}")
 
 
+def test_missing(t, page, folder):
+    with t.case("what is missing says so: in the legend, under the mouse, without scripts"):
+        meaning = "stands for frames that are not known, or were left out of a very deep stack"
+        path = os.path.join(folder, "missing.svg")
+        page.open(make(path, [("h:main t:[truncated] h:leaf", 30), ("h:main p:whole", 60)]))
+        t.true("truncated (frames missing)" in page.get("text('#legend text')"), page.get("text('#legend text')"))
+        t.equal(page.hover("[truncated]").split("|")[:2], ["[truncated]", meaning], "its details")
+        t.true(meaning not in page.hover("whole") and meaning not in page.hover("all"), "others are whole")
+        with open(path, encoding="utf-8") as file:
+            t.equal(file.read().count(f" of the total; {meaning}</title>"), 1, "of one box alone")
+        page.search("truncated")
+        t.true(page.get("status()").startswith("matched 33.33 %"), page.get("status()"))
+
+
 def test_looks(t, page, url, folder):
     with t.case("light and dark, with contrast"):
         page.open(url)
@@ -398,6 +412,7 @@ def main():
         test_search(t, page, url)
         test_state(t, page, url, t.folder)
         test_keyboard(t, page, url, t.folder)
+        test_missing(t, page, t.folder)
         test_looks(t, page, url, t.folder)
         test_hostile(t, page, t.folder)
     t.end()

@@ -89,6 +89,16 @@ with t.case("a flame graph from the code to the instruction has the device's tim
         t.equal(sum(ns for _, ns in own), share, f"{name}: its share")
     t.equal(sum(ns for _, ns in t.folded(trace, "total")), device["wall_ns"], "the whole")
 
+with t.case("what a device idled for while its program was built is no launch's"):
+    t.wanted()
+    if report is None:
+        raise duet_test.Skip("nothing was recorded")
+    rows = [(frames, ns) for frames, ns in t.folded(trace, "idle") if "clBuildProgram" in frames]
+    t.true(rows and not any({"run_sums", "run_roots", "clEnqueueNDRangeKernel"} & set(frames) for frames, _ in rows), f"{rows}")
+    t.true(all("main" in frames for frames, _ in rows), f"below main: {rows}")
+    told = [row["ns"] for row in report["devices"][0]["idle_calls"] if row["call"] == "clBuildProgram"]
+    t.equal(told, [sum(ns for _, ns in rows)], "as the report says")
+
 with t.case("parts of a recording have their own samples"):
     t.wanted()
     if report is None:

@@ -7,19 +7,15 @@ perfetto_trace.py prints its export: one packet a line, numbers of texts replace
 
     python3 tests/e2e/test_perfetto.py --write    # writes what is expected; read it before a commit
 """
+import collections
 import glob
 import os
 import shutil
 import subprocess
-import sys
 
 import duet_test
 import perfetto_trace
-from duet_test import BUILD, DUET, ROOT, Skip, run, text
-
-WRITE = "--write" in sys.argv
-if WRITE:
-    sys.argv.remove("--write")
+from duet_test import BUILD, DUET, ROOT, Skip, added_up, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
@@ -28,23 +24,8 @@ SCHEMA = os.path.join(ROOT, "proto", "perfetto_trace.proto")
 EXAMPLE = os.path.join(BUILD, "examples", "render")
 
 
-def built(*path):
-    tool = os.path.join(BUILD, *path)
-    if not os.path.exists(tool):
-        raise Skip(f"{path[-1]} was not built")
-    return tool
-
-
 def described(lines):
     return t.described("described.duet", lines)
-
-
-def generated(events, shape="mixed", seed=11):
-    path = t.path(f"{shape}.duet")
-    made = run([built("tests", "generate", "generate_trace"), "--events", str(events), "--seed",
-                str(seed), "--shape", shape, "--out", path, "--answers", t.path("answers.json")])
-    t.equal(made.status, 0, f"generate_trace: {text(made.stderr)}")
-    return path
 
 
 def exported(path, *options):
@@ -60,25 +41,26 @@ def load(path, *options):
     return perfetto_trace.load(exported(path, *options))
 
 
-def added(rows, key):
-    """{name: (count, total_ns)} of the commands that have times, of all devices."""
-    sums = {}
-    for row in rows:
-        count, total = sums.get(row[key], (0, 0))
-        sums[row[key]] = (count + row["timed"], total + row["total_ns"])
-    return {name: row for name, row in sums.items() if row[0]}
+def recording_of(trace):
+    return [event for event in trace.instants if event.name == "recording"][0].arguments
+
+
+def check_recording(trace, document):
+    recording, ledger = recording_of(trace), document["ledger"]
+    t.equal({key: ledger[key] for key in recording["ledger"] if key in ledger}, recording["ledger"],
+            "the ledger")
+    t.equal(recording["complete"], document["complete"], "complete")
 
 
 def check_report(trace, document):
     """Every number that both have is the same in both."""
     t.equal(trace.calls(), {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
             "calls: count and total_ns")
-    t.equal(trace.commands("kernel"), added(document["kernels"], "name"), "kernels")
-    t.equal(trace.commands("copy", "other"), {**added(document["copies"], "direction"),
-                                              **added(document["other_commands"], "command")},
+    t.equal(trace.commands("kernel"), added_up(document["kernels"], "name"), "kernels")
+    t.equal(trace.commands("copy", "other"), {**added_up(document["copies"], "direction"),
+                                              **added_up(document["other_commands"], "command")},
             "copies and other commands")
-    ledger = document["ledger"]
-    drawn = [event for event in trace.slices if not trace.is_call(event)]
+    drawn = [event for event in trace.slices if trace.is_lane(event)]
     joined = [event for event in drawn if "no_launch" not in event.arguments]
     t.true(len(trace.flow_ends) <= len(joined), "arrows")
     if not document["clocks"] or all(not clock["violations"] for clock in document["clocks"]):
@@ -87,10 +69,7 @@ def check_report(trace, document):
         if "launch" in event.categories:
             t.true(bool(event.flows) != ("no_execution" in event.arguments),
                    f"launch at {event.time}: an arrow, or why there is none")
-    recording = [event for event in trace.instants if event.name == "recording"][0].arguments
-    t.equal({key: ledger[key] for key in recording["ledger"] if key in ledger}, recording["ledger"],
-            "the ledger")
-    t.equal(recording["complete"], document["complete"], "complete")
+    check_recording(trace, document)
     clocks = {event.name: event.arguments for event in trace.instants
               if event.name.startswith("clock: ")}
     for clock in document["clocks"]:
@@ -100,6 +79,30 @@ def check_report(trace, document):
                     [clock[key] for key in ("method", "error_ns", "violations")], clock["domain"])
     for name in ("busy: commands running", *(f"{kind} bytes/s" for kind in ("read", "write", "copy"))):
         t.equal([value for value in trace.counters(name) if value], [], f"{name} at the end")
+
+
+def off_cpu(trace):
+    """{tid: {state: ns}} of the tracks below threads."""
+    found = {}
+    for event in trace.slices:
+        if "off-cpu" in event.categories:
+            thread = trace.tracks[trace.tracks[event.track].parent].thread
+            state = event.name.split(":")[0]
+            times = found.setdefault(perfetto_trace.first(thread, 2), {})
+            times[state] = times.get(state, 0) + event.end - event.time
+    return {tid: {state: ns for state, ns in times.items() if ns} for tid, times in found.items()}
+
+
+def check_threads(trace, document):
+    """Samples of each thread, and how long it was on no processor: as report --by thread."""
+    samples = [sample for sample in trace.samples if sample.source != "page-faults"]
+    t.equal({row["tid"]: row["samples"] for row in document["by"] if row["samples"]},
+            dict(collections.Counter(sample.tid for sample in samples)), "samples")
+    away = off_cpu(trace)
+    for row in document["by"]:
+        told = {state: row[f"{state}_ns"] for state in ("blocked", "preempted")
+                if row.get(f"{state}_ns")}
+        t.equal(away.get(row["tid"], {}), told, f"thread {row['tid']} was away")
 
 
 def check_schema(path):
@@ -123,11 +126,7 @@ for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
             path = described(file.read())
         lines = "\n".join(perfetto_trace.load(exported(path)).lines) + "\n"
         expected = os.path.join(GOLDEN, f"{name}.expected")
-        if WRITE:
-            with open(expected, "w", encoding="utf-8") as file:
-                file.write(lines)
-        with open(expected, encoding="utf-8") as file:
-            t.same_text(lines.encode(), file.read().encode(), name)
+        t.same_as_file(lines, expected, name)
 
 with t.case("protoc decodes every one of them"):
     t.wanted()
@@ -144,7 +143,7 @@ for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("de
                       ("empty", 0)):
     with t.case(f"a generated trace, {shape}: the report's numbers"):
         t.wanted()
-        path = generated(events, shape)
+        path = t.generated(events, shape)
         trace, document = load(path), t.report(path)
         check_report(trace, document)
         # a clock that only causality places: its times are estimates, and say so
@@ -154,7 +153,7 @@ for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("de
 
 with t.case("a part of a trace is a whole file"):
     t.wanted()
-    path = generated(10000)
+    path = t.generated(10000)
     whole = load(path)
     begin = whole.instants[0].time
     # the end is between a launch and its execution, the begin between those of another
@@ -179,7 +178,7 @@ with t.case("a part of a trace is a whole file"):
 
 with t.case("kinds"):
     t.wanted()
-    path = generated(5000)
+    path = t.generated(5000)
     whole = load(path)
     for kinds, categories in (("api", {"api", "wait"}), ("launch", {"launch", "wait"}),
                               ("execution", {"kernel", "copy", "other", "rejected"})):
@@ -194,6 +193,63 @@ with t.case("kinds"):
     t.equal(run([DUET, "export", path, "-f", "perfetto", "--kind", "dependency"]).status, 2,
             "a kind that it does not have")
 
+with t.case("what threads did: the report's numbers"):
+    t.wanted()
+    with open(os.path.join(GOLDEN, "cpu.txt"), encoding="utf-8") as file:
+        path = described(file.read())
+    check_threads(load(path), t.report(path, "--by", "thread"))
+    path = t.path("sleeps.duet")
+    recorded = t.record([program("cpu_work"), "sleeps", "300"], path,
+                        ["--collect", "cpu"])
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    trace, document = load(path), t.report(path, "--by", "thread")
+    check_threads(trace, document)
+    check_schema(t.path("out.pftrace"))
+    # the weight of all samples is the processor time that flame has
+    clocks = {sample.source for sample in trace.samples} - {"page-faults"}
+    t.equal(sum(sample.weight for sample in trace.samples if sample.source in clocks),
+            sum(ns for _, ns in t.folded(path, "cpu")), "weights")
+    names = {name for sample in trace.samples for name, _ in sample.stack or []}
+    t.true("path_a" in names, f"functions: {sorted(names)}")
+
+with t.case("what threads did: a part, one process, one kind"):
+    t.wanted()
+    with open(os.path.join(GOLDEN, "cpu.txt"), encoding="utf-8") as file:
+        path = described(file.read())
+    part = load(path, "--from", "1250ns", "--to", "1550ns")
+    t.equal([(sample.time, sample.weight) for sample in part.samples],
+            [(2250, 10)], "samples from 1250 to 1550")
+    t.equal(off_cpu(part), {2001: {"blocked": 200}}, "slices that begin there")
+    one = load(path, "--pid", "1002")
+    t.equal((one.samples, off_cpu(one)), ([], {2003: {"blocked": 1000}}), "--pid 1002")
+    one = load(path, "--kind", "cpu_sample")
+    t.equal((len(one.samples), one.slices), (7, []), "--kind cpu_sample")
+    # calls and samples are no rows here, but still tell who is back
+    one = load(path, "--kind", "switch")
+    t.equal((one.samples, off_cpu(one)), ([], off_cpu(load(path))), "--kind switch")
+    t.equal(load(path, "--kind", "api").samples, [], "--kind api")
+
+with t.case("a recording whose end is not known: who is away stays so up to the last moment"):
+    t.wanted()
+    lines = "thread 1 1\nthread 2 1\nsample 1 100 5\nswitch 1 200 blocked\nsample 2 500 5\n"
+    for window, away_ns in (("window 0 900\n", 700), ("window 0 0\n", 300)):
+        t.equal(off_cpu(load(described(window + lines))), {2001: {"blocked": away_ns}}, window)
+
+with t.case("damage that is found behind the begin of the export is told at its begin"):
+    t.wanted()
+    with open(t.generated(200_000, "single"), "rb") as file:
+        whole = file.read()
+    for part in (4, 5, 6, 7):
+        damaged = bytearray(whole)
+        damaged[len(whole) * part // 10 + 50] ^= 1
+        path = t.path(f"damaged{part}.duet")
+        with open(path, "wb") as file:
+            file.write(damaged)
+        trace, document = load(path), t.report(path)
+        check_recording(trace, document)
+        t.true(document["damage"]["chunks"] > 0, "there is damage")
+        t.equal(recording_of(trace)["damaged_chunks"], document["damage"]["chunks"], f"part {part}")
+
 with t.case("not for a terminal"):
     t.wanted()
     path = described("window 0 10\n")
@@ -207,7 +263,7 @@ with t.case("not for a terminal"):
 
 with t.case("a full disk and a closed pipe"):
     t.wanted()
-    path = generated(20000)
+    path = t.generated(20000)
     result = run([DUET, "export", path, "-f", "perfetto", "-o", "/dev/full"])
     t.equal(result.status, 1, "status on a full disk")
     t.true("No space left" in text(result.stderr), text(result.stderr))
@@ -215,16 +271,7 @@ with t.case("a full disk and a closed pipe"):
     t.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
 
 with t.case("memory does not grow with events"):
-    t.wanted()
-    peaks = []
-    for events in (40000, 400000):
-        path = generated(events, "single")
-        process = subprocess.Popen([DUET, "export", path, "-f", "perfetto", "-o", "/dev/null"])
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-        t.equal(status, 0, "status")
-        peaks.append(usage.ru_maxrss)
-    t.true(peaks[1] < 1.5 * peaks[0], f"peaks in KiB: {peaks}")
+    t.check_export_memory("perfetto", "/dev/null")
 
 with t.case("examples/render, recorded"):
     t.wanted()

@@ -122,6 +122,16 @@ for name, arguments in MODES:
     with t.case(f"counts: {name}"):
         record_and_check("counts", arguments)
 
+with t.case("counts: a user in 500 groups"):
+    t.wanted()
+    if os.geteuid() != 0:
+        raise Skip("to be in many groups takes root")
+    output = t.path("groups.duet")  # /proc/PID/status has all of them in front of what guests look for
+    recorded = t.record(["/usr/bin/python3", "-c", "import os, sys; os.setgroups(range(10**9, 10**9 + 500)); os.execv(sys.argv[1], sys.argv[1:])",
+                         program("counts")], output, env=sim())
+    t.equal(recorded.status, 0, f"status: {text(recorded.stderr)}")
+    check_counts(t.report(output), recorded.stdout)
+
 with t.case("counts: preloaded instead of a layer"):
     record_and_check("counts", [], record_options=("--preload",))
 

@@ -35,6 +35,13 @@ def content(path):
 GROUND = ("device 1 gpu", "thread 1 1", "queue 1 1")
 SMALL = (*GROUND, "window 0 1000", "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 11 12 30 40")
 
+
+def command_at(number, enter, thread=1, what="kernel name=k"):
+    """A launch of 10 ns and its execution, which begins 5 ns later and takes 20."""
+    return (f"launch {number} {thread} 1 {enter} {enter + 10} {what}",
+            f"execution 1 {number} 1 {enter + 5} {enter + 12} {enter + 15} {enter + 35}")
+
+
 with t.case("the trace is never its own output"):
     for verb, options in (("flame", ()), ("flame", ("--folded",)), ("export", ("-f", "jsonl"))):
         trace = described("own.duet", *SMALL)
@@ -107,7 +114,12 @@ with t.case("info and report tell the same damage"):
     found = json.loads(duet("info", "--json", trace).stdout)["damage"]
     t.equal({key: found[key] for key in report}, report, "info's damage")
     t.equal(found["damaged"], True, "damaged")
-    t.true(b"\ndamage    left out: chunks 1, rows " in duet("info", trace).stdout, "info's text")
+    t.true(f"\ndamage    left out: chunks 1, rows {report['rows']}; " in text(duet("info", trace).stdout), "info's text")
+    with open(trace, "wb") as file:
+        file.write(data[:place])
+    t.equal(t.report(trace)["damage"]["rows"], 0, "no head is left to tell rows")
+    t.true("1 chunk left out (rows: not known), " in text(duet("report", trace).stdout), "nobody says that there were none")
+    t.true("chunks 1, rows not known; " in text(duet("info", trace).stdout), "nor does info")
 
 STACKS = ("frame 1 python main file=/a/s.py line=30 first=10", "frame 2 python left file=/a/s.py line=5 first=4",
           "frame 3 python right file=/a/s.py line=8 first=7", "frame 4 python main file=/a/s.py line=31 first=10",
@@ -130,9 +142,9 @@ with t.case("start-up has branches of its own, and idle time the words of the re
     trace = described("start.duet", "window 0 1000", *TWO)
     expected = {
         "[before the first command];-;[idle: nothing to do]": 200,
-        LEFT + "-;[idle: in another call]": 200, LEFT + KERNEL + "[idle: launching call]": 20,
+        "main (s.py:10);clBuildProgram;-;[idle: in another call]": 200, LEFT + KERNEL + "[idle: launching call]": 20,
         LEFT + KERNEL + "[idle: submission to the device]": 10, LEFT + KERNEL + "[idle: driver and queue latency]": 20,
-        LEFT + KERNEL + "k_[G]": 50, RIGHT + "-;[idle: outside of OpenCL]": 100, RIGHT + KERNEL + "[idle: launching call]": 20,
+        LEFT + KERNEL + "k_[G]": 50, RIGHT + "-;[idle: outside of calls]": 100, RIGHT + KERNEL + "[idle: launching call]": 20,
         RIGHT + KERNEL + "[idle: submission to the device]": 10, RIGHT + KERNEL + "[idle: driver and queue latency]": 20,
         RIGHT + KERNEL + "k_[G]": 50, "[after the last command];-;[idle: nothing to do]": 300}
     t.equal(folded(trace), expected, "folded")
@@ -144,6 +156,37 @@ with t.case("start-up has branches of its own, and idle time the words of the re
     causes = t.report(trace)["devices"][0]["idle_causes"]
     t.equal((causes["api_call"], causes["host"], causes["nothing_to_do"], causes["unknown"]),
             (200, 100, 500, 0), "keys of the JSON")
+
+with t.case("idle time in a call lies above who made that call, never above a launch"):
+    frames = ("frame 5 jit _start", "frame 6 python setup file=/a/s.py line=3 first=2", "frame 7 native /usr/lib/libOpenCL.so.1 offset=16", "frame 8 jit compile",
+              "stack 4 1 6", "stack 5 5 1 6 7 8", "stack 6 5 1 8", "frame 9 truncated -", "stack 7 9 7 8")
+    launch = ("launch 1 1 1 400 420 kernel name=k stack=1", "execution 1 1 1 405 430 450 500")
+    call, outer, setup = "-;[idle: in another call]", "main (s.py:10);", "main (s.py:10);setup (s.py:2);"
+    for what, lines, expected in (
+            ("its own stack", ("call 1 100 300 call clBuildProgram stack=4",), {setup + "clBuildProgram;" + call: 200}),
+            ("one that waits", ("call 1 100 300 wait clFinish stack=4",), {setup + "clFinish;-;[idle: waiting in a call]": 200}),
+            ("a sample inside", ("call 1 100 300 call clBuildProgram", "sample 1 200 5 stack=5"),
+             {"_start_[j];" + setup + "clBuildProgram;" + call: 200}),
+            ("a wait inside", ("call 1 100 300 call clBuildProgram", "switch 1 150 blocked stack=5", "switch 1 160 in"),
+             {"_start_[j];" + setup + "clBuildProgram;" + call: 200}),
+            ("a sample that was cut, and one that was not", ("call 1 100 300 call clBuildProgram", "sample 1 150 5 stack=7",
+              "sample 1 200 5 stack=5"), {"_start_[j];" + setup + "clBuildProgram;" + call: 200}),
+            ("a sample that does not say", ("call 1 100 300 call clBuildProgram", "sample 1 200 5 stack=6"),
+             {outer + "clBuildProgram;" + call: 200}),
+            ("of another thread", ("thread 2 1", "call 2 10 90 call clCreateContext stack=4", "call 1 100 300 call clBuildProgram"),
+             {outer + "clBuildProgram;" + call: 200}),
+            ("two calls", ("call 1 100 200 call clBuildProgram", "call 1 200 250 call clCreateKernel", "call 1 260 270 call clBuildProgram"),
+             {outer + "clBuildProgram;" + call: 110, outer + "clCreateKernel;" + call: 50})):
+        trace = described("calls.duet", "window 0 1000", *GROUND, *STACKS, *frames, *lines, *launch)
+        rows = {stack: ns for stack, ns in folded(trace).items() if stack.endswith("call]") and "launching" not in stack}
+        t.equal(rows, expected, what)
+        calls = t.report(trace)["devices"][0]["idle_calls"]
+        t.equal(sum(row["ns"] for row in calls), sum(expected.values()), f"{what}: in the report")
+    t.true(outer + "clBuildProgram;" + call in folded(trace, "--lines"), "no line of another call")
+    t.true(re.search(r"launching thread in another call +160 ns.*\n +clBuildProgram +110 ns.*\n +clCreateKernel +50 ns",
+                     text(duet("report", trace).stdout)), "by function")
+    bare = described("bare.duet", "window 0 1000", *GROUND, "call 1 100 300 call clBuildProgram", launch[0][:-8], launch[1])
+    t.true("[stacks off];clBuildProgram;" + call in folded(bare), f"{folded(bare)}")
 
 with t.case("a device without commands, and one that was not measured"):
     trace = described("idle.duet", "window 0 1000", "device 1 gpu", "device 2 spare", "thread 1 1", "queue 1 1",
@@ -243,6 +286,21 @@ with t.case("many commands at once take no quadratic time"):
     trace = described("crowd.duet", *lines)
     for arguments in (("report", "--json"), ("flame", "--folded"), ("export", "-f", "perfetto", "-o", t.path("crowd.pf"))):
         t.true(duet(*arguments, trace).seconds < 3, f"{arguments[0]}: a second, not the square of them")
+
+with t.case("many things that were waited for take no quadratic time"):
+    lines = ["window 0 10001000", "device 1 gpu", "thread 1 1", "thread 2 1", "queue 1 1", "frame 1 jit hold", "stack 1 1",
+             "sample 1 0 1", "sample 2 0 1", *command_at(1, 10)]
+    for i in range(100000):
+        begin = 100 + i * 100
+        lines += (f"switch 1 {begin} blocked wait=w{i} holder=2", f"sample 2 {begin + 20} 5 stack=1",
+                  f"switch 1 {begin + 50} in")
+        if i % 50 == 49:
+            lines += command_at(i, begin + 55)
+    trace = described("waits.duet", *lines)
+    result = duet("report", "--json", trace)
+    t.true(result.seconds < 5, f"half a second, not the square of them: {result.seconds}")
+    waits = json.loads(result.stdout)["devices"][0]["idle_waits"]
+    t.equal((len(waits), {row["ns"] for row in waits}), (100000, {50}), "each has its time")
 
 with t.case("stacks that are too deep are cut"):
     lines = ["window 0 1000000", *GROUND, "frame 1 jit f", "chain 1 20000 1"]
@@ -397,6 +455,119 @@ with t.case("a program that was killed, and which of several was recorded"):
     t.true(printed.startswith("sh -c './one; ./two'\nrecorded ") and ", 2 processes with OpenCL, 1 device, " in printed,
            f"what was started: {printed[:200]}")
     t.equal(t.report(trace)["command"], "sh -c './one; ./two'", "command")
+
+with t.case("stacks that were taken a second way: told by info, and by the report where they differ"):
+    for wrong in (0, 2):
+        trace = described("checked.duet", "window 0 1000", f"process 1 1001 app checked=31 wrong={wrong}", *GROUND)
+        printed, about = text(duet("report", trace).stdout), text(duet("info", trace).stdout)
+        t.equal("stacks:" in printed, wrong > 0, printed[:300])
+        t.equal(printed.startswith("! stacks: 2 of 31 that were taken a second way too had other callers"), wrong > 0, printed[:300])
+        t.true(f"\nstacks    taken a second way too: 31; with other callers then: {wrong}\n" in about, about)
+        t.equal(json.loads(duet("info", "--json", trace).stdout)["stacks"], {"checked": 31, "wrong": wrong}, "JSON")
+
+with t.case("what samples stand for is called an estimate"):
+    trace = described("estimate.duet", "window 0 1000000", *GROUND, "sample 1 10 251 source=page-faults",
+                      "sample 1 20 251 source=page-faults", "sample 1 30 5000000", "sample 1 40 1 source=major-faults")
+    document = t.report(trace, "--by", "cpu")
+    for rows in (document["cpu"], document["by"]):
+        t.equal({row["source"]: row["estimate"] for row in rows},
+                {"cpu-clock": True, "page-faults": True, "major-faults": False}, "estimate")
+    printed = text(duet("report", "--by", "cpu", trace).stdout)
+    for line in ("in all 502, estimated from 2 samples: one for some 251", "in all 1 of 1 sample",
+                 "in all 5.000 ms, estimated from 1 sample: one for some 5.000 ms"):
+        t.true(f"\n  {line}\n" in printed, f"{line} in {printed}")
+
+with t.case("instructions: where they are not what was slow, and why there are none"):
+    for kind, has_skid in (("", False), (" type=cpu", True)):
+        trace = described("skid.duet", f"device 1 dev{kind}", *GROUND[1:], *SMALL[3:], "instruction 1 35 k 64")
+        printed = text(duet("report", "--by", "instruction", trace).stdout)
+        t.true("\nINSTRUCTIONS " in printed, printed[:600])
+        t.equal("each is where a thread was interrupted: often one or a few behind the slow one" in printed, has_skid, printed)
+        printed = text(duet("report", "--by", "instruction", "--to", "20ns", trace).stdout)
+        t.true("\nno sample of a device instruction is in what is shown\n" in printed, printed[:900])
+    for lines, why in (((), "no device instructions were sampled: the collector cpu does that"),
+                       (("sample 1 35 5",), "no sample of a thread met a kernel: ")):
+        trace = described("none.duet", *SMALL, *lines)
+        printed = text(duet("report", "--by", "instruction", trace).stdout)
+        t.true(f"\n{why}" in printed and "INSTRUCTIONS" not in printed, printed[:900])
+        t.true(why[:20] not in text(duet("report", trace).stdout), "only where they were asked for")
+
+with t.case("a sample of one of two commands is an estimate where these differ"):
+    # two run at once, and the window has one of them
+    lines = ("window 0 1000", *GROUND, "launch 1 1 1 10 20 kernel name=k", "execution 1 1 1 21 22 30 400",
+             "launch 2 1 1 40 50 kernel name=k{}", "execution 1 2 1 51 52 60 200", "instruction 1 100 k 64")
+    for function, estimated in (("", 0), (" function=clEnqueueTask", 1)):
+        trace = described("doubt.duet", *(line.format(function) for line in lines))
+        for window in ((), ("--from", "300ns")):
+            t.equal(t.report(trace, *window)["ledger"]["samples_estimated"], estimated, f"{function} {window}")
+
+THREADS = ("window 0 10000", "process 1 1001 app", "process 2 1002 other", "thread 1 1 name=main", "thread 2 1 name=worker end=9000",
+           "thread 3 2 name=alone", "sample 1 1000 50", "sample 1 1100 50 source=page-faults", "switch 1 2000 blocked wait=futex",
+           "switch 1 5000 in", "switch 1 6000 preempted", "switch 1 6500 in", "switch 1 9500 exited",
+           "switch 2 3000 in", "switch 2 4000 blocked", "sample 3 2000 7")
+
+with t.case("processor time and waits by thread and by process"):
+    trace = described("threads.duet", *THREADS)
+    keys = ("pid", "tid", "key", "samples", "on_cpu_ns", "blocked_ns", "preempted_ns")
+    document = t.report(trace, "--by", "thread")
+    t.equal([tuple(row[key] for key in keys) for row in document["by"]],
+            [(1002, 2003, "alone", 1, 8000, 0, 0), (1001, 2001, "main", 1, 5000, 3000, 500),
+             (1001, 2002, "worker", 0, 1000, 5000, 0)], "threads")
+    want = [(1001, "app", 1, 6000, 8000, 500), (1002, "other", 1, 8000, 0, 0)]
+    t.equal([(row["pid"], row["key"], *(row[key] for key in keys[3:])) for row in t.report(trace, "--by", "process")["by"]],
+            want, "processes")
+    t.equal([(row["pid"], row["name"], *(row[key] for key in keys[3:])) for row in document["processes"]], want, "always there")
+    part = t.report(trace, "--by", "thread", "--from", "4500ns", "--to", "6200ns")["by"]
+    t.equal({row["tid"]: tuple(row[key] for key in keys[3:]) for row in part},
+            {2001: (0, 1000, 500, 200), 2002: (0, 0, 1700, 0), 2003: (0, 1700, 0, 0)}, "a part of it")
+    printed = text(duet("report", trace).stdout)
+    t.true(re.search(r"\nTHREADS .* on CPU +blocked +preempted +samples\n.*\n  main +1001 +2001 +5.000 \u00b5s +3.000 \u00b5s +500 ns +1\n",
+                     printed), printed)
+    printed = text(duet("report", "--by", "process", trace).stdout)
+    t.true(re.search(r"\nPROCESSOR TIME BY PROCESS .*\n.*\n  app +1001 +2 +6.000 \u00b5s +8.000 \u00b5s +500 ns +1\n", printed), printed)
+
+with t.case("times of threads whose switches are not all there are not told"):
+    for lines in ((*THREADS, "loss switch 1"), [line for line in THREADS if not line.startswith("switch")]):
+        trace = described("unknown.duet", *lines)
+        rows = t.report(trace, "--by", "thread")["by"]
+        t.true(rows and not any("on_cpu_ns" in row for row in rows), f"{rows}")
+        t.true(re.search(r"\n  main +1001 +2001 +- +- +- +1\n", text(duet("report", "--by", "thread", trace).stdout)), "dashes")
+    printed = text(duet("report", "--by", "thread", described("none.duet", *SMALL)).stdout)
+    t.true("\nnothing of threads was recorded: the collector cpu does that" in printed, printed)
+
+AWAY = ("window 0 10000", "process 1 1001 app", "thread 1 1", "thread 2 1", *STACKS, "sample 1 100 50 stack=1",
+        "switch 1 1000 blocked wait=futex stack=2", "switch 1 4000 in", "switch 1 5000 blocked wait=Python%20GIL stack=1 holder=2",
+        "switch 1 6000 in", "switch 1 7000 preempted", "switch 1 7500 in", "switch 1 8000 blocked", "switch 1 8020 in",
+        "switch 2 9000 blocked wait=futex stack=2")
+OFF = {"main (s.py:10);right (s.py:7);[waiting in futex]": 4000, "main (s.py:10);left (s.py:4);[waiting for the Python GIL]": 1000,
+       "[unknown stack];[preempted]": 500, "[unknown stack];[blocked]": 20}
+
+with t.case("time off processors by stack and by what for, with and without a device"):
+    for ground in ((), GROUND[:1] + GROUND[2:] + SMALL[4:]):
+        trace = described("away.duet", *AWAY, *ground)
+        t.equal(folded(trace, "--view", "offcpu"), OFF, f"with {ground}")
+    t.equal(sum(OFF.values()), sum(row["blocked_ns"] + row["preempted_ns"] for row in t.report(trace, "--by", "thread")["by"]),
+            "as much as the threads have")
+    t.equal(folded(trace, "--view", "offcpu", "--from", "3us", "--to", "5.5us"),
+            {"main (s.py:10);right (s.py:7);[waiting in futex]": 1000,
+             "main (s.py:10);left (s.py:4);[waiting for the Python GIL]": 500}, "a part of it")
+    svg, stderr = picture(trace, "--view", "offcpu")
+    t.true(">time off processors</text>" in svg and "[waiting in futex]" in svg and not stderr, stderr)
+
+with t.case("flame says what it draws where no device was used, and what it cannot"):
+    trace = described("away.duet", *AWAY)
+    svg, stderr = picture(trace)
+    t.true(">processor time</text>" in svg and "--view offcpu draws what threads waited for" in stderr, stderr)
+    t.equal(picture(trace, "--view", "cpu")[1], "", "what was asked for needs no saying")
+    trace = described("switches.duet", *(line for line in AWAY if not line.startswith("sample")))
+    svg, stderr = picture(trace)
+    t.true(">time off processors</text>" in svg and "no samples were taken" in stderr, stderr)
+    for lines, why in ((SMALL, "no switches of threads were recorded (duet record --collect cpu)"),
+                       ((*AWAY, "loss switch 3"), "switches of threads were lost: how long they waited is not known")):
+        result = duet("flame", "--view", "offcpu", "-o", t.path("none.svg"), described("no.duet", *lines), status=1)
+        t.true(why in text(result.stderr), text(result.stderr))
+    result = duet("flame", "--view", "onoff", trace, status=2)
+    t.true("--view: total, gpu, idle, cpu, offcpu or launch, not 'onoff'" in text(result.stderr), text(result.stderr))
 
 with t.case("when it was recorded"):
     trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)

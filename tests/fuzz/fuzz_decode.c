@@ -16,6 +16,7 @@
 
 #include "collect/decode.h"
 #include "collect/host_clocks.h"
+#include "collect/ranges.h"
 #include "trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -76,9 +77,10 @@ static void end_file(void)
 static size_t make_records(const uint8_t *data, size_t size, uint8_t *ring)
 {
 	static const uint16_t kinds[] = {
-		EVENT_API,   EVENT_LAUNCH, EVENT_EXECUTION, EVENT_DEVICE,      EVENT_CONTEXT,
-		EVENT_QUEUE, EVENT_CODE,   RECORD_BYTES,    EVENT_CLOCK_PAIR,  EVENT_PADDING,
-		RECORD_END,  RECORD_STACK, RECORD_MODULE,   RECORD_PYTHON_CODE};
+		EVENT_API,        EVENT_LAUNCH,       EVENT_EXECUTION, EVENT_DEVICE,
+		EVENT_CONTEXT,    EVENT_QUEUE,        EVENT_CODE,      RECORD_BYTES,
+		EVENT_CLOCK_PAIR, EVENT_PADDING,      RECORD_END,      RECORD_STACK,
+		RECORD_MODULE,    RECORD_PYTHON_CODE, EVENT_RANGE,     EVENT_COUNTER};
 	size_t at = 0;
 
 	while (size >= 6 && at < RING_BYTES / 2) {
@@ -162,11 +164,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	injected->room_bytes = UINT64_MAX;
 	injected->rings = calloc(1, sizeof(*injected->rings));
 	injected->ring_count = 1;
-	injected->process.id = ++fuzz.recording.last_process;
+	injected->process = calloc(1, sizeof(*injected->process));
+	if (!injected->rings || !injected->process)
+		abort();
+	injected->process->references = 1;
+	injected->process->row.id = ++fuzz.recording.last_process;
 	injected->rings[0].thread.id = ++fuzz.recording.last_thread;
 	run(injected, data[0], data + 1, size - 1);
 	decode_waiting(injected, false);
 	decode_end_assembly(injected, &injected->rings[0]);
+	ranges_end(injected);
 	injected_close(injected);
 	if (++fuzz.runs % RUNS_PER_FILE == 0)
 		end_file();

@@ -59,7 +59,7 @@ static size_t read_texts(const struct trace_reader *reader, const struct trace_f
 
 static void read_things(struct trace_reader *reader)
 {
-	for (uint32_t kind = EVENT_HOST; kind <= EVENT_CODE; kind++) {
+	for (uint32_t kind = EVENT_HOST; kind <= EVENT_THING_LAST; kind++) {
 		const struct trace_format *format = trace_format_find(kind);
 		const void *rows;
 		size_t count = trace_reader_things(reader, kind, &rows), size;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "event/command_names.h"
 
 void count_total_add(struct count_total *total, uint64_t duration_ns)
 {
@@ -146,33 +147,13 @@ static void write_kernels(const struct answers *answers, struct json_writer *jso
 	json_array_end(json);
 }
 
-static const char *const command_names[ANSWERS_COMMANDS] = {
-	[COMMAND_OTHER] = "other",
-	[COMMAND_KERNEL] = "kernel",
-	[COMMAND_READ] = "read",
-	[COMMAND_WRITE] = "write",
-	[COMMAND_COPY] = "copy",
-	[COMMAND_FILL] = "fill",
-	[COMMAND_MAP] = "map",
-	[COMMAND_UNMAP] = "unmap",
-	[COMMAND_MIGRATE] = "migrate",
-	[COMMAND_BARRIER] = "barrier",
-	[COMMAND_NATIVE] = "native",
-	[COMMAND_GRAPH] = "graph",
-	[COMMAND_ACQUIRE] = "acquire",
-	[COMMAND_RELEASE] = "release",
-	[COMMAND_SEMAPHORE] = "semaphore",
-	[COMMAND_FREE] = "free",
-	[ANSWERS_MARKER] = "marker",
-};
-
 static void write_command(const struct copy_answer *copy, uint32_t command, uint32_t device,
 			  struct json_writer *json)
 {
 	json_newline(json);
 	json_object_begin(json);
 	json_key(json, "command");
-	json_string(json, command_names[command]);
+	json_string(json, command == ANSWERS_MARKER ? "marker" : command_names[command]);
 	put(json, "device", device);
 	put(json, "launches", copy->launches);
 	put(json, "launched_bytes", copy->launched_bytes);

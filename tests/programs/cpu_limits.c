@@ -12,8 +12,10 @@
  *	cpu_limits again MS            works for MS, then calls exec of itself as "again_b", which does so too
  *	cpu_limits faults N            touches N pages of memory
  *	cpu_limits busy MS             works, until MS of wall time are over
+ *	cpu_limits doze N              N times: works for 5 ms, sleeps for 10
+ *	cpu_limits shut N              the same, with debuggers shut out
  *
- * Prints what it did, the same each time; with "spawn", "daemon" and "busy" nanoseconds of processor time.
+ * Prints what it did, the same each time; with "spawn", "daemon", "busy", "doze" and "shut" nanoseconds of processor time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -311,6 +314,21 @@ static int busy(uint64_t ms)
 	return 0;
 }
 
+static int doze(int count)
+{
+	for (int i = 0; i < count; i++) {
+		work(5000000);
+		usleep(10000);
+	}
+	printf("%llu\n", (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	return 0;
+}
+
+static int shut(int count)
+{
+	return prctl(PR_SET_DUMPABLE, 0) || doze(count);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -325,6 +343,10 @@ int main(int argc, char **argv)
 		return churn(atoi(argv[2]), argv[3]);
 	if (!strcmp(what, "hold") && argc == 4)
 		return hold(atoi(argv[2]), argv[3]);
+	if (!strcmp(what, "doze") && argc == 3)
+		return doze(atoi(argv[2]));
+	if (!strcmp(what, "shut") && argc == 3)
+		return shut(atoi(argv[2]));
 	if (!strcmp(what, "spawn") && argc == 3)
 		return spawn(strtoull(argv[2], NULL, 10));
 	if (!strcmp(what, "daemon") && argc == 3)

@@ -7,10 +7,6 @@
  * Runs `sums` and `roots` in turn, from functions of their own, for so many milliseconds in all; OPTIONS are the
  * compiler's. Prints how often each ran.
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "opencl_work.h"
 
@@ -94,14 +90,6 @@ NOINLINE static void run_roots(void)
 	__asm__ volatile("");
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t end_ns, count = 0;
@@ -109,8 +97,8 @@ int main(int argc, char **argv)
 	if (argc < 2 || argc > 3)
 		return 2;
 	open_all(argc > 2 ? argv[2] : "");
-	end_ns = now_ns() + strtoull(argv[1], NULL, 10) * 1000000;
-	for (; now_ns() < end_ns; count++) {
+	end_ns = work_now_ns(CLOCK_MONOTONIC) + strtoull(argv[1], NULL, 10) * 1000000;
+	for (; work_now_ns(CLOCK_MONOTONIC) < end_ns; count++) {
 		run_sums();
 		run_roots();
 	}

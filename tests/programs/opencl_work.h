@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * tests/programs/opencl_work.h - the least OpenCL program as two functions, for programs whose
- * subject is something else. Failures are told on stderr and end the program with status 99.
+ * subject is something else, and the clocks. Failures are told on stderr and end the program with status 99.
  */
 #ifndef PROGRAMS_OPENCL_WORK_H
 #define PROGRAMS_OPENCL_WORK_H
@@ -9,8 +9,18 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+
+static inline uint64_t work_now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 struct work {
 	cl_platform_id platform;

@@ -16,15 +16,10 @@
  *
  * All but the last want the simulated driver, whose times are told to it.
  */
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
+#include "opencl_work.h"
 
 #include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { QUEUES_MOST = 32 };
 
@@ -35,22 +30,6 @@ static cl_kernel kernel;
 static cl_mem memory;
 static char *bytes;
 static volatile uint64_t sink;
-
-static void must(cl_int status, const char *what)
-{
-	if (status == CL_SUCCESS)
-		return;
-	fprintf(stderr, "planted: %s: OpenCL error %d\n", what, status);
-	exit(1);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void pin(void)
 {
@@ -78,31 +57,31 @@ static void open_device(int count, size_t size)
 	cl_program program;
 	cl_int status, loops = 20000;
 
-	must(clGetPlatformIDs(1, &platform, NULL), "platform");
-	must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
+	work_check(clGetPlatformIDs(1, &platform, NULL), "platform");
+	work_check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "device");
 	context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-	must(status, "context");
+	work_check(status, "context");
 	for (int i = 0; i < count; i++) {
 		queues[i] = clCreateCommandQueue(context, device, 0, &status);
-		must(status, "queue");
+		work_check(status, "queue");
 	}
 	program = clCreateProgramWithSource(context, 1, &source, NULL, &status);
-	must(status, "program");
-	must(clBuildProgram(program, 1, &device, NULL, NULL, NULL), "build");
+	work_check(status, "program");
+	work_check(clBuildProgram(program, 1, &device, NULL, NULL, NULL), "build");
 	kernel = clCreateKernel(program, "work", &status);
-	must(status, "kernel");
+	work_check(status, "kernel");
 	memory = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &status);
-	must(status, "buffer");
+	work_check(status, "buffer");
 	bytes = calloc(1, size);
-	must(clSetKernelArg(kernel, 0, sizeof(memory), &memory), "argument");
-	must(clSetKernelArg(kernel, 1, sizeof(loops), &loops), "argument");
+	work_check(clSetKernelArg(kernel, 0, sizeof(memory), &memory), "argument");
+	work_check(clSetKernelArg(kernel, 1, sizeof(loops), &loops), "argument");
 }
 
 static void launch(cl_command_queue queue, size_t global, size_t local)
 {
-	must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, local ? &local : NULL, 0, NULL,
-				    NULL),
-	     "launch");
+	work_check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, local ? &local : NULL, 0,
+					  NULL, NULL),
+		   "launch");
 }
 
 /* place: of the copies' queue. */
@@ -110,13 +89,13 @@ static void copies(int count, size_t size, int place, cl_bool blocking)
 {
 	open_device(place + 1, size);
 	for (int i = 0; i < count; i++) {
-		must(clEnqueueWriteBuffer(queues[place], memory, blocking, 0, size, bytes, 0, NULL,
-					  NULL),
-		     "write");
+		work_check(clEnqueueWriteBuffer(queues[place], memory, blocking, 0, size, bytes, 0,
+						NULL, NULL),
+			   "write");
 		launch(queues[0], 64, 64);
 	}
 	for (int i = 0; i <= place; i++)
-		must(clFinish(queues[i]), "finish");
+		work_check(clFinish(queues[i]), "finish");
 }
 
 static void many_queues(int count, int rounds)
@@ -126,7 +105,7 @@ static void many_queues(int count, int rounds)
 		for (int i = 0; i < count; i++)
 			launch(queues[i], 64, 64);
 		for (int i = 0; i < count; i++)
-			must(clFinish(queues[i]), "finish");
+			work_check(clFinish(queues[i]), "finish");
 	}
 }
 
@@ -135,17 +114,17 @@ static void kernels(int count, size_t global, size_t local)
 	open_device(1, 4 * global);
 	for (int i = 0; i < count; i++)
 		launch(queues[0], global, local);
-	must(clFinish(queues[0]), "finish");
+	work_check(clFinish(queues[0]), "finish");
 }
 
 static __attribute__((noinline)) void compute(uint64_t ns)
 {
-	uint64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begin = work_now_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	do {
 		for (int i = 0; i < 20000; i++)
 			sink += (uint64_t)i;
-	} while (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns);
+	} while (work_now_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns);
 }
 
 static void computing(int count, uint64_t ns)
@@ -158,28 +137,28 @@ static void computing(int count, uint64_t ns)
 		uint64_t wall_begin, cpu_begin;
 
 		launch(queues[0], 64, 64);
-		must(clFinish(queues[0]), "finish");
-		wall_begin = now_ns(CLOCK_MONOTONIC);
-		cpu_begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		work_check(clFinish(queues[0]), "finish");
+		wall_begin = work_now_ns(CLOCK_MONOTONIC);
+		cpu_begin = work_now_ns(CLOCK_THREAD_CPUTIME_ID);
 		compute(ns);
-		cpu += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
-		wall += now_ns(CLOCK_MONOTONIC) - wall_begin;
+		cpu += work_now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_begin;
+		wall += work_now_ns(CLOCK_MONOTONIC) - wall_begin;
 	}
 	launch(queues[0], 64, 64);
-	must(clFinish(queues[0]), "finish");
+	work_check(clFinish(queues[0]), "finish");
 	printf("compute %llu\naway %llu\n", (unsigned long long)wall,
 	       (unsigned long long)(wall - cpu));
 }
 
 static void busy(uint64_t ms)
 {
-	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+	uint64_t begin = work_now_ns(CLOCK_MONOTONIC);
 
 	open_device(1, 4096);
-	while (now_ns(CLOCK_MONOTONIC) - begin < ms * 1000000) {
+	while (work_now_ns(CLOCK_MONOTONIC) - begin < ms * 1000000) {
 		for (int i = 0; i < 4; i++)
 			launch(queues[0], 256, 64);
-		must(clFinish(queues[0]), "finish");
+		work_check(clFinish(queues[0]), "finish");
 	}
 }
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/io.h"
+#include "collect/cpu/perf_rights.h"
 
 enum { PAGE_BYTES = 4096, PAGES = BLOCKED_STACK_BYTES / PAGE_BYTES + 1 };
 
@@ -194,6 +195,11 @@ static ssize_t read_file_of(struct blocked_files *files, uint32_t pid, uint32_t 
 
 /* ---- where a thread waits ---------------------------------------------------------------------- */
 
+static bool is_refusal(void)
+{
+	return errno == EACCES || errno == EPERM;
+}
+
 static bool is_text(const void *bytes, ssize_t length)
 {
 	return true;
@@ -208,8 +214,7 @@ enum thread_place blocked_find(struct blocked_files *files, uint32_t pid, uint32
 	ssize_t length = read_file_of(files, pid, tid, text, sizeof(text) - 1, 0, is_text);
 
 	if (length <= 0)
-		return length < 0 && (errno == EACCES || errno == EPERM) ? THREAD_REFUSED
-									 : THREAD_GONE;
+		return length < 0 && is_refusal() ? THREAD_REFUSED : THREAD_GONE;
 	text[length] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	ip = strrchr(text, ' ');
@@ -266,14 +271,19 @@ size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address,
 	return got > 0 ? (size_t)got : 0;
 }
 
-bool blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
-		  struct blocked_look *ret_look)
+enum thread_place blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+			       struct blocked_look *ret_look)
 {
-	if (blocked_find(files, pid, tid, &ret_look->place) != THREAD_WAITS)
-		return false;
+	enum thread_place place = blocked_find(files, pid, tid, &ret_look->place);
+
+	if (place != THREAD_WAITS)
+		return place;
+	errno = 0;
 	ret_look->stack_bytes = blocked_read(files, pid, ret_look->place.sp, ret_look->stack,
 					     sizeof(ret_look->stack));
-	return ret_look->stack_bytes != 0;
+	if (ret_look->stack_bytes)
+		return THREAD_WAITS;
+	return is_refusal() ? THREAD_REFUSED : THREAD_GONE;
 }
 
 /* ---- whether it works here --------------------------------------------------------------------- */
@@ -325,23 +335,10 @@ static int try_child(uint32_t pid)
 
 static int refused(int error)
 {
-	auto_free char *scope = NULL;
+	char text[PATH_MAX + 300];
 
-	if (read_file("/proc/sys/kernel/yama/ptrace_scope", 16, &scope, NULL)) {
-		error_clear();
-		scope = NULL;
-	}
-	if (scope && atoi(scope) > 1)
-		return error_set(error,
-				 "kernel.yama.ptrace_scope is %d: run 'sudo sysctl "
-				 "kernel.yama.ptrace_scope=1'",
-				 atoi(scope));
-	return error_set(
-		error,
-		"%s: a seccomp filter of this container or service allows no "
-		"process_vm_readv, or its /proc shows no threads: let it in there (docker, "
-		"podman: --cap-add SYS_PTRACE; systemd: SystemCallFilter=process_vm_readv)",
-		strerror(-error));
+	ptrace_rights_text(ptrace_scope(), true, error, text, sizeof(text));
+	return error_set(error, "%s", text);
 }
 
 int blocked_try(void)

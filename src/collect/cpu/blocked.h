@@ -56,9 +56,9 @@ bool blocked_is_futex(const struct blocked_place *place);
 size_t blocked_read(struct blocked_files *files, uint32_t pid, uint64_t address, void *ret_bytes,
 		    size_t size);
 
-/* False: it runs, or is gone. */
-bool blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
-		  struct blocked_look *ret_look);
+/* THREAD_WAITS: and where, with its stack. */
+enum thread_place blocked_look(struct blocked_files *files, uint32_t pid, uint32_t tid,
+			       struct blocked_look *ret_look);
 
 /* Looks at a child of our own, made for that, as it would at any thread of the same user. Errors: -errno of what is
  * refused, and in the error chain what would mend it. */

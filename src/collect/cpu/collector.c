@@ -15,8 +15,6 @@
 
 /* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
 enum { FREQUENCY_HZ = 199 };
-/* Who is blocked is looked at so often. */
-enum { INTERVAL_NS = 5000000 };
 
 static const struct collector_option cpu_collector_options[] = {
 	{"nofaults", "no samples of page faults"},
@@ -64,14 +62,19 @@ static int watch(void *state, pid_t pid)
 	return cpu_attach_program(state, pid);
 }
 
-static int attach(void *state, pid_t pid)
+static int attach(void *state, pid_t pid, int pid_fd)
 {
-	return cpu_attach_process(state, pid);
+	return cpu_attach_process(state, pid, pid_fd);
 }
 
 static int descriptor(const void *state)
 {
 	return cpu_descriptor(state);
+}
+
+static uint64_t interval_ns(const void *state)
+{
+	return cpu_interval_ns(state);
 }
 
 static void drain(void *state)
@@ -95,7 +98,7 @@ static void close_state(void *state)
 }
 
 static const struct collector_work work = {
-	.interval_ns = INTERVAL_NS,
+	.interval_ns = interval_ns,
 	.check = check,
 	.open = open_state,
 	.watch = watch,
@@ -110,7 +113,7 @@ static const struct collector_work work = {
 const struct collector cpu_collector = {
 	.name = "cpu",
 	.help = "what the program's threads did: samples with stacks, and when they waited",
-	.by_request = true,
+	.needs_program = true,
 	.options = cpu_collector_options,
 	.choose = choose,
 	.is_chosen = is_chosen,

@@ -28,7 +28,14 @@ enum {
 	STACK_BYTES = 16 << 10, /* of each sample; deeper ones lose their outer end */
 	LISTS_MOST = 16,        /* of a process that goes on starting threads */
 	UNWATCHED_DESCRIBED = 64,
-	DRAIN_NS = 4500000 /* a round comes every 5 ms, or later */
+	/* Between two rounds: who is blocked is looked at so often … */
+	INTERVAL_NS = 5000000,
+	CROWDED_NS = 10000000, /* … but where much happened in the one before, … */
+	CROWD = 64,            /* (so many records: most waits are too short to be looked at) */
+	QUIET_NS = 20000000,   /* … or nothing */
+	ROUND_NS =
+		5000000, /* of one round: guests have rings, too, and tables of a large library take long to read */
+	EARLY_NS = 500000 /* a round that comes so much before its time is the next one */
 };
 
 /* What more rights would add. */
@@ -51,7 +58,8 @@ static void note_waits(struct cpu *cpu)
 {
 	char text[1200];
 
-	if (!blocked_try())
+	cpu->can_look = blocked_try() == 0;
+	if (cpu->can_look)
 		return;
 	snprintf(text, sizeof(text), "where threads wait is not seen: %s", error_text());
 	error_clear();
@@ -161,6 +169,8 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 				       .mode = record->is_kernel ? MODE_KERNEL : MODE_USER};
 	struct trace_source source = {.source = row.thread, .clock = CLOCK_ID_MONOTONIC};
 
+	if (!record->is_fault)
+		cpu->sampled_ns += 1000000000 / cpu->frequency_hz;
 	if (process)
 		row.stack = cpu_sampled_stack(cpu, process, record);
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
@@ -211,9 +221,21 @@ static void take_new_thread(struct cpu *cpu, struct process *process,
 		process_thread_begin(cpu->processes, process, record->tid, record->time_ns);
 }
 
+/* It has its parent's name up to its exec, and when its first row is read /proc may know only the next one. */
+static void name_child(struct process_thread *thread, const struct process *parent, uint32_t forker)
+{
+	const struct process_thread *from = hash_map_find_pointer(&parent->threads, forker);
+
+	if (from && from->name[0])
+		snprintf(thread->name, sizeof(thread->name), "%s", from->name);
+	else if (forker == parent->row.pid)
+		snprintf(thread->name, sizeof(thread->name), "%s", parent->name);
+}
+
 static void take_fork(struct cpu *cpu, const struct perf_record *record)
 {
 	struct process *parent = processes_find(cpu->processes, record->other_pid), *child;
+	struct process_thread *thread;
 
 	if (record->pid == record->other_pid) {
 		if (parent)
@@ -226,10 +248,12 @@ static void take_fork(struct cpu *cpu, const struct perf_record *record)
 	child = processes_begin(cpu->processes, record->pid, record->time_ns);
 	if (!child)
 		return;
-	process_thread_begin(cpu->processes, child, record->tid, record->time_ns);
+	thread = process_thread_begin(cpu->processes, child, record->tid, record->time_ns);
 	if (!parent)
 		return;
 	process_inherit(child, parent, true);
+	if (thread)
+		name_child(thread, parent, record->other_tid);
 	child->memory_round = parent->memory_round;
 	if (parent->memory)
 		child->memory = memory_map_share(parent->memory);
@@ -305,6 +329,35 @@ void cpu_lose_sight(struct cpu *cpu, struct process *process)
 	count_unwatched(&cpu->unwatched, process->name[0] ? process->name : name);
 	if (cpu->unwatched.count <= UNWATCHED_DESCRIBED)
 		process_describe(cpu->processes, process);
+}
+
+/* The first one of each reason at once, as a command may mend it. */
+void cpu_note_closed(struct cpu *cpu, struct process *process)
+{
+	const int error = proc_try(process->row.pid);
+	char name[64] = "", rights[PATH_MAX + 300], text[PATH_MAX + 600];
+
+	if (process->is_closed || !cpu->can_look)
+		return;
+	process->is_closed = true;
+	cpu->closed++;
+	if (cpu->is_told[error != 0])
+		return;
+	cpu->is_told[error != 0] = true;
+	if (error)
+		snprintf(rights, sizeof(rights),
+			 "it has shut debuggers out, or has rights that its user has not: root "
+			 "sees that (sudo duet record)");
+	else
+		ptrace_rights_text(ptrace_scope(), false, -EPERM, rights, sizeof(rights));
+	proc_thread_name(process->row.pid, process->row.pid, name);
+	snprintf(text, sizeof(text),
+		 "where threads of process %u ('%s') wait, and their Python functions, are not "
+		 "seen: %s",
+		 process->row.pid, name, rights);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	/* what a program wants for itself is no news to its user */
+	(error ? recording_hint : recording_warn)(cpu->recording, text);
 }
 
 /* A program that gets other rights by its exec, or whose file we may not read, has its events taken away behind that:
@@ -395,6 +448,15 @@ static void take_record(struct cpu *cpu, const struct perf_record *record)
 	}
 }
 
+uint64_t cpu_interval_ns(const struct cpu *cpu)
+{
+	if (cpu->is_behind)
+		return 0;
+	if (cpu->rings && !cpu->round_records)
+		return QUIET_NS;
+	return cpu->round_records > CROWD ? CROWDED_NS : INTERVAL_NS;
+}
+
 static void drain_until(struct cpu *cpu, uint64_t until_ns)
 {
 	struct perf_record record;
@@ -403,18 +465,34 @@ static void drain_until(struct cpu *cpu, uint64_t until_ns)
 		take_record(cpu, &record);
 }
 
+/* … as far as there is time. Returns up to when all is known. */
+static uint64_t drain_round(struct cpu *cpu, uint64_t until_ns)
+{
+	const uint64_t end_ns = host_clocks_now_ns() + ROUND_NS;
+	struct perf_record record;
+
+	cpu->round_records = 0;
+	cpu->is_behind = false;
+	while (cpu->rings && !cpu->is_behind && perf_rings_next(cpu->rings, until_ns, &record)) {
+		take_record(cpu, &record);
+		cpu->round_records++;
+		cpu->is_behind = host_clocks_now_ns() > end_ns;
+	}
+	return cpu->is_behind ? record.time_ns : until_ns;
+}
+
 void cpu_drain(struct cpu *cpu)
 {
-	uint64_t now_ns = host_clocks_now_ns(), until_ns = now_ns - PERF_RINGS_LATE_NS;
+	uint64_t now_ns = host_clocks_now_ns(), known_ns;
 
 	if (cpu->rings && cpu->python.is_there)
 		cpu_python_glance(cpu);
 	/* woken for a sample's functions, or by a guest that has much to tell */
 	if (now_ns < cpu->next_drain_ns && !(cpu->rings && perf_rings_are_filling(cpu->rings)))
 		return;
-	cpu->next_drain_ns = now_ns + DRAIN_NS;
-	drain_until(cpu, until_ns);
-	cpu_look_at_waiting(cpu, until_ns);
+	known_ns = drain_round(cpu, now_ns - PERF_RINGS_LATE_NS);
+	cpu->next_drain_ns = cpu->is_behind ? 0 : now_ns + cpu_interval_ns(cpu) - EARLY_NS;
+	cpu_look_at_waiting(cpu, known_ns);
 	if (!cpu->rings)
 		cpu_look_at_all(cpu, host_clocks_now_ns());
 }
@@ -526,9 +604,21 @@ static void note_unwatched(struct cpu *cpu)
 	name_unwatched(&cpu->unwatched, names, sizeof(names));
 	snprintf(text, sizeof(text),
 		 "what %s did is not recorded, nor what it started: a program that runs with other "
-		 "rights than its starter's (setuid, file capabilities), or whose file may not be "
-		 "read, is not shown by the kernel",
+		 "rights than its starter's (setuid, file capabilities), that shuts debuggers out, "
+		 "or whose file may not be read, is not shown by the kernel",
 		 names);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
+static void note_closed(struct cpu *cpu)
+{
+	char text[160];
+
+	if (cpu->closed < 2)
+		return;
+	snprintf(text, sizeof(text),
+		 "where threads wait, and their Python functions, are not seen of %llu processes",
+		 (unsigned long long)cpu->closed);
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
@@ -556,6 +646,7 @@ void cpu_close(struct cpu *cpu)
 	note_nameless(cpu);
 	note_throttled(cpu);
 	note_unwatched(cpu);
+	note_closed(cpu);
 	note_crowded(cpu);
 	cpu_name_kernel(cpu);
 	cpu_python_note(cpu);
@@ -580,7 +671,7 @@ int cpu_descriptor(const struct cpu *cpu)
 	return cpu->rings ? perf_rings_descriptor(cpu->rings) : -1;
 }
 
-static int add_to_family(struct cpu *cpu, pid_t pid, bool is_running)
+static int add_to_family(struct cpu *cpu, pid_t pid, int pid_fd, bool is_running)
 {
 	int error = 0;
 
@@ -588,14 +679,14 @@ static int add_to_family(struct cpu *cpu, pid_t pid, bool is_running)
 	if (!cpu->family.is_open)
 		error = family_init(&cpu->family);
 	if (!error)
-		error = family_add(&cpu->family, (uint32_t)pid, is_running);
+		error = family_add(&cpu->family, (uint32_t)pid, pid_fd, is_running);
 	return error ? error_set(error, "process %d: %s", (int)pid, strerror(-error)) : 0;
 }
 
 /* Of -p: those that were attached before the one that was refused. */
 static void add_known(struct cpu *cpu, struct process *process)
 {
-	if (!process->has_ended && add_to_family(cpu, (pid_t)process->row.pid, true))
+	if (!process->has_ended && add_to_family(cpu, (pid_t)process->row.pid, -1, true))
 		error_clear();
 }
 
@@ -618,10 +709,11 @@ static int look_instead(struct cpu *cpu, int error)
 
 int cpu_attach_program(struct cpu *cpu, pid_t pid)
 {
-	int error = cpu->rings ? look_instead(cpu, perf_rings_attach(cpu->rings, pid, true)) : 0;
+	int error =
+		cpu->rings ? look_instead(cpu, perf_rings_attach(cpu->rings, pid, -1, true)) : 0;
 
 	if (!error && !cpu->rings)
-		error = add_to_family(cpu, pid, false);
+		error = add_to_family(cpu, pid, -1, false);
 	return error;
 }
 
@@ -630,16 +722,19 @@ int cpu_attach_program(struct cpu *cpu, pid_t pid)
 static void find_waiting(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t before_ns)
 {
 	struct process_thread *thread = process_thread(cpu->processes, process, tid, before_ns);
-	struct blocked_place place;
+	struct blocked_place where;
+	enum thread_place place = blocked_find(&cpu->proc, process->row.pid, tid, &where);
 
-	if (!thread || blocked_find(&cpu->proc, process->row.pid, tid, &place) != THREAD_WAITS)
+	if (place == THREAD_REFUSED)
+		cpu_note_closed(cpu, process);
+	if (!thread || place != THREAD_WAITS)
 		return;
 	process_thread_describe(cpu->processes, process, thread);
 	cpu_begin_wait(cpu, process, thread, before_ns, 0);
 }
 
 /* Attaches those of the list that are new in it. *ret_count: how many. */
-static int attach_listed(struct cpu *cpu, struct process *process, DIR *tasks,
+static int attach_listed(struct cpu *cpu, struct process *process, int pid_fd, DIR *tasks,
 			 struct hash_map *seen, size_t *ret_count)
 {
 	struct dirent *entry;
@@ -652,7 +747,7 @@ static int attach_listed(struct cpu *cpu, struct process *process, DIR *tasks,
 
 		if (!tid || hash_map_find(seen, tid))
 			continue;
-		error = perf_rings_attach(cpu->rings, (pid_t)tid, false);
+		error = perf_rings_attach(cpu->rings, (pid_t)tid, pid_fd, false);
 		if (error && error != -ESRCH)
 			return error;
 		if (hash_map_put(seen, tid, 1))
@@ -666,11 +761,11 @@ static int attach_listed(struct cpu *cpu, struct process *process, DIR *tasks,
 
 /* Who is started by a thread that is attached comes with it; by one that is not yet, it is in the next list. The rings
  * tell of those that come twice once. */
-static int attach_threads(struct cpu *cpu, struct process *process)
+static int attach_threads(struct cpu *cpu, struct process *process, int pid_fd)
 {
 	struct hash_map seen;
 	char folder[64];
-	size_t count = 1;
+	size_t count = 1, attached = 0;
 	int error = 0;
 
 	hash_map_init(&seen);
@@ -680,16 +775,17 @@ static int attach_threads(struct cpu *cpu, struct process *process)
 
 		if (!tasks)
 			break;
-		error = attach_listed(cpu, process, tasks, &seen, &count);
+		error = attach_listed(cpu, process, pid_fd, tasks, &seen, &count);
+		attached += count;
 		closedir(tasks);
 	}
-	if (!error && !seen.count)
+	if (!error && !attached)
 		error = error_set(-ESRCH, "process %u has ended", process->row.pid);
 	hash_map_fini(&seen);
 	return error;
 }
 
-int cpu_attach_process(struct cpu *cpu, pid_t pid)
+int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd)
 {
 	uint64_t now_ns = host_clocks_now_ns();
 	struct process *process = processes_begin(cpu->processes, (uint32_t)pid, now_ns);
@@ -698,9 +794,9 @@ int cpu_attach_process(struct cpu *cpu, pid_t pid)
 	if (!process)
 		return error_set(-ENOMEM, "process %d: out of memory", (int)pid);
 	if (cpu->rings)
-		error = look_instead(cpu, attach_threads(cpu, process));
+		error = look_instead(cpu, attach_threads(cpu, process, pid_fd));
 	if (!error && !cpu->rings)
-		error = add_to_family(cpu, pid, true);
+		error = add_to_family(cpu, pid, pid_fd, true);
 	if (error) {
 		processes_end(cpu->processes, (uint32_t)pid, now_ns);
 		return error;

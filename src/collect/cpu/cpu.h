@@ -30,12 +30,15 @@ void cpu_close(struct cpu *cpu);
 /* A process that is about to become the program, by its next exec. Errors: -errno. */
 int cpu_attach_program(struct cpu *cpu, pid_t pid);
 
-/* A running process, with all its threads and what they start from now on. Errors: -errno; -ESRCH where there is
- * none. */
-int cpu_attach_process(struct cpu *cpu, pid_t pid);
+/* A running process, with all its threads and what they start from now on. pid_fd: of it; -1: none. Errors: -errno;
+ * -ESRCH where it has ended. */
+int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd);
 
 /* Can be read from when there is more to be taken than the next round should wait for; -1: none. */
 int cpu_descriptor(const struct cpu *cpu);
+
+/* Up to the next call of cpu_drain, at most. */
+uint64_t cpu_interval_ns(const struct cpu *cpu);
 
 /* Takes what the kernel has written up to now, but for the last millisecond. */
 void cpu_drain(struct cpu *cpu);

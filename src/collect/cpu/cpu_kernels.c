@@ -11,10 +11,9 @@
  */
 #include "collect/cpu/cpu_private.h"
 
-#include <linux/perf_event.h>
-
 #include "base/hash.h"
 #include "collect/memory_map.h"
+#include "event/time_sources.h"
 
 static uint32_t describe(struct cpu *cpu, struct process *process, const struct code_file *file)
 {
@@ -45,32 +44,8 @@ static uint32_t code_of(struct cpu *cpu, struct process *process, const struct c
 	return code;
 }
 
-static bool is_clock(const struct perf_event_source *source)
-{
-	return source->type == PERF_TYPE_SOFTWARE && (source->config == PERF_COUNT_SW_CPU_CLOCK ||
-						      source->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
-/* Cache misses and the like come where they come, not where a kernel's time goes. */
-static bool tells_time(const struct perf_event_source *source)
-{
-	return is_clock(source) || (source->type == PERF_TYPE_HARDWARE &&
-				    (source->config == PERF_COUNT_HW_CPU_CYCLES ||
-				     source->config == PERF_COUNT_HW_REF_CPU_CYCLES));
-}
-
-/* Of a sample's weight: a clock counts nanoseconds, everything else itself. */
-static uint32_t unit_of(struct cpu *cpu, const struct event_cpu_sample *sample)
-{
-	if (!is_clock(&cpu->state.source))
-		return sample->source_string;
-	if (!cpu->clock_string)
-		cpu->clock_string = recording_string(cpu->recording, "ns");
-	return cpu->clock_string;
-}
-
 static void put(struct cpu *cpu, struct process *process, const struct event_cpu_sample *sample,
-		const struct code_file *file, uint64_t offset)
+		const struct code_file *file, uint64_t offset, const char *unit)
 {
 	const struct trace_source source = {.source = sample->thread, .clock = CLOCK_ID_MONOTONIC};
 	const struct event_instruction_sample row = {.begin = sample->time,
@@ -78,7 +53,8 @@ static void put(struct cpu *cpu, struct process *process, const struct event_cpu
 						     .offset = offset,
 						     .count = 1,
 						     .period = sample->weight,
-						     .period_unit_string = unit_of(cpu, sample),
+						     .period_unit_string =
+							     recording_string(cpu->recording, unit),
 						     .process = process->row.id,
 						     .code = code_of(cpu, process, file),
 						     .thread = sample->thread};
@@ -86,20 +62,22 @@ static void put(struct cpu *cpu, struct process *process, const struct event_cpu
 	trace_writer_row(cpu->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
 
-/* What a kernel calls (a function of libm) is its calling instruction's. */
+/* What a kernel calls (a function of libm) is its calling instruction's. Cache misses and the like come where they come,
+ * not where a kernel's time goes. */
 void cpu_put_instruction(struct cpu *cpu, struct process *process,
 			 const struct event_cpu_sample *sample)
 {
-	bool is_wanted = process->memory && tells_time(&cpu->state.source);
+	const char *unit = process->memory ? time_source_unit(cpu->state.source.name) : NULL;
 
-	for (size_t i = 0; is_wanted && i < cpu->frames_count; i++) {
+	for (size_t i = 0; unit && i < cpu->frames_count; i++) {
 		const struct unwind_walk_frame *frame = &cpu->frames[i];
 		uint64_t pc = frame->pc - frame->is_return;
 		const struct memory_piece *piece = memory_map_find(process->memory, pc);
 
 		if (!piece || !piece->file || !piece->file->kernel)
 			continue;
-		put(cpu, process, sample, piece->file, pc - piece->start + piece->file_offset);
+		put(cpu, process, sample, piece->file, pc - piece->start + piece->file_offset,
+		    unit);
 		return;
 	}
 }

@@ -12,7 +12,7 @@
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/code_files.h"
 #include "collect/cpu/cpu.h"
-#include "collect/cpu/family.h"
+#include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/processes.h"
 #include "symbol/python_remote.h"
@@ -103,7 +103,8 @@ struct cpu_python {
 	uint64_t whole, doubtful, inner,
 		torn; /* samples: all functions, perhaps of a moment later, not the inner
 					       * ones, none */
-	uint64_t refused, looks, late_ns; /* no time; all, and how long after their samples */
+	uint64_t oversized, refused; /* of the torn: larger than is read; no time */
+	uint64_t looks, late_ns;     /* all, and how long after their samples */
 	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };
 
@@ -124,19 +125,25 @@ struct cpu {
 	uint64_t stack_bytes; /* that stacks of this second take … */
 	uint64_t all_stack_bytes; /* … and of all */
 	uint64_t stacks_refused;
-	uint64_t look_ns, looked_ns; /* time for looks at who waits, and until when it was given */
+	int64_t look_ns;     /* time for looks at who waits; below 0: spent before it was there */
+	uint64_t looked_ns;  /* until when it was given … */
+	uint64_t sampled_ns; /* … and what was sampled since */
 	uint64_t last_loss_ns;
 	struct waiting *waiting; /* owned; in the order in which they went */
 	size_t waiting_count, waiting_capacity;
 	struct unwatched unwatched;
+	bool can_look;           /* at a process that we started … */
+	uint64_t closed;         /* … of all others those that may not be looked at */
+	bool is_told[2];         /* … of one by a rule of the system, and by its own wish */
 	struct family family;    /* without rings: whose threads are looked at */
 	struct watched *watched; /* owned; sorted by (pid, tid) */
 	size_t watched_count, watched_capacity, watched_next;
 	uint64_t next_list_ns, next_drain_ns;
+	size_t round_records; /* that the last round brought */
+	bool is_behind;       /* it had no time for all */
 	struct blocked_look look;
 	struct blocked_files proc;
 	struct hash_map kernels; /* process id << 32 | number of the file -> the trace's code id */
-	uint32_t clock_string;   /* "ns" */
 	struct hash_map calls;   /* place in a file's code -> enum unwind_code */
 	size_t frames_count;     /* of the stack that was walked last, innermost first */
 	struct unwind_walk_frame frames[CPU_FRAMES_MOST];
@@ -154,6 +161,8 @@ void cpu_begin_image(struct cpu *cpu, uint32_t pid, uint32_t tid, const char *na
 		     uint64_t time_ns);
 /* Nothing more is told of a process that goes on. */
 void cpu_lose_sight(struct cpu *cpu, struct process *process);
+/* Its threads and memory may not be looked at. */
+void cpu_note_closed(struct cpu *cpu, struct process *process);
 
 /* ---- cpu_stacks.c ---- */
 

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -144,7 +143,9 @@ void cpu_python_open(struct cpu *cpu, struct process *process, const struct memo
 	if (!error && cpu->rings)
 		perf_rings_wake(cpu->rings);
 	process->is_python_refused = error && error != -EAGAIN;
-	if (error == -ENOTSUP || error == -EPERM)
+	if (error == -EPERM && cpu->can_look)
+		cpu_note_closed(cpu, process);
+	else if (error == -EPERM || error == -ENOTSUP)
 		note_refused(cpu);
 	if (error)
 		error_clear();
@@ -194,13 +195,18 @@ static void keep_objects(struct cpu_python *python, uint32_t pid, size_t count)
 		hash_map_put(&python->objects, object_key(pid, python->frames[i].address), 1);
 }
 
+static bool has_places(struct cpu_python *python, size_t count)
+{
+	return python->place_count + count <= PLACES_MOST &&
+	       !array_grow(python->places, python->place_capacity, python->place_count + count);
+}
+
 /* Behind what was read for others. */
 static void keep_places(struct cpu *cpu, struct python_glance *glance, size_t count)
 {
 	struct cpu_python *python = &cpu->python;
 
-	if (python->place_count + count > PLACES_MOST ||
-	    array_grow(python->places, python->place_capacity, python->place_count + count)) {
+	if (!has_places(python, count)) {
 		glance->status = -ENOMEM;
 		return;
 	}
@@ -236,15 +242,6 @@ static struct python_glance look(struct cpu *cpu, struct process *process, uint3
 	return glance;
 }
 
-/* Of this thread, as it may wait for a processor. */
-static uint64_t own_time_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* Of a sample: each that tells time brings its share of what may be spent. */
 static struct python_glance look_at_sampled(struct cpu *cpu, struct process *process, uint32_t tid,
 					    uint64_t time_ns, bool tells_time)
@@ -256,13 +253,12 @@ static struct python_glance look_at_sampled(struct cpu *cpu, struct process *pro
 
 	python->spent_ns -= python->spent_ns > share ? share : python->spent_ns;
 	if (python->spent_ns < SAVED_NS_MOST) {
-		spent_ns = own_time_ns();
+		spent_ns = host_clocks_own_ns();
 		glance = look(cpu, process, tid, true);
-		python->spent_ns += own_time_ns() - spent_ns;
+		python->spent_ns += host_clocks_own_ns() - spent_ns;
 		python->late_ns += begin_ns > time_ns ? begin_ns - time_ns : 0;
 		python->looks++;
 	}
-	glance.time_ns = time_ns;
 	return glance;
 }
 
@@ -283,11 +279,26 @@ static void note_stranger(struct cpu_python *python, const struct perf_glance *s
 	hash_map_put(&python->strangers, key, sample->time_ns + STRANGER_NS);
 }
 
+/* Samples that came together, of page faults mostly: what has just been read for one is there for the next. */
+static void keep_again(struct cpu_python *python, struct python_glance *glance)
+{
+	const size_t first = glance->first;
+
+	if (!has_places(python, glance->count)) {
+		glance->status = -ENOMEM;
+		return;
+	}
+	memcpy(python->places + python->place_count, python->places + first,
+	       glance->count * sizeof(*python->places));
+	glance->first = python->place_count;
+	python->place_count += glance->count;
+}
+
 void cpu_python_glance(struct cpu *cpu)
 {
 	struct cpu_python *python = &cpu->python;
+	struct python_glance glance = {0};
 	struct perf_glance sample;
-	struct python_glance glance;
 
 	while (perf_rings_glance(cpu->rings, &sample)) {
 		struct process *process = processes_find(cpu->processes, sample.pid);
@@ -296,8 +307,12 @@ void cpu_python_glance(struct cpu *cpu)
 		    is_stranger(python, &sample) ||
 		    array_grow(python->glances, python->glance_capacity, python->glance_count + 1))
 			continue;
-		glance =
-			look_at_sampled(cpu, process, sample.tid, sample.time_ns, !sample.is_fault);
+		if (glance.status > 0 && glance.tid == sample.tid)
+			keep_again(python, &glance);
+		else
+			glance = look_at_sampled(cpu, process, sample.tid, sample.time_ns,
+						 !sample.is_fault);
+		glance.time_ns = sample.time_ns;
 		python->glances[python->glance_count++] = glance;
 		if (glance.status == 0)
 			note_stranger(python, &sample);
@@ -625,12 +640,18 @@ static bool put_around(struct merge *merge)
 	return true;
 }
 
+static void count_torn(struct cpu_python *python, const struct python_glance *glance)
+{
+	python->torn++;
+	python->refused += glance->status == -EBUSY;
+	python->oversized += glance->status == -E2BIG;
+}
+
 static void count(struct cpu_python *python, const struct merge *merge)
 {
-	if (merge->lost == merge->evaluation_count) {
-		python->torn++;
-		python->refused += merge->glance->status == -EBUSY;
-	} else if (merge->lost)
+	if (merge->lost == merge->evaluation_count)
+		count_torn(python, merge->glance);
+	else if (merge->lost)
 		python->inner++;
 	else if (merge->glance->gap.is_moving)
 		python->doubtful++;
@@ -722,7 +743,7 @@ uint32_t cpu_python_stack(struct cpu *cpu, struct process *process, uint32_t tid
 	if (glance.status > 0)
 		*(glance.gap.is_moving ? &cpu->python.doubtful : &cpu->python.whole) += 1;
 	else if (glance.status < 0)
-		cpu->python.torn++;
+		count_torn(&cpu->python, &glance);
 	forget_places(cpu);
 	return stack;
 }
@@ -752,7 +773,7 @@ void cpu_python_note(struct cpu *cpu)
 	const struct cpu_python *python = &cpu->python;
 	const uint64_t all = python->whole + python->doubtful + python->inner + python->torn;
 	const uint64_t lost = all ? (python->inner + python->torn) * PER_THOUSAND / all : 0;
-	char text[512];
+	char text[640];
 	int length;
 
 	if (!all)
@@ -768,6 +789,10 @@ void cpu_python_note(struct cpu *cpu)
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
 				   "; of %" PRIu64 " the innermost may be of that later moment",
 				   python->doubtful);
+	if (python->oversized)
+		length += snprintf(text + length, sizeof(text) - (size_t)length,
+				   "; %" PRIu64 " because the stack is larger than is read",
+				   python->oversized);
 	if (python->refused)
 		snprintf(text + length, sizeof(text) - (size_t)length,
 			 "; %" PRIu64 " for lack of time: ask for fewer samples with -F",

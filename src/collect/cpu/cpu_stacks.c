@@ -93,6 +93,17 @@ static struct memory_piece *find_pieces(struct cpu *cpu, const struct proc_maps 
 	return pieces;
 }
 
+/* What found no room before either was counted then. */
+static void renew_memory(struct cpu *cpu, struct memory_map *memory,
+			 const struct memory_piece *pieces, size_t count)
+{
+	const size_t before = memory->left_out;
+
+	memory_map_renew(memory, pieces, count);
+	if (memory->left_out > before)
+		cpu->crowded += memory->left_out - before;
+}
+
 /* What the process has mapped now. Of one that is gone the last of what was told stays. */
 void cpu_read_memory(struct cpu *cpu, struct process *process)
 {
@@ -106,7 +117,7 @@ void cpu_read_memory(struct cpu *cpu, struct process *process)
 		error_clear();
 	pieces = find_pieces(cpu, &maps, &count);
 	if (pieces)
-		memory_map_renew(process->memory, pieces, count);
+		renew_memory(cpu, process->memory, pieces, count);
 	free(pieces);
 	proc_maps_fini(&maps);
 }
@@ -172,6 +183,37 @@ static enum unwind_code find_code(void *context, uint64_t pc)
 	return code;
 }
 
+static struct made_code_owner owner_of(struct cpu *cpu, struct process *process)
+{
+	return (struct made_code_owner){
+		.recording = cpu->recording,
+		.images = &process->images,
+		.process = {process->row.pid, -1, process->exe ? process->exe : "",
+			    &process->looks},
+		.ns_pid = process->row.ns_pid,
+		.uid = process->row.uid,
+		.process_id = process->row.id,
+		.start_ticks = process->row.start_ticks,
+	};
+}
+
+/* Of one that has just been met the files are opened at once: they may be gone with their process before names are
+ * looked for. */
+static uint32_t made_frame(struct cpu *cpu, struct process *process, uint64_t pc, uint32_t flags)
+{
+	const size_t before = process->made.count;
+	uint32_t id = made_code_frame(&process->made, cpu->recording,
+				      process_describe(cpu->processes, process), pc, flags);
+	struct made_code_owner owner;
+
+	if (process->made.count != before &&
+	    made_code_is_due(&process->made, host_clocks_now_ns())) {
+		owner = owner_of(cpu, process);
+		made_code_hold(&process->made, &owner);
+	}
+	return id;
+}
+
 static uint32_t frame_of(struct cpu *cpu, const struct cpu_walk *walk, size_t index)
 {
 	const struct unwind_walk_frame *frame = &walk->frames[index];
@@ -190,9 +232,7 @@ static uint32_t frame_of(struct cpu *cpu, const struct cpu_walk *walk, size_t in
 		row.offset = frame->pc - piece->start + piece->file_offset;
 	}
 	if (row.type == FRAME_JIT)
-		return made_code_frame(&process->made, cpu->recording,
-				       process_describe(cpu->processes, process), frame->pc,
-				       row.flags);
+		return made_frame(cpu, process, frame->pc, row.flags);
 	return recording_frame(cpu->recording, &row);
 }
 
@@ -426,9 +466,15 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 			 struct cpu_wait *ret_wait)
 {
 	struct cpu_wait wait = {0};
+	enum thread_place place;
 	const char *cause;
 
-	if (!blocked_look(&cpu->proc, process->row.pid, tid, &cpu->look))
+	if (process->is_closed)
+		return false;
+	place = blocked_look(&cpu->proc, process->row.pid, tid, &cpu->look);
+	if (place == THREAD_REFUSED)
+		cpu_note_closed(cpu, process);
+	if (place != THREAD_WAITS)
 		return false;
 	wait.stack = blocked_stack(cpu, process, tid);
 	cause = find_cause(cpu, process, tid, &wait.holder);
@@ -438,20 +484,6 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 }
 
 /* ---- code that processes make ------------------------------------------------------------------ */
-
-static struct made_code_owner owner_of(struct cpu *cpu, struct process *process)
-{
-	return (struct made_code_owner){
-		.recording = cpu->recording,
-		.images = &process->images,
-		.process = {process->row.pid, -1, process->exe ? process->exe : "",
-			    &process->looks},
-		.ns_pid = process->row.ns_pid,
-		.uid = process->row.uid,
-		.process_id = process->row.id,
-		.start_ticks = process->row.start_ticks,
-	};
-}
 
 void cpu_name_code(struct cpu *cpu, struct process *process)
 {

@@ -7,7 +7,8 @@
  * Gives:    the same rows as records would: samples of who runs, with Python functions alone; switches of who waits, with
  *           whole stacks
  * Owns:     the list of threads
- * Fails:    a thread that may not be looked at is left out
+ * Fails:    of a thread that may not be looked at it is told when it waits, and not where; where not even its program
+ *           may be known, nothing
  * Why:      a seccomp filter that refuses perf_event_open lets everybody read /proc of their own processes. A look
  *           tells a thread's state at that moment: what it did is known to 5 ms, and in sum.
  */
@@ -17,10 +18,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
+#include "collect/proc.h"
 
 enum {
 	LIST_NS = 200000000,    /* how often new threads are looked for */
@@ -224,22 +230,56 @@ static void begin_away(struct cpu *cpu, struct watched *watched, struct process 
 	put_state(cpu, thread, now_ns, &wait);
 }
 
+/* What everybody may know of a thread: whether it waits. Who went once more waits somewhere else, for all we know. */
+static enum thread_place find_state(const struct watched *watched, struct blocked_place *ret_place)
+{
+	static const char runs[] = "\nState:\tR", count[] = "\nvoluntary_ctxt_switches:\t";
+	auto_free char *text = NULL;
+	char path[64], *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", watched->pid, watched->tid);
+	if (read_file(path, 1 << 16, &text, NULL)) {
+		error_clear();
+		return THREAD_GONE;
+	}
+	if (strstr(text, runs))
+		return THREAD_RUNS;
+	at = strstr(text, count);
+	*ret_place =
+		(struct blocked_place){.ip = 1 + (at ? strtoull(at + strlen(count), NULL, 10) : 0)};
+	return THREAD_WAITS;
+}
+
+/* A program with other rights is not looked at, one that only debuggers may not look at as far as that goes. */
+static enum thread_place find_closed(struct cpu *cpu, struct process *process,
+				     const struct watched *watched, struct blocked_place *ret_place)
+{
+	if (!process->is_closed && proc_try(watched->pid)) {
+		cpu_lose_sight(cpu, process);
+		return THREAD_REFUSED;
+	}
+	cpu_note_closed(cpu, process);
+	return find_state(watched, ret_place);
+}
+
 static void look_at(struct cpu *cpu, struct watched *watched)
 {
 	struct process *process;
 	struct process_thread *thread = thread_of(cpu, watched, &process);
 	struct blocked_place where = {0};
 	enum thread_place place = blocked_find(&cpu->proc, watched->pid, watched->tid, &where);
-	uint64_t now_ns = host_clocks_now_ns(), sp = where.sp, ip = where.ip;
+	uint64_t now_ns = host_clocks_now_ns(), sp, ip;
 
 	if (place == THREAD_GONE)
 		return;
 	if (!process)
 		process = processes_begin(cpu->processes, watched->pid, now_ns);
 	if (process && place == THREAD_REFUSED)
-		cpu_lose_sight(cpu, process);
-	if (place == THREAD_REFUSED)
+		place = find_closed(cpu, process, watched, &where);
+	if (place == THREAD_REFUSED || place == THREAD_GONE)
 		return;
+	sp = where.sp;
+	ip = where.ip;
 	if (!thread && process)
 		thread = process_thread(cpu->processes, process, watched->tid, now_ns);
 	if (!thread)

@@ -15,9 +15,12 @@
 #include "collect/host_clocks.h"
 
 enum {
-	LOOK_AFTER_NS = 200000, /* who is back sooner is not worth a look */
-	LOOK_SHARE = 400,       /* of the time: a quarter of a percent */
-	LOOK_NS_MOST = 1000000, /* that may be saved up */
+	LOOK_AFTER_NS = 200000,   /* who is back sooner is not worth a look */
+	LONG_NS = 2000000,        /* such waits are looked at first */
+	LOOK_SHARE = 400,         /* of the time … */
+	SAMPLED_SHARE = 800,      /* … and of what is sampled */
+	LOOK_NS_MOST = 5000000,   /* that may be saved up */
+	SHORT_NS_LEAST = 2500000, /* … of which short waits leave so much for long ones */
 	HELD_MOST_NS = 1000000000
 };
 
@@ -83,15 +86,33 @@ static void give_time(struct cpu *cpu)
 {
 	uint64_t now_ns = host_clocks_now_ns();
 
-	cpu->look_ns += cpu->looked_ns ? (now_ns - cpu->looked_ns) / LOOK_SHARE : LOOK_NS_MOST;
+	cpu->look_ns += cpu->looked_ns ? (int64_t)((now_ns - cpu->looked_ns) / LOOK_SHARE +
+						   cpu->sampled_ns / SAMPLED_SHARE)
+				       : LOOK_NS_MOST;
 	if (cpu->look_ns > LOOK_NS_MOST)
 		cpu->look_ns = LOOK_NS_MOST;
 	cpu->looked_ns = now_ns;
+	cpu->sampled_ns = 0;
 }
 
-static void spend(struct cpu *cpu, uint64_t ns)
+/* A look may take more than there is: it is paid for by those that do not come after it. */
+static bool has_time(const struct cpu *cpu, uint64_t waited_ns)
 {
-	cpu->look_ns -= ns < cpu->look_ns ? ns : cpu->look_ns;
+	return cpu->look_ns > (waited_ns < LONG_NS ? SHORT_NS_LEAST : 0);
+}
+
+static void look(struct cpu *cpu, struct process *process, uint32_t tid, struct thread_wait *wait)
+{
+	uint64_t begin_ns = host_clocks_own_ns();
+	struct cpu_wait found;
+
+	if (cpu_look_at_blocked(cpu, process, tid, &found)) {
+		wait->stack = found.stack;
+		wait->wait_string = found.wait_string;
+		wait->holder = found.holder;
+	}
+	wait->looked_ns = host_clocks_now_ns();
+	cpu->look_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);
 }
 
 /* drained_ns: all that happened before is known. True: nothing more is to be found out about it. */
@@ -100,21 +121,15 @@ static bool look_at(struct cpu *cpu, const struct waiting *waiting, uint64_t dra
 	struct process *process;
 	struct process_thread *thread = find_waiting(cpu, waiting, &process);
 	struct thread_wait *wait;
-	struct cpu_wait found;
 	uint64_t now_ns;
 
 	if (!thread)
 		return true;
 	wait = &thread->wait;
 	now_ns = host_clocks_now_ns();
-	if (!wait->looked_ns && cpu->look_ns && now_ns - wait->since_ns > LOOK_AFTER_NS) {
-		if (cpu_look_at_blocked(cpu, process, waiting->tid, &found)) {
-			wait->stack = found.stack;
-			wait->wait_string = found.wait_string;
-			wait->holder = found.holder;
-		}
-		wait->looked_ns = host_clocks_now_ns();
-		spend(cpu, wait->looked_ns - now_ns);
+	if (!wait->looked_ns && now_ns - wait->since_ns > LOOK_AFTER_NS &&
+	    has_time(cpu, now_ns - wait->since_ns)) {
+		look(cpu, process, waiting->tid, wait);
 		return false;
 	}
 	if ((wait->looked_ns && wait->looked_ns < drained_ns) ||

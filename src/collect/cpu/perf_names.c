@@ -5,7 +5,7 @@
  * Runs in:  the recorder
  * Gets:     a name   Gives: what perf_event_open wants
  * Owns:     nothing
- * Fails:    -ENOENT for a name that nobody knows; the message says which there are
+ * Fails:    -ENOENT for a name that nobody knows; the message says which there are, and what a tracepoint needs; -EACCES
  */
 #include "collect/cpu/perf_names.h"
 
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -62,39 +63,79 @@ static bool find_raw(const char *name, struct perf_event_source *source)
 	return !*end;
 }
 
-static bool read_id(const char *system, const char *name, uint64_t *ret_id)
+/* "sched:sched_switch"; what has a "/" or ".." in it would be a path out of the folder of events. */
+static bool is_tracepoint(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon && colon != name && colon[1] && !strchr(name, '/') && !strstr(name, "..");
+}
+
+/* The kernel numbers its tracepoints anew at each boot; the number is a file in tracefs. */
+static int read_id(const char *tracefs, const char *name, uint64_t *ret_id)
+{
+	auto_free char *text = NULL;
+	char path[512];
+	int error;
+
+	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", tracefs, (int)strcspn(name, ":"), name,
+		 strchr(name, ':') + 1);
+	error = read_file(path, 32, &text, NULL);
+	if (!error)
+		*ret_id = strtoull(text, NULL, 10);
+	return error;
+}
+
+/* -ENODEV where it is not mounted. */
+static int look_into(const char *tracefs, const char *name, uint64_t *ret_id)
+{
+	char events[512];
+	int error = read_id(tracefs, name, ret_id);
+
+	snprintf(events, sizeof(events), "%s/events", tracefs);
+	return error == -ENOENT && access(events, F_OK) < 0 && errno == ENOENT ? -ENODEV : error;
+}
+
+static int find_tracepoint(const char *const *places, size_t count, const char *name,
+			   uint64_t *ret_id)
+{
+	int error = -ENODEV;
+
+	for (size_t i = 0; i < count && error == -ENODEV; i++)
+		error = look_into(places[i], name, ret_id);
+	if (error == -ENODEV)
+		return error_set(
+			-ENOENT,
+			"event '%s' is a tracepoint, whose number is in tracefs, which is not "
+			"mounted: sudo mount -t tracefs tracefs /sys/kernel/tracing",
+			name);
+	if (error == -ENOENT)
+		return error_set(error, "no tracepoint '%s' (sudo ls /sys/kernel/tracing/events)",
+				 name);
+	if (error)
+		return error_set(error,
+				 "event '%s' is a tracepoint, and only root may read its number in "
+				 "tracefs (%s): run duet as root, or take another event",
+				 name, strerror(-error));
+	return 0;
+}
+
+static int find_named(const char *name, struct perf_event_source *source)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 
-	for (size_t i = 0; i < ARRAY_COUNT(places); i++) {
-		auto_free char *text = NULL;
-		char path[512];
-
-		snprintf(path, sizeof(path), "%s/events/%s/%s/id", places[i], system, name);
-		if (read_file(path, 32, &text, NULL) == 0) {
-			*ret_id = strtoull(text, NULL, 10);
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool find_tracepoint(const char *name, struct perf_event_source *source)
-{
-	const char *colon = strchr(name, ':');
-	char system[64];
-
-	if (!colon || colon == name || (size_t)(colon - name) >= sizeof(system) ||
-	    strchr(name, '/') || strstr(name, ".."))
-		return false;
-	snprintf(system, sizeof(system), "%.*s", (int)(colon - name), name);
+	if (find_raw(name, source))
+		return 0;
+	if (!is_tracepoint(name))
+		return unknown_event(name);
 	source->type = PERF_TYPE_TRACEPOINT;
-	return read_id(system, colon + 1, &source->config);
+	return find_tracepoint(places, ARRAY_COUNT(places), name, &source->config);
 }
 
 int perf_source_find(const char *name, struct perf_event_source *ret_source)
 {
 	struct perf_event_source source = {0};
+	int error;
 
 	if (strlen(name) >= sizeof(source.name))
 		return unknown_event(name);
@@ -104,8 +145,9 @@ int perf_source_find(const char *name, struct perf_event_source *ret_source)
 		*ret_source = known[i];
 		return 0;
 	}
-	if (!find_raw(name, &source) && !find_tracepoint(name, &source))
-		return unknown_event(name);
+	error = find_named(name, &source);
+	if (error)
+		return error;
 	snprintf(source.name, sizeof(source.name), "%s", name);
 	*ret_source = source;
 	return 0;

@@ -5,6 +5,7 @@
 #ifndef COLLECT_CPU_PERF_RIGHTS_H
 #define COLLECT_CPU_PERF_RIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The command for the whole machine, without its level. */
@@ -18,6 +19,16 @@ void perf_rights_sysctl(int level, char *ret_text, size_t size);
 
 /* "run '…sysctl…', or give duet alone the right: '…setcap…'", for a sentence of which it is the end. */
 void perf_rights_text(int level, char *ret_text, size_t size);
+
+/* kernel.yama.ptrace_scope; -1: there is none. */
+int ptrace_scope(void);
+
+/* Whether that scope leaves us less than all programs of the user to look at. */
+bool ptrace_is_limited(int scope);
+
+/* Why looks at threads are refused with `error`, and what would mend it, for a sentence of which it is the end. is_ours:
+ * of a program that was started by us. */
+void ptrace_rights_text(int scope, bool is_ours, int error, char *ret_text, size_t size);
 
 /* Sets the error chain by what perf_event_open said: why, and what would mend it. Returns `error`, which is < 0. */
 int perf_refused(int error);

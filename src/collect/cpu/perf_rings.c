@@ -27,6 +27,7 @@
 #include "base/hash.h"
 #include "collect/cpu/perf_events.h"
 #include "collect/cpu/perf_rights.h"
+#include "collect/proc.h"
 
 enum {
 	LIFE_BYTES = 512 << 10, /* a ring of switches, lifetimes, mappings: some 10000 records */
@@ -305,7 +306,7 @@ static int attach_one(struct perf_rings *rings, enum perf_event_kind kind, pid_t
 	return 0;
 }
 
-int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
+int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool on_exec)
 {
 	size_t before = rings->descriptor_count;
 	int error = 0;
@@ -314,6 +315,8 @@ int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec)
 	for (int kind = 0; kind < PERF_EVENT_KINDS && !error; kind++)
 		for (int cpu = 0; cpu < rings->cpu_count && !error; cpu++)
 			error = attach_one(rings, (enum perf_event_kind)kind, thread, cpu, on_exec);
+	if (!error && pid_fd >= 0 && !proc_is_alive(pid_fd, (uint32_t)thread))
+		error = -ESRCH;
 	if (!error && !on_exec && hash_map_put(&rings->owners, (uint64_t)thread, (uint64_t)thread))
 		error = error_set(-ENOMEM, "perf events: out of memory");
 	if (error) {
@@ -655,14 +658,6 @@ static bool is_double(struct perf_rings *rings, const struct perf_record *record
 	return false;
 }
 
-/* The kernel says once that a ring is filling: asked again, it has nothing to say. */
-static void rest(struct perf_rings *rings)
-{
-	struct epoll_event events[16];
-
-	epoll_wait(rings->poll_fd, events, ARRAY_COUNT(events), 0);
-}
-
 bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_record *ret_record)
 {
 	struct ring *ring;
@@ -672,10 +667,8 @@ bool perf_rings_next(struct perf_rings *rings, uint64_t until_ns, struct perf_re
 
 		leave_current(rings);
 		ring = earliest(rings);
-		if (!ring || ring->time >= until_ns) {
-			rest(rings);
+		if (!ring || ring->time >= until_ns)
 			return false;
-		}
 		header = header_at(ring);
 		rings->current = ring;
 		rings->current_size = header.size;

@@ -50,8 +50,9 @@ void perf_rings_close(struct perf_rings *rings); /* NULL-safe */
 void perf_rings_state(const struct perf_rings *rings, struct perf_rings_state *ret_state);
 
 /* Attaches a thread and all that it starts from now on; on_exec: from its next exec on. One that comes with another
- * that was attached is told of once all the same. Errors: -ESRCH where it is gone, else as perf_rings_open. */
-int perf_rings_attach(struct perf_rings *rings, pid_t thread, bool on_exec);
+ * that was attached is told of once all the same. pid_fd: of its process: where that has ended by the time the thread is
+ * attached, it may have been another one's; -1: not asked. Errors: -ESRCH where it is gone, else as perf_rings_open. */
+int perf_rings_attach(struct perf_rings *rings, pid_t thread, int pid_fd, bool on_exec);
 
 /* A descriptor that can be read from when a ring is a quarter full; perf_rings_next takes that back. */
 int perf_rings_descriptor(const struct perf_rings *rings);

@@ -33,6 +33,7 @@ extern const struct collector opencl_collector;
 const struct collector opencl_collector = {
 	.name = "opencl",
 	.help = "every OpenCL call, launch and command with its device times",
+	.guest = "opencl",
 	.options = options,
 	.is_chosen = is_chosen,
 	.choose = choose,

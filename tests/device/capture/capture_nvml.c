@@ -12,7 +12,7 @@
  * Why:      it is the source of clocks, which PM sampling is said to lock, and needs no CUPTI
  */
 #include "capture.h"
-#include "nvml_abi.h"
+#include "collect/nvidia/nvml_abi.h"
 
 #include <dlfcn.h>
 #include <math.h>

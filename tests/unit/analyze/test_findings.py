@@ -89,13 +89,23 @@ with t.case("starved: it computed meanwhile, and where"):
     samples = [f"sample 1 {50000 + i * 100000} 5000000 stack={1 if i % 10 == 9 else 2}"
                for i in range(19)]
     lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, None), *samples)
-    found = find(report(*lines), "starved_queue")
+    t.equal(find(report(*lines), "starved_queue"), None, "without switches it may have been away")
+    switched = "switch 1 1 in"
+    found = find(report(*lines, switched), "starved_queue")
     t.equal(numbers(found, "line", "function_ns"),
             {"on_cpu_ns": 19 * (100000 - 11000), "idle_ns": 1800000, "wall_ns": 2000000}, "evidence")
     t.equal(found and (found["evidence"]["function"], found["evidence"]["line"]), ("load", 5), "where")
     t.true(found and abs(found["evidence"]["function_ns"] - 19 * 89000 * 18 / 19) < 5,
            f"{found and found['evidence']['function_ns']} of the samples' 18 in 19")
-    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, None, busy=95000))
+    # most of it in stacks whose Python functions are missing, inside of a library or not
+    lost = ("frame 4 truncated x", "frame 5 native /usr/lib/lib.so offset=16", "stack 3 5 4", "stack 4 4 5")
+    samples = [f"sample 1 {50000 + i * 100000} 5000000 stack={(2, 3, 4, 4)[i % 4]}" for i in range(19)]
+    found = find(report(*GPU, *STACKS, *lost, "window 0 2000000", *rounds(20, None), *samples, switched), "starved_queue")
+    t.equal(found and found["evidence"].get("function"), "load", "the program's own function")
+    samples = [f"sample 1 {50000 + i * 100000} 5000000 stack=3" for i in range(19)]
+    found = find(report(*GPU, *STACKS, *lost, "window 0 2000000", *rounds(20, None), *samples, switched), "starved_queue")
+    t.true(found and "[truncated]" not in found["text"], f"no function: {found}")
+    lines = (*GPU, *STACKS, "window 0 2000000", *rounds(20, None, busy=95000), switched)
     t.equal(find(report(*lines), "starved_queue"), None, "a device that is busy")
     lines = [line for line in (*GPU, "window 0 2000000", *rounds(20, None)) if "sample" not in line]
     t.equal(find(report(*lines), "starved_queue"), None, "nobody knows what it did")
@@ -108,6 +118,28 @@ with t.case("blocked, and where"):
     t.equal(found and found["evidence"]["function"], "load", "where")
     t.equal(find(report(*GPU, *STACKS, "window 0 2000000", *rounds(20, ("blocked", 8000))),
                  "blocked_host"), None, "for 8 % of the time")
+
+with t.case("blocked, and by what: the call, or the interpreter's lock and who had it"):
+    worker = ("thread 2 1 name=worker", "thread 3 1 name=other")
+    for said, end, wait in (
+            ("wait=poll", ", waiting in poll; launch ", "poll"), ("", " (data.py:5); launch ", None),
+            ("wait=Python%20GIL", ", waiting for the Python GIL; launch ", "Python GIL"),
+            ("wait=Python%20GIL holder=2", ", waiting for the Python GIL, held by thread 2002 (worker); launch ", "Python GIL")):
+        lines = [line + f" {said}" if " blocked" in line else line for line in rounds(20, ("blocked", 60000))]
+        found = find(report(*GPU, *worker, *STACKS, "window 0 2000000", *lines), "blocked_host")
+        t.true(found and end in found["text"] and "of it in load (data.py:5)" in found["text"], f"{said}: {found and found['text']}")
+        t.equal((found["evidence"].get("wait"), found["evidence"].get("wait_ns")), (wait, 19 * 60000 if wait else None), said)
+        t.equal(found["evidence"].get("holder"), {"pid": 100, "tid": 2002, "name": "worker", "holder_ns": 19 * 60000}
+                if "holder" in said else None, f"holder {said}")
+    # nobody knows where, and two that have it; then two things, of which the function waits for the shorter
+    lines = [line.replace(" stack=2", f" wait=Python%20GIL holder={2 + (i % 3 == 0)}") if " blocked" in line else line
+             for i, line in enumerate(rounds(20, ("blocked", 60000)))]
+    found = find(report(*GPU, *worker, *STACKS, "window 0 2000000", *lines), "blocked_host")
+    t.true(found and ", waiting for the Python GIL, held most by thread 200" in found["text"], f"{found and found['text']}")
+    lines = [line.replace(" stack=2", " wait=futex" if i % 8 == 3 else " stack=2 wait=poll") if " blocked" in line else line
+             for i, line in enumerate(rounds(20, ("blocked", 60000)))]
+    found = find(report(*GPU, *STACKS, "window 0 2000000", *lines), "blocked_host")
+    t.true(found and ", waiting in poll; launch" in found["text"], f"{found and found['text']}")
 
 # ---- devices, queues, copies --------------------------------------------------------------------
 
@@ -201,6 +233,9 @@ with t.case("13 queues, one after another"):
             "beside each other")
     t.equal(find(report(*THIRTEEN, "window 0 2000000", *many_queues(False, wait=True)), "serial_queues"),
             None, "launched one after another")
+    for window, is_found in ((26000000, True), (26000001, False)):
+        found = find(report(*THIRTEEN, f"window 0 {window}", *many_queues(False)), "serial_queues")
+        t.equal(found is not None, is_found, f"1.3 ms busy, which is 5 % of {window} ns")
     one = [" ".join("1" if i == 3 else word for i, word in enumerate(line.split()))
            for line in many_queues(False)]
     t.equal(find(report(*GPU, "window 0 2000000", *one), "serial_queues"), None, "one queue")
@@ -403,6 +438,11 @@ with t.case("layers of one's own"):
         file.write("# mine\n\n  engine   /opt/mine/*  \nframework */libc.so*\n")
     found = weights(report(*CODE, *samples(), options=("--layers", rules)))
     t.equal((found.get("engine"), found.get("framework")), (7000, 6000 + 2000), "their time")
+    # threads of a program without OpenCL
+    lines = [line for line in CODE if not line.startswith(("device", "queue", "launch", "execution"))]
+    with_rules, without = (printed(*lines, *samples(), options=options) for options in (("--layers", rules), ()))
+    t.true("HOST TIME OF ALL THREADS" in without and "\n  engine " not in without, without)
+    t.true("HOST TIME OF ALL THREADS" in with_rules and "\n  engine " in with_rules, with_rules)
     for bad, message in (("engine\n", "line 1: expected LAYER GLOB"),
                          ("# a\na b\nwrong   \n", "line 3: expected LAYER GLOB")):
         with open(rules, "w", encoding="ascii") as file:

@@ -48,7 +48,7 @@ static void add_waits(struct string_builder *text, const struct analysis *analys
 	for (size_t i = 0; i < analysis->states_count; i++) {
 		const struct analysis_state *state = &analysis->states[i];
 
-		if (state->wait_string)
+		if (state->wait_string && state->cause == CAUSE_BLOCKED)
 			string_builder_appendf(text,
 					       "waited for %s, thread %u has it: %" PRIu64 "\n",
 					       model_text(analysis->model, state->wait_string, ""),
@@ -64,12 +64,25 @@ static void add_waits(struct string_builder *text, const struct analysis *analys
 	}
 }
 
+static void add_depth(struct string_builder *text, const struct analysis_queue *queue)
+{
+	const struct depth *depth = &queue->depth;
+
+	if (queue->has_depth)
+		string_builder_appendf(text,
+				       "queue %u in flight: most %" PRIu64 " none %" PRIu64
+				       " ns sum %" PRIu64 "\n",
+				       queue->queue->id, depth->max, depth->empty_ns,
+				       (uint64_t)depth->sum);
+}
+
 static void add_queues(struct string_builder *text, const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->queues_count; i++) {
 		const struct analysis_queue *queue = &analysis->queues[i];
 
 		add_account(text, "queue", queue->queue->id, &queue->account);
+		add_depth(text, queue);
 		for (unsigned int zone = 0; zone < ZONE_COUNT; zone++) {
 			struct quantile *quantile = (struct quantile *)&queue->zones[zone];
 

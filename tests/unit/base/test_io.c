@@ -69,6 +69,17 @@ TEST(tells_what_failed)
 	CHECK_EQUAL(write_all(-1, "x", 0), 0);
 }
 
+TEST(tells_why_a_file_was_not_created)
+{
+	errno = ENOENT;
+	CHECK_EQUAL(create_refused("/nonexistent/x"), -ENOENT);
+	CHECK_TEXT(error_text(), "create '/nonexistent/x': No such file or directory: make the "
+				 "folder '/nonexistent' first");
+	errno = EACCES;
+	CHECK_EQUAL(create_refused("/root/x"), -EACCES);
+	CHECK_TEXT(error_text(), "create '/root/x': Permission denied");
+}
+
 TEST(writes_and_reads_at_offsets)
 {
 	char bytes[8];
@@ -104,6 +115,7 @@ int main(void)
 	RUN(moves_more_than_a_pipe_holds);
 	RUN(reads_proc_files);
 	RUN(tells_what_failed);
+	RUN(tells_why_a_file_was_not_created);
 	RUN(writes_and_reads_at_offsets);
 	RUN(cleanup_hands_over);
 	return harness_end();

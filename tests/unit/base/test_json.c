@@ -63,6 +63,31 @@ TEST(breaks_lines_after_commas)
 	string_builder_fini(&text);
 }
 
+TEST(thousandths_are_exact)
+{
+	static const struct {
+		int64_t value;
+		const char *wanted;
+	} cases[] = {{0, "0.000"},
+		     {1, "0.001"},
+		     {-1, "-0.001"},
+		     {1234567, "1234.567"},
+		     {-999, "-0.999"},
+		     {INT64_MAX, "9223372036854775.807"},
+		     {INT64_MIN, "-9223372036854775.808"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct string_builder text;
+		struct json_writer json;
+
+		string_builder_init(&text);
+		json_init_text(&json, &text);
+		json_thousandths(&json, cases[i].value);
+		CHECK_TEXT(string_builder_text(&text), cases[i].wanted);
+		string_builder_fini(&text);
+	}
+}
+
 static void check_string(const char *bytes, size_t size, const char *wanted)
 {
 	struct string_builder text;
@@ -120,6 +145,7 @@ TEST(tells_errors)
 int main(void)
 {
 	RUN(writes_every_type);
+	RUN(thousandths_are_exact);
 	RUN(breaks_lines_after_commas);
 	RUN(escapes_control_bytes);
 	RUN(replaces_malformed_utf8);

@@ -4,8 +4,11 @@
  */
 #include "cli/options.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/string.h"
 #include "capture.h"
 #include "cli/command.h"
 #include "harness.h"
@@ -346,8 +349,133 @@ TEST(help_wins_where_it_is_met_first)
 	CHECK(said("usage:"));
 }
 
+struct filed {
+	enum option_switch archive;
+	bool flag;
+	const char *list, *text;
+	uint64_t count, size, span_ns;
+};
+
+static const struct option_row filed_rows[] = {
+	{"archive", 'A', OPTION_SWITCH, NULL, "keep files", offsetof(struct filed, archive)},
+	{"flag", 'f', OPTION_FLAG, NULL, "a flag", offsetof(struct filed, flag)},
+	{"list", 'l', OPTION_LIST, "WORD,...", "words", offsetof(struct filed, list)},
+	{"text", 't', OPTION_TEXT, "TEXT", "a text", offsetof(struct filed, text)},
+	{"count", 'n', OPTION_NUMBER, "N", "a number", offsetof(struct filed, count)},
+	{"size", 's', OPTION_SIZE, "SIZE", "a size", offsetof(struct filed, size)},
+	{"span", 'd', OPTION_SPAN, "TIME", "a time", offsetof(struct filed, span_ns)},
+	{NULL},
+};
+
+TEST(a_switch_is_taken_back)
+{
+	static const struct command switched = {.name = "try", .options = filed_rows};
+	struct filed filed;
+
+	options_clear(filed_rows, &filed);
+	CHECK_EQUAL(options_parse(&switched, 2, (char *[]){"try", "-A", NULL}, false, &filed), 2);
+	CHECK_EQUAL(filed.archive, SWITCH_ON);
+	CHECK_EQUAL(
+		options_parse(&switched, 2, (char *[]){"try", "--no-archive", NULL}, false, &filed),
+		2);
+	CHECK_EQUAL(filed.archive, SWITCH_OFF);
+	CHECK_EQUAL(
+		options_parse(&switched, 2, (char *[]){"try", "--archive", NULL}, false, &filed),
+		2);
+	CHECK_EQUAL(filed.archive, SWITCH_ON);
+	capture_start(&capture, STDERR_FILENO);
+	CHECK_EQUAL(options_parse(&switched, 2, (char *[]){"try", "--no-archive=x", NULL}, false,
+				  &filed),
+		    -2);
+	capture_stop(&capture);
+	CHECK(said("duet try: --no-archive takes no argument\n"));
+	capture_start(&capture, STDERR_FILENO);
+	CHECK_EQUAL(
+		options_parse(&switched, 2, (char *[]){"try", "--no-flag", NULL}, false, &filed),
+		-2);
+	capture_stop(&capture);
+	CHECK(said("duet try: unknown option '--no-flag'\n"));
+}
+
+TEST(what_is_said_and_what_is_not)
+{
+	static const char *const texts[] = {"true", "true", "a,b", "", "0", "64M", "90m"};
+	struct filed filed;
+
+	options_clear(filed_rows, &filed);
+	for (size_t i = 0; filed_rows[i].name; i++) {
+		CHECK(!option_is_said(&filed_rows[i], &filed));
+		CHECK_EQUAL(option_set(&filed_rows[i], texts[i], &filed), 0);
+		CHECK(option_is_said(&filed_rows[i], &filed));
+	}
+	CHECK_EQUAL(filed.size, 64 << 20);
+	CHECK_EQUAL(option_set(option_find(filed_rows, "archive"), "false", &filed), 0);
+	CHECK(option_is_said(&filed_rows[0], &filed));
+	CHECK(!option_find(filed_rows, "nothing"));
+}
+
+TEST(a_value_that_is_refused_says_why)
+{
+	static const char *const bad[][3] = {
+		{"archive", "yes", "takes true or false, not 'yes'"},
+		{"count", "1.5", "takes a whole number such as 10, not '1.5'"},
+		{"size", "1X", "takes a size in bytes such as 4096, 64K, 64M, 2G or 1T, not '1X'"},
+		{"size", "99999999999999T",
+		 "takes a size in bytes such as 4096, 64K, 64M, 2G or 1T, not '99999999999999T', "
+		 "which is "
+		 "too large"},
+		{"span", "0",
+		 "takes a time above 0 such as 5 (seconds), 2.5, 100ms, 3us, 20ns, 2m or 1h, "
+		 "not '0'"},
+	};
+	struct filed filed;
+
+	options_clear(filed_rows, &filed);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK_EQUAL(option_set(option_find(filed_rows, bad[i][0]), bad[i][1], &filed),
+			    -EINVAL);
+		CHECK_TEXT(error_text(), bad[i][2]);
+		CHECK(!option_is_said(option_find(filed_rows, bad[i][0]), &filed));
+	}
+	error_clear();
+}
+
+/* What is printed of a value that was set by a text. */
+static const char *formatted(const char *name, const char *value)
+{
+	static struct string_builder printed;
+	const struct option_row *row = option_find(filed_rows, name);
+	struct filed filed;
+
+	options_clear(filed_rows, &filed);
+	string_builder_clear(&printed);
+	if (!option_set(row, value, &filed))
+		option_format(row, &filed, &printed);
+	return string_builder_text(&printed);
+}
+
+TEST(values_are_printed_as_they_are_read)
+{
+	CHECK_TEXT(formatted("archive", "false"), "false");
+	CHECK_TEXT(formatted("flag", "true"), "true");
+	CHECK_TEXT(formatted("list", "a,b"), "a,b");
+	CHECK_TEXT(formatted("count", "18446744073709551614"), "18446744073709551614");
+	CHECK_TEXT(formatted("size", "0"), "0");
+	CHECK_TEXT(formatted("size", "1.5K"), "1536");
+	CHECK_TEXT(formatted("size", "2048M"), "2G");
+	CHECK_TEXT(formatted("size", "1048577"), "1048577");
+	CHECK_TEXT(formatted("span", "5"), "5s");
+	CHECK_TEXT(formatted("span", "7200"), "2h");
+	CHECK_TEXT(formatted("span", "1.5"), "1500ms");
+	CHECK_TEXT(formatted("span", "1ns"), "1ns");
+}
+
 int main(void)
 {
+	RUN(a_switch_is_taken_back);
+	RUN(what_is_said_and_what_is_not);
+	RUN(a_value_that_is_refused_says_why);
+	RUN(values_are_printed_as_they_are_read);
 	RUN(nothing);
 	RUN(every_form_of_a_value);
 	RUN(a_span_is_not_nothing);

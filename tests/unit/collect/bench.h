@@ -27,7 +27,9 @@ struct bench {
 /* This process, as if it had said hello. */
 static inline struct injected_peer bench_peer(void)
 {
-	return (struct injected_peer){.pid = getpid(),
+	return (struct injected_peer){.collector = "opencl",
+				      .guest = "opencl",
+				      .pid = getpid(),
 				      .ns_pid = (uint32_t)getpid(),
 				      .uid = geteuid(),
 				      .pid_fd = (int)syscall(SYS_pidfd_open, getpid(), 0)};
@@ -55,7 +57,7 @@ static inline void bench_open(struct bench *bench)
 	close(region_fd);
 	bench->ring = &bench->injected->rings[0];
 	bench->ring->thread.id = ++bench->recording->last_thread;
-	bench->ring->thread.process = bench->injected->process.id;
+	bench->ring->thread.process = bench->injected->process->row.id;
 	trace_writer_thing(bench->writer, EVENT_THREAD, &bench->ring->thread);
 }
 
@@ -133,6 +135,7 @@ struct draft {
 		struct record_code code;
 		struct record_bytes bytes;
 		struct record_clock_pair pair;
+		struct record_instruction instruction;
 		uint64_t words[8192];
 	};
 };

@@ -79,7 +79,7 @@ TEST(a_futex)
 	CHECK(blocked_is_futex(&place));
 	CHECK_EQUAL(place.argument, (uint64_t)(uintptr_t)&waiter.word);
 	CHECK(strcmp(blocked_call_name(&place), "futex") == 0);
-	CHECK(blocked_look(NULL, (uint32_t)getpid(), waiter.tid, &look));
+	CHECK_EQUAL(blocked_look(NULL, (uint32_t)getpid(), waiter.tid, &look), THREAD_WAITS);
 	CHECK_EQUAL(look.place.argument, place.argument);
 	CHECK(look.place.sp <= waiter.address && waiter.address - look.place.sp < 4096);
 	waiter.is_over = true;
@@ -103,7 +103,7 @@ TEST(files_that_are_kept)
 		waiter.tid = 0;
 		CHECK_EQUAL(find(&thread, wait_for_futex, THREAD_WAITS, &place), THREAD_WAITS);
 		for (int again = 0; again < 2; again++) {
-			CHECK(blocked_look(&files, pid, waiter.tid, &look));
+			CHECK_EQUAL(blocked_look(&files, pid, waiter.tid, &look), THREAD_WAITS);
 			CHECK_EQUAL(look.place.sp, place.sp);
 			CHECK(look.stack_bytes > 0);
 			word++;

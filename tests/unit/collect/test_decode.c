@@ -208,6 +208,60 @@ TEST(executions)
 	bench_close(&bench);
 }
 
+static void put_instruction(struct bench *bench, uint32_t device, uint32_t detail)
+{
+	struct draft draft;
+
+	draft_begin(&draft, EVENT_INSTRUCTION_SAMPLE, detail, sizeof(draft.instruction));
+	draft.instruction.time = 3500;
+	draft.instruction.offset = 0xa10;
+	draft.instruction.period = 2048;
+	draft.instruction.code = 4;
+	draft.instruction.device = device;
+	draft_decode(bench, &draft);
+}
+
+TEST(instruction_samples)
+{
+	struct bench bench;
+	struct trace_chunk chunk = {0};
+	struct event_instruction_sample *rows;
+	const struct event_code *kernel;
+	const struct event_clock *clock;
+	size_t count;
+
+	bench_open(&bench);
+	put_device(&bench, 1, "key");
+	put_code(&bench, 4, 0, CODE_KERNEL, "saxpy", 0);
+	put_instruction(&bench, 1, 3 | 1 << 16);
+	put_instruction(&bench, 1, 0);
+	put_instruction(&bench, 1, 999 | 999 << 16);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	/* of a device that nobody knows */
+	put_instruction(&bench, 9, 0);
+	CHECK_EQUAL(bench.injected->broken_times, 1);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_INSTRUCTION_SAMPLE, struct event_instruction_sample, &count,
+		    &chunk);
+	REQUIRE(count == 3);
+	CHECK_EQUAL(rows[0].begin, 3500);
+	CHECK_EQUAL(rows[0].offset, 0xa10);
+	CHECK_EQUAL(rows[0].count, 1);
+	CHECK_EQUAL(rows[0].period, 2048);
+	CHECK_TEXT(text_of(&bench, rows[0].period_unit_string), "cycles");
+	CHECK_TEXT(text_of(&bench, rows[0].stall_string), "waitcnt");
+	CHECK_TEXT(text_of(&bench, rows[1].period_unit_string), "ns");
+	CHECK_EQUAL(rows[1].stall_string, 0);
+	CHECK_EQUAL(rows[2].stall_string, 0);
+	kernel = trace_reader_thing(bench.reader, EVENT_CODE, rows[0].code);
+	clock = clock_of(&bench, chunk.clock);
+	REQUIRE(kernel && clock);
+	CHECK_TEXT(text_of(&bench, kernel->name_string), "saxpy");
+	CHECK_EQUAL(clock->device, rows[0].device);
+	free(rows);
+	bench_close(&bench);
+}
+
 /* Rings are read one after the other: what was written first is not always decoded first. */
 TEST(execution_before_its_queue_waits)
 {
@@ -300,9 +354,9 @@ TEST(too_many_waiting_executions_are_counted)
 	size_t losses;
 
 	bench_open(&bench);
-	for (uint32_t i = 0; i < 65536 + 10; i++)
+	for (uint32_t i = 0; i < 262144 + 10; i++)
 		put_execution(&bench, 2, i + 1);
-	CHECK_EQUAL(bench.injected->waiting_count, 65536);
+	CHECK_EQUAL(bench.injected->waiting_count, 262144);
 	CHECK_EQUAL(bench.injected->broken_times, 0); /* they made sense */
 	CHECK_EQUAL(bench.injected->waiting_lost, 10);
 	bench_read(&bench);
@@ -529,6 +583,8 @@ static const struct {
 	{EVENT_CODE, offsetof(struct record_code, texts), 2},
 	{RECORD_BYTES, sizeof(struct record_bytes), 0},
 	{EVENT_CLOCK_PAIR, sizeof(struct record_clock_pair), 0},
+	{EVENT_RANGE, offsetof(struct record_range, texts), 2},
+	{EVENT_COUNTER, offsetof(struct record_counter, texts), 2},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -1020,6 +1076,7 @@ int main(void)
 	RUN(launches);
 	RUN(untimed_launch_is_an_execution_too);
 	RUN(executions);
+	RUN(instruction_samples);
 	RUN(execution_before_its_queue_waits);
 	RUN(queue_before_its_device_waits);
 	RUN(execution_of_a_queue_never_described);

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/cpu/family.h"
+#include "collect/family.h"
 
 static pid_t told(int fd)
 {
@@ -67,7 +67,7 @@ TEST(children_belong_to_it_and_strangers_do_not)
 	REQUIRE(pipe(orders) == 0 && pipe(answers) == 0);
 	parent = start_parent(orders, answers, false);
 	REQUIRE(family_init(&family) == 0);
-	REQUIRE(family_add(&family, (uint32_t)parent, true) == 0);
+	REQUIRE(family_add(&family, (uint32_t)parent, -1, true) == 0);
 	tell(orders[1], 1);
 	child = told(answers[0]);
 	stranger = fork();
@@ -90,7 +90,7 @@ TEST(children_belong_to_it_and_strangers_do_not)
 	family_forget(&family);
 	CHECK_EQUAL((int)family.members.count, 0);
 	family_fini(&family);
-	CHECK_EQUAL(family_add(&family, (uint32_t)parent, false), -ESRCH);
+	CHECK_EQUAL(family_add(&family, (uint32_t)parent, -1, false), -ESRCH);
 	family_fini(&family);
 	family_fini(NULL);
 }
@@ -144,7 +144,7 @@ TEST(who_lost_a_parent_that_was_seen_is_known_by_its_session)
 		tell(answers[1], child);
 		_exit(0);
 	}
-	REQUIRE(family_add(&family, (uint32_t)leader, false) == 0);
+	REQUIRE(family_add(&family, (uint32_t)leader, -1, false) == 0);
 	tell(orders[1], 1);
 	child = told(answers[0]);
 	waitpid(leader, NULL, 0);
@@ -170,7 +170,7 @@ TEST(an_exec_is_seen_once)
 		execlp("sleep", "sleep", "20", (char *)NULL);
 		_exit(1);
 	}
-	REQUIRE(family_add(&family, (uint32_t)pid, false) == 0);
+	REQUIRE(family_add(&family, (uint32_t)pid, -1, false) == 0);
 	family_look(&family);
 	REQUIRE(find(&family, pid) != NULL);
 	CHECK(find(&family, pid)->is_there && !find(&family, pid)->has_changed);

@@ -15,6 +15,7 @@
 #include "harness.h"
 
 #include "bench.h"
+#include "collect/processes.h"
 
 /* The region as the guest maps it. */
 struct guest {
@@ -117,8 +118,11 @@ static pid_t sleeping_child(void)
 
 static struct injected_peer peer_of(pid_t pid)
 {
-	return (struct injected_peer){pid, (uint32_t)pid, geteuid(),
-				      (int)syscall(SYS_pidfd_open, pid, 0)};
+	return (struct injected_peer){.collector = "opencl",
+				      .pid = pid,
+				      .ns_pid = (uint32_t)pid,
+				      .uid = geteuid(),
+				      .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0)};
 }
 
 static bool is_open(int fd)
@@ -163,23 +167,23 @@ TEST(parents_are_named)
 	int fd = -1, other_fd = -1;
 
 	bench_open(&bench);
-	own_id = bench.injected->process.id;
+	own_id = bench.injected->process->row.id;
 	REQUIRE(!injected_open(bench.recording, &peer, 0, &child, &fd));
 	REQUIRE(!injected_open(bench.recording, &init, 0, &stranger, &other_fd));
-	child_id = child->process.id;
-	CHECK_EQUAL(child->process.parent, 0);
-	CHECK_EQUAL(child->process.uid, geteuid());
+	child_id = child->process->row.id;
+	CHECK_EQUAL(child->process->row.parent, 0);
+	CHECK_EQUAL(child->process->row.uid, geteuid());
 	injected_relate(stranger, child);
 	injected_relate(stranger, bench.injected);
-	CHECK_EQUAL(child->process.parent, 0);
+	CHECK_EQUAL(child->process->row.parent, 0);
 	injected_relate(bench.injected, child);
-	CHECK_EQUAL(child->process.parent, own_id);
-	child->process.parent = 0;
+	CHECK_EQUAL(child->process->row.parent, own_id);
+	child->process->row.parent = 0;
 	/* a parent is older than its children: this one has a number that was used again */
-	bench.injected->process.start_ticks += 1000000;
+	bench.injected->process->row.start_ticks += 1000000;
 	injected_relate(child, bench.injected);
-	CHECK_EQUAL(child->process.parent, 0);
-	bench.injected->process.start_ticks -= 1000000;
+	CHECK_EQUAL(child->process->row.parent, 0);
+	bench.injected->process->row.start_ticks -= 1000000;
 	injected_relate(child, bench.injected);
 	injected_close(child);
 	injected_close(stranger);
@@ -545,7 +549,7 @@ TEST(a_process_that_comes_back_is_one)
 
 	guest_open(&bench, &old);
 	bytes = old.injected->region_bytes;
-	CHECK(injected_is_same_image(old.injected));
+	CHECK(injected_is_same_image(old.injected, false));
 	REQUIRE(ring_claim(old.region, old.injected->ring_count, old.injected->ring_bytes, 70,
 			   &writer));
 	write_calls(&writer, 1000);
@@ -588,6 +592,78 @@ TEST(a_process_that_comes_back_is_one)
 	REQUIRE(count == 1);
 	CHECK_EQUAL(launches[0].queue, queue);
 	CHECK_EQUAL(launches[0].correlation, (UINT64_C(1) << 56) + 7);
+	free(launches);
+	bench_close(&bench);
+}
+
+static void put_launch_by(struct guest *guest, uint32_t tid)
+{
+	struct record_launch *record;
+	struct ring_writer writer;
+
+	REQUIRE(ring_claim(guest->region, guest->injected->ring_count, guest->injected->ring_bytes,
+			   tid, &writer));
+	record = ring_reserve(&writer, EVENT_LAUNCH, sizeof(*record));
+	REQUIRE(record != NULL);
+	*record = (struct record_launch){
+		.head = {EVENT_LAUNCH, sizeof(*record), COMMAND_KERNEL << 16}, .correlation = 7};
+	ring_commit(&writer);
+	injected_drain(guest->injected, UINT64_MAX);
+}
+
+static void check_one_row_each(struct bench *bench, uint32_t process)
+{
+	const struct event_process *processes;
+	const struct event_thread *threads;
+	size_t count = trace_reader_things(bench->reader, EVENT_PROCESS, (const void **)&processes);
+
+	/* the bench's own, and the one of two guests, which ends with the second */
+	REQUIRE(count == 2);
+	CHECK_EQUAL(processes[1].id, process);
+	CHECK_EQUAL(processes[1].ended, 1);
+	count = trace_reader_things(bench->reader, EVENT_THREAD, (const void **)&threads);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(threads[1].process, process);
+}
+
+/* The runtimes of two vendors in one process: each guest has its rings, the process one row, a thread one row, and a
+ * command a number of its own. */
+TEST(two_guests_of_a_process)
+{
+	struct injected_peer peer = bench_peer();
+	struct guest first, second = {0};
+	struct event_launch *launches;
+	struct injected *injected;
+	struct bench bench;
+	uint32_t process;
+	size_t count = 0;
+	int fd = -1;
+
+	guest_open(&bench, &first);
+	process = first.injected->process->row.id;
+	peer.collector = "amd";
+	peer.sibling = first.injected;
+	REQUIRE(!injected_open(bench.recording, &peer, 0, &injected, &fd));
+	map_guest(injected, fd, &second);
+	CHECK_EQUAL(injected->process->row.id, process);
+	put_launch_by(&first, 70);
+	put_launch_by(&second, 70);
+	first.injected->process->row.ended = 1;
+	munmap(first.region, first.injected->region_bytes);
+	munmap(second.region, injected->region_bytes);
+	injected_close(first.injected);
+	CHECK(!processes_find(bench.recording->processes, (uint32_t)getpid())->has_ended);
+	injected_close(injected);
+	CHECK(processes_find(bench.recording->processes, (uint32_t)getpid())->has_ended);
+	close(first.fd);
+	close(second.fd);
+	bench_read(&bench);
+	check_one_row_each(&bench, process);
+	launches = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(launches[0].thread, launches[1].thread);
+	CHECK_EQUAL(launches[0].correlation, 7);
+	CHECK_EQUAL(launches[1].correlation, (UINT64_C(1) << 56) + 7);
 	free(launches);
 	bench_close(&bench);
 }
@@ -646,7 +722,7 @@ TEST(things_end_with_their_process)
 	put_context(&bench, 1);
 	put_queue(&bench, 1, 1, 1);
 	put_code(&bench, 1, 0, CODE_KERNEL, "kernel", 0);
-	bench.injected->process.ended = 1;
+	bench.injected->process->row.ended = 1;
 	bench_read(&bench);
 	REQUIRE(trace_reader_things(bench.reader, EVENT_DEVICE, (const void **)&device) == 1);
 	REQUIRE(trace_reader_things(bench.reader, EVENT_CONTEXT, (const void **)&context) == 1);
@@ -674,6 +750,7 @@ int main(void)
 	RUN(what_is_not_read_is_told);
 	RUN(losses_of_a_thread_that_ended);
 	RUN(a_process_that_comes_back_is_one);
+	RUN(two_guests_of_a_process);
 	RUN(a_recorder_that_was_stopped);
 	RUN(things_end_with_their_process);
 	return harness_end();

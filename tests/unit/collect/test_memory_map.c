@@ -133,6 +133,29 @@ TEST(a_map_of_living_pieces_grows)
 	free(living);
 }
 
+/* A program has as many mappings as root lets it have. */
+TEST(what_finds_no_room_is_counted)
+{
+	enum { BEYOND = 1000, LIVING = MEMORY_PIECES_LIMIT + BEYOND };
+	struct memory_piece *living = calloc(LIVING, sizeof(*living));
+	struct memory_map *map = memory_map_new(), *copy;
+
+	REQUIRE(living && map);
+	for (uint64_t i = 0; i < LIVING; i++)
+		living[i] = (struct memory_piece){20 * i, 20 * i + 10, 0, NULL};
+	REQUIRE(memory_map_renew(map, living, LIVING) == 0);
+	CHECK_EQUAL(map->count + map->left_out, LIVING);
+	CHECK(map->left_out >= BEYOND && map->left_out < BEYOND + 3);
+	copy = memory_map_share(map);
+	REQUIRE(memory_map_own(&copy) == 0);
+	CHECK_EQUAL(copy->left_out, map->left_out);
+	memory_map_release(copy);
+	REQUIRE(memory_map_renew(map, living, LIVING / 2) == 0);
+	CHECK_EQUAL(map->left_out, 0);
+	memory_map_release(map);
+	free(living);
+}
+
 TEST(refuses_what_is_none)
 {
 	struct memory_map map = {0};
@@ -158,6 +181,7 @@ int main(void)
 	RUN(the_last_one_counts);
 	RUN(a_renewed_map_has_what_is_mapped);
 	RUN(a_map_of_living_pieces_grows);
+	RUN(what_finds_no_room_is_counted);
 	RUN(refuses_what_is_none);
 	return harness_end();
 }

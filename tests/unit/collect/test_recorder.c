@@ -516,7 +516,7 @@ static struct session_options chosen(const char *list, int *ret_error)
 {
 	struct session_options options = {0};
 
-	*ret_error = collectors_choose(list, &options);
+	*ret_error = collectors_choose(list, NULL, &options);
 	return options;
 }
 
@@ -639,13 +639,13 @@ TEST(real_readings_agree)
 
 TEST(function_names)
 {
-	CHECK_TEXT(opencl_function_name(0), "clGetPlatformIDs");
-	CHECK_TEXT(opencl_function_name(148), "clSetContextDestructorCallback");
-	CHECK_TEXT(opencl_function_name(75), "clGetDeviceIDsFromD3D10KHR");
-	CHECK(opencl_function_name(149) == NULL);
-	CHECK(opencl_function_name(255) == NULL);
-	CHECK(opencl_function_name(256) == NULL);
-	CHECK(opencl_function_name(UINT32_MAX) == NULL);
+	CHECK_TEXT(guest_function_name(0), "clGetPlatformIDs");
+	CHECK_TEXT(guest_function_name(148), "clSetContextDestructorCallback");
+	CHECK_TEXT(guest_function_name(75), "clGetDeviceIDsFromD3D10KHR");
+	CHECK(guest_function_name(149) == NULL);
+	CHECK(guest_function_name(255) == NULL);
+	CHECK_TEXT(guest_function_name(256), "AQL dispatch");
+	CHECK(guest_function_name(UINT32_MAX) == NULL);
 }
 
 TEST(remembered_keys)

@@ -32,6 +32,39 @@ TEST(commands)
 	CHECK(strstr(text, own));
 }
 
+/* Of Yama's rules, and of whatever else lets no debugger in. */
+TEST(looks)
+{
+	static const struct {
+		int scope;
+		bool is_ours;
+		const char *said;
+	} rows[] = {
+		{1, false, "ptrace_scope is 1: run 'sudo sysctl kernel.yama.ptrace_scope=0', or "},
+		{2, false, "ptrace_scope is 2: run 'sudo sysctl kernel.yama.ptrace_scope=0', or "},
+		{2, true, "ptrace_scope is 2: run 'sudo sysctl kernel.yama.ptrace_scope=1', or "},
+		{3, false, "ptrace_scope is 3, which holds until the machine is started anew"},
+		{3, true, "ptrace_scope is 3, which holds until the machine is started anew"},
+		{1, true, "Operation not permitted: a seccomp filter"},
+		{-1, true, "Operation not permitted: a seccomp filter"},
+		{0, false, "Operation not permitted: a rule of this system"},
+		{-1, false,
+		 "record as root, or give duet alone the right: 'sudo setcap "
+		 "cap_perfmon,cap_syslog,cap_sys_ptrace+ep /"},
+	};
+	char text[PATH_MAX + 300];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ptrace_rights_text(rows[i].scope, rows[i].is_ours, -EPERM, text, sizeof(text));
+		CHECK(strstr(text, rows[i].said));
+		CHECK_EQUAL(strstr(text, "setcap") != NULL,
+			    rows[i].scope == 2 || (!rows[i].is_ours && rows[i].scope != 3));
+	}
+	CHECK(!ptrace_is_limited(-1) && !ptrace_is_limited(0) && ptrace_is_limited(3));
+	if (geteuid() == 0)
+		CHECK(!ptrace_is_limited(1) && !ptrace_is_limited(2));
+}
+
 TEST(refusals)
 {
 	static const struct {
@@ -94,6 +127,7 @@ TEST(look_is_refused)
 int main(void)
 {
 	RUN(commands);
+	RUN(looks);
 	RUN(refusals);
 	RUN(looks_at_a_child);
 	RUN(look_is_refused);

@@ -53,10 +53,10 @@ static struct ring_region *map_region(int fd, const struct session_welcome *welc
 }
 
 /* NULL: nobody is there. */
-static struct ring_region *attach_to(const char *name)
+static struct ring_region *attach_to(const char *name, const char *guest)
 {
 	struct ring_region *region;
-	struct session_hello hello = {SESSION_MAGIC, SESSION_VERSION, (uint32_t)getpid(), "opencl"};
+	struct session_hello hello = {SESSION_MAGIC, SESSION_VERSION, (uint32_t)getpid(), ""};
 	struct session_attached farewell = {SESSION_MAGIC, 128, 0};
 	struct session_welcome welcome = {0};
 	struct sockaddr_un address;
@@ -67,6 +67,7 @@ static struct ring_region *attach_to(const char *name)
 		close(fd);
 		return NULL;
 	}
+	snprintf(hello.guest, sizeof(hello.guest), "%s", guest);
 	if (send(fd, &hello, sizeof(hello), 0) < 0)
 		_exit(99);
 	region = map_region(fd, &welcome);
@@ -77,13 +78,18 @@ static struct ring_region *attach_to(const char *name)
 	return region;
 }
 
-static struct ring_region *attach(void)
+static struct ring_region *attach_as(const char *guest)
 {
-	struct ring_region *region = attach_to(getenv(SESSION_VARIABLE));
+	struct ring_region *region = attach_to(getenv(SESSION_VARIABLE), guest);
 
 	if (!region)
 		_exit(99);
 	return region;
+}
+
+static struct ring_region *attach(void)
+{
+	return attach_as("opencl");
 }
 
 /* Ended, and left unwaited for. */
@@ -104,6 +110,17 @@ static int come_back(struct ring_region *before)
 	struct ring_region *after = attach();
 
 	return atomic_load(&before->enabled) == 0 && atomic_load(&after->enabled) == 1 ? 0 : 97;
+}
+
+/* A second guest, which comes back later: the first goes on through all of it. */
+static int two_guests(const struct ring_region *first)
+{
+	const struct ring_region *second = attach_as("rocm"), *again = attach_as("rocm");
+
+	return atomic_load(&first->enabled) == 1 && atomic_load(&second->enabled) == 0 &&
+			       atomic_load(&again->enabled) == 1
+		       ? 0
+		       : 93;
 }
 
 /* Children that start at the same moment. */
@@ -137,6 +154,8 @@ static int play_guest(char **argv)
 		return many(atoi(argv[3]));
 	if (strcmp(argv[2], "back") == 0)
 		return come_back(region);
+	if (strcmp(argv[2], "two") == 0)
+		return two_guests(region);
 	if (strcmp(argv[2], "fork") == 0)
 		child_that_attaches();
 	if (strcmp(argv[2], "kill") == 0)
@@ -157,20 +176,25 @@ struct recorded {
 	size_t count;
 };
 
-static void record(char *const *command, struct recorded *recorded)
+static void record_with(const char *list, char *const *command, struct recorded *recorded)
 {
 	struct session_options options = {.command = command, .guest = "/no/guest.so"};
 
 	*recorded = (struct recorded){0};
 	snprintf(recorded->path, sizeof(recorded->path), "%s/f.duet", folder);
 	options.output = recorded->path;
-	REQUIRE(!collectors_choose(NULL, &options));
+	REQUIRE(!collectors_choose(list, NULL, &options));
 	recorded->error = session_run(&options, &recorded->result, &recorded->exec_error);
 	if (recorded->error)
 		return;
 	REQUIRE(!trace_reader_open(recorded->path, &recorded->reader));
 	recorded->count = trace_reader_things(recorded->reader, EVENT_PROCESS,
 					      (const void **)&recorded->processes);
+}
+
+static void record(char *const *command, struct recorded *recorded)
+{
+	record_with("opencl", command, recorded);
 }
 
 static void record_guest(const char *what, const char *status, struct recorded *recorded)
@@ -254,6 +278,40 @@ TEST(a_program_that_comes_back_is_one_process)
 	forget(&recorded);
 }
 
+/* The runtimes of two vendors in one process. */
+TEST(two_guests_are_one_process)
+{
+	char *command[] = {self, (char *)"guest", (char *)"two", (char *)"0", NULL};
+	const struct event_collector *notes;
+	struct recorded recorded;
+	size_t count;
+
+	record_with("opencl,amd", command, &recorded);
+	REQUIRE(recorded.error == 0 && recorded.count == 1);
+	CHECK_EQUAL(recorded.result.program_status, 0);
+	CHECK_EQUAL(recorded.result.processes, 1);
+	CHECK_EQUAL(recorded.processes[0].ended, 1);
+	/* both collectors, and the gap of the second guest */
+	count = trace_reader_things(recorded.reader, EVENT_COLLECTOR, (const void **)&notes);
+	REQUIRE(count == 3);
+	CHECK_EQUAL(notes[2].name_string, notes[1].name_string);
+	CHECK_EQUAL(notes[2].process, recorded.processes[0].id);
+	forget(&recorded);
+}
+
+/* One that nobody asked for is turned down, and costs the other nothing. */
+TEST(a_guest_that_is_not_chosen)
+{
+	char *command[] = {self, (char *)"guest", (char *)"two", (char *)"0", NULL};
+	struct recorded recorded;
+
+	record_with("opencl", command, &recorded);
+	REQUIRE(recorded.error == 0 && recorded.count == 1);
+	CHECK_EQUAL(recorded.result.program_status, 99 << 8);
+	CHECK_EQUAL(recorded.processes[0].ended, 1);
+	forget(&recorded);
+}
+
 TEST(many_programs_at_once)
 {
 	struct recorded recorded;
@@ -306,7 +364,7 @@ static _Noreturn void flood(uid_t uid, const char *name, uint64_t end_ns)
 	if (setgid(uid) < 0 || setuid(uid) < 0)
 		_exit(1);
 	while (!region && now_ns() < end_ns) {
-		region = attach_to(name);
+		region = attach_to(name, "opencl");
 		usleep(1000);
 	}
 	for (int i = 0; region && i < RINGS; i++)
@@ -345,7 +403,7 @@ TEST(a_flood_costs_nobody_else)
 	snprintf(name, sizeof(name), SESSION_ANY, 0u);
 	snprintf(recorded.path, sizeof(recorded.path), "%s/f.duet", folder);
 	options.output = recorded.path;
-	REQUIRE(!collectors_choose(NULL, &options));
+	REQUIRE(!collectors_choose("opencl", NULL, &options));
 	for (int i = 0; i <= FLOODS; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0 && i < FLOODS)
@@ -355,7 +413,7 @@ TEST(a_flood_costs_nobody_else)
 
 			usleep(1200000);
 			begin_ns = now_ns();
-			region = attach_to(name);
+			region = attach_to(name, "opencl");
 			seen->waited_ns = now_ns() - begin_ns;
 			seen->enabled = region ? region->enabled : 0;
 			_exit(0);
@@ -468,6 +526,8 @@ int main(int argc, char **argv)
 	RUN(a_child_that_nobody_waits_for);
 	RUN(a_program_that_does_not_start_costs_no_recording);
 	RUN(a_program_that_comes_back_is_one_process);
+	RUN(two_guests_are_one_process);
+	RUN(a_guest_that_is_not_chosen);
 	RUN(many_programs_at_once);
 	RUN(a_flood_costs_nobody_else);
 	RUN(signals_and_limits_are_given_back);

@@ -12,8 +12,8 @@
 #include "analyze/model.h"
 #include "base/error.h"
 #include "export/exporter.h"
-#include "export/perfetto_moments.h"
-#include "export/perfetto_verdicts.h"
+#include "export/moments.h"
+#include "export/verdicts.h"
 #include "export/protobuf.h"
 #include "harness.h"
 
@@ -135,6 +135,11 @@ TEST(moments_in_order)
 	check_order(&moments, UINT64_MAX, "B7 B5 E5 B6 E7 E6");
 	CHECK_EQUAL(moments_add(&moments, 8, UINT64_MAX, UINT64_MAX, false), 0);
 	check_order(&moments, UINT64_MAX, "B8 E8");
+	/* single ones: an end before the begin of another, one that comes and goes behind its own begin */
+	CHECK_EQUAL(moments_add_point(&moments, 1, 5, false, true), 0);
+	CHECK_EQUAL(moments_add_point(&moments, 2, 5, true, false), 0);
+	CHECK_EQUAL(moments_add_point(&moments, 1, 5, true, true), 0);
+	check_order(&moments, UINT64_MAX, "E2 B1 E1");
 	moments_fini(&moments);
 }
 

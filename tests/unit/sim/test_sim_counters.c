@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "sim_client.h"
-#include "../../device/capture/nvml_abi.h"
+#include "collect/nvidia/nvml_abi.h"
 
 /* ---- PC sampling ----------------------------------------------------------------------------- */
 
@@ -842,6 +842,54 @@ static void run_nvml_poor(void)
 	CHECK_EQUAL(support.is_supported, 0);
 }
 
+/* Steps of a quarter and three quarters have a mean of a half, and so has what is used meanwhile. */
+static void run_nvml_script(void)
+{
+	unsigned long long mj, reasons;
+	struct nvml_process_v2 process;
+	struct nvml_utilization utilization;
+	unsigned count = 1;
+
+	REQUIRE(nvml_begin());
+	usleep(300000);
+	CHECK_EQUAL(nvml.nvmlDeviceGetUtilizationRates(device, &utilization), 0);
+	CHECK(utilization.gpu_percent >= 48 && utilization.gpu_percent <= 52);
+	CHECK_EQUAL(nvml.nvmlDeviceGetTotalEnergyConsumption(device, &mj), 0);
+	CHECK(mj > 300 * 345 && mj < 30000 * 350);
+	CHECK_EQUAL(nvml.nvmlDeviceGetCurrentClocksEventReasons(device, &reasons), 0);
+	CHECK_EQUAL(reasons, 0x44);
+	CHECK_EQUAL(nvml.nvmlDeviceGetComputeRunningProcesses_v3(device, &count, &process), 0);
+	CHECK_EQUAL(count, 1);
+	CHECK_EQUAL(process.pid, 4711);
+}
+
+static void run_nvml_lost(void)
+{
+	unsigned mw;
+
+	REQUIRE(nvml_begin());
+	usleep(200000);
+	CHECK_EQUAL(nvml.nvmlDeviceGetPowerUsage(device, &mw), NVML_ERROR_GPU_IS_LOST);
+}
+
+static void run_mig(void)
+{
+	nvmlDevice_t instance, other;
+	char text[96];
+	unsigned number;
+
+	REQUIRE(nvml_begin());
+	CHECK_EQUAL(nvml.nvmlDeviceGetMigMode(device, &number, &number), 0);
+	CHECK_EQUAL(number, 1);
+	CHECK_EQUAL(nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, 1, &instance), 0);
+	CHECK_EQUAL(nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, 2, &other),
+		    NVML_ERROR_NOT_FOUND);
+	CHECK_EQUAL(nvml.nvmlDeviceGetGpuInstanceId(instance, &number), 0);
+	CHECK_EQUAL(number, 2);
+	CHECK_EQUAL(nvml.nvmlDeviceGetUUID(instance, text, sizeof(text)), 0);
+	CHECK(strncmp(text, "MIG-", 4) == 0);
+}
+
 static const struct scenario scenarios[] = {
 	{"pc", "us__Z5otherPf=40", run_pc},
 	{"pc_old", "version=20", run_pc_old},
@@ -858,6 +906,10 @@ static const struct scenario scenarios[] = {
 	{"nvml_values", "kernel_us=1000000,fail_nvmlDeviceGetTemperature=15", run_nvml_values},
 	{"gpm", "kernel_us=1000000", run_gpm},
 	{"nvml_poor", "nvml_unsupported=1", run_nvml_poor},
+	{"nvml_script", "nvml_load=0.25/0.75,nvml_step_ms=10,nvml_pid=4711,nvml_reasons=68",
+	 run_nvml_script},
+	{"nvml_lost", "nvml_lost_ms=150", run_nvml_lost},
+	{"mig", "mig=2", run_mig},
 };
 
 int main(int argc, char **argv)

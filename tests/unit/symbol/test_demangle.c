@@ -120,6 +120,29 @@ TEST(short_names)
 	}
 }
 
+/* Two kernels of one template are two kernels. */
+TEST(kernels)
+{
+	static const char *const names[][2] = {
+		{"_ZN6shapes5scaleIfEEvPT_S1_j", "shapes::scale<float>"},
+		{"_Z6reduceILi256EfEvPKT0_PS0_", "reduce<256, float>"},
+		{"_Z4fillPji", "fill"},
+		{"_ZN2at6nativeclIiEEvT_", "at::native::operator()<int>"},
+		{"_ZN12_GLOBAL__N_14copyIPFivEEEvT_", "(anonymous namespace)::copy<int (*)()>"},
+	};
+	struct demangler *own;
+
+	REQUIRE(demangler_new(&(struct demangle_options){.is_kernel = true}, &own) == 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *text = demangler_find(own, names[i][0]);
+
+		CHECK_TEXT(text, names[i][1]);
+		free(text);
+	}
+	CHECK(!demangler_find(own, "vector_add"));
+	demangler_free(own);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -196,6 +219,7 @@ int main(void)
 	if (demangler_new(&options, &demangler))
 		return 1;
 	RUN(cxx);
+	RUN(kernels);
 	RUN(rust_new);
 	RUN(rust_old);
 	RUN(short_names);

@@ -24,6 +24,7 @@
 #include "symbol/python_remote.h"
 
 #include "../../harness.h"
+#include "unattended.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define READS 4000 /* slower */
@@ -731,7 +732,7 @@ TEST(what_is_no_python)
 
 enum {
 	HOSTILE_SYMBOLS = 6,
-	HOSTILE_BYTES = 16 << 20,
+	HOSTILE_BYTES = 320 << 20, /* of which few are ever written */
 	HOSTILE_DENSE = 1 << 18,
 	HOSTILE_SEEDS = 60,
 	HOSTILE_READS = 20
@@ -835,40 +836,47 @@ static uint64_t put_code(struct hostile *hostile)
 	return code;
 }
 
-/* A stack, innermost frame first, whose outermost one is as each version wants it. */
-static uint64_t put_frames(struct hostile *hostile)
+/* The i-th one from outside; the outermost one is as each version wants it. */
+static void put_frame(struct hostile *hostile, uint64_t frame, uint64_t code, uint64_t previous,
+		      uint64_t i)
 {
 	const struct python_offsets *at = hostile->at;
+
+	put_word(hostile, frame + at->frame_code, code);
+	put_word(hostile, frame + at->frame_instruction,
+		 at->layout == PYTHON_LAYOUT_OBJECTS ? i * 3
+						     : code + at->code_instructions + i * 6);
+	if (at->layout == PYTHON_LAYOUT_OBJECTS) {
+		put_word(hostile, frame, 1);
+		put_word(hostile, frame + at->object_type, symbol_at(hostile, 4));
+	} else {
+		uint8_t tail[8] = {0};
+
+		tail[at->frame_owner % 8] =
+			i == 0 && at->layout == PYTHON_LAYOUT_SHIM ? at->shim : 0;
+		if (at->frame_entry)
+			tail[at->frame_entry % 8] = i % 4 == 0;
+		put_word(hostile, (frame + at->frame_owner) & ~UINT64_C(7), word_of(tail));
+	}
+	put_word(hostile, frame + at->frame_previous, previous);
+}
+
+/* A stack; its innermost frame. */
+static uint64_t put_frames(struct hostile *hostile)
+{
 	uint64_t previous = 0;
 
-	for (int i = 0; i < 12; i++) {
-		const uint64_t frame = place(hostile), code = put_code(hostile);
+	for (uint64_t i = 0; i < 12; i++) {
+		const uint64_t frame = place(hostile);
 
-		put_word(hostile, frame + at->frame_code, code);
-		put_word(hostile, frame + at->frame_instruction,
-			 at->layout == PYTHON_LAYOUT_OBJECTS
-				 ? (uint64_t)i * 3
-				 : code + at->code_instructions + (uint64_t)i * 6);
-		if (at->layout == PYTHON_LAYOUT_OBJECTS) {
-			put_word(hostile, frame, 1);
-			put_word(hostile, frame + at->object_type, symbol_at(hostile, 4));
-		} else {
-			uint8_t tail[8] = {0};
-
-			tail[at->frame_owner % 8] =
-				i == 0 && at->layout == PYTHON_LAYOUT_SHIM ? at->shim : 0;
-			if (at->frame_entry)
-				tail[at->frame_entry % 8] = i % 4 == 0;
-			put_word(hostile, (frame + at->frame_owner) & ~UINT64_C(7), word_of(tail));
-		}
-		put_word(hostile, frame + at->frame_previous, previous);
+		put_frame(hostile, frame, put_code(hostile), previous, i);
 		previous = frame;
 	}
 	return previous;
 }
 
-/* So that a walk begins: lists of one interpreter and one thread, this one, with frames somewhere. */
-static void lead_in(struct hostile *hostile)
+/* So that a walk begins: lists of one interpreter and one thread, this one, with frames somewhere. The thread's state. */
+static uint64_t lead_in(struct hostile *hostile)
 {
 	const struct python_offsets *at = hostile->at;
 	const uint64_t runtime = symbol_at(hostile, 0), state = place(hostile);
@@ -908,6 +916,7 @@ static void lead_in(struct hostile *hostile)
 		put_word(hostile, state + at->thread_frame + 64 + at->cframe_frame, frame);
 	for (uint64_t i = next_random(&hostile->seed) % 60; i > 0; i--)
 		put_word(hostile, place(hostile), place(hostile));
+	return state;
 }
 
 static double read_hostile(struct hostile *hostile, const struct python_remote_file *file,
@@ -951,7 +960,7 @@ static bool hostile_init(struct hostile *hostile, uint16_t version, int fd)
 	*hostile = (struct hostile){.at = python_offsets_find(version), .seed = 88172645463325252};
 	elf_names_find_symbols(fd, hostile_names, HOSTILE_SYMBOLS, hostile->symbols);
 	hostile->memory = mmap(NULL, HOSTILE_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	for (size_t i = 0; i < HOSTILE_SYMBOLS; i++)
 		if (hostile->symbols[i].value && hostile->symbols[i].value < first)
 			first = hostile->symbols[i].value;
@@ -960,26 +969,43 @@ static bool hostile_init(struct hostile *hostile, uint16_t version, int fd)
 	return hostile->symbols[0].value && hostile->memory != MAP_FAILED;
 }
 
-static void check_hostile(const char *python)
+/* As if that Python were in this process. */
+static bool hostile_begin(struct hostile *hostile, const char *python,
+			  struct python_remote_file *ret_file)
 {
-	struct python_remote_file file = {.fd = -1};
 	struct python_remote *remote = NULL;
-	struct hostile hostile;
 	struct child child;
-	double most = 0;
-	int answers = 0;
 	char line[64];
 	uint16_t version;
 
-	REQUIRE(child_start(&child, python, busy_script, "0"));
+	if (!child_start(&child, python, busy_script, "0"))
+		return false;
 	CHECK(fgets(line, sizeof(line), child.output));
 	CHECK_EQUAL(open_remote(child.pid, &remote), 0);
 	version = remote ? python_remote_version(remote) : 0;
 	python_remote_free(remote);
 	child_end(&child);
-	file.fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
-	REQUIRE(version && hostile_init(&hostile, version, file.fd));
-	file.load_address = hostile.load_address;
+	ret_file->fd = open(found_in.path, O_RDONLY | O_CLOEXEC);
+	if (!version || !hostile_init(hostile, version, ret_file->fd))
+		return false;
+	ret_file->load_address = hostile->load_address;
+	return true;
+}
+
+static void hostile_end(struct hostile *hostile, struct python_remote_file *file)
+{
+	munmap(hostile->memory, HOSTILE_BYTES);
+	close(file->fd);
+}
+
+static void check_hostile(const char *python)
+{
+	struct python_remote_file file;
+	struct hostile hostile;
+	double most = 0;
+	int answers = 0;
+
+	REQUIRE(hostile_begin(&hostile, python, &file));
 	for (int i = 0; i < HOSTILE_SEEDS; i++) {
 		double one;
 
@@ -988,17 +1014,252 @@ static void check_hostile(const char *python)
 		one = read_hostile(&hostile, &file, &answers);
 		most = one > most ? one : most;
 	}
-	printf("# %x: %d answers of %d, at most %.1f ms\n", version, answers,
+	printf("# %x: %d answers of %d, at most %.1f ms\n", hostile.at->version, answers,
 	       HOSTILE_SEEDS * HOSTILE_READS, most / 1e6);
 	CHECK(most < 2e9);
-	munmap(hostile.memory, HOSTILE_BYTES);
-	close(file.fd);
+	hostile_end(&hostile, &file);
 }
 
 TEST(memory_that_lies)
 {
 	if (for_each_python(check_hostile) == 0)
 		SKIP("no Python 3.8 to 3.13");
+}
+
+/* ---- a stack that is large ---------------------------------------------------------------------- */
+
+enum { CHUNK_BYTES = 4 << 20, CHUNKS_FEW = 3, CHUNKS_MANY = 64, CALLS_LEFT_ALONE = 70 };
+
+/* One frame in each piece of the data stack. */
+static void put_chunks(struct hostile *hostile, uint64_t state, uint64_t count)
+{
+	const struct python_offsets *at = hostile->at;
+	uint64_t chunk = 0, frame = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		const uint64_t next = (uint64_t)(uintptr_t)hostile->memory + (i + 1) * CHUNK_BYTES;
+
+		put_word(hostile, next, chunk);
+		put_word(hostile, next + PYTHON_CHUNK_TOP,
+			 (CHUNK_BYTES - PYTHON_CHUNK_DATA) / sizeof(uint64_t));
+		put_frame(hostile, next + PYTHON_CHUNK_DATA, put_code(hostile), frame, i);
+		frame = next + PYTHON_CHUNK_DATA;
+		chunk = next;
+	}
+	put_word(hostile, state + at->thread_chunk, chunk);
+	put_word(hostile, state + at->thread_chunk + PYTHON_STACK_TOP, chunk + CHUNK_BYTES);
+	put_word(hostile,
+		 at->cframe ? state + at->thread_frame + 64 + at->cframe_frame
+			    : state + at->thread_frame,
+		 frame);
+}
+
+static void check_large(const char *python)
+{
+	static struct python_remote_frame frames[FRAMES_MOST];
+	const uint32_t tid = (uint32_t)getpid();
+	struct python_remote *remote = NULL;
+	struct python_remote_file file;
+	struct python_remote_gap gap;
+	struct hostile hostile;
+	uint64_t state;
+	int few, again = -E2BIG;
+
+	REQUIRE(hostile_begin(&hostile, python, &file));
+	if (hostile.at->thread_chunk) {
+		state = lead_in(&hostile);
+		REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
+		put_chunks(&hostile, state, CHUNKS_FEW);
+		few = python_remote_frames(remote, tid, frames, FRAMES_MOST, &gap);
+		CHECK(few >= CHUNKS_FEW - 1); /* the outermost one may be none */
+		put_chunks(&hostile, state, CHUNKS_MANY);
+		CHECK_EQUAL(python_remote_frames(remote, tid, frames, FRAMES_MOST, &gap), -E2BIG);
+		put_chunks(&hostile, state, CHUNKS_FEW);
+		for (int i = 0; i < CALLS_LEFT_ALONE && again == -E2BIG; i++)
+			again = python_remote_glance(remote, tid, frames, FRAMES_MOST, &gap);
+		CHECK_EQUAL(again, few);
+		python_remote_free(remote);
+	}
+	hostile_end(&hostile, &file);
+}
+
+TEST(a_stack_of_many_bytes)
+{
+	if (for_each_python(check_large) == 0)
+		SKIP("no Python 3.8 to 3.13");
+}
+
+/* ---- functions that say much of their lines ------------------------------------------------------ */
+
+enum { TALKERS = 1400, TALK_BYTES = 60000, TALKER_BYTES = 1024, TALKER_LINE = 7 };
+
+static uint64_t put_text(struct hostile *hostile, uint64_t text)
+{
+	put_word(hostile, text + hostile->at->object_type, symbol_at(hostile, 2));
+	put_word(hostile, text + hostile->at->text_length, 3);
+	put_word(hostile, text + hostile->at->text_state, 1 << 2 | 1 << 5 | 1 << 6);
+	put_word(hostile, text + hostile->at->text_ascii, 0x636261);
+	return text;
+}
+
+/* A table that says of each instruction that it is on the first line. */
+static uint64_t put_talk(struct hostile *hostile, uint64_t lines)
+{
+	const uint64_t word = hostile->at->version >= 0x030b ? UINT64_C(0x0087008700870087)
+							     : UINT64_C(0x0010001000100010);
+
+	put_word(hostile, lines + hostile->at->object_type, symbol_at(hostile, 3));
+	put_word(hostile, lines + hostile->at->bytes_length, TALK_BYTES);
+	for (uint64_t i = 0; i < TALK_BYTES; i += sizeof(word))
+		put_word(hostile, lines + hostile->at->bytes_data + i, word);
+	return lines;
+}
+
+/* A stack of different functions that have one table. */
+static void put_talkers(struct hostile *hostile, uint64_t state)
+{
+	const struct python_offsets *at = hostile->at;
+	const uint64_t begin = (uint64_t)(uintptr_t)hostile->memory + CHUNK_BYTES;
+	const uint64_t text = put_text(hostile, begin), lines = put_talk(hostile, begin + 4096);
+	uint64_t frame = 0;
+
+	for (uint64_t i = 0; i < TALKERS; i++) {
+		const uint64_t code = begin + CHUNK_BYTES + i * TALKER_BYTES;
+		const uint64_t next = code + TALKER_BYTES / 2;
+
+		put_word(hostile, code + at->code_first_line, TALKER_LINE);
+		put_word(hostile, code + at->object_type, symbol_at(hostile, 1));
+		put_word(hostile, code + at->code_name, text);
+		if (at->code_qualified_name)
+			put_word(hostile, code + at->code_qualified_name, text);
+		put_word(hostile, code + at->code_file, text);
+		put_word(hostile, code + at->code_lines, lines);
+		put_frame(hostile, next, code, frame, i);
+		frame = next;
+	}
+	if (at->thread_chunk)
+		put_word(hostile, state + at->thread_chunk, 0);
+	put_word(hostile,
+		 at->cframe ? state + at->thread_frame + 64 + at->cframe_frame
+			    : state + at->thread_frame,
+		 frame);
+}
+
+static void check_talkers(const char *python)
+{
+	static struct python_remote_frame frames[TALKERS];
+	const uint32_t tid = (uint32_t)getpid();
+	struct python_remote *remote = NULL;
+	struct python_remote_file file;
+	struct python_remote_gap gap;
+	struct hostile hostile;
+	int count, with_line = 0;
+
+	REQUIRE(hostile_begin(&hostile, python, &file));
+	put_talkers(&hostile, lead_in(&hostile));
+	REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
+	count = python_remote_frames(remote, tid, frames, TALKERS, &gap);
+	CHECK(count >= TALKERS - 1); /* the outermost one may be none */
+	for (int i = 0; i < count; i++)
+		with_line += frames[i].line == TALKER_LINE;
+	CHECK(with_line > 500);
+	printf("# %x: %d of %d functions with lines\n", hostile.at->version, with_line, count);
+	CHECK((uint64_t)with_line * TALK_BYTES <= 64 << 20);
+	python_remote_free(remote);
+	hostile_end(&hostile, &file);
+}
+
+TEST(functions_that_say_much_of_their_lines)
+{
+	if (for_each_python(check_talkers) == 0)
+		SKIP("no Python 3.8 to 3.13");
+}
+
+/* ---- memory that nobody brings ------------------------------------------------------------------ */
+
+enum { UNATTENDED_BYTES = 16 * 4096 };
+
+/* One pointer after the other leads there; has it: which. False: there is no such pointer in this version. */
+static bool lead_astray(struct hostile *hostile, uint64_t state, int which, uint64_t absent)
+{
+	const struct python_offsets *at = hostile->at;
+	const uint64_t frame = place(hostile), code = put_code(hostile);
+	const uint64_t frame_at = at->cframe ? state + at->thread_frame + 64 + at->cframe_frame
+					     : state + at->thread_frame;
+
+	put_frame(hostile, frame, code, 0, 0);
+	put_word(hostile, frame_at, frame);
+	switch (which) {
+	case 0:
+		put_word(hostile, symbol_at(hostile, 0) + at->runtime_interpreters, absent);
+		return true;
+	case 1:
+		put_word(hostile, frame_at, absent);
+		return true;
+	case 2:
+		put_word(hostile, frame + at->frame_previous, absent);
+		return true;
+	case 3:
+		put_word(hostile, frame + at->frame_code, absent);
+		return true;
+	case 4:
+		put_word(hostile, code + at->code_file, absent);
+		return true;
+	case 5:
+		put_word(hostile, code + at->code_lines, absent);
+		return true;
+	case 6:
+		put_word(hostile, state + at->thread_chunk, absent);
+		return at->thread_chunk != 0;
+	default:
+		put_word(hostile, state + at->thread_frame, absent);
+		return at->cframe != 0;
+	}
+}
+
+static int unattended_fd = -1;
+static uint8_t *unattended;
+
+static void check_unattended(const char *python)
+{
+	const uint32_t tid = (uint32_t)getpid();
+	struct python_remote *remote = NULL;
+	struct python_remote_frame frames[32];
+	struct python_remote_gap gap;
+	struct python_remote_file file;
+	struct hostile hostile;
+	uint32_t holder;
+	uint64_t state;
+
+	REQUIRE(hostile_begin(&hostile, python, &file));
+	for (int which = 0; which < 8; which++) {
+		state = lead_in(&hostile);
+		REQUIRE(python_remote_new(tid, &file, NULL, &remote) == 0);
+		if (lead_astray(&hostile, state, which, (uintptr_t)unattended + 256)) {
+			python_remote_frames(remote, tid, frames, 32, &gap);
+			python_remote_glance(remote, tid, frames, 32, &gap);
+			python_remote_lock(remote, tid, (uintptr_t)unattended, &holder);
+			python_remote_object(remote, (uintptr_t)unattended + 256, &frames[0]);
+		}
+		python_remote_free(remote);
+	}
+	file.load_address = (uintptr_t)unattended - hostile.symbols[0].value;
+	CHECK_EQUAL(python_remote_new(tid, &file, NULL, &remote), -EAGAIN);
+	error_clear();
+	hostile_end(&hostile, &file);
+}
+
+/* Whoever reads it waits for ever: that the alarm is not heard is what is tested. */
+TEST(memory_that_nobody_brings)
+{
+	unattended_fd = unattended_pages(UNATTENDED_BYTES, &unattended);
+	if (unattended_fd < 0)
+		SKIP("no right to a userfaultfd");
+	alarm(60);
+	if (for_each_python(check_unattended) == 0)
+		harness_skip_reason = "no Python 3.8 to 3.13";
+	alarm(0);
+	unattended_end(unattended_fd, unattended, UNATTENDED_BYTES);
 }
 
 int main(int argc, char **argv)
@@ -1014,5 +1275,8 @@ int main(int argc, char **argv)
 	RUN(a_process_that_exits);
 	RUN(what_is_no_python);
 	RUN(memory_that_lies);
+	RUN(a_stack_of_many_bytes);
+	RUN(functions_that_say_much_of_their_lines);
+	RUN(memory_that_nobody_brings);
 	return harness_end();
 }

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/io.h"
+#include "base/thread.h"
 #include "trace/ahead.h"
 #include "trace_rows.h"
 
@@ -185,6 +187,44 @@ TEST(can_be_left_at_any_chunk)
 	close_trace();
 }
 
+static _Atomic size_t decoded;
+
+static size_t count_it(const void *context, size_t chunk, void *rows, size_t count)
+{
+	(void)context, (void)chunk, (void)rows;
+	decoded++;
+	return count;
+}
+
+/* Waits for as many; a thread that has no room holds one more. */
+static size_t decoded_of(size_t wanted)
+{
+	struct timespec pause = {0, 1000000};
+
+	for (unsigned int i = 0; i < 10000 && decoded < wanted; i++)
+		nanosleep(&pause, NULL);
+	nanosleep(&pause, NULL);
+	return decoded;
+}
+
+TEST(is_as_far_ahead_as_is_wanted)
+{
+	struct trace_ahead *ahead = NULL;
+
+	if (!thread_has_processor())
+		SKIP("one processor");
+	REQUIRE(open_trace());
+	decoded = 0;
+	REQUIRE(!trace_ahead_new(reader, chunks, CHUNKS, count_it, NULL, &ahead));
+	CHECK_EQUAL(decoded_of(AHEAD_CHUNKS + 1), AHEAD_CHUNKS + 1);
+	trace_ahead_want(ahead, 2 * AHEAD_CHUNKS);
+	CHECK_EQUAL(decoded_of(2 * AHEAD_CHUNKS + 1), 2 * AHEAD_CHUNKS + 1);
+	trace_ahead_want(ahead, SIZE_MAX);
+	CHECK_EQUAL(decoded_of(CHUNKS), CHUNKS);
+	trace_ahead_free(ahead);
+	close_trace();
+}
+
 /* Two lists of one reader, and its other questions, at the same time. */
 TEST(shares_its_reader)
 {
@@ -217,6 +257,7 @@ int main(void)
 	RUN(does_it_itself_on_one_processor);
 	RUN(goes_on_behind_a_damaged_chunk);
 	RUN(can_be_left_at_any_chunk);
+	RUN(is_as_far_ahead_as_is_wanted);
 	RUN(shares_its_reader);
 	return harness_end();
 }

@@ -462,6 +462,40 @@ TEST(what_has_ended_is_forgotten)
 	unlink(path);
 }
 
+/* How many bytes are written of rows until they are 0.2, and then 1.1 seconds old. */
+static void measure_flushed(uint64_t flush_ns, uint64_t ret_bytes[2])
+{
+	static const uint64_t ages_ns[] = {SECOND / 5, SECOND * 11 / 10};
+	struct trace_writer_options options = {.flush_ns = flush_ns};
+	struct trace_writer_stats before, after;
+	struct recording recording;
+	char path[64];
+
+	make_path(path);
+	begin(&recording, path, &options);
+	trace_writer_flush(recording.writer, SECOND);
+	trace_writer_flush(recording.writer, 4 * SECOND);
+	trace_writer_stats(recording.writer, &before);
+	add_rows(&recording, 100, 4 * SECOND);
+	for (int i = 0; i < 2; i++) {
+		trace_writer_flush(recording.writer, 4 * SECOND + ages_ns[i]);
+		trace_writer_stats(recording.writer, &after);
+		ret_bytes[i] = after.bytes - before.bytes;
+	}
+	CHECK_EQUAL(trace_writer_close(recording.writer, 6 * SECOND), 0);
+	unlink(path);
+}
+
+TEST(rows_are_written_when_they_are_as_old_as_said)
+{
+	uint64_t usual[2] = {0}, soon[2] = {0};
+
+	measure_flushed(0, usual);
+	measure_flushed(SECOND / 10, soon);
+	CHECK(usual[0] == 0 && usual[1] > 1000);
+	CHECK(soon[0] > 1000 && soon[1] == soon[0]);
+}
+
 TEST(limits_need_a_regular_file)
 {
 	struct trace_writer_options options = {.keep_ns = SECOND};
@@ -480,6 +514,7 @@ int main(void)
 	RUN(lost_contents_are_told);
 	RUN(the_limit_holds_whatever_is_described);
 	RUN(what_has_ended_is_forgotten);
+	RUN(rows_are_written_when_they_are_as_old_as_said);
 	RUN(limits_need_a_regular_file);
 	return harness_end();
 }

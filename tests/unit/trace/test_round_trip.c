@@ -391,7 +391,7 @@ TEST(refuses_wrong_calls)
 	make_path(path);
 	REQUIRE(trace_writer_open(path, NULL, &writer) == 0);
 	CHECK_EQUAL(trace_writer_row(writer, EVENT_PROCESS, &source, &process), -EINVAL);
-	CHECK_EQUAL(trace_writer_row(writer, EVENT_COUNTER, &source, &process), -EINVAL);
+	CHECK_EQUAL(trace_writer_row(writer, EVENT_GRAPH, &source, &process), -EINVAL);
 	CHECK_EQUAL(trace_writer_thing(writer, EVENT_API, &process), -EINVAL);
 	CHECK_EQUAL(trace_writer_thing(writer, EVENT_PROCESS, &process), -EINVAL);
 	CHECK_EQUAL(trace_writer_open(path, NULL, &other), -EBUSY);

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""What a command costs, and traces of a known number of events for it."""
+import collections
+import os
+import statistics
+import subprocess
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+Cost = collections.namedtuple("Cost", "wall processor memory_mib")
+
+
+def measure(command):
+    """Of one run; the child is waited for alone, so that its memory is its own."""
+    begin = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"status {process.returncode}: {' '.join(command)}")
+    return Cost(time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def median(costs, key):
+    return statistics.median(getattr(cost, key) for cost in costs)
+
+
+def generate(build, shape, events, trace):
+    subprocess.run([os.path.join(build, "tests", "generate", "generate_trace"),
+                    "--events", str(events), "--seed", "1", "--shape", shape, "--out", trace,
+                    "--answers", trace + ".json"], check=True, stdout=subprocess.DEVNULL)

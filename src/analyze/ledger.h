@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/ledger.h - what became of every launch: one rule for all who count
+ */
+#ifndef ANALYZE_LEDGER_H
+#define ANALYZE_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event_execution;
+
+/* launched = matched + in_flight_at_exit + dropped + rejected, always. */
+struct analysis_ledger {
+	uint64_t launched;          /* launch rows with result 0, and launch rows lost */
+	uint64_t executed;          /* execution rows */
+	uint64_t matched;           /* executions with their launch, not rejected */
+	uint64_t dropped;           /* launches or executions lost */
+	uint64_t dropped_launches;  /* of dropped: launches, of which nothing else is known */
+	uint64_t lost_executions;   /* rows; in dropped are those that an open launch may lack */
+	uint64_t rejected;          /* failed, or with impossible stamps */
+	uint64_t in_flight_at_exit; /* the rest */
+	uint64_t untimed;           /* of matched: without device times */
+	uint64_t unplaced; /* of matched: timed, but by a clock without place in host time */
+	uint64_t samples;  /* of threads on processors */
+	uint64_t samples_lost;
+	uint64_t instructions; /* samples of device instructions */
+	uint64_t instructions_lost;
+	uint64_t instructions_estimated; /* of them: given to one of several commands */
+	uint64_t instructions_unknown;   /* of them: given to none */
+	uint64_t orphaned;               /* of executed: no launch row, so in no other sum */
+	bool is_complete;                /* 95 % or more matched */
+};
+
+/* Its command failed, or its stamps cannot be. */
+bool ledger_rejects(const struct event_execution *row);
+
+/* An execution with its launch. */
+void ledger_add_match(struct analysis_ledger *ledger, const struct event_execution *row);
+
+/* Rows that are not in the trace, of any kind. */
+void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t count);
+
+/* After the last row; launched and executed were counted one by one. */
+void ledger_close(struct analysis_ledger *ledger);
+
+#endif

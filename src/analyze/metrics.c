@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/metrics.c - what counters say of a part of a recording
+ *
+ * Runs in:  the readers
+ * Gets:     series and their rows   Gives: a line for each series
+ * Owns:     up to 1024 values of each series while they are read
+ * Fails:    -ENOMEM, what the reader fails with
+ * Why by time: readings are not equally long. A recorder that was stopped for a minute has one reading of that minute,
+ *           and it must weigh as much as 600 of a tenth of a second.
+ */
+#include "analyze/metrics.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/things.h"
+#include "base/array.h"
+
+/* Exact up to that many readings; of more the neighbours in value are merged two by two. */
+enum { VALUES_MOST = 1024 };
+
+struct weighted {
+	double value, weight;
+};
+
+struct gathered {
+	struct weighted *values;
+	size_t count, capacity;
+	double value_sum, of_sum, weight_sum; /* LEVEL: value_sum is of value times weight */
+	double min, max, all_min, all_max;
+	uint64_t readings, full; /* full: as long as they should be, or nearly */
+};
+
+struct fold {
+	struct things series;
+	struct gathered *gathered; /* by index */
+	uint64_t from_ns, to_ns;
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct weighted *a = left, *b = right;
+
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+static void halve(struct gathered *gathered)
+{
+	qsort(gathered->values, gathered->count, sizeof(*gathered->values), compare);
+	for (size_t i = 0; i < gathered->count / 2; i++) {
+		const struct weighted a = gathered->values[2 * i], b = gathered->values[2 * i + 1];
+		double weight = a.weight + b.weight;
+
+		gathered->values[i].value =
+			weight > 0 ? (a.value * a.weight + b.value * b.weight) / weight : b.value;
+		gathered->values[i].weight = weight;
+	}
+	gathered->count /= 2;
+}
+
+static void widen(double *min, double *max, double value, bool is_first)
+{
+	if (is_first || value < *min)
+		*min = value;
+	if (is_first || value > *max)
+		*max = value;
+}
+
+static int add_value(struct gathered *gathered, double value, double weight, bool is_full)
+{
+	if (gathered->count == VALUES_MOST)
+		halve(gathered);
+	if (array_grow(gathered->values, gathered->capacity, gathered->count + 1))
+		return -ENOMEM;
+	gathered->values[gathered->count++] = (struct weighted){value, weight};
+	widen(&gathered->all_min, &gathered->all_max, value, !gathered->readings);
+	if (is_full)
+		widen(&gathered->min, &gathered->max, value, !gathered->full);
+	gathered->full += is_full;
+	gathered->readings++;
+	gathered->weight_sum += weight;
+	return 0;
+}
+
+/* What of a row lies in the part, 0 to 1; less than 0: nothing. */
+static double part_of(const struct fold *fold, const struct event_counter *row)
+{
+	uint64_t begin = row->begin > fold->from_ns ? row->begin : fold->from_ns;
+	uint64_t end = row->end < fold->to_ns ? row->end : fold->to_ns;
+
+	if (row->begin == row->end)
+		return row->end >= fold->from_ns && row->end <= fold->to_ns ? 1 : -1;
+	return begin < end ? (double)(end - begin) / (double)(row->end - row->begin) : -1;
+}
+
+/* A reading that came early, as the last one does, is exact and says little: what the kernel counts in steps of 10 ms
+ * would be 1000 % of 1 ms. It is in sums and means, not among the extremes. */
+bool metrics_is_full(const struct event_series *series, const struct event_counter *row)
+{
+	return series->type == SERIES_LEVEL || (row->end - row->begin) * 2 >= series->interval_ns;
+}
+
+static int add_row(struct fold *fold, const struct event_counter *row)
+{
+	size_t index = things_index(&fold->series, row->series);
+	const struct event_series *series = things_row(&fold->series, index);
+	double part = part_of(fold, row), length = (double)(row->end - row->begin), value;
+	struct gathered *gathered = &fold->gathered[index];
+
+	if (!series || part < 0 || (series->type == SERIES_RATIO && !row->of) ||
+	    (series->type == SERIES_AMOUNT && !(length > 0)))
+		return 0;
+	value = (double)row->value;
+	if (series->type == SERIES_LEVEL) {
+		gathered->value_sum += value * length * part;
+	} else {
+		gathered->value_sum += value * part;
+		gathered->of_sum += (double)row->of * part;
+		value = series->type == SERIES_RATIO ? value / (double)row->of
+						     : value / length * 1e9;
+	}
+	return add_value(gathered, value, length * part, metrics_is_full(series, row));
+}
+
+static double p95_of(struct gathered *gathered)
+{
+	double passed = 0;
+
+	qsort(gathered->values, gathered->count, sizeof(*gathered->values), compare);
+	for (size_t i = 0; i < gathered->count; i++) {
+		passed += gathered->values[i].weight;
+		if (passed >= gathered->weight_sum * 0.95 && passed > 0)
+			return gathered->values[i].value;
+	}
+	return gathered->values[gathered->count - 1].value;
+}
+
+static double mean_of(const struct event_series *series, const struct gathered *gathered)
+{
+	if (series->type == SERIES_RATIO)
+		return gathered->value_sum / gathered->of_sum;
+	if (gathered->weight_sum > 0)
+		return gathered->value_sum / gathered->weight_sum *
+		       (series->type == SERIES_AMOUNT ? 1e9 : 1);
+	return gathered->all_max;
+}
+
+static void summarize(const struct event_series *series, struct gathered *gathered,
+		      struct metric_summary *ret_summary)
+{
+	double min = gathered->full ? gathered->min : gathered->all_min;
+	double max = gathered->full ? gathered->max : gathered->all_max;
+	double p95 = p95_of(gathered);
+
+	*ret_summary = (struct metric_summary){
+		.series = series,
+		.readings = gathered->readings,
+		.covered_ns = (uint64_t)gathered->weight_sum,
+		.min = min,
+		.max = max,
+		.p95 = p95 > max ? max : p95,
+		.mean = mean_of(series, gathered),
+		.sum = series->type == SERIES_AMOUNT ? gathered->value_sum : 0,
+	};
+}
+
+static int read_rows(struct fold *fold, const struct model *model)
+{
+	const struct order_options options = {.kinds = 1u << EVENT_COUNTER};
+	struct order *order = NULL;
+	struct order_item item;
+	int error = model_order(model, &options, &order), status;
+
+	while (!error && (status = order_next(order, &item)) != 0)
+		error = status < 0 ? status : add_row(fold, item.row);
+	order_free(order);
+	return error;
+}
+
+int metrics_new(const struct model *model, uint64_t from_ns, uint64_t to_ns,
+		struct metrics *ret_metrics)
+{
+	struct fold fold = {.from_ns = from_ns, .to_ns = to_ns};
+	struct metrics metrics = {0};
+	int error = -ENOMEM;
+
+	things_init(&fold.series, model->reader, EVENT_SERIES);
+	fold.gathered = calloc(fold.series.count + 1, sizeof(*fold.gathered));
+	metrics.all = calloc(fold.series.count + 1, sizeof(*metrics.all));
+	if (fold.gathered && metrics.all)
+		error = read_rows(&fold, model);
+	for (size_t i = 0; i < fold.series.count && !error; i++)
+		if (fold.gathered[i].readings)
+			summarize(things_row(&fold.series, i), &fold.gathered[i],
+				  &metrics.all[metrics.count++]);
+	for (size_t i = 0; fold.gathered && i <= fold.series.count; i++)
+		free(fold.gathered[i].values);
+	free(fold.gathered);
+	if (error)
+		metrics_fini(&metrics);
+	*ret_metrics = metrics;
+	return error;
+}
+
+void metrics_fini(struct metrics *metrics)
+{
+	if (metrics)
+		free(metrics->all);
+	if (metrics)
+		*metrics = (struct metrics){0};
+}
+
+const struct metric_summary *metrics_find(const struct model *model, const struct metrics *metrics,
+					  const char *name, size_t *inout_index)
+{
+	for (; *inout_index < metrics->count; ++*inout_index) {
+		const struct metric_summary *summary = &metrics->all[*inout_index];
+
+		if (!strcmp(model_text(model, summary->series->metric_string, ""), name)) {
+			++*inout_index;
+			return summary;
+		}
+	}
+	return NULL;
+}

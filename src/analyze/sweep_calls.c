@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/sweep_calls.c - in which calls the launching threads were while a device idled
+ *
+ * Runs in:  the readers
+ * Gets:     calls of threads, what was seen inside of them; gaps of devices, as the account explains them
+ * Gives:    rows of what the threads called, with the stack of the call
+ * Owns:     of each thread its calls since the earliest gap that is still open
+ * Fails:    -ENOMEM
+ * Why merged: a gap may be as long as 10^7 calls of a thread that polls. It can begin only where the last command of a
+ *           device ended, and end where the thread launched; what was called from one place between two such moments is
+ *           one sum.
+ */
+#include "analyze/sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* Of a thread: looked at again when there are twice as many; in a gap with more the last ones stand for all. */
+enum { CALLED_LEAST = 64, CALLED_MOST = 1024 };
+
+static bool is_between(const uint64_t *moments, size_t count, uint64_t after, uint64_t before)
+{
+	for (size_t i = 0; i < count; i++)
+		if (moments[i] > after && moments[i] < before)
+			return true;
+	return false;
+}
+
+static bool is_one_place(const struct thread_call *a, const struct thread_call *b)
+{
+	return a->function == b->function && a->stack == b->stack && a->is_own == b->is_own &&
+	       a->is_wait == b->is_wait;
+}
+
+/* An earlier one from the same place, with no moment between them at which a gap may begin or end; NULL: none. */
+static struct thread_call *find_earlier(struct thread_call *calls, size_t count,
+					const struct thread_call *call, const uint64_t *kept,
+					size_t kept_count)
+{
+	for (size_t i = count; i-- > 0;) {
+		if (calls[i].is_launch || is_between(kept, kept_count, calls[i].begin, call->end))
+			return NULL;
+		if (is_one_place(&calls[i], call))
+			return &calls[i];
+	}
+	return NULL;
+}
+
+/* Calls that end by `floor` have all been seen inside of that ever will be. */
+static void merge(struct thread_called *called, const uint64_t *kept, size_t kept_count,
+		  uint64_t floor)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < called->count; i++) {
+		const struct thread_call call = called->calls[i];
+		struct thread_call *earlier = NULL;
+
+		if (call.end <= floor && !call.is_launch)
+			earlier = find_earlier(called->calls, count, &call, kept, kept_count);
+		if (earlier) {
+			earlier->end = call.end;
+			earlier->inside_ns += call.inside_ns;
+		} else {
+			called->calls[count++] = call;
+		}
+	}
+	called->count = count;
+}
+
+/* Where the first gap begins that is still open. */
+static uint64_t earliest_gap(const struct analysis *analysis)
+{
+	uint64_t earliest = UINT64_MAX;
+
+	for (size_t i = 0; i < analysis->devices_count; i++) {
+		const struct account *account = &analysis->devices[i].account;
+
+		earliest = smaller(earliest,
+				   account->commands ? account->last_end : analysis->from_ns);
+	}
+	return earliest;
+}
+
+static void drop_old(struct thread_called *called, uint64_t earliest)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < called->count; i++)
+		if (called->calls[i].end > earliest)
+			called->calls[count++] = called->calls[i];
+	called->count = count;
+}
+
+static void drop_half(struct thread_called *called)
+{
+	size_t half = called->count / 2;
+
+	memmove(called->calls, called->calls + half,
+		(called->count - half) * sizeof(*called->calls));
+	called->count -= half;
+}
+
+static void compact(struct sweep *sweep, struct thread_called *called, uint64_t now)
+{
+	size_t kept_count = sweep_list_kept(sweep);
+
+	if (called->count < (called->limit ? called->limit : CALLED_LEAST))
+		return;
+	drop_old(called, earliest_gap(sweep->analysis));
+	merge(called, sweep->kept, kept_count, now > sweep->delay_ns ? now - sweep->delay_ns : 0);
+	if (called->count >= CALLED_MOST)
+		drop_half(called);
+	called->limit = called->count > CALLED_LEAST / 2 ? 2 * called->count : CALLED_LEAST;
+}
+
+/* Of calls that overlap the one that began first counts, as in the account. A launch that takes no time parts what
+ * comes before it from what comes behind it all the same. */
+int sweep_note_call(struct sweep *sweep, size_t thread, const struct event_api *row, bool is_launch)
+{
+	struct thread_called *called = &sweep->states[thread].called;
+	uint64_t begin = row->begin > called->last_end ? row->begin : called->last_end;
+	uint64_t end = row->end > begin ? row->end : begin;
+
+	if (begin == end && !is_launch)
+		return 0;
+	compact(sweep, called, row->begin);
+	if (array_grow(called->calls, called->capacity, called->count + 1))
+		return -ENOMEM;
+	called->calls[called->count++] = (struct thread_call){.begin = begin,
+							      .end = end,
+							      .inside_ns = end - begin,
+							      .function = row->function_string,
+							      .stack = row->stack,
+							      .is_own = row->stack != 0,
+							      .is_wait = row->type == API_TYPE_WAIT,
+							      .is_launch = is_launch};
+	called->last_end = end;
+	return 0;
+}
+
+/* Whether the outermost frames are missing: what calls a compiler is deeper than what a sample copies of a stack. */
+static bool is_cut(const struct sweep *sweep, uint32_t stack)
+{
+	const struct trace_reader *reader = sweep->analysis->model->reader;
+	const struct event_stack *node;
+	const struct event_frame *frame = NULL;
+
+	for (; stack && (node = trace_reader_stack(reader, stack)); stack = node->caller)
+		if (!node->caller)
+			frame = trace_reader_frame(reader, node->frame);
+	return frame && frame->type == FRAME_TRUNCATED;
+}
+
+/* The first whole stack that is seen inside of a call without one of its own says where it was called. */
+void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t stack)
+{
+	struct thread_called *called = &sweep->states[thread].called;
+	struct thread_call *last = called->count ? &called->calls[called->count - 1] : NULL;
+
+	if (stack && last && !last->stack && last->begin <= time_ns && time_ns < last->end &&
+	    !is_cut(sweep, stack))
+		last->stack = stack;
+}
+
+static uint64_t overlap(const struct thread_call *call, uint64_t begin, uint64_t end)
+{
+	uint64_t from = call->begin > begin ? call->begin : begin;
+	uint64_t to = smaller(call->end, end);
+
+	return from < to ? smaller(to - from, call->inside_ns) : 0;
+}
+
+int sweep_on_calls(void *context, const struct account *account, uint32_t thread, uint64_t begin,
+		   uint64_t end)
+{
+	struct sweep *sweep = context;
+	const struct thread_called *called = &sweep->states[thread].called;
+	const struct event_thread *row = things_row(&sweep->threads, thread);
+	int error = 0;
+
+	for (size_t i = 0; i < called->count && !error; i++) {
+		const struct thread_call *call = &called->calls[i];
+		uint64_t idle_ns = overlap(call, begin, end);
+
+		if (idle_ns)
+			error = sweep_add_call(sweep, account, call, call->is_own ? 0 : row->id,
+					       idle_ns);
+	}
+	return error;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base/thread.c - threads of our own process that take work from the one that was there before
+ *
+ * Runs in:  our own process
+ * Gets:     a function   Gives: a thread that runs it
+ * Owns:     nothing
+ * Fails:    with false; the caller does the work itself then
+ * Why signals are blocked: a handler of the first thread (the end of a recording, a closed pipe) must find it.
+ */
+#include "base/thread.h"
+
+#include <sched.h>
+#include <signal.h>
+
+bool thread_has_processor(void)
+{
+	cpu_set_t processors;
+
+	return !sched_getaffinity(0, sizeof(processors), &processors) && CPU_COUNT(&processors) > 1;
+}
+
+bool thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(thread, NULL, run, argument);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !error;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_view.c - the whole run in one page: timeline, flame graphs, tables, findings
+ *
+ * Runs in:  our own process
+ * Gets:     a trace file   Gives: an HTML file that needs no network and no server
+ * Owns:     the model, the analysis, the view
+ * Fails:    with a message and the statuses of the other verbs; a damaged trace is shown and the page says so
+ * Why one sweep: the page is filled while the account is made, so both say the same, and a trace of 10^8 events is read
+ *           once.
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/frames.h"
+#include "analyze/layers.h"
+#include "analyze/observer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "base/string.h"
+#include "cli/archive.h"
+#include "cli/report.h"
+#include "cli/selection.h"
+#include "cli/table.h"
+#include "export/incomplete.h"
+#include "export/view.h"
+
+#define MOST_BYTES ((uint64_t)240 << 20) /* of events; with head and names it stays below 256 MiB */
+
+struct view_values {
+	const char *output, *title;
+	uint64_t from_ns, to_ns;
+};
+
+static const struct option_row view_rows[] = {
+	{"output", 'o', OPTION_TEXT, "FILE",
+	 "write to FILE (by default the trace's name with .html; -: to stdout)",
+	 offsetof(struct view_values, output)},
+	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	 offsetof(struct view_values, from_ns)},
+	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	 offsetof(struct view_values, to_ns)},
+	{"title", 0, OPTION_TEXT, "TEXT", "title of the page", offsetof(struct view_values, title)},
+	{NULL},
+};
+
+/* Everything that one page is made of. */
+struct page {
+	const struct view_values *values;
+	const char *path;   /* of the trace */
+	const char *output; /* NULL: stdout */
+	struct model *model;
+	struct analysis *analysis;
+	struct frames *frames;
+	struct layers *layers;
+	struct view *view;
+};
+
+static int write_report(void *context, struct json_writer *json)
+{
+	const struct page *page = context;
+	const struct report_values values = {.json = true};
+	struct report_state state = {0};
+	struct report report = {.values = &values,
+				.model = page->model,
+				.analysis = page->analysis,
+				.frames = page->frames,
+				.layers = page->layers,
+				.state = &state,
+				.path = page->path,
+				.device = ALL_DEVICES};
+	int error = report_sort_paths(&report, &report.paths);
+
+	if (!error)
+		error = report_write_json(&report, json);
+	report_paths_fini(&report.paths);
+	return error ? error : state.error;
+}
+
+static int write_page(struct page *page, FILE *out)
+{
+	const char *title = page->values->title, *command = model_command(page->model);
+	const struct incomplete incomplete = incomplete_analysis(page->analysis);
+	const struct view_about about = {
+		.title = title      ? title
+			 : *command ? command
+				    : path_base(page->path),
+		.version = DUET_VERSION,
+		.incomplete = incomplete.text,
+		.most_bytes = MOST_BYTES,
+		.write_report = write_report,
+		.context = page,
+	};
+
+	return view_write(page->view, page->analysis, &about, out);
+}
+
+static int write_output(struct page *page)
+{
+	FILE *out = page->output ? fopen(page->output, "we") : stdout;
+	int error;
+
+	if (!out)
+		return create_refused(page->output);
+	error = write_page(page, out);
+	if (page->output && error && ferror(out))
+		error_note(error, "'%s' is not whole", page->output);
+	if (page->output && fclose(out) && !error)
+		error = error_set(-errno, "write '%s': %s", page->output, strerror(errno));
+	if (page->output && !error && isatty(STDERR_FILENO))
+		fprintf(stderr, "duet: wrote %s\n", format_text(page->output).text);
+	return error;
+}
+
+/* The trace's name with another end. NULL: no memory. */
+static char *default_output(const char *path)
+{
+	static const char end[] = ".duet";
+	size_t length = strlen(path);
+	char *output;
+
+	if (strlen(path_base(path)) > strlen(end) && strcmp(path + length - strlen(end), end) == 0)
+		length -= strlen(end);
+	return asprintf(&output, "%.*s.html", (int)length, path) < 0 ? NULL : output;
+}
+
+/* Where a file has its place; a pipe or a terminal is in no folder that could take one. NULL: none. */
+static const char *beside(const char *output)
+{
+	struct stat status;
+
+	return output && stat(output, &status) == 0 && !S_ISREG(status.st_mode) ? NULL : output;
+}
+
+static int analyze(struct page *page)
+{
+	auto_free char *archive = archive_folder(page->path);
+	const struct frames_options frames = {
+		.has_lines = true,
+		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
+		.archive = archive,
+	};
+	struct analysis_observer observer;
+	const struct analysis_options options = {
+		.has_from = page->values->from_ns != 0,
+		.has_to = page->values->to_ns != UINT64_MAX,
+		.from_ns = page->values->from_ns,
+		.to_ns = page->values->to_ns,
+		.observer = &observer,
+	};
+	int error = selection_open(page->path, &page->model);
+
+	if (!error)
+		error = frames_new(page->model, &frames, &page->frames);
+	if (!error)
+		error = layers_new(page->model, &page->layers);
+	if (!error)
+		error = view_new(page->model, page->frames, beside(page->output), &page->view);
+	if (error)
+		return error;
+	view_observe(page->view, &observer);
+	return analysis_new(page->model, &options, &page->analysis);
+}
+
+static void page_fini(struct page *page)
+{
+	view_free(page->view);
+	layers_free(page->layers);
+	frames_free(page->frames);
+	analysis_free(page->analysis);
+	model_close(page->model);
+}
+
+static void print_notes(const struct command *command, const struct page *page)
+{
+	const struct incomplete incomplete = incomplete_analysis(page->analysis);
+	const char *const *notes;
+	size_t count = frames_notes(page->frames, &notes);
+
+	for (size_t i = 0; i < count; i++)
+		print_error(command->name, notes[i]);
+	if (*incomplete.text)
+		print_error(command->name, incomplete.text);
+}
+
+static int make_page(const struct command *command, struct page *page)
+{
+	int error = selection_check_output(page->output, page->path), status;
+
+	if (!error)
+		error = analyze(page);
+	if (!error) {
+		status = selection_check_window(command, page->values->from_ns,
+						page->analysis->end_ns - page->analysis->begin_ns);
+		if (status != STATUS_DONE)
+			return status;
+		error = write_output(page);
+	}
+	if (error == -EPIPE && !page->output) {
+		clearerr(stdout);
+		error_clear();
+		return STATUS_DONE;
+	}
+	if (error) {
+		if (!*error_text())
+			error_set(error, "view '%s': %s", page->path, strerror(-error));
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	print_notes(command, page);
+	return STATUS_DONE;
+}
+
+static int run_view(const struct command *command, int argc, char **argv)
+{
+	struct view_values values = {.to_ns = UINT64_MAX};
+	int first = options_parse(command, argc, argv, false, &values), status;
+	struct page page = {.values = &values};
+	auto_free char *made = NULL;
+
+	if (first < 0)
+		return first == -1 ? STATUS_DONE : STATUS_USAGE;
+	if (argc - first > 1)
+		return usage_error(command, "one FILE at a time");
+	if (values.output && !*values.output)
+		return usage_error(command, "--output needs the name of a file");
+	if (values.to_ns < values.from_ns)
+		return usage_error(command, "--to is before --from");
+	page.path = first < argc ? argv[first] : SELECTION_FILE;
+	made = default_output(page.path);
+	if (!made)
+		return STATUS_FAILED;
+	page.output = values.output ? values.output : made;
+	if (strcmp(page.output, "-") == 0)
+		page.output = NULL;
+	status = make_page(command, &page);
+	page_fini(&page);
+	return status == STATUS_DONE ? finish_output(command->name, status) : status;
+}
+
+const struct command command_view = {
+	.name = "view",
+	.arguments = "[options] [FILE]",
+	.summary = "one page with the whole run: timeline, flame graphs, tables, findings",
+	.run = run_view,
+	.options = view_rows,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/doctor.h - what a collector needs of this machine, as checks with what mends them
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DOCTOR_CHECKS_MOST = 32 };
+
+struct doctor_check {
+	const char *name;
+	bool ok;
+	bool needed; /* a check that fails and is not needed does not make a collector unavailable */
+	char text[1400];
+	const char *fix; /* a command; NULL where there is nothing to do */
+};
+
+struct doctor_collector {
+	const char *name;
+	struct doctor_check checks[DOCTOR_CHECKS_MOST];
+	size_t check_count;
+};
+
+__attribute__((format(printf, 6, 7))) void doctor_add(struct doctor_collector *collector,
+						      const char *name, bool ok, bool needed,
+						      const char *fix, const char *format, ...);
+
+/* Whether the guest of this file name is there; knows: what is said after its path. */
+void doctor_check_guest(struct doctor_collector *collector, const char *name, const char *knows);
+
+/* What recordings of ROCm need. root: stands before every absolute path, "" or DUET_DOCTOR_ROOT. */
+void doctor_examine_amd(struct doctor_collector *collector, const char *root);
+/* … and counters of GPUs, by NVML and by the kernel's drivers. */
+void doctor_examine_nvidia(struct doctor_collector *collector, const char *root);
+void doctor_examine_drm(struct doctor_collector *collector, const char *root);
+
+/* Which counters there are; the same root. */
+void doctor_examine_system(struct doctor_collector *collector, const char *root);
+
+#endif

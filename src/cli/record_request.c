@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/record_request.c - what the command line of `duet record` and its configuration file ask for
+ *
+ * Runs in:  our own process
+ * Gets:     argv, and the file that -c names   Gives: the options of a session, or the same as a file
+ * Owns:     what it read of the file
+ * Fails:    RECORD_FAILED after it said what is wrong, with the option as the command line spells it or with the place
+ *           in the file
+ * Why:      the command line is read first and the file beneath it, so that what is said here is never overridden there;
+ *           the checks come behind both, because what is wrong is mostly how two of them go together
+ */
+#include "cli/record_request.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "collect/collector.h"
+#include "collect/owner.h"
+#include "config/parser.h"
+#include "config/printer.h"
+
+enum {
+	MAX_SIZE_LEAST = 1 << 20,
+	FREQUENCY_MOST = 20000,
+	FLUSH_LEAST_NS = 100000000,
+	WORD_SIZE = 128
+};
+
+/* All but config, print-config and owner are fields of proto/duet_config.proto too, with _ for -. */
+const struct option_row request_options[] = {
+	{"output", 'o', OPTION_PATTERN, "FILE",
+	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable, %% "
+	 "a percent sign",
+	 offsetof(struct record_values, output)},
+	{"config", 'c', OPTION_TEXT, "FILE",
+	 "take from FILE what is not said here (man duet-config); --no-all, --no-archive and so on "
+	 "take a switch of it back",
+	 offsetof(struct record_values, config)},
+	{"print-config", 0, OPTION_FLAG, NULL,
+	 "print what would be recorded as such a FILE, and record nothing",
+	 offsetof(struct record_values, print_config)},
+	{"duration", 'd', OPTION_SPAN, "SEC",
+	 "end the recording after SEC seconds; PROGRAM runs on",
+	 offsetof(struct record_values, duration_ns)},
+	{"collect", 0, OPTION_LIST, "LIST",
+	 "what to collect: names, name:option, -name leaves one out (duet list collectors)",
+	 offsetof(struct record_values, collect)},
+	{"frequency", 'F', OPTION_NUMBER, "HZ",
+	 "samples a second of a running thread, with --collect cpu (default 199; 0: switches "
+	 "alone)",
+	 offsetof(struct record_values, frequency_hz)},
+	{"event", 'e', OPTION_TEXT, "EVENT",
+	 "take them by this perf event (default cycles, else cpu-clock)",
+	 offsetof(struct record_values, event)},
+	{"stacks", 0, OPTION_TEXT, "MODE",
+	 "call stacks of launches and waits: native, python, all (default) or none",
+	 offsetof(struct record_values, stacks)},
+	{"pid", 'p', OPTION_LIST, "PID,...",
+	 "record processes that run already, until they end: all their threads, and what they "
+	 "start from now on",
+	 offsetof(struct record_values, pids)},
+	{"all", 'a', OPTION_SWITCH, NULL,
+	 "record every OpenCL process of this user (as root: of the machine)",
+	 offsetof(struct record_values, all)},
+	{"user", 0, OPTION_TEXT, "NAME", "run PROGRAM as this user (as root)",
+	 offsetof(struct record_values, user)},
+	{"preload", 0, OPTION_SWITCH, NULL,
+	 "load the guest by LD_PRELOAD, for OpenCL loaders without layers",
+	 offsetof(struct record_values, preload)},
+	{"keep", 0, OPTION_SPAN, "SEC", "keep the last SEC seconds only",
+	 offsetof(struct record_values, keep_ns)},
+	{"max-size", 0, OPTION_SIZE, "N",
+	 "drop the oldest parts so that the file stays below N bytes",
+	 offsetof(struct record_values, max_size_bytes)},
+	{"flush-interval", 0, OPTION_SPAN, "SEC",
+	 "write what is SEC old (default 1): a killed recorder loses no more",
+	 offsetof(struct record_values, flush_ns)},
+	{"archive", 0, OPTION_SWITCH, NULL,
+	 "keep the symbol files of this machine with the trace, as duet archive does",
+	 offsetof(struct record_values, archive)},
+	{"owner", 0, OPTION_NUMBER, "FD",
+	 "record for the process of -p that has the other end of this socket (libduet)",
+	 offsetof(struct record_values, owner_fd)},
+	{"verbose", 'v', OPTION_SWITCH, NULL,
+	 "say on stderr what is set for PROGRAM and what was recorded",
+	 offsetof(struct record_values, verbose)},
+	{NULL},
+};
+
+static const struct stacks_mode {
+	const char *name;
+	bool native, python;
+} stacks_modes[] = {{"all", true, true},
+		    {"native", true, false},
+		    {"python", false, true},
+		    {"none", false, false}};
+
+static const struct stacks_mode *find_stacks_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(stacks_modes) / sizeof(stacks_modes[0]); i++)
+		if (strcmp(stacks_modes[i].name, name) == 0)
+			return &stacks_modes[i];
+	return NULL;
+}
+
+int request_refuse(const struct request *request, const char *option, const char *format, ...)
+{
+	struct shown name = option_file_name(&request->file, option);
+	char text[1024], line[sizeof(name.text) + sizeof(text) + 2];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	snprintf(line, sizeof(line), "%s: %s", name.text, text);
+	if (option_file_says(&request->file, option))
+		print_error("record", line);
+	else
+		usage_error(request->command, "%s", line);
+	return RECORD_FAILED;
+}
+
+static int refuse_no_program(const struct request *request)
+{
+	const char *file = request->file.path;
+
+	usage_error(
+		request->command,
+		"no program to record: give one after --, processes with -p, or record all with "
+		"-a%s%s%s",
+		file ? " ('" : "", file ? file : "",
+		file ? "' has no command, pid or all either)" : "");
+	return RECORD_FAILED;
+}
+
+/* One of a program, running processes and all. */
+static int check_recorded(const struct request *request)
+{
+	const struct record_values *values = &request->values;
+	bool all = values->all == SWITCH_ON;
+
+	if (!request->program && !all && !values->pids && !values->print_config)
+		return refuse_no_program(request);
+	if (request->program && all)
+		return request_refuse(request, "all",
+				      "every program is recorded: give either this or a program");
+	if (values->pids && (request->program || all))
+		return request_refuse(
+			request, "pid",
+			"processes that run already are recorded: give either these, or a "
+			"program, or all");
+	if (values->pids && values->user)
+		return request_refuse(request, "user",
+				      "is for a program that is started, not for pids");
+	if (values->pids && values->preload == SWITCH_ON)
+		return request_refuse(request, "preload",
+				      "is for a program that is started, not for pids");
+	return 0;
+}
+
+static int check_values(const struct request *request)
+{
+	const struct record_values *values = &request->values;
+
+	if (values->collect && !values->collect[strspn(values->collect, ",")])
+		return request_refuse(
+			request, "collect",
+			"no collector is named; give one or more, such as opencl,cpu (duet "
+			"list collectors)");
+	if (values->max_size_bytes < MAX_SIZE_LEAST)
+		return request_refuse(request, "max-size",
+				      "at least 1M, so that a segment fits in");
+	if (values->flush_ns < FLUSH_LEAST_NS)
+		return request_refuse(request, "flush-interval",
+				      "at least 100ms, which is how often the recorder looks");
+	if (!find_stacks_mode(values->stacks))
+		return request_refuse(request, "stacks", "native, python, all or none, not '%s'",
+				      values->stacks);
+	if (values->frequency_hz != OPTION_UNSAID && values->frequency_hz > FREQUENCY_MOST)
+		return request_refuse(request, "frequency", "at most %d samples a second",
+				      FREQUENCY_MOST);
+	if (values->owner_fd != OPTION_UNSAID && (!values->pids || values->owner_fd > INT_MAX))
+		return request_refuse(request, "owner",
+				      "is a descriptor of a process that is recorded with -p; "
+				      "libduet gives it");
+	if (values->user && geteuid() != 0)
+		return request_refuse(request, "user",
+				      "needs root (sudo duet record --user NAME -- PROGRAM)");
+	return 0;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static int refuse_value(const struct request *request, const struct config_value *value,
+			const char *text)
+{
+	char line[sizeof(struct shown) + 1024 + 2];
+
+	snprintf(line, sizeof(line), "%s: %s", option_file_place(&request->file, value).text, text);
+	print_error("record", line);
+	return RECORD_FAILED;
+}
+
+/* Pid 0 is the program that is started, which goes without saying where there is one, or that which has started us. */
+static int check_pid_zero(struct request *request)
+{
+	const struct record_values *values = &request->values;
+	const struct config_value *zero = NULL, *value = NULL;
+	size_t count = 0;
+
+	while ((value = option_file_next(&request->file, "pid", value))) {
+		count++;
+		if (strcmp(value->text, "0") == 0)
+			zero = value;
+	}
+	if (!zero || values->owner_fd != OPTION_UNSAID)
+		return 0;
+	value = option_file_next(&request->file, "all", NULL);
+	if (count > 1 || values->pids || values->all == SWITCH_ON ||
+	    (value && strcmp(value->text, "true") == 0 && !request->program))
+		return refuse_value(request, zero,
+				    "pid 0 is the program that duet record starts: it goes with no "
+				    "other pid and not with all");
+	if (!request->program && !option_file_next(&request->file, "command", NULL) &&
+	    !values->print_config)
+		return refuse_value(
+			request, zero,
+			"pid 0 is the program that duet record starts, and there is none: "
+			"give one after --, or as command");
+	option_file_forget(&request->file, "pid");
+	return 0;
+}
+
+static int take_program(struct request *request)
+{
+	const struct config_value *value = NULL;
+	size_t count = 0, capacity = 0;
+
+	while ((value = option_file_next(&request->file, "command", value))) {
+		/* with room for the end of the list */
+		if (array_grow(request->file_program, capacity, count + 2))
+			return error_set(-ENOMEM, "out of memory");
+		request->file_program[count++] = (char *)(uintptr_t)value->text;
+	}
+	request->program = request->file_program;
+	return 0;
+}
+
+/* What is recorded is one choice: where the command line makes it, the file has no say in it. */
+static int choose_recorded(struct request *request)
+{
+	const struct record_values *values = &request->values;
+
+	if (!request->program && !values->pids && values->all != SWITCH_ON)
+		return take_program(request);
+	option_file_forget(&request->file, "command");
+	option_file_forget(&request->file, "pid");
+	option_file_forget(&request->file, "all");
+	return 0;
+}
+
+static int read_file_below(struct request *request)
+{
+	struct record_values *values = &request->values;
+
+	if (values->config && option_file_open(&request->file, "record", values->config))
+		return RECORD_FAILED;
+	if (check_pid_zero(request))
+		return RECORD_FAILED;
+	if (choose_recorded(request)) {
+		print_error("record", NULL);
+		return RECORD_FAILED;
+	}
+	if (option_file_apply(&request->file, "record", values))
+		return RECORD_FAILED;
+	if (!values->output)
+		values->output = "duet.duet";
+	if (!values->stacks)
+		values->stacks = "all";
+	return 0;
+}
+
+/* The file's own, and what is printed in another way. */
+static bool is_no_field(const struct option_row *row)
+{
+	return strcmp(row->name, "config") == 0 || strcmp(row->name, "print-config") == 0 ||
+	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0;
+}
+
+/* Pids as numbers: 012 of a command line is 12, of a file 10. */
+static int set_pids(const struct session_options *options, ProtobufCMessage *message)
+{
+	char number[16];
+	int error = 0;
+
+	for (size_t i = 0; i < options->pids_count && !error; i++) {
+		snprintf(number, sizeof(number), "%d", (int)options->pids[i]);
+		error = config_set(message, "pid", number);
+	}
+	return error;
+}
+
+static int set_groups(const struct request *request, ProtobufCMessage *message)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct config_value *value = NULL;
+
+		while (!error &&
+		       (value = option_file_next(&request->file, collectors[i]->name, value)))
+			error = config_set(message, value->path, value->text);
+	}
+	return error;
+}
+
+static int fill_config(const struct request *request, const struct session_options *options,
+		       ProtobufCMessage *message)
+{
+	int error = set_pids(options, message);
+
+	for (const struct option_row *row = request_options; row->name && !error; row++)
+		if (!is_no_field(row) && option_is_said(row, &request->values))
+			error = option_to_config(row, &request->values, message);
+	for (char *const *word = options->command; word && *word && !error; word++)
+		error = config_set(message, "command", *word);
+	return error ? error : set_groups(request, message);
+}
+
+int request_print(const struct request *request, const struct session_options *options)
+{
+	ProtobufCMessage *message = config_message_new();
+	struct string_builder text;
+	int error = message ? fill_config(request, options, message)
+			    : error_set(-ENOMEM, "out of memory");
+
+	string_builder_init(&text);
+	if (!error)
+		config_format(message, &text);
+	if (message)
+		protobuf_c_message_free_unpacked(message, NULL);
+	if (error)
+		print_error("record", NULL);
+	else
+		printf("# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n%s",
+		       string_builder_text(&text));
+	string_builder_fini(&text);
+	return error || finish_output("record", 0) ? RECORD_FAILED : 0;
+}
+
+/* ---- what a session is told -------------------------------------------------------------------- */
+
+static uint64_t said_or_0(uint64_t value)
+{
+	return value == OPTION_UNSAID ? 0 : value;
+}
+
+/* "12,345"; each once. */
+static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
+{
+	size_t count = 0;
+
+	for (const char *at = text; *at; at += *at == ',') {
+		char *end;
+		long pid = strtol(at, &end, 10);
+		bool is_there = false;
+
+		if (*at < '0' || *at > '9' || (*end && *end != ',') || (*end && !end[1]) ||
+		    pid < 1 || pid > INT_MAX)
+			return error_set(-EINVAL, "'%s' is no list of pids, such as 12,345", text);
+		at = end;
+		for (size_t i = 0; i < count; i++)
+			is_there |= pids[i] == pid;
+		if (count == REQUEST_PIDS_MOST)
+			return error_set(-EINVAL, "at most %d processes", REQUEST_PIDS_MOST);
+		if (!is_there)
+			pids[count++] = (pid_t)pid;
+	}
+	if (!count)
+		return error_set(-EINVAL, "no pid is given");
+	*ret_count = count;
+	return 0;
+}
+
+/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "system:smaps" of a switch, "system" of the
+ * group itself; "" of a switch that is off. */
+static void format_word(const struct collector *collector, const struct config_value *value,
+			char word[WORD_SIZE])
+{
+	const char *field = strchr(value->path, '.');
+
+	*word = '\0';
+	if (!field)
+		snprintf(word, WORD_SIZE, "%s", collector->name);
+	else if (strcmp(field, ".rate_hz") == 0)
+		snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
+	else if (strcmp(value->text, "true") == 0)
+		snprintf(word, WORD_SIZE, "%s:%s", collector->name, field + 1);
+}
+
+/* A rate by what its collector says of its rates. */
+static int refuse_group(const struct request *request, const struct collector *collector,
+			const struct config_value *value)
+{
+	char text[1024];
+
+	for (const struct collector_option *row = collector->options; row && row->name; row++) {
+		if (strcmp(row->name, "HZ") != 0 || !strstr(value->path, ".rate_hz"))
+			continue;
+		snprintf(text, sizeof(text), "'%s' is %s, not %s", value->path, row->help,
+			 value->text);
+		return refuse_value(request, value, text);
+	}
+	return refuse_value(request, value, error_text());
+}
+
+/* The file's groups as a list of words. Where the command line says what is collected, they are passed over. */
+static int read_groups(struct request *request, struct string_builder *words)
+{
+	bool is_on_line = request->values.collect && !option_file_says(&request->file, "collect");
+
+	for (size_t i = 0; i < collectors_count; i++) {
+		const struct config_value *value = NULL;
+		char word[WORD_SIZE];
+
+		if (is_on_line)
+			option_file_forget(&request->file, collectors[i]->name);
+		while ((value = option_file_next(&request->file, collectors[i]->name, value))) {
+			format_word(collectors[i], value, word);
+			if (*word && collectors_check(word))
+				return refuse_group(request, collectors[i], value);
+			string_builder_appendf(words, "%s,", word);
+		}
+	}
+	return 0;
+}
+
+/* The word of the file's list that is wrong is named with its place. */
+static int refuse_collectors(const struct request *request)
+{
+	const struct config_value *value = NULL;
+
+	while (option_file_says(&request->file, "collect") &&
+	       (value = option_file_next(&request->file, "collect", value)))
+		if (collectors_check(value->text))
+			return refuse_value(request, value, error_text());
+	print_error("record", NULL);
+	return RECORD_FAILED;
+}
+
+static int choose_collectors(struct request *request, struct session_options *options)
+{
+	struct string_builder groups;
+	int status, error;
+
+	string_builder_init(&groups);
+	status = read_groups(request, &groups);
+	error = groups.error ? error_set(groups.error, "out of memory") : 0;
+	if (!status && !error)
+		error = collectors_choose(request->values.collect, string_builder_text(&groups),
+					  options);
+	if (error)
+		status = refuse_collectors(request);
+	string_builder_fini(&groups);
+	return status;
+}
+
+/* Whether the command line chooses what is collected, by name or by what is recorded, and not the file. */
+static bool is_chosen_beside(const struct request *request)
+{
+	const struct record_values *values = &request->values;
+
+	return (values->collect && !option_file_says(&request->file, "collect")) ||
+	       (values->all == SWITCH_ON && !option_file_says(&request->file, "all"));
+}
+
+/* An option of samples where there are none: a mistake, unless the file has it and the command line leaves them out. */
+static int refuse_without_cpu(struct request *request, const char *name)
+{
+	const struct option_row *row = option_find(request_options, name);
+
+	if (!option_is_said(row, &request->values))
+		return 0;
+	if (!option_file_says(&request->file, name) || !is_chosen_beside(request))
+		return request_refuse(request, name,
+				      "is of the samples of the collector cpu, which is left out");
+	option_clear(row, &request->values);
+	return 0;
+}
+
+static int check_cpu(struct request *request, const struct session_options *options)
+{
+	if (options->cpu)
+		return 0;
+	return refuse_without_cpu(request, "event") || refuse_without_cpu(request, "frequency")
+		       ? RECORD_FAILED
+		       : 0;
+}
+
+int request_fill(struct request *request, pid_t *pids, struct session_options *options)
+{
+	const struct record_values *values = &request->values;
+	const struct stacks_mode *stacks = find_stacks_mode(values->stacks);
+
+	options->any = values->all == SWITCH_ON;
+	if (choose_collectors(request, options) || check_cpu(request, options))
+		return RECORD_FAILED;
+	options->pids = pids;
+	if (values->pids && parse_pids(values->pids, pids, &options->pids_count))
+		return request_refuse(request, "pid", "%s", error_text());
+	if (values->user && program_find_user(values->user, &options->user))
+		return request_refuse(request, "user", "%s", error_text());
+
+	options->writer.max_bytes = said_or_0(values->max_size_bytes);
+	options->writer.flush_ns = said_or_0(values->flush_ns);
+	options->writer.keep_ns = said_or_0(values->keep_ns);
+	options->duration_ns = said_or_0(values->duration_ns);
+	options->event = values->event;
+	if (values->frequency_hz != OPTION_UNSAID)
+		options->frequency_hz = (uint32_t)values->frequency_hz;
+	options->preload = values->preload == SWITCH_ON;
+	options->native_stacks = stacks->native;
+	options->python_stacks = stacks->python;
+	options->command = request->program;
+	if (values->owner_fd == OPTION_UNSAID)
+		return 0;
+	options->owner_fd = (int)values->owner_fd;
+	return owner_take(options->owner_fd) ? request_refuse(request, "owner", "%s", error_text())
+					     : 0;
+}
+
+bool request_read(struct request *request, const struct command *command, int argc, char **argv,
+		  int *ret_status)
+{
+	int first, status;
+
+	*request = (struct request){.command = command};
+	options_clear(request_options, &request->values);
+	option_file_init(&request->file, request_options);
+	first = options_parse(command, argc, argv, true, &request->values);
+	if (first < 0) {
+		*ret_status = first == -1 ? 0 : RECORD_FAILED;
+		return false;
+	}
+	request->program = argc > first ? argv + first : NULL;
+	status = read_file_below(request);
+	if (!status)
+		status = check_recorded(request);
+	if (!status)
+		status = check_values(request);
+	if (status)
+		*ret_status = status;
+	return !status;
+}
+
+void request_fini(struct request *request)
+{
+	option_file_fini(&request->file);
+	free(request->file_program);
+	request->file_program = NULL;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/report_metrics.c - counters: a table of what there was, rows as JSON
+ *
+ * Runs in:  our own process
+ * Gets:     a model and the window of its analysis   Gives: a table on stdout, rows as JSON
+ * Owns:     the sums while they are printed
+ * Fails:    -ENOMEM, what the reader fails with
+ * Why the table leaves out processors and what was 0 all the time: on 32 processors they are 224 of 300 lines, and the
+ *           question that they answer is asked of the JSON
+ */
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/metrics.h"
+#include "analyze/units.h"
+#include "base/json.h"
+#include "base/string.h"
+#include "cli/table.h"
+
+enum { NAME_WIDTH = 40 };
+
+static int make_metrics(const struct report *report, struct metrics *ret_metrics)
+{
+	return metrics_new(report->model, report->analysis->from_ns, report->analysis->to_ns,
+			   ret_metrics);
+}
+
+/* ---- text -------------------------------------------------------------------------------------- */
+
+struct number report_format_value(double value)
+{
+	struct number number;
+	double size = fabs(value);
+	int places = size >= 1000 || size == 0 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+
+	snprintf(number.text, sizeof(number.text), "%.*f", places, value);
+	return number;
+}
+
+static bool is_own(const struct report *report, const struct metric_summary *summary)
+{
+	return !strncmp(model_text(report->model, summary->series->metric_string, ""), "duet.", 5);
+}
+
+static bool is_shown(const struct report *report, const struct metric_summary *summary)
+{
+	return !summary->series->cpu && (summary->min != 0 || summary->max != 0) &&
+	       !is_own(report, summary);
+}
+
+/* As --device counts, where there are several. */
+static void append_device(const struct report *report, uint32_t id, struct string_builder *name)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t shown = analysis_devices_shown(analysis);
+
+	for (size_t i = 0; i < shown && shown > 1; i++)
+		if (analysis->devices[i].device && analysis->devices[i].device->id == id)
+			string_builder_appendf(name, " device %zu", i);
+}
+
+void report_name_series(const struct report *report, const struct event_series *series,
+			const struct unit_shown *unit, struct string_builder *name)
+{
+	const struct event_process *process =
+		model_thing(report->model, EVENT_PROCESS, series->process);
+
+	string_builder_append(name, model_text(report->model, series->metric_string, "?"));
+	if (series->instance_string)
+		string_builder_appendf(name, " %s",
+				       model_text(report->model, series->instance_string, ""));
+	append_device(report, series->device, name);
+	if (process)
+		string_builder_appendf(name, " %" PRIu32, process->pid);
+	string_builder_appendf(name, "%s%s", *unit->text ? ", " : "", unit->text);
+}
+
+static void put_name(const struct report *report, const struct event_series *series,
+		     const struct unit_shown *unit)
+{
+	struct string_builder name;
+
+	string_builder_init(&name);
+	report_name_series(report, series, unit, &name);
+	table_put_name(string_builder_text(&name), NAME_WIDTH);
+	string_builder_fini(&name);
+}
+
+static void put_metric(const struct report *report, const struct metric_summary *summary)
+{
+	const struct event_series *series = summary->series;
+	const char *unit = model_text(report->model, series->unit_string, "");
+	struct unit_shown shown = unit_shown(unit, series->type);
+
+	put_name(report, series, &shown);
+	table_put_cell(report_format_value(summary->min * shown.factor));
+	table_put_cell(report_format_value(summary->mean * shown.factor));
+	table_put_cell(report_format_value(summary->p95 * shown.factor));
+	table_put_cell(report_format_value(summary->max * shown.factor));
+	if (series->limit)
+		table_put_cell(report_format_value((double)series->limit * shown.factor));
+	else
+		table_put_right("-", TABLE_CELL);
+	putchar('\n');
+}
+
+/* What it cost to know. */
+static void put_cost(const struct report *report, const struct metrics *metrics)
+{
+	const struct metric_summary *summary;
+	double cpu_ns = 0, share = 0, overruns = 0, late_ns = 0;
+	size_t index = 0;
+
+	while ((summary = metrics_find(report->model, metrics, "duet.sampler.cpu", &index))) {
+		cpu_ns += summary->sum;
+		share += summary->mean * 100e-9;
+	}
+	for (index = 0;
+	     (summary = metrics_find(report->model, metrics, "duet.sampler.overruns", &index));)
+		overruns += summary->sum;
+	for (index = 0;
+	     (summary = metrics_find(report->model, metrics, "duet.sampler.late", &index));)
+		late_ns = summary->max > late_ns ? summary->max : late_ns;
+	if (cpu_ns > 0)
+		printf("  read by threads that took %s of processor time (%.2f %% of one), at most "
+		       "%s late, %.0f %s missed\n",
+		       format_duration((uint64_t)cpu_ns).text, share,
+		       format_duration((uint64_t)late_ns).text, overruns,
+		       table_noun((uint64_t)overruns, "tick", "ticks"));
+}
+
+int report_put_metrics(const struct report *report)
+{
+	static const char *const columns[] = {"min", "mean", "p95", "max", "limit", NULL};
+	size_t shown = 0;
+	struct metrics metrics;
+	int error = model_has(report->model, EVENT_COUNTER) ? make_metrics(report, &metrics) : 1;
+
+	if (error)
+		return error > 0 ? 0 : error;
+	if (metrics.count)
+		table_put_title("METRICS", NAME_WIDTH, columns);
+	for (size_t i = 0; i < metrics.count; i++) {
+		if (!is_shown(report, &metrics.all[i]))
+			continue;
+		put_metric(report, &metrics.all[i]);
+		shown++;
+	}
+	if (metrics.count > shown)
+		printf("  %zu more: of single processors, 0 all the time, or duet's own "
+		       "(--json has all)\n",
+		       metrics.count - shown);
+	put_cost(report, &metrics);
+	metrics_fini(&metrics);
+	return 0;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------- */
+
+void report_write_series(const struct report *report, const struct event_series *series,
+			 struct json_writer *json)
+{
+	const struct event_process *process =
+		model_thing(report->model, EVENT_PROCESS, series->process);
+	const struct event_device *device =
+		model_thing(report->model, EVENT_DEVICE, series->device);
+
+	json_pair_text(json, "name", model_text(report->model, series->metric_string, ""));
+	if (series->instance_string)
+		json_pair_text(json, "instance",
+			       model_text(report->model, series->instance_string, ""));
+	if (process)
+		json_pair_u64(json, "pid", process->pid);
+	if (device)
+		json_pair_text(json, "device", model_text(report->model, device->key_string, ""));
+	if (series->cpu)
+		json_pair_u64(json, "cpu", series->cpu - 1);
+}
+
+static void write_number(struct json_writer *json, const char *key, double value)
+{
+	json_key(json, key);
+	json_double(json, value);
+}
+
+static void write_metric(const struct report *report, const struct metric_summary *summary,
+			 struct json_writer *json)
+{
+	const struct event_series *series = summary->series;
+	const char *unit = model_text(report->model, series->unit_string, "");
+	struct unit_shown shown = unit_shown(unit, series->type);
+
+	report_write_series(report, series, json);
+	json_pair_text(json, "type", analysis_series_type(series->type));
+	json_pair_text(json, "unit", shown.text);
+	json_pair_text(json, "source", model_text(report->model, series->source_string, ""));
+	write_number(json, "min", summary->min * shown.factor);
+	write_number(json, "mean", summary->mean * shown.factor);
+	write_number(json, "p95", summary->p95 * shown.factor);
+	write_number(json, "max", summary->max * shown.factor);
+	if (series->limit)
+		write_number(json, "limit", (double)series->limit * shown.factor);
+	json_pair_u64(json, "readings", summary->readings);
+	json_pair_u64(json, "covered_ns", summary->covered_ns);
+	if (series->type != SERIES_AMOUNT)
+		return;
+	write_number(json, "sum", summary->sum);
+	json_pair_text(json, "sum_unit", unit);
+}
+
+int report_write_metrics(const struct report *report, struct json_writer *json)
+{
+	struct metrics metrics = {0};
+	int error = make_metrics(report, &metrics);
+
+	for (size_t i = 0; i < metrics.count && !error; i++) {
+		json_newline(json);
+		json_object_begin(json);
+		write_metric(report, &metrics.all[i], json);
+		json_object_end(json);
+	}
+	metrics_fini(&metrics);
+	return error;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/amd/amd.c - the collector of AMD's ROCm
+ *
+ * Runs in:  the recorder; the work is done by the guest (inject/hsa.c)
+ * Gets:     on or off, the mode of --collect or RTL_MODE   Gives: the session's options, the program's environment
+ * Owns:     nothing
+ * Fails:    for a mode that does not exist; what could not be loaded into a program is noted
+ * Why:      a dispatch that carries a signal of the program's own is completed a few microseconds later where it is
+ *           timed: `lite` leaves those alone. Those of a batch may depend on how they were written together: they are
+ *           timed in `full` only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "collect/amd/ways.h"
+#include "collect/collector.h"
+#include "collect/environment.h"
+#include "collect/recording.h"
+#include "ring/ring.h"
+
+/* The device file of AMD's kernel driver. */
+#define DRIVER_FILE "/dev/kfd"
+
+/* A program may dispatch 100,000 kernels in the time in which a loaded machine gives the recorder no processor: 88 bytes
+ * of each launch and 64 of each execution, which the same thread writes where it waits for them. */
+enum { MODES = RING_OPTION_AMD_LITE | RING_OPTION_AMD_FULL, RING_BYTES = 16 << 20 };
+
+static const struct collector_option options[] = {
+	{"lite", "leaves dispatches that carry a signal of the program's alone"},
+	{"default", "every dispatch but those in batches"},
+	{"full", "every dispatch, in batches (graph replay) too"},
+	{"force", "follows queues also where ROCm 7.0 to 7.2 may crash of that"},
+	{"pcs", "samples instructions too (ROCm 6.2 and newer; not verified on hardware)"},
+	{"nohip", "without the calls of HIP: no LD_PRELOAD"},
+	{NULL, NULL},
+};
+
+static uint32_t mode_of(const char *name)
+{
+	return strcmp(name, "lite") == 0   ? RING_OPTION_AMD_LITE
+	       : strcmp(name, "full") == 0 ? RING_OPTION_AMD_FULL
+					   : 0;
+}
+
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	bool is_force = option && strcmp(option, "force") == 0;
+	bool is_no_hip = option && strcmp(option, "nohip") == 0;
+
+	session->amd = on;
+	if (!on || !option) {
+		session->amd_options = 0;
+		session->amd_mode_said = false;
+		session->amd_no_hip = false;
+	} else if (is_no_hip) {
+		session->amd_no_hip = true;
+	} else if (is_force) {
+		session->amd_options |= RING_OPTION_AMD_FORCE;
+	} else if (strcmp(option, "pcs") == 0) {
+		session->amd_options |= RING_OPTION_AMD_PCS;
+	} else {
+		session->amd_options = (session->amd_options & ~(uint32_t)MODES) | mode_of(option);
+		session->amd_mode_said = true;
+	}
+}
+
+static bool is_chosen(const struct session_options *session)
+{
+	return session->amd;
+}
+
+/* Where the driver is not there is nothing for the guest to do. */
+static bool is_default(void)
+{
+	return access(DRIVER_FILE, F_OK) == 0;
+}
+
+/* The variable by which users of rocm-trace-lite choose. */
+static int settle(struct session_options *session)
+{
+	const char *mode = getenv("RTL_MODE");
+
+	if (!session->amd || session->amd_mode_said || !mode || !*mode)
+		return 0;
+	if (strcmp(mode, "lite") != 0 && strcmp(mode, "default") != 0 && strcmp(mode, "full") != 0)
+		return error_set(-EINVAL,
+				 "RTL_MODE is '%s'; there are lite, default and full: set one of "
+				 "them, or unset it",
+				 mode);
+	session->amd_options |= mode_of(mode);
+	return 0;
+}
+
+bool amd_can_load(const struct session_options *session, const char **ret_why)
+{
+	*ret_why = NULL;
+	if (!session->amd)
+		*ret_why = "ROCm is not collected";
+	else if (!session->rocm_guest)
+		*ret_why = "the guest libduet-rocm.so is neither beside duet nor installed: "
+			   "reinstall duet, or run it from its build folder";
+	else if (strpbrk(session->rocm_guest, " \"'\\"))
+		*ret_why = "the guest's path holds a space, a quote or a backslash, which ROCm "
+			   "takes for separators: move duet to another folder";
+	return !*ret_why;
+}
+
+/* A preloaded library is in every process that the program starts. Its calls of HIP are found by who was linked to HIP
+ * alone, so that one which has nothing to do with it stays what it was; but a program built with AddressSanitizer would
+ * refuse to run, and the loader of a 32-bit one print an error. So only where ROCm is collected: the machine has the
+ * driver, or the user said so. What the program is linked to says less: Python loads HIP by libraries that nobody sees
+ * beforehand, and frameworks bring their own. */
+bool amd_can_preload(const struct session_options *session, const char **ret_why)
+{
+	*ret_why = NULL;
+	if (session->amd_no_hip || !session->command || !amd_can_load(session, ret_why))
+		return false;
+	if (strchr(session->rocm_guest, ':'))
+		*ret_why = "calls of HIP are not recorded: the guest's path holds a ':', which the "
+			   "dynamic linker takes for a separator: move duet to another folder";
+	else if (program_kind_of(session->command[0], true) == PROGRAM_SANITIZED)
+		*ret_why = "calls of HIP are not recorded: the program is built with "
+			   "AddressSanitizer, which wants to be loaded first: build it without, "
+			   "or take --collect amd:nohip";
+	return !*ret_why;
+}
+
+static void note(struct recording *recording, bool is_armed, const char *why)
+{
+	enum event_collector_state state = !is_armed ? COLLECTOR_REFUSED
+					   : why     ? COLLECTOR_PARTIAL
+						     : COLLECTOR_AVAILABLE;
+
+	recording_note(recording, "amd", state, 0, why ? why : "");
+}
+
+/* ROCr loads the guest itself; for the calls of HIP it must be there before the program. */
+static int arm(struct recording *recording, const struct session_options *session,
+	       struct environment *environment, bool *ret_armed)
+{
+	const char *why, *hip_why = NULL;
+	bool has_hip;
+	int error;
+
+	*ret_armed = amd_can_load(session, &why);
+	has_hip = *ret_armed && amd_can_preload(session, &hip_why);
+	note(recording, *ret_armed, *ret_armed ? hip_why : why);
+	if (!*ret_armed)
+		return 0;
+	error = environment_append(environment, "HSA_TOOLS_LIB", session->rocm_guest, ' ');
+	return error || !has_hip
+		       ? error
+		       : environment_append(environment, "LD_PRELOAD", session->rocm_guest, ':');
+}
+
+extern const struct collector amd_collector;
+const struct collector amd_collector = {
+	.name = "amd",
+	.help = "ROCm: every kernel dispatch and copy of a HIP or HSA program with its device "
+		"times",
+	.guest = "rocm",
+	.ring_bytes = RING_BYTES,
+	.options = options,
+	.is_chosen = is_chosen,
+	.is_default = is_default,
+	.choose = choose,
+	.settle = settle,
+	.arm = arm,
+};

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/counters.c - what a collector of counters does: its sources are read, their rows are written
+ *
+ * Runs in:  the recorder's main thread; samplers have their own
+ * Gets:     rows of samplers   Gives: them, and what they are of, to the writer
+ * Owns:     a group of sources for each sampler, the list of processes
+ * Fails:    what was lost is counted; a sampler that hangs in the kernel at the end is left behind, with what it uses
+ * Why threads: the writer may wait for a disk for seconds, and guests' rings come first; a sample that is late is one
+ *           of another moment
+ */
+#include "collect/counters.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "collect/family.h"
+#include "collect/host_clocks.h"
+#include "collect/processes.h"
+#include "collect/group.h"
+#include "collect/tracked.h"
+
+enum {
+	DRAIN_NS = 100000000,
+	LOOK_NS = 100000000, /* for who was started or has ended, … */
+	LOOK_SHARE = 100,    /* … and longer where a look takes more than 1/100 of that */
+	PATIENCE_NS =
+		1000000000, /* for another collector to tell of a process, for an exec to be seen */
+	LAST_NS = 100000000, /* for a sampler in its tick at the end */
+	STOP_NS = 1000000000
+};
+
+/* A process that is counted. */
+struct member {
+	struct process *process; /* a reference */
+	size_t place;
+	bool is_ours; /* nobody else tells of it */
+};
+
+struct counters {
+	struct recording *recording;
+	struct counters_options options;
+	struct group groups[GROUP_COUNT];
+	bool is_open[GROUP_COUNT];
+	struct tracked tracked;
+	struct family family;
+	struct hash_map members; /* pid -> struct member *, owned */
+	struct hash_map ids;     /* generation -> id of its process in the trace */
+	struct hash_map seen;    /* pid -> when it was seen first, of those that are waited for */
+	pid_t program;           /* 0: none, or it has been read to its end */
+	bool is_program_begun;
+	uint64_t begin_ns, last_look_ns;
+	uint64_t look_ns;                                    /* from one look to the next */
+	uint64_t refused[GROUP_COUNT], unnamed[GROUP_COUNT]; /* as far as they are written */
+	uint64_t untracked, untracked_written;
+	uint64_t counted_ns;
+};
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static void describe(struct counters *counters, struct series_slot *slot, uint64_t begin_ns)
+{
+	struct recording *recording = counters->recording;
+	static const uint32_t types[] = {[METRIC_LEVEL] = SERIES_LEVEL,
+					 [METRIC_TOTAL] = SERIES_AMOUNT,
+					 [METRIC_PART] = SERIES_RATIO};
+	const struct event_series row = {
+		.id = ++recording->last_series,
+		.metric_string = recording_string(recording, slot->metric->name),
+		.unit_string = recording_string(recording, slot->metric->unit),
+		.source_string = recording_string(recording, slot->file),
+		.type = types[slot->metric->kind],
+		.host = recording->host,
+		.process = (uint32_t)hash_map_get(&counters->ids, slot->of.generation, 0),
+		.device = slot->of.device,
+		.cpu = slot->of.cpu,
+		.instance_string = recording_string(recording, slot->of.instance),
+		.limit = slot->limit,
+		.interval_ns = slot->interval_ns,
+		.begin_ns = begin_ns};
+
+	slot->id = row.id;
+	recording->kept_bytes += THING_BYTES;
+	trace_writer_thing(recording->writer, EVENT_SERIES, &row);
+}
+
+/* Of no process, where it is told by a sampler that has not yet seen it go. */
+static void note(struct counters *counters, const struct series_item *item)
+{
+	uint32_t process = (uint32_t)hash_map_get(&counters->ids, item->slot, 0);
+
+	recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL, process,
+		       item->text);
+}
+
+static void write_item(struct counters *counters, size_t index, const struct series_item *item)
+{
+	const struct trace_source source = {.source = (uint32_t)index + 1,
+					    .clock = CLOCK_ID_MONOTONIC};
+	struct series *series = &counters->groups[index].series;
+	const struct event_counter row = {
+		.begin = item->begin,
+		.end = item->end,
+		.value = item->value,
+		.of = item->of,
+		.series = item->what == SERIES_ROW ? series->slots[item->slot].id : 0};
+
+	switch (item->what) {
+	case SERIES_BEGIN:
+		describe(counters, &series->slots[item->slot], item->begin);
+		break;
+	case SERIES_ROW:
+		trace_writer_row(counters->recording->writer, EVENT_COUNTER, &source, &row);
+		break;
+	case SERIES_END:
+		trace_writer_end_thing(counters->recording->writer, EVENT_SERIES,
+				       series->slots[item->slot].id, item->end);
+		series_release(series, item->slot);
+		break;
+	default:
+		note(counters, item);
+	}
+}
+
+static void take_rows(struct counters *counters)
+{
+	struct series_item item;
+
+	for (size_t i = 0; i < GROUP_COUNT; i++)
+		while (counters->is_open[i] && series_take(&counters->groups[i].series, &item))
+			write_item(counters, i, &item);
+}
+
+static void put_loss(struct counters *counters, uint32_t reason, uint64_t count, uint64_t *written,
+		     uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = counters->counted_ns,
+				       .end = now_ns,
+				       .kind = EVENT_COUNTER,
+				       .reason = reason,
+				       .count = count - *written};
+
+	if (row.count)
+		trace_writer_row(counters->recording->writer, EVENT_LOSS, &source, &row);
+	*written = count;
+}
+
+void counters_count_losses(struct counters *counters, uint64_t now_ns)
+{
+	for (size_t i = 0; i < GROUP_COUNT; i++) {
+		const struct series *series = &counters->groups[i].series;
+
+		if (!counters->is_open[i])
+			continue;
+		put_loss(counters, LOSS_RING_FULL, series->refused, &counters->refused[i], now_ns);
+		put_loss(counters, LOSS_TRACKING, series->unnamed, &counters->unnamed[i], now_ns);
+	}
+	put_loss(counters, LOSS_TRACKING, counters->untracked, &counters->untracked_written,
+		 now_ns);
+	counters->counted_ns = now_ns;
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+static struct member *find(const struct counters *counters, uint32_t pid)
+{
+	return hash_map_find_pointer(&counters->members, pid);
+}
+
+static void leave(struct counters *counters, uint32_t pid)
+{
+	struct member *member = find(counters, pid);
+
+	if (!member)
+		return;
+	hash_map_remove(&counters->members, pid, NULL);
+	tracked_remove(&counters->tracked, member->place);
+	process_put(member->process);
+	free(member);
+}
+
+/* From since_ns on; 0: it was there before. */
+static void join(struct counters *counters, struct process *process, bool is_ours,
+		 uint64_t since_ns)
+{
+	struct processes *processes = counters->recording->processes;
+	struct member *member = calloc(1, sizeof(*member));
+	uint32_t generation = 0;
+
+	if (!member)
+		return;
+	member->place = tracked_add(&counters->tracked, process->row.pid, since_ns, &generation);
+	if (!generation) {
+		counters->untracked++;
+		free(member);
+		return;
+	}
+	member->process = process_get(process);
+	member->is_ours = is_ours;
+	hash_map_put(&counters->ids, generation, process_describe(processes, process));
+	if (hash_map_put_pointer(&counters->members, process->row.pid, member)) {
+		tracked_remove(&counters->tracked, member->place);
+		process_put(process);
+		free(member);
+	}
+}
+
+/* Another collector may be about to tell of it, with more than a look at /proc does. False: not yet. */
+static bool is_awaited(struct counters *counters, uint32_t pid, uint64_t now_ns)
+{
+	uint64_t since_ns = hash_map_get(&counters->seen, pid, now_ns);
+
+	if (!counters->options.has_others || now_ns - since_ns > PATIENCE_NS)
+		return false;
+	hash_map_put(&counters->seen, pid, since_ns);
+	return true;
+}
+
+static void meet(struct counters *counters, const struct family_member *relative, uint64_t now_ns)
+{
+	struct processes *processes = counters->recording->processes;
+	struct process *process = processes_find(processes, relative->pid);
+	bool is_ours = !process || process->has_ended;
+	uint64_t since_ns = hash_map_get(&counters->seen, relative->pid, counters->last_look_ns);
+
+	if (is_ours && is_awaited(counters, relative->pid, now_ns))
+		return;
+	hash_map_remove(&counters->seen, relative->pid, NULL);
+	if (is_ours)
+		process = processes_begin(processes, relative->pid, now_ns);
+	if (process)
+		join(counters, process, is_ours, relative->is_running ? 0 : since_ns);
+}
+
+/* An exec makes another process of it in the trace: what it counted up to now is the old one's. */
+static void follow(struct counters *counters, const struct family_member *relative,
+		   struct member *member, uint64_t now_ns)
+{
+	struct processes *processes = counters->recording->processes;
+	struct process *before = process_get(member->process), *process;
+	bool is_ours = member->is_ours && relative->has_changed;
+
+	process = is_ours ? processes_begin(processes, relative->pid, now_ns)
+			  : processes_find(processes, relative->pid);
+	if (process && process != before && !process->has_ended) {
+		leave(counters, relative->pid);
+		if (is_ours)
+			process_inherit(process, before, false);
+		join(counters, process, is_ours, 0);
+	}
+	process_put(before);
+}
+
+/* Until its exec it is a part of the recorder. */
+static bool is_recorder(struct counters *counters, const struct family_member *relative,
+			uint64_t now_ns)
+{
+	if ((pid_t)relative->pid != counters->program || counters->is_program_begun)
+		return false;
+	counters->is_program_begun =
+		relative->has_changed || now_ns - counters->begin_ns > PATIENCE_NS;
+	return !counters->is_program_begun;
+}
+
+static void see_end(struct counters *counters, uint32_t pid, uint64_t now_ns)
+{
+	const struct member *member = find(counters, pid);
+
+	if (member && member->is_ours)
+		processes_end(counters->recording->processes, pid, now_ns);
+	leave(counters, pid);
+	hash_map_remove(&counters->seen, pid, NULL);
+}
+
+static void look(struct counters *counters, uint64_t now_ns)
+{
+	uint64_t used_ns = host_clocks_own_ns();
+	struct family_member *relative;
+	size_t cursor = 0;
+
+	family_look(&counters->family);
+	while ((relative = family_next(&counters->family, &cursor))) {
+		struct member *member = find(counters, relative->pid);
+
+		if (!relative->is_there)
+			see_end(counters, relative->pid, now_ns);
+		else if (is_recorder(counters, relative, now_ns))
+			continue;
+		else if (member)
+			follow(counters, relative, member, now_ns);
+		else
+			meet(counters, relative, now_ns);
+	}
+	family_forget(&counters->family);
+	counters->last_look_ns = now_ns;
+	used_ns = (host_clocks_own_ns() - used_ns) * LOOK_SHARE;
+	counters->look_ns = used_ns > LOOK_NS ? used_ns : LOOK_NS;
+}
+
+/* Between its end and our waiting for it the program can still be read to its last nanosecond. */
+static void read_last_of_program(struct counters *counters)
+{
+	siginfo_t about = {0};
+
+	if (!counters->program ||
+	    waitid(P_PID, (id_t)counters->program, &about, WEXITED | WNOHANG | WNOWAIT) != 0)
+		return;
+	if (about.si_pid != counters->program)
+		return;
+	sampler_tick_now(&counters->groups[GROUP_PROCESSES].sampler, LAST_NS);
+	counters->program = 0;
+}
+
+static int add_to_family(struct counters *counters, pid_t pid, int pid_fd, bool is_running)
+{
+	int error = 0;
+
+	counters->family.environment = counters->recording->mark;
+	if (!counters->family.is_open)
+		error = family_init(&counters->family);
+	if (!error)
+		error = family_add(&counters->family, (uint32_t)pid, pid_fd, is_running);
+	return error;
+}
+
+int counters_watch(struct counters *counters, pid_t pid)
+{
+	counters->program = pid;
+	return add_to_family(counters, pid, -1, false);
+}
+
+int counters_attach(struct counters *counters, pid_t pid, int pid_fd)
+{
+	int error = add_to_family(counters, pid, pid_fd, true);
+
+	if (!error)
+		look(counters, host_clocks_now_ns());
+	return error;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+static void on_absent(void *context, const struct source *source, const char *why)
+{
+	struct counters *counters = context;
+
+	(void)source;
+	recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL, 0, why);
+}
+
+static int open_group(struct counters *counters, enum group_id id)
+{
+	const struct group_options options = {
+		.id = id,
+		.name = counters->options.names[id],
+		.hz = counters->options.hz,
+		.sources = counters->options.sources,
+		.sources_context = counters->options.context,
+		.root = counters->options.root,
+		.tracked = counters->options.has_processes ? &counters->tracked : NULL,
+		.smaps = counters->options.smaps,
+		.on_absent = on_absent,
+		.context = counters};
+	int error;
+
+	if (!options.name || (id == GROUP_PROCESSES && !options.tracked))
+		return 0;
+	error = group_open(&counters->groups[id], &options);
+	counters->is_open[id] = !error;
+	return error ? error : group_start(&counters->groups[id]);
+}
+
+static void close_context(const struct counters_options *options)
+{
+	if (options->close_context)
+		options->close_context(options->context);
+}
+
+int counters_open(struct recording *recording, const struct counters_options *options,
+		  struct counters **ret_counters)
+{
+	struct counters *counters = calloc(1, sizeof(*counters));
+	int error = 0;
+
+	if (!counters) {
+		close_context(options);
+		return error_set(-ENOMEM, "counters: out of memory");
+	}
+	counters->recording = recording;
+	counters->options = *options;
+	counters->begin_ns = counters->last_look_ns = counters->counted_ns = host_clocks_now_ns();
+	tracked_init(&counters->tracked);
+	hash_map_init(&counters->members);
+	hash_map_init(&counters->ids);
+	hash_map_init(&counters->seen);
+	for (unsigned int i = 0; i < GROUP_COUNT && !error; i++)
+		error = open_group(counters, i);
+	if (error) {
+		counters_close(counters);
+		return error_set(error, "counters: %s",
+				 error == -EAGAIN ? "no thread can be made" : "out of memory");
+	}
+	*ret_counters = counters;
+	return 0;
+}
+
+uint64_t counters_interval_ns(const struct counters *counters)
+{
+	(void)counters;
+	return DRAIN_NS;
+}
+
+void counters_drain(struct counters *counters)
+{
+	uint64_t now_ns = host_clocks_now_ns();
+
+	read_last_of_program(counters);
+	take_rows(counters);
+	if (counters->family.is_open && now_ns - counters->last_look_ns >= counters->look_ns)
+		look(counters, now_ns);
+}
+
+/* False: one hangs, and may go on at any time. */
+static bool stop_samplers(struct counters *counters)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < GROUP_COUNT; i++) {
+		if (!counters->is_open[i])
+			continue;
+		sampler_tick_now(&counters->groups[i].sampler, LAST_NS);
+		if (sampler_stop(&counters->groups[i].sampler, STOP_NS))
+			continue;
+		all = false;
+		recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL,
+			       0,
+			       "a file of /proc or /sys still was being read when the recording "
+			       "ended: what it said is absent");
+	}
+	return all;
+}
+
+void counters_close(struct counters *counters)
+{
+	uint64_t pid;
+	size_t cursor = 0;
+
+	if (!counters)
+		return;
+	if (!stop_samplers(counters)) {
+		take_rows(counters);
+		counters_count_losses(counters, host_clocks_now_ns());
+		return;
+	}
+	take_rows(counters);
+	counters_count_losses(counters, host_clocks_now_ns());
+	for (size_t i = 0; i < GROUP_COUNT; i++)
+		if (counters->is_open[i])
+			group_close(&counters->groups[i]);
+	for (; hash_map_next(&counters->members, &cursor, &pid, NULL); cursor = 0)
+		leave(counters, (uint32_t)pid);
+	hash_map_fini(&counters->members);
+	hash_map_fini(&counters->ids);
+	hash_map_fini(&counters->seen);
+	family_fini(&counters->family);
+	tracked_fini(&counters->tracked);
+	close_context(&counters->options);
+	free(counters);
+}
+
+uint32_t counters_frequency(const char *option, uint32_t most_hz)
+{
+	char *end;
+	unsigned long hz = strtoul(option, &end, 10);
+
+	return *end == '\0' && *option >= '1' && *option <= '9' && hz <= most_hz ? (uint32_t)hz : 0;
+}
+
+/* ---- as a collector does ------------------------------------------------------------------------- */
+
+int counters_work_watch(void *state, pid_t pid)
+{
+	return counters_watch(state, pid);
+}
+
+int counters_work_attach(void *state, pid_t pid, int pid_fd)
+{
+	return counters_attach(state, pid, pid_fd);
+}
+
+int counters_work_descriptor(const void *state)
+{
+	return -1;
+}
+
+uint64_t counters_work_interval_ns(const void *state)
+{
+	return counters_interval_ns(state);
+}
+
+void counters_work_drain(void *state)
+{
+	counters_drain(state);
+}
+
+void counters_work_each_second(void *state, uint64_t now_ns)
+{
+	counters_count_losses(state, now_ns);
+}
+
+void counters_work_close(void *state)
+{
+	counters_close(state);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/devices.c - the devices of a recording, whoever sees them first
+ *
+ * Runs in:  the recorder
+ * Gets:     UUIDs and addresses   Gives: ids, one for each device
+ * Owns:     nothing; the identities are the recording's
+ * Fails:    out of memory a device gets a second id
+ * Why by all its names: NVML gives UUID and address, OpenCL a UUID or an address, the kernel an address alone. An ordinal
+ *           depends on who asks.
+ */
+#include "collect/devices.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/host_clocks.h"
+
+enum { KEY_BYTES = 4200 };
+
+/* Other things are in the same table, by other words. */
+static const char *key_text(char text[KEY_BYTES], const char *key)
+{
+	snprintf(text, KEY_BYTES, "device %s", key);
+	return text;
+}
+
+uint32_t devices_find(const struct recording *recording, const char *key)
+{
+	char text[KEY_BYTES];
+
+	return identities_find(&recording->devices, key_text(text, key));
+}
+
+void devices_remember(struct recording *recording, const char *key, uint32_t id)
+{
+	char text[KEY_BYTES];
+
+	identities_remember(&recording->devices, key_text(text, key), id);
+}
+
+uint64_t devices_take_sketch(struct recording *recording, uint32_t id)
+{
+	uint64_t begin_ns = 0;
+
+	hash_map_remove(&recording->sketches, id, &begin_ns);
+	return begin_ns;
+}
+
+/* OpenCL writes a UUID without the word that NVIDIA puts before that of a whole GPU. */
+static const char *plain_uuid(const char *uuid)
+{
+	return strncmp(uuid, "GPU-", 4) == 0 ? uuid + 4 : uuid;
+}
+
+static uint32_t text_of(struct recording *recording, const char *text)
+{
+	return text ? recording_string(recording, text) : 0;
+}
+
+static uint32_t describe(struct recording *recording, const struct device_facts *facts,
+			 const char *key)
+{
+	const struct event_device row = {
+		.id = ++recording->last_device,
+		.key_string = recording_string(recording, key),
+		.name_string = text_of(recording, facts->name),
+		.vendor_string = text_of(recording, facts->vendor),
+		.driver_string = text_of(recording, facts->driver),
+		.type = DEVICE_GPU,
+		.memory_bytes = facts->memory_bytes,
+		.begin_ns = host_clocks_now_ns(),
+	};
+
+	recording->kept_bytes += IDENTITY_BYTES + THING_BYTES;
+	hash_map_put(&recording->sketches, row.id, row.begin_ns);
+	trace_writer_thing(recording->writer, EVENT_DEVICE, &row);
+	return row.id;
+}
+
+uint32_t devices_meet(struct recording *recording, const struct device_facts *facts)
+{
+	const char *uuid = facts->uuid ? plain_uuid(facts->uuid) : NULL;
+	uint32_t id = uuid ? devices_find(recording, uuid) : 0;
+
+	if (!id && facts->address)
+		id = devices_find(recording, facts->address);
+	if (!id)
+		id = describe(recording, facts, uuid ? uuid : facts->address);
+	if (uuid)
+		devices_remember(recording, uuid, id);
+	if (facts->uuid)
+		devices_remember(recording, facts->uuid, id);
+	if (facts->address)
+		devices_remember(recording, facts->address, id);
+	return id;
+}

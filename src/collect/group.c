@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/group.c - the sources of one sampler
+ *
+ * Runs in:  the main thread, which opens and closes; the sampler's, which ticks
+ * Gets:     the table of sources   Gives: rows
+ * Owns:     what each source opened
+ * Fails:    a source that is not there is left out
+ * Why the ring is that large: a disk that hangs for 5 s must cost no row, so there is room for 10
+ */
+#include "collect/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "collect/host_clocks.h"
+
+enum {
+	TEXT_BYTES = 256 << 10,
+	ROOM_SECONDS = 10,
+	ROWS_A_TICK = 512, /* of a machine with some disks and 32 processors, or of 60 processes */
+	ROWS_LEAST = 1 << 14,
+	ROWS_MOST = 1 << 20,
+	SLOTS = 1 << 14,
+	SLOW_HZ = 1
+};
+
+uint32_t group_hz(enum group_id id, uint32_t hz)
+{
+	return id == GROUP_SLOW ? SLOW_HZ : hz;
+}
+
+static size_t rows_of(uint32_t hz)
+{
+	size_t rows = (size_t)hz * ROOM_SECONDS * ROWS_A_TICK;
+
+	if (rows < ROWS_LEAST)
+		return ROWS_LEAST;
+	return rows < ROWS_MOST ? rows : ROWS_MOST;
+}
+
+static bool is_wanted(const struct group *group, const struct source *source)
+{
+	return (source->group == group->options.id || source->group == GROUP_COUNT) &&
+	       (!source->by_request || group->options.smaps);
+}
+
+static uint64_t divisor_of(const struct source *source, uint32_t hz)
+{
+	return source->most_hz && hz > source->most_hz
+		       ? (hz + source->most_hz - 1) / source->most_hz
+		       : 1;
+}
+
+/* Half-built: it is closed by who finds that. */
+static int open_source(struct group *group, const struct source *source)
+{
+	struct source_state *state = &group->states[group->count];
+	uint32_t hz = group_hz(group->options.id, group->options.hz);
+
+	*state = (struct source_state){.source = source,
+				       .own = calloc(1, source->own_bytes + 1),
+				       .divisor = divisor_of(source, hz)};
+	state->things = (struct things){.metrics = source->metrics,
+					.metrics_count = source->metrics_count,
+					.file = source->file,
+					.series = &group->series,
+					.interval_ns = group->interval_ns * state->divisor};
+	if (!state->own || things_open(&state->things, source->things_most)) {
+		free(state->own);
+		return -ENOMEM;
+	}
+	if (source->open(state, &group->tick)) {
+		group->count++;
+	} else {
+		things_close(&state->things);
+		free(state->own);
+	}
+	if (state->why && group->options.on_absent)
+		group->options.on_absent(group->options.context, source, state->why);
+	return 0;
+}
+
+int group_open(struct group *group, const struct group_options *options)
+{
+	uint32_t hz = group_hz(options->id, options->hz);
+	int error;
+
+	*group = (struct group){.options = *options, .interval_ns = 1000000000 / hz};
+	error = series_open(&group->series, SLOTS, rows_of(hz));
+	group->states = calloc(options->sources->count, sizeof(*group->states));
+	group->tick = (struct tick){.root = options->root,
+				    .tracked = options->tracked,
+				    .series = &group->series,
+				    .context = options->sources_context,
+				    .text = malloc(TEXT_BYTES),
+				    .text_bytes = TEXT_BYTES,
+				    .sampler = &group->sampler};
+	if (!group->states || !group->tick.text)
+		error = -ENOMEM;
+	for (size_t i = 0; i < options->sources->count && !error; i++)
+		if (is_wanted(group, options->sources->all[i]))
+			error = open_source(group, options->sources->all[i]);
+	if (error)
+		group_close(group);
+	return error;
+}
+
+void group_tick(void *argument)
+{
+	struct group *group = argument;
+
+	for (size_t i = 0; i < group->count; i++) {
+		struct source_state *state = &group->states[i];
+
+		/* One that was asked for is the last: it reads all. */
+		if (state->ticks++ % state->divisor == 0 || group->sampler.is_extra)
+			state->source->read(state, &group->tick);
+	}
+}
+
+int group_start(struct group *group)
+{
+	const struct sampler_options options = {.name = group->options.name,
+						.interval_ns = group->interval_ns,
+						.tick = group_tick,
+						.context = group};
+
+	return sampler_start(&group->sampler, &options);
+}
+
+void group_close(struct group *group)
+{
+	if (!group)
+		return;
+	for (size_t i = 0; i < group->count; i++) {
+		struct source_state *state = &group->states[i];
+
+		if (state->source->close)
+			state->source->close(state);
+		things_close(&state->things);
+		free(state->own);
+	}
+	free(group->states);
+	free(group->tick.text);
+	series_close(&group->series);
+	*group = (struct group){0};
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/nvidia/collector.c - counters of NVIDIA's GPUs, by NVML
+ *
+ * Runs in:  the recorder's main thread; samplers have their own
+ * Gets:     on or off, how often   Gives: devices, notes, and rows (collect/counters.h)
+ * Owns:     the library
+ * Fails:    -ENOENT, -ENODEV where there is no driver; a value that is not there is absent
+ * Why by request: what NVML costs on a machine with GPUs was not measured yet; nvmlInit alone wakes GPUs that nobody keeps
+ *           awake, which takes seconds.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "collect/collector.h"
+#include "collect/counters.h"
+#include "collect/devices.h"
+#include "collect/nvidia/holders.h"
+#include "collect/nvidia/nvidia.h"
+
+enum { USUAL_HZ = 10, MOST_HZ = 100 };
+
+/* Of the pid namespace of the machine itself, in which the driver counts. */
+#define FIRST_PID_NAMESPACE "pid:[4026531836]"
+
+static const struct collector_option collector_options[] = {
+	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
+	{NULL, NULL},
+};
+
+static bool has_option(const char *option)
+{
+	return counters_frequency(option, MOST_HZ) != 0;
+}
+
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	session->nvidia_hz = !on ? 0 : option ? counters_frequency(option, MOST_HZ) : USUAL_HZ;
+}
+
+static bool is_chosen(const struct session_options *session)
+{
+	return session->nvidia_hz != 0;
+}
+
+static bool is_default(void)
+{
+	return false;
+}
+
+/* ---- what is noted ----------------------------------------------------------------------------- */
+
+static void note(struct recording *recording, enum event_collector_state state, const char *text)
+{
+	recording_note(recording, "nvidia", state, 0, text);
+}
+
+static void note_holders(struct recording *recording)
+{
+	struct holder holders[HOLDERS_MOST];
+	size_t count = holders_find("", false, holders);
+	char text[1024] = "beside this recording: ";
+
+	if (!count)
+		return;
+	holders_format(holders, count, text + strlen(text), sizeof(text) - strlen(text));
+	note(recording, COLLECTOR_AVAILABLE, text);
+}
+
+static void note_device(struct recording *recording, const struct nvidia *nvidia, size_t index)
+{
+	const struct nvidia_device *device = &nvidia->devices[index];
+	struct nvml_gpm_support support = {.version = NVML_GPM_SUPPORT_VERSION};
+	char text[512];
+
+	if (device->has_instances)
+		snprintf(text, sizeof(text),
+			 "%s (%s) is divided by MIG: what its instances do is counted for each of "
+			 "them",
+			 device->name, device->uuid);
+	else if (!device->whole &&
+		 (NVML_CALL(&nvidia->nvml, nvmlGpmQueryDeviceSupport, device->handle, &support) ||
+		  !support.is_supported))
+		snprintf(text, sizeof(text),
+			 "%s (%s) has no GPM, which came with Hopper: what its multiprocessors do "
+			 "is not "
+			 "counted",
+			 device->name, device->uuid);
+	else
+		return;
+	note(recording, COLLECTOR_AVAILABLE, text);
+}
+
+static bool has_pids(void)
+{
+	char name[64] = "";
+
+	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
+	       strcmp(name, FIRST_PID_NAMESPACE) == 0;
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+static int find_devices(struct recording *recording, struct nvidia *nvidia)
+{
+	nvmlReturn_t result;
+	char driver[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = "";
+
+	nvidia->count = nvidia_devices_find(&nvidia->nvml, nvidia->devices, &result);
+	if (result && nvidia->count)
+		note(recording, COLLECTOR_PARTIAL, nvml_result_text(result));
+	if (!nvidia->count)
+		return error_set(-ENODEV, "NVML shows no GPU: %s",
+				 nvml_result_text(result ? result : NVML_ERROR_GPU_NOT_FOUND));
+	NVML_CALL(&nvidia->nvml, nvmlSystemGetDriverVersion, driver, sizeof(driver));
+	for (size_t i = 0; i < nvidia->count; i++) {
+		const struct nvidia_device *device = &nvidia->devices[i];
+		const struct device_facts facts = {.uuid = device->uuid,
+						   .address = *device->address ? device->address
+									       : NULL,
+						   .name = device->name,
+						   .vendor = "NVIDIA Corporation",
+						   .driver = driver,
+						   .memory_bytes = device->memory_bytes};
+
+		nvidia->ids[i] = devices_meet(recording, &facts);
+		note_device(recording, nvidia, i);
+	}
+	return 0;
+}
+
+static void close_nvidia(void *context)
+{
+	struct nvidia *nvidia = context;
+
+	nvml_close(&nvidia->nvml);
+	free(nvidia);
+}
+
+static int open_nvidia(struct recording *recording, struct nvidia *nvidia)
+{
+	int error = nvml_open(&nvidia->nvml);
+
+	if (!error)
+		error = find_devices(recording, nvidia);
+	if (error)
+		return error;
+	nvidia->has_pids = has_pids();
+	note_holders(recording);
+	return 0;
+}
+
+static int open_state(struct recording *recording, const struct session_options *session,
+		      void **ret_state)
+{
+	struct nvidia *nvidia = session->nvidia_hz ? calloc(1, sizeof(*nvidia)) : NULL;
+	const struct counters_options options = {.collector = "nvidia",
+						 .sources = &nvidia_sources,
+						 .names = {[GROUP_MACHINE] = "nvml",
+							   [GROUP_PROCESSES] = "nvml-processes",
+							   [GROUP_SLOW] = "nvml-slow"},
+						 .hz = session->nvidia_hz,
+						 .context = nvidia,
+						 .close_context = close_nvidia,
+						 .root = "",
+						 .has_processes =
+							 session->command || session->pids_count,
+						 .has_others = session->cpu};
+	struct counters *counters = NULL;
+	int error;
+
+	*ret_state = NULL;
+	if (!session->nvidia_hz)
+		return 0;
+	if (!nvidia)
+		return error_set(-ENOMEM, "counters: out of memory");
+	error = open_nvidia(recording, nvidia);
+	if (error)
+		close_nvidia(nvidia);
+	else
+		error = counters_open(recording, &options, &counters);
+	*ret_state = counters;
+	return error;
+}
+
+static const struct collector_work work = {
+	.open = open_state,
+	COUNTERS_WORK,
+};
+
+extern const struct collector nvidia_collector;
+const struct collector nvidia_collector = {
+	.name = "nvidia",
+	.help = "counters of NVIDIA's GPUs: load, power, clocks, memory, links; since Hopper what "
+		"their "
+		"multiprocessors do",
+	.sources = &nvidia_sources,
+	.options = collector_options,
+	.has_option = has_option,
+	.choose = choose,
+	.is_chosen = is_chosen,
+	.is_default = is_default,
+	.work = &work,
+};

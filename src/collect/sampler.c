@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/sampler.c - a thread that does something at equal distances in time, and knows how well
+ *
+ * Runs in:  the recorder: a thread for each group of sources
+ * Gets:     an interval   Gives: ticks, how late each came, how many deadlines were missed
+ * Owns:     the thread
+ * Fails:    where no thread can be made; one that hangs in the kernel is left behind at the end
+ * Why absolute deadlines: to sleep for the interval after each tick would make 95 ticks a second of 100. Who was stopped
+ *           goes on with the next deadline that is to come: ticks made good would all read the same.
+ */
+#include "collect/sampler.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/thread.h"
+#include "collect/host_clocks.h"
+
+enum { SECOND_NS = 1000000000, PAUSE_NS = 500000 };
+
+static struct timespec timespec_of(uint64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
+				 .tv_nsec = (long)(ns % SECOND_NS)};
+}
+
+/* By an absolute time of CLOCK_MONOTONIC, as clock_nanosleep would, but an end wakes it. Where a tick has taken longer
+ * than the interval, others who wait for the lock get a look in. */
+static void wait_until(struct sampler *sampler, uint64_t deadline_ns)
+{
+	const uint64_t now_ns = host_clocks_now_ns();
+	struct timespec deadline;
+
+	if (deadline_ns <= now_ns)
+		deadline_ns = now_ns + 2 * PAUSE_NS;
+	deadline = timespec_of(deadline_ns);
+	while (!sampler->is_stopping && host_clocks_now_ns() < deadline_ns)
+		pthread_cond_timedwait(&sampler->changed, &sampler->lock, &deadline);
+}
+
+static void *run(void *argument)
+{
+	struct sampler *sampler = argument;
+	uint64_t interval_ns = sampler->options.interval_ns, deadline_ns = host_clocks_now_ns();
+
+	prctl(PR_SET_NAME, sampler->options.name);
+	/* The kernel may wake a thread 50 us later than asked, to save power. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	pthread_mutex_lock(&sampler->lock);
+	while (!sampler->is_stopping) {
+		uint64_t late_ns = host_clocks_now_ns() - deadline_ns;
+
+		sampler->late_ns = late_ns;
+		sampler->overruns += late_ns / interval_ns;
+		deadline_ns += (late_ns / interval_ns + 1) * interval_ns;
+		sampler->options.tick(sampler->options.context);
+		wait_until(sampler, deadline_ns);
+	}
+	pthread_mutex_unlock(&sampler->lock);
+	return NULL;
+}
+
+int sampler_start(struct sampler *sampler, const struct sampler_options *options)
+{
+	pthread_condattr_t attributes;
+
+	*sampler = (struct sampler){.options = *options};
+	pthread_mutex_init(&sampler->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&sampler->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	/* Its first tick already wants to know whose it is. */
+	pthread_mutex_lock(&sampler->lock);
+	sampler->is_running = thread_start(&sampler->thread, run, sampler);
+	pthread_mutex_unlock(&sampler->lock);
+	return sampler->is_running ? 0 : -EAGAIN;
+}
+
+/* A wait by CLOCK_REALTIME may jump, and ThreadSanitizer knows of no other for a lock. */
+static bool lock_within(struct sampler *sampler, uint64_t wait_ns)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t end_ns = host_clocks_now_ns() + wait_ns;
+
+	while (pthread_mutex_trylock(&sampler->lock)) {
+		if (host_clocks_now_ns() >= end_ns)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+bool sampler_tick_now(struct sampler *sampler, uint64_t wait_ns)
+{
+	if (!sampler->is_running || !lock_within(sampler, wait_ns))
+		return false;
+	sampler->late_ns = 0;
+	sampler->is_extra = true;
+	sampler->options.tick(sampler->options.context);
+	sampler->is_extra = false;
+	pthread_mutex_unlock(&sampler->lock);
+	return true;
+}
+
+bool sampler_stop(struct sampler *sampler, uint64_t wait_ns)
+{
+	if (!sampler->is_running)
+		return true;
+	if (!lock_within(sampler, wait_ns))
+		return false;
+	sampler->is_stopping = true;
+	pthread_cond_signal(&sampler->changed);
+	pthread_mutex_unlock(&sampler->lock);
+	pthread_join(sampler->thread, NULL);
+	sampler->is_running = false;
+	pthread_cond_destroy(&sampler->changed);
+	pthread_mutex_destroy(&sampler->lock);
+	return true;
+}
+
+uint64_t sampler_cpu_ns(const struct sampler *sampler)
+{
+	struct timespec now;
+	clockid_t clock;
+
+	if (!sampler->is_running || pthread_getcpuclockid(sampler->thread, &clock) ||
+	    clock_gettime(clock, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/series.h - rows on their way from a sampler's thread to the writer's
+ *
+ * One thread puts, one takes. Nothing is allocated after series_open, nothing waits: where there is no room a row is
+ * refused, and its source tells with the next what came since.
+ */
+#ifndef COLLECT_SERIES_H
+#define COLLECT_SERIES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/metric.h"
+
+enum { SERIES_NAME_BYTES = 48 };
+
+/* What a series is of. */
+struct series_of {
+	char instance[SERIES_NAME_BYTES];
+	uint32_t device;     /* the trace's; 0: none */
+	uint32_t cpu;        /* number and 1; 0: none */
+	uint32_t generation; /* of a tracked process; 0: none */
+};
+
+struct series_slot {
+	const struct metric *metric;
+	const char *file;
+	struct series_of of;
+	uint64_t limit;
+	uint64_t interval_ns;
+	uint32_t id; /* the taker's own */
+	atomic_bool is_taken;
+};
+
+enum series_what { SERIES_BEGIN, SERIES_ROW, SERIES_END, SERIES_NOTE };
+
+struct series_item {
+	uint64_t begin, end;
+	int64_t value;
+	uint64_t of;
+	uint32_t slot;    /* NOTE: generation of the tracked process; 0: none */
+	uint32_t what;    /* enum series_what */
+	const char *text; /* NOTE */
+};
+
+struct series {
+	struct series_item *items; /* owned */
+	struct series_slot *slots; /* owned */
+	size_t items_count;        /* a power of two */
+	size_t slots_count, next_slot;
+	_Atomic uint64_t put, taken;
+	_Atomic uint64_t refused; /* rows */
+	_Atomic uint64_t unnamed; /* readings of series for which there was no slot */
+	_Atomic uint64_t last_lost_ns;
+};
+
+/* Room for so many series, and rows. -ENOMEM. */
+int series_open(struct series *series, size_t slots, size_t rows);
+void series_close(struct series *series); /* NULL-safe */
+
+/* ---- who puts ---- */
+
+/* A new series. SERIES_NO_SLOT: there is no room. */
+#define SERIES_NO_SLOT UINT32_MAX
+uint32_t series_begin(struct series *series, const struct series_slot *about, uint64_t now_ns);
+/* False: there is no room. */
+bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_t end_ns,
+		int64_t value, uint64_t of);
+void series_end(struct series *series, uint32_t slot, uint64_t now_ns);
+/* text: for as long as the program runs. */
+void series_note(struct series *series, const char *text, uint32_t generation);
+
+/* ---- who takes ---- */
+
+/* The next item. False: none. */
+bool series_take(struct series *series, struct series_item *ret_item);
+/* Its END was taken, and nobody needs it any more. */
+void series_release(struct series *series, uint32_t slot);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/system/collector.c - the collector of counters as a user names it
+ *
+ * Runs in:  the recorder; the work is done in counters.c
+ * Gets:     on or off, how often   Gives: the session's options
+ * Owns:     nothing
+ * Fails:    never; what is refused is noted by the session
+ */
+#include <string.h>
+
+#include "collect/collector.h"
+#include "collect/counters.h"
+#include "collect/system/sources.h"
+
+enum { USUAL_HZ = 10, MOST_HZ = 1000 };
+
+static const struct collector_option collector_options[] = {
+	{"HZ", "so many readings a second, 1 to 1000; otherwise 10"},
+	{"smaps",
+	 "what of each process's memory is its own alone: walks all its pages each second"},
+	{NULL, NULL},
+};
+
+static bool has_option(const char *option)
+{
+	return counters_frequency(option, MOST_HZ) || strcmp(option, "smaps") == 0;
+}
+
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	uint32_t hz = option ? counters_frequency(option, MOST_HZ) : 0;
+
+	if (!on || !session->system) {
+		session->system_hz = USUAL_HZ;
+		session->system_smaps = false;
+	}
+	session->system = on;
+	if (hz)
+		session->system_hz = hz;
+	session->system_smaps |= on && option && strcmp(option, "smaps") == 0;
+}
+
+static bool is_chosen(const struct session_options *session)
+{
+	return session->system;
+}
+
+/* Until its cost on a machine is measured by who asks for it. */
+static bool is_default(void)
+{
+	return false;
+}
+
+static int open_state(struct recording *recording, const struct session_options *session,
+		      void **ret_state)
+{
+	const struct counters_options options = {.collector = "system",
+						 .sources = &system_sources,
+						 .names = {[GROUP_MACHINE] = "machine",
+							   [GROUP_PROCESSES] = "processes",
+							   [GROUP_SLOW] = "slow"},
+						 .root = "",
+						 .hz = session->system_hz,
+						 .smaps = session->system_smaps,
+						 .has_processes =
+							 session->command || session->pids_count,
+						 .has_others = session->cpu};
+	struct counters *system = NULL;
+	int error = session->system ? counters_open(recording, &options, &system) : 0;
+
+	*ret_state = system;
+	return error;
+}
+
+static const struct collector_work work = {
+	.open = open_state,
+	COUNTERS_WORK,
+};
+
+extern const struct collector system_collector;
+const struct collector system_collector = {
+	.name = "system",
+	.help = "counters: processors, memory, disks, network, power; of the machine and of each "
+		"process",
+	.sources = &system_sources,
+	.options = collector_options,
+	.has_option = has_option,
+	.choose = choose,
+	.is_chosen = is_chosen,
+	.is_default = is_default,
+	.work = &work,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/system/powercap.c - /sys/class/powercap: energy that packages, cores and memory took (RAPL)
+ *
+ * Runs in:  a sampler's thread; it is opened in the main thread
+ * Gets:     microjoules, which begin anew above a largest number   Gives: what came
+ * Owns:     a descriptor for each domain
+ * Fails:    since Linux 5.10 root alone may read it: then it is absent, and noted
+ * Why slow: it asks the package's registers; and it begins anew after a minute at the earliest (2^32 units of 15 uJ at
+ *           1000 W), so that nothing is lost between two reads
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "collect/system/formats.h"
+#include "collect/sensors.h"
+
+#define FOLDER "/sys/class/powercap"
+
+static const struct metric metrics[] = {
+	{"power", "uJ", "energy_uj: what a domain took", .kind = METRIC_TOTAL}};
+
+/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it; "intel-rapl" is none. */
+static void meet(struct source_state *state, const struct tick *tick, const char *entry)
+{
+	const char *first = strchr(entry, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+	char parent[128], part[32], whole[32] = "", name[SERIES_NAME_BYTES];
+	int fd;
+
+	if (!first || strlen(entry) >= sizeof(parent))
+		return;
+	fd = tick_open(tick, "%s/%s/energy_uj", FOLDER, entry);
+	if (fd < 0) {
+		if (errno == EACCES)
+			state->why = "energy_uj of /sys/class/powercap may be read by root alone: "
+				     "record as root, or let others read it (chmod a+r)";
+		return;
+	}
+	sensor_text(tick, FOLDER, entry, "name", part, sizeof(part));
+	if (second) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(second - entry), entry);
+		sensor_text(tick, FOLDER, parent, "name", whole, sizeof(whole));
+	}
+	snprintf(name, sizeof(name), "%.22s%s%.22s", whole, *whole ? "." : "", part);
+	sensors_add(state->own, fd, name,
+		    sensor_number(tick, FOLDER, entry, "max_energy_range_uj"));
+}
+
+static bool open_domains(struct source_state *state, const struct tick *tick)
+{
+	sensors_list(state, tick, FOLDER, "intel-rapl", meet);
+	return ((struct sensors *)state->own)->count != 0;
+}
+
+/* Each adds up by itself, across the largest number. */
+static bool add_energy(struct sensor *sensor, uint64_t now)
+{
+	bool went_back = sensor->has_last && now < sensor->last;
+
+	if (went_back && (!sensor->number || sensor->last > sensor->number))
+		sensor->has_last = false;
+	if (sensor->has_last)
+		sensor->total +=
+			went_back ? sensor->number - sensor->last + now : now - sensor->last;
+	sensor->last = now;
+	sensor->has_last = true;
+	return !(went_back && !sensor->number);
+}
+
+static void read_domains(struct source_state *state, struct tick *tick)
+{
+	const struct sensors *sensors = state->own;
+
+	things_begin_round(&state->things);
+	for (size_t i = 0; i < sensors->count; i++) {
+		struct sensor *sensor = &sensors->all[i];
+		long length = tick_read(tick, sensor->fd);
+		uint64_t now, valid;
+		struct thing *thing;
+		bool is_new;
+
+		valid = length > 0 ? number_parse(tick->text, (size_t)length, &now) : 0;
+		valid = valid && add_energy(sensor, now);
+		thing = things_named(&state->things, sensor->name, strlen(sensor->name), &is_new);
+		if (thing)
+			thing_sample(&state->things, thing, tick->time_ns, &sensor->total, valid);
+	}
+}
+
+extern const struct source powercap_source;
+const struct source powercap_source = {
+	.name = "power",
+	.file = FOLDER,
+	SOURCE_METRICS(metrics),
+	.group = GROUP_SLOW,
+	.things_most = SENSORS_MOST,
+	.own_bytes = sizeof(struct sensors),
+	.open = open_domains,
+	.read = read_domains,
+	.close = sensors_close,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/system/pressure.c - /proc/pressure: time in which tasks waited for a processor, for memory, for a disk
+ *
+ * Runs in:  a sampler's thread; it is opened in the main thread
+ * Gets:     total= of each line, microseconds   Gives: ns in which some task, or all of them, waited
+ * Owns:     three descriptors
+ * Fails:    kernels built or booted without (psi=0) have none of it
+ * Why total and not avg10: averages are of windows of their own; what came between two readings is exact
+ */
+#include <unistd.h>
+
+#include "base/array.h"
+#include "collect/system/formats.h"
+#include "collect/source.h"
+
+enum { SOME, FULL };
+enum { FILES = 3 };
+static const char *const files[FILES] = {"cpu", "memory", "io"};
+
+struct own {
+	int fds[FILES];
+};
+
+#define WAITED .unit = "ns", .kind = METRIC_TOTAL, .limit = LIMIT_SECOND
+static const struct metric metrics[] = {
+	[SOME] = {"pressure.some", .help = "some task waited for it", WAITED},
+	[FULL] = {"pressure.full", .help = "all that had something to do waited for it", WAITED},
+};
+
+static bool find_total(struct scan line, uint64_t *ret_ns)
+{
+	struct scan word;
+	uint64_t us;
+
+	while (scan_word(&line, &word))
+		if (scan_text(&word, "total=") && scan_u64(&word, &us))
+			return !__builtin_mul_overflow(us, (uint64_t)1000, ret_ns);
+	return false;
+}
+
+uint64_t pressure_parse(const char *text, size_t length, uint64_t *values)
+{
+	struct scan rest = scan_of(text, length), line;
+	uint64_t valid = 0;
+
+	while (scan_line(&rest, &line)) {
+		if (scan_text(&line, "some ") && find_total(line, &values[SOME]))
+			valid |= 1u << SOME;
+		else if (scan_text(&line, "full ") && find_total(line, &values[FULL]))
+			valid |= 1u << FULL;
+	}
+	return valid;
+}
+
+static bool open_pressure(struct source_state *state, const struct tick *tick)
+{
+	struct own *own = state->own;
+	bool has_any = false;
+
+	for (size_t i = 0; i < FILES; i++) {
+		own->fds[i] = tick_open(tick, "/proc/pressure/%s", files[i]);
+		has_any |= own->fds[i] >= 0;
+	}
+	return has_any;
+}
+
+static void read_pressure(struct source_state *state, struct tick *tick)
+{
+	const struct own *own = state->own;
+
+	things_begin_round(&state->things);
+	for (size_t i = 0; i < FILES; i++) {
+		uint64_t values[METRICS_MOST] = {0}, valid;
+		long length = own->fds[i] < 0 ? -1 : tick_read(tick, own->fds[i]);
+		struct thing *thing;
+		bool is_new;
+
+		/* With psi=0 the files are there and cannot be read. */
+		if (length <= 0)
+			continue;
+		valid = pressure_parse(tick->text, (size_t)length, values);
+		/* Of processors there is no such thing as all of a machine: it is always 0. */
+		if (i == 0)
+			valid &= ~(uint64_t)(1u << FULL);
+		thing = things_named(&state->things, files[i], strlen(files[i]), &is_new);
+		if (thing)
+			thing_sample(&state->things, thing, tick->time_ns, values, valid);
+	}
+	things_end_round(&state->things, tick->time_ns);
+}
+
+static void close_pressure(struct source_state *state)
+{
+	const struct own *own = state->own;
+
+	for (size_t i = 0; i < FILES; i++)
+		if (own->fds[i] >= 0)
+			close(own->fds[i]);
+}
+
+extern const struct source pressure_source;
+const struct source pressure_source = {
+	.name = "pressure",
+	.file = "/proc/pressure",
+	SOURCE_METRICS(metrics),
+	.most_hz = 100,
+	.things_most = FILES,
+	.own_bytes = sizeof(struct own),
+	.open = open_pressure,
+	.read = read_pressure,
+	.close = close_pressure,
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/tracked.c - the processes whose counters are read
+ *
+ * Runs in:  the main thread, which adds and removes, and samplers' threads, which look
+ * Gets:     pids   Gives: who is new at which place
+ * Owns:     the list
+ * Fails:    the 1025th is not counted
+ * Why places: a source has files open for each, and finds them by the place; a number may be another process's by now,
+ *           a generation never is
+ */
+#include "collect/tracked.h"
+
+void tracked_init(struct tracked *tracked)
+{
+	pthread_mutex_init(&tracked->lock, NULL);
+}
+
+void tracked_fini(struct tracked *tracked)
+{
+	pthread_mutex_destroy(&tracked->lock);
+}
+
+static size_t free_place(const struct tracked *tracked)
+{
+	for (size_t i = 0; i < tracked->count; i++)
+		if (!tracked->places[i].pid)
+			return i;
+	return tracked->count;
+}
+
+size_t tracked_add(struct tracked *tracked, uint32_t pid, uint64_t since_ns,
+		   uint32_t *ret_generation)
+{
+	size_t place;
+
+	pthread_mutex_lock(&tracked->lock);
+	place = free_place(tracked);
+	if (place < TRACKED_MOST) {
+		tracked->places[place] = (struct tracked_place){
+			.pid = pid, .generation = ++tracked->last_generation, .since_ns = since_ns};
+		tracked->count += place == tracked->count;
+		tracked->version++;
+		*ret_generation = tracked->last_generation;
+	}
+	pthread_mutex_unlock(&tracked->lock);
+	return place;
+}
+
+void tracked_remove(struct tracked *tracked, size_t place)
+{
+	pthread_mutex_lock(&tracked->lock);
+	tracked->places[place].pid = 0;
+	tracked->version++;
+	pthread_mutex_unlock(&tracked->lock);
+}
+
+void tracked_look(struct tracked *tracked, struct tracked_view *view,
+		  void (*changed)(void *context, size_t place), void *context)
+{
+	if (view->version == atomic_load(&tracked->version))
+		return;
+	pthread_mutex_lock(&tracked->lock);
+	for (size_t i = 0; i < tracked->count; i++) {
+		struct tracked_place *seen = &view->places[i];
+		const struct tracked_place *now = &tracked->places[i];
+		bool is_other = seen->pid != now->pid || seen->generation != now->generation;
+
+		*seen = *now;
+		if (is_other)
+			changed(context, i);
+	}
+	view->count = tracked->count;
+	view->version = tracked->version;
+	pthread_mutex_unlock(&tracked->lock);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/ctf_stream.h - one data stream of a CTF trace: a file of packets
+ *
+ * A packet is at most 64 KiB, unless one event alone is larger. Times never go back within a stream. Fields are
+ * packed bytes in little-endian order, as ctf_metadata.c describes them.
+ */
+#ifndef EXPORT_CTF_STREAM_H
+#define EXPORT_CTF_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CTF_MAGIC      0xc1fc1fc1u
+#define CTF_UUID_BYTES 16
+
+struct ctf_stream {
+	FILE *file;
+	uint32_t id;
+	const uint8_t *uuid; /* borrowed */
+	uint8_t *bytes;      /* the packet so far */
+	size_t size, capacity;
+	size_t event; /* where the latest event begins */
+	uint64_t first_ns, last_ns;
+	uint64_t packets, events; /* written; in this packet */
+	uint64_t discarded;       /* of the stream so far */
+	bool has_discarded;       /* since the last packet */
+	int error;
+};
+
+/* -errno with a text. begin_ns: no event is earlier. */
+int ctf_stream_open(struct ctf_stream *stream, const char *folder, const char *name, uint32_t id,
+		    const uint8_t *uuid, uint64_t begin_ns);
+
+/* Writes the last packet. -errno with a text, also of an earlier write; what was never opened is closed. */
+int ctf_stream_close(struct ctf_stream *stream);
+
+/* An event is its id and time, then its fields, then its end. Errors come at the end: -ENOMEM, -errno with a text. */
+void ctf_stream_begin(struct ctf_stream *stream, uint16_t event_id, uint64_t time_ns);
+int ctf_stream_end(struct ctf_stream *stream);
+
+void ctf_stream_u8(struct ctf_stream *stream, uint8_t value);
+void ctf_stream_u32(struct ctf_stream *stream, uint32_t value);
+void ctf_stream_i32(struct ctf_stream *stream, int32_t value);
+void ctf_stream_u64(struct ctf_stream *stream, uint64_t value);
+void ctf_stream_text(struct ctf_stream *stream, const char *text); /* what is no UTF-8: U+FFFD */
+
+/* Events that are not in the stream, between the packets that end here and begin here. */
+int ctf_stream_discard(struct ctf_stream *stream, uint64_t time_ns, uint64_t count);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/filter.c - what of a trace is asked for, row by row
+ *
+ * Runs in:  our own process
+ * Gets:     a model and options   Gives: yes or no, and times as they are written
+ * Owns:     nothing
+ * Fails:    never
+ * Why:      every format means the same by --from, --to, --pid and --kind
+ */
+#include "export/filter.h"
+
+#include "analyze/model.h"
+#include "base/number.h"
+
+void filter_init(struct filter *filter, const struct model *model,
+		 const struct export_options *options, const struct order *order)
+{
+	uint64_t end;
+
+	*filter = (struct filter){.model = model, .options = options, .to_ns = UINT64_MAX};
+	model_window(model, order, &filter->begin_ns, &end);
+	if (options->has_from)
+		filter->from_ns = add_saturated(filter->begin_ns, options->from_ns);
+	if (options->has_to)
+		filter->to_ns = add_saturated(filter->begin_ns, options->to_ns);
+}
+
+int filter_open(struct filter *filter, const struct model *model,
+		const struct export_options *options)
+{
+	struct order_options order_options = {.kinds = ANALYSIS_ORDER_KINDS};
+	struct order *order = NULL;
+	int error = model_order(model, &order_options, &order);
+
+	if (error)
+		return error;
+	filter_init(filter, model, options, order);
+	order_free(order);
+	return 0;
+}
+
+struct analysis_options filter_window(const struct export_options *options)
+{
+	return (struct analysis_options){.has_from = options->has_from,
+					 .has_to = options->has_to,
+					 .from_ns = options->from_ns,
+					 .to_ns = options->to_ns};
+}
+
+struct frames_options filter_names(const struct export_options *options)
+{
+	return (struct frames_options){.has_lines = true,
+				       .may_download = options->may_download,
+				       .archive = options->archive};
+}
+
+bool filter_has_time(const struct filter *filter, uint64_t time_ns)
+{
+	return time_ns >= filter->from_ns && time_ns < filter->to_ns;
+}
+
+bool filter_has_process(const struct filter *filter, uint32_t process)
+{
+	const struct event_process *row;
+
+	if (!filter->options->pid)
+		return true;
+	row = model_thing(filter->model, EVENT_PROCESS, process);
+	return row && row->pid == filter->options->pid;
+}
+
+uint32_t filter_process_of(const struct filter *filter, uint32_t thread)
+{
+	const struct event_thread *row = model_thing(filter->model, EVENT_THREAD, thread);
+
+	return row ? row->process : 0;
+}
+
+bool filter_has_thread(const struct filter *filter, uint32_t thread)
+{
+	return !filter->options->pid ||
+	       filter_has_process(filter, filter_process_of(filter, thread));
+}
+
+bool filter_has_kind(const struct filter *filter, enum event_kind kind)
+{
+	const char *name = analysis_kind_name(kind);
+
+	return export_is_wanted(filter->options->kinds, name, name);
+}
+
+int64_t filter_time(const struct filter *filter, uint64_t time_ns)
+{
+	return (int64_t)(filter->options->is_absolute ? time_ns : time_ns - filter->begin_ns);
+}
+
+/* 0: of the machine, or of nothing that is described. */
+static uint32_t series_process(const struct filter *filter, const struct event_counter *row)
+{
+	const struct event_series *series = model_thing(filter->model, EVENT_SERIES, row->series);
+
+	return series ? series->process : 0;
+}
+
+static uint32_t item_process(const struct filter *filter, const struct order_item *item)
+{
+	uint32_t id;
+
+	switch (item->kind) {
+	case EVENT_EXECUTION:
+		return ((const struct event_execution *)item->row)->process;
+	case EVENT_INSTRUCTION_SAMPLE:
+		return ((const struct event_instruction_sample *)item->row)->process;
+	case EVENT_DEPENDENCY:
+		return ((const struct event_dependency *)item->row)->process;
+	case EVENT_RANGE:
+		return ((const struct event_range *)item->row)->process;
+	case EVENT_COUNTER:
+		return series_process(filter, item->row);
+	case EVENT_LOSS:
+		return ((const struct event_loss *)item->row)->process;
+	case EVENT_API:
+		id = ((const struct event_api *)item->row)->thread;
+		break;
+	case EVENT_CPU_SAMPLE:
+		id = ((const struct event_cpu_sample *)item->row)->thread;
+		break;
+	case EVENT_SWITCH:
+		id = ((const struct event_switch *)item->row)->previous;
+		if (!id)
+			id = ((const struct event_switch *)item->row)->next;
+		break;
+	default:
+		id = ((const struct event_launch *)item->row)->thread;
+	}
+	return filter_process_of(filter, id);
+}
+
+bool filter_has_item(const struct filter *filter, const struct order_item *item)
+{
+	return filter_has_time(filter, item->time_ns) && filter_has_kind(filter, item->kind) &&
+	       filter_has_process(filter, item_process(filter, item));
+}
+
+uint32_t filter_stack_of(const struct order_item *item)
+{
+	switch (item->kind) {
+	case EVENT_API:
+		return ((const struct event_api *)item->row)->stack;
+	case EVENT_LAUNCH:
+		return ((const struct event_launch *)item->row)->stack;
+	case EVENT_CPU_SAMPLE:
+		return ((const struct event_cpu_sample *)item->row)->stack;
+	case EVENT_SWITCH:
+		return ((const struct event_switch *)item->row)->stack;
+	case EVENT_RANGE:
+		return ((const struct event_range *)item->row)->stack;
+	default:
+		return 0;
+	}
+}

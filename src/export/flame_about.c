@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/flame_about.c - what a flame graph is of, and what is missing in it
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis   Gives: the lines above the picture
+ * Owns:     nothing
+ * Fails:    without memory in the builder
+ * Why:      a picture is sent around without its trace: it must say by itself of what, when and how much
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "base/format.h"
+#include "base/string.h"
+#include "export/flame_drawing.h"
+#include "export/incomplete.h"
+
+const char *drawing_refusal(const struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	const char *reason = NULL;
+
+	if (drawing->view->cpu)
+		return analysis->samples_count
+			       ? NULL
+			       : "no CPU samples were recorded (duet record --collect cpu)";
+	if (drawing->view->offcpu && !model_has(drawing->model, EVENT_SWITCH))
+		return "no switches of threads were recorded (duet record --collect cpu)";
+	if (drawing->view->offcpu)
+		return analysis->knows_switches
+			       ? NULL
+			       : "switches of threads were lost: how long they waited is not known "
+				 "(duet report says how many)";
+	if (analysis->samples_count && !analysis_devices_shown(analysis))
+		return "no device was used (--view cpu draws what threads did, offcpu what they "
+		       "waited for)";
+	for (size_t i = 0; !drawing->view->count && i < analysis_devices_shown(analysis); i++) {
+		if (!drawing_shows(drawing, i))
+			continue;
+		if (analysis->devices[i].is_measured)
+			return NULL;
+		reason = incomplete_unmeasured(&analysis->devices[i]);
+	}
+	return reason;
+}
+
+static void append_devices(const struct drawing *drawing, struct string_builder *text)
+{
+	const struct analysis *analysis = drawing->analysis;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++)
+		if (drawing_shows(drawing, i))
+			string_builder_appendf(text, "%s%s", shown++ ? ", " : " \302\267 ",
+					       analysis->devices[i].name);
+	if (!shown)
+		string_builder_append(text, " \302\267 no device");
+}
+
+static void append_counts(const struct drawing *drawing, struct string_builder *text)
+{
+	const struct analysis *analysis = drawing->analysis;
+	uint64_t launched = 0, executed = 0;
+
+	for (size_t i = 0; i < analysis->launches_count; i++)
+		if (drawing_shows(drawing, analysis->launches[i].device))
+			launched += analysis->launches[i].launched;
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++)
+		if (drawing_shows(drawing, i))
+			executed += analysis->devices[i].executions;
+	string_builder_appendf(text, " \302\267 %" PRIu64 " %s, %" PRIu64 " %s", launched,
+			       format_noun(launched, "launch", "launches"), executed,
+			       format_noun(executed, "execution", "executions"));
+}
+
+static void append_date(const struct drawing *drawing, struct string_builder *text)
+{
+	uint64_t realtime_ns;
+
+	if (model_wall_clock(drawing->model, drawing->analysis->begin_ns, &realtime_ns))
+		string_builder_appendf(text, ", %s", format_realtime(realtime_ns).text);
+}
+
+static void append_window(const struct analysis *analysis, struct string_builder *text)
+{
+	uint64_t all_ns = analysis->end_ns - analysis->begin_ns;
+
+	if (analysis->has_window)
+		string_builder_appendf(text, "%s to %s of ",
+				       format_duration(analysis->from_ns - analysis->begin_ns).text,
+				       format_duration(analysis->to_ns - analysis->begin_ns).text);
+	string_builder_append(text, format_duration(all_ns).text);
+}
+
+void drawing_describe(const struct drawing *drawing, struct string_builder *subtitle)
+{
+	const struct analysis *analysis = drawing->analysis;
+	const char *command = model_command(drawing->model);
+
+	if (*command)
+		string_builder_appendf(subtitle, "%s\n", command);
+	append_window(analysis, subtitle);
+	if (analysis->host)
+		string_builder_appendf(
+			subtitle, " on %s",
+			model_text(drawing->model, analysis->host->name_string, "a host"));
+	append_date(drawing, subtitle);
+	append_devices(drawing, subtitle);
+	append_counts(drawing, subtitle);
+}
+
+void drawing_warn(const struct drawing *drawing, struct string_builder *warning)
+{
+	const struct analysis *analysis = drawing->analysis;
+	struct incomplete incomplete = incomplete_analysis(analysis);
+
+	if (incomplete.text[0])
+		string_builder_appendf(warning, "INCOMPLETE: %s", incomplete.text);
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
+		const struct analysis_device *device = &analysis->devices[i];
+
+		if (drawing_shows(drawing, i) && !device->is_measured)
+			string_builder_appendf(warning, "%snot measured: %s: %s",
+					       warning->length ? "\n" : "", device->name,
+					       incomplete_unmeasured(device));
+	}
+}

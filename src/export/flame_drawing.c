@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/flame_drawing.c - the device account, stack by stack, as a flame graph
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis and its frames   Gives: a graph whose total is the devices' wall, busy or idle time, or
+ *           the number of launches
+ * Owns:     nothing
+ * Fails:    with the error chain
+ * Why roots of their own: idle time before the first and after the last command is no code's doing. Above the
+ *           first stack that launched it once was 79 % of a picture's width.
+ */
+#include "export/flame_drawing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/device_code.h"
+#include "analyze/frames.h"
+#include "analyze/layers.h"
+#include "analyze/model.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/string.h"
+#include "export/flame.h"
+
+#define WAITING_FOR_GIL "[waiting for the Python GIL]"
+
+static const struct flame_view views[] = {
+	{"total", "ns", "device time", .busy = true, .idle = true},
+	{"gpu", "ns", "busy device time", .busy = true},
+	{"idle", "ns", "idle device time", .idle = true},
+	{"launch", "launches", "launches", .count = true},
+	{"cpu", "ns", "processor time", .cpu = true},
+	{"offcpu", "ns", "time off processors", .offcpu = true},
+};
+
+static const struct flame_view *find_view(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(views); i++)
+		if (strcmp(views[i].name, name) == 0)
+			return &views[i];
+	return NULL;
+}
+
+bool drawing_is_view(const char *name)
+{
+	return find_view(name) != NULL;
+}
+
+/* Where no device was used, what threads did is all there is. */
+const struct flame_view *drawing_view(const char *name, const struct analysis *analysis)
+{
+	bool has_threads = analysis->samples_count || analysis->knows_switches;
+
+	if (name)
+		return find_view(name);
+	if (analysis_devices_shown(analysis) || !has_threads)
+		return find_view("total");
+	return find_view(analysis->samples_count ? "cpu" : "offcpu");
+}
+
+static int out_of_memory(void)
+{
+	return error_set(-ENOMEM, "flame graph: out of memory");
+}
+
+int drawing_open(struct drawing *drawing, const struct frames_options *options)
+{
+	drawing->flame = flame_new();
+	if (!drawing->flame || frames_new(drawing->model, options, &drawing->frames) ||
+	    device_code_new(drawing->model, &drawing->code) ||
+	    layers_new(drawing->model, &drawing->layers))
+		return out_of_memory();
+	return 0;
+}
+
+void drawing_fini(struct drawing *drawing)
+{
+	flame_free(drawing->flame);
+	frames_free(drawing->frames);
+	device_code_free(drawing->code);
+	layers_free(drawing->layers);
+	free(drawing->stack);
+}
+
+static bool is_of_process(const struct drawing *drawing, const struct event_process *process)
+{
+	return !drawing->pid || (process && process->pid == drawing->pid);
+}
+
+static bool is_whose(const struct drawing *drawing, const struct analysis_whom *whom)
+{
+	return is_of_process(drawing, model_thing(drawing->model, EVENT_PROCESS, whom->process));
+}
+
+static int push(struct drawing *drawing, const char *name, enum flame_class class)
+{
+	uint32_t frame = flame_frame(drawing->flame, name, class);
+
+	if (frame == UINT32_MAX ||
+	    array_grow(drawing->stack, drawing->capacity, drawing->count + 1))
+		return out_of_memory();
+	drawing->stack[drawing->count++] = frame;
+	return 0;
+}
+
+static enum flame_class class_of(const struct frame_name *name)
+{
+	static const enum flame_class classes[] = {
+		[FRAME_CLASS_HOST] = FLAME_HOST,
+		[FRAME_CLASS_PYTHON] = FLAME_PYTHON,
+		[FRAME_CLASS_JIT] = FLAME_JIT,
+		[FRAME_CLASS_INLINED] = FLAME_INLINED,
+		[FRAME_CLASS_TRUNCATED] = FLAME_TRUNCATED,
+		[FRAME_CLASS_KERNEL] = FLAME_KERNEL,
+	};
+
+	return classes[name->class];
+}
+
+/* A Python function has its place, as its name alone says little: where it begins, so that it is one box
+ * however many of its lines launch. */
+static int push_host(struct drawing *drawing, const struct frame_name *name)
+{
+	bool is_python = name->class == FRAME_CLASS_PYTHON;
+	uint32_t line = drawing->has_lines ? name->line : is_python ? name->first_line : 0;
+	const char *file = name->file ? path_base(name->file) : NULL;
+	char text[4096];
+
+	if (!file || (!line && !is_python))
+		return push(drawing, name->function, class_of(name));
+	if (line)
+		snprintf(text, sizeof(text), "%s (%s:%u)", name->function, file, line);
+	else
+		snprintf(text, sizeof(text), "%s (%s)", name->function, file);
+	return push(drawing, text, class_of(name));
+}
+
+/* The outermost frames; none of them is said. */
+static int push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
+{
+	int error = 0;
+
+	drawing->count = 0;
+	for (size_t i = 0; i < count && !error; i++)
+		error = push_host(drawing, &names[i]);
+	if (!count)
+		error = push(drawing, frames_none(drawing->frames), FLAME_HOST);
+	return error;
+}
+
+static int push_stack(struct drawing *drawing, uint32_t stack)
+{
+	const struct frame_name *names;
+	size_t count;
+
+	if (frames_of_stack(drawing->frames, stack, &names, &count))
+		return out_of_memory();
+	return push_names(drawing, names, count);
+}
+
+static int add(struct drawing *drawing, uint64_t value)
+{
+	return flame_add(drawing->flame, drawing->stack, drawing->count, value);
+}
+
+/* One box, or where `above` is given two, beyond the code that is on the stack. */
+static int add_beyond(struct drawing *drawing, const char *name, enum flame_class class,
+		      const char *above, uint64_t value)
+{
+	size_t below = drawing->count;
+	int error;
+
+	if (!value)
+		return 0;
+	error = push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = push(drawing, name, class);
+	if (!error && above)
+		error = push(drawing, above, FLAME_IDLE);
+	if (!error)
+		error = add(drawing, value);
+	drawing->count = below;
+	return error;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+/* Above its kernel: the line it is of, where that is known, itself, and what it waited for. */
+static int push_instruction(struct drawing *drawing, const struct analysis_instruction *row)
+{
+	struct device_place place;
+	char text[1024];
+	int error = device_code_find(drawing->code, row->code, row->offset, &place);
+
+	if (error)
+		return out_of_memory();
+	if (place.line) {
+		if (place.source)
+			snprintf(text, sizeof(text), "line %u: %s", place.line, place.source);
+		else
+			snprintf(text, sizeof(text), "%s:%u", path_base(place.file), place.line);
+		error = push(drawing, text, FLAME_DEVICE);
+	}
+	snprintf(text, sizeof(text), "0x%llx%s%s", (unsigned long long)place.address,
+		 *place.text ? " " : "", place.text);
+	if (!error)
+		error = push(drawing, text, FLAME_INSTRUCTION);
+	if (!error && *row->stall)
+		error = push(drawing, row->stall, FLAME_INSTRUCTION);
+	return error;
+}
+
+/* A kernel's time, given to its instructions by what their samples stand for; what rounding leaves is the first's. */
+static int add_instructions(struct drawing *drawing, const struct analysis_instruction *rows,
+			    size_t count, uint64_t value)
+{
+	size_t below = drawing->count;
+	unsigned __int128 all = 0;
+	uint64_t left = value;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += rows[i].weight;
+	for (size_t i = count; i-- > 0 && !error;) {
+		uint64_t part =
+			i ? (uint64_t)((unsigned __int128)value * rows[i].weight / all) : left;
+
+		left -= part;
+		if (!part)
+			continue;
+		error = push_instruction(drawing, &rows[i]);
+		if (!error)
+			error = add(drawing, part);
+		drawing->count = below;
+	}
+	return error;
+}
+
+static const char *name_of(const char *name)
+{
+	return name && name[0] ? name : "[unknown command]";
+}
+
+static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t value)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(cause));
+	return add_beyond(drawing, text, FLAME_IDLE, NULL, value);
+}
+
+static bool is_in_call(enum account_cause cause)
+{
+	return cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL;
+}
+
+/* Drawn below what the thread did instead, not below the launch that came of it. */
+static bool has_states(enum account_cause cause)
+{
+	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED || is_in_call(cause);
+}
+
+/* What came before the launching call was entered is not that call's. */
+enum idle_part { IDLE_BEFORE_CALL = 1, IDLE_FROM_CALL = 2, IDLE_ALL = 3 };
+
+static enum idle_part part_of(enum account_cause cause)
+{
+	bool is_from = cause == CAUSE_RUNTIME || cause == CAUSE_SUBMISSION ||
+		       cause == CAUSE_DEPENDENCY || cause == CAUSE_LATENCY;
+
+	return is_from ? IDLE_FROM_CALL : IDLE_BEFORE_CALL;
+}
+
+static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
+		    enum idle_part parts)
+{
+	int error = 0;
+
+	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
+		if (!has_states((enum account_cause)cause) &&
+		    (part_of((enum account_cause)cause) & parts))
+			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
+	return error;
+}
+
+static uint64_t sum_of(const uint64_t causes[CAUSE_COUNT])
+{
+	uint64_t sum = 0;
+
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
+		sum += causes[cause];
+	return sum;
+}
+
+/* Weights without a sum say nothing of time. */
+static bool has_weight(const struct analysis_instruction *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].weight)
+			return true;
+	return false;
+}
+
+static int add_busy(struct drawing *drawing, const struct analysis_path *path, uint64_t busy)
+{
+	uint32_t index = (uint32_t)(path - drawing->analysis->paths);
+	const struct analysis_instruction *rows;
+	size_t count = analysis_instructions_of(drawing->analysis, index, &rows);
+	size_t below = drawing->count;
+	int error;
+
+	if (!busy || !has_weight(rows, count))
+		return add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+	error = push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = push(drawing, name_of(path->name), FLAME_DEVICE);
+	if (!error)
+		error = add_instructions(drawing, rows, count, busy);
+	drawing->count = below;
+	return error;
+}
+
+/* The runtime's function, on top of who called it. */
+static int push_call(struct drawing *drawing, const char *function)
+{
+	return *function ? push(drawing, function, FLAME_HOST) : 0;
+}
+
+static int draw_path(struct drawing *drawing, const struct analysis_path *path)
+{
+	uint64_t busy = drawing->view->busy ? path->share_ns : 0;
+	uint64_t idle = drawing->view->idle ? sum_of(path->causes) : 0;
+	int error;
+
+	if (!path->name || (!busy && !idle))
+		return 0;
+	error = push_stack(drawing, path->stack);
+	if (!error && idle)
+		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
+	if (!error)
+		error = push_call(drawing, path->function);
+	if (!error)
+		error = add_busy(drawing, path, busy);
+	return error || !idle ? error : add_idle(drawing, path->causes, IDLE_FROM_CALL);
+}
+
+/* What belongs to no command, on a branch of its own. */
+static int draw_rest(struct drawing *drawing, const char *name, const uint64_t causes[CAUSE_COUNT])
+{
+	int error;
+
+	if (!sum_of(causes))
+		return 0;
+	drawing->count = 0;
+	error = push(drawing, name, FLAME_IDLE);
+	return error ? error : add_idle(drawing, causes, IDLE_ALL);
+}
+
+/* Its stack says of what else a thread waited for by a function's name. */
+static int push_wait(struct drawing *drawing, const struct analysis_state *state)
+{
+	const char *wait = model_text(drawing->model, state->wait_string, "");
+
+	return analysis_is_gil(wait) ? push(drawing, WAITING_FOR_GIL, FLAME_IDLE) : 0;
+}
+
+/* How many of the outermost frames every stack of a thread has: up to main, or the script. What calls that is of no
+ * program. */
+static size_t count_outer(const struct frame_name *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool is_start = strncmp(names[i].function, "_start", 6) == 0 ||
+				strncmp(names[i].function, "__libc_start", 12) == 0;
+
+		if ((names[i].is_program && !is_start) || names[i].class == FRAME_CLASS_PYTHON)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Who made a call that has no stack of its own: as far as a stack that was seen inside of it tells, else what all stacks
+ * of the thread have below it. */
+static int push_caller(struct drawing *drawing, const struct analysis_state *state)
+{
+	const struct analysis_thread *thread =
+		analysis_find_thread(drawing->analysis, state->holder);
+	const struct frame_name *names = NULL;
+	const bool has_lines = drawing->has_lines;
+	uint32_t caller;
+	size_t count = 0;
+	int error;
+
+	if (layers_caller_of_runtime(drawing->layers, state->stack, &caller))
+		return out_of_memory();
+	if (caller)
+		return push_stack(drawing, caller);
+	if (frames_of_stack(drawing->frames, thread ? thread->stack : 0, &names, &count))
+		return out_of_memory();
+	drawing->has_lines = false; /* the line is that of another call */
+	error = push_names(drawing, names, count_outer(names, count));
+	drawing->has_lines = has_lines;
+	return error;
+}
+
+/* The call that a launching thread was in. */
+static int push_called(struct drawing *drawing, const struct analysis_state *state)
+{
+	const char *function = model_text(drawing->model, state->wait_string, "");
+	int error = state->holder ? push_caller(drawing, state) : push_stack(drawing, state->stack);
+
+	return error ? error : push_call(drawing, function);
+}
+
+static int draw_states(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->states_count; i++) {
+		const struct analysis_state *state = &analysis->states[i];
+
+		if (!state->idle_ns || !drawing_shows(drawing, state->device))
+			continue;
+		if (is_in_call(state->cause))
+			error = push_called(drawing, state);
+		else
+			error = push_stack(drawing, state->stack);
+		if (!error && state->cause == CAUSE_BLOCKED)
+			error = push_wait(drawing, state);
+		if (!error)
+			error = add_cause(drawing, state->cause, state->idle_ns);
+	}
+	return error;
+}
+
+static int draw_device(struct drawing *drawing, const struct analysis_device *device)
+{
+	const struct account *account = &device->account;
+	int error;
+
+	if (!device->is_measured)
+		return draw_rest(drawing, "[not measured]", account->before);
+	error = draw_rest(drawing,
+			  account->commands ? "[before the first command]" : "[no command]",
+			  account->before);
+	return error ? error : draw_rest(drawing, "[after the last command]", account->after);
+}
+
+static int draw_times(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->paths_count; i++)
+		if (drawing_shows(drawing, analysis->paths[i].device) &&
+		    is_whose(drawing, &analysis->paths[i].whom))
+			error = draw_path(drawing, &analysis->paths[i]);
+	for (size_t i = 0; !error && drawing->view->idle && i < analysis_devices_shown(analysis);
+	     i++)
+		if (drawing_shows(drawing, i))
+			error = draw_device(drawing, &analysis->devices[i]);
+	return error || !drawing->view->idle ? error : draw_states(drawing);
+}
+
+/* What became of launches that have no execution. */
+static const char *open_text(const struct analysis_ledger *ledger)
+{
+	if (ledger->dropped == ledger->dropped_launches)
+		return "[in flight]";
+	return ledger->in_flight_at_exit ? "[in flight or dropped]" : "[dropped]";
+}
+
+static int draw_launches(struct drawing *drawing, const struct analysis_launches *row)
+{
+	const char *open = open_text(&drawing->analysis->ledger), *name = name_of(row->name);
+	int error = push_stack(drawing, row->stack);
+
+	if (!error)
+		error = push_call(drawing, row->function);
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, NULL, row->matched);
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, "[rejected]", row->rejected);
+	if (!error)
+		error = add_beyond(drawing, name, FLAME_DEVICE, open,
+				   row->launched - row->matched - row->rejected);
+	return error;
+}
+
+/* Launches that were lost have no stack, no device and no time: they are of the whole trace. */
+static int draw_lost(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	uint64_t lost = analysis->ledger.dropped_launches;
+	int error;
+
+	if (!lost || analysis->has_window || drawing->pid || drawing->device != DRAWING_ALL_DEVICES)
+		return 0;
+	drawing->count = 0;
+	error = push(drawing, "[dropped]", FLAME_IDLE);
+	return error ? error : add(drawing, lost);
+}
+
+static int draw_counts(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->launches_count; i++)
+		if (drawing_shows(drawing, analysis->launches[i].device) &&
+		    is_whose(drawing, &analysis->launches[i].whom))
+			error = draw_launches(drawing, &analysis->launches[i]);
+	return error ? error : draw_lost(drawing);
+}
+
+/* What a thread waited for, on top of where. */
+static int push_away(struct drawing *drawing, const struct analysis_away *away)
+{
+	const char *wait = model_text(drawing->model, away->wait_string, "");
+	char text[256];
+
+	if (away->is_preempted)
+		return push(drawing, "[preempted]", FLAME_IDLE);
+	if (!*wait)
+		return push(drawing, "[blocked]", FLAME_IDLE);
+	if (analysis_is_gil(wait))
+		return push(drawing, WAITING_FOR_GIL, FLAME_IDLE);
+	snprintf(text, sizeof(text), "[waiting in %s]", wait);
+	return push(drawing, text, FLAME_IDLE);
+}
+
+static int draw_offcpu(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->aways_count; i++) {
+		if (!is_whose(drawing, &analysis->aways[i].whom))
+			continue;
+		error = push_stack(drawing, analysis->aways[i].stack);
+		if (!error)
+			error = push_away(drawing, &analysis->aways[i]);
+		if (!error)
+			error = add(drawing, analysis->aways[i].away_ns);
+	}
+	return error;
+}
+
+static bool is_better(const struct analysis_sample *sample, const struct analysis_sample *than)
+{
+	bool tells_time = analysis_tells_time(sample->source);
+
+	if (!than || tells_time != analysis_tells_time(than->source))
+		return !than || tells_time;
+	return sample->count > than->count;
+}
+
+/* Samples of one source: of several the picture has one that tells where the time went, else the one with the most. */
+static const char *source_of(const struct analysis *analysis)
+{
+	const struct analysis_sample *best = NULL;
+
+	for (size_t i = 0; i < analysis->samples_count; i++)
+		if (is_better(&analysis->samples[i], best))
+			best = &analysis->samples[i];
+	return best ? best->source : NULL;
+}
+
+const char *drawing_unit(const struct drawing *drawing)
+{
+	const char *source = drawing->view->cpu ? source_of(drawing->analysis) : NULL;
+
+	return source ? analysis_source_unit(source) : drawing->view->unit;
+}
+
+static int draw_cpu(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	const char *source = source_of(analysis);
+	int error = 0;
+
+	for (size_t i = 0; !error && i < analysis->samples_count; i++) {
+		const struct analysis_sample *sample = &analysis->samples[i];
+
+		if (strcmp(sample->source, source) != 0 ||
+		    !is_of_process(drawing, analysis->processes[sample->process].process))
+			continue;
+		error = push_stack(drawing, sample->stack);
+		if (!error)
+			error = add(drawing, sample->weight);
+	}
+	return error;
+}
+
+bool drawing_shows(const struct drawing *drawing, size_t device)
+{
+	return drawing->device == DRAWING_ALL_DEVICES || drawing->device == device;
+}
+
+int drawing_draw(struct drawing *drawing)
+{
+	if (drawing->view->cpu)
+		return draw_cpu(drawing);
+	if (drawing->view->offcpu)
+		return draw_offcpu(drawing);
+	return drawing->view->count ? draw_counts(drawing) : draw_times(drawing);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/flame_picture.c - a trace as a flame graph, for the exporters that write one
+ *
+ * Runs in:  our own process
+ * Gets:     a model and options   Gives: a graph that is drawn
+ * Owns:     the analysis, the drawing
+ * Fails:    -ENODATA where nothing of that view was measured, -ENOMEM, what the reader fails with
+ * Why a kind is a view: an export has no view, and a picture no kinds of events
+ */
+#include "export/flame_picture.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "export/filter.h"
+
+int picture_check(const struct export_options *options)
+{
+	const char *view = options->kinds;
+
+	if (view && !drawing_is_view(view))
+		return error_set(-EINVAL, "one --kind at a time: " PICTURE_KINDS);
+	if (view && options->pid && (strcmp(view, "total") == 0 || strcmp(view, "idle") == 0))
+		return error_set(-EINVAL,
+				 "--pid: idle time is a device's, not a process's (--kind gpu, "
+				 "cpu, offcpu or launch)");
+	return 0;
+}
+
+static const char *view_of(const struct export_options *options, const struct analysis *analysis)
+{
+	if (!options->kinds && options->pid && analysis_devices_shown(analysis))
+		return "gpu";
+	return options->kinds;
+}
+
+static int draw(struct picture *picture, const struct export_options *options)
+{
+	const struct frames_options names = filter_names(options);
+	struct drawing *drawing = &picture->drawing;
+	const char *reason;
+	int error;
+
+	drawing->analysis = picture->analysis;
+	drawing->view = drawing_view(view_of(options, picture->analysis), picture->analysis);
+	reason = drawing_refusal(drawing);
+	if (reason)
+		return error_set(-ENODATA, "not measured: %s", reason);
+	error = drawing_open(drawing, &names);
+	return error ? error : drawing_draw(drawing);
+}
+
+int picture_open(const struct model *model, const struct export_options *options,
+		 struct picture *ret_picture)
+{
+	struct analysis_options window = filter_window(options);
+	int error;
+
+	*ret_picture = (struct picture){
+		.drawing = {.model = model, .device = DRAWING_ALL_DEVICES, .pid = options->pid}};
+	window.by_thread = options->pid != 0;
+	error = analysis_new(model, &window, &ret_picture->analysis);
+	return error ? error : draw(ret_picture, options);
+}
+
+void picture_close(struct picture *picture)
+{
+	drawing_fini(&picture->drawing);
+	analysis_free(picture->analysis);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/incomplete.c - what is missing in a trace, in one line
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis or a model   Gives: text
+ * Owns:     nothing
+ * Fails:    never; what does not fit is cut
+ * Why here: a picture or a foreign file travels without the report that says "INCOMPLETE"
+ */
+#include "export/incomplete.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "base/format.h"
+
+__attribute__((format(printf, 2, 3))) static void add(struct incomplete *incomplete,
+						      const char *format, ...)
+{
+	size_t used = strlen(incomplete->text), size = sizeof(incomplete->text);
+	va_list arguments;
+
+	if (used)
+		used += (size_t)snprintf(incomplete->text + used, size - used, "; ");
+	if (used >= size)
+		return;
+	va_start(arguments, format);
+	vsnprintf(incomplete->text + used, size - used, format, arguments);
+	va_end(arguments);
+}
+
+static void add_commands(struct incomplete *incomplete, uint64_t count, const char *what)
+{
+	if (count)
+		add(incomplete, "%" PRIu64 " %s %s", count,
+		    format_noun(count, "command", "commands"), what);
+}
+
+static void add_damage(struct incomplete *incomplete, const struct trace_damage *damage,
+		       uint64_t lost, bool ends_early)
+{
+	if (lost)
+		add(incomplete, "%" PRIu64 " %s lost", lost, format_noun(lost, "row", "rows"));
+	if (damage->chunks)
+		add(incomplete, "%" PRIu64 " damaged %s left out", damage->chunks,
+		    format_noun(damage->chunks, "chunk", "chunks"));
+	else if (damage->bytes)
+		add(incomplete, "%" PRIu64 " damaged %s skipped", damage->bytes,
+		    format_noun(damage->bytes, "byte", "bytes"));
+	if (ends_early)
+		add(incomplete, "the file ends early, what came later is missing");
+}
+
+struct incomplete incomplete_analysis(const struct analysis *analysis)
+{
+	const struct analysis_ledger *ledger = &analysis->ledger;
+	struct incomplete incomplete = {""};
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < analysis->losses_count; i++)
+		lost += analysis->losses[i].count;
+	add_commands(&incomplete, ledger->in_flight_at_exit, "in flight at exit");
+	add_commands(&incomplete, ledger->dropped, "dropped");
+	add_damage(&incomplete, &analysis->damage, lost, analysis_ends_early(analysis));
+	return incomplete;
+}
+
+struct incomplete incomplete_model(const struct model *model)
+{
+	const struct event_loss *losses;
+	size_t count = trace_reader_losses(model->reader, &losses);
+	struct incomplete incomplete = {""};
+	struct trace_damage damage;
+	bool ends_early;
+	uint64_t lost = 0;
+
+	trace_reader_damage(model->reader, &damage);
+	ends_early = damage.truncated;
+	for (size_t i = 0; i < count; i++) {
+		lost += losses[i].count;
+		ends_early |= losses[i].reason == LOSS_DISK;
+	}
+	add_damage(&incomplete, &damage, lost + damage.rows, ends_early);
+	return incomplete;
+}
+
+const char *incomplete_unmeasured(const struct analysis_device *device)
+{
+	if (!device->all_executions && !device->all_launches)
+		return "nobody's commands to it were recorded, only its counters were";
+	if (!device->all_executions)
+		return "no execution was recorded, its commands are in flight or lost";
+	if (!device->all_timed)
+		return "no device times were recorded (opencl:host, or queues without profiling)";
+	return "no command that worked has times with a place in host time";
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/json_about.c - what is said about a trace, in formats that are JSON
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis, a model   Gives: keys and values
+ * Owns:     nothing
+ * Fails:    as the writer of JSON does
+ * Why:      a file that travels without its report still says what is missing in it and how far its clocks are
+ */
+#include "export/json_about.h"
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "base/json.h"
+
+static void put_i64(struct json_writer *json, const char *key, int64_t value)
+{
+	json_key(json, key);
+	json_i64(json, value);
+}
+
+void json_about_recording(struct json_writer *json, const struct analysis *analysis,
+			  const char *version)
+{
+	uint64_t realtime_ns;
+
+	json_pair_text(json, "version", version);
+	json_pair_text(json, "command", model_command(analysis->model));
+	json_pair_bool(json, "complete", analysis_is_complete(analysis));
+	json_pair_u64(json, "begin_ns", analysis->begin_ns);
+	if (model_wall_clock(analysis->model, analysis->begin_ns, &realtime_ns))
+		json_pair_u64(json, "realtime_ns", realtime_ns);
+	json_pair_u64(json, "wall_ns", analysis->to_ns - analysis->from_ns);
+}
+
+static void put_clock(struct json_writer *json, const struct model *model,
+		      const struct clocks_domain *domain)
+{
+	const struct clock_certificate *certificate = &domain->certificate;
+
+	json_newline(json);
+	json_object_begin(json);
+	json_pair_u64(json, "id", domain->id);
+	json_pair_text(json, "domain", clocks_name(model->clocks, model->reader, domain));
+	json_pair_text(json, "method", clocks_method_name(certificate->method));
+	put_i64(json, "offset_ns", certificate->offset_ns);
+	put_i64(json, "drift_ppb", certificate->drift_ppb);
+	if (certificate->error_ns != UINT64_MAX)
+		json_pair_u64(json, "error_ns", certificate->error_ns);
+	json_pair_u64(json, "violations", certificate->violations);
+	json_object_end(json);
+}
+
+void json_about_clocks(struct json_writer *json, const struct model *model)
+{
+	json_array_begin(json);
+	for (size_t i = 0; i < clocks_count(model->clocks); i++)
+		put_clock(json, model, clocks_at(model->clocks, i));
+	json_array_end(json);
+}
+
+void json_about_account(struct json_writer *json, const struct account *account)
+{
+	json_pair_u64(json, "wall_ns", account->wall_ns);
+	json_pair_u64(json, "busy_ns", account->busy_ns);
+	json_pair_u64(json, "kernels_ns", account->classes[ACCOUNT_KERNEL]);
+	json_pair_u64(json, "copies_ns", account->classes[ACCOUNT_COPY]);
+	json_pair_u64(json, "other_ns", account->classes[ACCOUNT_OTHER]);
+	json_pair_u64(json, "idle_ns", account->idle_ns);
+	json_key(json, "idle_causes");
+	json_object_begin(json);
+	for (unsigned int cause = 0; cause < CAUSE_COUNT; cause++)
+		json_pair_u64(json, account_cause_name(cause), account->causes[cause]);
+	json_object_end(json);
+}
+
+void json_about_ledger(struct json_writer *json, const struct analysis_ledger *ledger)
+{
+	json_pair_u64(json, "launched", ledger->launched);
+	json_pair_u64(json, "executed", ledger->executed);
+	json_pair_u64(json, "matched", ledger->matched);
+	json_pair_u64(json, "dropped", ledger->dropped);
+	json_pair_u64(json, "rejected", ledger->rejected);
+	json_pair_u64(json, "in_flight_at_exit", ledger->in_flight_at_exit);
+	json_pair_u64(json, "untimed", ledger->untimed);
+	json_pair_u64(json, "unplaced", ledger->unplaced);
+	json_pair_u64(json, "orphaned", ledger->orphaned);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/otlp_common.c - what OpenTelemetry's profiles and metrics say alike
+ *
+ * Runs in:  our own process
+ * Gets:     an analysis   Gives: a Resource and an InstrumentationScope
+ * Owns:     nothing
+ * Fails:    as the message does
+ * Why the ledger is the scope's: it is about what the instrument saw, and goes wherever its data goes
+ */
+#include "export/otlp_common.h"
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "export/incomplete.h"
+#include "export/otlp_schema.h"
+#include "export/protobuf.h"
+
+void otlp_put_text(struct protobuf *message, unsigned int field, const char *key, const char *text)
+{
+	size_t begin, value;
+
+	if (!*text)
+		return;
+	begin = protobuf_begin(message, field);
+	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
+	value = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
+	protobuf_text(message, OTLP_VALUE_STRING, text);
+	protobuf_end(message, value);
+	protobuf_end(message, begin);
+}
+
+void otlp_put_int(struct protobuf *message, unsigned int field, const char *key, int64_t value)
+{
+	size_t begin = protobuf_begin(message, field), inner;
+
+	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
+	inner = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
+	protobuf_i64(message, OTLP_VALUE_INT, value);
+	protobuf_end(message, inner);
+	protobuf_end(message, begin);
+}
+
+void otlp_put_bool(struct protobuf *message, unsigned int field, const char *key, bool value)
+{
+	size_t begin = protobuf_begin(message, field), inner;
+
+	protobuf_text(message, OTLP_KEY_VALUE_KEY, key);
+	inner = protobuf_begin(message, OTLP_KEY_VALUE_VALUE);
+	protobuf_u64(message, OTLP_VALUE_BOOL, value);
+	protobuf_end(message, inner);
+	protobuf_end(message, begin);
+}
+
+void otlp_put_resource(struct protobuf *message, const struct analysis *analysis)
+{
+	const struct event_host *host = analysis->host;
+	size_t begin = protobuf_begin(message, OTLP_RESOURCES_RESOURCE);
+
+	if (host) {
+		otlp_put_text(message, OTLP_RESOURCE_ATTRIBUTES, "host.name",
+			      model_text(analysis->model, host->name_string, ""));
+		otlp_put_text(message, OTLP_RESOURCE_ATTRIBUTES, "os.version",
+			      model_text(analysis->model, host->kernel_string, ""));
+	}
+	otlp_put_text(message, OTLP_RESOURCE_ATTRIBUTES, "os.type", "linux");
+	protobuf_end(message, begin);
+}
+
+static void put_ledger(struct protobuf *message, const struct analysis_ledger *ledger)
+{
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.launched",
+		     (int64_t)ledger->launched);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.matched",
+		     (int64_t)ledger->matched);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.in_flight_at_exit",
+		     (int64_t)ledger->in_flight_at_exit);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.dropped",
+		     (int64_t)ledger->dropped);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.ledger.rejected",
+		     (int64_t)ledger->rejected);
+}
+
+static uint64_t violations_of(const struct clocks *clocks)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < clocks_count(clocks); i++)
+		sum += clocks_at(clocks, i)->certificate.violations;
+	return sum;
+}
+
+void otlp_put_scope(struct protobuf *message, const struct analysis *analysis,
+		    const struct export_options *options)
+{
+	size_t begin = protobuf_begin(message, OTLP_SCOPES_SCOPE);
+
+	protobuf_text(message, OTLP_SCOPE_NAME, "duet");
+	protobuf_text(message, OTLP_SCOPE_VERSION, options->version);
+	otlp_put_text(message, OTLP_SCOPE_ATTRIBUTES, "duet.otlp.version", OTLP_VERSION);
+	otlp_put_text(message, OTLP_SCOPE_ATTRIBUTES, "duet.command",
+		      model_command(analysis->model));
+	otlp_put_bool(message, OTLP_SCOPE_ATTRIBUTES, "duet.complete",
+		      analysis_is_complete(analysis));
+	otlp_put_text(message, OTLP_SCOPE_ATTRIBUTES, "duet.incomplete",
+		      incomplete_analysis(analysis).text);
+	put_ledger(message, &analysis->ledger);
+	otlp_put_int(message, OTLP_SCOPE_ATTRIBUTES, "duet.clock.violations",
+		     (int64_t)violations_of(analysis->model->clocks));
+	protobuf_end(message, begin);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/stack_texts.c - each stack as a text, put together once
+ *
+ * Runs in:  our own process
+ * Gets:     ids of stacks, a way to write one   Gives: texts
+ * Owns:     a text for each stack that was asked for
+ * Fails:    NULL where memory runs out
+ * Why:      a million commands come from some hundred stacks of thirty frames
+ */
+#include "export/stack_texts.h"
+
+#include <string.h>
+
+#include "export/profile.h"
+
+void stack_texts_init(struct stack_texts *texts, struct profile *profile, stack_format *format)
+{
+	*texts = (struct stack_texts){.profile = profile, .format = format};
+	hash_map_init(&texts->texts);
+	arena_init(&texts->arena);
+	string_builder_init(&texts->builder);
+}
+
+void stack_texts_fini(struct stack_texts *texts)
+{
+	if (!texts)
+		return;
+	hash_map_fini(&texts->texts);
+	arena_fini(&texts->arena);
+	string_builder_fini(&texts->builder);
+}
+
+const char *stack_texts_get(struct stack_texts *texts, uint32_t stack)
+{
+	const char *known = hash_map_find_pointer(&texts->texts, stack);
+	const struct profile_frame *frames;
+	size_t count;
+
+	if (known)
+		return known;
+	if (profile_frames(texts->profile, stack, &frames, &count))
+		return NULL;
+	string_builder_clear(&texts->builder);
+	texts->format(&texts->builder, frames, count);
+	if (texts->builder.error)
+		return NULL;
+	known = string_builder_text(&texts->builder);
+	known = arena_copy(&texts->arena, known, strlen(known));
+	if (!known || hash_map_put_pointer(&texts->texts, stack, known))
+		return NULL;
+	return known;
+}

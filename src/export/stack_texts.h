@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export/stack_texts.h - each stack as a text, put together once
+ */
+#ifndef EXPORT_STACK_TEXTS_H
+#define EXPORT_STACK_TEXTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/string.h"
+
+struct profile;
+struct profile_frame;
+
+/* frames: root first, at least one. */
+typedef void stack_format(struct string_builder *text, const struct profile_frame *frames,
+			  size_t count);
+
+struct stack_texts {
+	struct profile *profile; /* borrowed */
+	stack_format *format;
+	struct hash_map texts; /* stack id -> text */
+	struct arena arena;
+	struct string_builder builder;
+};
+
+void stack_texts_init(struct stack_texts *texts, struct profile *profile, stack_format *format);
+void stack_texts_fini(struct stack_texts *texts); /* NULL-safe */
+
+/* Lives as long as the texts; NULL: no memory. */
+const char *stack_texts_get(struct stack_texts *texts, uint32_t stack);
+
+#endif

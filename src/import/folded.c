@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/folded.c - folded stacks: a line each, frames from the root on with ';' between them, and a count
+ *
+ * Runs in:  our own process
+ * Gets:     lines   Gives: a CPU sample a line, whose weight is the count
+ * Owns:     nothing
+ * Fails:    a line that is none, with its number
+ * Why \xNN stands for a byte: that is how `duet flame --folded` writes what would not be one line, and no other
+ *           tool writes a backslash on purpose
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "import/formats.h"
+#include "import/source.h"
+#include "import/target.h"
+
+struct kind {
+	const char *suffix;
+	enum event_frame_type type;
+	uint32_t flags;
+};
+
+static const struct kind kinds[] = {
+	{"_[k]", FRAME_KERNEL, 0}, {"_[j]", FRAME_JIT, 0}, {"_[i]", FRAME_NATIVE, FRAME_INLINED}};
+
+static int hex_value(char digit)
+{
+	if (isdigit((unsigned char)digit))
+		return digit - '0';
+	return isxdigit((unsigned char)digit) ? tolower((unsigned char)digit) - 'a' + 10 : -1;
+}
+
+/* In place; a NUL would end the name. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; to++) {
+		int high = at[0] == '\\' && at[1] == 'x' ? hex_value(at[2]) : -1;
+		int low = high >= 0 ? hex_value(at[3]) : -1;
+		int byte = low >= 0 ? high * 16 + low : 0;
+
+		*to = byte ? (char)byte : *at;
+		at += byte ? 4 : 1;
+	}
+	*to = 0;
+}
+
+/* The suffix says what kind of code it is, as long as it is no escape. */
+static struct kind take_suffix(char *frame)
+{
+	size_t length = strlen(frame);
+
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (length > 4 && strcmp(frame + length - 4, kinds[i].suffix) == 0) {
+			frame[length - 4] = 0;
+			return kinds[i];
+		}
+	}
+	return (struct kind){.type = FRAME_NATIVE};
+}
+
+/* As `duet flame` writes what a device did, and what stands between it and the host. */
+static bool is_of_device(const char *frame)
+{
+	size_t length = strlen(frame);
+
+	return strcmp(frame, "-") == 0 || (length > 4 && (strcmp(frame + length - 4, "_[G]") == 0 ||
+							  strcmp(frame + length - 4, "_[g]") == 0));
+}
+
+static int push_frame(struct import_target *target, char *frame, uint32_t *stack)
+{
+	struct kind kind = {.type = FRAME_TRUNCATED};
+
+	if (strcmp(frame, "[truncated]") != 0) {
+		kind = take_suffix(frame);
+		unescape(frame);
+	} else {
+		frame += strlen(frame);
+	}
+	return import_target_push(target, kind.type, kind.flags, frame, "", stack);
+}
+
+/* Cuts the count off. */
+static int take_count(const struct import_source *source, char *line, size_t length,
+		      uint64_t *ret_count)
+{
+	char *blank = strrchr(line, ' '), *end;
+
+	if (strlen(line) != length)
+		return import_source_fail(source, "text", "a byte of 0");
+	if (!blank || blank == line)
+		return import_source_fail(source, "frames, one blank and a count", line);
+	if (!isdigit((unsigned char)blank[1]))
+		return import_source_fail(source, "a whole number at the end", blank + 1);
+	errno = 0;
+	*ret_count = strtoull(blank + 1, &end, 10);
+	if (*end || errno)
+		return import_source_fail(source, "a whole number at the end", blank + 1);
+	*blank = 0;
+	return 0;
+}
+
+static int read_stack(const struct import_source *source, struct import_target *target, char *line,
+		      uint32_t *ret_stack, bool *has_device)
+{
+	char *rest = line, *frame;
+	int error = 0;
+
+	*ret_stack = 0;
+	while (!error && (frame = strsep(&rest, ";"))) {
+		if (!*frame)
+			return import_source_fail(source, "a frame between two ';'", NULL);
+		*has_device |= is_of_device(frame);
+		error = push_frame(target, frame, ret_stack);
+	}
+	return error;
+}
+
+static int read_folded(struct import_source *source, struct import_target *target)
+{
+	struct event_cpu_sample row = {0};
+	bool has_device = false;
+	size_t length;
+	uint32_t process;
+	char *line;
+	int status, error = import_target_process(target, "", 0, "[imported]", &process);
+
+	if (!error)
+		error = import_target_thread(target, process, 0, "", &row.thread);
+	if (!error)
+		error = import_target_text(target, "samples", &row.source_string);
+	while (!error && (status = import_source_line(source, &line, &length)) != 0) {
+		if (status < 0 || !length) {
+			error = status < 0 ? status : 0;
+			continue;
+		}
+		error = take_count(source, line, length, &row.weight);
+		if (!error)
+			error = read_stack(source, target, line, &row.stack, &has_device);
+		if (!error)
+			error = import_target_sample(target, &row);
+		row.time++;
+	}
+	import_target_note(target,
+			   "no times (a line is a sample, 1 ns after the one before it), no "
+			   "threads, no processes, no unit of the counts");
+	if (has_device)
+		import_target_note(target, "what devices did is only frames, not commands");
+	return error;
+}
+
+const struct importer import_folded = {
+	.name = "folded",
+	.help = "folded stacks: FRAME;FRAME COUNT, as stackcollapse scripts and duet flame write "
+		"them",
+	.read = read_folded,
+};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/formats.h - the importers by name, for the registry
+ */
+#ifndef IMPORT_FORMATS_H
+#define IMPORT_FORMATS_H
+
+#include "import/importer.h"
+
+extern const struct importer import_folded, import_perf_script, import_chrome,
+	import_rocm_trace_lite;
+
+#endif

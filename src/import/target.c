@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/target.c - the trace that is made of a foreign file
+ *
+ * Runs in:  our own process
+ * Gets:     things by keys, rows   Gives: a trace file
+ * Owns:     the writer, the ids of things, notes
+ * Fails:    -ENOMEM, -errno of a write with a text
+ * Why the host's row comes last: the window of the recording is what the rows span, and nothing else tells it
+ */
+#include "import/target.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/string.h"
+
+/* How often the writer is given the chance to end a segment. */
+#define FLUSH_ROWS 65536
+
+struct import_target {
+	struct trace_writer *writer;
+	struct string_table processes, threads, devices, queues,
+		kernels;           /* keys; ids are the things' */
+	uint64_t begin_ns, end_ns; /* of all rows */
+	uint64_t rows, correlations;
+	struct string_builder notes;
+};
+
+int import_target_open(const char *path, struct import_target **ret_target)
+{
+	const struct trace_writer_options options = {0};
+	struct import_target *target = calloc(1, sizeof(*target));
+	int error;
+
+	if (!target)
+		return -ENOMEM;
+	string_table_init(&target->processes);
+	string_table_init(&target->threads);
+	string_table_init(&target->devices);
+	string_table_init(&target->queues);
+	string_table_init(&target->kernels);
+	string_builder_init(&target->notes);
+	target->begin_ns = UINT64_MAX;
+	error = trace_writer_open(path, &options, &target->writer);
+	if (error)
+		import_target_abandon(target);
+	else
+		*ret_target = target;
+	return error;
+}
+
+static void target_free(struct import_target *target)
+{
+	string_table_fini(&target->processes);
+	string_table_fini(&target->threads);
+	string_table_fini(&target->devices);
+	string_table_fini(&target->queues);
+	string_table_fini(&target->kernels);
+	string_builder_fini(&target->notes);
+	free(target);
+}
+
+void import_target_abandon(struct import_target *target)
+{
+	if (!target)
+		return;
+	trace_writer_abandon(target->writer);
+	target_free(target);
+}
+
+void import_target_note(struct import_target *target, const char *format, ...)
+{
+	char text[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	string_builder_appendf(&target->notes, "%s%s", target->notes.length ? "; " : "", text);
+}
+
+int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string)
+{
+	*ret_string = trace_writer_string(target->writer, text, strlen(text));
+	return *ret_string || !*text ? 0 : -ENOMEM;
+}
+
+/* ---- things ---- */
+
+/* *ret_is_new: it must be described. */
+static int find(struct string_table *table, const void *key, size_t size, uint32_t *ret_id,
+		bool *ret_is_new)
+{
+	uint32_t before = table->count;
+
+	*ret_id = string_table_add(table, key, size);
+	*ret_is_new = table->count > before;
+	return *ret_id ? 0 : -ENOMEM;
+}
+
+int import_target_process(struct import_target *target, const char *key, uint32_t pid,
+			  const char *name, uint32_t *ret_process)
+{
+	struct event_process row = {.host = 1, .pid = pid, .ns_pid = pid, .status = -1};
+	bool is_new;
+	int error = find(&target->processes, key, strlen(key) + 1, ret_process, &is_new);
+
+	if (error || !is_new)
+		return error;
+	row.id = *ret_process;
+	error = import_target_text(target, name, &row.name_string);
+	row.command_string = row.name_string;
+	return error ? error : trace_writer_thing(target->writer, EVENT_PROCESS, &row);
+}
+
+int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
+			 const char *name, uint32_t *ret_thread)
+{
+	const uint32_t key[] = {process, tid};
+	struct event_thread row = {.process = process, .tid = tid, .ns_tid = tid};
+	bool is_new;
+	int error = find(&target->threads, key, sizeof(key), ret_thread, &is_new);
+
+	if (error || !is_new)
+		return error;
+	row.id = *ret_thread;
+	error = import_target_text(target, name, &row.name_string);
+	return error ? error : trace_writer_thing(target->writer, EVENT_THREAD, &row);
+}
+
+int import_target_device(struct import_target *target, const char *key, const char *name,
+			 enum event_device_type type, uint32_t *ret_device)
+{
+	struct event_device row = {.type = type};
+	bool is_new;
+	int error = find(&target->devices, key, strlen(key) + 1, ret_device, &is_new);
+
+	if (error || !is_new)
+		return error;
+	row.id = *ret_device;
+	error = import_target_text(target, key, &row.key_string);
+	if (!error)
+		error = import_target_text(target, name, &row.name_string);
+	return error ? error : trace_writer_thing(target->writer, EVENT_DEVICE, &row);
+}
+
+int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
+			const char *key, uint32_t *ret_queue)
+{
+	struct event_queue row = {.process = process,
+				  .device = device,
+				  .clock = CLOCK_ID_MONOTONIC,
+				  .flags = QUEUE_TIMED};
+	struct string_builder whole;
+	bool is_new = false;
+	int error;
+
+	string_builder_init(&whole);
+	string_builder_appendf(&whole, "%u/%u/%s", process, device, key);
+	error = whole.error ? whole.error
+			    : find(&target->queues, string_builder_text(&whole), whole.length,
+				   ret_queue, &is_new);
+	string_builder_fini(&whole);
+	if (error || !is_new)
+		return error;
+	row.id = *ret_queue;
+	return trace_writer_thing(target->writer, EVENT_QUEUE, &row);
+}
+
+int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
+			 uint32_t *ret_kernel)
+{
+	struct event_code row = {.type = CODE_KERNEL, .process = process};
+	struct string_builder key;
+	bool is_new = false;
+	int error;
+
+	string_builder_init(&key);
+	string_builder_appendf(&key, "%u/%s", process, name);
+	error = key.error ? key.error
+			  : find(&target->kernels, string_builder_text(&key), key.length,
+				 ret_kernel, &is_new);
+	string_builder_fini(&key);
+	if (error || !is_new)
+		return error;
+	row.id = *ret_kernel;
+	error = import_target_text(target, name, &row.name_string);
+	return error ? error : trace_writer_thing(target->writer, EVENT_CODE, &row);
+}
+
+int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
+		       const char *function, const char *module, uint32_t *stack)
+{
+	struct event_frame row = {.type = type, .flags = flags};
+	int error = import_target_text(target, function, &row.name_string);
+	uint32_t frame;
+
+	if (!error)
+		error = import_target_text(target, module, &row.module_string);
+	if (error)
+		return error;
+	frame = trace_writer_frame(target->writer, &row);
+	*stack = frame ? trace_writer_stack(target->writer, *stack, frame) : 0;
+	return *stack ? 0 : -ENOMEM;
+}
+
+uint64_t import_target_correlation(struct import_target *target)
+{
+	return ++target->correlations;
+}
+
+/* ---- rows ---- */
+
+static int write_row(struct import_target *target, enum event_kind kind, uint32_t source,
+		     const void *row, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct trace_source from = {
+		.source = source, .clock = CLOCK_ID_MONOTONIC, .seen_clock = CLOCK_ID_MONOTONIC};
+	int error = trace_writer_row(target->writer, kind, &from, row);
+
+	target->begin_ns = begin_ns < target->begin_ns ? begin_ns : target->begin_ns;
+	target->end_ns = end_ns > target->end_ns ? end_ns : target->end_ns;
+	target->rows++;
+	if (!error && target->rows % FLUSH_ROWS == 0)
+		error = trace_writer_flush(target->writer, target->end_ns);
+	return error;
+}
+
+int import_target_call(struct import_target *target, const struct event_api *row)
+{
+	return write_row(target, EVENT_API, row->thread, row, row->begin, row->end);
+}
+
+int import_target_launch(struct import_target *target, const struct event_launch *row)
+{
+	return write_row(target, EVENT_LAUNCH, row->thread, row, row->enter, row->exit);
+}
+
+int import_target_execution(struct import_target *target, const struct event_execution *row)
+{
+	return write_row(target, EVENT_EXECUTION, row->queue, row, row->started, row->ended);
+}
+
+int import_target_range(struct import_target *target, const struct event_range *row)
+{
+	return write_row(target, EVENT_RANGE, row->thread, row, row->begin, row->end);
+}
+
+int import_target_sample(struct import_target *target, const struct event_cpu_sample *row)
+{
+	return write_row(target, EVENT_CPU_SAMPLE, row->thread, row, row->time, row->time + 1);
+}
+
+/* ---- the end ---- */
+
+static int describe_host(struct import_target *target)
+{
+	const struct event_host row = {.id = 1,
+				       .begin_ns = target->rows ? target->begin_ns : 0,
+				       .end_ns = target->rows ? target->end_ns : 1};
+
+	return trace_writer_thing(target->writer, EVENT_HOST, &row);
+}
+
+/* As a collector that has something to say. */
+static int describe_import(struct import_target *target, const char *format, const char *path)
+{
+	struct event_collector row = {.id = 1, .state = COLLECTOR_AVAILABLE};
+	struct string_builder text;
+	int error;
+
+	string_builder_init(&text);
+	string_builder_appendf(&text, "from %s '%s'%s%s", format, path,
+			       target->notes.length ? ": " : "",
+			       string_builder_text(&target->notes));
+	error = text.error;
+	if (!error)
+		error = import_target_text(target, "import", &row.name_string);
+	if (!error)
+		error = import_target_text(target, string_builder_text(&text), &row.reason_string);
+	string_builder_fini(&text);
+	return error ? error : trace_writer_thing(target->writer, EVENT_COLLECTOR, &row);
+}
+
+int import_target_finish(struct import_target *target, const char *format, const char *path,
+			 uint64_t *ret_rows, char **ret_notes)
+{
+	int error = describe_host(target);
+
+	if (!error)
+		error = describe_import(target, format, path);
+	if (error) {
+		import_target_abandon(target);
+		return error;
+	}
+	error = trace_writer_close(target->writer, target->rows ? target->end_ns : 1);
+	if (ret_rows)
+		*ret_rows = target->rows;
+	if (ret_notes)
+		*ret_notes = string_builder_take(&target->notes);
+	target_free(target);
+	return error;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * import/target.h - the trace that is made of a foreign file
+ *
+ * Things are described when they are first asked for; the same key is the same thing. Times are whatever the file counts,
+ * in ns, and stand for CLOCK_MONOTONIC.
+ */
+#ifndef IMPORT_TARGET_H
+#define IMPORT_TARGET_H
+
+#include <stdint.h>
+
+#include "event/event.h"
+#include "trace/writer.h"
+
+struct import_target;
+
+/* Writes to `path`. -errno with a text. */
+int import_target_open(const char *path, struct import_target **ret_target);
+
+/* Ends the trace: the host and its window, where it is from and what the file lacks. The target is gone afterwards. *ret_rows
+ * and *ret_notes, which the caller frees, may be NULL. -ENOMEM, -errno of a write with a text. */
+int import_target_finish(struct import_target *target, const char *format, const char *path,
+			 uint64_t *ret_rows, char **ret_notes);
+
+/* Closes without a trace; the file is removed. NULL-safe. */
+void import_target_abandon(struct import_target *target);
+
+/* What is to be said of the import, once each: "no times: …". */
+__attribute__((format(printf, 2, 3))) void import_target_note(struct import_target *target,
+							      const char *format, ...);
+
+/* "" is 0. -ENOMEM. */
+int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);
+
+/* Ids. name "": not known. -ENOMEM, -errno of a write with a text. */
+int import_target_process(struct import_target *target, const char *key, uint32_t pid,
+			  const char *name, uint32_t *ret_process);
+int import_target_thread(struct import_target *target, uint32_t process, uint32_t tid,
+			 const char *name, uint32_t *ret_thread);
+int import_target_device(struct import_target *target, const char *key, const char *name,
+			 enum event_device_type type, uint32_t *ret_device);
+int import_target_queue(struct import_target *target, uint32_t process, uint32_t device,
+			const char *key, uint32_t *ret_queue);
+int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
+			 uint32_t *ret_kernel);
+
+/* The stack of a caller and a frame that the host's code is named by. type: NATIVE, JIT or KERNEL; flags:
+ * FRAME_INLINED. -ENOMEM. */
+int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
+		       const char *function, const char *module, uint32_t *stack);
+
+/* Correlation ids that nobody has. */
+uint64_t import_target_correlation(struct import_target *target);
+
+/* Rows. -errno of a write with a text. */
+int import_target_call(struct import_target *target, const struct event_api *row);
+int import_target_launch(struct import_target *target, const struct event_launch *row);
+int import_target_execution(struct import_target *target, const struct event_execution *row);
+int import_target_range(struct import_target *target, const struct event_range *row);
+int import_target_sample(struct import_target *target, const struct event_cpu_sample *row);
+
+#endif

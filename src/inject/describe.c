@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/describe.c - records of variable length: texts behind a fixed part, and contents in pieces
+ *
+ * Runs in:  the profiled process, where an object is met for the first time; never on a path that launches
+ * Gets:     texts and bytes   Gives: records in the calling thread's ring
+ * Owns:     nothing
+ * Fails:    by leaving a record out; what is lost of a content is counted
+ * Why:      a content goes in pieces because a record is at most half a ring
+ */
+#include <string.h>
+
+#include "inject/describe.h"
+
+bool guest_put_with_texts(struct guest_thread *thread, struct record *head, uint32_t fixed_bytes,
+			  const struct guest_tail *tail)
+{
+	uint32_t lengths[8], total = fixed_bytes;
+	uint8_t *record;
+
+	for (uint32_t i = 0; i < tail->text_count; i++) {
+		lengths[i] = (uint32_t)strnlen(tail->texts[i], RECORD_TEXT_BYTES - 1);
+		total += lengths[i] + 1;
+	}
+	total = (total + 7) & ~7u;
+	record = guest_reserve(thread, head->kind, total + tail->last_bytes, head->detail);
+	if (!record)
+		return false;
+	memcpy(record + sizeof(*head), (uint8_t *)head + sizeof(*head),
+	       fixed_bytes - sizeof(*head));
+	memset(record + fixed_bytes, 0, total - fixed_bytes);
+	for (uint32_t i = 0, at = fixed_bytes; i < tail->text_count; at += lengths[i] + 1, i++)
+		memcpy(record + at, tail->texts[i], lengths[i]);
+	if (tail->last_bytes)
+		memcpy(record + total, tail->last, tail->last_bytes);
+	ring_commit(&thread->writer);
+	return true;
+}
+
+void guest_count_lost_code(struct guest_thread *thread)
+{
+	if (guest_is_current(thread))
+		ring_count_lost(&thread->writer, EVENT_CODE, 1);
+}
+
+void guest_put_content(struct guest_thread *thread, uint32_t code, const uint8_t *bytes,
+		       size_t size)
+{
+	for (size_t offset = 0; offset < size; offset += RECORD_PIECE_BYTES) {
+		uint32_t length =
+			(uint32_t)(size - offset < RECORD_PIECE_BYTES ? size - offset
+								      : RECORD_PIECE_BYTES);
+		struct record_bytes *record = guest_reserve(
+			thread, RECORD_BYTES, (sizeof(*record) + length + 7) & ~7u, length);
+
+		if (!record) {
+			/* An incomplete content is not kept: the recorder sees the gap. */
+			guest_count_lost_code(thread);
+			return;
+		}
+		record->offset = offset;
+		record->code = code;
+		record->reserved = 0;
+		memcpy(record->bytes, bytes + offset, length);
+		ring_commit(&thread->writer);
+	}
+}

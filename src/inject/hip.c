@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/hip.c - the calls of HIP around what the HSA guest sees
+ *
+ * Runs in:  the profiled process, in the program's own calls; preloaded
+ * Gets:     the program's HIP calls   Gives: one record a call, a launch record where it launched something
+ * Owns:     the table of what lies below
+ * Fails:    never towards the program: a call does what it would have done
+ * Why:      a dispatch that HIP writes into a queue says nothing of who asked for it. The wrapper leaves word in the
+ *           thread (hsa_caller), and the HSA guest makes the first dispatch or copy of the call its one row: one name,
+ *           one interval, one stack. Wrappers are exported under the versions that HIP's own symbols have, and never as
+ *           the default: what was linked to HIP finds them, dlsym does not. A program that asks whether there is a HIP,
+ *           or whether HIP has a call, gets the answer that it would have without us.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "inject/hip_abi.h"
+#include "inject/hsa.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define LIBRARY  "libamdhip64.so"
+
+/* ---- what lies below --------------------------------------------------------------------------- */
+
+#define HIP_CALL(number, name, version, parameters, ...)     HIP_FUNCTION(name, parameters)
+#define HIP_WAIT(number, name, version, parameters, ...)     HIP_FUNCTION(name, parameters)
+#define HIP_LAUNCH(number, name, version, parameters, ...)   HIP_FUNCTION(name, parameters)
+#define HIP_COPY(number, name, version, parameters, ...)     HIP_FUNCTION(name, parameters)
+#define HIP_COPY_NOW(number, name, version, parameters, ...) HIP_FUNCTION(name, parameters)
+#define HIP_OTHER_SYMBOL(name, symbol, version)
+
+/* Until something has been found below, whoever is called first has it looked for. */
+#define HIP_FUNCTION(name, parameters) static hip_error first_##name parameters;
+#include "event/hip_calls.h"
+#undef HIP_FUNCTION
+
+static struct {
+#define HIP_FUNCTION(name, parameters) hip_error(*name) parameters;
+#include "event/hip_calls.h"
+#undef HIP_FUNCTION
+} next = {
+#define HIP_FUNCTION(name, parameters) .name = first_##name,
+#include "event/hip_calls.h"
+#undef HIP_FUNCTION
+};
+
+static const struct {
+	const char *symbol;
+	size_t place;
+} functions[] = {
+#define HIP_FUNCTION(name, parameters) {#name, offsetof(__typeof__(next), name)},
+#undef HIP_OTHER_SYMBOL
+#define HIP_OTHER_SYMBOL(name, symbol, version) {symbol, offsetof(__typeof__(next), name)},
+#include "event/hip_calls.h"
+#undef HIP_FUNCTION
+};
+
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
+
+/* A version that this HIP has, and a call of it that it has not: there was never one. */
+static hip_error missing(void)
+{
+	return HIP_ERROR_SYMBOL_NOT_FOUND;
+}
+
+static int find_library(struct dl_phdr_info *about, size_t size, void *ret_path)
+{
+	const char *slash = strrchr(about->dlpi_name, '/');
+
+	(void)size;
+	if (strncmp(slash ? slash + 1 : about->dlpi_name, LIBRARY, strlen(LIBRARY)) != 0)
+		return 0;
+	*(const char **)ret_path = about->dlpi_name;
+	return 1;
+}
+
+/* What a library that was loaded for itself alone (RTLD_LOCAL) depends on is behind us for nobody but that. It stays:
+ * the program may give it up and load it again, elsewhere. */
+static void *loaded_library(void)
+{
+	const char *path = NULL;
+
+	dl_iterate_phdr(find_library, &path);
+	return path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+}
+
+static void *find_function(const char *symbol, void *library)
+{
+	void *found = dlsym(RTLD_NEXT, symbol);
+
+	return !found && library ? dlsym(library, symbol) : found;
+}
+
+/* Several threads may come here at once: each writes the same values. */
+static __attribute__((noinline, cold)) void find_below(void)
+{
+	int saved = errno;
+	void *library = dlsym(RTLD_NEXT, functions[0].symbol) ? NULL : loaded_library();
+
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		void *found = find_function(functions[i].symbol, library);
+		void **place = (void **)((char *)&next + functions[i].place);
+
+		if (found)
+			__atomic_store_n(place, found, __ATOMIC_RELAXED);
+	}
+#define HIP_FUNCTION(name, parameters) \
+	if (next.name == first_##name) \
+		next.name = (hip_error(*) parameters)(void *)missing;
+#undef HIP_OTHER_SYMBOL
+#define HIP_OTHER_SYMBOL(name, symbol, version)
+#include "event/hip_calls.h"
+#undef HIP_FUNCTION
+	/* What was not found is no error of the program's. */
+	dlerror();
+	errno = saved;
+}
+
+#undef HIP_CALL
+#undef HIP_WAIT
+#undef HIP_LAUNCH
+#undef HIP_COPY
+#undef HIP_COPY_NOW
+#undef HIP_OTHER_SYMBOL
+
+/* ---- what the rows of the table say ------------------------------------------------------------ */
+
+static uint32_t direction(int kind)
+{
+	return kind == HIP_COPY_HOST_TO_DEVICE   ? COMMAND_WRITE
+	       : kind == HIP_COPY_DEVICE_TO_HOST ? COMMAND_READ
+						 : COMMAND_COPY;
+}
+
+/* A call without its description is refused by the runtime, not by us. */
+static uint32_t direction_3d(const struct hip_copy_3d *copy)
+{
+	return copy ? direction(copy->kind) : COMMAND_COPY;
+}
+
+/* 0: not known; the elements of an array may have any size. */
+static uint64_t bytes_3d(const struct hip_copy_3d *copy)
+{
+	if (!copy || copy->from_array || copy->to_array)
+		return 0;
+	return (uint64_t)copy->extent.width * copy->extent.height * copy->extent.depth;
+}
+
+static uint64_t bytes_2d(const struct hip_copy_2d *copy)
+{
+	return copy ? (uint64_t)copy->width_bytes * copy->height : 0;
+}
+
+static uint64_t bytes_drv_3d(const struct hip_drv_copy_3d *copy)
+{
+	return copy ? (uint64_t)copy->width_bytes * copy->height * copy->depth : 0;
+}
+
+/* ---- a call while it runs ---------------------------------------------------------------------- */
+
+struct hip_call {
+	struct guest_thread *thread;
+	struct hsa_caller caller;
+	uint32_t type; /* enum event_api_type, of one that launches nothing */
+	uint64_t argument;
+};
+
+/* Also where the thread ends inside of the call: what it does on its way out is not this call's. */
+static void leave(struct hip_call *call)
+{
+	(void)call;
+	hsa_caller = NULL;
+}
+
+/* False: it is not recorded. */
+static bool begin(struct hip_call *call, uint32_t function)
+{
+	static _Atomic bool is_ready;
+
+	if (GUEST_UNLIKELY(!atomic_load_explicit(&is_ready, memory_order_acquire))) {
+		hsa_start_guest();
+		atomic_store(&is_ready, true);
+	}
+	call->thread = guest_enter();
+	if (GUEST_UNLIKELY(!call->thread)) {
+		guest_missed(RING_TROUBLE_NO_RING);
+		return false;
+	}
+	hsa_caller_init(&call->caller, function);
+	call->type = API_TYPE_CALL;
+	call->argument = 0;
+	return true;
+}
+
+static void take_stack(struct hip_call *call)
+{
+	hsa_caller_stack(call->thread, &call->caller);
+}
+
+/* "Not ready" is an answer, not a failure. */
+static void put_api(const struct hip_call *call, uint64_t end, hip_error result)
+{
+	/* A graph's kernels that are not followed one by one: how many they were. */
+	uint64_t argument = call->caller.batched ? call->caller.batched : call->argument;
+	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
+	struct record_api *record = guest_reserve(call->thread, EVENT_API, size,
+						  call->caller.function | call->type << 16);
+
+	if (GUEST_UNLIKELY(!record))
+		return;
+	record->begin = call->caller.begin;
+	record->end = end;
+	record->result = result == HIP_ERROR_NOT_READY ? HIP_SUCCESS : result;
+	record->stack = call->caller.stack;
+	if (argument)
+		record->argument = argument;
+	ring_commit(&call->thread->writer);
+}
+
+static inline void end(struct hip_call *call, hip_error result)
+{
+	uint64_t now = guest_now(call->thread);
+
+	hsa_caller = NULL;
+	if (call->caller.has_first)
+		hsa_caller_put_first(call->thread, &call->caller, now);
+	else
+		put_api(call, now, result);
+}
+
+/* ---- the wrappers ------------------------------------------------------------------------------ */
+
+/* Versions are told to the linker for a symbol that is seen outside, and `rocm.map` hides its own name. */
+#define EXPORTED_AS(name, symbol, version) __asm__(".symver hook_" #name ", " symbol "@" version);
+
+/* Two functions a row: while nobody records, the hook is two loads and a jump, and must not share its frame with the
+ * recording. What HIP calls of HIP is part of the call that the program made. */
+#define HIP_FUNCTION(number, name, version, parameters, arguments, describe)                  \
+	static hip_error first_##name parameters                                              \
+	{                                                                                     \
+		find_below();                                                                 \
+		return next.name arguments;                                                   \
+	}                                                                                     \
+	static __attribute__((noinline)) hip_error record_##name parameters                   \
+	{                                                                                     \
+		struct hip_call call __attribute__((cleanup(leave)));                         \
+		hip_error result;                                                             \
+                                                                                              \
+		if (!begin(&call, number))                                                    \
+			return next.name arguments;                                           \
+		describe;                                                                     \
+		hsa_caller = &call.caller;                                                    \
+		call.caller.begin = guest_now(call.thread);                                   \
+		result = next.name arguments;                                                 \
+		end(&call, result);                                                           \
+		return result;                                                                \
+	}                                                                                     \
+	EXPORTED hip_error hook_##name parameters;                                            \
+	EXPORTED hip_error hook_##name parameters                                             \
+	{                                                                                     \
+		return GUEST_LIKELY(guest_is_idle()) || hsa_caller ? next.name arguments      \
+								   : record_##name arguments; \
+	}                                                                                     \
+	EXPORTED_AS(name, #name, version)
+
+#define HIP_CALL(number, name, version, parameters, arguments, value) \
+	HIP_FUNCTION(number, name, version, parameters, arguments, call.argument = (value))
+#define HIP_WAIT(number, name, version, parameters, arguments)                                \
+	HIP_FUNCTION(number, name, version, parameters, arguments, call.type = API_TYPE_WAIT; \
+		     take_stack(&call))
+#define HIP_LAUNCH(number, name, version, parameters, arguments) \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call))
+#define HIP_COPY(number, name, version, parameters, arguments, what, size)            \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call); \
+		     call.caller.command = (what); call.caller.bytes = call.argument = (size))
+/* Only what has come to the host must be complete when the call returns. */
+#define HIP_COPY_NOW(number, name, version, parameters, arguments, what, size)          \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call);   \
+		     call.type = API_TYPE_WAIT; call.caller.command = (what);           \
+		     call.caller.flags =                                                \
+			     call.caller.command == COMMAND_READ ? LAUNCH_BLOCKING : 0; \
+		     call.caller.bytes = (size))
+#define HIP_OTHER_SYMBOL(name, symbol, version) EXPORTED_AS(name, symbol, version)
+#include "event/hip_calls.h"

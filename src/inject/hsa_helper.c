@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/hsa_helper.c - a thread that looks after dispatches which nobody waits for
+ *
+ * Runs in:  a thread of our own in the profiled process, from the first queue that is followed on
+ * Gets:     a wake-up where it sleeps   Gives: time stamps taken soon after a dispatch has ended
+ * Owns:     the thread
+ * Fails:    where no thread can be had: what the program's own waits find is recorded, the rest is in flight
+ * Why:      a signal that is looked at raises no interrupt and costs the device nothing, but somebody has to look:
+ *           within a millisecond, so that little is lost with a program that is killed, and before the pool is empty
+ *           (4096 dispatches of 300 ns). It sleeps where nothing is pending, and takes none of the program's signals.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/hsa.h"
+
+enum { STACK_BYTES = 256 << 10, NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20 };
+
+enum helper_state { HELPER_AWAKE, HELPER_NAPS, HELPER_SLEEPS };
+
+static struct {
+	_Atomic uint32_t state; /* enum helper_state; a futex */
+	_Atomic bool is_started, is_told_to_end, has_ended;
+} helper;
+
+static void wait_for_wake(uint32_t state, uint64_t nap_ns)
+{
+	struct timespec nap = {0, (long)nap_ns};
+
+	syscall(SYS_futex, &helper.state, FUTEX_WAIT_PRIVATE, state, nap_ns ? &nap : NULL, NULL, 0);
+}
+
+void hsa_helper_wake(void)
+{
+	int saved = errno;
+
+	if (atomic_exchange(&helper.state, HELPER_AWAKE) != HELPER_AWAKE)
+		syscall(SYS_futex, &helper.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	errno = saved;
+}
+
+bool hsa_helper_is_asleep(void)
+{
+	return atomic_load_explicit(&helper.state, memory_order_relaxed) == HELPER_SLEEPS;
+}
+
+/* What was pushed before it saw the state is seen here; what comes later sees the state. */
+static void sleep_until_woken(void)
+{
+	atomic_store(&helper.state, HELPER_SLEEPS);
+	while (atomic_load(&helper.state) == HELPER_SLEEPS && !hsa_is_pending() &&
+	       !atomic_load(&helper.is_told_to_end))
+		wait_for_wake(HELPER_SLEEPS, 0);
+	atomic_store(&helper.state, HELPER_AWAKE);
+}
+
+static void nap(uint64_t nap_ns)
+{
+	atomic_store(&helper.state, HELPER_NAPS);
+	if (!atomic_load(&helper.is_told_to_end))
+		wait_for_wake(HELPER_NAPS, nap_ns);
+	atomic_store(&helper.state, HELPER_AWAKE);
+}
+
+static void *run(void *unused)
+{
+	uint64_t nap_ns = NAP_LEAST_NS;
+	uint32_t idle = 0;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "duet-rocm");
+	prctl(PR_SET_TIMERSLACK, 1000);
+	while (!atomic_load(&helper.is_told_to_end)) {
+		struct guest_thread *thread = guest_enter();
+		uint32_t count = hsa_harvest(thread);
+
+		if (thread)
+			hsa_read_clock(thread, false);
+		if (hsa_is_pending()) {
+			nap_ns = count ? NAP_LEAST_NS : nap_ns * 2;
+			nap(nap_ns < NAP_MOST_NS ? nap_ns : (nap_ns = NAP_MOST_NS));
+			idle = 0;
+		} else if (idle++ < IDLE_NAPS) {
+			/* Who dispatches now and then need not wake us each time. */
+			nap(NAP_LEAST_NS);
+		} else {
+			sleep_until_woken();
+			idle = 0;
+		}
+	}
+	atomic_store(&helper.has_ended, true);
+	return NULL;
+}
+
+static void start_thread(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attributes, run, NULL) != 0)
+		atomic_store(&helper.has_ended, true);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+void hsa_helper_start(void)
+{
+	int saved = errno;
+
+	if (atomic_exchange(&helper.is_started, true))
+		return;
+	atomic_store(&helper.is_told_to_end, false);
+	atomic_store(&helper.has_ended, false);
+	start_thread();
+	errno = saved;
+}
+
+void hsa_helper_stop(uint64_t most_ms)
+{
+	static const struct timespec tick = {0, 100000};
+
+	if (!atomic_load(&helper.is_started))
+		return;
+	atomic_store(&helper.is_told_to_end, true);
+	hsa_helper_wake();
+	for (uint64_t ticks = 0; ticks < 10 * most_ms && !atomic_load(&helper.has_ended); ticks++)
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
+	atomic_store(&helper.is_started, false);
+}
+
+void hsa_helper_forked(void)
+{
+	atomic_store(&helper.is_started, false);
+	atomic_store(&helper.state, HELPER_AWAKE);
+}

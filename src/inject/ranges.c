@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/ranges.c - the ranges guest: what the program says of itself, into the ring
+ *
+ * Runs in:  the profiled process, in calls of roctx, NVTX and ITT
+ * Gets:     begins, ends and marks   Gives: a record each
+ * Owns:     of each thread the number of ranges that it has open while somebody records
+ * Fails:    never towards the program; what does not fit into the ring is counted there
+ * Why begin and end apart: the recorder then knows what was open when the program was killed, and nothing is remembered
+ *           here
+ */
+#include "inject/ranges.h"
+
+#include "event/utf8.h"
+#include "inject/guest.h"
+
+enum { IDLE_CALLS = 64 }; /* between two looks for a recorder, at least */
+
+/* Pushed and not popped since the thread has the ring of that mode, over all domains. The recorder tells by it which
+ * records are missing. */
+static _Thread_local struct {
+	uint32_t mode, depth;
+} self __attribute__((tls_model("initial-exec")));
+
+_Thread_local uint32_t ranges_idle_left __attribute__((tls_model("initial-exec")));
+
+struct record_text record_text_wide(const wchar_t *text, struct range_wide *to)
+{
+	size_t length = 0;
+
+	for (; text && *text && length <= RECORD_RANGE_TEXT_BYTES; text++)
+		length += utf8_encode((uint32_t)*text, to->text + length);
+	return (struct record_text){to->text, length};
+}
+
+static struct guest_thread *enter(void)
+{
+	struct guest_thread *thread;
+
+	if (ranges_are_idle())
+		return NULL;
+	if (guest_is_idle()) {
+		ranges_idle_left = IDLE_CALLS;
+		guest_look_for_recorder();
+	}
+	thread = guest_enter();
+	if (GUEST_UNLIKELY(!thread))
+		guest_missed(RING_TROUBLE_NO_RING);
+	else if (GUEST_UNLIKELY(self.mode != thread->mode)) {
+		self.mode = thread->mode;
+		self.depth = 0;
+	}
+	return thread;
+}
+
+static void put(struct guest_thread *thread, uint32_t detail, uint64_t id,
+		struct record_text domain, struct record_text name)
+{
+	const uint64_t time = guest_now(thread);
+	struct record_range *record = guest_reserve(
+		thread, EVENT_RANGE, record_bytes_with(sizeof(*record), &domain, &name), detail);
+
+	if (GUEST_UNLIKELY(!record))
+		return;
+	record->time = time;
+	record->id = id;
+	record_put_texts(record->texts, &domain, &name);
+	ring_commit(&thread->writer);
+}
+
+void ranges_push(enum record_range_of of, struct record_text domain, struct record_text name)
+{
+	struct guest_thread *thread = enter();
+
+	if (thread)
+		put(thread, record_range_detail(of, RANGE_PUSH), ++self.depth, domain, name);
+}
+
+/* Of one that was pushed before anybody recorded, 0. */
+void ranges_pop(enum record_range_of of, struct record_text domain)
+{
+	struct guest_thread *thread = enter();
+
+	if (!thread)
+		return;
+	put(thread, record_range_detail(of, RANGE_PUSH) | RECORD_RANGE_END, self.depth, domain,
+	    (struct record_text){0});
+	self.depth -= self.depth != 0;
+}
+
+void ranges_start(enum record_range_of of, struct record_text domain, struct record_text name,
+		  uint64_t id)
+{
+	struct guest_thread *thread = enter();
+
+	if (thread)
+		put(thread, record_range_detail(of, RANGE_START), id, domain, name);
+}
+
+void ranges_stop(enum record_range_of of, struct record_text domain, uint64_t id)
+{
+	struct guest_thread *thread = enter();
+
+	if (thread)
+		put(thread, record_range_detail(of, RANGE_START) | RECORD_RANGE_END, id, domain,
+		    (struct record_text){0});
+}
+
+void ranges_mark(enum record_range_of of, struct record_text domain, struct record_text name)
+{
+	struct guest_thread *thread = enter();
+
+	if (thread)
+		put(thread, record_range_detail(of, RANGE_MARK), 0, domain, name);
+}
+
+uint64_t ranges_new_id(void)
+{
+	static _Atomic uint64_t last;
+
+	return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+/* Also before main: preloaded, the environment is still as the recorder made it. */
+__attribute__((constructor)) void ranges_prepare(void)
+{
+	static const struct guest_backend backend = {.name = "ranges"};
+	static _Atomic bool is_prepared;
+
+	if (!atomic_exchange(&is_prepared, true))
+		guest_init(&backend);
+}

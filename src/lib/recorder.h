@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lib/recorder.h - a recorder of the program's own, from its start to its end
+ *
+ * Runs in:  the user's program
+ */
+#ifndef LIB_RECORDER_H
+#define LIB_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/session.h"
+
+#pragma GCC visibility push(hidden)
+
+/* All zero: none. Both close at exec; a fork's child must not close them, for it may have done so and have others of that
+ * number. */
+struct recorder {
+	int control_fd; /* owned; our end of the pair that ring/session.h tells of */
+	int text_fd;    /* owned; the file that the recorder has for its stderr */
+	uint32_t pid;   /* 0: none */
+};
+
+struct recorder_options {
+	const char *config, *output; /* "": not given */
+};
+
+/* What it has said, or what is known without: one line. */
+struct recorder_text {
+	char text[400];
+};
+
+/* Starts one and waits until it records. Errors: as duet_start, with *ret_text. */
+int recorder_start(struct recorder *recorder, const struct recorder_options *options,
+		   char ret_names[SESSION_NAMES_BYTES], struct recorder_text *ret_text);
+
+/* Ends it and waits for its file; all zero afterwards. Errors: as duet_stop, with *ret_text. */
+int recorder_stop(struct recorder *recorder, struct recorder_text *ret_text);
+
+/* False: it has ended, or died. */
+bool recorder_is_there(const struct recorder *recorder);
+
+#pragma GCC visibility pop
+
+#endif

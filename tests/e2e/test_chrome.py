@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet export -f chrome: slices that nest, arrows with two ends, and the report's sums to the nanosecond.
+
+tests/golden/export/CASE.txt describes a trace (tests/checker/description.h), chrome/CASE.expected is how
+chrome_trace.py prints its export.
+
+    python3 tests/e2e/test_chrome.py --write    # writes what is expected; read it before a commit
+"""
+import glob
+import json
+import os
+
+import chrome_trace
+import duet_test
+from duet_test import BUILD, DUET, ROOT, Skip, added_up, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
+EXAMPLE = os.path.join(BUILD, "examples", "render")
+
+
+def exported(path, *options):
+    """The path of the export."""
+    t.wanted()
+    out = t.path("out.json")
+    result = run([DUET, "export", path, "-f", "chrome", "-o", out, *options])
+    t.equal(result.status, 0, f"duet export: {text(result.stderr)}")
+    return out
+
+
+def load(path, *options):
+    return chrome_trace.Trace(exported(path, *options))
+
+
+def check_report(trace, document):
+    """Every number that both have is the same in both."""
+    t.equal(trace.calls(), {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
+            "calls: count and total_ns")
+    t.equal(trace.commands("kernel"), added_up(document["kernels"], "name"), "kernels")
+    t.equal(trace.commands("gpu_memcpy", "gpu_memset", "gpu_command"),
+            {**added_up(document["copies"], "direction"),
+             **added_up(document["other_commands"], "command")}, "copies and other commands")
+    joined = [one for one in trace.slices
+              if not trace.is_call(one) and "no_launch" not in one.arguments]
+    if all(not clock["violations"] for clock in document["clocks"]):
+        t.equal(len(trace.flow_ends), len(joined), "an arrow for each command that has a launch")
+    begins = set(map(id, trace.flow_begins.values()))
+    for one in trace.slices:
+        if "launch" in one.categories:
+            t.true((id(one) in begins) != ("no_execution" in one.arguments),
+                   f"launch at {one.time}: an arrow, or why there is none")
+    ledger = trace.about["ledger"]
+    t.equal(ledger, {key: document["ledger"][key] for key in ledger}, "the ledger")
+    t.equal(trace.about["complete"], document["complete"], "complete")
+    t.equal([(clock["domain"], clock["method"], clock.get("error_ns"), clock["violations"])
+             for clock in trace.about["clocks"]],
+            [(clock["domain"], clock["method"], clock["error_ns"], clock["violations"])
+             for clock in document["clocks"]], "certificates")
+
+
+for description in sorted(glob.glob(os.path.join(GOLDEN, "*.txt"))):
+    name = os.path.splitext(os.path.basename(description))[0]
+    with t.case(f"golden: {name}"):
+        with open(description, encoding="utf-8") as file:
+            trace = load(t.described("described.duet", file.read()))
+        lines = "\n".join(trace.lines()) + "\n"
+        expected = os.path.join(GOLDEN, "chrome", f"{name}.expected")
+        t.same_as_file(lines, expected, name)
+
+for shape, events in (("mixed", 30000), ("single", 10000), ("late", 10000), ("deep", 20000),
+                      ("empty", 0)):
+    with t.case(f"a generated trace, {shape}: the report's numbers"):
+        path = t.generated(events, shape)
+        check_report(load(path), t.report(path))
+
+with t.case("commands in flight are none at the end of a trace in which all of them ended"):
+    counters = load(t.generated(10000, "single")).counters
+    t.true(counters, "there are counters")
+    t.equal(set(counters.values()), {0}, "last values")
+
+with t.case("calls of one begin: the outer one comes first, also on another thread's row"):
+    trace = load(t.described("ties.duet", "window 0 1000", "device 1 gpu", "thread 1 1",
+                             "queue 1 1", "call 1 100 110 call inner", "call 1 100 200 call middle",
+                             "launch 1 1 1 100 300 kernel name=k",
+                             "execution 1 1 1 100 100 100 150", "call 1 300 300 call nothing"))
+    t.equal([one.name for one in trace.slices if trace.is_call(one)],
+            ["clEnqueueNDRangeKernel", "middle", "inner", "nothing"], "order")
+    t.equal({one.row for one in trace.slices if trace.is_call(one)}, {(1001, 2001)}, "one row")
+    t.equal(trace.flow_begins[1].name, "clEnqueueNDRangeKernel", "where the arrow begins")
+
+with t.case("a number is one process's or thread's only"):
+    trace = load(t.described("twice.duet", "window 0 1000", "process 1 7 first", "process 2 7 second",
+                             "thread 1 1", "thread 2 2", "call 1 10 20 call f",
+                             "call 2 10 20 call f", "call 3 10 20 call f"))
+    t.equal(trace.processes[7], "first", "who came first")
+    t.true("second (pid 7)" in trace.processes.values(), f"names: {trace.processes}")
+    t.true("[unknown process]" in trace.processes.values(), f"names: {trace.processes}")
+    t.equal(len({one.row for one in trace.slices}), 3, "rows")
+
+with t.case("stacks: their frames root first, where a caller is not in the trace too"):
+    with open(os.path.join(GOLDEN, "cpu_gpu.txt"), encoding="utf-8") as file:
+        trace = load(t.described("stacks.duet", file.read()))
+    t.equal({";".join(trace.stack(one.stack)) for one in trace.slices if one.stack},
+            {"[python3]+0x1000;train", "[python3]+0x1000;train;generated",
+             "[python3]+0x1000;train;[libm.so.6]+0x2345;[libm.so.6]+0x2345"}, "of calls")
+    t.equal(["/".join(trace.stack(one["sf"])[-1:]) for one in trace.samples],
+            ["train", "train", "futex_wait", "[libm.so.6]+0x2345"], "innermost frames of samples")
+
+with t.case("a part of a trace is a whole file"):
+    path = t.generated(10000)
+    whole = load(path)
+    launches = [(whole.flow_begins[flow].time, whole.flow_ends[flow].time)
+                for flow in whole.flow_ends]
+    early, late = launches[len(launches) // 4], launches[len(launches) // 2]
+    first, last = sum(early) // 2, sum(late) // 2
+    part = load(path, "--from", f"{first}ns", "--to", f"{last}ns")
+    inside = [one for one in whole.slices if first <= one.time < last]
+    t.true(inside, "there is something in the middle")
+    t.equal(sorted((one.time, one.end, one.name) for one in part.slices),
+            sorted((one.time, one.end, one.name) for one in inside), "the same slices")
+    reasons = {one.arguments["no_execution"] for one in part.slices
+               if "no_execution" in one.arguments}
+    t.true("it is not in the exported part" in reasons, f"reasons: {reasons}")
+    pid = next(iter(whole.processes))
+    one = load(path, "--pid", str(pid))
+    t.true(0 < len(one.slices) < len(whole.slices), "fewer slices")
+    t.equal({row.row[0] for row in one.slices if one.is_call(row)}, {pid}, "processes of calls")
+    zero = whole.about["ts_zero_ns"]
+    absolute = load(path, "--absolute")
+    t.equal([one.time for one in absolute.slices], [one.time + zero for one in whole.slices],
+            "--absolute")
+
+with t.case("kinds"):
+    path = t.generated(5000)
+    whole = load(path)
+    for kinds, categories in (("api", {"api", "wait"}), ("launch", {"launch", "wait"}),
+                              ("execution", {"kernel", "gpu_memcpy", "gpu_memset", "gpu_command",
+                                             "rejected"})):
+        part = load(path, "--kind", kinds)
+        found = {category for one in part.slices for category in one.categories}
+        t.true(found and found <= categories, f"{kinds}: {found}")
+        t.equal((len(part.flow_begins), len(part.counters)), (0, 0), f"{kinds}: arrows, counters")
+    part = load(path, "--kind", "counter")
+    t.equal((len(part.slices), part.counters), (0, whole.counters), "counters alone")
+    t.equal(run([DUET, "export", path, "-f", "chrome", "--kind", "dependency"]).status, 2,
+            "a kind that it does not have")
+
+with t.case("a full disk and a closed pipe"):
+    path = t.generated(20000)
+    result = run([DUET, "export", path, "-f", "chrome", "-o", "/dev/full"])
+    t.equal(result.status, 1, "status on a full disk")
+    t.true("No space left" in text(result.stderr), text(result.stderr))
+    piped = run(["sh", "-c", f"{DUET} export {path} -f chrome | head -c 1000 | wc -c"])
+    t.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
+
+with t.case("memory does not grow with events"):
+    t.check_export_memory("chrome", "/dev/null")
+
+with t.case("bytes that are no text are escaped"):
+    with open(os.path.join(GOLDEN, "hostile.txt"), encoding="utf-8") as file:
+        out = exported(t.described("hostile.duet", file.read()))
+    with open(out, "rb") as file:
+        data = file.read()
+    t.equal([byte for byte in data if byte < 0x20 and byte != 10], [], "control bytes")
+    json.loads(data.decode("utf-8"))
+
+with t.case("examples/render, recorded"):
+    t.wanted()
+    if not os.path.exists(EXAMPLE):
+        raise Skip("examples/render was not built")
+    path = t.path("render.duet")
+    recorded = t.record([EXAMPLE, "--iterations", "11"], path)
+    if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
+        raise Skip("no OpenCL device works here")
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    trace, document = load(path), t.report(path)
+    check_report(trace, document)
+    t.true(document["kernels"] and trace.commands("kernel"), "there are kernels")
+    t.true(all(one.stack for one in trace.slices if "launch" in one.categories), "stacks of launches")
+
+t.end()

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs of ROCm, recorded: the real ROCr over the simulated GPU of sim/kfd, which writes down what it did.
+
+What the program counted, what the GPU wrote down and what the trace has are compared. The GPU's work is timed by
+arithmetic: nothing here depends on the load. DUET_TEST_RUNS: how often the counts are tried (3).
+"""
+import collections
+import json
+import os
+import re
+import subprocess
+
+import duet_test
+from duet_test import DUET, PROGRAMS, Skip, program, run, text
+
+LIBRARY = os.path.join(duet_test.BUILD, "sim", "kfd", "libsim-kfd.so")
+GUEST = os.path.join(duet_test.BUILD, "libduet-rocm.so")
+if not os.path.exists(LIBRARY) or not os.path.exists(os.path.join(PROGRAMS, "hsa_work")):
+    print("1..0 # SKIP no ROCr (libhsa-runtime-dev): the simulated GPU or its programs were not built")
+    raise SystemExit(0)
+
+t = duet_test.Suite(needs_opencl=False)
+
+RUNS = int(os.environ.get("DUET_TEST_RUNS", "3"))
+# The GPU's counter ticks every 10 ns, ROCr interpolates between pairs of clocks.
+STAMP_NS = 100
+
+Work = collections.namedtuple("Work", "kind gpu queue start end name")
+Recorded = collections.namedtuple("Recorded", "facts works document report stderr")
+
+
+def work(arguments, sim="", environment=(), runtime=None):
+    """The command of a program over the simulated GPU; duet itself has nothing of it. runtime: a folder with the
+    libraries of another ROCr, and the loader of the libc that they need where that is another one too."""
+    log = t.path("log")
+    if os.path.exists(log):
+        os.unlink(log)
+    options = ",".join(filter(None, [sim, f"log={log}"]))
+    started = [program("hsa_work")]
+    if runtime:
+        loader = os.path.join(runtime, "ld-linux-x86-64.so.2")
+        environment = (*environment, f"LD_LIBRARY_PATH={runtime}")
+        started = [loader, "--library-path", runtime, *started] if os.path.exists(loader) else started
+    return ["env", f"LD_PRELOAD={LIBRARY}", f"SIM_KFD={options}", *environment, *started, *arguments,
+            "code=" + program("hsa_kernels.gfx90a")]
+
+
+def read_log():
+    """The program's own pieces of work: fills and copies by kernels of ROCr's are not."""
+    works = []
+    with open(t.path("log")) as file:
+        for line in file:
+            kind, _, gpu, queue, _, start, end, _, name = line.split()
+            if kind == "copy" or name in ("fill", "vector_add", "idle"):
+                works.append(Work(kind, int(gpu), int(queue), int(start), int(end), name))
+    return works
+
+
+def exported(output):
+    result = run([DUET, "export", "--format", "json", output, "-o", t.path("export.json")])
+    t.equal(result.status, 0, f"export: {text(result.stderr)}")
+    with open(t.path("export.json")) as file:
+        return json.load(file)
+
+
+def recorded(arguments, sim="", mode="amd", status=0, environment=(), env=None, command=(), runtime=None):
+    t.wanted()
+    output = t.path("hsa.duet")
+    result = t.record([*command, *work(arguments, sim, environment, runtime)], output, ["--collect", mode], env=env)
+    t.equal(result.status, status, f"status: {text(result.stderr)}")
+    facts = json.loads(result.stdout)
+    t.equal(facts["wrong"], 0, "words that are not what the work should have made")
+    return Recorded(facts, read_log(), exported(output), t.readable(output), text(result.stderr))
+
+
+def commands(one):
+    """By correlation: (launch, execution or None, device, kernel's name)."""
+    document = one.document
+    names = {code["id"]: code["name"] for code in document["code"]}
+    devices = {queue["id"]: queue["device"] for queue in document["queues"]}
+    ends = {(row["process"], row["correlation"]): row for row in document["executions"]}
+    threads = {thread["id"]: thread["process"] for thread in document["threads"]}
+    return [(launch, ends.get((threads[launch["thread"]], launch["correlation"])),
+             devices[launch["queue"]], names.get(launch["kernel"]))
+            for launch in document["launches"]]
+
+
+def gpus(document):
+    """Device id -> index: the PCI bus of the simulated GPUs counts on."""
+    ordered = sorted(document["devices"], key=lambda device: device["key"])
+    return {device["id"]: index for index, device in enumerate(ordered)}
+
+
+def check_counts(one):
+    """Kernels by GPU and name, copies by GPU and direction with their bytes: as the program counted."""
+    index = gpus(one.document)
+    wanted, copied, got, moved = (collections.Counter() for _ in range(4))
+    for number, gpu in enumerate(one.facts["gpus"]):
+        for queue in gpu["queues"]:
+            for name in ("fill", "vector_add", "idle"):
+                wanted[number, name] += queue[name]
+        for kind, command in (("h2d", "write"), ("d2h", "read"), ("d2d", "copy"), ("copy_now", "read"),
+                              ("fill_now", "fill")):
+            wanted[number, command] += gpu[kind]["count"]
+            copied[number, command] += gpu[kind]["bytes"]
+    for launch, _, device, name in commands(one):
+        got[index[device], name or launch["command"]] += 1
+        if not name:
+            moved[index[device], launch["command"]] += launch["bytes"]
+    t.equal(got, +wanted, "commands by GPU and kind")
+    t.equal(moved, +copied, "bytes by GPU and direction")
+
+
+def check_matched(one, in_flight=0):
+    ledger = one.report["ledger"]
+    t.equal(ledger["matched"] + in_flight, ledger["launched"], f"launches with their times: {ledger}")
+    t.equal((ledger["dropped"], ledger["in_flight_at_exit"]), (0, in_flight), "dropped, in flight")
+
+
+def check_times(one, most_ns=STAMP_NS):
+    """Every start and end is what the GPU wrote down, as far as the clocks' certificate says."""
+    begin = one.document["begin_ns"]
+    error = most_ns + max(clock["error_ns"] or 0 for clock in one.report["clocks"])
+    want = sorted((work.start, work.end) for work in one.works)
+    got = sorted((begin + end["started"], begin + end["ended"])
+                 for _, end, _, _ in commands(one) if end and "started" in end)
+    t.equal(len(got), len(want), "commands with times")
+    off = [(a, b) for a, b in zip(got, want) if abs(a[0] - b[0]) > error or abs(a[1] - b[1]) > error]
+    t.equal(off[:3], [], f"times that are off by more than {error} ns")
+
+
+with t.case("every dispatch and copy, exactly: two queues, four GPUs, three processes at once"):
+    for _ in range(RUNS):
+        t.wanted()
+        started = []
+        for number in range(3):
+            output = t.path(f"hsa.{number}.duet")
+            started.append((output, subprocess.Popen(
+                [DUET, "record", "--collect", "amd", "-o", output, "--", *work(["work"], "gpus=4")],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=duet_test.clean_environment())))
+        for output, process in started:
+            stdout, stderr = process.communicate(timeout=120)
+            t.equal(process.returncode, 0, f"status: {text(stderr)}")
+            one = Recorded(json.loads(stdout), [], exported(output), t.readable(output), "")
+            check_counts(one)
+            check_matched(one)
+            t.equal(one.report["ledger"]["launched"], 4 * 37, "launches")
+
+with t.case("times are the GPU's, in one process and on one thread of its own row"):
+    one = recorded(["work", "wait=1"])
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+    t.equal(len(one.document["processes"]), 1, "processes")
+    t.equal({launch["function"] for launch, _, _, _ in commands(one)},
+            {"AQL dispatch", "hsa_amd_memory_async_copy", "hsa_memory_copy", "hsa_amd_memory_fill"}, "what launches")
+    sizes = {(tuple(launch["global"]), tuple(launch["local"]))
+             for launch, _, _, name in commands(one) if name}
+    t.equal(sizes, {((256,), (64,))}, "sizes")
+
+with t.case("dispatches without a signal of the program's have times too"):
+    one = recorded(["work", "signals=0"])
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+
+with t.case("what the program asks of its own signals is as it was"):
+    one = recorded(["work"])
+    own = sorted((piece["start"], piece["end"]) for piece in one.facts["times"])
+    want = sorted((work.start, work.end) for work in one.works)
+    t.equal(len(own), 35, "times the program got")
+    t.equal([pair for pair in zip(own, want) if abs(pair[0][0] - pair[1][0]) > STAMP_NS
+             or abs(pair[0][1] - pair[1][1]) > STAMP_NS][:3], [], "times that are not the GPU's")
+
+with t.case("as fast as the program can: none is lost, the queue does not overflow"):
+    one = recorded(["burst", "dispatches=20000", "queues=1"], "kernel_us=1")
+    check_counts(one)
+    check_matched(one)
+
+with t.case("100,000 as fast as the program can, while the recorder has no processor: none is lost"):
+    one = recorded(["burst", "dispatches=100000", "queues=1"], "kernel_us=1", command=["sh", "-c", 'exec "$@" stops=$PPID', "sh"])
+    check_counts(one)
+    check_matched(one)
+    t.equal(one.document["losses"], [], "losses")
+
+with t.case("a queue that waits for what comes later on another"):
+    one = recorded(["barrier", "dispatches=20", "queues=2"])
+    check_matched(one)
+    t.equal(one.report["ledger"]["launched"], 40, "launches")
+
+with t.case("barriers are counted, fills and copies that the program waits for are told of with their bytes"):
+    one = recorded(["work", "fills=3", "boxes=1", "ors=2"])
+    check_counts(one)
+    check_matched(one)
+    calls = {row["name"]: row["count"] for row in one.report["api"]}
+    t.equal((calls["AQL barrier-AND"], calls["AQL barrier-OR"]), (one.facts["barriers"], 4), f"barriers of {calls}")
+    t.equal((calls["hsa_memory_copy"], calls["hsa_amd_memory_fill"]), (1, 5), f"fills and copies of {calls}")
+    blocking = {launch["function"] for launch, _, _, _ in commands(one) if launch["flags"] & 1}
+    t.equal(blocking, {"hsa_memory_copy", "hsa_amd_memory_fill"}, "what is waited for")
+
+with t.case("a recorder that answers late loses no program that it has started"):
+    # four times what a guest waits in any call
+    slow = 'recorder=$PPID; kill -STOP $recorder; { sleep 1; kill -CONT $recorder; } & exec "$@"'
+    one = recorded(["work"], command=["sh", "-c", slow, "sh"])
+    check_counts(one)
+    check_matched(one)
+
+with t.case("where the driver has no event left for the program, none is taken from it"):
+    one = recorded(["work", "held=4200", "wait=1"])
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+    one = recorded(["work", "held=4200"])
+    check_counts(one)
+    check_matched(one)
+    untimed = sum(1 for _, end, _, _ in commands(one) if not end or "started" not in end)
+    said = re.search(r"(\d+) commands have no device times: all signals were under way",
+                     text(run([DUET, "report", t.path("hsa.duet")]).stdout))
+    # two are those that the program waits for, which never have times
+    t.equal(int(said.group(1)) if said else None, untimed - 2, "commands without times")
+
+with t.case("a runtime that is told to do without interrupts"):
+    one = recorded(["work"], environment=("HSA_ENABLE_INTERRUPT=0",))
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+
+with t.case("however the program leaves, what was complete is there"):
+    for leave in ("exit", "_exit"):
+        one = recorded(["work", f"leave={leave}"])
+        check_counts(one)
+        check_matched(one)
+    for signals in (0, 1):
+        one = recorded(["work", "leave=kill", f"signals={signals}"], status=137)
+        check_counts(one)
+        check_matched(one)
+
+with t.case("a kernel that never completes is in flight"):
+    for leave in ("exit", "_exit"):
+        one = recorded(["stuck", "dispatches=5", "queues=1", f"leave={leave}", "timeout_ms=50"], "never_at=5")
+        hung = 5 - len(one.facts["times"])
+        t.true(hung > 0, "something hangs")
+        check_matched(one, in_flight=hung)
+
+with t.case("lite leaves dispatches that carry a signal alone, and says how many"):
+    one = recorded(["work"], mode="amd:lite")
+    check_counts(one)
+    timed = [end for _, end, _, name in commands(one) if name and end and "started" in end]
+    t.equal(timed, [], "kernels with times")
+    info = run([DUET, "report", t.path("hsa.duet")])
+    t.true("23 dispatches have no device times" in text(info.stdout + info.stderr),
+           f"the report says how many have no times: {text(info.stdout)[:2000]}")
+    one = recorded(["work", "signals=0"], mode="amd:lite")
+    check_times(one)
+
+BATCHES = (f"HSA_TOOLS_LIB={GUEST} {os.path.join(PROGRAMS, 'hsa_batches.so')}",)
+
+with t.case("batches: one row each, timed where that is asked for, counted where not"):
+    arguments = ["work", "signals=0", "queues=1", "dispatches=20", "h2d=0", "d2h=0"]
+    for mode, launched, lost in (("amd", 0, 20), ("amd:full", 20, 0)):
+        one = recorded(arguments, mode=mode, environment=BATCHES)
+        rows = [call for call in one.document["calls"] if call["function"] == "AQL batch"]
+        t.equal([row["argument"] for row in rows], [4] * 5, f"{mode}: dispatches of each batch")
+        t.true(all(row["stack"] for row in rows), f"{mode}: batches have stacks")
+        dispatched = [launch for launch in one.document["launches"] if launch["function"] == "AQL dispatch"]
+        t.equal(len(dispatched), launched, f"{mode}: launches")
+        t.equal(sum(loss["count"] for loss in one.document["losses"]), lost, f"{mode}: left out")
+    check_times(one)
+
+with t.case("RTL_MODE chooses where nothing else does"):
+    env = {"RTL_MODE": "lite"}
+    one = recorded(["work"], env=env)
+    t.true(not [1 for _, end, _, name in commands(one) if name and end and "started" in end], "lite")
+    one = recorded(["work"], mode="amd:default", env=env)
+    check_times(one)
+    result = t.record(["true"], t.path("no.duet"), ["--collect", "amd"], env={"RTL_MODE": "fast"})
+    t.equal(result.status, 125, "status of an unknown mode")
+    t.true("there are lite, default and full" in text(result.stderr), text(result.stderr))
+    result = t.record(["true"], t.path("no.duet"), ["--collect", "amd:fast"])
+    t.equal(result.status, 125, "status of an unknown option")
+    t.true("amd:lite amd:default amd:full" in text(result.stderr), text(result.stderr))
+
+with t.case("a GPU's counter that is wrong, a machine that was suspended"):
+    one = recorded(["work", "wait=1"], "drift_ppm=500")
+    check_matched(one)
+    check_times(one, most_ns=1000)
+    one = recorded(["work", "wait=1"], "jump_ms=5000,jump_at=10")
+    check_counts(one)
+    check_matched(one)
+
+with t.case("samples of instructions are asked of a ROCm that has none: it says so, and all else is there"):
+    one = recorded(["work"], mode="amd:pcs")
+    check_counts(one)
+    check_matched(one)
+    t.true("no instructions are sampled: this ROCm (6.2 is needed)" in one.stderr, one.stderr)
+
+with t.case("another ROCr, in the folder that DUET_ROCR names: counts, times, a queue that is full"):
+    t.wanted()
+    folder = os.environ.get("DUET_ROCR")
+    if not folder:
+        raise Skip("DUET_ROCR does not name a folder with libhsa-runtime64.so.1 of another release (Debian 13: 6.1) "
+                   "and what it needs")
+    one = recorded(["work"], "gpus=2", runtime=folder)
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+    one = recorded(["burst", "dispatches=100000", "queues=1"], "kernel_us=1", runtime=folder)
+    check_counts(one)
+    check_matched(one)
+
+with t.case("what HSA_TOOLS_LIB was is kept"):
+    env = {"HSA_TOOLS_LIB": "/tmp/other.so"}
+    result = t.record(["sh", "-c", 'echo "$HSA_TOOLS_LIB"'], t.path("env.duet"),
+                      ["--collect", "amd", "-v"], env=env)
+    t.equal(text(result.stdout).strip(), f"/tmp/other.so {GUEST}", "HSA_TOOLS_LIB")
+    t.true("loaded by HSA_TOOLS_LIB" in text(result.stderr), text(result.stderr))
+
+t.end()

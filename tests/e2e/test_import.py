@@ -1,0 +1,478 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet import: what other programs recorded becomes a trace on which every verb works; what goes out by `duet export`
+comes back with the same counts and times; what is no such file is refused with the place.
+"""
+import collections
+import glob
+import gzip
+import json
+import os
+import random
+import re
+import sqlite3
+import stat
+
+import chrome_trace
+import duet_test
+from duet_test import DUET, ROOT, added_up, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+
+CASES = sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "export", "*.txt")))
+
+
+def written(name, content):
+    path = t.path(name)
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def imported(name, path, output="imported.duet"):
+    """The path of the trace; every verb works on it."""
+    t.wanted()
+    out = t.path(output)
+    result = run([DUET, "import", "--format", name, "-o", out, path])
+    t.equal(result.status, 0, f"duet import: {text(result.stderr)}")
+    return out
+
+
+def notes_of(path):
+    """What duet info says of the import."""
+    result = run([DUET, "info", "--json", path])
+    t.equal(result.status, 0, text(result.stderr))
+    rows = [row for row in json.loads(result.stdout)["collectors"] if row["name"] == "import"]
+    t.equal(len(rows), 1, "a note of the import")
+    return rows[0]["reason"]
+
+
+def check_verbs(path):
+    for verb in (["report"], ["report", "--json"], ["info"], ["flame", "-o", t.path("out.svg")],
+                 ["view", "-o", t.path("out.html")],
+                 ["export", "-f", "text"], ["export", "-f", "jsonl"],
+                 ["export", "-f", "perfetto", "-o", t.path("out.pftrace")]):
+        result = run([DUET, *verb, path])
+        t.true(result.status == 0 or "not measured" in text(result.stderr),
+               f"duet {' '.join(verb)}: {text(result.stderr)}")
+
+
+def folded(path, view):
+    result = run([DUET, "flame", "--view", view, "--folded", path])
+    t.equal(result.status, 0, text(result.stderr))
+    return text(result.stdout)
+
+
+def described(case):
+    with open(case, encoding="utf-8") as file:
+        return t.described("described.duet", file.read())
+
+
+def refused(name, content, *expected):
+    """It fails, says why, and leaves nothing behind."""
+    path = written("bad", content)
+    out = t.path("refused.duet")
+    result = run([DUET, "import", "--format", name, "-o", out, path])
+    said = text(result.stderr)
+    t.equal(result.status, 1, f"{name} {content[:60]!r}: {said}")
+    for words in (path, *expected):
+        t.true(words in said, f"'{words}' in: {said}")
+    t.equal(glob.glob(glob.escape(out) + "*"), [], "left behind")
+
+
+# ---- folded --------------------------------------------------------------------------------------
+
+FOLDED = """main;[truncated];deep 7
+main;a 3
+main;a;b 10
+main;a;c_[k] 5
+main;a;std::vector<int, std::allocator<int>>::f(char const*)_[i];made_[j] 9
+main;hidden\\x3bsemicolon 4
+main;l\\x5cn 2
+main;not_\\x5bk] 6
+train (train.py:12);[libm.so.6]+0x1234 11
+"""
+
+with t.case("folded: the same stacks and counts"):
+    t.wanted()
+    path = imported("folded", written("in.folded", FOLDED))
+    t.same_text(folded(path, "cpu").encode(), FOLDED.encode(), "flame --folded")
+    t.true("no times" in notes_of(path), notes_of(path))
+    check_verbs(path)
+
+with t.case("folded: counts of one stack are added, whatever order and lines between"):
+    path = imported("folded", written("in.folded", "b;c 1\n\na 2\nb;c 40\r\na 2\nb 18446744073709551000"))
+    t.equal(folded(path, "cpu"), "a 4\nb 18446744073709551000\nb;c 41\n", "stacks")
+
+with t.case("an import's report says whose numbers it shows"):
+    path = imported("folded", written("said.folded", "main;foo;bar 10\nmain;foo 5\n"))
+    said = text(run([DUET, "report", path]).stdout)
+    t.true("\nimported from folded '" in said and "no unit of the counts" in said, said)
+    t.true("\n  in all 15\n" in said, f"counts are no estimate: {said}")
+    t.true("duet record" not in said, f"nothing here can be recorded: {said}")
+    t.equal([row["estimate"] for row in t.report(path)["cpu"]], [False], "in JSON")
+    event = {"ph": "X", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 100, "dur": 50}
+    said = text(run([DUET, "report", imported("chrome", written("said.json", json.dumps([event])))]).stdout)
+    t.true("1 process with calls, 0 devices" in said, said)
+    t.true("OpenCL" not in said and "CLOCK_MONOTONIC" not in said, f"neither is in the file: {said}")
+
+with t.case("folded: what flame --folded writes of the cases comes back"):
+    for case in CASES:
+        before = run([DUET, "flame", "--view", "cpu", "--folded", described(case)])
+        if before.status or not before.stdout:
+            continue  # nothing was sampled in it
+        path = imported("folded", written("in.folded", before.stdout))
+        t.equal(folded(path, "cpu"), text(before.stdout), os.path.basename(case))
+
+with t.case("folded: many deep stacks, random bytes"):
+    t.wanted()
+    chance = random.Random(5)
+    letters = [chr(code) for code in range(33, 0x250) if chr(code) not in ";\\" and not 0x7f <= code < 0xa1
+               and code != 0xad]
+    rows = collections.Counter()
+    for _ in range(3000):
+        frames = ["".join(chance.choices(letters, k=chance.randrange(1, 12))) + "x"
+                  for _ in range(chance.randrange(1, 60))]
+        rows[";".join(frames)] += chance.randrange(1, 1000)
+    path = imported("folded", written("in.folded", "".join(f"{stack} {count}\n" for stack, count in
+                                                           rows.items())))
+    got = dict(line.rsplit(" ", 1) for line in folded(path, "cpu").splitlines())
+    t.equal(got == {stack: str(count) for stack, count in rows.items()}, True, "the same")
+
+with t.case("folded: what is none"):
+    refused("folded", "main;a 1\nmain;b\n", "line 2", "frames, one blank and a count", "'main;b'")
+    refused("folded", "main;a 1.5\n", "line 1", "a whole number", "'1.5'")
+    refused("folded", "main;a -1\n", "line 1", "a whole number", "'-1'")
+    refused("folded", "main;a 99999999999999999999\n", "line 1", "a whole number")
+    refused("folded", "main;;a 1\n", "line 1", "a frame between two ';'")
+    refused("folded", b"main;\0a 1\n", "line 1", "a byte of 0")
+    refused("folded", b"x" * (17 << 20), "line 1", "longer than 16 MiB")
+    refused("folded", gzip.compress(FOLDED.encode() * 1000)[:-40], "damaged or cut off")
+
+# ---- perf script ---------------------------------------------------------------------------------
+
+PERF = """# captured on: Sun Nov 22 2026
+# cmdline : perf record -g
+render  5621 [001]  3371.949109:     250000 cycles:u:
+\t    55d0c0ffee10 do_work+0x1a (/usr/bin/render)
+\t    55d0c0ffee05 inner (inlined)
+\t    7f0000001234 [unknown] (/usr/lib/libc.so.6)
+\t    55d0c0ffee00 main+0x5 (/usr/bin/render)
+
+my prog 2  7/8  3371.949200123: 99 cycles:
+\tffffffff8104f45a native_write_msr+0xa ([kernel.kallsyms])
+\tffffffffc0001234 nf_hook ([nf_conntrack])
+\t    7f0000005555 Method::run (int) const (/tmp/perf-7.map)
+\t    7ffd00001000 [unknown] ([vdso])
+
+swapper     0 [000]  3371.950001: cpu-clock:  ffffffff8104f45a default_idle+0xa ([kernel.kallsyms])
+worker 5622/5622 [003] 3372.000000: sched:sched_switch: prev_comm=a prev_pid=1 ==> next_comm=b
+"""
+
+with t.case("perf-script: samples, stacks, threads"):
+    t.wanted()
+    path = imported("perf-script", written("in.perf", PERF))
+    t.same_text(folded(path, "cpu").encode(), (
+        "[vdso];Method::run (int) const_[j];nf_hook_[k];native_write_msr_[k] 99\n"
+        "main;[libc.so.6];inner_[i];do_work 250000\n").encode(), "stacks")
+    rows = [json.loads(line) for line in
+            text(run([DUET, "export", "-f", "jsonl", path]).stdout).splitlines()]
+    samples = [row for row in rows if row["kind"] == "cpu_sample"]
+    t.equal([row["weight"] for row in samples], [250000, 99, 1, 1], "periods")
+    t.equal([row["mode"] for row in samples], ["user", "kernel", "kernel", "unknown"], "modes")
+    t.equal([row["time"] for row in samples], [0, 91123, 892000, 50891000], "times")
+    t.equal({(row["tid"], row["name"]) for row in rows if row["kind"] == "thread"},
+            {(5621, "render"), (8, "my prog 2"), (0, "swapper"), (5622, "worker")}, "threads")
+    t.equal({row["pid"] for row in rows if row["kind"] == "process"}, {5621, 7, 0, 5622}, "processes")
+    t.true("1 sample without a stack; 2 samples without a period" in notes_of(path), notes_of(path))
+    check_verbs(path)
+
+with t.case("perf-script: duet's own comes back"):
+    path = described(os.path.join(ROOT, "tests", "golden", "export", "cpu_gpu.txt"))
+    before = folded(path, "cpu")
+    out = t.path("own.perf")
+    t.equal(run([DUET, "export", "-f", "perf-script", "--kind", "cpu_sample", "-o", out, path]).status, 0, "export")
+    again = folded(imported("perf-script", out), "cpu")
+    t.equal([line.rsplit(" ", 1)[1] for line in again.splitlines()],
+            [line.rsplit(" ", 1)[1] for line in before.splitlines()], "weights of the stacks")
+
+with t.case("perf-script: what is none"):
+    head = "render 1 [001] 1.000001: 5 cycles:\n"
+    refused("perf-script", "nothing of the sort\n", "line 1", "COMM PID", "nothing of the sort")
+    refused("perf-script", "\n\nrender 1 [001] 1.000001: 5 cycles\n", "line 3", "EVENT:")
+    refused("perf-script", "render 1 [001] 1.000001: -5 cycles:\n", "line 1", "PERIOD")
+    refused("perf-script", "render x 1.000001: 5 cycles:\n", "line 1", "COMM PID")
+    refused("perf-script", head + "\tnot an address\n", "line 2", "'ADDRESS SYMBOL (FILE)'")
+    refused("perf-script", head.encode() + b"\t00001234 a\0b (c)\n", "line 2", "a byte of 0")
+
+# ---- Chrome JSON ---------------------------------------------------------------------------------
+
+def sums_of(document):
+    return {"calls": {row["name"]: (row["count"], row["total_ns"]) for row in document["api"]},
+            "kernels": added_up(document["kernels"], "name"),
+            "copies": added_up(document["copies"], "direction"),
+            "others": added_up(document["other_commands"], "command"),
+            "busy": sorted(row["busy_ns"] for row in document["devices"] if row["busy_ns"])}
+
+
+def round_trip(path):
+    out = t.path("out.json")
+    t.equal(run([DUET, "export", "-f", "chrome", "-o", out, path]).status, 0, "export")
+    back = imported("chrome", out)
+    document = t.report(back)
+    before, after = sums_of(t.report(path)), sums_of(document)
+    for key, row in before.items():
+        t.equal(after[key], row, f"{key} of {path}")
+    rejected = [one for one in chrome_trace.Trace(out).slices if "rejected" in one.categories]
+    t.equal(document["ledger"]["rejected"], len(rejected), f"rejected commands of {path}")
+    return back
+
+
+for case in CASES:
+    with t.case(f"chrome: {os.path.basename(case)[:-4]} comes back"):
+        round_trip(described(case))
+
+for shape, events in (("mixed", 20000), ("single", 10000), ("late", 10000), ("deep", 10000)):
+    with t.case(f"chrome: a generated trace comes back, {shape}"):
+        round_trip(t.generated(events, shape))
+
+with t.case("chrome: stacks and samples come back"):
+    path = described(os.path.join(ROOT, "tests", "golden", "export", "cpu_gpu.txt"))
+    back = round_trip(path)
+    plain = re.compile(r"_\[[kji]\]| \([^()]*:\d+\)")
+    for view in ("cpu", "launch"):
+        t.equal(sorted(plain.sub("", folded(back, view)).splitlines()),
+                sorted(plain.sub("", folded(path, view)).splitlines()), view)
+    check_verbs(back)
+
+TORCH = """{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}],
+"traceEvents": [
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 4711, "tid": 4711, "ts": 1000.5, "dur": 30.25,
+ "args": {"External id": 1}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4711, "tid": 4711, "ts": 1010, "dur": 5,
+ "args": {"External id": 1, "cbid": 211, "correlation": 81}},
+{"ph": "f", "id": 81, "pid": 0, "tid": 7, "ts": 1020, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+{"ph": "X", "cat": "kernel", "name": "ampere_sgemm<float>", "pid": 0, "tid": 7, "ts": 1020.125, "dur": 8.5,
+ "args": {"device": 0, "context": 1, "stream": 7, "correlation": 81, "grid": [16, 2, 1], "block": [128, 1, 1]}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": 7, "ts": 1040, "dur": 2,
+ "args": {"device": 0, "stream": 7, "correlation": 82, "bytes": 4096}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "pid": 4711, "tid": 4711, "ts": 1035, "dur": 4,
+ "args": {"correlation": 82}},
+{"ph": "X", "cat": "gpu_memset", "name": "Memset (Device)", "pid": 0, "tid": 20, "ts": 1050, "dur": 1,
+ "args": {"device": 0, "stream": 20, "correlation": 999, "bytes": 16}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 4711, "tid": 4711, "ts": 1060, "dur": 6,
+ "args": {"correlation": 83}},
+{"ph": "X", "cat": "kernel", "name": "node_a", "pid": 0, "tid": 7, "ts": 1070, "dur": 3, "args": {"stream": 7, "correlation": 83}},
+{"ph": "X", "cat": "kernel", "name": "node_b", "pid": 0, "tid": 7, "ts": 1075, "dur": 4, "args": {"stream": 7, "correlation": 83}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4711, "tid": 4711, "ts": 1090, "dur": 1,
+ "args": {"correlation": 84}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 4711, "tid": 4711, "ts": 1095, "dur": 9,
+ "args": {"correlation": 85}},
+{"ph": "X", "cat": "gpu_user_annotation", "name": "step", "pid": 0, "tid": 7, "ts": 1000, "dur": 90, "args": {}},
+{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 990, "dur": 200},
+{"name": "process_name", "ph": "M", "ts": 0, "pid": 4711, "tid": 0, "args": {"name": "python3"}},
+{"name": "process_name", "ph": "M", "ts": 0, "pid": 0, "tid": 0, "args": {"name": "python3"}},
+{"name": "process_labels", "ph": "M", "ts": 0, "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
+{"name": "thread_name", "ph": "M", "ts": 0, "pid": 4711, "tid": 4711, "args": {"name": "main \\u2713"}},
+{"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 1200}
+], "traceName": "trace.json"}
+"""
+
+with t.case("chrome: a timeline of PyTorch"):
+    t.wanted()
+    path = imported("chrome", written("torch.json", TORCH))
+    document = t.report(path)
+    t.equal(sums_of(document)["kernels"], {"ampere_sgemm<float>": (1, 8500), "node_a": (1, 3000),
+                                           "node_b": (1, 4000)}, "kernels")
+    t.equal(sums_of(document)["copies"], {"write": (1, 2000), "fill": (1, 1000)}, "copies")
+    t.equal({row["direction"]: row["bytes"] for row in document["copies"]}, {"write": 4096, "fill": 16}, "bytes")
+    t.equal([row["name"] for row in document["devices"] if row["executions"]], ["GPU 0"], "devices")
+    calls = sums_of(document)["calls"]
+    t.equal({name: calls.get(name) for name in ("aten::mm", "cudaLaunchKernel", "cudaMemcpyAsync",
+                                                "cudaGraphLaunch", "cudaDeviceSynchronize")},
+            {"aten::mm": (1, 30250), "cudaLaunchKernel": (2, 6000), "cudaMemcpyAsync": (1, 4000),
+             "cudaGraphLaunch": (1, 6000), "cudaDeviceSynchronize": (1, 9000)}, "calls")
+    t.equal({key: document["ledger"][key] for key in ("launched", "executed", "in_flight_at_exit")},
+            {"launched": 6, "executed": 5, "in_flight_at_exit": 1}, "one launch was never executed")
+    t.equal(len([row for row in document["queues"] if row["zones"]["started_ended"]["sum"]]), 2, "streams")
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", path]).stdout).splitlines()]
+    launch = [row for row in rows if row["kind"] == "launch" and row["function"] == "cudaLaunchKernel"][0]
+    t.equal((launch["global"], launch["local"]), ([2048, 2, 1], [128, 1, 1]), "sizes")
+    t.true("2 commands without a call" in notes_of(path), notes_of(path))
+    check_verbs(path)
+
+with t.case("chrome: compressed, an array alone, an array without an end"):
+    whole = t.report(imported("chrome", written("torch.json", TORCH)))
+    events = json.loads(TORCH)["traceEvents"]
+    for name, data in (("torch.json.gz", gzip.compress(TORCH.encode())),
+                       ("array.json", json.dumps(events).encode()),
+                       ("open.json", json.dumps(events).encode()[:-1]),
+                       ("comma.json", json.dumps(events).encode()[:-1] + b",\n")):
+        path = imported("chrome", written(name, data))
+        t.equal(sums_of(t.report(path)), sums_of(whole), name)
+        t.equal("may be cut off" in notes_of(path), name in ("open.json", "comma.json"), f"{name}: {notes_of(path)}")
+
+with t.case("chrome: the order of events does not matter"):
+    whole = t.report(imported("chrome", written("torch.json", TORCH)))
+    events, chance = json.loads(TORCH)["traceEvents"], random.Random(9)
+    for turn in range(12):
+        chance.shuffle(events)
+        document = t.report(imported("chrome", written("shuffled.json", json.dumps(events))))
+        t.equal(sums_of(document), sums_of(whole), f"turn {turn}")
+        t.equal(document["ledger"], whole["ledger"], f"turn {turn}")
+
+with t.case("chrome: slices in halves"):
+    rows = [("B", "outer", 10), ("B", "inner", 20), ("E", "", 30), ("E", "", 50), ("E", "", 60), ("B", "open", 70)]
+    events = [{"ph": phase, "name": name, "pid": 1, "tid": 2, "ts": ts} for phase, name, ts in rows]
+    events += [{"ph": "X", "name": "last", "pid": 1, "tid": 3, "ts": 100, "dur": 0}]
+    path = imported("chrome", written("halves.json", json.dumps(events)))
+    t.equal(sums_of(t.report(path))["calls"], {"outer": (1, 40000), "inner": (1, 10000), "open": (1, 30000),
+                                               "last": (1, 0)}, "calls")
+    t.true("2 slices without begin or end" in notes_of(path), notes_of(path))
+
+with t.case("chrome: what is none"):
+    refused("chrome", "", "line 1, byte 1: expected a value, found the end of the file")
+    refused("chrome", "<html>", "line 1, byte 1: expected a value, found '<'")
+    refused("chrome", "{\"a\": 1}", "expected the key 'traceEvents'")
+    refused("chrome", "{\"traceEvents\": {}}", "line 1, byte 17: expected an array, found an object")
+    refused("chrome", "{\"traceEvents\": [\n1]}", "line 2, byte 19: expected an event")
+    refused("chrome", TORCH[:900], "the end of the file")
+    refused("chrome", "[{\"ph\":\"X\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1}]", "line 1, byte 2: expected 'ts' and 'dur'")
+    refused("chrome", "[{\"ph\":\"X\",\"ts\":1,\"dur\":-1}]", "a 'dur' that is not negative")
+    refused("chrome", "[{\"ph\":\"X\",\"ts\":\"soon\",\"dur\":1}]", "a time in microseconds as 'ts'", "found 'soon'")
+    refused("chrome", "[{\"ph\":\"X\",\"ts\":1e15,\"dur\":1e19}]", "microseconds")
+    for when in ("1e16", "-9223372036854775.807"):
+        refused("chrome", "[{\"ph\":\"X\",\"ts\":%s,\"dur\":1}]" % when, "'ts', within 2e15 of 0", when)
+        refused("chrome", "{\"traceEvents\":[],\"samples\":[{\"ts\":%s}]}" % when, "within 2e15 of 0")
+    refused("chrome", "{\"a\":" + "[" * 300, "more than 256 brackets")
+
+# ---- rocm-trace-lite -----------------------------------------------------------------------------
+
+ROCM = """CREATE TABLE rocpd_string(id INTEGER PRIMARY KEY, string TEXT UNIQUE);
+CREATE TABLE rocpd_op(id INTEGER PRIMARY KEY, gpuId INTEGER, queueId INTEGER, sequenceId INTEGER,
+  completionSignal TEXT, start INTEGER, end INTEGER, description_id INTEGER, opType_id INTEGER,
+  roctxId INTEGER DEFAULT 0);
+CREATE TABLE rocpd_api(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, start INTEGER, end INTEGER,
+  apiName_id INTEGER, args_id INTEGER);
+CREATE TABLE rocpd_metadata(id INTEGER PRIMARY KEY, tag TEXT, value TEXT);
+INSERT INTO rocpd_metadata(tag, value) VALUES('pid', '4711');
+INSERT INTO rocpd_string VALUES(1, 'saxpy'), (2, 'KernelExecution'), (3, 'gemm<float>'), (4, 'UserMarker'),
+  (5, 'hipDeviceSynchronize');
+INSERT INTO rocpd_op VALUES(1, 0, 140001, 0, 'hwq=0x1 wg=64,2,1 grid=4096,2,1', 1000, 3000, 1, 2, 0),
+  (2, 1, 140002, 0, '', 1500, 2500, 3, 2, 0), (3, -1, 0, 0, '', 900, 4000, 4, 4, 0),
+  (4, 0, 140003, 0, '', 5000, 5500, 1, 2, 0);
+INSERT INTO rocpd_api VALUES(1, 4711, 4712, 800, 6000, 5, 0);
+"""
+
+
+with open(os.path.join(ROOT, "tests", "golden", "export", "cpu_gpu.txt"), encoding="utf-8") as file:
+    CPU_GPU = file.read()
+
+
+def database(name, *scripts):
+    path = t.path(name)
+    if os.path.exists(path):
+        os.unlink(path)
+    connection = sqlite3.connect(path)
+    for script in scripts:
+        connection.executescript(script)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def rocm_refused(script, *expected):
+    with open(database("bad.db", ROCM, script), "rb") as file:
+        refused("rocm-trace-lite", file.read(), *expected)
+
+
+with t.case("rocm-trace-lite: kernels, queues, calls"):
+    t.wanted()
+    path = imported("rocm-trace-lite", database("trace.db", ROCM))
+    document = t.report(path)
+    t.equal(sums_of(document)["kernels"], {"saxpy": (2, 2500), "gemm<float>": (1, 1000)}, "kernels")
+    t.equal([row["name"] for row in document["devices"]], ["GPU 0", "GPU 1"], "devices")
+    t.equal(len(document["queues"]), 3, "queues")
+    t.equal(sums_of(document)["calls"].get("hipDeviceSynchronize"), (1, 5200), "calls")
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", path]).stdout).splitlines()]
+    launch = [row for row in rows if row["kind"] == "launch"][0]
+    t.equal((launch["global"], launch["local"]), ([4096, 2, 1], [64, 2, 1]), "sizes")
+    t.true("no link from a kernel to the call" in notes_of(path) and "1 marker" in notes_of(path), notes_of(path))
+    check_verbs(path)
+
+with t.case("rocm-trace-lite: a database that duet wrote"):
+    here = t.described("here.duet", CPU_GPU)
+    there = t.path("here.db")
+    t.equal(run([DUET, "export", "-f", "sqlite", "-o", there, here]).status, 0, "export")
+    before, after = t.report(here), t.report(imported("rocm-trace-lite", there))
+    t.equal(sums_of(after)["kernels"], sums_of(before)["kernels"], "kernels")
+    t.equal([row["busy_ns"] for row in after["devices"]], [row["busy_ns"] for row in before["devices"]], "busy")
+
+with t.case("rocm-trace-lite: what is none"):
+    refused("rocm-trace-lite", "no database at all, but long enough to be a header of one" * 20, "not a database")
+    with open(database("other.db", "CREATE TABLE t(a)"), "rb") as file:
+        refused("rocm-trace-lite", file.read(), "expected the tables rocpd_op and rocpd_string", "no such table")
+    rocm_refused("UPDATE rocpd_op SET end = 10 WHERE id = 2", "table rocpd_op, row 2", "'1500' and '10'")
+    rocm_refused("UPDATE rocpd_op SET start = 'soon' WHERE id = 2", "table rocpd_op, row 2", "'soon'")
+    rocm_refused("UPDATE rocpd_api SET start = NULL", "table rocpd_api, row 1")
+    rocm_refused("UPDATE rocpd_op SET gpuId = 'none' WHERE id = 2", "table rocpd_op, row 2", "the number of a GPU", "'none'")
+    rocm_refused("UPDATE rocpd_api SET tid = NULL", "table rocpd_api, row 1", "the number of a thread")
+    rocm_refused("UPDATE rocpd_api SET pid = 1 << 40", "table rocpd_api, row 1", "the number of a process")
+    rocm_refused("ALTER TABLE rocpd_op DROP COLUMN gpuId", "table rocpd_op", "gpuId")
+
+with t.case("rocm-trace-lite: damaged databases"):
+    with open(database("trace.db", ROCM), "rb") as file:
+        whole = file.read()
+    chance = random.Random(3)
+    for turn in range(40):
+        data = bytearray(whole[:chance.randrange(len(whole))] if turn % 4 == 0 else whole)
+        for _ in range(chance.randrange(1, 30)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        result = run([DUET, "import", "-f", "rocm-trace-lite", "-o", t.path("damaged.duet"),
+                      written("damaged.db", bytes(data))])
+        t.true(result.status == 0 or (result.status == 1 and result.stderr), f"turn {turn}: {result}")
+
+# ---- the command ---------------------------------------------------------------------------------
+
+with t.case("wrong usage"):
+    t.wanted()
+    path = written("in.folded", "a 1\n")
+    for arguments, expected in (([path], "name the format"), (["-f", "nope", path], "folded, perf-script, chrome"),
+                                (["-f", "folded"], "name the FILE"), (["-f", "folded", path, path], "one FILE")):
+        result = run([DUET, "import", "-o", t.path("usage.duet"), *arguments])
+        t.equal(result.status, 2, f"{arguments}: status")
+        t.true(expected in text(result.stderr), text(result.stderr))
+    missing = run([DUET, "import", "-f", "folded", "-o", t.path("usage.duet"), t.path("no-such-file")])
+    t.equal(missing.status, 1, "no such file")
+    t.true("No such file" in text(missing.stderr), text(missing.stderr))
+    itself = run([DUET, "import", "-f", "folded", "-o", path, path])
+    t.equal(itself.status, 1, "its own output")
+    with open(path, encoding="utf-8") as file:
+        t.equal(file.read(), "a 1\n", "which is left as it was")
+
+with t.case("a failed import leaves the trace that was there"):
+    path = imported("folded", written("in.folded", "a 1\n"))
+    with open(path, "rb") as file:
+        before = file.read()
+    result = run([DUET, "import", "-f", "folded", "-o", path, written("bad", "a 1\nb\n")])
+    t.equal(result.status, 1, "status")
+    with open(path, "rb") as file:
+        t.equal(file.read() == before, True, "the trace")
+    result = run([DUET, "import", "-f", "folded", "-o", t.path("no/such/folder.duet"), t.path("in.folded")])
+    t.true(result.status == 1 and "No such file" in text(result.stderr), text(result.stderr))
+
+with t.case("an import writes over nothing but its output, and makes a file of nothing else"):
+    # the name that its unfinished trace once had
+    path = written("out.duet.part", "a 1\n")
+    result = run([DUET, "import", "-f", "folded", "-o", t.path("out.duet"), path])
+    t.equal(result.status, 0, text(result.stderr))
+    with open(path, encoding="utf-8") as file:
+        t.equal(file.read(), "a 1\n", "the input")
+    pipe = t.path("pipe")
+    os.mkfifo(pipe)
+    result = run([DUET, "import", "-f", "folded", "-o", pipe, path])
+    t.true(result.status == 1 and "no regular file" in text(result.stderr), text(result.stderr))
+    t.true(stat.S_ISFIFO(os.stat(pipe).st_mode), "the pipe is one still")
+    t.equal(glob.glob(glob.escape(pipe) + "?*"), [], "left beside it")
+
+t.end()

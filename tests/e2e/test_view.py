@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""duet view: the page has every item of the trace once, adds up to the report, and no text of the trace is markup."""
+import base64
+import collections
+import glob
+import hashlib
+import os
+import random
+import re
+import sys
+
+import duet_test
+import view_file
+from duet_test import DUET, ROOT, program, run, text
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "checker"))
+import check_account  # noqa: E402
+import run_checker  # noqa: E402
+
+t = duet_test.Suite(needs_opencl=False)
+EMPTY = os.path.join(ROOT, "tests", "golden", "account", "empty.txt")
+
+
+def make(name, lines):
+    return t.described(name, *lines)
+
+
+def view(trace, *options):
+    output = trace + ".html"
+    result = run([DUET, "view", "-o", output, *options, trace])
+    t.equal(result.status, 0, f"view: {text(result.stderr)}")
+    return view_file.read(output)
+
+
+def rows_of(trace, window=None):
+    """The rows as the exporter writes them, and the part that is asked for."""
+    result = run([DUET, "export", "--format", "jsonl", "--absolute", trace])
+    t.equal(result.status, 0, f"export: {text(result.stderr)}")
+    about = run([DUET, "info", "--json", trace])
+    damage = view_file.json.loads(about.stdout)["damage"]
+    rows = check_account.Trace(result.stdout.decode().splitlines(), damage)
+    begin, end = rows.window()
+    return rows, begin, (begin, end) if window is None else (min(begin + window[0], end),
+                                                             min(begin + window[1], end))
+
+
+def is_shown(window, begin, end):
+    if window is None:
+        return True
+    return window[0] <= begin < window[1] if begin == end else begin < window[1] and end > window[0]
+
+
+# ---- every item once ----
+
+def compare(found, expected, what):
+    found, expected = collections.Counter(found), collections.Counter(expected)
+    if found != expected:
+        extra, missing = list((found - expected).items())[:3], list((expected - found).items())[:3]
+        t.fail(f"{what}: too many {extra}, missing {missing}")
+
+
+def check_calls(page, rows, begin, window):
+    number_of = {row["id"]: index for index, row in enumerate(
+        sorted(rows.things.get("thread", {}).values(), key=lambda row: row["id"]))}
+    unknown = len(number_of)
+    expected, found = [], []
+    for row in rows.api:
+        if is_shown(window, row["begin"], row["end"]):
+            expected.append((number_of.get(row["thread"], unknown), row["begin"] - begin,
+                             row["end"] - row["begin"], row["function"], row["result"], row.get("argument", 0)))
+    for row in rows.launches:
+        if is_shown(window, row["enter"], row["exit"]):
+            expected.append((number_of.get(row["thread"], unknown), row["enter"] - begin,
+                             row["exit"] - row["enter"], row["function"], row["result"], row.get("bytes", 0)))
+    for track in page.of_kind("calls"):
+        thread = page.tracks[track.head["parent"]].head["number"]
+        found += [(thread, item["begin"], item["duration"], page.names[item["what"]], item["extra"],
+                   item["argument"]) for item in track.items()]
+    compare(found, expected, "calls")
+
+
+def command_name(rows, launch):
+    if not launch:
+        return ""
+    return rows.kernel_name(launch) if launch["command"] == "kernel" else launch["command"]
+
+
+def check_queues(page, rows, begin, window):
+    executed = [row for row in rows.executions if check_account.is_in_account(row)
+                and is_shown(window, row["started"], row["ended"])]
+    expected, waits = [], []
+    for row in executed:
+        # a marker is told apart by the function that put it there
+        name = command_name(rows, check_account.known_launch(row))
+        expected.append((row["started"] - begin, row["ended"] - row["started"],
+                         "barrier" if name == "marker" else name))
+        queued, submitted = row.get("queued"), row.get("submitted")
+        first = submitted if queued is None else queued
+        between = submitted if queued is not None and submitted is not None else first
+        if first is not None:
+            waits.append((first - begin, between - first, row["started"] - between))
+    found = [(item["begin"], item["duration"], page.names[page.paths[item["what"]]["name"]])
+             for track in page.of_kind("queue") for item in track.items()]
+    compare([(a, b, "barrier" if c == "marker" else c) for a, b, c in found], expected, "commands")
+    compare([(item["begin"], item["host_ns"], item["device_ns"])
+             for track in page.of_kind("waiting") for item in track.items()], waits, "waiting")
+
+
+def check_rejected(page, rows, begin, window):
+    """From the launch, where it is known, until it was seen to be over, with the status."""
+    expected = []
+    for row in filter(check_account.is_rejected, rows.executions):
+        launch = check_account.known_launch(row)
+        low = min(launch["enter"], row["seen"]) if launch else row["seen"]
+        if is_shown(window, low, row["seen"]):
+            expected.append((low - begin, row["seen"] - low, command_name(rows, launch) or "other", row["status"]))
+    found = [(item["begin"], item["duration"], page.names[item["what"]], item["extra"])
+             for track in page.of_kind("rejected") for item in track.items()]
+    compare(found, expected, "rejected commands")
+
+
+def check_links(page, rows, begin):
+    """A link is the same call for the launch and for what came of it."""
+    numbers = sorted({row["enter"] for row in rows.launches})
+    if len(numbers) != len(rows.launches):
+        return
+    number = {enter: index + 1 for index, enter in enumerate(numbers)}
+    launched = {item["begin"]: item["link"] for track in page.of_kind("calls")
+                for item in track.items() if item["link"]}
+    for enter, link in launched.items():
+        if number.get(enter + begin) != link:
+            t.fail(f"the launch at {enter} has link {link}, not {number.get(enter + begin)}")
+    expected = []
+    for row in rows.executions:
+        launch = check_account.known_launch(row)
+        if check_account.is_in_account(row):
+            expected.append((row["started"] - begin, number[launch["enter"]] if launch else 0))
+    found = [(item["begin"], item["link"]) for track in page.of_kind("queue")
+             for item in track.items()]
+    missing = collections.Counter(found) - collections.Counter(expected)
+    if missing:
+        t.fail(f"links of commands that are not theirs: {list(missing)[:3]}")
+
+
+def check_samples(page, rows, begin, window):
+    expected = [(row["time"] - begin, row["weight"], row["source"], int(row["mode"] == "kernel"))
+                for row in rows.samples if is_shown(window, row["time"], row["time"])]
+    found = [(item["begin"], item["weight"], track.name, item["mode"])
+             for track in page.of_kind("samples") for item in track.items()]
+    compare(found, expected, "samples")
+
+
+def check_rows(page, trace, window=None):
+    rows, begin, _ = rows_of(trace)
+    shown = None if window is None else rows_of(trace, window)[2]
+    check_calls(page, rows, begin, shown)
+    check_queues(page, rows, begin, shown)
+    check_rejected(page, rows, begin, shown)
+    check_samples(page, rows, begin, shown)
+    if window is None:
+        check_links(page, rows, begin)
+    return rows
+
+
+def check_page(page):
+    for problem in view_file.problems(page):
+        t.fail(problem[:400])
+
+
+# ---- the state of a device, moment by moment ----
+
+def check_positions(page, trace, window=None):
+    """Each cause stands where brute force finds it."""
+    rows, begin, (first, last) = rows_of(trace, window)
+    devices = sorted(rows.things.get("device", {}))
+    for track in page.of_kind("device"):
+        index = track.head["device"]
+        device = devices[index] if index < len(devices) else 0
+        commands = [row for row in rows.executions
+                    if rows.device_of(row) == device and check_account.is_in_account(row)]
+        in_flight = check_account.unfinished(rows, device, commands)
+        dark = rows.dark(device)
+        for item in track.items():
+            at = item["begin"] + begin
+            active = [row for row in commands if row["started"] <= at < row["ended"]]
+            if item["what"] >= view_file.FIRST_PATH:
+                t.true(active, f"busy at {at}")
+                continue
+            t.true(not active, f"idle at {at}")
+            wanted = check_account.cause(rows, commands, in_flight, dark, first, at)
+            t.equal(page.head["causes"][item["what"]], wanted, f"cause at {at} of device {device}")
+
+
+def is_small(rows):
+    """No calls are merged, and no crowd is told together."""
+    per_thread = collections.Counter(row["thread"] for row in rows.api + rows.launches)
+    return len(rows.executions) < 64 and all(count < 60 for count in per_thread.values()) \
+        and len(rows.switches) < 60
+
+
+# ---- cases ----
+
+for path in sorted(glob.glob(os.path.join(ROOT, "tests", "golden", "account", "*.txt"))):
+    name = os.path.basename(path)[:-4]
+    with t.case(f"account {name}: every item, every bin, every cause in its place"):
+        with open(path, encoding="utf-8") as file:
+            made = make(name + ".duet", [file.read()])
+        shown = view(made)
+        check_page(shown)
+        rows = check_rows(shown, made)
+        if is_small(rows):
+            check_positions(shown, made)
+
+for seed in range(1, 49):
+    with t.case(f"random trace {seed}"):
+        made = make(f"random{seed}.duet", [run_checker.random_trace(seed)])
+        if seed % 5 == 1:
+            size = os.path.getsize(made)
+            os.truncate(made, int(size * random.Random(seed).uniform(0.7, 0.99)))
+        part = (500, 2500) if seed % 3 == 0 else None
+        options = ["--from", "500ns", "--to", "2500ns"] if part else []
+        shown = view(made, *options)
+        check_page(shown)
+        rows = check_rows(shown, made, part)
+        if is_small(rows):
+            check_positions(shown, made, part)
+
+for shape, events in (("mixed", 60000), ("deep", 20000), ("late", 20000)):
+    with t.case(f"generated trace {shape}: levels add up"):
+        t.wanted()
+        made = t.path(shape + ".duet")
+        result = run([os.path.join(duet_test.BUILD, "tests", "generate", "generate_trace"),
+                      "--events", str(events), "--seed", "7", "--shape", shape, "--out", made,
+                      "--answers", made + ".json"])
+        t.equal(result.status, 0, f"generate_trace: {text(result.stderr)}")
+        shown = view(made)
+        check_page(shown)
+        check_rows(shown, made)
+        if shape == "mixed":
+            t.true(any(len(track.levels) > 1 for track in shown.tracks), "several levels")
+        for track in shown.tracks:
+            bins = sum(chunk[5] for chunk in track.levels[-1]["chunks"]) if track.levels else 0
+            if len(track.levels) > 1 and bins > 2049:
+                t.fail(f"{track.kind} has an overview of {bins} bins")
+        check_page(view(made, "--from", "1ms", "--to", "7ms"))
+
+with t.case("the first picture is in the first section"):
+    for track in shown.tracks:
+        for chunk in track.levels[-1]["chunks"] if track.levels else []:
+            t.equal(chunk[2], 1, f"section of the overview of {track.kind}")
+    order = re.findall(r'<script type="text/plain" id="(\w+)">|<(script)>', shown.text)
+    ids = [name or tag for name, tag in order]
+    t.equal(ids[:3], ["head", "s1", "script"], "what comes first")
+    t.equal(ids[-1], "end", "what comes last")
+    t.equal(ids[3:-1], [f"s{i}" for i in range(2, shown.head["sections"] + 1)], "the other sections")
+
+with t.case("the policy lets our own script and style run and nothing else"):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', shown.text).group(1)
+    t.true(policy.startswith("default-src 'none'; "), policy)
+    for tag, source in (("script", "script-src"), ("style", "style-src")):
+        body = re.search(f"<{tag}>(.*?)</{tag}>", shown.text, re.S).group(1)
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        t.true(f"{source} 'sha256-{digest}'" in policy, f"hash of the {tag}")
+    t.equal(len(re.findall(r"https?://", shown.markup())), 0, "addresses in the page")
+
+with t.case("an empty trace"):
+    made = make("nothing.duet", ["window 0 1000"])
+    shown = view(made)
+    check_page(shown)
+    t.equal(shown.tracks, [], "tracks")
+    t.equal(shown.head["wall_ns"], 1000, "wall")
+    t.equal(shown.report["schema"], "duet.report/1", "the report in it")
+
+with t.case("lost events: the page says so, and causes are what is still known"):
+    made = make("lost.duet", ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1",
+                              "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 15 18 20 100",
+                              "switch 1 110 blocked", "switch 1 130 in",
+                              "launch 2 1 1 200 210 kernel name=a",
+                              "execution 1 2 1 205 208 210 300", "loss api 3", "loss execution 2"])
+    shown = view(made)
+    check_page(shown)
+    t.true("lost" in shown.head["incomplete"], shown.head.get("incomplete"))
+    causes = {shown.head["causes"][item["what"]] for item in shown.of_kind("device")[0].items()
+              if item["what"] < view_file.FIRST_PATH}
+    t.true("unknown" in causes and not causes & {"host", "blocked", "on_cpu"}, f"causes {causes}")
+    t.equal(shown.of_kind("metric"), [], "nobody knows what is in flight")
+
+with t.case("damage in the middle of a file is found on the way, and the page is made again"):
+    lines = ["window 0 100000000", "device 1 gpu", "thread 1 1", "queue 1 1"]
+    for i in range(9000):
+        at = 10000 * i
+        lines += [f"call 1 {at} {at + 100} call f{i % 7}",
+                  f"launch {i + 1} 1 1 {at + 200} {at + 300} kernel name=k{i % 5}",
+                  f"execution 1 {i + 1} 1 {at + 250} {at + 260} {at + 400} {at + 5000}"]
+    made = make("whole.duet", lines)
+    with open(made, "rb") as file:
+        whole = file.read()
+    lost = set()
+    for part in range(1, 10):
+        at = len(whole) * part // 10
+        made = t.path(f"damaged{part}.duet")
+        with open(made, "wb") as file:
+            file.write(whole[:at] + bytes(255 - byte for byte in whole[at:at + 64])
+                       + whole[at + 64:])
+        shown = view(made)
+        check_page(shown)
+        t.true(shown.head.get("incomplete"), "it says that something is missing")
+        t.true(shown.report["damage"]["chunks"] > 0, f"damage {shown.report['damage']}")
+        lost |= {loss["kind"] for loss in shown.report["losses"]}
+    t.true({"api", "launch", "execution"} <= lost, f"kinds of damaged chunks: {lost}")
+
+with t.case("a processor and an accelerator, two processes: tracks stand below what they are of"):
+    made = make("two.duet", [
+        "window 0 10000", "device 1 Cpu type=cpu", "device 2 Gpu", "process 1 101 first command=./first%20-x",
+        "process 2 102 second", "thread 1 1 name=main", "thread 2 2", "queue 1 1 context=1", "queue 2 2 context=1",
+        "queue 3 2 context=2 process=2",
+        "launch 1 1 1 10 20 kernel name=a", "execution 1 1 1 15 18 20 100",
+        "launch 2 1 2 110 120 write bytes=64", "execution 1 2 2 115 118 120 200",
+        "launch 1 2 3 210 220 kernel name=b global=8x4 local=4x4",
+        "execution 2 1 3 215 218 220 300",
+        "sample 1 50 9 source=cpu-clock", "sample 2 60 9 source=page-faults"])
+    shown = view(made)
+    check_page(shown)
+    check_rows(shown, made)
+    parents = {track.name: shown.tracks[track.head["parent"]].name for track in shown.tracks
+               if "parent" in track.head and track.kind in ("thread", "context", "queue")}
+    t.equal(parents["main"], "first", "thread main")
+    t.equal(parents["thread 2002"], "second", "thread of the other")
+    t.equal(shown.of_kind("process")[0].head["detail"], "./first -x", "command")
+    t.equal(sorted(track.name for track in shown.of_kind("samples")), ["cpu-clock", "page-faults"],
+            "sources")
+    extras = {item["extra"] for track in shown.of_kind("queue") for item in track.items()}
+    t.equal(extras, {0, 64, 32}, "bytes and work items")
+
+with t.case("a clock without a bound, and one that is broken"):
+    made = make("clock.duet", ["window 0 10000", "clock 5 100", "device 1 gpu", "thread 1 1",
+                               "queue 1 1 clock=5",
+                               "launch 1 1 1 5010 5020 kernel name=a",
+                               "execution 1 1 1 4000 4001 4002 4003 seen=4200"])
+    shown = view(made)
+    check_page(shown)
+    t.equal([clock["violations"] for clock in shown.report["clocks"] if clock["violations"]],
+            [clock["violations"] for clock in t.report(made)["clocks"] if clock["violations"]],
+            "violations are the report's")
+
+HOSTILE = ["</script><script>alert(1)</script>", "\"'><img src=x onerror=alert(1)>", "<!--<script>",
+           "]]>", "\x01\x1b[31mred\x7f", "a\u2028b\u202ec"]
+
+
+def written(name):
+    """As a description of a trace takes it."""
+    return "".join(chr(byte) if chr(byte).isalnum() and byte < 128 or byte in b":<>" else
+                   f"%{byte:02x}" for byte in name.encode("utf-8", "surrogateescape"))
+
+
+with t.case("no text of the trace is markup, whatever it is"):
+    names = HOSTILE + [b"\xff\xfe\xc3(".decode("utf-8", "surrogateescape"),
+                       "std::vector<" * 800 + "int" + ">" * 800]
+    lines = ["window 0 100000 command=" + written(HOSTILE[0]), "device 1 " + written(HOSTILE[1]),
+             "process 1 101 " + written(HOSTILE[2]) + " command=" + written(HOSTILE[0]),
+             "thread 1 1 name=" + written(HOSTILE[0]), "queue 1 1"]
+    for number, name in enumerate(names, 1):
+        long, short = written(name), written(name[:60])
+        at = 1000 * number
+        lines += [f"frame {number} python {long} file={short} line=3", f"stack {number} {number}",
+                  f"call 1 {at} {at + 10} call {short} stack={number}",
+                  f"launch {number} 1 1 {at + 100} {at + 200} kernel name={short} stack={number}",
+                  f"execution 1 {number} 1 {at + 150} {at + 160} {at + 300} {at + 400}",
+                  f"switch 1 {at + 500} blocked wait={short} stack={number}", f"switch 1 {at + 600} in"]
+    made = make("hostile.duet", lines)
+    shown = view(made, "--title", HOSTILE[0])
+    check_page(shown)
+    plain = view(make("plain.duet", ["window 0 1000"]))
+
+    def frame_of(page):
+        """The page without sections, however many it has."""
+        return re.sub(r'<script type="text/plain" id="\w+"></script>\n', "", page.markup())
+
+    t.equal(frame_of(shown), frame_of(plain), "the page around the sections")
+    texts = set(shown.names)
+    for name in names:
+        readable = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        t.true(readable in texts, f"{readable[:30]!r} is a name")
+    t.equal(shown.head["title"], HOSTILE[0], "title")
+
+with t.case("stacks have the names that the flame graph has"):
+    made = make("stacks.duet", [
+        "window 0 10000", "thread 1 1", "frame 1 python main file=/app/train.py line=30 first=1",
+        "frame 2 python step file=/app/train.py line=12 first=10", "frame 3 jit made",
+        "frame 4 kernel read", "stack 1 1 2", "stack 2 1 2 3", "stack 3 1 4",
+        "sample 1 100 500 stack=1", "sample 1 200 300 stack=2", "sample 1 300 100 stack=3 mode=kernel",
+        "sample 1 400 50"])
+    shown = view(made)
+    check_page(shown)
+    sums = collections.Counter()
+    for item in shown.of_kind("samples")[0].items():
+        sums[tuple(shown.stack(item["stack"]))] += item["weight"]
+    t.equal(sums, {("main", "step"): 500, ("main", "step", "made"): 300, ("main", "read"): 100,
+                   (): 50}, "samples by stack")
+    classes = {shown.names[frame[0]]: frame[3] for frame in shown.frames}
+    t.equal(classes, {"main": 4, "step": 4, "made": 2, "read": 1}, "classes of frames")
+
+with t.case("off the processor: by cause, until the thread is seen again"):
+    made = make("off.duet", [
+        "window 0 1000", "thread 1 1", "thread 2 1", "thread 3 1", "frame 1 jit here",
+        "stack 1 1",
+        "sample 1 10 1", "switch 1 100 preempted", "switch 1 130 in",
+        "switch 1 200 blocked stack=1 wait=Python%20GIL holder=2", "switch 1 260 in",
+        "switch 1 300 blocked", "call 1 320 330 call f", "switch 1 400 blocked", "sample 1 450 1",
+        "switch 1 900 blocked", "sample 3 10 1", "switch 3 500 exited"])
+    shown = view(made)
+    check_page(shown)
+    items = [(item["begin"], item["end"], shown.names[item["what"]], shown.stack(item["stack"]),
+              item["extra"]) for item in shown.of_kind("off")[0].items()]
+    numbers = {track.head["tid"]: track.head["number"] for track in shown.of_kind("thread")}
+    t.true(2002 not in numbers, "a thread that did nothing has no track")
+    t.equal(len(shown.of_kind("off")), 1, "a thread that is over is not off the processor")
+    t.equal(items, [(100, 130, "preempted", [], 0), (200, 260, "Python GIL", ["here"], 2),
+                    (300, 320, "blocked", [], 0), (400, 450, "blocked", [], 0),
+                    (900, 1000, "blocked", [], 0)], "intervals")
+
+with t.case("what the processors did, from their samples"):
+    made = make("use.duet", ["window 0 1000000000", "thread 1 1", "thread 2 1"]
+                + [f"sample {1 + i % 2} {10000000 * (i // 2 + 1)} 10000000" for i in range(80)])
+    shown = view(made)
+    check_page(shown)
+    track = shown.of_kind("metric")[0]
+    t.equal([(item["begin"], item["value"]) for item in track.items()],
+            [(0, 2000), (100000000, 2000), (200000000, 2000), (300000000, 2000), (400000000, 0)],
+            "thousandths of processors in use")
+    shown = view(made, "--from", "250ms", "--to", "350ms")
+    check_page(shown)
+    t.equal([(item["begin"], item["value"]) for item in shown.of_kind("metric")[0].items()],
+            [(250000000, 2000), (300000000, 2000)], "the same of a part")
+
+with t.case("commands in flight: from launch to end, none left out"):
+    made = make("flight.duet", [
+        "window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1 out_of_order=1",
+        "launch 1 1 1 10 20 kernel name=a", "launch 2 1 1 30 40 kernel name=a",
+        "launch 3 1 1 50 60 kernel name=a untimed=1", "launch 4 1 1 70 80 kernel name=a",
+        "execution 1 1 1 15 18 20 100", "execution 1 2 1 35 38 100 150",
+        "execution 1 3 1 - - - - seen=300"])
+    shown = view(made)
+    check_page(shown)
+    t.equal([(item["begin"], item["value"] // 1000) for item in shown.of_kind("metric")[0].items()],
+            [(10, 1), (30, 2), (50, 3), (70, 4), (100, 3), (150, 2), (300, 1)], "in flight")
+
+with t.case("a run that is recorded"):
+    made = t.path("run.duet")
+    result = t.record([program("flame_shapes")], made,
+                      env={"OCL_ICD_VENDORS": os.path.join(duet_test.BUILD, "sim"),
+                           "SIM_OPENCL": "kernel_us=1000"})
+    t.equal(result.status, 0, f"record: {text(result.stderr)}")
+    shown = view(made)
+    check_page(shown)
+    check_rows(shown, made)
+    found = collections.Counter()
+    for item in shown.of_kind("device")[0].items():
+        if item["what"] >= view_file.FIRST_PATH:
+            path = shown.paths[item["what"] - view_file.FIRST_PATH]
+            stack = shown.stack(path["stack"]) + [shown.names[path["name"]]]
+            found[tuple(stack)] += item["duration"]
+    wanted = collections.Counter()
+    for frames, value in t.folded(made, "gpu"):
+        names = [re.sub(r"( \(.*\))?(_\[\w\])?$", "", frame) for frame in frames]
+        wanted[tuple(names[:names.index("-") - 1] + names[names.index("-") + 1:])] += value
+    t.equal({k: v for k, v in found.items()}, dict(wanted), "busy time by stack, as the flame graph has it")
+
+with t.case("to stdout, by the trace's name, and what is wrong usage"):
+    made = make("some.duet", ["window 0 1000"])
+    result = run([DUET, "view", "-o", "-", made])
+    t.equal(result.status, 0, text(result.stderr))
+    t.equal(view_file.View(text(result.stdout)).head["schema"], "duet.view/1", "schema")
+    t.equal(run([DUET, "view", made]).status, 0, "status")
+    t.true(os.path.exists(t.path("some.html")), "some.html beside some.duet")
+    for arguments, status, word in (
+            (["--from", "2s", "--to", "1s", made], 2, "--to is before --from"),
+            (["-o", "", made], 2, "--output"), ([made, made], 2, "one FILE"),
+            (["--from", "2s", made], 1, "--from"), ([t.path("none.duet")], 1, "none.duet"),
+            (["-o", made, made], 1, "itself"),
+            (["-o", t.path("no/such/run.html"), made], 1, "no/such")):
+        result = run([DUET, "view", *arguments])
+        t.equal(result.status, status, f"status of {arguments}")
+        t.true(word in text(result.stderr), f"{word!r} in {text(result.stderr)!r}")
+    before = set(os.listdir(t.folder))
+    run([DUET, "view", "-o", t.path("page.html"), made])
+    t.equal(set(os.listdir(t.folder)) - before, {"page.html"}, "nothing else is left in the folder")
+
+with t.case("a full disk and a closed pipe: one line that says which, or none"):
+    made = make("some.duet", ["window 0 1000"])
+    for place, expected in (("-o /dev/full", "'/dev/full' is not whole: write: No space left on device"),
+                            ("-o - > /dev/full", "write: No space left on device")):
+        result = run(["sh", "-c", f"exec {DUET} view {made} {place}"])
+        t.equal([result.status, text(result.stderr)], [1, f"duet view: {expected}\n"], place)
+    result = run(["sh", "-c", f"trap '' PIPE; ({DUET} view -o - {made}; echo $? >&2) | true"])
+    t.equal(text(result.stderr), "0\n", "a reader that went away")
+
+t.end()

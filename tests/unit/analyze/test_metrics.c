@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/analyze/test_metrics.c - what counters say of a part of a recording
+ */
+#include <math.h>
+#include <unistd.h>
+
+#include "../../checker/description.h"
+#include "analyze/metrics.h"
+#include "harness.h"
+
+#define ALL UINT64_MAX
+
+static void open_model(const char *text, struct model **ret_model)
+{
+	char path[] = "/tmp/duet-metrics-XXXXXX";
+	FILE *file = fmemopen((char *)text, strlen(text), "r");
+
+	close(mkstemp(path));
+	CHECK_EQUAL(description_write(file, path), 0);
+	fclose(file);
+	CHECK_EQUAL(model_open(path, ret_model), 0);
+	unlink(path);
+}
+
+/* "NAME readings covered: min mean p95 max sum" of a series; "": it has no reading. */
+static const char *line_of(const struct model *model, const char *name, uint64_t from, uint64_t to)
+{
+	static char line[200];
+	const struct metric_summary *row;
+	struct metrics metrics;
+	size_t index = 0;
+
+	line[0] = '\0';
+	CHECK_EQUAL(metrics_new(model, from, to, &metrics), 0);
+	row = metrics_find(model, &metrics, name, &index);
+	if (row)
+		snprintf(line, sizeof(line), "%s %d %d: %g %g %g %g %g", name, (int)row->readings,
+			 (int)row->covered_ns, row->min, row->mean, row->p95, row->max, row->sum);
+	metrics_fini(&metrics);
+	return line;
+}
+
+static const char text[] =
+	"window 0 1000\n"
+	/* most of the time 10, shortly 90; first a reading without a time before it */
+	"series 1 level level bytes interval=100\n"
+	"counter 1 0 0 50\ncounter 1 0 100 10\ncounter 1 100 960 10\ncounter 1 960 1000 90\n"
+	/* the second reading is eight times as long: its rate is the lesser, its sum the larger */
+	"series 2 amount amount bytes interval=100\n"
+	"counter 2 0 100 500\ncounter 2 100 900 800\n"
+	"series 3 ratio ratio ns interval=100\n"
+	"counter 3 0 100 100 100\ncounter 3 100 900 0 300\n"
+	/* one that came early at the end: 10 in 1 ns is no rate to speak of */
+	"series 4 early amount ns interval=100\n"
+	"counter 4 0 100 10\ncounter 4 100 101 10\n"
+	"series 5 cold level mC\ncounter 5 500 500 -1500\n"
+	"series 6 nothing level bytes\n"
+	"counter 99 0 100 7\n"
+	"series 7 gap amount bytes interval=100\ncounter 7 0 100 100\ncounter 7 300 400 300\n"
+	"series 8 bad ratio ns\ncounter 8 0 100 5 0\n";
+
+TEST(by_time)
+{
+	struct model *model = NULL;
+
+	open_model(text, &model);
+	REQUIRE(model);
+	CHECK_TEXT(line_of(model, "level", 0, ALL), "level 4 1000: 10 13.2 10 90 0");
+	CHECK_TEXT(line_of(model, "amount", 0, ALL),
+		   "amount 2 900: 1e+09 1.44444e+09 5e+09 5e+09 1300");
+	CHECK_TEXT(line_of(model, "ratio", 0, ALL), "ratio 2 900: 0 0.25 1 1 0");
+	CHECK_TEXT(line_of(model, "early", 0, ALL), "early 2 101: 1e+08 1.9802e+08 1e+08 1e+08 20");
+	CHECK_TEXT(line_of(model, "cold", 0, ALL), "cold 1 0: -1500 -1500 -1500 -1500 0");
+	CHECK_TEXT(line_of(model, "nothing", 0, ALL), "");
+	/* of the time between the two readings nobody knows */
+	CHECK_TEXT(line_of(model, "gap", 0, ALL), "gap 2 200: 1e+09 2e+09 3e+09 3e+09 400");
+	CHECK_TEXT(line_of(model, "bad", 0, ALL), "");
+	model_close(model);
+}
+
+TEST(a_part_of_it)
+{
+	struct model *model = NULL;
+
+	open_model(text, &model);
+	REQUIRE(model);
+	CHECK_TEXT(line_of(model, "amount", 500, 1000),
+		   "amount 1 400: 1e+09 1e+09 1e+09 1e+09 400");
+	CHECK_TEXT(line_of(model, "amount", 50, 200),
+		   "amount 2 150: 1e+09 2.33333e+09 5e+09 5e+09 350");
+	CHECK_TEXT(line_of(model, "level", 0, 0), "level 1 0: 50 50 50 50 0");
+	CHECK_TEXT(line_of(model, "cold", 0, 499), "");
+	CHECK_TEXT(line_of(model, "gap", 150, 250), "");
+	model_close(model);
+}
+
+/* More readings than are kept: what was merged is still there in sums and extremes, and nearly in the 95th of 100. */
+TEST(many_readings)
+{
+	static char many[1 << 20];
+	struct metrics metrics;
+	struct model *model = NULL;
+	size_t used = 0;
+
+	used += (size_t)snprintf(many, sizeof(many), "window 0 1000000\nseries 1 m level bytes\n");
+	for (int i = 0; i < 10000; i++)
+		used += (size_t)snprintf(many + used, sizeof(many) - used, "counter 1 %d %d %d\n",
+					 i * 100, (i + 1) * 100, i * 7919 % 10000);
+	open_model(many, &model);
+	REQUIRE(model);
+	REQUIRE(metrics_new(model, 0, ALL, &metrics) == 0 && metrics.count == 1);
+	CHECK_EQUAL(metrics.all[0].readings, 10000);
+	CHECK(metrics.all[0].min == 0 && metrics.all[0].max == 9999);
+	CHECK(metrics.all[0].mean == 4999.5);
+	CHECK(fabs(metrics.all[0].p95 - 9500) < 100);
+	metrics_fini(&metrics);
+	model_close(model);
+}
+
+int main(void)
+{
+	RUN(by_time);
+	RUN(a_part_of_it);
+	RUN(many_readings);
+	return harness_end();
+}

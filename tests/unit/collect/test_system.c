@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_system.c - what readings become; a tree of files that the test writes; deadlines
+ */
+#include "harness.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/io.h"
+#include "collect/host_clocks.h"
+#include "collect/group.h"
+#include "collect/system/sources.h"
+#include "collect/tracked.h"
+
+#define MS UINT64_C(1000000)
+
+/* ---- a tree ------------------------------------------------------------------------------------ */
+
+struct tree {
+	char root[64];
+};
+
+static bool tree_open(struct tree *tree)
+{
+	snprintf(tree->root, sizeof(tree->root), "/tmp/duet_system_XXXXXX");
+	return mkdtemp(tree->root) != NULL;
+}
+
+static void tree_close(struct tree *tree)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", tree->root);
+	CHECK(system(command) == 0);
+}
+
+static void tree_write(struct tree *tree, const char *name, const char *text)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s%s", tree->root, name);
+	make_folders_of(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && write_all(fd, text, strlen(text)) == 0);
+	close(fd);
+}
+
+/* ---- what came of it --------------------------------------------------------------------------- */
+
+enum { NOTED_MOST = 512 };
+struct noted {
+	char name[96]; /* metric, instance, processor */
+	struct series_item item;
+	uint64_t limit;
+};
+
+struct bench {
+	struct tree tree;
+	struct group group;
+	struct noted rows[NOTED_MOST];
+	size_t count, ended;
+};
+
+static void name_row(struct noted *row, const struct series_slot *slot)
+{
+	int used = snprintf(row->name, sizeof(row->name), "%s", slot->metric->name);
+
+	if (slot->of.instance[0])
+		used += snprintf(row->name + used, sizeof(row->name) - (size_t)used, " %s",
+				 slot->of.instance);
+	if (slot->of.cpu)
+		snprintf(row->name + used, sizeof(row->name) - (size_t)used, " cpu%u",
+			 slot->of.cpu - 1);
+	row->limit = slot->limit;
+}
+
+/* Another tick; its rows alone are there afterwards. */
+static void tick(struct bench *bench)
+{
+	struct series_item item;
+
+	bench->count = bench->ended = 0;
+	group_tick(&bench->group);
+	while (series_take(&bench->group.series, &item)) {
+		struct noted *row = &bench->rows[bench->count];
+
+		bench->ended += item.what == SERIES_END;
+		if (item.what == SERIES_END)
+			series_release(&bench->group.series, item.slot);
+		if (item.what != SERIES_ROW || bench->count == NOTED_MOST)
+			continue;
+		row->item = item;
+		name_row(row, &bench->group.series.slots[item.slot]);
+		bench->count++;
+	}
+}
+
+static const struct noted *find(const struct bench *bench, const char *name)
+{
+	for (size_t i = 0; i < bench->count; i++)
+		if (strcmp(bench->rows[i].name, name) == 0)
+			return &bench->rows[i];
+	return NULL;
+}
+
+/* -1: there is no such row */
+static long long value_of(const struct bench *bench, const char *name)
+{
+	const struct noted *row = find(bench, name);
+
+	return row ? row->item.value : -1;
+}
+
+static bool bench_open(struct bench *bench, enum group_id id, struct tracked *tracked)
+{
+	const struct group_options options = {.id = id,
+					      .name = "test",
+					      .hz = 10,
+					      .sources = &system_sources,
+					      .root = bench->tree.root,
+					      .tracked = tracked};
+
+	return group_open(&bench->group, &options) == 0;
+}
+
+static void bench_close(struct bench *bench)
+{
+	group_close(&bench->group);
+	tree_close(&bench->tree);
+	free(bench);
+}
+
+static struct bench *bench_new(void)
+{
+	struct bench *bench = calloc(1, sizeof(*bench));
+
+	if (bench && !tree_open(&bench->tree)) {
+		free(bench);
+		bench = NULL;
+	}
+	return bench;
+}
+
+/* ---- the machine ------------------------------------------------------------------------------- */
+
+TEST(processors)
+{
+	struct bench *bench = bench_new();
+	const struct noted *row;
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/proc/stat",
+		   "cpu  100 0 0 100 50 0 0 0 0 0\ncpu0 60 0 0 40 0 0 0 0 0 0\n"
+		   "cpu1 40 0 0 60 50 0 0 0 0 0\nctxt 10\n");
+	REQUIRE(bench_open(bench, GROUP_MACHINE, NULL));
+	tick(bench);
+	CHECK_EQUAL(bench->count, 0);
+	/* iowait goes back, which it may; cpu1 is taken off line */
+	tree_write(&bench->tree, "/proc/stat",
+		   "cpu  130 0 0 120 40 0 0 0 0 0\ncpu0 90 0 0 50 0 0 0 0 0 0\nctxt 15\n");
+	tick(bench);
+	row = find(bench, "cpu.busy");
+	REQUIRE(row);
+	CHECK_EQUAL(row->item.value, 300 * MS);
+	CHECK_EQUAL(row->item.of, 400 * MS);
+	CHECK_EQUAL(row->limit, 1);
+	CHECK_EQUAL(value_of(bench, "cpu.iowait"), 0);
+	CHECK_EQUAL(value_of(bench, "cpu.busy cpu0"), 300 * MS);
+	CHECK_EQUAL(value_of(bench, "cpu.busy cpu1"), -1);
+	CHECK_EQUAL(value_of(bench, "switches"), 5);
+	/* Nothing has passed: the next row is from before on. */
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "cpu.busy"), -1);
+	tree_write(&bench->tree, "/proc/stat", "cpu  140 0 0 120 40 0 0 0 0 0\nctxt 15\n");
+	tick(bench);
+	row = find(bench, "cpu.busy");
+	REQUIRE(row);
+	CHECK_EQUAL(row->item.of, 100 * MS);
+	CHECK(row->item.begin < find(bench, "switches")->item.begin);
+	CHECK(bench->ended > 0);
+	bench_close(bench);
+}
+
+TEST(disks_that_come_and_go)
+{
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/proc/diskstats",
+		   "8 0 sda 1 0 10 0 1 0 20 0 0 0 0\n253 0 dm-0 1 0 10 0 0 0 0 0 0 0 0\n"
+		   "7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n");
+	tree_write(&bench->tree, "/sys/block/sda/inflight", "  3   4\n");
+	tree_write(&bench->tree, "/sys/block/dm-0/dm/name", "home\n");
+	REQUIRE(bench_open(bench, GROUP_MACHINE, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "disk.read.inflight sda"), 3);
+	CHECK_EQUAL(value_of(bench, "disk.write.inflight sda"), 4);
+	CHECK_EQUAL(value_of(bench, "disk.inflight home"), 0);
+	CHECK_EQUAL(value_of(bench, "disk.inflight loop0"), -1);
+	/* What the idle one has done, it did since the last reading; sda was reset. */
+	tree_write(&bench->tree, "/proc/diskstats",
+		   "8 0 sda 1 0 4 0 1 0 30 0 0 0 0\n7 0 loop0 1 0 8 0 0 0 0 0 0 0 0\n");
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "disk.read sda"), -1);
+	CHECK_EQUAL(value_of(bench, "disk.write sda"), 10 * 512);
+	CHECK_EQUAL(value_of(bench, "disk.read loop0"), 8 * 512);
+	CHECK(bench->ended >= 1);
+	tree_write(&bench->tree, "/proc/diskstats", "8 0 sda 1 0 14 0 1 0 30 0 0 0 0\n");
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "disk.read sda"), 10 * 512);
+	bench_close(bench);
+}
+
+TEST(sensors)
+{
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/sys/class/thermal/thermal_zone0/type", "acpitz\n");
+	tree_write(&bench->tree, "/sys/class/thermal/thermal_zone0/temp", "-500\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl/enabled", "1\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/name", "package-0\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/energy_uj", "900\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/name", "core\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "1\n");
+	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_cur_freq",
+		   "1200000\n");
+	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq",
+		   "3000000\n");
+	REQUIRE(bench_open(bench, GROUP_SLOW, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "temperature acpitz.0"), -500);
+	CHECK_EQUAL(value_of(bench, "cpu.frequency cpu3"), 1200000000);
+	CHECK_EQUAL(find(bench, "cpu.frequency cpu3")->limit, 3000000000);
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/energy_uj", "50\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "21\n");
+	tick(bench);
+	/* it began anew above 1000 */
+	CHECK_EQUAL(value_of(bench, "power package-0"), 150);
+	CHECK_EQUAL(value_of(bench, "power package-0.core"), 20);
+	bench_close(bench);
+}
+
+TEST(nothing_is_there)
+{
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	for (unsigned int i = 0; i < GROUP_COUNT; i++) {
+		REQUIRE(bench_open(bench, i, NULL));
+		tick(bench);
+		CHECK_EQUAL(bench->count, 0);
+		group_close(&bench->group);
+	}
+	bench_close(bench);
+}
+
+TEST(files_that_say_nothing)
+{
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	tree_write(&bench->tree, "/proc/stat", "");
+	tree_write(&bench->tree, "/proc/meminfo", "MemTotal: lots\n");
+	tree_write(&bench->tree, "/proc/diskstats", "\xff\xfe\n\n\n");
+	tree_write(&bench->tree, "/proc/net/dev", ":::::\n");
+	REQUIRE(bench_open(bench, GROUP_MACHINE, NULL));
+	for (int i = 0; i < 3; i++) {
+		tick(bench);
+		CHECK_EQUAL(bench->count, 0);
+	}
+	bench_close(bench);
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+static void write_process(struct bench *bench, unsigned int pid, unsigned int pages)
+{
+	char name[64], text[64];
+
+	snprintf(name, sizeof(name), "/proc/%u/statm", pid);
+	snprintf(text, sizeof(text), "%u %u 1 0 0 0 0\n", pages, pages);
+	tree_write(&bench->tree, name, text);
+}
+
+static void write_thread(struct bench *bench, unsigned int pid, unsigned int tid, uint64_t ns)
+{
+	char name[64], text[64];
+
+	snprintf(name, sizeof(name), "/proc/%u/task/%u/schedstat", pid, tid);
+	snprintf(text, sizeof(text), "%llu 1 1\n", (unsigned long long)ns);
+	tree_write(&bench->tree, name, text);
+}
+
+static void end_thread(struct bench *bench, unsigned int pid, unsigned int tid)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/proc/%u/task/%u/schedstat", bench->tree.root, pid, tid);
+	CHECK(unlink(path) == 0);
+	*strrchr(path, '/') = '\0';
+	CHECK(rmdir(path) == 0);
+}
+
+/* The leader sleeps; threads come and go, and a number comes again. */
+TEST(threads_are_added_up)
+{
+	struct bench *bench = bench_new();
+	struct tracked tracked = {0};
+	const struct noted *row;
+	uint32_t generation;
+
+	REQUIRE(bench);
+	tracked_init(&tracked);
+	write_process(bench, 41, 100);
+	write_thread(bench, 41, 41, 5);
+	write_thread(bench, 41, 42, 1000);
+	write_thread(bench, 41, 43, 2000);
+	CHECK_EQUAL(tracked_add(&tracked, 41, 0, &generation), 0);
+	REQUIRE(bench_open(bench, GROUP_PROCESSES, &tracked));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "process.cpu"), -1);
+	CHECK_EQUAL(value_of(bench, "process.memory.rss"), 100 * sysconf(_SC_PAGESIZE));
+	write_thread(bench, 41, 42, 1500);
+	write_thread(bench, 41, 43, 2700);
+	write_thread(bench, 41, 44, 30);
+	tick(bench);
+	row = find(bench, "process.cpu");
+	REQUIRE(row);
+	CHECK_EQUAL(row->item.value, 500 + 700 + 30);
+	CHECK_EQUAL(row->limit, sysconf(_SC_NPROCESSORS_ONLN) * 1000000000);
+	CHECK(row->item.end > row->item.begin);
+	end_thread(bench, 41, 42);
+	write_thread(bench, 41, 43, 10); /* another thread, of the same number */
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "process.cpu"), 10);
+	bench_close(bench);
+	tracked_fini(&tracked);
+}
+
+TEST(processes_come_and_go)
+{
+	struct bench *bench = bench_new();
+	struct tracked tracked = {0};
+	uint32_t first, second;
+	const struct noted *row;
+
+	REQUIRE(bench);
+	tracked_init(&tracked);
+	write_process(bench, 51, 10);
+	write_thread(bench, 51, 51, 100);
+	REQUIRE(bench_open(bench, GROUP_PROCESSES, &tracked));
+	/* It was born after the recording had begun: all that it has used came since. */
+	CHECK_EQUAL(tracked_add(&tracked, 51, 12345, &first), 0);
+	tick(bench);
+	row = find(bench, "process.cpu");
+	REQUIRE(row);
+	CHECK_EQUAL(row->item.value, 100);
+	CHECK_EQUAL(row->item.begin, 12345);
+	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.generation, first);
+	/* Its number is another's. */
+	tracked_remove(&tracked, 0);
+	CHECK_EQUAL(tracked_add(&tracked, 51, 0, &second), 0);
+	CHECK(first != second);
+	tick(bench);
+	CHECK(bench->ended >= 4);
+	row = find(bench, "process.memory.rss");
+	REQUIRE(row);
+	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.generation, second);
+	CHECK_EQUAL(value_of(bench, "process.cpu"), -1);
+	/* It is a zombie: what its threads used is known, its memory is not. */
+	write_process(bench, 51, 0);
+	write_thread(bench, 51, 51, 130);
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "process.memory.rss"), -1);
+	CHECK_EQUAL(value_of(bench, "process.cpu"), 30);
+	bench_close(bench);
+	tracked_fini(&tracked);
+}
+
+TEST(too_many_processes)
+{
+	struct tracked *tracked = calloc(1, sizeof(*tracked));
+	uint32_t generation = 0;
+
+	REQUIRE(tracked);
+	tracked_init(tracked);
+	for (uint32_t i = 0; i < TRACKED_MOST; i++)
+		CHECK_EQUAL(tracked_add(tracked, i + 1, 0, &generation), i);
+	generation = 0;
+	CHECK_EQUAL(tracked_add(tracked, 4711, 0, &generation), TRACKED_MOST);
+	CHECK_EQUAL(generation, 0);
+	tracked_remove(tracked, 77);
+	CHECK_EQUAL(tracked_add(tracked, 4711, 0, &generation), 77);
+	tracked_fini(tracked);
+	free(tracked);
+}
+
+/* ---- the way to the writer --------------------------------------------------------------------- */
+
+/* Where nobody takes, rows are refused and counted, and what they would have said comes with the next. */
+TEST(a_full_ring_loses_no_amount)
+{
+	static const struct metric metrics[] = {{"bytes", "bytes", "", .kind = METRIC_TOTAL}};
+	struct series series;
+	struct things things = {.metrics = metrics, .metrics_count = 1, .series = &series};
+	struct series_item item;
+	uint64_t total = 0, rows = 0;
+	bool is_new;
+
+	REQUIRE(series_open(&series, 4, 8) == 0 && things_open(&things, 1) == 0);
+	for (uint64_t i = 0; i < 20; i++) {
+		uint64_t values[METRICS_MOST] = {i * 10};
+
+		things_begin_round(&things);
+		thing_sample(&things, things_numbered(&things, 1, &is_new), 1000 + i, values, 1);
+	}
+	CHECK(series.refused > 0);
+	while (series_take(&series, &item))
+		if (item.what == SERIES_ROW)
+			total += (uint64_t)item.value;
+	CHECK(total < 190);
+	for (uint64_t i = 20; i < 22; i++) {
+		uint64_t values[METRICS_MOST] = {i * 10};
+
+		thing_sample(&things, things_numbered(&things, 1, &is_new), 1000 + i, values, 1);
+	}
+	for (uint64_t last_end = 0; series_take(&series, &item); last_end = item.end, rows++) {
+		total += (uint64_t)item.value;
+		CHECK(!last_end || item.begin == last_end);
+	}
+	CHECK_EQUAL(total, 210);
+	CHECK_EQUAL(rows, 2);
+	things_close(&things);
+	series_close(&series);
+}
+
+TEST(no_slot_is_left)
+{
+	static const struct metric metrics[] = {{"level", "bytes", ""}};
+	struct series series;
+	struct things things = {.metrics = metrics, .metrics_count = 1, .series = &series};
+	const uint64_t values[METRICS_MOST] = {1};
+	struct series_item item;
+	size_t ended = 0;
+	bool is_new;
+
+	REQUIRE(series_open(&series, 2, 64) == 0 && things_open(&things, 8) == 0);
+	things_begin_round(&things);
+	for (uint64_t key = 1; key <= 3; key++)
+		thing_sample(&things, things_numbered(&things, key, &is_new), 1000, values, 1);
+	CHECK_EQUAL(series.unnamed, 1);
+	/* Those that ended make room when that was taken. */
+	things_begin_round(&things);
+	things_end_round(&things, 2000);
+	while (series_take(&series, &item))
+		if (item.what == SERIES_END) {
+			series_release(&series, item.slot);
+			ended++;
+		}
+	CHECK_EQUAL(ended, 2);
+	things_begin_round(&things);
+	thing_sample(&things, things_numbered(&things, 9, &is_new), 3000, values, 1);
+	CHECK_EQUAL(series.unnamed, 1);
+	things_close(&things);
+	series_close(&series);
+}
+
+/* ---- deadlines --------------------------------------------------------------------------------- */
+
+struct counted {
+	struct sampler sampler;
+	uint64_t ticks, overruns;
+	uint64_t first_ns, previous_ns, last_ns;
+	uint64_t longest_ns;
+};
+
+static void count_tick(void *context)
+{
+	struct counted *counted = context;
+	uint64_t now_ns = host_clocks_now_ns();
+
+	counted->overruns = counted->sampler.overruns;
+	counted->first_ns = counted->first_ns ? counted->first_ns : now_ns;
+	if (counted->last_ns && now_ns - counted->last_ns > counted->longest_ns)
+		counted->longest_ns = now_ns - counted->last_ns;
+	counted->previous_ns = counted->last_ns;
+	counted->last_ns = now_ns;
+	__atomic_add_fetch(&counted->ticks, 1, __ATOMIC_RELEASE);
+}
+
+/* So many more than there are. */
+static void wait_for_ticks(struct counted *counted, uint64_t ticks)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	ticks += __atomic_load_n(&counted->ticks, __ATOMIC_ACQUIRE);
+	while (__atomic_load_n(&counted->ticks, __ATOMIC_ACQUIRE) < ticks)
+		nanosleep(&pause, NULL);
+}
+
+/* However late single ones come, and however long after its look at the clock a tick is: the deadlines up to the last
+ * tick are those that passed since the first. */
+TEST(every_deadline_is_kept_or_counted)
+{
+	struct counted counted = {0};
+	const struct sampler_options options = {
+		.name = "test", .interval_ns = 2 * MS, .tick = count_tick, .context = &counted};
+	uint64_t begin_ns = host_clocks_now_ns(), deadlines;
+
+	REQUIRE(sampler_start(&counted.sampler, &options) == 0);
+	wait_for_ticks(&counted, 50);
+	CHECK(sampler_stop(&counted.sampler, 60000 * MS));
+	deadlines = counted.ticks + counted.overruns;
+	CHECK(deadlines - 1 <= (counted.last_ns - begin_ns) / (2 * MS));
+	CHECK(deadlines >= (counted.previous_ns - counted.first_ns) / (2 * MS));
+}
+
+/* Stopped by a signal for 100 ms and continued: one long interval, and no ticks to make it good. */
+TEST(stopped_and_continued)
+{
+	int results[2];
+	uint64_t answer[2] = {0};
+	int status;
+	pid_t pid;
+
+	REQUIRE(pipe(results) == 0);
+	pid = fork();
+	if (pid == 0) {
+		struct counted counted = {0};
+		const struct sampler_options options = {.name = "test",
+							.interval_ns = 5 * MS,
+							.tick = count_tick,
+							.context = &counted};
+
+		if (sampler_start(&counted.sampler, &options) != 0)
+			_exit(1);
+		wait_for_ticks(&counted, 3);
+		raise(SIGSTOP);
+		wait_for_ticks(&counted, 5);
+		sampler_stop(&counted.sampler, 60000 * MS);
+		answer[0] = counted.longest_ns;
+		answer[1] = counted.overruns;
+		_exit(write(results[1], answer, sizeof(answer)) == sizeof(answer) ? 0 : 1);
+	}
+	REQUIRE(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status));
+	nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+	kill(pid, SIGCONT);
+	REQUIRE(read_all(results[0], answer, sizeof(answer)) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK(answer[0] >= 100 * MS);
+	CHECK(answer[1] >= 19);
+	close(results[0]);
+	close(results[1]);
+}
+
+static void hang(void *context)
+{
+	char byte;
+
+	CHECK(read(*(const int *)context, &byte, 1) == 1);
+}
+
+/* A file of /sys that never answers does not keep the recorder. */
+TEST(one_that_hangs_is_left_behind)
+{
+	int file[2];
+	struct sampler sampler;
+	const struct sampler_options options = {
+		.name = "test", .interval_ns = 60000 * MS, .tick = hang, .context = file};
+	uint64_t begin_ns;
+
+	REQUIRE(pipe(file) == 0);
+	REQUIRE(sampler_start(&sampler, &options) == 0);
+	while (pthread_mutex_trylock(&sampler.lock) == 0) {
+		pthread_mutex_unlock(&sampler.lock);
+		sched_yield();
+	}
+	begin_ns = host_clocks_now_ns();
+	CHECK(!sampler_tick_now(&sampler, 5 * MS));
+	CHECK(!sampler_stop(&sampler, 5 * MS));
+	CHECK(host_clocks_now_ns() - begin_ns >= 10 * MS);
+	CHECK(write(file[1], "x", 1) == 1);
+	CHECK(sampler_stop(&sampler, 60000 * MS));
+	close(file[0]);
+	close(file[1]);
+}
+
+static void dawdle(void *context)
+{
+	(void)context;
+	nanosleep(&(struct timespec){.tv_nsec = 4 * MS}, NULL);
+}
+
+/* Its deadline has always passed when it comes back. */
+TEST(ticks_longer_than_the_interval)
+{
+	struct sampler sampler;
+	const struct sampler_options options = {.name = "test", .interval_ns = MS, .tick = dawdle};
+
+	REQUIRE(sampler_start(&sampler, &options) == 0);
+	nanosleep(&(struct timespec){.tv_nsec = 20 * MS}, NULL);
+	CHECK(sampler_tick_now(&sampler, 10000 * MS));
+	CHECK(sampler_stop(&sampler, 10000 * MS));
+}
+
+int main(void)
+{
+	RUN(processors);
+	RUN(disks_that_come_and_go);
+	RUN(sensors);
+	RUN(nothing_is_there);
+	RUN(files_that_say_nothing);
+	RUN(threads_are_added_up);
+	RUN(processes_come_and_go);
+	RUN(too_many_processes);
+	RUN(a_full_ring_loses_no_amount);
+	RUN(no_slot_is_left);
+	RUN(every_deadline_is_kept_or_counted);
+	RUN(stopped_and_continued);
+	RUN(one_that_hangs_is_left_behind);
+	RUN(ticks_longer_than_the_interval);
+	return harness_end();
+}

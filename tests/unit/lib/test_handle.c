@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/lib/test_handle.c - threads, forks and recorders that come and go, below duet.h
+ *
+ * The library is linked in; the test plays the recorder in a thread of its own. Also run under ThreadSanitizer.
+ */
+#include <duet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/attach.h"
+#include "harness.h"
+#include "ring/ring.h"
+
+enum { RINGS = 8, RING_BYTES = 65536, REGIONS_MOST = 4, THREADS = 4, WAIT_MS = 20000 };
+
+/* ---- the recorder's side ----------------------------------------------------------------------- */
+
+struct counted {
+	uint32_t pushes, pops, starts, stops, marks, counters, wrong;
+	uint64_t deepest, last_depth;           /* of pushes */
+	char last[RECORD_RANGE_TEXT_BYTES + 8]; /* name of the last mark */
+};
+
+struct region {
+	struct ring_region *at;
+	struct ring_reader readers[RINGS];
+	struct counted counted;
+	pid_t pid;
+	char guest[20];
+};
+
+static struct recorder_thread {
+	struct attach attach;
+	pthread_t thread;
+	_Atomic bool ends;
+	_Atomic uint32_t count; /* of regions, of which each is ready to be read */
+	struct region regions[REGIONS_MOST];
+	uint64_t scratch[8192];
+} recorder;
+
+static int make_region(struct region *region)
+{
+	size_t bytes = ring_region_bytes(RINGS, RING_BYTES);
+	int fd = memfd_create("rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		abort();
+	region->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (region->at == MAP_FAILED)
+		abort();
+	region->at->magic = RING_MAGIC;
+	region->at->version = RING_VERSION;
+	region->at->ring_count = RINGS;
+	region->at->ring_bytes = RING_BYTES;
+	region->at->enabled = 1;
+	region->at->beat_ns = UINT64_MAX / 2;
+	for (uint32_t i = 0; i < RINGS; i++)
+		ring_reader_init(&region->readers[i], region->at, RING_BYTES, i);
+	return fd;
+}
+
+static void count_range(struct counted *counted, const struct record_range *record)
+{
+	const bool is_end = record->head.detail & RECORD_RANGE_END;
+	const uint32_t type = record->head.detail & 0xff & ~(uint32_t)RECORD_RANGE_END;
+
+	counted->wrong += record->head.detail >> 8 != RANGE_OF_LIBDUET;
+	if (type == RANGE_PUSH) {
+		*(is_end ? &counted->pops : &counted->pushes) += 1;
+		counted->last_depth = is_end ? counted->last_depth : record->id;
+		counted->deepest = record->id > counted->deepest ? record->id : counted->deepest;
+	} else if (type == RANGE_START) {
+		*(is_end ? &counted->stops : &counted->starts) += 1;
+		counted->wrong += record->id == 0;
+	} else {
+		counted->marks++;
+		snprintf(counted->last, sizeof(counted->last), "%s",
+			 record->texts + strlen(record->texts) + 1);
+	}
+}
+
+static void count_record(void *context, const struct record *record)
+{
+	struct counted *counted = context;
+
+	if (record->kind == EVENT_RANGE)
+		count_range(counted, (const struct record_range *)record);
+	else if (record->kind == EVENT_COUNTER)
+		counted->counters++;
+	else
+		counted->wrong++;
+}
+
+static void drain(struct region *region)
+{
+	for (uint32_t i = 0; i < RINGS; i++) {
+		const uint32_t state = atomic_load_explicit(&region->readers[i].control->state,
+							    memory_order_acquire);
+		size_t taken = ring_drain(&region->readers[i], RING_BYTES, recorder.scratch,
+					  count_record, &region->counted);
+
+		if (!taken && state == RING_CLOSED)
+			ring_recycle(&region->readers[i]);
+	}
+}
+
+static void take_guest(const struct attach_hello *hello)
+{
+	const uint32_t index = atomic_load(&recorder.count);
+	struct region *region = &recorder.regions[index];
+	int fd;
+
+	if (index == REGIONS_MOST)
+		abort();
+	*region = (struct region){.pid = hello->pid};
+	memcpy(region->guest, hello->hello.guest, sizeof(region->guest));
+	fd = make_region(region);
+	attach_answer(hello->fd, RINGS, RING_BYTES, fd);
+	close(fd);
+	close(hello->fd);
+	if (hello->pid_fd >= 0)
+		close(hello->pid_fd);
+	atomic_store(&recorder.count, index + 1);
+}
+
+static void *record(void *unused)
+{
+	struct attach_hello hello;
+	bool ends;
+
+	(void)unused;
+	do {
+		ends = atomic_load(&recorder.ends); /* before the last round */
+		while (attach_next(&recorder.attach, &hello))
+			take_guest(&hello);
+		for (uint32_t i = 0; i < atomic_load(&recorder.count); i++)
+			drain(&recorder.regions[i]);
+		usleep(500);
+	} while (!ends);
+	return NULL;
+}
+
+static void recorder_begin(void)
+{
+	memset(&recorder, 0, sizeof(recorder));
+	if (attach_open(&recorder.attach, false, geteuid(), getegid()) < 0 ||
+	    pthread_create(&recorder.thread, NULL, record, NULL))
+		abort();
+	setenv(SESSION_VARIABLE, recorder.attach.addresses, 1);
+}
+
+static void recorder_end(void)
+{
+	atomic_store(&recorder.ends, true);
+	pthread_join(recorder.thread, NULL);
+	attach_close(&recorder.attach);
+	unsetenv(SESSION_VARIABLE);
+}
+
+static void recorder_free(void)
+{
+	for (uint32_t i = 0; i < recorder.count; i++)
+		munmap(recorder.regions[i].at, ring_region_bytes(RINGS, RING_BYTES));
+}
+
+/* ---- the program's side ------------------------------------------------------------------------ */
+
+static struct duet *duet;
+
+enum { TURNS = 2000 };
+
+static void *say_much(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < TURNS; i++) {
+		duet_range_push(duet, NULL, "outer");
+		duet_range_push(duet, "b", "inner");
+		duet_counter(duet, "turns", "events", i);
+		duet_range_pop(duet, "b");
+		duet_range_stop(duet, duet_range_start(duet, NULL, "started"));
+		duet_mark(duet, NULL, "mark");
+		duet_range_pop(duet, NULL);
+	}
+	return NULL;
+}
+
+static void run_threads(pthread_t threads[THREADS])
+{
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, say_much, NULL))
+			abort();
+}
+
+static void join_threads(pthread_t threads[THREADS])
+{
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static uint64_t lost(const struct region *region, enum event_kind kind)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < RINGS; i++)
+		sum += region->readers[i].control->lost[kind];
+	return sum;
+}
+
+TEST(every_record_comes_or_is_counted)
+{
+	pthread_t threads[THREADS];
+	const struct counted *counted = &recorder.regions[0].counted;
+
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	say_much(NULL); /* before the start: nothing */
+	CHECK_EQUAL(duet_is_recording(duet), 0);
+	CHECK_EQUAL(duet_start(duet), DUET_JOINED);
+	CHECK_EQUAL(duet_is_recording(duet), 1);
+	CHECK_EQUAL(duet_start(duet), -EALREADY);
+	run_threads(threads);
+	join_threads(threads);
+	CHECK_EQUAL(duet_stop(duet), 0);
+	say_much(NULL);
+	recorder_end();
+	REQUIRE(recorder.count == 1);
+	CHECK(strncmp(recorder.regions[0].guest, "ranges:", 7) == 0);
+	CHECK_EQUAL(counted->pushes + counted->pops + counted->starts + counted->stops +
+			    counted->marks + lost(&recorder.regions[0], EVENT_RANGE),
+		    THREADS * TURNS * 7);
+	CHECK_EQUAL(counted->counters + lost(&recorder.regions[0], EVENT_COUNTER), THREADS * TURNS);
+	CHECK_EQUAL(counted->wrong, 0);
+	CHECK_EQUAL(counted->deepest, 2);
+	duet_close(duet);
+	recorder_free();
+}
+
+/* What counts is that nobody crashes, and that ThreadSanitizer sees no race. */
+TEST(start_and_stop_while_others_write)
+{
+	pthread_t threads[THREADS];
+
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	run_threads(threads);
+	for (int i = 0; i < 200; i++) {
+		CHECK_EQUAL(duet_start(duet), DUET_JOINED);
+		CHECK_TEXT(duet_error(duet), "");
+		CHECK_EQUAL(duet_stop(duet), 0);
+	}
+	join_threads(threads);
+	recorder_end();
+	CHECK_EQUAL(recorder.count, 1); /* the same rings each time */
+	CHECK_EQUAL(recorder.regions[0].counted.wrong, 0);
+	duet_close(duet);
+	recorder_free();
+}
+
+TEST(what_was_open_at_a_stop_is_not_open_later)
+{
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	duet_range_push(duet, NULL, "one");
+	duet_range_push(duet, NULL, "two");
+	duet_stop(duet);
+	duet_range_pop(duet, NULL);
+	duet_start(duet);
+	duet_range_push(duet, NULL, "three");
+	duet_range_pop(duet, NULL);
+	duet_range_pop(duet, NULL); /* of one that is not known */
+	duet_close(duet);
+	recorder_end();
+	CHECK_EQUAL(recorder.regions[0].counted.pushes, 3);
+	CHECK_EQUAL(recorder.regions[0].counted.pops, 2);
+	CHECK_EQUAL(recorder.regions[0].counted.last_depth, 1);
+	CHECK(recorder.regions[0].readers[0].control->state != RING_BUSY);
+	recorder_free();
+}
+
+TEST(a_child_has_rings_of_its_own)
+{
+	pid_t child;
+	int status = -1;
+
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	duet_mark(duet, NULL, "parent");
+	child = fork();
+	if (child == 0) {
+		int is_idle = !duet_is_recording(duet);
+
+		duet_mark(duet, NULL, "child");
+		_exit(is_idle && duet_is_recording(duet) ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	CHECK_EQUAL(status, 0);
+	duet_mark(duet, NULL, "parent again");
+	recorder_end();
+	REQUIRE(recorder.count == 2);
+	CHECK_EQUAL(recorder.regions[0].pid, getpid());
+	CHECK_EQUAL(recorder.regions[1].pid, child);
+	CHECK_EQUAL(recorder.regions[0].counted.marks, 2);
+	CHECK_TEXT(recorder.regions[0].counted.last, "parent again");
+	CHECK_EQUAL(recorder.regions[1].counted.marks, 1);
+	CHECK_TEXT(recorder.regions[1].counted.last, "child");
+	duet_close(duet);
+	recorder_free();
+}
+
+TEST(long_and_missing_texts)
+{
+	char name[3000];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	duet_mark(duet, name, name);
+	duet_close(duet);
+	recorder_end();
+	CHECK_EQUAL(recorder.regions[0].counted.marks, 1);
+	CHECK_EQUAL(strlen(recorder.regions[0].counted.last), RECORD_RANGE_TEXT_BYTES - 1);
+	recorder_free();
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	duet_mark(duet, NULL, NULL);
+	duet_counter(duet, "x", NULL, INT64_MIN);
+	duet_close(duet);
+	recorder_end();
+	CHECK_TEXT(recorder.regions[0].counted.last, "");
+	CHECK_EQUAL(recorder.regions[0].counted.counters, 1);
+	recorder_free();
+}
+
+TEST(what_cannot_be_opened)
+{
+	char path[5000];
+
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	errno = 0;
+	CHECK(duet_open(path, NULL, 0) == NULL);
+	CHECK_EQUAL(errno, ENAMETOOLONG);
+	CHECK(duet_open(NULL, path, 0) == NULL);
+	CHECK_EQUAL(errno, ENAMETOOLONG);
+	CHECK(duet_open(NULL, NULL, 4) == NULL);
+	CHECK_EQUAL(errno, EINVAL);
+	CHECK(duet_open(NULL, NULL, DUET_JOIN | DUET_OWN) == NULL);
+	CHECK_EQUAL(errno, EINVAL);
+}
+
+/* A key that were not given back would be missing after a thousand. */
+TEST(many_handles_one_after_the_other)
+{
+	for (int i = 0; i < 3000; i++) {
+		struct duet *handle = duet_open(NULL, NULL, 0);
+
+		if (!handle) {
+			CHECK_EQUAL(i, -errno);
+			return;
+		}
+		duet_mark(handle, NULL, "nobody");
+		duet_close(handle);
+	}
+}
+
+int main(void)
+{
+	alarm(100);
+	unsetenv(SESSION_VARIABLE);
+	RUN(every_record_comes_or_is_counted);
+	RUN(start_and_stop_while_others_write);
+	RUN(what_was_open_at_a_stop_is_not_open_later);
+	RUN(a_child_has_rings_of_its_own);
+	RUN(long_and_missing_texts);
+	RUN(what_cannot_be_opened);
+	RUN(many_handles_one_after_the_other);
+	return harness_end();
+}

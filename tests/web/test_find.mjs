@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// Search, the ends of a launch, rows: what is found in a file, against all of its items.
+//
+//	node test_find.mjs FOLDER
+import assert from "node:assert/strict";
+import {readFileSync} from "node:fs";
+import {ChunkStore, SectionStore} from "../../web/data.js";
+import {Model} from "../../web/model.js";
+import {Watch} from "../../web/account.js";
+import {momentPlace, Search} from "../../web/search.js";
+import {findLinked} from "../../web/links.js";
+import {threadsMeanwhile} from "../../web/meanwhile.js";
+import {pick} from "../../web/place.js";
+import {firstCollapsed, laneHeight, layOut} from "../../web/layout.js";
+import {end, sourceOf, test} from "./harness.mjs";
+
+const folder = process.argv[2];
+
+async function open(name) {
+	const sections = new SectionStore(sourceOf(folder + "/" + name + ".html"));
+	const model = new Model(await sections.loadJson("head"));
+	const expected = JSON.parse(readFileSync(folder + "/" + name + ".json", "utf8"));
+	return {model, chunks: new ChunkStore(sections, () => null), expected};
+}
+
+// All begins of queue items of a name, from the file's description.
+function beginsOf({model, expected}, kind, name) {
+	const begins = [];
+	model.tracks.filter((track) => track.items).forEach((track, number) => {
+		const {columns} = expected.items[number];
+		if (track.kind === kind)
+			columns[0].forEach((begin, i) => model.itemName(track, columns[3][i]) === name && begins.push(begin));
+	});
+	return begins.sort((a, b) => a - b);
+}
+
+// twins: what is in one queue is in the other too, at the same moments
+for (const name of ["scene", "many", "twins"])
+	await test(name + ": a search counts every match once, and walks through all in time", async () => {
+		const file = await open(name);
+		const search = new Search(file.model, "DIFFuse"), begins = beginsOf(file, "queue", "diffuse");
+		let rows = null;
+		await search.count(file.chunks, new Watch(), (counts) => rows = [...counts.values()]);
+		assert.deepEqual(rows, [{text: "diffuse", kind: "command", count: begins.length, isOfStacks: false}]);
+		const few = begins.slice(0, 60), last = momentPlace(Infinity, -1), walked = [], back = [];
+		for (let at = momentPlace(begins[0], 1), found; walked.length < few.length; at = search.placeOf(found))
+			walked.push((found = await search.next(file.chunks, at, 1, new Watch())).item.begin);
+		assert.deepEqual(walked, few, "one that begins with another is not passed over");
+		for (let at = last, found; back.length < 60; at = search.placeOf(found))
+			back.push((found = await search.next(file.chunks, at, -1, new Watch())).item.begin);
+		assert.deepEqual(back, begins.slice(-60).reverse(), "the same way back");
+		assert.equal(await search.next(file.chunks, momentPlace(Infinity, 1), 1, new Watch()), null);
+	});
+
+await test("a search finds functions in the stacks of threads, and idle causes", async () => {
+	const file = await open("scene");
+	const kinds = async (text) => {
+		let rows = [];
+		await new Search(file.model, text).count(file.chunks, new Watch(), (counts) => rows = [...counts.values()]);
+		return rows.map((row) => row.kind);
+	};
+	assert.deepEqual(await kinds("simulate"), ["CPU samples"]);
+	assert.deepEqual((await kinds("read_all")).sort(), ["CPU samples", "off the processor"]);
+	assert.deepEqual(await kinds("idle: submission"), ["idle"]);
+	assert.deepEqual(await kinds("there is no such name"), []);
+});
+
+await test("from each of 200 executions to its call and waiting command, and back", async () => {
+	const file = await open("many"), {model} = file;
+	const queue = model.ofKind("queue")[1];
+	for (let n = 0; n < 200; n++) {
+		const index = n % queue.levels[0].chunks.length;
+		const chunk = await file.chunks.load(queue, 0, index), i = n * 37 % chunk.items;
+		const ends = await findLinked(file, pick(queue, 0, index, chunk, i));
+		const {item} = ends.waiting;
+		assert.equal(ends.call.item.link, chunk.link[i]);
+		assert.equal(ends.call.track.kind, "calls");
+		assert.equal(item.begin + item.first + item.second, chunk.begin[i]);
+		const back = await findLinked(file, ends.call);
+		assert.deepEqual([back.queue.track, back.queue.item.begin], [queue, chunk.begin[i]]);
+	}
+});
+
+await test("what threads did in a stretch of time: clamped, the most first", async () => {
+	const file = await open("scene"), from = 4e6, to = 4.5e6, sums = new Map();
+	file.model.tracks.filter((track) => track.items).forEach((track, n) => {
+		const [begin, second, , what] = file.expected.items[n].columns;
+		begin.forEach((b, i) => {
+			const ns = track.kind === "off" ? Math.min(b + second[i], to) - Math.max(b, from) : 0;
+			if (ns > 0)
+				sums.set(track.parentId + file.model.name(what[i]), (sums.get(track.parentId + file.model.name(what[i])) || 0) + ns);
+		});
+	});
+	const {rows, isExact} = await threadsMeanwhile({model: file.model, chunks: file.chunks}, from, to, new Watch());
+	assert.ok(isExact);
+	assert.ok(rows.length > 3 && rows.every((row, i) => !i || row.ns <= rows[i - 1].ns));
+	const off = rows.filter((row) => row.kind === "off");
+	assert.ok(off.length);
+	for (const row of off)
+		assert.equal(row.ns, sums.get(row.thread.id + row.text));
+});
+
+await test("rows: parents first, folded groups are one row, empty tracks none, deep queues thin", async () => {
+	const {model} = await open("scene");
+	const view = {model, collapsed: new Set(), pinned: [], roomy: new Set()};
+	const all = layOut(view);
+	assert.ok(all.rows.every((row, i) => !i || row.y === all.rows[i - 1].y + all.rows[i - 1].height));
+	const process = model.ofKind("process")[0];
+	view.collapsed.add(process.id);
+	const folded = layOut(view);
+	assert.ok(folded.rows.length < all.rows.length && folded.rows[0].isCollapsed);
+	view.pinned.push(model.ofKind("device")[0].id, 12345);
+	assert.equal(layOut(view).pinned.length, 1);
+	const queue = model.ofKind("queue")[0];
+	queue.lanes = 5000;
+	assert.ok(laneHeight(view, queue) * 5000 <= 400);
+	view.roomy.add(queue.id);
+	assert.equal(laneHeight(view, queue), 16);
+	assert.equal(firstCollapsed(model).size, 0);
+});
+
+end();

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// The report's findings (docs/design/findings.md), and where in the timeline their evidence is.
+
+import {fill, make, makeButton} from "./dom.js";
+import {formatBytes, formatCount, formatNs, visible} from "./format.js";
+import {CUT_TEXT, visitItems, Watch} from "./account.js";
+import {pick} from "./place.js";
+import {fitItem} from "./input.js";
+
+// Idle causes that a finding's evidence speaks of, by its key.
+const CAUSE_OF_KEY = [["preempted_ns", "preempted"], ["blocked_ns", "blocked"], ["on_cpu_ns", "on_cpu"]];
+
+function deviceTrack(model, evidence) {
+	const devices = model.ofKind("device");
+	const report = model.report && model.report.devices || [];
+	const at = report.findIndex((device) => device.key === evidence.device || device.name === evidence.device);
+	return devices.find((track) => track.device === at && at >= 0) || devices[Math.max(0, at)] || devices[0] || null;
+}
+
+function isBelow(track, ancestor) {
+	for (let at = track; at; at = at.parent)
+		if (at === ancestor)
+			return true;
+	return !ancestor;
+}
+
+// What a finding is about, in the order in which it is looked for: {tracks, accepts(chunk, i), isShortest}.
+function aimsOf(model, finding) {
+	const evidence = finding.evidence || {}, device = deviceTrack(model, evidence);
+	const queues = model.ofKind("queue").filter((track) => isBelow(track, device)), calls = model.ofKind("calls");
+	const isCopy = (chunk, i) => model.path(chunk.what[i]).cls === 1;
+	const isKernel = (chunk, i) => model.path(chunk.what[i]).name === evidence.kernel;
+	const isCall = (chunk, i) => chunk.extra[i] === evidence.result && model.name(chunk.what[i]) === evidence.name;
+	const gaps = CAUSE_OF_KEY.filter(([key]) => device && evidence[key] !== undefined)
+		.flatMap(([, cause]) => aimsAtGaps(model, device, cause, evidence));
+	const known = {
+		small_transfers: [{tracks: queues, accepts: (chunk, i) => isCopy(chunk, i) && chunk.extra[i] > 0 && chunk.extra[i] <= evidence.limit_bytes}],
+		failed_launches: [{tracks: calls, accepts: isCall}], failed_builds: [{tracks: calls, accepts: isCall}], failed_commands: [{tracks: model.ofKind("rejected"), accepts: isCall}],
+		no_overlap: [{tracks: queues, accepts: isCopy}], sync_copies: [{tracks: queues, accepts: isCopy}],
+		tiny_kernels: [{tracks: queues, accepts: isKernel, isShortest: true}], low_occupancy: [{tracks: queues, accepts: isKernel}],
+		launch_latency: [{tracks: model.ofKind("waiting").filter((track) => isBelow(track, device)), accepts: () => true}],
+		wait_under_gil: [{tracks: model.ofKind("off"), accepts: (chunk, i) => /GIL/.test(model.name(chunk.what[i]))}],
+	};
+	return Object.hasOwn(known, finding.id) ? known[finding.id] : gaps.length ? gaps : [{tracks: queues, accepts: () => true}];
+}
+
+// Idle time of a cause: before the launch that the evidence names first, else before any.
+function aimsAtGaps(model, device, cause, evidence) {
+	const isCause = (chunk, i) => model.causes[chunk.what[i]] === cause;
+	const launch = evidence.launches && evidence.launches[0] && evidence.launches[0].name;
+	const isBefore = (chunk, i) => chunk.stack[i] > 0 && model.path(chunk.stack[i] - 1).name === launch;
+	return [{tracks: launch ? [device] : [], accepts: (chunk, i) => isCause(chunk, i) && isBefore(chunk, i)}, {tracks: [device], accepts: isCause}];
+}
+
+async function extreme(store, {tracks, accepts, isShortest}, watch) {
+	const sign = isShortest ? -1 : 1;
+	let best = null, length = -Infinity;
+	for (const track of tracks)
+		if (track.levels.length && !track.levels[0].binNs)
+			await visitItems(store, track, -Infinity, Infinity, watch, (chunk, i) => {
+				if (chunk.duration[i] * sign > length && accepts(chunk, i)) {
+					length = chunk.duration[i] * sign;
+					best = pick(track, 0, 0, chunk, i);
+				}
+			});
+	return best;
+}
+
+/**
+ * The item that shows a finding best: the longest one of what its evidence is about, of kernels that are too short the shortest.
+ * @returns {Promise<?object>} as pick() gives it
+ */
+export async function findEvidence(view, finding, watch) {
+	for (const aim of aimsOf(view.model, finding)) {
+		const found = await extreme(view.chunks, aim, watch || new Watch());
+		if (found)
+			return found;
+	}
+	return null;
+}
+
+function valueText(key, value) {
+	if (typeof value === "number")
+		return /_ns$/.test(key) ? formatNs(value) : /bytes$/.test(key) ? formatBytes(value) : formatCount(value);
+	if (Array.isArray(value))
+		return value.length + (value.length === 1 ? " entry" : " entries");
+	return value && typeof value === "object" ? Object.values(value).filter((part) => typeof part !== "object").join(", ") : String(value);
+}
+
+function evidenceTable(evidence) {
+	const table = make("table", "facts");
+	for (const [key, value] of Object.entries(evidence || {}))
+		table.append(make("tr", null, make("th", null, visible(key.replace(/_ns$/, " time").replace(/_/g, " "))),
+			make("td", null, visible(valueText(key, value)))));
+	return table;
+}
+
+async function jump(view, finding, say) {
+	say("looking for it \u2026");
+	const found = await findEvidence(view, finding, new Watch((done) => say("looking for it, " + Math.round(done * 100) + " %")));
+	say(found ? "" : view.model.cut ? CUT_TEXT : "the timeline has nothing of it");
+	if (!found)
+		return;
+	view.reveal(found.track);
+	view.select(found);
+	fitItem(view, found);
+	view.tell("reveal", found.track);
+}
+
+/** Lists the findings; each has a way to its evidence. */
+export function showFindings(view, content) {
+	const findings = view.model.report && view.model.report.findings;
+	if (!findings) {
+		fill(content, make("p", "faint", "This file has no report, so no findings."));
+		return;
+	}
+	if (!findings.length) {
+		fill(content, make("p", "faint", "Nothing stands out: no rule of duet found anything in this run."));
+		return;
+	}
+	fill(content, ...findings.map((finding) => {
+		const said = make("span", "faint");
+		const isWarning = finding.severity === "warning";
+		const button = makeButton("Show evidence", "Go to what shows it best", () =>
+			jump(view, finding, (text) => said.textContent = text).catch((error) => said.textContent = error.message));
+		return make("article", "finding " + (isWarning ? "warning" : "info"),
+			make("p", null, make("b", "severity", isWarning ? "\u26a0 warning" : "\u2139 info"), " ", visible(finding.text)),
+			make("div", "ends", button, said), evidenceTable(finding.evidence));
+	}));
+}
