@@ -160,6 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!injected)
 		return 0;
 	injected->recording = &fuzz.recording;
+	injected->collector = "opencl";
 	injected->pid_fd = -1;
 	injected->room_bytes = UINT64_MAX;
 	injected->rings = calloc(1, sizeof(*injected->rings));
