@@ -32,10 +32,11 @@ tap() {
 	summed+=("$logs/$1.tap")
 }
 
-# compile FOLDER OPTION...: configures and builds; says what failed
+# compile FOLDER TESTS OPTION...: configures, and builds what the tests need (all: everything); says what
+# failed. TESTS: names as of names(), or suites, 'unit:'.
 compile() {
-	local folder=$1 log
-	shift
+	local folder=$1 tests=$2 log targets=()
+	shift 2
 	log=$logs/$(basename "$folder").log
 	heading "$folder: meson $*"
 	if [ -e "$folder/build.ninja" ]; then
@@ -43,7 +44,7 @@ compile() {
 		meson configure "$folder" "$@" >"$log" 2>&1
 	else
 		meson setup "$folder" "$@" >"$log" 2>&1
-	fi && ninja -C "$folder" >>"$log" 2>&1
+	fi && choose_targets "$folder" "$tests" && ninja -C "$folder" "${targets[@]}" >>"$log" 2>&1
 	local status=$?
 	[ $status = 0 ] || grep -E 'error:|ERROR|warning:|undefined reference|FAILED' "$log" | head -n 30
 	tap "compile-$(basename "$folder")" $status "compile $folder"
@@ -74,26 +75,37 @@ names() {
 		grep -E "^($(IFS='|' && echo "$*"))(-|\$)" | sort -u
 }
 
+# choose_targets FOLDER TESTS: sets `targets`
+choose_targets() {
+	local list
+	[ "$2" != all ] || return 0
+	# shellcheck disable=SC2046,SC2086
+	list=$(tools/test_targets.py "$1" $(case $2 in *:) echo $2 ;; *) names "$1" $2 ;; esac)) || return 1
+	mapfile -t targets <<<"$list"
+}
+
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 
 mkdir -p "$logs"
 
-if compile "$build" -Dwerror=true; then
+if compile "$build" all -Dwerror=true; then
 	run_tests "$build"
 fi
-if compile build-asan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
+if compile build-asan unit: -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=address,undefined; then
 	run_tests build-asan --suite unit --timeout-multiplier 4
 fi
-if compile build-tsan -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
+threaded='ring collect lib sim trace-ahead'
+if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
-	mapfile -t chosen < <(names build-tsan ring collect lib sim trace-ahead)
+	# shellcheck disable=SC2086
+	mapfile -t chosen < <(names build-tsan $threaded)
 	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
 fi
 if command -v clang >/dev/null; then
-	if CC=clang compile build-clang -Dman=disabled -Dwerror=true; then
+	if CC=clang compile build-clang all -Dman=disabled -Dwerror=true; then
 		run_tests build-clang --suite unit
 	fi
 else
