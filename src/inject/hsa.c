@@ -372,6 +372,7 @@ static void hook(struct hsa_tables *tables)
 {
 	put(tables->core, CORE_QUEUE_CREATE, (void *)own_queue_create);
 	put(tables->core, CORE_QUEUE_DESTROY, (void *)own_queue_destroy);
+	put(tables->core, CORE_SIGNAL_DESTROY, (void *)hsa_signal_end);
 	put(tables->core, CORE_SIGNAL_WAIT_RELAXED, (void *)own_wait_relaxed);
 	put(tables->core, CORE_SIGNAL_WAIT_SCACQUIRE, (void *)own_wait_scacquire);
 	put(tables->core, CORE_EXECUTABLE_FREEZE, (void *)own_executable_freeze);

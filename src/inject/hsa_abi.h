@@ -122,7 +122,7 @@ struct hsa_signal_memory {
 	uint64_t start_ticks, end_ticks; /* of the command that completed it */
 	uint64_t reserved1[2];
 };
-enum { HSA_SIGNAL_KIND_USER = 1 };
+enum { HSA_SIGNAL_KIND_INVALID = 0, HSA_SIGNAL_KIND_USER = 1 };
 _Static_assert(sizeof(struct hsa_signal_memory) == 64, "amd_signal_t");
 
 struct hsa_times {

@@ -70,7 +70,8 @@ static void forget_times(hsa_signal signal)
 
 static hsa_status own_copy_time(hsa_signal signal, struct hsa_times *times)
 {
-	struct copy_times *place = times && signal.handle ? find_times(signal) : NULL;
+	bool is_asked = times && signal.handle && hsa_signal_is_alive(signal);
+	struct copy_times *place = is_asked ? find_times(signal) : NULL;
 	struct hsa_times found;
 
 	if (!place)
@@ -140,7 +141,8 @@ static void begin_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_s
 	forget_times(*completion);
 	begin_untimed(copy, kind);
 	/* Where nothing is copied the runtime completes no signal, and it is for it to refuse one that is none. */
-	if (!copy->thread || !kind->bytes || !completion->handle)
+	if (!copy->thread || !kind->bytes || !completion->handle ||
+	    !hsa_signal_is_alive(*completion))
 		return;
 	begin_slot(copy, kind->device, completion);
 	if (copy->slot) {

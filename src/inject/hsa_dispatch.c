@@ -339,7 +339,7 @@ static bool on_ended(hsa_signal_value value, void *data)
 	if (thread)
 		hsa_put_execution(thread, slot, &times);
 	if (slot->original.handle)
-		hsa_next.subtract(slot->original, 1);
+		hsa_signal_complete(slot->original);
 	hsa_signals_give(&slot, 1);
 	atomic_fetch_sub(&dispatch.expected, 1);
 	if (thread)

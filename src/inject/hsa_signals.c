@@ -23,6 +23,9 @@ static struct pool {
 
 static _Atomic uint32_t created;
 
+/* Of the program's signals, by their handles. */
+static struct guest_lock completing[32];
+
 static uint32_t most_of(uint32_t kind)
 {
 	return kind == HSA_QUIET ? HSA_QUIET_MOST : HSA_WAKING_MOST;
@@ -160,6 +163,39 @@ uint32_t hsa_signals_created(void)
 {
 	return atomic_load_explicit(&created, memory_order_relaxed);
 }
+
+/* ---- the program's own -------------------------------------------------------------------------- */
+
+/* What learns by another signal that its work is done may destroy this one before we come to it: each of a pair that runs
+ * in turn on one queue may be ended first. */
+static struct guest_lock *completing_lock(hsa_signal signal)
+{
+	return &completing[(signal.handle >> 6) % (sizeof(completing) / sizeof(completing[0]))];
+}
+
+void hsa_signal_complete(hsa_signal original)
+{
+	struct guest_lock *lock = completing_lock(original);
+	bool is_locked = guest_lock(lock);
+
+	if (hsa_signal_is_alive(original))
+		hsa_next.subtract(original, 1);
+	if (is_locked)
+		guest_unlock(lock);
+}
+
+hsa_status hsa_signal_end(hsa_signal signal)
+{
+	struct guest_lock *lock = completing_lock(signal);
+	bool is_locked = guest_lock(lock);
+	hsa_status status = hsa_next.signal_destroy(signal);
+
+	if (is_locked)
+		guest_unlock(lock);
+	return status;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
 
 /* Under the lock. Those that are out may be written to by a device, or be read by a handler that comes late: they stay,
  * and their places with them. */

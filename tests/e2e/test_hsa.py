@@ -173,6 +173,15 @@ with t.case("what the program asks of its own signals is as it was"):
     t.equal([pair for pair in zip(own, want) if abs(pair[0][0] - pair[1][0]) > STAMP_NS
              or abs(pair[0][1] - pair[1][1]) > STAMP_NS][:3], [], "times that are not the GPU's")
 
+with t.case("signals that the program destroys while work with them is under way"):
+    t.wanted()
+    plain = run(work(["dropped", "queues=1"], "kernel_us=2000"))
+    t.equal((plain.status, json.loads(plain.stdout)["wrong"]), (0, 0), f"without duet: {text(plain.stderr)}")
+    one = recorded(["dropped", "queues=1"], "kernel_us=2000")
+    t.equal(one.report["ledger"]["matched"], 23, f"dispatches with times: {one.report['ledger']}")
+    refused = [launch for launch, _, _, name in commands(one) if not name and launch["result"]]
+    t.equal(len(refused), 1, "copies that were refused")
+
 with t.case("as fast as the program can: none is lost, the queue does not overflow"):
     one = recorded(["burst", "dispatches=20000", "queues=1"], "kernel_us=1")
     check_counts(one)

@@ -9,6 +9,8 @@
  *	burst     on the first GPU and one queue: dispatches as fast as can be, a signal only behind the last
  *	reload    dispatches times over: loads code=FILE, dispatches idle, unloads it; the same with other=FILE and late
  *	barrier   on the first GPU: queue 1 waits for a kernel that comes later on queue 2, dispatches times over
+ *	dropped   on the first GPU: destroys each dispatch's signal while it is under way; copies with one that is destroyed,
+ *	          which the runtime refuses
  *	stuck     dispatches with a signal each, waits timeout_ms for each in turn, tells which ended, and leaves
  *	          without cleaning up
  *
@@ -768,6 +770,29 @@ static void do_barrier(void)
 	}
 }
 
+/* A piece of work whose end nobody wants to know of. */
+static void do_dropped(void)
+{
+	struct gpu *gpu = &machine.gpus[0];
+	unsigned char *device = allocate(gpu->memory, gpu, 4096);
+	hsa_signal_t all = make_signal(1), last = make_signal(1);
+
+	for (int64_t i = 0; i < options.dispatches; i++) {
+		hsa_signal_t dropped = make_signal(1);
+
+		dispatch(gpu, 0, IDLE, NULL, dropped);
+		CHECK(hsa_signal_destroy(dropped));
+	}
+	wait_in_queue(gpu->queues[0], (hsa_signal_t){0}, all);
+	wait_for(all, UINT64_MAX);
+	CHECK(hsa_signal_destroy(last));
+	machine.wrong +=
+		hsa_amd_memory_async_copy(device, gpu->agent, device + 2048, gpu->agent, 2048, 0,
+					  NULL, last) != HSA_STATUS_ERROR_INVALID_SIGNAL;
+	CHECK(hsa_signal_destroy(all));
+	CHECK(hsa_amd_memory_pool_free(device));
+}
+
 static void do_stuck(void)
 {
 	struct gpu *gpu = &machine.gpus[0];
@@ -878,11 +903,8 @@ static void run(const char *mode)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"work", do_work},
-		     {"burst", do_burst},
-		     {"reload", do_reload},
-		     {"barrier", do_barrier},
-		     {"stuck", do_stuck}};
+	} modes[] = {{"work", do_work},       {"burst", do_burst},     {"reload", do_reload},
+		     {"barrier", do_barrier}, {"dropped", do_dropped}, {"stuck", do_stuck}};
 	uint64_t begin_ns;
 	size_t i = 0;
 

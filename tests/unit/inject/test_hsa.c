@@ -222,6 +222,7 @@ static struct {
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
 	void (*on_time)(void); /* a dispatch's are asked for */
+	void (*on_subtract)(hsa_signal signal);
 	uint64_t write_index;
 	uint64_t symbol_object;
 	const char *symbol_name, *agent_name;
@@ -275,7 +276,7 @@ static hsa_status amd_signal_create(hsa_signal_value value, uint32_t count,
 
 static hsa_status signal_destroy(hsa_signal signal)
 {
-	(void)signal;
+	__atomic_store_n(&hsa_signal_at(signal)->kind, HSA_SIGNAL_KIND_INVALID, __ATOMIC_RELAXED);
 	runtime.destroyed++;
 	return HSA_SUCCESS;
 }
@@ -292,6 +293,10 @@ static void subtract(hsa_signal signal, hsa_signal_value value)
 	uint32_t index = signal_index(signal);
 	hsa_signal_handler *handler = runtime.on_signal[index];
 
+	if (runtime.on_subtract)
+		runtime.on_subtract(signal);
+	/* The real one ends the program. */
+	CHECK(hsa_signal_is_alive(signal));
 	atomic_fetch_sub(&hsa_signal_at(signal)->value, value);
 	if (handler && atomic_load(&hsa_signal_at(signal)->value) < 1) {
 		runtime.on_signal[index] = NULL;
@@ -1285,6 +1290,66 @@ TEST(a_signal_of_the_programs_own)
 	stop();
 }
 
+static hsa_status destroy_signal(hsa_signal signal)
+{
+	hsa_signal_destroy_function *destroy = (hsa_signal_destroy_function *)(uintptr_t)read_entry(
+		tables.core, CORE_SIGNAL_DESTROY);
+
+	return destroy(signal);
+}
+
+/* Nobody wants to know: the device writes to memory, and we to nothing. */
+TEST(a_signal_that_the_program_destroys)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_signal own = {0};
+
+	make_signal(1, &own);
+	write_dispatch(queue, own);
+	CHECK_EQUAL(destroy_signal(own), HSA_SUCCESS);
+	complete(signal_of(0), 300, 400);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 1);
+	CHECK_EQUAL(hsa_signal_at(own)->start_ticks, 0);
+	look();
+	CHECK_EQUAL(seen.execution.started, 3000);
+	stop();
+}
+
+static struct {
+	hsa_signal signal;
+	pthread_t thread;
+} destroyer;
+
+static void *destroy_it(void *unused)
+{
+	destroy_signal(destroyer.signal);
+	return unused;
+}
+
+static void destroy_beside(hsa_signal signal)
+{
+	if (signal.handle != destroyer.signal.handle)
+		return;
+	pthread_create(&destroyer.thread, NULL, destroy_it, NULL);
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+}
+
+/* Another signal may have told the program that the work is done. */
+TEST(a_signal_that_is_destroyed_beside_us)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+
+	make_signal(1, &destroyer.signal);
+	write_dispatch(queue, destroyer.signal);
+	runtime.on_subtract = destroy_beside;
+	complete(signal_of(0), 300, 400);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(destroyer.signal)->value), 0);
+	pthread_join(destroyer.thread, NULL);
+	CHECK(!hsa_signal_is_alive(destroyer.signal));
+	stop();
+}
+
 static uint32_t dispatch_with_signals(const struct hsa_queue *queue, uint32_t count)
 {
 	hsa_signal own = {0};
@@ -1900,6 +1965,27 @@ TEST(barriers)
 	stop();
 }
 
+/* The runtime refuses it, and tells nobody times of what it was. */
+TEST(a_copy_with_a_signal_that_is_destroyed)
+{
+	hsa_copy_time_function *ask;
+	struct hsa_times times;
+	hsa_signal own = {0};
+
+	start(0, SIGNALS);
+	make_signal(1, &own);
+	CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
+	complete(runtime.copy_signal, 0, 0);
+	CHECK_EQUAL(destroy_signal(own), HSA_SUCCESS);
+	ask = (hsa_copy_time_function *)(uintptr_t)read_entry(tables.amd, AMD_COPY_TIME);
+	runtime.copy_times_asked = 0;
+	ask(own, &times);
+	CHECK_EQUAL(runtime.copy_times_asked, 1);
+	CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
+	CHECK_EQUAL(runtime.copy_signal.handle, own.handle);
+	stop();
+}
+
 TEST(a_copy_that_is_refused)
 {
 	hsa_signal own = {0};
@@ -1969,6 +2055,8 @@ int main(void)
 	RUN(a_queue_that_ends_beside_a_helper);
 	RUN(without_signals);
 	RUN(a_signal_of_the_programs_own);
+	RUN(a_signal_that_the_program_destroys);
+	RUN(a_signal_that_is_destroyed_beside_us);
 	RUN(events_of_the_driver);
 	RUN(a_signal_that_is_out_at_the_end);
 	RUN(a_handler_that_is_refused);
@@ -1990,6 +2078,7 @@ int main(void)
 	RUN(copies_that_are_waited_for);
 	RUN(copies_in_a_batch);
 	RUN(barriers);
+	RUN(a_copy_with_a_signal_that_is_destroyed);
 	RUN(a_copy_that_is_refused);
 	RUN(the_end_does_not_wait_for_ever);
 	return harness_end();
