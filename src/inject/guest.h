@@ -129,6 +129,25 @@ static inline void *guest_reserve(struct guest_thread *thread, uint16_t kind, ui
 	return record;
 }
 
+/* The record of a call. detail: function | enum event_api_type << 16; times: as guest_now; argument: 0 where it has
+ * none. */
+static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
+				 uint64_t end, int32_t result, uint64_t argument, uint32_t stack)
+{
+	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
+	struct record_api *record = guest_reserve(thread, EVENT_API, size, detail);
+
+	if (GUEST_UNLIKELY(!record))
+		return;
+	record->begin = begin;
+	record->end = end;
+	record->result = result;
+	record->stack = stack;
+	if (argument)
+		record->argument = argument;
+	ring_commit(&thread->writer);
+}
+
 void guest_trouble(enum ring_trouble trouble);
 void guest_trouble_many(enum ring_trouble trouble, uint64_t count);
 /* That an interpreter of this version is not known. */

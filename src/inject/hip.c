@@ -203,21 +203,12 @@ static void take_stack(struct hip_call *call)
 /* "Not ready" is an answer, not a failure. */
 static void put_api(const struct hip_call *call, uint64_t end, hip_error result)
 {
-	/* A graph's kernels that are not followed one by one: how many they were. */
-	uint64_t argument = call->caller.batched ? call->caller.batched : call->argument;
-	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
-	struct record_api *record = guest_reserve(call->thread, EVENT_API, size,
-						  call->caller.function | call->type << 16);
+	const struct hsa_caller *caller = &call->caller;
 
-	if (GUEST_UNLIKELY(!record))
-		return;
-	record->begin = call->caller.begin;
-	record->end = end;
-	record->result = result == HIP_ERROR_NOT_READY ? HIP_SUCCESS : result;
-	record->stack = call->caller.stack;
-	if (argument)
-		record->argument = argument;
-	ring_commit(&call->thread->writer);
+	/* A graph's kernels that are not followed one by one: how many they were. */
+	guest_put_api(call->thread, caller->function | call->type << 16, caller->begin, end,
+		      result == HIP_ERROR_NOT_READY ? HIP_SUCCESS : result,
+		      caller->batched ? caller->batched : call->argument, caller->stack);
 }
 
 static inline void end(struct hip_call *call, hip_error result)

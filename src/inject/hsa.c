@@ -283,16 +283,9 @@ static hsa_status own_set_profiler(struct hsa_queue *queue, int enable)
 static void put_wait(struct guest_thread *thread, uint32_t function, uint64_t begin)
 {
 	uint32_t stack = guest_stack(thread);
-	struct record_api *record =
-		guest_reserve(thread, EVENT_API, RECORD_API_BYTES, function | API_TYPE_WAIT << 16);
 
-	if (!record)
-		return;
-	record->begin = begin;
-	record->end = guest_now(thread);
-	record->result = 0;
-	record->stack = stack;
-	ring_commit(&thread->writer);
+	guest_put_api(thread, function | API_TYPE_WAIT << 16, begin, guest_now(thread), 0, 0,
+		      stack);
 }
 
 /* What the program waited for has its times taken before the program goes on: it may end at once. */
@@ -304,8 +297,10 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 	hsa_signal_value value;
 	uint64_t begin;
 
-	if (!thread)
+	if (!thread) {
+		guest_missed(RING_TROUBLE_NO_RING);
 		return next(signal, condition, compared, timeout, how);
+	}
 	begin = guest_now(thread);
 	value = next(signal, condition, compared, timeout, how);
 	if (!hsa_caller)

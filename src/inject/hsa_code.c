@@ -191,6 +191,8 @@ void hsa_code_loaded(struct guest_thread *thread, hsa_executable executable, hsa
 	if (thread) {
 		hsa_describe_devices(thread);
 		put_loaded(thread, &load, loaded);
+	} else {
+		guest_missed(RING_TROUBLE_OBJECTS);
 	}
 	if (!guest_lock(&code.lock))
 		return;

@@ -120,9 +120,10 @@ struct kind_of_copy {
 
 static void begin_untimed(struct copy *copy, const struct kind_of_copy *kind)
 {
-	*copy = (struct copy){.thread = guest_enter()};
-	if (!copy->thread || !kind->device) {
-		copy->thread = NULL;
+	*copy = (struct copy){.thread = kind->device ? guest_enter() : NULL};
+	if (!copy->thread) {
+		if (kind->device)
+			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);
 		return;
 	}
 	hsa_describe_devices(copy->thread);
@@ -264,7 +265,7 @@ static hsa_status own_memory_copy(void *to, const void *from, size_t size)
 	struct copy copy;
 	hsa_status status;
 
-	if (!guest_enter())
+	if (guest_is_idle())
 		return hsa_next.memory_copy(to, from, size);
 	set_direction(&kind, owner_of(to), owner_of(from));
 	begin_untimed(&copy, &kind);
@@ -282,7 +283,7 @@ static hsa_status own_memory_fill(void *to, uint32_t value, size_t words_count)
 	struct copy copy;
 	hsa_status status;
 
-	if (!guest_enter())
+	if (guest_is_idle())
 		return hsa_next.memory_fill(to, value, words_count);
 	kind.device = owner_of(to);
 	begin_untimed(&copy, &kind);
@@ -333,7 +334,7 @@ static hsa_status own_copy_batch(const struct hsa_copy_piece *pieces, uint32_t c
 {
 	for (uint32_t i = 0; i < count && pieces; i++) {
 		forget_times(pieces[i].completion);
-		if (guest_enter())
+		if (!guest_is_idle())
 			put_piece(&pieces[i]);
 	}
 	return hsa_next.copy_batch(pieces, count, waits_count, waits);

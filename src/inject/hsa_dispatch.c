@@ -80,6 +80,13 @@ void hsa_dispatch_forked(void)
 
 /* ---- records ----------------------------------------------------------------------------------- */
 
+/* Launched in this recording, and taken by a thread that has no ring. */
+static void count_lost(const struct hsa_slot *slot)
+{
+	if (slot->mode == atomic_load(&guest_page.mode))
+		guest_missed(RING_TROUBLE_TRACKING);
+}
+
 void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 		       const struct hsa_times *times)
 {
@@ -87,7 +94,9 @@ void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 	struct hsa_times awake = *times;
 	struct record_execution *record;
 
-	if (slot->mode != thread->mode)
+	if (!thread)
+		count_lost(slot);
+	if (!thread || slot->mode != thread->mode)
 		return;
 	hsa_skip_suspend(&awake);
 	record = guest_reserve(thread, EVENT_EXECUTION, sizeof(*record),
@@ -110,9 +119,8 @@ static void finish(struct guest_thread *thread, const struct hsa_slot *slot)
 {
 	struct hsa_times times = {0, 0};
 
-	if (!thread || slot->mode != thread->mode)
-		return;
-	if (hsa_next.dispatch_time(slot->agent, slot->signal, &times) != HSA_SUCCESS)
+	if (thread && slot->mode == thread->mode &&
+	    hsa_next.dispatch_time(slot->agent, slot->signal, &times) != HSA_SUCCESS)
 		times = (struct hsa_times){0, 0};
 	hsa_put_execution(thread, slot, &times);
 }
@@ -336,8 +344,7 @@ static bool on_ended(hsa_signal_value value, void *data)
 		end_copy(slot, &times);
 	else
 		end_dispatch(slot, &times);
-	if (thread)
-		hsa_put_execution(thread, slot, &times);
+	hsa_put_execution(thread, slot, &times);
 	if (slot->original.handle)
 		hsa_signal_complete(slot->original);
 	hsa_signals_give(&slot, 1);
@@ -492,30 +499,36 @@ static bool has_place(const struct hsa_followed *queue)
 	       PENDING;
 }
 
-/* Gives the packet a signal of ours. True: its times will be taken. *ret_quiet: to be pushed once it is written. */
-static bool time_dispatch(struct hsa_followed *queue, struct guest_thread *thread,
-			  struct hsa_dispatch_packet *packet, uint64_t correlation,
-			  struct hsa_slot **ret_quiet)
+static struct hsa_slot *put_spare(struct hsa_followed *queue, struct guest_thread *thread,
+				  struct hsa_dispatch_packet *packet, uint64_t correlation)
 {
+	struct hsa_slot *slot = has_place(queue) ? take_spare(thread, queue) : NULL;
+
+	if (!slot)
+		return NULL;
+	fill_slot(slot, queue, thread, correlation);
+	packet->completion = slot->signal;
+	return slot;
+}
+
+/* Gives the packet a signal of ours, or says in the launch that it has none. Returns a quiet one, which is to be pushed
+ * once the packet is written; else NULL. */
+static struct hsa_slot *time_dispatch(struct hsa_followed *queue, struct guest_thread *thread,
+				      struct hsa_launch *launch, struct hsa_dispatch_packet *packet)
+{
+	bool is_quiet = !packet->completion.handle;
+	bool is_left_alone = !is_quiet && (hsa_options & RING_OPTION_AMD_LITE);
 	struct hsa_slot *slot = NULL;
 
-	*ret_quiet = NULL;
-	if (packet->completion.handle && (hsa_options & RING_OPTION_AMD_LITE)) {
-		guest_trouble(RING_TROUBLE_MODE);
-		return false;
+	if (is_quiet)
+		slot = put_spare(queue, thread, packet, launch->correlation);
+	else if (!is_left_alone)
+		slot = stand_in(queue, thread, packet, launch->correlation);
+	if (!slot) {
+		guest_trouble(is_left_alone ? RING_TROUBLE_MODE : RING_TROUBLE_SIGNALS);
+		launch->flags |= LAUNCH_UNTIMED;
 	}
-	if (packet->completion.handle) {
-		slot = stand_in(queue, thread, packet, correlation);
-	} else if (has_place(queue)) {
-		slot = *ret_quiet = take_spare(thread, queue);
-		if (slot) {
-			fill_slot(slot, queue, thread, correlation);
-			packet->completion = slot->signal;
-		}
-	}
-	if (!slot)
-		guest_trouble(RING_TROUBLE_SIGNALS);
-	return slot != NULL;
+	return is_quiet ? slot : NULL;
 }
 
 static void describe(struct guest_thread *thread, struct hsa_followed *queue)
@@ -527,9 +540,9 @@ static void describe(struct guest_thread *thread, struct hsa_followed *queue)
 		atomic_store(&queue->mode, thread->mode);
 }
 
-/* Fills in what a packet's launch is, before it is written. */
-static void begin_launch(struct guest_thread *thread, struct hsa_followed *queue,
-			 struct hsa_launch *launch, const struct hsa_dispatch_packet *packet)
+/* Fills in what a packet's launch is, before it is written, and has it timed; returns as time_dispatch. */
+static struct hsa_slot *begin_launch(struct guest_thread *thread, struct hsa_followed *queue,
+				     struct hsa_launch *launch, struct hsa_dispatch_packet *packet)
 {
 	if (GUEST_UNLIKELY(atomic_load_explicit(&queue->mode, memory_order_relaxed) !=
 			   thread->mode))
@@ -542,6 +555,7 @@ static void begin_launch(struct guest_thread *thread, struct hsa_followed *queue
 		.packet = packet,
 	};
 	hsa_launch_begin(thread, launch, HSA_CALL_DISPATCH);
+	return time_dispatch(queue, thread, launch, packet);
 }
 
 static bool is_dispatch(const struct hsa_dispatch_packet *packet)
@@ -552,12 +566,9 @@ static bool is_dispatch(const struct hsa_dispatch_packet *packet)
 static void write_dispatch(struct guest_thread *thread, struct hsa_followed *queue,
 			   struct hsa_dispatch_packet packets[2], hsa_packet_writer *writer)
 {
-	struct hsa_slot *quiet;
 	struct hsa_launch launch;
+	struct hsa_slot *quiet = begin_launch(thread, queue, &launch, packets);
 
-	begin_launch(thread, queue, &launch, packets);
-	if (!time_dispatch(queue, thread, packets, launch.correlation, &quiet))
-		launch.flags |= LAUNCH_UNTIMED;
 	write_packets(queue, packets, 1, writer);
 	if (quiet)
 		push(queue, quiet);
@@ -587,17 +598,16 @@ static uint32_t barrier_of(const struct hsa_dispatch_packet *packet)
 static void put_barrier(struct guest_thread *thread, const struct hsa_dispatch_packet *packet)
 {
 	uint32_t function = hsa_caller ? 0 : barrier_of(packet);
-	struct record_api *record;
+	uint64_t now;
 
 	if (!function)
 		return;
-	record = guest_reserve(thread, EVENT_API, RECORD_API_BYTES, function | API_TYPE_CALL << 16);
-	if (!record)
+	if (!thread) {
+		guest_missed(RING_TROUBLE_NO_RING);
 		return;
-	record->begin = record->end = guest_now(thread);
-	record->result = 0;
-	record->stack = 0;
-	ring_commit(&thread->writer);
+	}
+	now = guest_now(thread);
+	guest_put_api(thread, function | API_TYPE_CALL << 16, now, now, 0, 0, 0);
 }
 
 /* ---- batches ----------------------------------------------------------------------------------- */
@@ -615,17 +625,19 @@ static void put_batch(struct guest_thread *thread, uint64_t begin, uint32_t disp
 {
 	/* Before the record: a stack is one of its own. */
 	uint32_t stack = guest_stack(thread);
-	struct record_api *record = guest_reserve(thread, EVENT_API, RECORD_API_ARGUMENT_BYTES,
-						  HSA_CALL_BATCH | API_TYPE_CALL << 16);
 
-	if (!record)
-		return;
-	record->begin = begin;
-	record->end = guest_now(thread);
-	record->result = 0;
-	record->stack = stack;
-	record->argument = dispatches;
-	ring_commit(&thread->writer);
+	guest_put_api(thread, HSA_CALL_BATCH | API_TYPE_CALL << 16, begin, guest_now(thread), 0,
+		      dispatches, stack);
+}
+
+/* Of those that leave no rows. */
+static void count_batch(const struct guest_thread *thread, uint32_t dispatches)
+{
+	bool is_wanted = hsa_options & RING_OPTION_AMD_FULL;
+
+	guest_trouble_many(is_wanted && !thread ? RING_TROUBLE_NO_RING_LAUNCH
+						: RING_TROUBLE_BATCHES,
+			   dispatches);
 }
 
 static void time_batch(struct guest_thread *thread, struct hsa_followed *queue,
@@ -637,9 +649,7 @@ static void time_batch(struct guest_thread *thread, struct hsa_followed *queue,
 
 		if (!is_dispatch(&packets[i]))
 			continue;
-		begin_launch(thread, queue, &launch, &packets[i]);
-		if (!time_dispatch(queue, thread, &packets[i], launch.correlation, &quiet))
-			launch.flags |= LAUNCH_UNTIMED;
+		quiet = begin_launch(thread, queue, &launch, &packets[i]);
 		/* Its signal is at 1 until the packet was written and has run. */
 		if (quiet)
 			push(queue, quiet);
@@ -653,25 +663,27 @@ static void write_batch(struct guest_thread *thread, struct hsa_followed *queue,
 			hsa_packet_writer *writer)
 {
 	bool fits = queue->batch && (count + 1) * sizeof(*packets) <= queue->batch_bytes;
-	uint32_t dispatches = thread ? count_dispatches(packets, count) : 0;
-	uint64_t begin = dispatches ? guest_now(thread) : 0;
+	uint32_t dispatches = guest_is_idle() ? 0 : count_dispatches(packets, count);
+	uint64_t begin = thread ? guest_now(thread) : 0;
 
-	for (uint64_t i = 0; i < count && thread; i++)
+	for (uint64_t i = 0; i < count; i++)
 		put_barrier(thread, &packets[i]);
 	if (fits)
 		memcpy(queue->batch, packets, count * sizeof(*packets));
-	if (fits && dispatches && (hsa_options & RING_OPTION_AMD_FULL))
+	if (fits && thread && (hsa_options & RING_OPTION_AMD_FULL))
 		time_batch(thread, queue, queue->batch, count);
-	else if (dispatches)
-		guest_trouble_many(RING_TROUBLE_BATCHES, dispatches);
+	else
+		count_batch(thread, dispatches);
 	if (fits)
 		write_packets(queue, queue->batch, count, writer);
 	else
 		writer(packets, count);
 	if (hsa_caller)
 		hsa_caller->batched += dispatches;
-	else if (dispatches)
+	else if (dispatches && thread)
 		put_batch(thread, begin, dispatches);
+	else if (dispatches)
+		guest_missed(RING_TROUBLE_NO_RING);
 }
 
 /* What the runtime calls with packets that the program has written, under the queue's lock. */
@@ -690,13 +702,13 @@ static void on_packets(const void *packets, uint64_t count, uint64_t index, void
 	memcpy(copy, packets, sizeof(copy[0]));
 	if (thread && is_dispatch(copy)) {
 		write_dispatch(thread, queue, copy, writer);
-	} else {
-		if (thread)
-			put_barrier(thread, copy);
-		write_packets(queue, copy, 1, writer);
+		return;
 	}
-	if (!thread && is_dispatch(copy))
+	if (is_dispatch(copy))
 		guest_missed(RING_TROUBLE_NO_RING_LAUNCH);
+	else
+		put_barrier(thread, copy);
+	write_packets(queue, copy, 1, writer);
 }
 
 /* ---- queues ------------------------------------------------------------------------------------ */
@@ -711,8 +723,10 @@ static struct hsa_followed *find_free(void)
 	if (queue)
 		return queue;
 	queue = guest_memory(sizeof(*queue));
-	if (!queue)
+	if (!queue) {
+		guest_trouble(RING_TROUBLE_OBJECTS);
 		return NULL;
+	}
 	queue->older = atomic_load(&dispatch.newest);
 	atomic_store(&dispatch.newest, queue);
 	return queue;

@@ -131,6 +131,8 @@ static void on_samples(void *data, size_t bytes, size_t lost, hsa_pcs_copy *copy
 	if (thread)
 		ring_count_lost(&thread->writer, EVENT_INSTRUCTION_SAMPLE,
 				lost + (taken ? 0 : count));
+	else
+		guest_trouble_many(RING_TROUBLE_NO_RING_SAMPLE, lost + count);
 	if (taken)
 		guest_memory_free(taken, bytes);
 	errno = saved;

@@ -196,24 +196,7 @@ static void after_link(struct guest_thread *thread, cl_program program, cl_int r
 		after_build(thread, program, result);
 }
 
-/* ---- the record of a call ---------------------------------------------------------------------- */
-
-static inline void put_api(struct guest_thread *thread, uint32_t detail, uint64_t begin,
-			   uint64_t end, cl_int result, uint64_t argument, uint32_t stack)
-{
-	uint32_t size = argument ? RECORD_API_ARGUMENT_BYTES : RECORD_API_BYTES;
-	struct record_api *record = guest_reserve(thread, EVENT_API, size, detail);
-
-	if (GUEST_UNLIKELY(!record))
-		return;
-	record->begin = begin;
-	record->end = end;
-	record->result = result;
-	record->stack = stack;
-	if (argument)
-		record->argument = argument;
-	ring_commit(&thread->writer);
-}
+/* ---- calls ------------------------------------------------------------------------------------- */
 
 static inline void end_call(struct guest_thread *thread)
 {
@@ -395,147 +378,149 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 
 /* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
  * its frame with the recording: the saved registers alone would double its cost. */
-#define STATUS(number, name, parameters, arguments, callee, look, value, after)      \
-	static __attribute__((noinline)) cl_int record_##name parameters             \
-	{                                                                            \
-		struct guest_thread *thread;                                         \
-		uint64_t begin;                                                      \
-		cl_int result;                                                       \
-                                                                                     \
-		look;                                                                \
-		thread = guest_enter();                                              \
-		if (!thread) {                                                       \
-			guest_missed(RING_TROUBLE_NO_RING);                          \
-			result = CALLEE_##callee(name) arguments;                    \
-			after;                                                       \
-			return result;                                               \
-		}                                                                    \
-		begin = guest_now(thread);                                           \
-		result = CALLEE_##callee(name) arguments;                            \
-		put_api(thread, number, begin, guest_now(thread), result, value, 0); \
-		after;                                                               \
-		end_call(thread);                                                    \
-		return result;                                                       \
-	}                                                                            \
-	static cl_int hook_##name parameters                                         \
-	{                                                                            \
-		if (GUEST_LIKELY(guest_is_idle())) {                                 \
-			look;                                                        \
-			return CALLEE_##callee(name) arguments;                      \
-		}                                                                    \
-		return record_##name arguments;                                      \
+#define STATUS(number, name, parameters, arguments, callee, look, value, after)            \
+	static __attribute__((noinline)) cl_int record_##name parameters                   \
+	{                                                                                  \
+		struct guest_thread *thread;                                               \
+		uint64_t begin;                                                            \
+		cl_int result;                                                             \
+                                                                                           \
+		look;                                                                      \
+		thread = guest_enter();                                                    \
+		if (!thread) {                                                             \
+			guest_missed(RING_TROUBLE_NO_RING);                                \
+			result = CALLEE_##callee(name) arguments;                          \
+			after;                                                             \
+			return result;                                                     \
+		}                                                                          \
+		begin = guest_now(thread);                                                 \
+		result = CALLEE_##callee(name) arguments;                                  \
+		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
+		after;                                                                     \
+		end_call(thread);                                                          \
+		return result;                                                             \
+	}                                                                                  \
+	static cl_int hook_##name parameters                                               \
+	{                                                                                  \
+		if (GUEST_LIKELY(guest_is_idle())) {                                       \
+			look;                                                              \
+			return CALLEE_##callee(name) arguments;                            \
+		}                                                                          \
+		return record_##name arguments;                                            \
 	}
-#define CREATE(number, name, type, parameters, arguments, callee, look, value, after) \
-	static __attribute__((noinline)) type record_##name parameters                \
-	{                                                                             \
-		struct guest_thread *thread;                                          \
-		cl_int result = CL_SUCCESS;                                           \
-		uint64_t begin;                                                       \
-		type object;                                                          \
-                                                                                      \
-		if (!errcode_ret)                                                     \
-			errcode_ret = &result;                                        \
-		look;                                                                 \
-		thread = guest_enter();                                               \
-		if (!thread) {                                                        \
-			guest_missed(RING_TROUBLE_NO_RING);                           \
-			object = CALLEE_##callee(name) arguments;                     \
-			after;                                                        \
-			return object;                                                \
-		}                                                                     \
-		begin = guest_now(thread);                                            \
-		object = CALLEE_##callee(name) arguments;                             \
-		result = object ? CL_SUCCESS : *errcode_ret;                          \
-		put_api(thread, number, begin, guest_now(thread), result, value, 0);  \
-		after;                                                                \
-		end_call(thread);                                                     \
-		return object;                                                        \
-	}                                                                             \
-	static type hook_##name parameters                                            \
-	{                                                                             \
-		if (GUEST_LIKELY(guest_is_idle())) {                                  \
-			look;                                                         \
-			return CALLEE_##callee(name) arguments;                       \
-		}                                                                     \
-		return record_##name arguments;                                       \
+#define CREATE(number, name, type, parameters, arguments, callee, look, value, after)      \
+	static __attribute__((noinline)) type record_##name parameters                     \
+	{                                                                                  \
+		struct guest_thread *thread;                                               \
+		cl_int result = CL_SUCCESS;                                                \
+		uint64_t begin;                                                            \
+		type object;                                                               \
+                                                                                           \
+		if (!errcode_ret)                                                          \
+			errcode_ret = &result;                                             \
+		look;                                                                      \
+		thread = guest_enter();                                                    \
+		if (!thread) {                                                             \
+			guest_missed(RING_TROUBLE_NO_RING);                                \
+			object = CALLEE_##callee(name) arguments;                          \
+			after;                                                             \
+			return object;                                                     \
+		}                                                                          \
+		begin = guest_now(thread);                                                 \
+		object = CALLEE_##callee(name) arguments;                                  \
+		result = object ? CL_SUCCESS : *errcode_ret;                               \
+		guest_put_api(thread, number, begin, guest_now(thread), result, value, 0); \
+		after;                                                                     \
+		end_call(thread);                                                          \
+		return object;                                                             \
+	}                                                                                  \
+	static type hook_##name parameters                                                 \
+	{                                                                                  \
+		if (GUEST_LIKELY(guest_is_idle())) {                                       \
+			look;                                                              \
+			return CALLEE_##callee(name) arguments;                            \
+		}                                                                          \
+		return record_##name arguments;                                            \
 	}
-#define POINTER(number, name, parameters, arguments, callee, value)                           \
-	static __attribute__((noinline)) void *record_##name parameters                       \
-	{                                                                                     \
-		struct guest_thread *thread = guest_enter();                                  \
-		uint64_t begin;                                                               \
-		void *object;                                                                 \
-                                                                                              \
-		if (!thread) {                                                                \
-			guest_missed(RING_TROUBLE_NO_RING);                                   \
-			return CALLEE_##callee(name) arguments;                               \
-		}                                                                             \
-		begin = guest_now(thread);                                                    \
-		object = CALLEE_##callee(name) arguments;                                     \
-		put_api(thread, number, begin, guest_now(thread), object ? 0 : -1, value, 0); \
-		end_call(thread);                                                             \
-		return object;                                                                \
-	}                                                                                     \
-	static void *hook_##name parameters                                                   \
-	{                                                                                     \
-		if (GUEST_LIKELY(guest_is_idle())) {                                          \
-			NO_LOOK;                                                              \
-			return CALLEE_##callee(name) arguments;                               \
-		}                                                                             \
-		return record_##name arguments;                                               \
+#define POINTER(number, name, parameters, arguments, callee, value)                             \
+	static __attribute__((noinline)) void *record_##name parameters                         \
+	{                                                                                       \
+		struct guest_thread *thread = guest_enter();                                    \
+		uint64_t begin;                                                                 \
+		void *object;                                                                   \
+                                                                                                \
+		if (!thread) {                                                                  \
+			guest_missed(RING_TROUBLE_NO_RING);                                     \
+			return CALLEE_##callee(name) arguments;                                 \
+		}                                                                               \
+		begin = guest_now(thread);                                                      \
+		object = CALLEE_##callee(name) arguments;                                       \
+		guest_put_api(thread, number, begin, guest_now(thread), object ? 0 : -1, value, \
+			      0);                                                               \
+		end_call(thread);                                                               \
+		return object;                                                                  \
+	}                                                                                       \
+	static void *hook_##name parameters                                                     \
+	{                                                                                       \
+		if (GUEST_LIKELY(guest_is_idle())) {                                            \
+			NO_LOOK;                                                                \
+			return CALLEE_##callee(name) arguments;                                 \
+		}                                                                               \
+		return record_##name arguments;                                                 \
 	}
-#define NOTHING(number, name, parameters, arguments)                        \
-	static __attribute__((noinline)) void record_##name parameters      \
-	{                                                                   \
-		struct guest_thread *thread = guest_enter();                \
-		uint64_t begin;                                             \
-                                                                            \
-		if (!thread) {                                              \
-			guest_missed(RING_TROUBLE_NO_RING);                 \
-			next.name arguments;                                \
-			return;                                             \
-		}                                                           \
-		begin = guest_now(thread);                                  \
-		next.name arguments;                                        \
-		put_api(thread, number, begin, guest_now(thread), 0, 0, 0); \
-		end_call(thread);                                           \
-	}                                                                   \
-	static void hook_##name parameters                                  \
-	{                                                                   \
-		if (GUEST_LIKELY(guest_is_idle())) {                        \
-			NO_LOOK;                                            \
-			next.name arguments;                                \
-			return;                                             \
-		}                                                           \
-		record_##name arguments;                                    \
+#define NOTHING(number, name, parameters, arguments)                              \
+	static __attribute__((noinline)) void record_##name parameters            \
+	{                                                                         \
+		struct guest_thread *thread = guest_enter();                      \
+		uint64_t begin;                                                   \
+                                                                                  \
+		if (!thread) {                                                    \
+			guest_missed(RING_TROUBLE_NO_RING);                       \
+			next.name arguments;                                      \
+			return;                                                   \
+		}                                                                 \
+		begin = guest_now(thread);                                        \
+		next.name arguments;                                              \
+		guest_put_api(thread, number, begin, guest_now(thread), 0, 0, 0); \
+		end_call(thread);                                                 \
+	}                                                                         \
+	static void hook_##name parameters                                        \
+	{                                                                         \
+		if (GUEST_LIKELY(guest_is_idle())) {                              \
+			NO_LOOK;                                                  \
+			next.name arguments;                                      \
+			return;                                                   \
+		}                                                                 \
+		record_##name arguments;                                          \
 	}
-#define WAIT(number, name, parameters, arguments, value, after)                                  \
-	static __attribute__((noinline)) cl_int record_##name parameters                         \
-	{                                                                                        \
-		struct guest_thread *thread = guest_enter();                                     \
-		uint64_t begin, end;                                                             \
-		uint32_t stack;                                                                  \
-		cl_int result;                                                                   \
-                                                                                                 \
-		if (!thread) {                                                                   \
-			guest_missed(RING_TROUBLE_NO_RING);                                      \
-			return next.name arguments;                                              \
-		}                                                                                \
-		stack = guest_stack(thread);                                                     \
-		begin = guest_now(thread);                                                       \
-		result = next.name arguments;                                                    \
-		end = guest_now(thread);                                                         \
-		put_api(thread, number | API_TYPE_WAIT << 16, begin, end, result, value, stack); \
-		after;                                                                           \
-		return result;                                                                   \
-	}                                                                                        \
-	static cl_int hook_##name parameters                                                     \
-	{                                                                                        \
-		if (GUEST_LIKELY(guest_is_idle())) {                                             \
-			LOOK;                                                                    \
-			return next.name arguments;                                              \
-		}                                                                                \
-		return record_##name arguments;                                                  \
+#define WAIT(number, name, parameters, arguments, value, after)                                \
+	static __attribute__((noinline)) cl_int record_##name parameters                       \
+	{                                                                                      \
+		struct guest_thread *thread = guest_enter();                                   \
+		uint64_t begin, end;                                                           \
+		uint32_t stack;                                                                \
+		cl_int result;                                                                 \
+                                                                                               \
+		if (!thread) {                                                                 \
+			guest_missed(RING_TROUBLE_NO_RING);                                    \
+			return next.name arguments;                                            \
+		}                                                                              \
+		stack = guest_stack(thread);                                                   \
+		begin = guest_now(thread);                                                     \
+		result = next.name arguments;                                                  \
+		end = guest_now(thread);                                                       \
+		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, result, value, \
+			      stack);                                                          \
+		after;                                                                         \
+		return result;                                                                 \
+	}                                                                                      \
+	static cl_int hook_##name parameters                                                   \
+	{                                                                                      \
+		if (GUEST_LIKELY(guest_is_idle())) {                                           \
+			LOOK;                                                                  \
+			return next.name arguments;                                            \
+		}                                                                              \
+		return record_##name arguments;                                                \
 	}
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
 		     describe)                                                                   \

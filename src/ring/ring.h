@@ -70,7 +70,8 @@ enum ring_trouble {
 	RING_TROUBLE_NO_QUEUE,     /* kernels were loaded, and no queue was seen */
 	RING_TROUBLE_LAYOUT,       /* tables of the runtime that are not known */
 	RING_TROUBLE_NO_SAMPLES,   /* nothing samples instructions here */
-	RING_TROUBLE_COUNT = 16
+	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
+	RING_TROUBLE_COUNT
 };
 
 enum { RING_PYTHON_BYTES = 48 };

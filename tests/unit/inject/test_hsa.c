@@ -1707,6 +1707,10 @@ TEST(samples_of_instructions)
 	runtime.on_samples(runtime.on_samples_data, sizeof(three), 5, copy_samples, three);
 	runtime.on_samples(runtime.on_samples_data, sizeof(three), 0, refuse_samples, three);
 	CHECK_EQUAL(guest.thread.writer.control->lost[EVENT_INSTRUCTION_SAMPLE], 5 + 3);
+	guest_self = NULL;
+	runtime.on_samples(runtime.on_samples_data, sizeof(three), 5, copy_samples, three);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_SAMPLE], 5 + 3);
+	guest_self = &guest.thread;
 	look();
 	CHECK_EQUAL(seen.count[EVENT_INSTRUCTION_SAMPLE], 3);
 	CHECK_EQUAL(seen.instructions[0].offset, 0xa10);
@@ -1986,6 +1990,88 @@ TEST(a_copy_with_a_signal_that_is_destroyed)
 	stop();
 }
 
+static void wait_once(hsa_signal signal)
+{
+	hsa_signal_wait_function *wait = (hsa_signal_wait_function *)(uintptr_t)read_entry(
+		tables.core, CORE_SIGNAL_WAIT_SCACQUIRE);
+
+	wait(signal, 0, 0, 0, 0);
+}
+
+/* More threads than rings: nothing of what they do is in the trace, and all of it is counted. */
+TEST(a_thread_without_a_ring)
+{
+	struct hsa_dispatch_packet barrier = {.header = HSA_PACKET_BARRIER_AND};
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_memory_copy_function *copy_now =
+		(hsa_memory_copy_function *)(uintptr_t)read_entry(tables.core, CORE_MEMORY_COPY);
+	hsa_signal own = {0};
+
+	make_signal(2, &own);
+	guest_self = NULL;
+	write_dispatch(queue, no_signal);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_LAUNCH], 1);
+	copy(gpu, cpu, own);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_LAUNCH], 2);
+	copy_now((void *)8, (void *)16, 300);
+	copy_now((void *)0x1000, (void *)8, 300);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_LAUNCH], 3);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 0);
+	wait_once(own);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 1);
+	write_packets(queue, &barrier, 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 2);
+	write_batch(queue);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 4); /* with its barrier */
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 4);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 0);
+	load_code((hsa_executable){5}, 0x1000, "one.kd");
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TRACKING], 0);
+	guest_self = &guest.thread;
+	look();
+	CHECK_EQUAL(seen.count[EVENT_LAUNCH] + seen.count[EVENT_API] + seen.count[EVENT_CODE], 0);
+	stop();
+}
+
+TEST(a_batch_without_a_ring)
+{
+	struct hsa_queue *queue = start(RING_OPTION_AMD_FULL, SIGNALS);
+
+	guest_self = NULL;
+	write_batch(queue);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING_LAUNCH], 4);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_BATCHES], 0);
+	guest_self = &guest.thread;
+	stop();
+}
+
+/* What others have launched: a handler's thread, and a helper. Not what an earlier recorder has to do with. */
+TEST(times_that_come_to_a_thread_without_a_ring)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_signal own = {0};
+
+	make_signal(2, &own);
+	write_dispatch(queue, own);
+	write_dispatch(queue, no_signal);
+	CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
+	guest_self = NULL;
+	complete(signal_of(0), 1, 2);
+	complete(signal_of(1), 1, 2);
+	complete(runtime.copy_signal, 1, 2);
+	CHECK_EQUAL(hsa_harvest(guest_enter()), 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TRACKING], 3);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 0);
+	guest_self = &guest.thread;
+	write_dispatch(queue, no_signal);
+	atomic_fetch_add(&guest_page.mode, 1);
+	complete(signal_of(2), 1, 2);
+	CHECK_EQUAL(hsa_harvest(NULL), 1);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_TRACKING], 3);
+	stop();
+}
+
 TEST(a_copy_that_is_refused)
 {
 	hsa_signal own = {0};
@@ -2079,6 +2165,9 @@ int main(void)
 	RUN(copies_in_a_batch);
 	RUN(barriers);
 	RUN(a_copy_with_a_signal_that_is_destroyed);
+	RUN(a_thread_without_a_ring);
+	RUN(a_batch_without_a_ring);
+	RUN(times_that_come_to_a_thread_without_a_ring);
 	RUN(a_copy_that_is_refused);
 	RUN(the_end_does_not_wait_for_ever);
 	return harness_end();
