@@ -118,6 +118,15 @@ def check_matched(one, in_flight=0):
     t.equal((ledger["dropped"], ledger["in_flight_at_exit"]), (0, in_flight), "dropped, in flight")
 
 
+def awake(works, slept_ns):
+    """What they would be if the machine had not slept so long, once, between two of them."""
+    ordered = sorted(works, key=lambda one: one.start)
+    first = next((i for i in range(1, len(ordered)) if ordered[i].start - ordered[i - 1].end >= slept_ns), None)
+    t.true(first is not None, f"the log shows a sleep of {slept_ns} ns")
+    return ordered[:first] + [one._replace(start=one.start - slept_ns, end=one.end - slept_ns)
+                              for one in ordered[first:]]
+
+
 def check_times(one, most_ns=STAMP_NS):
     """Every start and end is what the GPU wrote down, as far as the clocks' certificate says."""
     begin = one.document["begin_ns"]
@@ -297,6 +306,7 @@ with t.case("a GPU's counter that is wrong, a machine that was suspended"):
     one = recorded(["work", "wait=1"], "jump_ms=5000,jump_at=10")
     check_counts(one)
     check_matched(one)
+    check_times(one._replace(works=awake(one.works, 5_000_000_000)))
 
 with t.case("samples of instructions are asked of a ROCm that has none: it says so, and all else is there"):
     one = recorded(["work"], mode="amd:pcs")

@@ -106,6 +106,7 @@ bool guest_lock(struct guest_lock *lock)
 }
 
 static uint32_t helper_wakes;
+static uint64_t helper_wait_ms;
 
 void hsa_helper_start(void)
 {
@@ -123,11 +124,38 @@ bool hsa_helper_is_asleep(void)
 
 void hsa_helper_stop(uint64_t most_ms)
 {
-	(void)most_ms;
+	helper_wait_ms += most_ms;
 }
 
 void hsa_helper_forked(void)
 {
+}
+
+/* While it is on, no thread sleeps, and the clock shows what it would have slept. */
+static struct {
+	bool is_on;
+	uint64_t slept_ns;
+} dream;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret_time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+	if (!dream.is_on || clock != CLOCK_MONOTONIC)
+		return __real_clock_gettime(clock, ret_time);
+	ret_time->tv_sec = (time_t)(dream.slept_ns / 1000000000);
+	ret_time->tv_nsec = (long)(dream.slept_ns % 1000000000);
+	return 0;
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, const struct timespec *sleep);
+long __wrap_syscall(long number, long a, long b, const struct timespec *sleep)
+{
+	if (!dream.is_on || number != SYS_clock_nanosleep)
+		return __real_syscall(number, a, b, sleep, NULL);
+	dream.slept_ns += (uint64_t)sleep->tv_sec * 1000000000 + (uint64_t)sleep->tv_nsec;
+	return 0;
 }
 
 enum { RING_BYTES = 8 << 20 };
@@ -221,6 +249,7 @@ static struct {
 	bool refuses_handlers, refuses_copies;
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
+	uint64_t copy_time;    /* start of the copies that end now */
 	void (*on_time)(void); /* a dispatch's are asked for */
 	void (*on_subtract)(hsa_signal signal);
 	uint64_t write_index;
@@ -335,9 +364,10 @@ static hsa_status dispatch_time(hsa_agent agent, hsa_signal signal, struct hsa_t
 
 static hsa_status copy_time(hsa_signal signal, struct hsa_times *times)
 {
+	(void)signal;
 	runtime.copy_times_asked++;
-	times->start = 100 + signal_index(signal);
-	times->end = 1000 + signal_index(signal);
+	times->start = runtime.copy_time;
+	times->end = runtime.copy_time + 900;
 	return HSA_SUCCESS;
 }
 
@@ -1803,6 +1833,7 @@ TEST(copies)
 	start(0, SIGNALS);
 	make_signal(3, &own);
 	for (int i = 0; i < 3; i++) {
+		runtime.copy_time = 100 * (uint64_t)(i + 1);
 		CHECK_EQUAL(copy(directions[i].to, directions[i].from, own), HSA_SUCCESS);
 		CHECK(runtime.copy_signal.handle != own.handle);
 		complete(runtime.copy_signal, 0, 0);
@@ -1837,13 +1868,17 @@ TEST(times_of_many_copies)
 	start(0, SIGNALS);
 	for (int i = 0; i < MANY; i++) {
 		make_signal(1, &own[i]);
+		runtime.copy_time = 100000 + 1000 * (uint64_t)i;
 		CHECK_EQUAL(copy(gpu, cpu, own[i]), HSA_SUCCESS);
 		complete(runtime.copy_signal, 0, 0);
 	}
 	ask = (hsa_copy_time_function *)(uintptr_t)read_entry(tables.amd, AMD_COPY_TIME);
 	runtime.copy_times_asked = 0;
-	for (int i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++) {
 		CHECK_EQUAL(ask(own[i], &times), HSA_SUCCESS);
+		CHECK_EQUAL(times.start, 100000 + 1000 * (uint64_t)i);
+		CHECK_EQUAL(times.end, times.start + 900);
+	}
 	CHECK_EQUAL(runtime.copy_times_asked, 0);
 	stop();
 }
@@ -2103,19 +2138,21 @@ TEST(kernels_and_no_queue)
 	stop();
 }
 
-/* One that never completes is given up after a while. */
+/* One that never completes is given up after a while: 100 ms with what the helper is given. */
 TEST(the_end_does_not_wait_for_ever)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
-	struct timespec begin, end;
 
 	write_dispatch(queue, no_signal);
 	write_dispatch(queue, no_signal);
 	complete(signal_of(1), 1, 2);
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	helper_wait_ms = 0;
+	dream.slept_ns = 0;
+	dream.is_on = true;
 	guest.backend.at_exit();
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	CHECK(end.tv_sec - begin.tv_sec < 10);
+	dream.is_on = false;
+	CHECK(dream.slept_ns > 0);
+	CHECK(dream.slept_ns + 1000000 * helper_wait_ms <= 100000000);
 	look();
 	CHECK_EQUAL(seen.count[EVENT_LAUNCH], 2);
 	CHECK_EQUAL(seen.count[EVENT_EXECUTION], 1);
