@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "inject/addresses.h"
 #include "inject/describe.h"
 #include "inject/hsa.h"
 
@@ -64,11 +65,12 @@ static struct {
 	struct kernel *kernels;      /* KERNELS_MOST */
 	uint32_t kernels_count;
 	struct load loads[LOADS_MOST];
+	struct addresses load_places, kernel_places; /* where samples are taken */
 	char *names;
 	size_t names_used;
 	_Atomic uint32_t last_code;
 	_Atomic bool any;
-} code;
+} code = {.load_places.most = LOADS_MOST, .kernel_places.most = KERNELS_MOST};
 
 static uint32_t new_code(void)
 {
@@ -176,6 +178,20 @@ static void put_loaded(struct guest_thread *thread, struct load *load, hsa_loade
 		 size <= CONTENT_MOST ? (const void *)(uintptr_t)base : NULL, size);
 }
 
+/* Under the lock. False: there is no room. */
+static bool keep_load(const struct load *load)
+{
+	uint32_t i = 0;
+
+	while (i < LOADS_MOST && code.loads[i].executable)
+		i++;
+	if (i == LOADS_MOST)
+		return false;
+	code.loads[i] = *load;
+	return !(hsa_options & RING_OPTION_AMD_PCS) || !load->size ||
+	       addresses_add(&code.load_places, load->base, i);
+}
+
 void hsa_code_loaded(struct guest_thread *thread, hsa_executable executable, hsa_agent agent,
 		     hsa_loaded_code loaded)
 {
@@ -194,14 +210,12 @@ void hsa_code_loaded(struct guest_thread *thread, hsa_executable executable, hsa
 	} else {
 		guest_missed(RING_TROUBLE_OBJECTS);
 	}
-	if (!guest_lock(&code.lock))
+	if (!guest_lock(&code.lock)) {
+		guest_trouble(RING_TROUBLE_OBJECTS);
 		return;
-	for (uint32_t i = 0; i < LOADS_MOST; i++) {
-		if (code.loads[i].executable)
-			continue;
-		code.loads[i] = load;
-		break;
 	}
+	if (!keep_load(&load))
+		guest_trouble(RING_TROUBLE_OBJECTS);
 	guest_unlock(&code.lock);
 }
 
@@ -327,6 +341,32 @@ static uint64_t begin_of(uint64_t object)
 	return object + (uint64_t)entry;
 }
 
+static bool is_kernel_there(const struct address *address)
+{
+	return code.kernels[address->index].begin == address->begin;
+}
+
+static bool is_load_there(const struct address *address)
+{
+	const struct load *load = &code.loads[address->index];
+
+	return load->executable && load->base == address->begin;
+}
+
+/* Under the lock. */
+static void set_begin(struct kernel *kernel, uint64_t begin)
+{
+	uint64_t before = kernel->begin;
+
+	if (begin == before)
+		return;
+	kernel->begin = begin;
+	if (before)
+		addresses_tidy(&code.kernel_places, is_kernel_there);
+	if (begin && !addresses_add(&code.kernel_places, begin, (uint32_t)(kernel - code.kernels)))
+		guest_trouble(RING_TROUBLE_OBJECTS);
+}
+
 static hsa_status add_symbol(hsa_executable executable, hsa_symbol symbol, void *data)
 {
 	char name[RECORD_TEXT_BYTES];
@@ -340,12 +380,14 @@ static hsa_status add_symbol(hsa_executable executable, hsa_symbol symbol, void 
 		return HSA_SUCCESS;
 	hsa_next.symbol_get_info(symbol, HSA_SYMBOL_AGENT, &agent);
 	symbol_name(symbol, name);
-	if (!guest_lock(&code.lock))
+	if (!guest_lock(&code.lock)) {
+		guest_trouble(RING_TROUBLE_OBJECTS);
 		return HSA_SUCCESS;
+	}
 	kernel = add_kernel(object);
 	if (kernel) {
 		kernel->executable = executable.handle;
-		kernel->begin = begin_of(object);
+		set_begin(kernel, begin_of(object));
 		kernel->name = keep_name(kernel->name, name);
 		kernel->device = hsa_device_of(agent);
 		kernel->group_bytes = ask_symbol(symbol, HSA_SYMBOL_GROUP_BYTES);
@@ -382,6 +424,8 @@ static void forget(uint64_t executable)
 	for (uint32_t i = 0; i < LOADS_MOST; i++)
 		if (!executable || code.loads[i].executable == executable)
 			code.loads[i].executable = 0;
+	addresses_tidy(&code.kernel_places, is_kernel_there);
+	addresses_tidy(&code.load_places, is_load_there);
 	guest_unlock(&code.lock);
 }
 
@@ -422,6 +466,9 @@ static void describe(struct guest_thread *thread, struct kernel *kernel, uint64_
 		record.parent = 0;
 		guest_trouble(RING_TROUBLE_KERNELS);
 	}
+	/* Too long, or there is no room for one more. */
+	if (kernel->executable && !kernel->name[0])
+		guest_trouble(RING_TROUBLE_OBJECTS);
 	if (!kernel->executable || !kernel->name[0]) {
 		snprintf(unnamed, sizeof(unnamed), "kernel_0x%llx", (unsigned long long)object);
 		texts[0] = unnamed;
@@ -459,25 +506,18 @@ uint32_t hsa_kernel(struct guest_thread *thread, uint64_t object)
 /* Under the lock. */
 static const struct load *load_at(uint64_t pc)
 {
-	for (uint32_t i = 0; i < LOADS_MOST; i++)
-		if (code.loads[i].executable && pc - code.loads[i].base < code.loads[i].size)
-			return &code.loads[i];
-	return NULL;
+	const struct address *place = addresses_find(&code.load_places, pc);
+	const struct load *load = place ? &code.loads[place->index] : NULL;
+
+	return load && pc - load->base < load->size ? load : NULL;
 }
 
 /* Under the lock: the kernel of the code object whose instructions begin last before the place. */
 static struct kernel *kernel_before(const struct load *load, uint64_t pc)
 {
-	struct kernel *best = NULL;
+	const struct address *place = addresses_find(&code.kernel_places, pc);
 
-	for (uint32_t i = 0; i < code.kernels_count; i++) {
-		struct kernel *kernel = &code.kernels[i];
-
-		if (kernel->executable == load->executable && kernel->begin >= load->base &&
-		    kernel->begin <= pc && (!best || kernel->begin > best->begin))
-			best = kernel;
-	}
-	return best;
+	return place && place->begin >= load->base ? &code.kernels[place->index] : NULL;
 }
 
 static uint64_t file_offset(const struct load *load, uint64_t pc)

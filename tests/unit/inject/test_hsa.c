@@ -256,6 +256,7 @@ static struct {
 	uint64_t symbol_object;
 	const char *symbol_name, *agent_name;
 	bool has_loader;
+	uint64_t loaded_further; /* than LOADED_AT */
 	hsa_pcs_ready *on_samples;
 	void *on_samples_data;
 	uint32_t pcs_method;
@@ -614,7 +615,7 @@ static hsa_status loaded_get_info(hsa_loaded_code loaded, uint32_t what, void *v
 	uint64_t answer = what == HSA_LOADED_MEMORY_BASE   ? (uintptr_t)&object_file
 			  : what == HSA_LOADED_MEMORY_SIZE ? sizeof(object_file)
 			  : what == HSA_LOADED_SIZE        ? LOADED_BYTES
-							   : LOADED_AT;
+							   : LOADED_AT + runtime.loaded_further;
 
 	(void)loaded;
 	if (what == HSA_LOADED_STORAGE_TYPE)
@@ -628,7 +629,7 @@ static hsa_status host_address(const void *on_device, const void **ret_on_host)
 {
 	static int64_t descriptor[8] = {[HSA_DESCRIPTOR_ENTRY / 8] = 0x1a00 - DESCRIPTOR};
 
-	CHECK_EQUAL((uintptr_t)on_device, LOADED_AT + DESCRIPTOR);
+	CHECK_EQUAL((uintptr_t)on_device, LOADED_AT + runtime.loaded_further + DESCRIPTOR);
 	*ret_on_host = descriptor;
 	return HSA_SUCCESS;
 }
@@ -1643,18 +1644,24 @@ TEST(a_copy_by_a_kernel_inside_of_a_call)
 
 /* ---- code -------------------------------------------------------------------------------------- */
 
-static void load_code(hsa_executable executable, uint64_t object, const char *name)
+static void freeze_code(hsa_executable executable)
 {
-	hsa_load_agent_code_function *load = (hsa_load_agent_code_function *)(uintptr_t)read_entry(
-		tables.core, CORE_LOAD_AGENT_CODE);
 	hsa_executable_freeze_function *freeze =
 		(hsa_executable_freeze_function *)(uintptr_t)read_entry(tables.core,
 									CORE_EXECUTABLE_FREEZE);
 
+	freeze(executable, NULL);
+}
+
+static void load_code(hsa_executable executable, uint64_t object, const char *name)
+{
+	hsa_load_agent_code_function *load = (hsa_load_agent_code_function *)(uintptr_t)read_entry(
+		tables.core, CORE_LOAD_AGENT_CODE);
+
 	runtime.symbol_object = object;
 	runtime.symbol_name = name;
 	load(executable, gpu, (hsa_reader){0}, NULL, NULL);
-	freeze(executable, NULL);
+	freeze_code(executable);
 }
 
 /* The same address is another kernel once its code was unloaded. */
@@ -1687,6 +1694,35 @@ TEST(names_of_kernels)
 	look();
 	CHECK_TEXT(seen.name, "kernel_0x1000");
 	CHECK_EQUAL(guest.trouble[RING_TROUBLE_KERNELS], 1);
+	stop();
+}
+
+/* A kernel that was launched and has no name for want of room, and a code object whose kernels are in none. */
+TEST(more_code_than_there_is_room_for)
+{
+	enum { LOADS = 4096, NAME_BYTES = 4000, NAMES = (32 << 20) / (NAME_BYTES - 20) };
+	struct hsa_queue *queue = start(0, SIGNALS);
+	char name[NAME_BYTES];
+
+	for (uint64_t i = 0; i < LOADS; i++) {
+		load_code((hsa_executable){1000 + i}, 0x1000, "one.kd");
+		if (i % 256 == 0)
+			look();
+	}
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 0);
+	load_code((hsa_executable){1}, 0x1000, "one.kd");
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 1);
+	memset(name, 'n', sizeof(name));
+	for (int i = 0; i <= NAMES; i++) {
+		snprintf(name + sizeof(name) - 20, 20, "%d", i);
+		runtime.symbol_name = name;
+		freeze_code((hsa_executable){1});
+	}
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 1);
+	write_dispatch(queue, no_signal);
+	look();
+	CHECK_TEXT(seen.name, "kernel_0x1000");
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_OBJECTS], 2);
 	stop();
 }
 
@@ -1796,6 +1832,48 @@ TEST(code_objects_that_make_no_sense)
 		stop_sampling();
 	}
 	object_file.head = before;
+}
+
+/* Loaded in no order, some of them unloaded, and others where those were. */
+TEST(samples_among_many_code_objects)
+{
+	enum { MANY = 101, STRIDE = 37 };
+	hsa_executable_destroy_function *destroy;
+	char name[32];
+
+	start_sampling(HSA_PCS_HOST_TRAP, "gfx90a");
+	destroy = (hsa_executable_destroy_function *)(uintptr_t)read_entry(tables.core,
+									   CORE_EXECUTABLE_DESTROY);
+	destroy((hsa_executable){5});
+	for (uint64_t i = 0; i < 2 * MANY; i++) {
+		uint64_t place = i * STRIDE % MANY;
+
+		if (i >= MANY && place % 3 == 0)
+			destroy((hsa_executable){100 + place});
+		if (i >= MANY && place % 6)
+			continue;
+		snprintf(name, sizeof(name), "kernel_%d.kd", (int)i);
+		runtime.loaded_further = 2 * LOADED_BYTES * place;
+		load_code((hsa_executable){100 + place},
+			  LOADED_AT + runtime.loaded_further + DESCRIPTOR, name);
+	}
+	for (uint64_t place = 0; place < MANY; place++) {
+		struct hsa_pcs_sample one = {.pc = LOADED_AT + 2 * LOADED_BYTES * place + 0x1a10};
+		uint64_t i = 0;
+
+		while (i * STRIDE % MANY != place)
+			i++;
+		look();
+		runtime.on_samples(runtime.on_samples_data, sizeof(one), 0, copy_samples, &one);
+		one.pc += LOADED_BYTES;
+		runtime.on_samples(runtime.on_samples_data, sizeof(one), 0, copy_samples, &one);
+		look();
+		snprintf(name, sizeof(name), "kernel_%d", (int)(place % 6 ? i : i + MANY));
+		CHECK_EQUAL(seen.instructions[0].code != 0, place % 3 != 0 || place % 6 == 0);
+		CHECK_TEXT(seen.name, seen.instructions[0].code ? name : "");
+		CHECK_EQUAL(seen.instructions[1].code, 0); /* between two */
+	}
+	stop_sampling();
 }
 
 TEST(nothing_that_samples)
@@ -2192,9 +2270,11 @@ int main(void)
 	RUN(a_dispatch_inside_of_a_call);
 	RUN(a_copy_by_a_kernel_inside_of_a_call);
 	RUN(names_of_kernels);
+	RUN(more_code_than_there_is_room_for);
 	RUN(samples_of_instructions);
 	RUN(samples_without_a_reason);
 	RUN(code_objects_that_make_no_sense);
+	RUN(samples_among_many_code_objects);
 	RUN(nothing_that_samples);
 	RUN(copies);
 	RUN(times_of_many_copies);
