@@ -14,14 +14,16 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/hsa.h"
 
-enum { STACK_BYTES = 256 << 10, NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20 };
+enum { NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20 };
 
 enum helper_state { HELPER_AWAKE, HELPER_NAPS, HELPER_SLEEPS };
 
@@ -69,14 +71,28 @@ static void nap(uint64_t nap_ns)
 	atomic_store(&helper.state, HELPER_AWAKE);
 }
 
+/* What the thread that made it has chosen is for that one: beside it on one processor, or before all others, the helper
+ * would take its time away. The runtime has its own threads on all processors, too; the kernel leaves out those that the
+ * process's cpuset has not. Where it refuses, all stays. */
+static void become_ordinary(void)
+{
+	const struct sched_param none = {0};
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	sched_setaffinity(0, sizeof(all), &all);
+	prctl(PR_SET_NAME, "duet-rocm");
+	prctl(PR_SET_TIMERSLACK, 1000);
+}
+
 static void *run(void *unused)
 {
 	uint64_t nap_ns = NAP_LEAST_NS;
 	uint32_t idle = 0;
 
 	(void)unused;
-	prctl(PR_SET_NAME, "duet-rocm");
-	prctl(PR_SET_TIMERSLACK, 1000);
+	become_ordinary();
 	while (!atomic_load(&helper.is_told_to_end)) {
 		struct guest_thread *thread = guest_enter();
 		uint32_t count = hsa_harvest(thread);
@@ -109,7 +125,6 @@ static void start_thread(void)
 		return;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&thread, &attributes, run, NULL) != 0)
 		atomic_store(&helper.has_ended, true);
