@@ -132,7 +132,7 @@ TEST(the_helper_is_not_like_its_maker)
 	hsa_helper_stop(10000);
 }
 
-static _Thread_local char much[400 << 10];
+static _Thread_local volatile char much[400 << 10];
 
 /* Thread-local variables lie in a thread's stack. */
 TEST(a_program_with_many_thread_local_variables)
