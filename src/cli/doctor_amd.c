@@ -19,6 +19,7 @@
 #include "cli/doctor.h"
 #include "cli/guest_path.h"
 #include "cli/probe.h"
+#include "collect/amd/ways.h"
 
 #define RUNTIME     "libhsa-runtime64.so.1"
 #define DRIVER      "/dev/kfd"
@@ -104,9 +105,13 @@ static void check_environment(struct doctor_collector *collector)
 	if (tools && *tools)
 		doctor_add(collector, "environment", true, false, NULL,
 			   "HSA_TOOLS_LIB=%s is set; duet adds its own to it", tools);
-	if (mode && *mode)
+	if (mode && *mode && amd_has_mode(mode))
 		doctor_add(collector, "environment", true, false, NULL,
 			   "RTL_MODE=%s chooses the mode where --collect does not", mode);
+	else if (mode && *mode)
+		doctor_add(collector, "environment", false, false,
+			   "set RTL_MODE to lite, default or full, or unset it",
+			   "RTL_MODE=%s is no mode: --collect amd refuses it", mode);
 }
 
 void doctor_examine_amd(struct doctor_collector *collector, const char *root)

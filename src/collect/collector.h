@@ -60,8 +60,9 @@ struct collector {
 	bool (*is_chosen)(const struct session_options *session);
 	/* Whether it is chosen where the user says nothing; NULL: yes. */
 	bool (*is_default)(void);
-	/* When all choices are made: what else the user has said. Errors: -errno with the error chain. NULL: nothing. */
-	int (*settle)(struct session_options *session);
+	/* When all choices are made: what else the user has said. is_named: the collector was asked for by its name. Errors:
+	 * -errno with the error chain. NULL: nothing. */
+	int (*settle)(struct session_options *session, bool is_named);
 	/* Has the program that will be started load the guest, and notes what it cannot. Errors: -ENOMEM. NULL: session.c
 	 * does, or there is none. */
 	int (*arm)(struct recording *recording, const struct session_options *session,

@@ -83,7 +83,20 @@ static int read_word(char *word, struct choice *ret_choice)
 	return check_option(collector, option);
 }
 
-static int choose_word(char *word, bool *inout_only, struct session_options *session)
+/* What the words so far have said. */
+struct chosen {
+	bool only; /* others were put out already */
+	bool is_named[COLLECTORS_MOST];
+};
+
+static void note_name(struct chosen *chosen, const struct choice *choice)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (collectors[i] == choice->collector)
+			chosen->is_named[i] = choice->on;
+}
+
+static int choose_word(char *word, struct chosen *chosen, struct session_options *session)
 {
 	struct choice choice;
 	int error = read_word(word, &choice);
@@ -91,11 +104,12 @@ static int choose_word(char *word, bool *inout_only, struct session_options *ses
 	if (error)
 		return error;
 	/* The first collector named for itself means: these, and no others. */
-	if (choice.on && !*inout_only) {
+	if (choice.on && !chosen->only) {
 		for (size_t i = 0; i < collectors_count; i++)
 			collectors[i]->choose(session, false, NULL);
-		*inout_only = true;
+		chosen->only = true;
 	}
+	note_name(chosen, &choice);
 	choice.collector->choose(session, choice.on, choice.option);
 	return 0;
 }
@@ -106,18 +120,18 @@ static bool is_default(const struct collector *collector, const struct session_o
 	       (!collector->is_default || collector->is_default());
 }
 
-static int settle(struct session_options *session)
+static int settle(const struct chosen *chosen, struct session_options *session)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < collectors_count && !error; i++)
 		if (collectors[i]->settle)
-			error = collectors[i]->settle(session);
+			error = collectors[i]->settle(session, chosen->is_named[i]);
 	return error;
 }
 
-/* list: NULL: nothing. only: whether others were put out already. */
-static int choose_list(const char *list, bool only, struct session_options *session)
+/* list: NULL: nothing. */
+static int choose_list(const char *list, struct chosen *chosen, struct session_options *session)
 {
 	char copy[1024], *rest = copy, *word;
 	int error = 0;
@@ -125,20 +139,22 @@ static int choose_list(const char *list, bool only, struct session_options *sess
 	if (snprintf(copy, sizeof(copy), "%s", list ? list : "") >= (int)sizeof(copy))
 		return error_set(-EINVAL, "--collect: the list is too long");
 	while (!error && (word = strsep(&rest, ",")))
-		error = *word ? choose_word(word, &only, session) : 0;
+		error = *word ? choose_word(word, chosen, session) : 0;
 	return error;
 }
 
 int collectors_choose(const char *list, const char *beside, struct session_options *session)
 {
+	struct chosen chosen = {.only = false};
 	int error;
 
 	for (size_t i = 0; i < collectors_count; i++)
 		collectors[i]->choose(session, is_default(collectors[i], session), NULL);
-	error = choose_list(list, false, session);
+	error = choose_list(list, &chosen, session);
+	chosen.only = true;
 	if (!error)
-		error = choose_list(beside, true, session);
-	return error ? error : settle(session);
+		error = choose_list(beside, &chosen, session);
+	return error ? error : settle(&chosen, session);
 }
 
 int collectors_check(const char *word)

@@ -292,12 +292,17 @@ with t.case("RTL_MODE chooses where nothing else does"):
     t.true(not [1 for _, end, _, name in commands(one) if name and end and "started" in end], "lite")
     one = recorded(["work"], mode="amd:default", env=env)
     check_times(one)
+    for alias in ("standard", "hip"):
+        check_times(recorded(["work"], env={"RTL_MODE": alias}))
     result = t.record(["true"], t.path("no.duet"), ["--collect", "amd"], env={"RTL_MODE": "fast"})
     t.equal(result.status, 125, "status of an unknown mode")
     t.true("there are lite, default and full" in text(result.stderr), text(result.stderr))
     result = t.record(["true"], t.path("no.duet"), ["--collect", "amd:fast"])
     t.equal(result.status, 125, "status of an unknown option")
     t.true("amd:lite amd:default amd:full" in text(result.stderr), text(result.stderr))
+    # ROCm is recorded by default where its driver is, and nobody may have asked for it
+    result = t.record(["true"], t.path("no.duet"), ["--stacks", "none"], env={"RTL_MODE": "fast"})
+    t.equal(result.status, 0, f"another program's mode: {text(result.stderr)}")
 
 with t.case("a GPU's counter that is wrong, a machine that was suspended"):
     one = recorded(["work", "wait=1"], "drift_ppm=500")

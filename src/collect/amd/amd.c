@@ -11,10 +11,12 @@
  *           timed in `full` only.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
@@ -39,11 +41,30 @@ static const struct collector_option options[] = {
 	{NULL, NULL},
 };
 
-static uint32_t mode_of(const char *name)
+static const struct mode {
+	const char *name;
+	uint32_t options;
+} modes[] = {
+	{"lite", RING_OPTION_AMD_LITE},
+	{"default", 0},
+	{"full", RING_OPTION_AMD_FULL},
+	/* As rocm-trace-lite calls what is default here; its hip adds the calls of HIP, which are there in any case. */
+	{"standard", 0},
+	{"hip", 0},
+};
+
+/* NULL: there is none of that name. */
+static const struct mode *find_mode(const char *name)
 {
-	return strcmp(name, "lite") == 0   ? RING_OPTION_AMD_LITE
-	       : strcmp(name, "full") == 0 ? RING_OPTION_AMD_FULL
-					   : 0;
+	for (size_t i = 0; i < ARRAY_COUNT(modes); i++)
+		if (strcmp(modes[i].name, name) == 0)
+			return &modes[i];
+	return NULL;
+}
+
+bool amd_has_mode(const char *name)
+{
+	return find_mode(name) != NULL;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
@@ -63,7 +84,8 @@ static void choose(struct session_options *session, bool on, const char *option)
 	} else if (strcmp(option, "pcs") == 0) {
 		session->amd_options |= RING_OPTION_AMD_PCS;
 	} else {
-		session->amd_options = (session->amd_options & ~(uint32_t)MODES) | mode_of(option);
+		session->amd_options =
+			(session->amd_options & ~(uint32_t)MODES) | find_mode(option)->options;
 		session->amd_mode_said = true;
 	}
 }
@@ -79,19 +101,25 @@ static bool is_default(void)
 	return access(DRIVER_FILE, F_OK) == 0;
 }
 
-/* The variable by which users of rocm-trace-lite choose. */
-static int settle(struct session_options *session)
+/* The variable by which users of rocm-trace-lite choose. Who did not ask for ROCm may have it for another tool. */
+static int settle(struct session_options *session, bool is_named)
 {
-	const char *mode = getenv("RTL_MODE");
+	const char *name = getenv("RTL_MODE");
+	const struct mode *mode;
 
-	if (!session->amd || session->amd_mode_said || !mode || !*mode)
+	session->amd_no_mode = NULL;
+	if (!session->amd || session->amd_mode_said || !name || !*name)
 		return 0;
-	if (strcmp(mode, "lite") != 0 && strcmp(mode, "default") != 0 && strcmp(mode, "full") != 0)
+	mode = find_mode(name);
+	if (mode)
+		session->amd_options |= mode->options;
+	else if (!is_named)
+		session->amd_no_mode = name;
+	else
 		return error_set(-EINVAL,
 				 "RTL_MODE is '%s'; there are lite, default and full: set one of "
 				 "them, or unset it",
-				 mode);
-	session->amd_options |= mode_of(mode);
+				 name);
 	return 0;
 }
 
@@ -138,6 +166,17 @@ static void note(struct recording *recording, bool is_armed, const char *why)
 	recording_note(recording, "amd", state, 0, why ? why : "");
 }
 
+static void note_mode(struct recording *recording, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "RTL_MODE is '%.64s', and no mode of ours (lite, default, full): default is "
+		 "taken",
+		 name);
+	note(recording, true, text);
+}
+
 /* ROCr loads the guest itself; for the calls of HIP it must be there before the program. */
 static int arm(struct recording *recording, const struct session_options *session,
 	       struct environment *environment, bool *ret_armed)
@@ -151,6 +190,8 @@ static int arm(struct recording *recording, const struct session_options *sessio
 	note(recording, *ret_armed, *ret_armed ? hip_why : why);
 	if (!*ret_armed)
 		return 0;
+	if (session->amd_no_mode)
+		note_mode(recording, session->amd_no_mode);
 	error = environment_append(environment, "HSA_TOOLS_LIB", session->rocm_guest, ' ');
 	return error || !has_hip
 		       ? error

@@ -15,4 +15,7 @@ bool amd_can_load(const struct session_options *session, const char **ret_why);
  * where nobody wants that. */
 bool amd_can_preload(const struct session_options *session, const char **ret_why);
 
+/* Whether RTL_MODE may have this value. */
+bool amd_has_mode(const char *name);
+
 #endif
