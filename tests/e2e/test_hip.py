@@ -160,6 +160,18 @@ with t.case("a graph of 8 kernels, launched three times, is three calls and 24 k
     t.equal(len({row["stack"] for row in graphs}), 1, "stacks")
     check_matched(one)
 
+with t.case("forks while another thread launches: children that end at once, children that execute a program of HIP"):
+    t.wanted()
+    plain = run(["env", f"LD_PRELOAD={LIBRARY}", program("hip_work"), "forking"])
+    t.equal((plain.status, json.loads(plain.stdout)["wrong"]), (0, 0), f"without duet: {text(plain.stderr)}")
+    one = recorded(["forking"])
+    threads = {thread["id"]: thread["process"] for thread in one.document["threads"]}
+    by_process = collections.Counter(threads[row["thread"]] for row in one.document["launches"]
+                                     if row["function"] == "hipLaunchKernel")
+    t.equal(sorted(by_process.values()), sorted([23] * 3 + [one.facts["fill"]["count"]]), "launches of each process")
+    t.equal(one.document["losses"], [], "losses")
+    check_matched(one)
+
 # ROCr 7 hands over a graph's packets in one piece; here a tool before the guest does, four at a time.
 BATCHES = {"HSA_TOOLS_LIB": f"{GUEST} {os.path.join(PROGRAMS, 'hsa_batches.so')}"}
 

@@ -191,6 +191,12 @@ with t.case("signals that the program destroys while work with them is under way
     refused = [launch for launch, _, _, name in commands(one) if not name and launch["result"]]
     t.equal(len(refused), 1, "copies that were refused")
 
+with t.case("children between the dispatches that do nothing"):
+    one = recorded(["work", "forks=7"])
+    check_counts(one)
+    check_matched(one)
+    check_times(one)
+
 with t.case("as fast as the program can: none is lost, the queue does not overflow"):
     one = recorded(["burst", "dispatches=20000", "queues=1"], "kernel_us=1")
     check_counts(one)

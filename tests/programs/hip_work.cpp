@@ -8,6 +8,8 @@
 //	          event around them; then looks at the data
 //	module    launches=5000 of the kernel idle of code=FILE, a code object of hsa_kernels.cl
 //	graph     captures nodes=8 kernels of <<<>>> and launches the graph launches=3 times
+//	forking   one thread launches the kernel fill, the other makes forks=6 children meanwhile, one after the other:
+//	          every second executes this program in mode work, silently, the others end at once
 //
 //	launches=23 h2d=7 d2h=5 d2d=3 memsets=2
 //	bytes=65536        of the first copy of a kind; each further one has 256 more
@@ -28,6 +30,9 @@
 #include <ctime>
 #include <vector>
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // What <<<>>> becomes; hip_runtime.h would want the device libraries.
@@ -86,8 +91,8 @@ static uint64_t now_ns()
 
 static struct {
 	const char *code;
-	int64_t launches, h2d, d2h, d2d, memsets, bytes, items, nodes;
-} options = {nullptr, 23, 7, 5, 3, 2, 65536, 256, 8};
+	int64_t launches, h2d, d2h, d2d, memsets, bytes, items, nodes, forks;
+} options = {nullptr, 23, 7, 5, 3, 2, 65536, 256, 8, 6};
 
 static void read_option(char *text)
 {
@@ -97,7 +102,8 @@ static void read_option(char *text)
 	} rows[] = {{"launches", &options.launches}, {"h2d", &options.h2d},
 		    {"d2h", &options.d2h},           {"d2d", &options.d2d},
 		    {"memsets", &options.memsets},   {"bytes", &options.bytes},
-		    {"items", &options.items},       {"nodes", &options.nodes}};
+		    {"items", &options.items},       {"nodes", &options.nodes},
+		    {"forks", &options.forks}};
 	char *value = strchr(text, '=');
 
 	if (!value)
@@ -324,6 +330,58 @@ static void do_graph()
 	CHECK(hipGraphDestroy(graph));
 }
 
+// ---- children ----
+
+static bool is_over;
+
+static void *launch_along(void *unused)
+{
+	uint32_t count = uint32_t(options.items);
+	uint32_t *out;
+
+	CHECK(hipMalloc((void **)&out, count * sizeof(*out)));
+	for (int64_t i = 0;
+	     i < options.launches || !__atomic_load_n(&is_over, __ATOMIC_ACQUIRE); i++) {
+		fill<<<(count + GROUP - 1) / GROUP, GROUP, 0, nullptr>>>(out, uint32_t(i), count);
+		CHECK(hipGetLastError());
+		add(&done.fill, 0);
+		if (i % 64 == 63)
+			CHECK(hipStreamSynchronize(nullptr));
+	}
+	CHECK(hipStreamSynchronize(nullptr));
+	check_filled(out, uint32_t(done.fill.count - 1));
+	CHECK(hipFree(out));
+	return unused;
+}
+
+static void run_child(bool is_to_work)
+{
+	if (is_to_work) {
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO);
+		execl("/proc/self/exe", "hip_work", "work", nullptr);
+	}
+	_exit(is_to_work ? 98 : 0);
+}
+
+static void do_forking()
+{
+	pthread_t other;
+
+	CHECK(hipFree(nullptr)); // the runtime is there
+	pthread_create(&other, nullptr, launch_along, nullptr);
+	for (int64_t i = 0; i < options.forks; i++) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			run_child(i % 2);
+		if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+			fail("fork", "a child did not end well");
+	}
+	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+	pthread_join(other, nullptr);
+}
+
 // ---- output ----
 
 static void print_tally(const char *name, const tally &one)
@@ -337,7 +395,8 @@ int main(int count, char **texts)
 	const struct {
 		const char *name;
 		void (*run)();
-	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph}};
+	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
+		     {"forking", do_forking}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)
