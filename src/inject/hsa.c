@@ -406,6 +406,7 @@ static void on_fork(void)
 	state.is_loaded = false;
 	hsa_helper_forked();
 	hsa_dispatch_forked();
+	hsa_signals_forked();
 	hsa_samples_forked();
 }
 

@@ -114,6 +114,7 @@ uint32_t hsa_signals_take(enum hsa_signal_kind kind, uint32_t count, struct hsa_
 /* Gives back; their values are set to 1 here. */
 void hsa_signals_give(struct hsa_slot *const *slots, uint32_t count);
 void hsa_signals_fini(void);
+void hsa_signals_forked(void);
 /* How many the runtime was asked to create so far. */
 uint32_t hsa_signals_created(void);
 

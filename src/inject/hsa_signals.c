@@ -195,6 +195,12 @@ hsa_status hsa_signal_end(hsa_signal signal)
 	return status;
 }
 
+void hsa_signals_forked(void)
+{
+	for (size_t i = 0; i < sizeof(completing) / sizeof(completing[0]); i++)
+		guest_unlock(&completing[i]);
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /* Under the lock. Those that are out may be written to by a device, or be read by a handler that comes late: they stay,

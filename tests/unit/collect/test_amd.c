@@ -27,12 +27,8 @@ TEST(modes_and_what_another_tool_calls_them)
 	static const struct {
 		const char *mode;
 		uint32_t options;
-	} rows[] = {{"", 0},
-		    {"lite", RING_OPTION_AMD_LITE},
-		    {"default", 0},
-		    {"standard", 0},
-		    {"hip", 0},
-		    {"full", RING_OPTION_AMD_FULL}};
+	} rows[] = {{"", 0},    {"lite", RING_OPTION_AMD_LITE}, {"default", 0}, {"standard", 0},
+		    {"hip", 0}, {"full", RING_OPTION_AMD_FULL}};
 	struct session_options options;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
