@@ -191,6 +191,18 @@ with t.case("signals that the program destroys while work with them is under way
     refused = [launch for launch, _, _, name in commands(one) if not name and launch["result"]]
     t.equal(len(refused), 1, "copies that were refused")
 
+with t.case("more threads than rings: each dispatch, wait and barrier is a row or counted"):
+    one = recorded(["crowd", "queues=1", "dispatches=150"])
+    lost = collections.Counter()
+    for loss in one.document["losses"]:
+        lost[loss["lost"], loss["reason"]] += loss["count"]
+    t.true(lost["launch", "no_ring"] > 0, f"losses: {lost}")
+    t.equal(len(one.document["launches"]) + lost["launch", "no_ring"], 300, f"dispatches, losses {lost}")
+    t.equal(len(one.document["calls"]) + lost["api", "no_ring"], 450, f"waits and barriers, losses {lost}")
+    ledger = one.report["ledger"]
+    t.equal((ledger["matched"], ledger["dropped"]), (len(one.document["launches"]), lost["launch", "no_ring"]),
+            f"{ledger}")
+
 with t.case("children between the dispatches that do nothing"):
     one = recorded(["work", "forks=7"])
     check_counts(one)

@@ -11,6 +11,8 @@
  *	barrier   on the first GPU: queue 1 waits for a kernel that comes later on queue 2, dispatches times over
  *	dropped   on the first GPU: destroys each dispatch's signal while it is under way; copies with one that is destroyed,
  *	          which the runtime refuses
+ *	crowd     on the first GPU and one queue: a thread for each of the dispatches, which waits for it, waits for a second
+ *	          one without a signal by a barrier, and stays until all have done so
  *	stuck     dispatches with a signal each, waits timeout_ms for each in turn, tells which ended, and leaves
  *	          without cleaning up
  *
@@ -39,6 +41,8 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -793,6 +797,48 @@ static void do_dropped(void)
 	CHECK(hsa_amd_memory_pool_free(device));
 }
 
+static struct {
+	pthread_mutex_t stays; /* the threads until it is free */
+	sem_t is_done;
+} crowd = {.stays = PTHREAD_MUTEX_INITIALIZER};
+
+static void *be_of_crowd(void *unused)
+{
+	struct gpu *gpu = &machine.gpus[0];
+	hsa_signal_t own = make_signal(1);
+
+	dispatch(gpu, 0, IDLE, NULL, own);
+	wait_for(own, UINT64_MAX);
+	hsa_signal_store_relaxed(own, 1);
+	dispatch(gpu, 0, IDLE, NULL, (hsa_signal_t){0});
+	wait_in_queue(gpu->queues[0], (hsa_signal_t){0}, own);
+	wait_for(own, UINT64_MAX);
+	CHECK(hsa_signal_destroy(own));
+	sem_post(&crowd.is_done);
+	pthread_mutex_lock(&crowd.stays);
+	pthread_mutex_unlock(&crowd.stays);
+	return unused;
+}
+
+static void do_crowd(void)
+{
+	pthread_t *threads = calloc((size_t)options.dispatches, sizeof(*threads));
+
+	if (!threads)
+		fail("calloc", "no memory");
+	sem_init(&crowd.is_done, 0, 0);
+	pthread_mutex_lock(&crowd.stays);
+	for (int64_t i = 0; i < options.dispatches; i++) {
+		if (pthread_create(&threads[i], NULL, be_of_crowd, NULL) != 0)
+			fail("pthread_create", "no thread");
+		sem_wait(&crowd.is_done);
+	}
+	pthread_mutex_unlock(&crowd.stays);
+	for (int64_t i = 0; i < options.dispatches; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+}
+
 static void do_stuck(void)
 {
 	struct gpu *gpu = &machine.gpus[0];
@@ -904,7 +950,8 @@ static void run(const char *mode)
 		const char *name;
 		void (*run)(void);
 	} modes[] = {{"work", do_work},       {"burst", do_burst},     {"reload", do_reload},
-		     {"barrier", do_barrier}, {"dropped", do_dropped}, {"stuck", do_stuck}};
+		     {"barrier", do_barrier}, {"dropped", do_dropped}, {"crowd", do_crowd},
+		     {"stuck", do_stuck}};
 	uint64_t begin_ns;
 	size_t i = 0;
 
