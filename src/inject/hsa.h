@@ -130,12 +130,7 @@ static inline bool hsa_signal_is_done(hsa_signal signal)
 
 /* False: it was one, and is destroyed. A runtime ends the program that has it change such a one, where a device only
  * writes to memory that was a signal. */
-static inline bool hsa_signal_is_alive(hsa_signal signal)
-{
-	return __atomic_load_n(&hsa_signal_at(signal)->kind, __ATOMIC_RELAXED) !=
-	       HSA_SIGNAL_KIND_INVALID;
-}
-
+bool hsa_signal_is_alive(hsa_signal signal);
 /* Takes 1 off a signal of the program's, as the device would have, unless it is destroyed. */
 void hsa_signal_complete(hsa_signal original);
 /* What hsa_signal_destroy does: not while it is completed. */

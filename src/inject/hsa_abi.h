@@ -30,6 +30,7 @@ typedef int64_t hsa_signal_value;
 enum {
 	HSA_SUCCESS = 0,
 	HSA_ERROR = 0x1000,
+	HSA_ERROR_INVALID_SIGNAL = 0x1006,
 
 	HSA_SYSTEM_VERSION_MAJOR = 0,
 	HSA_SYSTEM_VERSION_MINOR = 1,

@@ -173,6 +173,17 @@ static struct guest_lock *completing_lock(hsa_signal signal)
 	return &completing[(signal.handle >> 6) % (sizeof(completing) / sizeof(completing[0]))];
 }
 
+/* One that is shared with another process loses its kind when that one gives it up, and is as good as before: the
+ * runtime, which knows, is asked by a question that changes nothing. */
+bool hsa_signal_is_alive(hsa_signal signal)
+{
+	struct hsa_times unused;
+
+	return __atomic_load_n(&hsa_signal_at(signal)->kind, __ATOMIC_RELAXED) !=
+		       HSA_SIGNAL_KIND_INVALID ||
+	       hsa_next.copy_time(signal, &unused) != HSA_ERROR_INVALID_SIGNAL;
+}
+
 void hsa_signal_complete(hsa_signal original)
 {
 	struct guest_lock *lock = completing_lock(original);

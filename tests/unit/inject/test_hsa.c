@@ -246,6 +246,7 @@ static struct {
 	uint64_t written_count, writes;
 	hsa_signal_handler *on_signal[SIGNALS];
 	void *on_signal_data[SIGNALS];
+	_Atomic bool is_destroyed[SIGNALS];
 	bool refuses_handlers, refuses_copies;
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
@@ -307,6 +308,7 @@ static hsa_status amd_signal_create(hsa_signal_value value, uint32_t count,
 static hsa_status signal_destroy(hsa_signal signal)
 {
 	__atomic_store_n(&hsa_signal_at(signal)->kind, HSA_SIGNAL_KIND_INVALID, __ATOMIC_RELAXED);
+	atomic_store(&runtime.is_destroyed[signal_index(signal)], true);
 	runtime.destroyed++;
 	return HSA_SUCCESS;
 }
@@ -326,7 +328,7 @@ static void subtract(hsa_signal signal, hsa_signal_value value)
 	if (runtime.on_subtract)
 		runtime.on_subtract(signal);
 	/* The real one ends the program. */
-	CHECK(hsa_signal_is_alive(signal));
+	CHECK(!atomic_load(&runtime.is_destroyed[index]));
 	atomic_fetch_sub(&hsa_signal_at(signal)->value, value);
 	if (handler && atomic_load(&hsa_signal_at(signal)->value) < 1) {
 		runtime.on_signal[index] = NULL;
@@ -365,7 +367,8 @@ static hsa_status dispatch_time(hsa_agent agent, hsa_signal signal, struct hsa_t
 
 static hsa_status copy_time(hsa_signal signal, struct hsa_times *times)
 {
-	(void)signal;
+	if (atomic_load(&runtime.is_destroyed[signal_index(signal)]))
+		return HSA_ERROR_INVALID_SIGNAL;
 	runtime.copy_times_asked++;
 	times->start = runtime.copy_time;
 	times->end = runtime.copy_time + 900;
@@ -1346,6 +1349,20 @@ TEST(a_signal_that_the_program_destroys)
 	stop();
 }
 
+/* Shared with another process, which has given it up. */
+TEST(a_signal_that_another_process_gave_up)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_signal own = {0};
+
+	make_signal(1, &own);
+	hsa_signal_at(own)->kind = HSA_SIGNAL_KIND_INVALID;
+	write_dispatch(queue, own);
+	complete(signal_of(0), 300, 400);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 0);
+	stop();
+}
+
 static struct {
 	hsa_signal signal;
 	pthread_t thread;
@@ -2095,9 +2112,7 @@ TEST(a_copy_with_a_signal_that_is_destroyed)
 	complete(runtime.copy_signal, 0, 0);
 	CHECK_EQUAL(destroy_signal(own), HSA_SUCCESS);
 	ask = (hsa_copy_time_function *)(uintptr_t)read_entry(tables.amd, AMD_COPY_TIME);
-	runtime.copy_times_asked = 0;
-	ask(own, &times);
-	CHECK_EQUAL(runtime.copy_times_asked, 1);
+	CHECK_EQUAL(ask(own, &times), HSA_ERROR_INVALID_SIGNAL);
 	CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
 	CHECK_EQUAL(runtime.copy_signal.handle, own.handle);
 	stop();
@@ -2257,6 +2272,7 @@ int main(void)
 	RUN(without_signals);
 	RUN(a_signal_of_the_programs_own);
 	RUN(a_signal_that_the_program_destroys);
+	RUN(a_signal_that_another_process_gave_up);
 	RUN(a_signal_that_is_destroyed_beside_us);
 	RUN(events_of_the_driver);
 	RUN(a_signal_that_is_out_at_the_end);
