@@ -14,19 +14,18 @@
 struct session_options {
 	const char *output;
 	struct trace_writer_options writer;
-	uint64_t duration_ns; /* 0: until the program ends or a signal comes */
-	char *const *command; /* NULL-terminated; NULL: no program of our own */
-	const pid_t *pids;    /* running processes to be recorded … */
-	size_t pids_count;    /* … instead of a command; 0: none */
-	int owner_fd;         /* … for a process that is one of them; 0: nobody's */
-	bool any;             /* every OpenCL process of the machine */
-	bool opencl;          /* collect OpenCL at all */
-	bool device_time;     /* ask devices for time stamps */
-	bool amd;             /* collect ROCm … */
-	uint32_t amd_options; /* … in this way: RING_OPTION_AMD_… */
-	bool amd_mode_said;   /* … which the user chose here and not by RTL_MODE */
-	const char *
-		amd_no_mode; /* … that RTL_MODE names and nobody knows; the environment's; NULL: none */
+	uint64_t duration_ns;  /* 0: until the program ends or a signal comes */
+	char *const *command;  /* NULL-terminated; NULL: no program of our own */
+	const pid_t *pids;     /* running processes to be recorded … */
+	size_t pids_count;     /* … instead of a command; 0: none */
+	int owner_fd;          /* … for a process that is one of them; 0: nobody's */
+	bool any;              /* every OpenCL process of the machine */
+	bool opencl;           /* collect OpenCL at all */
+	bool device_time;      /* ask devices for time stamps */
+	bool amd;              /* collect ROCm … */
+	uint32_t amd_options;  /* … in this way: RING_OPTION_AMD_… */
+	bool amd_mode_said;    /* … which the user chose here and not by RTL_MODE */
+	const char *rtl_mode;  /* … which names one that nobody knows; NULL: it does not */
 	bool amd_no_hip;       /* … without the calls of HIP */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */

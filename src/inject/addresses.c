@@ -31,13 +31,13 @@ static uint32_t count_until(const struct addresses *addresses, uint64_t at)
 	return low;
 }
 
-bool addresses_add(struct addresses *addresses, uint64_t begin, uint32_t index)
+bool addresses_add(struct addresses *addresses, uint32_t most, uint64_t begin, uint32_t index)
 {
 	uint32_t place;
 
 	if (!addresses->list)
-		addresses->list = guest_memory(addresses->most * sizeof(*addresses->list));
-	if (!addresses->list || addresses->count == addresses->most)
+		addresses->list = guest_memory(most * sizeof(*addresses->list));
+	if (!addresses->list || addresses->count == most)
 		return false;
 	place = count_until(addresses, begin);
 	memmove(&addresses->list[place + 1], &addresses->list[place],

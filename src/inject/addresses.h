@@ -2,7 +2,7 @@
  *
  * inject/addresses.h - what begins where, in order
  *
- * Memory:  taken at the first addition for as many as there may ever be, and kept
+ * Memory:  zeroed is empty; taken at the first addition for as many as there may ever be, and kept
  * Locks:   the caller's
  */
 #ifndef INJECT_ADDRESSES_H
@@ -19,13 +19,12 @@ struct address {
 };
 
 struct addresses {
-	uint32_t most;
 	uint32_t count;
 	struct address *list;
 };
 
-/* False: there is no room, or no memory. */
-bool addresses_add(struct addresses *addresses, uint64_t begin, uint32_t index);
+/* most: how many there may ever be, the same each time. False: there is no room, or no memory. */
+bool addresses_add(struct addresses *addresses, uint32_t most, uint64_t begin, uint32_t index);
 /* Leaves out what is not there any more. */
 void addresses_tidy(struct addresses *addresses, bool (*is_there)(const struct address *));
 /* What begins last at `at` or before; NULL: nothing. */

@@ -70,7 +70,7 @@ static struct {
 	size_t names_used;
 	_Atomic uint32_t last_code;
 	_Atomic bool any;
-} code = {.load_places.most = LOADS_MOST, .kernel_places.most = KERNELS_MOST};
+} code;
 
 static uint32_t new_code(void)
 {
@@ -189,7 +189,7 @@ static bool keep_load(const struct load *load)
 		return false;
 	code.loads[i] = *load;
 	return !(hsa_options & RING_OPTION_AMD_PCS) || !load->size ||
-	       addresses_add(&code.load_places, load->base, i);
+	       addresses_add(&code.load_places, LOADS_MOST, load->base, i);
 }
 
 void hsa_code_loaded(struct guest_thread *thread, hsa_executable executable, hsa_agent agent,
@@ -363,7 +363,8 @@ static void set_begin(struct kernel *kernel, uint64_t begin)
 	kernel->begin = begin;
 	if (before)
 		addresses_tidy(&code.kernel_places, is_kernel_there);
-	if (begin && !addresses_add(&code.kernel_places, begin, (uint32_t)(kernel - code.kernels)))
+	if (begin && !addresses_add(&code.kernel_places, KERNELS_MOST, begin,
+				    (uint32_t)(kernel - code.kernels)))
 		guest_trouble(RING_TROUBLE_OBJECTS);
 }
 

@@ -107,14 +107,14 @@ static int settle(struct session_options *session, bool is_named)
 	const char *name = getenv("RTL_MODE");
 	const struct mode *mode;
 
-	session->amd_no_mode = NULL;
+	session->rtl_mode = NULL;
 	if (!session->amd || session->amd_mode_said || !name || !*name)
 		return 0;
 	mode = find_mode(name);
 	if (mode)
 		session->amd_options |= mode->options;
 	else if (!is_named)
-		session->amd_no_mode = name;
+		session->rtl_mode = name;
 	else
 		return error_set(-EINVAL,
 				 "RTL_MODE is '%s'; there are lite, default and full: set one of "
@@ -190,8 +190,8 @@ static int arm(struct recording *recording, const struct session_options *sessio
 	note(recording, *ret_armed, *ret_armed ? hip_why : why);
 	if (!*ret_armed)
 		return 0;
-	if (session->amd_no_mode)
-		note_mode(recording, session->amd_no_mode);
+	if (session->rtl_mode)
+		note_mode(recording, session->rtl_mode);
 	error = environment_append(environment, "HSA_TOOLS_LIB", session->rocm_guest, ' ');
 	return error || !has_hip
 		       ? error

@@ -34,7 +34,7 @@ TEST(modes_and_what_another_tool_calls_them)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		CHECK_EQUAL(settle(rows[i].mode, true, &options), 0);
 		CHECK_EQUAL(options.amd_options, rows[i].options);
-		CHECK(!options.amd_no_mode);
+		CHECK(!options.rtl_mode);
 	}
 }
 
@@ -48,7 +48,7 @@ TEST(a_mode_that_there_is_not)
 	error_clear();
 	CHECK_EQUAL(settle("fast", false, &options), 0);
 	CHECK_EQUAL(options.amd_options, 0);
-	CHECK_TEXT(options.amd_no_mode, "fast");
+	CHECK_TEXT(options.rtl_mode, "fast");
 }
 
 /* The registry says who was named. */
