@@ -19,11 +19,25 @@
 
 #include "collect/host_clocks.h"
 
+static void note_exhaustion(const struct tick *tick, int error)
+{
+	if (error == EMFILE)
+		series_note(tick->series,
+			    "some counters are absent: the recorder has as many files open as it "
+			    "may; raise its limit (ulimit -Hn), or record fewer processes",
+			    0);
+	if (error == ENFILE)
+		series_note(tick->series,
+			    "some counters are absent: the machine has as many files open as it "
+			    "may; raise fs.file-max (sysctl), or record fewer processes",
+			    0);
+}
+
 int tick_open(const struct tick *tick, const char *format, ...)
 {
 	char path[512];
 	va_list arguments;
-	int used = snprintf(path, sizeof(path), "%s", tick->root), more;
+	int used = snprintf(path, sizeof(path), "%s", tick->root), more, fd;
 
 	va_start(arguments, format);
 	more = vsnprintf(path + used, sizeof(path) - (size_t)used, format, arguments);
@@ -32,7 +46,10 @@ int tick_open(const struct tick *tick, const char *format, ...)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		note_exhaustion(tick, errno);
+	return fd;
 }
 
 /* The kernel gives long files in pieces. What it wrote it wrote somewhere between the two looks at the clock. */

@@ -56,10 +56,10 @@ static const struct metric metrics[] = {
 };
 
 struct client {
-	int fd;                     /* owned; of its fdinfo; -1: this place is free */
-	uint32_t place, generation; /* of its process */
-	uint32_t card;              /* index */
-	uint64_t id;                /* the kernel's */
+	int fd;                  /* owned; of its fdinfo; -1: this place is free */
+	uint32_t place, process; /* of its process, which is the trace's */
+	uint32_t card;           /* index */
+	uint64_t id;             /* the kernel's */
 	uint32_t serial;
 	uint64_t since_ns; /* it was opened after that; 0: not known */
 	uint64_t most[FDINFO_ENGINES_MOST], most_cycles[FDINFO_ENGINES_MOST];
@@ -147,7 +147,7 @@ static void meet(struct own *own, struct tick *tick, size_t place, const char *d
 	}
 	*client = (struct client){.fd = fd,
 				  .place = (uint32_t)place,
-				  .generation = who->generation,
+				  .process = who->process,
 				  .card = index,
 				  .id = own->fdinfo.client,
 				  .serial = ++own->last_serial,
@@ -247,7 +247,7 @@ static struct thing *part_of(struct source_state *state, const struct tick *tick
 	if (!thing)
 		return NULL;
 	thing->of.device = cards->all[client->card].id;
-	thing->of.generation = client->generation;
+	thing->of.process = client->process;
 	snprintf(thing->of.instance, sizeof(thing->of.instance), "%s client %llu", name,
 		 (unsigned long long)client->id);
 	if (is_new && client->since_ns)

@@ -51,13 +51,13 @@ struct own {
 	struct nvml_process_utilization samples[PROCESSES_MOST];
 };
 
-/* 0: it is not recorded. */
-static uint32_t generation_of(const struct own *own, uint32_t pid)
+/* NULL: it is not recorded. */
+static const struct tracked_place *find_recorded(const struct own *own, uint32_t pid)
 {
 	for (size_t i = 0; i < own->view.count; i++)
 		if (own->view.places[i].pid == pid && pid)
-			return own->view.places[i].generation;
-	return 0;
+			return &own->view.places[i];
+	return NULL;
 }
 
 static struct thing *thing_of(struct source_state *state, const struct tick *tick, size_t device,
@@ -65,13 +65,13 @@ static struct thing *thing_of(struct source_state *state, const struct tick *tic
 {
 	struct own *own = state->own;
 	const struct nvidia *nvidia = tick->context;
-	uint32_t generation = generation_of(own, pid);
+	const struct tracked_place *who = find_recorded(own, pid);
 	struct thing *thing = NULL;
 	bool is_new;
 
-	if (generation)
+	if (who)
 		thing = things_numbered(&state->things,
-					(uint64_t)generation * NVIDIA_DEVICES_MOST + device,
+					(uint64_t)who->generation * NVIDIA_DEVICES_MOST + device,
 					&is_new);
 	if (!thing)
 		return NULL;
@@ -79,7 +79,7 @@ static struct thing *thing_of(struct source_state *state, const struct tick *tic
 	if (is_new)
 		**ret_on_gpu = (struct on_gpu){.round = 0};
 	thing->of.device = nvidia->ids[device];
-	thing->of.generation = generation;
+	thing->of.process = who->process;
 	return thing;
 }
 
