@@ -93,3 +93,9 @@ void share_add(struct share *share, uint64_t until_ns, double percent)
 	if (until_ns > share->until_ns)
 		share->until_ns = until_ns;
 }
+
+void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent)
+{
+	share_add(share, begin_ns, 0);
+	share_add(share, until_ns, percent);
+}

@@ -53,6 +53,8 @@ struct share {
 	uint64_t until_ns; /* 0: it begins with the next */
 };
 void share_add(struct share *share, uint64_t until_ns, double percent);
+/* The same of a time that begins with begin_ns. From what was told before up to then there was nothing. */
+void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent);
 /* So many percent of a time. */
 uint64_t part_of_ns(uint64_t took_ns, double percent);
 
