@@ -29,7 +29,7 @@ enum {
 	LOOK_SHARE = 100,    /* … and longer where a look takes more than 1/100 of that */
 	PATIENCE_NS =
 		1000000000, /* for another collector to tell of a process, for an exec to be seen */
-	LAST_NS = 100000000, /* for a sampler in its tick at the end */
+	LAST_NS = 300000000, /* for the last reading */
 	STOP_NS = 1000000000
 };
 

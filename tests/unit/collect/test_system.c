@@ -239,6 +239,8 @@ TEST(sensors)
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/name", "core\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "1\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/name", "package-0\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/energy_uj", "5000\n");
 	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_cur_freq",
 		   "1200000\n");
 	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq",
@@ -250,10 +252,12 @@ TEST(sensors)
 	CHECK_EQUAL(find(bench, "cpu.frequency cpu3")->limit, 3000000000);
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/energy_uj", "50\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "21\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/energy_uj", "5007\n");
 	tick(bench);
 	/* it began anew above 1000 */
 	CHECK_EQUAL(value_of(bench, "power package-0"), 150);
 	CHECK_EQUAL(value_of(bench, "power package-0.core"), 20);
+	CHECK_EQUAL(value_of(bench, "power package-0 mmio"), 7);
 	bench_close(bench);
 }
 
@@ -653,6 +657,38 @@ TEST(one_that_hangs_is_left_behind)
 	close(file[1]);
 }
 
+struct last_words {
+	struct sampler sampler;
+	int file[2];
+};
+
+static void hang_when_asked(void *context)
+{
+	struct last_words *words = context;
+
+	if (words->sampler.is_extra)
+		hang(words->file);
+}
+
+/* Nor does one that hangs in the reading that it was asked for. */
+TEST(the_last_reading_hangs)
+{
+	struct last_words words;
+	const struct sampler_options options = {.name = "test",
+						.interval_ns = 60000 * MS,
+						.tick = hang_when_asked,
+						.context = &words};
+
+	REQUIRE(pipe(words.file) == 0);
+	REQUIRE(sampler_start(&words.sampler, &options) == 0);
+	CHECK(!sampler_tick_now(&words.sampler, 20 * MS));
+	CHECK(!sampler_stop(&words.sampler, 5 * MS));
+	CHECK(write(words.file[1], "x", 1) == 1);
+	CHECK(sampler_stop(&words.sampler, 60000 * MS));
+	close(words.file[0]);
+	close(words.file[1]);
+}
+
 static void dawdle(void *context)
 {
 	(void)context;
@@ -688,6 +724,7 @@ int main(void)
 	RUN(every_deadline_is_kept_or_counted);
 	RUN(stopped_and_continued);
 	RUN(one_that_hangs_is_left_behind);
+	RUN(the_last_reading_hangs);
 	RUN(ticks_longer_than_the_interval);
 	return harness_end();
 }
