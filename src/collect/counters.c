@@ -355,6 +355,8 @@ static int open_group(struct counters *counters, enum group_id id)
 		.sources_context = counters->options.context,
 		.root = counters->options.root,
 		.tracked = counters->options.has_processes ? &counters->tracked : NULL,
+		.pids = counters->options.pids,
+		.pids_count = counters->options.pids_count,
 		.smaps = counters->options.smaps,
 		.on_absent = on_absent,
 		.context = counters};

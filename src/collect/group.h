@@ -16,6 +16,8 @@ struct group_options {
 	void *sources_context;
 	const char *root;        /* "": the machine's own /proc and /sys */
 	struct tracked *tracked; /* borrowed; NULL: no processes */
+	const pid_t *pids;       /* borrowed: running processes that the user named … */
+	size_t pids_count;       /* … 0: none */
 	bool smaps;
 	/* What cannot be read although it is there. */
 	void (*on_absent)(void *context, const struct source *source, const char *why);

@@ -62,6 +62,8 @@ static int open_state(struct recording *recording, const struct session_options 
 							   [GROUP_SLOW] = "slow"},
 						 .root = "",
 						 .hz = session->system_hz,
+						 .pids = session->pids,
+						 .pids_count = session->pids_count,
 						 .smaps = session->system_smaps,
 						 .has_processes =
 							 session->command || session->pids_count,

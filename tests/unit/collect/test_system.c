@@ -71,6 +71,8 @@ struct bench {
 	struct noted rows[NOTED_MOST];
 	size_t count, ended;
 	const char *noted; /* in the tick; NULL: nothing */
+	const pid_t *pids;
+	size_t pids_count;
 };
 
 static void name_row(struct noted *row, const struct series_slot *slot)
@@ -133,7 +135,9 @@ static bool bench_open(struct bench *bench, enum group_id id, struct tracked *tr
 					      .hz = 10,
 					      .sources = &system_sources,
 					      .root = bench->tree.root,
-					      .tracked = tracked};
+					      .tracked = tracked,
+					      .pids = bench->pids,
+					      .pids_count = bench->pids_count};
 
 	return group_open(&bench->group, &options) == 0;
 }
@@ -258,6 +262,48 @@ TEST(sensors)
 	CHECK_EQUAL(value_of(bench, "power package-0"), 150);
 	CHECK_EQUAL(value_of(bench, "power package-0.core"), 20);
 	CHECK_EQUAL(value_of(bench, "power package-0 mmio"), 7);
+	bench_close(bench);
+}
+
+static void write_group(struct bench *bench, const char *who, const char *group, const char *bytes)
+{
+	char name[96], text[64];
+
+	snprintf(name, sizeof(name), "/proc/%s/cgroup", who);
+	snprintf(text, sizeof(text), "0::%s\n", group);
+	tree_write(&bench->tree, name, text);
+	if (!bytes)
+		return;
+	snprintf(name, sizeof(name), "/sys/fs/cgroup%s/memory.current", group);
+	tree_write(&bench->tree, name, bytes);
+}
+
+/* The recorder's own group where it starts the program; else those of the processes that are named, each once. */
+TEST(control_groups)
+{
+	static const pid_t pids[] = {71, 72, 73, 74};
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	write_group(bench, "self", "/ours", "1000\n");
+	write_group(bench, "71", "/theirs", "2000\n");
+	write_group(bench, "72", "/theirs", NULL);
+	write_group(bench, "73", "/others", "3000\n");
+	/* One that we cannot see: what is mounted is not its. */
+	write_group(bench, "74", "/hidden", NULL);
+	tree_write(&bench->tree, "/sys/fs/cgroup/memory.current", "4000\n");
+	REQUIRE(bench_open(bench, GROUP_SLOW, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /ours"), 1000);
+	CHECK_EQUAL(bench->count, 1);
+	group_close(&bench->group);
+	bench->pids = pids;
+	bench->pids_count = ARRAY_COUNT(pids);
+	REQUIRE(bench_open(bench, GROUP_SLOW, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /theirs"), 2000);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /others"), 3000);
+	CHECK_EQUAL(bench->count, 2);
 	bench_close(bench);
 }
 
@@ -712,6 +758,7 @@ int main(void)
 	RUN(processors);
 	RUN(disks_that_come_and_go);
 	RUN(sensors);
+	RUN(control_groups);
 	RUN(nothing_is_there);
 	RUN(files_that_say_nothing);
 	RUN(threads_are_added_up);
