@@ -20,8 +20,8 @@ struct sampler_options {
 struct sampler {
 	struct sampler_options options;
 	pthread_t thread;
-	pthread_mutex_t lock; /* held while it ticks */
-	pthread_cond_t changed;
+	pthread_mutex_t lock;     /* held while it ticks */
+	_Atomic uint32_t changes; /* of what is said to the thread; it sleeps on that */
 	bool is_running, is_stopping;
 	uint64_t extras_wanted;  /* ticks that somebody asked for … */
 	_Atomic uint64_t extras; /* … of which so many were made */

@@ -19,6 +19,8 @@
 
 #include "collect/host_clocks.h"
 
+enum { PIECE_BYTES = 2048 };
+
 static void note_exhaustion(const struct tick *tick, int error)
 {
 	if (error == EMFILE)
@@ -52,7 +54,8 @@ int tick_open(const struct tick *tick, const char *format, ...)
 	return fd;
 }
 
-/* The kernel gives long files in pieces. What it wrote it wrote somewhere between the two looks at the clock. */
+/* The kernel gives long files in pieces, and ends one where the next line does not fit into its page: a piece of less than
+ * half a page is the last, and need not be asked what comes behind it. What it wrote it wrote somewhere between the two looks at the clock. */
 long tick_read(struct tick *tick, int fd)
 {
 	uint64_t before_ns = host_clocks_now_ns();
@@ -62,7 +65,7 @@ long tick_read(struct tick *tick, int fd)
 	do {
 		got = pread(fd, tick->text + used, tick->text_bytes - used, (off_t)used);
 		used += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && used < tick->text_bytes);
+	} while (got >= PIECE_BYTES && used < tick->text_bytes);
 	tick->time_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
 	return got < 0 ? -1 : (long)used;
 }
