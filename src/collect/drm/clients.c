@@ -86,7 +86,7 @@ struct own {
 	struct search searches[TRACKED_MOST]; /* by the process's place */
 	struct client clients[KNOWN_MOST];
 	size_t open_count, known_count;
-	uint64_t forgotten[CARDS_MOST]; /* highest id of those that are known no more */
+	uint64_t new_from[CARDS_MOST]; /* ids below may be of clients that are known no more */
 	uint32_t last_serial;
 	size_t next_place; /* who is searched first when the links of a tick were too few */
 	struct fdinfo fdinfo;
@@ -123,8 +123,8 @@ static struct client *forget_client(struct own *own)
 		if (client->fd < 0 && (!oldest || client->read_ns < oldest->read_ns))
 			oldest = client;
 	}
-	if (oldest->id >= own->forgotten[oldest->card])
-		own->forgotten[oldest->card] = oldest->id;
+	if (oldest->id >= own->new_from[oldest->card])
+		own->new_from[oldest->card] = oldest->id + 1;
 	return oldest;
 }
 
@@ -136,7 +136,7 @@ static struct client *new_client(struct own *own, uint32_t card, uint64_t id, ui
 	*client = (struct client){.fd = -1,
 				  .card = card,
 				  .id = id,
-				  .since_ns = id > own->forgotten[card] ? since_ns : 0};
+				  .since_ns = id >= own->new_from[card] ? since_ns : 0};
 	return client;
 }
 
