@@ -12,7 +12,6 @@
  *           10 s of rest would have been busy for all of them.
  */
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "collect/host_clocks.h"
@@ -60,14 +59,6 @@ struct own {
 	struct nvml_process_v2 processes[PROCESSES_MOST];
 	struct nvml_process_utilization samples[PROCESSES_MOST];
 };
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* NULL: it is not recorded. */
 static const struct tracked_place *find_recorded(const struct own *own, uint32_t pid)
@@ -226,7 +217,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 
 	tracked_look(tick->tracked, &own->view, changed, own);
 	things_begin_round(&state->things);
-	own->wall_ns = realtime_ns();
+	own->wall_ns = nvidia_wall_ns();
 	for (size_t i = 0; i < nvidia->count; i++) {
 		if (nvidia->is_lost[i] || nvidia->devices[i].has_instances)
 			continue;
@@ -245,7 +236,7 @@ static bool open_processes(struct source_state *state, const struct tick *tick)
 
 	own->before_ns = host_clocks_now_ns();
 	for (size_t i = 0; i < NVIDIA_DEVICES_MOST; i++)
-		own->last_us[i] = realtime_ns() / 1000;
+		own->last_us[i] = nvidia_wall_ns() / 1000;
 	if (!nvidia->has_pids)
 		state->why =
 			"what each process does on the GPUs is absent: NVML counts processes as "

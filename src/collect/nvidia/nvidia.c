@@ -9,6 +9,8 @@
  */
 #include "collect/nvidia/nvidia.h"
 
+#include <time.h>
+
 #include "base/array.h"
 #include "collect/host_clocks.h"
 
@@ -73,6 +75,14 @@ bool nvidia_open_any(struct source_state *state, const struct tick *tick)
 	const struct nvidia *nvidia = tick->context;
 
 	return nvidia->count != 0;
+}
+
+uint64_t nvidia_wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 uint64_t part_of_ns(uint64_t took_ns, double percent)

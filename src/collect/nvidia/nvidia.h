@@ -47,6 +47,9 @@ struct thing *nvidia_thing(struct source_state *state, const struct tick *tick, 
 /* Whether there is a device at all. */
 bool nvidia_open_any(struct source_state *state, const struct tick *tick);
 
+/* Now, by the clock that the driver gives its samples the time of: CLOCK_REALTIME. */
+uint64_t nvidia_wall_ns(void);
+
 /* Of a share that is told as a percentage of time that has just gone by: sums of which the parts are exact. */
 struct share {
 	uint64_t part_ns, of_ns;
