@@ -47,8 +47,7 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 	}
 	snprintf(name, sizeof(name), "%.18s%s%.18s%s", whole, *whole ? "." : "", part,
 		 strncmp(entry, MAPPED, strlen(MAPPED)) == 0 ? " mmio" : "");
-	sensors_add(state->own, fd, name,
-		    sensor_number(tick, FOLDER, entry, "max_energy_range_uj"));
+	sensors_add(state, fd, name, sensor_number(tick, FOLDER, entry, "max_energy_range_uj"));
 }
 
 static bool open_domains(struct source_state *state, const struct tick *tick)
