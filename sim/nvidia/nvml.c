@@ -316,16 +316,18 @@ nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t device,
 	uint64_t now_ns = sim_now();
 	nvmlReturn_t result;
 	unsigned found;
+	uint32_t percent;
 
 	SIM_CHECK_LUXURY(count);
 	result = check_room(count, ret_samples, &found);
-	if (!result && !found)
+	percent = (uint32_t)(100 * sim_nvml_load(device, now_ns - 500000000, now_ns));
+	/* Of processes that did nothing in the last period there is no sample. */
+	if (!result && (!found || !percent)) {
+		*count = 0;
 		return NVML_ERROR_NOT_FOUND;
+	}
 	if (!result)
 		ret_samples[0] = (struct nvml_process_utilization){
-			.pid = pid(),
-			.timestamp_us = sim_realtime() / 1000,
-			.sm_percent = (uint32_t)(100 * sim_nvml_load(device, now_ns - 500000000,
-								     now_ns))};
+			.pid = pid(), .timestamp_us = sim_realtime() / 1000, .sm_percent = percent};
 	return result;
 }

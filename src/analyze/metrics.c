@@ -4,7 +4,7 @@
  *
  * Runs in:  the readers
  * Gets:     series and their rows   Gives: a line for each series
- * Owns:     up to 1024 values of each series while they are read
+ * Owns:     up to 1024 values of each series while they are read; of more those that differ by 1/256
  * Fails:    -ENOMEM, what the reader fails with
  * Why by time: readings are not equally long. A recorder that was stopped for a minute has one reading of that minute,
  *           and it must weigh as much as 600 of a tenth of a second.
@@ -12,14 +12,16 @@
 #include "analyze/metrics.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/things.h"
 #include "base/array.h"
 
-/* Exact up to that many readings; of more the neighbours in value are merged two by two. */
-enum { VALUES_MOST = 1024 };
+/* Exact up to that many readings; of more, values are rounded to one of STEPS in each power of two, and are one where they
+ * are equal then: half a step is 0.2 % of the value at most. */
+enum { VALUES_EXACT = 1024, STEPS = 256 };
 
 struct weighted {
 	double value, weight;
@@ -28,6 +30,7 @@ struct weighted {
 struct gathered {
 	struct weighted *values;
 	size_t count, capacity;
+	size_t room; /* how many values there may be before they are merged */
 	double value_sum, of_sum, weight_sum; /* LEVEL: value_sum is of value times weight */
 	double min, max, all_min, all_max;
 	uint64_t readings, full; /* full: as long as they should be, or nearly */
@@ -46,18 +49,32 @@ static int compare(const void *left, const void *right)
 	return (a->value > b->value) - (a->value < b->value);
 }
 
-static void halve(struct gathered *gathered)
+static double rounded(double value)
 {
-	qsort(gathered->values, gathered->count, sizeof(*gathered->values), compare);
-	for (size_t i = 0; i < gathered->count / 2; i++) {
-		const struct weighted a = gathered->values[2 * i], b = gathered->values[2 * i + 1];
-		double weight = a.weight + b.weight;
+	int exponent;
+	double fraction = frexp(value, &exponent);
 
-		gathered->values[i].value =
-			weight > 0 ? (a.value * a.weight + b.value * b.weight) / weight : b.value;
-		gathered->values[i].weight = weight;
+	return ldexp(nearbyint(fraction * 2 * STEPS) / (2 * STEPS), exponent);
+}
+
+/* There are as many values as a series has of different ones, whatever the readings; where that is more than half of the
+ * room, there is more room. */
+static void merge(struct gathered *gathered)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < gathered->count; i++)
+		gathered->values[i].value = rounded(gathered->values[i].value);
+	qsort(gathered->values, gathered->count, sizeof(*gathered->values), compare);
+	for (size_t i = 1; i < gathered->count; i++) {
+		if (compare(&gathered->values[i], &gathered->values[kept]) == 0)
+			gathered->values[kept].weight += gathered->values[i].weight;
+		else
+			gathered->values[++kept] = gathered->values[i];
 	}
-	gathered->count /= 2;
+	gathered->count = kept + 1;
+	if (gathered->count > gathered->room / 2)
+		gathered->room *= 2;
 }
 
 static void widen(double *min, double *max, double value, bool is_first)
@@ -70,8 +87,10 @@ static void widen(double *min, double *max, double value, bool is_first)
 
 static int add_value(struct gathered *gathered, double value, double weight, bool is_full)
 {
-	if (gathered->count == VALUES_MOST)
-		halve(gathered);
+	if (!gathered->room)
+		gathered->room = VALUES_EXACT;
+	if (gathered->count == gathered->room)
+		merge(gathered);
 	if (array_grow(gathered->values, gathered->capacity, gathered->count + 1))
 		return -ENOMEM;
 	gathered->values[gathered->count++] = (struct weighted){value, weight};

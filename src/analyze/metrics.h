@@ -15,10 +15,11 @@
 struct metric_summary {
 	const struct event_series *series;
 	uint64_t readings;
-	uint64_t covered_ns;  /* by readings */
-	double min, max, p95; /* the value that it has not more than for 95 % of the time */
-	double mean;          /* by time; of a ratio the sum of the one by that of the other */
-	double sum;           /* AMOUNT: all that came, exactly up to 2^53 */
+	uint64_t covered_ns; /* by readings */
+	double min, max;
+	double p95; /* not more than that for 95 % of the time; of more than 1024 readings within 0.2 % */
+	double mean; /* by time; of a ratio the sum of the one by that of the other */
+	double sum;  /* AMOUNT: all that came, exactly up to 2^53 */
 };
 
 struct metrics {

@@ -391,20 +391,20 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 	return 0;
 }
 
-/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "system:smaps" of a switch, "system" of the
- * group itself; "" of a switch that is off. */
+/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "system:smaps" of a switch, "system:-smaps" of
+ * one that is off, "system" of the group itself. */
 static void format_word(const struct collector *collector, const struct config_value *value,
 			char word[WORD_SIZE])
 {
 	const char *field = strchr(value->path, '.');
 
-	*word = '\0';
 	if (!field)
 		snprintf(word, WORD_SIZE, "%s", collector->name);
 	else if (strcmp(field, ".rate_hz") == 0)
 		snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
-	else if (strcmp(value->text, "true") == 0)
-		snprintf(word, WORD_SIZE, "%s:%s", collector->name, field + 1);
+	else
+		snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
+			 strcmp(value->text, "true") == 0 ? "" : "-", field + 1);
 }
 
 /* A rate by what its collector says of its rates. */
@@ -436,7 +436,7 @@ static int read_groups(struct request *request, struct string_builder *words)
 			option_file_forget(&request->file, collectors[i]->name);
 		while ((value = option_file_next(&request->file, collectors[i]->name, value))) {
 			format_word(collectors[i], value, word);
-			if (*word && collectors_check(word))
+			if (collectors_check(word))
 				return refuse_group(request, collectors[i], value);
 			string_builder_appendf(words, "%s,", word);
 		}

@@ -17,6 +17,12 @@ struct collector_option {
 	const char *help;
 };
 
+/* Of a collector that is chosen by how often it reads: NAME, NAME:HZ. */
+struct collector_rate {
+	size_t offset; /* of a uint32_t of the session's options; 0 in it: it is not chosen */
+	uint32_t usual_hz, most_hz;
+};
+
 struct environment;
 struct source_list;
 struct recording;
@@ -51,13 +57,15 @@ struct collector {
 	const char *guest;   /* as which its guests say hello; NULL: it has none */
 	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
 	bool needs_program;  /* of a recording of all programs (-a) it is no default */
+	bool by_request;     /* it is never one */
+	const struct collector_rate *rate; /* NULL: it is chosen by choose alone */
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;
 	bool (*has_option)(const char *option); /* beside those of the table; NULL: no others */
 	/* Switches the collector on (or, with on false, off) in the session's options; option: one of
-	 * the table, or NULL. */
+	 * the table, or NULL. With a rate: what beside the rate is chosen; NULL: nothing. */
 	void (*choose)(struct session_options *session, bool on, const char *option);
-	bool (*is_chosen)(const struct session_options *session);
+	bool (*is_chosen)(const struct session_options *session); /* NULL: its rate says it */
 	/* Whether it is chosen where the user says nothing; NULL: yes. */
 	bool (*is_default)(void);
 	/* When all choices are made: what else the user has said. is_named: the collector was asked for by its name. Errors:
@@ -74,6 +82,8 @@ struct collector {
 extern const struct collector *const collectors[];
 extern const size_t collectors_count;
 enum { COLLECTORS_MOST = 16 };
+
+bool collector_is_chosen(const struct collector *collector, const struct session_options *session);
 
 /* Applies --collect LIST ("opencl:host,-cpu"); NULL: the default of each, which looks at session->any. beside: a list of
  * what is chosen in addition, which puts nothing out; NULL: nothing. Errors: -EINVAL with what exists in the error

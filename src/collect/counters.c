@@ -29,7 +29,7 @@ enum {
 	LOOK_SHARE = 100,    /* … and longer where a look takes more than 1/100 of that */
 	PATIENCE_NS =
 		1000000000, /* for another collector to tell of a process, for an exec to be seen */
-	LAST_NS = 100000000, /* for a sampler in its tick at the end */
+	LAST_NS = 300000000, /* for the last reading */
 	STOP_NS = 1000000000
 };
 
@@ -48,7 +48,6 @@ struct counters {
 	struct tracked tracked;
 	struct family family;
 	struct hash_map members; /* pid -> struct member *, owned */
-	struct hash_map ids;     /* generation -> id of its process in the trace */
 	struct hash_map seen;    /* pid -> when it was seen first, of those that are waited for */
 	pid_t program;           /* 0: none, or it has been read to its end */
 	bool is_program_begun;
@@ -74,7 +73,7 @@ static void describe(struct counters *counters, struct series_slot *slot, uint64
 		.source_string = recording_string(recording, slot->file),
 		.type = types[slot->metric->kind],
 		.host = recording->host,
-		.process = (uint32_t)hash_map_get(&counters->ids, slot->of.generation, 0),
+		.process = slot->of.process,
 		.device = slot->of.device,
 		.cpu = slot->of.cpu,
 		.instance_string = recording_string(recording, slot->of.instance),
@@ -85,15 +84,6 @@ static void describe(struct counters *counters, struct series_slot *slot, uint64
 	slot->id = row.id;
 	recording->kept_bytes += THING_BYTES;
 	trace_writer_thing(recording->writer, EVENT_SERIES, &row);
-}
-
-/* Of no process, where it is told by a sampler that has not yet seen it go. */
-static void note(struct counters *counters, const struct series_item *item)
-{
-	uint32_t process = (uint32_t)hash_map_get(&counters->ids, item->slot, 0);
-
-	recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL, process,
-		       item->text);
 }
 
 static void write_item(struct counters *counters, size_t index, const struct series_item *item)
@@ -121,7 +111,8 @@ static void write_item(struct counters *counters, size_t index, const struct ser
 		series_release(series, item->slot);
 		break;
 	default:
-		note(counters, item);
+		recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL,
+			       item->slot, item->text);
 	}
 }
 
@@ -189,19 +180,21 @@ static void join(struct counters *counters, struct process *process, bool is_our
 {
 	struct processes *processes = counters->recording->processes;
 	struct member *member = calloc(1, sizeof(*member));
-	uint32_t generation = 0;
 
 	if (!member)
 		return;
-	member->place = tracked_add(&counters->tracked, process->row.pid, since_ns, &generation);
-	if (!generation) {
-		counters->untracked++;
+	member->place = tracked_add(&counters->tracked, process->row.pid,
+				    process_describe(processes, process), since_ns);
+	if (member->place == TRACKED_MOST) {
+		if (!counters->untracked++)
+			recording_note(counters->recording, counters->options.collector,
+				       COLLECTOR_PARTIAL, 0,
+				       "more than 1024 processes: what the others did is absent");
 		free(member);
 		return;
 	}
 	member->process = process_get(process);
 	member->is_ours = is_ours;
-	hash_map_put(&counters->ids, generation, process_describe(processes, process));
 	if (hash_map_put_pointer(&counters->members, process->row.pid, member)) {
 		tracked_remove(&counters->tracked, member->place);
 		process_put(process);
@@ -362,6 +355,8 @@ static int open_group(struct counters *counters, enum group_id id)
 		.sources_context = counters->options.context,
 		.root = counters->options.root,
 		.tracked = counters->options.has_processes ? &counters->tracked : NULL,
+		.pids = counters->options.pids,
+		.pids_count = counters->options.pids_count,
 		.smaps = counters->options.smaps,
 		.on_absent = on_absent,
 		.context = counters};
@@ -395,7 +390,6 @@ int counters_open(struct recording *recording, const struct counters_options *op
 	counters->begin_ns = counters->last_look_ns = counters->counted_ns = host_clocks_now_ns();
 	tracked_init(&counters->tracked);
 	hash_map_init(&counters->members);
-	hash_map_init(&counters->ids);
 	hash_map_init(&counters->seen);
 	for (unsigned int i = 0; i < GROUP_COUNT && !error; i++)
 		error = open_group(counters, i);
@@ -464,7 +458,6 @@ void counters_close(struct counters *counters)
 	for (; hash_map_next(&counters->members, &cursor, &pid, NULL); cursor = 0)
 		leave(counters, (uint32_t)pid);
 	hash_map_fini(&counters->members);
-	hash_map_fini(&counters->ids);
 	hash_map_fini(&counters->seen);
 	family_fini(&counters->family);
 	tracked_fini(&counters->tracked);

@@ -22,7 +22,9 @@ struct counters_options {
 	void *context; /* of all of its sources … */
 	/* … given back when nobody works with it any more, also where counters_open fails. NULL: it is nobody's. */
 	void (*close_context)(void *context);
-	const char *root; /* before /proc and /sys; "": these are the real ones */
+	const char *root;  /* before /proc and /sys; "": these are the real ones */
+	const pid_t *pids; /* running processes that the user named … */
+	size_t pids_count; /* … 0: none */
 	bool smaps;
 	bool has_processes; /* of the program, or of -p; else of the machine alone */
 	bool has_others; /* another collector tells of processes as they come: those are waited for */

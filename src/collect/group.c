@@ -91,6 +91,8 @@ int group_open(struct group *group, const struct group_options *options)
 	group->states = calloc(options->sources->count, sizeof(*group->states));
 	group->tick = (struct tick){.root = options->root,
 				    .tracked = options->tracked,
+				    .pids = options->pids,
+				    .pids_count = options->pids_count,
 				    .series = &group->series,
 				    .context = options->sources_context,
 				    .text = malloc(TEXT_BYTES),

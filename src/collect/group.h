@@ -16,6 +16,8 @@ struct group_options {
 	void *sources_context;
 	const char *root;        /* "": the machine's own /proc and /sys */
 	struct tracked *tracked; /* borrowed; NULL: no processes */
+	const pid_t *pids;       /* borrowed: running processes that the user named … */
+	size_t pids_count;       /* … 0: none */
 	bool smaps;
 	/* What cannot be read although it is there. */
 	void (*on_absent)(void *context, const struct source *source, const char *why);
@@ -38,7 +40,7 @@ uint32_t group_hz(enum group_id id, uint32_t hz);
 /* Opens what there is; nothing is read yet. -ENOMEM. */
 int group_open(struct group *group, const struct group_options *options);
 int group_start(struct group *group);
-/* Reads all sources that are due, in the caller's thread: the sampler's, or a test's. */
+/* Reads all sources that are due. */
 void group_tick(void *group);
 /* The sampler is stopped before. NULL-safe. */
 void group_close(struct group *group);

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "collect/collector.h"
+#include "collect/counters.h"
 
 extern const struct collector amd_collector, cpu_collector, opencl_collector, ranges_collector,
 	system_collector, nvidia_collector, drm_collector;
@@ -49,7 +50,8 @@ static int check_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "";
 
-	if (!option || (collector->has_option && collector->has_option(option)))
+	if (!option || (collector->has_option && collector->has_option(option)) ||
+	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
 		return 0;
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {
 		if (strcmp(row->name, option) == 0)
@@ -59,6 +61,41 @@ static int check_option(const struct collector *collector, const char *option)
 	}
 	return error_set(-EINVAL, "collector '%s' has no option '%s'; there are:%s",
 			 collector->name, option, *names ? names : " none");
+}
+
+static uint32_t *rate_in(const struct collector *collector, struct session_options *session)
+{
+	return (uint32_t *)((char *)session + collector->rate->offset);
+}
+
+/* Chosen once more without a rate it keeps the one it has. */
+static void choose_rate(const struct collector *collector, struct session_options *session, bool on,
+			const char *option)
+{
+	const struct collector_rate *rate = collector->rate;
+	uint32_t hz = option ? counters_frequency(option, rate->most_hz) : 0;
+	uint32_t *chosen = rate_in(collector, session);
+
+	if (!on)
+		*chosen = 0;
+	else if (hz || !*chosen)
+		*chosen = hz ? hz : rate->usual_hz;
+}
+
+static void choose(const struct collector *collector, struct session_options *session, bool on,
+		   const char *option)
+{
+	if (collector->rate)
+		choose_rate(collector, session, on, option);
+	if (collector->choose)
+		collector->choose(session, on, option);
+}
+
+bool collector_is_chosen(const struct collector *collector, const struct session_options *session)
+{
+	if (collector->is_chosen)
+		return collector->is_chosen(session);
+	return *(const uint32_t *)((const char *)session + collector->rate->offset) != 0;
 }
 
 /* One word of the list: NAME, NAME:OPTION or -NAME. */
@@ -106,17 +143,17 @@ static int choose_word(char *word, struct chosen *chosen, struct session_options
 	/* The first collector named for itself means: these, and no others. */
 	if (choice.on && !chosen->only) {
 		for (size_t i = 0; i < collectors_count; i++)
-			collectors[i]->choose(session, false, NULL);
+			choose(collectors[i], session, false, NULL);
 		chosen->only = true;
 	}
 	note_name(chosen, &choice);
-	choice.collector->choose(session, choice.on, choice.option);
+	choose(choice.collector, session, choice.on, choice.option);
 	return 0;
 }
 
 static bool is_default(const struct collector *collector, const struct session_options *session)
 {
-	return !(session->any && collector->needs_program) &&
+	return !collector->by_request && !(session->any && collector->needs_program) &&
 	       (!collector->is_default || collector->is_default());
 }
 
@@ -149,7 +186,7 @@ int collectors_choose(const char *list, const char *beside, struct session_optio
 	int error;
 
 	for (size_t i = 0; i < collectors_count; i++)
-		collectors[i]->choose(session, is_default(collectors[i], session), NULL);
+		choose(collectors[i], session, is_default(collectors[i], session), NULL);
 	error = choose_list(list, &chosen, session);
 	chosen.only = true;
 	if (!error)

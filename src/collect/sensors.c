@@ -39,12 +39,15 @@ void sensors_list(struct source_state *state, const struct tick *tick, const cha
 	free(entries);
 }
 
-void sensors_add(struct sensors *sensors, int fd, const char *name, uint64_t number)
+void sensors_add(struct source_state *state, int fd, const char *name, uint64_t number)
 {
+	struct sensors *sensors = state->own;
 	struct sensor *sensor;
 
 	if (sensors->count == SENSORS_MOST ||
 	    array_grow(sensors->all, sensors->capacity, sensors->count + 1)) {
+		state->why = "there are more than the 1024 sensors of a kind that are read: "
+			     "the others are absent";
 		close(fd);
 		return;
 	}

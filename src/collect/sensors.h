@@ -10,7 +10,7 @@
 
 #include "collect/source.h"
 
-enum { SENSORS_MOST = 1024 };
+enum { SENSORS_MOST = 1024 }; /* sensors_add says it in words */
 
 struct sensor {
 	int fd;
@@ -30,8 +30,8 @@ void sensors_list(struct source_state *state, const struct tick *tick, const cha
 		  const char *prefix,
 		  void (*meet)(struct source_state *state, const struct tick *tick,
 			       const char *entry));
-/* Takes the descriptor. */
-void sensors_add(struct sensors *sensors, int fd, const char *name, uint64_t number);
+/* Takes the descriptor. One too many is left out, which state->why says. */
+void sensors_add(struct source_state *state, int fd, const char *name, uint64_t number);
 /* One word of a file, "" where there is none. */
 void sensor_text(const struct tick *tick, const char *folder, const char *entry, const char *file,
 		 char *text, size_t size);

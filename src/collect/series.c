@@ -65,6 +65,12 @@ static uint32_t find_slot(struct series *series)
 	return SERIES_NO_SLOT;
 }
 
+void series_count_unnamed(struct series *series, uint64_t now_ns)
+{
+	atomic_fetch_add_explicit(&series->unnamed, 1, memory_order_relaxed);
+	atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
+}
+
 uint32_t series_begin(struct series *series, const struct series_slot *about, uint64_t now_ns)
 {
 	struct series_item item = {.begin = now_ns, .end = now_ns, .what = SERIES_BEGIN};
@@ -72,8 +78,7 @@ uint32_t series_begin(struct series *series, const struct series_slot *about, ui
 
 	item.slot = find_slot(series);
 	if (item.slot == SERIES_NO_SLOT) {
-		atomic_fetch_add_explicit(&series->unnamed, 1, memory_order_relaxed);
-		atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
+		series_count_unnamed(series, now_ns);
 		return SERIES_NO_SLOT;
 	}
 	slot = &series->slots[item.slot];
@@ -111,11 +116,20 @@ void series_end(struct series *series, uint32_t slot, uint64_t now_ns)
 	put(series, &item);
 }
 
-void series_note(struct series *series, const char *text, uint32_t generation)
+static bool is_noted(const struct series *series, const char *text)
 {
-	const struct series_item item = {.slot = generation, .what = SERIES_NOTE, .text = text};
+	for (size_t i = 0; i < series->noted_count; i++)
+		if (series->noted[i] == text)
+			return true;
+	return series->noted_count == SERIES_NOTES;
+}
 
-	put(series, &item);
+void series_note(struct series *series, const char *text, uint32_t process)
+{
+	const struct series_item item = {.slot = process, .what = SERIES_NOTE, .text = text};
+
+	if ((process || !is_noted(series, text)) && put(series, &item) && !process)
+		series->noted[series->noted_count++] = text;
 }
 
 bool series_take(struct series *series, struct series_item *ret_item)

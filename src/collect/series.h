@@ -15,14 +15,14 @@
 
 #include "collect/metric.h"
 
-enum { SERIES_NAME_BYTES = 48 };
+enum { SERIES_NAME_BYTES = 48, SERIES_NOTES = 32 };
 
 /* What a series is of. */
 struct series_of {
 	char instance[SERIES_NAME_BYTES];
-	uint32_t device;     /* the trace's; 0: none */
-	uint32_t cpu;        /* number and 1; 0: none */
-	uint32_t generation; /* of a tracked process; 0: none */
+	uint32_t device;  /* the trace's; 0: none */
+	uint32_t cpu;     /* number and 1; 0: none */
+	uint32_t process; /* the trace's; 0: none */
 };
 
 struct series_slot {
@@ -41,7 +41,7 @@ struct series_item {
 	uint64_t begin, end;
 	int64_t value;
 	uint64_t of;
-	uint32_t slot;    /* NOTE: generation of the tracked process; 0: none */
+	uint32_t slot;    /* NOTE: the process, as in a series_of */
 	uint32_t what;    /* enum series_what */
 	const char *text; /* NOTE */
 };
@@ -53,8 +53,10 @@ struct series {
 	size_t slots_count, next_slot;
 	_Atomic uint64_t put, taken;
 	_Atomic uint64_t refused; /* rows */
-	_Atomic uint64_t unnamed; /* readings of series for which there was no slot */
+	_Atomic uint64_t unnamed; /* readings of things and series for which there was no room */
 	_Atomic uint64_t last_lost_ns;
+	const char *noted[SERIES_NOTES]; /* who puts: what was noted once */
+	size_t noted_count;
 };
 
 /* Room for so many series, and rows. -ENOMEM. */
@@ -70,8 +72,10 @@ uint32_t series_begin(struct series *series, const struct series_slot *about, ui
 bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_t end_ns,
 		int64_t value, uint64_t of);
 void series_end(struct series *series, uint32_t slot, uint64_t now_ns);
-/* text: for as long as the program runs. */
-void series_note(struct series *series, const char *text, uint32_t generation);
+/* A reading that was lost because there was no room to remember what it is of. */
+void series_count_unnamed(struct series *series, uint64_t now_ns);
+/* text: for as long as the series; it is told by its address. Of no process it is noted once. */
+void series_note(struct series *series, const char *text, uint32_t process);
 
 /* ---- who takes ---- */
 

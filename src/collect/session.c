@@ -245,7 +245,7 @@ static int arm_guests(struct session *session, bool *ret_armed)
 	for (size_t i = 0; i < collectors_count && !error; i++) {
 		bool is_armed = false;
 
-		if (collectors[i]->arm && collectors[i]->is_chosen(session->options))
+		if (collectors[i]->arm && collector_is_chosen(collectors[i], session->options))
 			error = collectors[i]->arm(&session->recording, session->options,
 						   &session->environment, &is_armed);
 		*ret_armed |= is_armed;
@@ -314,7 +314,7 @@ static void refuse_without_program(struct session *session, const struct collect
 	static const char reason[] = "what threads do is recorded of a program that is given after "
 				     "--, or of processes (-p), not of all programs (-a)";
 
-	if (!collector->is_chosen(session->options))
+	if (!collector_is_chosen(collector, session->options))
 		return;
 	recording_note(&session->recording, collector->name, COLLECTOR_REFUSED, 0, reason);
 	recording_warn(&session->recording, reason);
@@ -345,7 +345,7 @@ static void open_collectors(struct session *session)
 static bool has_other_collectors(const struct session_options *options)
 {
 	for (size_t i = 0; i < collectors_count; i++)
-		if (collectors[i]->work && collectors[i]->is_chosen(options))
+		if (collectors[i]->work && collector_is_chosen(collectors[i], options))
 			return true;
 	return false;
 }
@@ -353,7 +353,7 @@ static bool has_other_collectors(const struct session_options *options)
 static bool has_guests(const struct session_options *options)
 {
 	for (size_t i = 0; i < collectors_count; i++)
-		if (collectors[i]->guest && collectors[i]->is_chosen(options))
+		if (collectors[i]->guest && collector_is_chosen(collectors[i], options))
 			return true;
 	return false;
 }
@@ -692,7 +692,7 @@ static bool is_meant(struct session *session, const struct attach_hello *hello)
 {
 	const struct collector *collector = collector_of(hello);
 
-	return collector && collector->is_chosen(session->options) &&
+	return collector && collector_is_chosen(collector, session->options) &&
 	       (running_has(&session->running, hello->pid) || is_followed(session, hello->pid));
 }
 

@@ -35,8 +35,7 @@ struct session_options {
 	bool python_stacks;    /* … with the Python functions in them */
 	bool ranges;           /* collect what the program names itself … */
 	bool ranges_preload;   /* … by LD_PRELOAD whether ROCm is found or not */
-	bool system;           /* collect counters … */
-	uint32_t system_hz;    /* … so often a second */
+	uint32_t system_hz;    /* collect counters of the machine so often a second; 0: not */
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */

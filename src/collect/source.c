@@ -19,11 +19,27 @@
 
 #include "collect/host_clocks.h"
 
+enum { PIECE_BYTES = 2048 };
+
+static void note_exhaustion(const struct tick *tick, int error)
+{
+	if (error == EMFILE)
+		series_note(tick->series,
+			    "some counters are absent: the recorder has as many files open as it "
+			    "may; raise its limit (ulimit -Hn), or record fewer processes",
+			    0);
+	if (error == ENFILE)
+		series_note(tick->series,
+			    "some counters are absent: the machine has as many files open as it "
+			    "may; raise fs.file-max (sysctl), or record fewer processes",
+			    0);
+}
+
 int tick_open(const struct tick *tick, const char *format, ...)
 {
 	char path[512];
 	va_list arguments;
-	int used = snprintf(path, sizeof(path), "%s", tick->root), more;
+	int used = snprintf(path, sizeof(path), "%s", tick->root), more, fd;
 
 	va_start(arguments, format);
 	more = vsnprintf(path + used, sizeof(path) - (size_t)used, format, arguments);
@@ -32,10 +48,14 @@ int tick_open(const struct tick *tick, const char *format, ...)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		note_exhaustion(tick, errno);
+	return fd;
 }
 
-/* The kernel gives long files in pieces. What it wrote it wrote somewhere between the two looks at the clock. */
+/* The kernel gives long files in pieces, and ends one where the next line does not fit into its page: a piece of less than
+ * half a page is the last, and need not be asked what comes behind it. What it wrote it wrote somewhere between the two looks at the clock. */
 long tick_read(struct tick *tick, int fd)
 {
 	uint64_t before_ns = host_clocks_now_ns();
@@ -45,7 +65,7 @@ long tick_read(struct tick *tick, int fd)
 	do {
 		got = pread(fd, tick->text + used, tick->text_bytes - used, (off_t)used);
 		used += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && used < tick->text_bytes);
+	} while (got >= PIECE_BYTES && used < tick->text_bytes);
 	tick->time_ns = before_ns + (host_clocks_now_ns() - before_ns) / 2;
 	return got < 0 ? -1 : (long)used;
 }

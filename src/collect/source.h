@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "collect/things.h"
 
@@ -29,6 +30,8 @@ enum group_id {
 struct tick {
 	const char *root; /* before /proc and /sys; "": these are the real ones */
 	struct tracked *tracked;
+	const pid_t *pids; /* running processes that the user named … */
+	size_t pids_count; /* … 0: none */
 	struct series *series;
 	char *text; /* room for a file, tick_read's */
 	size_t text_bytes;

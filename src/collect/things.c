@@ -5,20 +5,27 @@
  * Runs in:  a sampler's thread
  * Gets:     what a source read, and when   Gives: rows of series
  * Owns:     the readings before
- * Fails:    a thing too many is not counted; a row for which there is no room comes with the next
+ * Fails:    a thing too many is not counted, which is a loss and noted once; a row for which there is no room comes with
+ *           the next
  * Why:      the time of a row is from reading to reading. Where it was taken to be the nominal one, a tick that comes
  *           5 ms late at 100 Hz would show a busy thread at 150 %.
  */
 #include "collect/things.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collect/host_clocks.h"
 
 int things_open(struct things *things, size_t most)
 {
 	things->most = most;
 	things->all = calloc(most, sizeof(*things->all));
+	snprintf(things->too_many, sizeof(things->too_many),
+		 "%s has more than the %zu things that are counted: what the others did is absent",
+		 things->file, most);
 	return things->all ? 0 : -ENOMEM;
 }
 
@@ -51,17 +58,23 @@ void things_end_round(struct things *things, uint64_t now_ns)
 			end_thing(things, &things->all[i], now_ns);
 }
 
+static struct thing *find_room(struct things *things)
+{
+	for (size_t i = 0; i < things->count; i++)
+		if (!things->all[i].round)
+			return &things->all[i];
+	return things->count < things->most ? &things->all[things->count++] : NULL;
+}
+
 static struct thing *make(struct things *things, const char *name, uint64_t key)
 {
-	struct thing *thing = NULL;
+	struct thing *thing = find_room(things);
 
-	for (size_t i = 0; i < things->count && !thing; i++)
-		if (!things->all[i].round)
-			thing = &things->all[i];
-	if (!thing && things->count < things->most)
-		thing = &things->all[things->count++];
-	if (!thing)
+	if (!thing) {
+		series_count_unnamed(things->series, host_clocks_now_ns());
+		series_note(things->series, things->too_many, 0);
 		return NULL;
+	}
 	*thing = (struct thing){.key = key, .round = things->round};
 	memcpy(thing->name, name, sizeof(thing->name));
 	memcpy(thing->of.instance, name, sizeof(thing->name));
@@ -112,13 +125,41 @@ struct thing *things_numbered(struct things *things, uint64_t key, bool *ret_is_
 
 /* ---- what it becomes --------------------------------------------------------------------------- */
 
+static bool is_valid(const struct metric *metric, size_t index, uint64_t valid)
+{
+	return valid >> index & 1 && (metric->kind != METRIC_PART || valid >> metric->of & 1);
+}
+
+static struct reading reading_of(const struct metric *metric, size_t index, const uint64_t *values,
+				 uint64_t time_ns)
+{
+	return (struct reading){.value = values[index],
+				.of = metric->kind == METRIC_PART ? values[metric->of] : 0,
+				.time_ns = time_ns};
+}
+
+void thing_begin(const struct things *things, struct thing *thing, uint64_t since_ns,
+		 const uint64_t *values, uint64_t valid)
+{
+	for (size_t i = 0; i < things->metrics_count; i++) {
+		const struct metric *metric = &things->metrics[i];
+		uint32_t slot = thing->readings[i].slot;
+
+		if (metric->kind == METRIC_LEVEL || !is_valid(metric, i, valid))
+			continue;
+		thing->readings[i] = reading_of(metric, i, values, since_ns);
+		thing->readings[i].slot = slot;
+	}
+}
+
 void thing_was_born(const struct things *things, struct thing *thing, uint64_t since_ns)
 {
+	static const uint64_t nothing[METRICS_MOST];
+	uint64_t totals = 0;
+
 	for (size_t i = 0; i < things->metrics_count; i++)
-		if (things->metrics[i].kind != METRIC_LEVEL) {
-			thing->readings[i].value = thing->readings[i].of = 0;
-			thing->readings[i].time_ns = since_ns;
-		}
+		totals |= (uint64_t)(things->metrics[i].kind == METRIC_TOTAL) << i;
+	thing_begin(things, thing, since_ns, nothing, totals);
 }
 
 static uint64_t limit_of(const struct metric *metric, const uint64_t *values, uint64_t valid)
@@ -203,14 +244,11 @@ void thing_sample(const struct things *things, struct thing *thing, uint64_t now
 {
 	for (size_t i = 0; i < things->metrics_count; i++) {
 		const struct metric *metric = &things->metrics[i];
-		const struct reading now = {.value = values[i],
-					    .of = metric->kind == METRIC_PART ? values[metric->of]
-									      : 0,
-					    .time_ns = now_ns};
+		const struct reading now = reading_of(metric, i, values, now_ns);
 
 		if (!metric->name)
 			continue;
-		if (valid >> i & 1 && (metric->kind != METRIC_PART || valid >> metric->of & 1))
+		if (is_valid(metric, i, valid))
 			sample(things, thing, i, &now, limit_of(metric, values, valid));
 		else
 			thing->readings[i].time_ns = 0;

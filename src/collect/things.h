@@ -28,12 +28,15 @@ struct thing {
 	struct reading readings[METRICS_MOST];
 };
 
+enum { THINGS_NOTE_BYTES = 192 };
+
 struct things {
 	const struct metric *metrics; /* borrowed */
 	size_t metrics_count;
 	const char *file;
-	struct series *series; /* borrowed */
-	struct thing *all;     /* owned */
+	char too_many[THINGS_NOTE_BYTES]; /* what is noted when one more comes */
+	struct series *series;            /* borrowed */
+	struct thing *all;                /* owned */
 	size_t count, most;
 	size_t next; /* where the next one is looked for first */
 	uint64_t round, interval_ns;
@@ -47,12 +50,16 @@ void things_close(struct things *things); /* NULL-safe */
 void things_begin_round(struct things *things);
 void things_end_round(struct things *things, uint64_t now_ns);
 
-/* By a name, cut where it is too long, or a number; made where it is new. NULL: there are too many. */
+/* By a name, cut where it is too long, or a number; made where it is new. NULL: there are too many, which is counted and
+ * noted. */
 struct thing *things_named(struct things *things, const char *name, size_t length,
 			   bool *ret_is_new);
 struct thing *things_numbered(struct things *things, uint64_t key, bool *ret_is_new);
 
-/* It is known to have begun at 0 after since_ns: all that it counted by its first reading came from then on. */
+/* What its totals and parts were at since_ns, as far as valid says: what came up to its first reading came from then on. */
+void thing_begin(const struct things *things, struct thing *thing, uint64_t since_ns,
+		 const uint64_t *values, uint64_t valid);
+/* Its totals are known to have been 0 then. */
 void thing_was_born(const struct things *things, struct thing *thing, uint64_t since_ns);
 
 /* A reading; valid has a bit for each value that was read. */

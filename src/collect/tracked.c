@@ -29,19 +29,20 @@ static size_t free_place(const struct tracked *tracked)
 	return tracked->count;
 }
 
-size_t tracked_add(struct tracked *tracked, uint32_t pid, uint64_t since_ns,
-		   uint32_t *ret_generation)
+size_t tracked_add(struct tracked *tracked, uint32_t pid, uint32_t process, uint64_t since_ns)
 {
 	size_t place;
 
 	pthread_mutex_lock(&tracked->lock);
 	place = free_place(tracked);
 	if (place < TRACKED_MOST) {
-		tracked->places[place] = (struct tracked_place){
-			.pid = pid, .generation = ++tracked->last_generation, .since_ns = since_ns};
+		tracked->places[place] =
+			(struct tracked_place){.pid = pid,
+					       .generation = ++tracked->last_generation,
+					       .process = process,
+					       .since_ns = since_ns};
 		tracked->count += place == tracked->count;
 		tracked->version++;
-		*ret_generation = tracked->last_generation;
 	}
 	pthread_mutex_unlock(&tracked->lock);
 	return place;

@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TRACKED_MOST = 1024 };
+enum { TRACKED_MOST = 1024 }; /* the note in counters.c says it */
 
 struct tracked_place {
 	uint32_t pid;        /* 0: nobody */
 	uint32_t generation; /* another one each time somebody comes */
+	uint32_t process;    /* the trace's */
 	uint64_t since_ns;   /* it was born after that; 0: it was there before the recording */
 };
 
@@ -37,9 +38,8 @@ struct tracked_view {
 void tracked_init(struct tracked *tracked);
 void tracked_fini(struct tracked *tracked);
 
-/* Where it is now, and as what; TRACKED_MOST: there are too many. */
-size_t tracked_add(struct tracked *tracked, uint32_t pid, uint64_t since_ns,
-		   uint32_t *ret_generation);
+/* Where it is now; TRACKED_MOST: there are too many. */
+size_t tracked_add(struct tracked *tracked, uint32_t pid, uint32_t process, uint64_t since_ns);
 void tracked_remove(struct tracked *tracked, size_t place);
 
 /* Brings a view up to date; calls changed for each place where another process is than before, or nobody. */

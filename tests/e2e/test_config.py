@@ -138,6 +138,12 @@ with t.case("a group's rate is the collector's"):
     t.true(10 ** 7 in rates["system { rate_hz: 100 smaps: false }"], f"intervals: {rates}")
     t.true(10 ** 7 not in rates["collect: 'system'"], f"intervals: {rates}")
 
+with t.case("a switch that is off is off"):
+    record("-o", "off.duet", "--", "sleep", "0.3", config="collect: 'system:smaps' system { smaps: false }")
+    rows = run([DUET, "export", "-f", "jsonl", "-o", "/dev/stdout", t.path("off.duet")]).stdout.splitlines()
+    seen = {row["metric"] for row in map(json.loads, rows) if row["kind"] == "series"}
+    t.equal([name in seen for name in ("memory.used", "process.memory.uss")], [True, False], "metrics")
+
 with t.case("where the command line says what is collected, groups are passed over"):
     t.equal(printed("--collect", "system", config="system { rate_hz: 7 }"),
             'output: "duet.duet"\ncollect: ["system"]\nstacks: all\n', "printed")

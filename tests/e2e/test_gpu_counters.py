@@ -134,23 +134,37 @@ with t.case("a lost GPU ends there, and the recording goes on"):
             if b'"kind":"series"' in line]
     t.true(ends and all(row["end_ns"] for row in ends if row["device"]), "series of the GPU have an end")
 
-with t.case("each process has its memory and its share"):
+def record_process(name, seconds, sim):
+    """The report of a process that the stand-in says is on the GPU, and its pid. None: its numbers are not ours."""
     program = subprocess.Popen(["sleep", "30"])
+    trace = t.path(name)
     try:
-        trace = t.path("process.duet")
-        result = run([DUET, "record", "--collect", "nvidia", "-d", "1.2", "-p", str(program.pid), "-o", trace],
-                     env=nvidia(f"nvml_load=0.5,nvml_pid={program.pid}"))
+        result = run([DUET, "record", "--collect", "nvidia", "-d", seconds, "-p", str(program.pid), "-o", trace],
+                     env=nvidia(f"{sim},nvml_pid={program.pid}"))
     finally:
         program.kill()
         program.wait()
     t.equal(result.status, 0, text(result.stderr))
     if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
         t.true("pid namespace" in notes(trace), "numbers that are not ours are not used")
-    else:
-        document = t.report(trace)
+        return None, program
+    return t.report(trace), program
+
+
+with t.case("each process has its memory and its share"):
+    document, program = record_process("process.duet", "1.2", "nvml_load=0.5")
+    if document:
         row = metric(document, "process.gpu.memory.used")
         t.equal((row["pid"], row["min"], row["max"]), (program.pid, 512, 512), "memory")
         near(metric(document, "process.gpu.kernel.present", pid=program.pid)["mean"], 50, 0.01, "share")
+
+with t.case("a process that rests is not busy"):
+    # Of 3.6 s it works in the last 0.6: the driver says nothing of it before.
+    document, program = record_process("rest.duet", "3.6", "nvml_load=0/0/0/0/0/1/1/1/1,nvml_step_ms=600")
+    if document:
+        row = metric(document, "process.gpu.kernel.present", pid=program.pid)
+        t.true(0 < row["mean"] < 60, f"share of all the time: {row}")
+        t.equal(row["min"], 0, "there are readings of its rest")
 
 with t.case("no driver, or one that does not answer: said, and the program runs"):
     for sim, want in (("fail_nvmlInit_v2=9", "modprobe nvidia"), ("fail_nvmlInit_v2=18", "two releases"),
@@ -287,6 +301,30 @@ child.wait()
     t.equal(len(metrics(document, "process.gpu.engine", instance="gfx client 21")), 1, "the child's own")
     rows = metrics(document, "process.gpu.engine", instance="gfx client 17")
     t.true(1 <= len(rows) <= 2, f"one at a time: {rows}")
+
+with t.case("a client that is met again goes on from where it was; one that a stranger sent is as old as it is"):
+    root = tree("again", {"card0": AMD})
+    program = CLIENT + """
+begin = time.monotonic()
+def wait_until(second):
+    time.sleep(max(0, begin + second - time.monotonic()))
+write(me, 9, 31, ["drm-engine-gfx:\\t900000000000 ns"])
+for step in range(11):
+    wait_until(step / 10)
+    write(me, 5, 17, ["drm-engine-gfx:\\t%012d ns" % (step * 100_000_000)])
+wait_until(1.3)
+os.unlink(f"{root}/proc/{me}/fd/5")
+os.truncate(f"{root}/proc/{me}/fdinfo/5", 0)
+wait_until(1.5)
+write(me, 6, 17, ["drm-engine-gfx:\\t%012d ns" % 1_200_000_000])
+wait_until(4)
+"""
+    document, _, trace = record("again.duet", [sys.executable, "-c", program, root, "amdgpu", "0000:03:00.0"], "drm",
+                                {"DUET_COUNTERS_ROOT": root})
+    rows = metrics(document, "process.gpu.engine", instance="gfx client 17")
+    t.true(0.9e9 < sum(row["sum"] for row in rows) <= 1.2e9 + 1, f"once: {rows}")
+    t.equal([row["sum"] for row in metrics(document, "process.gpu.engine", instance="gfx client 31")], [0],
+            "what it did before")
 
 with t.case("more clients than are counted: said"):
     root = tree("many", {"card0": AMD})

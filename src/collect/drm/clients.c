@@ -5,8 +5,8 @@
  * Runs in:  the sampler of processes
  * Gets:     descriptors of /dev/dri and /dev/accel   Gives: what each client did on engines and has in memory
  * Owns:     a descriptor of the fdinfo of each client
- * Fails:    a client that cannot be read any more has ended; one that is in another descriptor too is found there again; the
- *           129th is not counted
+ * Fails:    a client that cannot be read any more has ended; one that is in another descriptor too is found there again, and
+ *           goes on from what it had counted; the 129th at a time is not counted
  * Why searched once a second: which of a program's thousands of descriptors are a GPU's is told by a link of each (1 us), so
  *           that SEARCH_FDS links at most are looked at in a tick, and what was found is read by its own descriptor
  *
@@ -30,7 +30,8 @@
 
 enum { ENGINE, CYCLES, TOTAL, SHARED, RESIDENT, ALL_CYCLES, MOST };
 enum {
-	CLIENTS_MOST = 128,
+	CLIENTS_MOST = 128, /* at a time */
+	KNOWN_MOST = 1024,  /* with those that are gone: who comes back has counted before */
 	PARTS_MOST = FDINFO_ENGINES_MOST + FDINFO_REGIONS_MOST,
 	SEARCH_FDS = 4096,
 	SEARCH_NS = 1000000000,
@@ -55,15 +56,24 @@ static const struct metric metrics[] = {
 	[MOST] = {NULL},
 };
 
+/* What engines of a kind have counted. */
+struct counted {
+	char name[FDINFO_NAME_BYTES];
+	uint64_t busy_ns, cycles;
+	uint64_t all_cycles; /* 0: not known */
+};
+
 struct client {
-	int fd;                     /* owned; of its fdinfo; -1: this place is free */
-	uint32_t place, generation; /* of its process */
-	uint32_t card;              /* index */
-	uint64_t id;                /* the kernel's */
-	uint32_t serial;
-	uint64_t since_ns; /* it was opened after that; 0: not known */
-	uint64_t most[FDINFO_ENGINES_MOST], most_cycles[FDINFO_ENGINES_MOST];
-	char engines[FDINFO_ENGINES_MOST][FDINFO_NAME_BYTES];
+	int fd;           /* owned; of its fdinfo; -1: it is gone, or nobody was here */
+	uint32_t place;   /* of its process … */
+	uint32_t process; /* … which is the trace's */
+	uint32_t card;    /* index */
+	uint64_t id;      /* the kernel's */
+	uint32_t serial;  /* 0: nobody was here */
+	uint64_t
+		since_ns; /* its counts are what they were then, or it was opened after that; 0: not known */
+	uint64_t read_ns; /* last; 0: never */
+	struct counted engines[FDINFO_ENGINES_MOST];
 	size_t engines_count;
 };
 
@@ -74,37 +84,60 @@ struct search {
 struct own {
 	struct tracked_view view;
 	struct search searches[TRACKED_MOST]; /* by the process's place */
-	struct client clients[CLIENTS_MOST];
+	struct client clients[KNOWN_MOST];
+	size_t open_count, known_count;
+	uint64_t new_from[CARDS_MOST]; /* ids below may be of clients that are known no more */
 	uint32_t last_serial;
 	size_t next_place; /* who is searched first when the links of a tick were too few */
-	bool has_too_many; /* … clients, which is noted */
 	struct fdinfo fdinfo;
 };
 
-static void drop(struct client *client)
+static void drop(struct own *own, struct client *client)
 {
-	if (client->fd >= 0)
-		close(client->fd);
+	if (client->fd < 0)
+		return;
+	close(client->fd);
 	client->fd = -1;
+	own->open_count--;
 }
 
 /* ---- finding them ------------------------------------------------------------------------------ */
 
 static struct client *find_client(struct own *own, uint32_t card, uint64_t id)
 {
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
-		if (own->clients[i].fd >= 0 && own->clients[i].card == card &&
-		    own->clients[i].id == id)
+	for (size_t i = 0; i < own->known_count; i++)
+		if (own->clients[i].card == card && own->clients[i].id == id)
 			return &own->clients[i];
 	return NULL;
 }
 
-static struct client *free_client(struct own *own)
+/* Who was read last the longest ago of those that are gone. The kernel's numbers grow: one above those that are forgotten is
+ * new. */
+static struct client *forget_client(struct own *own)
 {
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
-		if (own->clients[i].fd < 0)
-			return &own->clients[i];
-	return NULL;
+	struct client *oldest = NULL;
+
+	for (size_t i = 0; i < own->known_count; i++) {
+		struct client *client = &own->clients[i];
+
+		if (client->fd < 0 && (!oldest || client->read_ns < oldest->read_ns))
+			oldest = client;
+	}
+	if (oldest->id >= own->new_from[oldest->card])
+		own->new_from[oldest->card] = oldest->id + 1;
+	return oldest;
+}
+
+static struct client *new_client(struct own *own, uint32_t card, uint64_t id, uint64_t since_ns)
+{
+	struct client *client = own->known_count < KNOWN_MOST ? &own->clients[own->known_count++]
+							      : forget_client(own);
+
+	*client = (struct client){.fd = -1,
+				  .card = card,
+				  .id = id,
+				  .since_ns = id >= own->new_from[card] ? since_ns : 0};
+	return client;
 }
 
 /* Into own->fdinfo. */
@@ -116,42 +149,58 @@ static bool read_fdinfo(struct own *own, struct tick *tick, int fd)
 	       own->fdinfo.has_client;
 }
 
-static void note_too_many(struct own *own, const struct tick *tick)
+/* The card of what own->fdinfo says. NULL: none that is counted. */
+static const struct card *card_of(const struct own *own, const struct tick *tick)
 {
-	if (!own->has_too_many)
-		series_note(tick->series,
-			    "more than 128 clients of GPUs: what the others did is absent", 0);
-	own->has_too_many = true;
+	const struct card *card =
+		cards_match(tick->context, own->fdinfo.address, own->fdinfo.driver);
+
+	return card && card->id ? card : NULL;
+}
+
+static bool has_room(const struct own *own, const struct tick *tick)
+{
+	if (own->open_count < CLIENTS_MOST)
+		return true;
+	series_note(tick->series, "more than 128 clients of GPUs: what the others did is absent",
+		    0);
+	return false;
+}
+
+/* Takes the descriptor, where it is of a client that is not read yet. */
+static bool take_client(struct own *own, const struct tick *tick, size_t place, int fd)
+{
+	const struct tracked_place *who = &own->view.places[place];
+	uint64_t searched_ns = own->searches[place].last_ns;
+	const struct card *card = card_of(own, tick);
+	struct client *client;
+	uint32_t index;
+
+	if (!card)
+		return false;
+	index = (uint32_t)(card - ((const struct cards *)tick->context)->all);
+	client = find_client(own, index, own->fdinfo.client);
+	if ((client && client->fd >= 0) || !has_room(own, tick))
+		return false;
+	if (client)
+		client->since_ns = client->read_ns;
+	else
+		client = new_client(own, index, own->fdinfo.client,
+				    searched_ns ? searched_ns : who->since_ns);
+	client->fd = fd;
+	client->place = (uint32_t)place;
+	client->process = who->process;
+	client->serial = ++own->last_serial;
+	own->open_count++;
+	return true;
 }
 
 static void meet(struct own *own, struct tick *tick, size_t place, const char *descriptor)
 {
-	const struct tracked_place *who = &own->view.places[place];
-	const struct search *search = &own->searches[place];
-	const struct cards *cards = tick->context;
-	const struct card *card = NULL;
-	struct client *client = free_client(own);
-	int fd = tick_open(tick, "/proc/%u/fdinfo/%s", who->pid, descriptor);
-	uint32_t index;
+	int fd = tick_open(tick, "/proc/%u/fdinfo/%s", own->view.places[place].pid, descriptor);
 
-	if (fd < 0)
-		return;
-	if (read_fdinfo(own, tick, fd))
-		card = cards_match(cards, own->fdinfo.address, own->fdinfo.driver);
-	index = card ? (uint32_t)(card - cards->all) : 0;
-	if (!card || !card->id || find_client(own, index, own->fdinfo.client) || !client) {
-		if (card && card->id && !client)
-			note_too_many(own, tick);
+	if (fd >= 0 && !(read_fdinfo(own, tick, fd) && take_client(own, tick, place, fd)))
 		close(fd);
-		return;
-	}
-	*client = (struct client){.fd = fd,
-				  .place = (uint32_t)place,
-				  .generation = who->generation,
-				  .card = index,
-				  .id = own->fdinfo.client,
-				  .serial = ++own->last_serial,
-				  .since_ns = search->last_ns ? search->last_ns : who->since_ns};
 }
 
 static bool is_of_gpu(int folder, const char *descriptor)
@@ -209,23 +258,23 @@ static void changed(void *context, size_t place)
 	struct own *own = context;
 
 	own->searches[place] = (struct search){0};
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
-		if (own->clients[i].fd >= 0 && own->clients[i].place == place)
-			drop(&own->clients[i]);
+	for (size_t i = 0; i < own->known_count; i++)
+		if (own->clients[i].place == place)
+			drop(own, &own->clients[i]);
 }
 
 /* ---- reading them ------------------------------------------------------------------------------ */
 
-/* The place of an engine in the client's own list, by its name: drivers leave out what is 0. */
-static size_t engine_index(struct client *client, const char *name)
+/* What an engine of the client has counted, by its name: drivers leave out what is 0. NULL: there are too many. */
+static struct counted *counted_of(struct client *client, const char *name)
 {
 	for (size_t i = 0; i < client->engines_count; i++)
-		if (strcmp(client->engines[i], name) == 0)
-			return i;
+		if (strcmp(client->engines[i].name, name) == 0)
+			return &client->engines[i];
 	if (client->engines_count == FDINFO_ENGINES_MOST)
-		return FDINFO_ENGINES_MOST;
-	memcpy(client->engines[client->engines_count], name, FDINFO_NAME_BYTES);
-	return client->engines_count++;
+		return NULL;
+	memcpy(client->engines[client->engines_count].name, name, FDINFO_NAME_BYTES);
+	return &client->engines[client->engines_count++];
 }
 
 /* Drivers may go back for a while: what was there already is there still. */
@@ -237,43 +286,63 @@ static uint64_t highest(uint64_t *most, uint64_t value)
 }
 
 static struct thing *part_of(struct source_state *state, const struct tick *tick,
-			     const struct client *client, size_t part, const char *name)
+			     const struct client *client, size_t part, const char *name,
+			     bool *ret_is_new)
 {
 	const struct cards *cards = tick->context;
-	bool is_new;
 	struct thing *thing = things_numbered(
-		&state->things, (uint64_t)client->serial * PARTS_MOST + part, &is_new);
+		&state->things, (uint64_t)client->serial * PARTS_MOST + part, ret_is_new);
 
 	if (!thing)
 		return NULL;
 	thing->of.device = cards->all[client->card].id;
-	thing->of.generation = client->generation;
+	thing->of.process = client->process;
 	snprintf(thing->of.instance, sizeof(thing->of.instance), "%s client %llu", name,
 		 (unsigned long long)client->id);
-	if (is_new && client->since_ns)
-		thing_was_born(&state->things, thing, client->since_ns);
 	return thing;
+}
+
+/* From what it had counted then. Who has been busier than there was time for is older: somebody sent it. */
+static void begin_engine(const struct source_state *state, const struct tick *tick,
+			 struct thing *thing, const struct client *client,
+			 const struct counted *before, const struct fdinfo_engine *engine)
+{
+	const uint64_t values[METRICS_MOST] = {[ENGINE] = before->busy_ns,
+					       [CYCLES] = before->cycles,
+					       [ALL_CYCLES] = before->all_cycles};
+	uint64_t most_ns = (tick->time_ns - client->since_ns) * engine->capacity, valid = 0;
+
+	if (engine->busy_ns <= before->busy_ns || engine->busy_ns - before->busy_ns <= most_ns)
+		valid |= 1u << ENGINE;
+	if (before->all_cycles)
+		valid |= 1u << CYCLES | 1u << ALL_CYCLES;
+	thing_begin(&state->things, thing, client->since_ns, values, valid);
 }
 
 static void put_engine(struct source_state *state, const struct tick *tick, struct client *client,
 		       const struct fdinfo_engine *engine)
 {
 	uint64_t values[METRICS_MOST] = {[MOST] = UINT64_C(1000000000) * engine->capacity};
-	size_t index = engine_index(client, engine->name);
+	struct counted *counted = counted_of(client, engine->name);
 	uint64_t valid = 1u << MOST;
 	struct thing *thing;
+	bool is_new;
 
-	if (index == FDINFO_ENGINES_MOST)
+	if (!counted)
 		return;
-	thing = part_of(state, tick, client, index, engine->name);
+	thing = part_of(state, tick, client, (size_t)(counted - client->engines), engine->name,
+			&is_new);
+	if (thing && is_new && client->since_ns)
+		begin_engine(state, tick, thing, client, counted, engine);
 	if (engine->values & FDINFO_BUSY) {
-		values[ENGINE] = highest(&client->most[index], engine->busy_ns);
+		values[ENGINE] = highest(&counted->busy_ns, engine->busy_ns);
 		valid |= 1u << ENGINE;
 	}
 	if (engine->values & FDINFO_CYCLES && engine->values & FDINFO_TOTAL_CYCLES &&
 	    !__builtin_mul_overflow(engine->total_cycles, (uint64_t)engine->capacity,
 				    &values[ALL_CYCLES])) {
-		values[CYCLES] = highest(&client->most_cycles[index], engine->cycles);
+		values[CYCLES] = highest(&counted->cycles, engine->cycles);
+		counted->all_cycles = values[ALL_CYCLES];
 		valid |= 1u << CYCLES | 1u << ALL_CYCLES;
 	}
 	if (thing)
@@ -287,9 +356,10 @@ static void put_region(struct source_state *state, const struct tick *tick,
 	static const struct {
 		uint8_t value, memory;
 	} levels[] = {{TOTAL, FDINFO_TOTAL}, {SHARED, FDINFO_SHARED}, {RESIDENT, FDINFO_RESIDENT}};
-	struct thing *thing =
-		part_of(state, tick, client, FDINFO_ENGINES_MOST + index, region->name);
 	uint64_t values[METRICS_MOST] = {0}, valid = 0;
+	bool is_new;
+	struct thing *thing =
+		part_of(state, tick, client, FDINFO_ENGINES_MOST + index, region->name, &is_new);
 
 	for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
 		if (!(region->values & 1u << levels[i].memory))
@@ -308,9 +378,10 @@ static void read_client(struct source_state *state, struct tick *tick, struct cl
 
 	/* The number may be another file's by now. */
 	if (!read_fdinfo(own, tick, client->fd) || fdinfo->client != client->id) {
-		drop(client);
+		drop(own, client);
 		return;
 	}
+	client->read_ns = tick->time_ns;
 	for (size_t i = 0; i < fdinfo->engines_count; i++)
 		put_engine(state, tick, client, &fdinfo->engines[i]);
 	for (size_t i = 0; i < fdinfo->regions_count; i++)
@@ -324,7 +395,7 @@ static void read_clients(struct source_state *state, struct tick *tick)
 	tracked_look(tick->tracked, &own->view, changed, own);
 	search_all(own, tick);
 	things_begin_round(&state->things);
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
+	for (size_t i = 0; i < own->known_count; i++)
 		if (own->clients[i].fd >= 0)
 			read_client(state, tick, &own->clients[i]);
 	things_end_round(&state->things, host_clocks_now_ns());
@@ -333,19 +404,16 @@ static void read_clients(struct source_state *state, struct tick *tick)
 static bool open_clients(struct source_state *state, const struct tick *tick)
 {
 	const struct cards *cards = tick->context;
-	struct own *own = state->own;
 
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
-		own->clients[i].fd = -1;
-	return tick->tracked && cards->count;
+	return state && tick->tracked && cards->count;
 }
 
 static void close_clients(struct source_state *state)
 {
 	struct own *own = state->own;
 
-	for (size_t i = 0; i < CLIENTS_MOST; i++)
-		drop(&own->clients[i]);
+	for (size_t i = 0; i < own->known_count; i++)
+		drop(own, &own->clients[i]);
 }
 
 extern const struct source drm_client_source;
@@ -355,7 +423,7 @@ const struct source drm_client_source = {
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
 	.most_hz = 100,
-	.things_most = CLIENTS_MOST * 8,
+	.things_most = CLIENTS_MOST * 16,
 	.own_bytes = sizeof(struct own),
 	.open = open_clients,
 	.read = read_clients,

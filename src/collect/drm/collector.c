@@ -19,32 +19,13 @@
 #include "collect/devices.h"
 #include "collect/drm/cards.h"
 
-enum { USUAL_HZ = 10, MOST_HZ = 100 };
-
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
 	{NULL, NULL},
 };
 
-static bool has_option(const char *option)
-{
-	return counters_frequency(option, MOST_HZ) != 0;
-}
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	session->drm_hz = !on ? 0 : option ? counters_frequency(option, MOST_HZ) : USUAL_HZ;
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->drm_hz != 0;
-}
-
-static bool is_default(void)
-{
-	return false;
-}
+static const struct collector_rate rate = {
+	.offset = offsetof(struct session_options, drm_hz), .usual_hz = 10, .most_hz = 100};
 
 static void describe_cards(struct recording *recording, struct cards *cards)
 {
@@ -112,9 +93,7 @@ const struct collector drm_collector = {
 		"clocks, temperature",
 	.sources = &drm_sources,
 	.options = collector_options,
-	.has_option = has_option,
-	.choose = choose,
-	.is_chosen = is_chosen,
-	.is_default = is_default,
+	.rate = &rate,
+	.by_request = true,
 	.work = &work,
 };

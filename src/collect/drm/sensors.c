@@ -217,16 +217,19 @@ static uint64_t most_of(const struct kind *kind, const char *path)
 	return got > 0 && parse(kind, text, (size_t)got, &most) ? most : 0;
 }
 
-static void add_sensor(struct source_state *state, const struct kind *kind, size_t card,
-		       const char *path)
+static void add_sensor(struct source_state *state, const struct tick *tick, const struct kind *kind,
+		       size_t card, const char *path)
 {
 	struct own *own = state->own;
 	struct drm_sensor *sensor = &own->all[own->count];
 	int fd;
 
-	if (own->count == DRM_SENSORS_MOST)
+	if (own->count == DRM_SENSORS_MOST) {
+		state->why =
+			"GPUs have more than the 512 sensors that are read: the others are absent";
 		return;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	fd = tick_open(tick, "%s", path + strlen(tick->root));
 	if (fd < 0) {
 		if (errno == EACCES)
 			state->why =
@@ -254,7 +257,7 @@ static void find_sensors(struct source_state *state, const struct tick *tick, si
 		 cards->all[card].name, kind->pattern);
 	if (glob(pattern, 0, NULL, &found) == 0)
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			add_sensor(state, kind, card, found.gl_pathv[i]);
+			add_sensor(state, tick, kind, card, found.gl_pathv[i]);
 	globfree(&found);
 }
 

@@ -22,8 +22,6 @@
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
 
-enum { USUAL_HZ = 10, MOST_HZ = 100 };
-
 /* Of the pid namespace of the machine itself, in which the driver counts. */
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
@@ -32,25 +30,8 @@ static const struct collector_option collector_options[] = {
 	{NULL, NULL},
 };
 
-static bool has_option(const char *option)
-{
-	return counters_frequency(option, MOST_HZ) != 0;
-}
-
-static void choose(struct session_options *session, bool on, const char *option)
-{
-	session->nvidia_hz = !on ? 0 : option ? counters_frequency(option, MOST_HZ) : USUAL_HZ;
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->nvidia_hz != 0;
-}
-
-static bool is_default(void)
-{
-	return false;
-}
+static const struct collector_rate rate = {
+	.offset = offsetof(struct session_options, nvidia_hz), .usual_hz = 10, .most_hz = 100};
 
 /* ---- what is noted ----------------------------------------------------------------------------- */
 
@@ -200,9 +181,7 @@ const struct collector nvidia_collector = {
 		"multiprocessors do",
 	.sources = &nvidia_sources,
 	.options = collector_options,
-	.has_option = has_option,
-	.choose = choose,
-	.is_chosen = is_chosen,
-	.is_default = is_default,
+	.rate = &rate,
+	.by_request = true,
 	.work = &work,
 };

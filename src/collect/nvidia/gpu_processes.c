@@ -7,6 +7,9 @@
  * Owns:     the shares
  * Fails:    a process that is not on a GPU any more ends there; without numbers that are ours (another pid namespace than
  *           the driver's) it is not opened
+ * Why periods: NVML tells of those processes alone that did something in the driver's last period, a second at most. Where
+ *           what it says stood for all of the time since it said something before, a process that came back after
+ *           10 s of rest would have been busy for all of them.
  */
 #include <string.h>
 
@@ -16,7 +19,11 @@
 #include "collect/tracked.h"
 
 enum { MEMORY, KERNEL, BUSY, ENCODER, DECODER, SHARES_END, TIME = SHARES_END, SHARES = 4 };
-enum { PROCESSES_MOST = 256, THINGS_MOST = 1024 };
+enum { PROCESSES_MOST = 4096, THINGS_MOST = 1024 };
+enum {
+	PERIOD_NS = 1000000000, /* of the driver's, at most */
+	REST_NS = 2000000000    /* nothing was told for so long: there is nothing to tell */
+};
 
 #define MEMORY_FILE "nvmlDeviceGetComputeRunningProcesses_v3"
 #define SHARE_FILE  "nvmlDeviceGetProcessUtilization"
@@ -45,41 +52,46 @@ struct on_gpu {
 
 struct own {
 	struct tracked_view view;
-	uint64_t last_us[NVIDIA_DEVICES_MOST];
+	uint64_t last_us[NVIDIA_DEVICES_MOST]; /* of the driver's samples */
+	bool has_shares[NVIDIA_DEVICES_MOST];
+	uint64_t wall_ns, before_ns;    /* now by the driver's clock; the tick before by ours */
 	struct on_gpu all[THINGS_MOST]; /* by the thing's place */
 	struct nvml_process_v2 processes[PROCESSES_MOST];
 	struct nvml_process_utilization samples[PROCESSES_MOST];
 };
 
-/* 0: it is not recorded. */
-static uint32_t generation_of(const struct own *own, uint32_t pid)
+/* NULL: it is not recorded. */
+static const struct tracked_place *find_recorded(const struct own *own, uint32_t pid)
 {
 	for (size_t i = 0; i < own->view.count; i++)
 		if (own->view.places[i].pid == pid && pid)
-			return own->view.places[i].generation;
-	return 0;
+			return &own->view.places[i];
+	return NULL;
 }
 
 static struct thing *thing_of(struct source_state *state, const struct tick *tick, size_t device,
 			      uint32_t pid, struct on_gpu **ret_on_gpu)
 {
+	static const uint64_t nothing[METRICS_MOST];
 	struct own *own = state->own;
 	const struct nvidia *nvidia = tick->context;
-	uint32_t generation = generation_of(own, pid);
+	const struct tracked_place *who = find_recorded(own, pid);
 	struct thing *thing = NULL;
 	bool is_new;
 
-	if (generation)
+	if (who)
 		thing = things_numbered(&state->things,
-					(uint64_t)generation * NVIDIA_DEVICES_MOST + device,
+					(uint64_t)who->generation * NVIDIA_DEVICES_MOST + device,
 					&is_new);
 	if (!thing)
 		return NULL;
 	*ret_on_gpu = &own->all[thing - state->things.all];
-	if (is_new)
+	if (is_new) {
 		**ret_on_gpu = (struct on_gpu){.round = 0};
+		thing_begin(&state->things, thing, own->before_ns, nothing, UINT64_MAX);
+	}
 	thing->of.device = nvidia->ids[device];
-	thing->of.generation = generation;
+	thing->of.process = who->process;
 	return thing;
 }
 
@@ -101,8 +113,18 @@ static void put(const struct source_state *state, struct thing *thing, const str
 
 /* ---- memory ------------------------------------------------------------------------------------ */
 
-static unsigned list(const struct nvidia *nvidia, struct own *own, size_t device, bool graphics)
+static void note_too_many(const struct tick *tick, nvmlReturn_t result)
 {
+	if (result == NVML_ERROR_INSUFFICIENT_SIZE)
+		series_note(tick->series,
+			    "more than 4096 processes use a GPU: what each of them does there is "
+			    "absent",
+			    0);
+}
+
+static unsigned list(const struct tick *tick, struct own *own, size_t device, bool graphics)
+{
+	const struct nvidia *nvidia = tick->context;
 	const struct nvml *nvml = &nvidia->nvml;
 	nvmlDevice_t handle = nvidia->devices[device].handle;
 	unsigned count = PROCESSES_MOST;
@@ -119,13 +141,14 @@ static unsigned list(const struct nvidia *nvidia, struct own *own, size_t device
 		result = NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v2, handle, &count,
 				   own->processes);
 	}
+	note_too_many(tick, result);
 	return result ? 0 : count;
 }
 
 static void read_memory(struct source_state *state, struct tick *tick, size_t device, bool graphics)
 {
 	struct own *own = state->own;
-	unsigned count = list(tick->context, own, device, graphics);
+	unsigned count = list(tick, own, device, graphics);
 
 	tick->time_ns = host_clocks_now_ns();
 	for (unsigned i = 0; i < count && i < PROCESSES_MOST; i++) {
@@ -137,6 +160,8 @@ static void read_memory(struct source_state *state, struct tick *tick, size_t de
 		if (!thing || on_gpu->round == state->things.round)
 			continue;
 		on_gpu->round = state->things.round;
+		for (size_t share = 0; share < SHARES && own->has_shares[device]; share++)
+			share_add(&on_gpu->shares[share], own->wall_ns - REST_NS, 0);
 		put(state, thing, on_gpu, tick->time_ns,
 		    bytes == (uint64_t)NVML_VALUE_NOT_AVAILABLE ? NULL : &bytes);
 	}
@@ -145,16 +170,19 @@ static void read_memory(struct source_state *state, struct tick *tick, size_t de
 /* ---- shares ------------------------------------------------------------------------------------ */
 
 static void take_sample(struct source_state *state, const struct tick *tick, size_t device,
-			const struct nvml_process_utilization *sample)
+			uint64_t after_us, const struct nvml_process_utilization *sample)
 {
 	const uint32_t percents[SHARES] = {sample->sm_percent, sample->memory_percent,
 					   sample->encoder_percent, sample->decoder_percent};
+	uint64_t until_ns = sample->timestamp_us * 1000, begin_ns = after_us * 1000;
 	struct own *own = state->own;
 	struct on_gpu *on_gpu;
 	struct thing *thing = thing_of(state, tick, device, sample->pid, &on_gpu);
 
+	if (until_ns - begin_ns > PERIOD_NS)
+		begin_ns = until_ns - PERIOD_NS;
 	for (size_t i = 0; i < SHARES && thing; i++)
-		share_add(&on_gpu->shares[i], sample->timestamp_us * 1000, percents[i]);
+		share_add_period(&on_gpu->shares[i], begin_ns, until_ns, percents[i]);
 	if (sample->timestamp_us > own->last_us[device])
 		own->last_us[device] = sample->timestamp_us;
 }
@@ -166,13 +194,16 @@ static void read_shares(struct source_state *state, struct tick *tick, size_t de
 	struct nvidia *nvidia = tick->context;
 	uint64_t after_us = own->last_us[device];
 	unsigned count = PROCESSES_MOST;
+	nvmlReturn_t result =
+		NVML_CALL(&nvidia->nvml, nvmlDeviceGetProcessUtilization,
+			  nvidia->devices[device].handle, own->samples, &count, after_us);
 
-	if (!NVIDIA_ASK(nvidia, tick, device, nvmlDeviceGetProcessUtilization, own->samples, &count,
-			after_us))
-		return;
-	for (unsigned i = 0; i < count && i < PROCESSES_MOST; i++)
+	own->has_shares[device] =
+		nvidia_has_answered(nvidia, tick, device, result) || result == NVML_ERROR_NOT_FOUND;
+	note_too_many(tick, result);
+	for (unsigned i = 0; !result && i < count && i < PROCESSES_MOST; i++)
 		if (own->samples[i].timestamp_us > after_us)
-			take_sample(state, tick, device, &own->samples[i]);
+			take_sample(state, tick, device, after_us, &own->samples[i]);
 }
 
 static void changed(void *context, size_t place)
@@ -186,6 +217,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 
 	tracked_look(tick->tracked, &own->view, changed, own);
 	things_begin_round(&state->things);
+	own->wall_ns = nvidia_wall_ns();
 	for (size_t i = 0; i < nvidia->count; i++) {
 		if (nvidia->is_lost[i] || nvidia->devices[i].has_instances)
 			continue;
@@ -193,14 +225,18 @@ static void read_all(struct source_state *state, struct tick *tick)
 		read_memory(state, tick, i, false);
 		read_memory(state, tick, i, true);
 	}
-	tick->time_ns = host_clocks_now_ns();
+	tick->time_ns = own->before_ns = host_clocks_now_ns();
 	things_end_round(&state->things, tick->time_ns);
 }
 
 static bool open_processes(struct source_state *state, const struct tick *tick)
 {
 	const struct nvidia *nvidia = tick->context;
+	struct own *own = state->own;
 
+	own->before_ns = host_clocks_now_ns();
+	for (size_t i = 0; i < NVIDIA_DEVICES_MOST; i++)
+		own->last_us[i] = nvidia_wall_ns() / 1000;
 	if (!nvidia->has_pids)
 		state->why =
 			"what each process does on the GPUs is absent: NVML counts processes as "

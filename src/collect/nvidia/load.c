@@ -13,8 +13,6 @@
 #include "collect/host_clocks.h"
 #include "collect/nvidia/nvidia.h"
 
-#include <time.h>
-
 enum { KERNEL, MEMORY, LOADS, TIME = LOADS };
 enum { SAMPLES_MOST = 256, US = 1000 };
 
@@ -40,14 +38,6 @@ struct own {
 	struct share shares[NVIDIA_DEVICES_MOST][LOADS];
 	struct nvml_sample samples[SAMPLES_MOST];
 };
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void put(struct source_state *state, struct tick *tick, size_t index, unsigned int load,
 		uint64_t time_ns)
@@ -79,7 +69,7 @@ static void read_samples(struct source_state *state, struct tick *tick, size_t i
 {
 	struct own *own = state->own;
 	struct share *share = &own->shares[index][load];
-	uint64_t now_ns = host_clocks_now_ns(), wall_ns = realtime_ns();
+	uint64_t now_ns = host_clocks_now_ns(), wall_ns = nvidia_wall_ns();
 	bool is_first = !own->last_us[index][load];
 	unsigned count;
 

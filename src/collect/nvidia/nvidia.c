@@ -9,6 +9,8 @@
  */
 #include "collect/nvidia/nvidia.h"
 
+#include <time.h>
+
 #include "base/array.h"
 #include "collect/host_clocks.h"
 
@@ -75,6 +77,14 @@ bool nvidia_open_any(struct source_state *state, const struct tick *tick)
 	return nvidia->count != 0;
 }
 
+uint64_t nvidia_wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t part_of_ns(uint64_t took_ns, double percent)
 {
 	double part = percent < 0 ? 0 : percent > 100 ? 1 : percent / 100;
@@ -92,4 +102,10 @@ void share_add(struct share *share, uint64_t until_ns, double percent)
 	}
 	if (until_ns > share->until_ns)
 		share->until_ns = until_ns;
+}
+
+void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent)
+{
+	share_add(share, begin_ns, 0);
+	share_add(share, until_ns, percent);
 }

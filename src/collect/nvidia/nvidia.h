@@ -47,12 +47,17 @@ struct thing *nvidia_thing(struct source_state *state, const struct tick *tick, 
 /* Whether there is a device at all. */
 bool nvidia_open_any(struct source_state *state, const struct tick *tick);
 
+/* Now, by the clock that the driver gives its samples the time of: CLOCK_REALTIME. */
+uint64_t nvidia_wall_ns(void);
+
 /* Of a share that is told as a percentage of time that has just gone by: sums of which the parts are exact. */
 struct share {
 	uint64_t part_ns, of_ns;
 	uint64_t until_ns; /* 0: it begins with the next */
 };
 void share_add(struct share *share, uint64_t until_ns, double percent);
+/* The same of a time that begins with begin_ns. From what was told before up to then there was nothing. */
+void share_add_period(struct share *share, uint64_t begin_ns, uint64_t until_ns, double percent);
 /* So many percent of a time. */
 uint64_t part_of_ns(uint64_t took_ns, double percent);
 

@@ -3,9 +3,11 @@
  * collect/system/cgroup.c - control groups, version 1 and 2: what the program's container may use, and does
  *
  * Runs in:  a sampler's thread; it is opened in the main thread
- * Gets:     files of the recorder's own group, in which the program begins   Gives: bytes, ns, tasks, with their limits
+ * Gets:     files of the groups of the processes of -p, or of the recorder's own, in which the program begins
+ * Gives:    bytes, ns, tasks, with their limits
  * Owns:     a descriptor for each file
- * Fails:    what a version or a group does not have is absent: the root group of version 2 has nothing
+ * Fails:    what a version or a group does not have is absent: the root group of version 2 has nothing; the 17th group is
+ *           noted
  * Why both versions: a machine may have some controllers in the one and some in the other hierarchy
  */
 #include <stdio.h>
@@ -32,7 +34,7 @@ static const struct metric metrics[] = {
 	[SWAP] = {"cgroup.swap", "bytes", "memory.swap.current"},
 };
 
-enum { FILES_MOST = 12 };
+enum { FILES_MOST = 12, GROUPS_MOST = 16, OWN_BYTES = 4096 };
 struct file {
 	int fd;
 	uint8_t value;
@@ -41,10 +43,17 @@ struct file {
 	bool is_quota; /* cpu.max */
 };
 
-struct own {
+struct control_group {
 	struct file files[FILES_MOST];
 	size_t count;
 	char name[SERIES_NAME_BYTES];
+	char text[OWN_BYTES]; /* /proc/PID/cgroup, by which it is told from others */
+	bool is_own;          /* the recorder's */
+};
+
+struct own {
+	struct control_group groups[GROUPS_MOST];
+	size_t count;
 };
 
 bool cgroup_path(const char *text, size_t length, const char *controller, struct scan *ret_path)
@@ -118,25 +127,24 @@ bool cpu_max_parse(const char *text, size_t length, uint64_t *ret_ns)
 
 /* ---- which files ------------------------------------------------------------------------------- */
 
-static void add(struct source_state *state, int fd, const struct file *file)
+static void add(struct control_group *group, int fd, const struct file *file)
 {
-	struct own *own = state->own;
-
 	if (fd < 0)
 		return;
-	own->files[own->count] = *file;
-	own->files[own->count++].fd = fd;
+	group->files[group->count] = *file;
+	group->files[group->count++].fd = fd;
 }
 
 /* A container sees its own group as the root of what is mounted, and the path outside of it in /proc. */
-static int open_in(const struct tick *tick, const char *mount, const char *path, const char *name)
+static int open_in(const struct control_group *group, const struct tick *tick, const char *mount,
+		   const char *path, const char *name)
 {
 	int fd = tick_open(tick, "/sys/fs/cgroup%s%s/%s", mount, path, name);
 
-	return fd < 0 ? tick_open(tick, "/sys/fs/cgroup%s/%s", mount, name) : fd;
+	return fd < 0 && group->is_own ? tick_open(tick, "/sys/fs/cgroup%s/%s", mount, name) : fd;
 }
 
-static void add_all(struct source_state *state, const struct tick *tick, const char *mount,
+static void add_all(struct control_group *group, const struct tick *tick, const char *mount,
 		    const char *path, bool is_second)
 {
 	static const struct {
@@ -164,40 +172,39 @@ static void add_all(struct source_state *state, const struct tick *tick, const c
 		{false, "/pids", "pids.current", {.value = TASKS, .parse = number_parse}},
 		{false, "/pids", "pids.max", {.value = TASKS_MOST, .parse = number_parse}},
 	};
-	struct own *own = state->own;
 
 	for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-		if (files[i].is_second != is_second || own->count == FILES_MOST ||
+		if (files[i].is_second != is_second || group->count == FILES_MOST ||
 		    (!is_second && strcmp(files[i].mount, mount) != 0))
 			continue;
-		add(state, open_in(tick, mount, path, files[i].name), &files[i].file);
+		add(group, open_in(group, tick, mount, path, files[i].name), &files[i].file);
 	}
 }
 
-static void name_after(struct own *own, const char *path)
+static void name_after(struct control_group *group, const char *path)
 {
-	size_t length = strlen(path), most = sizeof(own->name) - 1;
+	size_t length = strlen(path), most = sizeof(group->name) - 1;
 
 	/* Of a long one its end tells more. */
 	if (length > most)
 		path += length - most;
-	if (!own->name[0] && strcmp(path, "/") != 0)
-		memcpy(own->name, path, strlen(path) + 1);
+	if (!group->name[0] && strcmp(path, "/") != 0)
+		memcpy(group->name, path, strlen(path) + 1);
 }
 
-static void open_hierarchy(struct source_state *state, const struct tick *tick, const char *text,
-			   size_t length, const char *controller)
+static void open_hierarchy(struct control_group *group, const struct tick *tick,
+			   const char *controller)
 {
 	bool is_second = !*controller;
 	char mount[32] = "", path[400];
 	struct scan found;
 	int fd;
 
-	if (!cgroup_path(text, length, controller, &found) ||
+	if (!cgroup_path(group->text, strlen(group->text), controller, &found) ||
 	    (size_t)(found.end - found.at) >= sizeof(path))
 		return;
 	snprintf(path, sizeof(path), "%.*s", (int)(found.end - found.at), found.at);
-	name_after(state->own, path);
+	name_after(group, path);
 	if (!is_second)
 		snprintf(mount, sizeof(mount), "/%s", controller);
 	/* Where both versions are, the second is mounted beside the controllers of the first. */
@@ -206,19 +213,60 @@ static void open_hierarchy(struct source_state *state, const struct tick *tick, 
 		close(fd);
 		snprintf(mount, sizeof(mount), "/unified");
 	}
-	add_all(state, tick, mount, strcmp(path, "/") == 0 ? "" : path, is_second);
+	add_all(group, tick, mount, strcmp(path, "/") == 0 ? "" : path, is_second);
+}
+
+/* Into group->text. Of whom, "self" or a pid. */
+static bool read_groups_of(struct control_group *group, const struct tick *tick, const char *who)
+{
+	int fd = tick_open(tick, "/proc/%s/cgroup", who);
+	ssize_t length = fd < 0 ? -1 : read(fd, group->text, sizeof(group->text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	group->text[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
+
+static bool is_there(const struct own *own, const struct control_group *group)
+{
+	for (size_t i = 0; i < own->count; i++)
+		if (strcmp(own->groups[i].text, group->text) == 0)
+			return true;
+	return false;
+}
+
+/* Of two processes in one group it is opened once. */
+static void open_group_of(struct source_state *state, const struct tick *tick, const char *who)
+{
+	static const char *const controllers[] = {"", "memory", "cpuacct", "cpu", "pids"};
+	struct own *own = state->own;
+	struct control_group group = {.count = 0}, ours = {.count = 0};
+
+	if (!read_groups_of(&group, tick, who) || is_there(own, &group))
+		return;
+	if (own->count == GROUPS_MOST) {
+		state->why = "the processes are in more than 16 control groups: what the others "
+			     "used is absent";
+		return;
+	}
+	group.is_own = read_groups_of(&ours, tick, "self") && strcmp(ours.text, group.text) == 0;
+	for (size_t i = 0; i < ARRAY_COUNT(controllers); i++)
+		open_hierarchy(&group, tick, controllers[i]);
+	if (group.count)
+		own->groups[own->count++] = group;
 }
 
 static bool open_groups(struct source_state *state, const struct tick *tick)
 {
-	static const char *const controllers[] = {"", "memory", "cpuacct", "cpu", "pids"};
-	int fd = tick_open(tick, "/proc/self/cgroup");
-	ssize_t length = fd < 0 ? -1 : read(fd, tick->text, tick->text_bytes);
+	char who[16];
 
-	if (fd >= 0)
-		close(fd);
-	for (size_t i = 0; i < ARRAY_COUNT(controllers) && length > 0; i++)
-		open_hierarchy(state, tick, tick->text, (size_t)length, controllers[i]);
+	for (size_t i = 0; i < tick->pids_count; i++) {
+		snprintf(who, sizeof(who), "%d", tick->pids[i]);
+		open_group_of(state, tick, who);
+	}
+	if (!tick->pids_count)
+		open_group_of(state, tick, "self");
 	return ((struct own *)state->own)->count != 0;
 }
 
@@ -227,7 +275,8 @@ static void close_groups(struct source_state *state)
 	const struct own *own = state->own;
 
 	for (size_t i = 0; i < own->count; i++)
-		close(own->files[i].fd);
+		for (size_t k = 0; k < own->groups[i].count; k++)
+			close(own->groups[i].files[k].fd);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------- */
@@ -252,19 +301,29 @@ static uint64_t read_file_of(const struct file *file, struct tick *tick, uint64_
 	return 1u << file->value;
 }
 
-static void read_groups(struct source_state *state, struct tick *tick)
+static void read_group(struct source_state *state, struct tick *tick, size_t index)
 {
-	const struct own *own = state->own;
+	const struct control_group *group = &((struct own *)state->own)->groups[index];
 	uint64_t values[METRICS_MOST] = {0}, valid = 0;
 	struct thing *thing;
 	bool is_new;
 
+	for (size_t i = 0; i < group->count; i++)
+		valid |= read_file_of(&group->files[i], tick, values);
+	thing = things_numbered(&state->things, index, &is_new);
+	if (!thing)
+		return;
+	memcpy(thing->of.instance, group->name, sizeof(group->name));
+	thing_sample(&state->things, thing, tick->time_ns, values, valid);
+}
+
+static void read_groups(struct source_state *state, struct tick *tick)
+{
+	const struct own *own = state->own;
+
 	things_begin_round(&state->things);
 	for (size_t i = 0; i < own->count; i++)
-		valid |= read_file_of(&own->files[i], tick, values);
-	thing = things_named(&state->things, own->name, strlen(own->name), &is_new);
-	if (thing)
-		thing_sample(&state->things, thing, tick->time_ns, values, valid);
+		read_group(state, tick, i);
 }
 
 extern const struct source cgroup_source;
@@ -273,7 +332,7 @@ const struct source cgroup_source = {
 	.file = "/sys/fs/cgroup",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_SLOW,
-	.things_most = 1,
+	.things_most = GROUPS_MOST,
 	.own_bytes = sizeof(struct own),
 	.open = open_groups,
 	.read = read_groups,

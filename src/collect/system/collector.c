@@ -13,43 +13,28 @@
 #include "collect/counters.h"
 #include "collect/system/sources.h"
 
-enum { USUAL_HZ = 10, MOST_HZ = 1000 };
-
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 1000; otherwise 10"},
 	{"smaps",
-	 "what of each process's memory is its own alone: walks all its pages each second"},
+	 "what of each process's memory is its own alone: walks all its pages each second; "
+	 "-smaps: not"},
 	{NULL, NULL},
 };
 
+static const struct collector_rate rate = {
+	.offset = offsetof(struct session_options, system_hz), .usual_hz = 10, .most_hz = 1000};
+
 static bool has_option(const char *option)
 {
-	return counters_frequency(option, MOST_HZ) || strcmp(option, "smaps") == 0;
+	return strcmp(option, "-smaps") == 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
-	uint32_t hz = option ? counters_frequency(option, MOST_HZ) : 0;
-
-	if (!on || !session->system) {
-		session->system_hz = USUAL_HZ;
+	if (!on || (option && strcmp(option, "-smaps") == 0))
 		session->system_smaps = false;
-	}
-	session->system = on;
-	if (hz)
-		session->system_hz = hz;
-	session->system_smaps |= on && option && strcmp(option, "smaps") == 0;
-}
-
-static bool is_chosen(const struct session_options *session)
-{
-	return session->system;
-}
-
-/* Until its cost on a machine is measured by who asks for it. */
-static bool is_default(void)
-{
-	return false;
+	else if (option && strcmp(option, "smaps") == 0)
+		session->system_smaps = true;
 }
 
 static int open_state(struct recording *recording, const struct session_options *session,
@@ -62,12 +47,14 @@ static int open_state(struct recording *recording, const struct session_options 
 							   [GROUP_SLOW] = "slow"},
 						 .root = "",
 						 .hz = session->system_hz,
+						 .pids = session->pids,
+						 .pids_count = session->pids_count,
 						 .smaps = session->system_smaps,
 						 .has_processes =
 							 session->command || session->pids_count,
 						 .has_others = session->cpu};
 	struct counters *system = NULL;
-	int error = session->system ? counters_open(recording, &options, &system) : 0;
+	int error = session->system_hz ? counters_open(recording, &options, &system) : 0;
 
 	*ret_state = system;
 	return error;
@@ -85,9 +72,10 @@ const struct collector system_collector = {
 		"process",
 	.sources = &system_sources,
 	.options = collector_options,
+	.rate = &rate,
+	/* Until its cost on a machine is measured by who asks for it. */
+	.by_request = true,
 	.has_option = has_option,
 	.choose = choose,
-	.is_chosen = is_chosen,
-	.is_default = is_default,
 	.work = &work,
 };

@@ -30,7 +30,7 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 
 	/* "cpufreq" and "cpuidle" are no processors: they have no such file. */
 	if (fd >= 0)
-		sensors_add(state->own, fd, entry,
+		sensors_add(state, fd, entry,
 			    sensor_number(tick, FOLDER, entry, "cpufreq/cpuinfo_max_freq"));
 }
 

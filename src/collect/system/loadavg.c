@@ -6,7 +6,8 @@
  * Gets:     three averages and a fraction   Gives: levels; averages in thousandths of a task
  * Owns:     a descriptor
  * Fails:    never: the file is always there
- * Why as often as asked: how many run is of this moment, and to read it takes 1 us; the averages change every 5 s
+ * Why two sources: how many run is of this moment, and to read it takes 1 us, so that it is read as often as asked; the
+ *           averages change every 5 s
  */
 #include "base/array.h"
 #include "collect/system/formats.h"
@@ -14,11 +15,14 @@
 
 enum { ONE, FIVE, FIFTEEN, RUNNABLE, TASKS };
 
-static const struct metric metrics[] = {
+static const struct metric load_metrics[] = {
 	[ONE] = {"load.1m", "mtasks",
 		 "tasks that run, could, or wait for a disk; average of a minute"},
 	[FIVE] = {"load.5m", "mtasks", "… of five"},
 	[FIFTEEN] = {"load.15m", "mtasks", "… of fifteen"},
+};
+
+static const struct metric task_metrics[] = {
 	[RUNNABLE] = {"tasks.runnable", "tasks", "threads that run or could, now"},
 	[TASKS] = {"tasks", "tasks", "threads there are"},
 };
@@ -56,11 +60,22 @@ static void read_loadavg(struct source_state *state, struct tick *tick)
 	one_file_read(state, tick, loadavg_parse);
 }
 
-extern const struct source loadavg_source;
+extern const struct source loadavg_source, tasks_source;
 const struct source loadavg_source = {
 	.name = "load",
 	.file = "/proc/loadavg",
-	SOURCE_METRICS(metrics),
+	SOURCE_METRICS(load_metrics),
+	.most_hz = 10,
+	.things_most = 1,
+	.own_bytes = sizeof(struct one_file),
+	.open = one_file_open,
+	.read = read_loadavg,
+	.close = one_file_close,
+};
+const struct source tasks_source = {
+	.name = "tasks",
+	.file = "/proc/loadavg",
+	SOURCE_METRICS(task_metrics),
 	.things_most = 1,
 	.own_bytes = sizeof(struct one_file),
 	.open = one_file_open,

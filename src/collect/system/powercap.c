@@ -18,11 +18,13 @@
 #include "collect/sensors.h"
 
 #define FOLDER "/sys/class/powercap"
+#define MAPPED "intel-rapl-mmio"
 
 static const struct metric metrics[] = {
 	{"power", "uJ", "energy_uj: what a domain took", .kind = METRIC_TOTAL}};
 
-/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it; "intel-rapl" is none. */
+/* "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it; "intel-rapl" is none. The same package by the registers in
+ * memory is "intel-rapl-mmio:0": its own, with other limits, and named so. */
 static void meet(struct source_state *state, const struct tick *tick, const char *entry)
 {
 	const char *first = strchr(entry, ':'), *second = first ? strchr(first + 1, ':') : NULL;
@@ -43,9 +45,9 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 		snprintf(parent, sizeof(parent), "%.*s", (int)(second - entry), entry);
 		sensor_text(tick, FOLDER, parent, "name", whole, sizeof(whole));
 	}
-	snprintf(name, sizeof(name), "%.22s%s%.22s", whole, *whole ? "." : "", part);
-	sensors_add(state->own, fd, name,
-		    sensor_number(tick, FOLDER, entry, "max_energy_range_uj"));
+	snprintf(name, sizeof(name), "%.18s%s%.18s%s", whole, *whole ? "." : "", part,
+		 strncmp(entry, MAPPED, strlen(MAPPED)) == 0 ? " mmio" : "");
+	sensors_add(state, fd, name, sensor_number(tick, FOLDER, entry, "max_energy_range_uj"));
 }
 
 static bool open_domains(struct source_state *state, const struct tick *tick)

@@ -4,22 +4,19 @@
  *
  * Runs in:  a sampler's thread; it is opened in the main thread
  * Gets:     the process's CPU clock, statm   Gives: ns on processors, bytes
- * Owns:     a descriptor for each process
- * Fails:    who has ended cannot be read: its series end
+ * Owns:     what threads.c remembers
+ * Fails:    as process_files.c
  * Why the CPU clock: it is the sum of what the scheduler counted for all threads, those that have ended too, in one
  *           call: 1 us with 50 threads, where to read schedstat of each takes 50. Where it is refused, threads.c does
  *           that.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
+#include "collect/system/process_files.h"
 #include "collect/system/threads.h"
-#include "collect/tracked.h"
 
 enum { CPU, VIRTUAL, RESIDENT, SHARED, ALL_CPUS };
 
@@ -35,10 +32,8 @@ static const struct metric metrics[] = {
 };
 
 struct own {
-	struct tracked_view view;
-	int statm[TRACKED_MOST]; /* -1: not open */
+	struct process_files files; /* statm */
 	struct threads threads;
-	const struct tick *tick;
 	uint64_t all_cpus_ns; /* in a second; to ask for it opens a file */
 };
 
@@ -69,102 +64,46 @@ static bool read_clock(uint32_t pid, uint64_t *ret_ns)
 	return true;
 }
 
-static void close_file(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static void meet(void *context, size_t place)
-{
-	struct own *own = context;
-	uint32_t pid = own->view.places[place].pid;
-
-	close_file(&own->statm[place]);
-	threads_take_place(&own->threads, place);
-	if (pid)
-		own->statm[place] = tick_open(own->tick, "/proc/%u/statm", pid);
-}
-
-/* The clock is found by the number, which may be somebody else's as soon as its process is gone; a file is the
- * process's own. */
-static bool read_process(struct own *own, struct tick *tick, size_t place, struct format_row *row)
-{
-	uint32_t pid = own->view.places[place].pid;
-	long length = tick_read(tick, own->statm[place]);
-
-	if (length < 0)
-		return false;
-	row->valid |= statm_parse(tick->text, (size_t)length, row->values);
-	if ((!*tick->root && read_clock(pid, &row->values[CPU])) ||
-	    threads_read(&own->threads, tick, place, pid, &row->values[CPU]))
-		row->valid |= 1u << CPU;
-	row->values[ALL_CPUS] = own->all_cpus_ns;
-	row->valid |= 1u << ALL_CPUS;
-	return true;
-}
-
-static void read_place(struct source_state *state, struct tick *tick, size_t place)
+/* The clock is found by the number, the file is the process's own: what could not be read is not asked. */
+static uint64_t parse_process(struct source_state *state, struct tick *tick, size_t place,
+			      size_t length, uint64_t *values)
 {
 	struct own *own = state->own;
-	const struct tracked_place *who = &own->view.places[place];
-	struct format_row row = {0};
-	struct thing *thing;
-	bool is_new;
+	const struct tracked_place *who = &own->files.view.places[place];
+	uint64_t valid = statm_parse(tick->text, length, values);
 
-	if (!who->pid || own->statm[place] < 0)
-		return;
-	if (!read_process(own, tick, place, &row)) {
-		close_file(&own->statm[place]);
-		return;
-	}
-	thing = things_numbered(&state->things, who->generation, &is_new);
-	if (!thing)
-		return;
-	thing->of.generation = who->generation;
-	if (is_new && who->since_ns)
-		thing_was_born(&state->things, thing, who->since_ns);
-	thing_sample(&state->things, thing, tick->time_ns, row.values, row.valid);
+	if ((!*tick->root && read_clock(who->pid, &values[CPU])) ||
+	    threads_read(&own->threads, tick, place, who, &values[CPU]))
+		valid |= 1u << CPU;
+	values[ALL_CPUS] = own->all_cpus_ns;
+	return valid | 1u << ALL_CPUS;
 }
 
 static bool open_processes(struct source_state *state, const struct tick *tick)
 {
 	struct own *own = state->own;
 
-	for (size_t i = 0; i < TRACKED_MOST; i++)
-		own->statm[i] = -1;
 	threads_init(&own->threads);
 	own->all_cpus_ns = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000000000;
-	return tick->tracked != NULL;
+	return process_files_open(state, tick);
 }
 
 static void read_processes(struct source_state *state, struct tick *tick)
 {
-	struct own *own = state->own;
-
-	own->tick = tick;
-	tracked_look(tick->tracked, &own->view, meet, own);
-	things_begin_round(&state->things);
-	threads_begin_round(&own->threads);
-	for (size_t i = 0; i < own->view.count; i++)
-		read_place(state, tick, i);
-	things_end_round(&state->things, tick->time_ns);
+	threads_begin_round(&((struct own *)state->own)->threads);
+	process_files_read(state, tick, parse_process);
 }
 
 static void close_processes(struct source_state *state)
 {
-	struct own *own = state->own;
-
-	for (size_t i = 0; i < TRACKED_MOST; i++)
-		close_file(&own->statm[i]);
-	threads_fini(&own->threads);
+	threads_fini(&((struct own *)state->own)->threads);
+	process_files_close(state);
 }
 
 extern const struct source process_source;
 const struct source process_source = {
 	.name = "process",
-	.file = "/proc/[pid]",
+	.file = "/proc/[pid]/statm",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
 	.things_most = TRACKED_MOST,

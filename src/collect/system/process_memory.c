@@ -4,19 +4,14 @@
  *
  * Runs in:  a sampler's thread; it is opened in the main thread
  * Gets:     lines in kB, which are KiB   Gives: levels in bytes
- * Owns:     a descriptor for each process and file
- * Fails:    absent where it is not ours to read
+ * Owns:     nothing beside process_files.c
+ * Fails:    as process_files.c
  * Why slow: smaps_rollup walks all pages with the lock that the process's own page faults take: 1 ms for each GiB of
  *           small ones. It is read by request alone.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/array.h"
 #include "collect/system/formats.h"
-#include "collect/source.h"
-#include "collect/tracked.h"
+#include "collect/system/process_files.h"
 
 enum { PEAK, ANONYMOUS, SWAPPED, THREADS };
 static const struct metric status_metrics[] = {
@@ -32,13 +27,6 @@ static const struct metric smaps_metrics[] = {
 			  "Pss: a page of n processes counts 1/n in each"},
 	[SWAP_PROPORTIONAL] = {"process.memory.pss.swap", "bytes", "SwapPss"},
 	[UNIQUE] = {"process.memory.uss", "bytes", "Private_Clean + Private_Dirty: its own alone"},
-};
-
-struct own {
-	struct tracked_view view;
-	int fds[TRACKED_MOST]; /* -1: none */
-	const struct tick *tick;
-	const char *name;
 };
 
 uint64_t status_parse(const char *text, size_t length, uint64_t *values)
@@ -65,79 +53,34 @@ uint64_t smaps_rollup_parse(const char *text, size_t length, uint64_t *values)
 	return (valid & 3) | 1u << UNIQUE;
 }
 
-static void meet(void *context, size_t place)
+static uint64_t parse_status(struct source_state *state, struct tick *tick, size_t place,
+			     size_t length, uint64_t *values)
 {
-	struct own *own = context;
-	uint32_t pid = own->view.places[place].pid;
-
-	if (own->fds[place] >= 0)
-		close(own->fds[place]);
-	own->fds[place] = pid ? tick_open(own->tick, "/proc/%u/%s", pid, own->name) : -1;
+	return status_parse(tick->text, length, values);
 }
 
-static void read_all(struct source_state *state, struct tick *tick,
-		     uint64_t (*parse)(const char *text, size_t length, uint64_t *values))
+static uint64_t parse_smaps(struct source_state *state, struct tick *tick, size_t place,
+			    size_t length, uint64_t *values)
 {
-	struct own *own = state->own;
-
-	own->tick = tick;
-	tracked_look(tick->tracked, &own->view, meet, own);
-	things_begin_round(&state->things);
-	for (size_t i = 0; i < own->view.count; i++) {
-		uint64_t values[METRICS_MOST] = {0}, valid;
-		long length = own->fds[i] < 0 ? -1 : tick_read(tick, own->fds[i]);
-		struct thing *thing;
-		bool is_new;
-
-		if (length <= 0)
-			continue;
-		valid = parse(tick->text, (size_t)length, values);
-		thing = things_numbered(&state->things, own->view.places[i].generation, &is_new);
-		if (!thing)
-			continue;
-		thing->of.generation = own->view.places[i].generation;
-		thing_sample(&state->things, thing, tick->time_ns, values, valid);
-	}
-	things_end_round(&state->things, tick->time_ns);
-}
-
-static bool open_files(struct source_state *state, const struct tick *tick, const char *name)
-{
-	struct own *own = state->own;
-
-	for (size_t i = 0; i < TRACKED_MOST; i++)
-		own->fds[i] = -1;
-	own->name = name;
-	return tick->tracked != NULL;
-}
-
-static bool open_status(struct source_state *state, const struct tick *tick)
-{
-	return open_files(state, tick, "status");
+	return smaps_rollup_parse(tick->text, length, values);
 }
 
 static bool open_smaps(struct source_state *state, const struct tick *tick)
 {
-	return open_files(state, tick, "smaps_rollup");
+	((struct process_files *)state->own)->refused =
+		"what of its memory is the process's own alone is absent: "
+		"/proc/PID/smaps_rollup is another user's; record as root";
+	return process_files_open(state, tick);
 }
 
 static void read_status(struct source_state *state, struct tick *tick)
 {
-	read_all(state, tick, status_parse);
+	process_files_read(state, tick, parse_status);
 }
 
 static void read_smaps(struct source_state *state, struct tick *tick)
 {
-	read_all(state, tick, smaps_rollup_parse);
-}
-
-static void close_files(struct source_state *state)
-{
-	const struct own *own = state->own;
-
-	for (size_t i = 0; i < TRACKED_MOST; i++)
-		if (own->fds[i] >= 0)
-			close(own->fds[i]);
+	process_files_read(state, tick, parse_smaps);
 }
 
 extern const struct source process_status_source, process_smaps_source;
@@ -147,10 +90,10 @@ const struct source process_status_source = {
 	SOURCE_METRICS(status_metrics),
 	.group = GROUP_SLOW,
 	.things_most = TRACKED_MOST,
-	.own_bytes = sizeof(struct own),
-	.open = open_status,
+	.own_bytes = sizeof(struct process_files),
+	.open = process_files_open,
 	.read = read_status,
-	.close = close_files,
+	.close = process_files_close,
 };
 const struct source process_smaps_source = {
 	.name = "smaps",
@@ -159,8 +102,8 @@ const struct source process_smaps_source = {
 	.group = GROUP_SLOW,
 	.by_request = true,
 	.things_most = TRACKED_MOST,
-	.own_bytes = sizeof(struct own),
+	.own_bytes = sizeof(struct process_files),
 	.open = open_smaps,
 	.read = read_smaps,
-	.close = close_files,
+	.close = process_files_close,
 };

@@ -41,7 +41,7 @@ static void meet(struct source_state *state, const struct tick *tick, const char
 	/* Several may be of one type. */
 	sensor_text(tick, FOLDER, entry, "type", type, sizeof(type));
 	snprintf(name, sizeof(name), "%s.%s", type, entry + strlen("thermal_zone"));
-	sensors_add(state->own, fd, name, 0);
+	sensors_add(state, fd, name, 0);
 }
 
 static bool open_zones(struct source_state *state, const struct tick *tick)

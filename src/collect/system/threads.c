@@ -75,19 +75,17 @@ static void add_thread(struct threads *threads, size_t place, int folder, const 
 	hash_map_put(&threads->now, key, now);
 }
 
-void threads_take_place(struct threads *threads, size_t place)
+bool threads_read(struct threads *threads, struct tick *tick, size_t place,
+		  const struct tracked_place *who, uint64_t *ret_ns)
 {
-	threads->totals[place] = 0;
-}
-
-bool threads_read(struct threads *threads, struct tick *tick, size_t place, uint32_t pid,
-		  uint64_t *ret_ns)
-{
-	int folder = tick_open(tick, "/proc/%u/task", pid);
+	int folder = tick_open(tick, "/proc/%u/task", who->pid);
 	long got;
 
 	if (folder < 0)
 		return false;
+	if (threads->generations[place] != who->generation)
+		threads->totals[place] = 0;
+	threads->generations[place] = who->generation;
 	while ((got = syscall(SYS_getdents64, folder, tick->text, tick->text_bytes)) > 0) {
 		for (long at = 0; at < got;) {
 			const struct entry *entry = (const void *)(tick->text + at);

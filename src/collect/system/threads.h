@@ -16,19 +16,17 @@
 struct threads {
 	struct hash_map before,
 		now; /* place << 32 | tid -> ns, in the last round and in this one */
-	uint64_t totals[TRACKED_MOST]; /* of each place, across threads that came and went */
+	uint64_t totals[TRACKED_MOST]; /* of each place, across threads that came and went … */
+	uint32_t generations[TRACKED_MOST]; /* … of this process */
 };
 
 void threads_init(struct threads *threads);
 void threads_fini(struct threads *threads);
 void threads_begin_round(struct threads *threads);
 
-/* Another process takes the place. */
-void threads_take_place(struct threads *threads, size_t place);
-
-/* What all threads of a process used since its place was taken, of which those that ended between two rounds lack what
+/* What all threads of the process at a place used since it is there, of which those that ended between two rounds lack what
  * came since the first of the two. Once a round. False: it cannot be read. */
-bool threads_read(struct threads *threads, struct tick *tick, size_t place, uint32_t pid,
-		  uint64_t *ret_ns);
+bool threads_read(struct threads *threads, struct tick *tick, size_t place,
+		  const struct tracked_place *who, uint64_t *ret_ns);
 
 #endif

@@ -95,27 +95,56 @@ TEST(a_part_of_it)
 	model_close(model);
 }
 
-/* More readings than are kept: what was merged is still there in sums and extremes, and nearly in the 95th of 100. */
-TEST(many_readings)
+/* The only series of a model with readings of 100 ns each. */
+static void measure_levels(int count, int (*level)(int index), struct metric_summary *ret_summary)
 {
 	static char many[1 << 20];
 	struct metrics metrics;
 	struct model *model = NULL;
-	size_t used = 0;
+	size_t used = (size_t)snprintf(many, sizeof(many), "window 0 %d\nseries 1 m level bytes\n",
+				       count * 100);
 
-	used += (size_t)snprintf(many, sizeof(many), "window 0 1000000\nseries 1 m level bytes\n");
-	for (int i = 0; i < 10000; i++)
+	for (int i = 0; i < count; i++)
 		used += (size_t)snprintf(many + used, sizeof(many) - used, "counter 1 %d %d %d\n",
-					 i * 100, (i + 1) * 100, i * 7919 % 10000);
+					 i * 100, (i + 1) * 100, level(i));
 	open_model(many, &model);
 	REQUIRE(model);
 	REQUIRE(metrics_new(model, 0, ALL, &metrics) == 0 && metrics.count == 1);
-	CHECK_EQUAL(metrics.all[0].readings, 10000);
-	CHECK(metrics.all[0].min == 0 && metrics.all[0].max == 9999);
-	CHECK(metrics.all[0].mean == 4999.5);
-	CHECK(fabs(metrics.all[0].p95 - 9500) < 100);
+	*ret_summary = metrics.all[0];
 	metrics_fini(&metrics);
 	model_close(model);
+}
+
+static int shuffled(int index)
+{
+	return index * 7919 % 10000;
+}
+
+/* More readings than are kept: what was merged is still there in sums and extremes, and nearly in the 95th of 100. */
+TEST(many_readings)
+{
+	struct metric_summary summary = {0};
+
+	measure_levels(10000, shuffled, &summary);
+	CHECK_EQUAL(summary.readings, 10000);
+	CHECK(summary.min == 0 && summary.max == 9999);
+	CHECK(summary.mean == 4999.5);
+	CHECK(fabs(summary.p95 - 9500) < 9500 * 0.002);
+}
+
+static int falling(int index)
+{
+	return index < 2000 ? 1000000 - index * 400 : -5000 - index;
+}
+
+/* A tenth of the time at the begin is high and falls, all that comes after it is low: the first values are among many others
+ * at the end. */
+TEST(many_readings_that_fall)
+{
+	struct metric_summary summary = {0};
+
+	measure_levels(20000, falling, &summary);
+	CHECK(fabs(summary.p95 - 600000) < 600000 * 0.002);
 }
 
 int main(void)
@@ -123,5 +152,6 @@ int main(void)
 	RUN(by_time);
 	RUN(a_part_of_it);
 	RUN(many_readings);
+	RUN(many_readings_that_fall);
 	return harness_end();
 }

@@ -82,6 +82,22 @@ TEST(shares)
 	CHECK_EQUAL(share.of_ns, 4000);
 }
 
+/* Of one who rests for 10 s and works for one at 80 %, with driver's periods of a second. */
+TEST(shares_of_who_rests)
+{
+	struct share share = {0};
+
+	share_add_period(&share, 1000, 2000, 50); /* the first one is counted whole */
+	CHECK_EQUAL(share.part_ns, 500);
+	CHECK_EQUAL(share.of_ns, 1000);
+	share_add_period(&share, 12000, 13000, 80);
+	CHECK_EQUAL(share.part_ns, 1300);
+	CHECK_EQUAL(share.of_ns, 12000);
+	share_add_period(&share, 12500, 13500, 100); /* half of it was told already */
+	CHECK_EQUAL(share.part_ns, 1800);
+	CHECK_EQUAL(share.of_ns, 12500);
+}
+
 static void write_text(const char *root, const char *pid, const char *file, const char *text)
 {
 	char path[256];
@@ -131,6 +147,7 @@ int main(void)
 	RUN(results);
 	RUN(addresses);
 	RUN(shares);
+	RUN(shares_of_who_rests);
 	RUN(holders);
 	return harness_end();
 }

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "harness.h"
 
@@ -520,6 +521,35 @@ static struct session_options chosen(const char *list, int *ret_error)
 	return options;
 }
 
+/* What is chosen once more without a rate keeps the one it has; a switch that is off takes back one that was on. */
+TEST(choosing_rates)
+{
+	static const struct {
+		const char *list, *beside;
+		uint32_t system_hz, nvidia_hz, drm_hz;
+		bool smaps;
+	} cases[] = {
+		{NULL, NULL, 0, 0, 0, false},
+		{"nvidia", "", 0, 10, 0, false},
+		{"nvidia:50", "nvidia,", 0, 50, 0, false},
+		{"system:7,drm:20", "drm,nvidia:5,", 7, 5, 20, false},
+		{"system:smaps", "system,system:20,", 20, 0, 0, true},
+		{"system:smaps", "system,system:-smaps,", 10, 0, 0, false},
+		{"system:smaps,-system", "drm,", 0, 0, 10, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+		struct session_options options = {0};
+
+		CHECK_EQUAL(collectors_choose(cases[i].list, cases[i].beside, &options), 0);
+		CHECK_EQUAL(options.system_hz, cases[i].system_hz);
+		CHECK_EQUAL(options.nvidia_hz, cases[i].nvidia_hz);
+		CHECK_EQUAL(options.drm_hz, cases[i].drm_hz);
+		CHECK_EQUAL(options.system_smaps, cases[i].smaps);
+	}
+	CHECK(collectors_check("drm:101") && collectors_check("nvidia:-smaps"));
+}
+
 TEST(choosing_collectors)
 {
 	static const struct {
@@ -699,6 +729,7 @@ int main(void)
 	RUN(seccomp_filters);
 	RUN(mappings_of_a_file);
 	RUN(quoted_commands);
+	RUN(choosing_rates);
 	RUN(choosing_collectors);
 	RUN(host_time_of_guest_times);
 	RUN(times_to_come_are_not_worth_a_reading);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -69,6 +70,9 @@ struct bench {
 	struct group group;
 	struct noted rows[NOTED_MOST];
 	size_t count, ended;
+	const char *noted; /* in the tick; NULL: nothing */
+	const pid_t *pids;
+	size_t pids_count;
 };
 
 static void name_row(struct noted *row, const struct series_slot *slot)
@@ -90,6 +94,7 @@ static void tick(struct bench *bench)
 	struct series_item item;
 
 	bench->count = bench->ended = 0;
+	bench->noted = NULL;
 	group_tick(&bench->group);
 	while (series_take(&bench->group.series, &item)) {
 		struct noted *row = &bench->rows[bench->count];
@@ -97,6 +102,8 @@ static void tick(struct bench *bench)
 		bench->ended += item.what == SERIES_END;
 		if (item.what == SERIES_END)
 			series_release(&bench->group.series, item.slot);
+		if (item.what == SERIES_NOTE)
+			bench->noted = item.text;
 		if (item.what != SERIES_ROW || bench->count == NOTED_MOST)
 			continue;
 		row->item = item;
@@ -128,7 +135,9 @@ static bool bench_open(struct bench *bench, enum group_id id, struct tracked *tr
 					      .hz = 10,
 					      .sources = &system_sources,
 					      .root = bench->tree.root,
-					      .tracked = tracked};
+					      .tracked = tracked,
+					      .pids = bench->pids,
+					      .pids_count = bench->pids_count};
 
 	return group_open(&bench->group, &options) == 0;
 }
@@ -234,6 +243,8 @@ TEST(sensors)
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/name", "core\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "1\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/name", "package-0\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/energy_uj", "5000\n");
 	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/scaling_cur_freq",
 		   "1200000\n");
 	tree_write(&bench->tree, "/sys/devices/system/cpu/cpu3/cpufreq/cpuinfo_max_freq",
@@ -245,10 +256,54 @@ TEST(sensors)
 	CHECK_EQUAL(find(bench, "cpu.frequency cpu3")->limit, 3000000000);
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0/energy_uj", "50\n");
 	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl:0:0/energy_uj", "21\n");
+	tree_write(&bench->tree, "/sys/class/powercap/intel-rapl-mmio:0/energy_uj", "5007\n");
 	tick(bench);
 	/* it began anew above 1000 */
 	CHECK_EQUAL(value_of(bench, "power package-0"), 150);
 	CHECK_EQUAL(value_of(bench, "power package-0.core"), 20);
+	CHECK_EQUAL(value_of(bench, "power package-0 mmio"), 7);
+	bench_close(bench);
+}
+
+static void write_group(struct bench *bench, const char *who, const char *group, const char *bytes)
+{
+	char name[96], text[64];
+
+	snprintf(name, sizeof(name), "/proc/%s/cgroup", who);
+	snprintf(text, sizeof(text), "0::%s\n", group);
+	tree_write(&bench->tree, name, text);
+	if (!bytes)
+		return;
+	snprintf(name, sizeof(name), "/sys/fs/cgroup%s/memory.current", group);
+	tree_write(&bench->tree, name, bytes);
+}
+
+/* The recorder's own group where it starts the program; else those of the processes that are named, each once. */
+TEST(control_groups)
+{
+	static const pid_t pids[] = {71, 72, 73, 74};
+	struct bench *bench = bench_new();
+
+	REQUIRE(bench);
+	write_group(bench, "self", "/ours", "1000\n");
+	write_group(bench, "71", "/theirs", "2000\n");
+	write_group(bench, "72", "/theirs", NULL);
+	write_group(bench, "73", "/others", "3000\n");
+	/* One that we cannot see: what is mounted is not its. */
+	write_group(bench, "74", "/hidden", NULL);
+	tree_write(&bench->tree, "/sys/fs/cgroup/memory.current", "4000\n");
+	REQUIRE(bench_open(bench, GROUP_SLOW, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /ours"), 1000);
+	CHECK_EQUAL(bench->count, 1);
+	group_close(&bench->group);
+	bench->pids = pids;
+	bench->pids_count = ARRAY_COUNT(pids);
+	REQUIRE(bench_open(bench, GROUP_SLOW, NULL));
+	tick(bench);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /theirs"), 2000);
+	CHECK_EQUAL(value_of(bench, "cgroup.memory /others"), 3000);
+	CHECK_EQUAL(bench->count, 2);
 	bench_close(bench);
 }
 
@@ -319,7 +374,6 @@ TEST(threads_are_added_up)
 	struct bench *bench = bench_new();
 	struct tracked tracked = {0};
 	const struct noted *row;
-	uint32_t generation;
 
 	REQUIRE(bench);
 	tracked_init(&tracked);
@@ -327,7 +381,7 @@ TEST(threads_are_added_up)
 	write_thread(bench, 41, 41, 5);
 	write_thread(bench, 41, 42, 1000);
 	write_thread(bench, 41, 43, 2000);
-	CHECK_EQUAL(tracked_add(&tracked, 41, 0, &generation), 0);
+	CHECK_EQUAL(tracked_add(&tracked, 41, 1, 0), 0);
 	REQUIRE(bench_open(bench, GROUP_PROCESSES, &tracked));
 	tick(bench);
 	CHECK_EQUAL(value_of(bench, "process.cpu"), -1);
@@ -353,7 +407,6 @@ TEST(processes_come_and_go)
 {
 	struct bench *bench = bench_new();
 	struct tracked tracked = {0};
-	uint32_t first, second;
 	const struct noted *row;
 
 	REQUIRE(bench);
@@ -362,22 +415,21 @@ TEST(processes_come_and_go)
 	write_thread(bench, 51, 51, 100);
 	REQUIRE(bench_open(bench, GROUP_PROCESSES, &tracked));
 	/* It was born after the recording had begun: all that it has used came since. */
-	CHECK_EQUAL(tracked_add(&tracked, 51, 12345, &first), 0);
+	CHECK_EQUAL(tracked_add(&tracked, 51, 7, 12345), 0);
 	tick(bench);
 	row = find(bench, "process.cpu");
 	REQUIRE(row);
 	CHECK_EQUAL(row->item.value, 100);
 	CHECK_EQUAL(row->item.begin, 12345);
-	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.generation, first);
+	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.process, 7);
 	/* Its number is another's. */
 	tracked_remove(&tracked, 0);
-	CHECK_EQUAL(tracked_add(&tracked, 51, 0, &second), 0);
-	CHECK(first != second);
+	CHECK_EQUAL(tracked_add(&tracked, 51, 8, 0), 0);
 	tick(bench);
 	CHECK(bench->ended >= 4);
 	row = find(bench, "process.memory.rss");
 	REQUIRE(row);
-	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.generation, second);
+	CHECK_EQUAL(bench->group.series.slots[row->item.slot].of.process, 8);
 	CHECK_EQUAL(value_of(bench, "process.cpu"), -1);
 	/* It is a zombie: what its threads used is known, its memory is not. */
 	write_process(bench, 51, 0);
@@ -392,19 +444,45 @@ TEST(processes_come_and_go)
 TEST(too_many_processes)
 {
 	struct tracked *tracked = calloc(1, sizeof(*tracked));
-	uint32_t generation = 0;
 
 	REQUIRE(tracked);
 	tracked_init(tracked);
 	for (uint32_t i = 0; i < TRACKED_MOST; i++)
-		CHECK_EQUAL(tracked_add(tracked, i + 1, 0, &generation), i);
-	generation = 0;
-	CHECK_EQUAL(tracked_add(tracked, 4711, 0, &generation), TRACKED_MOST);
-	CHECK_EQUAL(generation, 0);
+		CHECK_EQUAL(tracked_add(tracked, i + 1, 1, 0), i);
+	CHECK_EQUAL(tracked_add(tracked, 4711, 1, 0), TRACKED_MOST);
 	tracked_remove(tracked, 77);
-	CHECK_EQUAL(tracked_add(tracked, 4711, 0, &generation), 77);
+	CHECK_EQUAL(tracked_add(tracked, 4711, 1, 0), 77);
 	tracked_fini(tracked);
 	free(tracked);
+}
+
+/* Whose files cannot be opened because too many are: that is said, once. */
+TEST(no_descriptor_is_left)
+{
+	struct bench *bench = bench_new();
+	struct tracked tracked = {0};
+	struct rlimit limit, least;
+	int fd = dup(1);
+
+	REQUIRE(bench && fd >= 0);
+	tracked_init(&tracked);
+	write_process(bench, 61, 10);
+	write_process(bench, 62, 10);
+	REQUIRE(bench_open(bench, GROUP_PROCESSES, &tracked));
+	close(fd);
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	least = (struct rlimit){.rlim_cur = (rlim_t)fd, .rlim_max = limit.rlim_max};
+	CHECK_EQUAL(tracked_add(&tracked, 61, 1, 0), 0);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &least) == 0);
+	tick(bench);
+	CHECK(bench->noted && strstr(bench->noted, "ulimit"));
+	CHECK_EQUAL(bench->count, 0);
+	CHECK_EQUAL(tracked_add(&tracked, 62, 2, 0), 1);
+	tick(bench);
+	CHECK(!bench->noted);
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	bench_close(bench);
+	tracked_fini(&tracked);
 }
 
 /* ---- the way to the writer --------------------------------------------------------------------- */
@@ -473,6 +551,34 @@ TEST(no_slot_is_left)
 	things_begin_round(&things);
 	thing_sample(&things, things_numbered(&things, 9, &is_new), 3000, values, 1);
 	CHECK_EQUAL(series.unnamed, 1);
+	things_close(&things);
+	series_close(&series);
+}
+
+TEST(more_things_than_there_is_room_for)
+{
+	static const struct metric metrics[] = {{"level", "bytes", ""}};
+	struct series series;
+	struct things things = {
+		.metrics = metrics, .metrics_count = 1, .series = &series, .file = "/proc/many"};
+	struct series_item item;
+	size_t notes = 0;
+	bool is_new;
+
+	REQUIRE(series_open(&series, 8, 64) == 0 && things_open(&things, 2) == 0);
+	for (int round = 0; round < 2; round++) {
+		things_begin_round(&things);
+		CHECK(things_numbered(&things, 1, &is_new) != NULL);
+		CHECK(things_numbered(&things, 2, &is_new) != NULL);
+		CHECK(things_numbered(&things, 3, &is_new) == NULL);
+		things_end_round(&things, 1000);
+	}
+	CHECK_EQUAL(series.unnamed, 2);
+	while (series_take(&series, &item)) {
+		notes += item.what == SERIES_NOTE;
+		CHECK(item.what != SERIES_NOTE || strstr(item.text, "/proc/many has more than"));
+	}
+	CHECK_EQUAL(notes, 1);
 	things_close(&things);
 	series_close(&series);
 }
@@ -597,6 +703,38 @@ TEST(one_that_hangs_is_left_behind)
 	close(file[1]);
 }
 
+struct last_words {
+	struct sampler sampler;
+	int file[2];
+};
+
+static void hang_when_asked(void *context)
+{
+	struct last_words *words = context;
+
+	if (words->sampler.is_extra)
+		hang(words->file);
+}
+
+/* Nor does one that hangs in the reading that it was asked for. */
+TEST(the_last_reading_hangs)
+{
+	struct last_words words;
+	const struct sampler_options options = {.name = "test",
+						.interval_ns = 60000 * MS,
+						.tick = hang_when_asked,
+						.context = &words};
+
+	REQUIRE(pipe(words.file) == 0);
+	REQUIRE(sampler_start(&words.sampler, &options) == 0);
+	CHECK(!sampler_tick_now(&words.sampler, 20 * MS));
+	CHECK(!sampler_stop(&words.sampler, 5 * MS));
+	CHECK(write(words.file[1], "x", 1) == 1);
+	CHECK(sampler_stop(&words.sampler, 60000 * MS));
+	close(words.file[0]);
+	close(words.file[1]);
+}
+
 static void dawdle(void *context)
 {
 	(void)context;
@@ -620,16 +758,20 @@ int main(void)
 	RUN(processors);
 	RUN(disks_that_come_and_go);
 	RUN(sensors);
+	RUN(control_groups);
 	RUN(nothing_is_there);
 	RUN(files_that_say_nothing);
 	RUN(threads_are_added_up);
 	RUN(processes_come_and_go);
 	RUN(too_many_processes);
+	RUN(no_descriptor_is_left);
 	RUN(a_full_ring_loses_no_amount);
 	RUN(no_slot_is_left);
+	RUN(more_things_than_there_is_room_for);
 	RUN(every_deadline_is_kept_or_counted);
 	RUN(stopped_and_continued);
 	RUN(one_that_hangs_is_left_behind);
+	RUN(the_last_reading_hangs);
 	RUN(ticks_longer_than_the_interval);
 	return harness_end();
 }
