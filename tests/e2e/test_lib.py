@@ -251,6 +251,24 @@ with t.case("a program without descriptors 0 and 2"):
     t.equal(lines(result), ["start 0", "stop 0", "quiet 0 -1 No child processes 1"], "the program")
     t.equal(names(trace), ["here"], "marks")
 
+with t.case("a program to which orphans come: the recorder is not among them"):
+    trace = t.path("reaper.duet")
+    operations = [f"open={trace}", "start", "quiet", "mark=here", "stop", "quiet", "start", "mark=again", "stop", "close", "quiet"]
+    quiet = "quiet 0 -1 No child processes 0 1 2"
+    wanted = ["start 0", "quiet 0 -1 No child processes 0 1 2 3 4", "stop 0", quiet, "start 0", "stop 0", quiet]
+    for operation, before in (("a subreaper", ["reaper"]), ("process 1", [])):
+        command = [program("lib_work"), *before, *operations]
+        if not before:
+            command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *command]
+            if run([*command[:5], "/bin/true"]).status:
+                raise duet_test.Skip("no process 1 to be had: a pid namespace takes root")
+        t.wanted()
+        result = run(command, env=OWN)
+        t.equal((result.status, lines(result)), (0, wanted), operation)
+        t.equal((names(trace), len(t.report(trace)["processes"])), (["again"], 1), operation)
+    failed = work("reaper", f"open={trace}", "start", "close", "quiet", env={"DUET_PROGRAM": "/bin/false"})
+    t.equal(lines(failed)[1:], [quiet], "a recorder that fails")
+
 with t.case("a child of a fork is a process of its own, and not the recorder's owner"):
     trace = t.path("fork.duet")
     result = work(f"open={trace}", "start", "push=outer", "mark=parent", "fork", "mark=child", "threads=1", "stop", "mark=none",

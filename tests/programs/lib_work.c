@@ -13,6 +13,7 @@
  *	await					marks until somebody records
  *	quiet					prints how many SIGCHLD came, what wait() says and which descriptors are open
  *	closed					closes 0 and 2
+ *	reaper					makes the process one to which orphans come
  *	plugin=PATH				opens it, calls its plugin_work, closes it
  *	ready=WORD				prints it and waits for a line on stdin
  *	null					every function without a handle
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -241,6 +243,8 @@ static int do_process(const char *word, const char **value)
 	} else if (is(word, "closed", value)) {
 		close(0);
 		close(2);
+	} else if (is(word, "reaper", value)) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	} else if (is(word, "await", value)) {
 		await_recorder();
 	} else if (is(word, "plugin", value)) {
