@@ -220,8 +220,10 @@ static bool shake_hands(int fd, uint32_t most_ms)
 {
 	uint64_t begin_ms = ring_now_ms();
 	struct handshake_rings rings;
-	int error = handshake_rings_open(fd, guest.backend.name, most_ms, &rings);
+	int error = handshake_say_hello(fd, guest.backend.name);
 
+	if (!error)
+		error = handshake_rings_open(fd, most_ms, &rings);
 	/* One that says no, or hangs up, costs nothing. */
 	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;
