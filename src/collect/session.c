@@ -671,7 +671,9 @@ static bool take_again(struct session *session, const struct attach_hello *hello
 		if (attached->injected->pid != hello->pid || attached->dead)
 			continue;
 		/* That it was another image is believed of a guest that is here twice, and of others when it is seen. */
-		if (is_alive(attached) && injected_is_same_image(attached->injected, !is_same)) {
+		if (is_alive(attached) &&
+		    injected_is_same_image(attached->injected,
+					   !is_same || injected_has_left(attached->injected))) {
 			if (is_same && is_welcome && welcome_again(session, attached, hello) == 0)
 				return true;
 			if (!is_same) {

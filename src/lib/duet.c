@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -25,6 +26,8 @@
 enum { START_WAIT_MS = 10000 };
 
 static const char default_domain[] = "duet";
+
+_Static_assert(HANDLE_IDLE == 1 && offsetof(struct duet, page.mode) == 0, "as duet.h says");
 
 /* ---- open and close ---------------------------------------------------------------------------- */
 
@@ -240,8 +243,8 @@ const char *duet_error(const struct duet *duet)
 
 /* ---- what the program says --------------------------------------------------------------------- */
 
-/* While nobody records a call is a load and two compares; what else there is stands in functions of their own, or
- * registers would be saved for it each time. */
+/* Of programs that call without duet.h's inline functions. What else there is stands in functions of their own, or registers
+ * would be saved for it each time. */
 static inline bool is_idle(const struct duet *duet)
 {
 	return LIB_UNLIKELY(!duet) ||

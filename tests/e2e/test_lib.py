@@ -196,6 +196,30 @@ with t.case("it joins whoever comes, and starts nobody"):
     found = counts([row for row in rows_of(second) if row["name"] != "awaited"], "domain", "name", "type")
     t.equal(found, {**of_threads(1), ("work", "heard", "mark"): 1}, "of the second")
 
+with t.case("who joined the recorder of the program joins the next one too"):
+    t.wanted()
+    if not IS_ALONE:
+        raise duet_test.Skip("another recorder may be running: a network of our own takes root")
+    first, second = t.path("before.duet"), t.path("after.duet")
+    running = Running([DUET, "record", "--collect", "ranges", "-d", "1", "-o", first, "--", program("lib_work"), "open=", "start",
+                       "mark=one", "until-idle", "ready=alone", "await", "mark=two", "ready=done", "close"],
+                      env=OWN, stdin=subprocess.PIPE)
+    running.wait_line("alone")
+    recorder = Running([DUET, "record", "--collect", "ranges", "-o", second, "-p", str(running.children()[0])])
+    running.say("now")
+    running.wait_line("done")
+    running.say("end")
+    t.equal((running.finish().status, recorder.finish().status), (0, 0), "the program, the recorder")
+    t.equal([[name for name in names(trace) if name != "awaited"] for trace in (first, second)], [["one"], ["two"]], "marks")
+
+with t.case("a thousand handles, one after the other, are to the recorder as one"):
+    t.wanted()
+    trace = t.path("cycles.duet")
+    recorded = run([DUET, "record", "--collect", "ranges", "-o", trace, "--", program("lib_work"), "cycles=900", "quiet"], env=OWN)
+    t.equal((recorded.status, lines(recorded)), (0, ["mappings 0", "quiet 0 -1 No child processes 0 1 2"]), text(recorded.stderr))
+    report = t.report(trace)
+    t.equal((len(rows_of(trace)), report["losses"], len(report["processes"])), (900, [], 1), "marks, losses, processes")
+
 with t.case("what cannot start says why, and does no harm"):
     t.wanted()
     folder = t.path("shut")
