@@ -83,9 +83,9 @@ static inline struct guest_thread *guest_enter(void)
 	return guest_enter_slow();
 }
 
-/* As guest_enter, for the one call in which a guest is there or misses all that follows: a recorder that has started
- * this program (DUET_SESSION) and has not answered in time is given some seconds more. */
-struct guest_thread *guest_enter_expected(void);
+/* As guest_enter, for a first call in which a guest is there or misses all that follows: a recorder that has started this
+ * program (DUET_SESSION) is given some seconds more to answer. */
+struct guest_thread *guest_enter_first(void);
 
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
  * once a second, without waiting. */

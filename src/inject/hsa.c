@@ -447,7 +447,7 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	(void)failed_count;
 	(void)failed_names;
 	hsa_start_guest();
-	thread = guest_enter_expected();
+	thread = guest_enter_first();
 	if (thread && take_functions(tables))
 		begin_runtime(tables, thread);
 	else if (thread)

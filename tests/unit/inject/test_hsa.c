@@ -35,7 +35,7 @@ struct guest_thread *guest_enter_slow(void)
 	return NULL;
 }
 
-struct guest_thread *guest_enter_expected(void)
+struct guest_thread *guest_enter_first(void)
 {
 	return guest_enter();
 }
