@@ -26,8 +26,8 @@
  *               call duet_stop before its end.
  * NULL          Every function takes NULL for the handle and does nothing: a program need not ask whether duet_open
  *               succeeded.
- * Cost          While nobody records a call is a load and a branch in the program itself, below 1 ns, and LOOKNS while a
- *               recorder is looked for. While somebody does, a range that is pushed and popped takes 37 ns
+ * Cost          While nobody records a call is a load and a branch in the program itself, below 1 ns, and while a
+ *               recorder is looked for 10 ns. While somebody does, a range that is pushed and popped takes 37 ns
  *               and a counter 20 ns (bench/lib.py; LTTng-UST with two tracepoints of the same texts: 179 ns). A thread's
  *               first call and the first writing of each page of its ring cost some microseconds more.
  * Memory        Each thread that writes has a ring of up to 8 MiB of shared memory, of which only what is written is
@@ -66,9 +66,9 @@ struct duet;
 
 /* What duet_start returns where it succeeds and has started no recorder. */
 #define DUET_JOINED \
-	1 /* somebody records this program already, and what it names is recorded there … */
+	1 /* somebody records this program already, and what it names is recorded there; later by the next one that comes */
 #define DUET_LOOKING \
-	2 /* … until that ends, and then, or with DUET_JOIN, calls look for one, once a second */
+	2 /* with DUET_JOIN: nobody does yet; calls look for a recorder, once a second, without waiting */
 
 /*
  * A new handle; nothing is recorded yet.

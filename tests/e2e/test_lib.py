@@ -457,6 +457,17 @@ with t.case("C++: ranges that end with their scope"):
     t.equal(counts(rows_of(os.path.join(folder, "scopes.duet")), "domain", "name"),
             {("example", "sum"): 5, **{("example", f"step {i}"): 1 for i in range(5)}}, "ranges")
 
+with t.case("C++: ranges that exceptions leave"):
+    t.wanted()
+    if not os.path.exists(os.path.join(BUILD, "tests", "programs", "lib_throws")):
+        raise duet_test.Skip("no g++")
+    trace = t.path("throws.duet")
+    result = run([program("lib_throws"), trace, "97"], env=OWN)
+    t.equal((result.status, lines(result)), (0, [f"0 {2 * 97}"]), "the program")
+    rows = rows_of(trace)
+    t.equal(counts(rows, "name"), {("try",): 2 * 97, ("depth",): 2 * 97 * 3, ("caught",): 2 * 97}, "ranges")
+    t.equal([row for row in rows if row.get("open") or row.get("unbegun")], [], "each has its begin and its end")
+
 with t.case("what it shows to others, and what it needs of them"):
     t.wanted()
     shared, static = os.path.join(LIBRARIES, "libduet.so.1"), os.path.join(LIBRARIES, "libduet.a")
