@@ -33,6 +33,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../mappings.h"
+
 enum { STEPS = 100, INNERS = 2, THREADS_MOST = 64, DESCRIPTORS = 64, SECONDS_MOST = 120 };
 
 static struct duet *duet;
@@ -141,18 +143,6 @@ static void await_recorder(int is_recording)
 		duet_mark(duet, "work", "awaited");
 		usleep(1000);
 	}
-}
-
-static int count_mappings(void)
-{
-	FILE *file = fopen("/proc/self/maps", "r");
-	int count = 0, byte;
-
-	while (file && (byte = getc(file)) != EOF)
-		count += byte == '\n';
-	if (file)
-		fclose(file);
-	return count;
 }
 
 static void run_cycles(const char *value)

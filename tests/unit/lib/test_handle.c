@@ -18,6 +18,7 @@
 #include "collect/attach.h"
 #include "harness.h"
 #include "lib/handle.h"
+#include "mappings.h"
 #include "ring/ring.h"
 
 enum { RINGS = 8, RING_BYTES = 65536, REGIONS_MOST = 4, THREADS = 4, WAIT_MS = 20000 };
@@ -594,18 +595,6 @@ TEST(two_threads_open_and_close)
 	CHECK_EQUAL(sum.pops, 2 * CYCLES);
 	CHECK_EQUAL(sum.wrong, 0);
 	recorder_free();
-}
-
-static int count_mappings(void)
-{
-	FILE *file = fopen("/proc/self/maps", "r");
-	int count = 0, byte;
-
-	while (file && (byte = getc(file)) != EOF)
-		count += byte == '\n';
-	if (file)
-		fclose(file);
-	return count;
 }
 
 static int lowest_descriptor(void)
