@@ -27,8 +27,8 @@
  * NULL          Every function takes NULL for the handle and does nothing: a program need not ask whether duet_open
  *               succeeded.
  * Cost          While nobody records a call is a load and a branch in the program itself, below 1 ns, and while a
- *               recorder is looked for 10 ns. While somebody does, a range that is pushed and popped takes 37 ns
- *               and a counter 20 ns (bench/lib.py; LTTng-UST with two tracepoints of the same texts: 179 ns). A thread's
+ *               recorder is looked for 11 ns. While somebody does, a range that is pushed and popped takes 39 ns
+ *               and a counter 21 ns (bench/lib.py; LTTng-UST with two tracepoints of the same texts: 226 ns). A thread's
  *               first call and the first writing of each page of its ring cost some microseconds more.
  * Memory        Each thread that writes has a ring of up to 8 MiB of shared memory, of which only what is written is
  *               there. What does not fit, because more comes than the recorder reads, is counted, and shown in the
