@@ -401,6 +401,12 @@ static bool reset_after_fork(void)
 	return true;
 }
 
+void guest_notice_fork(void)
+{
+	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH)
+		reset_after_fork();
+}
+
 struct guest_thread *guest_enter_slow(void)
 {
 	int saved = errno, cancel;
