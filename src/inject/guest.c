@@ -403,6 +403,12 @@ static bool reset_after_fork(void)
 	return true;
 }
 
+void guest_notice_fork(void)
+{
+	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH)
+		reset_after_fork();
+}
+
 static struct guest_thread *enter_slow(uint32_t first_wait_ms)
 {
 	int saved = errno, cancel;
