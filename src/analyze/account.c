@@ -126,12 +126,10 @@ static uint64_t inside(const struct account *account, uint64_t begin, uint64_t e
 	return end > begin ? end - begin : 0;
 }
 
-static void tell_busy(struct account *account, uint32_t tag, uint64_t begin, uint64_t end)
+static void tell_busy(struct account *account, struct account_span span)
 {
-	const struct account_span span = {
-		.begin = begin, .end = end, .is_busy = true, .has_owner = true, .tag = tag};
-
-	if (account->on_span && begin < end && !account->error)
+	span.is_busy = span.has_owner = true;
+	if (account->on_span && span.begin < span.end && !account->error)
 		account->error = account->on_span(account->context, account, &span);
 }
 
@@ -139,8 +137,14 @@ static void tell_part(void *context, uint32_t tag, uint64_t part_ns)
 {
 	struct account *account = context;
 
-	tell_busy(account, tag, account->told, account->told + part_ns);
-	account->told += part_ns;
+	const uint64_t end = account->told + part_ns;
+
+	tell_busy(account, (struct account_span){.begin = account->told,
+						 .end = end,
+						 .shared_begin = account->told,
+						 .shared_end = end,
+						 .tag = tag});
+	account->told = end;
 }
 
 /* Each member is told once for as many stretches as there are members, however short those are. */
@@ -158,7 +162,7 @@ static void divide_crowd(struct account *account, uint64_t length)
 static void divide(struct account *account, uint64_t until)
 {
 	uint64_t length = inside(account, account->cursor, until);
-	uint64_t begin = clamp(account->cursor, account->from, account->to);
+	uint64_t first = clamp(account->cursor, account->from, account->to), begin = first;
 	uint64_t count = account->active_count, share, extra;
 
 	account->cursor = until;
@@ -174,7 +178,11 @@ static void divide(struct account *account, uint64_t until)
 		uint64_t part = share + (i < extra);
 
 		active->share_ns += part;
-		tell_busy(account, active->tag, begin, begin + part);
+		tell_busy(account, (struct account_span){.begin = begin,
+							 .end = begin + part,
+							 .shared_begin = first,
+							 .shared_end = first + length,
+							 .tag = active->tag});
 		begin += part;
 		account->classes[active->class] += part;
 	}

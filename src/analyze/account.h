@@ -65,6 +65,8 @@ struct account_command {
 /* A stretch of time with one content. */
 struct account_span {
 	uint64_t begin, end;
+	/* Of busy time that commands share: where all of their parts are, of which this is one; else begin and end. */
+	uint64_t shared_begin, shared_end;
 	bool is_busy;
 	bool has_owner;           /* busy: always; idle: where the gap belongs to a command */
 	uint32_t tag;             /* of the owner */

@@ -247,8 +247,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_count_failed(sweep, &joined);
 	else
 		error = on_match(sweep, &joined, &tag);
-	if (launch)
-		sweep_count_outcome(sweep, &joined);
+	if (!error && launch)
+		error = sweep_count_outcome(sweep, &joined);
 	sweep->analysis->ledger.orphaned += !launch;
 	if (!error && launch)
 		error = sweep_note_done(sweep, &joined);
@@ -284,8 +284,9 @@ static int match_early(struct sweep *sweep, uint32_t process, uint64_t correlati
 	join(sweep, row, &sweep->correlate.commands[place], place, &joined);
 	sweep->analysis->ledger.orphaned--;
 	ledger_add_match(&sweep->analysis->ledger, row);
-	sweep_count_outcome(sweep, &joined);
-	error = sweep_leave_queue(sweep, &joined);
+	error = sweep_count_outcome(sweep, &joined);
+	if (!error)
+		error = sweep_leave_queue(sweep, &joined);
 	if (error)
 		return error;
 	if (ledger_rejects(row))

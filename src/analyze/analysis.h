@@ -231,6 +231,7 @@ struct analysis_sample {
 struct analysis_instruction {
 	uint32_t
 		path; /* index into the analysis; ANALYSIS_NO_PATH: no command is known to have run it */
+	uint32_t number;    /* in the order in which they were found, from 0 on */
 	uint32_t code;      /* thing of the trace; 0: not known */
 	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
 	const char *kernel; /* of the path, else of the code; "": not known */

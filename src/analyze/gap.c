@@ -47,6 +47,8 @@ static void tell_some(struct gap *gap, enum account_cause cause, uint64_t *lengt
 	uint64_t part = *length < gap->left[cause] ? *length : gap->left[cause];
 	struct account_span span = {.begin = gap->at,
 				    .end = gap->at + part,
+				    .shared_begin = gap->at,
+				    .shared_end = gap->at + part,
 				    .has_owner = owner != NULL,
 				    .tag = owner ? owner->tag : 0,
 				    .cause = cause};

@@ -30,7 +30,30 @@ struct observed_command {
 	uint32_t stack;   /* of its launch; 0: none */
 };
 
-/* Each returns 0 or the -errno that ends the analysis. */
+/* What a row of a table of the analysis got, told at once, so that tables can be made of any part of the window. */
+enum observed_table {
+	OBSERVED_LAUNCHED, /* of launches; by 1, as the next two */
+	OBSERVED_MATCHED,
+	OBSERVED_REJECTED,
+	OBSERVED_SAMPLE,      /* row: the stack; by: weight */
+	OBSERVED_INSTRUCTION, /* row: its number; by: weight */
+	OBSERVED_AWAY,        /* of aways; by: ns */
+	OBSERVED_STATE_KNOWN, /* of states; by: ns of known_ns */
+	OBSERVED_STATE_SEEN,  /* by: of seen */
+	OBSERVED_STATE_LENGTH /* by: of lengths[length] */
+};
+
+struct observed_part {
+	enum observed_table table;
+	uint32_t row;
+	uint64_t begin, end;    /* host ns, in the window; the same: a moment */
+	uint64_t by;            /* of something that lasts: evenly from begin to end */
+	uint64_t count;         /* samples of an instruction */
+	uint32_t source_string; /* of a sample: the event as perf names it */
+	unsigned int length;    /* of OBSERVED_STATE_LENGTH */
+};
+
+/* Each returns 0 or the -errno that ends the analysis. NULL: nobody asks; on_begin and on_span must be there. */
 struct analysis_observer {
 	void *context;
 	/* A sweep begins: nothing that was told before counts. Its paths grow while it lasts; to_ns may not be known
@@ -44,6 +67,7 @@ struct analysis_observer {
 	int (*on_flight)(void *context, size_t device, uint64_t time_ns, int by);
 	/* A device's time in the window, each nanosecond once, in the order of time; a span's tag is a path. */
 	int (*on_span)(void *context, size_t device, const struct account_span *span);
+	int (*on_part)(void *context, const struct observed_part *part);
 };
 
 #endif

@@ -302,6 +302,11 @@ static inline bool is_in_account(const struct joined *joined)
 	return joined->is_timed && joined->is_placed && !ledger_rejects(joined->row);
 }
 
+static inline uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
 static inline uint64_t smaller(uint64_t left, uint64_t right)
 {
 	return left < right ? left : right;
@@ -314,6 +319,7 @@ int sweep_tell_row(struct sweep *sweep, const struct order_item *item);
 int sweep_tell_flight(struct sweep *sweep, const struct open_command *command, uint64_t time_ns,
 		      int by);
 int sweep_tell_command(struct sweep *sweep, const struct joined *joined, uint32_t path);
+int sweep_tell_part(struct sweep *sweep, const struct observed_part *part);
 
 /* ---- sweep_tables.c ---- */
 
@@ -341,7 +347,7 @@ void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint6
 /* A launch that worked, once it is in the table of open commands. */
 int sweep_count_launch(struct sweep *sweep, uint32_t place);
 /* … and has its execution. */
-void sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
+int sweep_count_outcome(struct sweep *sweep, const struct joined *joined);
 /* After the accounts were closed. */
 int sweep_close_paths(struct sweep *sweep);
 
@@ -436,9 +442,9 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
 int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns);
 /* What is older than any moment that may be asked for. */
 void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *kept, size_t count);
-/* Idle time of a device in a call; thread: id, where the stack is not the call's own. */
+/* Idle time of a device in a call, where part says; thread: id, where the stack is not the call's own. */
 int sweep_add_call(struct sweep *sweep, const struct account *account,
-		   const struct thread_call *call, uint32_t thread, uint64_t idle_ns);
+		   const struct thread_call *call, uint32_t thread, struct observed_part part);
 /* analysis.c: moments at which a gap may begin or the window cuts one, into sweep->kept; returns how many. */
 size_t sweep_list_kept(struct sweep *sweep);
 /* analysis.c: merges what a thread was away, where that is much; all later moments are at `now` or behind it. */

@@ -167,12 +167,14 @@ void sweep_see_in_call(struct sweep *sweep, size_t thread, uint64_t time_ns, uin
 		last->stack = stack;
 }
 
-static uint64_t overlap(const struct thread_call *call, uint64_t begin, uint64_t end)
+static struct observed_part overlap(const struct thread_call *call, uint64_t begin, uint64_t end)
 {
-	uint64_t from = call->begin > begin ? call->begin : begin;
-	uint64_t to = smaller(call->end, end);
+	struct observed_part part = {.begin = larger(call->begin, begin),
+				     .end = smaller(call->end, end)};
 
-	return from < to ? smaller(to - from, call->inside_ns) : 0;
+	if (part.begin < part.end)
+		part.by = smaller(part.end - part.begin, call->inside_ns);
+	return part;
 }
 
 int sweep_on_calls(void *context, const struct account *account, uint32_t thread, uint64_t begin,
@@ -185,11 +187,11 @@ int sweep_on_calls(void *context, const struct account *account, uint32_t thread
 
 	for (size_t i = 0; i < called->count && !error; i++) {
 		const struct thread_call *call = &called->calls[i];
-		uint64_t idle_ns = overlap(call, begin, end);
+		const struct observed_part part = overlap(call, begin, end);
 
-		if (idle_ns)
+		if (part.by)
 			error = sweep_add_call(sweep, account, call, call->is_own ? 0 : row->id,
-					       idle_ns);
+					       part);
 	}
 	return error;
 }

@@ -145,7 +145,12 @@ int sweep_count_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 		return -ENOMEM;
 	sum->count++;
 	sum->weight = add_saturated(sum->weight, row->weight);
-	return 0;
+	return sweep_tell_part(sweep, &(struct observed_part){.table = OBSERVED_SAMPLE,
+							      .row = row->stack,
+							      .begin = row->time,
+							      .end = row->time,
+							      .by = row->weight,
+							      .source_string = row->source_string});
 }
 
 /* The analysis's rows: by kind as they came, and in each by stack. */

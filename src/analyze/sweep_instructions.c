@@ -191,6 +191,7 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 		return -ENOMEM;
 	analysis->instructions[index] = (struct analysis_instruction){
 		.path = path,
+		.number = index,
 		.code = row->code,
 		.offset = row->offset,
 		.kernel = kernel_of(sweep, path, row->code),
@@ -221,7 +222,14 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 	found->weight =
 		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
 	found->estimated = add_saturated(found->estimated, is_estimated ? row->count : 0);
-	return 0;
+	return sweep_tell_part(
+		sweep,
+		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
+					.row = index,
+					.begin = row->begin,
+					.end = row->begin,
+					.by = weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight,
+					.count = row->count});
 }
 
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)

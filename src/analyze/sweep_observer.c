@@ -59,7 +59,9 @@ int sweep_tell_row(struct sweep *sweep, const struct order_item *item)
 	case EVENT_SWITCH:
 	case EVENT_RANGE:
 	case EVENT_COUNTER:
-		return observer ? observer->on_row(observer->context, item, sweep->launches) : 0;
+		return observer && observer->on_row
+			       ? observer->on_row(observer->context, item, sweep->launches)
+			       : 0;
 	default:
 		return 0;
 	}
@@ -71,7 +73,16 @@ int sweep_tell_flight(struct sweep *sweep, const struct open_command *command, u
 	const struct analysis_observer *observer = observer_of(sweep);
 	size_t device = sweep->analysis->queues[command->queue].device;
 
-	return observer ? observer->on_flight(observer->context, device, time_ns, by) : 0;
+	return observer && observer->on_flight
+		       ? observer->on_flight(observer->context, device, time_ns, by)
+		       : 0;
+}
+
+int sweep_tell_part(struct sweep *sweep, const struct observed_part *part)
+{
+	const struct analysis_observer *observer = observer_of(sweep);
+
+	return observer && observer->on_part ? observer->on_part(observer->context, part) : 0;
 }
 
 int sweep_tell_command(struct sweep *sweep, const struct joined *joined, uint32_t path)
@@ -87,7 +98,7 @@ int sweep_tell_command(struct sweep *sweep, const struct joined *joined, uint32_
 					   .is_rejected = ledger_rejects(joined->row)};
 	uint32_t id;
 
-	if (!observer)
+	if (!observer || !observer->on_command)
 		return 0;
 	if (command.is_rejected)
 		command.name = sweep_command_name(sweep, joined, &id);

@@ -163,6 +163,16 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 	return 0;
 }
 
+static int tell_launch(struct sweep *sweep, const struct open_command *command,
+		       enum observed_table table)
+{
+	return sweep_tell_part(sweep, &(struct observed_part){.table = table,
+							      .row = command->launches,
+							      .begin = command->enter,
+							      .end = command->enter,
+							      .by = 1});
+}
+
 int sweep_count_launch(struct sweep *sweep, uint32_t place)
 {
 	struct open_command *command = &sweep->correlate.commands[place];
@@ -172,21 +182,25 @@ int sweep_count_launch(struct sweep *sweep, uint32_t place)
 	if (sweep->is_scouting || !is_in_window(sweep->analysis, command->enter, command->enter))
 		return 0;
 	error = find_launches(sweep, command, &command->launches);
-	if (!error)
-		sweep->analysis->launches[command->launches].launched++;
-	return error;
+	if (error)
+		return error;
+	sweep->analysis->launches[command->launches].launched++;
+	return tell_launch(sweep, command, OBSERVED_LAUNCHED);
 }
 
-void sweep_count_outcome(struct sweep *sweep, const struct joined *joined)
+int sweep_count_outcome(struct sweep *sweep, const struct joined *joined)
 {
-	uint32_t index = joined->launch->launches;
+	const bool is_rejected = ledger_rejects(joined->row);
+	const uint32_t index = joined->launch->launches;
 
 	if (index == CORRELATE_NONE)
-		return;
-	if (ledger_rejects(joined->row))
+		return 0;
+	if (is_rejected)
 		sweep->analysis->launches[index].rejected++;
 	else
 		sweep->analysis->launches[index].matched++;
+	return tell_launch(sweep, joined->launch,
+			   is_rejected ? OBSERVED_REJECTED : OBSERVED_MATCHED);
 }
 
 int sweep_close_paths(struct sweep *sweep)

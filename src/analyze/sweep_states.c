@@ -228,6 +228,13 @@ static int add_holding(struct sweep *sweep, size_t device, uint32_t wait, uint32
 	return 0;
 }
 
+static int tell_state(struct sweep *sweep, const struct analysis_state *row,
+		      struct observed_part part)
+{
+	part.row = (uint32_t)(row - sweep->analysis->states);
+	return sweep_tell_part(sweep, &part);
+}
+
 /* How much of an interval a moment has, where that is an interval too. */
 static uint64_t overlap(const struct thread_moment *moment, uint64_t begin, uint64_t end)
 {
@@ -277,41 +284,62 @@ static unsigned int length_class(uint64_t length_ns)
 
 /* One that nobody looked at. */
 static int miss_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
-		     uint64_t length_ns)
+		     struct observed_part part)
 {
 	struct analysis_state *row;
 	int error = find_row(sweep, device, CAUSE_BLOCKED, 0, 0, &row);
 
-	if (!error)
-		row->lengths[length_class(moment->end - moment->begin)] = add_saturated(
-			row->lengths[length_class(moment->end - moment->begin)], length_ns);
-	return error;
+	if (error)
+		return error;
+	part.table = OBSERVED_STATE_LENGTH;
+	part.length = length_class(moment->end - moment->begin);
+	row->lengths[part.length] = add_saturated(row->lengths[part.length], part.by);
+	return tell_state(sweep, row, part);
+}
+
+/* One of those that stand for others of their length, which nobody looked at. */
+static int count_short(struct sweep *sweep, struct analysis_state *row,
+		       const struct thread_moment *moment, struct observed_part part)
+{
+	int error;
+
+	if (moment->end - moment->begin >= SHORT_NS)
+		return 0;
+	part.end = part.begin;
+	part.by = 1;
+	part.table = OBSERVED_STATE_SEEN;
+	row->seen++;
+	error = tell_state(sweep, row, part);
+	part.table = OBSERVED_STATE_LENGTH;
+	part.length = length_class(moment->end - moment->begin);
+	row->lengths[part.length]++;
+	return error ? error : tell_state(sweep, row, part);
 }
 
 static int see_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
 		    uint64_t begin, uint64_t end)
 {
-	uint64_t length_ns = overlap(moment, begin, end);
+	const struct observed_part part = {.table = OBSERVED_STATE_KNOWN,
+					   .begin = larger(moment->begin, begin),
+					   .end = smaller(moment->end, end),
+					   .by = overlap(moment, begin, end)};
 	struct analysis_state *row;
 	int error;
 
-	if (!length_ns)
+	if (!part.by)
 		return 0;
 	if (!moment->stack && !moment->wait)
-		return miss_away(sweep, device, moment, length_ns);
+		return miss_away(sweep, device, moment, part);
 	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);
 	if (error)
 		return error;
-	row->known_ns += length_ns;
-	if (moment->end - moment->begin < SHORT_NS) {
-		row->seen++;
-		row->lengths[length_class(moment->end - moment->begin)]++;
-	}
-	if (!moment->wait || !row->holder)
-		return 0;
-	return see_holder(sweep, device, moment->wait,
-			  moment->begin > begin ? moment->begin : begin,
-			  moment->end < end ? moment->end : end);
+	row->known_ns += part.by;
+	error = tell_state(sweep, row, part);
+	if (!error)
+		error = count_short(sweep, row, moment, part);
+	if (error || !moment->wait || !row->holder)
+		return error;
+	return see_holder(sweep, device, moment->wait, part.begin, part.end);
 }
 
 static int see(struct sweep *sweep, size_t device, const struct thread_moment *moment,
@@ -325,9 +353,14 @@ static int see(struct sweep *sweep, size_t device, const struct thread_moment *m
 	if (moment->begin < begin || moment->begin >= end)
 		return 0;
 	error = find_row(sweep, device, CAUSE_ON_CPU, moment->stack, 0, &row);
-	if (!error)
-		row->seen = add_saturated(row->seen, moment->weight);
-	return error;
+	if (error)
+		return error;
+	row->seen = add_saturated(row->seen, moment->weight);
+	return tell_state(sweep, row,
+			  (struct observed_part){.table = OBSERVED_STATE_SEEN,
+						 .begin = moment->begin,
+						 .end = moment->begin,
+						 .by = moment->weight});
 }
 
 size_t sweep_device_of(const struct sweep *sweep, const struct account *account)
@@ -339,7 +372,7 @@ size_t sweep_device_of(const struct sweep *sweep, const struct account *account)
 
 /* What of it is forgotten later is divided as what is known. */
 int sweep_add_call(struct sweep *sweep, const struct account *account,
-		   const struct thread_call *call, uint32_t thread, uint64_t idle_ns)
+		   const struct thread_call *call, uint32_t thread, struct observed_part part)
 {
 	enum account_cause cause = call->is_wait ? CAUSE_API_WAIT : CAUSE_API_CALL;
 	struct analysis_state *row = NULL;
@@ -351,9 +384,12 @@ int sweep_add_call(struct sweep *sweep, const struct account *account,
 				 &row);
 	if (error)
 		return error;
-	row->known_ns += idle_ns;
-	row->seen = add_saturated(row->seen, idle_ns);
-	return 0;
+	row->known_ns += part.by;
+	row->seen = add_saturated(row->seen, part.by);
+	part.table = OBSERVED_STATE_KNOWN;
+	error = tell_state(sweep, row, part);
+	part.table = OBSERVED_STATE_SEEN;
+	return error ? error : tell_state(sweep, row, part);
 }
 
 int sweep_on_thread(void *context, const struct account *account, uint32_t thread, uint64_t begin,

@@ -18,7 +18,7 @@
 
 static uint64_t inside(const struct analysis *analysis, uint64_t begin, uint64_t end)
 {
-	begin = begin > analysis->from_ns ? begin : analysis->from_ns;
+	begin = larger(begin, analysis->from_ns);
 	end = smaller(end, analysis->to_ns);
 	return begin < end ? end - begin : 0;
 }
@@ -32,7 +32,7 @@ static struct analysis_whom whom_of(const struct sweep *sweep, size_t thread)
 				: (struct analysis_whom){0};
 }
 
-static int add_away(struct sweep *sweep, size_t thread, uint64_t away_ns)
+static int add_away(struct sweep *sweep, size_t thread, uint64_t since_ns, uint64_t away_ns)
 {
 	const struct thread_time *time = &sweep->times[thread];
 	struct analysis *analysis = sweep->analysis;
@@ -54,7 +54,11 @@ static int add_away(struct sweep *sweep, size_t thread, uint64_t away_ns)
 	}
 	analysis->aways[index].count++;
 	analysis->aways[index].away_ns = add_saturated(analysis->aways[index].away_ns, away_ns);
-	return 0;
+	return sweep_tell_part(sweep, &(struct observed_part){.table = OBSERVED_AWAY,
+							      .row = index,
+							      .begin = since_ns,
+							      .end = since_ns + away_ns,
+							      .by = away_ns});
 }
 
 /* It was away up to `now_ns`. */
@@ -62,13 +66,14 @@ static int end_away(struct sweep *sweep, size_t thread, uint64_t now_ns)
 {
 	struct analysis_thread *sums = &sweep->analysis->threads[thread];
 	struct thread_time *time = &sweep->times[thread];
-	uint64_t away_ns = inside(sweep->analysis, time->away_since_ns, now_ns);
+	uint64_t since_ns = larger(time->away_since_ns, sweep->analysis->from_ns);
+	uint64_t away_ns = inside(sweep->analysis, since_ns, now_ns);
 
 	time->away_since_ns = UINT64_MAX;
 	if (!away_ns)
 		return 0;
 	*(time->is_preempted ? &sums->preempted_ns : &sums->blocked_ns) += away_ns;
-	return add_away(sweep, thread, away_ns);
+	return add_away(sweep, thread, since_ns, away_ns);
 }
 
 static int come_back(struct sweep *sweep, size_t thread, uint64_t now_ns)
