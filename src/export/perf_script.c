@@ -168,7 +168,8 @@ static int write_events(struct script *script)
 
 	profile_describe(&script->profile, write_comment, script);
 	fputs(string_builder_text(&script->head), script->file);
-	putc('\n', script->file);
+	fputs("#\n",
+	      script->file); /* Netflix's FlameScope takes a file whose first other line is no event for another's */
 	error = commands_each(script->profile.model, &visitor, script);
 	return error ? error : export_flush(script->file);
 }
