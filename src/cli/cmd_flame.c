@@ -16,20 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "analyze/analysis.h"
-#include "analyze/device_code.h"
-#include "analyze/frames.h"
-#include "analyze/layers.h"
-#include "analyze/model.h"
-#include "base/cleanup.h"
-#include "base/error.h"
-#include "base/io.h"
 #include "base/string.h"
-#include "cli/archive.h"
+#include "cli/graph.h"
+#include "cli/output.h"
 #include "cli/selection.h"
-#include "cli/table.h"
 #include "export/flame.h"
 #include "export/flame_drawing.h"
 
@@ -74,27 +65,19 @@ static const struct option_row flame_rows[] = {
 	{NULL},
 };
 
-static void say_choice(const struct command *command, const struct flame_view *view)
-{
-	if (view->cpu)
-		print_error(command->name, "no device was used: this is time on processors (--view "
-					   "cpu); --view offcpu draws what threads waited for");
-	if (view->offcpu)
-		print_error(command->name,
-			    "no device was used, and no samples were taken: this is time off "
-			    "processors (--view offcpu)");
-}
-
 /* ---- output ------------------------------------------------------------------------------------ */
 
 struct output {
+	const struct drawing *drawing;
 	const struct flame_values *values;
 	double min_width_px;
 	const char *warning; /* lines; "" where nothing is missing */
 };
 
-static int write_graph(const struct drawing *drawing, const struct output *output, FILE *out)
+static int write_graph(void *context, FILE *out)
 {
+	const struct output *output = context;
+	const struct drawing *drawing = output->drawing;
 	const struct flame_values *values = output->values;
 	struct string_builder subtitle;
 	struct flame_options options = {
@@ -123,128 +106,41 @@ static const char *output_path(const struct flame_values *values)
 	return values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
 }
 
-static int write_output(const struct drawing *drawing, const struct output *output)
-{
-	const char *path = output_path(output->values);
-	FILE *out = path ? fopen(path, "we") : stdout;
-	int error;
-
-	if (!out)
-		return create_refused(path);
-	error = write_graph(drawing, output, out);
-	if (path && fclose(out) && !error)
-		error = error_set(-errno, "write '%s': %s", path, strerror(errno));
-	if (path && !error && isatty(STDERR_FILENO))
-		fprintf(stderr, "duet: wrote %s\n", format_text(path).text);
-	return error;
-}
-
-static void print_notes(const struct command *command, const struct drawing *drawing,
-			const char *warning)
-{
-	const char *const *notes;
-	size_t count = frames_notes(drawing->frames, &notes);
-
-	for (size_t i = 0; i < count; i++)
-		print_error(command->name, notes[i]);
-	if (device_code_why(drawing->code))
-		print_error(command->name, device_code_why(drawing->code));
-	for (size_t length; *warning; warning += length + (warning[length] == '\n')) {
-		char line[1024];
-
-		length = strcspn(warning, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)length, warning);
-		print_error(command->name, line);
-	}
-}
-
-static int fail(const struct command *command)
-{
-	print_error(command->name, NULL);
-	return STATUS_FAILED;
-}
-
 /* Draws, writes, and says on stderr what the picture says. */
-static int make_picture(const struct command *command, struct drawing *drawing,
+static int make_picture(const struct command *command, struct graph *graph,
 			const struct flame_values *values, double min_width_px)
 {
-	struct output output = {.values = values, .min_width_px = min_width_px};
-	struct string_builder warning;
-	int error;
+	struct output output = {.drawing = &graph->drawing,
+				.values = values,
+				.min_width_px = min_width_px,
+				.warning = string_builder_text(&graph->warning)};
+	int error = drawing_draw(&graph->drawing);
 
-	string_builder_init(&warning);
-	drawing_warn(drawing, &warning);
-	output.warning = string_builder_text(&warning);
-	error = drawing_draw(drawing);
 	if (!error)
-		error = write_output(drawing, &output);
-	if (!error)
-		print_notes(command, drawing, output.warning);
-	string_builder_fini(&warning);
-	return error ? fail(command) : STATUS_DONE;
-}
-
-static int refuse(const struct command *command, const char *reason)
-{
-	bool is_whole = strchr(reason, '(') != NULL; /* it says what to do */
-
-	error_set(-ENODATA, "not measured: %s%s", reason,
-		  is_whole ? "" : " (--view launch counts what was launched)");
-	return fail(command);
-}
-
-static int run_drawing(const struct command *command, struct drawing *drawing,
-		       const struct flame_values *values, const char *path, double min_width_px)
-{
-	auto_free char *archive = archive_folder(path);
-	const struct frames_options options = {
-		.has_lines = true,
-		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
-		.archive = archive,
-	};
-	const struct analysis *analysis = drawing->analysis;
-	int status = selection_check_window(command, values->from_ns,
-					    analysis->end_ns - analysis->begin_ns);
-
-	if (status == STATUS_DONE)
-		status = selection_find_device(command, analysis, values->device, path,
-					       &drawing->device);
-	if (status != STATUS_DONE)
-		return status;
-	if (drawing_refusal(drawing))
-		return refuse(command, drawing_refusal(drawing));
-	if (drawing_open(drawing, &options))
-		return fail(command);
-	return make_picture(command, drawing, values, min_width_px);
+		error = output_write(output_path(values), write_graph, &output);
+	if (error) {
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	graph_print_notes(command, graph);
+	return STATUS_DONE;
 }
 
 static int run_file(const struct command *command, const char *path,
 		    const struct flame_values *values, double min_width_px)
 {
-	const struct analysis_options options = {
-		.has_from = values->from_ns != 0,
-		.has_to = values->to_ns != UINT64_MAX,
-		.from_ns = values->from_ns,
-		.to_ns = values->to_ns,
-	};
-	struct drawing drawing = {.has_lines = values->lines};
-	struct analysis *analysis = NULL;
-	struct model *model = NULL;
-	int status, error = selection_check_output(output_path(values), path);
+	const struct graph_request request = {.path = path,
+					      .output = output_path(values),
+					      .view = values->view,
+					      .device = values->device,
+					      .from_ns = values->from_ns,
+					      .to_ns = values->to_ns};
+	struct graph graph = {.request = &request, .drawing = {.has_lines = values->lines}};
+	int status = graph_open(command, &graph);
 
-	if (!error)
-		error = selection_open(path, &model);
-	if (!error && (error = analysis_new(model, &options, &analysis)) && !*error_text())
-		error_set(error, "read '%s': %s", path, strerror(-error));
-	drawing.view = error ? NULL : drawing_view(values->view, analysis);
-	drawing.analysis = analysis;
-	drawing.model = model;
-	status = error ? fail(command) : run_drawing(command, &drawing, values, path, min_width_px);
-	if (status == STATUS_DONE && !values->view)
-		say_choice(command, drawing.view);
-	drawing_fini(&drawing);
-	analysis_free(analysis);
-	model_close(model);
+	if (status == STATUS_DONE)
+		status = make_picture(command, &graph, values, min_width_px);
+	graph_close(&graph);
 	return status;
 }
 
@@ -268,10 +164,8 @@ static int run_flame(const struct command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
-	if (values.view && !drawing_is_view(values.view))
-		return usage_error(command,
-				   "--view: total, gpu, idle, cpu, offcpu or launch, not '%s'",
-				   values.view);
+	if (values.view && !drawing_find_view(values.view))
+		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values.view);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	if (values.width < 320 || values.width > 100000)

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyze/frames.h"
 #include "analyze/layers.h"
@@ -26,9 +25,9 @@
 #include "base/io.h"
 #include "base/string.h"
 #include "cli/archive.h"
+#include "cli/output.h"
 #include "cli/report.h"
 #include "cli/selection.h"
-#include "cli/table.h"
 #include "export/incomplete.h"
 #include "export/view.h"
 
@@ -84,8 +83,9 @@ static int write_report(void *context, struct json_writer *json)
 	return error ? error : state.error;
 }
 
-static int write_page(struct page *page, FILE *out)
+static int write_page(void *context, FILE *out)
 {
+	struct page *page = context;
 	const char *title = page->values->title, *command = model_command(page->model);
 	const struct incomplete incomplete = incomplete_analysis(page->analysis);
 	const struct view_about about = {
@@ -100,35 +100,6 @@ static int write_page(struct page *page, FILE *out)
 	};
 
 	return view_write(page->view, page->analysis, &about, out);
-}
-
-static int write_output(struct page *page)
-{
-	FILE *out = page->output ? fopen(page->output, "we") : stdout;
-	int error;
-
-	if (!out)
-		return create_refused(page->output);
-	error = write_page(page, out);
-	if (page->output && error && ferror(out))
-		error_note(error, "'%s' is not whole", page->output);
-	if (page->output && fclose(out) && !error)
-		error = error_set(-errno, "write '%s': %s", page->output, strerror(errno));
-	if (page->output && !error && isatty(STDERR_FILENO))
-		fprintf(stderr, "duet: wrote %s\n", format_text(page->output).text);
-	return error;
-}
-
-/* The trace's name with another end. NULL: no memory. */
-static char *default_output(const char *path)
-{
-	static const char end[] = ".duet";
-	size_t length = strlen(path);
-	char *output;
-
-	if (strlen(path_base(path)) > strlen(end) && strcmp(path + length - strlen(end), end) == 0)
-		length -= strlen(end);
-	return asprintf(&output, "%.*s.html", (int)length, path) < 0 ? NULL : output;
 }
 
 /* Where a file has its place; a pipe or a terminal is in no folder that could take one. NULL: none. */
@@ -201,7 +172,7 @@ static int make_page(const struct command *command, struct page *page)
 						page->analysis->end_ns - page->analysis->begin_ns);
 		if (status != STATUS_DONE)
 			return status;
-		error = write_output(page);
+		error = output_write(page->output, write_page, page);
 	}
 	if (error == -EPIPE && !page->output) {
 		clearerr(stdout);
@@ -234,7 +205,7 @@ static int run_view(const struct command *command, int argc, char **argv)
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	page.path = first < argc ? argv[first] : SELECTION_FILE;
-	made = default_output(page.path);
+	made = output_beside(page.path, ".html");
 	if (!made)
 		return STATUS_FAILED;
 	page.output = values.output ? values.output : made;

@@ -38,7 +38,7 @@ static const struct flame_view views[] = {
 	{"offcpu", "ns", "time off processors", .offcpu = true},
 };
 
-static const struct flame_view *find_view(const char *name)
+const struct flame_view *drawing_find_view(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(views); i++)
 		if (strcmp(views[i].name, name) == 0)
@@ -46,21 +46,15 @@ static const struct flame_view *find_view(const char *name)
 	return NULL;
 }
 
-bool drawing_is_view(const char *name)
-{
-	return find_view(name) != NULL;
-}
-
-/* Where no device was used, what threads did is all there is. */
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis)
 {
 	bool has_threads = analysis->samples_count || analysis->knows_switches;
 
 	if (name)
-		return find_view(name);
+		return drawing_find_view(name);
 	if (analysis_devices_shown(analysis) || !has_threads)
-		return find_view("total");
-	return find_view(analysis->samples_count ? "cpu" : "offcpu");
+		return drawing_find_view("total");
+	return drawing_find_view(analysis->samples_count ? "cpu" : "offcpu");
 }
 
 static int out_of_memory(void)
@@ -165,6 +159,8 @@ static int push_stack(struct drawing *drawing, uint32_t stack)
 
 static int add(struct drawing *drawing, uint64_t value)
 {
+	if (drawing->on_stack)
+		return drawing->on_stack(drawing->context, drawing, value);
 	return flame_add(drawing->flame, drawing->stack, drawing->count, value);
 }
 
@@ -215,11 +211,37 @@ static int push_instruction(struct drawing *drawing, const struct analysis_instr
 	return error;
 }
 
+static int draw_instruction(struct drawing *drawing, const struct analysis_instruction *row,
+			    uint64_t value)
+{
+	size_t below = drawing->count;
+	int error = push_instruction(drawing, row);
+
+	if (!error)
+		error = add(drawing, value);
+	drawing->count = below;
+	return error;
+}
+
+/* To somebody who divides parts of the window. */
+static int tell_instructions(struct drawing *drawing, const struct analysis_instruction *rows,
+			     size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		drawing->row = (struct drawing_row){
+			.kind = DRAWN_INSTRUCTION,
+			.index = (uint32_t)(rows + i - drawing->analysis->instructions)};
+		error = draw_instruction(drawing, &rows[i], rows[i].weight);
+	}
+	return error;
+}
+
 /* A kernel's time, given to its instructions by what their samples stand for; what rounding leaves is the first's. */
 static int add_instructions(struct drawing *drawing, const struct analysis_instruction *rows,
 			    size_t count, uint64_t value)
 {
-	size_t below = drawing->count;
 	unsigned __int128 all = 0;
 	uint64_t left = value;
 	int error = 0;
@@ -231,12 +253,8 @@ static int add_instructions(struct drawing *drawing, const struct analysis_instr
 			i ? (uint64_t)((unsigned __int128)value * rows[i].weight / all) : left;
 
 		left -= part;
-		if (!part)
-			continue;
-		error = push_instruction(drawing, &rows[i]);
-		if (!error)
-			error = add(drawing, part);
-		drawing->count = below;
+		if (part)
+			error = draw_instruction(drawing, &rows[i], part);
 	}
 	return error;
 }
@@ -250,6 +268,7 @@ static int add_cause(struct drawing *drawing, enum account_cause cause, uint64_t
 {
 	char text[64];
 
+	drawing->row.part = cause;
 	snprintf(text, sizeof(text), "[idle: %s]", account_cause_text(cause));
 	return add_beyond(drawing, text, FLAME_IDLE, NULL, value);
 }
@@ -260,7 +279,7 @@ static bool is_in_call(enum account_cause cause)
 }
 
 /* Drawn below what the thread did instead, not below the launch that came of it. */
-static bool has_states(enum account_cause cause)
+bool drawing_has_states(enum account_cause cause)
 {
 	return cause == CAUSE_ON_CPU || cause == CAUSE_BLOCKED || is_in_call(cause);
 }
@@ -282,7 +301,7 @@ static int add_idle(struct drawing *drawing, const uint64_t causes[CAUSE_COUNT],
 	int error = 0;
 
 	for (unsigned int cause = 0; !error && cause < CAUSE_COUNT; cause++)
-		if (!has_states((enum account_cause)cause) &&
+		if (!drawing_has_states((enum account_cause)cause) &&
 		    (part_of((enum account_cause)cause) & parts))
 			error = add_cause(drawing, (enum account_cause)cause, causes[cause]);
 	return error;
@@ -312,14 +331,19 @@ static int add_busy(struct drawing *drawing, const struct analysis_path *path, u
 	const struct analysis_instruction *rows;
 	size_t count = analysis_instructions_of(drawing->analysis, index, &rows);
 	size_t below = drawing->count;
-	int error;
+	int error = 0;
 
-	if (!busy || !has_weight(rows, count))
-		return add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+	drawing->row.part = DRAWN_BUSY;
+	if (!busy || drawing->on_stack || !has_weight(rows, count))
+		error = add_beyond(drawing, name_of(path->name), FLAME_DEVICE, NULL, busy);
+	if (error || !busy || !has_weight(rows, count))
+		return error;
 	error = push(drawing, "-", FLAME_SEPARATOR);
 	if (!error)
 		error = push(drawing, name_of(path->name), FLAME_DEVICE);
-	if (!error)
+	if (!error && drawing->on_stack)
+		error = tell_instructions(drawing, rows, count);
+	else if (!error)
 		error = add_instructions(drawing, rows, count, busy);
 	drawing->count = below;
 	return error;
@@ -339,14 +363,16 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 
 	if (!path->name || (!busy && !idle))
 		return 0;
+	drawing->row = (struct drawing_row){.kind = DRAWN_PATH,
+					    .index = (uint32_t)(path - drawing->analysis->paths)};
 	error = push_stack(drawing, path->stack);
 	if (!error && idle)
 		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
 	if (!error)
 		error = push_call(drawing, path->function);
-	if (!error)
-		error = add_busy(drawing, path, busy);
-	return error || !idle ? error : add_idle(drawing, path->causes, IDLE_FROM_CALL);
+	if (!error && idle)
+		error = add_idle(drawing, path->causes, IDLE_FROM_CALL);
+	return error ? error : add_busy(drawing, path, busy);
 }
 
 /* What belongs to no command, on a branch of its own. */
@@ -416,6 +442,33 @@ static int push_called(struct drawing *drawing, const struct analysis_state *sta
 	return error ? error : push_call(drawing, function);
 }
 
+static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
+{
+	int error = is_in_call(state->cause) ? push_called(drawing, state)
+					     : push_stack(drawing, state->stack);
+
+	if (!error && state->cause == CAUSE_BLOCKED)
+		error = push_wait(drawing, state);
+	return error ? error : add_cause(drawing, state->cause, value);
+}
+
+/* Where what is divided goes in a part of the window in which nothing was seen. */
+static int tell_nobody(struct drawing *drawing, size_t device)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < CAUSE_COUNT && !error; i++) {
+		const struct analysis_state nobody = {.device = device,
+						      .cause = (enum account_cause)i};
+
+		drawing->row = (struct drawing_row){
+			.kind = DRAWN_STATE, .index = DRAWN_NOBODY, .device = (uint32_t)device};
+		if (drawing_has_states(nobody.cause))
+			error = draw_state(drawing, &nobody, 1);
+	}
+	return error;
+}
+
 static int draw_states(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;
@@ -424,17 +477,15 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->states_count; i++) {
 		const struct analysis_state *state = &analysis->states[i];
 
-		if (!state->idle_ns || !drawing_shows(drawing, state->device))
+		if (!drawing_shows(drawing, state->device) ||
+		    (!state->idle_ns && !drawing->on_stack))
 			continue;
-		if (is_in_call(state->cause))
-			error = push_called(drawing, state);
-		else
-			error = push_stack(drawing, state->stack);
-		if (!error && state->cause == CAUSE_BLOCKED)
-			error = push_wait(drawing, state);
-		if (!error)
-			error = add_cause(drawing, state->cause, state->idle_ns);
+		drawing->row = (struct drawing_row){.kind = DRAWN_STATE, .index = (uint32_t)i};
+		error = draw_state(drawing, state, drawing->on_stack ? 1 : state->idle_ns);
 	}
+	for (size_t i = 0; !error && drawing->on_stack && i < analysis_devices_shown(analysis); i++)
+		if (drawing_shows(drawing, i))
+			error = tell_nobody(drawing, i);
 	return error;
 }
 
@@ -443,11 +494,14 @@ static int draw_device(struct drawing *drawing, const struct analysis_device *de
 	const struct account *account = &device->account;
 	int error;
 
+	drawing->row = (struct drawing_row){
+		.kind = DRAWN_BEFORE, .index = (uint32_t)(device - drawing->analysis->devices)};
 	if (!device->is_measured)
 		return draw_rest(drawing, "[not measured]", account->before);
 	error = draw_rest(drawing,
 			  account->commands ? "[before the first command]" : "[no command]",
 			  account->before);
+	drawing->row.kind = DRAWN_AFTER;
 	return error ? error : draw_rest(drawing, "[after the last command]", account->after);
 }
 
@@ -480,12 +534,16 @@ static int draw_launches(struct drawing *drawing, const struct analysis_launches
 	const char *open = open_text(&drawing->analysis->ledger), *name = name_of(row->name);
 	int error = push_stack(drawing, row->stack);
 
+	drawing->row = (struct drawing_row){
+		DRAWN_LAUNCHES, (uint32_t)(row - drawing->analysis->launches), DRAWN_MATCHED, 0};
 	if (!error)
 		error = push_call(drawing, row->function);
 	if (!error)
 		error = add_beyond(drawing, name, FLAME_DEVICE, NULL, row->matched);
+	drawing->row.part = DRAWN_REJECTED;
 	if (!error)
 		error = add_beyond(drawing, name, FLAME_DEVICE, "[rejected]", row->rejected);
+	drawing->row.part = DRAWN_OPEN;
 	if (!error)
 		error = add_beyond(drawing, name, FLAME_DEVICE, open,
 				   row->launched - row->matched - row->rejected);
@@ -502,6 +560,7 @@ static int draw_lost(struct drawing *drawing)
 	if (!lost || analysis->has_window || drawing->pid || drawing->device != DRAWING_ALL_DEVICES)
 		return 0;
 	drawing->count = 0;
+	drawing->row = (struct drawing_row){.kind = DRAWN_LOST};
 	error = push(drawing, "[dropped]", FLAME_IDLE);
 	return error ? error : add(drawing, lost);
 }
@@ -542,6 +601,7 @@ static int draw_offcpu(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->aways_count; i++) {
 		if (!is_whose(drawing, &analysis->aways[i].whom))
 			continue;
+		drawing->row = (struct drawing_row){.kind = DRAWN_AWAY, .index = (uint32_t)i};
 		error = push_stack(drawing, analysis->aways[i].stack);
 		if (!error)
 			error = push_away(drawing, &analysis->aways[i]);
@@ -590,6 +650,7 @@ static int draw_cpu(struct drawing *drawing)
 		if (strcmp(sample->source, source) != 0 ||
 		    !is_of_process(drawing, analysis->processes[sample->process].process))
 			continue;
+		drawing->row = (struct drawing_row){.kind = DRAWN_SAMPLE, .index = (uint32_t)i};
 		error = push_stack(drawing, sample->stack);
 		if (!error)
 			error = add(drawing, sample->weight);

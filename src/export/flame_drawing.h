@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/account.h"
+
 struct analysis;
 struct device_code;
 struct flame;
@@ -26,11 +28,36 @@ struct flame_view {
 	bool busy, idle, count, cpu, offcpu;
 };
 
-/* "total", "gpu", "idle", "launch", "cpu", "offcpu" */
-bool drawing_is_view(const char *name);
+/* "total", "gpu", "idle", "launch", "cpu", "offcpu"; NULL: there is no such view. */
+const struct flame_view *drawing_find_view(const char *name);
 
-/* One of them; NULL: the devices' whole time, or where no device was used what threads did. */
+/* … name NULL: the devices' whole time, or where no device was used what threads did. */
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis);
+
+/* Whether idle time of that cause is divided by what threads were seen to do in it. */
+bool drawing_has_states(enum account_cause cause);
+
+/* What of an analysis a stack of the graph stands for. */
+enum drawing_kind {
+	DRAWN_PATH,   /* of paths; part: the cause of idle time, DRAWN_BUSY */
+	DRAWN_BEFORE, /* a device's idle time that no command owns; part: its cause */
+	DRAWN_AFTER,
+	DRAWN_STATE, /* of states; DRAWN_NOBODY: what is divided among them and was seen by nobody */
+	DRAWN_INSTRUCTION, /* of instructions */
+	DRAWN_LAUNCHES,    /* of launches; part: enum drawing_outcome */
+	DRAWN_LOST,        /* launches that were lost */
+	DRAWN_SAMPLE,      /* of samples */
+	DRAWN_AWAY         /* of aways */
+};
+enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
+#define DRAWN_BUSY   CAUSE_COUNT
+#define DRAWN_NOBODY UINT32_MAX
+
+struct drawing_row {
+	enum drawing_kind kind;
+	uint32_t index, part;
+	uint32_t device; /* of DRAWN_NOBODY, and then part is the cause */
+};
 
 struct drawing {
 	const struct flame_view *view;
@@ -45,6 +72,11 @@ struct drawing {
 	size_t device;   /* DRAWING_ALL_DEVICES, or the index of one */
 	uint32_t *stack; /* frames of the graph, root first */
 	size_t capacity, count;
+	struct drawing_row row; /* what the stack is of */
+	/* NULL: stacks go to the graph. Else each row is told with its stack, also rows that of the whole window have
+	 * nothing; a kernel's time is told as its own, and its instructions with their weights. */
+	int (*on_stack)(void *context, const struct drawing *drawing, uint64_t value);
+	void *context;
 };
 
 /* Opens the names of its model. -ENOMEM in the error chain. */

@@ -20,7 +20,7 @@ int picture_check(const struct export_options *options)
 {
 	const char *view = options->kinds;
 
-	if (view && !drawing_is_view(view))
+	if (view && !drawing_find_view(view))
 		return error_set(-EINVAL, "one --kind at a time: " PICTURE_KINDS);
 	if (view && options->pid && (strcmp(view, "total") == 0 || strcmp(view, "idle") == 0))
 		return error_set(-EINVAL,

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/graph.c - what the verbs that draw flame graphs share: a trace, the part of it and the view that were asked for
+ *
+ * Runs in:  our own process
+ * Gets:     what was asked for   Gives: an analysis and a drawing of it, or a message and a status
+ * Owns:     model, analysis, drawing
+ * Fails:    with a message and the statuses of the other verbs
+ */
+#include "cli/graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/device_code.h"
+#include "analyze/frames.h"
+#include "analyze/model.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cli/archive.h"
+#include "cli/selection.h"
+
+static int fail(const struct command *command)
+{
+	print_error(command->name, NULL);
+	return STATUS_FAILED;
+}
+
+static void say_choice(const struct command *command, const struct flame_view *view)
+{
+	if (view->cpu)
+		print_error(command->name, "no device was used: this is time on processors (--view "
+					   "cpu); --view offcpu draws what threads waited for");
+	if (view->offcpu)
+		print_error(command->name,
+			    "no device was used, and no samples were taken: this is time off "
+			    "processors (--view offcpu)");
+}
+
+void graph_print_notes(const struct command *command, const struct graph *graph)
+{
+	const char *warning = string_builder_text(&graph->warning);
+	const struct drawing *drawing = &graph->drawing;
+	const char *const *notes;
+	size_t count = frames_notes(drawing->frames, &notes);
+
+	for (size_t i = 0; i < count; i++)
+		print_error(command->name, notes[i]);
+	if (device_code_why(drawing->code))
+		print_error(command->name, device_code_why(drawing->code));
+	for (size_t length; *warning; warning += length + (warning[length] == '\n')) {
+		char line[1024];
+
+		length = strcspn(warning, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)length, warning);
+		print_error(command->name, line);
+	}
+	if (!graph->request->view)
+		say_choice(command, drawing->view);
+}
+
+static int refuse(const struct command *command, const char *reason)
+{
+	bool is_whole = strchr(reason, '(') != NULL; /* it says what to do */
+
+	error_set(-ENODATA, "not measured: %s%s", reason,
+		  is_whole ? "" : " (--view launch counts what was launched)");
+	return fail(command);
+}
+
+static int open_drawing(const struct command *command, struct graph *graph)
+{
+	const struct graph_request *request = graph->request;
+	struct drawing *drawing = &graph->drawing;
+	auto_free char *archive = archive_folder(request->path);
+	const struct frames_options options = {
+		.has_lines = true,
+		.may_download = getenv("DEBUGINFOD_URLS") != NULL,
+		.archive = archive,
+	};
+	const struct analysis *analysis = graph->analysis;
+	int status = selection_check_window(command, request->from_ns,
+					    analysis->end_ns - analysis->begin_ns);
+
+	if (status == STATUS_DONE)
+		status = selection_find_device(command, analysis, request->device, request->path,
+					       &drawing->device);
+	if (status != STATUS_DONE)
+		return status;
+	if (drawing_refusal(drawing))
+		return refuse(command, drawing_refusal(drawing));
+	if (drawing_open(drawing, &options))
+		return fail(command);
+	drawing_warn(drawing, &graph->warning);
+	return STATUS_DONE;
+}
+
+int graph_open(const struct command *command, struct graph *graph)
+{
+	const struct graph_request *request = graph->request;
+	const struct analysis_options options = {
+		.has_from = request->from_ns != 0,
+		.has_to = request->to_ns != UINT64_MAX,
+		.from_ns = request->from_ns,
+		.to_ns = request->to_ns,
+		.observer = request->observer,
+	};
+	int error = selection_check_output(request->output, request->path);
+
+	string_builder_init(&graph->warning);
+	if (!error)
+		error = selection_open(request->path, &graph->model);
+	if (!error && (error = analysis_new(graph->model, &options, &graph->analysis)) &&
+	    !*error_text())
+		error_set(error, "read '%s': %s", request->path, strerror(-error));
+	if (error)
+		return fail(command);
+	graph->drawing.view = drawing_view(request->view, graph->analysis);
+	graph->drawing.analysis = graph->analysis;
+	graph->drawing.model = graph->model;
+	return open_drawing(command, graph);
+}
+
+void graph_close(struct graph *graph)
+{
+	drawing_fini(&graph->drawing);
+	string_builder_fini(&graph->warning);
+	analysis_free(graph->analysis);
+	model_close(graph->model);
+}
