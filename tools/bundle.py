@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Puts the viewer's modules, style and frame together: the page around the sections of `duet view`.
+"""Puts a viewer's modules, style and frame together: the page around the sections of `duet view` or `duet flamescope`.
 
-    tools/bundle.py --depfile FILE FOLDER OUTPUT.c
+    tools/bundle.py --depfile FILE --page NAME FOLDER OUTPUT.c
     tools/bundle.py --self-test
 
-FOLDER has main.js, the modules that it imports, view.css and view.html. The C file has the page's
+FOLDER has the files of PAGES and the modules that the first imports. The C file has the page's
 three parts: what stands before the first sections, between them and the rest, and behind the rest.
 
 There is no parser here, so the modules keep to one form: imports and the word export at column 0,
@@ -22,7 +22,9 @@ import sys
 
 import embed
 
-HEADER = "export/view_page.h"
+# By name: the module that begins, the styles, the frame.
+PAGES = {"view": ("main.js", ("view.css",), "view.html"),
+         "scope": ("scope.js", ("view.css", "scope.css"), "scope.html")}
 IMPORT = re.compile(r'^import \{([\w$, ]+)\} from "\./([\w-]+\.js)";$', re.M)
 EXPORT = re.compile(r"^export (?=(?:async function\*?|function\*?|const|class) )", re.M)
 TOP = re.compile(r"^(?:async function\*?|function\*?|const|let|class) +([\w$]+)", re.M)
@@ -91,10 +93,10 @@ def policy_hash(text):
 
 def make_page(frame, style, script):
     """The page's parts: before the first sections, between them and the rest, behind it."""
-    check_text("view.css", style)
+    check_text("style", style)
     for mark in MARKS:
         if len(re.findall(f"^{mark}$", frame, re.M)) != 1:
-            raise Problem(f"view.html: {mark} must stand alone on a line, once")
+            raise Problem(f"frame: {mark} must stand alone on a line, once")
     style = "\n" + style
     policy = (f"default-src 'none'; script-src {policy_hash(script)}; "
               f"style-src {policy_hash(style)}; img-src data: blob:")
@@ -104,14 +106,14 @@ def make_page(frame, style, script):
     first, _, rest = frame.partition("@first@\n")
     middle, _, last = rest.partition("@rest@\n")
     if "@script@" not in middle:
-        raise Problem("view.html: @first@, @script@ and @rest@ must come in this order")
+        raise Problem("frame: @first@, @script@ and @rest@ must come in this order")
     return first, middle.replace("@script@", f"<script>{script}</script>"), last
 
 
-def write_source(parts):
-    names = ("view_page_begin", "view_page_script", "view_page_end")
-    text = f'/* Made by tools/bundle.py. */\n#include "{HEADER}"\n'
-    for name, part in zip(names, parts):
+def write_source(page, parts):
+    text = f'/* Made by tools/bundle.py. */\n#include "export/{page}_page.h"\n'
+    for end, part in zip(("begin", "script", "end"), parts):
+        name = f"{page}_page_{end}"
         text += (f"\nconst char {name}[] =\n{embed.literal(part)};\n"
                  f"const size_t {name}_size = sizeof({name}) - 1;\n")
     return text
@@ -160,7 +162,8 @@ def self_test():
     return 0 if all(is_ok for _, is_ok in checks) else 1
 
 
-def bundle(folder, target, depfile):
+def bundle(page, folder, target, depfile):
+    entry, styles, frame = PAGES[page]
     used = []
 
     def read(name):
@@ -172,10 +175,9 @@ def bundle(folder, target, depfile):
         except OSError as error:
             raise Problem(f"{name}: {error.strerror}") from error
 
-    script = join_modules(read, "main.js")
-    parts = make_page(read("view.html"), read("view.css"), script)
+    parts = make_page(read(frame), "".join(map(read, styles)), join_modules(read, entry))
     with open(target, "w", encoding="ascii") as file:
-        file.write(write_source(parts))
+        file.write(write_source(page, parts))
     if depfile:
         with open(depfile, "w", encoding="utf-8") as file:
             file.write(f"{target}: {' '.join(used)}\n")
@@ -185,6 +187,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--depfile")
+    parser.add_argument("--page", choices=PAGES, default="view")
     parser.add_argument("arguments", nargs="*", metavar="FOLDER OUTPUT")
     options = parser.parse_args()
     if options.self_test:
@@ -192,7 +195,7 @@ def main():
     if len(options.arguments) != 2:
         parser.error("FOLDER and OUTPUT are needed")
     try:
-        bundle(*options.arguments, options.depfile)
+        bundle(options.page, *options.arguments, options.depfile)
     except Problem as problem:
         print(f"bundle: {problem}", file=sys.stderr)
         return 1

@@ -42,9 +42,11 @@ export class FlameGraph {
 	 * @param {object} root as flameOfAccount() and flameOfSamples() give it
 	 * @param {function(object, Event)} onHover told the node under the pointer, or null
 	 * @param {string} unit of its values; "ns" are written as times
+	 * @param {function(object, object): object} styleOfBox the style of a node; as the view's boxes by default
 	 */
-	constructor(view, root, onHover, unit) {
+	constructor(view, root, onHover, unit, styleOfBox) {
 		Object.assign(this, {view, root, onHover, unit: unit || "ns", trail: [root], boxes: []});
+		this.styleOfBox = styleOfBox || boxStyle;
 		this.canvas = make("canvas", "flame");
 		this.crumbs = make("div", "crumbs");
 		this.element = make("div", "flame-box", this.crumbs, this.canvas);
@@ -186,7 +188,7 @@ export class FlameGraph {
 
 	drawBox(ctx, box) {
 		const isRoot = box.node === this.root;
-		const style = isRoot ? this.view.colours.solid(this.view.colours.theme.missing) : boxStyle(this.view, box.node);
+		const style = isRoot ? this.view.colours.solid(this.view.colours.theme.missing) : this.styleOfBox(this.view, box.node);
 		const y = box.depth * FLAME_ROW;
 		const alpha = box.isAbove ? 0.6 : this.view.search && !this.view.search.hasText(box.node.text) ? 0.25 : 1;
 		ctx.globalAlpha = alpha;

@@ -24,6 +24,12 @@ export function formatNs(ns) {
 	return value.toFixed(Math.max(0, 3 - Math.floor(Math.log10(Math.abs(value) * 1.00005)))) + " " + unit[1];
 }
 
+/** A time with no more digits than it has: 250 ms, 1 s, 2.5 s. */
+export function formatPlain(ns) {
+	const isShort = ns > 0 && ns < 1e9;
+	return String(Number((ns / (isShort ? 1e6 : 1e9)).toFixed(isShort ? 6 : 9))) + (isShort ? " ms" : " s");
+}
+
 /** 1234567 as 1,234,567. */
 export function formatCount(value) {
 	return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");

@@ -5,7 +5,8 @@
 import {SectionStore} from "./data.js";
 import {Model} from "./model.js";
 import {View} from "./view.js";
-import {byId, fill, make, sizeCanvas} from "./dom.js";
+import {byId, sizeCanvas} from "./dom.js";
+import {connectTheme, reportErrors, showNotice, showTip} from "./chrome.js";
 import {formatCount, visible} from "./format.js";
 import {itemAt, rowOf} from "./place.js";
 import {drawTimeline} from "./timeline.js";
@@ -20,14 +21,6 @@ import {followHash} from "./hash.js";
 
 const OVERVIEW_HEIGHT = 40;
 const LEAST_PANE = 60;
-
-/** A line above the timeline; "" hides it. */
-function showNotice(text) {
-	const notice = byId("notice");
-	notice.textContent = visible(text);
-	notice.hidden = !text;
-	window.dispatchEvent(new Event("resize"));
-}
 
 // The sections as the parser brings them: one is whole once something comes behind it.
 const pageSource = {
@@ -59,18 +52,6 @@ function drawAll(view) {
 	drawOverview(view, overview, overview.parentElement.clientWidth, OVERVIEW_HEIGHT);
 }
 
-function showTip(tip) {
-	const element = byId("tip");
-	element.hidden = !tip;
-	if (!tip)
-		return;
-	fill(element, ...tip.lines.map((line, i) => make(i ? "div" : "b", null, line.slice(0, 400))));
-	const {offsetWidth, offsetHeight} = element;
-	const x = tip.clientX + 16 + offsetWidth > innerWidth ? tip.clientX - offsetWidth - 12 : tip.clientX + 16;
-	const y = tip.clientY + 18 + offsetHeight > innerHeight ? tip.clientY - offsetHeight - 10 : tip.clientY + 18;
-	element.style.transform = "translate(" + Math.max(2, x) + "px," + Math.max(2, y) + "px)";
-}
-
 function connectTip(view) {
 	view.on("tip", showTip);
 	view.on("window", () => showTip(null));
@@ -78,24 +59,6 @@ function connectTip(view) {
 		const picked = at && itemAt(view, at.x, at.y);
 		showTip(picked ? {lines: tipLines(view, picked), clientX: at.clientX, clientY: at.clientY} : null);
 	});
-}
-
-function connectTheme(view) {
-	const wish = matchMedia("(prefers-color-scheme: dark)");
-	let chosen = null;
-	const apply = () => {
-		const isDark = chosen === null ? wish.matches : chosen;
-		document.documentElement.dataset.theme = isDark ? "dark" : "light";
-		view.setDark(isDark);
-		view.tell("theme");
-	};
-	wish.addEventListener("change", apply);
-	view.toggleTheme = () => {
-		chosen = !(chosen === null ? wish.matches : chosen);
-		apply();
-	};
-	byId("theme").addEventListener("click", view.toggleTheme);
-	apply();
 }
 
 function connectSplitter(view) {
@@ -139,7 +102,10 @@ function firstTab(model) {
 }
 
 function connect(view) {
-	connectTheme(view);
+	view.toggleTheme = connectTheme((isDark) => {
+		view.setDark(isDark);
+		view.tell("theme");
+	});
 	connectTip(view);
 	connectSplitter(view);
 	listenToInput(view, byId("timeline"), byId("overview"));
@@ -220,7 +186,5 @@ async function start() {
 	window.duetView = view;
 }
 
-window.addEventListener("error", (event) => showNotice("Something went wrong in this page: " + event.message));
-window.addEventListener("unhandledrejection", (event) => showNotice("Something went wrong in this page: " +
-	(event.reason && event.reason.message || event.reason)));
+reportErrors();
 start().catch((error) => showNotice(error.message));

@@ -22,8 +22,8 @@ struct command {
 };
 
 extern const struct command command_record, command_report, command_export, command_info,
-	command_list, command_doctor, command_install, command_flame, command_view, command_archive,
-	command_import;
+	command_list, command_doctor, command_install, command_flame, command_flamescope,
+	command_view, command_archive, command_import;
 
 /* What `duet record` does; *ret_recorded: whether there is a recording, which the status alone does not
  * tell, because a program may end with 125 itself. */

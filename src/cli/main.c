@@ -26,10 +26,18 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-	{"record", &command_record},   {"report", &command_report}, {"export", &command_export},
-	{"info", &command_info},       {"list", &command_list},     {"doctor", &command_doctor},
-	{"install", &command_install}, {"flame", &command_flame},   {"view", &command_view},
-	{"archive", &command_archive}, {"import", &command_import},
+	{"record", &command_record},
+	{"report", &command_report},
+	{"export", &command_export},
+	{"info", &command_info},
+	{"list", &command_list},
+	{"doctor", &command_doctor},
+	{"install", &command_install},
+	{"flame", &command_flame},
+	{"flamescope", &command_flamescope},
+	{"view", &command_view},
+	{"archive", &command_archive},
+	{"import", &command_import},
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))

@@ -53,7 +53,7 @@ with t.case("an unknown verb names those that exist"):
     t.true({"list", "doctor", "info"} <= set(verbs()), f"verbs: {verbs()}")
     t.true("did you mean 'list'?" in text(duet("lst").stderr), "the nearest verb is offered")
     t.equal(duet("--frob").status, 2, "status of an unknown option before the verb")
-    t.equal(duet("flamescope").status, 2, "status of a verb that is not there yet")
+    t.equal(duet("diff").status, 2, "status of a verb that is not there yet")
 
 with t.case("--help, -h and help"):
     for arguments in (["--help"], ["-h"], ["help"]):

@@ -2,13 +2,18 @@
 //
 // Numbers, axes and names as people read them.
 import assert from "node:assert/strict";
-import {axisStep, formatBytes, formatCount, formatNs, formatShare, formatValue, parseNs, visible} from "../../web/format.js";
+import {axisStep, formatBytes, formatCount, formatNs, formatPlain, formatShare, formatValue, parseNs, visible} from "../../web/format.js";
 import {end, test} from "./harness.mjs";
 
 await test("times have four digits and the unit that fits", () => {
 	for (const [ns, text] of [[0, "0 ns"], [1, "1 ns"], [999, "999 ns"], [1000, "1.000 \u00b5s"], [1234.6, "1.235 \u00b5s"],
 		[12345, "12.35 \u00b5s"], [999949, "999.9 \u00b5s"], [999999, "1.000 ms"], [999999999, "1.000 s"], [3.6e12, "3600 s"], [-1500, "-1.500 \u00b5s"]])
 		assert.equal(formatNs(ns), text);
+});
+
+await test("times with no more digits than they have", () => {
+	for (const [ns, text] of [[0, "0 s"], [25e7, "250 ms"], [1e9, "1 s"], [2.5e9, "2.5 s"], [1234567, "1.234567 ms"], [4e9, "4 s"]])
+		assert.equal(formatPlain(ns), text);
 });
 
 await test("counts, bytes, shares, values", () => {

@@ -68,10 +68,11 @@ def test_house(t):
             for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
                 t.true(way not in text, f"{name}: {way}")
 
-    with t.case("the frame has each place once"):
-        with open(os.path.join(make_view.WEB, "view.html"), encoding="ascii") as file:
-            found = re.findall(r"^@(\w+)@$", file.read(), flags=re.M)
-        t.equal(found, ["policy", "style", "first", "script", "rest"], "places")
+    with t.case("the frames have each place once"):
+        for frame in ("view.html", "scope.html"):
+            with open(os.path.join(make_view.WEB, frame), encoding="ascii") as file:
+                found = re.findall(r"^@(\w+)@$", file.read(), flags=re.M)
+            t.equal(found, ["policy", "style", "first", "script", "rest"], f"places of {frame}")
 
 
 def test_node(t):

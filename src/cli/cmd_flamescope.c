@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli/cmd_flamescope.c - when the time of a flame graph was: a heat map of cells of 20 ms, and the graph of a range of them
+ *
+ * Runs in:  our own process
+ * Gets:     a trace file and a view   Gives: an HTML file that needs no network and no server
+ * Owns:     the heat map
+ * Fails:    with a message and the statuses of the other verbs
+ * Why 50 cells a column: what comes 50 times a second or less often is a pattern that eyes find, and a column of a second
+ *           makes ten minutes as wide as a screen. Longer recordings get coarser cells, as scope.h says.
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/model.h"
+#include "analyze/observer.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/io.h"
+#include "cli/graph.h"
+#include "cli/output.h"
+#include "cli/selection.h"
+#include "cli/table.h"
+#include "export/scope.h"
+
+#define NS_PER_MS     UINT64_C(1000000)
+#define ROWS_MOST     1000
+#define COLUMN_MOST_S 3600
+
+struct scope_values {
+	const char *output, *view, *device, *title;
+	uint64_t from_ns, to_ns, row_ms, column_s;
+};
+
+static const struct option_row scope_rows[] = {
+	{"output", 'o', OPTION_TEXT, "FILE",
+	 "write to FILE (by default the trace's name with .flamescope.html; -: to stdout)",
+	 offsetof(struct scope_values, output)},
+	{"view", 0, OPTION_TEXT, "NAME",
+	 "what is shown, as duet flame --view: total, gpu, idle, cpu, offcpu or launch",
+	 offsetof(struct scope_values, view)},
+	{"row", 0, OPTION_NUMBER, "MS", "time of a cell, ms (default 20)",
+	 offsetof(struct scope_values, row_ms)},
+	{"column", 0, OPTION_NUMBER, "SEC",
+	 "time of a column, s (default 1); cells fill it without a rest",
+	 offsetof(struct scope_values, column_s)},
+	{"device", 0, OPTION_TEXT, "D", "only this device: its key, name or number",
+	 offsetof(struct scope_values, device)},
+	{"from", 0, OPTION_DURATION, "T", "only what is T or more after the begin of the recording",
+	 offsetof(struct scope_values, from_ns)},
+	{"to", 0, OPTION_DURATION, "T", "only what is less than T after it",
+	 offsetof(struct scope_values, to_ns)},
+	{"title", 0, OPTION_TEXT, "TEXT", "title of the page",
+	 offsetof(struct scope_values, title)},
+	{NULL},
+};
+
+struct heat_map {
+	const struct scope_values *values;
+	struct graph graph;
+	struct scope *scope;
+};
+
+static int write_page(void *context, FILE *out)
+{
+	struct heat_map *map = context;
+	const char *title = map->values->title, *command = model_command(map->graph.model);
+	const struct scope_about about = {
+		.title = title      ? title
+			 : *command ? command
+				    : path_base(map->graph.request->path),
+		.version = DUET_VERSION,
+		.warning = string_builder_text(&map->graph.warning),
+	};
+
+	return scope_write(map->scope, &map->graph.drawing, &about, out);
+}
+
+/* Cells that the user did not ask for. */
+static void say_coarser(const struct command *command, const struct heat_map *map)
+{
+	const struct scope_grid grid = scope_grid(map->scope);
+	char text[256];
+
+	if (grid.row_ns == map->values->row_ms * NS_PER_MS)
+		return;
+	snprintf(text, sizeof(text),
+		 "cells are of %s, columns of %s: with cells of %" PRIu64
+		 " ms the page would be too large (--from and --to show a part in detail)",
+		 format_duration(grid.row_ns).text, format_duration(grid.row_ns * grid.rows).text,
+		 map->values->row_ms);
+	print_error(command->name, text);
+}
+
+static int make_page(const struct command *command, struct heat_map *map)
+{
+	int error, status = graph_open(command, &map->graph);
+
+	if (status != STATUS_DONE)
+		return status;
+	error = output_write(map->graph.request->output, write_page, map);
+	if (error == -EPIPE && !map->graph.request->output) {
+		clearerr(stdout);
+		error_clear();
+		return STATUS_DONE;
+	}
+	if (error) {
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	graph_print_notes(command, &map->graph);
+	say_coarser(command, map);
+	return STATUS_DONE;
+}
+
+static int run_file(const struct command *command, const struct scope_values *values,
+		    const char *path, const char *output)
+{
+	const struct scope_grid grid = {
+		.row_ns = values->row_ms * NS_PER_MS,
+		.rows = (uint32_t)(values->column_s * 1000 / values->row_ms)};
+	struct analysis_observer observer;
+	const struct graph_request request = {.path = path,
+					      .output = output,
+					      .view = values->view,
+					      .device = values->device,
+					      .from_ns = values->from_ns,
+					      .to_ns = values->to_ns,
+					      .observer = &observer};
+	struct heat_map map = {.values = values, .graph = {.request = &request}};
+	int status;
+
+	if (scope_new(&grid, values->view ? drawing_find_view(values->view) : NULL, &map.scope)) {
+		print_error(command->name, NULL);
+		return STATUS_FAILED;
+	}
+	scope_observe(map.scope, &observer);
+	status = make_page(command, &map);
+	graph_close(&map.graph);
+	scope_free(map.scope);
+	return status;
+}
+
+static int check_values(const struct command *command, const struct scope_values *values)
+{
+	if (values->output && !*values->output)
+		return usage_error(command, "--output needs the name of a file");
+	if (values->view && !drawing_find_view(values->view))
+		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values->view);
+	if (values->to_ns < values->from_ns)
+		return usage_error(command, "--to is before --from");
+	if (!values->column_s || values->column_s > COLUMN_MOST_S)
+		return usage_error(command, "--column: from 1 to %d seconds", COLUMN_MOST_S);
+	if (!values->row_ms || values->column_s * 1000 % values->row_ms)
+		return usage_error(command,
+				   "--row: milliseconds of which a column of %" PRIu64
+				   " s has a whole number, such as 20",
+				   values->column_s);
+	if (values->column_s * 1000 / values->row_ms > ROWS_MOST)
+		return usage_error(command, "--row: a column has at most %d cells", ROWS_MOST);
+	return STATUS_DONE;
+}
+
+static int run_flamescope(const struct command *command, int argc, char **argv)
+{
+	struct scope_values values = {.to_ns = UINT64_MAX, .row_ms = 20, .column_s = 1};
+	int first = options_parse(command, argc, argv, false, &values), status;
+	auto_free char *made = NULL;
+	const char *path, *output;
+
+	if (first < 0)
+		return first == -1 ? STATUS_DONE : STATUS_USAGE;
+	if (argc - first > 1)
+		return usage_error(command, "one FILE at a time");
+	status = check_values(command, &values);
+	if (status != STATUS_DONE)
+		return status;
+	path = first < argc ? argv[first] : SELECTION_FILE;
+	made = output_beside(path, ".flamescope.html");
+	if (!made)
+		return STATUS_FAILED;
+	output = values.output ? values.output : made;
+	status = run_file(command, &values, path, strcmp(output, "-") == 0 ? NULL : output);
+	return finish_output(command->name, status);
+}
+
+const struct command command_flamescope = {
+	.name = "flamescope",
+	.arguments = "[options] [FILE]",
+	.summary = "one page with a heat map of cells of 20 ms, and the flame graph of any range "
+		   "of it",
+	.run = run_flamescope,
+	.options = scope_rows,
+};

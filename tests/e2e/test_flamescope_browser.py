@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The page of duet flamescope in a browser: what a person does with mouse and keyboard. Needs Chromium."""
+import os
+import sys
+
+import browser
+import duet_test
+from duet_test import DUET, run, text
+
+t = duet_test.Suite(needs_opencl=False)
+MAKE_TRACE = os.path.join(duet_test.BUILD, "tests", "unit", "analyze", "make_trace")
+MS = 1000000
+HOSTILE = "%3c/script%3e%3cscript%3edocument.title=%22hit%22%3c/script%3e%3cimg%20src=x%20onerror=alert(1)%3e"
+
+
+def make_page():
+    """Four seconds; in each its own function, and every 100 ms one command of 10 ms."""
+    lines = [f"window 0 {4000 * MS} command={HOSTILE}", f"device 1 {HOSTILE}", f"process 1 1001 {HOSTILE}", "thread 1 1", "queue 1 1"]
+    for second in range(4):
+        name = HOSTILE if second == 3 else f"second{second}"
+        lines += [f"frame {second + 1} python {name} file=a.py line=1 first=1", f"stack {second + 1} {second + 1}"]
+    for number in range(40):
+        now = number * 100 * MS + MS
+        lines += [f"launch {number + 1} 1 1 {now - 1000} {now - 500} kernel name=heat stack={number // 10 + 1}",
+                  f"execution 1 {number + 1} 1 {now - 400} {now - 300} {now} {now + 10 * MS}"]
+    trace, page = t.path("browser.duet"), t.path("browser.html")
+    made = run([MAKE_TRACE, "-", trace], stdin="\n".join(lines).encode())
+    t.equal(made.status, 0, text(made.stderr))
+    drawn = run([DUET, "flamescope", "--view", "gpu", "-o", page, trace])
+    t.equal(drawn.status, 0, text(drawn.stderr))
+    return page
+
+
+class Page:
+    def __init__(self, chromium, path):
+        self.chromium = chromium
+        chromium.dark(False)
+        chromium.open(f"file://{path}")
+        if not chromium.wait("window.duetScope !== undefined", 30):
+            raise AssertionError("the page did not start: " + str(self.get("document.body.innerText"))[:300])
+
+    def get(self, expression):
+        return self.chromium.evaluate(expression)
+
+    def place(self, cell):
+        return [self.get("document.getElementById('map').getBoundingClientRect()." + axis + " + duetScope.map.placeOf("
+                         f"{cell})." + axis) + 2 for axis in "xy"]
+
+    def pick(self, cell):
+        self.chromium.click(*self.place(cell))
+
+    def range(self):
+        return self.get("document.getElementById('range').textContent")
+
+    def functions(self):
+        """Names in the first row of the graph."""
+        return sorted(self.get("Array.from(duetScope.root.children.values(), (node) => node.text)"))
+
+
+def check(chromium):
+    with t.case("two clicks select a range, and its flame graph is below"):
+        page = Page(chromium, make_page())
+        t.true("Whole map: 0 s to 4 s" in page.range() and "400,000,000 ns" in page.range(), page.range())
+        t.equal(len(page.functions()), 4, "functions of the whole map")
+        page.pick(50)
+        t.true("now the other end" in page.range(), page.range())
+        page.pick(149)
+        t.equal(page.range(), "1 s to 3 s \u00b7 200,000,000 ns \u00b7 50.0 % of all", "two seconds")
+        t.equal(page.functions(), ["second1 (a.py:1)", "second2 (a.py:1)"], "functions of two seconds")
+        page.pick(5)
+        page.pick(5)
+        t.equal(page.range(), "0.1 s to 0.12 s \u00b7 10,000,000 ns \u00b7 2.5 % of all", "one cell")
+        page.pick(149)
+        page.pick(100)
+        t.true(page.range().startswith("2 s to 3 s"), "the other way round: " + page.range())
+        page.get("document.getElementById('all').click()")
+        t.true("Whole map" in page.range(), page.range())
+        t.equal(chromium.problems(), [], "problems")
+
+    with t.case("the pointer tells a cell, exactly"):
+        page = Page(chromium, make_page())
+        chromium.mouse("mouseMoved", *page.place(105))
+        chromium.wait("!document.getElementById('tip').hidden")
+        t.equal(page.get("Array.from(document.getElementById('tip').children, (line) => line.textContent)"),
+                ["2.1 s to 2.12 s", "10,000,000 ns", "2.5 % of all", "100.0 % of the fullest cell"], "tip")
+        legend = page.get("document.getElementById('legend').textContent")
+        for part in ("busy time of the devices", "cell 20.00 ms, column 1.000 s", "10.00 ms in a cell", "all: 400,000,000 ns"):
+            t.true(part in legend, f"{part} in {legend}")
+
+    with t.case("keys"):
+        page = Page(chromium, make_page())
+        page.get("document.getElementById('map').focus()")
+        chromium.key("ArrowRight")
+        t.equal(page.get("duetScope.map.cursor"), 0, "the first key shows where it is")
+        for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+            chromium.key(key)
+        t.equal(page.get("duetScope.map.cursor"), 101, "two columns and a cell")
+        t.true("2.02 s to 2.04 s" in page.get("document.getElementById('status').textContent"), "it is said")
+        chromium.key("Enter")
+        chromium.key("End")
+        chromium.key("Enter")
+        t.true(page.range().startswith("2.02 s to 4 s"), page.range())
+        chromium.key("Escape")
+        t.true("Whole map" in page.range(), page.range())
+
+    with t.case("dark and light, narrow and wide"):
+        page = Page(chromium, make_page())
+        chromium.key("t")
+        t.equal(page.get("document.documentElement.dataset.theme"), "dark", "t")
+        t.true(page.get("duetScope.colours.theme.isDark"), "drawn so")
+        chromium.resize(700, 500)
+        t.true(chromium.wait("duetScope.map.width <= 700"), "a narrow map")
+        chromium.resize(1300, 700)
+        t.equal(page.get("document.documentElement.scrollWidth > innerWidth"), False, "nothing hangs out")
+        t.equal(chromium.problems(), [], "problems")
+
+    with t.case("names are texts, and nothing is asked of a network"):
+        page = Page(chromium, make_page())
+        t.true(page.get("document.title").endswith("- duet flamescope"), page.get("document.title"))
+        t.equal(page.get("document.querySelectorAll('img').length"), 0, "elements of the trace")
+        t.true("<img src=x onerror=alert(1)>" in page.get("document.getElementById('title').textContent"), "title")
+        t.true(any("<img" in name for name in page.functions()), "functions")
+        t.equal(page.get("performance.getEntriesByType('resource').length"), 0, "resources")
+        t.equal(chromium.problems(), [], "problems")
+
+
+def main():
+    if not browser.find():
+        print("1..0 # SKIP chromium is not installed")
+        return
+    with browser.Browser(t.folder) as chromium:
+        check(chromium)
+    t.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
