@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Turns a text file into a C file with `const char NAME[]` and `const size_t NAME_size`.
 
-    tools/embed.py [--header ROOM/FILE.h] [--xml] NAME INPUT OUTPUT
+    tools/embed.py [--header ROOM/FILE.h] [--xml | --bytes] NAME INPUT OUTPUT
     tools/embed.py --self-test
+
+--bytes: any file, as it is, into `const unsigned char NAME[]`.
 
 Without a change of meaning, indentation, empty lines and lines that are only a // comment are left
 out; so the input must not have text that goes over several lines. --xml refuses what would end a
@@ -51,6 +53,15 @@ def embed(name, text, header):
             f"{literal(compact(text))};\nconst size_t {name}_size = sizeof({name}) - 1;\n")
 
 
+def embed_bytes(name, data, header):
+    lines = (", ".join(map(str, data[i:i + 24])) for i in range(0, len(data), 24))
+    body = ",\n\t".join(lines)
+    # an instruction of the kernel's machine is read as a word of 8 bytes
+    return (f'/* Made by tools/embed.py. */\n#include "{header}"\n\n'
+            f"const unsigned char {name}[] __attribute__((aligned(8))) = {{\n\t{body}}};\n"
+            f"const size_t {name}_size = sizeof({name});\n")
+
+
 def self_test():
     checks = [
         ("comments and blanks go", compact("// a\n\n\tb; // c\n  d\n") == "b; // c\nd\n"),
@@ -73,6 +84,7 @@ def main():
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--header")
     parser.add_argument("--xml", action="store_true")
+    parser.add_argument("--bytes", action="store_true")
     parser.add_argument("arguments", nargs="*", metavar="NAME INPUT OUTPUT")
     options = parser.parse_args()
     if options.self_test:
@@ -80,6 +92,10 @@ def main():
     if len(options.arguments) != 3:
         parser.error("NAME, INPUT and OUTPUT are needed")
     name, source, target = options.arguments
+    if options.bytes:
+        with open(source, "rb") as file, open(target, "w", encoding="ascii") as output:
+            output.write(embed_bytes(name, file.read(), options.header))
+        return 0
     with open(source, encoding="utf-8") as file:
         text = file.read()
     problem = complaint(text, options.xml)

@@ -31,6 +31,7 @@ struct session_options {
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool faults;           /* … and of page faults */
+	bool bpf;              /* … and what only programs inside the kernel can tell */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool ranges;           /* collect what the program names itself … */

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	7 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters */
+	8 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -377,10 +377,14 @@ struct event_switch {
 	uint32_t previous, next; /* threads */
 	uint32_t cpu;
 	uint32_t reason;      /* enum event_switch_reason: why previous went */
-	uint32_t waker;       /* thread that let next go on */
+	uint32_t waker;       /* thread that let next go on; 0: none that is recorded, or not known */
 	uint32_t stack;       /* of previous */
-	uint32_t wait_string; /* what previous waits for: "Python GIL"; empty: not known */
-	uint32_t holder;      /* thread that had it then */
+	/* What previous waits for: "Python GIL", "read (disk sda)"; of one that is preempted, who got its processor:
+	 * "stress (process 4711)". Empty: not known. */
+	uint32_t wait_string;
+	uint32_t holder;       /* thread that had it then */
+	uint32_t waker_string; /* who let next go on, where waker is 0: "interrupt", "dd (process 4711)" */
+	uint32_t reserved;
 };
 
 /* Device instructions that were found executing, or stalled. Either correlation says for which command, or the

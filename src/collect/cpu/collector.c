@@ -18,14 +18,21 @@ enum { FREQUENCY_HZ = 199 };
 
 static const struct collector_option cpu_collector_options[] = {
 	{"nofaults", "no samples of page faults"},
+	{"nobpf", "no programs inside the kernel: who preempts, wakes and holds is not told, with rights either"},
 	{NULL, NULL},
 };
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
-	session->cpu = on;
-	session->faults = on && !(option && strcmp(option, "nofaults") == 0);
-	session->frequency_hz = on ? FREQUENCY_HZ : 0;
+	/* One option leaves what another one has said. */
+	if (!on || !option || !session->cpu) {
+		session->cpu = session->faults = session->bpf = on;
+		session->frequency_hz = on ? FREQUENCY_HZ : 0;
+	}
+	if (option && strcmp(option, "nofaults") == 0)
+		session->faults = false;
+	if (option && strcmp(option, "nobpf") == 0)
+		session->bpf = false;
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -45,7 +52,8 @@ static int open_state(struct recording *recording, const struct session_options 
 {
 	struct cpu_options options = {.frequency_hz = session->frequency_hz,
 				      .faults = session->faults,
-				      .has_python = session->python_stacks};
+				      .has_python = session->python_stacks,
+				      .has_bpf = session->bpf};
 	struct cpu *cpu = NULL;
 	int error = 0;
 

@@ -127,6 +127,8 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	if (cpu->rings)
 		note_rights(cpu);
 	note_waits(cpu);
+	if (cpu->rings && options->has_bpf)
+		cpu_who_open(cpu);
 	*ret_cpu = cpu;
 	return 0;
 }
@@ -191,6 +193,8 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 	process_thread_describe(cpu->processes, process, thread);
 	if (record->kind == PERF_OUT && !record->is_preempted && !thread->row.end_ns) {
 		cpu_begin_wait(cpu, process, thread, record->time_ns, record->cpu);
+		cpu_who_holds(cpu, process, record->tid, record->time_ns,
+			      &thread->wait.told_string, &thread->wait.told_holder);
 		return;
 	}
 	cpu_end_wait(cpu, thread, record->time_ns);
@@ -201,6 +205,10 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 	row.reason = record->kind == PERF_IN ? SWITCH_NOT_KNOWN
 		     : thread->row.end_ns    ? SWITCH_EXITED
 					     : SWITCH_PREEMPTED;
+	if (record->kind == PERF_IN)
+		cpu_who_woke(cpu, record->tid, record->time_ns, &row.waker, &row.waker_string);
+	else if (row.reason == SWITCH_PREEMPTED)
+		cpu_who_took(cpu, record->tid, record->time_ns, &row.wait_string, &row.holder);
 	cpu_put_switch(cpu, thread->row.id, &row);
 }
 
@@ -252,6 +260,7 @@ static void take_fork(struct cpu *cpu, const struct perf_record *record)
 	if (!parent)
 		return;
 	process_inherit(child, parent, true);
+	cpu_who_begin_process(cpu, record->pid);
 	if (thread)
 		name_child(thread, parent, record->other_tid);
 	child->memory_round = parent->memory_round;
@@ -385,6 +394,7 @@ static void take_exit(struct cpu *cpu, const struct perf_record *record)
 	if (process->living)
 		return;
 	cpu_finish_code(cpu, process);
+	cpu_who_end_process(cpu, record->pid);
 	processes_end(cpu->processes, record->pid, record->time_ns);
 }
 
@@ -461,6 +471,7 @@ static void drain_until(struct cpu *cpu, uint64_t until_ns)
 {
 	struct perf_record record;
 
+	cpu_who_drain(cpu);
 	while (cpu->rings && perf_rings_next(cpu->rings, until_ns, &record))
 		take_record(cpu, &record);
 }
@@ -471,6 +482,7 @@ static uint64_t drain_round(struct cpu *cpu, uint64_t until_ns)
 	const uint64_t end_ns = host_clocks_now_ns() + ROUND_NS;
 	struct perf_record record;
 
+	cpu_who_drain(cpu);
 	cpu->round_records = 0;
 	cpu->is_behind = false;
 	while (cpu->rings && !cpu->is_behind && perf_rings_next(cpu->rings, until_ns, &record)) {
@@ -533,6 +545,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	cpu->lost_samples = cpu->lost_others = cpu->stacks_refused = 0;
 	cpu->stack_bytes = 0;
 	cpu->last_loss_ns = now_ns;
+	cpu_who_each_second(cpu, now_ns);
 	for_each_process(cpu, cpu_name_code);
 	for_each_process(cpu, end_if_gone);
 }
@@ -651,6 +664,7 @@ void cpu_close(struct cpu *cpu)
 	cpu_name_kernel(cpu);
 	cpu_python_note(cpu);
 	cpu_python_fini(cpu);
+	cpu_who_close(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
 	family_fini(&cpu->family);
@@ -712,6 +726,7 @@ int cpu_attach_program(struct cpu *cpu, pid_t pid)
 	int error =
 		cpu->rings ? look_instead(cpu, perf_rings_attach(cpu->rings, pid, -1, true)) : 0;
 
+	cpu_who_begin_process(cpu, (uint32_t)pid);
 	if (!error && !cpu->rings)
 		error = add_to_family(cpu, pid, -1, false);
 	return error;
@@ -802,5 +817,6 @@ int cpu_attach_process(struct cpu *cpu, pid_t pid, int pid_fd)
 		return error;
 	}
 	cpu_read_memory(cpu, process);
+	cpu_who_begin_process(cpu, (uint32_t)pid);
 	return 0;
 }

@@ -19,6 +19,7 @@ struct cpu_options {
 	uint32_t frequency_hz;
 	bool faults;     /* samples of page faults too */
 	bool has_python; /* stacks have Python functions */
+	bool has_bpf;    /* programs inside the kernel, where there are rights for them */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */

@@ -14,6 +14,7 @@
 #include "collect/cpu/cpu.h"
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
+#include "collect/kernel/watch.h"
 #include "collect/processes.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
@@ -108,6 +109,16 @@ struct cpu_python {
 	struct python_remote_frame frames[CPU_FRAMES_MOST];
 };
 
+/* What the kernel knows of switches beyond what perf tells. */
+struct cpu_who {
+	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
+	bool is_ready;
+	uint64_t begin_ns; /* when the first process was there */
+	struct hash_map names; /* pid -> who it is, of those that are not recorded: the trace's string */
+	struct hash_map waits; /* call << 32 | device -> the trace's string */
+	uint64_t lost;         /* records of switches */
+};
+
 struct cpu {
 	struct recording *recording; /* borrowed */
 	struct processes *processes; /* borrowed */
@@ -152,6 +163,7 @@ struct cpu {
 	size_t part_count, part_capacity;
 	uint32_t frequency_hz;
 	struct cpu_python python;
+	struct cpu_who who;
 };
 
 /* ---- cpu.c ---- */
@@ -232,6 +244,25 @@ void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_
 /* drained_ns: all that happened before is known. */
 void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns);
 void cpu_put_all_waits(struct cpu *cpu);
+
+/* ---- cpu_who.c ---- */
+
+/* Loads the programs, beside all else. */
+void cpu_who_open(struct cpu *cpu);
+void cpu_who_close(struct cpu *cpu);
+/* Takes what there is; to be called before perf's records are taken. */
+void cpu_who_drain(struct cpu *cpu);
+void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns);
+void cpu_who_begin_process(struct cpu *cpu, uint32_t pid);
+void cpu_who_end_process(struct cpu *cpu, uint32_t pid);
+/* A thread went: preempted (who got its processor), or blocked (for what it waits). 0 in both: not known. */
+void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
+		  uint32_t *ret_holder);
+void cpu_who_holds(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t time_ns,
+		   uint32_t *ret_string, uint32_t *ret_holder);
+/* It came back. */
+void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
+		  uint32_t *ret_string);
 
 /* ---- cpu_states.c ---- */
 

@@ -45,6 +45,11 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 		row.wait_string = wait->wait_string;
 		row.holder = wait->holder;
 	}
+	/* What was found by looking in is more than the kernel knows: an interpreter's lock. */
+	if (row.stack && wait->told_string && !row.holder) {
+		row.wait_string = wait->told_string;
+		row.holder = wait->told_holder;
+	}
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;

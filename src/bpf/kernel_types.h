@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/kernel_types.h - of the kernel's structures, the fields that we read
+ *
+ * Names are the kernel's; places are those of the kernel that runs, put in when a program is loaded. A field that some
+ * kernels lack is asked for with bpf_core_field_exists first.
+ */
+#ifndef BPF_KERNEL_TYPES_H
+#define BPF_KERNEL_TYPES_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define KERNEL_TYPE __attribute__((preserve_access_index))
+
+struct super_block {
+	__u32 s_dev;
+} KERNEL_TYPE;
+
+struct inode {
+	struct super_block *i_sb;
+} KERNEL_TYPE;
+
+struct file {
+	struct inode *f_inode;
+} KERNEL_TYPE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} KERNEL_TYPE;
+
+struct files_struct {
+	struct fdtable *fdt;
+} KERNEL_TYPE;
+
+struct task_struct {
+	int pid, tgid;
+	char comm[16];
+	unsigned int __state;
+	unsigned int in_iowait : 1;
+	struct files_struct *files;
+	struct mm_struct *mm;
+} KERNEL_TYPE;
+
+struct block_device {
+	__u32 bd_dev;
+} KERNEL_TYPE;
+
+struct bio {
+	struct block_device *bi_bdev;
+} KERNEL_TYPE;
+
+/* x86-64: what a thread had in its registers when it entered the kernel. */
+struct pt_regs {
+	unsigned long dx, si, di, orig_ax;
+} KERNEL_TYPE;
+
+/* Linux 6.2 to 6.14 keep it here, others in a variable of its own. */
+struct pcpu_hot {
+	int preempt_count;
+} KERNEL_TYPE;
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/objects.h - the programs for the kernel, as the compiler made them
+ */
+#ifndef BPF_OBJECTS_H
+#define BPF_OBJECTS_H
+
+#include <stddef.h>
+
+extern const unsigned char bpf_sched[];
+extern const size_t bpf_sched_size;
+
+#endif

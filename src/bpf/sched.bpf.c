@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/sched.bpf.c - who took a thread's processor, what it waits for, and who let it go on
+ *
+ * Runs in:  the kernel, wherever a thread is switched or woken
+ * Gets:     the threads of the processes in `watched`, and of what they start
+ * Gives:    kernel_out, kernel_in in `records`
+ * Fails:    a record that has no room is counted in `counts`
+ * Why:      perf tells an ordinary user that its thread went and came; only here both threads of a switch are known,
+ *           and what the one that goes has in its hands: its system call, the file, the lock's owner. A thread that
+ *           is not watched costs one look into a table (some 30 ns) a switch and a waking.
+ */
+#include "bpf/kernel_types.h"
+
+#include "event/kernel_record.h"
+
+enum {
+	TASK_RUNNING = 0,
+	TASK_UNINTERRUPTIBLE = 2,
+	SERVING_SOFTIRQ = 1 << 8, /* of preempt_count */
+	HARDIRQ_NMI = 0xff << 16,
+	NO_CALL = -1,
+	CALL_FUTEX = 202, /* x86-64 */
+};
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* Of 6.1 and from 6.15 on, and of those between. */
+extern const int __preempt_count __ksym __weak;
+extern const struct pcpu_hot pcpu_hot __ksym __weak;
+
+const volatile bool watch_all = false;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} records SEC(".maps");
+
+/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u8);
+} watched SEC(".maps");
+
+struct waking {
+	__u64 time_ns;
+	struct kernel_task waker;
+	__u32 flags;
+	__u32 reserved;
+};
+
+/* tid -> who let it go on, until it does. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct waking);
+} wakings SEC(".maps");
+
+/* tid -> device of its last request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} disks SEC(".maps");
+
+/* Kernel stacks are few; each is kept once and never replaced, so that a number stays what it was. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 4096);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, KERNEL_FRAMES_MOST * sizeof(__u64));
+} stacks SEC(".maps");
+
+/* 0: records without room; 1: processes without room. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+	__u64 *value = bpf_map_lookup_elem(&counts, &which);
+
+	if (value)
+		++*value;
+}
+
+static __always_inline bool is_watched(__u32 tgid)
+{
+	return tgid && (watch_all || bpf_map_lookup_elem(&watched, &tgid));
+}
+
+static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
+{
+	task->tgid = BPF_CORE_READ(of, tgid);
+	task->tid = BPF_CORE_READ(of, pid);
+	BPF_CORE_READ_STR_INTO(&task->name, of, comm);
+}
+
+static __always_inline bool is_interrupted(void)
+{
+	const int *count = NULL;
+
+	if (&__preempt_count)
+		count = bpf_this_cpu_ptr(&__preempt_count);
+	else if (&pcpu_hot)
+		count = &((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+	return count && (*count & (SERVING_SOFTIRQ | HARDIRQ_NMI));
+}
+
+/* Whether the current thread, a user's, is in the kernel for another reason than a system call. */
+static __always_inline bool is_outside_of_calls(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return BPF_CORE_READ(task, tgid) && BPF_CORE_READ(task, mm) &&
+	       (long)BPF_CORE_READ(registers, orig_ax) < 0;
+}
+
+/* The file system of a descriptor that this thread, which is the current one, has open. */
+static __always_inline void find_file(struct kernel_out *record, const struct task_struct *task,
+				      __u64 descriptor)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **files, *file = NULL;
+
+	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
+		return;
+	files = BPF_CORE_READ(table, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor) || !file)
+		return;
+	record->file_device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	record->head.flags |= KERNEL_HAS_FILE;
+}
+
+static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
+{
+	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	record->call = (long)BPF_CORE_READ(registers, orig_ax);
+	if (record->call < 0)
+		return;
+	record->head.flags |= KERNEL_IN_CALL;
+	record->arguments[0] = BPF_CORE_READ(registers, di);
+	record->arguments[1] = BPF_CORE_READ(registers, si);
+	record->arguments[2] = BPF_CORE_READ(registers, dx);
+	if (record->call != CALL_FUTEX)
+		find_file(record, task, record->arguments[0]);
+	else if (!bpf_probe_read_user(record->lock, sizeof(record->lock),
+				      (void *)record->arguments[0]))
+		record->head.flags |= KERNEL_HAS_LOCK;
+}
+
+static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
+				    struct task_struct *next, __u64 now_ns)
+{
+	const unsigned int state = BPF_CORE_READ(task, __state);
+	struct kernel_out *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	__u32 tid, *disk;
+
+	if (!record) {
+		count(0);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	tid = BPF_CORE_READ(task, pid);
+	record->head.time_ns = now_ns;
+	record->head.kind = KERNEL_RECORD_OUT;
+	record->head.tid = tid;
+	record->head.tgid = BPF_CORE_READ(task, tgid);
+	record->call = NO_CALL;
+	record->stack = -1;
+	name_task(&record->next, next);
+	if (preempted || state == TASK_RUNNING) {
+		record->head.flags = KERNEL_PREEMPTED;
+	} else {
+		find_call(record, task);
+		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) {
+			record->head.flags |= KERNEL_IO_WAIT;
+			disk = bpf_map_lookup_elem(&disks, &tid);
+			if (disk)
+				record->disk = *disk;
+			/* a later wait may be for another one's request */
+			bpf_map_delete_elem(&disks, &tid);
+		}
+		/* A call says itself what is waited for, but not where it stands still against its will. */
+		if ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)
+			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
+	}
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
+{
+	struct kernel_in *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
+	struct waking *waking;
+	__u32 tid;
+
+	if (!record) {
+		count(0);
+		return;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	tid = BPF_CORE_READ(task, pid);
+	record->head.time_ns = now_ns;
+	record->head.kind = KERNEL_RECORD_IN;
+	record->head.tid = tid;
+	record->head.tgid = BPF_CORE_READ(task, tgid);
+	waking = bpf_map_lookup_elem(&wakings, &tid);
+	if (waking) {
+		record->woken_ns = waking->time_ns;
+		record->waker = waking->waker;
+		record->head.flags = waking->flags;
+		bpf_map_delete_elem(&wakings, &tid);
+	}
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	const __u64 now_ns = bpf_ktime_get_ns();
+
+	if (is_watched(previous->tgid))
+		put_out(ctx, previous, preempted, next, now_ns);
+	if (is_watched(next->tgid))
+		put_in(next, now_ns);
+	return 0;
+}
+
+static __always_inline int put_waking(const struct task_struct *task, bool interrupted)
+{
+	struct waking waking = {};
+	__u32 tid = task->pid;
+
+	waking.time_ns = bpf_ktime_get_ns();
+	name_task(&waking.waker, bpf_get_current_task_btf());
+	if (interrupted)
+		waking.flags = KERNEL_INTERRUPT;
+	bpf_map_update_elem(&wakings, &tid, &waking, BPF_ANY);
+	return 0;
+}
+
+/* In the waker's context: in that of sched_wakeup another processor may stand in for it. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	return is_watched(task->tgid) ? put_waking(task, is_interrupted()) : 0;
+}
+
+/* A kernel that does not tell where preempt_count lies (without CONFIG_KALLSYMS_ALL): who was interrupted outside of
+ * the kernel is known by that, who was inside is taken for the waker. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking_unsure, struct task_struct *task)
+{
+	return is_watched(task->tgid) ? put_waking(task, is_outside_of_calls()) : 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	const __u8 one = 1;
+	__u32 tgid = child->tgid;
+
+	if (watch_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
+		return 0;
+	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
+		count(1);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(on_request, struct bio *request)
+{
+	const __u64 current = bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)current, device;
+
+	if (!is_watched(current >> 32))
+		return 0;
+	device = BPF_CORE_READ(request, bi_bdev, bd_dev);
+	bpf_map_update_elem(&disks, &tid, &device, BPF_ANY);
+	return 0;
+}

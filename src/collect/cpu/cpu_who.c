@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/cpu/cpu_who.c - who took a thread's processor, who woke it, and what it waited for
+ *
+ * Runs in:  the recorder
+ * Gets:     what programs of ours inside the kernel know of a switch   Gives: its words, and threads that are recorded
+ * Owns:     the programs, names of processes and devices
+ * Fails:    to know; with a note of what is missing and what would mend it
+ * Why:      a device that idles because its thread was preempted is mended by who knows the other process's name, and
+ *           one whose thread waits for a lock by who has it. The kernel tells both to root alone.
+ */
+#include "collect/cpu/cpu_private.h"
+
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "collect/device_names.h"
+#include "collect/host_clocks.h"
+
+enum {
+	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
+	NAMES_MOST = 4096,     /* of processes that are not recorded: who forks without end gives no more */
+	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
+	CONTENDED = 2          /* what glibc makes of a lock's word before it waits for it */
+};
+
+void cpu_who_open(struct cpu *cpu)
+{
+	struct cpu_who *who = &cpu->who;
+
+	hash_map_init(&who->names);
+	hash_map_init(&who->waits);
+	if (kernel_watch_start(&who->watch)) {
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+	}
+}
+
+void cpu_who_close(struct cpu *cpu)
+{
+	struct cpu_who *who = &cpu->who;
+
+	kernel_watch_stop(who->watch);
+	who->watch = NULL;
+	who->is_ready = false;
+	hash_map_fini(&who->names);
+	hash_map_fini(&who->waits);
+}
+
+/* ---- becoming ready ---------------------------------------------------------------------------- */
+
+static void note_refused(struct cpu *cpu, const char *reason)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text),
+		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "
+		 "not told: %s",
+		 reason);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	recording_hint(cpu->recording, text);
+}
+
+static void note_missing(struct cpu *cpu)
+{
+	size_t count;
+	const struct kernel_program_report *reports = kernel_watch_reports(cpu->who.watch, &count);
+	char text[600];
+
+	for (size_t i = 0; i < count; i++) {
+		if (reports[i].state == KERNEL_PROGRAM_RUNS ||
+		    reports[i].state == KERNEL_PROGRAM_SPARED || !reports[i].lacks)
+			continue;
+		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
+			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see it"
+								    : "refuses a program",
+			 reports[i].reason[0] ? ": " : "", reports[i].reason);
+		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	}
+}
+
+/* The program runs while its kernel programs are loaded. */
+static void note_blind(struct cpu *cpu)
+{
+	const struct cpu_who *who = &cpu->who;
+	char text[200];
+
+	if (!who->begin_ns)
+		return;
+	snprintf(text, sizeof(text),
+		 "who preempts and wakes is told from %.1f ms after the begin on: so long the "
+		 "kernel took to load what sees it",
+		 (double)(host_clocks_now_ns() - who->begin_ns) / 1e6);
+	recording_note(cpu->recording, "cpu", COLLECTOR_AVAILABLE, 0, text);
+}
+
+static void add_all(struct cpu *cpu)
+{
+	size_t cursor = 0;
+	uint64_t pid, value;
+
+	while (hash_map_next(&cpu->processes->by_pid, &cursor, &pid, &value))
+		if (!((const struct process *)(uintptr_t)value)->has_ended)
+			kernel_watch_add(cpu->who.watch, (uint32_t)pid);
+}
+
+static void look_whether_ready(struct cpu *cpu)
+{
+	struct cpu_who *who = &cpu->who;
+	const char *reason;
+
+	switch (kernel_watch_state(who->watch, &reason)) {
+	case KERNEL_WATCH_LOADS:
+		return;
+	case KERNEL_WATCH_REFUSED:
+		note_refused(cpu, reason);
+		kernel_watch_stop(who->watch);
+		who->watch = NULL;
+		return;
+	case KERNEL_WATCH_READY:
+		who->is_ready = true;
+		note_missing(cpu);
+		note_blind(cpu);
+		add_all(cpu);
+	}
+}
+
+void cpu_who_drain(struct cpu *cpu)
+{
+	if (cpu->who.watch && !cpu->who.is_ready)
+		look_whether_ready(cpu);
+	if (cpu->who.is_ready)
+		kernel_watch_drain(cpu->who.watch);
+}
+
+void cpu_who_begin_process(struct cpu *cpu, uint32_t pid)
+{
+	struct cpu_who *who = &cpu->who;
+
+	if (!who->begin_ns)
+		who->begin_ns = host_clocks_now_ns();
+	if (who->is_ready)
+		kernel_watch_add(who->watch, pid);
+}
+
+void cpu_who_end_process(struct cpu *cpu, uint32_t pid)
+{
+	if (cpu->who.is_ready)
+		kernel_watch_remove(cpu->who.watch, pid);
+}
+
+void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns)
+{
+	if (cpu->who.is_ready)
+		cpu->who.lost += kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
+}
+
+/* ---- who --------------------------------------------------------------------------------------- */
+
+/* A thread that is recorded; NULL: it is not. */
+static struct process_thread *recorded(const struct cpu *cpu, const struct kernel_task *task,
+				       struct process **ret_process)
+{
+	struct process *process = processes_find(cpu->processes, task->tgid);
+
+	*ret_process = process;
+	return process && !process->has_ended ? hash_map_find_pointer(&process->threads, task->tid)
+					      : NULL;
+}
+
+static uint32_t describe(struct cpu *cpu, const struct kernel_task *task)
+{
+	struct process *process;
+	struct process_thread *thread = recorded(cpu, task, &process);
+
+	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
+}
+
+static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
+{
+	struct cpu_who *who = &cpu->who;
+	uint64_t key = task->tgid;
+	uint32_t string = (uint32_t)hash_map_get(&who->names, key, 0);
+	char text[KERNEL_NAME_BYTES + 40];
+
+	if (string)
+		return string;
+	if (who->names.count >= NAMES_MOST)
+		return recording_string(cpu->recording, "[one of many other processes]");
+	snprintf(text, sizeof(text), "%.*s (process %u)", KERNEL_NAME_BYTES, task->name,
+		 task->tgid);
+	string = recording_string(cpu->recording, text);
+	hash_map_put(&who->names, key, string);
+	return string;
+}
+
+/* The trace's thread, or the name of one that is not recorded. */
+static void name_task(struct cpu *cpu, const struct kernel_task *task, uint32_t *ret_thread,
+		      uint32_t *ret_string)
+{
+	*ret_thread = describe(cpu, task);
+	*ret_string = *ret_thread ? 0 : other_string(cpu, task);
+}
+
+void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
+		  uint32_t *ret_holder)
+{
+	const struct kernel_out *out =
+		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
+
+	if (!out || !out->next.tid)
+		return;
+	*ret_holder = describe(cpu, &out->next);
+	*ret_string = other_string(cpu, &out->next);
+}
+
+void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
+		  uint32_t *ret_string)
+{
+	const struct kernel_in *in =
+		cpu->who.is_ready ? kernel_watch_in(cpu->who.watch, tid, time_ns) : NULL;
+
+	if (!in || !in->woken_ns)
+		return;
+	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
+		*ret_string = recording_string(cpu->recording, "interrupt");
+	else
+		name_task(cpu, &in->waker, ret_thread, ret_string);
+}
+
+/* ---- what for ---------------------------------------------------------------------------------- */
+
+/* Which mutex of glibc's a thread waits for says who has it: beside the word that it sleeps on stands the owner's number
+ * in its own pid namespace. Other futexes have other things there. */
+static uint32_t lock_owner(const struct kernel_out *out)
+{
+	const uint32_t command = (uint32_t)out->arguments[1] & FUTEX_CMD_MASK;
+
+	if (!(out->head.flags & KERNEL_HAS_LOCK))
+		return 0;
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+		return out->lock[0] & FUTEX_TID_MASK;
+	if ((command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+	    (uint32_t)out->arguments[2] == CONTENDED)
+		return out->lock[2];
+	return 0;
+}
+
+/* A thread of the process by its number in that one's namespace. */
+static struct process_thread *thread_by_own_number(const struct process *process, uint32_t tid)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&process->threads, &cursor, NULL, &value)) {
+		struct process_thread *thread = (struct process_thread *)(uintptr_t)value;
+
+		if ((thread->row.ns_tid ? thread->row.ns_tid : thread->row.tid) == tid)
+			return thread;
+	}
+	return NULL;
+}
+
+/* Calls whose first argument is the file that they wait for. */
+static bool waits_for_file(const struct kernel_out *out)
+{
+	static const uint16_t calls[] = {SYS_read,      SYS_write,    SYS_pread64,   SYS_pwrite64,
+					 SYS_readv,     SYS_writev,   SYS_preadv,    SYS_pwritev,
+					 SYS_fsync,     SYS_fdatasync, SYS_ftruncate, SYS_fallocate,
+					 SYS_sendfile,  SYS_flock,    SYS_getdents64,
+					 SYS_copy_file_range};
+
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		if (out->call == calls[i])
+			return (out->head.flags & KERNEL_HAS_FILE) != 0;
+	return false;
+}
+
+/* The device that a thread waits for, as the kernel numbers it; 0: none. */
+static uint32_t waited_device(const struct kernel_out *out)
+{
+	if ((out->head.flags & KERNEL_IO_WAIT) && out->disk)
+		return out->disk;
+	return waits_for_file(out) ? out->file_device : 0;
+}
+
+/* "read (disk sda)". */
+static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
+			    const char *call)
+{
+	const uint32_t device = waited_device(out);
+	const uint64_t key = (uint64_t)(uint16_t)out->call << 32 | device;
+	uint32_t string = (uint32_t)hash_map_get(&cpu->who.waits, key, 0);
+	char name[512], text[600];
+
+	if (string)
+		return string;
+	if (device && device_name(pid, device >> KERNEL_MINOR_BITS,
+				  device & ((1U << KERNEL_MINOR_BITS) - 1), name, sizeof(name)))
+		snprintf(text, sizeof(text), "%s (%s)", call, name);
+	else
+		snprintf(text, sizeof(text), "%s", call);
+	string = recording_string(cpu->recording, text);
+	hash_map_put(&cpu->who.waits, key, string);
+	return string;
+}
+
+void cpu_who_holds(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t time_ns,
+		   uint32_t *ret_string, uint32_t *ret_holder)
+{
+	const struct kernel_out *out =
+		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
+	struct process_thread *holder;
+	uint32_t owner;
+	const char *call;
+
+	if (!out || (out->head.flags & KERNEL_PREEMPTED))
+		return;
+	owner = lock_owner(out);
+	holder = owner ? thread_by_own_number(process, owner) : NULL;
+	if (holder) {
+		*ret_holder = process_thread_describe(cpu->processes, process, holder);
+		*ret_string = recording_string(cpu->recording, "mutex");
+		return;
+	}
+	call = out->call < 0 ? "page fault"
+			     : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
+	if (call)
+		*ret_string = wait_string(cpu, process->row.pid, out, call);
+}

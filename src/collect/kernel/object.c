@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/object.c - programs of ours inside the kernel: loaded as far as this kernel takes them
+ *
+ * Runs in:  the recorder, in the thread of whoever asks: to load takes 20 to 200 ms, most of it in reading the kernel's types
+ * Gets:     an object file   Gives: attached programs, and why others are not
+ * Owns:     the object and its links
+ * Fails:    as a whole only where nothing can be loaded
+ * Why:      an object is loaded as one, and one program that a kernel refuses would take all others with it. So what a
+ *           kernel does not have is left out first, by its own types and not by its version; and where the rest is
+ *           refused all the same, each program is tried alone.
+ */
+#include "collect/kernel/object.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/string.h"
+
+struct kernel_object {
+	struct bpf_object *object;
+	struct bpf_link *links[KERNEL_PROGRAMS_MOST];
+	struct kernel_program_report reports[KERNEL_PROGRAMS_MOST];
+	size_t count;
+};
+
+/* ---- what libbpf says -------------------------------------------------------------------------- */
+
+/* Of the load that goes on in this thread: the last thing that tells why. */
+static _Thread_local char said[KERNEL_REASON_BYTES];
+
+/* The verifier's log ends with a count; the line before it is the reason. */
+static void keep_reason(const char *text)
+{
+	const char *line = text, *best = NULL;
+	size_t length;
+
+	while (*line) {
+		length = strcspn(line, "\n");
+		if (length > 3 && strncmp(line, "processed ", 10) != 0 && strncmp(line, "-- ", 3) != 0)
+			best = line;
+		line += length + (line[length] == '\n');
+	}
+	if (best)
+		snprintf(said, sizeof(said), "%.*s", (int)strcspn(best, "\n"), best);
+}
+
+static int on_words(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[8192];
+
+	if (level != LIBBPF_WARN)
+		return 0;
+	vsnprintf(text, sizeof(text), format, arguments);
+	/* The log comes with it; that the object as a whole has failed is no reason. */
+	if (strstr(text, "BEGIN PROG LOAD LOG") || !said[0])
+		keep_reason(text);
+	return 0;
+}
+
+/* ---- what the kernel has ----------------------------------------------------------------------- */
+
+struct kernel_types {
+	struct btf *kernel;
+	struct btf *modules[256];
+	size_t modules_count;
+};
+
+static void kernel_types_fini(struct kernel_types *types)
+{
+	for (size_t i = 0; i < types->modules_count; i++)
+		btf__free(types->modules[i]);
+	btf__free(types->kernel);
+}
+
+/* Modules' types need CAP_SYS_ADMIN; without it, what they have is taken to be absent. */
+static void read_modules(struct kernel_types *types)
+{
+	__u32 id = 0;
+
+	while (types->modules_count < sizeof(types->modules) / sizeof(types->modules[0]) &&
+	       bpf_btf_get_next_id(id, &id) == 0) {
+		struct btf *module = btf__load_from_kernel_by_id_split(id, types->kernel);
+
+		if (module)
+			types->modules[types->modules_count++] = module;
+	}
+}
+
+static int kernel_types_init(struct kernel_types *types)
+{
+	*types = (struct kernel_types){.kernel = btf__load_vmlinux_btf()};
+	if (!types->kernel)
+		return error_set(-ENOSYS,
+				 "the kernel does not tell its types (/sys/kernel/btf/vmlinux): it was built "
+				 "without CONFIG_DEBUG_INFO_BTF");
+	return 0;
+}
+
+static bool has_type(struct kernel_types *types, const char *name, __u32 kind)
+{
+	if (btf__find_by_name_kind(types->kernel, name, kind) > 0)
+		return true;
+	if (!types->modules_count)
+		read_modules(types);
+	for (size_t i = 0; i < types->modules_count; i++)
+		if (btf__find_by_name_kind(types->modules[i], name, kind) > 0)
+			return true;
+	return false;
+}
+
+/* By the section that a program is in: "tp_btf/sched_switch", "fexit/xe_exec_ioctl". Others are left to be tried. */
+static bool has_target(struct kernel_types *types, const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program), *target = strchr(section, '/');
+	char type[128];
+
+	if (!target++)
+		return true;
+	if (strncmp(section, "tp_btf/", 7) == 0) {
+		snprintf(type, sizeof(type), "btf_trace_%s", target);
+		return has_type(types, type, BTF_KIND_TYPEDEF);
+	}
+	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0)
+		return has_type(types, target, BTF_KIND_FUNC);
+	return true;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+/* Which programs of the table are to be loaded. */
+struct choice {
+	bool is_chosen[KERNEL_PROGRAMS_MOST];
+};
+
+static struct bpf_object *open_elf(const struct kernel_object_options *options)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
+	struct bpf_object *object =
+		bpf_object__open_mem(options->elf, options->elf_bytes, &how);
+	struct bpf_map *map;
+	size_t size;
+	void *constants;
+
+	if (!object || !options->configure)
+		return object;
+	bpf_object__for_each_map(map, object)
+	{
+		if (!strstr(bpf_map__name(map), ".rodata"))
+			continue;
+		constants = (void *)bpf_map__initial_value(map, &size);
+		if (constants)
+			options->configure(constants, size, options->context);
+	}
+	return object;
+}
+
+/* *ret_object: NULL where the kernel refuses, said why in `said`. */
+static int load(const struct kernel_object_options *options, const struct choice *choice,
+		struct bpf_object **ret_object)
+{
+	struct bpf_object *object = open_elf(options);
+	int error;
+
+	if (!object)
+		return -errno;
+	for (size_t i = 0; i < options->programs_count; i++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(object, options->programs[i].name);
+
+		if (program)
+			bpf_program__set_autoload(program, choice->is_chosen[i]);
+	}
+	said[0] = '\0';
+	error = bpf_object__load(object);
+	if (error) {
+		bpf_object__close(object);
+		return error;
+	}
+	*ret_object = object;
+	return 0;
+}
+
+static size_t find_instead(const struct kernel_object_options *options, size_t index)
+{
+	const char *name = options->programs[index].instead_of;
+	size_t i = 0;
+
+	while (i < index && strcmp(options->programs[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* Whether the program that this one stands in for is there; `choice` has what was found of those before it. */
+static bool is_spared(const struct kernel_object_options *options, const struct choice *choice,
+		      size_t index)
+{
+	return options->programs[index].instead_of &&
+	       choice->is_chosen[find_instead(options, index)];
+}
+
+static void choose_present(const struct kernel_object_options *options,
+			   struct kernel_object *object, struct kernel_types *types,
+			   struct bpf_object *elf, struct choice *ret_choice)
+{
+	for (size_t i = 0; i < options->programs_count; i++) {
+		const struct bpf_program *program =
+			bpf_object__find_program_by_name(elf, options->programs[i].name);
+		struct kernel_program_report *report = &object->reports[i];
+
+		*report = (struct kernel_program_report){.name = options->programs[i].name,
+							 .lacks = options->programs[i].lacks};
+		if (!program || !has_target(types, program))
+			report->state = KERNEL_PROGRAM_ABSENT;
+		else if (is_spared(options, ret_choice, i))
+			report->state = KERNEL_PROGRAM_SPARED;
+		else
+			report->state = KERNEL_PROGRAM_RUNS;
+		ret_choice->is_chosen[i] = report->state == KERNEL_PROGRAM_RUNS;
+	}
+	object->count = options->programs_count;
+}
+
+/* The kernel refused all together. */
+static int choose_each(const struct kernel_object_options *options, struct kernel_object *object,
+		       struct choice *choice)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < options->programs_count; i++) {
+		struct kernel_program_report *report = &object->reports[i];
+		struct choice alone = {0};
+		struct bpf_object *loaded = NULL;
+
+		choice->is_chosen[i] = false;
+		if (report->state == KERNEL_PROGRAM_ABSENT)
+			continue;
+		if (is_spared(options, choice, i)) {
+			report->state = KERNEL_PROGRAM_SPARED;
+			continue;
+		}
+		alone.is_chosen[i] = true;
+		error = load(options, &alone, &loaded);
+		bpf_object__close(loaded);
+		choice->is_chosen[i] = !error;
+		report->state = error ? KERNEL_PROGRAM_REFUSED : KERNEL_PROGRAM_RUNS;
+		if (error)
+			snprintf(report->reason, sizeof(report->reason), "%s",
+				 said[0] ? said : strerror(-error));
+	}
+	return error;
+}
+
+static bool has_any(const struct choice *choice)
+{
+	for (size_t i = 0; i < KERNEL_PROGRAMS_MOST; i++)
+		if (choice->is_chosen[i])
+			return true;
+	return false;
+}
+
+static void attach(struct kernel_object *object)
+{
+	for (size_t i = 0; i < object->count; i++) {
+		struct kernel_program_report *report = &object->reports[i];
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(object->object, report->name);
+
+		if (report->state != KERNEL_PROGRAM_RUNS)
+			continue;
+		object->links[i] = bpf_program__attach(program);
+		if (!object->links[i]) {
+			report->state = KERNEL_PROGRAM_REFUSED;
+			snprintf(report->reason, sizeof(report->reason), "attach: %s",
+				 strerror(errno));
+		}
+	}
+}
+
+static int refuse(const struct kernel_object_options *options, int error)
+{
+	if (error == -EPERM || error == -EACCES)
+		return error_set(error,
+				 "programs inside the kernel (BPF) need root, or the capabilities "
+				 "cap_bpf and cap_perfmon");
+	return error_set(error, "programs inside the kernel (BPF), '%s': %s", options->name,
+			 said[0] ? said : strerror(-error));
+}
+
+static int load_present(const struct kernel_object_options *options, struct kernel_object *object,
+			struct kernel_types *types)
+{
+	struct bpf_object *elf = open_elf(options);
+	struct choice choice = {0};
+	int error;
+
+	if (!elf)
+		return refuse(options, -errno);
+	choose_present(options, object, types, elf, &choice);
+	bpf_object__close(elf);
+	if (!has_any(&choice))
+		return error_set(-ENOENT, "this kernel has nothing that '%s' could be attached to",
+				 options->name);
+	error = load(options, &choice, &object->object);
+	if (error == -EPERM || error == -ENOMEM)
+		return refuse(options, error);
+	if (error) {
+		error = choose_each(options, object, &choice);
+		if (has_any(&choice))
+			error = load(options, &choice, &object->object);
+	}
+	if (error)
+		return refuse(options, error);
+	attach(object);
+	return 0;
+}
+
+int kernel_object_open(const struct kernel_object_options *options,
+		       struct kernel_object **ret_object)
+{
+	struct kernel_object *object = calloc(1, sizeof(*object));
+	struct kernel_types types;
+	int error;
+
+	if (!object)
+		return error_set(-ENOMEM, "BPF: out of memory");
+	libbpf_set_print(on_words);
+	error = kernel_types_init(&types);
+	if (!error)
+		error = load_present(options, object, &types);
+	kernel_types_fini(&types);
+	if (error) {
+		kernel_object_close(object);
+		return error;
+	}
+	*ret_object = object;
+	return 0;
+}
+
+void kernel_object_close(struct kernel_object *object)
+{
+	if (!object)
+		return;
+	for (size_t i = 0; i < object->count; i++)
+		bpf_link__destroy(object->links[i]);
+	bpf_object__close(object->object);
+	free(object);
+}
+
+const struct kernel_program_report *kernel_object_reports(const struct kernel_object *object,
+							  size_t *ret_count)
+{
+	*ret_count = object->count;
+	return object->reports;
+}
+
+bool kernel_object_runs(const struct kernel_object *object, const char *program)
+{
+	for (size_t i = 0; i < object->count; i++)
+		if (strcmp(object->reports[i].name, program) == 0)
+			return object->reports[i].state == KERNEL_PROGRAM_RUNS;
+	return false;
+}
+
+struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name)
+{
+	return bpf_object__find_map_by_name(object->object, name);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/object.h - programs of ours inside the kernel: loaded as far as this kernel takes them
+ */
+#ifndef COLLECT_KERNEL_OBJECT_H
+#define COLLECT_KERNEL_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_map;
+struct kernel_object;
+
+enum { KERNEL_PROGRAMS_MOST = 32, KERNEL_REASON_BYTES = 240 };
+
+/* A program of an object, and what is missing without it. */
+struct kernel_program {
+	const char *name;
+	const char *instead_of; /* loaded only where that one, which stands before it, is refused; NULL: always */
+	const char *lacks;      /* "who woke a thread"; NULL: nothing that a user would miss */
+};
+
+struct kernel_object_options {
+	const char *name;   /* "sched": for errors */
+	const uint8_t *elf; /* as the compiler made it */
+	size_t elf_bytes;
+	const struct kernel_program *programs;
+	size_t programs_count;
+	/* Constants of the object, before it is loaded; NULL: as they are. */
+	void (*configure)(void *constants, size_t size, const void *context);
+	const void *context;
+};
+
+enum kernel_program_state {
+	KERNEL_PROGRAM_ABSENT,  /* this kernel has nothing that it could be attached to */
+	KERNEL_PROGRAM_REFUSED, /* by the verifier, or for lack of rights: reason */
+	KERNEL_PROGRAM_SPARED,  /* the one that it stands in for is there */
+	KERNEL_PROGRAM_RUNS
+};
+
+struct kernel_program_report {
+	const char *name, *lacks; /* the options' */
+	enum kernel_program_state state;
+	char reason[KERNEL_REASON_BYTES]; /* what the kernel said; "": nothing */
+};
+
+/* Loads and attaches. That single programs cannot be had is no error: see the reports. Errors: -EPERM, -EACCES: no
+ * rights; -ENOSYS: the kernel has no BTF, or this build no libbpf; -ENOENT: it has no place for any of them; -ENOMEM,
+ * -EINVAL; with the error chain. */
+int kernel_object_open(const struct kernel_object_options *options,
+		       struct kernel_object **ret_object);
+/* Detaches. What is inside the kernel goes with its last descriptor, so also where the recorder is killed. */
+void kernel_object_close(struct kernel_object *object); /* NULL-safe */
+
+const struct kernel_program_report *kernel_object_reports(const struct kernel_object *object,
+							  size_t *ret_count);
+bool kernel_object_runs(const struct kernel_object *object, const char *program);
+
+/* NULL: it has none of this name. */
+struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);
+
+#endif

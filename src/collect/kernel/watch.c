@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/watch.c - what the kernel knows of a switch beyond what perf tells
+ *
+ * Runs in:  the recorder; loading in a thread of its own
+ * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
+ * Owns:     the programs inside the kernel, the records that nobody has asked for yet (16,384 at most)
+ * Fails:    to load: nothing is known; a record that has no room is counted
+ * Why:      perf's records are there for everybody, from the first instruction on, and say when; these say who. So they
+ *           are matched: a switch is written here first, and by perf some hundred nanoseconds later, before anything
+ *           else can happen to its thread.
+ */
+#include "collect/kernel/watch.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/thread.h"
+#include "bpf/objects.h"
+
+enum {
+	RECORDS_MOST = 16384,
+	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
+	APART_NS = 1000000,
+	NONE = UINT32_MAX
+};
+
+struct kept {
+	union {
+		struct kernel_head head;
+		struct kernel_out out;
+		struct kernel_in in;
+	};
+	uint32_t next; /* of the same thread, later; of a free one any */
+};
+
+/* Of a thread, oldest first. */
+struct queue {
+	uint32_t first, last;
+};
+
+struct kernel_watch {
+	pthread_t thread;
+	_Atomic enum kernel_watch_state state;
+	bool is_joined;
+	char reason[512];
+	struct kernel_object *object;
+	struct ring_buffer *ring;
+	int watched_fd, stacks_fd, counts_fd;
+	int processors;
+	struct kept *kept; /* owned */
+	size_t kept_count, kept_capacity;
+	uint32_t free_first;
+	struct hash_map queues; /* tid -> struct queue */
+	uint64_t refused, told_lost;
+	struct kept current;
+};
+
+static const struct kernel_program programs[] = {
+	{"on_switch", NULL, "who takes a thread's processor, and what it waits for"},
+	{"on_waking", NULL, NULL},
+	{"on_waking_unsure", "on_waking", "who wakes a thread"},
+	{"on_fork", NULL, "what processes do that the program starts"},
+	{"on_request", NULL, "which disk a thread waits for"},
+};
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+static int on_record(void *context, void *data, size_t size);
+
+static int open_object(struct kernel_watch *watch)
+{
+	const struct kernel_object_options options = {.name = "sched",
+						      .elf = bpf_sched,
+						      .elf_bytes = bpf_sched_size,
+						      .programs = programs,
+						      .programs_count = ARRAY_COUNT(programs)};
+	int error = kernel_object_open(&options, &watch->object);
+
+	if (error)
+		return error;
+	if (!kernel_object_runs(watch->object, "on_switch")) {
+		size_t count;
+
+		return error_set(-ENOTSUP, "programs inside the kernel (BPF): %s",
+				 kernel_object_reports(watch->object, &count)->reason);
+	}
+	watch->watched_fd = bpf_map__fd(kernel_object_map(watch->object, "watched"));
+	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
+	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
+	watch->processors = libbpf_num_possible_cpus();
+	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
+				       on_record, watch, NULL);
+	if (!watch->ring || watch->processors <= 0)
+		return error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for their "
+					  "records");
+	return 0;
+}
+
+static void *load(void *argument)
+{
+	struct kernel_watch *watch = argument;
+
+	if (open_object(watch)) {
+		snprintf(watch->reason, sizeof(watch->reason), "%s", error_text());
+		error_clear();
+		watch->state = KERNEL_WATCH_REFUSED;
+	} else {
+		watch->state = KERNEL_WATCH_READY;
+	}
+	return NULL;
+}
+
+int kernel_watch_start(struct kernel_watch **ret_watch)
+{
+	struct kernel_watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
+	hash_map_init(&watch->queues);
+	watch->free_first = NONE;
+	if (!thread_start(&watch->thread, load, watch)) {
+		free(watch);
+		return error_set(-EAGAIN,
+				 "programs inside the kernel (BPF): no thread to load them");
+	}
+	*ret_watch = watch;
+	return 0;
+}
+
+void kernel_watch_stop(struct kernel_watch *watch)
+{
+	if (!watch)
+		return;
+	pthread_join(watch->thread, NULL);
+	ring_buffer__free(watch->ring);
+	kernel_object_close(watch->object);
+	hash_map_fini(&watch->queues);
+	free(watch->kept);
+	free(watch);
+}
+
+enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
+					   const char **ret_reason)
+{
+	*ret_reason = watch->state == KERNEL_WATCH_REFUSED ? watch->reason : "";
+	return watch->state;
+}
+
+const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
+							 size_t *ret_count)
+{
+	return kernel_object_reports(watch->object, ret_count);
+}
+
+/* ---- processes --------------------------------------------------------------------------------- */
+
+void kernel_watch_add(struct kernel_watch *watch, uint32_t pid)
+{
+	const uint8_t one = 1;
+
+	bpf_map_update_elem(watch->watched_fd, &pid, &one, BPF_ANY);
+}
+
+void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid)
+{
+	bpf_map_delete_elem(watch->watched_fd, &pid);
+}
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+static struct kept *new_kept(struct kernel_watch *watch, uint32_t *ret_index)
+{
+	if (watch->free_first != NONE) {
+		*ret_index = watch->free_first;
+		watch->free_first = watch->kept[*ret_index].next;
+		return &watch->kept[*ret_index];
+	}
+	if (watch->kept_count == RECORDS_MOST ||
+	    array_grow(watch->kept, watch->kept_capacity, watch->kept_count + 1))
+		return NULL;
+	*ret_index = (uint32_t)watch->kept_count++;
+	return &watch->kept[*ret_index];
+}
+
+static struct queue queue_of(const struct kernel_watch *watch, uint32_t tid)
+{
+	const uint64_t none = (uint64_t)NONE << 32 | NONE;
+	const uint64_t value = hash_map_get(&watch->queues, tid, none);
+
+	return (struct queue){(uint32_t)(value >> 32), (uint32_t)value};
+}
+
+static bool put_queue(struct kernel_watch *watch, uint32_t tid, struct queue queue)
+{
+	if (queue.first != NONE)
+		return !hash_map_put(&watch->queues, tid, (uint64_t)queue.first << 32 | queue.last);
+	hash_map_remove(&watch->queues, tid, NULL);
+	return true;
+}
+
+static void free_kept(struct kernel_watch *watch, uint32_t index)
+{
+	watch->kept[index].next = watch->free_first;
+	watch->free_first = index;
+}
+
+static int on_record(void *context, void *data, size_t size)
+{
+	struct kernel_watch *watch = context;
+	const struct kernel_head *head = data;
+	struct queue queue;
+	struct kept *kept;
+	uint32_t index;
+
+	if (size < sizeof(*head) || size > sizeof(struct kernel_out))
+		return 0;
+	kept = new_kept(watch, &index);
+	if (!kept) {
+		watch->refused++;
+		return 0;
+	}
+	memcpy(&kept->out, data, size);
+	kept->next = NONE;
+	queue = queue_of(watch, head->tid);
+	if (queue.first == NONE)
+		queue.first = index;
+	else
+		watch->kept[queue.last].next = index;
+	queue.last = index;
+	if (!put_queue(watch, head->tid, queue)) {
+		free_kept(watch, index);
+		watch->refused++;
+	}
+	return 0;
+}
+
+void kernel_watch_drain(struct kernel_watch *watch)
+{
+	ring_buffer__consume(watch->ring);
+}
+
+/* The last one of the thread up to time_ns. */
+static const struct kept *take(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns)
+{
+	struct queue queue = queue_of(watch, tid);
+	const struct kept *found = NULL;
+
+	if (queue.first == NONE || watch->kept[queue.first].head.time_ns > time_ns)
+		return NULL;
+	while (queue.first != NONE && watch->kept[queue.first].head.time_ns <= time_ns) {
+		const uint32_t index = queue.first;
+
+		watch->current = watch->kept[index];
+		found = &watch->current;
+		queue.first = watch->kept[index].next;
+		free_kept(watch, index);
+	}
+	put_queue(watch, tid, queue);
+	return found;
+}
+
+static const struct kept *match(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns,
+				enum kernel_record_kind kind)
+{
+	const struct kept *kept = take(watch, tid, time_ns);
+
+	return kept && kept->head.kind == kind && time_ns - kept->head.time_ns <= APART_NS ? kept
+											    : NULL;
+}
+
+const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t tid,
+					  uint64_t time_ns)
+{
+	const struct kept *kept = match(watch, tid, time_ns, KERNEL_RECORD_OUT);
+
+	return kept ? &kept->out : NULL;
+}
+
+const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns)
+{
+	const struct kept *kept = match(watch, tid, time_ns, KERNEL_RECORD_IN);
+
+	return kept ? &kept->in : NULL;
+}
+
+size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
+			  size_t most)
+{
+	uint64_t addresses[KERNEL_FRAMES_MOST];
+	size_t count = 0;
+
+	if (stack < 0 || bpf_map_lookup_elem(watch->stacks_fd, &stack, addresses))
+		return 0;
+	while (count < most && count < KERNEL_FRAMES_MOST && addresses[count]) {
+		ret_addresses[count] = addresses[count];
+		count++;
+	}
+	return count;
+}
+
+/* ---- losses ------------------------------------------------------------------------------------ */
+
+static uint64_t lost_in_kernel(const struct kernel_watch *watch)
+{
+	uint64_t values[1024], sum = 0;
+	const uint32_t key = 0;
+
+	if (watch->processors > (int)ARRAY_COUNT(values) ||
+	    bpf_map_lookup_elem(watch->counts_fd, &key, values))
+		return 0;
+	for (int i = 0; i < watch->processors; i++)
+		sum += values[i];
+	return sum;
+}
+
+uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
+{
+	const uint64_t lost = lost_in_kernel(watch) + watch->refused;
+	const uint64_t fresh = lost - watch->told_lost;
+	auto_free uint32_t *old = NULL;
+	size_t old_count = 0, old_capacity = 0, cursor = 0;
+	uint64_t tid, value;
+
+	while (hash_map_next(&watch->queues, &cursor, &tid, &value))
+		if (watch->kept[value >> 32].head.time_ns < before_ns &&
+		    !array_grow(old, old_capacity, old_count + 1))
+			old[old_count++] = (uint32_t)tid;
+	for (size_t i = 0; i < old_count; i++)
+		take(watch, old[i], before_ns);
+	watch->told_lost = lost;
+	return fresh;
+}

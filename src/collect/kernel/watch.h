@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/watch.h - what the kernel knows of a switch beyond what perf tells: who came, who woke, what for
+ *
+ * Loaded in a thread of its own beside the program's start; until it is ready, and of whom is lost, nothing is known.
+ */
+#ifndef COLLECT_KERNEL_WATCH_H
+#define COLLECT_KERNEL_WATCH_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/kernel/object.h"
+#include "event/kernel_record.h"
+
+struct kernel_watch;
+
+enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_REFUSED };
+
+/* Errors: -ENOMEM, -EAGAIN with the error chain. */
+int kernel_watch_start(struct kernel_watch **ret_watch);
+/* Waits for a load that goes on. */
+void kernel_watch_stop(struct kernel_watch *watch); /* NULL-safe */
+
+/* Turns ready once. *ret_reason: of REFUSED, why; else "". */
+enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
+					   const char **ret_reason);
+const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
+							 size_t *ret_count);
+
+/* Of a READY one, for the rest. A process of which, and of whose children from now on, is to be told. */
+void kernel_watch_add(struct kernel_watch *watch, uint32_t pid);
+void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid);
+
+/* Takes what the kernel has written so far. */
+void kernel_watch_drain(struct kernel_watch *watch);
+
+/* What is known of a switch that perf tells of at time_ns; forgets all of the thread before it. NULL: nothing. Valid
+ * until the next call of any of these functions. */
+const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t tid,
+					  uint64_t time_ns);
+const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns);
+
+/* The kernel's frames, innermost first; returns how many, at most `most`. */
+size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
+			  size_t most);
+
+/* Records that were lost, inside the kernel and for lack of room here; forgets what is older than before_ns, as nobody
+ * will ask for it. */
+uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel/watch_absent.c - watch.h in a build without libbpf
+ *
+ * Runs in:  the recorder
+ * Gets:     nothing   Gives: nothing
+ * Owns:     nothing
+ * Fails:    always, with the reason
+ */
+#include "collect/kernel/watch.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+
+int kernel_watch_start(struct kernel_watch **ret_watch)
+{
+	return error_set(-ENOSYS, "who preempts threads, who wakes them, and whose locks they wait "
+				  "for is not told: this duet was built without libbpf");
+}
+
+void kernel_watch_stop(struct kernel_watch *watch)
+{
+}
+
+enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
+					   const char **ret_reason)
+{
+	*ret_reason = "";
+	return KERNEL_WATCH_REFUSED;
+}
+
+const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
+							 size_t *ret_count)
+{
+	*ret_count = 0;
+	return NULL;
+}
+
+void kernel_watch_add(struct kernel_watch *watch, uint32_t pid)
+{
+}
+
+void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid)
+{
+}
+
+void kernel_watch_drain(struct kernel_watch *watch)
+{
+}
+
+const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t tid,
+					  uint64_t time_ns)
+{
+	return NULL;
+}
+
+const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns)
+{
+	return NULL;
+}
+
+size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
+			  size_t most)
+{
+	return 0;
+}
+
+uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
+{
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/kernel_record.h - what our programs inside the kernel tell the recorder
+ *
+ * Written by src/bpf, read by src/collect/kernel; both are of one build, so this is no format that lasts. Needs
+ * fixed-width integers only, as kernel territory has no headers.
+ */
+#ifndef EVENT_KERNEL_RECORD_H
+#define EVENT_KERNEL_RECORD_H
+
+enum { KERNEL_NAME_BYTES = 16, KERNEL_FRAMES_MOST = 32 };
+
+/* A thread as the kernel names it. tid 0: none; a processor that idles has both 0. */
+struct kernel_task {
+	__u32 tgid, tid;
+	char name[KERNEL_NAME_BYTES];
+};
+
+enum kernel_record_kind {
+	KERNEL_RECORD_OUT = 1, /* struct kernel_out */
+	KERNEL_RECORD_IN = 2,  /* struct kernel_in */
+};
+
+enum kernel_record_flags {
+	KERNEL_PREEMPTED = 1 << 0,  /* it could have gone on */
+	KERNEL_IO_WAIT = 1 << 1,    /* it waits for a disk, as the kernel counts */
+	KERNEL_IN_CALL = 1 << 2,    /* call and arguments are those of a system call */
+	KERNEL_HAS_LOCK = 1 << 3,   /* of a futex: lock was read */
+	KERNEL_HAS_FILE = 1 << 4,   /* file_device is that of the call's descriptor */
+	KERNEL_INTERRUPT = 1 << 5,  /* it was woken by an interrupt, whoever ran then */
+};
+
+struct kernel_head {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 kind;    /* enum kernel_record_kind */
+	__u32 tid;     /* of whom it tells */
+	__u32 tgid;
+	__u32 flags; /* enum kernel_record_flags */
+};
+
+/* A recorded thread goes off its processor. */
+struct kernel_out {
+	struct kernel_head head;
+	struct kernel_task next; /* who got the processor */
+	__s64 call;              /* number of the system call that it is in */
+	__u64 arguments[3];
+	__u32 lock[3];     /* the word that a futex waits for, and what is beside it */
+	__u32 disk;        /* device number of the last request that it made; 0: none */
+	__u32 file_device; /* … of the file system of the call's file */
+	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
+};
+
+/* … comes back. */
+struct kernel_in {
+	struct kernel_head head;
+	__u64 woken_ns;           /* when it was let go on; 0: it never waited, or nobody saw it */
+	struct kernel_task waker; /* who let it */
+};
+
+#endif
