@@ -61,7 +61,7 @@ static int add_span(struct sweep *sweep, size_t thread, const struct event_api *
 
 	if (thread == sweep->threads.count)
 		return 0;
-	error = sweep_come_back(sweep, thread, row->begin);
+	error = sweep_come_back(sweep, thread, row->begin, 0);
 	if (!error)
 		error = sweep_thread_called(sweep, thread, row);
 	if (!error)
@@ -773,6 +773,7 @@ static void sweep_fini(struct sweep *sweep)
 	pair_map_fini(&sweep->away_rows);
 	pair_map_fini(&sweep->state_rows);
 	pair_map_fini(&sweep->wait_numbers);
+	pair_map_fini(&sweep->waker_numbers);
 	pair_map_fini(&sweep->holding_rows);
 	pair_map_fini(&sweep->early_rows);
 	correlate_fini(&sweep->correlate);
@@ -818,6 +819,7 @@ static void clear(struct analysis *analysis)
 	free(analysis->threads);
 	free(analysis->aways);
 	free(analysis->states);
+	free(analysis->wakers);
 	free(analysis->gils);
 	free(analysis->holdings);
 	free(analysis->paths);

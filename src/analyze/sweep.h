@@ -37,11 +37,13 @@ struct thread_moment {
 	uint64_t weight;
 	uint32_t stack;
 	uint32_t wait; /* off it: what for, as state_waits counts; 0: not known */
+	bool is_preempted; /* off it, but could go on */
 };
 
-/* What a thread waits for, and who has it; or what it calls, and who calls where the stack does not say so. */
+/* What a thread waits for, who has it, and who let it go on; or what it calls, and who calls where the stack does not say so. */
 struct state_wait {
 	uint32_t string, holder;
+	uint32_t waker; /* as of an analysis_state */
 };
 
 /* A call of a thread, or several from one place. */
@@ -69,6 +71,9 @@ struct thread_state {
 	uint32_t stack;      /* … in this stack; 0: not known */
 	uint32_t wait;       /* … for this; 0: not known */
 	bool is_preempted;
+	/* The last time it was blocked, and who let it go on. */
+	uint64_t woken_until;
+	uint32_t waker; /* number of the analysis's wakers; 0: not known */
 	/* The last call of it that waits for a device. */
 	uint64_t wait_end;
 	uint32_t wait_function, wait_stack;
@@ -244,12 +249,13 @@ struct sweep {
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
 	bool has_instructions;          /* the trace has samples of them */
-	struct pair_map wait_numbers;   /* (wait string, holder) -> number of state_waits */
+	struct pair_map wait_numbers;   /* (wait string << 32 | holder, waker) -> number of state_waits */
+	struct pair_map waker_numbers;  /* (thread << 32 | name, the next one) -> number of wakers */
 	struct pair_map holding_rows;   /* (device << 32 | wait, stack) -> index */
 	struct state_wait *state_waits; /* number 0 is none */
 	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,
-		samples_capacity, aways_capacity, states_capacity, gils_capacity;
+		samples_capacity, aways_capacity, states_capacity, gils_capacity, wakers_capacity;
 	size_t kernels_capacity, copies_capacity, calls_capacity, losses_capacity;
 	/* Executions that came before their launch (a clock off by more than it says): the latest. */
 	struct event_execution *early;
@@ -438,8 +444,8 @@ void sweep_sort_instructions(struct analysis *analysis);
 void sweep_states_fini(struct sweep *sweep);
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row);
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row);
-/* A thread calls: it is on a processor. */
-int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns);
+/* A thread calls: it is on a processor. waker: number of who let it go on; 0: not known. */
+int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker);
 /* What is older than any moment that may be asked for. */
 void sweep_forget_moments(struct sweep *sweep, size_t thread, const uint64_t *kept, size_t count);
 /* Idle time of a device in a call, where part says; thread: id, where the stack is not the call's own. */

@@ -79,48 +79,98 @@ static void watch(struct sweep *sweep, uint32_t id, uint64_t time_ns)
 		sweep->states[thread].watched_ns = time_ns;
 }
 
-int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns)
-{
-	struct thread_state *state = &sweep->states[thread];
-	uint64_t since_ns = state->since_ns;
-
-	if (thread == sweep->threads.count || since_ns == UINT64_MAX)
-		return 0;
-	state->since_ns = UINT64_MAX;
-	sweep_compact_state(sweep, thread, time_ns);
-	if (!state->is_preempted) {
-		const struct thread_moment moment = {since_ns, time_ns, time_ns - since_ns,
-						     state->stack, state->wait};
-		int error = keep_moment(state, &moment);
-
-		if (!error && state->gil_until)
-			error = sweep_count_gil(sweep, thread, since_ns, time_ns);
-		if (error)
-			return error;
-	}
-	return calls_add(&state->away, since_ns, time_ns, state->is_preempted);
-}
-
 /* The number of what was waited for or called; 0: it is not known. */
-static int find_wait(struct sweep *sweep, uint32_t string, uint32_t thread, uint32_t *ret_wait)
+static int find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_t *ret_wait)
 {
-	uint32_t number = pair_map_find(&sweep->wait_numbers, string, thread);
+	const uint64_t first = (uint64_t)wait->string << 32 | wait->holder;
+	uint32_t number = pair_map_find(&sweep->wait_numbers, first, wait->waker);
 
 	*ret_wait = 0;
-	if (!string && !thread)
+	if (!first && !wait->waker)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
 		number = (uint32_t)(sweep->state_waits_count ? sweep->state_waits_count : 1);
 		if (array_grow(sweep->state_waits, sweep->state_waits_capacity,
 			       number + (size_t)1) ||
-		    pair_map_put(&sweep->wait_numbers, string, thread, number))
+		    pair_map_put(&sweep->wait_numbers, first, wait->waker, number))
 			return -ENOMEM;
 		sweep->state_waits[0] = (struct state_wait){0};
-		sweep->state_waits[number] = (struct state_wait){string, thread};
+		sweep->state_waits[number] = *wait;
 		sweep->state_waits_count = number + (size_t)1;
 	}
 	*ret_wait = number;
 	return 0;
+}
+
+/* Who let a thread go on that had gone at since_ns, and who let that one where it waited meanwhile. */
+static int find_waker(struct sweep *sweep, const struct event_switch *row, uint64_t since_ns,
+		      uint32_t *ret_waker)
+{
+	const size_t thread = things_index(&sweep->threads, row->waker);
+	const uint64_t who = (uint64_t)row->waker << 32 | row->waker_string;
+	struct analysis *analysis = sweep->analysis;
+	uint32_t before = 0, number;
+
+	*ret_waker = 0;
+	if (!who)
+		return 0;
+	if (thread < sweep->threads.count && sweep->states[thread].woken_until > since_ns)
+		before = sweep->states[thread].waker;
+	if (before && analysis->wakers[before - 1].depth == ANALYSIS_WAKERS_MOST)
+		before = analysis->wakers[before - 1].before;
+	number = pair_map_find(&sweep->waker_numbers, who, before);
+	if (number == PAIR_MAP_NONE && analysis->wakers_count == ANALYSIS_WAKERS_KEPT)
+		return 0;
+	if (number == PAIR_MAP_NONE) {
+		if (array_grow(analysis->wakers, sweep->wakers_capacity, analysis->wakers_count + 1))
+			return -ENOMEM;
+		analysis->wakers[analysis->wakers_count++] = (struct analysis_waker){
+			.thread = row->waker,
+			.name_string = row->waker_string,
+			.before = before,
+			.depth = before ? analysis->wakers[before - 1].depth + 1 : 1};
+		number = (uint32_t)analysis->wakers_count;
+		if (pair_map_put(&sweep->waker_numbers, who, before, number))
+			return -ENOMEM;
+	}
+	*ret_waker = number;
+	return 0;
+}
+
+/* Who has a thing is who lets others go on with it. */
+static int know_waker(struct sweep *sweep, struct thread_state *state, uint32_t waker)
+{
+	struct state_wait wait = {.waker = waker};
+
+	if (!waker || (state->wait && sweep->state_waits[state->wait].holder))
+		return 0;
+	/* what is not known at all stays so: such intervals are divided among those that were seen */
+	if (!state->wait)
+		return 0;
+	wait.string = sweep->state_waits[state->wait].string;
+	return find_wait(sweep, &wait, &state->wait);
+}
+
+int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32_t waker)
+{
+	struct thread_state *state = &sweep->states[thread];
+	uint64_t since_ns = state->since_ns;
+	struct thread_moment moment;
+	int error = 0;
+
+	if (thread == sweep->threads.count || since_ns == UINT64_MAX)
+		return 0;
+	state->since_ns = UINT64_MAX;
+	sweep_compact_state(sweep, thread, time_ns);
+	if (!state->is_preempted)
+		error = know_waker(sweep, state, waker);
+	moment = (struct thread_moment){since_ns,     time_ns,	       time_ns - since_ns,
+					state->stack, state->wait, state->is_preempted};
+	if (!error && (!state->is_preempted || state->wait))
+		error = keep_moment(state, &moment);
+	if (!error && !state->is_preempted && state->gil_until)
+		error = sweep_count_gil(sweep, thread, since_ns, time_ns);
+	return error ? error : calls_add(&state->away, since_ns, time_ns, state->is_preempted);
 }
 
 /* Who leaves its processor inside of a call comes back to it there: that time is the call's. */
@@ -138,18 +188,26 @@ static int go_away(struct sweep *sweep, size_t thread, const struct event_switch
 	state->is_preempted = row->reason == SWITCH_PREEMPTED;
 	state->stack = row->stack;
 	sweep_await_gil(sweep, thread, row);
-	return find_wait(sweep, row->wait_string, row->holder, &state->wait);
+	return find_wait(sweep, &(struct state_wait){row->wait_string, row->holder, 0},
+			 &state->wait);
 }
 
 int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 {
 	size_t next = things_index(&sweep->threads, row->next);
+	struct thread_state *state = &sweep->states[next];
+	uint32_t waker = 0;
 	int error;
 
 	watch(sweep, row->previous, row->time);
 	watch(sweep, row->next, row->time);
 	error = go_away(sweep, things_index(&sweep->threads, row->previous), row);
-	return error ? error : sweep_come_back(sweep, next, row->time);
+	if (!error && next < sweep->threads.count && state->since_ns != UINT64_MAX) {
+		error = find_waker(sweep, row, state->since_ns, &waker);
+		state->woken_until = row->time;
+		state->waker = waker;
+	}
+	return error ? error : sweep_come_back(sweep, next, row->time, waker);
 }
 
 int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
@@ -165,7 +223,7 @@ int sweep_take_sample(struct sweep *sweep, const struct event_cpu_sample *row)
 	}
 	return keep_moment(
 		&sweep->states[thread],
-		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0});
+		&(struct thread_moment){row->time, row->time, row->weight, row->stack, 0, false});
 }
 
 void sweep_states_fini(struct sweep *sweep)
@@ -198,6 +256,7 @@ static int find_row(struct sweep *sweep, size_t device, enum account_cause cause
 		if (wait) {
 			analysis->states[index].wait_string = sweep->state_waits[wait].string;
 			analysis->states[index].holder = sweep->state_waits[wait].holder;
+			analysis->states[index].waker = sweep->state_waits[wait].waker;
 		}
 		analysis->states_count++;
 	}
@@ -316,6 +375,18 @@ static int count_short(struct sweep *sweep, struct analysis_state *row,
 	return error ? error : tell_state(sweep, row, part);
 }
 
+/* Only those are kept of which it is known who took the processor. */
+static int see_preempted(struct sweep *sweep, size_t device, const struct thread_moment *moment,
+			 uint64_t length_ns)
+{
+	struct analysis_state *row;
+	int error = find_row(sweep, device, CAUSE_PREEMPTED, 0, moment->wait, &row);
+
+	if (!error)
+		row->known_ns += length_ns;
+	return error;
+}
+
 static int see_away(struct sweep *sweep, size_t device, const struct thread_moment *moment,
 		    uint64_t begin, uint64_t end)
 {
@@ -328,6 +399,8 @@ static int see_away(struct sweep *sweep, size_t device, const struct thread_mome
 
 	if (!part.by)
 		return 0;
+	if (moment->is_preempted)
+		return see_preempted(sweep, device, moment, length_ns);
 	if (!moment->stack && !moment->wait)
 		return miss_away(sweep, device, moment, part);
 	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);
@@ -377,7 +450,7 @@ int sweep_add_call(struct sweep *sweep, const struct account *account,
 	enum account_cause cause = call->is_wait ? CAUSE_API_WAIT : CAUSE_API_CALL;
 	struct analysis_state *row = NULL;
 	uint32_t wait;
-	int error = find_wait(sweep, call->function, thread, &wait);
+	int error = find_wait(sweep, &(struct state_wait){call->function, thread, 0}, &wait);
 
 	if (!error)
 		error = find_row(sweep, sweep_device_of(sweep, account), cause, call->stack, wait,
@@ -551,7 +624,7 @@ static int divide(struct sweep *sweep, size_t device, enum account_cause cause, 
 int sweep_close_states(struct sweep *sweep)
 {
 	static const enum account_cause divided[] = {CAUSE_API_WAIT, CAUSE_API_CALL, CAUSE_ON_CPU,
-						     CAUSE_BLOCKED};
+						     CAUSE_BLOCKED, CAUSE_PREEMPTED};
 	struct analysis *analysis = sweep->analysis;
 	int error = 0;
 

@@ -33,7 +33,7 @@ const volatile bool watch_all = false;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 << 20);
+	__uint(max_entries, 8 << 20);
 } records SEC(".maps");
 
 /* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
@@ -99,9 +99,9 @@ static __always_inline bool is_watched(__u32 tgid)
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
 {
-	task->tgid = BPF_CORE_READ(of, tgid);
-	task->tid = BPF_CORE_READ(of, pid);
-	BPF_CORE_READ_STR_INTO(&task->name, of, comm);
+	task->tgid = of->tgid;
+	task->tid = of->pid;
+	__builtin_memcpy(task->name, of->comm, sizeof(task->name));
 }
 
 static __always_inline bool is_interrupted(void)
@@ -121,40 +121,63 @@ static __always_inline bool is_outside_of_calls(void)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	return BPF_CORE_READ(task, tgid) && BPF_CORE_READ(task, mm) &&
-	       (long)BPF_CORE_READ(registers, orig_ax) < 0;
+	return task->tgid && task->mm && (long)registers->orig_ax < 0;
+}
+
+/* Calls whose first argument is the file that they may wait for, by x86-64's numbers. */
+static __always_inline bool is_of_file(long call)
+{
+	switch (call) {
+	case 0:   /* read */
+	case 1:   /* write */
+	case 17:  /* pread64 */
+	case 18:  /* pwrite64 */
+	case 19:  /* readv */
+	case 20:  /* writev */
+	case 40:  /* sendfile */
+	case 73:  /* flock */
+	case 74:  /* fsync */
+	case 75:  /* fdatasync */
+	case 77:  /* ftruncate */
+	case 217: /* getdents64 */
+	case 285: /* fallocate */
+	case 295: /* preadv */
+	case 296: /* pwritev */
+	case 326: /* copy_file_range */
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The file system of a descriptor that this thread, which is the current one, has open. */
 static __always_inline void find_file(struct kernel_out *record, const struct task_struct *task,
 				      __u64 descriptor)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files, *file = NULL;
+	struct fdtable *table = task->files->fdt;
+	struct file *file = NULL;
 
-	if (!table || descriptor >= BPF_CORE_READ(table, max_fds))
-		return;
-	files = BPF_CORE_READ(table, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), files + descriptor) || !file)
+	if (descriptor >= table->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor) || !file)
 		return;
 	record->file_device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	record->head.flags |= KERNEL_HAS_FILE;
 }
 
 static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	record->call = (long)BPF_CORE_READ(registers, orig_ax);
+	record->call = (long)registers->orig_ax;
 	if (record->call < 0)
 		return;
 	record->head.flags |= KERNEL_IN_CALL;
-	record->arguments[0] = BPF_CORE_READ(registers, di);
-	record->arguments[1] = BPF_CORE_READ(registers, si);
-	record->arguments[2] = BPF_CORE_READ(registers, dx);
-	if (record->call != CALL_FUTEX)
+	record->arguments[0] = registers->di;
+	record->arguments[1] = registers->si;
+	record->arguments[2] = registers->dx;
+	if (is_of_file(record->call))
 		find_file(record, task, record->arguments[0]);
-	else if (!bpf_probe_read_user(record->lock, sizeof(record->lock),
+	else if (record->call == CALL_FUTEX &&
+		 !bpf_probe_read_user(record->lock, sizeof(record->lock),
 				      (void *)record->arguments[0]))
 		record->head.flags |= KERNEL_HAS_LOCK;
 }
@@ -162,7 +185,7 @@ static __always_inline void find_call(struct kernel_out *record, struct task_str
 static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
 				    struct task_struct *next, __u64 now_ns)
 {
-	const unsigned int state = BPF_CORE_READ(task, __state);
+	const unsigned int state = task->__state;
 	struct kernel_out *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	__u32 tid, *disk;
 
@@ -171,11 +194,11 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	tid = BPF_CORE_READ(task, pid);
+	tid = task->pid;
 	record->head.time_ns = now_ns;
 	record->head.kind = KERNEL_RECORD_OUT;
 	record->head.tid = tid;
-	record->head.tgid = BPF_CORE_READ(task, tgid);
+	record->head.tgid = task->tgid;
 	record->call = NO_CALL;
 	record->stack = -1;
 	name_task(&record->next, next);
@@ -183,7 +206,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		record->head.flags = KERNEL_PREEMPTED;
 	} else {
 		find_call(record, task);
-		if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) {
+		if (BPF_CORE_READ_BITFIELD(task, in_iowait)) {
 			record->head.flags |= KERNEL_IO_WAIT;
 			disk = bpf_map_lookup_elem(&disks, &tid);
 			if (disk)
@@ -209,11 +232,11 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	tid = BPF_CORE_READ(task, pid);
+	tid = task->pid;
 	record->head.time_ns = now_ns;
 	record->head.kind = KERNEL_RECORD_IN;
 	record->head.tid = tid;
-	record->head.tgid = BPF_CORE_READ(task, tgid);
+	record->head.tgid = task->tgid;
 	waking = bpf_map_lookup_elem(&wakings, &tid);
 	if (waking) {
 		record->woken_ns = waking->time_ns;
@@ -285,7 +308,7 @@ int BPF_PROG(on_request, struct bio *request)
 
 	if (!is_watched(current >> 32))
 		return 0;
-	device = BPF_CORE_READ(request, bi_bdev, bd_dev);
+	device = request->bi_bdev->bd_dev;
 	bpf_map_update_elem(&disks, &tid, &device, BPF_ANY);
 	return 0;
 }

@@ -142,13 +142,14 @@ int report_write_idle_calls(const struct report *report, size_t device, struct j
 
 /* ---- report_waits.c ---- */
 
-/* What the time in which the launching threads of a device were blocked was spent on. */
-int report_put_idle_waits(const struct report *report, size_t device,
+/* What the time in which the launching threads of a device were blocked was spent on, or who ran while they were
+ * preempted: the cause says which. */
+int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
 			  void (*put)(const char *name, uint64_t part,
 				      uint64_t wall)); /* -ENOMEM */
 /* What most of that time was waited for. */
 struct report_wait {
-	const char *wait; /* the system call, or "Python GIL" */
+	const char *wait; /* the system call and its disk, "mutex" or "Python GIL" */
 	uint64_t wait_ns;
 	const struct event_thread *holder; /* that had it for most of wait_ns; NULL: not known */
 	uint64_t holder_ns;
@@ -160,8 +161,13 @@ bool report_find_wait(const struct report *report, size_t device, const char *fu
 /* The keys pid, tid and name of a thread. */
 void report_write_thread(const struct report *report, const struct event_thread *thread,
 			 struct json_writer *json);
-/* The key "idle_waits". -ENOMEM. */
+/* Who ran for most of the time in which the launching threads were preempted: *ret_by of *ret_ns. False: not known. */
+bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
+			   uint64_t *ret_ns);
+/* The keys "idle_waits" and "idle_preempted". -ENOMEM. */
 int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json);
+int report_write_idle_preempted(const struct report *report, size_t device,
+				struct json_writer *json);
 
 /* ---- report_lines.c ---- */
 

@@ -99,8 +99,12 @@ static void say_preemption(const struct report *report, const struct finding *fi
 	const struct analysis_path *path = finding->path;
 	struct report_culprit place;
 	char name[REPORT_NAME_BYTES];
+	const char *by;
+	uint64_t by_ns;
 
 	say_idle(report, finding, sentence, "was preempted");
+	if (report_find_preemptor(report, finding->device, &by, &by_ns))
+		say(sentence, ", %s of it by %.*s", format_duration(by_ns).text, NAME_LENGTH, by);
 	if (path) {
 		say(sentence, ", %s of it before %.*s",
 		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
@@ -132,11 +136,11 @@ static void say_wait(const struct report *report, const struct report_wait *wait
 {
 	if (wait->wait_ns < whole_ns / 2)
 		return;
-	if (!analysis_is_gil(wait->wait)) {
-		say(sentence, ", waiting in %.*s", NAME_LENGTH, wait->wait);
-		return;
-	}
-	say(sentence, ", waiting for the Python GIL");
+	if (analysis_is_gil(wait->wait))
+		say(sentence, ", waiting for the Python GIL");
+	else
+		say(sentence, ", waiting %s %.*s", wait->holder ? "for a" : "in", NAME_LENGTH,
+		    wait->wait);
 	if (wait->holder)
 		say(sentence, ", held %sby thread %" PRIu32 " (%.*s)",
 		    wait->holder_ns < wait->wait_ns ? "most " : "", wait->holder->tid, NAME_LENGTH,

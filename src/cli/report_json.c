@@ -82,6 +82,8 @@ static int write_device(const struct report *report, struct json_writer *json, s
 	json_about_account(json, &device->account);
 	error = report_write_idle_waits(report, index, json);
 	if (!error)
+		error = report_write_idle_preempted(report, index, json);
+	if (!error)
 		error = report_write_idle_calls(report, index, json);
 	json_pair_u64(json, "launches", device->launches);
 	json_pair_u64(json, "executions", device->executions);

@@ -174,8 +174,8 @@ static int put_causes(const struct report *report, size_t device)
 			 account_cause_text(cause));
 		put_account_line(name, account->causes[cause], account->wall_ns,
 				 account_cause_meaning(cause));
-		if (cause == CAUSE_BLOCKED)
-			error = report_put_idle_waits(report, device, put_wait);
+		if (cause == CAUSE_BLOCKED || cause == CAUSE_PREEMPTED)
+			error = report_put_idle_waits(report, device, cause, put_wait);
 		if (cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL)
 			error = report_put_idle_calls(report, device, cause, put_wait);
 	}

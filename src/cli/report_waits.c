@@ -29,6 +29,7 @@ enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 /* Something that was waited for, and a function that its holder was in meanwhile. */
 struct wait_row {
 	uint32_t wait_string, holder;
+	uint32_t waker; /* number of the analysis's wakers; 0: none is told */
 	const char *function, *file; /* of the holder; NULL: not known */
 	uint32_t first_line;
 	uint64_t ns;
@@ -41,7 +42,7 @@ struct wait_rows {
 
 /* What was waited for, whatever its holder did. */
 struct whole {
-	uint32_t wait_string, holder;
+	uint32_t wait_string, holder, waker;
 	uint64_t ns;
 	uint64_t weight; /* of what its holder was found doing; 0: it was not found */
 	uint64_t given;  /* of weight, so far */
@@ -60,7 +61,7 @@ struct division {
 	const struct report *report;
 	struct whole *wholes;
 	size_t wholes_count, wholes_capacity;
-	struct pair_map by_wait; /* (wait string, holder) -> index of wholes */
+	struct pair_map by_wait; /* (wait string << 32 | holder, waker) -> index of wholes */
 	struct held *helds;
 	size_t helds_count, helds_capacity;
 	struct string_table keys; /* of helds: an id is an index + 1 */
@@ -82,15 +83,17 @@ static void division_fini(struct division *division)
 
 static int add_state(struct division *division, const struct analysis_state *state)
 {
-	uint32_t index = pair_map_find(&division->by_wait, state->wait_string, state->holder);
+	const uint64_t first = (uint64_t)state->wait_string << 32 | state->holder;
+	uint32_t index = pair_map_find(&division->by_wait, first, state->waker);
 
 	if (index == PAIR_MAP_NONE) {
 		index = (uint32_t)division->wholes_count;
 		if (array_grow(division->wholes, division->wholes_capacity, index + (size_t)1) ||
-		    pair_map_put(&division->by_wait, state->wait_string, state->holder, index))
+		    pair_map_put(&division->by_wait, first, state->waker, index))
 			return -ENOMEM;
-		division->wholes[index] =
-			(struct whole){.wait_string = state->wait_string, .holder = state->holder};
+		division->wholes[index] = (struct whole){.wait_string = state->wait_string,
+							 .holder = state->holder,
+							 .waker = state->waker};
 		division->wholes_count++;
 	}
 	division->wholes[index].ns += state->idle_ns;
@@ -137,7 +140,8 @@ static int find_held(struct division *division, const struct held *one, struct h
 
 static int add_holding(struct division *division, const struct analysis_holding *holding)
 {
-	uint32_t index = pair_map_find(&division->by_wait, holding->wait_string, holding->holder);
+	const uint64_t first = (uint64_t)holding->wait_string << 32 | holding->holder;
+	uint32_t index = pair_map_find(&division->by_wait, first, 0);
 	struct held one = {.whole = index}, *held;
 	struct whole *whole;
 
@@ -178,6 +182,7 @@ static int add_held_row(struct division *division, const struct held *held, stru
 	whole->given += held->weight;
 	return add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
 						.holder = whole->holder,
+						.waker = whole->waker,
 						.function = held->function,
 						.file = held->file,
 						.first_line = held->first_line,
@@ -196,6 +201,7 @@ static int make_rows(struct division *division, struct wait_rows *rows)
 		if (!whole->weight)
 			error = add_row(rows, &(struct wait_row){.wait_string = whole->wait_string,
 								 .holder = whole->holder,
+								 .waker = whole->waker,
 								 .ns = whole->ns});
 	}
 	return error;
@@ -217,11 +223,14 @@ static int compare(const void *left, const void *right)
 		return a->wait_string > b->wait_string ? 1 : -1;
 	if (a->holder != b->holder)
 		return a->holder > b->holder ? 1 : -1;
+	if (a->waker != b->waker)
+		return a->waker > b->waker ? 1 : -1;
 	order = compare_texts(a->function, b->function);
 	return order ? order : compare_texts(a->file, b->file);
 }
 
-static int divide(struct division *division, size_t device, struct wait_rows *rows)
+static int divide(struct division *division, size_t device, enum account_cause cause,
+		  struct wait_rows *rows)
 {
 	const struct analysis *analysis = division->report->analysis;
 	int error = 0;
@@ -229,24 +238,25 @@ static int divide(struct division *division, size_t device, struct wait_rows *ro
 	for (size_t i = 0; i < analysis->states_count && !error; i++) {
 		const struct analysis_state *state = &analysis->states[i];
 
-		if (state->device == device && state->cause == CAUSE_BLOCKED)
+		if (state->device == device && state->cause == cause)
 			error = add_state(division, state);
 	}
-	for (size_t i = 0; i < analysis->holdings_count && !error; i++)
+	for (size_t i = 0; i < analysis->holdings_count && cause == CAUSE_BLOCKED && !error; i++)
 		if (analysis->holdings[i].device == device)
 			error = add_holding(division, &analysis->holdings[i]);
 	return error ? error : make_rows(division, rows);
 }
 
-/* All rows add up to what the account has as blocked. */
-static int find_rows(const struct report *report, size_t device, struct wait_rows *ret_rows)
+/* All rows add up to what the account has of this cause. */
+static int find_rows(const struct report *report, size_t device, enum account_cause cause,
+		     struct wait_rows *ret_rows)
 {
 	struct division division = {.report = report};
 	struct wait_rows rows = {0};
 	int error;
 
 	division_init(&division);
-	error = divide(&division, device, &rows);
+	error = divide(&division, device, cause, &rows);
 	division_fini(&division);
 	if (error) {
 		free(rows.rows);
@@ -287,6 +297,7 @@ static int sum_waits(struct division *division, size_t device, const char *funct
 		    (wait_string && state.wait_string != wait_string) ||
 		    !is_below(report, state.stack, function))
 			continue;
+		state.waker = 0;
 		if (!wait_string)
 			state.holder = 0;
 		error = add_state(division, &state);
@@ -336,32 +347,85 @@ bool report_find_wait(const struct report *report, size_t device, const char *fu
 	return true;
 }
 
+bool report_find_preemptor(const struct report *report, size_t device, const char **ret_by,
+			   uint64_t *ret_ns)
+{
+	struct wait_rows rows;
+	bool is_known;
+
+	if (find_rows(report, device, CAUSE_PREEMPTED, &rows)) {
+		report->state->error = -ENOMEM;
+		return false;
+	}
+	is_known = rows.count && rows.rows[0].wait_string;
+	if (is_known) {
+		*ret_by = model_text(report->model, rows.rows[0].wait_string, "");
+		*ret_ns = rows.rows[0].ns;
+	}
+	free(rows.rows);
+	return is_known;
+}
+
 /* ---- text -------------------------------------------------------------------------------------- */
 
-static void name_row(const struct report *report, const struct wait_row *row, char *name,
-		     size_t size)
+/* ", woken by loader (12), which interrupt woke". */
+static size_t name_wakers(const struct report *report, uint32_t waker, char *name, size_t size)
+{
+	size_t length = 0;
+
+	for (const char *before = ", woken by ", *behind = ""; waker; before = ", which ") {
+		const struct analysis_waker *link = &report->analysis->wakers[waker - 1];
+		const struct event_thread *thread =
+			model_thing(report->model, EVENT_THREAD, link->thread);
+
+		if (length < size)
+			length += (size_t)snprintf(
+				name + length, size - length, "%s%s", before,
+				model_text(report->model,
+					   thread ? thread->name_string : link->name_string,
+					   "thread"));
+		if (thread && length < size)
+			length += (size_t)snprintf(name + length, size - length, " (%" PRIu32 ")",
+						   thread->tid);
+		if (length < size)
+			length += (size_t)snprintf(name + length, size - length, "%s", behind);
+		behind = " woke";
+		waker = link->before;
+	}
+	return length;
+}
+
+static void name_row(const struct report *report, enum account_cause cause,
+		     const struct wait_row *row, char *name, size_t size)
 {
 	const struct event_thread *holder = holder_of(report, row);
-	size_t length =
-		(size_t)snprintf(name, size, "    %s",
-				 model_text(report->model, row->wait_string, "not known what for"));
+	const bool is_preempted = cause == CAUSE_PREEMPTED;
+	size_t length = (size_t)snprintf(
+		name, size, "    %s%s", is_preempted && row->wait_string ? "by " : "",
+		model_text(report->model, row->wait_string,
+			   is_preempted ? "not known by whom" : "not known what for"));
 
 	if (row->function && length < size)
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
-		snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
-			 row->function ? ", " : ", held by ",
-			 model_text(report->model, holder->name_string, "thread"), holder->tid);
+		length += (size_t)snprintf(
+			name + length, size - length, "%s%s (%" PRIu32 ")",
+			is_preempted ? ", own thread "
+			: row->function ? ", "
+					: ", held by ",
+			model_text(report->model, holder->name_string, "thread"), holder->tid);
+	if (length < size)
+		name_wakers(report, row->waker, name + length, size - length);
 }
 
-int report_put_idle_waits(const struct report *report, size_t device,
+int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
 			  void (*put)(const char *name, uint64_t part, uint64_t wall))
 {
 	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
 	struct wait_rows rows;
 	char name[NAME_BYTES];
 	uint64_t rest = 0;
-	int error = find_rows(report, device, &rows);
+	int error = find_rows(report, device, cause, &rows);
 
 	if (error)
 		return error;
@@ -374,7 +438,7 @@ int report_put_idle_waits(const struct report *report, size_t device,
 			rest += rows.rows[i].ns;
 			continue;
 		}
-		name_row(report, &rows.rows[i], name, sizeof(name));
+		name_row(report, cause, &rows.rows[i], name, sizeof(name));
 		put(name, rows.rows[i].ns, wall);
 	}
 	if (rest)
@@ -397,14 +461,14 @@ void report_write_thread(const struct report *report, const struct event_thread 
 	json_pair_text(json, "name", model_text(report->model, thread->name_string, ""));
 }
 
-static void write_holder(const struct report *report, const struct wait_row *row,
+static void write_holder(const struct report *report, const char *key, const struct wait_row *row,
 			 struct json_writer *json)
 {
 	const struct event_thread *holder = holder_of(report, row);
 
 	if (!holder)
 		return;
-	json_key(json, "holder");
+	json_key(json, key);
 	json_object_begin(json);
 	report_write_thread(report, holder, json);
 	if (row->function)
@@ -416,10 +480,32 @@ static void write_holder(const struct report *report, const struct wait_row *row
 	json_object_end(json);
 }
 
+static void write_wakers(const struct report *report, uint32_t waker, struct json_writer *json)
+{
+	if (!waker)
+		return;
+	json_key(json, "wakers");
+	json_array_begin(json);
+	while (waker) {
+		const struct analysis_waker *link = &report->analysis->wakers[waker - 1];
+		const struct event_thread *thread =
+			model_thing(report->model, EVENT_THREAD, link->thread);
+
+		json_object_begin(json);
+		if (thread)
+			report_write_thread(report, thread, json);
+		else
+			json_pair_text(json, "name", model_text(report->model, link->name_string, ""));
+		json_object_end(json);
+		waker = link->before;
+	}
+	json_array_end(json);
+}
+
 int report_write_idle_waits(const struct report *report, size_t device, struct json_writer *json)
 {
 	struct wait_rows rows;
-	int error = find_rows(report, device, &rows);
+	int error = find_rows(report, device, CAUSE_BLOCKED, &rows);
 
 	if (error)
 		return error;
@@ -432,7 +518,33 @@ int report_write_idle_waits(const struct report *report, size_t device, struct j
 		if (row->wait_string)
 			json_pair_text(json, "wait",
 				       model_text(report->model, row->wait_string, ""));
-		write_holder(report, row, json);
+		write_holder(report, "holder", row, json);
+		write_wakers(report, row->waker, json);
+		json_pair_u64(json, "ns", row->ns);
+		json_object_end(json);
+	}
+	json_array_end(json);
+	free(rows.rows);
+	return 0;
+}
+
+int report_write_idle_preempted(const struct report *report, size_t device,
+				struct json_writer *json)
+{
+	struct wait_rows rows;
+	int error = find_rows(report, device, CAUSE_PREEMPTED, &rows);
+
+	if (error)
+		return error;
+	json_key(json, "idle_preempted");
+	json_array_begin(json);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct wait_row *row = &rows.rows[i];
+
+		json_object_begin(json);
+		if (row->wait_string)
+			json_pair_text(json, "by", model_text(report->model, row->wait_string, ""));
+		write_holder(report, "thread", row, json);
 		json_pair_u64(json, "ns", row->ns);
 		json_object_end(json);
 	}

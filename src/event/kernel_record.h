@@ -26,8 +26,7 @@ enum kernel_record_flags {
 	KERNEL_IO_WAIT = 1 << 1,    /* it waits for a disk, as the kernel counts */
 	KERNEL_IN_CALL = 1 << 2,    /* call and arguments are those of a system call */
 	KERNEL_HAS_LOCK = 1 << 3,   /* of a futex: lock was read */
-	KERNEL_HAS_FILE = 1 << 4,   /* file_device is that of the call's descriptor */
-	KERNEL_INTERRUPT = 1 << 5,  /* it was woken by an interrupt, whoever ran then */
+	KERNEL_INTERRUPT = 1 << 4,  /* it was woken by an interrupt, whoever ran then */
 };
 
 struct kernel_head {
@@ -46,7 +45,7 @@ struct kernel_out {
 	__u64 arguments[3];
 	__u32 lock[3];     /* the word that a futex waits for, and what is beside it */
 	__u32 disk;        /* device number of the last request that it made; 0: none */
-	__u32 file_device; /* … of the file system of the call's file */
+	__u32 file_device; /* … of the file system of the call's file; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
 };
 

@@ -373,9 +373,16 @@ static int put_sample(struct csv *csv, const void *item)
 	return put_stack(csv, row->stack);
 }
 
+static void put_waker(struct csv *csv, const struct event_switch *row)
+{
+	const struct event_thread *thread = model_thing(csv->model, EVENT_THREAD, row->waker);
+
+	put_string(csv, thread ? thread->name_string : row->waker_string);
+}
+
 #define SWITCH_COLUMNS                                                                         \
 	"time_ns,cpu," PROCESS_COLUMNS "," THREAD_COLUMNS ",next_tid,next_thread,reason,wait," \
-	"stack"
+	"waker,stack"
 static int put_switch(struct csv *csv, const void *item)
 {
 	const struct event_switch *row = item;
@@ -388,6 +395,7 @@ static int put_switch(struct csv *csv, const void *item)
 	put_thread(csv, row->next);
 	put_text(csv, analysis_switch_name(row->reason));
 	put_string(csv, row->wait_string);
+	put_waker(csv, row);
 	return put_stack(csv, row->stack);
 }
 

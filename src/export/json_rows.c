@@ -272,6 +272,8 @@ static void put_switch(struct json_rows *rows, const struct event_switch *row)
 	put_stack(rows, row->stack);
 	put_string(rows, "wait", row->wait_string);
 	put_u64(rows, "holder", row->holder);
+	put_u64(rows, "waker", row->waker);
+	put_string(rows, "waker_name", row->waker_string);
 }
 
 static void put_instruction(struct json_rows *rows, const struct event_instruction_sample *row)

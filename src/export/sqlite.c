@@ -75,7 +75,7 @@ static const struct {
 	[TABLE_IN_FLIGHT] = {"in_flight", 1},
 	[TABLE_DEPENDENCIES] = {"dependencies", 5},
 	[TABLE_CPU_SAMPLES] = {"cpu_samples", 9},
-	[TABLE_SWITCHES] = {"switches", 9},
+	[TABLE_SWITCHES] = {"switches", 11},
 	[TABLE_INSTRUCTION_SAMPLES] = {"instruction_samples", 12},
 	[TABLE_RANGES] = {"ranges", 11},
 	[TABLE_SERIES] = {"series", 15},
@@ -566,6 +566,8 @@ static void put_switch(struct database *database, const struct event_switch *row
 	put_text(database, analysis_switch_name(row->reason));
 	put_string(database, row->wait_string);
 	put_known(database, row->holder);
+	put_known(database, row->waker);
+	put_string(database, row->waker_string);
 	put_stack_id(database, row->stack);
 }
 

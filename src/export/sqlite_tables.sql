@@ -31,7 +31,7 @@ handle INTEGER);
 CREATE TABLE cpu_samples (id INTEGER PRIMARY KEY, thread INTEGER, time_ns INTEGER, cpu INTEGER, source TEXT, mode TEXT,
 weight INTEGER, unit TEXT, stack INTEGER);
 CREATE TABLE switches (id INTEGER PRIMARY KEY, time_ns INTEGER, cpu INTEGER, previous INTEGER, next INTEGER,
-reason TEXT, wait TEXT, holder INTEGER, stack INTEGER);
+reason TEXT, wait TEXT, holder INTEGER, waker INTEGER, waker_name TEXT, stack INTEGER);
 CREATE TABLE instruction_samples (id INTEGER PRIMARY KEY, begin_ns INTEGER, end_ns INTEGER, process INTEGER,
 device INTEGER, kernel TEXT, "offset" INTEGER, stall TEXT, count INTEGER, period INTEGER, unit TEXT,
 correlation INTEGER);

@@ -15,9 +15,7 @@
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/host_clocks.h"
@@ -41,10 +39,26 @@ void cpu_who_open(struct cpu *cpu)
 	}
 }
 
+static void note_lost(struct cpu *cpu)
+{
+	char text[160];
+
+	if (!cpu->who.lost)
+		return;
+	snprintf(text, sizeof(text),
+		 "of %" PRIu64 " switches it is not told who preempted or woke: they came faster than "
+		 "they could be read",
+		 cpu->who.lost);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
 void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
+	if (who->is_ready)
+		who->lost += kernel_watch_sweep(who->watch, UINT64_MAX);
+	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
 	who->is_ready = false;
@@ -266,27 +280,12 @@ static struct process_thread *thread_by_own_number(const struct process *process
 	return NULL;
 }
 
-/* Calls whose first argument is the file that they wait for. */
-static bool waits_for_file(const struct kernel_out *out)
-{
-	static const uint16_t calls[] = {SYS_read,      SYS_write,    SYS_pread64,   SYS_pwrite64,
-					 SYS_readv,     SYS_writev,   SYS_preadv,    SYS_pwritev,
-					 SYS_fsync,     SYS_fdatasync, SYS_ftruncate, SYS_fallocate,
-					 SYS_sendfile,  SYS_flock,    SYS_getdents64,
-					 SYS_copy_file_range};
-
-	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
-		if (out->call == calls[i])
-			return (out->head.flags & KERNEL_HAS_FILE) != 0;
-	return false;
-}
-
 /* The device that a thread waits for, as the kernel numbers it; 0: none. */
 static uint32_t waited_device(const struct kernel_out *out)
 {
 	if ((out->head.flags & KERNEL_IO_WAIT) && out->disk)
 		return out->disk;
-	return waits_for_file(out) ? out->file_device : 0;
+	return out->file_device;
 }
 
 /* "read (disk sda)". */

@@ -7,8 +7,8 @@
  * Owns:     the object and its links
  * Fails:    as a whole only where nothing can be loaded
  * Why:      an object is loaded as one, and one program that a kernel refuses would take all others with it. So what a
- *           kernel does not have is left out first, by its own types and not by its version; and where the rest is
- *           refused all the same, each program is tried alone.
+ *           kernel does not have is left out first, by its own types and not by its version; and what is refused all
+ *           the same is left out then, and the rest loaded again.
  */
 #include "collect/kernel/object.h"
 
@@ -36,6 +36,8 @@ struct kernel_object {
 
 /* Of the load that goes on in this thread: the last thing that tells why. */
 static _Thread_local char said[KERNEL_REASON_BYTES];
+/* … and of which program. */
+static _Thread_local char refused[64];
 
 /* The verifier's log ends with a count; the line before it is the reason. */
 static void keep_reason(const char *text)
@@ -60,6 +62,8 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 	if (level != LIBBPF_WARN)
 		return 0;
 	vsnprintf(text, sizeof(text), format, arguments);
+	if (strstr(text, "failed to load"))
+		sscanf(text, "libbpf: prog '%63[^']'", refused);
 	/* The log comes with it; that the object as a whole has failed is no reason. */
 	if (strstr(text, "BEGIN PROG LOAD LOG") || !said[0])
 		keep_reason(text);
@@ -179,7 +183,7 @@ static int load(const struct kernel_object_options *options, const struct choice
 		if (program)
 			bpf_program__set_autoload(program, choice->is_chosen[i]);
 	}
-	said[0] = '\0';
+	said[0] = refused[0] = '\0';
 	error = bpf_object__load(object);
 	if (error) {
 		bpf_object__close(object);
@@ -229,42 +233,58 @@ static void choose_present(const struct kernel_object_options *options,
 	object->count = options->programs_count;
 }
 
-/* The kernel refused all together. */
-static int choose_each(const struct kernel_object_options *options, struct kernel_object *object,
-		       struct choice *choice)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < options->programs_count; i++) {
-		struct kernel_program_report *report = &object->reports[i];
-		struct choice alone = {0};
-		struct bpf_object *loaded = NULL;
-
-		choice->is_chosen[i] = false;
-		if (report->state == KERNEL_PROGRAM_ABSENT)
-			continue;
-		if (is_spared(options, choice, i)) {
-			report->state = KERNEL_PROGRAM_SPARED;
-			continue;
-		}
-		alone.is_chosen[i] = true;
-		error = load(options, &alone, &loaded);
-		bpf_object__close(loaded);
-		choice->is_chosen[i] = !error;
-		report->state = error ? KERNEL_PROGRAM_REFUSED : KERNEL_PROGRAM_RUNS;
-		if (error)
-			snprintf(report->reason, sizeof(report->reason), "%s",
-				 said[0] ? said : strerror(-error));
-	}
-	return error;
-}
-
 static bool has_any(const struct choice *choice)
 {
 	for (size_t i = 0; i < KERNEL_PROGRAMS_MOST; i++)
 		if (choice->is_chosen[i])
 			return true;
 	return false;
+}
+
+/* Which program the kernel would not take, as libbpf names it; its number, or that behind the last. */
+static size_t find_refused(const struct kernel_object_options *options)
+{
+	size_t i = 0;
+
+	while (i < options->programs_count && strcmp(options->programs[i].name, refused) != 0)
+		i++;
+	return i;
+}
+
+/* Those that stand in for one that is not there. */
+static void choose_instead(const struct kernel_object_options *options,
+			   struct kernel_object *object, struct choice *choice)
+{
+	for (size_t i = 0; i < options->programs_count; i++)
+		if (object->reports[i].state == KERNEL_PROGRAM_SPARED &&
+		    !is_spared(options, choice, i)) {
+			object->reports[i].state = KERNEL_PROGRAM_RUNS;
+			choice->is_chosen[i] = true;
+		}
+}
+
+/* Loads what the kernel takes: an object is taken or refused as one, and of a refusal it is known who is to blame. */
+static int load_chosen(const struct kernel_object_options *options, struct kernel_object *object,
+		       struct choice *choice)
+{
+	int error = load(options, choice, &object->object);
+
+	while (error && error != -EPERM && error != -ENOMEM) {
+		const size_t guilty = find_refused(options);
+		struct kernel_program_report *report = &object->reports[guilty];
+
+		if (guilty == options->programs_count || !choice->is_chosen[guilty])
+			return error;
+		choice->is_chosen[guilty] = false;
+		report->state = KERNEL_PROGRAM_REFUSED;
+		snprintf(report->reason, sizeof(report->reason), "%s",
+			 said[0] ? said : strerror(-error));
+		choose_instead(options, object, choice);
+		if (!has_any(choice))
+			return error;
+		error = load(options, choice, &object->object);
+	}
+	return error;
 }
 
 static void attach(struct kernel_object *object)
@@ -309,14 +329,7 @@ static int load_present(const struct kernel_object_options *options, struct kern
 	if (!has_any(&choice))
 		return error_set(-ENOENT, "this kernel has nothing that '%s' could be attached to",
 				 options->name);
-	error = load(options, &choice, &object->object);
-	if (error == -EPERM || error == -ENOMEM)
-		return refuse(options, error);
-	if (error) {
-		error = choose_each(options, object, &choice);
-		if (has_any(&choice))
-			error = load(options, &choice, &object->object);
-	}
+	error = load_chosen(options, object, &choice);
 	if (error)
 		return refuse(options, error);
 	attach(object);

@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder; loading in a thread of its own
  * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
- * Owns:     the programs inside the kernel, the records that nobody has asked for yet (16,384 at most)
+ * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 8 MiB)
  * Fails:    to load: nothing is known; a record that has no room is counted
  * Why:      perf's records are there for everybody, from the first instruction on, and say when; these say who. So they
  *           are matched: a switch is written here first, and by perf some hundred nanoseconds later, before anything
@@ -29,7 +29,7 @@
 #include "bpf/objects.h"
 
 enum {
-	RECORDS_MOST = 16384,
+	RECORDS_MOST = 65536,
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
 	NONE = UINT32_MAX
