@@ -2,18 +2,16 @@
  *
  * collect/kernel/object.c - programs of ours inside the kernel: loaded as far as this kernel takes them
  *
- * Runs in:  the recorder, in the thread of whoever asks: to load takes 20 to 200 ms, most of it in reading the kernel's types
+ * Runs in:  the recorder, in the thread of whoever asks: to load takes some 40 ms of processor time, most of it for reading the
+ *           kernel's types
  * Gets:     an object file   Gives: attached programs, and why others are not
  * Owns:     the object and its links
  * Fails:    as a whole only where nothing can be loaded
- * Why:      an object is loaded as one, and one program that a kernel refuses would take all others with it. So what a
- *           kernel does not have is left out first, by its own types and not by its version; and what is refused all
- *           the same is left out then, and the rest loaded again.
+ * Why:      an object is loaded as one, and one program that a kernel has no place for, or refuses, would take all others
+ *           with it. libbpf says which it was: that is left out, and the rest loaded again.
  */
 #include "collect/kernel/object.h"
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +34,9 @@ struct kernel_object {
 
 /* Of the load that goes on in this thread: the last thing that tells why. */
 static _Thread_local char said[KERNEL_REASON_BYTES];
-/* … and of which program. */
+/* … and of which program; which could not even be tried, as the kernel has no place for it. */
 static _Thread_local char refused[64];
+static _Thread_local bool is_absent;
 
 /* The verifier's log ends with a count; the line before it is the reason. */
 static void keep_reason(const char *text)
@@ -62,80 +61,13 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 	if (level != LIBBPF_WARN)
 		return 0;
 	vsnprintf(text, sizeof(text), format, arguments);
-	if (strstr(text, "failed to load"))
+	if (strstr(text, ": failed to "))
 		sscanf(text, "libbpf: prog '%63[^']'", refused);
+	is_absent |= strstr(text, "failed to find kernel BTF type ID") != NULL;
 	/* The log comes with it; that the object as a whole has failed is no reason. */
 	if (strstr(text, "BEGIN PROG LOAD LOG") || !said[0])
 		keep_reason(text);
 	return 0;
-}
-
-/* ---- what the kernel has ----------------------------------------------------------------------- */
-
-struct kernel_types {
-	struct btf *kernel;
-	struct btf *modules[256];
-	size_t modules_count;
-};
-
-static void kernel_types_fini(struct kernel_types *types)
-{
-	for (size_t i = 0; i < types->modules_count; i++)
-		btf__free(types->modules[i]);
-	btf__free(types->kernel);
-}
-
-/* Modules' types need CAP_SYS_ADMIN; without it, what they have is taken to be absent. */
-static void read_modules(struct kernel_types *types)
-{
-	__u32 id = 0;
-
-	while (types->modules_count < sizeof(types->modules) / sizeof(types->modules[0]) &&
-	       bpf_btf_get_next_id(id, &id) == 0) {
-		struct btf *module = btf__load_from_kernel_by_id_split(id, types->kernel);
-
-		if (module)
-			types->modules[types->modules_count++] = module;
-	}
-}
-
-static int kernel_types_init(struct kernel_types *types)
-{
-	*types = (struct kernel_types){.kernel = btf__load_vmlinux_btf()};
-	if (!types->kernel)
-		return error_set(-ENOSYS,
-				 "the kernel does not tell its types (/sys/kernel/btf/vmlinux): it was built "
-				 "without CONFIG_DEBUG_INFO_BTF");
-	return 0;
-}
-
-static bool has_type(struct kernel_types *types, const char *name, __u32 kind)
-{
-	if (btf__find_by_name_kind(types->kernel, name, kind) > 0)
-		return true;
-	if (!types->modules_count)
-		read_modules(types);
-	for (size_t i = 0; i < types->modules_count; i++)
-		if (btf__find_by_name_kind(types->modules[i], name, kind) > 0)
-			return true;
-	return false;
-}
-
-/* By the section that a program is in: "tp_btf/sched_switch", "fexit/xe_exec_ioctl". Others are left to be tried. */
-static bool has_target(struct kernel_types *types, const struct bpf_program *program)
-{
-	const char *section = bpf_program__section_name(program), *target = strchr(section, '/');
-	char type[128];
-
-	if (!target++)
-		return true;
-	if (strncmp(section, "tp_btf/", 7) == 0) {
-		snprintf(type, sizeof(type), "btf_trace_%s", target);
-		return has_type(types, type, BTF_KIND_TYPEDEF);
-	}
-	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0)
-		return has_type(types, target, BTF_KIND_FUNC);
-	return true;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------- */
@@ -184,6 +116,7 @@ static int load(const struct kernel_object_options *options, const struct choice
 			bpf_program__set_autoload(program, choice->is_chosen[i]);
 	}
 	said[0] = refused[0] = '\0';
+	is_absent = false;
 	error = bpf_object__load(object);
 	if (error) {
 		bpf_object__close(object);
@@ -211,24 +144,17 @@ static bool is_spared(const struct kernel_object_options *options, const struct 
 	       choice->is_chosen[find_instead(options, index)];
 }
 
-static void choose_present(const struct kernel_object_options *options,
-			   struct kernel_object *object, struct kernel_types *types,
-			   struct bpf_object *elf, struct choice *ret_choice)
+static void choose_all(const struct kernel_object_options *options, struct kernel_object *object,
+		       struct choice *ret_choice)
 {
 	for (size_t i = 0; i < options->programs_count; i++) {
-		const struct bpf_program *program =
-			bpf_object__find_program_by_name(elf, options->programs[i].name);
-		struct kernel_program_report *report = &object->reports[i];
+		const bool spared = is_spared(options, ret_choice, i);
 
-		*report = (struct kernel_program_report){.name = options->programs[i].name,
-							 .lacks = options->programs[i].lacks};
-		if (!program || !has_target(types, program))
-			report->state = KERNEL_PROGRAM_ABSENT;
-		else if (is_spared(options, ret_choice, i))
-			report->state = KERNEL_PROGRAM_SPARED;
-		else
-			report->state = KERNEL_PROGRAM_RUNS;
-		ret_choice->is_chosen[i] = report->state == KERNEL_PROGRAM_RUNS;
+		object->reports[i] = (struct kernel_program_report){
+			.name = options->programs[i].name,
+			.lacks = options->programs[i].lacks,
+			.state = spared ? KERNEL_PROGRAM_SPARED : KERNEL_PROGRAM_RUNS};
+		ret_choice->is_chosen[i] = !spared;
 	}
 	object->count = options->programs_count;
 }
@@ -276,7 +202,7 @@ static int load_chosen(const struct kernel_object_options *options, struct kerne
 		if (guilty == options->programs_count || !choice->is_chosen[guilty])
 			return error;
 		choice->is_chosen[guilty] = false;
-		report->state = KERNEL_PROGRAM_REFUSED;
+		report->state = is_absent ? KERNEL_PROGRAM_ABSENT : KERNEL_PROGRAM_REFUSED;
 		snprintf(report->reason, sizeof(report->reason), "%s",
 			 said[0] ? said : strerror(-error));
 		choose_instead(options, object, choice);
@@ -305,55 +231,46 @@ static void attach(struct kernel_object *object)
 	}
 }
 
-static int refuse(const struct kernel_object_options *options, int error)
+/* Nothing is left that the kernel would take. */
+static void refuse(const struct kernel_object_options *options, const struct kernel_object *object,
+		   int error)
 {
+	size_t absent = 0;
+
+	for (size_t i = 0; i < object->count; i++)
+		absent += object->reports[i].state == KERNEL_PROGRAM_ABSENT;
 	if (error == -EPERM || error == -EACCES)
-		return error_set(error,
-				 "programs inside the kernel (BPF) need root, or the capabilities "
+		error_set(error, "programs inside the kernel (BPF) need root, or the capabilities "
 				 "cap_bpf and cap_perfmon");
-	return error_set(error, "programs inside the kernel (BPF), '%s': %s", options->name,
-			 said[0] ? said : strerror(-error));
-}
-
-static int load_present(const struct kernel_object_options *options, struct kernel_object *object,
-			struct kernel_types *types)
-{
-	struct bpf_object *elf = open_elf(options);
-	struct choice choice = {0};
-	int error;
-
-	if (!elf)
-		return refuse(options, -errno);
-	choose_present(options, object, types, elf, &choice);
-	bpf_object__close(elf);
-	if (!has_any(&choice))
-		return error_set(-ENOENT, "this kernel has nothing that '%s' could be attached to",
-				 options->name);
-	error = load_chosen(options, object, &choice);
-	if (error)
-		return refuse(options, error);
-	attach(object);
-	return 0;
+	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+		error_set(error, "programs inside the kernel (BPF) need a kernel that tells its "
+				 "types in /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
+	else if (absent == object->count)
+		error_set(error, "this kernel has nothing that '%s' could be attached to",
+			  options->name);
+	else
+		error_set(error, "programs inside the kernel (BPF), '%s': %s", options->name,
+			  said[0] ? said : strerror(-error));
 }
 
 int kernel_object_open(const struct kernel_object_options *options,
 		       struct kernel_object **ret_object)
 {
 	struct kernel_object *object = calloc(1, sizeof(*object));
-	struct kernel_types types;
+	struct choice choice = {0};
 	int error;
 
 	if (!object)
-		return error_set(-ENOMEM, "BPF: out of memory");
+		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	libbpf_set_print(on_words);
-	error = kernel_types_init(&types);
-	if (!error)
-		error = load_present(options, object, &types);
-	kernel_types_fini(&types);
+	choose_all(options, object, &choice);
+	error = load_chosen(options, object, &choice);
 	if (error) {
+		refuse(options, object, error);
 		kernel_object_close(object);
 		return error;
 	}
+	attach(object);
 	*ret_object = object;
 	return 0;
 }

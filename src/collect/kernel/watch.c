@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -29,6 +30,7 @@
 #include "bpf/objects.h"
 
 enum {
+	DELAY_NS = 20000000, /* before loading: a program that is over by then has nothing to pay for it */
 	RECORDS_MOST = 65536,
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
@@ -52,7 +54,9 @@ struct queue {
 struct kernel_watch {
 	pthread_t thread;
 	_Atomic enum kernel_watch_state state;
-	bool is_joined;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool is_over, is_loading; /* of the load; under the lock */
 	char reason[512];
 	struct kernel_object *object;
 	struct ring_buffer *ring;
@@ -107,10 +111,34 @@ static int open_object(struct kernel_watch *watch)
 	return 0;
 }
 
+/* Whether it is still wanted. */
+static bool wait_a_little(struct kernel_watch *watch)
+{
+	struct timespec until;
+	bool is_over = false;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += DELAY_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	pthread_mutex_lock(&watch->lock);
+	while (!watch->is_over &&
+	       pthread_cond_timedwait(&watch->changed, &watch->lock, &until) == 0)
+		;
+	is_over = watch->is_over;
+	watch->is_loading = !is_over;
+	pthread_mutex_unlock(&watch->lock);
+	return !is_over;
+}
+
 static void *load(void *argument)
 {
 	struct kernel_watch *watch = argument;
 
+	if (!wait_a_little(watch))
+		return NULL;
 	if (open_object(watch)) {
 		snprintf(watch->reason, sizeof(watch->reason), "%s", error_text());
 		error_clear();
@@ -129,6 +157,8 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	hash_map_init(&watch->queues);
 	watch->free_first = NONE;
+	pthread_mutex_init(&watch->lock, NULL);
+	pthread_cond_init(&watch->changed, NULL);
 	if (!thread_start(&watch->thread, load, watch)) {
 		free(watch);
 		return error_set(-EAGAIN,
@@ -140,8 +170,20 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 
 void kernel_watch_stop(struct kernel_watch *watch)
 {
+	bool is_loading;
+
 	if (!watch)
 		return;
+	pthread_mutex_lock(&watch->lock);
+	watch->is_over = true;
+	pthread_cond_signal(&watch->changed);
+	/* What goes on inside libbpf cannot be stopped; nobody waits for it: it is the recorder's last second anyway. */
+	is_loading = watch->is_loading && watch->state == KERNEL_WATCH_LOADS;
+	pthread_mutex_unlock(&watch->lock);
+	if (is_loading) {
+		pthread_detach(watch->thread);
+		return;
+	}
 	pthread_join(watch->thread, NULL);
 	ring_buffer__free(watch->ring);
 	kernel_object_close(watch->object);

@@ -21,7 +21,7 @@ enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_R
 
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
 int kernel_watch_start(struct kernel_watch **ret_watch);
-/* Waits for a load that goes on. */
+/* A load that goes on is left to its thread, with all that it has. */
 void kernel_watch_stop(struct kernel_watch *watch); /* NULL-safe */
 
 /* Turns ready once. *ret_reason: of REFUSED, why; else "". */
