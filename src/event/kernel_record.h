@@ -8,7 +8,7 @@
 #ifndef EVENT_KERNEL_RECORD_H
 #define EVENT_KERNEL_RECORD_H
 
-enum { KERNEL_NAME_BYTES = 16, KERNEL_FRAMES_MOST = 32 };
+enum { KERNEL_NAME_BYTES = 16, KERNEL_FRAMES_MOST = 32, KERNEL_STACK_BYTES = 16 << 10 };
 
 /* A thread as the kernel names it. tid 0: none; a processor that idles has both 0. */
 struct kernel_task {
@@ -47,6 +47,16 @@ struct kernel_out {
 	__u32 disk;        /* device number of the last request that it made; 0: none */
 	__u32 file_device; /* … of the file system of the call's file; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
+	__u64 user_stack;  /* what stands for all that has these registers and this stack; 0: not known */
+};
+
+/* The first of those that a user_stack stands for. */
+struct kernel_stack {
+	__u64 user_stack;
+	__u64 ip, sp, bp;
+	__u32 tgid;
+	__u32 bytes; /* from sp on */
+	__u8 stack[KERNEL_STACK_BYTES + 4096]; /* a page more than is used: the verifier counts on the worst */
 };
 
 /* … comes back. */

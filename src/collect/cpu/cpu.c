@@ -193,8 +193,6 @@ static void take_switch(struct cpu *cpu, const struct perf_record *record)
 	process_thread_describe(cpu->processes, process, thread);
 	if (record->kind == PERF_OUT && !record->is_preempted && !thread->row.end_ns) {
 		cpu_begin_wait(cpu, process, thread, record->time_ns, record->cpu);
-		cpu_who_holds(cpu, process, record->tid, record->time_ns,
-			      &thread->wait.told_string, &thread->wait.told_holder);
 		return;
 	}
 	cpu_end_wait(cpu, thread, record->time_ns);

@@ -116,7 +116,8 @@ struct cpu_who {
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map names; /* pid -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call << 32 | device -> the trace's string */
-	uint64_t lost;         /* records of switches */
+	struct hash_map stacks; /* number of a user's stack, and process -> the trace's stack */
+	uint64_t lost;          /* records of switches */
 };
 
 struct cpu {
@@ -191,6 +192,12 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
 };
+/* The trace's stack of one of which the kernel told registers and stack when it went; 0: none. */
+uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+			const struct kernel_stack *told);
+/* … below the kernel's frames, innermost first. */
+uint32_t cpu_put_kernel_frames(struct cpu *cpu, const uint64_t *addresses, size_t count,
+			       uint32_t stack);
 /* Of a thread that does not run; false: it does, is gone, or we may not look. */
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 			 struct cpu_wait *ret_wait);
@@ -255,11 +262,12 @@ void cpu_who_drain(struct cpu *cpu);
 void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns);
 void cpu_who_begin_process(struct cpu *cpu, uint32_t pid);
 void cpu_who_end_process(struct cpu *cpu, uint32_t pid);
-/* A thread went: preempted (who got its processor), or blocked (for what it waits). 0 in both: not known. */
+/* A thread went: preempted (who got its processor; 0 in both: not known), or blocked (for what it waits: put into its
+ * wait). */
 void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
 		  uint32_t *ret_holder);
-void cpu_who_holds(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t time_ns,
-		   uint32_t *ret_string, uint32_t *ret_holder);
+void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
+		   uint64_t time_ns);
 /* It came back. */
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
 		  uint32_t *ret_string);

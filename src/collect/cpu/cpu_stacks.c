@@ -394,12 +394,20 @@ static uint32_t kernel_frame(struct cpu *cpu, uint64_t address)
 	return id;
 }
 
-/* On top of what called the kernel. A return address is that of the instruction before. */
+/* A return address is that of the instruction before. */
+uint32_t cpu_put_kernel_frames(struct cpu *cpu, const uint64_t *addresses, size_t count,
+			       uint32_t stack)
+{
+	for (size_t i = count; i-- > 0;)
+		stack = recording_stack(cpu->recording, stack,
+					kernel_frame(cpu, addresses[i] - (i > 0)));
+	return stack;
+}
+
+/* On top of what called the kernel. */
 static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
 {
-	for (size_t i = record->kernel_count; i-- > 0;)
-		stack = recording_stack(cpu->recording, stack,
-					kernel_frame(cpu, record->kernel[i] - (i > 0)));
+	stack = cpu_put_kernel_frames(cpu, record->kernel, record->kernel_count, stack);
 	if (!record->kernel_count)
 		stack = recording_stack(cpu->recording, stack, kernel_frame(cpu, record->address));
 	return stack;
@@ -445,6 +453,20 @@ static uint32_t blocked_stack(struct cpu *cpu, struct process *process, uint32_t
 					   .sp = look->place.sp,
 					   .stack = (const uint8_t *)look->stack,
 					   .stack_bytes = look->stack_bytes};
+	struct cpu_walk walk = {.process = process, .tid = tid, .state = &state};
+
+	return walk_stack(cpu, &walk);
+}
+
+uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
+			const struct kernel_stack *told)
+{
+	const struct unwind_state state = {.ip = told->ip,
+					   .sp = told->sp,
+					   .bp = told->bp,
+					   .stack = told->stack,
+					   .stack_bytes = told->bytes,
+					   .has_bp = true};
 	struct cpu_walk walk = {.process = process, .tid = tid, .state = &state};
 
 	return walk_stack(cpu, &walk);

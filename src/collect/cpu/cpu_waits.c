@@ -46,7 +46,8 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 		row.holder = wait->holder;
 	}
 	/* What was found by looking in is more than the kernel knows: an interpreter's lock. */
-	if (row.stack && wait->told_string && !row.holder) {
+	if (wait->told_stack || (row.stack && wait->told_string && !row.holder)) {
+		row.stack = wait->told_stack ? wait->told_stack : row.stack;
 		row.wait_string = wait->told_string;
 		row.holder = wait->told_holder;
 	}
@@ -55,13 +56,14 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 	wait->is_written = true;
 }
 
-/* Held back until somebody has looked where it waits, or it comes back. */
+/* Held back until somebody has looked where it waits, or it comes back; not where the kernel has told all of it. */
 void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thread *thread,
 		    uint64_t time_ns, uint32_t processor)
 {
 	put_wait(cpu, thread, 0);
 	thread->wait = (struct thread_wait){.since_ns = time_ns, .cpu = processor};
-	if (array_grow(cpu->waiting, cpu->waiting_capacity, cpu->waiting_count + 1))
+	cpu_who_holds(cpu, process, thread, time_ns);
+	if (thread->wait.told_stack || array_grow(cpu->waiting, cpu->waiting_capacity, cpu->waiting_count + 1))
 		put_wait(cpu, thread, 0);
 	else
 		cpu->waiting[cpu->waiting_count++] =

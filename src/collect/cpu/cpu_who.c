@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,6 +25,8 @@ enum {
 	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
 	NAMES_MOST = 4096,     /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
+	STACKS_MOST = 1 << 18,
+	STACKS_ROUND = 32, /* new ones: to walk one takes some 15 us */
 	CONTENDED = 2          /* what glibc makes of a lock's word before it waits for it */
 };
 
@@ -33,6 +36,7 @@ void cpu_who_open(struct cpu *cpu)
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
+	hash_map_init(&who->stacks);
 	if (kernel_watch_start(&who->watch)) {
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();
@@ -64,6 +68,7 @@ void cpu_who_close(struct cpu *cpu)
 	who->is_ready = false;
 	hash_map_fini(&who->names);
 	hash_map_fini(&who->waits);
+	hash_map_fini(&who->stacks);
 }
 
 /* ---- becoming ready ---------------------------------------------------------------------------- */
@@ -148,8 +153,10 @@ void cpu_who_drain(struct cpu *cpu)
 {
 	if (cpu->who.watch && !cpu->who.is_ready)
 		look_whether_ready(cpu);
-	if (cpu->who.is_ready)
-		kernel_watch_drain(cpu->who.watch);
+	if (!cpu->who.is_ready)
+		return;
+	kernel_watch_drain(cpu->who.watch);
+	kernel_watch_allow_stacks(cpu->who.watch, STACKS_ROUND);
 }
 
 void cpu_who_begin_process(struct cpu *cpu, uint32_t pid)
@@ -309,26 +316,67 @@ static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	return string;
 }
 
-void cpu_who_holds(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t time_ns,
-		   uint32_t *ret_string, uint32_t *ret_holder)
+static void tell_cause(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+		       struct thread_wait *wait)
 {
-	const struct kernel_out *out =
-		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
-	struct process_thread *holder;
-	uint32_t owner;
+	const uint32_t owner = lock_owner(out);
+	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
 	const char *call;
 
-	if (!out || (out->head.flags & KERNEL_PREEMPTED))
-		return;
-	owner = lock_owner(out);
-	holder = owner ? thread_by_own_number(process, owner) : NULL;
 	if (holder) {
-		*ret_holder = process_thread_describe(cpu->processes, process, holder);
-		*ret_string = recording_string(cpu->recording, "mutex");
+		wait->told_holder = process_thread_describe(cpu->processes, process, holder);
+		wait->told_string = recording_string(cpu->recording, "mutex");
 		return;
 	}
 	call = out->call < 0 ? "page fault"
 			     : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
 	if (call)
-		*ret_string = wait_string(cpu, process->row.pid, out, call);
+		wait->told_string = wait_string(cpu, process->row.pid, out, call);
+}
+
+/* Of an interpreter the functions are known by a look at it, while it waits; its native frames alone are all the same. */
+static uint32_t user_stack(struct cpu *cpu, struct process *process, uint32_t tid, uint64_t known)
+{
+	const uint64_t key = known ^ (uint64_t)process->row.id << 32;
+	struct hash_map *stacks = &cpu->who.stacks;
+	const uint32_t there = (uint32_t)hash_map_get(stacks, key, 0);
+	struct kernel_stack *told;
+	uint32_t stack;
+
+	if (!known || there)
+		return there;
+	told = kernel_watch_take_user_stack(cpu->who.watch, known);
+	if (!told)
+		return 0;
+	if (stacks->count >= STACKS_MOST)
+		hash_map_clear(stacks);
+	stack = process->python ? 0 : cpu_told_stack(cpu, process, tid, told);
+	free(told);
+	if (stack)
+		hash_map_put(stacks, key, stack);
+	return stack;
+}
+
+void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
+		   uint64_t time_ns)
+{
+	const uint32_t tid = thread->row.tid;
+	const struct kernel_out *found =
+		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
+	uint64_t addresses[KERNEL_FRAMES_MOST];
+	struct kernel_out out;
+	uint32_t stack;
+
+	if (!found || (found->head.flags & KERNEL_PREEMPTED))
+		return;
+	out = *found;
+	tell_cause(cpu, process, &out, &thread->wait);
+	stack = user_stack(cpu, process, tid, out.user_stack);
+	if (stack)
+		stack = cpu_put_kernel_frames(
+			cpu, addresses,
+			kernel_watch_stack(cpu->who.watch, out.stack, addresses,
+					   KERNEL_FRAMES_MOST),
+			stack);
+	thread->wait.told_stack = stack;
 }

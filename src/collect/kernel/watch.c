@@ -32,6 +32,7 @@
 enum {
 	DELAY_NS = 20000000, /* before loading: a program that is over by then has nothing to pay for it */
 	RECORDS_MOST = 65536,
+	STACKS_MOST = 1024, /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
 	NONE = UINT32_MAX
@@ -60,12 +61,13 @@ struct kernel_watch {
 	char reason[512];
 	struct kernel_object *object;
 	struct ring_buffer *ring;
-	int watched_fd, stacks_fd, counts_fd;
+	int watched_fd, stacks_fd, counts_fd, allowance_fd;
 	int processors;
 	struct kept *kept; /* owned */
 	size_t kept_count, kept_capacity;
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
+	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
 	uint64_t refused, told_lost;
 	struct kept current;
 };
@@ -81,6 +83,7 @@ static const struct kernel_program programs[] = {
 /* ---- loading ----------------------------------------------------------------------------------- */
 
 static int on_record(void *context, void *data, size_t size);
+static int on_stack(void *context, void *data, size_t size);
 
 static int open_object(struct kernel_watch *watch)
 {
@@ -101,10 +104,18 @@ static int open_object(struct kernel_watch *watch)
 	}
 	watch->watched_fd = bpf_map__fd(kernel_object_map(watch->object, "watched"));
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
+	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
 	watch->processors = libbpf_num_possible_cpus();
 	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
 				       on_record, watch, NULL);
+	if (watch->ring && ring_buffer__add(watch->ring,
+					    bpf_map__fd(kernel_object_map(watch->object,
+									  "user_stacks")),
+					    on_stack, watch)) {
+		ring_buffer__free(watch->ring);
+		watch->ring = NULL;
+	}
 	if (!watch->ring || watch->processors <= 0)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for their "
 					  "records");
@@ -156,6 +167,7 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 	if (!watch)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	hash_map_init(&watch->queues);
+	hash_map_init(&watch->stacks);
 	watch->free_first = NONE;
 	pthread_mutex_init(&watch->lock, NULL);
 	pthread_cond_init(&watch->changed, NULL);
@@ -166,6 +178,16 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 	}
 	*ret_watch = watch;
 	return 0;
+}
+
+static void free_stacks(struct kernel_watch *watch)
+{
+	size_t cursor = 0;
+	uint64_t value;
+
+	while (hash_map_next(&watch->stacks, &cursor, NULL, &value))
+		free((void *)(uintptr_t)value);
+	hash_map_clear(&watch->stacks);
 }
 
 void kernel_watch_stop(struct kernel_watch *watch)
@@ -188,6 +210,8 @@ void kernel_watch_stop(struct kernel_watch *watch)
 	ring_buffer__free(watch->ring);
 	kernel_object_close(watch->object);
 	hash_map_fini(&watch->queues);
+	free_stacks(watch);
+	hash_map_fini(&watch->stacks);
 	free(watch->kept);
 	free(watch);
 }
@@ -285,6 +309,45 @@ static int on_record(void *context, void *data, size_t size)
 		watch->refused++;
 	}
 	return 0;
+}
+
+/* Told once: what has no room here is not told again, and its switches have no stack. */
+static int on_stack(void *context, void *data, size_t size)
+{
+	struct kernel_watch *watch = context;
+	const struct kernel_stack *told = data;
+	const size_t head = offsetof(struct kernel_stack, stack);
+	struct kernel_stack *kept;
+
+	if (size < sizeof(*told) || told->bytes > KERNEL_STACK_BYTES)
+		return 0;
+	/* of processes that nobody asks for any more */
+	if (watch->stacks.count >= STACKS_MOST)
+		free_stacks(watch);
+	kept = malloc(head + told->bytes);
+	if (!kept)
+		return 0;
+	memcpy(kept, told, head + told->bytes);
+	free(hash_map_find_pointer(&watch->stacks, told->user_stack));
+	if (hash_map_put_pointer(&watch->stacks, told->user_stack, kept))
+		free(kept);
+	return 0;
+}
+
+struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack)
+{
+	uint64_t value = 0;
+
+	hash_map_remove(&watch->stacks, user_stack, &value);
+	return (struct kernel_stack *)(uintptr_t)value;
+}
+
+void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
+{
+	const uint32_t key = 0;
+	const int64_t value = count;
+
+	bpf_map_update_elem(watch->allowance_fd, &key, &value, BPF_ANY);
 }
 
 void kernel_watch_drain(struct kernel_watch *watch)

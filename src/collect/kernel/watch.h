@@ -43,6 +43,12 @@ const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t t
 					  uint64_t time_ns);
 const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid, uint64_t time_ns);
 
+/* The user's stack that a switch names, once: who asks keeps what it makes of it. NULL: it was told before, or is not
+ * known. The caller frees it. */
+struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack);
+/* So many may be told until this is called again. */
+void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count);
+
 /* The kernel's frames, innermost first; returns how many, at most `most`. */
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most);

@@ -60,6 +60,15 @@ const struct kernel_in *kernel_watch_in(struct kernel_watch *watch, uint32_t tid
 	return NULL;
 }
 
+struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack)
+{
+	return NULL;
+}
+
+void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
+{
+}
+
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most)
 {
