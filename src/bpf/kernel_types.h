@@ -22,6 +22,8 @@ struct super_block {
 } KERNEL_TYPE;
 
 struct inode {
+	unsigned short i_mode;
+	__u32 i_rdev;
 	struct super_block *i_sb;
 } KERNEL_TYPE;
 

@@ -21,6 +21,8 @@ enum {
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
 	CALL_FUTEX = 202, /* x86-64 */
+	FILE_TYPE = 0170000, /* of i_mode */
+	BLOCK_DEVICE = 0060000,
 	PAGE_BYTES = 4096,
 	TOP_WORDS = 128, /* of a stack, by which it is known again */
 	STACK_MOST = 8 << 20,
@@ -191,11 +193,15 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 {
 	struct fdtable *table = task->files->fdt;
 	struct file *file = NULL;
+	struct inode *inode;
 
 	if (descriptor >= table->max_fds ||
 	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor) || !file)
 		return;
-	record->file_device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	inode = BPF_CORE_READ(file, f_inode);
+	record->file_device = (BPF_CORE_READ(inode, i_mode) & FILE_TYPE) == BLOCK_DEVICE
+				      ? BPF_CORE_READ(inode, i_rdev)
+				      : BPF_CORE_READ(inode, i_sb, s_dev);
 }
 
 static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
