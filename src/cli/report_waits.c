@@ -351,16 +351,19 @@ bool report_find_preemptor(const struct report *report, size_t device, const cha
 			   uint64_t *ret_ns)
 {
 	struct wait_rows rows;
+	size_t i = 0;
 	bool is_known;
 
 	if (find_rows(report, device, CAUSE_PREEMPTED, &rows)) {
 		report->state->error = -ENOMEM;
 		return false;
 	}
-	is_known = rows.count && rows.rows[0].wait_string;
+	while (i < rows.count && !rows.rows[i].wait_string)
+		i++;
+	is_known = i < rows.count;
 	if (is_known) {
-		*ret_by = model_text(report->model, rows.rows[0].wait_string, "");
-		*ret_ns = rows.rows[0].ns;
+		*ret_by = model_text(report->model, rows.rows[i].wait_string, "");
+		*ret_ns = rows.rows[i].ns;
 	}
 	free(rows.rows);
 	return is_known;

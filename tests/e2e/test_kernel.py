@@ -24,7 +24,7 @@ def need_bpf():
     if os.getuid() != 0:
         raise duet_test.Skip("only root may load programs into the kernel")
     trace = t.path("probe.duet")
-    run([DUET, "record", *COLLECT, "-o", trace, "--", "sleep", "1"])
+    run([DUET, "record", *COLLECT, "-o", trace, "--", "sleep", "3"])
     about = text(run([DUET, "info", trace]).stdout)
     if "is told from" not in about:
         reason = re.search(r"whose locks and disks.*?told: (.*)", about)
@@ -45,8 +45,8 @@ def sum_of(rows, matches):
 
 
 def mostly(rows, matches, whole, what):
-    """What is known of it is so; and more than half is known: at first the kernel loads what sees it."""
-    known = sum_of(rows, lambda row: "wait" in row or "by" in row)
+    """What the kernel tells of it is so; and that is more than half: at first it loads what sees it."""
+    known = sum_of(rows, lambda row: "holder" in row or "wakers" in row)
     t.true(sum_of(rows, matches) >= 0.9 * known, f"{what}: {rows}")
     t.true(known >= 0.5 * whole, f"{what}: {known} of {whole} known")
 
@@ -99,9 +99,9 @@ with t.case("the process that preempts"):
     by = f"planted (process {hog.pid})"
     # on a busy machine others take the processor too
     known = [row for row in device["idle_preempted"] if "by" in row]
-    t.equal(known[0]["by"] if known else None, by, f"{device['idle_preempted']}")
+    t.true(any(row["by"] == by for row in known), f"{device['idle_preempted']}")
     found = [row for row in document["findings"] if row["id"] == "cpu_preemption"]
-    t.true(found and by in found[0]["text"], f"{found}")
+    t.true(found and known and known[0]["by"] in found[0]["text"], f"{found}")
 
 
 @contextlib.contextmanager
@@ -167,7 +167,7 @@ with t.case("nothing is left in the kernel, whichever way it ends"):
     t.equal(wait_until(0), 0, "before")
     for how in ("the program's end", "an interrupt", "two interrupts", "kill -9"):
         recorder = duet_test.Running([DUET, "record", "--collect", "cpu", "-o", t.path("left.duet"), "--",
-                                         "sleep", "2" if how == "the program's end" else "60"])
+                                         "sleep", "5" if how == "the program's end" else "60"])
         end = time.monotonic() + 20
         while loaded() == 0 and time.monotonic() < end and recorder.process.poll() is None:
             time.sleep(0.02)

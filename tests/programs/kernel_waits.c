@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 enum { READ_BYTES = 64 << 10 };
 

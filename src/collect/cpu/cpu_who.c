@@ -185,19 +185,20 @@ void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns)
 
 /* A thread that is recorded; NULL: it is not. */
 static struct process_thread *recorded(const struct cpu *cpu, const struct kernel_task *task,
-				       struct process **ret_process)
+				       uint64_t time_ns, struct process **ret_process)
 {
 	struct process *process = processes_find(cpu->processes, task->tgid);
 
 	*ret_process = process;
-	return process && !process->has_ended ? hash_map_find_pointer(&process->threads, task->tid)
-					      : NULL;
+	return process && !process->has_ended
+		       ? process_thread(cpu->processes, process, task->tid, time_ns)
+		       : NULL;
 }
 
-static uint32_t describe(struct cpu *cpu, const struct kernel_task *task)
+static uint32_t describe(struct cpu *cpu, const struct kernel_task *task, uint64_t time_ns)
 {
 	struct process *process;
-	struct process_thread *thread = recorded(cpu, task, &process);
+	struct process_thread *thread = recorded(cpu, task, time_ns, &process);
 
 	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
 }
@@ -221,10 +222,10 @@ static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 }
 
 /* The trace's thread, or the name of one that is not recorded. */
-static void name_task(struct cpu *cpu, const struct kernel_task *task, uint32_t *ret_thread,
-		      uint32_t *ret_string)
+static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t time_ns,
+		      uint32_t *ret_thread, uint32_t *ret_string)
 {
-	*ret_thread = describe(cpu, task);
+	*ret_thread = describe(cpu, task, time_ns);
 	*ret_string = *ret_thread ? 0 : other_string(cpu, task);
 }
 
@@ -236,7 +237,7 @@ void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 
 	if (!out || !out->next.tid)
 		return;
-	*ret_holder = describe(cpu, &out->next);
+	*ret_holder = describe(cpu, &out->next, time_ns);
 	*ret_string = other_string(cpu, &out->next);
 }
 
@@ -251,7 +252,7 @@ void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
 		*ret_string = recording_string(cpu->recording, "interrupt");
 	else
-		name_task(cpu, &in->waker, ret_thread, ret_string);
+		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
 }
 
 /* ---- what for ---------------------------------------------------------------------------------- */
