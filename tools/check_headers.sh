@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Every header compiles alone, included twice, with all warnings. One TAP line per header. A table
-# header, which says "Include with these macros defined", is compiled by who includes it.
+# header, which says "Include with these macros defined", is compiled by who includes it, and one for
+# programs inside the kernel by their compiler alone.
 #
 #	tools/check_headers.sh gcc|clang
 
@@ -28,7 +29,7 @@ while read -r header; do
 		echo "not ok $number - $header"
 		status=1
 	fi
-done < <(find src include tests -name '*.h' 2>/dev/null | LC_ALL=C sort |
+done < <(find src include tests -name '*.h' ! -path src/bpf/kernel_types.h 2>/dev/null | LC_ALL=C sort |
 	xargs grep -L 'Include with these macros')
 echo "1..$number"
 exit $status

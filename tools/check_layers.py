@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "net": ["base"],
     "symbol": ["base", "event"],
     "isa": ["base"],
-    "collect": ["base", "event", "ring", "clock", "trace", "symbol", "config"],
+    "collect": ["base", "bpf", "event", "ring", "clock", "trace", "symbol", "config"],
     "analyze": ["base", "event", "clock", "trace", "symbol", "isa"],
     "export": ["base", "event", "analyze"],
     "import": ["base", "event", "trace"],

@@ -270,13 +270,14 @@ struct analysis_path {
 
 /* Who let a thread go on that was blocked: numbers count from 1. */
 enum {
-	ANALYSIS_WAKERS_MOST = 4,             /* one behind the other */
+	ANALYSIS_WAKERS_MOST = 4,    /* one behind the other */
 	ANALYSIS_WAKERS_KEPT = 65536 /* of all; who comes later is not known */
 };
 struct analysis_waker {
 	uint32_t thread;      /* 0: one that is not recorded */
 	uint32_t name_string; /* … which is called so */
-	uint32_t before;      /* number of who let that one go on, for which it waited meanwhile; 0: it did not wait, or nobody knows */
+	uint32_t
+		before; /* number of who let that one go on, for which it waited meanwhile; 0: it did not wait, or nobody knows */
 	uint32_t depth;
 };
 
@@ -286,14 +287,15 @@ enum { ANALYSIS_LENGTHS = 7 }; /* of intervals: below 1, 2, 4, 8, 16, 32 and 50 
 struct analysis_state {
 	size_t device;
 	enum account_cause
-		cause;  /* CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or CAUSE_API_CALL */
+		cause; /* CAUSE_ON_CPU, CAUSE_BLOCKED, CAUSE_PREEMPTED, CAUSE_API_WAIT or CAUSE_API_CALL */
 	uint32_t stack; /* 0: not known */
 	uint32_t
 		wait_string; /* BLOCKED: what for, PREEMPTED: who ran; 0: not known. API_…: the function that was called */
 	/* BLOCKED: thread that had it; 0: not known, or nobody. API_…: 0: the stack is the call's own; else the thread that
 	 * called, and the stack is one that was seen inside of the call. */
 	uint32_t holder;
-	uint32_t waker; /* BLOCKED: number of who let it go on, where no holder is known; 0: not known */
+	uint32_t
+		waker; /* BLOCKED: number of who let it go on, where no holder is known; 0: not known */
 	uint64_t seen;     /* samples, or intervals */
 	uint64_t known_ns; /* of intervals whose stack was seen */
 	/* BLOCKED: of short intervals, by their length: so many seen; of those that nobody saw (stack and wait 0), ns. */

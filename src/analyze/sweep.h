@@ -36,7 +36,7 @@ struct thread_moment {
 	uint64_t begin, end; /* the same: on it */
 	uint64_t weight;
 	uint32_t stack;
-	uint32_t wait; /* off it: what for, as state_waits counts; 0: not known */
+	uint32_t wait;     /* off it: what for, as state_waits counts; 0: not known */
 	bool is_preempted; /* off it, but could go on */
 };
 
@@ -248,10 +248,11 @@ struct sweep {
 	struct runners **runners;         /* owned */
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
-	bool has_instructions;          /* the trace has samples of them */
-	struct pair_map wait_numbers;   /* (wait string << 32 | holder, waker) -> number of state_waits */
-	struct pair_map waker_numbers;  /* (thread << 32 | name, the next one) -> number of wakers */
-	struct pair_map holding_rows;   /* (device << 32 | wait, stack) -> index */
+	bool has_instructions; /* the trace has samples of them */
+	struct pair_map
+		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
+	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
+	struct pair_map holding_rows;  /* (device << 32 | wait, stack) -> index */
 	struct state_wait *state_waits; /* number 0 is none */
 	size_t state_waits_count, state_waits_capacity, holdings_capacity;
 	size_t paths_capacity, launches_capacity, failures_capacity, waits_capacity,

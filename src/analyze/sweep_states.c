@@ -122,7 +122,8 @@ static int find_waker(struct sweep *sweep, const struct event_switch *row, uint6
 	if (number == PAIR_MAP_NONE && analysis->wakers_count == ANALYSIS_WAKERS_KEPT)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
-		if (array_grow(analysis->wakers, sweep->wakers_capacity, analysis->wakers_count + 1))
+		if (array_grow(analysis->wakers, sweep->wakers_capacity,
+			       analysis->wakers_count + 1))
 			return -ENOMEM;
 		analysis->wakers[analysis->wakers_count++] = (struct analysis_waker){
 			.thread = row->waker,
@@ -164,7 +165,7 @@ int sweep_come_back(struct sweep *sweep, size_t thread, uint64_t time_ns, uint32
 	sweep_compact_state(sweep, thread, time_ns);
 	if (!state->is_preempted)
 		error = know_waker(sweep, state, waker);
-	moment = (struct thread_moment){since_ns,     time_ns,	       time_ns - since_ns,
+	moment = (struct thread_moment){since_ns,     time_ns,     time_ns - since_ns,
 					state->stack, state->wait, state->is_preempted};
 	if (!error && (!state->is_preempted || state->wait))
 		error = keep_moment(state, &moment);

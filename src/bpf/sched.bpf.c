@@ -20,7 +20,7 @@ enum {
 	SERVING_SOFTIRQ = 1 << 8, /* of preempt_count */
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
-	CALL_FUTEX = 202, /* x86-64 */
+	CALL_FUTEX = 202,    /* x86-64 */
 	FILE_TYPE = 0170000, /* of i_mode */
 	BLOCK_DEVICE = 0060000,
 	PAGE_BYTES = 4096,
@@ -228,7 +228,8 @@ static __always_inline bool is_place(__u64 word, __u64 sp)
 {
 	const __u64 high = word >> 40;
 
-	return (high == 0x55 || high == 0x56 || high == 0x7f || (word >= 0x400000 && word < 0x10000000)) &&
+	return (high == 0x55 || high == 0x56 || high == 0x7f ||
+		(word >= 0x400000 && word < 0x10000000)) &&
 	       word - sp >= STACK_MOST;
 }
 

@@ -29,7 +29,7 @@ enum { ROWS_SHOWN = 8, NAME_BYTES = 512 };
 /* Something that was waited for, and a function that its holder was in meanwhile. */
 struct wait_row {
 	uint32_t wait_string, holder;
-	uint32_t waker; /* number of the analysis's wakers; 0: none is told */
+	uint32_t waker;              /* number of the analysis's wakers; 0: none is told */
 	const char *function, *file; /* of the holder; NULL: not known */
 	uint32_t first_line;
 	uint64_t ns;
@@ -411,12 +411,12 @@ static void name_row(const struct report *report, enum account_cause cause,
 	if (row->function && length < size)
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
 	if (holder && length < size)
-		length += (size_t)snprintf(
-			name + length, size - length, "%s%s (%" PRIu32 ")",
-			is_preempted ? ", own thread "
-			: row->function ? ", "
-					: ", held by ",
-			model_text(report->model, holder->name_string, "thread"), holder->tid);
+		length += (size_t)snprintf(name + length, size - length, "%s%s (%" PRIu32 ")",
+					   is_preempted    ? ", own thread "
+					   : row->function ? ", "
+							   : ", held by ",
+					   model_text(report->model, holder->name_string, "thread"),
+					   holder->tid);
 	if (length < size)
 		name_wakers(report, row->waker, name + length, size - length);
 }
@@ -498,7 +498,8 @@ static void write_wakers(const struct report *report, uint32_t waker, struct jso
 		if (thread)
 			report_write_thread(report, thread, json);
 		else
-			json_pair_text(json, "name", model_text(report->model, link->name_string, ""));
+			json_pair_text(json, "name",
+				       model_text(report->model, link->name_string, ""));
 		json_object_end(json);
 		waker = link->before;
 	}

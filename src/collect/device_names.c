@@ -41,8 +41,7 @@ static bool read_mount(const char *line, unsigned int major, unsigned int minor,
 	unsigned int its_major, its_minor;
 	char place[4096], kind[64];
 
-	if (!dash ||
-	    sscanf(line, "%*u %*u %u:%u %*s %4095s", &its_major, &its_minor, place) != 3 ||
+	if (!dash || sscanf(line, "%*u %*u %u:%u %*s %4095s", &its_major, &its_minor, place) != 3 ||
 	    its_major != major || its_minor != minor || sscanf(dash + 3, "%63s", kind) != 1)
 		return false;
 	snprintf(ret_text, size, "%s at %s", kind, place);

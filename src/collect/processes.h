@@ -26,8 +26,9 @@ struct thread_wait {
 	uint32_t cpu;
 	uint32_t stack;               /* the trace's */
 	uint32_t wait_string, holder; /* as in an event_switch */
-	uint32_t told_stack, told_string, told_holder; /* the same, as the kernel told it when it went; 0: it did not */
-	bool is_written;              /* that it went */
+	uint32_t told_stack, told_string,
+		told_holder; /* the same, as the kernel told it when it went; 0: it did not */
+	bool is_written;     /* that it went */
 };
 
 enum { PROCESS_NAME_BYTES = 16 }; /* the kernel's own limit */

@@ -376,14 +376,15 @@ struct event_switch {
 	uint64_t time;
 	uint32_t previous, next; /* threads */
 	uint32_t cpu;
-	uint32_t reason;      /* enum event_switch_reason: why previous went */
-	uint32_t waker;       /* thread that let next go on; 0: none that is recorded, or not known */
-	uint32_t stack;       /* of previous */
+	uint32_t reason; /* enum event_switch_reason: why previous went */
+	uint32_t waker;  /* thread that let next go on; 0: none that is recorded, or not known */
+	uint32_t stack;  /* of previous */
 	/* What previous waits for: "Python GIL", "read (disk sda)"; of one that is preempted, who got its processor:
 	 * "stress (process 4711)". Empty: not known. */
 	uint32_t wait_string;
-	uint32_t holder;       /* thread that had it then */
-	uint32_t waker_string; /* who let next go on, where waker is 0: "interrupt", "dd (process 4711)" */
+	uint32_t holder; /* thread that had it then */
+	uint32_t
+		waker_string; /* who let next go on, where waker is 0: "interrupt", "dd (process 4711)" */
 	uint32_t reserved;
 };
 

@@ -2,11 +2,13 @@
  *
  * event/kernel_record.h - what our programs inside the kernel tell the recorder
  *
- * Written by src/bpf, read by src/collect/kernel; both are of one build, so this is no format that lasts. Needs
- * fixed-width integers only, as kernel territory has no headers.
+ * Written by src/bpf, read by src/collect; both are of one build, so this is no format that lasts. The kernel's own
+ * integers, as its territory has no other headers.
  */
 #ifndef EVENT_KERNEL_RECORD_H
 #define EVENT_KERNEL_RECORD_H
+
+#include <linux/types.h>
 
 enum { KERNEL_NAME_BYTES = 16, KERNEL_FRAMES_MOST = 32, KERNEL_STACK_BYTES = 16 << 10 };
 
@@ -22,11 +24,11 @@ enum kernel_record_kind {
 };
 
 enum kernel_record_flags {
-	KERNEL_PREEMPTED = 1 << 0,  /* it could have gone on */
-	KERNEL_IO_WAIT = 1 << 1,    /* it waits for a disk, as the kernel counts */
-	KERNEL_IN_CALL = 1 << 2,    /* call and arguments are those of a system call */
-	KERNEL_HAS_LOCK = 1 << 3,   /* of a futex: lock was read */
-	KERNEL_INTERRUPT = 1 << 4,  /* it was woken by an interrupt, whoever ran then */
+	KERNEL_PREEMPTED = 1 << 0, /* it could have gone on */
+	KERNEL_IO_WAIT = 1 << 1,   /* it waits for a disk, as the kernel counts */
+	KERNEL_IN_CALL = 1 << 2,   /* call and arguments are those of a system call */
+	KERNEL_HAS_LOCK = 1 << 3,  /* of a futex: lock was read */
+	KERNEL_INTERRUPT = 1 << 4, /* it was woken by an interrupt, whoever ran then */
 };
 
 struct kernel_head {
@@ -47,7 +49,7 @@ struct kernel_out {
 	__u32 disk;        /* device number of the last request that it made; 0: none */
 	__u32 file_device; /* … of the file system of the call's file; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
-	__u64 user_stack;  /* what stands for all that has these registers and this stack; 0: not known */
+	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };
 
 /* The first of those that a user_stack stands for. */
@@ -56,7 +58,8 @@ struct kernel_stack {
 	__u64 ip, sp, bp;
 	__u32 tgid;
 	__u32 bytes; /* from sp on */
-	__u8 stack[KERNEL_STACK_BYTES + 4096]; /* a page more than is used: the verifier counts on the worst */
+	__u8 stack[KERNEL_STACK_BYTES +
+		   4096]; /* a page more than is used: the verifier counts on the worst */
 };
 
 /* … comes back. */

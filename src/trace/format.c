@@ -287,10 +287,11 @@ static const struct trace_column cpu_sample_columns[] = {
 
 #define ROW struct event_switch
 static const struct trace_column switch_columns[] = {
-	RISING(1, "time", time),  PLAIN(2, "previous", previous), PLAIN(3, "next", next),
-	PLAIN(4, "cpu", cpu),     PLAIN(5, "reason", reason),     PLAIN(6, "waker", waker),
-	PLAIN(7, "stack", stack), STRING(8, "wait", wait_string), PLAIN(9, "holder", holder),
-	STRING(10, "waker_name", waker_string),
+	RISING(1, "time", time),    PLAIN(2, "previous", previous),
+	PLAIN(3, "next", next),     PLAIN(4, "cpu", cpu),
+	PLAIN(5, "reason", reason), PLAIN(6, "waker", waker),
+	PLAIN(7, "stack", stack),   STRING(8, "wait", wait_string),
+	PLAIN(9, "holder", holder), STRING(10, "waker_name", waker_string),
 };
 #undef ROW
 

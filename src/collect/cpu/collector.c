@@ -16,23 +16,27 @@
 /* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
 enum { FREQUENCY_HZ = 199 };
 
-static const struct collector_option cpu_collector_options[] = {
-	{"nofaults", "no samples of page faults"},
-	{"nobpf", "no programs inside the kernel: who preempts, wakes and holds is not told, with rights either"},
-	{NULL, NULL},
-};
+static const struct collector_option cpu_collector_options[] =
+	{{"nofaults", "no samples of page faults"},
+	 {"bpf", "by programs inside the kernel, with rights: who preempts, wakes and holds, and "
+		 "which disk it is"},
+	 "rights either"},
+				     {NULL, NULL},
+}
+;
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	/* One option leaves what another one has said. */
 	if (!on || !option || !session->cpu) {
-		session->cpu = session->faults = session->bpf = on;
+		session->cpu = session->faults = on;
+		session->bpf = false;
 		session->frequency_hz = on ? FREQUENCY_HZ : 0;
 	}
 	if (option && strcmp(option, "nofaults") == 0)
 		session->faults = false;
-	if (option && strcmp(option, "nobpf") == 0)
-		session->bpf = false;
+	if (option && strcmp(option, "bpf") == 0)
+		session->bpf = true;
 }
 
 static bool is_chosen(const struct session_options *session)

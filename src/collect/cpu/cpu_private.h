@@ -14,7 +14,7 @@
 #include "collect/cpu/cpu.h"
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
-#include "collect/kernel/watch.h"
+#include "collect/kernel_watch.h"
 #include "collect/processes.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
@@ -114,8 +114,9 @@ struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_ready;
 	uint64_t begin_ns; /* when the first process was there */
-	struct hash_map names; /* pid -> who it is, of those that are not recorded: the trace's string */
-	struct hash_map waits; /* call << 32 | device -> the trace's string */
+	struct hash_map
+		names; /* pid -> who it is, of those that are not recorded: the trace's string */
+	struct hash_map waits;  /* call << 32 | device -> the trace's string */
 	struct hash_map stacks; /* number of a user's stack, and process -> the trace's stack */
 	uint64_t lost;          /* records of switches */
 };

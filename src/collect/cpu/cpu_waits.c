@@ -63,7 +63,8 @@ void cpu_begin_wait(struct cpu *cpu, struct process *process, struct process_thr
 	put_wait(cpu, thread, 0);
 	thread->wait = (struct thread_wait){.since_ns = time_ns, .cpu = processor};
 	cpu_who_holds(cpu, process, thread, time_ns);
-	if (thread->wait.told_stack || array_grow(cpu->waiting, cpu->waiting_capacity, cpu->waiting_count + 1))
+	if (thread->wait.told_stack ||
+	    array_grow(cpu->waiting, cpu->waiting_capacity, cpu->waiting_count + 1))
 		put_wait(cpu, thread, 0);
 	else
 		cpu->waiting[cpu->waiting_count++] =

@@ -23,11 +23,12 @@
 
 enum {
 	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
-	NAMES_MOST = 4096,     /* of processes that are not recorded: who forks without end gives no more */
+	NAMES_MOST =
+		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
 	STACKS_MOST = 1 << 18,
 	STACKS_ROUND = 32, /* new ones: to walk one takes some 15 us */
-	CONTENDED = 2          /* what glibc makes of a lock's word before it waits for it */
+	CONTENDED = 2      /* what glibc makes of a lock's word before it waits for it */
 };
 
 void cpu_who_open(struct cpu *cpu)
@@ -50,7 +51,8 @@ static void note_lost(struct cpu *cpu)
 	if (!cpu->who.lost)
 		return;
 	snprintf(text, sizeof(text),
-		 "of %" PRIu64 " switches it is not told who preempted or woke: they came faster than "
+		 "of %" PRIu64
+		 " switches it is not told who preempted or woke: they came faster than "
 		 "they could be read",
 		 cpu->who.lost);
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
@@ -97,7 +99,7 @@ static void note_missing(struct cpu *cpu)
 			continue;
 		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
 			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see it"
-								    : "refuses a program",
+								   : "refuses a program",
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	}
@@ -329,8 +331,9 @@ static void tell_cause(struct cpu *cpu, struct process *process, const struct ke
 		wait->told_string = recording_string(cpu->recording, "mutex");
 		return;
 	}
-	call = out->call < 0 ? "page fault"
-			     : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
+	call = out->call < 0
+		       ? "page fault"
+		       : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
 	if (call)
 		wait->told_string = wait_string(cpu, process->row.pid, out, call);
 }
@@ -374,10 +377,9 @@ void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thre
 	tell_cause(cpu, process, &out, &thread->wait);
 	stack = user_stack(cpu, process, tid, out.user_stack);
 	if (stack)
-		stack = cpu_put_kernel_frames(
-			cpu, addresses,
-			kernel_watch_stack(cpu->who.watch, out.stack, addresses,
-					   KERNEL_FRAMES_MOST),
-			stack);
+		stack = cpu_put_kernel_frames(cpu, addresses,
+					      kernel_watch_stack(cpu->who.watch, out.stack,
+								 addresses, KERNEL_FRAMES_MOST),
+					      stack);
 	thread->wait.told_stack = stack;
 }

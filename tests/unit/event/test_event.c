@@ -420,6 +420,7 @@ static const struct line lines[] = {
 	FIELD(event_switch, stack),
 	FIELD(event_switch, wait_string),
 	FIELD(event_switch, holder),
+	FIELD(event_switch, waker_string),
 	ROW(event_instruction_sample),
 	FIELD(event_instruction_sample, begin),
 	FIELD(event_instruction_sample, end),

@@ -37,11 +37,8 @@ static bool is_later(uint32_t kind, uint32_t column)
 {
 	static const struct {
 		uint32_t minor, kind, columns; /* before it */
-	} later[] = {{2, EVENT_PROCESS, 16},
-		     {4, EVENT_HOST, 9},
-		     {5, EVENT_DEVICE, 11},
-		     {5, EVENT_CODE, 14},
-		     {5, EVENT_SWITCH, 8}};
+	} later[] = {{2, EVENT_PROCESS, 16}, {4, EVENT_HOST, 9},   {5, EVENT_DEVICE, 11},
+		     {5, EVENT_CODE, 14},    {5, EVENT_SWITCH, 8}, {8, EVENT_SWITCH, 9}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(later); i++)
 		if (golden_minor < later[i].minor && kind == later[i].kind &&
@@ -262,11 +259,16 @@ TEST(version_1_7_reads_the_same)
 	check_file(golden_paths[4], 7);
 }
 
+TEST(version_1_8_reads_the_same)
+{
+	check_file(golden_paths[5], 8);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--write"))
 		return write_golden(argv[2]);
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
 	golden_paths = argv + 1;
 	RUN(version_1_0_reads_the_same);
@@ -274,5 +276,6 @@ int main(int argc, char **argv)
 	RUN(version_1_5_reads_the_same);
 	RUN(version_1_6_reads_the_same);
 	RUN(version_1_7_reads_the_same);
+	RUN(version_1_8_reads_the_same);
 	return harness_end();
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/watch_absent.c - watch.h in a build without libbpf
+ * collect/kernel_watch_absent.c - watch.h in a build without libbpf
  *
  * Runs in:  the recorder
  * Gets:     nothing   Gives: nothing
  * Owns:     nothing
  * Fails:    always, with the reason
  */
-#include "collect/kernel/watch.h"
+#include "collect/kernel_watch.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/watch.c - what the kernel knows of a switch beyond what perf tells
+ * collect/kernel_watch.c - what the kernel knows of a switch beyond what perf tells
  *
  * Runs in:  the recorder; loading in a thread of its own
  * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
@@ -10,7 +10,7 @@
  *           are matched: a switch is written here first, and by perf some hundred nanoseconds later, before anything
  *           else can happen to its thread.
  */
-#include "collect/kernel/watch.h"
+#include "collect/kernel_watch.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -30,7 +30,8 @@
 #include "bpf/objects.h"
 
 enum {
-	DELAY_NS = 20000000, /* before loading: a program that is over by then has nothing to pay for it */
+	DELAY_NS =
+		20000000, /* before loading: a program that is over by then has nothing to pay for it */
 	RECORDS_MOST = 65536,
 	STACKS_MOST = 1024, /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
@@ -109,10 +110,10 @@ static int open_object(struct kernel_watch *watch)
 	watch->processors = libbpf_num_possible_cpus();
 	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
 				       on_record, watch, NULL);
-	if (watch->ring && ring_buffer__add(watch->ring,
-					    bpf_map__fd(kernel_object_map(watch->object,
-									  "user_stacks")),
-					    on_stack, watch)) {
+	if (watch->ring &&
+	    ring_buffer__add(watch->ring,
+			     bpf_map__fd(kernel_object_map(watch->object, "user_stacks")), on_stack,
+			     watch)) {
 		ring_buffer__free(watch->ring);
 		watch->ring = NULL;
 	}
@@ -381,7 +382,7 @@ static const struct kept *match(struct kernel_watch *watch, uint32_t tid, uint64
 	const struct kept *kept = take(watch, tid, time_ns);
 
 	return kept && kept->head.kind == kind && time_ns - kept->head.time_ns <= APART_NS ? kept
-											    : NULL;
+											   : NULL;
 }
 
 const struct kernel_out *kernel_watch_out(struct kernel_watch *watch, uint32_t tid,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/watch.h - what the kernel knows of a switch beyond what perf tells: who came, who woke, what for
+ * collect/kernel_watch.h - what the kernel knows of a switch beyond what perf tells: who came, who woke, what for
  *
  * Loaded in a thread of its own beside the program's start; until it is ready, and of whom is lost, nothing is known.
  */
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/kernel/object.h"
+#include "collect/kernel_object.h"
 #include "event/kernel_record.h"
 
 struct kernel_watch;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/object.h - programs of ours inside the kernel: loaded as far as this kernel takes them
+ * collect/kernel_object.h - programs of ours inside the kernel: loaded as far as this kernel takes them
  */
 #ifndef COLLECT_KERNEL_OBJECT_H
 #define COLLECT_KERNEL_OBJECT_H
@@ -17,8 +17,9 @@ enum { KERNEL_PROGRAMS_MOST = 32, KERNEL_REASON_BYTES = 240 };
 /* A program of an object, and what is missing without it. */
 struct kernel_program {
 	const char *name;
-	const char *instead_of; /* loaded only where that one, which stands before it, is refused; NULL: always */
-	const char *lacks;      /* "who woke a thread"; NULL: nothing that a user would miss */
+	const char *
+		instead_of; /* loaded only where that one, which stands before it, is refused; NULL: always */
+	const char *lacks; /* "who woke a thread"; NULL: nothing that a user would miss */
 };
 
 struct kernel_object_options {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/kernel/object.c - programs of ours inside the kernel: loaded as far as this kernel takes them
+ * collect/kernel_object.c - programs of ours inside the kernel: loaded as far as this kernel takes them
  *
  * Runs in:  the recorder, in the thread of whoever asks: to load takes some 40 ms of processor time, most of it for reading the
  *           kernel's types
@@ -10,7 +10,7 @@
  * Why:      an object is loaded as one, and one program that a kernel has no place for, or refuses, would take all others
  *           with it. libbpf says which it was: that is left out, and the rest loaded again.
  */
-#include "collect/kernel/object.h"
+#include "collect/kernel_object.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -46,7 +46,8 @@ static void keep_reason(const char *text)
 
 	while (*line) {
 		length = strcspn(line, "\n");
-		if (length > 3 && strncmp(line, "processed ", 10) != 0 && strncmp(line, "-- ", 3) != 0)
+		if (length > 3 && strncmp(line, "processed ", 10) != 0 &&
+		    strncmp(line, "-- ", 3) != 0)
 			best = line;
 		line += length + (line[length] == '\n');
 	}
@@ -80,8 +81,7 @@ struct choice {
 static struct bpf_object *open_elf(const struct kernel_object_options *options)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
-	struct bpf_object *object =
-		bpf_object__open_mem(options->elf, options->elf_bytes, &how);
+	struct bpf_object *object = bpf_object__open_mem(options->elf, options->elf_bytes, &how);
 	struct bpf_map *map;
 	size_t size;
 	void *constants;
