@@ -59,9 +59,8 @@ with t.case("the thread that holds a mutex"):
     mostly(device["idle_waits"], lambda row: row.get("wait") == "mutex" and row["holder"]["name"] == "holder", blocked,
            "held")
     held = [row for row in device["idle_waits"] if row.get("wait") == "mutex"]
-    t.true(all(row["holder"].get("function") in ("hold", "sleep_ms", "clock_nanosleep", "__clock_nanosleep", "nanosleep",
-                                                  "__nanosleep", "clock_nanosleep@@GLIBC_2.17", None) for row in held),
-           f"where the holder is: {held}")
+    t.true(held and "sleep" in held[0]["holder"].get("function", ""), f"where the holder is: {held}")
+
 
 with t.case("the thread that wakes"):
     need_bpf()

@@ -16,14 +16,12 @@
 /* A prime next to 200: in step with nothing that happens every 1, 2, 5 or 10 ms. */
 enum { FREQUENCY_HZ = 199 };
 
-static const struct collector_option cpu_collector_options[] =
-	{{"nofaults", "no samples of page faults"},
-	 {"bpf", "by programs inside the kernel, with rights: who preempts, wakes and holds, and "
-		 "which disk it is"},
-	 "rights either"},
-				     {NULL, NULL},
-}
-;
+static const struct collector_option cpu_collector_options[] = {
+	{"nofaults", "no samples of page faults"},
+	{"bpf",
+	 "who preempts, wakes and holds, and which disk: programs inside the kernel, with rights"},
+	{NULL, NULL},
+};
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
