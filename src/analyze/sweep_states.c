@@ -376,7 +376,8 @@ static int count_short(struct sweep *sweep, struct analysis_state *row,
 	return error ? error : tell_state(sweep, row, part);
 }
 
-/* Only those are kept of which it is known who took the processor. */
+/* Only those are kept of which it is known who took the processor. Nobody is told: that time is drawn with the launch
+ * that came late by it. */
 static int see_preempted(struct sweep *sweep, size_t device, const struct thread_moment *moment,
 			 uint64_t length_ns)
 {
@@ -401,7 +402,7 @@ static int see_away(struct sweep *sweep, size_t device, const struct thread_mome
 	if (!part.by)
 		return 0;
 	if (moment->is_preempted)
-		return see_preempted(sweep, device, moment, length_ns);
+		return see_preempted(sweep, device, moment, part.by);
 	if (!moment->stack && !moment->wait)
 		return miss_away(sweep, device, moment, part);
 	error = find_row(sweep, device, CAUSE_BLOCKED, moment->stack, moment->wait, &row);

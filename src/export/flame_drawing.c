@@ -477,7 +477,7 @@ static int draw_states(struct drawing *drawing)
 	for (size_t i = 0; !error && i < analysis->states_count; i++) {
 		const struct analysis_state *state = &analysis->states[i];
 
-		if (!drawing_shows(drawing, state->device) ||
+		if (!drawing_shows(drawing, state->device) || !drawing_has_states(state->cause) ||
 		    (!state->idle_ns && !drawing->on_stack))
 			continue;
 		drawing->row = (struct drawing_row){.kind = DRAWN_STATE, .index = (uint32_t)i};

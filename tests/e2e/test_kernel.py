@@ -164,8 +164,8 @@ with t.case("nothing is left in the kernel, whichever way it ends"):
     need_bpf()
     need_list()
     t.equal(wait_until(0), 0, "before")
-    for how in ("the program's end", "an interrupt", "two interrupts", "kill -9"):
-        recorder = duet_test.Running([DUET, "record", "--collect", "cpu:bpf", "-o", t.path("left.duet"), "--",
+    for i, how in enumerate(("the program's end", "an interrupt", "two interrupts", "kill -9")):
+        recorder = duet_test.Running([DUET, "record", "--collect", "cpu:bpf", "-o", t.path(f"left{i}.duet"), "--",
                                          "sleep", "5" if how == "the program's end" else "60"])
         end = time.monotonic() + 20
         while loaded() == 0 and time.monotonic() < end and recorder.process.poll() is None:
