@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/drm_types.h - of the kernel's GPU structures, the fields that we read; as bpf/kernel_types.h
+ */
+#ifndef BPF_DRM_TYPES_H
+#define BPF_DRM_TYPES_H
+
+#include "bpf/kernel_types.h"
+
+struct kobject {
+	const char *name;
+} KERNEL_TYPE;
+
+struct device_driver {
+	const char *name;
+} KERNEL_TYPE;
+
+struct device {
+	struct kobject kobj;
+	struct device_driver *driver;
+} KERNEL_TYPE;
+
+struct dma_fence {
+	__u64 context, seqno;
+} KERNEL_TYPE;
+
+struct drm_gpu_scheduler {
+	const char *name;
+	struct device *dev;
+} KERNEL_TYPE;
+
+struct drm_sched_fence {
+	struct dma_fence finished;
+	__u64 drm_client_id; /* from 6.17 on, and where it was taken back */
+} KERNEL_TYPE;
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+} KERNEL_TYPE;
+
+struct drm_device {
+	struct device *dev;
+} KERNEL_TYPE;
+
+struct drm_i915_private {
+	struct drm_device drm;
+} KERNEL_TYPE;
+
+struct intel_engine_cs {
+	struct drm_i915_private *i915;
+	char name[8];
+} KERNEL_TYPE;
+
+struct i915_request {
+	struct dma_fence fence;
+	struct intel_engine_cs *engine;
+} KERNEL_TYPE;
+
+/* The event dma_fence:dma_fence_init, with the names that only the driver itself can tell. */
+struct trace_event_raw_dma_fence {
+	__u32 __data_loc_driver, __data_loc_timeline;
+	__u32 context;
+} KERNEL_TYPE;
+
+#endif
