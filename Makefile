@@ -24,6 +24,9 @@ demo: all ## record two small programs, report, export: results in demo/
 check: ## all tests and checks; the last line is "N passed, N failed[, N skipped]"
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/check.sh
 
+check-vm: all ## our programs for the kernel in other kernels, KERNELS="6.1 6.12" (all: every series that the mirror has)
+	/usr/bin/python3 tests/vm/check_vm.py $(BUILD) $(KERNELS)
+
 accounts: all ## the end-to-end tests, and of every trace that they record the account by brute force
 	DUET_CHECK_ACCOUNTS=2000 $(MESON) test -C $(BUILD) --suite e2e --timeout-multiplier 10 --print-errorlogs
 
@@ -41,7 +44,7 @@ clean: ## remove what the targets above made
 	rm -rf $(BUILD) build-asan build-tsan build-clang build-fuzz demo
 
 help: ## print this list
-	@sed -n 's/^\([a-z]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-.PHONY: all help setup demo check accounts bench fuzz install clean
+.PHONY: all help setup demo check check-vm accounts bench fuzz install clean

@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Our programs for the kernel in kernels that are not this machine's: `make check-vm`. TAP, one line per kernel and
+program.
+
+    tests/vm/check_vm.py BUILD [KERNEL...]
+
+KERNEL: a series ("6.12": the newest of it), a version, or "all": the newest of each series that the mirror of this
+machine has in any suite, and a table at the end. A kernel that the mirror lacks is skipped.
+"""
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import time
+
+import guest
+import kernels
+import work
+
+USUAL = ("6.1", "6.12")
+MODULES = ("gpu_sched", "i915", "xe", "vgem")
+MADE_UP = "made_up_gpu"
+NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static", "apt-get": "apt"}
+PROGRAMS = ("probe", "fences", "submit")
+
+# Programs of which a kernel needs one: the event has had two names.
+EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]
+
+
+class Report:
+    """Lines of TAP, and what the table at the end shows."""
+
+    def __init__(self):
+        self.count = 0
+        self.failures = 0
+        self.cells = {}
+
+    def line(self, kernel, what, is_good, why=""):
+        words = f": {why}" if why and not is_good else ""
+        self.put(kernel, what, "ok" if is_good else "not ok", words, "yes" if is_good else "NO")
+        self.failures += not is_good
+
+    def skip(self, kernel, what, why):
+        self.put(kernel, what, "ok", f" # SKIP {why}", "-")
+
+    def put(self, kernel, what, verdict, words, cell):
+        self.count += 1
+        print(f"{verdict} {self.count} - {kernel}: {what}{words}", flush=True)
+        self.cells.setdefault(what, {})[kernel] = cell
+
+    def table(self, names):
+        width = max((len(what) for what in self.cells), default=0)
+        print("#", " " * width, *names)
+        for what, row in self.cells.items():
+            print("#", what.ljust(width), *(row.get(name, "").ljust(len(name)) for name in names))
+
+
+def check_modules(report, kernel, result, log):
+    for module in MODULES:
+        if module in kernel.modules:
+            report.line(kernel.version, f"module {module}", module in result.modules, f"see {log}")
+        else:
+            report.skip(kernel.version, f"module {module}", "this kernel has none")
+
+
+def others(program):
+    return {name for names in EITHER if program in names for name in names} - {program}
+
+
+def check_programs(report, kernel, name, lines):
+    """What the kernel said to each program of an object."""
+    states = {}
+    for program, state, *reason in work.words(lines, "program"):
+        states[program] = (state, " ".join(reason))
+    for program, (state, reason) in states.items():
+        instead = [other for other in others(program) if states.get(other, ("",))[0] == "runs"]
+        if state == "absent" and instead:
+            report.skip(kernel.version, f"{name} {program}", f"this kernel has {instead[0]} instead")
+        else:
+            report.line(kernel.version, f"{name} {program}", state == "runs", f"{state} {reason}")
+    together = [" ".join(fields) for fields in work.words(lines, "together")]
+    report.line(kernel.version, f"{name} all together", len(together) == 1 and together[0].endswith(" runs"),
+                f"{together}")
+
+
+def check_work(report, kernel, lines, why_no_gpu):
+    failed = [line for line in lines if line.startswith("failed ")]
+    complaints = failed or work.Fences(lines).complaints()
+    report.line(kernel.version, "fences of vgem", not complaints, "; ".join(complaints))
+    if why_no_gpu:
+        report.skip(kernel.version, f"jobs of {MADE_UP}", why_no_gpu)
+        return
+    complaints = failed or work.Submissions(lines).complaints()
+    report.line(kernel.version, f"jobs of {MADE_UP}", not complaints, "; ".join(complaints))
+
+
+def build_made_up(report, apt, kernel, folder):
+    """(the module, b"" where there is none; why there is none)"""
+    target = os.path.join(folder, MADE_UP)
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), MADE_UP)
+    try:
+        why = kernels.build_module(kernels.fetch_headers(apt, kernel.version), source, target)
+    except OSError as error:
+        why = "it could not be built"
+        report.line(kernel.version, f"module {MADE_UP}", False, str(error))
+    if why:
+        return b"", why
+    with open(os.path.join(target, MADE_UP + ".ko"), "rb") as file:
+        return file.read(), ""
+
+
+def check_kernel(report, apt, kernel, build):
+    started = time.monotonic()
+    objects = {os.path.basename(path).removesuffix(".bpf.o"): path for path in glob.glob(f"{build}/src/bpf/*.bpf.o")}
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in PROGRAMS}
+    files.update({f"vm/{name}.bpf.o": path for name, path in objects.items()})
+    modules = kernel.closure(MODULES)
+    with tempfile.TemporaryDirectory() as folder:
+        made_up, why_no_gpu = build_made_up(report, apt, kernel, folder)
+    if made_up:
+        modules[MADE_UP] = made_up
+    activity = {"drm": " /vm/fences" + (" /vm/submit" if made_up else "")}
+    tests = [(name, f"/vm/probe /vm/{name}.bpf.o{activity.get(name, '')}") for name in sorted(objects)]
+    log = os.path.join(build, f"vm-{kernel.version}.log")
+    result = guest.run(kernel.image, modules, files, tests, log)
+
+    check_modules(report, kernel, result, log)
+    for name in sorted(objects):
+        status, lines = result.tests.get(name, (None, []))
+        check_programs(report, kernel, name, lines)
+        if name in activity:
+            check_work(report, kernel, lines, why_no_gpu)
+        report.line(kernel.version, f"{name} ends", status == 0, f"status {status}: {lines[-3:]}, see {log}")
+    report.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")
+    print(f"# {kernel.version}: {time.monotonic() - started:.1f} s", flush=True)
+
+
+def check_all(report, wanted, build):
+    """Checks what is wanted, and returns the kernels' names."""
+    wants_all = wanted == ["all"]
+    apt = kernels.Apt(kernels.MORE_SUITES if wants_all else None)
+    found = apt.kernels()
+    if not found:
+        # A fresh machine knows of no packages.
+        apt = kernels.Apt(suites=())
+        found = apt.kernels()
+    every = sorted({series for _, series, _ in found}, key=kernels.natural)
+    names = []
+    for series in every if wants_all else wanted or USUAL:
+        newest = kernels.newest(found, series)
+        if not newest:
+            report.skip(series, "kernel", "the mirror has none")
+            continue
+        names.append(newest[0])
+        try:
+            check_kernel(report, apt, kernels.fetch_kernel(apt, *newest), build)
+        except OSError as error:
+            report.line(newest[0], "kernel", False, str(error))
+    return names
+
+
+def main(build, wanted):
+    lacking = [package for program, package in NEEDED.items() if not shutil.which(program)]
+    if lacking or not os.path.exists(f"{build}/tests/vm/probe"):
+        print("1..0 # SKIP", f"not installed: {' '.join(lacking)}" if lacking else f"{build} was made without BPF")
+        return 0
+    report = Report()
+    names = check_all(report, wanted, build)
+    if len(names) > len(USUAL):
+        report.table(names)
+    print(f"1..{report.count}")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""What work in a virtual machine did by its own words, against what our programs in its kernel told of it.
+
+Times are compared by their order only: a machine that is interpreted may be slow without end.
+"""
+# enum drm_record_kind
+INIT, SIGNALED, WAIT_START, WAIT_END, TIMELINE = 5, 7, 8, 9, 10
+IS_FENCE = 1  # enum job_flags
+# The clock that the kernel reads in any context steps a little beside the one that a program reads.
+STEP_NS = 1_000_000
+
+
+class Record:
+    def __init__(self, fields):
+        kind, time_ns, tgid, tid, context, number, self.thread, *self.names = fields
+        self.kind, self.time_ns = int(kind), int(time_ns)
+        self.task = (int(tgid), int(tid))
+        self.fence = (int(context), int(number))
+
+    def __repr__(self):
+        return f"record {self.kind} at {self.time_ns} of {self.task} {self.thread}, fence {self.fence} {self.names}"
+
+
+class Job:
+    def __init__(self, fields):
+        numbers, (self.thread, self.driver, self.device, self.ring) = [int(text) for text in fields[:9]], fields[9:]
+        self.queued_ns, self.run_ns, self.done_ns = numbers[:3]
+        self.task, self.flags = tuple(numbers[3:5]), numbers[5]
+        self.fence, self.client = tuple(numbers[6:8]), numbers[8]
+
+    def __repr__(self):
+        return (f"job {self.queued_ns} {self.run_ns} {self.done_ns} of {self.task} {self.thread}, flags {self.flags}, "
+                f"client {self.client}: {self.driver} {self.device} {self.ring}")
+
+
+def is_sorted(*times_ns):
+    """Within a step of the clock."""
+    return all(before - STEP_NS <= after for before, after in zip(times_ns, times_ns[1:]))
+
+
+def words(lines, *wanted):
+    return [line.split()[1:] for line in lines if line.split()[:1] in [[word] for word in wanted]]
+
+
+class Fences:
+    """tests/vm/fences.c: complaints() yields what is wrong."""
+
+    def __init__(self, lines):
+        self.process = int((words(lines, "process") or [[0]])[0][0])
+        self.attached = {int(buffer): [int(text) for text in rest] for buffer, *rest in words(lines, "attached")}
+        self.signaled = {int(buffer): [int(text) for text in rest] for buffer, *rest in words(lines, "signaled")}
+        self.waited = [[int(text) for text in fields] for fields in words(lines, "waited")]
+        self.records = [Record(fields) for fields in words(lines, "record")]
+        self.jobs = [job for job in map(Job, words(lines, "job")) if job.driver == "vgem"]
+        made = [record for record in self.records if record.kind == INIT and record.task[0] == self.process]
+        self.made = dict(zip(self.attached, made)) if len(made) == len(self.attached) == 5 else {}
+
+    def one(self, kind, fence):
+        found = [record for record in self.records if record.kind == kind and record.fence == fence]
+        return found[0] if len(found) == 1 else None
+
+    def complaints(self):
+        # Each builds on those before it.
+        for complain in (self.of_beginnings, self.of_ends, self.of_wait, self.of_names, self.of_jobs):
+            found = list(complain())
+            if found:
+                return found
+        return []
+
+    def of_beginnings(self):
+        if len(self.made) != 5 or len({record.fence for record in self.made.values()}) != 5:
+            yield f"fences of {self.attached} are {self.made} of {self.records}"
+        for buffer, record in self.made.items():
+            before_ns, after_ns = self.attached[buffer]
+            if record.task != (self.process, self.process) or record.thread != "fences":
+                yield f"buffer {buffer} of process {self.process}: {record}"
+            if not is_sorted(before_ns, record.time_ns, after_ns):
+                yield f"buffer {buffer} from {before_ns} to {after_ns}: {record}"
+
+    def of_ends(self):
+        fences = {record.fence for record in self.made.values()}
+        order = [record.fence for record in self.records if record.kind == SIGNALED and record.fence in fences]
+        scripted = [self.made[buffer].fence for buffer in self.signaled]
+        if len(scripted) != 5 or order != scripted:
+            yield f"signaled in the order {order}, and not {scripted}"
+            return
+        for buffer, (before_ns, after_ns) in self.signaled.items():
+            record = self.one(SIGNALED, self.made[buffer].fence)
+            if not is_sorted(before_ns, record.time_ns, after_ns):
+                yield f"buffer {buffer} from {before_ns} to {after_ns}: {record}"
+
+    def of_wait(self):
+        if len(self.waited) != 1:
+            yield f"waits: {self.waited}"
+            return
+        buffer, before_ns, after_ns, tid = self.waited[0]
+        start, end, signaled = (self.one(kind, self.made[buffer].fence) for kind in (WAIT_START, WAIT_END, SIGNALED))
+        if not start or not end or {start.task, end.task} != {(self.process, tid)}:
+            yield f"wait of thread {tid}: {start}, {end}"
+        elif not is_sorted(before_ns, start.time_ns, signaled.time_ns, end.time_ns, after_ns):
+            yield f"wait from {before_ns} to {after_ns}: {start}, {signaled}, {end}"
+
+    def of_names(self):
+        names = {record.fence[0]: record.names for record in self.records if record.kind == TIMELINE}
+        for record in self.made.values():
+            if names.get(record.fence[0] & 0xffffffff) != ["vgem", "unbound"]:
+                yield f"{record} is called {names}"
+
+    def of_jobs(self):
+        """Each is a job that was made and signaled, and that nobody ran."""
+        found = {job.fence: (job.queued_ns, job.run_ns, job.done_ns, job.task, job.flags, job.thread, job.ring)
+                 for job in self.jobs}
+        wanted = {record.fence: (record.time_ns, 0, self.one(SIGNALED, record.fence).time_ns, record.task, IS_FENCE,
+                                 "fences", "unbound") for record in self.made.values()}
+        if found != wanted:
+            yield f"jobs {self.jobs}, and not {wanted}"
+
+
+class Submissions:
+    """tests/vm/submit.c: complaints() yields what is wrong."""
+
+    def __init__(self, lines):
+        self.process = int((words(lines, "submitter") or [[0]])[0][0])
+        self.submitted = words(lines, "submitted")
+        self.ran = [[int(text) for text in fields] for fields in words(lines, "ran")]
+        jobs = [job for job in map(Job, words(lines, "job")) if job.driver == "made_up_gpu"]
+        self.jobs = sorted(jobs, key=lambda job: job.queued_ns)
+
+    def complaints(self):
+        if not len(self.jobs) == len(self.submitted) == len(self.ran) == 5:
+            return [f"submitted {self.submitted}, ran {self.ran}, and these were seen: {self.jobs}"]
+        return [complaint for numbers in zip(self.jobs, self.submitted, self.ran) for complaint in self.of_job(*numbers)]
+
+    def of_job(self, job, submitted, ran):
+        before_ns, after_ns, tid, thread = submitted
+        run_ns, done_ns, known_ns, client = ran
+        if job.task != (self.process, int(tid)) or job.thread != thread:
+            yield f"{job} is of thread {tid} {thread} of {self.process}"
+        if (job.device, job.ring, job.client, job.flags) != ("made_up_gpu", "shader", client, 0):
+            yield f"{job} is of made_up_gpu, shader, client {client}"
+        if not is_sorted(int(before_ns), job.queued_ns, int(after_ns)):
+            yield f"{job} was queued from {before_ns} to {after_ns}"
+        if not is_sorted(job.queued_ns, job.run_ns, run_ns, done_ns, job.done_ns, known_ns):
+            yield f"{job} ran from {run_ns} to {done_ns}, which was known at {known_ns}"
