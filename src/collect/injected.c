@@ -449,6 +449,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 		{RING_TROUBLE_NO_RING_SAMPLE, EVENT_INSTRUCTION_SAMPLE, LOSS_NO_RING},
 		{RING_TROUBLE_OBJECTS, EVENT_CODE, LOSS_TRACKING},
 		{RING_TROUBLE_STACKS, LOSS_KIND_STACK, LOSS_TRACKING},
+		{RING_TROUBLE_NO_RING_COUNTER, EVENT_COUNTER, LOSS_NO_RING},
 	};
 
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
@@ -779,14 +780,20 @@ bool injected_is_same_image(const struct injected *injected, bool if_unknown)
 	if (*lookups < cost || !injected->region_inode)
 		return if_unknown;
 	*lookups -= cost;
-	/* An exec leaves no mapping behind; a guest never unmaps a region. */
+	/* An exec leaves no mapping behind; a guest never unmaps a region's first page. */
 	return proc_has_mapping(injected->process->row.pid, injected->region_inode);
+}
+
+bool injected_has_left(const struct injected *injected)
+{
+	return atomic_load_explicit(&injected->region->left, memory_order_relaxed);
 }
 
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
 {
 	injected_freeze(injected);
-	put_gap(injected);
+	if (!injected_has_left(injected))
+		put_gap(injected);
 	injected_drain(injected, most_ns);
 	close_region(injected, true);
 	injected->held_bytes -= injected->stack_bytes;

@@ -13,6 +13,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "inject/hsa.h"
@@ -25,8 +26,15 @@ struct hsa_functions hsa_next;
 uint32_t hsa_options;
 
 static struct {
-	bool is_loaded, is_overflow_fatal, overflows;
+	_Atomic bool is_loaded;
+	bool is_overflow_fatal, overflows;
+	bool has_waited; /* for what was pending at the end */
 } state;
+
+bool hsa_is_loaded(void)
+{
+	return atomic_load_explicit(&state.is_loaded, memory_order_relaxed);
+}
 
 bool hsa_is_overflow_fatal(void)
 {
@@ -263,11 +271,16 @@ static hsa_status own_amd_queue_create(hsa_agent agent, struct hsa_queue_request
 
 static hsa_status own_queue_destroy(struct hsa_queue *queue)
 {
+	int saved = errno;
 	struct hsa_followed *followed = hsa_queue_ends(queue);
-	hsa_status status = hsa_next.queue_destroy(queue);
+	hsa_status status;
 
+	errno = saved;
+	status = hsa_next.queue_destroy(queue);
+	saved = errno;
 	if (status == HSA_SUCCESS)
 		hsa_queue_ended(followed);
+	errno = saved;
 	return status;
 }
 
@@ -296,17 +309,21 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 	struct guest_thread *thread = guest_enter();
 	hsa_signal_value value;
 	uint64_t begin;
+	int saved;
 
 	if (!thread) {
 		guest_missed(RING_TROUBLE_NO_RING);
 		return next(signal, condition, compared, timeout, how);
 	}
+	hsa_watch();
 	begin = guest_now(thread);
 	value = next(signal, condition, compared, timeout, how);
+	saved = errno;
 	if (!hsa_caller)
 		put_wait(thread, function, begin);
 	hsa_harvest(thread);
 	hsa_await_harvesters();
+	errno = saved;
 	return value;
 }
 
@@ -346,18 +363,24 @@ static hsa_status own_load_agent_code(hsa_executable executable, hsa_agent agent
 static hsa_status own_executable_freeze(hsa_executable executable, const char *options)
 {
 	hsa_status status = hsa_next.executable_freeze(executable, options);
+	int saved = errno;
 
+	guest_notice_fork();
 	if (status == HSA_SUCCESS)
 		hsa_code_frozen(executable);
+	errno = saved;
 	return status;
 }
 
 static hsa_status own_executable_destroy(hsa_executable executable)
 {
 	hsa_status status = hsa_next.executable_destroy(executable);
+	int saved = errno;
 
+	guest_notice_fork();
 	if (status == HSA_SUCCESS)
 		hsa_code_destroyed(executable);
+	errno = saved;
 	return status;
 }
 
@@ -389,14 +412,17 @@ static void learn_version(const struct hsa_tables *tables)
 		version.size_bytes >= AMD_OVERFLOW_FROM && version.size_bytes < AMD_OVERFLOW_BELOW;
 }
 
+/* A program that exits may shut the runtime down then: what never completes delays it once. */
 static void end_runtime(void)
 {
+	guest_notice_fork();
 	if (!state.is_loaded)
 		return;
 	if (hsa_any_kernels() && !hsa_any_queues())
 		guest_trouble(RING_TROUBLE_NO_QUEUE);
 	hsa_samples_end();
-	hsa_harvest_last(EXIT_WAIT_MS);
+	hsa_harvest_last(state.has_waited ? 0 : EXIT_WAIT_MS);
+	state.has_waited = true;
 	hsa_helper_stop(STOP_WAIT_MS);
 }
 
@@ -407,18 +433,24 @@ static void on_fork(void)
 	hsa_helper_forked();
 	hsa_dispatch_forked();
 	hsa_signals_forked();
+	hsa_code_forked();
+	hsa_objects_forked();
 	hsa_samples_forked();
+}
+
+static void start_guest(void)
+{
+	static const struct guest_backend backend = {
+		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
+
+	guest_init(&backend);
 }
 
 void hsa_start_guest(void)
 {
-	static const struct guest_backend backend = {
-		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
-	static bool is_started;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!is_started)
-		guest_init(&backend);
-	is_started = true;
+	pthread_once(&once, start_guest);
 }
 
 static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread)
@@ -428,6 +460,7 @@ static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread
 	hsa_devices_init();
 	hsa_signals_begin();
 	hook(tables);
+	state.has_waited = false;
 	state.is_loaded = true;
 	hsa_read_clock(thread, true);
 	guest_hook_exit();
@@ -447,7 +480,7 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	(void)failed_count;
 	(void)failed_names;
 	hsa_start_guest();
-	thread = guest_enter_expected();
+	thread = guest_enter_first();
 	if (thread && take_functions(tables))
 		begin_runtime(tables, thread);
 	else if (thread)

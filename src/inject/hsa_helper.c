@@ -132,16 +132,17 @@ static void start_thread(void)
 	pthread_attr_destroy(&attributes);
 }
 
-void hsa_helper_start(void)
+bool hsa_helper_start(void)
 {
 	int saved = errno;
 
-	if (atomic_exchange(&helper.is_started, true))
-		return;
-	atomic_store(&helper.is_told_to_end, false);
-	atomic_store(&helper.has_ended, false);
-	start_thread();
+	if (!atomic_load(&helper.is_started) && !atomic_exchange(&helper.is_started, true)) {
+		atomic_store(&helper.is_told_to_end, false);
+		atomic_store(&helper.has_ended, false);
+		start_thread();
+	}
 	errno = saved;
+	return !atomic_load(&helper.has_ended);
 }
 
 void hsa_helper_stop(uint64_t most_ms)

@@ -138,6 +138,8 @@ void hsa_devices_init(void)
 
 	objects.count = 0;
 	atomic_store(&objects.context_mode, 0);
+	atomic_store(&objects.next_read, 0);
+	atomic_store(&objects.interval, 0);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MAJOR, &major);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MINOR, &minor);
 	snprintf(objects.driver, sizeof(objects.driver), "ROCr %u.%u", major, minor);
@@ -359,4 +361,10 @@ void hsa_read_clock(struct guest_thread *thread, bool is_end)
 	now_times = (struct hsa_times){time, time};
 	hsa_skip_suspend(&now_times);
 	put_pairs(thread, before, now_times.end, after);
+}
+
+void hsa_objects_forked(void)
+{
+	guest_unlock(&objects.lock);
+	guest_unlock(&objects.suspend_lock);
 }

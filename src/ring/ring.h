@@ -71,6 +71,8 @@ enum ring_trouble {
 	RING_TROUBLE_LAYOUT,       /* tables of the runtime that are not known */
 	RING_TROUBLE_NO_SAMPLES,   /* nothing samples instructions here */
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
+	/* Of libduet: calls of threads that found no ring free, which are counter values. */
+	RING_TROUBLE_NO_RING_COUNTER,
 	RING_TROUBLE_COUNT
 };
 
@@ -88,6 +90,7 @@ struct ring_region {
 	uint32_t options;         /* enum ring_option */
 	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
+	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	char python_unknown
 		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */

@@ -187,6 +187,21 @@ with t.case("a graph that is submitted in batches: one row a launch, with the co
             t.true(all(row["stack"] for row in rows), "stacks")
             t.equal(sum(loss["count"] for loss in one.document["losses"]), 24, "left out, and counted")
 
+with t.case("a host function that waits for another stream hangs no program: both streams are recorded, and right"):
+    one = recorded(["callback", "launches=23"])
+    t.equal(one.facts["wrong"], 0, "words that are not what was copied")
+    got = launches(one)
+    t.equal(got["hipLaunchKernel", "kernel", "fill"], 46, f"kernels of {got}")
+    t.equal(calls(one)["hipMemcpyAsync"]["count"], 46, "copies")
+    check_matched(one)
+
+with t.case("calls that are left by siglongjmp, and those after them"):
+    one = recorded(["jump", "launches=23"])
+    t.equal(launches(one)["hipLaunchKernel", "kernel", "fill"], 23, f"kernels of {launches(one)}")
+    t.equal(calls(one)["hipStreamSynchronize"]["count"], 46, "waits, half of them left")
+    t.equal(one.document["losses"], [], "losses")
+    check_matched(one)
+
 with t.case("ranges of roctx around calls of HIP: what was launched in them, and their frames"):
     one = recorded([], mode="amd,ranges:roctx", command=[program("hip_ranges")])
     t.equal(one.facts["failed"], 0, "calls that failed")
