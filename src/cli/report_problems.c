@@ -56,6 +56,10 @@ static bool put_unknown_loss(const struct analysis_loss *loss)
 		put_warning("INCOMPLETE: %" PRIu64 " %s sight of the recorder for a while; what "
 			    "was done in between is not known",
 			    loss->count, table_noun(loss->count, "process lost", "processes lost"));
+	else if (loss->reason == LOSS_TRACKING)
+		put_warning("INCOMPLETE: %" PRIu64 " %s into queues that are not followed; what "
+			    "was launched so is in no total",
+			    loss->count, table_noun(loss->count, "packet went", "packets went"));
 	else
 		return false;
 	return true;

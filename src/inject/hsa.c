@@ -210,14 +210,23 @@ static bool may_follow(void)
 	return !state.overflows || (hsa_options & RING_OPTION_AMD_FORCE);
 }
 
+/* Why a queue is not followed. */
+static enum ring_trouble reason(bool is_ordinary)
+{
+	if (!may_follow())
+		return RING_TROUBLE_NOT_FOLLOWED;
+	return is_ordinary ? RING_TROUBLE_QUEUE_REFUSED : RING_TROUBLE_QUEUE_SPECIAL;
+}
+
 static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 				   hsa_queue_error *error, void *data, uint32_t private_bytes,
 				   uint32_t group_bytes, struct hsa_queue **ret_queue)
 {
 	bool is_others = is_by_opencl(__builtin_return_address(0));
+	bool is_ordinary = hsa_can_follow(size, type);
 	hsa_status status = HSA_ERROR;
 
-	if (!is_others && may_follow() && ret_queue)
+	if (!is_others && may_follow() && is_ordinary && ret_queue)
 		status = hsa_follow_queue(agent, size, type, error, data, private_bytes,
 					  group_bytes, ret_queue);
 	if (status == HSA_SUCCESS)
@@ -225,7 +234,7 @@ static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type
 	status = hsa_next.queue_create(agent, size, type, error, data, private_bytes, group_bytes,
 				       ret_queue);
 	if (status == HSA_SUCCESS && !is_others && hsa_device_of(agent))
-		hsa_queue_not_followed(*ret_queue);
+		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
 	return status;
 }
 
@@ -239,18 +248,19 @@ static bool is_plain(const struct hsa_queue_request *request)
 
 static hsa_status create_one(hsa_agent agent, struct hsa_queue_request *request)
 {
+	uint32_t size = (uint32_t)(request->size_bytes / sizeof(struct hsa_dispatch_packet));
+	bool is_ordinary = is_plain(request) && hsa_can_follow(size, request->type);
 	hsa_status status = HSA_ERROR;
 
-	if (is_plain(request) && may_follow())
-		status = hsa_follow_queue(agent,
-					  request->size_bytes / sizeof(struct hsa_dispatch_packet),
-					  request->type, request->callback, request->data,
-					  request->private_bytes, 0, &request->queue);
+	if (is_ordinary && may_follow())
+		status =
+			hsa_follow_queue(agent, size, request->type, request->callback,
+					 request->data, request->private_bytes, 0, &request->queue);
 	if (status == HSA_SUCCESS)
 		return status;
 	status = hsa_next.amd_queue_create(agent, request, 1);
 	if (status == HSA_SUCCESS && request->engine == 0 && hsa_device_of(agent))
-		hsa_queue_not_followed(request->queue);
+		hsa_queue_not_followed(request->queue, reason(is_ordinary));
 	return status;
 }
 
@@ -322,6 +332,7 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 	if (!hsa_caller)
 		put_wait(thread, function, begin);
 	hsa_harvest(thread);
+	hsa_count_not_followed();
 	hsa_await_harvesters();
 	errno = saved;
 	return value;

@@ -149,12 +149,15 @@ hsa_status hsa_signal_end(hsa_signal signal);
 
 /* ---- dispatches (hsa_dispatch.c) --------------------------------------------------------------- */
 
-/* What hsa_queue_create does where packets are followed. */
+/* A queue of this size and type. */
+bool hsa_can_follow(uint32_t size, uint32_t type);
+/* What hsa_queue_create does where packets are followed: of a queue that can be; an error: there is none. */
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
 			    void *data, uint32_t private_bytes, uint32_t group_bytes,
 			    struct hsa_queue **ret_queue);
-/* One that is not: what is written into it is counted. */
-void hsa_queue_not_followed(struct hsa_queue *queue);
+/* One that is not: what is written into it is counted as this trouble. */
+void hsa_queue_not_followed(struct hsa_queue *queue, enum ring_trouble reason);
+bool hsa_any_not_followed(void);
 bool hsa_queue_is_followed(const struct hsa_queue *queue);
 /* Before the queue goes its last times are taken; when it is gone the rest is given up. ends: NULL where it was not
  * followed. ended: NULL-safe. */

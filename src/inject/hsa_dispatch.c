@@ -49,7 +49,8 @@ struct hsa_followed {
 	uint32_t id;
 	_Atomic uint32_t mode; /* of the attachment it is described in */
 	bool is_followed;
-	uint64_t counted; /* packets, where it is not */
+	uint64_t counted; /* packets, where it is not … */
+	enum ring_trouble reason;
 	/* The thread that writes packets, under the runtime's lock. */
 	struct hsa_slot *spare[SPARE];
 	uint32_t spare_count, blind; /* dispatches until the next look */
@@ -75,6 +76,7 @@ static struct {
 	 * them, and those that have not ended. */
 	_Atomic uint64_t commands, commands_before;
 	_Atomic uint32_t expected;
+	_Atomic uint32_t not_followed; /* queues */
 	_Atomic uint32_t
 		late; /* handlers that have not come to commands that were ended without them */
 } dispatch;
@@ -89,6 +91,7 @@ void hsa_dispatch_forked(void)
 {
 	atomic_store(&dispatch.lock.taken, 0);
 	atomic_store(&dispatch.newest, NULL);
+	atomic_store(&dispatch.not_followed, 0);
 	atomic_store(&dispatch.late, 0);
 	forget_expected();
 }
@@ -427,13 +430,13 @@ static void count_not_followed(struct hsa_followed *queue)
 	index = hsa_next.queue_write_index(handle);
 	if (index <= queue->counted)
 		return;
-	guest_trouble_many(RING_TROUBLE_NOT_FOLLOWED, index - queue->counted);
+	guest_trouble_many(queue->reason, index - queue->counted);
 	queue->counted = index;
 }
 
 void hsa_count_not_followed(void)
 {
-	if (!guest_lock(&dispatch.lock))
+	if (!hsa_any_not_followed() || !guest_lock(&dispatch.lock))
 		return;
 	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
 	     queue = queue->older)
@@ -868,9 +871,21 @@ bool hsa_queue_is_followed(const struct hsa_queue *handle)
 	return queue && queue->is_followed;
 }
 
-void hsa_queue_not_followed(struct hsa_queue *handle)
+void hsa_queue_not_followed(struct hsa_queue *handle, enum ring_trouble reason)
 {
-	new_queue(handle, NULL);
+	struct hsa_followed *queue = new_queue(handle, NULL);
+
+	if (!queue)
+		return;
+	queue->reason = reason;
+	atomic_fetch_add(&dispatch.not_followed, 1);
+	hsa_helper_start();
+	hsa_helper_wake();
+}
+
+bool hsa_any_not_followed(void)
+{
+	return atomic_load_explicit(&dispatch.not_followed, memory_order_relaxed) != 0;
 }
 
 bool hsa_any_queues(void)
@@ -896,8 +911,13 @@ static void give_marks(struct hsa_followed *queue, uint32_t count)
 static bool take_marks(struct hsa_followed *queue, uint32_t size)
 {
 	struct hsa_slot *slots[MARKS];
-	uint32_t count = hsa_signals_take(HSA_QUIET, MARKS, slots);
+	uint32_t count = 0, more;
 
+	/* First what other queues have left of those that were made, then new ones. */
+	do {
+		more = hsa_signals_take(HSA_QUIET, MARKS - count, slots + count);
+		count += more;
+	} while (more && count < MARKS);
 	for (uint32_t i = 0; i < count; i++)
 		queue->marks[i].slot = slots[i];
 	queue->since_mark = queue->oldest_mark = queue->newest_mark = 0;
@@ -950,7 +970,14 @@ static bool follow(struct hsa_queue *handle, struct hsa_device *device)
 		return true;
 	}
 	let_go(queue);
+	atomic_store(&queue->handle, NULL);
 	return false;
+}
+
+/* All cooperative queues of a device are one, which may not be wrapped. */
+bool hsa_can_follow(uint32_t size, uint32_t type)
+{
+	return type != HSA_QUEUE_COOPERATIVE && (!hsa_is_overflow_fatal() || size >= MARKED_LEAST);
 }
 
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
@@ -961,20 +988,22 @@ hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_q
 	int saved = errno;
 	hsa_status status;
 
-	/* All cooperative queues of a device are one, which may not be wrapped. */
-	if (!device || type == HSA_QUEUE_COOPERATIVE || !hsa_signals_init() ||
-	    (hsa_is_overflow_fatal() && size < MARKED_LEAST))
+	if (!device || !hsa_signals_init())
 		return HSA_ERROR;
 	hsa_samples_begin();
 	status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
 					   group_bytes, ret_queue);
 	if (status != HSA_SUCCESS)
 		return status;
-	/* Without being followed the queue is as good as another. */
-	if (follow(*ret_queue, device))
+	/* An intercept queue without marks may become full, and end the program. */
+	if (follow(*ret_queue, device)) {
 		hsa_helper_start();
+	} else {
+		hsa_next.queue_destroy(*ret_queue);
+		status = HSA_ERROR;
+	}
 	errno = saved;
-	return HSA_SUCCESS;
+	return status;
 }
 
 /* Behind the lock nobody asks the runtime for its write index any more. */
@@ -983,6 +1012,7 @@ static void end_not_followed(struct hsa_followed *queue)
 	bool is_locked = guest_lock(&dispatch.lock);
 
 	atomic_store(&queue->handle, NULL);
+	atomic_fetch_sub(&dispatch.not_followed, 1);
 	if (is_locked)
 		guest_unlock(&dispatch.lock);
 }
@@ -1043,5 +1073,6 @@ void hsa_queues_fini(void)
 	     queue = queue->older)
 		if (atomic_load(&queue->handle))
 			end_queue(queue, false);
+	atomic_store(&dispatch.not_followed, 0);
 	forget_expected();
 }

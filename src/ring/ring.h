@@ -62,14 +62,18 @@ enum ring_trouble {
 	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
 	RING_TROUBLE_PYTHON_UNKNOWN, /* interpreters whose frames are not known: native ones are kept */
 	/* Of the HSA guest: dispatches without times … */
-	RING_TROUBLE_SIGNALS,      /* … because all signals were out */
-	RING_TROUBLE_MODE,         /* … because they carry one and the mode leaves those alone */
-	RING_TROUBLE_BATCHES,      /* … because they are in batches; no launch records either */
-	RING_TROUBLE_NOT_FOLLOWED, /* packets of queues that cannot be followed */
-	RING_TROUBLE_KERNELS,      /* kernels whose code was not seen */
-	RING_TROUBLE_NO_QUEUE,     /* kernels were loaded, and no queue was seen */
-	RING_TROUBLE_LAYOUT,       /* tables of the runtime that are not known */
-	RING_TROUBLE_NO_SAMPLES,   /* nothing samples instructions here */
+	RING_TROUBLE_SIGNALS, /* … because all signals were out */
+	RING_TROUBLE_MODE,    /* … because they carry one and the mode leaves those alone */
+	RING_TROUBLE_BATCHES, /* … because they are in batches; no launch records either */
+	/* Packets of queues that are not followed, because the runtime may crash of it, they are none of those that
+	 * can be, or something was refused. */
+	RING_TROUBLE_NOT_FOLLOWED,
+	RING_TROUBLE_QUEUE_SPECIAL,
+	RING_TROUBLE_QUEUE_REFUSED,
+	RING_TROUBLE_KERNELS,        /* kernels whose code was not seen */
+	RING_TROUBLE_NO_QUEUE,       /* kernels were loaded, and no queue was seen */
+	RING_TROUBLE_LAYOUT,         /* tables of the runtime that are not known */
+	RING_TROUBLE_NO_SAMPLES,     /* nothing samples instructions here */
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
 	/* Of libduet: calls of threads that found no ring free, which are counter values. */
 	RING_TROUBLE_NO_RING_COUNTER,

@@ -195,6 +195,13 @@ with t.case("a host function that waits for another stream hangs no program: bot
     t.equal(calls(one)["hipMemcpyAsync"]["count"], 46, "copies")
     check_matched(one)
 
+with t.case("the default stream's queue, which HIP makes when others have theirs, is followed as they are"):
+    for mode in ("amd", "amd:lite", "amd:nohip"):
+        one = recorded(["late", "launches=24"], mode=mode)
+        t.equal(sum(row["command"] == "kernel" for row in one.document["launches"]), 24, f"{mode}: kernels")
+        t.equal(len({row["queue"] for row in one.document["launches"]}), 3, f"{mode}: queues")
+        t.equal(one.document["losses"], [], f"{mode}: losses")
+
 with t.case("calls that are left by siglongjmp, and those after them"):
     one = recorded(["jump", "launches=23"])
     t.equal(launches(one)["hipLaunchKernel", "kernel", "fill"], 23, f"kernels of {launches(one)}")

@@ -290,6 +290,20 @@ with t.case("lite leaves dispatches that carry a signal alone, and says how many
     one = recorded(["work", "signals=0"], mode="amd:lite")
     check_times(one)
 
+with t.case("packets of a queue that cannot be followed are no launches, and are told of however the program leaves"):
+    for leave in ("return", "_exit", "kill"):
+        one = recorded(["work", "cooperative=1", "queues=1", "h2d=0", "d2h=0", f"leave={leave}"], sim="gws=64",
+                       status=137 if leave == "kill" else 0)
+        losses = [(loss["lost"], loss["reason"], loss["count"]) for loss in one.document["losses"]]
+        # the last is a barrier
+        t.equal(losses, [("unknown", "tracking", 23 + 1)], f"{leave}: losses")
+        ledger = one.report["ledger"]
+        t.equal((ledger["launched"], ledger["dropped"], one.report["complete"]), (len(one.document["launches"]), 0, False),
+                f"{leave}: {ledger}")
+        said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
+        t.true("24 packets went into queues that are not followed" in said and "cooperative ones" in said
+               and "ROCm 7" not in said, f"{leave}: {said[:600]}")
+
 BATCHES = (f"HSA_TOOLS_LIB={GUEST} {os.path.join(PROGRAMS, 'hsa_batches.so')}",)
 
 with t.case("batches: one row each, timed where that is asked for, counted where not"):

@@ -12,6 +12,7 @@
 //	          every second executes this program in mode work, silently, the others end at once
 //	callback  launches=23 times: a function of the host in one stream waits until the kernel and the copies in another
 //	          are done
+//	late      kernels in all streams and the default one in turn, whose queue HIP makes at its first launch
 //	jump      leaves launches=23 calls that wait for a stream by siglongjmp, and goes on
 //
 //	launches=23 h2d=7 d2h=5 d2d=3 memsets=2
@@ -336,6 +337,23 @@ static void do_graph()
 	CHECK(hipGraphDestroy(graph));
 }
 
+// ---- late ----
+
+static void do_late()
+{
+	uint32_t count = uint32_t(options.items), *out;
+	hipStream_t streams[STREAMS + 1] = {};
+
+	CHECK(hipMalloc((void **)&out, count * sizeof(*out)));
+	for (int i = 0; i < STREAMS; i++)
+		CHECK(hipStreamCreate(&streams[i]));
+	for (int64_t i = 0; i < options.launches; i++) {
+		fill<<<(count + GROUP - 1) / GROUP, GROUP, 0, streams[i % (STREAMS + 1)]>>>(
+			out, uint32_t(i), count);
+		add(&done.fill, 0);
+	}
+}
+
 // ---- children ----
 
 static bool is_over;
@@ -505,7 +523,8 @@ int main(int count, char **texts)
 		const char *name;
 		void (*run)();
 	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
-		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump}};
+		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump},
+		     {"late", do_late}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)
