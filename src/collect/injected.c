@@ -374,6 +374,10 @@ static const struct fact {
 	 NULL},
 	{RING_TROUBLE_LAYOUT, true, LOSES_NOTHING,
 	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
+	{RING_TROUBLE_HIP_BEFORE, true, LOSES_NOTHING,
+	 "calls of HIP are not recorded, only what they dispatch: the guest was not preloaded. A "
+	 "wrapper that sets LD_PRELOAD must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)",
+	 NULL},
 	{RING_TROUBLE_NO_SAMPLES, true, LOSES_NOTHING,
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
 	 "no PC sampling, or another tool has it",

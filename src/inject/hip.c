@@ -306,3 +306,19 @@ static struct hip_call *begin(const void *frame, uint32_t function)
 		     call->caller.bytes = (size))
 #define HIP_OTHER_SYMBOL(name, symbol, version) EXPORTED_AS(name, symbol, version)
 #include "event/hip_calls.h"
+
+/* ---- who is found ------------------------------------------------------------------------------ */
+
+/* Asked of the program itself: what this library finds from within may be its own, whoever has loaded it. */
+bool hip_is_before_wrappers(void)
+{
+	struct library found = {.path = NULL};
+	void *program = dlopen(NULL, RTLD_LAZY);
+	void *first = program ? dlvsym(program, "hipLaunchKernel", "hip_4.2") : NULL;
+
+	dl_iterate_phdr(find_library, &found);
+	if (program)
+		dlclose(program);
+	dlerror();
+	return found.path && first != (void *)hook_hipLaunchKernel;
+}

@@ -471,6 +471,8 @@ static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread
 	hsa_devices_init();
 	hsa_signals_begin();
 	hook(tables);
+	if (!(hsa_options & RING_OPTION_AMD_NO_HIP) && hip_is_before_wrappers())
+		guest_trouble(RING_TROUBLE_HIP_BEFORE);
 	state.has_waited = false;
 	state.is_loaded = true;
 	hsa_read_clock(thread, true);

@@ -215,6 +215,11 @@ void hsa_copies_hook(struct hsa_tables *tables);
 /* Remembers the times of a copy for the program's own question, before its signal says that it is over. */
 void hsa_copy_ended(hsa_signal original, const struct hsa_times *times);
 
+/* ---- HIP (hip.c) ------------------------------------------------------------------------------- */
+
+/* HIP is there, and who is linked to it finds that instead of the wrappers. */
+bool hip_is_before_wrappers(void);
+
 /* ---- launches ---------------------------------------------------------------------------------- */
 
 /* One call or packet that puts a command into a queue. */

@@ -226,6 +226,21 @@ with t.case("ranges of roctx around calls of HIP: what was launched in them, and
     t.true(re.search(r"step(_\[i\])?;fill;.*hipMemset;-;fill_\[G\]", folded), folded)
     check_matched(one)
 
+with t.case("a wrapper that sets LD_PRELOAD takes the calls of HIP away: that is said, with what to do"):
+    t.wanted()
+    wrapped = ["env", f"LD_PRELOAD={LIBRARY}", program("hip_work"), "module", "launches=3",
+               "code=" + program("hsa_kernels.gfx90a")]
+    for mode, is_told in (("amd", True), ("amd:nohip", False)):
+        result = t.record(wrapped, t.path("hip.duet"), ["--collect", mode])
+        t.equal(result.status, 0, f"{mode}: status: {text(result.stderr)}")
+        t.readable(t.path("hip.duet"))
+        said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
+        for where in (text(result.stderr), said):
+            t.equal("must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)" in where, is_told, f"{mode}: {where[:600]}")
+    one = recorded(["work"])
+    said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
+    t.true("calls of HIP are not recorded" not in said, f"where it is kept: {said[:600]}")
+
 with t.case("amd:nohip: dispatches as ROCr sees them, and nothing is preloaded"):
     one = recorded(["work"], mode="amd:nohip")
     t.true("AQL dispatch" in calls(one) and "hipLaunchKernel" not in calls(one), f"calls: {list(calls(one))}")

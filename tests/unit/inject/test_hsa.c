@@ -55,6 +55,13 @@ bool guest_still_recording(void)
 	return true;
 }
 
+static bool hip_is_first;
+
+bool hip_is_before_wrappers(void)
+{
+	return hip_is_first;
+}
+
 void guest_trouble_many(enum ring_trouble trouble, uint64_t count)
 {
 	guest.trouble[trouble] += count;
@@ -1788,6 +1795,21 @@ TEST(a_queue_that_is_not_followed_and_goes)
 	stop();
 }
 
+TEST(hip_that_is_found_before_the_guest_is_told_of_where_it_is_wanted)
+{
+	for (uint32_t case_index = 0; case_index < 3; case_index++) {
+		memset(&runtime, 0, sizeof(runtime));
+		runtime.most = SIGNALS;
+		hip_is_first = case_index > 0;
+		record(case_index == 2 ? RING_OPTION_AMD_NO_HIP : 0);
+		make_tables(1, 400, 0, false);
+		CHECK(OnLoad(&tables, 1, 0, NULL));
+		CHECK_EQUAL(guest.trouble[RING_TROUBLE_HIP_BEFORE], case_index == 1);
+		stop();
+	}
+	hip_is_first = false;
+}
+
 /* Runtimes before 6.0 end the program when their queue is full: ours waits for room, by marks of its own. */
 TEST(a_queue_that_must_not_be_full)
 {
@@ -2674,6 +2696,7 @@ int main(void)
 	RUN(a_queue_that_is_destroyed);
 	RUN(a_queue_that_is_there_at_the_end);
 	RUN(a_queue_that_is_not_followed_and_goes);
+	RUN(hip_that_is_found_before_the_guest_is_told_of_where_it_is_wanted);
 	RUN(a_queue_that_must_not_be_full);
 	RUN(a_small_queue_that_must_not_be_full);
 	RUN(times_stay_on);
