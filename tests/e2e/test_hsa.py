@@ -278,6 +278,9 @@ with t.case("a kernel that never completes is in flight"):
         hung = 5 - len(one.facts["times"])
         t.true(hung > 0, "something hangs")
         check_matched(one, in_flight=hung)
+        said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
+        t.true(re.search(rf"! in flight at exit: {hung} commands?; longest (fill|vector_add|idle), launched .*\n!   in \w",
+                         said), f"what hangs, and where it was launched: {said[:600]}")
 
 with t.case("lite leaves dispatches that carry a signal alone, and says how many"):
     one = recorded(["work"], mode="amd:lite")
