@@ -2,10 +2,11 @@
  *
  * bench/lib_ranges.c - what a range costs that is pushed and popped
  *
- *	lib_ranges duet|nvtx|counter [ROUNDS]
+ *	lib_ranges duet|calls|looking|nvtx|counter [ROUNDS]
  *	lib_ranges_lttng lttng [ROUNDS]
  *
- * Output: the least and the middle of the rounds, in ns a push with its pop; of `counter` a value.
+ * Output: the least and the middle of the rounds, in ns a push with its pop; of `counter` a value. `calls` is `duet` without
+ * the inline functions of duet.h, `looking` a handle that looks for a recorder.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@ static void push_duet(void)
 {
 	duet_range_push(duet, "bench", "a range of it");
 	duet_range_pop(duet, "bench");
+}
+
+static void call_duet(void)
+{
+	(duet_range_push)(duet, "bench", "a range of it");
+	(duet_range_pop)(duet, "bench");
 }
 
 static void count_duet(void)
@@ -56,8 +63,8 @@ static const struct way {
 	const char *name;
 	void (*say)(void);
 } ways[] = {
-	{"duet", push_duet},
-	{"counter", count_duet},
+	{"duet", push_duet},    {"calls", call_duet},
+	{"looking", push_duet}, {"counter", count_duet},
 #ifdef WITH_LTTNG
 	{"lttng", push_lttng},
 #else
@@ -104,11 +111,11 @@ int main(int count, char **texts)
 
 	/* Nobody's recorder is a measurement too. */
 	duet = duet_open(NULL, NULL, DUET_JOIN);
-	if (getenv("DUET_SESSION"))
+	if (getenv("DUET_SESSION") || (count > 1 && strcmp(texts[1], "looking") == 0))
 		duet_start(duet);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && count > 1; i++)
 		if (strcmp(texts[1], ways[i].name) == 0 && number >= 1 && number <= ROUNDS_MOST)
 			return run(&ways[i], number);
-	fprintf(stderr, "usage: lib_ranges duet|nvtx|counter [ROUNDS]\n");
+	fprintf(stderr, "usage: lib_ranges duet|calls|looking|nvtx|counter [ROUNDS]\n");
 	return 2;
 }

@@ -89,6 +89,12 @@ static int set_xnack(void *arguments)
 	return 0;
 }
 
+static int alloc_gws(void *arguments)
+{
+	((struct kfd_ioctl_alloc_queue_gws_args *)arguments)->first_gws = 0;
+	return 0;
+}
+
 static int do_nothing(void *arguments)
 {
 	return 0;
@@ -123,6 +129,7 @@ static const struct {
 	ROW(CREATE_QUEUE, sim_queue_create),
 	ROW(DESTROY_QUEUE, sim_queue_destroy),
 	ROW(UPDATE_QUEUE, sim_queue_update),
+	ROW(ALLOC_QUEUE_GWS, alloc_gws),
 };
 
 int sim_ioctl(unsigned long request, void *arguments)

@@ -33,7 +33,8 @@ static const struct option_row rows[] = {
 	ROW(item_ns, REAL),     ROW(copy_gbps, REAL),  ROW(drift_ppm, REAL),
 	ROW(jump_ms, REAL),     ROW(jump_at, INTEGER), ROW(jump_at_ns, INTEGER),
 	ROW(jump_gpu, INTEGER), ROW(never, TEXT),      ROW(never_at, INTEGER),
-	ROW(execute, INTEGER),  ROW(log, TEXT),        ROW(trace, INTEGER),
+	ROW(execute, INTEGER),  ROW(gws, INTEGER),     ROW(log, TEXT),
+	ROW(trace, INTEGER),
 };
 
 static const struct option_list list = {

@@ -40,6 +40,7 @@
  *	jump_at_ns=N       … or, instead, at this time of CLOCK_MONOTONIC, which is the same for all processes
  *	jump_gpu=1         0: the GPU's counter stands still meanwhile
  *	never=NAME         this kernel never completes
+ *	gws=0              global wave syncs, which cooperative queues need: 64 has a GPU
  *	never_at=0         this process's Nth dispatch never completes; of several queues, any may be the first
  *	execute=1          0: kernels do nothing but ROCr's own; 1: those that execute.c knows are executed
  *	log=FILE           a line for each kernel, barrier and copy: kind, process, GPU, queue, packet, start and end
@@ -82,7 +83,7 @@ enum {
 /* ---- options --------------------------------------------------------------------------------- */
 
 struct sim_options {
-	int64_t gpus, jump_at, jump_at_ns, jump_gpu, never_at, execute, trace;
+	int64_t gpus, jump_at, jump_at_ns, jump_gpu, never_at, execute, gws, trace;
 	double kernel_us, item_ns, copy_gbps, drift_ppm, jump_ms;
 	char gfx[16], never[SIM_NAME_BYTES], log[256];
 	/* worked out of gfx */

@@ -53,7 +53,7 @@ static void write_gpu(FILE *file, uint32_t node)
 		{"max_waves_per_simd", 8},
 		{"lds_size_in_kb", 64},
 		{"gds_size_in_kb", 0},
-		{"num_gws", 0},
+		{"num_gws", (uint64_t)options->gws},
 		{"wave_front_size", options->gfx_major >= 10 ? 32 : 64},
 		{"array_count", 1},
 		{"simd_arrays_per_engine", 1},

@@ -87,6 +87,21 @@ static int count_zones(struct analysis_queue *queue, const struct event_executio
 	return 0;
 }
 
+/* In a queue that is direct the end of the call says so where no stamp does. */
+static void describe_submission(const struct sweep *sweep, const struct joined *joined,
+				struct account_command *command)
+{
+	const struct event_queue *queue = sweep->analysis->queues[joined->queue].queue;
+	const struct event_execution *row = joined->row;
+
+	command->has_submitted = row->valid & EXECUTION_SUBMITTED;
+	command->submitted = row->submitted;
+	if (command->has_submitted || !joined->launch || !queue || !(queue->flags & QUEUE_DIRECT))
+		return;
+	command->has_submitted = true;
+	command->submitted = smaller(joined->launch->exit, row->started);
+}
+
 static void describe_way(struct sweep *sweep, const struct joined *joined,
 			 struct account_command *command)
 {
@@ -95,8 +110,7 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 
 	command->has_queued = row->valid & EXECUTION_QUEUED;
 	command->queued = row->queued;
-	command->has_submitted = row->valid & EXECUTION_SUBMITTED;
-	command->submitted = row->submitted;
+	describe_submission(sweep, joined, command);
 	if (!launch)
 		return;
 	command->has_launch = true;
@@ -110,8 +124,8 @@ static void describe_way(struct sweep *sweep, const struct joined *joined,
 		command->thread = launch->thread;
 	}
 	if (command->has_submitted)
-		command->dependency_end = correlate_dependency_end(&sweep->correlate, joined->place,
-								   row->submitted, row->started);
+		command->dependency_end = correlate_dependency_end(
+			&sweep->correlate, joined->place, command->submitted, row->started);
 }
 
 static int account_execution(struct sweep *sweep, const struct joined *joined, uint32_t tag)

@@ -383,6 +383,13 @@ struct analysis_options {
 	const struct analysis_observer *observer; /* NULL: nobody is told */
 };
 
+/* Of the commands without an execution the one that was launched first. */
+struct analysis_in_flight {
+	const char *name; /* of its kernel, else of its kind; NULL: there is none */
+	uint64_t enter;   /* host ns */
+	uint32_t stack;   /* of its launch; 0: not known */
+};
+
 struct analysis {
 	const struct model *model; /* borrowed */
 	uint64_t begin_ns, end_ns; /* the recording, host time */
@@ -445,6 +452,7 @@ struct analysis {
 	struct analysis_loss *losses;
 	size_t losses_count;
 	struct analysis_ledger ledger;
+	struct analysis_in_flight longest_in_flight;
 	struct analysis_code code;
 	struct trace_damage damage;
 	uint64_t rows;        /* seen by the sweep */

@@ -335,7 +335,9 @@ int sweep_count_call(struct sweep *sweep, size_t process, const struct event_api
 /* Counts a matched execution in the table of its class and says which row it was. */
 int sweep_count_command(struct sweep *sweep, const struct joined *joined, bool in_window,
 			uint32_t *ret_tag);
-/* The name of its kernel, else of its kind of command. *ret_id: no other name has it. */
+/* The name of its kernel, else of its kind of command. *ret_id: no other name has it. launch NULL: none is known. */
+const char *sweep_launch_name(const struct sweep *sweep, const struct open_command *launch,
+			      uint32_t type, uint32_t *ret_id);
 const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
 			       uint32_t *ret_id);
 /* A command that its device gave back as failed. */

@@ -138,14 +138,30 @@ int sweep_replace_open(struct sweep *sweep, uint32_t place, uint64_t enter)
 	return error ? error : note_in_flight(sweep, command);
 }
 
+static void note_longest(struct sweep *sweep, const struct open_command *command)
+{
+	struct analysis_in_flight *longest = &sweep->analysis->longest_in_flight;
+	uint32_t id;
+
+	if (longest->name && longest->enter <= command->enter)
+		return;
+	longest->name = sweep_launch_name(sweep, command, command->type, &id);
+	longest->enter = command->enter;
+	longest->stack = command->stack;
+}
+
 /* What was launched and never executed may run to the end of the recording. */
 int sweep_note_all_in_flight(struct sweep *sweep)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < sweep->correlate.count && !error; i++) {
-		if (sweep->correlate.commands[i].state == OPEN_LAUNCHED)
-			error = note_in_flight(sweep, &sweep->correlate.commands[i]);
+		const struct open_command *command = &sweep->correlate.commands[i];
+
+		if (command->state != OPEN_LAUNCHED)
+			continue;
+		note_longest(sweep, command);
+		error = note_in_flight(sweep, command);
 	}
 	return error;
 }

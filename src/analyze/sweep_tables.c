@@ -57,18 +57,24 @@ static int count_failure(struct sweep *sweep, enum analysis_failure_kind kind, u
 	return 0;
 }
 
-const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
-			       uint32_t *ret_id)
+const char *sweep_launch_name(const struct sweep *sweep, const struct open_command *launch,
+			      uint32_t type, uint32_t *ret_id)
 {
 	const struct event_code *code;
 
-	if (!joined->launch || analysis_class(joined->type) != ACCOUNT_KERNEL) {
-		*ret_id = joined->type | TAG_COPY;
-		return analysis_command_name(joined->type);
+	if (!launch || analysis_class(type) != ACCOUNT_KERNEL) {
+		*ret_id = type | TAG_COPY;
+		return analysis_command_name(type);
 	}
-	code = things_row(&sweep->codes, things_index(&sweep->codes, joined->launch->kernel));
+	code = things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
 	*ret_id = code ? code->name_string : 0;
 	return model_text(sweep->analysis->model, *ret_id, "[unknown kernel]");
+}
+
+const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
+			       uint32_t *ret_id)
+{
+	return sweep_launch_name(sweep, joined->launch, joined->type, ret_id);
 }
 
 int sweep_count_failed(struct sweep *sweep, const struct joined *joined)

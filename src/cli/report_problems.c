@@ -45,6 +45,25 @@ static void put_incomplete(const struct report *report)
 		    ledger->in_flight_at_exit, ledger->dropped, ledger->rejected);
 }
 
+/* One that hangs is the longest. Where executions were lost it may be one of theirs. */
+static void put_in_flight(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	const struct analysis_in_flight *longest = &analysis->longest_in_flight;
+	uint64_t count = analysis->ledger.in_flight_at_exit;
+	struct report_culprit place;
+	char name[256];
+
+	if (!count || !longest->name || analysis->ledger.lost_executions)
+		return;
+	put_warning("in flight at exit: %" PRIu64 " %s; longest %s, launched %s before the end",
+		    count, table_noun(count, "command", "commands"),
+		    report_kernel_name(report, longest->name, name, sizeof(name)),
+		    format_duration(analysis->end_ns - longest->enter).text);
+	if (report_place_of(report, longest->stack, &place))
+		put_warning("  in %s", place.function);
+}
+
 /* Losses of which nobody knows what they were, nor how many. */
 static bool put_unknown_loss(const struct analysis_loss *loss)
 {
@@ -56,6 +75,10 @@ static bool put_unknown_loss(const struct analysis_loss *loss)
 		put_warning("INCOMPLETE: %" PRIu64 " %s sight of the recorder for a while; what "
 			    "was done in between is not known",
 			    loss->count, table_noun(loss->count, "process lost", "processes lost"));
+	else if (loss->reason == LOSS_TRACKING)
+		put_warning("INCOMPLETE: %" PRIu64 " %s into queues that are not followed; what "
+			    "was launched so is in no total",
+			    loss->count, table_noun(loss->count, "packet went", "packets went"));
 	else
 		return false;
 	return true;
@@ -213,6 +236,7 @@ void report_put_problems(const struct report *report)
 
 	put_deaths(report);
 	put_incomplete(report);
+	put_in_flight(report);
 	put_losses(report);
 	if (ledger->orphaned)
 		put_warning("%" PRIu64 " %s no launch in the trace", ledger->orphaned,

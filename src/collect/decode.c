@@ -330,8 +330,8 @@ static void decode_queue(struct injected *injected, const struct record *head)
 			.process = injected->process->row.id,
 			.context = map_id(injected, &injected->contexts, record->context,
 					  &injected->recording->last_context),
-			.flags = head->detail &
-				 (QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_TIMING_FORCED),
+			.flags = head->detail & (QUEUE_OUT_OF_ORDER | QUEUE_TIMED |
+						 QUEUE_TIMING_FORCED | QUEUE_DIRECT),
 			.handle = record->handle,
 			.begin_ns = host_clocks_now_ns()},
 		.guest_queue = record->queue,

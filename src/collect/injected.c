@@ -343,31 +343,42 @@ static void take_python(const struct injected *injected, char ret_text[RING_PYTH
 /* What is told of in words when the process is over; in %s its number and name. */
 static const struct fact {
 	enum ring_trouble trouble;
-	bool is_loud;    /* the user should know at once */
-	bool is_lost;    /* there are no launch records of them */
+	bool is_loud; /* the user should know at once */
+	/* There are no launch records of them, or nobody knows of how many. */
+	enum { LOSES_NOTHING, LOSES_LAUNCHES, LOSES_UNKNOWN } loses;
 	const char *one; /* without a count in front; NULL: counted */
 	const char *many;
 } facts[] = {
-	{RING_TROUBLE_SIGNALS, false, false, NULL,
+	{RING_TROUBLE_SIGNALS, false, LOSES_NOTHING, NULL,
 	 "commands have no device times: all signals were under way, or ROCm gave no more"},
-	{RING_TROUBLE_MODE, false, false, NULL,
+	{RING_TROUBLE_MODE, false, LOSES_NOTHING, NULL,
 	 "dispatches have no device times: they carry a signal of the program's, and amd:lite "
 	 "leaves those alone (amd:default times them)"},
-	{RING_TROUBLE_BATCHES, false, true, NULL,
+	{RING_TROUBLE_BATCHES, false, LOSES_LAUNCHES, NULL,
 	 "dispatches were submitted in batches (graph replay) and are left out: amd:full times "
 	 "them"},
-	{RING_TROUBLE_NOT_FOLLOWED, false, true, NULL,
-	 "packets went into queues that are not followed: ROCm 7.0 to 7.2, which may crash "
-	 "of it (amd:force does it all the same), or a cooperative or very small queue"},
-	{RING_TROUBLE_KERNELS, false, false, NULL,
+	{RING_TROUBLE_NOT_FOLLOWED, false, LOSES_UNKNOWN, NULL,
+	 "packets (kernels and barriers) went into queues that are not followed: ROCm 7.0 to 7.2 "
+	 "may crash of it (amd:force does it all the same)"},
+	{RING_TROUBLE_QUEUE_SPECIAL, false, LOSES_UNKNOWN, NULL,
+	 "packets (kernels and barriers) went into queues that are not followed: cooperative "
+	 "ones, very small ones, or with a priority or a mask"},
+	{RING_TROUBLE_QUEUE_REFUSED, false, LOSES_UNKNOWN, NULL,
+	 "packets (kernels and barriers) went into queues that are not followed: ROCm or the "
+	 "system refused what that takes, or all signals were under way"},
+	{RING_TROUBLE_KERNELS, false, LOSES_NOTHING, NULL,
 	 "kernels have no name: how their code was loaded is not known"},
-	{RING_TROUBLE_NO_QUEUE, true, false,
+	{RING_TROUBLE_NO_QUEUE, true, LOSES_NOTHING,
 	 "kernels were loaded and no queue was seen: this ROCm makes its queues in a way "
 	 "that is not known, and no dispatch is recorded",
 	 NULL},
-	{RING_TROUBLE_LAYOUT, true, false,
+	{RING_TROUBLE_LAYOUT, true, LOSES_NOTHING,
 	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
-	{RING_TROUBLE_NO_SAMPLES, true, false,
+	{RING_TROUBLE_HIP_BEFORE, true, LOSES_NOTHING,
+	 "calls of HIP are not recorded, only what they dispatch: the guest was not preloaded. A "
+	 "wrapper that sets LD_PRELOAD must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)",
+	 NULL},
+	{RING_TROUBLE_NO_SAMPLES, true, LOSES_NOTHING,
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
 	 "no PC sampling, or another tool has it",
 	 NULL},
@@ -379,8 +390,10 @@ static void count_facts(struct injected *injected, uint64_t now_ns)
 		uint64_t count = take_trouble(injected, facts[i].trouble);
 
 		injected->facts[facts[i].trouble] += count;
-		if (facts[i].is_lost && count)
-			put_loss(injected, 0, EVENT_LAUNCH, LOSS_TRACKING, count, now_ns);
+		if (facts[i].loses != LOSES_NOTHING && count)
+			put_loss(injected, 0,
+				 facts[i].loses == LOSES_LAUNCHES ? EVENT_LAUNCH : EVENT_PADDING,
+				 LOSS_TRACKING, count, now_ns);
 	}
 }
 
@@ -449,6 +462,7 @@ void injected_count_losses(struct injected *injected, uint64_t now_ns)
 		{RING_TROUBLE_NO_RING_SAMPLE, EVENT_INSTRUCTION_SAMPLE, LOSS_NO_RING},
 		{RING_TROUBLE_OBJECTS, EVENT_CODE, LOSS_TRACKING},
 		{RING_TROUBLE_STACKS, LOSS_KIND_STACK, LOSS_TRACKING},
+		{RING_TROUBLE_NO_RING_COUNTER, EVENT_COUNTER, LOSS_NO_RING},
 	};
 
 	for (uint32_t i = 0; i < injected->rings_seen; i++)
@@ -779,14 +793,20 @@ bool injected_is_same_image(const struct injected *injected, bool if_unknown)
 	if (*lookups < cost || !injected->region_inode)
 		return if_unknown;
 	*lookups -= cost;
-	/* An exec leaves no mapping behind; a guest never unmaps a region. */
+	/* An exec leaves no mapping behind; a guest never unmaps a region's first page. */
 	return proc_has_mapping(injected->process->row.pid, injected->region_inode);
+}
+
+bool injected_has_left(const struct injected *injected)
+{
+	return atomic_load_explicit(&injected->region->left, memory_order_relaxed);
 }
 
 int injected_renew(struct injected *injected, uint32_t options, uint64_t most_ns, int *ret_fd)
 {
 	injected_freeze(injected);
-	put_gap(injected);
+	if (!injected_has_left(injected))
+		put_gap(injected);
 	injected_drain(injected, most_ns);
 	close_region(injected, true);
 	injected->held_bytes -= injected->stack_bytes;

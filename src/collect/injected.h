@@ -152,6 +152,9 @@ void injected_relate(struct injected *one, struct injected *other);
  * if_unknown: the answer where this second has no time left for looking. */
 bool injected_is_same_image(const struct injected *injected, bool if_unknown);
 
+/* Whether its guest has closed its rings and may come back with nothing missing. */
+bool injected_has_left(const struct injected *injected);
+
 /* A process that came back to the same recorder gets a new region, as in injected_open; the old one is read
  * to its end, as far as most_ns allows, and its memory given back. Errors: -errno; it has no region then and
  * is to be closed. */

@@ -612,14 +612,26 @@ static void turn_down(const struct attach_hello *hello)
 	close(hello->fd);
 }
 
-/* A guest that saw no sign of life of us for 10 s looks for a recorder and finds us again. It is the process it
- * was, with a new region. */
+static void note_gap(struct session *session, struct injected *injected)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "process %u lost sight of the recorder and found it again: what it did in between "
+		 "is not recorded",
+		 injected->process->row.pid);
+	injected->note = recording_note(&session->recording, injected->collector, COLLECTOR_PARTIAL,
+					injected->process->row.id, text);
+}
+
+/* A guest that saw no sign of life of us for 10 s looks for a recorder and finds us again; one of libduet's has left and
+ * comes back. It is the process it was, with a new region. */
 static int welcome_again(struct session *session, struct attached *attached,
 			 const struct attach_hello *hello)
 {
 	struct injected *injected = attached->injected;
+	const bool has_gap = !injected_has_left(injected);
 	int region_fd = -1, error;
-	char text[160];
 
 	injected->looks = shares_looks(&session->shares, injected->process->row.uid);
 	error = injected_renew(injected, ring_options(session->options), PROCESS_NS, &region_fd);
@@ -628,13 +640,8 @@ static int welcome_again(struct session *session, struct attached *attached,
 		attached->dead = true;
 		return error;
 	}
-	snprintf(text, sizeof(text),
-		 "process %u lost sight of the recorder and found it again: what it did in between "
-		 "is not recorded",
-		 injected->process->row.pid);
-	if (!injected->note)
-		injected->note = recording_note(&session->recording, injected->collector,
-						COLLECTOR_PARTIAL, injected->process->row.id, text);
+	if (has_gap && !injected->note)
+		note_gap(session, injected);
 	if (attached->connection >= 0)
 		close(attached->connection);
 	attached->connection = hello->fd;
@@ -664,7 +671,9 @@ static bool take_again(struct session *session, const struct attach_hello *hello
 		if (attached->injected->pid != hello->pid || attached->dead)
 			continue;
 		/* That it was another image is believed of a guest that is here twice, and of others when it is seen. */
-		if (is_alive(attached) && injected_is_same_image(attached->injected, !is_same)) {
+		if (is_alive(attached) &&
+		    injected_is_same_image(attached->injected,
+					   !is_same || injected_has_left(attached->injected))) {
 			if (is_same && is_welcome && welcome_again(session, attached, hello) == 0)
 				return true;
 			if (!is_same) {

@@ -137,8 +137,9 @@ struct event_context {
 
 enum event_queue_flag {
 	QUEUE_OUT_OF_ORDER = 1,
-	QUEUE_TIMED = 2,        /* its commands have device time stamps */
-	QUEUE_TIMING_FORCED = 4 /* … because duet asked for them, not the program */
+	QUEUE_TIMED = 2,         /* its commands have device time stamps */
+	QUEUE_TIMING_FORCED = 4, /* … because duet asked for them, not the program */
+	QUEUE_DIRECT = 8 /* the device has a command when the call that launches it returns */
 };
 
 struct event_queue {

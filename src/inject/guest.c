@@ -33,7 +33,7 @@ enum {
 	/* … and the first call of a process that it has started by this much: with ten busy threads a processor it was
 	 * seen to have none for 316 ms, and a short program that did not wait was over before the next look */
 	FIRST_WAIT_MS = 2000,
-	EXPECTED_WAIT_MS = 4000, /* … and one call, where it is then or never, by this much */
+	EXPECTED_WAIT_MS = 6000, /* … by this much where a guest is there then or never */
 	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
 	STALLS_MOST = 6,
 	STALL_INTERVAL_MS =
@@ -220,8 +220,10 @@ static bool shake_hands(int fd, uint32_t most_ms)
 {
 	uint64_t begin_ms = ring_now_ms();
 	struct handshake_rings rings;
-	int error = handshake_rings_open(fd, guest.backend.name, most_ms, &rings);
+	int error = handshake_say_hello(fd, guest.backend.name);
 
+	if (!error)
+		error = handshake_rings_open(fd, most_ms, &rings);
 	/* One that says no, or hangs up, costs nothing. */
 	if (!error || ring_now_ms() - begin_ms < WELCOME_WAIT_MS / 2)
 		guest.stalls = 0;
@@ -401,7 +403,13 @@ static bool reset_after_fork(void)
 	return true;
 }
 
-struct guest_thread *guest_enter_slow(void)
+void guest_notice_fork(void)
+{
+	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH)
+		reset_after_fork();
+}
+
+static struct guest_thread *enter_slow(uint32_t first_wait_ms)
 {
 	int saved = errno, cancel;
 	struct guest_thread *thread = NULL;
@@ -411,7 +419,7 @@ struct guest_thread *guest_enter_slow(void)
 	if (atomic_load_explicit(&guest_page.mode, memory_order_acquire) == GUEST_FRESH &&
 	    reset_after_fork() && guest_lock(&guest.lock)) {
 		if (atomic_load(&guest_page.mode) == GUEST_FRESH)
-			try_to_attach(guest.environment.names[0] ? FIRST_WAIT_MS : WELCOME_WAIT_MS);
+			try_to_attach(guest.environment.names[0] ? first_wait_ms : WELCOME_WAIT_MS);
 		guest_unlock(&guest.lock);
 	}
 	if (is_recording() && guest_still_recording())
@@ -419,6 +427,18 @@ struct guest_thread *guest_enter_slow(void)
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return thread;
+}
+
+struct guest_thread *guest_enter_slow(void)
+{
+	return enter_slow(FIRST_WAIT_MS);
+}
+
+struct guest_thread *guest_enter_first(void)
+{
+	if (atomic_load_explicit(&guest_page.mode, memory_order_relaxed) != GUEST_FRESH)
+		return guest_enter();
+	return enter_slow(EXPECTED_WAIT_MS);
 }
 
 void guest_look_for_recorder(void)
@@ -438,29 +458,4 @@ void guest_look_for_recorder(void)
 	}
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
-}
-
-/* Under the lock: the recorder that has started this program is there, and has not answered. */
-static bool is_expected(void)
-{
-	return guest.environment.names[0] && guest.stalls &&
-	       atomic_load(&guest_page.mode) == GUEST_IDLE;
-}
-
-struct guest_thread *guest_enter_expected(void)
-{
-	struct guest_thread *thread = guest_enter();
-	int saved = errno, cancel;
-
-	if (thread || !guest_is_idle())
-		return thread;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (guest_lock(&guest.lock)) {
-		if (is_expected())
-			try_to_attach(EXPECTED_WAIT_MS);
-		guest_unlock(&guest.lock);
-	}
-	pthread_setcancelstate(cancel, NULL);
-	errno = saved;
-	return guest_enter();
 }

@@ -83,9 +83,12 @@ static inline struct guest_thread *guest_enter(void)
 	return guest_enter_slow();
 }
 
-/* As guest_enter, for the one call in which a guest is there or misses all that follows: a recorder that has started
- * this program (DUET_SESSION) and has not answered in time is given some seconds more. */
-struct guest_thread *guest_enter_expected(void);
+/* For what looks at state of the back end's before guest_enter, or without it: a child's is cleared first (on_fork). */
+void guest_notice_fork(void);
+
+/* As guest_enter, for a first call in which a guest is there or misses all that follows: a recorder that has started this
+ * program (DUET_SESSION) is given some seconds more to answer. */
+struct guest_thread *guest_enter_first(void);
 
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
  * once a second, without waiting. */

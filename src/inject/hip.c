@@ -66,25 +66,37 @@ static hip_error missing(void)
 	return HIP_ERROR_SYMBOL_NOT_FOUND;
 }
 
-static int find_library(struct dl_phdr_info *about, size_t size, void *ret_path)
+struct library {
+	const char *path; /* NULL: there is none */
+	uintptr_t begin, end;
+};
+
+/* Where HIP lies; before it is known, and where it goes by another name, everywhere. */
+static struct library hip = {.end = UINTPTR_MAX};
+
+static int find_library(struct dl_phdr_info *about, size_t size, void *ret_library)
 {
 	const char *slash = strrchr(about->dlpi_name, '/');
+	struct library *library = ret_library;
 
 	(void)size;
 	if (strncmp(slash ? slash + 1 : about->dlpi_name, LIBRARY, strlen(LIBRARY)) != 0)
 		return 0;
-	*(const char **)ret_path = about->dlpi_name;
+	library->path = about->dlpi_name;
+	library->begin = about->dlpi_addr;
+	for (uint32_t i = 0; i < about->dlpi_phnum; i++)
+		if (about->dlpi_phdr[i].p_type == PT_LOAD)
+			library->end = about->dlpi_addr + about->dlpi_phdr[i].p_vaddr +
+				       about->dlpi_phdr[i].p_memsz;
 	return 1;
 }
 
 /* What a library that was loaded for itself alone (RTLD_LOCAL) depends on is behind us for nobody but that. It stays:
  * the program may give it up and load it again, elsewhere. */
-static void *loaded_library(void)
+static void *keep_library(const struct library *library)
 {
-	const char *path = NULL;
-
-	dl_iterate_phdr(find_library, &path);
-	return path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+	return library->path ? dlopen(library->path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE)
+			     : NULL;
 }
 
 static void *find_function(const char *symbol, void *library)
@@ -98,8 +110,12 @@ static void *find_function(const char *symbol, void *library)
 static __attribute__((noinline, cold)) void find_below(void)
 {
 	int saved = errno;
-	void *library = dlsym(RTLD_NEXT, functions[0].symbol) ? NULL : loaded_library();
+	struct library found_library = {.end = UINTPTR_MAX};
+	void *library;
 
+	dl_iterate_phdr(find_library, &found_library);
+	library = dlsym(RTLD_NEXT, functions[0].symbol) ? NULL : keep_library(&found_library);
+	hip = found_library;
 	for (size_t i = 0; i < FUNCTIONS; i++) {
 		void *found = find_function(functions[i].symbol, library);
 		void **place = (void **)((char *)&next + functions[i].place);
@@ -161,38 +177,19 @@ static uint64_t bytes_drv_3d(const struct hip_drv_copy_3d *copy)
 
 /* ---- a call while it runs ---------------------------------------------------------------------- */
 
-struct hip_call {
+/* Not in the frame of the call's wrapper, which a program may leave by siglongjmp. */
+static _Thread_local struct hip_call {
+	const void *frame; /* whose it is; NULL: none runs */
 	struct guest_thread *thread;
 	struct hsa_caller caller;
 	uint32_t type; /* enum event_api_type, of one that launches nothing */
 	uint64_t argument;
-};
+} running __attribute__((tls_model("initial-exec")));
 
-/* Also where the thread ends inside of the call: what it does on its way out is not this call's. */
-static void leave(struct hip_call *call)
+/* What HIP calls of HIP is part of the call that the program made. */
+static inline bool is_within(const void *caller)
 {
-	(void)call;
-	hsa_caller = NULL;
-}
-
-/* False: it is not recorded. */
-static bool begin(struct hip_call *call, uint32_t function)
-{
-	static _Atomic bool is_ready;
-
-	if (GUEST_UNLIKELY(!atomic_load_explicit(&is_ready, memory_order_acquire))) {
-		hsa_start_guest();
-		atomic_store(&is_ready, true);
-	}
-	call->thread = guest_enter();
-	if (GUEST_UNLIKELY(!call->thread)) {
-		guest_missed(RING_TROUBLE_NO_RING);
-		return false;
-	}
-	hsa_caller_init(&call->caller, function);
-	call->type = API_TYPE_CALL;
-	call->argument = 0;
-	return true;
+	return hsa_caller && (uintptr_t)caller - hip.begin < hip.end - hip.begin;
 }
 
 static void take_stack(struct hip_call *call)
@@ -216,10 +213,40 @@ static inline void end(struct hip_call *call, hip_error result)
 	uint64_t now = guest_now(call->thread);
 
 	hsa_caller = NULL;
+	call->frame = NULL;
 	if (call->caller.has_first)
 		hsa_caller_put_first(call->thread, &call->caller, now);
 	else
 		put_api(call, now, result);
+}
+
+/* Also where the thread ends inside of the call, or an exception leaves it: what comes then is not this call's. */
+static void leave(struct hip_call **place)
+{
+	if (GUEST_UNLIKELY(*place && (*place)->frame == place))
+		end(*place, HIP_SUCCESS);
+}
+
+/* NULL: it is not recorded. */
+static struct hip_call *begin(const void *frame, uint32_t function)
+{
+	struct hip_call *call = &running;
+
+	if (GUEST_UNLIKELY(!guest_self))
+		hsa_start_guest();
+	/* The program has left that one by a jump, or a signal's handler interrupts it: here it ends. */
+	if (GUEST_UNLIKELY(call->frame))
+		end(call, HIP_SUCCESS);
+	call->thread = guest_enter();
+	if (GUEST_UNLIKELY(!call->thread)) {
+		guest_missed(RING_TROUBLE_NO_RING);
+		return NULL;
+	}
+	hsa_caller_init(&call->caller, function);
+	call->type = API_TYPE_CALL;
+	call->argument = 0;
+	call->frame = frame;
+	return call;
 }
 
 /* ---- the wrappers ------------------------------------------------------------------------------ */
@@ -228,51 +255,70 @@ static inline void end(struct hip_call *call, hip_error result)
 #define EXPORTED_AS(name, symbol, version) __asm__(".symver hook_" #name ", " symbol "@" version);
 
 /* Two functions a row: while nobody records, the hook is two loads and a jump, and must not share its frame with the
- * recording. What HIP calls of HIP is part of the call that the program made. */
-#define HIP_FUNCTION(number, name, version, parameters, arguments, describe)                  \
-	static hip_error first_##name parameters                                              \
-	{                                                                                     \
-		find_below();                                                                 \
-		return next.name arguments;                                                   \
-	}                                                                                     \
-	static __attribute__((noinline)) hip_error record_##name parameters                   \
-	{                                                                                     \
-		struct hip_call call __attribute__((cleanup(leave)));                         \
-		hip_error result;                                                             \
-                                                                                              \
-		if (!begin(&call, number))                                                    \
-			return next.name arguments;                                           \
-		describe;                                                                     \
-		hsa_caller = &call.caller;                                                    \
-		call.caller.begin = guest_now(call.thread);                                   \
-		result = next.name arguments;                                                 \
-		end(&call, result);                                                           \
-		return result;                                                                \
-	}                                                                                     \
-	EXPORTED hip_error hook_##name parameters;                                            \
-	EXPORTED hip_error hook_##name parameters                                             \
-	{                                                                                     \
-		return GUEST_LIKELY(guest_is_idle()) || hsa_caller ? next.name arguments      \
-								   : record_##name arguments; \
-	}                                                                                     \
+ * recording. */
+#define HIP_FUNCTION(number, name, version, parameters, arguments, describe)                   \
+	static hip_error first_##name parameters                                               \
+	{                                                                                      \
+		find_below();                                                                  \
+		return next.name arguments;                                                    \
+	}                                                                                      \
+	static __attribute__((noinline)) hip_error record_##name parameters                    \
+	{                                                                                      \
+		struct hip_call *call __attribute__((cleanup(leave))) = NULL;                  \
+		hip_error result;                                                              \
+                                                                                               \
+		call = begin(&call, number);                                                   \
+		if (!call)                                                                     \
+			return next.name arguments;                                            \
+		describe;                                                                      \
+		hsa_caller = &call->caller;                                                    \
+		call->caller.begin = guest_now(call->thread);                                  \
+		result = next.name arguments;                                                  \
+		if (GUEST_LIKELY(call->frame == &call))                                        \
+			end(call, result);                                                     \
+		return result;                                                                 \
+	}                                                                                      \
+	EXPORTED hip_error hook_##name parameters;                                             \
+	EXPORTED hip_error hook_##name parameters                                              \
+	{                                                                                      \
+		return GUEST_LIKELY(guest_is_idle()) || is_within(__builtin_return_address(0)) \
+			       ? next.name arguments                                           \
+			       : record_##name arguments;                                      \
+	}                                                                                      \
 	EXPORTED_AS(name, #name, version)
 
 #define HIP_CALL(number, name, version, parameters, arguments, value) \
-	HIP_FUNCTION(number, name, version, parameters, arguments, call.argument = (value))
-#define HIP_WAIT(number, name, version, parameters, arguments)                                \
-	HIP_FUNCTION(number, name, version, parameters, arguments, call.type = API_TYPE_WAIT; \
-		     take_stack(&call))
+	HIP_FUNCTION(number, name, version, parameters, arguments, call->argument = (value))
+#define HIP_WAIT(number, name, version, parameters, arguments)                                 \
+	HIP_FUNCTION(number, name, version, parameters, arguments, call->type = API_TYPE_WAIT; \
+		     take_stack(call))
 #define HIP_LAUNCH(number, name, version, parameters, arguments) \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call))
-#define HIP_COPY(number, name, version, parameters, arguments, what, size)            \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call); \
-		     call.caller.command = (what); call.caller.bytes = call.argument = (size))
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call))
+#define HIP_COPY(number, name, version, parameters, arguments, what, size)           \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call); \
+		     call->caller.command = (what); call->caller.bytes = call->argument = (size))
 /* Only what has come to the host must be complete when the call returns. */
-#define HIP_COPY_NOW(number, name, version, parameters, arguments, what, size)          \
-	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(&call);   \
-		     call.type = API_TYPE_WAIT; call.caller.command = (what);           \
-		     call.caller.flags =                                                \
-			     call.caller.command == COMMAND_READ ? LAUNCH_BLOCKING : 0; \
-		     call.caller.bytes = (size))
+#define HIP_COPY_NOW(number, name, version, parameters, arguments, what, size)           \
+	HIP_FUNCTION(number, name, version, parameters, arguments, take_stack(call);     \
+		     call->type = API_TYPE_WAIT; call->caller.command = (what);          \
+		     call->caller.flags =                                                \
+			     call->caller.command == COMMAND_READ ? LAUNCH_BLOCKING : 0; \
+		     call->caller.bytes = (size))
 #define HIP_OTHER_SYMBOL(name, symbol, version) EXPORTED_AS(name, symbol, version)
 #include "event/hip_calls.h"
+
+/* ---- who is found ------------------------------------------------------------------------------ */
+
+/* Asked of the program itself: what this library finds from within may be its own, whoever has loaded it. */
+bool hip_is_before_wrappers(void)
+{
+	struct library found = {.path = NULL};
+	void *program = dlopen(NULL, RTLD_LAZY);
+	void *first = program ? dlvsym(program, "hipLaunchKernel", "hip_4.2") : NULL;
+
+	dl_iterate_phdr(find_library, &found);
+	if (program)
+		dlclose(program);
+	dlerror();
+	return found.path && first != (void *)hook_hipLaunchKernel;
+}

@@ -13,6 +13,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "inject/hsa.h"
@@ -25,8 +26,15 @@ struct hsa_functions hsa_next;
 uint32_t hsa_options;
 
 static struct {
-	bool is_loaded, is_overflow_fatal, overflows;
+	_Atomic bool is_loaded;
+	bool is_overflow_fatal, overflows;
+	bool has_waited; /* for what was pending at the end */
 } state;
+
+bool hsa_is_loaded(void)
+{
+	return atomic_load_explicit(&state.is_loaded, memory_order_relaxed);
+}
 
 bool hsa_is_overflow_fatal(void)
 {
@@ -202,14 +210,23 @@ static bool may_follow(void)
 	return !state.overflows || (hsa_options & RING_OPTION_AMD_FORCE);
 }
 
+/* Why a queue is not followed. */
+static enum ring_trouble reason(bool is_ordinary)
+{
+	if (!may_follow())
+		return RING_TROUBLE_NOT_FOLLOWED;
+	return is_ordinary ? RING_TROUBLE_QUEUE_REFUSED : RING_TROUBLE_QUEUE_SPECIAL;
+}
+
 static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type,
 				   hsa_queue_error *error, void *data, uint32_t private_bytes,
 				   uint32_t group_bytes, struct hsa_queue **ret_queue)
 {
 	bool is_others = is_by_opencl(__builtin_return_address(0));
+	bool is_ordinary = hsa_can_follow(size, type);
 	hsa_status status = HSA_ERROR;
 
-	if (!is_others && may_follow() && ret_queue)
+	if (!is_others && may_follow() && is_ordinary && ret_queue)
 		status = hsa_follow_queue(agent, size, type, error, data, private_bytes,
 					  group_bytes, ret_queue);
 	if (status == HSA_SUCCESS)
@@ -217,7 +234,7 @@ static hsa_status own_queue_create(hsa_agent agent, uint32_t size, uint32_t type
 	status = hsa_next.queue_create(agent, size, type, error, data, private_bytes, group_bytes,
 				       ret_queue);
 	if (status == HSA_SUCCESS && !is_others && hsa_device_of(agent))
-		hsa_queue_not_followed(*ret_queue);
+		hsa_queue_not_followed(*ret_queue, reason(is_ordinary));
 	return status;
 }
 
@@ -231,18 +248,19 @@ static bool is_plain(const struct hsa_queue_request *request)
 
 static hsa_status create_one(hsa_agent agent, struct hsa_queue_request *request)
 {
+	uint32_t size = (uint32_t)(request->size_bytes / sizeof(struct hsa_dispatch_packet));
+	bool is_ordinary = is_plain(request) && hsa_can_follow(size, request->type);
 	hsa_status status = HSA_ERROR;
 
-	if (is_plain(request) && may_follow())
-		status = hsa_follow_queue(agent,
-					  request->size_bytes / sizeof(struct hsa_dispatch_packet),
-					  request->type, request->callback, request->data,
-					  request->private_bytes, 0, &request->queue);
+	if (is_ordinary && may_follow())
+		status =
+			hsa_follow_queue(agent, size, request->type, request->callback,
+					 request->data, request->private_bytes, 0, &request->queue);
 	if (status == HSA_SUCCESS)
 		return status;
 	status = hsa_next.amd_queue_create(agent, request, 1);
 	if (status == HSA_SUCCESS && request->engine == 0 && hsa_device_of(agent))
-		hsa_queue_not_followed(request->queue);
+		hsa_queue_not_followed(request->queue, reason(is_ordinary));
 	return status;
 }
 
@@ -263,11 +281,16 @@ static hsa_status own_amd_queue_create(hsa_agent agent, struct hsa_queue_request
 
 static hsa_status own_queue_destroy(struct hsa_queue *queue)
 {
+	int saved = errno;
 	struct hsa_followed *followed = hsa_queue_ends(queue);
-	hsa_status status = hsa_next.queue_destroy(queue);
+	hsa_status status;
 
+	errno = saved;
+	status = hsa_next.queue_destroy(queue);
+	saved = errno;
 	if (status == HSA_SUCCESS)
 		hsa_queue_ended(followed);
+	errno = saved;
 	return status;
 }
 
@@ -296,17 +319,22 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 	struct guest_thread *thread = guest_enter();
 	hsa_signal_value value;
 	uint64_t begin;
+	int saved;
 
 	if (!thread) {
 		guest_missed(RING_TROUBLE_NO_RING);
 		return next(signal, condition, compared, timeout, how);
 	}
+	hsa_watch();
 	begin = guest_now(thread);
 	value = next(signal, condition, compared, timeout, how);
+	saved = errno;
 	if (!hsa_caller)
 		put_wait(thread, function, begin);
 	hsa_harvest(thread);
+	hsa_count_not_followed();
 	hsa_await_harvesters();
+	errno = saved;
 	return value;
 }
 
@@ -346,18 +374,24 @@ static hsa_status own_load_agent_code(hsa_executable executable, hsa_agent agent
 static hsa_status own_executable_freeze(hsa_executable executable, const char *options)
 {
 	hsa_status status = hsa_next.executable_freeze(executable, options);
+	int saved = errno;
 
+	guest_notice_fork();
 	if (status == HSA_SUCCESS)
 		hsa_code_frozen(executable);
+	errno = saved;
 	return status;
 }
 
 static hsa_status own_executable_destroy(hsa_executable executable)
 {
 	hsa_status status = hsa_next.executable_destroy(executable);
+	int saved = errno;
 
+	guest_notice_fork();
 	if (status == HSA_SUCCESS)
 		hsa_code_destroyed(executable);
+	errno = saved;
 	return status;
 }
 
@@ -389,14 +423,17 @@ static void learn_version(const struct hsa_tables *tables)
 		version.size_bytes >= AMD_OVERFLOW_FROM && version.size_bytes < AMD_OVERFLOW_BELOW;
 }
 
+/* A program that exits may shut the runtime down then: what never completes delays it once. */
 static void end_runtime(void)
 {
+	guest_notice_fork();
 	if (!state.is_loaded)
 		return;
 	if (hsa_any_kernels() && !hsa_any_queues())
 		guest_trouble(RING_TROUBLE_NO_QUEUE);
 	hsa_samples_end();
-	hsa_harvest_last(EXIT_WAIT_MS);
+	hsa_harvest_last(state.has_waited ? 0 : EXIT_WAIT_MS);
+	state.has_waited = true;
 	hsa_helper_stop(STOP_WAIT_MS);
 }
 
@@ -407,18 +444,24 @@ static void on_fork(void)
 	hsa_helper_forked();
 	hsa_dispatch_forked();
 	hsa_signals_forked();
+	hsa_code_forked();
+	hsa_objects_forked();
 	hsa_samples_forked();
+}
+
+static void start_guest(void)
+{
+	static const struct guest_backend backend = {
+		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
+
+	guest_init(&backend);
 }
 
 void hsa_start_guest(void)
 {
-	static const struct guest_backend backend = {
-		.name = "rocm", .on_fork = on_fork, .at_exit = end_runtime};
-	static bool is_started;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!is_started)
-		guest_init(&backend);
-	is_started = true;
+	pthread_once(&once, start_guest);
 }
 
 static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread)
@@ -428,6 +471,9 @@ static void begin_runtime(struct hsa_tables *tables, struct guest_thread *thread
 	hsa_devices_init();
 	hsa_signals_begin();
 	hook(tables);
+	if (!(hsa_options & RING_OPTION_AMD_NO_HIP) && hip_is_before_wrappers())
+		guest_trouble(RING_TROUBLE_HIP_BEFORE);
+	state.has_waited = false;
 	state.is_loaded = true;
 	hsa_read_clock(thread, true);
 	guest_hook_exit();
@@ -447,7 +493,7 @@ EXPORTED bool OnLoad(struct hsa_tables *tables, uint64_t runtime_version, uint64
 	(void)failed_count;
 	(void)failed_names;
 	hsa_start_guest();
-	thread = guest_enter_expected();
+	thread = guest_enter_first();
 	if (thread && take_functions(tables))
 		begin_runtime(tables, thread);
 	else if (thread)

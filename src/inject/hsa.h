@@ -21,6 +21,8 @@ enum hsa_call {
 extern struct hsa_functions hsa_next;
 extern uint32_t hsa_options; /* enum ring_option */
 
+/* From OnLoad to OnUnload, in the process that was in there: the runtime works in no child of it. */
+bool hsa_is_loaded(void);
 /* A runtime before ROCm 6.0 ends the program when an intercept queue of it is full. */
 bool hsa_is_overflow_fatal(void);
 
@@ -54,6 +56,7 @@ bool hsa_describe_queue(struct guest_thread *thread, const struct hsa_queue *que
 void hsa_skip_suspend(struct hsa_times *times);
 /* The runtime's clock beside ours, where that is due; always at the end. */
 void hsa_read_clock(struct guest_thread *thread, bool is_end);
+void hsa_objects_forked(void);
 
 /* ---- kernels (hsa_code.c) ---------------------------------------------------------------------- */
 
@@ -62,6 +65,7 @@ void hsa_code_loaded(struct guest_thread *thread, hsa_executable executable, hsa
 void hsa_code_frozen(hsa_executable executable);
 void hsa_code_destroyed(hsa_executable executable);
 void hsa_code_fini(void); /* the runtime ends */
+void hsa_code_forked(void);
 /* Code id of the kernel that a packet names; 0: it could not be remembered. */
 uint32_t hsa_kernel(struct guest_thread *thread, uint64_t object);
 bool hsa_any_kernels(void);
@@ -92,9 +96,14 @@ enum { HSA_SIGNALS_FIRST = 64, HSA_QUIET_MOST = 4096, HSA_WAKING_MOST = 1024 };
 /* A place of the pool, and the command that its signal is in. */
 struct hsa_slot {
 	hsa_signal signal;
-	uint32_t index, next;
+	struct hsa_slot *next; /* of those that are free */
 	uint32_t kind;
-	_Atomic uint64_t place; /* in the list of a queue; 0: in none */
+	/* Which command it is in, among all that there were: a QUIET one's place in the list of a queue. 0: in none, or
+	 * somebody has taken it to end the command. */
+	_Atomic uint64_t place;
+	/* Of a WAKING one: its handler, and who ends the command; when the command was seen to be done, 0: not yet. */
+	_Atomic uint32_t holders;
+	_Atomic uint64_t seen_ms;
 	/* The rest is the command's. */
 	uint32_t queue_id; /* of the records */
 	uint32_t mode;     /* of the attachment it was launched in */
@@ -111,8 +120,10 @@ bool hsa_signals_init(void);
 /* Takes up to `count` of one kind at value 1, for one queue's use; returns how many. 0: all are out, or the runtime
  * refuses more. */
 uint32_t hsa_signals_take(enum hsa_signal_kind kind, uint32_t count, struct hsa_slot **ret_slots);
-/* Gives back; their values are set to 1 here. */
+/* Gives back; their values are set to 1 here. Waits for nobody. */
 void hsa_signals_give(struct hsa_slot *const *slots, uint32_t count);
+/* Those that were made, taken or not. NULL: none. They stay mapped. */
+struct hsa_slot *hsa_signals_all(enum hsa_signal_kind kind, uint32_t *ret_count);
 void hsa_signals_fini(void);
 void hsa_signals_forked(void);
 /* How many the runtime was asked to create so far. */
@@ -138,15 +149,18 @@ hsa_status hsa_signal_end(hsa_signal signal);
 
 /* ---- dispatches (hsa_dispatch.c) --------------------------------------------------------------- */
 
-/* What hsa_queue_create does where packets are followed. */
+/* A queue of this size and type. */
+bool hsa_can_follow(uint32_t size, uint32_t type);
+/* What hsa_queue_create does where packets are followed: of a queue that can be; an error: there is none. */
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
 			    void *data, uint32_t private_bytes, uint32_t group_bytes,
 			    struct hsa_queue **ret_queue);
-/* One that is not: what is written into it is counted. */
-void hsa_queue_not_followed(struct hsa_queue *queue);
+/* One that is not: what is written into it is counted as this trouble. */
+void hsa_queue_not_followed(struct hsa_queue *queue, enum ring_trouble reason);
+bool hsa_any_not_followed(void);
 bool hsa_queue_is_followed(const struct hsa_queue *queue);
-/* Before the queue goes its last times are taken; when it is gone the rest is given up. ends: NULL where the queue was
- * never met. ended: NULL-safe. */
+/* Before the queue goes its last times are taken; when it is gone the rest is given up. ends: NULL where it was not
+ * followed. ended: NULL-safe. */
 struct hsa_followed;
 struct hsa_followed *hsa_queue_ends(struct hsa_queue *queue);
 void hsa_queue_ended(struct hsa_followed *queue);
@@ -169,15 +183,18 @@ void hsa_harvest_last(uint64_t most_ms);
 /* Writes the row of a command. started, ended: 0 where they are not known. */
 void hsa_put_execution(struct guest_thread *thread, const struct hsa_slot *slot,
 		       const struct hsa_times *times);
-/* A handler of the runtime's will finish the command in this slot; false: nobody will. */
+/* A handler of the runtime's will finish the command in this slot, or who looks (hsa_harvest) while the thread of the
+ * runtime's that calls it is busy; false: nobody will. */
 bool hsa_expect(struct hsa_slot *slot);
+/* Before the program waits: somebody looks after what is expected. */
+void hsa_watch(void);
 
 void hsa_dispatch_forked(void);
 
 /* ---- the helper (hsa_helper.c) ----------------------------------------------------------------- */
 
-/* Starts the thread that looks after what completes; once. */
-void hsa_helper_start(void);
+/* Starts the thread that looks after what completes, once; false: there is none. */
+bool hsa_helper_start(void);
 /* There is something to look after. */
 void hsa_helper_wake(void);
 bool hsa_helper_is_asleep(void);
@@ -197,6 +214,11 @@ void hsa_hook_amd(struct hsa_tables *tables, uint32_t offset, void *function);
 void hsa_copies_hook(struct hsa_tables *tables);
 /* Remembers the times of a copy for the program's own question, before its signal says that it is over. */
 void hsa_copy_ended(hsa_signal original, const struct hsa_times *times);
+
+/* ---- HIP (hip.c) ------------------------------------------------------------------------------- */
+
+/* HIP is there, and who is linked to it finds that instead of the wrappers. */
+bool hip_is_before_wrappers(void);
 
 /* ---- launches ---------------------------------------------------------------------------------- */
 

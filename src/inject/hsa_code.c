@@ -441,6 +441,11 @@ void hsa_code_fini(void)
 	forget(0);
 }
 
+void hsa_code_forked(void)
+{
+	guest_unlock(&code.lock);
+}
+
 /* Under the lock. */
 static void describe(struct guest_thread *thread, struct kernel *kernel, uint64_t object)
 {

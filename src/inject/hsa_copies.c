@@ -120,6 +120,8 @@ struct kind_of_copy {
 
 static void begin_untimed(struct copy *copy, const struct kind_of_copy *kind)
 {
+	int saved = errno;
+
 	*copy = (struct copy){.thread = kind->device ? guest_enter() : NULL};
 	if (!copy->thread) {
 		if (kind->device)
@@ -135,10 +137,13 @@ static void begin_untimed(struct copy *copy, const struct kind_of_copy *kind)
 		.bytes = kind->bytes,
 	};
 	hsa_launch_begin(copy->thread, &copy->launch, kind->function);
+	errno = saved;
 }
 
 static void begin_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_signal *completion)
 {
+	int saved = errno;
+
 	forget_times(*completion);
 	begin_untimed(copy, kind);
 	/* Where nothing is copied the runtime completes no signal, and it is for it to refuse one that is none. */
@@ -151,6 +156,7 @@ static void begin_copy(struct copy *copy, const struct kind_of_copy *kind, hsa_s
 	} else {
 		guest_trouble(RING_TROUBLE_SIGNALS);
 	}
+	errno = saved;
 }
 
 /* One that was refused completes nothing: our signal is completed here, and the program's left alone. */
@@ -251,10 +257,12 @@ static hsa_status own_async_copy_rect(const void *to, const struct hsa_extent *t
 static const struct hsa_device *owner_of(const void *memory)
 {
 	struct hsa_pointer_info info = {.size = sizeof(info)};
+	int saved = errno;
+	bool is_known = hsa_next.pointer_info &&
+			hsa_next.pointer_info(memory, &info, NULL, NULL, NULL) == HSA_SUCCESS;
 
-	if (!hsa_next.pointer_info ||
-	    hsa_next.pointer_info(memory, &info, NULL, NULL, NULL) != HSA_SUCCESS ||
-	    (info.type != HSA_POINTER_HSA && info.type != HSA_POINTER_IPC))
+	errno = saved;
+	if (!is_known || (info.type != HSA_POINTER_HSA && info.type != HSA_POINTER_IPC))
 		return NULL;
 	return hsa_device_of(info.owner);
 }

@@ -29,6 +29,9 @@ enum { PENDING = 2 * HSA_QUIET_MOST, WINDOW = 1024, SPARE = 32, BATCH = 64, WAKE
 enum { LOOK_EVERY = 64 };
 /* Of the processor that are given away to who is taking times: each is a microsecond where nobody else wants it. */
 enum { TURNS_MOST = 20 };
+/* That a handler of the runtime's is given. It is there in 20 us, or when its thread has a processor: with four busy threads
+ * a processor one was late by 10 ms. Until it has come its slot is out, of which there may be few. */
+enum { PATIENCE_MS = 50 };
 /* In `harvesters`, beside their number: the queue ends, and no more come in. */
 enum { ENDING = 1 << 30 };
 /* Marks in a queue of the runtimes that fail when theirs is full, and the smallest queue that has room for them. */
@@ -46,7 +49,8 @@ struct hsa_followed {
 	uint32_t id;
 	_Atomic uint32_t mode; /* of the attachment it is described in */
 	bool is_followed;
-	uint64_t counted; /* packets, where it is not */
+	uint64_t counted; /* packets, where it is not … */
+	enum ring_trouble reason;
 	/* The thread that writes packets, under the runtime's lock. */
 	struct hsa_slot *spare[SPARE];
 	uint32_t spare_count, blind; /* dispatches until the next look */
@@ -68,14 +72,36 @@ struct hsa_followed {
 static struct {
 	struct guest_lock lock; /* the list of queues */
 	struct hsa_followed *_Atomic newest;
-	_Atomic uint32_t expected; /* commands that a handler of the runtime will finish */
+	/* Commands whose signal is the program's: how many there were, … up to which the runtime before this one had
+	 * them, and those that have not ended. */
+	_Atomic uint64_t commands, commands_before;
+	_Atomic uint32_t expected;
+	_Atomic uint32_t not_followed; /* queues */
+	_Atomic uint32_t
+		late; /* handlers that have not come to commands that were ended without them */
 } dispatch;
+
+static void forget_expected(void)
+{
+	atomic_store(&dispatch.commands_before, atomic_load(&dispatch.commands));
+	atomic_store(&dispatch.expected, 0);
+}
 
 void hsa_dispatch_forked(void)
 {
 	atomic_store(&dispatch.lock.taken, 0);
 	atomic_store(&dispatch.newest, NULL);
-	atomic_store(&dispatch.expected, 0);
+	atomic_store(&dispatch.not_followed, 0);
+	atomic_store(&dispatch.late, 0);
+	forget_expected();
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
 }
 
 /* ---- records ----------------------------------------------------------------------------------- */
@@ -229,84 +255,6 @@ static uint32_t harvest_queues(struct guest_thread *thread)
 	return total;
 }
 
-uint32_t hsa_harvest(struct guest_thread *thread)
-{
-	int saved = errno;
-	uint32_t total;
-
-	if (!hsa_is_pending())
-		return 0;
-	total = harvest_queues(thread);
-	errno = saved;
-	return total;
-}
-
-void hsa_await_harvesters(void)
-{
-	uint32_t turns = 0;
-
-	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
-	     queue = queue->older)
-		while (atomic_load(&queue->harvesters) && turns++ < TURNS_MOST)
-			sched_yield();
-}
-
-bool hsa_is_pending(void)
-{
-	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
-	     queue = queue->older)
-		if (atomic_load(&queue->tail) != atomic_load(&queue->head))
-			return true;
-	return false;
-}
-
-/* Packets of queues that are not followed, as far as their write index says. */
-static void count_not_followed(struct hsa_followed *queue)
-{
-	struct hsa_queue *handle = atomic_load(&queue->handle);
-	uint64_t index;
-
-	if (!handle || queue->is_followed)
-		return;
-	index = hsa_next.queue_write_index(handle);
-	guest_trouble_many(RING_TROUBLE_NOT_FOLLOWED, index - queue->counted);
-	queue->counted = index;
-}
-
-void hsa_count_not_followed(void)
-{
-	if (!guest_lock(&dispatch.lock))
-		return;
-	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
-	     queue = queue->older)
-		count_not_followed(queue);
-	guest_unlock(&dispatch.lock);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-}
-
-void hsa_harvest_last(uint64_t most_ms)
-{
-	struct guest_thread *thread = guest_enter();
-	uint64_t end_ms = now_ms() + most_ms;
-
-	hsa_count_not_followed();
-	do {
-		hsa_harvest(thread);
-		if (!hsa_is_pending() && !atomic_load(&dispatch.expected))
-			break;
-		pause_briefly();
-	} while (now_ms() < end_ms);
-	if (thread)
-		hsa_read_clock(thread, true);
-}
-
 /* ---- commands whose signal is the program's ---------------------------------------------------- */
 
 static void end_dispatch(const struct hsa_slot *slot, struct hsa_times *times)
@@ -331,24 +279,47 @@ static void end_copy(const struct hsa_slot *slot, struct hsa_times *times)
 		hsa_copy_ended(slot->original, times);
 }
 
-/* In the runtime's own thread. The record is written before the program can know: one that ends then has it. */
-static bool on_ended(hsa_signal_value value, void *data)
+/* Of the handler and who ends the command, the second gives the slot back: no handler comes for a later command. */
+static void leave_slot(struct hsa_slot *slot)
 {
-	struct hsa_slot *slot = data;
-	struct guest_thread *thread = guest_enter();
-	struct hsa_times times = {0, 0};
-	int saved = errno;
+	if (atomic_fetch_sub(&slot->holders, 1) == 1)
+		hsa_signals_give(&slot, 1);
+}
 
-	(void)value;
+/* The record is written before the program can know: one that ends then has it. */
+static void end_command(struct guest_thread *thread, struct hsa_slot *slot, uint64_t number)
+{
+	const hsa_signal original = slot->original;
+	struct hsa_times times = {0, 0};
+
 	if (slot->is_copy)
 		end_copy(slot, &times);
 	else
 		end_dispatch(slot, &times);
 	hsa_put_execution(thread, slot, &times);
-	if (slot->original.handle)
-		hsa_signal_complete(slot->original);
-	hsa_signals_give(&slot, 1);
-	atomic_fetch_sub(&dispatch.expected, 1);
+	/* First: the program goes on at once, and may want a slot. */
+	leave_slot(slot);
+	if (original.handle)
+		hsa_signal_complete(original);
+	if (number > atomic_load(&dispatch.commands_before))
+		atomic_fetch_sub(&dispatch.expected, 1);
+}
+
+/* In the runtime's own thread. */
+static bool on_ended(hsa_signal_value value, void *data)
+{
+	struct hsa_slot *slot = data;
+	struct guest_thread *thread = guest_enter();
+	uint64_t number = atomic_load(&slot->place);
+	bool is_first = number && take(slot, number);
+	int saved = errno;
+
+	(void)value;
+	leave_slot(slot);
+	if (is_first)
+		end_command(thread, slot, number);
+	else
+		atomic_fetch_sub(&dispatch.late, 1);
 	if (thread)
 		hsa_read_clock(thread, false);
 	errno = saved;
@@ -357,12 +328,136 @@ static bool on_ended(hsa_signal_value value, void *data)
 
 bool hsa_expect(struct hsa_slot *slot)
 {
+	if (!hsa_helper_start())
+		return false;
+	atomic_store(&slot->holders, 2);
+	atomic_store(&slot->seen_ms, 0);
 	atomic_fetch_add(&dispatch.expected, 1);
+	atomic_store(&slot->place, atomic_fetch_add(&dispatch.commands, 1) + 1);
 	if (hsa_next.async_handler(slot->signal, HSA_CONDITION_LT, 1, on_ended, slot) ==
-	    HSA_SUCCESS)
+	    HSA_SUCCESS) {
+		if (hsa_helper_is_asleep())
+			hsa_helper_wake();
 		return true;
+	}
+	atomic_store(&slot->place, 0);
 	atomic_fetch_sub(&dispatch.expected, 1);
 	return false;
+}
+
+void hsa_watch(void)
+{
+	if (atomic_load(&dispatch.expected))
+		hsa_helper_start();
+}
+
+/* The runtime has one thread for all handlers, which may be inside of one of the program's that waits for what we have
+ * not completed yet. Where it has not come back from one it is not waited for again. */
+static bool is_left_alone(struct hsa_slot *slot)
+{
+	uint64_t seen_ms = atomic_load(&slot->seen_ms);
+
+	if (!hsa_signal_is_done(slot->signal))
+		return false;
+	if (atomic_load(&dispatch.late))
+		return true;
+	if (!seen_ms)
+		atomic_store(&slot->seen_ms, now_ms());
+	return seen_ms && now_ms() - seen_ms >= PATIENCE_MS;
+}
+
+static uint32_t end_expected(struct guest_thread *thread)
+{
+	uint32_t count = 0, total = 0;
+	struct hsa_slot *slots =
+		atomic_load(&dispatch.expected) ? hsa_signals_all(HSA_WAKING, &count) : NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t number = atomic_load(&slots[i].place);
+
+		if (!number || !is_left_alone(&slots[i]) || !take(&slots[i], number))
+			continue;
+		atomic_fetch_add(&dispatch.late, 1);
+		end_command(thread, &slots[i], number);
+		total++;
+	}
+	return total;
+}
+
+/* ---- who looks --------------------------------------------------------------------------------- */
+
+uint32_t hsa_harvest(struct guest_thread *thread)
+{
+	int saved = errno;
+	uint32_t total;
+
+	if (!hsa_is_pending())
+		return 0;
+	total = harvest_queues(thread) + end_expected(thread);
+	errno = saved;
+	return total;
+}
+
+void hsa_await_harvesters(void)
+{
+	uint32_t turns = 0;
+
+	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
+	     queue = queue->older)
+		while (atomic_load(&queue->harvesters) && turns++ < TURNS_MOST)
+			sched_yield();
+}
+
+bool hsa_is_pending(void)
+{
+	if (atomic_load(&dispatch.expected))
+		return true;
+	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
+	     queue = queue->older)
+		if (atomic_load(&queue->tail) != atomic_load(&queue->head))
+			return true;
+	return false;
+}
+
+/* Under the lock: packets of queues that are not followed, as far as their write index says. */
+static void count_not_followed(struct hsa_followed *queue)
+{
+	struct hsa_queue *handle = atomic_load(&queue->handle);
+	uint64_t index;
+
+	if (!handle || queue->is_followed)
+		return;
+	index = hsa_next.queue_write_index(handle);
+	if (index <= queue->counted)
+		return;
+	guest_trouble_many(queue->reason, index - queue->counted);
+	queue->counted = index;
+}
+
+void hsa_count_not_followed(void)
+{
+	if (!hsa_any_not_followed() || !guest_lock(&dispatch.lock))
+		return;
+	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
+	     queue = queue->older)
+		count_not_followed(queue);
+	guest_unlock(&dispatch.lock);
+}
+
+void hsa_harvest_last(uint64_t most_ms)
+{
+	struct guest_thread *thread = guest_enter();
+	uint64_t end_ms = now_ms() + most_ms;
+
+	hsa_count_not_followed();
+	do {
+		hsa_harvest(thread);
+		if (!hsa_is_pending())
+			break;
+		pause_briefly();
+	} while (now_ms() < end_ms);
+	if (thread)
+		hsa_read_clock(thread, true);
 }
 
 /* ---- room in a queue that must not become full -------------------------------------------------- */
@@ -686,20 +781,12 @@ static void write_batch(struct guest_thread *thread, struct hsa_followed *queue,
 		guest_missed(RING_TROUBLE_NO_RING);
 }
 
-/* What the runtime calls with packets that the program has written, under the queue's lock. */
-static void on_packets(const void *packets, uint64_t count, uint64_t index, void *data,
-		       hsa_packet_writer *writer)
+static void write_one(struct guest_thread *thread, struct hsa_followed *queue, const void *packet,
+		      hsa_packet_writer *writer)
 {
-	struct hsa_followed *queue = data;
-	struct guest_thread *thread = guest_enter();
 	struct hsa_dispatch_packet copy[2];
 
-	(void)index;
-	if (GUEST_UNLIKELY(count != 1)) {
-		write_batch(thread, queue, packets, count, writer);
-		return;
-	}
-	memcpy(copy, packets, sizeof(copy[0]));
+	memcpy(copy, packet, sizeof(copy[0]));
 	if (thread && is_dispatch(copy)) {
 		write_dispatch(thread, queue, copy, writer);
 		return;
@@ -709,6 +796,22 @@ static void on_packets(const void *packets, uint64_t count, uint64_t index, void
 	else
 		put_barrier(thread, copy);
 	write_packets(queue, copy, 1, writer);
+}
+
+/* What the runtime calls with packets that the program has written, under the queue's lock. */
+static void on_packets(const void *packets, uint64_t count, uint64_t index, void *data,
+		       hsa_packet_writer *writer)
+{
+	struct hsa_followed *queue = data;
+	struct guest_thread *thread = guest_enter();
+	int saved = errno;
+
+	(void)index;
+	if (GUEST_UNLIKELY(count != 1))
+		write_batch(thread, queue, packets, count, writer);
+	else
+		write_one(thread, queue, packets, writer);
+	errno = saved;
 }
 
 /* ---- queues ------------------------------------------------------------------------------------ */
@@ -768,9 +871,21 @@ bool hsa_queue_is_followed(const struct hsa_queue *handle)
 	return queue && queue->is_followed;
 }
 
-void hsa_queue_not_followed(struct hsa_queue *handle)
+void hsa_queue_not_followed(struct hsa_queue *handle, enum ring_trouble reason)
 {
-	new_queue(handle, NULL);
+	struct hsa_followed *queue = new_queue(handle, NULL);
+
+	if (!queue)
+		return;
+	queue->reason = reason;
+	atomic_fetch_add(&dispatch.not_followed, 1);
+	hsa_helper_start();
+	hsa_helper_wake();
+}
+
+bool hsa_any_not_followed(void)
+{
+	return atomic_load_explicit(&dispatch.not_followed, memory_order_relaxed) != 0;
 }
 
 bool hsa_any_queues(void)
@@ -778,29 +893,39 @@ bool hsa_any_queues(void)
 	return atomic_load(&dispatch.newest) != NULL;
 }
 
+/* Written into the queue, and a device has not come to it. */
+static bool is_under_way(const struct hsa_followed *queue, uint32_t index)
+{
+	return (index - queue->oldest_mark) % MARKS < queue->newest_mark - queue->oldest_mark &&
+	       !hsa_signal_is_done(queue->marks[index].slot->signal);
+}
+
 static void give_marks(struct hsa_followed *queue, uint32_t count)
 {
-	struct hsa_slot *slots[MARKS];
-
 	for (uint32_t i = 0; i < count; i++)
-		slots[i] = queue->marks[i].slot;
-	hsa_signals_give(slots, count);
+		if (!is_under_way(queue, i))
+			hsa_signals_give(&queue->marks[i].slot, 1);
 	queue->mark_every = 0;
 }
 
 static bool take_marks(struct hsa_followed *queue, uint32_t size)
 {
 	struct hsa_slot *slots[MARKS];
-	uint32_t count = hsa_signals_take(HSA_QUIET, MARKS, slots);
+	uint32_t count = 0, more;
 
+	/* First what other queues have left of those that were made, then new ones. */
+	do {
+		more = hsa_signals_take(HSA_QUIET, MARKS - count, slots + count);
+		count += more;
+	} while (more && count < MARKS);
 	for (uint32_t i = 0; i < count; i++)
 		queue->marks[i].slot = slots[i];
+	queue->since_mark = queue->oldest_mark = queue->newest_mark = 0;
 	if (count < MARKS) {
 		give_marks(queue, count);
 		return false;
 	}
 	queue->mark_every = size / MARKS;
-	queue->since_mark = queue->oldest_mark = queue->newest_mark = 0;
 	queue->written = queue->passed = 0;
 	return true;
 }
@@ -845,7 +970,14 @@ static bool follow(struct hsa_queue *handle, struct hsa_device *device)
 		return true;
 	}
 	let_go(queue);
+	atomic_store(&queue->handle, NULL);
 	return false;
+}
+
+/* All cooperative queues of a device are one, which may not be wrapped. */
+bool hsa_can_follow(uint32_t size, uint32_t type)
+{
+	return type != HSA_QUEUE_COOPERATIVE && (!hsa_is_overflow_fatal() || size >= MARKED_LEAST);
 }
 
 hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_queue_error *error,
@@ -853,21 +985,36 @@ hsa_status hsa_follow_queue(hsa_agent agent, uint32_t size, uint32_t type, hsa_q
 			    struct hsa_queue **ret_queue)
 {
 	struct hsa_device *device = hsa_device_of(agent);
+	int saved = errno;
 	hsa_status status;
 
-	/* All cooperative queues of a device are one, which may not be wrapped. */
-	if (!device || type == HSA_QUEUE_COOPERATIVE || !hsa_signals_init() ||
-	    (hsa_is_overflow_fatal() && size < MARKED_LEAST))
+	if (!device || !hsa_signals_init())
 		return HSA_ERROR;
 	hsa_samples_begin();
 	status = hsa_next.intercept_create(agent, size, type, error, data, private_bytes,
 					   group_bytes, ret_queue);
 	if (status != HSA_SUCCESS)
 		return status;
-	/* Without being followed the queue is as good as another. */
-	if (follow(*ret_queue, device))
+	/* An intercept queue without marks may become full, and end the program. */
+	if (follow(*ret_queue, device)) {
 		hsa_helper_start();
-	return HSA_SUCCESS;
+	} else {
+		hsa_next.queue_destroy(*ret_queue);
+		status = HSA_ERROR;
+	}
+	errno = saved;
+	return status;
+}
+
+/* Behind the lock nobody asks the runtime for its write index any more. */
+static void end_not_followed(struct hsa_followed *queue)
+{
+	bool is_locked = guest_lock(&dispatch.lock);
+
+	atomic_store(&queue->handle, NULL);
+	atomic_fetch_sub(&dispatch.not_followed, 1);
+	if (is_locked)
+		guest_unlock(&dispatch.lock);
 }
 
 struct hsa_followed *hsa_queue_ends(struct hsa_queue *handle)
@@ -876,38 +1023,48 @@ struct hsa_followed *hsa_queue_ends(struct hsa_queue *handle)
 	struct hsa_followed *queue = find_queue(handle);
 
 	hsa_count_not_followed();
-	if (queue && queue->is_followed)
-		harvest_queue(thread, queue);
+	if (!queue)
+		return NULL;
+	if (!queue->is_followed) {
+		end_not_followed(queue);
+		return NULL;
+	}
+	harvest_queue(thread, queue);
 	return queue;
 }
 
-/* Nothing writes into its signals any more: those of what has not completed are free. */
-static void give_up_pending(struct hsa_followed *queue)
+/* is_gone: nothing writes into its signals any more. Else what a device may write to stays out for good. */
+static void give_up_pending(struct hsa_followed *queue, bool is_gone)
 {
 	uint64_t tail = atomic_load(&queue->tail);
 
 	for (uint64_t i = atomic_load(&queue->head); i < tail; i++) {
 		struct hsa_slot *slot = atomic_load(&queue->pending[i % PENDING]);
 
-		if (slot)
+		if (slot && (is_gone || hsa_signal_is_done(slot->signal)))
 			hsa_signals_give(&slot, 1);
 		atomic_store(&queue->pending[i % PENDING], NULL);
 	}
 	atomic_store(&queue->head, tail);
 }
 
-void hsa_queue_ended(struct hsa_followed *queue)
+static void end_queue(struct hsa_followed *queue, bool is_gone)
 {
-	if (!queue)
-		return;
 	shut_harvesters_out(queue);
-	give_up_pending(queue);
+	give_up_pending(queue, is_gone);
 	hsa_signals_give(queue->spare, queue->spare_count);
 	queue->spare_count = 0;
+	if (is_gone)
+		queue->oldest_mark = queue->newest_mark;
 	let_go(queue);
-	queue->is_followed = false;
 	atomic_fetch_and(&queue->harvesters, ~(uint32_t)ENDING);
 	atomic_store(&queue->handle, NULL);
+}
+
+void hsa_queue_ended(struct hsa_followed *queue)
+{
+	if (queue)
+		end_queue(queue, true);
 }
 
 void hsa_queues_fini(void)
@@ -915,5 +1072,7 @@ void hsa_queues_fini(void)
 	for (struct hsa_followed *queue = atomic_load(&dispatch.newest); queue;
 	     queue = queue->older)
 		if (atomic_load(&queue->handle))
-			hsa_queue_ended(queue);
+			end_queue(queue, false);
+	atomic_store(&dispatch.not_followed, 0);
+	forget_expected();
 }

@@ -23,7 +23,8 @@
 
 #include "inject/hsa.h"
 
-enum { NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20 };
+/* LOOK_NS: at queues that are not followed, of whose packets nothing else tells. */
+enum { NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20, LOOK_NS = 20000000 };
 
 enum helper_state { HELPER_AWAKE, HELPER_NAPS, HELPER_SLEEPS };
 
@@ -58,8 +59,10 @@ static void sleep_until_woken(void)
 {
 	atomic_store(&helper.state, HELPER_SLEEPS);
 	while (atomic_load(&helper.state) == HELPER_SLEEPS && !hsa_is_pending() &&
-	       !atomic_load(&helper.is_told_to_end))
-		wait_for_wake(HELPER_SLEEPS, 0);
+	       !atomic_load(&helper.is_told_to_end)) {
+		wait_for_wake(HELPER_SLEEPS, hsa_any_not_followed() ? LOOK_NS : 0);
+		hsa_count_not_followed();
+	}
 	atomic_store(&helper.state, HELPER_AWAKE);
 }
 
@@ -97,6 +100,7 @@ static void *run(void *unused)
 		struct guest_thread *thread = guest_enter();
 		uint32_t count = hsa_harvest(thread);
 
+		hsa_count_not_followed();
 		if (thread)
 			hsa_read_clock(thread, false);
 		if (hsa_is_pending()) {
@@ -132,16 +136,17 @@ static void start_thread(void)
 	pthread_attr_destroy(&attributes);
 }
 
-void hsa_helper_start(void)
+bool hsa_helper_start(void)
 {
 	int saved = errno;
 
-	if (atomic_exchange(&helper.is_started, true))
-		return;
-	atomic_store(&helper.is_told_to_end, false);
-	atomic_store(&helper.has_ended, false);
-	start_thread();
+	if (!atomic_load(&helper.is_started) && !atomic_exchange(&helper.is_started, true)) {
+		atomic_store(&helper.is_told_to_end, false);
+		atomic_store(&helper.has_ended, false);
+		start_thread();
+	}
 	errno = saved;
+	return !atomic_load(&helper.has_ended);
 }
 
 void hsa_helper_stop(uint64_t most_ms)

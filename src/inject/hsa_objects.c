@@ -138,6 +138,8 @@ void hsa_devices_init(void)
 
 	objects.count = 0;
 	atomic_store(&objects.context_mode, 0);
+	atomic_store(&objects.next_read, 0);
+	atomic_store(&objects.interval, 0);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MAJOR, &major);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MINOR, &minor);
 	snprintf(objects.driver, sizeof(objects.driver), "ROCr %u.%u", major, minor);
@@ -235,7 +237,10 @@ static bool describe_context(struct guest_thread *thread)
 static bool put_queue(struct guest_thread *thread, uint64_t handle, uint32_t id, uint32_t flags,
 		      const struct hsa_device *device)
 {
-	struct record_queue *record = guest_reserve(thread, EVENT_QUEUE, sizeof(*record), flags);
+	/* A packet waits for those before it only where it says so. */
+	struct record_queue *record =
+		guest_reserve(thread, EVENT_QUEUE, sizeof(*record),
+			      flags | QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_DIRECT);
 
 	if (!record)
 		return false;
@@ -251,9 +256,7 @@ static bool put_queue(struct guest_thread *thread, uint64_t handle, uint32_t id,
 bool hsa_describe_queue(struct guest_thread *thread, const struct hsa_queue *queue, uint32_t id,
 			const struct hsa_device *device)
 {
-	/* A packet waits for those before it only where it says so. */
-	return put_queue(thread, (uintptr_t)queue, id,
-			 QUEUE_OUT_OF_ORDER | QUEUE_TIMED | QUEUE_TIMING_FORCED, device);
+	return put_queue(thread, (uintptr_t)queue, id, QUEUE_TIMING_FORCED, device);
 }
 
 void hsa_describe_devices(struct guest_thread *thread)
@@ -266,8 +269,7 @@ void hsa_describe_devices(struct guest_thread *thread)
 		if (atomic_load(&device->mode) == thread->mode)
 			continue;
 		if (describe_device(thread, device) &&
-		    put_queue(thread, 0, device->copy_queue, QUEUE_OUT_OF_ORDER | QUEUE_TIMED,
-			      device))
+		    put_queue(thread, 0, device->copy_queue, 0, device))
 			atomic_store(&device->mode, thread->mode);
 	}
 	guest_unlock(&objects.lock);
@@ -359,4 +361,10 @@ void hsa_read_clock(struct guest_thread *thread, bool is_end)
 	now_times = (struct hsa_times){time, time};
 	hsa_skip_suspend(&now_times);
 	put_pairs(thread, before, now_times.end, after);
+}
+
+void hsa_objects_forked(void)
+{
+	guest_unlock(&objects.lock);
+	guest_unlock(&objects.suspend_lock);
 }

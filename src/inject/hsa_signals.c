@@ -15,10 +15,11 @@
 
 static struct pool {
 	struct guest_lock lock;
-	uint32_t free;  /* index of the first free slot + 1 */
-	uint32_t count; /* of those that were made */
+	struct hsa_slot *free;
+	struct hsa_slot *_Atomic returned; /* given back since; without the lock */
+	_Atomic uint32_t count;            /* of those that were made */
 	bool is_refused;
-	struct hsa_slot *slots;
+	struct hsa_slot *_Atomic slots;
 } pools[2];
 
 static _Atomic uint32_t created;
@@ -71,10 +72,10 @@ static bool add(struct pool *pool, uint32_t kind)
 		pool->is_refused = true;
 		return false;
 	}
-	slot->index = pool->count++;
 	slot->kind = kind;
 	slot->next = pool->free;
-	pool->free = slot->index + 1;
+	pool->free = slot;
+	pool->count++;
 	return true;
 }
 
@@ -107,32 +108,12 @@ static bool begin_pool(uint32_t kind, uint32_t count)
 
 bool hsa_signals_init(void)
 {
-	return begin_pool(HSA_QUIET, HSA_SIGNALS_FIRST);
+	return hsa_is_loaded() && begin_pool(HSA_QUIET, HSA_SIGNALS_FIRST);
 }
 
 void hsa_signals_begin(void)
 {
 	begin_pool(HSA_WAKING, 1);
-}
-
-uint32_t hsa_signals_take(enum hsa_signal_kind kind, uint32_t count, struct hsa_slot **ret_slots)
-{
-	struct pool *pool = &pools[kind];
-	uint32_t taken = 0;
-
-	if (!guest_lock(&pool->lock))
-		return 0;
-	while (taken < count) {
-		struct hsa_slot *slot;
-
-		if (!pool->free && (taken || !grow(pool, kind, count)))
-			break;
-		slot = &pool->slots[pool->free - 1];
-		pool->free = slot->next;
-		ret_slots[taken++] = slot;
-	}
-	guest_unlock(&pool->lock);
-	return taken;
 }
 
 /* Under the lock. No: it was out when the runtime before this one ended. */
@@ -141,22 +122,64 @@ static bool is_of(const struct pool *pool, const struct hsa_slot *slot)
 	return pool->slots && slot >= pool->slots && slot < pool->slots + most_of(slot->kind);
 }
 
+/* Under the lock. */
+static void take_back(struct pool *pool)
+{
+	struct hsa_slot *slot =
+		atomic_load(&pool->returned) ? atomic_exchange(&pool->returned, NULL) : NULL;
+
+	while (slot) {
+		struct hsa_slot *next = slot->next;
+
+		if (is_of(pool, slot)) {
+			slot->next = pool->free;
+			pool->free = slot;
+		}
+		slot = next;
+	}
+}
+
+uint32_t hsa_signals_take(enum hsa_signal_kind kind, uint32_t count, struct hsa_slot **ret_slots)
+{
+	struct pool *pool = &pools[kind];
+	uint32_t taken = 0;
+
+	if (!hsa_is_loaded() || !guest_lock(&pool->lock))
+		return 0;
+	take_back(pool);
+	while (taken < count && (pool->free || (!taken && grow(pool, kind, count)))) {
+		ret_slots[taken++] = pool->free;
+		pool->free = pool->free->next;
+	}
+	guest_unlock(&pool->lock);
+	return taken;
+}
+
+/* Without a lock, which a signal handler may have interrupted the holder of: a slot that is not given back is lost. */
+static void give(struct pool *pool, struct hsa_slot *slot)
+{
+	struct hsa_slot *first = atomic_load(&pool->returned);
+
+	do
+		slot->next = first;
+	while (!atomic_compare_exchange_weak(&pool->returned, &first, slot));
+}
+
 void hsa_signals_give(struct hsa_slot *const *slots, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		struct pool *pool = &pools[slots[i]->kind];
-
 		/* Silently: the other store calls into the driver. */
 		hsa_next.silent_store(slots[i]->signal, 1);
-		/* Without the lock it would be lost for good. */
-		while (!guest_lock(&pool->lock))
-			;
-		if (is_of(pool, slots[i])) {
-			slots[i]->next = pool->free;
-			pool->free = slots[i]->index + 1;
-		}
-		guest_unlock(&pool->lock);
+		give(&pools[slots[i]->kind], slots[i]);
 	}
+}
+
+struct hsa_slot *hsa_signals_all(enum hsa_signal_kind kind, uint32_t *ret_count)
+{
+	struct hsa_slot *slots = atomic_load(&pools[kind].slots);
+
+	*ret_count = slots ? atomic_load(&pools[kind].count) : 0;
+	return slots;
 }
 
 uint32_t hsa_signals_created(void)
@@ -210,6 +233,8 @@ void hsa_signals_forked(void)
 {
 	for (size_t i = 0; i < sizeof(completing) / sizeof(completing[0]); i++)
 		guest_unlock(&completing[i]);
+	memset(pools, 0, sizeof(pools));
+	atomic_store(&created, 0);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
@@ -220,8 +245,9 @@ static void empty(struct pool *pool)
 {
 	uint32_t destroyed = 0;
 
-	for (; pool->free; pool->free = pool->slots[pool->free - 1].next) {
-		hsa_next.signal_destroy(pool->slots[pool->free - 1].signal);
+	take_back(pool);
+	for (; pool->free; pool->free = pool->free->next) {
+		hsa_next.signal_destroy(pool->free->signal);
 		destroyed++;
 	}
 	if (destroyed < pool->count)

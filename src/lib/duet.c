@@ -14,11 +14,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "lib/handle.h"
 #include "ring/record_text.h"
@@ -27,20 +27,9 @@ enum { START_WAIT_MS = 10000 };
 
 static const char default_domain[] = "duet";
 
+_Static_assert(HANDLE_IDLE == 1 && offsetof(struct duet, page.mode) == 0, "as duet.h says");
+
 /* ---- open and close ---------------------------------------------------------------------------- */
-
-/* No two handles of a process have the same: a recorder tells their rings apart by it. */
-static void make_guest_name(struct duet *duet)
-{
-	struct timespec now;
-	uint64_t number;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	number = ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec) ^
-		 (uint64_t)(uintptr_t)duet;
-	snprintf(duet->guest, sizeof(duet->guest), "ranges:%012llx",
-		 (unsigned long long)(number & 0xffffffffffff));
-}
 
 static int copy_path(const char *path, char *copy, size_t size)
 {
@@ -62,16 +51,19 @@ static int init(struct duet *duet, const char *config, const char *output, uint3
 	if (!error && madvise(duet, sizeof(duet->page), MADV_WIPEONFORK) < 0)
 		error = -ENOSYS;
 	if (!error)
-		error = -pthread_key_create(&duet->key, handle_on_thread_exit);
+		error = -pthread_key_create(&duet->key, open_handles_on_thread_exit);
 	if (error)
 		return error;
 	duet->flags = flags;
 	duet->generation = 1;
+	duet->hello.fd = -1;
 	atomic_store(&duet->page.generation, 1);
-	make_guest_name(duet);
 	handshake_read_environment(&duet->other);
-	handle_set_mode(duet, HANDLE_IDLE);
-	return 0;
+	handle_set_idle(duet, HANDLE_IDLE);
+	error = open_handles_add(duet, &duet->place);
+	if (error)
+		pthread_key_delete(duet->key);
+	return error;
 }
 
 struct duet *duet_open(const char *config, const char *output, uint32_t flags)
@@ -101,6 +93,7 @@ void duet_close(struct duet *duet)
 		return;
 	duet_stop(duet);
 	pthread_key_delete(duet->key);
+	open_handles_remove(duet->place);
 	handle_unmap(duet);
 }
 
@@ -153,7 +146,6 @@ static int join(struct duet *duet)
 	/* One that leaves ranges out is one all the same. */
 	if (error && error != -ENODATA)
 		return fail_to_attach(duet, error);
-	duet->recorded_by = error ? NULL : &duet->other;
 	return DUET_JOINED;
 }
 
@@ -162,6 +154,7 @@ static int stop_own(struct duet *duet)
 	struct recorder_text text;
 	int error = recorder_stop(&duet->recorder, &text);
 
+	handle_hang_up(duet);
 	handle_abandon(duet);
 	return error ? fail(duet, error, "%s", text.text) : 0;
 }
@@ -181,7 +174,6 @@ static int start_own(struct duet *duet)
 		stop_own(duet);
 		return fail_to_attach(duet, error);
 	}
-	duet->recorded_by = &duet->own;
 	return 0;
 }
 
@@ -198,13 +190,16 @@ static int start(struct duet *duet)
 		stop_own(duet); /* it has died */
 	if (duet->recorder.pid || (duet_is_recording(duet) && handle_is_read(duet)))
 		return fail(duet, -EALREADY, "it records already");
+	/* Who joins a recorder joins the next one too. */
+	handle_set_idle(duet, HANDLE_LOOKING);
 	result = duet->flags & DUET_OWN ? -ECONNREFUSED : join(duet);
-	if (result != -ECONNREFUSED)
+	if (result == -ECONNREFUSED && duet->flags & DUET_JOIN)
+		return DUET_LOOKING;
+	if (result > 0)
 		return result;
-	if (!(duet->flags & DUET_JOIN))
-		return start_own(duet);
-	handle_set_mode(duet, HANDLE_LOOKING);
-	return DUET_LOOKING;
+	handle_hang_up(duet);
+	handle_set_idle(duet, HANDLE_IDLE);
+	return result == -ECONNREFUSED ? start_own(duet) : result;
 }
 
 int duet_start(struct duet *duet)
@@ -226,7 +221,8 @@ int duet_stop(struct duet *duet)
 	if (!duet)
 		return 0;
 	handle_lock(duet, &cancel);
-	handle_set_mode(duet, HANDLE_IDLE);
+	handle_hang_up(duet);
+	handle_set_idle(duet, HANDLE_IDLE);
 	duet->recorded_by = NULL;
 	if (duet->recorder.pid)
 		error = stop_own(duet);
@@ -247,8 +243,8 @@ const char *duet_error(const struct duet *duet)
 
 /* ---- what the program says --------------------------------------------------------------------- */
 
-/* While nobody records a call is a load and two compares; what else there is stands in functions of their own, or
- * registers would be saved for it each time. */
+/* Of programs that call without duet.h's inline functions. What else there is stands in functions of their own, or registers
+ * would be saved for it each time. */
 static inline bool is_idle(const struct duet *duet)
 {
 	return LIB_UNLIKELY(!duet) ||
@@ -277,7 +273,7 @@ static void put_range(struct handle_thread *thread, uint32_t type, uint64_t id, 
 
 static __attribute__((noinline)) void push(struct duet *duet, const char *domain, const char *name)
 {
-	struct handle_thread *thread = handle_enter(duet);
+	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING);
 
 	if (thread)
 		put_range(thread, RANGE_PUSH, ++thread->depth, domain, name);
@@ -292,7 +288,7 @@ void duet_range_push(struct duet *duet, const char *domain, const char *name)
 /* Of one that was pushed before anybody recorded, 0. */
 static __attribute__((noinline)) void pop(struct duet *duet, const char *domain)
 {
-	struct handle_thread *thread = handle_enter(duet);
+	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING);
 
 	if (!thread)
 		return;
@@ -309,7 +305,7 @@ void duet_range_pop(struct duet *duet, const char *domain)
 static __attribute__((noinline)) uint64_t start_range(struct duet *duet, const char *domain,
 						      const char *name)
 {
-	struct handle_thread *thread = handle_enter(duet);
+	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING);
 	uint64_t id;
 
 	if (!thread)
@@ -326,7 +322,7 @@ uint64_t duet_range_start(struct duet *duet, const char *domain, const char *nam
 
 static __attribute__((noinline)) void stop_range(struct duet *duet, uint64_t id)
 {
-	struct handle_thread *thread = id ? handle_enter(duet) : NULL;
+	struct handle_thread *thread = id ? handle_enter(duet, RING_TROUBLE_NO_RING) : NULL;
 
 	if (thread)
 		put_range(thread, RANGE_START | RECORD_RANGE_END, id, NULL, NULL);
@@ -340,7 +336,7 @@ void duet_range_stop(struct duet *duet, uint64_t id)
 
 static __attribute__((noinline)) void mark(struct duet *duet, const char *domain, const char *name)
 {
-	struct handle_thread *thread = handle_enter(duet);
+	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING);
 
 	if (thread)
 		put_range(thread, RANGE_MARK, 0, domain, name);
@@ -372,7 +368,7 @@ static void put_counter(struct handle_thread *thread, const char *name, const ch
 static __attribute__((noinline)) void count(struct duet *duet, const char *name, const char *unit,
 					    int64_t value)
 {
-	struct handle_thread *thread = handle_enter(duet);
+	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING_COUNTER);
 
 	if (thread)
 		put_counter(thread, name, unit, value);

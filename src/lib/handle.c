@@ -15,46 +15,45 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
-	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder … */
-	LOOK_WAIT_MS = 250,      /* … which holds the program up by no more */
-	CHILD_WAIT_MS = 2000,    /* a busy machine's recorder was seen to need 316 ms */
-	CALLS_BETWEEN_LOOKS = 64,
-	CALLS_BETWEEN_CLAIMS = 1000
+	LOOK_INTERVAL_MS = 1000, /* between two looks for a recorder */
+	ANSWER_INTERVAL_MS = 10, /* … and whether it has answered */
+	CHILD_WAIT_MS =
+		500, /* once, in its first call: a busy machine's recorder was seen to need 316 ms */
+	CLAIM_INTERVAL_MS = 5 /* to look at all rings costs a microsecond */
 };
-
-/* Neither the clock nor all rings are looked at in each call of a thread that has none: so many come before. */
-static _Thread_local struct {
-	uint32_t look, claim;
-} patience __attribute__((tls_model("initial-exec")));
 
 static uint32_t mode_of(const struct duet *duet)
 {
 	return atomic_load_explicit(&duet->page.mode, memory_order_acquire);
 }
 
-void handle_set_mode(struct duet *duet, uint32_t mode)
+static void set_mode(struct duet *duet, uint32_t mode)
 {
 	atomic_store_explicit(&duet->page.mode, mode, memory_order_release);
 }
 
-static uint32_t idle_mode(const struct duet *duet)
+void handle_set_idle(struct duet *duet, enum handle_mode mode)
 {
-	return duet->flags & DUET_JOIN ? HANDLE_LOOKING : HANDLE_IDLE;
+	atomic_store(&duet->idle_mode, mode);
+	set_mode(duet, mode);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------- */
 
 /* Anew, also with rings that were there before: what a thread had open then is not open now. */
-static void begin(struct duet *duet)
+static void begin(struct duet *duet, const struct attachment *attachment)
 {
-	handle_set_mode(duet, HANDLE_RECORDING + ++duet->starts);
+	duet->recorded_by = attachment->recorder;
+	set_mode(duet, HANDLE_RECORDING + ++duet->starts);
 }
 
-static int add_attachment(struct duet *duet, struct handshake_rings *rings)
+static int add_attachment(struct duet *duet, const struct handshake_environment *recorder,
+			  struct handshake_rings *rings)
 {
 	/* In one piece with the threads. */
 	size_t bytes = sizeof(struct attachment) +
@@ -69,18 +68,41 @@ static int add_attachment(struct duet *duet, struct handshake_rings *rings)
 	*attachment = (struct attachment){
 		.older = atomic_load(&duet->attachment),
 		.rings = *rings,
+		.recorder = recorder,
 		.threads = (struct handle_thread *)(attachment + 1),
 		.generation = atomic_load(&duet->page.generation),
 	};
+	for (int i = 0; i < RING_TROUBLE_COUNT; i++)
+		atomic_fetch_add(&rings->region->trouble[i], atomic_load(&duet->missed[i]));
 	atomic_store(&duet->attachment, attachment);
-	begin(duet);
+	open_handles_forget(duet->place);
+	begin(duet, attachment);
 	return 0;
 }
 
-int handle_attach(struct duet *duet, const struct handshake_environment *environment, bool is_any,
-		  uint32_t wait_ms)
+static bool is_open(const struct handle_hello *hello)
 {
-	struct handshake_rings rings;
+	struct stat about;
+
+	return hello->fd >= 0 && fstat(hello->fd, &about) == 0 && S_ISSOCK(about.st_mode) &&
+	       about.st_ino == hello->inode;
+}
+
+void handle_hang_up(struct duet *duet)
+{
+	if (is_open(&duet->hello))
+		close(duet->hello.fd);
+	duet->hello.fd = -1;
+	atomic_store(&duet->is_awaited, false);
+	for (int i = 0; i < RING_TROUBLE_COUNT; i++)
+		atomic_store(&duet->missed[i], 0);
+}
+
+static int say_hello(struct duet *duet, const struct handshake_environment *environment,
+		     bool is_any)
+{
+	char name[OPEN_HANDLES_NAME_BYTES];
+	struct stat about;
 	int fd, error;
 
 	if (!handshake_may_use_sockets(environment))
@@ -90,9 +112,43 @@ int handle_attach(struct duet *duet, const struct handshake_environment *environ
 		fd = handshake_connect_any();
 	if (fd < 0)
 		return -ECONNREFUSED;
-	error = handshake_rings_open(fd, duet->guest, wait_ms, &rings);
-	close(fd);
-	return error ? error : add_attachment(duet, &rings);
+	open_handles_name(duet->place, name);
+	error = fstat(fd, &about) < 0 ? -errno : handshake_say_hello(fd, name);
+	if (error) {
+		close(fd);
+		return error;
+	}
+	duet->hello = (struct handle_hello){fd, about.st_ino};
+	return 0;
+}
+
+int handle_attach(struct duet *duet, const struct handshake_environment *environment, bool is_any,
+		  uint32_t wait_ms)
+{
+	struct handshake_rings rings;
+	int error = is_open(&duet->hello) ? 0 : say_hello(duet, environment, is_any);
+
+	if (!error)
+		error = handshake_rings_open(duet->hello.fd, wait_ms, &rings);
+	if (error == -ETIMEDOUT)
+		return error;
+	if (!error)
+		error = add_attachment(duet, environment, &rings);
+	handle_hang_up(duet);
+	return error;
+}
+
+/* Under the lock: the recorder of the handle or of its parent, else whoever there is. */
+static void try_to_attach(struct duet *duet, uint32_t wait_ms)
+{
+	const bool is_any = duet->recorded_by != &duet->own;
+	const struct handshake_environment *environment = is_any ? &duet->other : &duet->own;
+	int error = handle_attach(duet, environment, is_any, wait_ms);
+
+	atomic_store(&duet->next_look_ms,
+		     ring_now_ms() + (error == -ETIMEDOUT ? ANSWER_INTERVAL_MS : LOOK_INTERVAL_MS));
+	if (error && error != -ETIMEDOUT)
+		set_mode(duet, atomic_load(&duet->idle_mode));
 }
 
 /* The newest; a child has its parent's in memory, but not their rings. */
@@ -116,7 +172,7 @@ bool handle_resume(struct duet *duet)
 {
 	if (!handle_is_read(duet))
 		return false;
-	begin(duet);
+	begin(duet, find_attachment(duet));
 	return true;
 }
 
@@ -128,31 +184,46 @@ void handle_abandon(struct duet *duet)
 		atomic_store(&attachment->rings.region->enabled, 0);
 }
 
-/* Of a process that ends its use of the rings while their recorder goes on. The first page stays: a recorder takes a
- * process that has it mapped no more to have called exec. */
-static void leave(struct attachment *attachment)
+/* Returns the first page where somebody reads the rings: their recorder goes on. */
+static void *leave(struct attachment *attachment)
 {
 	struct handshake_rings *rings = &attachment->rings;
 	size_t bytes = ring_region_bytes(rings->ring_count, rings->ring_bytes);
 
 	if (!ring_region_is_read(rings->region)) {
 		handshake_rings_close(rings);
-		return;
+		return NULL;
 	}
 	for (uint32_t i = 0; i < rings->ring_count; i++)
 		ring_close(&attachment->threads[i].writer);
+	atomic_store(&rings->region->left, 1);
 	munmap((uint8_t *)rings->region + RING_PAGE, bytes - RING_PAGE);
+	return rings->region;
+}
+
+void *handle_leave(struct duet *duet)
+{
+	const uint32_t generation = atomic_load(&duet->page.generation);
+	struct attachment *attachment = atomic_load(&duet->attachment);
+	void *kept = NULL, *page;
+
+	for (; attachment; attachment = attachment->older) {
+		page = attachment->generation == generation ? leave(attachment) : NULL;
+		/* Of several recorders that still read the newest is the one that may be met again. */
+		if (page && kept)
+			munmap(page, RING_PAGE);
+		else if (page)
+			kept = page;
+	}
+	return kept;
 }
 
 void handle_unmap(struct duet *duet)
 {
-	const uint32_t generation = atomic_load(&duet->page.generation);
 	struct attachment *attachment = atomic_load(&duet->attachment), *older;
 
 	for (; attachment; attachment = older) {
 		older = attachment->older;
-		if (attachment->generation == generation)
-			leave(attachment);
 		munmap(attachment, sizeof(*attachment) + attachment->rings.ring_count *
 								 sizeof(*attachment->threads));
 	}
@@ -166,7 +237,10 @@ static void be_born(struct duet *duet)
 {
 	atomic_store(&duet->page.generation, ++duet->generation);
 	duet->recorder = (struct recorder){0};
-	handle_set_mode(duet, idle_mode(duet));
+	handle_hang_up(duet);
+	/* There is room: of its parent's handles no more are open than its parent had. */
+	open_handles_add(duet, &duet->place);
+	set_mode(duet, atomic_load(&duet->idle_mode));
 }
 
 void handle_lock(struct duet *duet, int *ret_cancel)
@@ -186,35 +260,31 @@ void handle_unlock(struct duet *duet, int cancel)
 
 /* ---- threads ----------------------------------------------------------------------------------- */
 
-void handle_on_thread_exit(void *value)
-{
-	struct handle_thread *thread = value;
-
-	/* In a child the parent's rings are not mapped. */
-	if (thread->attachment->generation == atomic_load(&thread->duet->page.generation))
-		ring_close(&thread->writer);
-}
-
-static struct handle_thread *claim(struct duet *duet, const struct attachment *attachment)
+static struct handle_thread *claim(struct duet *duet, struct attachment *attachment)
 {
 	const struct handshake_rings *rings = &attachment->rings;
+	const uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	const uint64_t now_ms = ring_now_ms();
 	struct handle_thread *thread;
 	struct ring_writer writer;
 	size_t index;
 
-	if (!ring_claim(rings->region, rings->ring_count, rings->ring_bytes,
-			(uint32_t)syscall(SYS_gettid), &writer)) {
-		patience.claim = CALLS_BETWEEN_CLAIMS;
+	if (now_ms < atomic_load(&attachment->next_claim_ms))
+		return NULL;
+	if (!ring_claim(rings->region, rings->ring_count, rings->ring_bytes, tid, &writer)) {
+		atomic_store(&attachment->next_claim_ms, now_ms + CLAIM_INTERVAL_MS);
 		return NULL;
 	}
 	index = ((uint8_t *)writer.control - (uint8_t *)rings->region) /
 		ring_slot_bytes(rings->ring_bytes);
 	thread = &attachment->threads[index];
-	*thread = (struct handle_thread){.writer = writer,
-					 .clock = rings->region->clock,
-					 .duet = duet,
-					 .region = rings->region,
-					 .attachment = attachment};
+	thread->writer = writer;
+	thread->clock = rings->region->clock;
+	thread->duet = duet;
+	thread->region = rings->region;
+	thread->attachment = attachment;
+	/* One that ends and had a ring of a closed handle at this very address may ask whose this is. */
+	atomic_store(&thread->tid, tid);
 	pthread_setspecific(duet->key, thread);
 	return thread;
 }
@@ -227,26 +297,24 @@ static bool is_ended(const struct ring_region *region)
 /* Unless another thread has found a new recorder meanwhile. */
 static void go_idle(struct duet *duet, uint32_t mode)
 {
-	atomic_compare_exchange_strong(&duet->page.mode, &mode, idle_mode(duet));
+	atomic_compare_exchange_strong(&duet->page.mode, &mode, atomic_load(&duet->idle_mode));
 }
 
 /* NULL, and counted, where more threads write than there are rings. */
-static struct handle_thread *get_ring(struct duet *duet, uint32_t mode)
+static struct handle_thread *get_ring(struct duet *duet, uint32_t mode, enum ring_trouble trouble)
 {
-	const struct attachment *attachment = atomic_load(&duet->attachment);
+	struct attachment *attachment = atomic_load(&duet->attachment);
 	struct handle_thread *thread = pthread_getspecific(duet->key);
 
 	if (is_ended(attachment->rings.region)) {
 		go_idle(duet, mode);
 		return NULL;
 	}
-	if (!thread || thread->attachment != attachment) {
-		thread = patience.claim ? NULL : claim(duet, attachment);
-		patience.claim -= patience.claim != 0 && !thread;
-	}
+	if (!thread || thread->attachment != attachment)
+		thread = claim(duet, attachment);
 	if (!thread) {
-		atomic_fetch_add_explicit(&attachment->rings.region->trouble[RING_TROUBLE_NO_RING],
-					  1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&attachment->rings.region->trouble[trouble], 1,
+					  memory_order_relaxed);
 		return NULL;
 	}
 	thread->mode = mode;
@@ -254,17 +322,17 @@ static struct handle_thread *get_ring(struct duet *duet, uint32_t mode)
 	return thread;
 }
 
+static bool is_time_to_look(const struct duet *duet)
+{
+	return ring_now_ms() >= atomic_load_explicit(&duet->next_look_ms, memory_order_relaxed);
+}
+
 static void look(struct duet *duet)
 {
-	uint64_t now_ms = ring_now_ms();
-
-	patience.look = CALLS_BETWEEN_LOOKS;
-	if (now_ms < atomic_load(&duet->next_look_ms) || pthread_mutex_trylock(&duet->page.lock))
+	if (pthread_mutex_trylock(&duet->page.lock))
 		return;
-	if (mode_of(duet) == HANDLE_LOOKING && now_ms >= atomic_load(&duet->next_look_ms)) {
-		atomic_store(&duet->next_look_ms, now_ms + LOOK_INTERVAL_MS);
-		handle_attach(duet, &duet->other, true, LOOK_WAIT_MS);
-	}
+	if (mode_of(duet) == HANDLE_LOOKING && is_time_to_look(duet))
+		try_to_attach(duet, 0);
 	pthread_mutex_unlock(&duet->page.lock);
 }
 
@@ -275,30 +343,46 @@ static void try_to_be_born(struct duet *duet)
 		return;
 	if (mode_of(duet) == HANDLE_FORKED) {
 		be_born(duet);
-		if (duet->recorded_by)
-			handle_attach(duet, duet->recorded_by, false, CHILD_WAIT_MS);
+		if (duet->recorded_by) {
+			atomic_store(&duet->is_awaited, true);
+			set_mode(duet, HANDLE_LOOKING);
+			try_to_attach(duet, CHILD_WAIT_MS);
+		}
 	}
 	pthread_mutex_unlock(&duet->page.lock);
 }
 
-struct handle_thread *handle_enter_slow(struct duet *duet)
+static void count_missed(struct duet *duet, enum ring_trouble trouble)
 {
-	struct handle_thread *thread = NULL;
-	uint32_t mode = mode_of(duet);
-	int saved = errno, cancel;
+	if (atomic_load_explicit(&duet->is_awaited, memory_order_relaxed))
+		atomic_fetch_add_explicit(&duet->missed[trouble], 1, memory_order_relaxed);
+}
 
-	if (mode == HANDLE_LOOKING && patience.look) {
-		patience.look--;
-		return NULL;
-	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+static struct handle_thread *enter(struct duet *duet, uint32_t mode, enum ring_trouble trouble)
+{
 	if (mode == HANDLE_FORKED)
 		try_to_be_born(duet);
 	else if (mode == HANDLE_LOOKING)
 		look(duet);
 	mode = mode_of(duet);
 	if (mode >= HANDLE_RECORDING)
-		thread = get_ring(duet, mode);
+		return get_ring(duet, mode, trouble);
+	count_missed(duet, trouble);
+	return NULL;
+}
+
+struct handle_thread *handle_enter_slow(struct duet *duet, enum ring_trouble trouble)
+{
+	struct handle_thread *thread;
+	uint32_t mode = mode_of(duet);
+	int saved = errno, cancel;
+
+	if (mode == HANDLE_LOOKING && !is_time_to_look(duet)) {
+		count_missed(duet, trouble);
+		return NULL;
+	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	thread = enter(duet, mode, trouble);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 	return thread;

@@ -22,7 +22,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "lib/spawn.h"
 #include "ring/handshake.h"
 
 #define PROGRAM_VARIABLE "DUET_PROGRAM"
@@ -96,6 +95,7 @@ static void close_all(struct recorder *recorder)
 {
 	close(recorder->control_fd);
 	close(recorder->text_fd);
+	spawn_end(&recorder->keeper);
 	*recorder = (struct recorder){0};
 }
 
@@ -129,7 +129,7 @@ static int open_ends(struct recorder *recorder, int *ret_control_fd)
 }
 
 static int spawn_recorder(const char *path, const struct recorder_options *options,
-			  const struct recorder *recorder, int control_fd)
+			  struct recorder *recorder, int control_fd)
 {
 	char pid[16], owner[16];
 	const char *arguments[12] = {"duet", "record", "--pid", pid, "--owner", owner};
@@ -138,7 +138,6 @@ static int spawn_recorder(const char *path, const struct recorder_options *optio
 				    .arguments = (char *const *)(uintptr_t)arguments,
 				    .control_fd = control_fd,
 				    .text_fd = recorder->text_fd};
-	pid_t ignored;
 
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	snprintf(owner, sizeof(owner), "%d", SPAWN_CONTROL_FD);
@@ -150,7 +149,7 @@ static int spawn_recorder(const char *path, const struct recorder_options *optio
 		arguments[count++] = "--output";
 		arguments[count++] = options->output;
 	}
-	return spawn_orphan(&spawn, &ignored);
+	return spawn_orphan(&spawn, &recorder->keeper);
 }
 
 static int wait_ready(struct recorder *recorder, char ret_names[SESSION_NAMES_BYTES],

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/spawn.h"
 #include "ring/session.h"
 
 #pragma GCC visibility push(hidden)
@@ -20,6 +21,7 @@ struct recorder {
 	int control_fd; /* owned; our end of the pair that ring/session.h tells of */
 	int text_fd;    /* owned; the file that the recorder has for its stderr */
 	uint32_t pid;   /* 0: none */
+	struct spawn_keeper keeper;
 };
 
 struct recorder_options {

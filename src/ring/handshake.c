@@ -301,21 +301,27 @@ void handshake_rings_close(struct handshake_rings *rings)
 	*rings = (struct handshake_rings){0};
 }
 
-int handshake_rings_open(int fd, const char *guest, uint32_t wait_ms,
-			 struct handshake_rings *ret_rings)
+int handshake_say_hello(int fd, const char *guest)
 {
 	struct session_hello hello = {
 		.magic = SESSION_MAGIC,
 		.version = SESSION_VERSION,
 		.pid = (uint32_t)getpid(),
 	};
+
+	memcpy(hello.guest, guest, strnlen(guest, sizeof(hello.guest) - 1));
+	return send(fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+			       (ssize_t)sizeof(hello)
+		       ? 0
+		       : -ECONNREFUSED;
+}
+
+int handshake_rings_open(int fd, uint32_t wait_ms, struct handshake_rings *ret_rings)
+{
 	struct session_attached attached = {.magic = SESSION_MAGIC};
 	struct session_welcome welcome;
 	int region_fd, error = -EPROTO;
 
-	memcpy(hello.guest, guest, strnlen(guest, sizeof(hello.guest) - 1));
-	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof(hello))
-		return -ECONNREFUSED;
 	region_fd = receive_welcome(fd, wait_ms, &welcome);
 	if (region_fd < 0)
 		return region_fd;

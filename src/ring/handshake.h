@@ -42,11 +42,13 @@ struct handshake_rings {
 	uint32_t ring_count, ring_bytes;
 };
 
-/* Says hello as `guest` and maps what comes back, as many rings as the program's own limits leave room for. Errors:
- * -ETIMEDOUT: no answer within wait_ms; -ENODATA: it wants nothing of us; -ECONNREFUSED: it has hung up; -EPROTO: what it
- * gave makes no sense; else what mmap said. */
-int handshake_rings_open(int fd, const char *guest, uint32_t wait_ms,
-			 struct handshake_rings *ret_rings);
+/* Says hello as `guest`. Errors: -ECONNREFUSED. */
+int handshake_say_hello(int fd, const char *guest);
+
+/* Maps what comes back, as many rings as the program's own limits leave room for. Errors: -ETIMEDOUT: no answer within
+ * wait_ms, it may come yet; -ENODATA: it wants nothing of us; -ECONNREFUSED: it has hung up; -EPROTO: what it gave makes
+ * no sense; else what mmap said. */
+int handshake_rings_open(int fd, uint32_t wait_ms, struct handshake_rings *ret_rings);
 void handshake_rings_close(struct handshake_rings *rings);
 
 /* Waits until there is something to read, or the other end has hung up; the program's own signals may interrupt the

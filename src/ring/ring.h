@@ -44,11 +44,12 @@ enum ring_option {
 	RING_OPTION_NATIVE = 4,      /* take the stacks of launches and waits … */
 	RING_OPTION_PYTHON = 8,      /* … and the Python functions in them */
 	/* Of the HSA guest: which dispatches it times. */
-	RING_OPTION_AMD_LITE = 16,  /* not those that carry a signal */
-	RING_OPTION_AMD_FULL = 32,  /* those in batches too */
-	RING_OPTION_AMD_FORCE = 64, /* also where the runtime is known to fail */
-	RING_OPTION_AMD_PCS = 256,  /* samples instructions too */
-	RING_OPTION_OPENCL = 128    /* what AMD's OpenCL does is recorded by the guest for that */
+	RING_OPTION_AMD_LITE = 16,    /* not those that carry a signal */
+	RING_OPTION_AMD_FULL = 32,    /* those in batches too */
+	RING_OPTION_AMD_FORCE = 64,   /* also where the runtime is known to fail */
+	RING_OPTION_AMD_PCS = 256,    /* samples instructions too */
+	RING_OPTION_AMD_NO_HIP = 512, /* the calls of HIP are not wanted */
+	RING_OPTION_OPENCL = 128      /* what AMD's OpenCL does is recorded by the guest for that */
 };
 
 /* What a guest could not record, by process (no ring of its own to count in). */
@@ -62,15 +63,22 @@ enum ring_trouble {
 	RING_TROUBLE_STACKS_WRONG,   /* … and that way said otherwise */
 	RING_TROUBLE_PYTHON_UNKNOWN, /* interpreters whose frames are not known: native ones are kept */
 	/* Of the HSA guest: dispatches without times … */
-	RING_TROUBLE_SIGNALS,      /* … because all signals were out */
-	RING_TROUBLE_MODE,         /* … because they carry one and the mode leaves those alone */
-	RING_TROUBLE_BATCHES,      /* … because they are in batches; no launch records either */
-	RING_TROUBLE_NOT_FOLLOWED, /* packets of queues that cannot be followed */
-	RING_TROUBLE_KERNELS,      /* kernels whose code was not seen */
-	RING_TROUBLE_NO_QUEUE,     /* kernels were loaded, and no queue was seen */
-	RING_TROUBLE_LAYOUT,       /* tables of the runtime that are not known */
-	RING_TROUBLE_NO_SAMPLES,   /* nothing samples instructions here */
+	RING_TROUBLE_SIGNALS, /* … because all signals were out */
+	RING_TROUBLE_MODE,    /* … because they carry one and the mode leaves those alone */
+	RING_TROUBLE_BATCHES, /* … because they are in batches; no launch records either */
+	/* Packets of queues that are not followed, because the runtime may crash of it, they are none of those that
+	 * can be, or something was refused. */
+	RING_TROUBLE_NOT_FOLLOWED,
+	RING_TROUBLE_QUEUE_SPECIAL,
+	RING_TROUBLE_QUEUE_REFUSED,
+	RING_TROUBLE_KERNELS,        /* kernels whose code was not seen */
+	RING_TROUBLE_NO_QUEUE,       /* kernels were loaded, and no queue was seen */
+	RING_TROUBLE_LAYOUT,         /* tables of the runtime that are not known */
+	RING_TROUBLE_HIP_BEFORE,     /* HIP is found before the guest: its calls are not seen */
+	RING_TROUBLE_NO_SAMPLES,     /* nothing samples instructions here */
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
+	/* Of libduet: calls of threads that found no ring free, which are counter values. */
+	RING_TROUBLE_NO_RING_COUNTER,
 	RING_TROUBLE_COUNT
 };
 
@@ -88,6 +96,7 @@ struct ring_region {
 	uint32_t options;         /* enum ring_option */
 	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
+	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	char python_unknown
 		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */

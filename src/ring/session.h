@@ -14,7 +14,8 @@
  * Taken:    an abstract name is anybody's to take. A guest does not believe a listener of another user, so
  *           a taken name keeps recordings from starting (they say who has it) and reveals nothing.
  * Again:    a guest that saw no beat for 10 s says hello again. A recorder that finds its earlier region
- *           still mapped in the process takes it for the same one and gives it a new region. A guest of
+ *           still mapped in the process takes it for the same one and gives it a new region; nothing is
+ *           missing between the two where the earlier one says that the guest had left it. A guest of
  *           another name in the same process gets a region beside that. A name may end in ':' and what tells
  *           several guests of one kind apart: libduet may be in a process more than once.
  * Owner:    a program that starts a recorder of its own (libduet) hands it one end of a SOCK_SEQPACKET pair.
@@ -32,7 +33,7 @@
 #include <sys/un.h>
 
 #define SESSION_MAGIC   0x74657564u /* "duet" */
-#define SESSION_VERSION 2u
+#define SESSION_VERSION 3u
 
 #define SESSION_VARIABLE         "DUET_SESSION"
 /* "MODE" or "MODE:FILTERS": the recorder's own seccomp mode (0, 1, 2) and, from Linux 5.9 on, how many filters

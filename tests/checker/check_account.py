@@ -24,6 +24,7 @@ TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles
 BLOCKING = 1
 API_WAIT = 1
 OUT_OF_ORDER = 1
+DIRECT = 8
 
 
 class Trace:
@@ -219,10 +220,18 @@ class Trace:
             return "unknown"
         return self.place(thread, moment) if self.knows_switches(thread, since) else "host"
 
+    def submitted(self, execution):
+        """When the device had the command; None: not known."""
+        launch = known_launch(execution)
+        queue = self.things.get("queue", {}).get(execution["queue"])
+        if "submitted" not in execution and launch and queue and queue["flags"] & DIRECT:
+            return min(launch["exit"], execution["started"])
+        return execution.get("submitted")
+
     def dependency_end(self, execution):
         """When the last command of the wait list ended, if inside submitted..started."""
-        launch = known_launch(execution)
-        if not launch or "submitted" not in execution:
+        launch, submitted = known_launch(execution), self.submitted(execution)
+        if not launch or submitted is None:
             return None
         ends = []
         for wait in self.waits:
@@ -237,7 +246,7 @@ class Trace:
             # of several at once, the one that returned last
             other = sorted(named, key=lambda row: (row["enter"], row["exit"]))[-1]["execution"]
             if other and is_in_account(other) and \
-                    execution["submitted"] < other["ended"] <= execution["started"]:
+                    submitted < other["ended"] <= execution["started"]:
                 ends.append(other["ended"])
         return max(ends, default=None)
 
@@ -327,9 +336,10 @@ def cause(trace, commands, in_flight, dark, begin, moment):
         return state if not is_first or state in ("api_wait", "api_call") else "nothing_to_do"
     if moment < leave:
         return "runtime"
-    if "submitted" not in row:
+    submitted = trace.submitted(row)
+    if submitted is None:
         return "unknown"
-    if moment < row["submitted"]:
+    if moment < submitted:
         return "submission"
     end = trace.dependency_end(row)
     return "dependency" if end is not None and moment < end else "latency"

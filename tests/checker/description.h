@@ -13,7 +13,7 @@
  *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1] [exe=PATH]
  *	        [checked=N] [wrong=N]        where it is not just any; before what names it; stacks
  *	thread ID PROCESS [name=NAME] [end=T]
- *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [process=ID]
+ *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [direct=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
@@ -232,6 +232,8 @@ static inline int description_queue(struct description *description, char **word
 	queue.device = (uint32_t)description_number(words[2]);
 	if (*description_option(words, 3, count, "out_of_order", "0") == '1')
 		queue.flags |= QUEUE_OUT_OF_ORDER;
+	if (*description_option(words, 3, count, "direct", "0") == '1')
+		queue.flags |= QUEUE_DIRECT;
 	queue.clock =
 		(uint32_t)description_number(description_option(words, 3, count, "clock", "1"));
 	queue.context = context.id =

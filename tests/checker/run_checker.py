@@ -143,6 +143,7 @@ def random_trace(seed):
     lines += [f"device {i + 1} gpu{i}" for i in range(devices)]
     for queue in range(state["queues"]):
         flags = " out_of_order=1" if generator.random() < 0.3 else ""
+        flags += " direct=1" if queue % 2 else ""
         lines.append(f"queue {queue + 1} {generator.randrange(devices) + 1} context=1{flags}")
     for thread in range(1, generator.randrange(2, 5)):
         process = generator.randrange(1, 3)

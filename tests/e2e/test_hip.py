@@ -159,6 +159,9 @@ with t.case("a graph of 8 kernels, launched three times, is three calls and 24 k
     graphs = [row for row in one.document["launches"] if row["function"] == "hipGraphLaunch"]
     t.equal(len({row["stack"] for row in graphs}), 1, "stacks")
     check_matched(one)
+    # the GPU finds out by polling that it has something to do
+    causes = one.report["devices"][0]["idle_causes"]
+    t.true(causes["unknown"] == 0 and causes["latency"] > 0, f"behind a launch is latency: {causes}")
 
 with t.case("forks while another thread launches: children that end at once, children that execute a program of HIP"):
     t.wanted()
@@ -187,6 +190,28 @@ with t.case("a graph that is submitted in batches: one row a launch, with the co
             t.true(all(row["stack"] for row in rows), "stacks")
             t.equal(sum(loss["count"] for loss in one.document["losses"]), 24, "left out, and counted")
 
+with t.case("a host function that waits for another stream hangs no program: both streams are recorded, and right"):
+    one = recorded(["callback", "launches=23"])
+    t.equal(one.facts["wrong"], 0, "words that are not what was copied")
+    got = launches(one)
+    t.equal(got["hipLaunchKernel", "kernel", "fill"], 46, f"kernels of {got}")
+    t.equal(calls(one)["hipMemcpyAsync"]["count"], 46, "copies")
+    check_matched(one)
+
+with t.case("the default stream's queue, which HIP makes when others have theirs, is followed as they are"):
+    for mode in ("amd", "amd:lite", "amd:nohip"):
+        one = recorded(["late", "launches=24"], mode=mode)
+        t.equal(sum(row["command"] == "kernel" for row in one.document["launches"]), 24, f"{mode}: kernels")
+        t.equal(len({row["queue"] for row in one.document["launches"]}), 3, f"{mode}: queues")
+        t.equal(one.document["losses"], [], f"{mode}: losses")
+
+with t.case("calls that are left by siglongjmp, and those after them"):
+    one = recorded(["jump", "launches=23"])
+    t.equal(launches(one)["hipLaunchKernel", "kernel", "fill"], 23, f"kernels of {launches(one)}")
+    t.equal(calls(one)["hipStreamSynchronize"]["count"], 46, "waits, half of them left")
+    t.equal(one.document["losses"], [], "losses")
+    check_matched(one)
+
 with t.case("ranges of roctx around calls of HIP: what was launched in them, and their frames"):
     one = recorded([], mode="amd,ranges:roctx", command=[program("hip_ranges")])
     t.equal(one.facts["failed"], 0, "calls that failed")
@@ -200,6 +225,21 @@ with t.case("ranges of roctx around calls of HIP: what was launched in them, and
     folded = text(run([DUET, "flame", "--folded", "--view", "gpu", t.path("hip.duet")]).stdout)
     t.true(re.search(r"step(_\[i\])?;fill;.*hipMemset;-;fill_\[G\]", folded), folded)
     check_matched(one)
+
+with t.case("a wrapper that sets LD_PRELOAD takes the calls of HIP away: that is said, with what to do"):
+    t.wanted()
+    wrapped = ["env", f"LD_PRELOAD={LIBRARY}", program("hip_work"), "module", "launches=3",
+               "code=" + program("hsa_kernels.gfx90a")]
+    for mode, is_told in (("amd", True), ("amd:nohip", False)):
+        result = t.record(wrapped, t.path("hip.duet"), ["--collect", mode])
+        t.equal(result.status, 0, f"{mode}: status: {text(result.stderr)}")
+        t.readable(t.path("hip.duet"))
+        said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
+        for where in (text(result.stderr), said):
+            t.equal("must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)" in where, is_told, f"{mode}: {where[:600]}")
+    one = recorded(["work"])
+    said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
+    t.true("calls of HIP are not recorded" not in said, f"where it is kept: {said[:600]}")
 
 with t.case("amd:nohip: dispatches as ROCr sees them, and nothing is preloaded"):
     one = recorded(["work"], mode="amd:nohip")

@@ -278,6 +278,9 @@ with t.case("a kernel that never completes is in flight"):
         hung = 5 - len(one.facts["times"])
         t.true(hung > 0, "something hangs")
         check_matched(one, in_flight=hung)
+        said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
+        t.true(re.search(rf"! in flight at exit: {hung} commands?; longest (fill|vector_add|idle), launched .*\n!   in \w",
+                         said), f"what hangs, and where it was launched: {said[:600]}")
 
 with t.case("lite leaves dispatches that carry a signal alone, and says how many"):
     one = recorded(["work"], mode="amd:lite")
@@ -289,6 +292,20 @@ with t.case("lite leaves dispatches that carry a signal alone, and says how many
            f"the report says how many have no times: {text(info.stdout)[:2000]}")
     one = recorded(["work", "signals=0"], mode="amd:lite")
     check_times(one)
+
+with t.case("packets of a queue that cannot be followed are no launches, and are told of however the program leaves"):
+    for leave in ("return", "_exit", "kill"):
+        one = recorded(["work", "cooperative=1", "queues=1", "h2d=0", "d2h=0", f"leave={leave}"], sim="gws=64",
+                       status=137 if leave == "kill" else 0)
+        losses = [(loss["lost"], loss["reason"], loss["count"]) for loss in one.document["losses"]]
+        # the last is a barrier
+        t.equal(losses, [("unknown", "tracking", 23 + 1)], f"{leave}: losses")
+        ledger = one.report["ledger"]
+        t.equal((ledger["launched"], ledger["dropped"], one.report["complete"]), (len(one.document["launches"]), 0, False),
+                f"{leave}: {ledger}")
+        said = text(run([DUET, "report", t.path("hsa.duet")]).stdout)
+        t.true("24 packets went into queues that are not followed" in said and "cooperative ones" in said
+               and "ROCm 7" not in said, f"{leave}: {said[:600]}")
 
 BATCHES = (f"HSA_TOOLS_LIB={GUEST} {os.path.join(PROGRAMS, 'hsa_batches.so')}",)
 

@@ -196,6 +196,30 @@ with t.case("it joins whoever comes, and starts nobody"):
     found = counts([row for row in rows_of(second) if row["name"] != "awaited"], "domain", "name", "type")
     t.equal(found, {**of_threads(1), ("work", "heard", "mark"): 1}, "of the second")
 
+with t.case("who joined the recorder of the program joins the next one too"):
+    t.wanted()
+    if not IS_ALONE:
+        raise duet_test.Skip("another recorder may be running: a network of our own takes root")
+    first, second = t.path("before.duet"), t.path("after.duet")
+    running = Running([DUET, "record", "--collect", "ranges", "-d", "1", "-o", first, "--", program("lib_work"), "open=", "start",
+                       "mark=one", "until-idle", "ready=alone", "await", "mark=two", "ready=done", "close"],
+                      env=OWN, stdin=subprocess.PIPE)
+    running.wait_line("alone")
+    recorder = Running([DUET, "record", "--collect", "ranges", "-o", second, "-p", str(running.children()[0])])
+    running.say("now")
+    running.wait_line("done")
+    running.say("end")
+    t.equal((running.finish().status, recorder.finish().status), (0, 0), "the program, the recorder")
+    t.equal([[name for name in names(trace) if name != "awaited"] for trace in (first, second)], [["one"], ["two"]], "marks")
+
+with t.case("a thousand handles, one after the other, are to the recorder as one"):
+    t.wanted()
+    trace = t.path("cycles.duet")
+    recorded = run([DUET, "record", "--collect", "ranges", "-o", trace, "--", program("lib_work"), "cycles=900", "quiet"], env=OWN)
+    t.equal((recorded.status, lines(recorded)), (0, ["mappings 0", "quiet 0 -1 No child processes 0 1 2"]), text(recorded.stderr))
+    report = t.report(trace)
+    t.equal((len(rows_of(trace)), report["losses"], len(report["processes"])), (900, [], 1), "marks, losses, processes")
+
 with t.case("what cannot start says why, and does no harm"):
     t.wanted()
     folder = t.path("shut")
@@ -250,6 +274,24 @@ with t.case("a program without descriptors 0 and 2"):
     result = work("closed", f"open={trace}", "start", "mark=here", "stop", "close", "quiet")
     t.equal(lines(result), ["start 0", "stop 0", "quiet 0 -1 No child processes 1"], "the program")
     t.equal(names(trace), ["here"], "marks")
+
+with t.case("a program to which orphans come: the recorder is not among them"):
+    trace = t.path("reaper.duet")
+    operations = [f"open={trace}", "start", "quiet", "mark=here", "stop", "quiet", "start", "mark=again", "stop", "close", "quiet"]
+    quiet = "quiet 0 -1 No child processes 0 1 2"
+    wanted = ["start 0", "quiet 0 -1 No child processes 0 1 2 3 4", "stop 0", quiet, "start 0", "stop 0", quiet]
+    for operation, before in (("a subreaper", ["reaper"]), ("process 1", [])):
+        command = [program("lib_work"), *before, *operations]
+        if not before:
+            command = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *command]
+            if run([*command[:5], "/bin/true"]).status:
+                raise duet_test.Skip("no process 1 to be had: a pid namespace takes root")
+        t.wanted()
+        result = run(command, env=OWN)
+        t.equal((result.status, lines(result)), (0, wanted), operation)
+        t.equal((names(trace), len(t.report(trace)["processes"])), (["again"], 1), operation)
+    failed = work("reaper", f"open={trace}", "start", "close", "quiet", env={"DUET_PROGRAM": "/bin/false"})
+    t.equal(lines(failed)[1:], [quiet], "a recorder that fails")
 
 with t.case("a child of a fork is a process of its own, and not the recorder's owner"):
     trace = t.path("fork.duet")
@@ -414,6 +456,17 @@ with t.case("C++: ranges that end with their scope"):
     t.equal((result.status, result.stderr), (0, b""), "the program")
     t.equal(counts(rows_of(os.path.join(folder, "scopes.duet")), "domain", "name"),
             {("example", "sum"): 5, **{("example", f"step {i}"): 1 for i in range(5)}}, "ranges")
+
+with t.case("C++: ranges that exceptions leave"):
+    t.wanted()
+    if not os.path.exists(os.path.join(BUILD, "tests", "programs", "lib_throws")):
+        raise duet_test.Skip("no g++")
+    trace = t.path("throws.duet")
+    result = run([program("lib_throws"), trace, "97"], env=OWN)
+    t.equal((result.status, lines(result)), (0, [f"0 {2 * 97}"]), "the program")
+    rows = rows_of(trace)
+    t.equal(counts(rows, "name"), {("try",): 2 * 97, ("depth",): 2 * 97 * 3, ("caught",): 2 * 97}, "ranges")
+    t.equal([row for row in rows if row.get("open") or row.get("unbegun")], [], "each has its begin and its end")
 
 with t.case("what it shows to others, and what it needs of them"):
     t.wanted()

@@ -10,6 +10,10 @@
 //	graph     captures nodes=8 kernels of <<<>>> and launches the graph launches=3 times
 //	forking   one thread launches the kernel fill, the other makes forks=6 children meanwhile, one after the other:
 //	          every second executes this program in mode work, silently, the others end at once
+//	callback  launches=23 times: a function of the host in one stream waits until the kernel and the copies in another
+//	          are done
+//	late      kernels in all streams and the default one in turn, whose queue HIP makes at its first launch
+//	jump      leaves launches=23 calls that wait for a stream by siglongjmp, and goes on
 //
 //	launches=23 h2d=7 d2h=5 d2d=3 memsets=2
 //	bytes=65536        of the first copy of a kind; each further one has 256 more
@@ -33,6 +37,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
+#include <dlfcn.h>
+#include <semaphore.h>
+#include <setjmp.h>
 #include <unistd.h>
 
 // What <<<>>> becomes; hip_runtime.h would want the device libraries.
@@ -330,6 +337,23 @@ static void do_graph()
 	CHECK(hipGraphDestroy(graph));
 }
 
+// ---- late ----
+
+static void do_late()
+{
+	uint32_t count = uint32_t(options.items), *out;
+	hipStream_t streams[STREAMS + 1] = {};
+
+	CHECK(hipMalloc((void **)&out, count * sizeof(*out)));
+	for (int i = 0; i < STREAMS; i++)
+		CHECK(hipStreamCreate(&streams[i]));
+	for (int64_t i = 0; i < options.launches; i++) {
+		fill<<<(count + GROUP - 1) / GROUP, GROUP, 0, streams[i % (STREAMS + 1)]>>>(
+			out, uint32_t(i), count);
+		add(&done.fill, 0);
+	}
+}
+
 // ---- children ----
 
 static bool is_over;
@@ -382,6 +406,109 @@ static void do_forking()
 	pthread_join(other, nullptr);
 }
 
+// ---- callback ----
+
+enum { PATIENCE_S = 60 };
+
+static sem_t other_is_done;
+
+// In a thread of the runtime's, which calls nobody else meanwhile.
+static void wait_for_other(hipStream_t, hipError_t, void *)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE_S;
+	if (sem_timedwait(&other_is_done, &end) != 0)
+		fail("callback", "the other stream is not done");
+}
+
+static void fill_and_copy(hipStream_t stream, uint32_t *on_device, uint32_t *host, uint32_t value)
+{
+	uint32_t count = uint32_t(options.items);
+	size_t bytes = count * sizeof(*host);
+
+	host[0] = value;
+	CHECK(hipMemcpyAsync(on_device, host, bytes, hipMemcpyHostToDevice, stream));
+	add(&done.h2d, int64_t(bytes));
+	fill<<<(count + GROUP - 1) / GROUP, GROUP, 0, stream>>>(on_device + count, value, count);
+	add(&done.fill, 0);
+	CHECK(hipMemcpyAsync(host + count, on_device, 2 * bytes, hipMemcpyDeviceToHost, stream));
+	add(&done.d2h, int64_t(2 * bytes));
+}
+
+static void do_callback()
+{
+	uint32_t count = uint32_t(options.items);
+	uint32_t *host, *on_device;
+	hipStream_t waits, works;
+
+	CHECK(hipHostMalloc((void **)&host, 3 * count * sizeof(*host), 0));
+	CHECK(hipMalloc((void **)&on_device, 2 * count * sizeof(*on_device)));
+	CHECK(hipStreamCreate(&waits));
+	CHECK(hipStreamCreate(&works));
+	sem_init(&other_is_done, 0, 0);
+	for (int64_t i = 0; i < options.launches; i++) {
+		fill<<<1, GROUP, 0, waits>>>(on_device, 0, 0);
+		add(&done.fill, 0);
+		CHECK(hipStreamAddCallback(waits, wait_for_other, nullptr, 0));
+		fill_and_copy(works, on_device, host, uint32_t(i + 1));
+		CHECK(hipStreamSynchronize(works));
+		done.wrong += host[count] != uint32_t(i + 1);
+		done.wrong += host[2 * count] != uint32_t(i + 1);
+		sem_post(&other_is_done);
+		CHECK(hipStreamSynchronize(waits));
+	}
+}
+
+// ---- jump ----
+
+static sigjmp_buf before_the_wait;
+static bool jumps;
+
+// HIP's waits come here first, and are left while it is inside of the call.
+extern "C" int64_t hsa_signal_wait_scacquire(uint64_t signal, int condition, int64_t value,
+					     uint64_t timeout, int how)
+{
+	using function = decltype(hsa_signal_wait_scacquire);
+	static auto *next = (function *)dlsym(RTLD_NEXT, "hsa_signal_wait_scacquire");
+
+	if (jumps)
+		siglongjmp(before_the_wait, 1);
+	return next(signal, condition, value, timeout, how);
+}
+
+// What the stream waits for comes when the call was left.
+static void leave_a_call(hipStream_t stream)
+{
+	if (sigsetjmp(before_the_wait, 1) == 0) {
+		jumps = true;
+		CHECK(hipStreamSynchronize(stream));
+		fail("jump", "it did not wait");
+	}
+	jumps = false;
+	sem_post(&other_is_done);
+}
+
+static void do_jump()
+{
+	uint32_t count = uint32_t(options.items);
+	uint32_t *on_device;
+	hipStream_t stream;
+
+	CHECK(hipMalloc((void **)&on_device, count * sizeof(*on_device)));
+	CHECK(hipStreamCreate(&stream));
+	sem_init(&other_is_done, 0, 0);
+	for (int64_t i = 0; i < options.launches; i++) {
+		fill<<<(count + GROUP - 1) / GROUP, GROUP, 0, stream>>>(on_device, uint32_t(i),
+									 count);
+		add(&done.fill, 0);
+		CHECK(hipStreamAddCallback(stream, wait_for_other, nullptr, 0));
+		leave_a_call(stream);
+		CHECK(hipStreamSynchronize(stream));
+	}
+}
+
 // ---- output ----
 
 static void print_tally(const char *name, const tally &one)
@@ -396,7 +523,8 @@ int main(int count, char **texts)
 		const char *name;
 		void (*run)();
 	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
-		     {"forking", do_forking}};
+		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump},
+		     {"late", do_late}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)

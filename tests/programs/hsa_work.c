@@ -33,6 +33,7 @@
  *	stops=PID          that process does not run meanwhile
  *	held=0             so many signals that are not used, all the while
  *	ors=0              so many barrier-OR packets behind the dispatches of a queue
+ *	cooperative=0      1: queues are
  *	timeout_ms=200
  *	leave=return       or exit, _exit, kill, which all leave without hsa_shut_down
  *
@@ -79,7 +80,8 @@ static void check(hsa_status_t status, const char *what)
 static struct {
 	const char *code, *other, *leave;
 	int64_t dispatches, h2d, d2h, d2d, fills, queues, bytes, items, signals, wait, barrier_bit,
-		boxes, chained, shift, children, locked, forks, held, ors, stops, timeout_ms;
+		boxes, chained, shift, children, locked, forks, held, ors, stops, cooperative,
+		timeout_ms;
 } options = {
 	.leave = "return",
 	.dispatches = 23,
@@ -119,6 +121,7 @@ static bool set_number(const char *name, const char *value)
 		{"held", &options.held},
 		{"ors", &options.ors},
 		{"stops", &options.stops},
+		{"cooperative", &options.cooperative},
 		{"timeout_ms", &options.timeout_ms},
 	};
 	char *end;
@@ -286,8 +289,10 @@ static void open_gpu(struct gpu *gpu)
 	if (options.code && !options.other)
 		load_kernels(gpu);
 	for (int64_t i = 0; i < options.queues; i++) {
-		CHECK(hsa_queue_create(gpu->agent, QUEUE_PACKETS, HSA_QUEUE_TYPE_MULTI, NULL, NULL,
-				       UINT32_MAX, UINT32_MAX, &gpu->queues[i]));
+		CHECK(hsa_queue_create(gpu->agent, QUEUE_PACKETS,
+				       options.cooperative ? HSA_QUEUE_TYPE_COOPERATIVE
+							   : HSA_QUEUE_TYPE_MULTI,
+				       NULL, NULL, UINT32_MAX, UINT32_MAX, &gpu->queues[i]));
 		CHECK(hsa_amd_profiling_set_profiler_enabled(gpu->queues[i], 1));
 	}
 }

@@ -10,9 +10,12 @@
  *	move=COUNT				ranges that this thread starts and another stops
  *	fork parent				a child does what stands up to "parent", and exits
  *	exec					this program anew with what stands behind
- *	await					marks until somebody records
+ *	await until-idle			marks until somebody records, or nobody does
+ *	cycles=COUNT				so many handles that are started, marked with and closed; prints how many mappings more
+ *						there are then, if more than a few
  *	quiet					prints how many SIGCHLD came, what wait() says and which descriptors are open
  *	closed					closes 0 and 2
+ *	reaper					makes the process one to which orphans come
  *	plugin=PATH				opens it, calls its plugin_work, closes it
  *	ready=WORD				prints it and waits for a line on stdin
  *	null					every function without a handle
@@ -26,8 +29,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../mappings.h"
 
 enum { STEPS = 100, INNERS = 2, THREADS_MOST = 64, DESCRIPTORS = 64, SECONDS_MOST = 120 };
 
@@ -131,12 +137,28 @@ static void call_all_without(void)
 	duet_close(NULL);
 }
 
-static void await_recorder(void)
+static void await_recorder(int is_recording)
 {
-	while (!duet_is_recording(duet)) {
+	while (duet_is_recording(duet) != is_recording) {
 		duet_mark(duet, "work", "awaited");
 		usleep(1000);
 	}
+}
+
+static void run_cycles(const char *value)
+{
+	int before = 0, more;
+
+	for (int i = 0, count = atoi(value); i < count; i++) {
+		struct duet *handle = duet_open(NULL, NULL, 0);
+
+		duet_start(handle);
+		duet_mark(handle, "work", "cycle");
+		duet_close(handle);
+		before = i ? before : count_mappings();
+	}
+	more = count_mappings() - before;
+	printf("mappings %d\n", more > 8 ? more : 0);
 }
 
 static void open_handle(const char *output)
@@ -241,8 +263,14 @@ static int do_process(const char *word, const char **value)
 	} else if (is(word, "closed", value)) {
 		close(0);
 		close(2);
+	} else if (is(word, "reaper", value)) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	} else if (is(word, "await", value)) {
-		await_recorder();
+		await_recorder(1);
+	} else if (is(word, "until-idle", value)) {
+		await_recorder(0);
+	} else if (is(word, "cycles", value)) {
+		run_cycles(*value);
 	} else if (is(word, "plugin", value)) {
 		run_plugin(*value);
 	} else if (is(word, "ready", value)) {

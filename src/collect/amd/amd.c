@@ -79,6 +79,7 @@ static void choose(struct session_options *session, bool on, const char *option)
 		session->amd_no_hip = false;
 	} else if (is_no_hip) {
 		session->amd_no_hip = true;
+		session->amd_options |= RING_OPTION_AMD_NO_HIP;
 	} else if (is_force) {
 		session->amd_options |= RING_OPTION_AMD_FORCE;
 	} else if (strcmp(option, "pcs") == 0) {

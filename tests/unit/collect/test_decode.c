@@ -916,6 +916,7 @@ TEST(drained_threads_and_losses)
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_TRACKING], 13);
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_NO_RING_LAUNCH], 17);
 	atomic_fetch_add(&region->trouble[RING_TROUBLE_OBJECTS], 19);
+	atomic_fetch_add(&region->trouble[RING_TROUBLE_NO_RING_COUNTER], 23);
 	ring_close(&writers[1]);
 	usleep(1000);
 	injected_drain(bench.injected, UINT64_MAX);
@@ -945,6 +946,7 @@ TEST(drained_threads_and_losses)
 	CHECK_EQUAL(losses_of(&bench, EVENT_EXECUTION, LOSS_TRACKING), 13);
 	CHECK_EQUAL(losses_of(&bench, EVENT_LAUNCH, LOSS_NO_RING), 17);
 	CHECK_EQUAL(losses_of(&bench, EVENT_CODE, LOSS_TRACKING), 19);
+	CHECK_EQUAL(losses_of(&bench, EVENT_COUNTER, LOSS_NO_RING), 23);
 	CHECK_EQUAL(losses_of(&bench, EVENT_PADDING, LOSS_RING_BROKEN), 1);
 	free(rows);
 	bench_close(&bench);

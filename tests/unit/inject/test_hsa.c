@@ -6,11 +6,14 @@
  * who comes first is tested in every order that matters.
  */
 #include <elf.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -30,12 +33,19 @@ static struct {
 	struct guest_backend backend;
 } guest;
 
+void guest_notice_fork(void)
+{
+	if (atomic_load(&guest_page.mode) == GUEST_FRESH && guest.backend.on_fork)
+		guest.backend.on_fork();
+}
+
 struct guest_thread *guest_enter_slow(void)
 {
+	guest_notice_fork();
 	return NULL;
 }
 
-struct guest_thread *guest_enter_expected(void)
+struct guest_thread *guest_enter_first(void)
 {
 	return guest_enter();
 }
@@ -43,6 +53,13 @@ struct guest_thread *guest_enter_expected(void)
 bool guest_still_recording(void)
 {
 	return true;
+}
+
+static bool hip_is_first;
+
+bool hip_is_before_wrappers(void)
+{
+	return hip_is_first;
 }
 
 void guest_trouble_many(enum ring_trouble trouble, uint64_t count)
@@ -108,8 +125,11 @@ bool guest_lock(struct guest_lock *lock)
 static uint32_t helper_wakes;
 static uint64_t helper_wait_ms;
 
-void hsa_helper_start(void)
+static bool has_no_helper;
+
+bool hsa_helper_start(void)
 {
+	return !has_no_helper;
 }
 
 void hsa_helper_wake(void)
@@ -248,12 +268,17 @@ static struct {
 	void *on_signal_data[SIGNALS];
 	_Atomic bool is_destroyed[SIGNALS];
 	bool refuses_handlers, refuses_copies;
+	bool is_busy; /* its thread for signals */
 	hsa_signal copy_signal;
 	uint32_t silent_stores, copy_times_asked;
 	uint64_t copy_time;    /* start of the copies that end now */
 	void (*on_time)(void); /* a dispatch's are asked for */
 	void (*on_subtract)(hsa_signal signal);
+	void (*on_create)(void);  /* a signal is made */
+	void (*on_symbol)(void);  /* a kernel is asked about */
+	void (*on_destroy)(void); /* a queue is gone */
 	uint64_t write_index;
+	const struct hsa_queue *destroyed_queue;
 	uint64_t symbol_object;
 	const char *symbol_name, *agent_name;
 	bool has_loader;
@@ -272,6 +297,8 @@ static uint32_t signal_index(hsa_signal signal)
 
 static hsa_status make_signal(hsa_signal_value value, hsa_signal *ret_signal)
 {
+	if (runtime.on_create)
+		runtime.on_create();
 	if (runtime.created == runtime.most)
 		return HSA_ERROR;
 	runtime.signals[runtime.created] = (struct hsa_signal_memory){.kind = HSA_SIGNAL_KIND_USER};
@@ -330,7 +357,7 @@ static void subtract(hsa_signal signal, hsa_signal_value value)
 	/* The real one ends the program. */
 	CHECK(!atomic_load(&runtime.is_destroyed[index]));
 	atomic_fetch_sub(&hsa_signal_at(signal)->value, value);
-	if (handler && atomic_load(&hsa_signal_at(signal)->value) < 1) {
+	if (handler && !runtime.is_busy && atomic_load(&hsa_signal_at(signal)->value) < 1) {
 		runtime.on_signal[index] = NULL;
 		handler(0, runtime.on_signal_data[index]);
 	}
@@ -358,6 +385,7 @@ static hsa_status async_handler(hsa_signal signal, uint32_t condition, hsa_signa
 static hsa_status dispatch_time(hsa_agent agent, hsa_signal signal, struct hsa_times *times)
 {
 	(void)agent;
+	errno = EIO;
 	if (runtime.on_time)
 		runtime.on_time();
 	times->start = 10 * hsa_signal_at(signal)->start_ticks;
@@ -377,6 +405,7 @@ static hsa_status copy_time(hsa_signal signal, struct hsa_times *times)
 
 static hsa_status system_get_info(uint32_t what, void *value)
 {
+	errno = EIO;
 	if (what == HSA_SYSTEM_TIMESTAMP)
 		*(uint64_t *)value = 5;
 	else
@@ -474,13 +503,16 @@ static hsa_status amd_queue_create(hsa_agent agent, struct hsa_queue_request *re
 
 static hsa_status queue_destroy(struct hsa_queue *queue)
 {
-	(void)queue;
+	runtime.destroyed_queue = queue;
+	if (runtime.on_destroy)
+		runtime.on_destroy();
 	return HSA_SUCCESS;
 }
 
 static uint64_t queue_write_index(const struct hsa_queue *queue)
 {
-	(void)queue;
+	CHECK(queue != runtime.destroyed_queue);
+	errno = EIO;
 	return runtime.write_index;
 }
 
@@ -488,6 +520,7 @@ static hsa_status set_profiler(struct hsa_queue *queue, int enable)
 {
 	(void)queue;
 	runtime.profiled += enable ? 1 : 1000;
+	errno = EIO;
 	return HSA_SUCCESS;
 }
 
@@ -535,6 +568,7 @@ static hsa_status pointer_info(const void *memory, struct hsa_pointer_info *info
 {
 	CHECK_EQUAL(info->size, sizeof(*info));
 	CHECK(!allocate && !ret_agents_count && !ret_agents);
+	errno = EIO;
 	info->type = (uintptr_t)memory < 0x1000 ? 0 : HSA_POINTER_HSA;
 	info->owner = gpu;
 	return HSA_SUCCESS;
@@ -576,6 +610,9 @@ static hsa_status load_agent_code(hsa_executable executable, hsa_agent agent, hs
 static hsa_status symbol_get_info(hsa_symbol symbol, uint32_t what, void *value)
 {
 	(void)symbol;
+	errno = EIO;
+	if (runtime.on_symbol && what == HSA_SYMBOL_GROUP_BYTES)
+		runtime.on_symbol();
 	if (what == HSA_SYMBOL_NAME)
 		memcpy(value, runtime.symbol_name, strlen(runtime.symbol_name));
 	else if (what == HSA_SYMBOL_KERNEL_OBJECT)
@@ -665,6 +702,7 @@ static void writer(const void *packets, uint64_t count)
 		memcpy(&runtime.written[runtime.written_count++ % WRITTEN],
 		       (const uint8_t *)packets + 64 * i, 64);
 	runtime.writes++;
+	errno = EIO;
 }
 
 /* ---- its samples of instructions ---------------------------------------------------------------- */
@@ -1051,6 +1089,14 @@ TEST(queues_by_request)
 
 /* ---- dispatches -------------------------------------------------------------------------------- */
 
+static hsa_status copy(hsa_agent to, hsa_agent from, hsa_signal completion)
+{
+	hsa_async_copy_function *call =
+		(hsa_async_copy_function *)(uintptr_t)read_entry(tables.amd, AMD_ASYNC_COPY);
+
+	return call(NULL, to, NULL, from, 4096, 0, NULL, completion);
+}
+
 TEST(dispatches_have_times)
 {
 	struct hsa_queue *queue = start(0, SIGNALS);
@@ -1312,8 +1358,9 @@ TEST(a_signal_of_the_programs_own)
 	make_signal(1, &own);
 	write_dispatch(queue, own);
 	CHECK(signal_of(0).handle != own.handle);
-	CHECK(!hsa_is_pending());
+	CHECK(hsa_is_pending());
 	complete(signal_of(0), 300, 400);
+	CHECK(!hsa_is_pending());
 	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 0);
 	CHECK_EQUAL(hsa_signal_at(own)->start_ticks, 300);
 	CHECK_EQUAL(hsa_signal_at(own)->end_ticks, 400);
@@ -1396,6 +1443,150 @@ TEST(a_signal_that_is_destroyed_beside_us)
 	pthread_join(destroyer.thread, NULL);
 	CHECK(!hsa_signal_is_alive(destroyer.signal));
 	stop();
+}
+
+/* The runtime's thread for signals is inside of a handler of the program's, which may wait for this very signal: who looks
+ * completes it, once, and its slot is used again when our handler has been called. */
+TEST(a_handler_that_comes_late)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_signal own = {0};
+	uint32_t late;
+
+	make_signal(3, &own);
+	runtime.is_busy = true;
+	write_dispatch(queue, own);
+	complete(signal_of(0), 300, 400);
+	CHECK(hsa_is_pending());
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 3);
+	CHECK_EQUAL(hsa_harvest(&guest.thread), 0); /* it is given some time */
+	while (hsa_is_pending())
+		hsa_harvest(&guest.thread);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 2);
+	CHECK_EQUAL(hsa_signal_at(own)->end_ticks, 400);
+	for (int i = 0; i < 100; i++)
+		write_dispatch(queue, own);
+	for (uint64_t i = 1; i <= 100; i++)
+		CHECK(signal_of(i).handle != signal_of(0).handle);
+	/* … and no more while it has not come */
+	complete(signal_of(1), 300, 400);
+	CHECK_EQUAL(hsa_harvest(&guest.thread), 1);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 1);
+	late = signal_index(signal_of(0));
+	runtime.is_busy = false;
+	runtime.on_signal[late](0, runtime.on_signal_data[late]);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 1);
+	write_dispatch(queue, own);
+	CHECK_EQUAL(signal_of(101).handle, signal_of(0).handle);
+	look();
+	CHECK_EQUAL(seen.count[EVENT_EXECUTION], 2);
+	CHECK_EQUAL(seen.execution.started, 3000);
+	late = signal_index(signal_of(1));
+	runtime.on_signal[late](0, runtime.on_signal_data[late]);
+	stop();
+}
+
+/* Copies too, and without a ring for who looks. */
+TEST(a_copy_whose_handler_comes_late)
+{
+	hsa_signal own = {0};
+
+	start(0, SIGNALS);
+	make_signal(1, &own);
+	runtime.is_busy = true;
+	CHECK_EQUAL(copy(gpu, cpu, own), HSA_SUCCESS);
+	complete(runtime.copy_signal, 0, 0);
+	while (hsa_is_pending())
+		hsa_harvest(NULL);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 0);
+	runtime.is_busy = false;
+	subtract(runtime.copy_signal, 0);
+	stop();
+}
+
+/* Nobody would look: the program's signal is left in its place. */
+TEST(without_a_helper)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_signal own = {0};
+
+	make_signal(1, &own);
+	has_no_helper = true;
+	write_dispatch(queue, own);
+	has_no_helper = false;
+	CHECK_EQUAL(signal_of(0).handle, own.handle);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_SIGNALS], 1);
+	CHECK(!hsa_is_pending());
+	stop();
+}
+
+/* Handlers and who looks: each command ends once. */
+TEST(handlers_beside_a_helper)
+{
+	enum { COMMANDS = 20000, UNDER_WAY = 500 };
+	struct hsa_queue *queue = start(0, SIGNALS);
+	pthread_t helpers[HARVESTERS];
+	hsa_signal own = {0}, first = {0}, late;
+
+	make_signal(COMMANDS, &own);
+	make_signal(1, &first);
+	runtime.is_busy = true; /* handlers are called here */
+	write_dispatch(queue, first);
+	late = signal_of(0);
+	complete(late, 1, 2);
+	look();
+	/* While its handler has not come nobody waits for others. */
+	while (hsa_is_pending())
+		hsa_harvest(&guest.thread);
+	memset(&threaded, 0, sizeof(threaded));
+	for (int i = 0; i < HARVESTERS; i++)
+		pthread_create(&helpers[i], NULL, harvest_along, NULL);
+	for (uint64_t i = 1; i <= COMMANDS; i += UNDER_WAY) {
+		for (uint64_t k = i; k < i + UNDER_WAY; k++)
+			write_dispatch(queue, own);
+		for (uint64_t k = i; k < i + UNDER_WAY; k++) {
+			uint32_t index = signal_index(signal_of(k));
+
+			complete(signal_of(k), 1, 2);
+			runtime.on_signal[index](0, runtime.on_signal_data[index]);
+		}
+		look();
+		CHECK_EQUAL(seen.timed, UNDER_WAY);
+	}
+	atomic_store(&threaded.is_over, true);
+	for (int i = 0; i < HARVESTERS; i++)
+		pthread_join(helpers[i], NULL);
+	CHECK_EQUAL(atomic_load(&hsa_signal_at(own)->value), 0);
+	CHECK(!hsa_is_pending());
+	runtime.is_busy = false;
+	subtract(late, 0);
+	stop();
+	CHECK_EQUAL(runtime.destroyed + 2, runtime.created); /* the program's own are there */
+}
+
+static struct hsa_slot *given_back;
+
+static void give_back(void)
+{
+	if (given_back)
+		hsa_signals_give(&given_back, 1);
+	given_back = NULL;
+}
+
+/* A signal handler of the program's may exit where we have the lock. */
+TEST(a_signal_that_is_given_back_under_the_lock)
+{
+	struct hsa_slot *slots[HSA_SIGNALS_FIRST];
+
+	start(0, SIGNALS);
+	CHECK_EQUAL(hsa_signals_take(HSA_QUIET, HSA_SIGNALS_FIRST, slots), HSA_SIGNALS_FIRST);
+	given_back = slots[0];
+	runtime.on_create = give_back;
+	CHECK_EQUAL(hsa_signals_take(HSA_QUIET, 1, &slots[0]), 1);
+	CHECK(!given_back);
+	hsa_signals_give(slots, HSA_SIGNALS_FIRST);
+	stop();
+	CHECK_EQUAL(runtime.destroyed, runtime.created);
 }
 
 static uint32_t dispatch_with_signals(const struct hsa_queue *queue, uint32_t count)
@@ -1551,6 +1742,72 @@ TEST(a_queue_that_is_destroyed)
 		write_dispatch(again, no_signal);
 	CHECK_EQUAL(runtime.created, created);
 	stop();
+}
+
+static hsa_signal_value value_of_written(uint64_t index)
+{
+	return atomic_load(&hsa_signal_at(signal_of(index))->value);
+}
+
+/* When the runtime ends with a queue that a device still works for, what it may write to is neither destroyed nor set. */
+TEST(a_queue_that_is_there_at_the_end)
+{
+	struct hsa_queue *queue = NULL;
+
+	memset(&runtime, 0, sizeof(runtime));
+	runtime.most = SIGNALS;
+	record(0);
+	make_tables(1, 400, 0, false);
+	CHECK(OnLoad(&tables, 1, 0, NULL));
+	CHECK_EQUAL(create_queue(gpu, 64, &queue), HSA_SUCCESS);
+	for (int i = 0; i < 8; i++)
+		write_dispatch(queue, no_signal);
+	CHECK_EQUAL(runtime.written_count, 9);
+	CHECK_EQUAL(runtime.written[8].header, HSA_PACKET_BARRIER_AND);
+	for (uint64_t i = 0; i < 5; i++)
+		complete(signal_of(i), 1, 2);
+	stop();
+	CHECK_EQUAL(runtime.created - runtime.destroyed, 3 + 1);
+	for (uint64_t i = 5; i < 9; i++)
+		CHECK_EQUAL(value_of_written(i), 1);
+}
+
+/* Another thread counts what was written while a queue goes, and its index may be less than it was. */
+TEST(a_queue_that_is_not_followed_and_goes)
+{
+	struct hsa_queue *queue = NULL, *other = NULL;
+
+	memset(&runtime, 0, sizeof(runtime));
+	runtime.most = SIGNALS;
+	record(0);
+	make_tables(2, 624, 8, true);
+	CHECK(OnLoad(&tables, 1, 0, NULL));
+	CHECK_EQUAL(create_queue(gpu, 1024, &queue), HSA_SUCCESS);
+	runtime.write_index = 12;
+	runtime.on_destroy = hsa_count_not_followed;
+	CHECK_EQUAL(destroy_queue(queue), HSA_SUCCESS);
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NOT_FOLLOWED], 12);
+	CHECK_EQUAL(create_queue(gpu, 1024, &other), HSA_SUCCESS);
+	hsa_count_not_followed();
+	runtime.write_index = 10;
+	hsa_count_not_followed();
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NOT_FOLLOWED], 24);
+	stop();
+}
+
+TEST(hip_that_is_found_before_the_guest_is_told_of_where_it_is_wanted)
+{
+	for (uint32_t case_index = 0; case_index < 3; case_index++) {
+		memset(&runtime, 0, sizeof(runtime));
+		runtime.most = SIGNALS;
+		hip_is_first = case_index > 0;
+		record(case_index == 2 ? RING_OPTION_AMD_NO_HIP : 0);
+		make_tables(1, 400, 0, false);
+		CHECK(OnLoad(&tables, 1, 0, NULL));
+		CHECK_EQUAL(guest.trouble[RING_TROUBLE_HIP_BEFORE], case_index == 1);
+		stop();
+	}
+	hip_is_first = false;
 }
 
 /* Runtimes before 6.0 end the program when their queue is full: ours waits for room, by marks of its own. */
@@ -1905,14 +2162,6 @@ TEST(nothing_that_samples)
 
 /* ---- copies ------------------------------------------------------------------------------------ */
 
-static hsa_status copy(hsa_agent to, hsa_agent from, hsa_signal completion)
-{
-	hsa_async_copy_function *call =
-		(hsa_async_copy_function *)(uintptr_t)read_entry(tables.amd, AMD_ASYNC_COPY);
-
-	return call(NULL, to, NULL, from, 4096, 0, NULL, completion);
-}
-
 /* The times of the program's signal are told by us. */
 TEST(copies)
 {
@@ -2252,6 +2501,166 @@ TEST(the_end_does_not_wait_for_ever)
 	stop();
 }
 
+static long waits_of_its_own(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* A program that exits shuts the runtime down then: the second end takes what is there and waits no more. */
+TEST(the_end_waits_once)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	long waits;
+
+	write_dispatch(queue, no_signal);
+	guest.backend.at_exit();
+	waits = waits_of_its_own();
+	stop();
+	CHECK(waits_of_its_own() - waits < 5);
+}
+
+/* Pairs of clocks are close to each other when a runtime begins, its second time too. */
+TEST(clocks_of_a_second_runtime)
+{
+	start(0, SIGNALS);
+	for (int i = 0; i < 20; i++)
+		hsa_read_clock(&guest.thread, true);
+	stop();
+	start(0, SIGNALS);
+	look();
+	usleep(10000);
+	hsa_read_clock(&guest.thread, false);
+	look();
+	CHECK_EQUAL(seen.count[EVENT_CLOCK_PAIR], 1);
+	stop();
+}
+
+/* ---- forks ------------------------------------------------------------------------------------- */
+
+/* A thread that is inside of the runtime, under a lock of ours, until it is told to go on. */
+static void *load_and_stall(void *unused)
+{
+	guest_self = &stalled.thread;
+	load_code((hsa_executable){7}, LOADED_AT + DESCRIPTOR, "stalled.kd");
+	return unused;
+}
+
+static void *take_and_stall(void *unused)
+{
+	struct hsa_slot *slot;
+
+	guest_self = &stalled.thread;
+	/* The first is there already. */
+	for (int i = 0; i < 2; i++)
+		hsa_signals_take(HSA_WAKING, 1, &slot);
+	return unused;
+}
+
+/* In a child, with seconds to live: what a program does there. Nothing is asked of the runtime on our account. */
+static void use_in_child(void)
+{
+	uint32_t created = runtime.created;
+	struct hsa_queue *queue = NULL;
+	hsa_signal own = {1};
+
+	alarm(20);
+	runtime.on_symbol = runtime.on_create = NULL;
+	atomic_store(&guest_page.mode, GUEST_FRESH);
+	load_code((hsa_executable){8}, LOADED_AT + DESCRIPTOR, "child.kd");
+	copy(gpu, cpu, own);
+	create_queue(gpu, 1024, &queue);
+	OnUnload();
+	_exit(runtime.copy_signal.handle == own.handle && runtime.created == created &&
+			      runtime.intercepted == 1 && !runtime.destroyed &&
+			      strlen(runtime.pcs_calls) == 2
+		      ? 0
+		      : 1);
+}
+
+/* One that only ends: the runtime's own destructors may shut it down. */
+static void end_child(void)
+{
+	alarm(20);
+	atomic_store(&guest_page.mode, GUEST_FRESH);
+	OnUnload();
+	_exit(!runtime.destroyed && strlen(runtime.pcs_calls) == 2 ? 0 : 1);
+}
+
+static int status_of_child(void (*run)(void))
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0)
+		run();
+	waitpid(child, &status, 0);
+	return status;
+}
+
+/* A child has copies of our locks, of threads that it does not have, and the sessions of its parent. */
+TEST(a_fork_while_locks_are_held)
+{
+	static void *(*const threads[])(void *) = {load_and_stall, take_and_stall};
+
+	for (int i = 0; i < 2; i++) {
+		pthread_t holder;
+
+		start_sampling(HSA_PCS_STOCHASTIC, "gfx942");
+		runtime.intercepted = 1;
+		memset(&stalled, 0, sizeof(stalled));
+		atomic_store(&stalled.is_armed, true);
+		if (i == 0)
+			runtime.on_symbol = stall;
+		else
+			runtime.on_create = stall;
+		pthread_create(&holder, NULL, threads[i], NULL);
+		while (!atomic_load(&stalled.is_in))
+			sched_yield();
+		CHECK_EQUAL(status_of_child(use_in_child), 0);
+		CHECK_EQUAL(status_of_child(end_child), 0);
+		atomic_store(&stalled.resumes, true);
+		pthread_join(holder, NULL);
+		stop_sampling();
+	}
+}
+
+/* ---- errno ------------------------------------------------------------------------------------- */
+
+#define KEEPS_ERRNO(call)                  \
+	do {                               \
+		errno = EXDEV;             \
+		call;                      \
+		CHECK_EQUAL(errno, EXDEV); \
+	} while (0)
+
+TEST(errno_is_the_programs)
+{
+	struct hsa_queue *queue = start(0, SIGNALS);
+	hsa_executable_destroy_function *destroy;
+	hsa_memory_copy_function *copy_now;
+	hsa_signal own = {0};
+
+	make_signal(9, &own);
+	KEEPS_ERRNO(load_code((hsa_executable){5}, 0x1000, "one.kd"));
+	destroy = (hsa_executable_destroy_function *)(uintptr_t)read_entry(tables.core,
+									   CORE_EXECUTABLE_DESTROY);
+	copy_now = (hsa_memory_copy_function *)(uintptr_t)read_entry(tables.core, CORE_MEMORY_COPY);
+	KEEPS_ERRNO(create_queue(gpu, 1024, &queue));
+	KEEPS_ERRNO(write_dispatch(queue, no_signal));
+	KEEPS_ERRNO(write_dispatch(queue, own));
+	KEEPS_ERRNO(write_batch(queue));
+	KEEPS_ERRNO(complete(signal_of(0), 1, 2));
+	KEEPS_ERRNO(hsa_harvest(&guest.thread));
+	KEEPS_ERRNO(copy(gpu, cpu, own));
+	KEEPS_ERRNO(copy_now((void *)0x1000, (void *)8, 300));
+	KEEPS_ERRNO(destroy((hsa_executable){5}));
+	KEEPS_ERRNO(destroy_queue(queue));
+	stop();
+}
+
 int main(void)
 {
 	/* First: it asks whether any queue was ever met. */
@@ -2274,12 +2683,20 @@ int main(void)
 	RUN(a_signal_that_the_program_destroys);
 	RUN(a_signal_that_another_process_gave_up);
 	RUN(a_signal_that_is_destroyed_beside_us);
+	RUN(a_handler_that_comes_late);
+	RUN(a_copy_whose_handler_comes_late);
+	RUN(without_a_helper);
+	RUN(handlers_beside_a_helper);
+	RUN(a_signal_that_is_given_back_under_the_lock);
 	RUN(events_of_the_driver);
 	RUN(a_signal_that_is_out_at_the_end);
 	RUN(a_handler_that_is_refused);
 	RUN(lite_leaves_signals_alone);
 	RUN(batches);
 	RUN(a_queue_that_is_destroyed);
+	RUN(a_queue_that_is_there_at_the_end);
+	RUN(a_queue_that_is_not_followed_and_goes);
+	RUN(hip_that_is_found_before_the_guest_is_told_of_where_it_is_wanted);
 	RUN(a_queue_that_must_not_be_full);
 	RUN(a_small_queue_that_must_not_be_full);
 	RUN(times_stay_on);
@@ -2303,5 +2720,9 @@ int main(void)
 	RUN(times_that_come_to_a_thread_without_a_ring);
 	RUN(a_copy_that_is_refused);
 	RUN(the_end_does_not_wait_for_ever);
+	RUN(the_end_waits_once);
+	RUN(clocks_of_a_second_runtime);
+	RUN(a_fork_while_locks_are_held);
+	RUN(errno_is_the_programs);
 	return harness_end();
 }

@@ -37,6 +37,19 @@ bool hsa_is_pending(void)
 	return false;
 }
 
+static _Atomic bool any_not_followed;
+static _Atomic uint32_t counts;
+
+bool hsa_any_not_followed(void)
+{
+	return any_not_followed;
+}
+
+void hsa_count_not_followed(void)
+{
+	atomic_fetch_add(&counts, 1);
+}
+
 void hsa_read_clock(struct guest_thread *thread, bool is_end)
 {
 	(void)thread;
@@ -144,9 +157,24 @@ TEST(a_program_with_many_thread_local_variables)
 	hsa_helper_stop(10000);
 }
 
+/* Nothing else tells of what is written into them, and the program may be killed. */
+TEST(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending)
+{
+	const uint32_t while_it_falls_asleep = 100;
+
+	atomic_store(&any_not_followed, true);
+	atomic_store(&counts, 0);
+	hsa_helper_start();
+	for (int ms = 0; ms < 60000 && atomic_load(&counts) <= while_it_falls_asleep; ms++)
+		usleep(1000);
+	CHECK(atomic_load(&counts) > while_it_falls_asleep);
+	hsa_helper_stop(10000);
+}
+
 int main(void)
 {
 	RUN(the_helper_is_not_like_its_maker);
 	RUN(a_program_with_many_thread_local_variables);
+	RUN(queues_that_are_not_followed_are_looked_at_though_nothing_is_pending);
 	return harness_end();
 }

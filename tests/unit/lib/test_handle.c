@@ -8,13 +8,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/attach.h"
 #include "harness.h"
+#include "lib/handle.h"
+#include "mappings.h"
 #include "ring/ring.h"
 
 enum { RINGS = 8, RING_BYTES = 65536, REGIONS_MOST = 4, THREADS = 4, WAIT_MS = 20000 };
@@ -38,7 +42,8 @@ struct region {
 static struct recorder_thread {
 	struct attach attach;
 	pthread_t thread;
-	_Atomic bool ends;
+	_Atomic bool ends, refuses;
+	_Atomic bool rests;     /* as one that is stopped: it hears no hello */
 	_Atomic uint32_t count; /* of regions, of which each is ready to be read */
 	struct region regions[REGIONS_MOST];
 	uint64_t scratch[8192];
@@ -111,23 +116,46 @@ static void drain(struct region *region)
 	}
 }
 
+/* A new one, or that of the same guest, whose counts go on. */
+static struct region *region_of(const struct attach_hello *hello)
+{
+	const uint32_t count = atomic_load(&recorder.count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct region *region = &recorder.regions[i];
+
+		if (region->pid != hello->pid || strcmp(region->guest, hello->hello.guest) != 0)
+			continue;
+		drain(region);
+		region->counted.wrong += !atomic_load(&region->at->left);
+		munmap(region->at, ring_region_bytes(RINGS, RING_BYTES));
+		return region;
+	}
+	if (count == REGIONS_MOST)
+		abort();
+	recorder.regions[count] = (struct region){.pid = hello->pid};
+	memcpy(recorder.regions[count].guest, hello->hello.guest, sizeof(hello->hello.guest));
+	return &recorder.regions[count];
+}
+
 static void take_guest(const struct attach_hello *hello)
 {
-	const uint32_t index = atomic_load(&recorder.count);
-	struct region *region = &recorder.regions[index];
-	int fd;
+	struct region *region;
+	int fd = -1;
 
-	if (index == REGIONS_MOST)
-		abort();
-	*region = (struct region){.pid = hello->pid};
-	memcpy(region->guest, hello->hello.guest, sizeof(region->guest));
-	fd = make_region(region);
-	attach_answer(hello->fd, RINGS, RING_BYTES, fd);
-	close(fd);
+	if (atomic_load(&recorder.refuses)) {
+		attach_answer(hello->fd, 0, 0, -1);
+	} else {
+		region = region_of(hello);
+		fd = make_region(region);
+		attach_answer(hello->fd, RINGS, RING_BYTES, fd);
+		close(fd);
+		if (region == &recorder.regions[atomic_load(&recorder.count)])
+			atomic_fetch_add(&recorder.count, 1);
+	}
 	close(hello->fd);
 	if (hello->pid_fd >= 0)
 		close(hello->pid_fd);
-	atomic_store(&recorder.count, index + 1);
 }
 
 static void *record(void *unused)
@@ -138,7 +166,7 @@ static void *record(void *unused)
 	(void)unused;
 	do {
 		ends = atomic_load(&recorder.ends); /* before the last round */
-		while (attach_next(&recorder.attach, &hello))
+		while (!atomic_load(&recorder.rests) && attach_next(&recorder.attach, &hello))
 			take_guest(&hello);
 		for (uint32_t i = 0; i < atomic_load(&recorder.count); i++)
 			drain(&recorder.regions[i]);
@@ -320,6 +348,293 @@ TEST(a_child_has_rings_of_its_own)
 	recorder_free();
 }
 
+static bool is_recording_within(uint32_t most_ms, uint32_t *ret_marks)
+{
+	const uint64_t end_ms = ring_now_ms() + most_ms;
+
+	while (!duet_is_recording(duet) && ring_now_ms() < end_ms) {
+		duet_mark(duet, NULL, "awaited");
+		*ret_marks += 1;
+		usleep(1000);
+	}
+	return duet_is_recording(duet);
+}
+
+TEST(a_child_whose_recorder_answers_late_is_recorded_then)
+{
+	uint32_t marks = 0;
+	int status = -1, ends[2];
+	pid_t child;
+
+	REQUIRE(pipe(ends) == 0);
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	atomic_store(&recorder.rests, true);
+	child = fork();
+	if (child == 0) {
+		bool is_late;
+
+		duet_mark(duet, NULL, "early");
+		duet_counter(duet, "early", NULL, 1);
+		is_late = !duet_is_recording(duet) && write(ends[1], &marks, 1) == 1;
+		if (!is_recording_within(WAIT_MS, &marks) ||
+		    write(ends[1], &marks, sizeof(marks)) < 0)
+			_exit(1);
+		_exit(is_late ? 0 : 2);
+	}
+	CHECK_EQUAL(read(ends[0], &marks, 1), 1);
+	atomic_store(&recorder.rests, false);
+	CHECK_EQUAL(read(ends[0], &marks, sizeof(marks)), sizeof(marks));
+	waitpid(child, &status, 0);
+	CHECK_EQUAL(status, 0);
+	recorder_end();
+	REQUIRE(recorder.count == 2);
+	CHECK_EQUAL(recorder.regions[1].pid, child);
+	/* Nothing is gone that is not counted. */
+	CHECK_EQUAL(recorder.regions[1].counted.marks +
+			    recorder.regions[1].at->trouble[RING_TROUBLE_NO_RING],
+		    marks + 1);
+	CHECK_EQUAL(recorder.regions[1].at->trouble[RING_TROUBLE_NO_RING_COUNTER], 1);
+	CHECK_EQUAL(recorder.attach.late, 0);
+	close(ends[0]);
+	close(ends[1]);
+	duet_close(duet);
+	recorder_free();
+}
+
+/* One hello is enough: each further one would wait for the same that the first has not got. */
+TEST(who_looks_says_hello_once_to_a_recorder_that_does_not_answer)
+{
+	uint32_t marks = 0;
+
+	recorder_begin();
+	atomic_store(&recorder.refuses, true);
+	duet = duet_open(NULL, NULL, DUET_JOIN);
+	REQUIRE(duet != NULL);
+	CHECK_EQUAL(duet_start(duet), DUET_LOOKING);
+	atomic_store(&recorder.rests, true);
+	CHECK(!is_recording_within(1500, &marks));
+	atomic_store(&recorder.refuses, false);
+	atomic_store(&recorder.rests, false);
+	CHECK(is_recording_within(WAIT_MS, &marks));
+	duet_close(duet);
+	recorder_end();
+	CHECK_EQUAL(recorder.count, 1);
+	CHECK_EQUAL(recorder.attach.late, 0);
+	CHECK_EQUAL(recorder.regions[0].at->trouble[RING_TROUBLE_NO_RING], 0); /* of nobody's */
+	recorder_free();
+}
+
+/* The descriptor is the program's own by then. */
+TEST(who_waits_for_an_answer_leaves_others_descriptors_alone)
+{
+	uint32_t marks = 0;
+	int fd, ends[2];
+
+	recorder_begin();
+	atomic_store(&recorder.refuses, true);
+	duet = duet_open(NULL, NULL, DUET_JOIN);
+	REQUIRE(duet != NULL && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+	duet_start(duet);
+	atomic_store(&recorder.rests, true);
+	CHECK(!is_recording_within(50, &marks));
+	fd = duet->hello.fd;
+	REQUIRE(fd >= 0 && dup2(ends[0], fd) == fd && write(ends[1], "own", 3) == 3);
+	CHECK(!is_recording_within(50, &marks));
+	duet_close(duet);
+	CHECK_EQUAL(read(fd, &marks, 3), 3);
+	atomic_store(&recorder.rests, false);
+	recorder_end();
+	recorder_free();
+	close(fd);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* ---- threads that hold rings ------------------------------------------------------------------- */
+
+static pthread_barrier_t claimed, released;
+
+static void *hold_ring(void *unused)
+{
+	(void)unused;
+	duet_mark(duet, NULL, "held");
+	pthread_barrier_wait(&claimed);
+	pthread_barrier_wait(&released);
+	return NULL;
+}
+
+TEST(a_thread_without_a_ring_gets_one_of_another_handle)
+{
+	struct duet *full, *other = duet_open(NULL, NULL, 0);
+	pthread_t threads[RINGS];
+
+	pthread_barrier_init(&claimed, NULL, RINGS + 1);
+	pthread_barrier_init(&released, NULL, RINGS + 1);
+	recorder_begin();
+	duet = full = duet_open(NULL, NULL, 0);
+	duet_close(other);
+	other = duet_open(NULL, NULL, 0);
+	REQUIRE(full != NULL && other != NULL);
+	duet_start(full);
+	duet_start(other);
+	for (int i = 0; i < RINGS; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, hold_ring, NULL) == 0);
+	pthread_barrier_wait(&claimed);
+	duet_mark(full, NULL, "lost");
+	duet_counter(full, "lost", NULL, 1);
+	duet_counter(full, "lost", NULL, 2);
+	duet_mark(other, NULL, "kept");
+	pthread_barrier_wait(&released);
+	for (int i = 0; i < RINGS; i++)
+		pthread_join(threads[i], NULL);
+	duet_close(full);
+	duet_close(other);
+	recorder_end();
+	REQUIRE(recorder.count == 2);
+	CHECK_EQUAL(recorder.regions[0].counted.marks, RINGS);
+	CHECK_EQUAL(recorder.regions[0].at->trouble[RING_TROUBLE_NO_RING], 1);
+	CHECK_EQUAL(recorder.regions[0].at->trouble[RING_TROUBLE_NO_RING_COUNTER], 2);
+	CHECK_TEXT(recorder.regions[1].counted.last, "kept");
+	recorder_free();
+}
+
+/* Its key's destructor was called before the key was deleted, and comes to run after. */
+static void *end_after_close(void *unused)
+{
+	void *ring;
+
+	(void)unused;
+	duet_mark(duet, NULL, "here");
+	ring = pthread_getspecific(duet->key);
+	pthread_barrier_wait(&claimed);
+	pthread_barrier_wait(&released);
+	open_handles_on_thread_exit(ring);
+	return NULL;
+}
+
+TEST(a_thread_may_end_while_its_handle_is_closed)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&claimed, NULL, 2);
+	pthread_barrier_init(&released, NULL, 2);
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0);
+	REQUIRE(duet != NULL);
+	duet_start(duet);
+	REQUIRE(pthread_create(&thread, NULL, end_after_close, NULL) == 0);
+	pthread_barrier_wait(&claimed);
+	duet_close(duet);
+	pthread_barrier_wait(&released);
+	pthread_join(thread, NULL);
+	recorder_end();
+	CHECK_EQUAL(recorder.regions[0].counted.marks, 1);
+	recorder_free();
+}
+
+/* ---- handles that come and go ------------------------------------------------------------------ */
+
+enum { CYCLES = 300 };
+
+struct ending {
+	struct duet *duet;
+	_Atomic bool has_marked;
+};
+
+static void *mark_and_end(void *argument)
+{
+	struct ending *ending = argument;
+
+	duet_mark(ending->duet, NULL, "of a thread");
+	atomic_store(&ending->has_marked, true);
+	return NULL;
+}
+
+/* The thread ends while its handle is closed. */
+static void *open_and_close(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < CYCLES; i++) {
+		struct ending ending = {.duet = duet_open(NULL, NULL, 0)};
+		pthread_t thread;
+
+		if (!ending.duet || duet_start(ending.duet) != DUET_JOINED ||
+		    pthread_create(&thread, NULL, mark_and_end, &ending))
+			abort();
+		duet_range_push(ending.duet, NULL, "cycle");
+		duet_range_pop(ending.duet, NULL);
+		while (!atomic_load(&ending.has_marked))
+			sched_yield();
+		duet_close(ending.duet);
+		pthread_join(thread, NULL);
+	}
+	return NULL;
+}
+
+TEST(two_threads_open_and_close)
+{
+	struct counted sum = {0};
+	pthread_t threads[2];
+
+	recorder_begin();
+	for (int i = 0; i < 2; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, open_and_close, NULL) == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	recorder_end();
+	for (uint32_t i = 0; i < recorder.count; i++) {
+		sum.marks += recorder.regions[i].counted.marks;
+		sum.pops += recorder.regions[i].counted.pops;
+		sum.wrong += recorder.regions[i].counted.wrong;
+	}
+	CHECK(recorder.count <= 2);
+	CHECK_EQUAL(sum.marks, 2 * CYCLES);
+	CHECK_EQUAL(sum.pops, 2 * CYCLES);
+	CHECK_EQUAL(sum.wrong, 0);
+	recorder_free();
+}
+
+static int lowest_descriptor(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+TEST(handles_leave_nothing_behind)
+{
+	struct rlimit limit, low;
+	int mappings, lowest;
+
+	recorder_begin();
+	duet = duet_open(NULL, NULL, 0); /* what the first one needs stays */
+	duet_start(duet);
+	duet_close(duet);
+	mappings = count_mappings();
+	lowest = lowest_descriptor();
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	low = (struct rlimit){(rlim_t)lowest + 16, limit.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &low);
+	for (int i = 0; i < 2000; i++) {
+		duet = duet_open(NULL, NULL, 0);
+		REQUIRE(duet != NULL && duet_start(duet) == DUET_JOINED);
+		duet_mark(duet, NULL, "here");
+		duet_close(duet);
+	}
+	setrlimit(RLIMIT_NOFILE, &limit);
+	CHECK(count_mappings() <= mappings + 8);
+	CHECK_EQUAL(lowest_descriptor(), lowest);
+	recorder_end();
+	CHECK_EQUAL(recorder.count, 1);
+	CHECK_EQUAL(recorder.regions[0].counted.marks, 2000);
+	CHECK_EQUAL(recorder.regions[0].counted.wrong, 0);
+	recorder_free();
+}
+
 TEST(long_and_missing_texts)
 {
 	char name[3000];
@@ -369,7 +684,9 @@ TEST(what_cannot_be_opened)
 /* A key that were not given back would be missing after a thousand. */
 TEST(many_handles_one_after_the_other)
 {
-	for (int i = 0; i < 3000; i++) {
+	const int mappings = count_mappings();
+
+	for (int i = 0; i < 10000; i++) {
 		struct duet *handle = duet_open(NULL, NULL, 0);
 
 		if (!handle) {
@@ -379,6 +696,7 @@ TEST(many_handles_one_after_the_other)
 		duet_mark(handle, NULL, "nobody");
 		duet_close(handle);
 	}
+	CHECK(count_mappings() <= mappings + 8);
 }
 
 int main(void)
@@ -389,6 +707,13 @@ int main(void)
 	RUN(start_and_stop_while_others_write);
 	RUN(what_was_open_at_a_stop_is_not_open_later);
 	RUN(a_child_has_rings_of_its_own);
+	RUN(a_child_whose_recorder_answers_late_is_recorded_then);
+	RUN(who_looks_says_hello_once_to_a_recorder_that_does_not_answer);
+	RUN(who_waits_for_an_answer_leaves_others_descriptors_alone);
+	RUN(a_thread_without_a_ring_gets_one_of_another_handle);
+	RUN(a_thread_may_end_while_its_handle_is_closed);
+	RUN(two_threads_open_and_close);
+	RUN(handles_leave_nothing_behind);
 	RUN(long_and_missing_texts);
 	RUN(what_cannot_be_opened);
 	RUN(many_handles_one_after_the_other);
