@@ -174,7 +174,8 @@ struct analysis_fill {
 };
 
 struct analysis_kernel {
-	const char *name;
+	const char *name;   /* as model_kernel_name gives it */
+	const char *symbol; /* "": not known */
 	size_t device;
 	uint64_t count, timed; /* timed: how many of them the durations are from */
 	uint64_t total_ns, min_ns, max_ns;

@@ -98,7 +98,6 @@ static void say_preemption(const struct report *report, const struct finding *fi
 {
 	const struct analysis_path *path = finding->path;
 	struct report_culprit place;
-	char name[REPORT_NAME_BYTES];
 	const char *by;
 	uint64_t by_ns;
 
@@ -108,8 +107,7 @@ static void say_preemption(const struct report *report, const struct finding *fi
 	if (path) {
 		say(sentence, ", %s of it before %.*s",
 		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? report_kernel_name(report, path->name, name, sizeof(name))
-				: "a command");
+		    *path->name ? path->name : "a command");
 		if (report_place_of(report, path->stack, &place)) {
 			say(sentence, " of ");
 			say_place(sentence, &place);
@@ -269,8 +267,7 @@ static void say_serial(const struct report *report, const struct finding *findin
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
-	char name[REPORT_NAME_BYTES];
-
+	(void)report;
 	say(sentence,
 	    "%" PRIu64 " of %" PRIu64
 	    " kernels took less (%s on average) than their launching call "
@@ -279,7 +276,7 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)),
+	    finding->kernel->name,
 	    time_of(finding, "calls_ns").text, time_of(finding, "total_ns").text);
 }
 
@@ -289,10 +286,9 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t groups = finding_value(finding, "groups"), items = finding_value(finding, "items");
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
-	char name[REPORT_NAME_BYTES];
 
 	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
-	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)));
+	    finding->kernel->name);
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);

@@ -19,14 +19,13 @@
 static void put_kernel_name(const struct report *report, const struct analysis_kernel *kernel)
 {
 	const struct analysis *analysis = report->analysis;
-	char name[REPORT_NAME_BYTES], text[2 * REPORT_NAME_BYTES];
+	char text[2 * REPORT_NAME_BYTES];
 
-	report_kernel_name(report, kernel->name, name, sizeof(name));
 	if (report->device != ALL_DEVICES || analysis_devices_shown(analysis) < 2) {
-		table_put_name(name, 34);
+		table_put_name(kernel->name, 34);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s on %s", name, analysis->devices[kernel->device].name);
+	snprintf(text, sizeof(text), "%.*s on %s", REPORT_NAME_BYTES, kernel->name, analysis->devices[kernel->device].name);
 	table_put_name(text, 34);
 }
 
