@@ -53,8 +53,8 @@ bool analysis_tells_time(const char *source);
 const char *analysis_source_unit(const char *source);
 /* Whether what a thread waits for, as a switch says, is the lock of its Python interpreter. */
 bool analysis_is_gil(const char *wait);
-/* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
-const char *analysis_error_name(int32_t result);
+/* "CL_OUT_OF_RESOURCES", …, of what a function returned or a command ended with; "" for a number without a name. */
+const char *analysis_error_name(const char *function, int32_t result);
 enum account_class analysis_class(uint32_t command);
 
 /* A transfer of no more bytes than this is a small one: docs/design/findings.md. */

@@ -168,9 +168,9 @@ void kernel_names_free(struct kernel_names *names)
 const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_string)
 {
 	const struct kernel_name key = {.string = symbol_string};
-	const struct kernel_name *found =
-		names->count ? bsearch(&key, names->rows, names->count, sizeof(key), compare_strings)
-			     : NULL;
+	const struct kernel_name *found = names->count ? bsearch(&key, names->rows, names->count,
+								 sizeof(key), compare_strings)
+						       : NULL;
 
 	return found ? found->text : NULL;
 }

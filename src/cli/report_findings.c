@@ -63,7 +63,7 @@ static void say_failure(const struct report *report, const struct finding *findi
 {
 	const struct analysis_failure *failure = finding->failure;
 	bool is_command = failure->kind == FAILURE_COMMAND;
-	const char *error = analysis_error_name(failure->result);
+	const char *error = analysis_error_name(failure->name, failure->result);
 
 	(void)report;
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
@@ -276,8 +276,8 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    finding->kernel->name,
-	    time_of(finding, "calls_ns").text, time_of(finding, "total_ns").text);
+	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    time_of(finding, "total_ns").text);
 }
 
 static void say_occupancy(const struct report *report, const struct finding *finding,
@@ -287,8 +287,7 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
 
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
-	    finding->kernel->name);
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -353,14 +352,14 @@ static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
 } sentences[FINDING_COUNT] = {
-	[FINDING_FAILED_LAUNCHES] = {say_failure},   [FINDING_FAILED_BUILDS] = {say_failure},
-	[FINDING_FAILED_COMMANDS] = {say_failure},   [FINDING_SMALL_TRANSFERS] = {say_transfers},
-	[FINDING_CPU_PREEMPTION] = {say_preemption}, [FINDING_STARVED_QUEUE] = {say_starved},
-	[FINDING_BLOCKED_HOST] = {say_blocked},      [FINDING_DEVICE_SHARED] = {say_shared},
-	[FINDING_NO_OVERLAP] = {say_no_overlap},     [FINDING_SYNC_COPIES] = {say_sync_copies},
-	[FINDING_SERIAL_QUEUES] = {say_serial},      [FINDING_TINY_KERNELS] = {say_tiny},
-	[FINDING_LOW_OCCUPANCY] = {say_occupancy},   [FINDING_LAUNCH_LATENCY] = {say_latency},
-	[FINDING_WAIT_UNDER_GIL] = {say_gil},
+	[FINDING_FAILED_LAUNCHES] = {say_failure},    [FINDING_FAILED_BUILDS] = {say_failure},
+	[FINDING_FAILED_ALLOCATIONS] = {say_failure}, [FINDING_FAILED_COMMANDS] = {say_failure},
+	[FINDING_SMALL_TRANSFERS] = {say_transfers},  [FINDING_CPU_PREEMPTION] = {say_preemption},
+	[FINDING_STARVED_QUEUE] = {say_starved},      [FINDING_BLOCKED_HOST] = {say_blocked},
+	[FINDING_DEVICE_SHARED] = {say_shared},       [FINDING_NO_OVERLAP] = {say_no_overlap},
+	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
+	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
+	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -445,7 +444,8 @@ static void write_failure(const struct finding *finding, struct json_writer *jso
 	json_pair_u64(json, "count", finding->failure->count);
 	json_key(json, "result");
 	json_i64(json, finding->failure->result);
-	json_pair_text(json, "error", analysis_error_name(finding->failure->result));
+	json_pair_text(json, "error",
+		       analysis_error_name(finding->failure->name, finding->failure->result));
 }
 
 static void write_users(const struct report *report, const struct overlap *overlap,

@@ -25,7 +25,8 @@ static void put_kernel_name(const struct report *report, const struct analysis_k
 		table_put_name(kernel->name, 34);
 		return;
 	}
-	snprintf(text, sizeof(text), "%.*s on %s", REPORT_NAME_BYTES, kernel->name, analysis->devices[kernel->device].name);
+	snprintf(text, sizeof(text), "%.*s on %s", REPORT_NAME_BYTES, kernel->name,
+		 analysis->devices[kernel->device].name);
 	table_put_name(text, 34);
 }
 

@@ -191,8 +191,8 @@ static void shorten(char *name, bool keeps_templates, bool keeps_parameters)
 			size_t span = (size_t)(next - from);
 			/* what follows the parameters is no part of the name, unless this is about
 			 * something inside of the function */
-			bool is_last = *from == '(' && !begins(next, "::") && *next != '#' &&
-				       *next != '}';
+			bool is_last =
+				*from == '(' && !begins(next, "::") && *next != '#' && *next != '}';
 
 			if (is_last ? keeps_parameters : *from == '<' && keeps_templates) {
 				memmove(to, from, span);

@@ -21,11 +21,16 @@
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
 #include "collect/environment.h"
+#include "collect/proc.h"
 #include "collect/recording.h"
 #include "ring/ring.h"
 
 /* The device file of AMD's kernel driver. */
 #define DRIVER_FILE "/dev/kfd"
+
+/* … of any version. */
+#define HIP_LIBRARY "libamdhip64.so"
+#define HSA_LIBRARY "libhsa-runtime64.so"
 
 /* A program may dispatch 100,000 kernels in the time in which a loaded machine gives the recorder no processor: 88 bytes
  * of each launch and 64 of each execution, which the same thread writes where it waits for them. */
@@ -198,6 +203,66 @@ static int arm(struct recording *recording, const struct session_options *sessio
 		       : environment_append(environment, "LD_PRELOAD", session->rocm_guest, ':');
 }
 
+/* One of -p that has loaded the library; 0: none. */
+static pid_t find_loaded(const struct session_options *session, const char *library)
+{
+	for (size_t i = 0; i < session->pids_count; i++)
+		if (proc_maps_word((uint32_t)session->pids[i], library))
+			return session->pids[i];
+	return 0;
+}
+
+/* The guest comes with the program's start, or not at all. OpenCL of AMD's loads ROCm too. */
+static bool tell_too_late(const struct session_options *session, char *text, size_t size)
+{
+	pid_t pid = find_loaded(session, HIP_LIBRARY);
+
+	if (!pid && !session->opencl)
+		pid = find_loaded(session, HSA_LIBRARY);
+	if (!pid)
+		return false;
+	snprintf(text, size,
+		 "process %d runs ROCm, but was started without duet: start it with 'duet record "
+		 "--collect amd -- PROGRAM', -p comes too late for its calls and kernels",
+		 (int)pid);
+	return true;
+}
+
+/* Who is not allowed to open the driver's file may have no use for it, but where ROCm was met. */
+static bool tell_no_device(const struct session_options *session, bool has_guest, char *text,
+			   size_t size)
+{
+	if (access(DRIVER_FILE, F_OK) < 0)
+		snprintf(text, size,
+			 "no device of AMD can be used: no " DRIVER_FILE ", so the kernel driver "
+			 "amdgpu is not loaded, or there is no GPU of AMD (duet doctor)");
+	else if ((has_guest || !session->opencl) && access(DRIVER_FILE, R_OK | W_OK) < 0)
+		snprintf(text, size,
+			 "no device of AMD can be used: " DRIVER_FILE " may not be opened (duet "
+			 "doctor says what is missing)");
+	else
+		return false;
+	return true;
+}
+
+static bool tell_missing(const struct session_options *session, bool has_guest, bool has_device,
+			 char *ret_text, size_t size)
+{
+	if (!has_guest && session->pids_count)
+		return tell_too_late(session, ret_text, size);
+	if (session->amd)
+		return !has_device && session->command &&
+		       tell_no_device(session, has_guest, ret_text, size);
+	if (!session->opencl || has_device || !session->command ||
+	    !program_mentions(session->command[0], HIP_LIBRARY))
+		return false;
+	snprintf(ret_text, size,
+		 "the program is linked to HIP, and ROCm was not asked for: record it with "
+		 "--collect "
+		 "amd");
+	return true;
+}
+
 extern const struct collector amd_collector;
 const struct collector amd_collector = {
 	.name = "amd",
@@ -211,4 +276,5 @@ const struct collector amd_collector = {
 	.choose = choose,
 	.settle = settle,
 	.arm = arm,
+	.tell_missing = tell_missing,
 };
