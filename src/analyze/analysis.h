@@ -482,6 +482,9 @@ bool analysis_ends_early(const struct analysis *analysis);
 
 /* Whether the item beyond the described ones of a list has anything in it. */
 size_t analysis_devices_shown(const struct analysis *analysis);
+/* A device's name, with its key where others have the same; cut to the buffer, which is returned. */
+const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
+				  size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);
 
 #endif

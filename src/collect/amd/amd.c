@@ -81,6 +81,7 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (!on || !option) {
 		session->amd_options = 0;
 		session->amd_mode_said = false;
+		session->amd_modes_differ = false;
 		session->amd_no_hip = false;
 	} else if (is_no_hip) {
 		session->amd_no_hip = true;
@@ -89,8 +90,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 	} else if (strcmp(option, "pcs") == 0) {
 		session->amd_options |= RING_OPTION_AMD_PCS;
 	} else {
-		session->amd_options =
-			(session->amd_options & ~(uint32_t)MODES) | find_mode(option)->options;
+		const uint32_t chosen = find_mode(option)->options;
+
+		session->amd_modes_differ |=
+			session->amd_mode_said && (session->amd_options & MODES) != chosen;
+		session->amd_options = (session->amd_options & ~(uint32_t)MODES) | chosen;
 		session->amd_mode_said = true;
 	}
 }
@@ -113,6 +117,9 @@ static int settle(struct session_options *session, bool is_named)
 	const struct mode *mode;
 
 	session->rtl_mode = NULL;
+	if (session->amd && session->amd_modes_differ)
+		return error_set(-EINVAL, "--collect names two modes of amd, which has one at a "
+					  "time: lite, default or full");
 	if (!session->amd || session->amd_mode_said || !name || !*name)
 		return 0;
 	mode = find_mode(name);
@@ -122,8 +129,8 @@ static int settle(struct session_options *session, bool is_named)
 		session->rtl_mode = name;
 	else
 		return error_set(-EINVAL,
-				 "RTL_MODE is '%s'; there are lite, default and full: set one of "
-				 "them, or unset it",
+				 "RTL_MODE is '%s'; there are " AMD_MODES_TEXT
+				 ": set one of them, or unset it",
 				 name);
 	return 0;
 }
@@ -176,8 +183,7 @@ static void note_mode(struct recording *recording, const char *name)
 	char text[256];
 
 	snprintf(text, sizeof(text),
-		 "RTL_MODE is '%.64s', and no mode of ours (lite, default, full): default is "
-		 "taken",
+		 "RTL_MODE is '%.64s', and no mode of ours (" AMD_MODES_TEXT "): default is taken",
 		 name);
 	note(recording, true, text);
 }
