@@ -66,7 +66,7 @@ struct session_result {
 	uint64_t rows, rows_lost, bytes;
 	int write_error;  /* -errno of the first failed write */
 	char note[512];   /* what the user should know, "" if nothing */
-	bool misses_rocm;   /* the note is of ROCm, not of OpenCL */
+	bool misses_rocm; /* the note is of ROCm, not of OpenCL */
 };
 
 /* By which variable of its environment the program's loader finds the guest: what was asked for, or what

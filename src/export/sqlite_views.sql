@@ -80,7 +80,7 @@ LEFT JOIN threads AS t ON t.id = a.thread LEFT JOIN processes AS p ON p.id = t.p
 CREATE VIEW rocpd_api_ops AS
 WITH called AS (SELECT id, max(CASE WHEN NOT further THEN id END) OVER (PARTITION BY thread ORDER BY id) AS first FROM launches)
 SELECT e.id, 2 * c.first AS api_id, e.id AS op_id FROM executions AS e JOIN called AS c ON c.id = e.launch
-WHERE c.first IS NOT NULL AND e.duration_ns IS NOT NULL;
+WHERE c.first IS NOT NULL AND e.duration_ns IS NOT NULL ORDER BY e.id;
 CREATE VIEW rocpd_metadata AS SELECT id, 'pid' AS tag, CAST(pid AS TEXT) AS value FROM processes;
 CREATE VIEW top AS
 SELECT Name, Calls, TotalNs, TotalNs / Calls AS AvgNs, MinNs, MaxNs, 100.0 * TotalNs / nullif(sum(TotalNs) OVER (), 0) AS Pct

@@ -251,6 +251,15 @@ static bool tell_no_device(const struct session_options *session, bool has_guest
 	return true;
 }
 
+/* By the name with its version, which a file that only speaks of the library, as duet's own do, has not. */
+static bool is_linked_to_hip(const char *program)
+{
+	char word[32];
+
+	snprintf(word, sizeof(word), "%s.", HIP_LIBRARY);
+	return program_mentions(program, word);
+}
+
 static bool tell_missing(const struct session_options *session, bool has_guest, bool has_device,
 			 char *ret_text, size_t size)
 {
@@ -260,7 +269,7 @@ static bool tell_missing(const struct session_options *session, bool has_guest, 
 		return !has_device && session->command &&
 		       tell_no_device(session, has_guest, ret_text, size);
 	if (!session->opencl || has_device || !session->command ||
-	    !program_mentions(session->command[0], HIP_LIBRARY))
+	    !is_linked_to_hip(session->command[0]))
 		return false;
 	snprintf(ret_text, size,
 		 "the program is linked to HIP, and ROCm was not asked for: record it with "
