@@ -58,7 +58,8 @@ with t.case("the trace is never its own output"):
             t.true(content(trace) == before, f"{verb} {options}: the trace as it was, by {kind}")
 
 with t.case("devices of one name are told apart by their keys"):
-    trace = described("twins.duet", "device 1 MI210", "device 2 MI210", "device 3 MI100", "window 0 1000")
+    trace = described("twins.duet", "device 1 MI210 key=0000:11:00.0", "device 2 MI210 key=0000:12:00.0", "device 3 MI100",
+                      "window 0 1000")
     said = text(duet("report", trace).stdout)
     names = re.findall(r"^  (MI\S+(?: \S+)?)  ", said, re.M)
     t.equal(len(set(names)), 3, f"names of three devices: {said}")
