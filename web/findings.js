@@ -36,7 +36,8 @@ function aimsOf(model, finding) {
 		.flatMap(([, cause]) => aimsAtGaps(model, device, cause, evidence));
 	const known = {
 		small_transfers: [{tracks: queues, accepts: (chunk, i) => isCopy(chunk, i) && chunk.extra[i] > 0 && chunk.extra[i] <= evidence.limit_bytes}],
-		failed_launches: [{tracks: calls, accepts: isCall}], failed_builds: [{tracks: calls, accepts: isCall}], failed_commands: [{tracks: model.ofKind("rejected"), accepts: isCall}],
+		failed_launches: [{tracks: calls, accepts: isCall}], failed_builds: [{tracks: calls, accepts: isCall}],
+		failed_allocations: [{tracks: calls, accepts: isCall}], failed_commands: [{tracks: model.ofKind("rejected"), accepts: isCall}],
 		no_overlap: [{tracks: queues, accepts: isCopy}], sync_copies: [{tracks: queues, accepts: isCopy}],
 		tiny_kernels: [{tracks: queues, accepts: isKernel, isShortest: true}], low_occupancy: [{tracks: queues, accepts: isKernel}],
 		launch_latency: [{tracks: model.ofKind("waiting").filter((track) => isBelow(track, device)), accepts: () => true}],

@@ -14,8 +14,8 @@ export const FRAME_CLASSES = ["host", "kernel", "jit", "inlined", "python", "dev
 export const FIRST_PATH = 16;
 /** Idle causes for people: name in the file, text, what it means. */
 const CAUSE_TEXTS = new Map([
-	["api_wait", ["waiting in a call", "the launching thread is in a call that waits, clFinish and the like"]],
-	["api_call", ["in another call", "the launching thread is in a call that launches nothing here"]],
+	["api_wait", ["waiting in a call", "the launching thread is in a call that waits until launched work is done"]],
+	["api_call", ["in another call", "the launching thread is in a call, not the launch of what comes next"]],
 	["on_cpu", ["computing", "the launching thread is on a processor, outside of calls"]],
 	["preempted", ["preempted", "the launching thread could run, its processor runs others"]],
 	["blocked", ["blocked", "the launching thread is asleep, or waits for I/O, a lock ..."]],

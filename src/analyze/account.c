@@ -71,8 +71,8 @@ const char *account_cause_text(enum account_cause cause)
 const char *account_cause_meaning(enum account_cause cause)
 {
 	static const char *const meanings[CAUSE_COUNT] = {
-		[CAUSE_API_WAIT] = "for what is done: clFinish …",
-		[CAUSE_API_CALL] = "that launches nothing here",
+		[CAUSE_API_WAIT] = "until launched work is done",
+		[CAUSE_API_CALL] = "not the launch of what came next",
 		[CAUSE_ON_CPU] = "on a processor, outside of calls",
 		[CAUSE_PREEMPTED] = "its processor ran others",
 		[CAUSE_BLOCKED] = "asleep, or for I/O, locks …",

@@ -13,6 +13,7 @@
 #include "analyze/analysis.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -958,6 +959,21 @@ bool analysis_ends_early(const struct analysis *analysis)
 bool analysis_is_complete(const struct analysis *analysis)
 {
 	return analysis->ledger.is_complete && model_is_whole(analysis->model, &analysis->damage);
+}
+
+const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
+				  size_t size)
+{
+	const struct analysis_device *row = &analysis->devices[device];
+	bool is_repeated = false;
+
+	for (size_t i = 0; i < analysis->devices_count && !is_repeated; i++)
+		is_repeated = i != device && strcmp(analysis->devices[i].name, row->name) == 0;
+	if (is_repeated && *row->key)
+		snprintf(ret_label, size, "%s %s", row->name, row->key);
+	else
+		snprintf(ret_label, size, "%s", row->name);
+	return ret_label;
 }
 
 size_t analysis_devices_shown(const struct analysis *analysis)

@@ -53,8 +53,8 @@ bool analysis_tells_time(const char *source);
 const char *analysis_source_unit(const char *source);
 /* Whether what a thread waits for, as a switch says, is the lock of its Python interpreter. */
 bool analysis_is_gil(const char *wait);
-/* "CL_OUT_OF_RESOURCES", …; "" for a number without a name. */
-const char *analysis_error_name(int32_t result);
+/* "CL_OUT_OF_RESOURCES", …, of what a function returned or a command ended with; "" for a number without a name. */
+const char *analysis_error_name(const char *function, int32_t result);
 enum account_class analysis_class(uint32_t command);
 
 /* A transfer of no more bytes than this is a small one: docs/design/findings.md. */
@@ -174,7 +174,8 @@ struct analysis_fill {
 };
 
 struct analysis_kernel {
-	const char *name;
+	const char *name;   /* as model_kernel_name gives it */
+	const char *symbol; /* "": not known */
 	size_t device;
 	uint64_t count, timed; /* timed: how many of them the durations are from */
 	uint64_t total_ns, min_ns, max_ns;
@@ -489,6 +490,9 @@ bool analysis_ends_early(const struct analysis *analysis);
 
 /* Whether the item beyond the described ones of a list has anything in it. */
 size_t analysis_devices_shown(const struct analysis *analysis);
+/* A device's name, with its key where others have the same; cut to the buffer, which is returned. */
+const char *analysis_device_label(const struct analysis *analysis, size_t device, char *ret_label,
+				  size_t size);
 size_t analysis_queues_shown(const struct analysis *analysis);
 
 #endif

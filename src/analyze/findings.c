@@ -29,6 +29,7 @@ const char *finding_id(enum finding_kind kind)
 	static const char *const ids[FINDING_COUNT] = {
 		[FINDING_FAILED_LAUNCHES] = "failed_launches",
 		[FINDING_FAILED_BUILDS] = "failed_builds",
+		[FINDING_FAILED_ALLOCATIONS] = "failed_allocations",
 		[FINDING_FAILED_COMMANDS] = "failed_commands",
 		[FINDING_SMALL_TRANSFERS] = "small_transfers",
 		[FINDING_CPU_PREEMPTION] = "cpu_preemption",
@@ -528,11 +529,18 @@ static int find_gil(const struct analysis *analysis, struct findings *findings)
 
 /* ---- failures ------------------------------------------------------------------------------------ */
 
-/* Other calls fail in good programs too: they ask for devices that are not there. */
-static bool is_build(const char *function)
+/* Where they fail nothing is launched, and no row of a launch says so. */
+static bool is_hip_launch(const char *function)
 {
-	static const char *const names[] = {"clBuildProgram", "clCompileProgram", "clLinkProgram",
-					    "clCreateKernel"};
+#define HIP_CALL(number, name, ...)
+#define HIP_WAIT(number, name, ...)
+#define HIP_LAUNCH(number, name, ...)   #name,
+#define HIP_COPY(number, name, ...)     #name,
+#define HIP_COPY_NOW(number, name, ...) #name,
+#define HIP_OTHER_SYMBOL(name, symbol, version)
+	static const char *const names[] = {
+#include "event/hip_calls.h"
+	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(names); i++)
 		if (strcmp(function, names[i]) == 0)
@@ -540,15 +548,42 @@ static bool is_build(const char *function)
 	return false;
 }
 
+/* By how the function's name begins. Other calls fail in good programs too: they ask for devices that are not there. */
+static const struct {
+	const char *begin;
+	enum finding_kind kind;
+} failing_calls[] = {
+	{"clBuildProgram", FINDING_FAILED_BUILDS},
+	{"clCompileProgram", FINDING_FAILED_BUILDS},
+	{"clLinkProgram", FINDING_FAILED_BUILDS},
+	{"clCreateKernel", FINDING_FAILED_BUILDS},
+	{"clCreateBuffer", FINDING_FAILED_ALLOCATIONS},
+	{"clCreateImage", FINDING_FAILED_ALLOCATIONS},
+	{"hipModuleLoad", FINDING_FAILED_BUILDS},
+	{"hipMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipHostMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipExtMalloc", FINDING_FAILED_ALLOCATIONS},
+	{"hipMemAlloc", FINDING_FAILED_ALLOCATIONS},
+};
+
+/* FINDING_COUNT: none. */
+static enum finding_kind kind_of_failure(const struct analysis_failure *failure)
+{
+	if (failure->kind == FAILURE_COMMAND)
+		return FINDING_FAILED_COMMANDS;
+	if (failure->kind == FAILURE_LAUNCH || is_hip_launch(failure->name))
+		return FINDING_FAILED_LAUNCHES;
+	for (size_t i = 0; i < ARRAY_COUNT(failing_calls); i++)
+		if (strncmp(failure->name, failing_calls[i].begin,
+			    strlen(failing_calls[i].begin)) == 0)
+			return failing_calls[i].kind;
+	return FINDING_COUNT;
+}
+
 static bool find_failure(const struct analysis_failure *failure, struct finding *finding)
 {
-	if (failure->kind == FAILURE_LAUNCH)
-		finding->kind = FINDING_FAILED_LAUNCHES;
-	else if (failure->kind == FAILURE_COMMAND)
-		finding->kind = FINDING_FAILED_COMMANDS;
-	else if (is_build(failure->name))
-		finding->kind = FINDING_FAILED_BUILDS;
-	else
+	finding->kind = kind_of_failure(failure);
+	if (finding->kind == FINDING_COUNT)
 		return false;
 	finding->failure = failure;
 	note(finding, "count", failure->count);

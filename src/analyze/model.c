@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/kernel_names.h"
 #include "base/error.h"
 #include "trace/reader.h"
 
@@ -31,6 +32,8 @@ int model_open(const char *path, struct model **ret_model)
 		return error;
 	}
 	error = clocks_new(model->reader, &model->clocks);
+	if (!error)
+		error = kernel_names_new(model->reader, &model->kernel_names);
 	if (error) {
 		model_close(model);
 		return error_set(error, "read '%s': %s", path, strerror(-error));
@@ -43,6 +46,7 @@ void model_close(struct model *model)
 {
 	if (!model)
 		return;
+	kernel_names_free(model->kernel_names);
 	clocks_free(model->clocks);
 	trace_reader_close(model->reader);
 	free(model);
@@ -102,7 +106,15 @@ const char *model_kernel_name(const struct model *model, uint32_t kernel)
 {
 	const struct event_code *code = model_thing(model, EVENT_CODE, kernel);
 
-	return model_text(model, code ? code->name_string : 0, "");
+	return model_kernel_text(model, code ? code->name_string : 0, "");
+}
+
+const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
+			      const char *otherwise)
+{
+	const char *text = kernel_names_find(model->kernel_names, symbol_string);
+
+	return text ? text : model_text(model, symbol_string, otherwise);
 }
 
 bool model_has(const struct model *model, enum event_kind kind)

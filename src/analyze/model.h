@@ -13,12 +13,14 @@
 #include "analyze/order.h"
 #include "event/event.h"
 
+struct kernel_names;
 struct trace_damage;
 struct trace_reader;
 
 struct model {
 	struct trace_reader *reader;
 	struct clocks *clocks;
+	struct kernel_names *kernel_names;
 };
 
 /* Errors: those of trace_reader_open and clocks_new, with a text in the error chain. */
@@ -47,8 +49,12 @@ const char *model_build_id(const struct model *model, uint32_t path_string);
 /* Never "". */
 const char *model_range_name(const struct model *model, const struct event_range *row);
 
-/* Name of a CODE_KERNEL, "" where it is not known. */
+/* Name of a CODE_KERNEL as its programmer wrote it, with its parameters where it is overloaded; "" where it is not
+ * known. */
 const char *model_kernel_name(const struct model *model, uint32_t kernel);
+/* … and by the string id of its symbol, `otherwise` where that is empty. */
+const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
+			      const char *otherwise);
 
 /* Whether rows of a kind of happening are in it. */
 bool model_has(const struct model *model, enum event_kind kind);

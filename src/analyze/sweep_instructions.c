@@ -177,7 +177,7 @@ static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t 
 
 	if (path != ANALYSIS_NO_PATH)
 		return sweep->analysis->paths[path].name;
-	return row ? model_text(sweep->analysis->model, row->name_string, "") : "";
+	return row ? model_kernel_text(sweep->analysis->model, row->name_string, "") : "";
 }
 
 static int make_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,

@@ -147,7 +147,7 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 			things_row(&sweep->codes, things_index(&sweep->codes, command->kernel));
 
 		name = code ? code->name_string : 0;
-		row.name = model_text(analysis->model, name, "[unknown kernel]");
+		row.name = model_kernel_text(analysis->model, name, "[unknown kernel]");
 	}
 	key = (uint64_t)name << 32 | row.stack;
 	*ret_index = pair_map_find(&sweep->launches_rows, key, second);

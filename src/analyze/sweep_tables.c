@@ -68,7 +68,7 @@ const char *sweep_launch_name(const struct sweep *sweep, const struct open_comma
 	}
 	code = things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
 	*ret_id = code ? code->name_string : 0;
-	return model_text(sweep->analysis->model, *ret_id, "[unknown kernel]");
+	return model_kernel_text(sweep->analysis->model, *ret_id, "[unknown kernel]");
 }
 
 const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,
@@ -136,7 +136,8 @@ static int kernel_row(struct sweep *sweep, const struct open_command *launch, si
 			return -ENOMEM;
 		analysis->kernels_count++;
 		analysis->kernels[index] = (struct analysis_kernel){
-			.name = model_text(analysis->model, name, "[unknown kernel]"),
+			.name = model_kernel_text(analysis->model, name, "[unknown kernel]"),
+			.symbol = model_text(analysis->model, name, ""),
 			.device = device,
 			.min_ns = UINT64_MAX};
 	}

@@ -34,8 +34,8 @@ struct flame_values {
 };
 
 static const struct option_row flame_rows[] = {
-	{"output", 'o', OPTION_OUTPUT, "FILE",
-	 "write to FILE (an SVG by default to duet.svg, folded stacks to stdout)",
+	{"output", 'o', OPTION_TEXT, "FILE",
+	 "write to FILE, - for stdout (an SVG by default to duet.svg, folded stacks to stdout)",
 	 offsetof(struct flame_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
 	 "total (default where a device was used): the devices' whole time; gpu: their busy time; "
@@ -103,7 +103,9 @@ static int write_graph(void *context, FILE *out)
 /* NULL: stdout */
 static const char *output_path(const struct flame_values *values)
 {
-	return values->output ? values->output : values->folded ? NULL : DEFAULT_OUTPUT;
+	if (values->output)
+		return strcmp(values->output, "-") == 0 ? NULL : values->output;
+	return values->folded ? NULL : DEFAULT_OUTPUT;
 }
 
 /* Draws, writes, and says on stderr what the picture says. */
@@ -164,6 +166,8 @@ static int run_flame(const struct command *command, int argc, char **argv)
 		return first == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
+	if (values.output && !*values.output)
+		return usage_error(command, "--output needs the name of a file");
 	if (values.view && !drawing_find_view(values.view))
 		return usage_error(command, "--view: " GRAPH_VIEWS ", not '%s'", values.view);
 	if (values.to_ns < values.from_ns)

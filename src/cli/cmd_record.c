@@ -185,7 +185,7 @@ static void print_write_error(const struct session_options *options,
 /* Of processes that ran already, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error || !options->opencl)
+	if (result->processes || result->write_error || (!options->opencl && !options->amd))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
 }
@@ -201,7 +201,8 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (!lacks_calls(options, result))
 		return;
-	fprintf(stderr, "duet: no OpenCL call was recorded%s%s%s\n",
+	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
+		result->misses_rocm || !options->opencl ? "ROCm" : "OpenCL",
 		result->has_others ? ", only what threads did" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",

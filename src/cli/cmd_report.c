@@ -24,7 +24,6 @@
 
 #include "analyze/frames.h"
 #include "analyze/layers.h"
-#include "symbol/demangle.h"
 
 #define DEFAULT_TOP 10
 
@@ -97,7 +96,6 @@ static int report_file(const struct command *command, const struct report_values
 	struct analysis *analysis = NULL;
 	struct frames *frames = NULL;
 	struct layers *layers = NULL;
-	struct demangler *demangler = NULL;
 	struct model *model = NULL;
 	struct report_state state = {0};
 	int error = selection_open(path, &model), status = STATUS_FAILED;
@@ -108,8 +106,6 @@ static int report_file(const struct command *command, const struct report_values
 		error = frames_new(model, &frames_options, &frames);
 	if (!error)
 		error = layers_new(model, &layers);
-	if (!error)
-		error = demangler_new(&(struct demangle_options){.is_kernel = true}, &demangler);
 	if (!error && values->layers)
 		error = layers_read(layers, values->layers);
 	if (error) {
@@ -122,7 +118,6 @@ static int report_file(const struct command *command, const struct report_values
 					.analysis = analysis,
 					.frames = frames,
 					.layers = layers,
-					.demangler = demangler,
 					.state = &state,
 					.path = path,
 					.top = values->top};
@@ -131,7 +126,6 @@ static int report_file(const struct command *command, const struct report_values
 			report.top = values->json ? 0 : DEFAULT_TOP;
 		status = print_report(command, &report);
 	}
-	demangler_free(demangler);
 	layers_free(layers);
 	frames_free(frames);
 	analysis_free(analysis);

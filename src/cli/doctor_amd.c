@@ -9,6 +9,7 @@
  * Why:      the runtime is not needed: frameworks bring their own. Its tables, by which the guest finds its way, are shown
  *           to nobody without a GPU: what is known of a release is told by the name of its file.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,20 +99,40 @@ static void check_driver(struct doctor_collector *collector, const char *root)
 		doctor_add(collector, "driver", true, true, NULL, DRIVER " can be opened");
 }
 
+/* ROCr splits it at spaces; a name without '/' is looked for where libraries are. */
+static void check_tools(struct doctor_collector *collector, const char *tools)
+{
+	for (const char *at = tools; *at; at += strspn(at, " ")) {
+		const int length = (int)strcspn(at, " ");
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%.*s", length, at);
+		if (strchr(path, '/') && access(path, R_OK) < 0)
+			doctor_add(collector, "environment", false, false,
+				   "name an existing file in HSA_TOOLS_LIB, or unset it",
+				   "HSA_TOOLS_LIB names %s, which cannot be read: %s", path,
+				   strerror(errno));
+		at += length;
+	}
+	doctor_add(collector, "environment", true, false, NULL,
+		   "HSA_TOOLS_LIB=%s is set; duet adds its own to it", tools);
+}
+
 static void check_environment(struct doctor_collector *collector)
 {
 	const char *tools = getenv("HSA_TOOLS_LIB"), *mode = getenv("RTL_MODE");
 
 	if (tools && *tools)
-		doctor_add(collector, "environment", true, false, NULL,
-			   "HSA_TOOLS_LIB=%s is set; duet adds its own to it", tools);
+		check_tools(collector, tools);
 	if (mode && *mode && amd_has_mode(mode))
 		doctor_add(collector, "environment", true, false, NULL,
 			   "RTL_MODE=%s chooses the mode where --collect does not", mode);
 	else if (mode && *mode)
 		doctor_add(collector, "environment", false, false,
-			   "set RTL_MODE to lite, default or full, or unset it",
-			   "RTL_MODE=%s is no mode: --collect amd refuses it", mode);
+			   "set RTL_MODE to one of the modes, or unset it",
+			   "RTL_MODE=%s is no mode, and --collect amd refuses it: there "
+			   "are " AMD_MODES_TEXT,
+			   mode);
 }
 
 void doctor_examine_amd(struct doctor_collector *collector, const char *root)

@@ -10,12 +10,11 @@
  */
 #include "cli/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/frames.h"
-#include "base/cleanup.h"
-#include "symbol/demangle.h"
+#include "base/json.h"
 
 bool report_shows_device(const struct report *report, size_t device)
 {
@@ -38,14 +37,10 @@ const char *report_device_key(const struct analysis_device *device)
 	return *device->key ? device->key : device->name;
 }
 
-const char *report_kernel_name(const struct report *report, const char *name, char *text,
-			       size_t size)
+void report_write_symbol(const struct analysis_kernel *kernel, struct json_writer *json)
 {
-	auto_free char *readable =
-		report->demangler ? demangler_find(report->demangler, name) : NULL;
-
-	snprintf(text, size, "%s", readable ? readable : name);
-	return text;
+	if (*kernel->symbol && strcmp(kernel->name, kernel->symbol) != 0)
+		json_pair_text(json, "symbol", kernel->symbol);
 }
 
 bool report_is_over_top(const struct report *report, size_t shown)

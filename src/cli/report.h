@@ -13,7 +13,6 @@
 #include "analyze/model.h"
 #include "base/hash.h"
 
-struct demangler;
 struct frame_name;
 struct frames;
 struct json_writer;
@@ -70,7 +69,6 @@ struct report {
 	const struct analysis *analysis;
 	struct frames *frames;
 	struct layers *layers;
-	struct demangler *demangler; /* of kernels' names; NULL: they stay as they are */
 	struct report_state *state;
 	struct report_paths paths;
 	const char *path;
@@ -87,9 +85,8 @@ bool report_is_over_top(const struct report *report, size_t shown);
 size_t report_frames(const struct report *report, uint32_t stack,
 		     const struct frame_name **ret_names);
 const char *report_device_key(const struct analysis_device *device);
-/* As its programmer wrote a kernel's name, or as it is; cut to the buffer, which is returned. */
-const char *report_kernel_name(const struct report *report, const char *name, char *text,
-			       size_t size);
+/* The key "symbol" of a kernel that is shown by another name. */
+void report_write_symbol(const struct analysis_kernel *kernel, struct json_writer *json);
 /* What was recorded: model_command. */
 const char *report_command(const struct report *report);
 /* The commands of a class over all devices shown, largest total first; room for ANALYSIS_COMMAND_COUNT. */

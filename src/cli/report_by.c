@@ -44,6 +44,7 @@ static int write_kernels(const struct report *report, struct json_writer *json)
 			continue;
 		shown++;
 		begin_row(json, kernel->name);
+		report_write_symbol(kernel, json);
 		write_device(report, kernel->device, json);
 		report_write_numbers(&numbers, json);
 		json_object_end(json);

@@ -63,7 +63,7 @@ static void say_failure(const struct report *report, const struct finding *findi
 {
 	const struct analysis_failure *failure = finding->failure;
 	bool is_command = failure->kind == FAILURE_COMMAND;
-	const char *error = analysis_error_name(failure->result);
+	const char *error = analysis_error_name(failure->name, failure->result);
 
 	(void)report;
 	say(sentence, "%.120s failed %" PRIu64 " %s%s: %s%s%" PRId32 "%s", failure->name,
@@ -98,7 +98,6 @@ static void say_preemption(const struct report *report, const struct finding *fi
 {
 	const struct analysis_path *path = finding->path;
 	struct report_culprit place;
-	char name[REPORT_NAME_BYTES];
 	const char *by;
 	uint64_t by_ns;
 
@@ -108,8 +107,7 @@ static void say_preemption(const struct report *report, const struct finding *fi
 	if (path) {
 		say(sentence, ", %s of it before %.*s",
 		    format_duration(path->causes[CAUSE_PREEMPTED]).text, NAME_LENGTH,
-		    *path->name ? report_kernel_name(report, path->name, name, sizeof(name))
-				: "a command");
+		    *path->name ? path->name : "a command");
 		if (report_place_of(report, path->stack, &place)) {
 			say(sentence, " of ");
 			say_place(sentence, &place);
@@ -269,8 +267,7 @@ static void say_serial(const struct report *report, const struct finding *findin
 static void say_tiny(const struct report *report, const struct finding *finding,
 		     struct sentence *sentence)
 {
-	char name[REPORT_NAME_BYTES];
-
+	(void)report;
 	say(sentence,
 	    "%" PRIu64 " of %" PRIu64
 	    " kernels took less (%s on average) than their launching call "
@@ -279,8 +276,8 @@ static void say_tiny(const struct report *report, const struct finding *finding,
 	    "the kernels",
 	    finding_value(finding, "count"), finding_value(finding, "kernels"),
 	    time_of(finding, "mean_ns").text, time_of(finding, "mean_call_ns").text, NAME_LENGTH,
-	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)),
-	    time_of(finding, "calls_ns").text, time_of(finding, "total_ns").text);
+	    finding->kernel->name, time_of(finding, "calls_ns").text,
+	    time_of(finding, "total_ns").text);
 }
 
 static void say_occupancy(const struct report *report, const struct finding *finding,
@@ -289,10 +286,8 @@ static void say_occupancy(const struct report *report, const struct finding *fin
 	uint64_t groups = finding_value(finding, "groups"), items = finding_value(finding, "items");
 	uint64_t units = finding_value(finding, "units");
 	const char *comma = ":";
-	char name[REPORT_NAME_BYTES];
 
-	say(sentence, "%.*s does not fill the device", NAME_LENGTH,
-	    report_kernel_name(report, finding->kernel->name, name, sizeof(name)));
+	say(sentence, "%.*s does not fill the device", NAME_LENGTH, finding->kernel->name);
 	if (finding_value(finding, "few_groups")) {
 		say(sentence, "%s %" PRIu64 " %s for %" PRIu64 " compute units", comma, groups,
 		    table_noun(groups, "work-group", "work-groups"), units);
@@ -357,14 +352,14 @@ static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
 } sentences[FINDING_COUNT] = {
-	[FINDING_FAILED_LAUNCHES] = {say_failure},   [FINDING_FAILED_BUILDS] = {say_failure},
-	[FINDING_FAILED_COMMANDS] = {say_failure},   [FINDING_SMALL_TRANSFERS] = {say_transfers},
-	[FINDING_CPU_PREEMPTION] = {say_preemption}, [FINDING_STARVED_QUEUE] = {say_starved},
-	[FINDING_BLOCKED_HOST] = {say_blocked},      [FINDING_DEVICE_SHARED] = {say_shared},
-	[FINDING_NO_OVERLAP] = {say_no_overlap},     [FINDING_SYNC_COPIES] = {say_sync_copies},
-	[FINDING_SERIAL_QUEUES] = {say_serial},      [FINDING_TINY_KERNELS] = {say_tiny},
-	[FINDING_LOW_OCCUPANCY] = {say_occupancy},   [FINDING_LAUNCH_LATENCY] = {say_latency},
-	[FINDING_WAIT_UNDER_GIL] = {say_gil},
+	[FINDING_FAILED_LAUNCHES] = {say_failure},    [FINDING_FAILED_BUILDS] = {say_failure},
+	[FINDING_FAILED_ALLOCATIONS] = {say_failure}, [FINDING_FAILED_COMMANDS] = {say_failure},
+	[FINDING_SMALL_TRANSFERS] = {say_transfers},  [FINDING_CPU_PREEMPTION] = {say_preemption},
+	[FINDING_STARVED_QUEUE] = {say_starved},      [FINDING_BLOCKED_HOST] = {say_blocked},
+	[FINDING_DEVICE_SHARED] = {say_shared},       [FINDING_NO_OVERLAP] = {say_no_overlap},
+	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
+	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
+	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
 };
 
 static void describe(const struct report *report, const struct finding *finding,
@@ -449,7 +444,8 @@ static void write_failure(const struct finding *finding, struct json_writer *jso
 	json_pair_u64(json, "count", finding->failure->count);
 	json_key(json, "result");
 	json_i64(json, finding->failure->result);
-	json_pair_text(json, "error", analysis_error_name(finding->failure->result));
+	json_pair_text(json, "error",
+		       analysis_error_name(finding->failure->name, finding->failure->result));
 }
 
 static void write_users(const struct report *report, const struct overlap *overlap,

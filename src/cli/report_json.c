@@ -123,6 +123,7 @@ static void write_kernels(const struct report *report, struct json_writer *json)
 		shown++;
 		json_item(json);
 		json_pair_text(json, "name", kernel->name);
+		report_write_symbol(kernel, json);
 		json_pair_text(json, "device", report_device_key(device));
 		json_pair_u64(json, "count", kernel->count);
 		json_pair_u64(json, "timed", kernel->timed);

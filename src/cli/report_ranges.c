@@ -240,7 +240,8 @@ int report_put_ranges(const struct report *report)
 	table_put_rest(shown, tree.count, "range", "ranges");
 	if (!tree.count && report->values->by)
 		printf("\nno range was recorded: the program names none by roctx, NVTX, ITT or "
-		       "libduet, or its collector was left out (duet record --collect ranges)\n");
+		       "libduet, or its collector was left out (duet record --collect ranges), or "
+		       "a program that calls roctx was started by another (ranges:roctx)\n");
 	put_notes(analysis);
 	put_metrics(report, &tree);
 	tree_fini(&tree);

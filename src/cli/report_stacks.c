@@ -143,13 +143,10 @@ void report_put_stacks(const struct report *report)
 	for (shown = 0; shown < paths->count && !report_is_over_top(report, shown); shown++) {
 		const struct analysis_path *path = paths->by_share[shown];
 		const struct report_numbers numbers = numbers_of(path);
-		char name[REPORT_NAME_BYTES];
 
 		if (!shown)
 			table_put_title("STACKS", NAME_WIDTH, columns);
-		report_kernel_name(report, path->name[0] ? path->name : "[unknown command]", name,
-				   sizeof(name));
-		table_put_name(name, NAME_WIDTH);
+		table_put_name(path->name[0] ? path->name : "[unknown command]", NAME_WIDTH);
 		report_put_numbers(report, path->device, &numbers);
 		put_stack(report, path->stack);
 	}

@@ -19,14 +19,14 @@
 static void put_kernel_name(const struct report *report, const struct analysis_kernel *kernel)
 {
 	const struct analysis *analysis = report->analysis;
-	char name[REPORT_NAME_BYTES], text[2 * REPORT_NAME_BYTES];
+	char text[2 * REPORT_NAME_BYTES], label[REPORT_NAME_BYTES];
 
-	report_kernel_name(report, kernel->name, name, sizeof(name));
 	if (report->device != ALL_DEVICES || analysis_devices_shown(analysis) < 2) {
-		table_put_name(name, 34);
+		table_put_name(kernel->name, 34);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s on %s", name, analysis->devices[kernel->device].name);
+	snprintf(text, sizeof(text), "%.*s on %s", REPORT_NAME_BYTES, kernel->name,
+		 analysis_device_label(analysis, kernel->device, label, sizeof(label)));
 	table_put_name(text, 34);
 }
 
@@ -94,14 +94,15 @@ void report_put_processes(const struct report *report)
 void report_name_queue(const struct report *report, const struct analysis_queue *queue,
 		       char *ret_name, size_t size_of_name)
 {
-	const struct analysis_device *device = &report->analysis->devices[queue->device];
+	char label[REPORT_NAME_BYTES];
 
 	if (!queue->queue)
 		snprintf(ret_name, size_of_name, "[unknown queue]");
 	else
 		snprintf(ret_name, size_of_name, "queue %" PRIu32 "%s of %s", queue->queue->id,
 			 queue->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
-			 device->name);
+			 analysis_device_label(report->analysis, queue->device, label,
+					       sizeof(label)));
 }
 
 void report_put_queues(const struct report *report)
@@ -139,7 +140,10 @@ static void put_copy(const struct report *report, const struct analysis_copy *co
 {
 	double rate = report_copy_rate(report, copy);
 
-	table_put_name(analysis_command_name(copy->command), 34);
+	table_put_name(copy->command == COMMAND_READ    ? "read (device to host)"
+		       : copy->command == COMMAND_WRITE ? "write (host to device)"
+							: analysis_command_name(copy->command),
+		       34);
 	table_put_cell(format_count(copy->count));
 	if (copy->timed) {
 		table_put_cell(format_duration(copy->total_ns));

@@ -86,6 +86,26 @@ static bool is_metrics_only(const struct report *report)
 	       !model_has(report->model, EVENT_SWITCH);
 }
 
+static bool has_collector(const struct report *report, const char *name)
+{
+	const void *things = NULL;
+	size_t count = model_things(report->model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(model_text(report->model, rows[i].name_string, ""), name) == 0)
+			return true;
+	return false;
+}
+
+/* The runtimes whose calls were to be recorded. */
+static const char *name_wanted(const struct report *report)
+{
+	if (!has_collector(report, "amd"))
+		return "OpenCL";
+	return has_collector(report, "opencl") ? "OpenCL or ROCm" : "ROCm";
+}
+
 static void put_numbers(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -95,9 +115,9 @@ static void put_numbers(const struct report *report)
 
 	name_runtimes(analysis, runtimes, sizeof(runtimes));
 	if (is_cpu_only(report))
-		printf(", %zu %s, %zu %s, no OpenCL\n", analysis->processes_count,
+		printf(", %zu %s, %zu %s, no %s\n", analysis->processes_count,
 		       table_noun(analysis->processes_count, "process", "processes"), threads,
-		       table_noun(threads, "thread", "threads"));
+		       table_noun(threads, "thread", "threads"), name_wanted(report));
 	else
 		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
 		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
@@ -124,7 +144,8 @@ static void put_head(const struct report *report)
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
 	if (!analysis->processes_called && !is_cpu_only(report))
-		fputs("no OpenCL call was recorded (duet doctor says what is missing)", stdout);
+		printf("no %s call was recorded (duet doctor says what is missing)",
+		       name_wanted(report));
 	else
 		table_put_text(*report_command(report) ? report_command(report) : report->path,
 			       is_one_of_several(report) ? 80 : 100);
@@ -187,9 +208,10 @@ static int put_device(const struct report *report, size_t index)
 	const struct analysis_device *device = &report->analysis->devices[index];
 	const struct account *account = &device->account;
 	uint64_t wall = account->wall_ns;
+	char label[REPORT_NAME_BYTES];
 
 	fputs("  ", stdout);
-	table_put_left(device->name, 42);
+	table_put_left(analysis_device_label(report->analysis, index, label, sizeof(label)), 42);
 	table_put_cell(format_duration(wall));
 	table_put_cell(format_percent(wall, wall));
 	printf("%11" PRIu64 " %s\n", device->executions,

@@ -75,6 +75,10 @@ struct collector {
 	 * does, or there is none. */
 	int (*arm)(struct recording *recording, const struct session_options *session,
 		   struct environment *environment, bool *ret_armed);
+	/* When all is recorded: why nothing of a runtime was, which the user may miss though the collector was armed or not
+	 * asked for at all. has_device: one was seen. False: there is nothing to say. NULL: never. */
+	bool (*tell_missing)(const struct session_options *session, bool has_guest, bool has_device,
+			     char *ret_text, size_t size);
 	const struct collector_work *work; /* NULL: guests do it */
 };
 

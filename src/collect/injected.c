@@ -677,19 +677,22 @@ static void finish_made_code(struct injected *injected)
 	bool is_refused;
 	size_t nameless = made_code_finish(&injected->made, &owner, &is_refused);
 	char text[200];
+	int length;
 
 	if (!nameless)
 		return;
+	length = snprintf(text, sizeof(text),
+			  "%zu %s in code that process %u made while it ran %s no name: ", nameless,
+			  nameless == 1 ? "place" : "places", owner.process.pid,
+			  nameless == 1 ? "has" : "have");
 	if (is_refused)
-		snprintf(text, sizeof(text),
-			 "%zu places in code that process %u made while it ran have no name: the "
-			 "time for looking into files of user %u's programs is spent",
-			 nameless, owner.process.pid, owner.uid);
+		snprintf(text + length, sizeof(text) - (size_t)length,
+			 "the time for looking into files of user %u's programs is spent",
+			 owner.uid);
 	else
-		snprintf(text, sizeof(text),
-			 "%zu places in code that process %u made while it ran have no name: "
+		snprintf(text + length, sizeof(text) - (size_t)length,
 			 "neither /tmp/perf-%u.map nor a jit-%u.dump that it mapped tells one",
-			 nameless, owner.process.pid, owner.ns_pid, owner.ns_pid);
+			 owner.ns_pid, owner.ns_pid);
 	recording_note(injected->recording, injected->collector, COLLECTOR_PARTIAL,
 		       owner.process_id, text);
 }

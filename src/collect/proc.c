@@ -227,20 +227,36 @@ int proc_seccomp(uint32_t pid, int *ret_filters)
 	return line ? atoi(line + 9) : -1;
 }
 
-bool proc_has_mapping(uint32_t pid, uint64_t inode)
+static FILE *open_maps(uint32_t pid)
 {
-	char path[64], line[8192], kind = 'p';
-	unsigned long long found = 0;
-	bool is_there = false;
-	FILE *maps;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	maps = fopen(path, "re");
+	return fopen(path, "re");
+}
+
+bool proc_has_mapping(uint32_t pid, uint64_t inode)
+{
+	auto_fclose FILE *maps = open_maps(pid);
+	char line[8192], kind = 'p';
+	unsigned long long found = 0;
+	bool is_there = false;
+
 	for (int i = 0; maps && !is_there && i < PROC_MAPPINGS && fgets(line, sizeof(line), maps);
 	     i++)
 		is_there = sscanf(line, "%*x-%*x %*3c%c %*x %*s %llu", &kind, &found) == 2 &&
 			   kind == 's' && found == inode;
-	if (maps)
-		fclose(maps);
+	return is_there;
+}
+
+bool proc_maps_word(uint32_t pid, const char *word)
+{
+	auto_fclose FILE *maps = open_maps(pid);
+	char line[8192];
+	bool is_there = false;
+
+	for (int i = 0; maps && !is_there && i < PROC_MAPPINGS && fgets(line, sizeof(line), maps);
+	     i++)
+		is_there = strstr(line, word) != NULL;
 	return is_there;
 }

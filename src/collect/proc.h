@@ -51,4 +51,7 @@ int proc_seccomp(uint32_t pid, int *ret_filters);
 enum { PROC_MAPPINGS = 8192 };
 bool proc_has_mapping(uint32_t pid, uint64_t inode);
 
+/* Whether the word stands among them: the path of a library that is loaded does. */
+bool proc_maps_word(uint32_t pid, const char *word);
+
 #endif

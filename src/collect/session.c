@@ -95,6 +95,7 @@ struct session {
 	uint64_t next_round_ns;
 	bool has_more; /* the last round did not come to the end of all rings */
 	struct shares shares;
+	bool has_greeted[COLLECTORS_MOST]; /* a guest of the collector's */
 	uint64_t refused[REFUSALS];
 	struct pollfd *entries; /* owned */
 	size_t entries_capacity;
@@ -545,8 +546,8 @@ static void relate(struct session *session, struct injected *added)
 		injected_relate(session->attached[i].injected, added);
 }
 
-/* Whose guest says so; NULL: nobody's that we know. Behind a ':' it only tells itself apart. */
-static const struct collector *collector_of(const struct attach_hello *hello)
+/* Whose guest says so, collectors_count: nobody's that we know. Behind a ':' it only tells itself apart. */
+static size_t index_of_collector(const struct attach_hello *hello)
 {
 	const char *name = hello->hello.guest;
 	const size_t length = strcspn(name, ":");
@@ -555,9 +556,9 @@ static const struct collector *collector_of(const struct attach_hello *hello)
 		const char *guest = collectors[i]->guest;
 
 		if (guest && strlen(guest) == length && strncmp(guest, name, length) == 0)
-			return collectors[i];
+			return i;
 	}
-	return NULL;
+	return collectors_count;
 }
 
 /* Makes the rings and sends them. sibling: another guest of the same process, NULL: this is the first. Errors:
@@ -565,9 +566,10 @@ static const struct collector *collector_of(const struct attach_hello *hello)
 static int welcome(struct session *session, const struct attach_hello *hello,
 		   struct injected *sibling)
 {
+	const size_t index = index_of_collector(hello);
 	struct injected_peer peer = {
-		.collector = collector_of(hello)->name,
-		.ring_bytes = collector_of(hello)->ring_bytes,
+		.collector = collectors[index]->name,
+		.ring_bytes = collectors[index]->ring_bytes,
 		.guest = hello->hello.guest,
 		.sibling = sibling,
 		.pid = hello->pid,
@@ -597,6 +599,7 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 		session->result->processes++;
 	}
 	session->attached_count++;
+	session->has_greeted[index] = true;
 	session->young_until_ns = host_clocks_now_ns() + SECOND_NS;
 	shares_begin(&session->shares, hello->uid);
 	settle(session, attached->injected);
@@ -699,9 +702,10 @@ static bool is_followed(struct session *session, pid_t pid)
 
 static bool is_meant(struct session *session, const struct attach_hello *hello)
 {
-	const struct collector *collector = collector_of(hello);
+	const size_t index = index_of_collector(hello);
 
-	return collector && collector_is_chosen(collector, session->options) &&
+	return index < collectors_count &&
+	       collector_is_chosen(collectors[index], session->options) &&
 	       (running_has(&session->running, hello->pid) || is_followed(session, hello->pid));
 }
 
@@ -1196,6 +1200,25 @@ static void note_no_guest(struct session *session)
 		     "'duet install --system' loads it into programs that are started afterwards");
 }
 
+static void note_missing(struct session *session)
+{
+	for (size_t i = 0; i < collectors_count; i++) {
+		struct session_result *result = session->result;
+		char text[400];
+
+		if (!collectors[i]->tell_missing ||
+		    !collectors[i]->tell_missing(session->options, session->has_greeted[i],
+						 session->recording.last_device != 0, text,
+						 sizeof(text)))
+			continue;
+		recording_note(&session->recording, collectors[i]->name,
+			       session->has_greeted[i] ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0,
+			       text);
+		result->misses_rocm = true;
+		snprintf(result->note, sizeof(result->note), "%s", text);
+	}
+}
+
 static void end_recording(struct session *session)
 {
 	uint64_t now_ns;
@@ -1206,6 +1229,7 @@ static void end_recording(struct session *session)
 		;
 	attach_close(&session->attach);
 	note_no_guest(session);
+	note_missing(session);
 	session->result->has_others = has_collectors(session);
 	for (size_t i = 0; i < session->attached_count; i++)
 		if (session->attached[i].injected->region)

@@ -25,6 +25,7 @@ struct session_options {
 	bool amd;              /* collect ROCm … */
 	uint32_t amd_options;  /* … in this way: RING_OPTION_AMD_… */
 	bool amd_mode_said;    /* … which the user chose here and not by RTL_MODE */
+	bool amd_modes_differ; /* … twice, and not the same */
 	const char *rtl_mode;  /* … which names one that nobody knows; NULL: it does not */
 	bool amd_no_hip;       /* … without the calls of HIP */
 	bool cpu;              /* collect what threads do on processors and off them … */
@@ -63,8 +64,9 @@ struct session_result {
 	uint32_t processes; /* whose guests had something recorded */
 	uint32_t survivors; /* of those, still alive at the end and left alone */
 	uint64_t rows, rows_lost, bytes;
-	int write_error; /* -errno of the first failed write */
-	char note[512];  /* what the user should know, "" if nothing */
+	int write_error;  /* -errno of the first failed write */
+	char note[512];   /* what the user should know, "" if nothing */
+	bool misses_rocm; /* the note is of ROCm, not of OpenCL */
 };
 
 /* By which variable of its environment the program's loader finds the guest: what was asked for, or what

@@ -68,7 +68,7 @@ static const struct {
 	[TABLE_THREADS] = {"threads", 4},
 	[TABLE_DEVICES] = {"devices", 8},
 	[TABLE_QUEUES] = {"queues", 7},
-	[TABLE_KERNELS] = {"kernels", 3},
+	[TABLE_KERNELS] = {"kernels", 4},
 	[TABLE_CALLS] = {"calls", 9},
 	[TABLE_LAUNCHES] = {"launches", 17},
 	[TABLE_EXECUTIONS] = {"executions", 14},
@@ -342,6 +342,7 @@ static void put_kernel(struct database *database, const void *thing)
 
 	put_u64(database, row->id);
 	put_known(database, row->process);
+	put_text(database, model_kernel_name(database->model, row->id));
 	put_string(database, row->name_string);
 }
 

@@ -73,11 +73,14 @@ WHERE c.duration_ns IS NOT NULL AND c.device IS NOT NULL;
 CREATE VIEW rocpd_api AS
 SELECT a.id, p.pid, t.tid, a.start, a.end, (SELECT id FROM rocpd_string WHERE string = a.function) AS apiName_id,
 (SELECT id FROM rocpd_string WHERE string = '') AS args_id, a.function, t.process, a.thread
-FROM (SELECT 2 * id AS id, thread, enter_ns AS start, exit_ns AS end, function FROM launches UNION ALL
+FROM (SELECT 2 * id AS id, thread, enter_ns AS start, exit_ns AS end, function FROM launches WHERE NOT further UNION ALL
 SELECT 2 * id + 1, thread, begin_ns, end_ns, function FROM calls) AS a
 LEFT JOIN threads AS t ON t.id = a.thread LEFT JOIN processes AS p ON p.id = t.process;
+-- what a call launched further belongs to the row that stands for the call: the last one before it of its thread
 CREATE VIEW rocpd_api_ops AS
-SELECT id, 2 * launch AS api_id, id AS op_id FROM executions WHERE launch IS NOT NULL AND duration_ns IS NOT NULL;
+WITH called AS (SELECT id, max(CASE WHEN NOT further THEN id END) OVER (PARTITION BY thread ORDER BY id) AS first FROM launches)
+SELECT e.id, 2 * c.first AS api_id, e.id AS op_id FROM executions AS e JOIN called AS c ON c.id = e.launch
+WHERE c.first IS NOT NULL AND e.duration_ns IS NOT NULL ORDER BY e.id;
 CREATE VIEW rocpd_metadata AS SELECT id, 'pid' AS tag, CAST(pid AS TEXT) AS value FROM processes;
 CREATE VIEW top AS
 SELECT Name, Calls, TotalNs, TotalNs / Calls AS AvgNs, MinNs, MaxNs, 100.0 * TotalNs / nullif(sum(TotalNs) OVER (), 0) AS Pct

@@ -262,8 +262,10 @@ static void write_device(struct writer *writer, size_t device)
 	const struct view_tracks *tracks = writer->tracks;
 	const struct analysis_device *row = &tracks->analysis->devices[device];
 	size_t self = writer->track.written;
+	char label[256];
 
-	view_track_begin(&writer->track, "device", VIEW_TRACK_NONE, row->name);
+	view_track_begin(&writer->track, "device", VIEW_TRACK_NONE,
+			 analysis_device_label(tracks->analysis, device, label, sizeof(label)));
 	json_pair_text(&writer->json, "detail", row->key);
 	json_pair_u64(&writer->json, "device", device);
 	view_track_end(&writer->track, tracks->devices[device]);

@@ -169,7 +169,7 @@ static const char *skip_brackets(const char *text)
 	return text;
 }
 
-static void shorten(char *name, bool keeps_templates)
+static void shorten(char *name, bool keeps_templates, bool keeps_parameters)
 {
 	const char *from = name;
 	char *to = name, *start = name;
@@ -188,18 +188,20 @@ static void shorten(char *name, bool keeps_templates)
 			from += length;
 		} else if (*from == '(' || (*from == '<' && to > start)) {
 			const char *next = skip_brackets(from);
-
+			size_t span = (size_t)(next - from);
 			/* what follows the parameters is no part of the name, unless this is about
 			 * something inside of the function */
-			if (*from == '(' && *next && !begins(next, "::") && *next != '#' &&
-			    *next != '}')
-				break;
-			if (*from == '<' && keeps_templates) {
-				memmove(to, from, (size_t)(next - from));
-				to += next - from;
+			bool is_last =
+				*from == '(' && !begins(next, "::") && *next != '#' && *next != '}';
+
+			if (is_last ? keeps_parameters : *from == '<' && keeps_templates) {
+				memmove(to, from, span);
+				to += span;
 			} else if (*from == '<' && to - start > 2 && to[-1] == ':') {
 				to -= 2; /* Rust's "parse::<u8>" */
 			}
+			if (is_last)
+				break;
 			from = next;
 		} else {
 			/* what stands before the last space is a type, but after "operator" */
@@ -218,7 +220,7 @@ static void shorten(char *name, bool keeps_templates)
 
 void demangle_shorten(char *name)
 {
-	shorten(name, false);
+	shorten(name, false, false);
 }
 
 /* ---- both ---- */
@@ -240,6 +242,6 @@ char *demangler_find(struct demangler *demangler, const char *name)
 	if (text && demangler->options.is_short)
 		demangle_shorten(text);
 	else if (text && demangler->options.is_kernel)
-		shorten(text, true);
+		shorten(text, true, demangler->options.has_parameters);
 	return text;
 }

@@ -15,6 +15,7 @@ struct demangler;
 struct demangle_options {
 	bool is_short; /* without parameters and without what stands between < and > */
 	bool is_kernel; /* without parameters and the type of its result: what one kernel is told from another by */
+	bool has_parameters; /* is_kernel with them: what overloaded ones are told apart by */
 };
 
 /* C++ needs libstdc++.so.6 at run time; where it is not there its names stay as they are. Errors:

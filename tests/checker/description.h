@@ -201,7 +201,8 @@ static inline int description_device(struct description *description, char **wor
 	device.local_bytes = description_number(description_option(words, 3, count, "local", "0"));
 	device.id = (uint32_t)description_number(words[1]);
 	device.name_string = description_name(description, words[2]);
-	device.key_string = device.name_string;
+	device.key_string =
+		description_name(description, description_option(words, 3, count, "key", words[2]));
 	device.vendor_string = description_text(description, "vendor");
 	return trace_writer_thing(description->writer, EVENT_DEVICE, &device);
 }

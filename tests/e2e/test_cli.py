@@ -232,6 +232,14 @@ with t.case("doctor: a home that PoCL cannot write to is named, not a package th
     t.true("because HOME=/proc/nowhere is in the environment" in opencl["reason"], opencl["reason"])
     t.true(opencl["fix"].startswith("export POCL_CACHE_DIR="), f"what mends it: {opencl['fix']}")
 
+with t.case("doctor: what is wrong in the variables of ROCm"):
+    env = {"HSA_TOOLS_LIB": f"{t.path('none.so')} {DUET} other.so", "RTL_MODE": "fast"}
+    amd = next(row for row in document("doctor", "--json", env=env)["collectors"] if row["name"] == "amd")
+    broken = [row["text"] for row in amd["checks"] if row["name"] == "environment" and not row["ok"]]
+    t.equal(len(broken), 2, f"one file, one mode: {broken}")
+    t.true(broken[0].startswith(f"HSA_TOOLS_LIB names {t.path('none.so')}, which cannot be read"), broken[0])
+    t.true("RTL_MODE=fast is no mode" in broken[1] and "standard and hip" in broken[1], broken[1])
+
 with t.case("doctor: a program away from its guest"):
     alone = t.path("alone")
     os.mkdir(alone)

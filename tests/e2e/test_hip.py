@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import subprocess
 import sys
 
 import duet_test
@@ -129,7 +130,53 @@ with t.case("report names HIP, and kernels of C++ as they were written; JSON has
     said = text(run([DUET, "report", t.path("hip.duet")]).stdout)
     t.true(", 1 process with HIP, " in said and "OpenCL" not in said, said[:400])
     t.true("  shapes::scale<float> " in said and "_ZN6shapes" not in said, said)
-    t.true("_ZN6shapes5scaleIfEEvPT_S1_j" in {row["name"] for row in one.report["kernels"]}, "its symbol")
+    t.equal({row["name"]: row.get("symbol") for row in one.report["kernels"]}.get("shapes::scale<float>"),
+            "_ZN6shapes5scaleIfEEvPT_S1_j", "its symbol")
+
+with t.case("what fails is found by HIP's names of errors; overloaded kernels are told apart in every document"):
+    one = recorded(["failing"])
+    t.equal(one.facts["wrong"], 0, "calls that returned something else")
+    t.equal(sorted((row["id"], row["text"], row["evidence"]["error"]) for row in one.report["findings"]
+                   if row["id"].startswith("failed")), [
+        ("failed_allocations", "hipMalloc failed 1 time: hipErrorOutOfMemory (2)", "hipErrorOutOfMemory"),
+        ("failed_launches", "hipLaunchKernel failed 1 time: hipErrorInvalidConfiguration (9)",
+         "hipErrorInvalidConfiguration"),
+        ("failed_launches", "hipMemcpy failed 1 time: hipErrorInvalidValue (1)", "hipErrorInvalidValue")], "findings")
+    both = {"shapes::clear(float*)": "_ZN6shapes5clearEPf", "shapes::clear(unsigned int*)": "_ZN6shapes5clearEPj"}
+    t.equal({row["name"]: row["symbol"] for row in one.report["kernels"]}, both, "report --json")
+    documents = {"folded": ["flame", "--folded", "--view", "gpu"], "svg": ["flame", "-o", "-", "--view", "gpu"],
+                 "report": ["report"], **{name: ["export", "--format", name] for name in ("csv", "chrome", "text")}}
+    for name, words in documents.items():
+        said = text(run([DUET, *words, t.path("hip.duet")]).stdout)
+        t.true(all(kernel in said for kernel in both) and "_ZN6shapes" not in said, f"{name}: {said[:2000]}")
+
+with t.case("a program of HIP that is recorded without ROCm is told how it would be"):
+    t.wanted()
+    result = t.record(["env", f"LD_PRELOAD={LIBRARY}", program("hip_work"), "failing"], t.path("not.duet"),
+                      ["--collect", "opencl"])
+    t.true("linked to HIP" not in text(result.stderr), f"env is not: {text(result.stderr)}")
+    result = t.record([program("hip_work"), "failing"], t.path("not.duet"), ["--collect", "opencl"])
+    t.true("duet: no ROCm call was recorded: the program is linked to HIP, and ROCm was not asked for: record it with "
+           "--collect amd" in text(result.stderr), text(result.stderr))
+
+with t.case("where there is no device of AMD a recording says so, and one of a process that runs already what to do"):
+    t.wanted()
+    if os.path.exists("/dev/kfd"):
+        raise Skip("there is a /dev/kfd")
+    t.record([program("hip_work"), "failing"], t.path("none.duet"), ["--collect", "amd"])
+    said = text(run([DUET, "report", t.path("none.duet")]).stdout)
+    t.true("! amd was recorded in part: no device of AMD can be used: no /dev/kfd" in said, said[:600])
+    running = subprocess.Popen([sys.executable, "-c", "import ctypes, time; ctypes.CDLL('libamdhip64.so.5'); "
+                                "print(flush=True); time.sleep(100)"], stdout=subprocess.PIPE)
+    running.stdout.readline()
+    try:
+        result = run([DUET, "record", "-o", t.path("late.duet"), "--collect", "amd", "-d", "1", "-p", str(running.pid)])
+    finally:
+        running.kill()
+        running.wait()
+    t.equal(result.status, 0, "status")
+    for said in (text(result.stderr), text(run([DUET, "report", t.path("late.duet")]).stdout)):
+        t.true("duet record --collect amd -- PROGRAM" in said and "OpenCL" not in said, said[:600])
 
 with t.case("info has each collector once"):
     recorded(["work"], mode="amd,cpu")

@@ -57,6 +57,14 @@ with t.case("the trace is never its own output"):
             t.true(b"is the trace itself: write to another file" in result.stderr, text(result.stderr))
             t.true(content(trace) == before, f"{verb} {options}: the trace as it was, by {kind}")
 
+with t.case("devices of one name are told apart by their keys"):
+    trace = described("twins.duet", "device 1 MI210 key=0000:11:00.0", "device 2 MI210 key=0000:12:00.0", "device 3 MI100",
+                      "window 0 1000")
+    said = text(duet("report", trace).stdout)
+    names = re.findall(r"^  (MI\S+(?: \S+)?)  ", said, re.M)
+    t.equal(len(set(names)), 3, f"names of three devices: {said}")
+    t.true("MI100" in names and "MI210" not in names, names)
+
 with t.case("a failure of the drawing says its cause"):
     wall = 2 ** 64 - 2  # the largest number means that nobody knows the end
     trace = described("long.duet", "device 1 a", "device 2 b", f"window 0 {wall}")

@@ -13,6 +13,7 @@
 //	callback  launches=23 times: a function of the host in one stream waits until the kernel and the copies in another
 //	          are done
 //	late      kernels in all streams and the default one in turn, whose queue HIP makes at its first launch
+//	failing   two kernels of one name; a launch, a copy and an allocation that fail
 //	jump      leaves launches=23 calls that wait for a stream by siglongjmp, and goes on
 //
 //	launches=23 h2d=7 d2h=5 d2d=3 memsets=2
@@ -71,6 +72,17 @@ template <typename number> KERNEL void scale(number *values, number factor, uint
 {
 	if (ITEM < count)
 		values[ITEM] *= factor;
+}
+
+// Two kernels that only their parameters tell apart.
+KERNEL void clear(float *values)
+{
+	values[ITEM] = 0.0F;
+}
+
+KERNEL void clear(uint32_t *values)
+{
+	values[ITEM] = 0;
 }
 } // namespace shapes
 
@@ -509,6 +521,29 @@ static void do_jump()
 	}
 }
 
+// ---- failures ----
+
+static void want_error(hipError_t got, hipError_t wanted)
+{
+	done.wrong += got != wanted;
+	(void)hipGetLastError();
+}
+
+static void do_failing()
+{
+	uint32_t *on_device;
+	void *huge;
+
+	CHECK(hipMalloc((void **)&on_device, GROUP * sizeof(*on_device)));
+	shapes::clear<<<1, GROUP>>>(on_device);
+	shapes::clear<<<1, GROUP>>>((float *)on_device);
+	CHECK(hipDeviceSynchronize());
+	shapes::clear<<<1, 1U << 20>>>(on_device);
+	want_error(hipGetLastError(), hipErrorInvalidConfiguration);
+	want_error(hipMemcpy(nullptr, on_device, GROUP, hipMemcpyDeviceToHost), hipErrorInvalidValue);
+	want_error(hipMalloc(&huge, size_t(1) << 60), hipErrorOutOfMemory);
+}
+
 // ---- output ----
 
 static void print_tally(const char *name, const tally &one)
@@ -524,7 +559,7 @@ int main(int count, char **texts)
 		void (*run)();
 	} modes[] = {{"work", do_work}, {"module", do_module}, {"graph", do_graph},
 		     {"forking", do_forking}, {"callback", do_callback}, {"jump", do_jump},
-		     {"late", do_late}};
+		     {"late", do_late}, {"failing", do_failing}};
 	uint64_t begin_ns = now_ns();
 
 	for (int i = 2; i < count; i++)

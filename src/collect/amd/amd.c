@@ -21,11 +21,16 @@
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
 #include "collect/environment.h"
+#include "collect/proc.h"
 #include "collect/recording.h"
 #include "ring/ring.h"
 
 /* The device file of AMD's kernel driver. */
 #define DRIVER_FILE "/dev/kfd"
+
+/* … of any version. */
+#define HIP_LIBRARY "libamdhip64.so"
+#define HSA_LIBRARY "libhsa-runtime64.so"
 
 /* A program may dispatch 100,000 kernels in the time in which a loaded machine gives the recorder no processor: 88 bytes
  * of each launch and 64 of each execution, which the same thread writes where it waits for them. */
@@ -76,6 +81,7 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (!on || !option) {
 		session->amd_options = 0;
 		session->amd_mode_said = false;
+		session->amd_modes_differ = false;
 		session->amd_no_hip = false;
 	} else if (is_no_hip) {
 		session->amd_no_hip = true;
@@ -85,8 +91,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 	} else if (strcmp(option, "pcs") == 0) {
 		session->amd_options |= RING_OPTION_AMD_PCS;
 	} else {
-		session->amd_options =
-			(session->amd_options & ~(uint32_t)MODES) | find_mode(option)->options;
+		const uint32_t chosen = find_mode(option)->options;
+
+		session->amd_modes_differ |=
+			session->amd_mode_said && (session->amd_options & MODES) != chosen;
+		session->amd_options = (session->amd_options & ~(uint32_t)MODES) | chosen;
 		session->amd_mode_said = true;
 	}
 }
@@ -109,6 +118,9 @@ static int settle(struct session_options *session, bool is_named)
 	const struct mode *mode;
 
 	session->rtl_mode = NULL;
+	if (session->amd && session->amd_modes_differ)
+		return error_set(-EINVAL, "--collect names two modes of amd, which has one at a "
+					  "time: lite, default or full");
 	if (!session->amd || session->amd_mode_said || !name || !*name)
 		return 0;
 	mode = find_mode(name);
@@ -118,8 +130,8 @@ static int settle(struct session_options *session, bool is_named)
 		session->rtl_mode = name;
 	else
 		return error_set(-EINVAL,
-				 "RTL_MODE is '%s'; there are lite, default and full: set one of "
-				 "them, or unset it",
+				 "RTL_MODE is '%s'; there are " AMD_MODES_TEXT
+				 ": set one of them, or unset it",
 				 name);
 	return 0;
 }
@@ -172,8 +184,7 @@ static void note_mode(struct recording *recording, const char *name)
 	char text[256];
 
 	snprintf(text, sizeof(text),
-		 "RTL_MODE is '%.64s', and no mode of ours (lite, default, full): default is "
-		 "taken",
+		 "RTL_MODE is '%.64s', and no mode of ours (" AMD_MODES_TEXT "): default is taken",
 		 name);
 	note(recording, true, text);
 }
@@ -199,6 +210,75 @@ static int arm(struct recording *recording, const struct session_options *sessio
 		       : environment_append(environment, "LD_PRELOAD", session->rocm_guest, ':');
 }
 
+/* One of -p that has loaded the library; 0: none. */
+static pid_t find_loaded(const struct session_options *session, const char *library)
+{
+	for (size_t i = 0; i < session->pids_count; i++)
+		if (proc_maps_word((uint32_t)session->pids[i], library))
+			return session->pids[i];
+	return 0;
+}
+
+/* The guest comes with the program's start, or not at all. OpenCL of AMD's loads ROCm too. */
+static bool tell_too_late(const struct session_options *session, char *text, size_t size)
+{
+	pid_t pid = find_loaded(session, HIP_LIBRARY);
+
+	if (!pid && !session->opencl)
+		pid = find_loaded(session, HSA_LIBRARY);
+	if (!pid)
+		return false;
+	snprintf(text, size,
+		 "process %d runs ROCm, but was started without duet: start it with 'duet record "
+		 "--collect amd -- PROGRAM', -p comes too late for its calls and kernels",
+		 (int)pid);
+	return true;
+}
+
+/* Who is not allowed to open the driver's file may have no use for it, but where ROCm was met. */
+static bool tell_no_device(const struct session_options *session, bool has_guest, char *text,
+			   size_t size)
+{
+	if (access(DRIVER_FILE, F_OK) < 0)
+		snprintf(text, size,
+			 "no device of AMD can be used: no " DRIVER_FILE ", so the kernel driver "
+			 "amdgpu is not loaded, or there is no GPU of AMD (duet doctor)");
+	else if ((has_guest || !session->opencl) && access(DRIVER_FILE, R_OK | W_OK) < 0)
+		snprintf(text, size,
+			 "no device of AMD can be used: " DRIVER_FILE " may not be opened (duet "
+			 "doctor says what is missing)");
+	else
+		return false;
+	return true;
+}
+
+/* By the name with its version, which a file that only speaks of the library, as duet's own do, has not. */
+static bool is_linked_to_hip(const char *program)
+{
+	char word[32];
+
+	snprintf(word, sizeof(word), "%s.", HIP_LIBRARY);
+	return program_mentions(program, word);
+}
+
+static bool tell_missing(const struct session_options *session, bool has_guest, bool has_device,
+			 char *ret_text, size_t size)
+{
+	if (!has_guest && session->pids_count)
+		return tell_too_late(session, ret_text, size);
+	if (session->amd)
+		return !has_device && session->command &&
+		       tell_no_device(session, has_guest, ret_text, size);
+	if (!session->opencl || has_device || !session->command ||
+	    !is_linked_to_hip(session->command[0]))
+		return false;
+	snprintf(ret_text, size,
+		 "the program is linked to HIP, and ROCm was not asked for: record it with "
+		 "--collect "
+		 "amd");
+	return true;
+}
+
 extern const struct collector amd_collector;
 const struct collector amd_collector = {
 	.name = "amd",
@@ -212,4 +292,5 @@ const struct collector amd_collector = {
 	.choose = choose,
 	.settle = settle,
 	.arm = arm,
+	.tell_missing = tell_missing,
 };

@@ -16,6 +16,7 @@ bool amd_can_load(const struct session_options *session, const char **ret_why);
 bool amd_can_preload(const struct session_options *session, const char **ret_why);
 
 /* Whether RTL_MODE may have this value. */
+#define AMD_MODES_TEXT "lite, default and full (standard and hip mean default)"
 bool amd_has_mode(const char *name);
 
 #endif

@@ -176,6 +176,7 @@ static void take_sample(struct cpu *cpu, const struct perf_record *record)
 	if (process)
 		row.stack = cpu_sampled_stack(cpu, process, record);
 	trace_writer_row(cpu->recording->writer, EVENT_CPU_SAMPLE, &source, &row);
+	cpu->samples++;
 	if (process && !record->is_fault)
 		cpu_put_instruction(cpu, process, &row);
 }
@@ -577,17 +578,25 @@ static void note_throttled(struct cpu *cpu)
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
+/* A place is in one sample or more; of so many samples one does not count. */
+enum { NAMELESS_SHARE = 1000 };
+
 static void note_nameless(struct cpu *cpu)
 {
-	char text[160];
+	const bool is_one = cpu->nameless == 1;
+	char text[200];
 
 	if (!cpu->nameless)
 		return;
 	snprintf(text, sizeof(text),
-		 "%llu places in code that programs made while they ran have no name: no perf map "
-		 "and no jitdump tells one",
-		 (unsigned long long)cpu->nameless);
-	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+		 "%llu %s outside of all files (code that a program made while it ran, say) %s no "
+		 "name: no perf map and no jitdump tells one",
+		 (unsigned long long)cpu->nameless, is_one ? "place" : "places",
+		 is_one ? "has" : "have");
+	recording_note(cpu->recording, "cpu",
+		       cpu->nameless * NAMELESS_SHARE < cpu->samples ? COLLECTOR_AVAILABLE
+								     : COLLECTOR_PARTIAL,
+		       0, text);
 }
 
 /* "sudo, ping (7 processes) and others"; names are what programs say. */

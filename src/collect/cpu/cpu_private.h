@@ -133,6 +133,7 @@ struct cpu {
 
 	uint64_t lost_samples, lost_others; /* since the last loss row … */
 	uint64_t told_samples, told_others; /* … and in all */
+	uint64_t samples;                   /* put into the trace */
 	uint64_t throttled, nameless, crowded;
 	uint32_t round;       /* one more each time that records of mappings may have been lost */
 	uint64_t stack_bytes; /* that stacks of this second take … */

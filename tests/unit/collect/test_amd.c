@@ -44,7 +44,7 @@ TEST(a_mode_that_there_is_not)
 	struct session_options options;
 
 	CHECK_EQUAL(settle("fast", true, &options), -EINVAL);
-	CHECK(strstr(error_text(), "lite, default and full"));
+	CHECK(strstr(error_text(), "lite, default and full (standard and hip"));
 	error_clear();
 	CHECK_EQUAL(settle("fast", false, &options), 0);
 	CHECK_EQUAL(options.amd_options, 0);
@@ -65,10 +65,24 @@ TEST(named_by_the_list_or_beside_it)
 	error_clear();
 }
 
+TEST(one_mode_at_a_time)
+{
+	struct session_options options = {.amd = false};
+
+	unsetenv("RTL_MODE");
+	CHECK_EQUAL(collectors_choose("amd:lite,amd:full", NULL, &options), -EINVAL);
+	CHECK(strstr(error_text(), "two modes"));
+	error_clear();
+	CHECK_EQUAL(collectors_choose("amd:lite,amd:nohip,amd:lite", NULL, &options), 0);
+	CHECK_EQUAL(collectors_choose("amd:full", NULL, &options), 0);
+	CHECK_EQUAL(options.amd_options, RING_OPTION_AMD_FULL);
+}
+
 int main(void)
 {
 	RUN(modes_and_what_another_tool_calls_them);
 	RUN(a_mode_that_there_is_not);
 	RUN(named_by_the_list_or_beside_it);
+	RUN(one_mode_at_a_time);
 	return harness_end();
 }

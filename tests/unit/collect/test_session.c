@@ -291,9 +291,9 @@ TEST(two_guests_are_one_process)
 	CHECK_EQUAL(recorded.result.program_status, 0);
 	CHECK_EQUAL(recorded.result.processes, 1);
 	CHECK_EQUAL(recorded.processes[0].ended, 1);
-	/* both collectors, and the gap of the second guest */
+	/* both collectors, and the gap of the second guest; without /dev/kfd, that there is no device */
 	count = trace_reader_things(recorded.reader, EVENT_COLLECTOR, (const void **)&notes);
-	REQUIRE(count == 3);
+	REQUIRE(count == 3 || count == 4);
 	CHECK_EQUAL(notes[2].name_string, notes[1].name_string);
 	CHECK_EQUAL(notes[2].process, recorded.processes[0].id);
 	forget(&recorded);

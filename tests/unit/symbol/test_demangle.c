@@ -143,6 +143,27 @@ TEST(kernels)
 	demangler_free(own);
 }
 
+TEST(overloaded_kernels)
+{
+	static const char *const names[][2] = {
+		{"_ZN1A1kEPf", "A::k(float*)"},
+		{"_ZN1A1kEPii", "A::k(int*, int)"},
+		{"_ZN6shapes5scaleIfEEvPT_S1_j",
+		 "shapes::scale<float>(float*, float, unsigned int)"},
+	};
+	struct demangler *own;
+
+	REQUIRE(demangler_new(&(struct demangle_options){.is_kernel = true, .has_parameters = true},
+			      &own) == 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *text = demangler_find(own, names[i][0]);
+
+		CHECK_TEXT(text, names[i][1]);
+		free(text);
+	}
+	demangler_free(own);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -220,6 +241,7 @@ int main(void)
 		return 1;
 	RUN(cxx);
 	RUN(kernels);
+	RUN(overloaded_kernels);
 	RUN(rust_new);
 	RUN(rust_old);
 	RUN(short_names);

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/kernel_names.c - what a kernel is called where people read it
+ *
+ * Runs in:  the readers
+ * Gets:     the kernels of a trace   Gives: their names, demangled
+ * Owns:     the names
+ * Fails:    -ENOMEM
+ * Why for all kernels at once: parameters make the names of templates' kernels many times as long and tell
+ *           apart only what is overloaded, which one name alone does not show.
+ */
+#include "analyze/kernel_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "symbol/demangle.h"
+#include "trace/reader.h"
+
+struct kernel_name {
+	const char *symbol;
+	char *text;      /* NULL: the symbol is shown */
+	uint32_t string; /* the symbol's */
+};
+
+struct kernel_names {
+	struct kernel_name *rows; /* by string */
+	size_t count, capacity;
+};
+
+static const char *shown(const struct kernel_name *row)
+{
+	return row->text ? row->text : row->symbol;
+}
+
+static int compare_strings(const void *left, const void *right)
+{
+	const struct kernel_name *a = left, *b = right;
+
+	return (a->string > b->string) - (a->string < b->string);
+}
+
+static int compare_shown(const void *left, const void *right)
+{
+	const struct kernel_name *a = left, *b = right;
+	int order = strcmp(shown(a), shown(b));
+
+	return order ? order : strcmp(a->symbol, b->symbol);
+}
+
+static void sort(struct kernel_names *names, int (*compare)(const void *left, const void *right))
+{
+	if (names->count)
+		qsort(names->rows, names->count, sizeof(*names->rows), compare);
+}
+
+static void drop_repeated(struct kernel_names *names)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < names->count; i++)
+		if (!kept || names->rows[kept - 1].string != names->rows[i].string)
+			names->rows[kept++] = names->rows[i];
+	names->count = kept;
+}
+
+static int list_kernels(struct kernel_names *names, const struct trace_reader *reader)
+{
+	const void *things = NULL;
+	size_t count = trace_reader_things(reader, EVENT_CODE, &things);
+	const struct event_code *codes = things;
+
+	if (array_grow(names->rows, names->capacity, count))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (codes[i].type == CODE_KERNEL && codes[i].name_string)
+			names->rows[names->count++] = (struct kernel_name){
+				.symbol = trace_reader_string(reader, codes[i].name_string, NULL),
+				.string = codes[i].name_string};
+	sort(names, compare_strings);
+	drop_repeated(names);
+	return 0;
+}
+
+/* demangler NULL: by its symbol. */
+static void rename_row(struct kernel_name *row, struct demangler *demangler)
+{
+	free(row->text);
+	row->text = demangler ? demangler_find(demangler, row->symbol) : NULL;
+}
+
+/* Those that are shown alike but have different symbols. */
+static void part(struct kernel_names *names, struct demangler *demangler)
+{
+	size_t end;
+
+	sort(names, compare_shown);
+	for (size_t begin = 0; begin < names->count; begin = end) {
+		struct kernel_name *first = &names->rows[begin];
+
+		for (end = begin + 1; end < names->count; end++)
+			if (strcmp(shown(first), shown(&names->rows[end])) != 0)
+				break;
+		if (strcmp(first->symbol, names->rows[end - 1].symbol) == 0)
+			continue;
+		for (size_t i = begin; i < end; i++)
+			rename_row(&names->rows[i], demangler);
+	}
+}
+
+static int name_kernels(struct kernel_names *names)
+{
+	struct demangler *plain = NULL, *with_parameters = NULL;
+	int error = demangler_new(&(struct demangle_options){.is_kernel = true}, &plain);
+
+	if (!error)
+		error = demangler_new(
+			&(struct demangle_options){.is_kernel = true, .has_parameters = true},
+			&with_parameters);
+	for (size_t i = 0; i < names->count && !error; i++)
+		rename_row(&names->rows[i], plain);
+	if (!error) {
+		part(names, with_parameters);
+		part(names, NULL);
+		sort(names, compare_strings);
+	}
+	demangler_free(with_parameters);
+	demangler_free(plain);
+	return error;
+}
+
+/* Few traces have one, and libstdc++ is loaded for it. */
+static bool has_mangled(const struct kernel_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (names->rows[i].symbol[0] == '_')
+			return true;
+	return false;
+}
+
+int kernel_names_new(const struct trace_reader *reader, struct kernel_names **ret_names)
+{
+	struct kernel_names *names = calloc(1, sizeof(*names));
+	int error = names ? list_kernels(names, reader) : -ENOMEM;
+
+	if (!error && has_mangled(names))
+		error = name_kernels(names);
+	if (error) {
+		kernel_names_free(names);
+		return error;
+	}
+	*ret_names = names;
+	return 0;
+}
+
+void kernel_names_free(struct kernel_names *names)
+{
+	if (!names)
+		return;
+	for (size_t i = 0; i < names->count; i++)
+		free(names->rows[i].text);
+	free(names->rows);
+	free(names);
+}
+
+const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_string)
+{
+	const struct kernel_name key = {.string = symbol_string};
+	const struct kernel_name *found = names->count ? bsearch(&key, names->rows, names->count,
+								 sizeof(key), compare_strings)
+						       : NULL;
+
+	return found ? found->text : NULL;
+}
