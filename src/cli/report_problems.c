@@ -52,13 +52,12 @@ static void put_in_flight(const struct report *report)
 	const struct analysis_in_flight *longest = &analysis->longest_in_flight;
 	uint64_t count = analysis->ledger.in_flight_at_exit;
 	struct report_culprit place;
-	char name[256];
 
 	if (!count || !longest->name || analysis->ledger.lost_executions)
 		return;
 	put_warning("in flight at exit: %" PRIu64 " %s; longest %s, launched %s before the end",
 		    count, table_noun(count, "command", "commands"),
-		    report_kernel_name(report, longest->name, name, sizeof(name)),
+		    longest->name,
 		    format_duration(analysis->end_ns - longest->enter).text);
 	if (report_place_of(report, longest->stack, &place))
 		put_warning("  in %s", place.function);
