@@ -74,15 +74,33 @@ static int expand_one(struct string_builder *name, const char *at)
 	return at[1] == 'q' ? expand_variable(name, at) : 0;
 }
 
-/* NULL with the error chain. */
-static char *expand_output(const char *pattern)
+/* Where a pattern gets the number of its turn: run.duet becomes run.2.duet. NULL: it gets none. */
+static const char *find_turn_place(const char *pattern, uint64_t turn)
 {
+	static const char ending[] = ".duet";
+	const char *end = pattern + strlen(pattern), *dot = end - strlen(ending);
+
+	/* By a variable of the environment the program tells its files apart itself. */
+	if (turn == OPTION_UNSAID || turn < 2 || strstr(pattern, "%q{"))
+		return NULL;
+	return dot > pattern && strcmp(dot, ending) == 0 ? dot : end;
+}
+
+/* NULL with the error chain. */
+static char *expand_output(const char *pattern, uint64_t turn)
+{
+	const char *place = find_turn_place(pattern, turn);
 	struct string_builder name;
 
 	string_builder_init(&name);
-	while (*pattern) {
-		int length = *pattern == '%' ? expand_one(&name, pattern) : 0;
+	for (;;) {
+		int length;
 
+		if (pattern == place)
+			string_builder_appendf(&name, ".%llu", (unsigned long long)turn);
+		if (!*pattern)
+			break;
+		length = *pattern == '%' ? expand_one(&name, pattern) : 0;
 		if (length < 0) {
 			string_builder_fini(&name);
 			return NULL;
@@ -285,7 +303,7 @@ static int run_request(struct request *request, bool *ret_recorded)
 		return RECORD_FAILED;
 	if (values->print_config)
 		return request_print(request, &options);
-	output = expand_output(values->output);
+	output = expand_output(values->output, values->turn);
 	if (!output)
 		return request_refuse(request, "output", "%s", error_text());
 	archive = values->archive == SWITCH_ON ? archive_folder(output) : NULL;

@@ -35,7 +35,7 @@ enum {
 	WORD_SIZE = 128
 };
 
-/* All but config, print-config and owner are fields of proto/duet_config.proto too, with _ for -. */
+/* All but config, print-config, owner and turn are fields of proto/duet_config.proto too, with _ for -. */
 const struct option_row request_options[] = {
 	{"output", 'o', OPTION_PATTERN, "FILE",
 	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable, %% "
@@ -90,6 +90,10 @@ const struct option_row request_options[] = {
 	{"owner", 0, OPTION_NUMBER, "FD",
 	 "record for the process of -p that has the other end of this socket (libduet)",
 	 offsetof(struct record_values, owner_fd)},
+	{"turn", 0, OPTION_NUMBER, "N",
+	 "of a program that is recorded for the N-th time (libduet): write to NAME.N.duet, from 2 "
+	 "on",
+	 offsetof(struct record_values, turn)},
 	{"verbose", 'v', OPTION_SWITCH, NULL,
 	 "say on stderr what is set for PROGRAM and what was recorded",
 	 offsetof(struct record_values, verbose)},
@@ -293,7 +297,8 @@ static int read_file_below(struct request *request)
 static bool is_no_field(const struct option_row *row)
 {
 	return strcmp(row->name, "config") == 0 || strcmp(row->name, "print-config") == 0 ||
-	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0;
+	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0 ||
+	       strcmp(row->name, "turn") == 0;
 }
 
 /* Pids as numbers: 012 of a command line is 12, of a file 10. */
