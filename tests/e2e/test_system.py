@@ -183,6 +183,15 @@ for mode in ("threads", "leader"):
         t.true(most <= os.cpu_count() * 1.02, f"{most:.3f} processors at a time")
         t.equal(counters.series[name][0]["limit"], os.cpu_count() * SECOND, "the most there can be")
 
+with t.case("1000 readings a second: one thread is one processor in each of its own, which are as long as they must be"):
+    result, counters = recorded([program("loads"), "threads", "1", "500"], "often", collect=["--collect", "system:1000"])
+    name = next(iter(counters.of_process("process.cpu").values()))
+    near(counters.sum(name), int(result.stdout.split()[1]), "ns of the thread")
+    rows = counters.rows[name][:-1]  # the last is as long as is left
+    t.true(min(row["end"] - row["begin"] for row in rows[1:]) >= 0.04 * SECOND, f"their lengths: {rows}")
+    t.true(max(row["value"] / (row["end"] - row["begin"]) for row in rows) < 1.5, f"a step of the kernel's clock more: {rows}")
+    t.true(len(counters.rows[name.replace("cpu", "memory.rss")]) > 2 * len(rows), "memory is read as often as was asked for")
+
 with t.case("threads that live for a millisecond"):
     result, counters = recorded([program("loads"), "churn", "500"], "churn")
     name = next(iter(counters.of_process("process.cpu").values()))

@@ -3,7 +3,7 @@
  * tests/programs/lib_work.c - does with libduet what its arguments say, one after the other
  *
  *	open=FILE config=FILE join own		a handle; config, join and own stand before open
- *	start stop close recording		print what they return, and what duet_error says
+ *	start stop close recording		print what they return; start and stop also what duet_error says
  *	push=NAME pop mark=NAME count=VALUE	in domain "work"; the counter is "work.done"
  *	nameless				counters without a name
  *	begin=NAME end				a range that is started and stopped; end is the last one's
@@ -212,7 +212,7 @@ static int do_handle(const char *word, const char **value)
 	else if (is(word, "stop", value))
 		print_result("stop", duet_stop(duet));
 	else if (is(word, "recording", value))
-		print_result("recording", duet_is_recording(duet));
+		printf("recording %d\n", duet_is_recording(duet));
 	else if (is(word, "env", value))
 		putenv((char *)(uintptr_t)*value);
 	else if (is(word, "close", value))
