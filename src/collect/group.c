@@ -116,7 +116,8 @@ void group_tick(void *argument)
 		struct source_state *state = &group->states[i];
 
 		/* One that was asked for is the last: it reads all. */
-		if (state->ticks++ % state->divisor == 0 || group->sampler.is_extra)
+		if (state->ticks++ % state->divisor == 0 || state->source->is_paced ||
+		    group->sampler.is_extra)
 			state->source->read(state, &group->tick);
 	}
 }

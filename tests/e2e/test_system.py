@@ -223,6 +223,12 @@ with t.case("256 MiB of memory"):
     pid, grown, resident = result.stdout.split()
     near(max(counters.values(f"process.memory.rss {text(pid)}")), int(resident), "resident")
     near(int(grown), 256 << 20, "what it took")
+    levels = zip(counters.rows[f"process.memory.rss {text(pid)}"], counters.rows[f"process.memory.peak {text(pid)}"])
+    t.true(all(most["value"] >= now["value"] for now, most in levels), "the peak is never below what was resident")
+    once = counters.rows[f"process.threads {text(pid)}"]
+    t.true(all(later["end"] - one["end"] > 0.9 * SECOND for one, later in zip(once, once[1:-1])),
+           f"read once a second, when it is met and at its end: {once}")
+    t.true(once[0]["end"] < 0.5 * SECOND + counters.rows[f"process.memory.rss {text(pid)}"][0]["end"], "when it is met")
     seen = counters.values("memory.available")
     t.true(min(seen) <= max(before, after) * 1.02 and max(seen) >= min(before, after) * 0.98,
            f"available {min(seen)} to {max(seen)}, free says {before} and {after}")

@@ -29,11 +29,14 @@ static const struct metric cpu_metrics[] = {
 	[ALL_CPUS] = {NULL},
 };
 
-enum { VIRTUAL, RESIDENT, SHARED };
+enum { VIRTUAL, RESIDENT, SHARED, PEAK };
 static const struct metric memory_metrics[] = {
 	[VIRTUAL] = {"process.memory.virtual", "bytes", "size pages"},
 	[RESIDENT] = {"process.memory.rss", "bytes", "resident pages"},
 	[SHARED] = {"process.memory.shared", "bytes", "shared pages"},
+	[PEAK] = {"process.memory.peak", "bytes",
+		  "VmHWM, or what was resident since that was read: the most",
+		  "/proc/[pid]/status"},
 };
 
 struct own_cpu {
@@ -72,7 +75,13 @@ static bool read_clock(uint32_t pid, uint64_t *ret_ns)
 static uint64_t parse_memory(struct source_state *state, struct tick *tick, size_t place,
 			     size_t length, uint64_t *values)
 {
-	return statm_parse(tick->text, length, values);
+	const struct process_files *files = state->own;
+	uint64_t valid = statm_parse(tick->text, length, values);
+
+	if (!(valid >> RESIDENT & 1))
+		return valid;
+	values[PEAK] = tracked_raise_peak(tick->tracked, &files->view, place, values[RESIDENT]);
+	return valid | 1u << PEAK;
 }
 
 /* The clock is found by the number, the file is the process's own: what could not be read is not asked. */
