@@ -302,7 +302,7 @@ static int run_request(struct request *request, bool *ret_recorded)
 	if (request_fill(request, pids, &options))
 		return RECORD_FAILED;
 	if (values->print_config)
-		return request_print(request, &options);
+		return session_check(&options) ? start_status(0) : request_print(request, &options);
 	output = expand_output(values->output, values->turn);
 	if (!output)
 		return request_refuse(request, "output", "%s", error_text());

@@ -240,6 +240,7 @@ static int check_pid_zero(struct request *request)
 			request, zero,
 			"pid 0 is the program that duet record starts, and there is none: "
 			"give one after --, or as command");
+	request->has_pid_zero = true;
 	option_file_forget(&request->file, "pid");
 	return 0;
 }
@@ -301,11 +302,13 @@ static bool is_no_field(const struct option_row *row)
 	       strcmp(row->name, "turn") == 0;
 }
 
-/* Pids as numbers: 012 of a command line is 12, of a file 10. */
-static int set_pids(const struct session_options *options, ProtobufCMessage *message)
+/* Pids as numbers: 012 of a command line is 12, of a file 10. That 0 is the program goes without saying where there is one. */
+static int set_pids(const struct request *request, const struct session_options *options,
+		    ProtobufCMessage *message)
 {
+	const bool is_zero = request->has_pid_zero && !request->program;
+	int error = is_zero ? config_set(message, "pid", "0") : 0;
 	char number[16];
-	int error = 0;
 
 	for (size_t i = 0; i < options->pids_count && !error; i++) {
 		snprintf(number, sizeof(number), "%d", (int)options->pids[i]);
@@ -331,7 +334,7 @@ static int set_groups(const struct request *request, ProtobufCMessage *message)
 static int fill_config(const struct request *request, const struct session_options *options,
 		       ProtobufCMessage *message)
 {
-	int error = set_pids(options, message);
+	int error = set_pids(request, options, message);
 
 	for (const struct option_row *row = request_options; row->name && !error; row++)
 		if (!is_no_field(row) && option_is_said(row, &request->values))

@@ -28,6 +28,7 @@ struct request {
 	struct option_file file;
 	char **program;      /* with its arguments; NULL: none */
 	char **file_program; /* the same, where the file says it: ours */
+	bool has_pid_zero;   /* the file's, of a program that is to come */
 };
 
 extern const struct option_row request_options[];
