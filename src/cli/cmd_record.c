@@ -173,9 +173,12 @@ static void print_settings(const struct session_options *options)
 static void print_summary(const struct session_options *options,
 			  const struct session_result *result)
 {
-	fprintf(stderr, "duet: %llu rows of %u process%s, %.1f KiB in %s",
-		(unsigned long long)result->rows, result->processes,
-		result->processes == 1 ? "" : "es", (double)result->bytes / 1024, options->output);
+	fprintf(stderr, "duet: %llu rows", (unsigned long long)result->rows);
+	/* Of those that have a guest: who is only counted, or seen from outside, is none of them. */
+	if (result->processes)
+		fprintf(stderr, " of %u %s", result->processes,
+			format_noun(result->processes, "process", "processes"));
+	fprintf(stderr, ", %.1f KiB in %s", (double)result->bytes / 1024, options->output);
 	if (result->survivors)
 		fprintf(stderr, "; %u process%s left running", result->survivors,
 			result->survivors == 1 ? "" : "es");
@@ -220,7 +223,7 @@ static void print_surprises(const struct session_options *options,
 	if (!lacks_calls(options, result))
 		return;
 	fprintf(stderr, "duet: no OpenCL call was recorded%s%s%s\n",
-		result->has_others ? ", only what threads did" : "",
+		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",
 		result->note[0] ? format_text(result->note).text : "");

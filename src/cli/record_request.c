@@ -465,6 +465,17 @@ static int refuse_collectors(const struct request *request)
 	return RECORD_FAILED;
 }
 
+/* Who takes back all that he named, or all that there is, would have a trace of nothing. */
+static int check_any(const struct session_options *options)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (collector_is_chosen(collectors[i], options))
+			return 0;
+	return error_set(-EINVAL,
+			 "--collect: every collector is left out; name one or more, such as "
+			 "opencl,cpu (duet list collectors)");
+}
+
 static int choose_collectors(struct request *request, struct session_options *options)
 {
 	struct string_builder groups;
@@ -476,6 +487,8 @@ static int choose_collectors(struct request *request, struct session_options *op
 	if (!status && !error)
 		error = collectors_choose(request->values.collect, string_builder_text(&groups),
 					  options);
+	if (!status && !error)
+		error = check_any(options);
 	if (error)
 		status = refuse_collectors(request);
 	string_builder_fini(&groups);

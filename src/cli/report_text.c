@@ -86,6 +86,13 @@ static bool is_metrics_only(const struct report *report)
 	       !model_has(report->model, EVENT_SWITCH);
 }
 
+/* Of the machine's counters alone nobody looked at processes: that is not 0 of them. */
+static void put_number(size_t count, const char *one, const char *many)
+{
+	if (count)
+		printf(", %zu %s", count, table_noun(count, one, many));
+}
+
 static void put_numbers(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -94,17 +101,18 @@ static void put_numbers(const struct report *report)
 	char runtimes[64];
 
 	name_runtimes(analysis, runtimes, sizeof(runtimes));
-	if (is_cpu_only(report))
-		printf(", %zu %s, %zu %s, no OpenCL\n", analysis->processes_count,
-		       table_noun(analysis->processes_count, "process", "processes"), threads,
-		       table_noun(threads, "thread", "threads"));
-	else
+	if (is_cpu_only(report)) {
+		put_number(analysis->processes_count, "process", "processes");
+		put_number(threads, "thread", "threads");
+		puts(", no OpenCL");
+	} else {
 		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
 		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
 		       analysis->devices_count,
 		       table_noun(analysis->devices_count, "device", "devices"),
 		       analysis->queues_count,
 		       table_noun(analysis->queues_count, "queue", "queues"));
+	}
 }
 
 /* Nothing of it was measured here. */

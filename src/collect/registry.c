@@ -180,17 +180,6 @@ static int choose_list(const char *list, struct chosen *chosen, struct session_o
 	return error;
 }
 
-/* Who takes back all that he named, or all that there is, would have a trace of nothing. */
-static int check_any(const struct session_options *session)
-{
-	for (size_t i = 0; i < collectors_count; i++)
-		if (collector_is_chosen(collectors[i], session))
-			return 0;
-	return error_set(-EINVAL,
-			 "--collect: every collector is left out; name one or more, such as "
-			 "opencl,cpu (duet list collectors)");
-}
-
 int collectors_choose(const char *list, const char *beside, struct session_options *session)
 {
 	struct chosen chosen = {.only = false};
@@ -202,9 +191,7 @@ int collectors_choose(const char *list, const char *beside, struct session_optio
 	chosen.only = true;
 	if (!error)
 		error = choose_list(beside, &chosen, session);
-	if (!error)
-		error = settle(&chosen, session);
-	return error ? error : check_any(session);
+	return error ? error : settle(&chosen, session);
 }
 
 int collectors_check(const char *word)

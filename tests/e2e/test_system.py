@@ -404,6 +404,7 @@ with t.case("a report"):
     t.true(re.search(r"^METRICS +min +mean +p95 +max +limit$", shown, re.M), "the table")
     t.true(re.search(r"^  memory\.total, MiB +\d+", shown, re.M), "a row")
     t.true("no OpenCL" in shown and "read by threads that took" in shown, f"the rest: {shown}")
+    t.true(re.search(r", 1 process, no OpenCL$", shown, re.M), f"no threads were recorded, which is not 0 of them: {shown}")
     part = t.report(t.path("memory.duet"), "--from", "0.1", "--to", "0.3")
     row = next(row for row in part["metrics"] if row["name"] == "memory.free")
     t.true(0.19 * SECOND <= row["covered_ns"] <= 0.2 * SECOND, f"a part of it: {row['covered_ns']}")
