@@ -104,8 +104,9 @@ DUET_PUBLIC int duet_start(struct duet *duet);
 
 /*
  * Stops recording. Where the recorder is the handle's own, returns once its file is complete, which takes some
- * 10 ms and up to seconds for large ones, 30 s at most. It may be started again afterwards, and then writes the
- * file anew; give it another name (%q{VAR}) to keep both.
+ * 10 ms and up to seconds for large ones, 30 s at most. It may be started again afterwards: the second recording of
+ * a handle writes run.2.duet where the first wrote run.duet, the third run.3.duet, also where a recorder has died. Where
+ * output has a %q{VAR} the program names each by itself, and one of the same name is replaced.
  *
  * Returns 0, also where nothing was recording. Errors: -EIO the recorder failed, which it says in duet_error(); -EPIPE it
  * died: its file ends where it did; -ETIMEDOUT it is still writing.
@@ -115,8 +116,8 @@ DUET_PUBLIC int duet_stop(struct duet *duet);
 /* 1 while what is named is recorded, else 0: names that cost much to make need not be made. */
 DUET_PUBLIC int duet_is_recording(const struct duet *duet);
 
-/* What the last duet_start or duet_stop that failed has to say: one line, "" if none has. Of the handle; until the next
- * of these calls. */
+/* What the last duet_start or duet_stop has to say where it failed: one line; "" where it did not. Of the handle; until
+ * the next of these calls. */
 DUET_PUBLIC const char *duet_error(const struct duet *duet);
 
 /*
@@ -140,7 +141,7 @@ DUET_PUBLIC void duet_mark(struct duet *duet, const char *domain, const char *na
 /*
  * The value that something has from now on, such as a loss or the length of a queue: a series of the process.
  *
- * name     lower case, words behind dots: "queue.length"
+ * name     lower case, words behind dots: "queue.length"; NULL or "": nothing is recorded
  * unit     of value, a base unit: "bytes", "ns", "events"; NULL: none
  */
 DUET_PUBLIC void duet_counter(struct duet *duet, const char *name, const char *unit, int64_t value);

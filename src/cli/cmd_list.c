@@ -17,13 +17,14 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "collect/collector.h"
-#include "collect/source.h"
+#include "collect/group.h"
 #include "export/exporter.h"
 
 struct item {
 	const char *name;
 	const char *help;
 	const char *unit, *source; /* of a metric; NULL: it is none */
+	uint32_t most_hz;          /* … how often it is read at most */
 };
 
 struct topic {
@@ -70,7 +71,8 @@ static bool was_listed(const struct source *source, size_t collector)
 	return false;
 }
 
-static bool next_metric_of(const struct source *source, size_t *inout_index, struct item *ret_item)
+static bool next_metric_of(const struct source *source, uint32_t most_hz, size_t *inout_index,
+			   struct item *ret_item)
 {
 	for (size_t i = 0; i < source->metrics_count; i++) {
 		const struct metric *metric = &source->metrics[i];
@@ -78,7 +80,8 @@ static bool next_metric_of(const struct source *source, size_t *inout_index, str
 		if (!metric->name || (*inout_index)--)
 			continue;
 		*ret_item = (struct item){metric->name, metric->help, metric->unit,
-					  metric->file ? metric->file : source->file};
+					  metric->file ? metric->file : source->file,
+					  group_source_hz(source, most_hz)};
 		return true;
 	}
 	return false;
@@ -91,7 +94,8 @@ static bool next_metric(size_t index, struct item *ret_item)
 
 		for (size_t j = 0; list && j < list->count; j++)
 			if (!was_listed(list->all[j], i) &&
-			    next_metric_of(list->all[j], &index, ret_item))
+			    next_metric_of(list->all[j], collectors[i]->rate->most_hz, &index,
+					   ret_item))
 				return true;
 	}
 	return false;
@@ -117,8 +121,8 @@ static void print_text(const struct topic *topic)
 
 	for (; topic->next(count, &item); count++) {
 		if (item.unit)
-			printf("%-26s %-10s %-24s %s\n", item.name, item.unit, item.source,
-			       item.help);
+			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.most_hz,
+			       item.source, item.help);
 		else
 			printf("%-14s %s\n", item.name, item.help ? item.help : "");
 	}
@@ -149,6 +153,7 @@ static void print_json(const struct topic *topic)
 		if (item.unit) {
 			json_pair_text(&json, "unit", item.unit);
 			json_pair_text(&json, "source", item.source);
+			json_pair_u64(&json, "most_hz", item.most_hz);
 		}
 		json_object_end(&json);
 	}

@@ -74,15 +74,33 @@ static int expand_one(struct string_builder *name, const char *at)
 	return at[1] == 'q' ? expand_variable(name, at) : 0;
 }
 
-/* NULL with the error chain. */
-static char *expand_output(const char *pattern)
+/* Where a pattern gets the number of its turn: run.duet becomes run.2.duet. NULL: it gets none. */
+static const char *find_turn_place(const char *pattern, uint64_t turn)
 {
+	static const char ending[] = ".duet";
+	const char *end = pattern + strlen(pattern), *dot = end - strlen(ending);
+
+	/* By a variable of the environment the program tells its files apart itself. */
+	if (turn == OPTION_UNSAID || turn < 2 || strstr(pattern, "%q{"))
+		return NULL;
+	return dot > pattern && strcmp(dot, ending) == 0 ? dot : end;
+}
+
+/* NULL with the error chain. */
+static char *expand_output(const char *pattern, uint64_t turn)
+{
+	const char *place = find_turn_place(pattern, turn);
 	struct string_builder name;
 
 	string_builder_init(&name);
-	while (*pattern) {
-		int length = *pattern == '%' ? expand_one(&name, pattern) : 0;
+	for (;;) {
+		int length;
 
+		if (pattern == place)
+			string_builder_appendf(&name, ".%llu", (unsigned long long)turn);
+		if (!*pattern)
+			break;
+		length = *pattern == '%' ? expand_one(&name, pattern) : 0;
 		if (length < 0) {
 			string_builder_fini(&name);
 			return NULL;
@@ -155,9 +173,12 @@ static void print_settings(const struct session_options *options)
 static void print_summary(const struct session_options *options,
 			  const struct session_result *result)
 {
-	fprintf(stderr, "duet: %llu rows of %u process%s, %.1f KiB in %s",
-		(unsigned long long)result->rows, result->processes,
-		result->processes == 1 ? "" : "es", (double)result->bytes / 1024, options->output);
+	fprintf(stderr, "duet: %llu rows", (unsigned long long)result->rows);
+	/* Of those that have a guest: who is only counted, or seen from outside, is none of them. */
+	if (result->processes)
+		fprintf(stderr, " of %u %s", result->processes,
+			format_noun(result->processes, "process", "processes"));
+	fprintf(stderr, ", %.1f KiB in %s", (double)result->bytes / 1024, options->output);
 	if (result->survivors)
 		fprintf(stderr, "; %u process%s left running", result->survivors,
 			result->survivors == 1 ? "" : "es");
@@ -203,7 +224,7 @@ static void print_surprises(const struct session_options *options,
 		return;
 	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
 		result->misses_rocm || !options->opencl ? "ROCm" : "OpenCL",
-		result->has_others ? ", only what threads did" : "",
+		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",
 		result->note[0] ? format_text(result->note).text : "");
@@ -285,8 +306,8 @@ static int run_request(struct request *request, bool *ret_recorded)
 	if (request_fill(request, pids, &options))
 		return RECORD_FAILED;
 	if (values->print_config)
-		return request_print(request, &options);
-	output = expand_output(values->output);
+		return session_check(&options) ? start_status(0) : request_print(request, &options);
+	output = expand_output(values->output, values->turn);
 	if (!output)
 		return request_refuse(request, "output", "%s", error_text());
 	archive = values->archive == SWITCH_ON ? archive_folder(output) : NULL;

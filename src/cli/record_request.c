@@ -35,7 +35,7 @@ enum {
 	WORD_SIZE = 128
 };
 
-/* All but config, print-config and owner are fields of proto/duet_config.proto too, with _ for -. */
+/* All but config, print-config, owner and turn are fields of proto/duet_config.proto too, with _ for -. */
 const struct option_row request_options[] = {
 	{"output", 'o', OPTION_PATTERN, "FILE",
 	 "write to FILE (default duet.duet); %p is duet's pid, %h the host, %q{VAR} a variable, %% "
@@ -90,6 +90,10 @@ const struct option_row request_options[] = {
 	{"owner", 0, OPTION_NUMBER, "FD",
 	 "record for the process of -p that has the other end of this socket (libduet)",
 	 offsetof(struct record_values, owner_fd)},
+	{"turn", 0, OPTION_NUMBER, "N",
+	 "of a program that is recorded for the N-th time (libduet): write to NAME.N.duet, from 2 "
+	 "on",
+	 offsetof(struct record_values, turn)},
 	{"verbose", 'v', OPTION_SWITCH, NULL,
 	 "say on stderr what is set for PROGRAM and what was recorded",
 	 offsetof(struct record_values, verbose)},
@@ -236,6 +240,7 @@ static int check_pid_zero(struct request *request)
 			request, zero,
 			"pid 0 is the program that duet record starts, and there is none: "
 			"give one after --, or as command");
+	request->has_pid_zero = true;
 	option_file_forget(&request->file, "pid");
 	return 0;
 }
@@ -293,14 +298,17 @@ static int read_file_below(struct request *request)
 static bool is_no_field(const struct option_row *row)
 {
 	return strcmp(row->name, "config") == 0 || strcmp(row->name, "print-config") == 0 ||
-	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0;
+	       strcmp(row->name, "pid") == 0 || strcmp(row->name, "owner") == 0 ||
+	       strcmp(row->name, "turn") == 0;
 }
 
-/* Pids as numbers: 012 of a command line is 12, of a file 10. */
-static int set_pids(const struct session_options *options, ProtobufCMessage *message)
+/* Pids as numbers: 012 of a command line is 12, of a file 10. That 0 is the program goes without saying where there is one. */
+static int set_pids(const struct request *request, const struct session_options *options,
+		    ProtobufCMessage *message)
 {
+	const bool is_zero = request->has_pid_zero && !request->program;
+	int error = is_zero ? config_set(message, "pid", "0") : 0;
 	char number[16];
-	int error = 0;
 
 	for (size_t i = 0; i < options->pids_count && !error; i++) {
 		snprintf(number, sizeof(number), "%d", (int)options->pids[i]);
@@ -326,7 +334,7 @@ static int set_groups(const struct request *request, ProtobufCMessage *message)
 static int fill_config(const struct request *request, const struct session_options *options,
 		       ProtobufCMessage *message)
 {
-	int error = set_pids(options, message);
+	int error = set_pids(request, options, message);
 
 	for (const struct option_row *row = request_options; row->name && !error; row++)
 		if (!is_no_field(row) && option_is_said(row, &request->values))
@@ -457,6 +465,17 @@ static int refuse_collectors(const struct request *request)
 	return RECORD_FAILED;
 }
 
+/* Who takes back all that he named, or all that there is, would have a trace of nothing. */
+static int check_any(const struct session_options *options)
+{
+	for (size_t i = 0; i < collectors_count; i++)
+		if (collector_is_chosen(collectors[i], options))
+			return 0;
+	return error_set(-EINVAL,
+			 "--collect: every collector is left out; name one or more, such as "
+			 "opencl,cpu (duet list collectors)");
+}
+
 static int choose_collectors(struct request *request, struct session_options *options)
 {
 	struct string_builder groups;
@@ -468,6 +487,8 @@ static int choose_collectors(struct request *request, struct session_options *op
 	if (!status && !error)
 		error = collectors_choose(request->values.collect, string_builder_text(&groups),
 					  options);
+	if (!status && !error)
+		error = check_any(options);
 	if (error)
 		status = refuse_collectors(request);
 	string_builder_fini(&groups);

@@ -17,7 +17,7 @@ enum { REQUEST_PIDS_MOST = 1024 };
 
 struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids;
-	uint64_t duration_ns, max_size_bytes, keep_ns, flush_ns, frequency_hz, owner_fd;
+	uint64_t duration_ns, max_size_bytes, keep_ns, flush_ns, frequency_hz, owner_fd, turn;
 	enum option_switch all, preload, verbose, archive;
 	bool print_config;
 };
@@ -28,6 +28,7 @@ struct request {
 	struct option_file file;
 	char **program;      /* with its arguments; NULL: none */
 	char **file_program; /* the same, where the file says it: ours */
+	bool has_pid_zero;   /* the file's, of a program that is to come */
 };
 
 extern const struct option_row request_options[];

@@ -222,12 +222,13 @@ int report_put_metrics(const struct report *report);
 /* The rows of a list, which the caller begins and ends. The same. */
 int report_write_metrics(const struct report *report, struct json_writer *json);
 
-/* "disk.read nvme0n1, MB/s", and the pid of its process. */
+/* "disk.read nvme0n1, MB/s", and name and pid of its process. So that it fits into width bytes, names lose their
+ * middles: the unit is worth more. */
 void report_name_series(const struct report *report, const struct event_series *series,
-			const struct unit_shown *unit, struct string_builder *name);
+			const struct unit_shown *unit, size_t width, struct string_builder *name);
 /* Four digits: no counter is measured better. */
 struct number report_format_value(double value);
-/* The keys that tell a series from others: "name", "instance", "pid", "device", "cpu". */
+/* The keys that tell a series from others: "name", "instance", "pid", "process", "device", "cpu". */
 void report_write_series(const struct report *report, const struct event_series *series,
 			 struct json_writer *json);
 

@@ -18,11 +18,12 @@
 
 #include "analyze/metrics.h"
 #include "analyze/units.h"
+#include "base/array.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "cli/table.h"
 
-enum { NAME_WIDTH = 40 };
+enum { NAME_WIDTH = 48, NAME_LEAST = 8 };
 
 static int make_metrics(const struct report *report, struct metrics *ret_metrics)
 {
@@ -64,20 +65,65 @@ static void append_device(const struct report *report, uint32_t id, struct strin
 			string_builder_appendf(name, " device %zu", i);
 }
 
+static bool is_inside_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Of a path its begin and its end tell most. */
+static void append_without_middle(struct string_builder *name, const char *text, size_t width)
+{
+	size_t length = strlen(text), head = length, tail = length;
+
+	string_builder_append(name, " ");
+	if (length > width) {
+		head = width / 2;
+		tail = length - (width - head - 1);
+	}
+	while (head && is_inside_character(text[head]))
+		head--;
+	while (is_inside_character(text[tail]))
+		tail++;
+	string_builder_append_bytes(name, text, head);
+	string_builder_append(name, head < tail ? "…" : "");
+	string_builder_append(name, text + tail);
+}
+
+/* What stands behind the names. */
+static void append_rest(const struct report *report, const struct event_series *series,
+			const struct event_process *process, const struct unit_shown *unit,
+			struct string_builder *rest)
+{
+	if (process)
+		string_builder_appendf(rest, " %" PRIu32, process->pid);
+	append_device(report, series->device, rest);
+	string_builder_appendf(rest, "%s%s", *unit->text ? ", " : "", unit->text);
+}
+
 void report_name_series(const struct report *report, const struct event_series *series,
-			const struct unit_shown *unit, struct string_builder *name)
+			const struct unit_shown *unit, size_t width, struct string_builder *name)
 {
 	const struct event_process *process =
 		model_thing(report->model, EVENT_PROCESS, series->process);
+	const char *metric = model_text(report->model, series->metric_string, "?");
+	const char *names[] = {model_text(report->model, series->instance_string, ""),
+			       process ? model_text(report->model, process->name_string, "") : ""};
+	size_t used, count = (size_t)(*names[0] != '\0') + (*names[1] != '\0');
+	struct string_builder rest;
 
-	string_builder_append(name, model_text(report->model, series->metric_string, "?"));
-	if (series->instance_string)
-		string_builder_appendf(name, " %s",
-				       model_text(report->model, series->instance_string, ""));
-	append_device(report, series->device, name);
-	if (process)
-		string_builder_appendf(name, " %" PRIu32, process->pid);
-	string_builder_appendf(name, "%s%s", *unit->text ? ", " : "", unit->text);
+	string_builder_init(&rest);
+	append_rest(report, series, process, unit, &rest);
+	used = strlen(metric) + rest.length + count;
+	string_builder_append(name, metric);
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+		size_t room = used < width ? (width - used) / (count ? count : 1) : 0;
+
+		if (*names[i])
+			append_without_middle(name, names[i],
+					      room > NAME_LEAST ? room : NAME_LEAST);
+	}
+	string_builder_append(name, string_builder_text(&rest));
+	string_builder_fini(&rest);
 }
 
 static void put_name(const struct report *report, const struct event_series *series,
@@ -86,7 +132,7 @@ static void put_name(const struct report *report, const struct event_series *ser
 	struct string_builder name;
 
 	string_builder_init(&name);
-	report_name_series(report, series, unit, &name);
+	report_name_series(report, series, unit, NAME_WIDTH - 2, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);
 	string_builder_fini(&name);
 }
@@ -174,8 +220,11 @@ void report_write_series(const struct report *report, const struct event_series 
 	if (series->instance_string)
 		json_pair_text(json, "instance",
 			       model_text(report->model, series->instance_string, ""));
-	if (process)
+	if (process) {
 		json_pair_u64(json, "pid", process->pid);
+		json_pair_text(json, "process",
+			       model_text(report->model, process->name_string, ""));
+	}
 	if (device)
 		json_pair_text(json, "device", model_text(report->model, device->key_string, ""));
 	if (series->cpu)

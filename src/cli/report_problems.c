@@ -56,8 +56,7 @@ static void put_in_flight(const struct report *report)
 	if (!count || !longest->name || analysis->ledger.lost_executions)
 		return;
 	put_warning("in flight at exit: %" PRIu64 " %s; longest %s, launched %s before the end",
-		    count, table_noun(count, "command", "commands"),
-		    longest->name,
+		    count, table_noun(count, "command", "commands"), longest->name,
 		    format_duration(analysis->end_ns - longest->enter).text);
 	if (report_place_of(report, longest->stack, &place))
 		put_warning("  in %s", place.function);

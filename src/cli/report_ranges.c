@@ -166,7 +166,7 @@ static void put_metric(const struct report *report, const struct analysis_range_
 
 	string_builder_init(&name);
 	string_builder_append(&name, "    ");
-	report_name_series(report, metric->series, &unit, &name);
+	report_name_series(report, metric->series, &unit, NAME_WIDTH - 6, &name);
 	table_put_name(string_builder_text(&name), NAME_WIDTH);
 	string_builder_fini(&name);
 	table_put_cell(report_format_value(analysis_range_mean(metric, &unit)));

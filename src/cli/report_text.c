@@ -106,6 +106,13 @@ static const char *name_wanted(const struct report *report)
 	return has_collector(report, "opencl") ? "OpenCL or ROCm" : "ROCm";
 }
 
+/* Of the machine's counters alone nobody looked at processes: that is not 0 of them. */
+static void put_number(size_t count, const char *one, const char *many)
+{
+	if (count)
+		printf(", %zu %s", count, table_noun(count, one, many));
+}
+
 static void put_numbers(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -114,17 +121,18 @@ static void put_numbers(const struct report *report)
 	char runtimes[64];
 
 	name_runtimes(analysis, runtimes, sizeof(runtimes));
-	if (is_cpu_only(report))
-		printf(", %zu %s, %zu %s, no %s\n", analysis->processes_count,
-		       table_noun(analysis->processes_count, "process", "processes"), threads,
-		       table_noun(threads, "thread", "threads"), name_wanted(report));
-	else
+	if (is_cpu_only(report)) {
+		put_number(analysis->processes_count, "process", "processes");
+		put_number(threads, "thread", "threads");
+		printf(", no %s\n", name_wanted(report));
+	} else {
 		printf(", %zu %s with %s, %zu %s, %zu %s\n", analysis->processes_called,
 		       table_noun(analysis->processes_called, "process", "processes"), runtimes,
 		       analysis->devices_count,
 		       table_noun(analysis->devices_count, "device", "devices"),
 		       analysis->queues_count,
 		       table_noun(analysis->queues_count, "queue", "queues"));
+	}
 }
 
 /* Nothing of it was measured here. */

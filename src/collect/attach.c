@@ -141,8 +141,9 @@ static int name_taken(const char *name)
 			name);
 	if (peer.uid == geteuid())
 		return error_set(-EADDRINUSE,
-				 "another machine-wide recording of this user is running (duet "
-				 "record -a, process %d); end it first",
+				 "another machine-wide recording is running (duet record -a or "
+				 "-p, or a program that records itself: process %d has the name "
+				 "by which programs of this user find one); end it first",
 				 (int)peer.pid);
 	return error_set(-EADDRINUSE,
 			 "process %d of user %u has taken the name %s that machine-wide "

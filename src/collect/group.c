@@ -30,6 +30,13 @@ uint32_t group_hz(enum group_id id, uint32_t hz)
 	return id == GROUP_SLOW ? SLOW_HZ : hz;
 }
 
+uint32_t group_source_hz(const struct source *source, uint32_t most_hz)
+{
+	uint32_t hz = group_hz(source->group, most_hz);
+
+	return source->most_hz && source->most_hz < hz ? source->most_hz : hz;
+}
+
 static size_t rows_of(uint32_t hz)
 {
 	size_t rows = (size_t)hz * ROOM_SECONDS * ROWS_A_TICK;
@@ -116,7 +123,8 @@ void group_tick(void *argument)
 		struct source_state *state = &group->states[i];
 
 		/* One that was asked for is the last: it reads all. */
-		if (state->ticks++ % state->divisor == 0 || group->sampler.is_extra)
+		if (state->ticks++ % state->divisor == 0 || state->source->is_paced ||
+		    group->sampler.is_extra)
 			state->source->read(state, &group->tick);
 	}
 }

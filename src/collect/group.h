@@ -36,6 +36,8 @@ struct group {
 
 /* How often a group is read where the user wants hz. */
 uint32_t group_hz(enum group_id id, uint32_t hz);
+/* How often a source is read at most, where its collector may be asked for most_hz. */
+uint32_t group_source_hz(const struct source *source, uint32_t most_hz);
 
 /* Opens what there is; nothing is read yet. -ENOMEM. */
 int group_open(struct group *group, const struct group_options *options);

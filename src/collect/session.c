@@ -300,7 +300,7 @@ static void refuse_collector(struct session *session, size_t index)
 	session->states[index] = NULL;
 }
 
-static int check_collectors(const struct session_options *options)
+int session_check(const struct session_options *options)
 {
 	int error = 0;
 
@@ -1311,7 +1311,7 @@ int session_run(const struct session_options *options, struct session_result *re
 		int *ret_exec_error)
 {
 	struct session *session;
-	int error = check_collectors(options);
+	int error = session_check(options);
 
 	*ret_result = (struct session_result){0};
 	*ret_exec_error = 0;

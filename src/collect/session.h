@@ -73,6 +73,9 @@ struct session_result {
  * this loader and this program allow. NULL: none, and *ret_why says why. */
 const char *session_way(const struct session_options *options, const char **ret_why);
 
+/* Whether a session could be told so: -errno with the error chain as of session_run where a collector says no. */
+int session_check(const struct session_options *options);
+
 /* Records. Errors: -errno with the error chain set, nothing recorded; *ret_exec_error is what exec said of
  * the program, 0 where the trouble is our own. */
 int session_run(const struct session_options *options, struct session_result *ret_result,

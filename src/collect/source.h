@@ -45,7 +45,7 @@ struct source_state {
 	const struct source *source;
 	struct things things;
 	void *own;
-	uint64_t divisor, ticks; /* it reads with each so-manieth tick of its group */
+	uint64_t divisor, ticks; /* it reads with each so-manieth tick of its group; so far */
 	const char *why;         /* what it could not read, though it is there; NULL: nothing */
 };
 
@@ -56,6 +56,7 @@ struct source {
 	size_t metrics_count;
 	enum group_id group;
 	uint32_t most_hz; /* it says no more when it is read more often; 0: it does */
+	bool is_paced; /* read is called at each tick, to read each thing that often from when it comes */
 	size_t things_most;
 	size_t own_bytes; /* of own, zeroed */
 	bool by_request;  /* --collect system:NAME alone */

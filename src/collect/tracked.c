@@ -75,3 +75,14 @@ void tracked_look(struct tracked *tracked, struct tracked_view *view,
 	view->version = tracked->version;
 	pthread_mutex_unlock(&tracked->lock);
 }
+
+uint64_t tracked_raise_peak(struct tracked *tracked, const struct tracked_view *view, size_t place,
+			    uint64_t bytes)
+{
+	struct tracked_peak *peak = &tracked->peaks[place];
+	uint32_t generation = view->places[place].generation;
+
+	if (peak->generation != generation || peak->bytes < bytes)
+		*peak = (struct tracked_peak){.generation = generation, .bytes = bytes};
+	return peak->bytes;
+}

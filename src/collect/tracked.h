@@ -20,12 +20,19 @@ struct tracked_place {
 	uint64_t since_ns;   /* it was born after that; 0: it was there before the recording */
 };
 
+/* The most that was resident of a process, as far as anybody has read it. */
+struct tracked_peak {
+	uint32_t generation; /* whose it is */
+	uint64_t bytes;
+};
+
 struct tracked {
 	pthread_mutex_t lock; /* of places and count */
 	struct tracked_place places[TRACKED_MOST];
 	size_t count; /* places that were ever taken */
 	uint32_t last_generation;
-	_Atomic uint64_t version; /* of what stands there */
+	_Atomic uint64_t version;                /* of what stands there */
+	struct tracked_peak peaks[TRACKED_MOST]; /* the thread's that reads both files that tell */
 };
 
 /* What a source saw the last time. */
@@ -45,5 +52,9 @@ void tracked_remove(struct tracked *tracked, size_t place);
 /* Brings a view up to date; calls changed for each place where another process is than before, or nobody. */
 void tracked_look(struct tracked *tracked, struct tracked_view *view,
 		  void (*changed)(void *context, size_t place), void *context);
+
+/* What is known with another reading of the process at a place. */
+uint64_t tracked_raise_peak(struct tracked *tracked, const struct tracked_view *view, size_t place,
+			    uint64_t bytes);
 
 #endif

@@ -99,7 +99,7 @@ void duet_close(struct duet *duet)
 
 /* ---- start and stop ---------------------------------------------------------------------------- */
 
-/* For people who read duet_error. */
+/* For people who read duet_error, until the next call that sets it. */
 static int __attribute__((format(printf, 3, 4)))
 fail(struct duet *duet, int error, const char *format, ...)
 {
@@ -109,6 +109,11 @@ fail(struct duet *duet, int error, const char *format, ...)
 	vsnprintf(duet->error, sizeof(duet->error), format, values);
 	va_end(values);
 	return error;
+}
+
+static void succeed(struct duet *duet)
+{
+	duet->error[0] = '\0';
 }
 
 static int fail_to_attach(struct duet *duet, int error)
@@ -161,7 +166,7 @@ static int stop_own(struct duet *duet)
 
 static int start_own(struct duet *duet)
 {
-	const struct recorder_options options = {duet->config, duet->output};
+	const struct recorder_options options = {duet->config, duet->output, duet->recordings + 1};
 	struct recorder_text text;
 	int error;
 
@@ -169,6 +174,7 @@ static int start_own(struct duet *duet)
 	error = recorder_start(&duet->recorder, &options, duet->own.names, &text);
 	if (error)
 		return fail(duet, error, "%s", text.text);
+	duet->recordings++;
 	error = handle_attach(duet, &duet->own, false, START_WAIT_MS);
 	if (error && error != -ENODATA) {
 		stop_own(duet);
@@ -210,6 +216,8 @@ int duet_start(struct duet *duet)
 		return -EINVAL;
 	handle_lock(duet, &cancel);
 	result = start(duet);
+	if (result >= 0)
+		succeed(duet);
 	handle_unlock(duet, cancel);
 	return result;
 }
@@ -226,6 +234,8 @@ int duet_stop(struct duet *duet)
 	duet->recorded_by = NULL;
 	if (duet->recorder.pid)
 		error = stop_own(duet);
+	if (!error)
+		succeed(duet);
 	handle_unlock(duet, cancel);
 	return error;
 }
@@ -368,7 +378,9 @@ static void put_counter(struct handle_thread *thread, const char *name, const ch
 static __attribute__((noinline)) void count(struct duet *duet, const char *name, const char *unit,
 					    int64_t value)
 {
-	struct handle_thread *thread = handle_enter(duet, RING_TROUBLE_NO_RING_COUNTER);
+	/* A name that is none is no series. */
+	struct handle_thread *thread =
+		name && *name ? handle_enter(duet, RING_TROUBLE_NO_RING_COUNTER) : NULL;
 
 	if (thread)
 		put_counter(thread, name, unit, value);

@@ -93,6 +93,8 @@ struct duet {
 	struct handshake_environment own, other;     /* where that is found, and where another's */
 	const struct handshake_environment
 		*recorded_by; /* one of them; NULL: nobody. A child's are its parent's */
+	uint32_t
+		recordings; /* by recorders of its own, so far; a child's go on from its parent's */
 	char config[4096], output[4096];
 	char error[512];
 };

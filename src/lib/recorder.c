@@ -131,8 +131,8 @@ static int open_ends(struct recorder *recorder, int *ret_control_fd)
 static int spawn_recorder(const char *path, const struct recorder_options *options,
 			  struct recorder *recorder, int control_fd)
 {
-	char pid[16], owner[16];
-	const char *arguments[12] = {"duet", "record", "--pid", pid, "--owner", owner};
+	char pid[16], owner[16], turn[16];
+	const char *arguments[14] = {"duet", "record", "--pid", pid, "--owner", owner};
 	size_t count = 6;
 	const struct spawn spawn = {.path = path,
 				    .arguments = (char *const *)(uintptr_t)arguments,
@@ -141,6 +141,7 @@ static int spawn_recorder(const char *path, const struct recorder_options *optio
 
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	snprintf(owner, sizeof(owner), "%d", SPAWN_CONTROL_FD);
+	snprintf(turn, sizeof(turn), "%u", options->turn);
 	if (options->config[0]) {
 		arguments[count++] = "--config";
 		arguments[count++] = options->config;
@@ -148,6 +149,10 @@ static int spawn_recorder(const char *path, const struct recorder_options *optio
 	if (options->output[0]) {
 		arguments[count++] = "--output";
 		arguments[count++] = options->output;
+	}
+	if (options->turn > 1) {
+		arguments[count++] = "--turn";
+		arguments[count++] = turn;
 	}
 	return spawn_orphan(&spawn, &recorder->keeper);
 }

@@ -26,6 +26,7 @@ struct recorder {
 
 struct recorder_options {
 	const char *config, *output; /* "": not given */
+	uint32_t turn; /* 1: the first of this handle; later ones write files of their own */
 };
 
 /* What it has said, or what is known without: one line. */

@@ -18,7 +18,7 @@ EXAMPLE = os.path.join(ROOT, "examples", "duet.textproto")
 HEAD = "# proto-file: duet_config.proto\n# proto-message: duet.DuetConfig\n\n"
 
 # Options of the command line alone: they name the file, or print, or are what libduet says of itself.
-OF_COMMAND_LINE = {"config", "print_config", "owner", "help"}
+OF_COMMAND_LINE = {"config", "print_config", "owner", "turn", "help"}
 # Not an option: the operands, and what --collect NAME:OPTION says.
 OF_FILE = {"command", "system", "nvidia", "drm"}
 
@@ -276,8 +276,16 @@ with t.case("what the file says of a collector that the command line leaves out 
             'output: "duet.duet"\ncollect: ["opencl"]\nstacks: all\n', "with --collect")
     t.equal(printed("-a", config="frequency: 5"), 'output: "duet.duet"\nall: true\nstacks: all\n', "with -a")
 
+with t.case("what cannot be recorded is no configuration to print"):
+    for arguments, config in ((["-e", "nonsense", "--", "true"], None), (["--", "true"], 'event: "nonsense"'),
+                              (["--collect", "system,-system", "--", "true"], None), (["--", "true"], 'collect: ["cpu", "-cpu"]')):
+        results = [record(*more, *arguments, config=config) for more in ([], ["--print-config"])]
+        t.equal([(result.status, result.stdout) for result in results], [(125, b"")] * 2, f"{arguments} {config}")
+        t.equal(results[0].stderr, results[1].stderr, "they say the same")
+
 with t.case("pid 0 is the program that is started"):
     t.equal(printed("--", "prog", config="pid: 0"), 'output: "duet.duet"\ncommand: ["prog"]\nstacks: all\n', "with --")
+    t.equal(printed(config="pid: 0"), 'output: "duet.duet"\npid: [0]\nstacks: all\n', "of a program that is to come")
     t.equal(record(config='pid: 0 collect: "cpu" command: "true"').status, 0, "with command")
     t.equal(record("--", "true", config='pid: 0 collect: "cpu"').status, 0, "recorded with --")
 

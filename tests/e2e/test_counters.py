@@ -244,6 +244,18 @@ with t.case("ranges without counters, counters without ranges, readings that com
     t.equal([(row["name"], row["mean"], row["readings"]) for row in late["ranges"][0]["metrics"]],
             [("cpu.busy", 20.0, 1), ("memory.used", 2.0, 1)], "the part within, and a moment")
 
+with t.case("a row of the table has the name of its process, and its unit whatever its instance is called"):
+    path = t.described("names.duet", "window 0 1000", "process 1 77 before", "process 2 77 after",
+                       f"series 1 cgroup.memory level bytes instance=/machine/{'é' * 40}/the-end", "counter 1 10 20 1048576",
+                       *(f"series {i + 1} process.memory.rss level bytes process={i}" for i in (1, 2)),
+                       "counter 2 10 20 1048576", "counter 3 30 40 2097152")
+    shown = text(run([DUET, "report", path]).stdout)
+    for line in (r"cgroup\.memory /machine/é+…é+/the-end, MiB +1\.000", r"process\.memory\.rss before 77, MiB +1\.000",
+                 r"process\.memory\.rss after 77, MiB +2\.000"):
+        t.true(re.search(rf"^  {line}", shown, re.M), f"{line} in {shown}")
+    t.equal([(row["pid"], row["process"]) for row in t.report(path)["metrics"] if "pid" in row], [(77, "before"), (77, "after")],
+            "of the JSON")
+
 # ---- readers that have nothing of duet's ----
 
 def read_duet(path):

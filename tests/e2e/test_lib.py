@@ -113,7 +113,7 @@ with t.case("on its own: every range of every thread, and nothing else of the pr
 
 with t.case("counters are series of the process"):
     trace = t.path("counters.duet")
-    work(f"open={trace}", "start", "count=5", "count=-7", "threads=2", "count=9007199254740993", "close")
+    work(f"open={trace}", "start", "count=5", "nameless", "count=-7", "threads=2", "count=9007199254740993", "close")
     exported = run([DUET, "export", "-f", "jsonl", trace])
     rows = [json.loads(line) for line in exported.stdout.splitlines()]
     series = {row["id"]: row for row in rows if row["kind"] == "series"}
@@ -128,18 +128,24 @@ with t.case("counters are series of the process"):
     own = found["work.done"]
     t.equal([row["begin"] for row in own], [own[0]["begin"]] + [row["end"] for row in own[:-1]], "up to the next")
     t.true(own[0]["begin"] < own[0]["end"], "a value stands from when it was said")
+    t.equal(t.report(trace)["losses"], [], "one without a name is not recorded, and not lost")
 
-with t.case("started twice: each time anew"):
-    trace, first = t.path("twice.duet"), t.path("first.duet")
-    t.wanted()
-    running = Running([program("lib_work"), f"open={trace}", "start", "mark=one", "start", "stop", "ready=kept", "mark=none",
-                       "start", "mark=two", "stop", "stop", "close"], env=OWN, stdin=subprocess.PIPE)
-    running.wait_line("kept")
-    shutil.copy(trace, first)
-    running.say("go on")
-    t.equal(lines(running.finish()), ["start 0", "start -114 it records already", "stop 0", "kept", "start 0", "stop 0", "stop 0"],
-            "what the calls return")
-    t.equal((names(first), names(trace)), (["one"], ["two"]), "marks")
+with t.case("started again: each recording has a file of its own, and an error is said once"):
+    operations = ("start", "mark=one", "start", "stop", "mark=none", "start", "mark=two", "stop", "stop", "start", "mark=three",
+                  "close")
+    for _ in range(2):
+        result = work(f"open={t.path('run.duet')}", *operations)
+        t.equal(lines(result), ["start 0", "start -114 it records already", "stop 0", "start 0", "stop 0", "stop 0", "start 0"],
+                "what the calls return")
+    t.equal({os.path.basename(path): names(path) for path in glob.glob(t.path("run*"))},
+            {"run.duet": ["one"], "run.2.duet": ["two"], "run.3.duet": ["three"]}, "files")
+    work(f"open={t.path('plain')}", *operations)
+    t.equal(sorted(map(os.path.basename, glob.glob(t.path("plain*")))), ["plain", "plain.2", "plain.3"], "without an ending")
+    work(f"open={t.path('%q{STEP}.duet')}", "start", "mark=one", "stop", "env=STEP=9", "start", "mark=two", "close",
+         env={"STEP": "8"})
+    t.equal({name: names(t.path(name)) for name in ("8.duet", "9.duet")}, {"8.duet": ["one"], "9.duet": ["two"]},
+            "names of the program's")
+    t.equal(glob.glob(t.path("9.*.duet")), [], "are left as they are")
 
 with t.case("under duet record: its ranges are there, and there is no second recorder"):
     trace, own = t.path("under.duet"), t.path("own.duet")
@@ -342,9 +348,9 @@ with t.case("an end without a stop"):
     t.equal((lines(result), counts(rows_of(trace), "domain", "name", "type")), (["start 0"], of_threads(1)), "ranges")
 
 with t.case("kill -9 of the recorder: the program goes on, and may start another"):
-    trace, kept = t.path("recorder.duet"), t.path("kept.duet")
+    trace = t.path("recorder.duet")
     t.wanted()
-    running = Running([program("lib_work"), f"open={trace}", "start", "mark=one", "ready=now", "threads=2", "stop", "ready=kept",
+    running = Running([program("lib_work"), f"open={trace}", "start", "mark=one", "ready=now", "threads=2", "stop",
                        "start", "mark=two", "ready=again", "start", "mark=three", "stop", "close", "quiet"], env=OWN,
                       stdin=subprocess.PIPE)
     for word in ("now", "again"):
@@ -353,16 +359,13 @@ with t.case("kill -9 of the recorder: the program goes on, and may start another
             os.kill(pid, signal.SIGKILL)
             wait_for(lambda gone=pid: not os.path.exists(f"/proc/{gone}"), "the recorder is gone")
         running.say("go on")
-        if word == "now":
-            running.wait_line("kept")
-            shutil.copy(trace, kept)
-            running.say("go on")
     ended = running.finish()
     t.equal((ended.status, lines(ended)),
-            (0, ["start 0", "now", "stop -32 the recorder died: the file ends where it did, and is readable", "kept", "start 0",
+            (0, ["start 0", "now", "stop -32 the recorder died: the file ends where it did, and is readable", "start 0",
                  "again", "start 0", "stop 0", "quiet 0 -1 No child processes 0 1 2"]), "the program")
-    t.equal(run([DUET, "report", kept]).status, 0, "the first file is readable")
-    t.equal(names(trace), ["three"], "the last one")
+    for left in (trace, t.path("recorder.2.duet")):
+        t.equal(run([DUET, "report", left]).status, 0, "the file of a dead one is there, and readable")
+    t.equal(names(t.path("recorder.3.duet")), ["three"], "the last one")
 
 with t.case("a recorder that never answers is given up"):
     t.wanted()

@@ -183,6 +183,15 @@ for mode in ("threads", "leader"):
         t.true(most <= os.cpu_count() * 1.02, f"{most:.3f} processors at a time")
         t.equal(counters.series[name][0]["limit"], os.cpu_count() * SECOND, "the most there can be")
 
+with t.case("1000 readings a second: one thread is one processor in each of its own, which are as long as they must be"):
+    result, counters = recorded([program("loads"), "threads", "1", "500"], "often", collect=["--collect", "system:1000"])
+    name = next(iter(counters.of_process("process.cpu").values()))
+    near(counters.sum(name), int(result.stdout.split()[1]), "ns of the thread")
+    rows = counters.rows[name][:-1]  # the last is as long as is left
+    t.true(min(row["end"] - row["begin"] for row in rows[1:]) >= 0.04 * SECOND, f"their lengths: {rows}")
+    t.true(max(row["value"] / (row["end"] - row["begin"]) for row in rows) < 1.5, f"a step of the kernel's clock more: {rows}")
+    t.true(len(counters.rows[name.replace("cpu", "memory.rss")]) > 2 * len(rows), "memory is read as often as was asked for")
+
 with t.case("threads that live for a millisecond"):
     result, counters = recorded([program("loads"), "churn", "500"], "churn")
     name = next(iter(counters.of_process("process.cpu").values()))
@@ -214,6 +223,12 @@ with t.case("256 MiB of memory"):
     pid, grown, resident = result.stdout.split()
     near(max(counters.values(f"process.memory.rss {text(pid)}")), int(resident), "resident")
     near(int(grown), 256 << 20, "what it took")
+    levels = zip(counters.rows[f"process.memory.rss {text(pid)}"], counters.rows[f"process.memory.peak {text(pid)}"])
+    t.true(all(most["value"] >= now["value"] for now, most in levels), "the peak is never below what was resident")
+    once = counters.rows[f"process.threads {text(pid)}"]
+    t.true(all(later["end"] - one["end"] > 0.9 * SECOND for one, later in zip(once, once[1:-1])),
+           f"read once a second, when it is met and at its end: {once}")
+    t.true(once[0]["end"] < 0.5 * SECOND + counters.rows[f"process.memory.rss {text(pid)}"][0]["end"], "when it is met")
     seen = counters.values("memory.available")
     t.true(min(seen) <= max(before, after) * 1.02 and max(seen) >= min(before, after) * 0.98,
            f"available {min(seen)} to {max(seen)}, free says {before} and {after}")
@@ -389,6 +404,7 @@ with t.case("a report"):
     t.true(re.search(r"^METRICS +min +mean +p95 +max +limit$", shown, re.M), "the table")
     t.true(re.search(r"^  memory\.total, MiB +\d+", shown, re.M), "a row")
     t.true("no OpenCL" in shown and "read by threads that took" in shown, f"the rest: {shown}")
+    t.true(re.search(r", 1 process, no OpenCL$", shown, re.M), f"no threads were recorded, which is not 0 of them: {shown}")
     part = t.report(t.path("memory.duet"), "--from", "0.1", "--to", "0.3")
     row = next(row for row in part["metrics"] if row["name"] == "memory.free")
     t.true(0.19 * SECOND <= row["covered_ns"] <= 0.2 * SECOND, f"a part of it: {row['covered_ns']}")
@@ -401,5 +417,10 @@ with t.case("what can be counted"):
         for name, series in counters.series.items():
             t.true(series[0]["metric"] in names, f"{name} is listed")
     t.true(all(row["unit"] and row["source"] and row["help"] for row in listed), "all of each")
+    most = {row["name"]: row["most_hz"] for row in listed}
+    t.equal([most[name] for name in ("process.memory.rss", "cpu.busy", "process.cpu", "memory.faults", "process.threads", "temperature")],
+            [1000, 100, 20, 10, 1, 1], "how often at most")
+    shown = text(run([DUET, "list", "metrics"]).stdout)
+    t.true(re.search(r"^process\.threads +tasks +1/s /proc/\[pid\]/status +Threads$", shown, re.M), f"a line: {shown}")
 
 t.end()

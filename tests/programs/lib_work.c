@@ -3,11 +3,13 @@
  * tests/programs/lib_work.c - does with libduet what its arguments say, one after the other
  *
  *	open=FILE config=FILE join own		a handle; config, join and own stand before open
- *	start stop close recording		print what they return, and of an error its text
+ *	start stop close recording		print what they return; start and stop also what duet_error says
  *	push=NAME pop mark=NAME count=VALUE	in domain "work"; the counter is "work.done"
+ *	nameless				counters without a name
  *	begin=NAME end				a range that is started and stopped; end is the last one's
  *	threads=COUNT				so many, each 100 times "step", in it twice "inner", a mark and a counter
  *	move=COUNT				ranges that this thread starts and another stops
+ *	env=NAME=VALUE				sets a variable of the environment
  *	fork parent				a child does what stands up to "parent", and exits
  *	exec					this program anew with what stands behind
  *	await until-idle			marks until somebody records, or nobody does
@@ -45,8 +47,9 @@ static volatile sig_atomic_t children;
 
 static void print_result(const char *what, int result)
 {
-	printf("%s %d%s%s\n", what, result, result < 0 ? " " : "",
-	       result < 0 ? duet_error(duet) : "");
+	const char *text = duet_error(duet);
+
+	printf("%s %d%s%s\n", what, result, *text ? " " : "", text);
 }
 
 static void *take_steps(void *unused)
@@ -137,6 +140,12 @@ static void call_all_without(void)
 	duet_close(NULL);
 }
 
+static void count_nameless(void)
+{
+	duet_counter(duet, NULL, "events", 1);
+	duet_counter(duet, "", NULL, 1);
+}
+
 static void await_recorder(int is_recording)
 {
 	while (duet_is_recording(duet) != is_recording) {
@@ -225,7 +234,9 @@ static int do_handle(const char *word, const char **value)
 	else if (is(word, "stop", value))
 		print_result("stop", duet_stop(duet));
 	else if (is(word, "recording", value))
-		print_result("recording", duet_is_recording(duet));
+		printf("recording %d\n", duet_is_recording(duet));
+	else if (is(word, "env", value))
+		putenv((char *)(uintptr_t)*value);
 	else if (is(word, "close", value))
 		duet_close(duet);
 	else
@@ -243,6 +254,8 @@ static int do_ranges(const char *word, const char **value)
 		duet_mark(duet, "work", *value);
 	else if (is(word, "count", value))
 		duet_counter(duet, "work.done", "events", atoll(*value));
+	else if (is(word, "nameless", value))
+		count_nameless();
 	else if (is(word, "begin", value))
 		begun = duet_range_start(duet, "work", *value);
 	else if (is(word, "end", value))

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/sampler.h"
+
 static void close_file(int *fd)
 {
 	if (*fd >= 0)
@@ -34,6 +36,7 @@ static void meet(void *context, size_t place)
 	uint32_t pid = files->view.places[place].pid;
 
 	close_file(&files->fds[place]);
+	files->next[place] = 0;
 	if (!pid)
 		return;
 	files->fds[place] = tick_open(files->tick, "/proc/%u/%s", pid, files->name);
@@ -66,6 +69,15 @@ static struct thing *thing_of(struct source_state *state, const struct tracked_p
 	return thing;
 }
 
+/* Who lives for less than the time between two readings has the first one. */
+static bool is_due(const struct source_state *state, const struct tick *tick, size_t place)
+{
+	const struct process_files *files = state->own;
+
+	return !state->source->is_paced || state->ticks >= files->next[place] ||
+	       tick->sampler->is_extra;
+}
+
 void process_files_read(struct source_state *state, struct tick *tick,
 			uint64_t (*parse)(struct source_state *state, struct tick *tick,
 					  size_t place, size_t length, uint64_t *values))
@@ -77,11 +89,17 @@ void process_files_read(struct source_state *state, struct tick *tick,
 	things_begin_round(&state->things);
 	for (size_t i = 0; i < files->view.count; i++) {
 		uint64_t values[METRICS_MOST] = {0}, valid;
-		long length = files->fds[i] < 0 ? -1 : read_file_of(files, tick, i);
 		struct thing *thing;
+		long length;
 
+		if (files->fds[i] >= 0 && !is_due(state, tick, i)) {
+			thing_of(state, &files->view.places[i]);
+			continue;
+		}
+		length = files->fds[i] < 0 ? -1 : read_file_of(files, tick, i);
 		if (length <= 0)
 			continue;
+		files->next[i] = state->ticks + state->divisor;
 		valid = parse(state, tick, i, (size_t)length, values);
 		thing = thing_of(state, &files->view.places[i]);
 		if (thing)

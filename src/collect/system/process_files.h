@@ -12,6 +12,8 @@
 struct process_files {
 	struct tracked_view view;
 	int fds[TRACKED_MOST]; /* -1: not open */
+	uint64_t next
+		[TRACKED_MOST]; /* of a source that is paced: tick with which it is read again */
 	const struct tick *tick;
 	const char *name;
 	const char *refused; /* what is noted of a process whose file is not ours to read */

@@ -54,6 +54,7 @@ const struct source process_io_source = {
 	SOURCE_METRICS(metrics),
 	.group = GROUP_PROCESSES,
 	.most_hz = 10,
+	.is_paced = true,
 	.things_most = TRACKED_MOST,
 	.own_bytes = sizeof(struct process_files),
 	.open = open_io,

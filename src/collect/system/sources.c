@@ -12,15 +12,19 @@
 #include "collect/system/sources.h"
 
 extern const struct source stat_source, pressure_source, loadavg_source, tasks_source,
-	meminfo_source, vmstat_source, disk_source, net_source, process_source, process_io_source,
-	process_status_source, process_smaps_source, cgroup_source, thermal_source, powercap_source,
-	cpufreq_source, own_source;
+	meminfo_source, vmstat_source, disk_source, net_source, process_cpu_source,
+	process_statm_source, process_io_source, process_status_source, process_smaps_source,
+	cgroup_source, thermal_source, powercap_source, cpufreq_source, own_source;
 
 static const struct source *const all[] = {
-	&stat_source,    &pressure_source,   &loadavg_source,        &tasks_source,
-	&meminfo_source, &vmstat_source,     &disk_source,           &net_source,
-	&process_source, &process_io_source, &process_status_source, &process_smaps_source,
-	&cgroup_source,  &thermal_source,    &powercap_source,       &cpufreq_source,
-	&own_source, /* last: what the others cost in a tick is in it */
+	&stat_source,          &pressure_source,
+	&loadavg_source,       &tasks_source,
+	&meminfo_source,       &vmstat_source,
+	&disk_source,          &net_source,
+	&process_cpu_source,   &process_status_source,
+	&process_statm_source, &process_io_source,
+	&process_smaps_source, &cgroup_source,
+	&thermal_source,       &powercap_source,
+	&cpufreq_source,       &own_source, /* last: what the others cost in a tick is in it */
 };
 const struct source_list system_sources = {all, ARRAY_COUNT(all)};

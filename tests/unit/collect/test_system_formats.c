@@ -195,13 +195,13 @@ TEST(processes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	CHECK_EQUAL(parse(statm_parse, "3000 200 100 1 0 50 0\n"), 14);
-	CHECK_EQUAL(values[1], 3000 * page);
-	CHECK_EQUAL(values[2], 200 * page);
-	CHECK_EQUAL(values[3], 100 * page);
+	CHECK_EQUAL(parse(statm_parse, "3000 200 100 1 0 50 0\n"), 7);
+	CHECK_EQUAL(values[0], 3000 * page);
+	CHECK_EQUAL(values[1], 200 * page);
+	CHECK_EQUAL(values[2], 100 * page);
 	/* a zombie; cut */
 	CHECK_EQUAL(parse(statm_parse, "0 0 0 0 0 0 0\n"), 0);
-	CHECK_EQUAL(parse(statm_parse, "3000"), 2);
+	CHECK_EQUAL(parse(statm_parse, "3000"), 1);
 	CHECK_EQUAL(parse(io_parse, "rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: 8192\n"
 				    "cancelled_write_bytes: 5\n"),
 		    3);
