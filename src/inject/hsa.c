@@ -303,6 +303,9 @@ static hsa_status own_set_profiler(struct hsa_queue *queue, int enable)
 
 /* ---- waits ------------------------------------------------------------------------------------- */
 
+/* From ROCm 6.1 on the runtime waits through its own table for the caches that it flushes when code is frozen. */
+static _Thread_local bool is_freezing __attribute__((tls_model("initial-exec")));
+
 static void put_wait(struct guest_thread *thread, uint32_t function, uint64_t begin)
 {
 	uint32_t stack = guest_stack(thread);
@@ -316,11 +319,14 @@ static hsa_signal_value wait_with(hsa_signal_wait_function *next, uint32_t funct
 				  hsa_signal signal, uint32_t condition, hsa_signal_value compared,
 				  uint64_t timeout, uint32_t how)
 {
-	struct guest_thread *thread = guest_enter();
+	struct guest_thread *thread;
 	hsa_signal_value value;
 	uint64_t begin;
 	int saved;
 
+	if (is_freezing)
+		return next(signal, condition, compared, timeout, how);
+	thread = guest_enter();
 	if (!thread) {
 		guest_missed(RING_TROUBLE_NO_RING);
 		return next(signal, condition, compared, timeout, how);
@@ -373,9 +379,13 @@ static hsa_status own_load_agent_code(hsa_executable executable, hsa_agent agent
 
 static hsa_status own_executable_freeze(hsa_executable executable, const char *options)
 {
-	hsa_status status = hsa_next.executable_freeze(executable, options);
-	int saved = errno;
+	hsa_status status;
+	int saved;
 
+	is_freezing = true;
+	status = hsa_next.executable_freeze(executable, options);
+	is_freezing = false;
+	saved = errno;
 	guest_notice_fork();
 	if (status == HSA_SUCCESS)
 		hsa_code_frozen(executable);

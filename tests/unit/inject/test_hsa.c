@@ -281,7 +281,7 @@ static struct {
 	const struct hsa_queue *destroyed_queue;
 	uint64_t symbol_object;
 	const char *symbol_name, *agent_name;
-	bool has_loader;
+	bool has_loader, waits_for_code;
 	uint64_t loaded_further; /* than LOADED_AT */
 	hsa_pcs_ready *on_samples;
 	void *on_samples_data;
@@ -583,10 +583,15 @@ static hsa_status copy_batch(const struct hsa_copy_piece *pieces, uint32_t count
 	return HSA_SUCCESS;
 }
 
+static void wait_once(hsa_signal signal);
+
+/* As that of ROCm 6.1, which waits by the entry in its own table. */
 static hsa_status executable_freeze(hsa_executable executable, const char *options)
 {
 	(void)executable;
 	(void)options;
+	if (runtime.waits_for_code)
+		wait_once(runtime.copy_signal);
 	return HSA_SUCCESS;
 }
 
@@ -2375,6 +2380,27 @@ static void wait_once(hsa_signal signal)
 	wait(signal, 0, 0, 0, 0);
 }
 
+TEST(what_the_runtime_waits_for_itself)
+{
+	hsa_signal own = {0};
+
+	start(0, SIGNALS);
+	make_signal(0, &own);
+	runtime.waits_for_code = true;
+	runtime.copy_signal = own;
+	guest_self = NULL;
+	load_code((hsa_executable){5}, 0x1000, "one.kd");
+	CHECK_EQUAL(guest.trouble[RING_TROUBLE_NO_RING], 0);
+	guest_self = &guest.thread;
+	load_code((hsa_executable){6}, 0x2000, "two.kd");
+	look();
+	CHECK_EQUAL(seen.count[EVENT_API], 0);
+	wait_once(own);
+	look();
+	CHECK_EQUAL(seen.count[EVENT_API], 1);
+	stop();
+}
+
 /* More threads than rings: nothing of what they do is in the trace, and all of it is counted. */
 TEST(a_thread_without_a_ring)
 {
@@ -2715,6 +2741,7 @@ int main(void)
 	RUN(copies_in_a_batch);
 	RUN(barriers);
 	RUN(a_copy_with_a_signal_that_is_destroyed);
+	RUN(what_the_runtime_waits_for_itself);
 	RUN(a_thread_without_a_ring);
 	RUN(a_batch_without_a_ring);
 	RUN(times_that_come_to_a_thread_without_a_ring);

@@ -3,13 +3,16 @@
  * tests/unit/sim/test_sim_kfd.c - parts of the simulated AMD GPU that a program of HSA meets by chance only
  *
  * Two threads that wait for one event; doorbells in greater number than are remembered; addresses at the edges of
- * memory.
+ * memory; devices of libdrm that outlive the file they were opened with.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "harness.h"
+#include "libdrm.h"
 #include "sim.h"
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -220,6 +223,42 @@ TEST(holds_many_pieces_of_memory)
 	CHECK_EQUAL(host(1 << 20, 1), 0);
 }
 
+/* ---- libdrm ---------------------------------------------------------------------------------- */
+
+static struct device *open_device(int file)
+{
+	struct device *device = NULL;
+	uint32_t major, minor;
+
+	CHECK_EQUAL(amdgpu_device_initialize(file, &major, &minor, &device), 0);
+	return device;
+}
+
+/* The thunk of ROCm 6 closes what it has opened, and maps memory by what it is told here. */
+TEST(devices_have_files_of_their_own)
+{
+	int file = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct device *first = open_device(file), *second = open_device(file);
+	int of_second = amdgpu_device_get_fd(second);
+
+	close(file);
+	CHECK_EQUAL(amdgpu_device_deinitialize(first), 0);
+	CHECK_EQUAL(fcntl(of_second, F_GETFD), FD_CLOEXEC);
+	CHECK_EQUAL(amdgpu_device_deinitialize(second), 0);
+	CHECK_EQUAL(fcntl(of_second, F_GETFD), -1);
+	CHECK_EQUAL(amdgpu_device_initialize(of_second, &(uint32_t){0}, &(uint32_t){0}, &first),
+		    -EBADF);
+}
+
+TEST(counters_count_as_fast_as_the_clock_says)
+{
+	struct gpu_info info = {.flags = UINT64_MAX};
+
+	CHECK_EQUAL(amdgpu_query_gpu_info(NULL, &info), 0);
+	CHECK_EQUAL(info.counter_khz, SIM_COUNTER_KHZ);
+	CHECK_EQUAL(info.flags, 0);
+}
+
 int main(void)
 {
 	RUN(wakes_all_that_wait);
@@ -230,5 +269,7 @@ int main(void)
 	RUN(nothing_came_before_it_was_seen);
 	RUN(finds_memory_within_its_edges);
 	RUN(holds_many_pieces_of_memory);
+	RUN(devices_have_files_of_their_own);
+	RUN(counters_count_as_fast_as_the_clock_says);
 	return harness_end();
 }
