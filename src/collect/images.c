@@ -311,6 +311,19 @@ static void path_of_program(const struct images_process *process, char path[PATH
 		path[length - tail] = '\0';
 }
 
+/* Whoever is started by a loader that was named itself is mapped by that: the kernel calls the loader the program. */
+static void find_program(struct images *images, const struct images_process *process,
+			 uint64_t address, const char *build_id, char path[PATH_MAX])
+{
+	auto_close int file = -1;
+
+	path_of_program(process, path);
+	file = images_open_file(process->pid, path);
+	if (!has_build_id(file, build_id) &&
+	    !find_relative(images, process, address, "", build_id, path))
+		path_of_program(process, path);
+}
+
 /* A process can tell any path, and we may read what it may not: only what the kernel says it has mapped there, and
  * what is a program or library, is copied. */
 static bool may_keep(struct images *images, const struct images_process *process, uint64_t address,
@@ -330,7 +343,7 @@ void images_find(struct images *images, const struct images_process *process, ui
 {
 	*ret_image = (struct image){.fd = -1};
 	if (!told[0])
-		path_of_program(process, ret_image->path);
+		find_program(images, process, address, build_id, ret_image->path);
 	else if (told[0] == '/' || !strchr(told, '/') ||
 		 !find_relative(images, process, address, told, build_id, ret_image->path))
 		snprintf(ret_image->path, PATH_MAX, "%s", told);
