@@ -54,6 +54,13 @@ PROGRAMS = os.environ.get("DUET_PROGRAMS") or os.path.join(BUILD, "tests", "prog
 GUEST = os.environ.get("DUET_GUEST") or os.path.join(BUILD, "libduet-opencl.so")
 
 
+def stolen_ns():
+    """How long the processors of this virtual machine, all together, ran something else so far."""
+    with open("/proc/stat", encoding="ascii") as file:
+        fields = file.readline().split()
+    return int(fields[8]) * 1000000000 // os.sysconf("SC_CLK_TCK")
+
+
 def program(name):
     path = os.path.join(PROGRAMS, name)
     if not os.path.exists(path):

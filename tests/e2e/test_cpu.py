@@ -111,12 +111,15 @@ with t.case("a device that idles because of a sleep in one function and of compu
     t.wanted()
     if not os.path.exists(os.path.join(duet_test.PROGRAMS, "idle_causes")):
         raise duet_test.Skip("no OpenCL headers")
+    stolen = duet_test.stolen_ns()
     trace, told = record("idle", [program("idle_causes"), "250", "4", "2"], env=SIM)
+    stolen = duet_test.stolen_ns() - stolen
     device = t.report(trace)["devices"][0]
     causes = device["idle_causes"]
     t.equal(sum(causes.values()), device["idle_ns"], "the causes' sum")
-    # what the thread did, to the cost of asking the clock; a sleep is longer than it is blocked by a wake-up
-    t.true(abs(causes["on_cpu"] - told["compute_b"]) < 0.05 * told["compute_b"] + 5e6,
+    # what the thread did, to the cost of asking the clock; a sleep is longer than it is blocked by a wake-up;
+    # a processor that a virtual machine was without counts as the thread's, as nobody switched it away
+    t.true(abs(causes["on_cpu"] - told["compute_b"]) < 0.05 * told["compute_b"] + 5e6 + stolen,
            f"computing {causes['on_cpu']}, took {told['compute_b']}")
     t.true(0.9 * told["sleep_a"] < causes["blocked"] + causes["preempted"]
            and causes["blocked"] < 1.02 * told["sleep_a"],
