@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a command costs, and traces of a known number of events for it."""
+import argparse
 import collections
 import os
 import statistics
 import subprocess
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -29,3 +31,22 @@ def generate(build, shape, events, trace):
     subprocess.run([os.path.join(build, "tests", "generate", "generate_trace"),
                     "--events", str(events), "--seed", "1", "--shape", shape, "--out", trace,
                     "--answers", trace + ".json"], check=True, stdout=subprocess.DEVNULL)
+
+
+def trace_options(about, events, folder):
+    """A parser of what all measurements of generated traces are asked. folder: what its help says."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--events", default=events)
+    parser.add_argument("--shape", default="single,mixed")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", help=f"for the files: {folder}")
+    return parser
+
+
+def each_trace(options, measure_shape):
+    """Calls measure_shape(options, folder, shape, events) for all that was asked for."""
+    with tempfile.TemporaryDirectory(prefix="bench.", dir=options.folder) as folder:
+        for shape in options.shape.split(","):
+            for events in options.events.split(","):
+                measure_shape(options, folder, shape, int(events))

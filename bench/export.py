@@ -8,12 +8,10 @@ For each number of events and each shape of tests/generate/generate_trace a trac
 turns. Printed are, of the round that took least, wall and processor time and the events a second of processor time
 (user and system, of all threads), and of all rounds the most memory; and the size of the file.
 """
-import argparse
 import os
 import sys
-import tempfile
 
-from cost import ROOT, generate, measure
+from cost import each_trace, generate, measure, trace_options
 from say import progress, title
 
 
@@ -40,19 +38,11 @@ def measure_shape(options, folder, shape, events):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--events", default="1000000,10000000")
-    parser.add_argument("--shape", default="single,mixed")
+    parser = trace_options(__doc__, "1000000,10000000", "perfetto takes 80 bytes an event")
     parser.add_argument("--format", default="perfetto", help="formats that are one file")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", help="for the files: perfetto takes 80 bytes an event")
     options = parser.parse_args()
     title("format     shape        events       wall  processor  events a s     memory       file")
-    with tempfile.TemporaryDirectory(prefix="export.", dir=options.folder) as folder:
-        for shape in options.shape.split(","):
-            for events in options.events.split(","):
-                measure_shape(options, folder, shape, int(events))
+    each_trace(options, measure_shape)
     return 0
 
 

@@ -8,16 +8,14 @@ For each number of events and each shape of tests/generate/generate_trace a trac
 --json` and `duet view` take turns. Printed are the medians of wall and processor time, their ratio, the most
 memory of the view, the size of its file, and of how many tracks the finest levels were left out.
 """
-import argparse
 import base64
 import json
 import os
 import re
 import sys
-import tempfile
 import zlib
 
-from cost import ROOT, generate, measure, median
+from cost import each_trace, generate, measure, median, trace_options
 from say import progress, title
 
 
@@ -49,18 +47,10 @@ def measure_shape(options, folder, shape, events):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--events", default="100000,1000000,10000000")
-    parser.add_argument("--shape", default="single,mixed")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", help="for the files: 20 bytes an event")
+    parser = trace_options(__doc__, "100000,1000000,10000000", "20 bytes an event")
     options = parser.parse_args()
     title("shape        events     report       view  ratio  processor   memory       file  cut")
-    with tempfile.TemporaryDirectory(prefix="view.", dir=options.folder) as folder:
-        for shape in options.shape.split(","):
-            for events in options.events.split(","):
-                measure_shape(options, folder, shape, int(events))
+    each_trace(options, measure_shape)
     return 0
 
 

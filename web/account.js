@@ -37,6 +37,18 @@ export class Watch {
 	}
 }
 
+// Calls visit(chunk, low, high) for the items [low, high) of each chunk of the finest level that may have some in [from, to).
+async function visitChunks(store, track, from, to, watch, visit) {
+	const level = track.levels[0], [first, end] = chunkRange(level, from, to);
+	for (let index = first; index < end; index++) {
+		if (!touches(level, index, from, to))
+			continue;
+		const chunk = await store.load(track, 0, index);
+		visit(chunk, ...itemRange(chunk, from, to));
+		await watch.step((index + 1 - first) / (end - first));
+	}
+}
+
 /**
  * Calls visit(chunk, index, begin, end) for each item of a track that overlaps [from, to) ns; begin and end
  * are clamped to it. Returns false where the items themselves are not in the file (cut).
@@ -47,19 +59,13 @@ export async function visitItems(store, track, from, to, watch, visit) {
 		return true;
 	if (level.binNs)
 		return false;
-	const [first, end] = chunkRange(level, from, to);
-	for (let index = first; index < end; index++) {
-		if (!touches(level, index, from, to))
-			continue;
-		const chunk = await store.load(track, 0, index);
-		const [low, high] = itemRange(chunk, from, to);
+	await visitChunks(store, track, from, to, watch, (chunk, low, high) => {
 		for (let i = low; i < high; i++) {
 			const itemEnd = chunk.begin[i] + (chunk.duration ? chunk.duration[i] : 0);
 			if (itemEnd > from || chunk.begin[i] >= from)
 				visit(chunk, i, Math.max(chunk.begin[i], from), Math.min(itemEnd, to));
 		}
-		await watch.step((index + 1 - first) / (end - first));
-	}
+	});
 	return true;
 }
 
@@ -104,12 +110,7 @@ export async function accountOf(model, store, track, from, to, watch) {
 async function estimateAccount(model, store, track, from, to, watch, sum) {
 	sum.isExact = false;
 	const level = track.levels[0];
-	const [first, end] = chunkRange(level, from, to);
-	for (let index = first; index < end; index++) {
-		if (!touches(level, index, from, to))
-			continue;
-		const chunk = await store.load(track, 0, index);
-		const [low, high] = itemRange(chunk, from, to);
+	await visitChunks(store, track, from, to, watch, (chunk, low, high) => {
 		for (let i = low; i < high; i++) {
 			const share = Math.max(0, Math.min(chunk.begin[i] + level.binNs, to) -
 				Math.max(chunk.begin[i], from)) / level.binNs;
@@ -120,8 +121,7 @@ async function estimateAccount(model, store, track, from, to, watch, sum) {
 			else
 				addIdle(sum, chunk.what[i], -1, level.binNs * share - busyNs);
 		}
-		await watch.step((index + 1 - first) / (end - first));
-	}
+	});
 	sum.idleNs = sum.wallNs - sum.busyNs;
 }
 

@@ -66,9 +66,9 @@ static inline void *sim_itt_find(int which)
 	void (*init)(struct itt_global *, uint32_t);
 
 	if (!global.is_initialized && path)
-		global.library = dlopen(path, RTLD_LAZY);
-	if (!global.is_initialized && global.library) {
-		init = (void (*)(struct itt_global *, uint32_t))dlsym(global.library,
+		global.collector = dlopen(path, RTLD_LAZY);
+	if (!global.is_initialized && global.collector) {
+		init = (void (*)(struct itt_global *, uint32_t))dlsym(global.collector,
 								      "__itt_api_init");
 		if (init)
 			init(&global, UINT32_MAX);

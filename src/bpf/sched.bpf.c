@@ -34,8 +34,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 extern const int __preempt_count __ksym __weak;
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
 
-const volatile bool watch_all = false;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
@@ -131,7 +129,7 @@ static __always_inline void count(__u32 which)
 
 static __always_inline bool is_watched(__u32 tgid)
 {
-	return tgid && (watch_all || bpf_map_lookup_elem(&watched, &tgid));
+	return tgid && bpf_map_lookup_elem(&watched, &tgid);
 }
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
@@ -310,23 +308,28 @@ static __always_inline __u64 find_stack(struct task_struct *task)
 	return known;
 }
 
+static __always_inline void begin_record(struct kernel_head *head, __u32 kind,
+					 const struct task_struct *task, __u64 now_ns)
+{
+	head->time_ns = now_ns;
+	head->kind = kind;
+	head->tid = task->pid;
+	head->tgid = task->tgid;
+}
+
 static __always_inline void put_out(void *context, struct task_struct *task, bool preempted,
 				    struct task_struct *next, __u64 now_ns)
 {
 	const unsigned int state = task->__state;
 	struct kernel_out *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
-	__u32 tid, *disk;
+	__u32 tid = task->pid, *disk;
 
 	if (!record) {
 		count(0);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	tid = task->pid;
-	record->head.time_ns = now_ns;
-	record->head.kind = KERNEL_RECORD_OUT;
-	record->head.tid = tid;
-	record->head.tgid = task->tgid;
+	begin_record(&record->head, KERNEL_RECORD_OUT, task, now_ns);
 	record->call = NO_CALL;
 	record->stack = -1;
 	name_task(&record->next, next);
@@ -354,18 +357,14 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 {
 	struct kernel_in *record = bpf_ringbuf_reserve(&records, sizeof(*record), 0);
 	struct waking *waking;
-	__u32 tid;
+	__u32 tid = task->pid;
 
 	if (!record) {
 		count(0);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	tid = task->pid;
-	record->head.time_ns = now_ns;
-	record->head.kind = KERNEL_RECORD_IN;
-	record->head.tid = tid;
-	record->head.tgid = task->tgid;
+	begin_record(&record->head, KERNEL_RECORD_IN, task, now_ns);
 	waking = bpf_map_lookup_elem(&wakings, &tid);
 	if (waking) {
 		record->woken_ns = waking->time_ns;
@@ -422,7 +421,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	const __u8 one = 1;
 	__u32 tgid = child->tgid;
 
-	if (watch_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
+	if (tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
 		return 0;
 	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
 		count(1);

@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "cli/table.h"
+#include "export/json_about.h"
 
 enum { NAME_WIDTH = 45, FRAMES_SHOWN = 12 };
 
@@ -173,13 +174,7 @@ static size_t frames_kept(uint64_t written_bytes)
 /* Returns about how many bytes it takes. */
 static uint64_t write_frame(const struct frame_name *name, struct json_writer *json)
 {
-	json_object_begin(json);
-	json_pair_text(json, "function", name->function);
-	if (name->file)
-		json_pair_text(json, "file", name->file);
-	if (name->line)
-		json_pair_u64(json, "line", name->line);
-	json_object_end(json);
+	json_about_frame(json, name);
 	return 48 + strlen(name->function) + (name->file ? strlen(name->file) : 0);
 }
 

@@ -19,9 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/string.h"
 
 struct kernel_object {
 	struct bpf_object *object;
@@ -73,47 +71,22 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-/* Which programs of the table are to be loaded. */
-struct choice {
-	bool is_chosen[KERNEL_PROGRAMS_MOST];
-};
-
-static struct bpf_object *open_elf(const struct kernel_object_options *options)
+/* Those that are to run. *ret_object is set where the kernel takes them; else `said` tells why not. */
+static int load(const struct kernel_object_options *options,
+		const struct kernel_program_report *reports, struct bpf_object **ret_object)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
 	struct bpf_object *object = bpf_object__open_mem(options->elf, options->elf_bytes, &how);
-	struct bpf_map *map;
-	size_t size;
-	void *constants;
-
-	if (!object || !options->configure)
-		return object;
-	bpf_object__for_each_map(map, object)
-	{
-		if (!strstr(bpf_map__name(map), ".rodata"))
-			continue;
-		constants = (void *)bpf_map__initial_value(map, &size);
-		if (constants)
-			options->configure(constants, size, options->context);
-	}
-	return object;
-}
-
-/* *ret_object: NULL where the kernel refuses, said why in `said`. */
-static int load(const struct kernel_object_options *options, const struct choice *choice,
-		struct bpf_object **ret_object)
-{
-	struct bpf_object *object = open_elf(options);
 	int error;
 
 	if (!object)
 		return -errno;
 	for (size_t i = 0; i < options->programs_count; i++) {
 		struct bpf_program *program =
-			bpf_object__find_program_by_name(object, options->programs[i].name);
+			bpf_object__find_program_by_name(object, reports[i].name);
 
 		if (program)
-			bpf_program__set_autoload(program, choice->is_chosen[i]);
+			bpf_program__set_autoload(program, reports[i].state == KERNEL_PROGRAM_RUNS);
 	}
 	said[0] = refused[0] = '\0';
 	is_absent = false;
@@ -126,89 +99,63 @@ static int load(const struct kernel_object_options *options, const struct choice
 	return 0;
 }
 
-static size_t find_instead(const struct kernel_object_options *options, size_t index)
+/* NULL: there is none of this name. */
+static struct kernel_program_report *find_report(struct kernel_object *object, const char *name)
 {
-	const char *name = options->programs[index].instead_of;
-	size_t i = 0;
-
-	while (i < index && strcmp(options->programs[i].name, name) != 0)
-		i++;
-	return i;
+	for (size_t i = 0; i < object->count; i++)
+		if (strcmp(object->reports[i].name, name) == 0)
+			return &object->reports[i];
+	return NULL;
 }
 
-/* Whether the program that this one stands in for is there; `choice` has what was found of those before it. */
-static bool is_spared(const struct kernel_object_options *options, const struct choice *choice,
-		      size_t index)
+static void choose_all(const struct kernel_object_options *options, struct kernel_object *object)
 {
-	return options->programs[index].instead_of &&
-	       choice->is_chosen[find_instead(options, index)];
-}
-
-static void choose_all(const struct kernel_object_options *options, struct kernel_object *object,
-		       struct choice *ret_choice)
-{
-	for (size_t i = 0; i < options->programs_count; i++) {
-		const bool spared = is_spared(options, ret_choice, i);
-
+	for (size_t i = 0; i < options->programs_count; i++)
 		object->reports[i] = (struct kernel_program_report){
 			.name = options->programs[i].name,
 			.lacks = options->programs[i].lacks,
-			.state = spared ? KERNEL_PROGRAM_SPARED : KERNEL_PROGRAM_RUNS};
-		ret_choice->is_chosen[i] = !spared;
-	}
+			.state = options->programs[i].instead_of ? KERNEL_PROGRAM_SPARED
+								 : KERNEL_PROGRAM_RUNS};
 	object->count = options->programs_count;
-}
-
-static bool has_any(const struct choice *choice)
-{
-	for (size_t i = 0; i < KERNEL_PROGRAMS_MOST; i++)
-		if (choice->is_chosen[i])
-			return true;
-	return false;
-}
-
-/* Which program the kernel would not take, as libbpf names it; its number, or that behind the last. */
-static size_t find_refused(const struct kernel_object_options *options)
-{
-	size_t i = 0;
-
-	while (i < options->programs_count && strcmp(options->programs[i].name, refused) != 0)
-		i++;
-	return i;
 }
 
 /* Those that stand in for one that is not there. */
 static void choose_instead(const struct kernel_object_options *options,
-			   struct kernel_object *object, struct choice *choice)
+			   struct kernel_object *object, const char *missing)
 {
-	for (size_t i = 0; i < options->programs_count; i++)
-		if (object->reports[i].state == KERNEL_PROGRAM_SPARED &&
-		    !is_spared(options, choice, i)) {
+	for (size_t i = 0; i < options->programs_count; i++) {
+		const char *instead_of = options->programs[i].instead_of;
+
+		if (instead_of && strcmp(instead_of, missing) == 0)
 			object->reports[i].state = KERNEL_PROGRAM_RUNS;
-			choice->is_chosen[i] = true;
-		}
+	}
+}
+
+static bool has_any(const struct kernel_object *object)
+{
+	for (size_t i = 0; i < object->count; i++)
+		if (object->reports[i].state == KERNEL_PROGRAM_RUNS)
+			return true;
+	return false;
 }
 
 /* Loads what the kernel takes: an object is taken or refused as one, and of a refusal it is known who is to blame. */
-static int load_chosen(const struct kernel_object_options *options, struct kernel_object *object,
-		       struct choice *choice)
+static int load_chosen(const struct kernel_object_options *options, struct kernel_object *object)
 {
-	int error = load(options, choice, &object->object);
+	int error = load(options, object->reports, &object->object);
 
 	while (error && error != -EPERM && error != -ENOMEM) {
-		const size_t guilty = find_refused(options);
-		struct kernel_program_report *report = &object->reports[guilty];
+		struct kernel_program_report *guilty = find_report(object, refused);
 
-		if (guilty == options->programs_count || !choice->is_chosen[guilty])
+		if (!guilty || guilty->state != KERNEL_PROGRAM_RUNS)
 			return error;
-		choice->is_chosen[guilty] = false;
-		report->state = is_absent ? KERNEL_PROGRAM_ABSENT : KERNEL_PROGRAM_REFUSED;
-		snprintf(report->reason, sizeof(report->reason), "%s",
+		guilty->state = is_absent ? KERNEL_PROGRAM_ABSENT : KERNEL_PROGRAM_REFUSED;
+		snprintf(guilty->reason, sizeof(guilty->reason), "%s",
 			 said[0] ? said : strerror(-error));
-		choose_instead(options, object, choice);
-		if (!has_any(choice))
+		choose_instead(options, object, guilty->name);
+		if (!has_any(object))
 			return error;
-		error = load(options, choice, &object->object);
+		error = load(options, object->reports, &object->object);
 	}
 	return error;
 }
@@ -257,14 +204,13 @@ int kernel_object_open(const struct kernel_object_options *options,
 		       struct kernel_object **ret_object)
 {
 	struct kernel_object *object = calloc(1, sizeof(*object));
-	struct choice choice = {0};
 	int error;
 
 	if (!object)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	libbpf_set_print(on_words);
-	choose_all(options, object, &choice);
-	error = load_chosen(options, object, &choice);
+	choose_all(options, object);
+	error = load_chosen(options, object);
 	if (error) {
 		refuse(options, object, error);
 		kernel_object_close(object);
@@ -292,12 +238,11 @@ const struct kernel_program_report *kernel_object_reports(const struct kernel_ob
 	return object->reports;
 }
 
-bool kernel_object_runs(const struct kernel_object *object, const char *program)
+bool kernel_object_runs(struct kernel_object *object, const char *program)
 {
-	for (size_t i = 0; i < object->count; i++)
-		if (strcmp(object->reports[i].name, program) == 0)
-			return object->reports[i].state == KERNEL_PROGRAM_RUNS;
-	return false;
+	const struct kernel_program_report *report = find_report(object, program);
+
+	return report && report->state == KERNEL_PROGRAM_RUNS;
 }
 
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name)

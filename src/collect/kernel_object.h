@@ -28,9 +28,6 @@ struct kernel_object_options {
 	size_t elf_bytes;
 	const struct kernel_program *programs;
 	size_t programs_count;
-	/* Constants of the object, before it is loaded; NULL: as they are. */
-	void (*configure)(void *constants, size_t size, const void *context);
-	const void *context;
 };
 
 enum kernel_program_state {
@@ -56,7 +53,7 @@ void kernel_object_close(struct kernel_object *object); /* NULL-safe */
 
 const struct kernel_program_report *kernel_object_reports(const struct kernel_object *object,
 							  size_t *ret_count);
-bool kernel_object_runs(const struct kernel_object *object, const char *program);
+bool kernel_object_runs(struct kernel_object *object, const char *program);
 
 /* NULL: it has none of this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);

@@ -180,19 +180,6 @@ static const char *type_name(const struct event_frame *frame)
 									       : "unknown";
 }
 
-static void put_name(struct document *document, const struct frame_name *name)
-{
-	struct json_writer *json = &document->rows.json;
-
-	json_object_begin(json);
-	json_pair_text(json, "function", name->function);
-	if (name->file)
-		json_pair_text(json, "file", name->file);
-	if (name->line)
-		json_pair_u64(json, "line", name->line);
-	json_object_end(json);
-}
-
 static int put_frame(struct document *document, uint32_t id)
 {
 	const struct model *model = document->rows.model;
@@ -214,7 +201,7 @@ static int put_frame(struct document *document, uint32_t id)
 	json_key(json, "names");
 	json_array_begin(json);
 	for (size_t i = 0; i < count; i++)
-		put_name(document, &names[i]);
+		json_about_frame(&document->rows.json, &names[i]);
 	json_array_end(json);
 	json_object_end(json);
 	return 0;

@@ -11,6 +11,7 @@
 #include "export/json_about.h"
 
 #include "analyze/analysis.h"
+#include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/json.h"
 
@@ -86,4 +87,15 @@ void json_about_ledger(struct json_writer *json, const struct analysis_ledger *l
 	json_pair_u64(json, "untimed", ledger->untimed);
 	json_pair_u64(json, "unplaced", ledger->unplaced);
 	json_pair_u64(json, "orphaned", ledger->orphaned);
+}
+
+void json_about_frame(struct json_writer *json, const struct frame_name *name)
+{
+	json_object_begin(json);
+	json_pair_text(json, "function", name->function);
+	if (name->file)
+		json_pair_text(json, "file", name->file);
+	if (name->line)
+		json_pair_u64(json, "line", name->line);
+	json_object_end(json);
 }

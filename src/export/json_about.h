@@ -8,6 +8,7 @@
 struct account;
 struct analysis;
 struct analysis_ledger;
+struct frame_name;
 struct json_writer;
 struct model;
 
@@ -23,5 +24,8 @@ void json_about_account(struct json_writer *json, const struct account *account)
 
 /* Keys of an object that the caller has begun: what became of the launches. */
 void json_about_ledger(struct json_writer *json, const struct analysis_ledger *ledger);
+
+/* An object: a function of a stack. */
+void json_about_frame(struct json_writer *json, const struct frame_name *name);
 
 #endif

@@ -52,7 +52,7 @@ struct itt_global {
 	unsigned long version_major, version_minor, version_build;
 	volatile long is_initialized, has_mutex, counter;
 	pthread_mutex_t mutex;
-	void *library;
+	void *collector;
 	void *error_handler;
 	const char **library_path;
 	struct itt_function *functions; /* a NULL name ends */

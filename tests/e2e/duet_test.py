@@ -296,6 +296,28 @@ class Suite:
             peaks.append(usage.ru_maxrss)
         self.true(peaks[1] < 1.5 * peaks[0], f"peaks in KiB: {peaks}")
 
+    def check_export_ends(self, name):
+        """A full disk is a failure that is told; a reader that goes away is none."""
+        path = self.generated(20000)
+        result = run([DUET, "export", path, "-f", name, "-o", "/dev/full"])
+        self.equal(result.status, 1, "status on a full disk")
+        self.true("No space left" in text(result.stderr), text(result.stderr))
+        piped = run(["sh", "-c", f"{DUET} export {path} -f {name} | head -c 1000 | wc -c"])
+        self.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
+
+    def recorded_example(self):
+        """A trace of examples/render."""
+        self.wanted()
+        example = os.path.join(BUILD, "examples", "render")
+        if not os.path.exists(example):
+            raise Skip("examples/render was not built")
+        path = self.path("render.duet")
+        recorded = self.record([example, "--iterations", "11"], path)
+        if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
+            raise Skip("no OpenCL device works here")
+        self.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+        return path
+
     # -- duet --
 
     def wanted(self):

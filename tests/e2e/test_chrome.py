@@ -13,12 +13,11 @@ import os
 
 import chrome_trace
 import duet_test
-from duet_test import BUILD, DUET, ROOT, Skip, added_up, run, text
+from duet_test import DUET, ROOT, added_up, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
-EXAMPLE = os.path.join(BUILD, "examples", "render")
 
 
 def exported(path, *options):
@@ -148,12 +147,7 @@ with t.case("kinds"):
             "a kind that it does not have")
 
 with t.case("a full disk and a closed pipe"):
-    path = t.generated(20000)
-    result = run([DUET, "export", path, "-f", "chrome", "-o", "/dev/full"])
-    t.equal(result.status, 1, "status on a full disk")
-    t.true("No space left" in text(result.stderr), text(result.stderr))
-    piped = run(["sh", "-c", f"{DUET} export {path} -f chrome | head -c 1000 | wc -c"])
-    t.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
+    t.check_export_ends("chrome")
 
 with t.case("memory does not grow with events"):
     t.check_export_memory("chrome", "/dev/null")
@@ -167,14 +161,7 @@ with t.case("bytes that are no text are escaped"):
     json.loads(data.decode("utf-8"))
 
 with t.case("examples/render, recorded"):
-    t.wanted()
-    if not os.path.exists(EXAMPLE):
-        raise Skip("examples/render was not built")
-    path = t.path("render.duet")
-    recorded = t.record([EXAMPLE, "--iterations", "11"], path)
-    if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
-        raise Skip("no OpenCL device works here")
-    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    path = t.recorded_example()
     trace, document = load(path), t.report(path)
     check_report(trace, document)
     t.true(document["kernels"] and trace.commands("kernel"), "there are kernels")

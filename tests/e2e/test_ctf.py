@@ -17,12 +17,11 @@ import struct
 import xml.etree.ElementTree
 
 import duet_test
-from duet_test import BUILD, DUET, HERE, ROOT, Skip, run, text
+from duet_test import DUET, HERE, ROOT, Skip, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
-EXAMPLE = os.path.join(BUILD, "examples", "render")
 PACKET_BYTES = 65536
 ZONES = ("queued_submitted", "submitted_started", "started_ended")
 LINE = re.compile(r"\[(\d+)\] \(\+[\d?]+\) (?:\S+ )?duet:(\w+): \{ pid = (\d+)(.*)$")
@@ -234,14 +233,7 @@ with t.case("memory does not grow with events"):
     t.check_export_memory("ctf", t.path("memory.ctf"))
 
 with t.case("examples/render, recorded"):
-    t.wanted()
-    if not os.path.exists(EXAMPLE):
-        raise Skip("examples/render was not built")
-    path = t.path("render.duet")
-    recorded = t.record([EXAMPLE, "--iterations", "11"], path)
-    if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
-        raise Skip("no OpenCL device works here")
-    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    path = t.recorded_example()
     t.true(any(event.name == "command_started" for event in check_same(path)), "commands")
     with open(os.path.join(t.path("out.ctf"), "metadata"), encoding="utf-8") as file:
         t.true("absolute = TRUE" in file.read(), "the time of day")

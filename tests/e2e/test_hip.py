@@ -206,9 +206,10 @@ with t.case("a graph of 8 kernels, launched three times, is three calls and 24 k
     graphs = [row for row in one.document["launches"] if row["function"] == "hipGraphLaunch"]
     t.equal(len({row["stack"] for row in graphs}), 1, "stacks")
     check_matched(one)
-    # the GPU finds out by polling that it has something to do
+    # the GPU finds out by polling that it has something to do, on a busy machine before the call is over
     causes = one.report["devices"][0]["idle_causes"]
-    t.true(causes["unknown"] == 0 and causes["latency"] > 0, f"behind a launch is latency: {causes}")
+    t.true(causes["unknown"] == 0 and causes["api_call"] + causes["latency"] > 0,
+           f"behind a launch is the call or latency: {causes}")
 
 with t.case("forks while another thread launches: children that end at once, children that execute a program of HIP"):
     t.wanted()

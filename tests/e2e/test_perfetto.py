@@ -15,13 +15,12 @@ import subprocess
 
 import duet_test
 import perfetto_trace
-from duet_test import BUILD, DUET, ROOT, Skip, added_up, program, run, text
+from duet_test import DUET, ROOT, Skip, added_up, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
 GOLDEN = os.path.join(ROOT, "tests", "golden", "perfetto")
 SCHEMA = os.path.join(ROOT, "proto", "perfetto_trace.proto")
-EXAMPLE = os.path.join(BUILD, "examples", "render")
 
 
 def described(lines):
@@ -263,25 +262,13 @@ with t.case("not for a terminal"):
 
 with t.case("a full disk and a closed pipe"):
     t.wanted()
-    path = t.generated(20000)
-    result = run([DUET, "export", path, "-f", "perfetto", "-o", "/dev/full"])
-    t.equal(result.status, 1, "status on a full disk")
-    t.true("No space left" in text(result.stderr), text(result.stderr))
-    piped = run(["sh", "-c", f"{DUET} export {path} -f perfetto | head -c 1000 | wc -c"])
-    t.equal((text(piped.stdout).strip(), text(piped.stderr)), ("1000", ""), "a reader that goes away")
+    t.check_export_ends("perfetto")
 
 with t.case("memory does not grow with events"):
     t.check_export_memory("perfetto", "/dev/null")
 
 with t.case("examples/render, recorded"):
-    t.wanted()
-    if not os.path.exists(EXAMPLE):
-        raise Skip("examples/render was not built")
-    path = t.path("render.duet")
-    recorded = t.record([EXAMPLE, "--iterations", "11"], path)
-    if recorded.status != 0 and "no OpenCL" in text(recorded.stderr) + text(recorded.stdout):
-        raise Skip("no OpenCL device works here")
-    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    path = t.recorded_example()
     trace, document = load(path), t.report(path)
     check_report(trace, document)
     check_schema(t.path("out.pftrace"))

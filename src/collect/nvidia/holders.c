@@ -39,7 +39,7 @@ static const struct {
 };
 
 static const struct {
-	const char *library;
+	const char *file_name;
 	const char *what;
 } libraries[] = {
 	{"/libcupti.so", "has CUPTI loaded: it may trace, or hold counters"},
@@ -73,7 +73,7 @@ static const char *known_by_maps(const char *root, const char *pid)
 	const char *maps = read_process(root, pid, "maps", MAPS_BYTES, &text);
 
 	for (size_t i = 0; i < ARRAY_COUNT(libraries); i++)
-		if (strstr(maps, libraries[i].library))
+		if (strstr(maps, libraries[i].file_name))
 			return libraries[i].what;
 	return NULL;
 }

@@ -88,7 +88,7 @@ static int take_functions(struct nvml *nvml)
 	struct nvml_functions *functions = &nvml->functions;
 
 #define TAKE(need, name, parameters)                                                 \
-	functions->name = (__typeof__(functions->name))dlsym(nvml->library, #name);  \
+	functions->name = (__typeof__(functions->name))dlsym(nvml->handle, #name);   \
 	if (need == REQUIRED && !functions->name)                                    \
 		return error_set(-ENOENT,                                            \
 				 LIBRARY " has no %s: it is of no driver that duet " \
@@ -104,8 +104,8 @@ int nvml_open(struct nvml *nvml)
 	nvmlReturn_t result;
 	int error;
 
-	*nvml = (struct nvml){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
-	if (!nvml->library)
+	*nvml = (struct nvml){.handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
+	if (!nvml->handle)
 		return error_set(-ENOENT,
 				 "%s: there is no driver of NVIDIA here, or, in a container, it "
 				 "was not let in "
@@ -125,9 +125,9 @@ void nvml_close(struct nvml *nvml)
 {
 	if (nvml->is_ready)
 		nvml->functions.nvmlShutdown();
-	if (nvml->library)
-		dlclose(nvml->library);
-	*nvml = (struct nvml){.library = NULL};
+	if (nvml->handle)
+		dlclose(nvml->handle);
+	*nvml = (struct nvml){.handle = NULL};
 }
 
 /* ---- the GPUs ---------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "collect/nvidia/nvml_abi.h"
 
 struct nvml {
-	void *library;                   /* owned */
+	void *handle;                    /* owned; of the library */
 	bool is_ready;                   /* nvmlInit was called */
 	struct nvml_functions functions; /* what this release has not is NULL */
 };
