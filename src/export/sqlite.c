@@ -334,6 +334,7 @@ static void put_queue(struct database *database, const void *thing)
 	put_known(database, row->clock);
 	put_u64(database, (row->flags & QUEUE_OUT_OF_ORDER) != 0);
 	put_u64(database, (row->flags & QUEUE_TIMED) != 0);
+	put_string(database, row->name_string);
 }
 
 static void put_kernel(struct database *database, const void *thing)
