@@ -67,7 +67,7 @@ static const struct {
 	[TABLE_PROCESSES] = {"processes", 6},
 	[TABLE_THREADS] = {"threads", 4},
 	[TABLE_DEVICES] = {"devices", 8},
-	[TABLE_QUEUES] = {"queues", 7},
+	[TABLE_QUEUES] = {"queues", 8},
 	[TABLE_KERNELS] = {"kernels", 4},
 	[TABLE_CALLS] = {"calls", 9},
 	[TABLE_LAUNCHES] = {"launches", 17},
