@@ -263,8 +263,8 @@ static void see_ends(struct job_rows *rows, uint64_t now_ns)
 	uint64_t pid, value;
 
 	while (hash_map_next(&rows->others.by_pid, &cursor, &pid, &value))
-		if (!((const struct process *)(uintptr_t)value)->has_ended &&
-		    kill((pid_t)pid, 0) && errno == ESRCH)
+		if (!((const struct process *)(uintptr_t)value)->has_ended && kill((pid_t)pid, 0) &&
+		    errno == ESRCH)
 			processes_end(&rows->others, (uint32_t)pid, now_ns);
 }
 

@@ -15,7 +15,8 @@ struct job_rows;
 
 struct job_rows_counts {
 	uint64_t ownerless; /* jobs that nobody saw queued: there is no row of them */
-	uint64_t told; /* … of processes whose runtime tells of its own commands on the device: theirs are rows already */
+	uint64_t
+		told; /* … of processes whose runtime tells of its own commands on the device: theirs are rows already */
 	uint64_t crowded; /* … of the 1025th process and ring, and so on */
 };
 

@@ -62,14 +62,14 @@ int kernel_jobs_open(struct recording *recording, const struct cards *cards,
 		     struct kernel_jobs **ret_jobs)
 {
 	struct kernel_jobs *jobs = calloc(1, sizeof(*jobs));
-	const struct kernel_load_options options = {.object = {.name = "drm",
-							       .elf = bpf_drm,
-							       .elf_bytes = bpf_drm_size,
-							       .programs = programs,
-							       .programs_count =
-								       ARRAY_COUNT(programs)},
-						    .on_record = on_record,
-						    .context = jobs};
+	const struct kernel_load_options options = {
+		.object = {.name = "drm",
+			   .elf = bpf_drm,
+			   .elf_bytes = bpf_drm_size,
+			   .programs = programs,
+			   .programs_count = ARRAY_COUNT(programs)},
+		.on_record = on_record,
+		.context = jobs};
 	int error = 0;
 
 	if (jobs) {
@@ -125,7 +125,8 @@ static void note_missing(struct kernel_jobs *jobs)
 	}
 	if (!has_scheduler)
 		note(jobs, COLLECTOR_PARTIAL,
-		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told of "
+		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told "
+		     "of "
 		     "by their fences alone, which do not say when they began");
 }
 
@@ -134,10 +135,11 @@ static void note_blind(struct kernel_jobs *jobs)
 {
 	char text[200];
 
-	snprintf(text, sizeof(text),
-		 "jobs of GPUs are told from %.1f ms after the begin on: so long the kernel took to "
-		 "load what sees them",
-		 (double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
+	snprintf(
+		text, sizeof(text),
+		"jobs of GPUs are told from %.1f ms after the begin on: so long the kernel took to "
+		"load what sees them",
+		(double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
 	note(jobs, COLLECTOR_AVAILABLE, text);
 }
 
