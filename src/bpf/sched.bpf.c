@@ -30,9 +30,14 @@ enum {
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Of 6.1 and from 6.15 on, and of those between. */
-extern const int __preempt_count __ksym __weak;
+/* Of 6.1 and from 6.15 on, of those between (sched_hot.bpf.c), and of kernels that have neither in their types
+ * (sched_unsure.bpf.c). One object knows one of them: for a name that the kernel's own types lack libbpf looks through those
+ * of all modules, which is allowed with cap_sys_admin alone. */
+#if defined(PREEMPT_COUNT_IS_HOT)
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
+#elif !defined(PREEMPT_COUNT_IS_NOWHERE)
+extern const int __preempt_count __ksym __weak;
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -139,16 +144,21 @@ static __always_inline void name_task(struct kernel_task *task, const struct tas
 	__builtin_memcpy(task->name, of->comm, sizeof(task->name));
 }
 
+#ifndef PREEMPT_COUNT_IS_NOWHERE
 static __always_inline bool is_interrupted(void)
 {
 	const int *count = NULL;
 
+#ifdef PREEMPT_COUNT_IS_HOT
+	if (&pcpu_hot)
+		count = &((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#else
 	if (&__preempt_count)
 		count = bpf_this_cpu_ptr(&__preempt_count);
-	else if (&pcpu_hot)
-		count = &((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#endif
 	return count && (*count & (SERVING_SOFTIRQ | HARDIRQ_NMI));
 }
+#endif
 
 /* Whether the current thread, a user's, is in the kernel for another reason than a system call. */
 static __always_inline bool is_outside_of_calls(void)
@@ -400,12 +410,14 @@ static __always_inline int put_waking(const struct task_struct *task, bool inter
 	return 0;
 }
 
+#ifndef PREEMPT_COUNT_IS_NOWHERE
 /* In the waker's context: in that of sched_wakeup another processor may stand in for it. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	return is_watched(task->tgid) ? put_waking(task, is_interrupted()) : 0;
 }
+#endif
 
 /* A kernel that does not tell where preempt_count lies (without CONFIG_KALLSYMS_ALL): who was interrupted outside of
  * the kernel is known by that, who was inside is taken for the waker. */

@@ -79,3 +79,13 @@ uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 {
 	return 0;
 }
+
+bool kernel_watch_needs_right(const struct kernel_watch *watch)
+{
+	return false;
+}
+
+uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
+{
+	return 0;
+}

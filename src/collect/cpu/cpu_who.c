@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/host_clocks.h"
+#include "collect/rights.h"
 
 enum {
 	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
@@ -44,6 +45,20 @@ void cpu_who_open(struct cpu *cpu)
 	}
 }
 
+static void note_lost_processes(struct cpu *cpu, uint64_t count)
+{
+	char text[240];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text),
+		 "of %" PRIu64 " process%s it is not told, from %s begin on, who preempted or woke "
+		 "%s threads: too many run at the same time",
+		 count, count == 1 ? "" : "es", count == 1 ? "its" : "their",
+		 count == 1 ? "its" : "their");
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
 static void note_lost(struct cpu *cpu)
 {
 	char text[160];
@@ -62,8 +77,10 @@ void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
-	if (who->is_ready)
+	if (who->is_ready) {
 		who->lost += kernel_watch_sweep(who->watch, UINT64_MAX);
+		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
+	}
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
@@ -130,6 +147,13 @@ static void add_all(struct cpu *cpu)
 			kernel_watch_add(cpu->who.watch, (uint32_t)pid);
 }
 
+/* All is attached, and the program is there: nothing is left to be opened by them. */
+static void give_up_rights(const struct cpu_who *who, bool keeps_bpf)
+{
+	if (who->begin_ns)
+		rights_keep_recording(keeps_bpf);
+}
+
 static void look_whether_ready(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
@@ -139,12 +163,14 @@ static void look_whether_ready(struct cpu *cpu)
 	case KERNEL_WATCH_LOADS:
 		return;
 	case KERNEL_WATCH_REFUSED:
+		give_up_rights(who, false);
 		note_refused(cpu, reason);
 		kernel_watch_stop(who->watch);
 		who->watch = NULL;
 		return;
 	case KERNEL_WATCH_READY:
 		who->is_ready = true;
+		give_up_rights(who, kernel_watch_needs_right(who->watch));
 		note_missing(cpu);
 		note_blind(cpu);
 		add_all(cpu);
