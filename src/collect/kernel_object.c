@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/rights.h"
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
 
@@ -198,13 +200,22 @@ static void attach(struct kernel_object *object)
 static void refuse(const struct kernel_object_options *options, const struct kernel_object *object,
 		   int error)
 {
+	char setcap[PATH_MAX + 100];
 	size_t absent = 0;
 
 	for (size_t i = 0; i < object->count; i++)
 		absent += object->reports[i].state == KERNEL_PROGRAM_ABSENT;
-	if (error == -EPERM || error == -EACCES)
-		error_set(error, "programs inside the kernel (BPF) need root, or the capabilities "
-				 "cap_bpf and cap_perfmon");
+	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
+	if ((error == -EPERM || error == -EACCES) && !rights_can_load())
+		error_set(error,
+			  "programs inside the kernel (BPF) need rights: record as root, or %s",
+			  setcap);
+	else if (is_refused(error))
+		error_set(error,
+			  "programs inside the kernel (BPF) are refused, though the rights "
+			  "are there: a container's root has them by name alone, and a "
+			  "seccomp filter may allow no bpf: let it in there (docker, podman: "
+			  "--cap-add BPF --cap-add PERFMON), or record from outside");
 	else if (access(KERNEL_TYPES, R_OK))
 		error_set(error, "programs inside the kernel (BPF) need a kernel that tells its "
 				 "types in /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");

@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ struct kernel_watch {
 	pthread_cond_t changed;
 	bool is_over, is_loading; /* of the load; under the lock */
 	bool needs_right;
-	char reason[512];
+	char reason[PATH_MAX + 600];
 	struct kernel_object *object;
 	struct ring_buffer *ring;
 	int watched_fd, stacks_fd, counts_fd, allowance_fd;
@@ -113,9 +114,8 @@ static void choose_object(struct kernel_object_options *options)
 
 static int open_object(struct kernel_watch *watch)
 {
-	struct kernel_object_options options = {.name = "sched",
-						.programs = programs,
-						.programs_count = ARRAY_COUNT(programs)};
+	struct kernel_object_options options = {
+		.name = "sched", .programs = programs, .programs_count = ARRAY_COUNT(programs)};
 	int error;
 
 	choose_object(&options);

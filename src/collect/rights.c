@@ -19,8 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/array.h"
-
 #define RIGHT(capability) (UINT64_C(1) << (capability))
 
 /* Names of their own since Linux 5.8 and 5.9; headers of before lack them. */
@@ -35,14 +33,14 @@ static const uint64_t to_load = RIGHT(CAP_BPF) | RIGHT(CAP_PERFMON);
 
 /* Each with what would fail without it. */
 static const uint64_t to_record =
-	RIGHT(CAP_SYS_PTRACE) |         /* memory and /proc of another user's program, or of one
+	RIGHT(CAP_SYS_PTRACE) |        /* memory and /proc of another user's program, or of one
 					 * that shuts debuggers out */
-	RIGHT(CAP_DAC_READ_SEARCH) |    /* … and its files, for names of functions */
-	RIGHT(CAP_DAC_OVERRIDE) |       /* the trace and its archive in a user's own folder */
-	RIGHT(CAP_FOWNER) |             /* … in the place of a user's file in /tmp */
-	RIGHT(CAP_KILL) |               /* to pass a signal on to another user's program */
-	RIGHT(CAP_SYSLOG) |             /* addresses in /proc/kallsyms, of modules loaded later */
-	RIGHT(CAP_CHECKPOINT_RESTORE);  /* /proc/PID/map_files: a library that was deleted */
+	RIGHT(CAP_DAC_READ_SEARCH) |   /* … and its files, for names of functions */
+	RIGHT(CAP_DAC_OVERRIDE) |      /* the trace and its archive in a user's own folder */
+	RIGHT(CAP_FOWNER) |            /* … in the place of a user's file in /tmp */
+	RIGHT(CAP_KILL) |              /* to pass a signal on to another user's program */
+	RIGHT(CAP_SYSLOG) |            /* addresses in /proc/kallsyms, of modules loaded later */
+	RIGHT(CAP_CHECKPOINT_RESTORE); /* /proc/PID/map_files: a library that was deleted */
 
 /* ---- sets -------------------------------------------------------------------------------------- */
 
@@ -122,7 +120,13 @@ void rights_keep_recording(bool keeps_bpf)
 /* The kernel's names are told to those who may see its addresses: with a level above 1 that takes cap_syslog. */
 #define CAPABILITIES "cap_perfmon,cap_syslog"
 
-void rights_setcap_text(const char *further, char *ret_text, size_t size)
+/* Of a user who is not root what we have is from our file. */
+static bool is_named(unsigned int further, unsigned int which, uint64_t right)
+{
+	return (further & which) || (geteuid() && (held().permitted & right));
+}
+
+void rights_setcap_text(unsigned int further, char *ret_text, size_t size)
 {
 	char duet[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", duet, sizeof(duet) - 1);
@@ -131,6 +135,8 @@ void rights_setcap_text(const char *further, char *ret_text, size_t size)
 		length = snprintf(duet, sizeof(duet), "FILE");
 	duet[length] = '\0';
 	snprintf(ret_text, size,
-		 "give duet alone the right: 'sudo setcap " CAPABILITIES "%s+ep %s'", further,
+		 "give duet alone the right: 'sudo setcap " CAPABILITIES "%s%s+ep %s'",
+		 is_named(further, RIGHTS_BPF, RIGHT(CAP_BPF)) ? ",cap_bpf" : "",
+		 is_named(further, RIGHTS_LOOKS, RIGHT(CAP_SYS_PTRACE)) ? ",cap_sys_ptrace" : "",
 		 duet);
 }

@@ -26,8 +26,14 @@ void rights_keep_none(void);
  * back by an exec either. */
 void rights_keep_recording(bool keeps_bpf);
 
-/* "give duet alone the right: 'sudo setcap cap_perfmon,cap_syslog… +ep FILE'"; further: "", or names that each begin with
- * a comma. */
-void rights_setcap_text(const char *further, char *ret_text, size_t size);
+/* What more than samples of the kernel, with its functions' names, a user wants duet to be allowed. */
+enum rights_further {
+	RIGHTS_BPF = 1 << 0,  /* to load programs into the kernel */
+	RIGHTS_LOOKS = 1 << 1 /* to look at threads as a debugger does */
+};
+
+/* "give duet alone the right: 'sudo setcap cap_perfmon,cap_syslog… +ep FILE'", with what that file gives already, as the
+ * command replaces it. further: of enum rights_further, 0: none. */
+void rights_setcap_text(unsigned int further, char *ret_text, size_t size);
 
 #endif

@@ -12,6 +12,7 @@
 #include "collect/cpu/cpu_private.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ void cpu_who_close(struct cpu *cpu)
 
 static void note_refused(struct cpu *cpu, const char *reason)
 {
-	char text[700];
+	char text[PATH_MAX + 800];
 
 	snprintf(text, sizeof(text),
 		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "

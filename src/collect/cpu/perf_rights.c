@@ -56,7 +56,7 @@ void perf_rights_text(int level, char *ret_text, size_t size)
 	char sysctl[64], setcap[PATH_MAX + 100];
 
 	perf_rights_sysctl(level, sysctl, sizeof(sysctl));
-	rights_setcap_text("", setcap, sizeof(setcap));
+	rights_setcap_text(0, setcap, sizeof(setcap));
 	snprintf(ret_text, size, "run '%s', or %s", sysctl, setcap);
 }
 
@@ -85,7 +85,7 @@ void ptrace_rights_text(int scope, bool is_ours, int error, char *ret_text, size
 {
 	char setcap[PATH_MAX + 100];
 
-	rights_setcap_text(",cap_sys_ptrace", setcap, sizeof(setcap));
+	rights_setcap_text(RIGHTS_LOOKS, setcap, sizeof(setcap));
 	if (scope >= SCOPE_FOR_GOOD)
 		snprintf(ret_text, size,
 			 "kernel.yama.ptrace_scope is %d, which holds until the machine is started "
