@@ -210,7 +210,7 @@ static void refuse(const struct kernel_object_options *options, const struct ker
 		error_set(error,
 			  "programs inside the kernel (BPF) need rights: record as root, or %s",
 			  setcap);
-	else if (is_refused(error))
+	else if (error == -EPERM)
 		error_set(error,
 			  "programs inside the kernel (BPF) are refused, though the rights "
 			  "are there: a container's root has them by name alone, and a "
