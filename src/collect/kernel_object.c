@@ -272,6 +272,19 @@ bool kernel_object_runs(struct kernel_object *object, const char *program)
 	return report && report->state == KERNEL_PROGRAM_RUNS;
 }
 
+/* False: the file ends before. The kernel hands out a page at a time. */
+static bool read_at(int fd, char *bytes, size_t size, off_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, bytes + done, size - done, offset + (off_t)done);
+
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
 /* The strings are half of the file, each ended by a 0, as is the one before the first. Returns them, to be freed, and how
  * many bytes they are; NULL: not to be had. */
 static char *read_names(size_t *ret_bytes)
@@ -280,12 +293,11 @@ static char *read_names(size_t *ret_bytes)
 	struct btf_header head;
 	char *names;
 
-	if (fd < 0 || pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-	    head.magic != BTF_MAGIC || !head.str_len)
+	if (fd < 0 || !read_at(fd, (char *)&head, sizeof(head), 0) || head.magic != BTF_MAGIC ||
+	    !head.str_len)
 		return NULL;
 	names = malloc(head.str_len);
-	if (names &&
-	    pread(fd, names, head.str_len, head.hdr_len + head.str_off) != (ssize_t)head.str_len) {
+	if (names && !read_at(fd, names, head.str_len, (off_t)head.hdr_len + head.str_off)) {
 		free(names);
 		return NULL;
 	}
