@@ -15,8 +15,7 @@
 
 int kernel_watch_start(struct kernel_watch **ret_watch)
 {
-	return error_set(-ENOSYS, "who preempts threads, who wakes them, and whose locks they wait "
-				  "for is not told: this duet was built without libbpf");
+	return error_set(-ENOSYS, "this duet was built without libbpf");
 }
 
 void kernel_watch_stop(struct kernel_watch *watch)

@@ -11,6 +11,7 @@
  */
 #include "collect/cpu/cpu_private.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -33,17 +34,46 @@ enum {
 	CONTENDED = 2      /* what glibc makes of a lock's word before it waits for it */
 };
 
-void cpu_who_open(struct cpu *cpu)
+/* Who asked for it is told at once, others where they look. */
+static void note_refused(struct cpu *cpu, const char *reason)
+{
+	char text[PATH_MAX + 800];
+
+	snprintf(text, sizeof(text),
+		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "
+		 "not told: %s",
+		 reason);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	(cpu->who.is_wanted ? recording_warn : recording_hint)(cpu->recording, text);
+}
+
+static void note_no_rights(struct cpu *cpu)
+{
+	char setcap[PATH_MAX + 100], text[PATH_MAX + 200];
+
+	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
+	snprintf(text, sizeof(text), "that takes more rights: record as root, or %s", setcap);
+	note_refused(cpu, text);
+}
+
+void cpu_who_open(struct cpu *cpu, bool is_wanted)
 {
 	struct cpu_who *who = &cpu->who;
+	int error;
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
 	hash_map_init(&who->stacks);
-	if (kernel_watch_start(&who->watch)) {
-		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
-		error_clear();
+	who->is_wanted = is_wanted;
+	if (!is_wanted && !rights_can_load()) {
+		note_no_rights(cpu);
+		return;
 	}
+	error = kernel_watch_start(&who->watch);
+	/* who built it without knows, and every recording would say it */
+	if (error && (is_wanted || error != -ENOSYS))
+		note_refused(cpu, error_text());
+	error_clear();
 }
 
 static void note_lost_processes(struct cpu *cpu, uint64_t count)
@@ -92,18 +122,6 @@ void cpu_who_close(struct cpu *cpu)
 }
 
 /* ---- becoming ready ---------------------------------------------------------------------------- */
-
-static void note_refused(struct cpu *cpu, const char *reason)
-{
-	char text[PATH_MAX + 800];
-
-	snprintf(text, sizeof(text),
-		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "
-		 "not told: %s",
-		 reason);
-	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
-	recording_hint(cpu->recording, text);
-}
 
 static void note_missing(struct cpu *cpu)
 {
