@@ -26,8 +26,6 @@
 #include "base/error.h"
 #include "collect/rights.h"
 
-#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
-
 struct kernel_object {
 	struct bpf_object *object;
 	struct bpf_link *links[KERNEL_PROGRAMS_MOST];

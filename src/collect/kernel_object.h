@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+
 struct bpf_map;
 struct kernel_object;
 

@@ -29,11 +29,10 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "bpf/objects.h"
+#include "collect/host_clocks.h"
 #include "collect/rights.h"
 
 enum {
-	DELAY_NS =
-		20000000, /* before loading: a program that is over by then has nothing to pay for it */
 	RECORDS_MOST = 65536,
 	STACKS_MOST = 1024, /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
@@ -66,6 +65,8 @@ struct kernel_watch {
 	pthread_cond_t changed;
 	bool is_over, is_loading; /* of the load; under the lock */
 	bool needs_right;
+	bool is_trial, is_joined; /* of the thread */
+	uint64_t load_ns;
 	char reason[PATH_MAX + 600];
 	struct kernel_object *object;
 	struct ring_buffer *ring;
@@ -155,7 +156,7 @@ static bool wait_a_little(struct kernel_watch *watch)
 	bool is_over = false;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += DELAY_NS;
+	until.tv_nsec += KERNEL_WATCH_DELAY_NS;
 	if (until.tv_nsec >= 1000000000) {
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
@@ -183,15 +184,18 @@ static bool is_look_refused(const struct kernel_watch *watch)
 static void *load(void *argument)
 {
 	struct kernel_watch *watch = argument;
+	uint64_t begin_ns;
 
-	if (!wait_a_little(watch))
+	if (!watch->is_trial && !wait_a_little(watch))
 		return NULL;
+	begin_ns = host_clocks_now_ns();
 	rights_keep_loading();
 	if (open_object(watch)) {
 		snprintf(watch->reason, sizeof(watch->reason), "%s", error_text());
 		error_clear();
 		watch->state = KERNEL_WATCH_REFUSED;
 	} else {
+		watch->load_ns = host_clocks_now_ns() - begin_ns;
 		rights_keep_none();
 		watch->needs_right = is_look_refused(watch);
 		watch->state = KERNEL_WATCH_READY;
@@ -199,7 +203,7 @@ static void *load(void *argument)
 	return NULL;
 }
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+static int start(bool is_trial, struct kernel_watch **ret_watch)
 {
 	struct kernel_watch *watch = calloc(1, sizeof(*watch));
 
@@ -208,6 +212,7 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 	hash_map_init(&watch->queues);
 	hash_map_init(&watch->stacks);
 	watch->free_first = NONE;
+	watch->is_trial = is_trial;
 	pthread_mutex_init(&watch->lock, NULL);
 	pthread_cond_init(&watch->changed, NULL);
 	if (!thread_start(&watch->thread, load, watch)) {
@@ -216,6 +221,22 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 				 "programs inside the kernel (BPF): no thread to load them");
 	}
 	*ret_watch = watch;
+	return 0;
+}
+
+int kernel_watch_start(struct kernel_watch **ret_watch)
+{
+	return start(false, ret_watch);
+}
+
+int kernel_watch_try(struct kernel_watch **ret_watch)
+{
+	int error = start(true, ret_watch);
+
+	if (error)
+		return error;
+	pthread_join((*ret_watch)->thread, NULL);
+	(*ret_watch)->is_joined = true;
 	return 0;
 }
 
@@ -245,7 +266,8 @@ void kernel_watch_stop(struct kernel_watch *watch)
 		pthread_detach(watch->thread);
 		return;
 	}
-	pthread_join(watch->thread, NULL);
+	if (!watch->is_joined)
+		pthread_join(watch->thread, NULL);
 	ring_buffer__free(watch->ring);
 	kernel_object_close(watch->object);
 	hash_map_fini(&watch->queues);
@@ -260,6 +282,11 @@ enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
 {
 	*ret_reason = watch->state == KERNEL_WATCH_REFUSED ? watch->reason : "";
 	return watch->state;
+}
+
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch)
+{
+	return watch->load_ns;
 }
 
 const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,

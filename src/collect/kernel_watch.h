@@ -17,16 +17,23 @@
 
 struct kernel_watch;
 
+/* From the start to the begin of the load: a program that is over by then has nothing to pay for it. */
+enum { KERNEL_WATCH_DELAY_NS = 20000000 };
+
 enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_REFUSED };
 
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
 int kernel_watch_start(struct kernel_watch **ret_watch);
+/* … at once, and waits for it: as a trial, which has no processes. Errors: the same. */
+int kernel_watch_try(struct kernel_watch **ret_watch);
 /* A load that goes on is left to its thread, with all that it has. */
 void kernel_watch_stop(struct kernel_watch *watch); /* NULL-safe */
 
 /* Turns ready once. *ret_reason: of REFUSED, why; else "". */
 enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
 					   const char **ret_reason);
+/* Of a READY one: how long the load took. */
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch);
 const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
 							 size_t *ret_count);
 
