@@ -7,8 +7,10 @@ perf sched record?
 
     slowdown   N rounds (15) of each program: alone, below duet without programs (cpu), with them (bpf), below perf sched
                record, in turns that begin with another one each round. The program times its own work, of S seconds (2).
-               Of each: the median of the ratios to the same round's run alone, the recorder's processor time by the run's
-               wall time, and what was lost: switches that perf events lost, or of which it is not told who took or woke.
+               Of each: the median of the ratios to the same round's run alone, of time and of the program's processor time
+               (which a busy machine turns less, and which has in it what the kernel does at its switches); the recorder's
+               processor time by the run's wall time; and what was lost: switches that perf events lost, or of which it is
+               not told who took or woke.
     switch     what each of the programs inside the kernel takes for one event, as the kernel itself counts it
                (kernel.bpf_stats_enabled), in runs of their own.
     load       processor time and time from the begin of loading to its end.
@@ -39,10 +41,10 @@ STATS = "/proc/sys/kernel/bpf_stats_enabled"
 
 
 class Run:
-    """One run: seconds of the program's work and of all, the recorder's processor seconds, what was lost."""
+    """One run: seconds of the program's work and of all, processor seconds of the recorder and of the program, what was lost."""
 
-    def __init__(self, work, wall, recorder):
-        self.work, self.wall, self.recorder = work, wall, recorder
+    def __init__(self, work, wall, recorder, program):
+        self.work, self.wall, self.recorder, self.program = work, wall, recorder, program
         self.lost = self.switches = None
         self.is_loaded = False
 
@@ -84,13 +86,16 @@ class Bench:
             # a process that nobody has waited for yet still has its clock
             os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
             wall, own = time.monotonic() - begin, time.clock_gettime(process_clock(child.pid))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             status = child.wait()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            all_of_it = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
             out.seek(0)
             said.seek(0)
             work, words = self.work_of(command, out.read()), said.read()
         if status or not work:
             raise RuntimeError(f"{configuration}: {command[0]}: status {status}: {words[-500:]}")
-        run = Run(work, wall, own if configuration != "alone" else 0)
+        run = Run(work, wall, own, all_of_it - own) if configuration != "alone" else Run(work, wall, 0, own)
         if configuration in ("cpu", "bpf"):
             run.lost, run.switches, run.is_loaded = self.look()
         elif configuration == "perf sched":
@@ -136,6 +141,8 @@ class Bench:
         for configuration, made in runs.items():
             table[configuration] = {
                 "slowdown": statistics.median(b.work / a.work for a, b in zip(alone, made)),
+                "processor": statistics.median(b.program / a.program for a, b in zip(alone, made)),
+                "processor_ratios": [round(b.program / a.program, 5) for a, b in zip(alone, made)],
                 "ratios": [round(b.work / a.work, 5) for a, b in zip(alone, made)],
                 "recorder_share": statistics.median(run.recorder / run.wall for run in made),
                 "switches_per_s": statistics.median(run.switches / run.work for run in made) if made[0].switches else None,
@@ -198,10 +205,10 @@ class Bench:
                     rate = row["switches_per_s"]
                     if peer == "bpf" and row["loaded"] < self.options.rounds:
                         print(f"{name}: in {row['loaded']} of {self.options.rounds} runs programs were loaded before the end")
-                    rows.append([f"{name} {peer}", f"{rate:.0f}" if rate else "", f"{row['slowdown']:.4f}",
-                                 f"{100 * row['recorder_share']:.1f} %", f"{statistics.median(row['lost']):.0f}",
+                    rows.append([f"{name} {peer}", f"{rate:.0f}" if rate else "", f"{row['slowdown']:.3f}",
+                                 f"{row['processor']:.3f}", f"{100 * row['recorder_share']:.1f} %", f"{statistics.median(row['lost']):.0f}",
                                  f"{max(row['lost'])}"])
-            print_table(["", "switches/s", "slow-down", "recorder", "lost", "at most"], rows)
+            print_table(["", "switches/s", "slow-down", "processor time", "recorder", "lost", "at most"], rows)
         if "switch" in self.results:
             title("nanoseconds of the programs for an event, as the kernel counts")
             rows = [[f"{name} {program}", f"{statistics.median(ns / count for ns, count in runs):.0f}",
