@@ -21,7 +21,8 @@
 #include "collect/kernel_watch.h"
 #include "collect/rights.h"
 
-#define WITHOUT "who preempts and wakes threads, and whose locks and disks they wait for is not told: "
+#define WITHOUT \
+	"who preempts and wakes threads, and whose locks and disks they wait for is not told: "
 
 /* Each with a line of its own. */
 static bool check_types(struct doctor_collector *collector)
