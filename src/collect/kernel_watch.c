@@ -189,7 +189,7 @@ static void *load(void *argument)
 	if (!watch->is_trial && !wait_a_little(watch))
 		return NULL;
 	begin_ns = host_clocks_now_ns();
-	rights_keep_loading();
+	rights_keep_loading(false);
 	if (open_object(watch)) {
 		snprintf(watch->reason, sizeof(watch->reason), "%s", error_text());
 		error_clear();

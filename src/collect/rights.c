@@ -95,11 +95,11 @@ bool rights_can_load(void)
 	return (effective & to_load) == to_load || (effective & RIGHT(CAP_SYS_ADMIN));
 }
 
-void rights_keep_loading(void)
+void rights_keep_loading(bool of_modules)
 {
 	const bool has_own = (held().effective & to_load) == to_load;
 
-	keep(has_own ? to_load : to_load | RIGHT(CAP_SYS_ADMIN));
+	keep(has_own && !of_modules ? to_load : to_load | RIGHT(CAP_SYS_ADMIN));
 }
 
 void rights_keep_none(void)

@@ -65,7 +65,7 @@ enum { BPF = 39, PERFMON = 38 };
 /* Each of these cannot be taken back. */
 static int loads(void)
 {
-	rights_keep_loading();
+	rights_keep_loading(false);
 	return permitted() != (right(BPF) | right(PERFMON)) || !rights_can_load();
 }
 
@@ -96,7 +96,7 @@ static int comes_back(void)
 {
 	rights_keep_none();
 	rights_keep_recording(true);
-	rights_keep_loading();
+	rights_keep_loading(false);
 	return permitted() != 0;
 }
 
