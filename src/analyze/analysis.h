@@ -237,6 +237,8 @@ struct analysis_instruction {
 	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
 	const char *kernel; /* of the path, else of the code; "": not known */
 	const char *stall;  /* the vendor's reason; "": none is known */
+	const char *text;   /* the instruction, as another program told it; "": nobody did */
+	uint32_t stack;     /* that launched it: of the path, else as the sampler told it; 0: not known */
 	const char *unit;   /* of weight: "ns", "cycles" … */
 	uint64_t samples, weight;
 	uint64_t estimated; /* of samples: several commands may have run it */
