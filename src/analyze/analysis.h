@@ -86,7 +86,7 @@ struct analysis_device {
 	uint64_t launches, executions;
 	/* of the whole trace, whatever the window */
 	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
-	bool is_counted, has_queue; /* it has counters; a program could give it commands */
+	bool is_counted, has_queue; /* it has counters or samples; a program could give it commands */
 	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct analysis_sync sync;

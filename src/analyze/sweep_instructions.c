@@ -224,6 +224,14 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 	return 0;
 }
 
+/* A window goes on as long as the recording does. */
+static uint64_t end_of(const struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	uint64_t end = row->end < sweep->analysis->to_ns ? row->end : sweep->analysis->to_ns;
+
+	return end > row->begin ? end : row->begin;
+}
+
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
 		     bool is_estimated)
 {
@@ -249,7 +257,7 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
 					.row = index,
 					.begin = row->begin,
-					.end = row->begin,
+					.end = end_of(sweep, row),
 					.by = weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight,
 					.count = row->count});
 }
@@ -261,6 +269,8 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 	uint32_t path = find_owner(sweep, row, &is_estimated);
 
 	note_time(sweep, row->begin);
+	if (row->device)
+		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted = true;
 	ledger->instructions = add_saturated(ledger->instructions, row->count);
 	if (is_estimated)
 		ledger->instructions_estimated =
