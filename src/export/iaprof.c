@@ -45,7 +45,7 @@ int iaprof_define(struct iaprof *iaprof, enum iaprof_names names, const char *te
 	*ret_number = string_table_add(table, text, strlen(text));
 	if (!*ret_number && *text)
 		return -ENOMEM;
-	if (table->count > before)
+	if (table->count > before && !iaprof->form->by_kernel)
 		fprintf(iaprof->file, "%s%c%" PRIu32 "%c%s\n", word, iaprof->form->separator,
 			*ret_number, iaprof->form->separator, text);
 	return 0;
@@ -106,21 +106,15 @@ static int define_half(struct iaprof *iaprof, enum iaprof_names names,
 }
 
 /* What stands behind the last frame that is not the kernel's is the kernel's stack. */
-static int define_stack(struct iaprof *iaprof, const struct analysis_instruction *row,
-			struct iaprof_place *place)
+static int define_halves(struct iaprof *iaprof, uint32_t stack, const char *function,
+			 struct iaprof_place *place)
 {
-	const struct analysis *analysis = iaprof->analysis;
-	const char *function = "";
 	const struct profile_frame *frames = NULL;
 	size_t count = 0, user;
-	int error = 0;
+	int error = stack ? profile_frames(&iaprof->profile, stack, &frames, &count) : 0;
 
-	if (row->stack)
-		error = profile_frames(&iaprof->profile, row->stack, &frames, &count);
 	if (error)
 		return error;
-	if (row->path != ANALYSIS_NO_PATH)
-		function = analysis->paths[row->path].function;
 	for (user = count; user > 0 && frames[user - 1].kind == PROFILE_KERNEL; user--)
 		;
 	place->has_kernel = user < count;
@@ -128,6 +122,28 @@ static int define_stack(struct iaprof *iaprof, const struct analysis_instruction
 	if (error || !iaprof->form->has_kernel)
 		return error;
 	return define_half(iaprof, IAPROF_KSTACK, frames + user, count - user, "", &place->kstack);
+}
+
+/* Many instructions are of one stack: only the first place looks for its frames. */
+static int define_stack(struct iaprof *iaprof, const struct analysis_instruction *row,
+			uint32_t number)
+{
+	struct iaprof_place *place = &iaprof->places[number];
+	const char *function = row->path == ANALYSIS_NO_PATH
+				       ? ""
+				       : iaprof->analysis->paths[row->path].function;
+	uint64_t called = *function ? (uintptr_t)function : 0;
+	uint32_t known = pair_map_find(&iaprof->stacks, row->stack, called);
+	int error;
+
+	if (known != PAIR_MAP_NONE) {
+		place->ustack = iaprof->places[known].ustack;
+		place->kstack = iaprof->places[known].kstack;
+		place->has_kernel = iaprof->places[known].has_kernel;
+		return 0;
+	}
+	error = define_halves(iaprof, row->stack, function, place);
+	return error ? error : pair_map_put(&iaprof->stacks, row->stack, called, number);
 }
 
 /* ---- places ------------------------------------------------------------------------------------ */
@@ -200,7 +216,7 @@ static int find_place(struct iaprof *iaprof, uint32_t number, const struct iapro
 			    model_text(iaprof->model, process ? process->name_string : 0, ""),
 			    &place->comm);
 	if (!error)
-		error = define_stack(iaprof, row, place);
+		error = define_stack(iaprof, row, number);
 	if (!error)
 		error = define_code(iaprof, row, place);
 	place->is_known = !error;
@@ -517,6 +533,8 @@ static void iaprof_fini(struct iaprof *iaprof)
 	for (size_t i = 0; i < IAPROF_NAMES_COUNT; i++)
 		string_table_fini(&iaprof->names[i]);
 	hash_map_fini(&iaprof->processes);
+	pair_map_fini(&iaprof->stacks);
+	free(iaprof->written);
 	string_builder_fini(&iaprof->text);
 	string_builder_fini(&iaprof->whole);
 	free(iaprof->by_number);
@@ -535,6 +553,7 @@ static int write_iaprof(const struct model *model, const struct export_options *
 	for (size_t i = 0; i < IAPROF_NAMES_COUNT; i++)
 		string_table_init(&iaprof.names[i]);
 	hash_map_init(&iaprof.processes);
+	pair_map_init(&iaprof.stacks);
 	string_builder_init(&iaprof.text);
 	string_builder_init(&iaprof.whole);
 	error = profile_open_names(&iaprof.profile, model, options);

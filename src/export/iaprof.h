@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analyze/pair_map.h"
 #include "base/hash.h"
 #include "base/string.h"
 #include "export/filter.h"
@@ -76,6 +77,10 @@ struct iaprof {
 	uint32_t seen_count;
 	struct string_table names[IAPROF_NAMES_COUNT]; /* ids are the numbers */
 	struct hash_map processes;                     /* comm << 32 | pid that have a line */
+	struct pair_map stacks; /* (stack, called function) -> number of a place that has it */
+	uint32_t *written;      /* owned; by_kernel: number of a text -> that in the file; 0: none yet */
+	size_t written_capacity;
+	uint32_t written_count;
 	struct string_builder text, whole;
 	uint64_t time_us, number; /* of the interval */
 	uint32_t clock_series, busy_series;
@@ -88,7 +93,8 @@ struct iaprof {
 /* NULL: the first; NULL where there is none of that name. */
 const struct iaprof_form *iaprof_find_form(const char *name);
 
-/* The number of a text; a new one has a line. -ENOMEM. */
+/* The number of a text; a new one has a line, but of a form that is by_kernel, where the order is not known yet.
+ * -ENOMEM. */
 int iaprof_define(struct iaprof *iaprof, enum iaprof_names names, const char *text,
 		  uint32_t *ret_number);
 

@@ -165,31 +165,69 @@ static size_t column_of(struct iaprof *iaprof, const char *stall, uint64_t count
 	return OTHER;
 }
 
-static void put_counts(struct iaprof *iaprof, const struct iaprof_place *place,
-		       const uint64_t *counts)
+/* The text's number in the file; a new one has a line. */
+static int write_text(struct iaprof *iaprof, uint32_t number, uint32_t *ret_written)
 {
-	fprintf(iaprof->file, "eustall\t0x%" PRIx64 "\t%" PRIu32, place->offset, place->text);
+	uint32_t *written;
+
+	if (array_grow(iaprof->written, iaprof->written_capacity, number + (size_t)1))
+		return -ENOMEM;
+	written = &iaprof->written[number];
+	if (number && !*written) {
+		*written = ++iaprof->written_count;
+		fprintf(iaprof->file, "string\t%" PRIu32 "\t%s\n", *written,
+			text_of(iaprof, IAPROF_STRING, number));
+	}
+	*ret_written = *written;
+	return 0;
+}
+
+/* Where a kernel is in memory the trace does not know. */
+static int put_kernel(struct iaprof *iaprof, const struct iaprof_place *place)
+{
+	uint32_t comm, ustack, file, symbol;
+	int error = write_text(iaprof, place->comm, &comm);
+
+	if (!error)
+		error = write_text(iaprof, place->ustack, &ustack);
+	if (!error)
+		error = write_text(iaprof, place->file, &file);
+	if (!error)
+		error = write_text(iaprof, place->symbol, &symbol);
+	if (!error)
+		fprintf(iaprof->file,
+			"kernel\t0x0\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
+			"\t%" PRIu32 "\n",
+			comm, place->pid, ustack, file, symbol);
+	return error;
+}
+
+static int put_counts(struct iaprof *iaprof, const struct iaprof_place *place,
+		      const uint64_t *counts)
+{
+	uint32_t text;
+	int error = write_text(iaprof, place->text, &text);
+
+	fprintf(iaprof->file, "eustall\t0x%" PRIx64 "\t%" PRIu32, place->offset, text);
 	for (size_t i = 0; i < ARRAY_COUNT(columns); i++)
 		fprintf(iaprof->file, "\t%" PRIu64, counts[i]);
 	putc('\n', iaprof->file);
 	iaprof->rows++;
+	return error;
 }
 
 int iaprof_put_kernels(struct iaprof *iaprof)
 {
 	const struct iaprof_place *last = NULL;
+	int error = 0;
 
-	for (uint32_t i = 0; i < iaprof->seen_count;) {
+	for (uint32_t i = 0; i < iaprof->seen_count && !error;) {
 		const struct iaprof_place *place = &iaprof->places[iaprof->seen[i]];
 		uint64_t counts[ARRAY_COUNT(columns)] = {0};
 		uint32_t first = place->first, rank = place->rank;
 
-		/* Where a kernel is in memory the trace does not know. */
 		if (!last || last->first != first)
-			fprintf(iaprof->file,
-				"kernel\t0x0\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
-				"\t%" PRIu32 "\n",
-				place->comm, place->pid, place->ustack, place->file, place->symbol);
+			error = put_kernel(iaprof, place);
 		last = place;
 		for (; i < iaprof->seen_count; i++) {
 			const struct iaprof_place *one = &iaprof->places[iaprof->seen[i]];
@@ -201,9 +239,10 @@ int iaprof_put_kernels(struct iaprof *iaprof)
 			column = column_of(iaprof, one->stall, count);
 			counts[column] = add_saturated(counts[column], count);
 		}
-		put_counts(iaprof, place, counts);
+		if (!error)
+			error = put_counts(iaprof, place, counts);
 	}
-	return 0;
+	return error;
 }
 
 /* ---- the forms --------------------------------------------------------------------------------- */
