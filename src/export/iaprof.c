@@ -309,14 +309,12 @@ static int end_interval(struct iaprof *iaprof)
 			iaprof->form->begin, iaprof->number, iaprof->time_us / 1000000,
 			iaprof->time_us % 1000000);
 	error = write_samples(iaprof);
-	if (iaprof->has_clock && iaprof->form->has_metrics)
+	if (iaprof->has_clock)
 		fprintf(iaprof->file, "metric\tfrequency-MHz\t%" PRIu64 "\n", iaprof->mhz);
-	if (iaprof->has_busy && iaprof->form->has_metrics)
+	if (iaprof->has_busy)
 		fprintf(iaprof->file, "metric\tbusy-percent\t%" PRIu64 "\n", iaprof->percent);
 	if (iaprof->form->end)
 		fprintf(iaprof->file, "%s\t%" PRIu64 "\n", iaprof->form->end, iaprof->number);
-	iaprof->metrics_left_out +=
-		iaprof->form->has_metrics ? 0 : iaprof->has_clock + iaprof->has_busy;
 	for (uint32_t i = 0; i < iaprof->seen_count; i++)
 		iaprof->counts[iaprof->seen[i]] = 0;
 	iaprof->seen_count = 0;
@@ -409,6 +407,10 @@ static int on_row(void *context, const struct order_item *item, uint64_t launche
 	if ((!is_clock && row->series != iaprof->busy_series) || row->value < 0 ||
 	    (!is_clock && !row->of))
 		return 0;
+	if (!iaprof->form->has_metrics) {
+		iaprof->metrics_left_out++;
+		return 0;
+	}
 	error = go_to(iaprof, row->begin, row->end);
 	if (is_clock)
 		iaprof->mhz = ((uint64_t)row->value + 500000) / 1000000;

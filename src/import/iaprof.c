@@ -89,24 +89,28 @@ static const char *text_of(const struct iaprof *iaprof, uint32_t id)
 	return string_table_text(&iaprof->texts, id, NULL);
 }
 
-/* A name as the trace has it; "" for what the program says of a name that it does not know. */
-static char *known_name(const struct iaprof *iaprof, uint32_t id)
+/* What the program says of what it does not know. */
+#define NO_FILE   "[unknown file]"
+#define NO_SYMBOL "[unknown code]" /* … and what duet writes then */
+#define NO_TEXT   "[failed decode]"
+#define NO_REASON "unknown"
+
+/* A name as the trace has it; "" for the one that means that there is none. */
+static char *known_name(const struct iaprof *iaprof, uint32_t id, const char *not_known)
 {
-	static const char *const not_known[] = {"[unknown file]", "[failed decode]",
-						"[unknown code]", "unknown"};
 	char *name = strdup(text_of(iaprof, id));
 
-	for (size_t i = 0; name && i < ARRAY_COUNT(not_known); i++)
-		if (strcmp(name, not_known[i]) == 0)
-			*name = 0;
+	if (name && strcmp(name, not_known) == 0)
+		*name = 0;
 	if (name)
 		import_frame_unescape(name);
 	return name;
 }
 
-static int intern_name(struct iaprof *iaprof, uint32_t id, uint32_t *ret_string)
+static int intern_name(struct iaprof *iaprof, uint32_t id, const char *not_known,
+		       uint32_t *ret_string)
 {
-	auto_free char *name = known_name(iaprof, id);
+	auto_free char *name = known_name(iaprof, id, not_known);
 
 	return name ? import_target_text(iaprof->target, name, ret_string) : -ENOMEM;
 }
@@ -239,7 +243,7 @@ static int find_stack(struct iaprof *iaprof, const struct place *place, uint32_t
 /* Nobody's, where neither name nor number of the process is known. */
 static int find_process(struct iaprof *iaprof, const struct place *place, uint32_t *ret_process)
 {
-	auto_free char *comm = known_name(iaprof, place->comm);
+	auto_free char *comm = known_name(iaprof, place->comm, "");
 	auto_free char *key = NULL;
 
 	*ret_process = 0;
@@ -254,8 +258,8 @@ static int find_process(struct iaprof *iaprof, const struct place *place, uint32
 
 static int find_code(struct iaprof *iaprof, const struct place *place, uint32_t *ret_code)
 {
-	auto_free char *file = known_name(iaprof, place->file);
-	auto_free char *symbol = known_name(iaprof, place->symbol);
+	auto_free char *file = known_name(iaprof, place->file, NO_FILE);
+	auto_free char *symbol = known_name(iaprof, place->symbol, NO_SYMBOL);
 
 	if (!file || !symbol)
 		return -ENOMEM;
@@ -290,7 +294,7 @@ static int resolve(struct iaprof *iaprof, const struct place *place)
 	if (!error)
 		error = find_stack(iaprof, place, &iaprof->stack);
 	if (!error)
-		error = intern_name(iaprof, place->text, &iaprof->text_string);
+		error = intern_name(iaprof, place->text, NO_TEXT, &iaprof->text_string);
 	iaprof->last = *place;
 	iaprof->has_last = !error;
 	return error;
@@ -446,7 +450,7 @@ static int take_whole(struct iaprof *iaprof, char **fields)
 	if (!error)
 		error = parse_count(iaprof, fields[12], &count);
 	if (!error)
-		error = intern_name(iaprof, reason, &stall);
+		error = intern_name(iaprof, reason, NO_REASON, &stall);
 	if (!error)
 		error = add_row(iaprof, &place, stall, offset, count);
 	iaprof->routines += !error && (is_debug || is_system);
@@ -574,7 +578,7 @@ static int take_sample(struct iaprof *iaprof, char **fields)
 	if (!error)
 		error = parse_count(iaprof, fields[4], &count);
 	if (!error)
-		error = intern_name(iaprof, reason, &stall);
+		error = intern_name(iaprof, reason, NO_REASON, &stall);
 	return error ? error : add_row(iaprof, &iaprof->now, stall, offset, count);
 }
 
