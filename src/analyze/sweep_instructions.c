@@ -270,7 +270,8 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 
 	note_time(sweep, row->begin);
 	if (row->device)
-		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted = true;
+		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted =
+			true;
 	ledger->instructions = add_saturated(ledger->instructions, row->count);
 	if (is_estimated)
 		ledger->instructions_estimated =

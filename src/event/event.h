@@ -204,8 +204,8 @@ enum event_code_type {
 struct event_code {
 	uint32_t id;
 	uint32_t process;
-	uint32_t parent;         /* code id of the program a kernel, log or binary belongs to */
-	uint32_t type;           /* enum event_code_type */
+	uint32_t parent; /* code id of the program a kernel, log or binary belongs to */
+	uint32_t type;   /* enum event_code_type */
 	/* Of a kernel, of a binary that holds one alone, of a source that is a file where another program tells which
 	 * (imported traces); else empty. */
 	uint32_t name_string;
@@ -406,8 +406,10 @@ struct event_instruction_sample {
 	uint32_t
 		stall_string; /* the vendor's name of the reason; empty: it was executing, or nobody knows */
 	uint32_t thread; /* that executed it, of a device that is the host's processor */
-	uint32_t stack;  /* that launched it, where whoever sampled it knew; 0: correlation or window tell */
-	uint32_t text_string; /* the instruction, where another program has disassembled it (imported traces), else empty */
+	uint32_t
+		stack; /* that launched it, where whoever sampled it knew; 0: correlation or window tell */
+	uint32_t
+		text_string; /* the instruction, where another program has disassembled it (imported traces), else empty */
 };
 
 /* A reading of a series. What could not be read has no row: 0 is a measured 0. Sorted by begin. */

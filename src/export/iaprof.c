@@ -129,9 +129,8 @@ static int define_stack(struct iaprof *iaprof, const struct analysis_instruction
 			uint32_t number)
 {
 	struct iaprof_place *place = &iaprof->places[number];
-	const char *function = row->path == ANALYSIS_NO_PATH
-				       ? ""
-				       : iaprof->analysis->paths[row->path].function;
+	const char *function =
+		row->path == ANALYSIS_NO_PATH ? "" : iaprof->analysis->paths[row->path].function;
 	uint64_t called = *function ? (uintptr_t)function : 0;
 	uint32_t known = pair_map_find(&iaprof->stacks, row->stack, called);
 	int error;
@@ -253,7 +252,8 @@ static int group(struct iaprof *iaprof)
 
 		/* Three keys of 64 bits by two: a stack's number stands for its process. */
 		stack = pair_map_find(&kernels, whose, place->ustack);
-		if (stack == PAIR_MAP_NONE && !(error = pair_map_put(&kernels, whose, place->ustack, i)))
+		if (stack == PAIR_MAP_NONE &&
+		    !(error = pair_map_put(&kernels, whose, place->ustack, i)))
 			stack = i;
 		kernel = pair_map_find(&kernels, code, (uint64_t)1 << 32 | stack);
 		if (!error && kernel == PAIR_MAP_NONE &&
@@ -288,8 +288,8 @@ static int write_samples(struct iaprof *iaprof)
 		if (!error && !iaprof->form->by_kernel)
 			error = iaprof->form->put(iaprof, place, iaprof->counts[number]);
 		if (!iaprof->form->has_kernel && place->has_kernel)
-			iaprof->without_kernel = add_saturated(iaprof->without_kernel,
-							       iaprof->counts[number]);
+			iaprof->without_kernel =
+				add_saturated(iaprof->without_kernel, iaprof->counts[number]);
 	}
 	if (error || !iaprof->form->by_kernel)
 		return error;
@@ -492,8 +492,8 @@ static int write_all(struct iaprof *iaprof, const struct export_options *options
 	return error ? error : end_interval(iaprof);
 }
 
-__attribute__((format(printf, 3, 4))) static void
-note(const struct iaprof *iaprof, uint64_t count, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void note(const struct iaprof *iaprof, uint64_t count,
+						       const char *format, ...)
 {
 	char line[256];
 	va_list arguments;

@@ -37,8 +37,8 @@ struct iaprof_place {
 	uint32_t comm, pid, ustack, kstack, file, symbol, text;
 	uint32_t type; /* of shader, as the program counts */
 	uint64_t offset;
-	const char *stall;     /* "": not known */
-	bool has_kernel;       /* its stack has frames of the operating system's kernel */
+	const char *stall;    /* "": not known */
+	bool has_kernel;      /* its stack has frames of the operating system's kernel */
 	uint32_t first, rank; /* while an interval is put in order */
 	bool is_known;
 };
@@ -50,13 +50,14 @@ struct iaprof_form {
 	char separator;
 	/* How a text is defined; NULL: as a string, which then shares its numbers. */
 	const char *words[IAPROF_NAMES_COUNT];
-	const char *const *first;       /* strings that stand at the begin; ends with NULL */
-	const char *begin, *end;        /* of an interval; NULL: no line */
-	const char *no_file, *no_symbol, *no_text; /* what stands for what is not known; "": number 0 */
+	const char *const *first; /* strings that stand at the begin; ends with NULL */
+	const char *begin, *end;  /* of an interval; NULL: no line */
+	const char *no_file, *no_symbol,
+		*no_text; /* what stands for what is not known; "": number 0 */
 	bool joins;       /* ';' stands between frames, not behind each */
 	bool has_kernel;  /* stacks of the kernel have a place */
 	bool has_metrics;
-	bool by_kernel;   /* iaprof_put_kernels writes all of an interval */
+	bool by_kernel; /* iaprof_put_kernels writes all of an interval */
 	/* NULL where by_kernel is. -ENOMEM. */
 	int (*put)(struct iaprof *iaprof, const struct iaprof_place *place, uint64_t count);
 };
@@ -73,12 +74,12 @@ struct iaprof {
 	uint32_t *by_number;         /* owned; number of an instruction -> index in the analysis */
 	struct iaprof_place *places; /* owned; by number */
 	uint64_t *counts;            /* owned; by number, in the interval */
-	uint32_t *seen;              /* owned; numbers that have a count, in the order in which they came */
+	uint32_t *seen; /* owned; numbers that have a count, in the order in which they came */
 	uint32_t seen_count;
 	struct string_table names[IAPROF_NAMES_COUNT]; /* ids are the numbers */
 	struct hash_map processes;                     /* comm << 32 | pid that have a line */
 	struct pair_map stacks; /* (stack, called function) -> number of a place that has it */
-	uint32_t *written;      /* owned; by_kernel: number of a text -> that in the file; 0: none yet */
+	uint32_t *written; /* owned; by_kernel: number of a text -> that in the file; 0: none yet */
 	size_t written_capacity;
 	uint32_t written_count;
 	struct string_builder text, whole;

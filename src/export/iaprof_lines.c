@@ -25,7 +25,8 @@ static const char *text_of(const struct iaprof *iaprof, enum iaprof_names names,
 }
 
 /* The program says "unknown" of a reason that it has no name for. */
-static int define_stall(struct iaprof *iaprof, const struct iaprof_place *place, uint32_t *ret_number)
+static int define_stall(struct iaprof *iaprof, const struct iaprof_place *place,
+			uint32_t *ret_number)
 {
 	return iaprof_define(iaprof, IAPROF_STRING, *place->stall ? place->stall : "unknown",
 			     ret_number);
@@ -196,8 +197,8 @@ static int put_kernel(struct iaprof *iaprof, const struct iaprof_place *place)
 		error = write_text(iaprof, place->symbol, &symbol);
 	if (!error)
 		fprintf(iaprof->file,
-			"kernel\t0x0\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
-			"\t%" PRIu32 "\n",
+			"kernel\t0x0\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32
+			"\n",
 			comm, place->pid, ustack, file, symbol);
 	return error;
 }
@@ -248,9 +249,20 @@ int iaprof_put_kernels(struct iaprof *iaprof)
 /* ---- the forms --------------------------------------------------------------------------------- */
 
 static const char *const no_strings[] = {NULL};
-static const char *const usual_strings[] = {
-	"[unknown file]", "System Routine (Exceptions)", "[failed decode]", "active", "control",
-	"pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "other", "unknown", NULL};
+static const char *const usual_strings[] = {"[unknown file]",
+					    "System Routine (Exceptions)",
+					    "[failed decode]",
+					    "active",
+					    "control",
+					    "pipestall",
+					    "send",
+					    "dist_acc",
+					    "sbid",
+					    "sync",
+					    "inst_fetch",
+					    "other",
+					    "unknown",
+					    NULL};
 
 static const struct iaprof_form forms[] = {
 	{.name = "tiber",

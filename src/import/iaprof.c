@@ -31,17 +31,25 @@
 
 enum {
 	BAD_LINES_TOLD = 10,
-	FRAMES_MOST = 512,   /* of a stack */
-	FRAMES_OUTER = 255,  /* of a deeper one that stay: these, and the innermost 256 */
+	FRAMES_MOST = 512,  /* of a stack */
+	FRAMES_OUTER = 255, /* of a deeper one that stay: these, and the innermost 256 */
 	NAME_BYTES_MOST = 65536,
 	INTERVAL_NS = 10000000 /* as the program is started by default */
 };
 #define COUNT_MOST ((uint64_t)INT64_MAX) /* also of all together, so that no sum overflows */
 
 /* Who may define a number: in the form with ';' each kind of thing has numbers of its own. */
-enum names { NAMES_STRING, NAMES_USTACK, NAMES_KSTACK, NAMES_FILE, NAMES_SYMBOL, NAMES_TEXT, NAMES_COUNT };
+enum names {
+	NAMES_STRING,
+	NAMES_USTACK,
+	NAMES_KSTACK,
+	NAMES_FILE,
+	NAMES_SYMBOL,
+	NAMES_TEXT,
+	NAMES_COUNT
+};
 
-static const char *const names_text[NAMES_COUNT] = {"string", "USTACK",     "KSTACK",
+static const char *const names_text[NAMES_COUNT] = {"string",   "USTACK",     "KSTACK",
 						    "GPU_FILE", "GPU_SYMBOL", "INSN_TEXT"};
 
 /* Where a sample is; texts by their ids in `texts`, 0: not known. */
@@ -119,8 +127,8 @@ static int define(struct iaprof *iaprof, enum names names, const char *number, c
 {
 	uint64_t id, *known;
 	uint32_t string;
-	int error = iaprof_line_number(iaprof->source, "the number of a text", number, UINT64_MAX,
-				       &id);
+	int error =
+		iaprof_line_number(iaprof->source, "the number of a text", number, UINT64_MAX, &id);
 
 	if (error)
 		return error;
@@ -139,8 +147,8 @@ static int find_text(struct iaprof *iaprof, enum names names, const char *field,
 {
 	char expected[96];
 	uint64_t id, *known;
-	int error = iaprof_line_number(iaprof->source, "the number of a text", field, UINT64_MAX,
-				       &id);
+	int error =
+		iaprof_line_number(iaprof->source, "the number of a text", field, UINT64_MAX, &id);
 
 	if (error)
 		return error;
@@ -338,8 +346,8 @@ static int parse_count(struct iaprof *iaprof, const char *field, uint64_t *ret_c
 /* ---- the form of the description: KEY;… -------------------------------------------------------- */
 
 /* The reasons have numbers of their own there; 0 is none of them. */
-static const char *const reasons[] = {"",     "active", "control",    "pipestall", "send", "dist_acc",
-				      "sbid", "sync",   "inst_fetch", "tdr"};
+static const char *const reasons[] = {"",         "active", "control", "pipestall",  "send",
+				      "dist_acc", "sbid",   "sync",    "inst_fetch", "tdr"};
 
 static int take_string(struct iaprof *iaprof, char **fields)
 {
@@ -461,8 +469,9 @@ static int take_whole(struct iaprof *iaprof, char **fields)
 
 static int take_counts(struct iaprof *iaprof, char **fields)
 {
-	static const char *const columns[] = {"active", "control", "pipestall",  "send",  "dist_acc",
-					      "sbid",   "sync",    "inst_fetch", "other", "tdr"};
+	static const char *const columns[] = {"active",   "control", "pipestall", "send",
+					      "dist_acc", "sbid",    "sync",      "inst_fetch",
+					      "other",    "tdr"};
 	struct place place = iaprof->now;
 	uint64_t offset, counts[ARRAY_COUNT(columns)], sum = 0;
 	uint32_t stall;
@@ -569,8 +578,8 @@ static int take_sample(struct iaprof *iaprof, char **fields)
 
 	if (iaprof->unknown & ~(unsigned int)STATE_KERNEL)
 		return import_source_fail(
-			iaprof->source, "good lines before it that say whose it is (one was left out)",
-			NULL);
+			iaprof->source,
+			"good lines before it that say whose it is (one was left out)", NULL);
 	if (!error)
 		error = find_name(iaprof, NAMES_STRING, fields[2], &reason);
 	if (!error)
@@ -596,11 +605,13 @@ static int take_interval(struct iaprof *iaprof, char **fields)
 	if (error)
 		return error;
 	if (iaprof->has_times && time_ns < iaprof->end_ns)
-		return import_source_fail(iaprof->source, "a time not before that of the interval "
-							  "before it", fields[2]);
-	iaprof->begin_ns = iaprof->has_times         ? iaprof->end_ns
+		return import_source_fail(iaprof->source,
+					  "a time not before that of the interval "
+					  "before it",
+					  fields[2]);
+	iaprof->begin_ns = iaprof->has_times       ? iaprof->end_ns
 			   : time_ns > INTERVAL_NS ? time_ns - INTERVAL_NS
-						     : 0;
+						   : 0;
 	iaprof->end_ns = time_ns;
 	iaprof->has_times = true;
 	return 0;
@@ -641,8 +652,8 @@ static int take_metric(struct iaprof *iaprof, char **fields)
 {
 	bool is_clock = strcmp(fields[1], "frequency-MHz") == 0;
 	uint64_t value;
-	int error = iaprof_line_number(iaprof->source, "the value of a metric", fields[2],
-				       1000000, &value);
+	int error = iaprof_line_number(iaprof->source, "the value of a metric", fields[2], 1000000,
+				       &value);
 
 	if (error)
 		return error;
@@ -667,8 +678,8 @@ static int take_frame(struct iaprof *iaprof, char **fields)
 static const struct form {
 	const char *word;
 	char separator;
-	size_t fields;    /* the word is one */
-	bool has_text;    /* the last field is all that is left of the line */
+	size_t fields;     /* the word is one */
+	bool has_text;     /* the last field is all that is left of the line */
 	unsigned int says; /* of enum state */
 	int (*take)(struct iaprof *iaprof, char **fields);
 } forms[] = {
@@ -815,9 +826,10 @@ static void note_all(struct iaprof *iaprof)
 	import_target_note(iaprof->target,
 			   "no commands of the device and no times of them, no threads; how many "
 			   "cycles a sample stands for is not known%s",
-			   iaprof->has_times ? "; a sample is of the interval before its stamp, the "
-					       "first of which is taken for 10 ms"
-					     : "; no times");
+			   iaprof->has_times
+				   ? "; a sample is of the interval before its stamp, the "
+				     "first of which is taken for 10 ms"
+				   : "; no times");
 }
 
 static int read_iaprof(struct import_source *source, struct import_target *target)

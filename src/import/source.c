@@ -30,7 +30,7 @@ struct import_source {
 	size_t used, size;
 	char *line;
 	size_t capacity;
-	uint64_t number; /* of the line */
+	uint64_t number;         /* of the line */
 	bool is_long, is_inside; /* the line was too long; its end is still to come */
 };
 

@@ -30,17 +30,18 @@ static uint64_t sum_of(struct trace_reader *reader)
 
 	for (size_t i = 0; i < trace_reader_chunk_count(reader); i++) {
 		const struct event_instruction_sample *rows;
-		struct trace_rows *decoded = NULL;
+		void *decoded = NULL;
+		size_t count;
 
 		if (trace_reader_chunk(reader, i)->kind != EVENT_INSTRUCTION_SAMPLE)
 			continue;
-		if (trace_reader_rows(reader, i, &decoded))
+		if (trace_reader_rows(reader, i, &decoded, &count))
 			abort();
-		rows = decoded->rows;
-		for (size_t k = 0; k < decoded->count; k++)
+		rows = decoded;
+		for (size_t k = 0; k < count; k++)
 			if (!rows[k].count || __builtin_add_overflow(sum, rows[k].count, &sum))
 				abort();
-		trace_rows_free(decoded);
+		free(decoded);
 	}
 	return sum;
 }
