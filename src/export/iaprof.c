@@ -28,7 +28,7 @@
 #include "export/filter.h"
 #include "export/flame_escape.h"
 #include "export/formats.h"
-#include "export/iaprof.h"
+#include "export/iaprof_lines.h"
 #include "export/profile.h"
 
 enum { INTERVAL_NS = 10000000 };

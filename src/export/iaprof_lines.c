@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/number.h"
 #include "export/flame_escape.h"
-#include "export/iaprof.h"
+#include "export/iaprof_lines.h"
 
 static const char *text_of(const struct iaprof *iaprof, enum iaprof_names names, uint32_t number)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * export/iaprof.h - what the parts of the exporter iaprof share: iaprof.c gathers, iaprof_lines.c writes lines
+ * export/iaprof_lines.h - what the parts of the exporter iaprof share: iaprof.c gathers, iaprof_lines.c writes lines
  */
-#ifndef EXPORT_IAPROF_H
-#define EXPORT_IAPROF_H
+#ifndef EXPORT_IAPROF_LINES_H
+#define EXPORT_IAPROF_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
