@@ -161,6 +161,8 @@ static int add_row(const struct report *report, const struct analysis_instructio
 	if (array_grow(rows->rows, rows->capacity, rows->count + 1) ||
 	    device_code_find(rows->code, instruction->code, instruction->offset, &row.place))
 		return -ENOMEM;
+	if (!*row.place.text)
+		row.place.text = instruction->text;
 	rows->rows[rows->count++] = row;
 	return 0;
 }

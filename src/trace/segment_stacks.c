@@ -188,6 +188,8 @@ static const struct {
 	 offsetof(struct event_cpu_sample, stack)},
 	{EVENT_SWITCH, sizeof(struct event_switch), offsetof(struct event_switch, stack)},
 	{EVENT_RANGE, sizeof(struct event_range), offsetof(struct event_range, stack)},
+	{EVENT_INSTRUCTION_SAMPLE, sizeof(struct event_instruction_sample),
+	 offsetof(struct event_instruction_sample, stack)},
 };
 
 int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows, size_t count)

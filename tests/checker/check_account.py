@@ -471,7 +471,8 @@ def is_measured(trace, device, commands):
     nobody's to follow."""
     got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
                                                     for row in trace.executions)
-    is_counted = any(row["device"] == device for row in trace.things.get("series", {}).values())
+    is_counted = (any(row["device"] == device for row in trace.things.get("series", {}).values())
+                  or any(row["device"] == device for row in trace.instructions))
     has_queue = any(row["device"] == device for row in trace.things.get("queue", {}).values())
     return bool(commands or not got_commands and (has_queue or not is_counted))
 

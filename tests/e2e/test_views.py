@@ -575,7 +575,7 @@ with t.case("flame says what it draws where no device was used, and what it cann
         result = duet("flame", "--view", "offcpu", "-o", t.path("none.svg"), described("no.duet", *lines), status=1)
         t.true(why in text(result.stderr), text(result.stderr))
     result = duet("flame", "--view", "onoff", trace, status=2)
-    t.true("--view: total, gpu, idle, cpu, offcpu or launch, not 'onoff'" in text(result.stderr), text(result.stderr))
+    t.true("--view: total, gpu, idle, cpu, offcpu, launch or stall, not 'onoff'" in text(result.stderr), text(result.stderr))
 
 with t.case("when it was recorded"):
     trace = described("when.duet", "clock 9 1000000000 type=realtime", "window 2000000000 2000001000", *GROUND)

@@ -437,6 +437,8 @@ static const struct line lines[] = {
 	FIELD(event_instruction_sample, code),
 	FIELD(event_instruction_sample, stall_string),
 	FIELD(event_instruction_sample, thread),
+	FIELD(event_instruction_sample, stack),
+	FIELD(event_instruction_sample, text_string),
 	NUMBER(MODE_UNKNOWN),
 	NUMBER(MODE_USER),
 	NUMBER(MODE_KERNEL),
