@@ -94,8 +94,7 @@ static bool create_context(struct search *search, void *library, const char *nam
 	create_function *create = (create_function *)dlsym(library, "iga_context_create");
 	struct iga *iga = search->iga;
 
-	iga->decode =
-		(decode_function *)dlsym(library, "iga_context_disassemble_instruction");
+	iga->decode = (decode_function *)dlsym(library, "iga_context_disassemble_instruction");
 	iga->release = (release_function *)dlsym(library, "iga_context_release");
 	if (!version || !list || !create || !iga->decode || !iga->release)
 		return refuse(search, "%s is no library of IGA with its C interface", name);
@@ -134,12 +133,13 @@ static bool try_all(struct search *search)
 	}
 	if (try_library(search, "libiga64.so", false))
 		return true;
-	return refuse(search,
-		      "no library of IGA was found (libiga64.so.%d to libiga64.so.%d): instructions "
-		      "of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
-		      "up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
-		      "DUET_IGA",
-		      IGA_NEWEST, IGA_OLDEST);
+	return refuse(
+		search,
+		"no library of IGA was found (libiga64.so.%d to libiga64.so.%d): instructions "
+		"of Intel GPUs are shown without operands; install one (Debian 12: libigc1, "
+		"up to Xe HPC; libigc2 of newer ones: Xe2 and Xe3 too), or name one in "
+		"DUET_IGA",
+		IGA_NEWEST, IGA_OLDEST);
 }
 
 int iga_open(uint32_t platform, const char *name, struct iga **ret_iga, char *ret_why)

@@ -183,10 +183,10 @@ const char *isa_xe_generation(uint32_t ip_version, uint32_t core_family)
 	for (size_t i = 0; i < ARRAY_COUNT(generations); i++) {
 		const struct generation *row = &generations[i];
 
-		if (ip_version ? row->architecture && row->architecture == architecture &&
-					 release >= row->first_release &&
-					 release <= row->last_release
-			       : core_family && row->core_family == core_family)
+		if (ip_version
+			    ? row->architecture && row->architecture == architecture &&
+				      release >= row->first_release && release <= row->last_release
+			    : core_family && row->core_family == core_family)
 			return row->name;
 	}
 	return NULL;
@@ -205,9 +205,10 @@ static void explain(const char *name, char *ret_why)
 	char printable[64];
 
 	if (!name || !*name)
-		snprintf(ret_why, XE_WHY_MAX,
-			 "code of Intel GPUs is decoded by their generation, which is not known, or "
-			 "only to a newer duet");
+		snprintf(
+			ret_why, XE_WHY_MAX,
+			"code of Intel GPUs is decoded by their generation, which is not known, or "
+			"only to a newer duet");
 	else
 		snprintf(ret_why, XE_WHY_MAX,
 			 "Intel has no generation of GPUs '%s', or only in a newer duet",

@@ -40,8 +40,7 @@ static yaml_node_t *find(yaml_document_t *document, yaml_node_t *mapping, const 
 /* libyaml ends each scalar with a NUL, and one may be inside too. */
 static const char *text_of(yaml_node_t *node)
 {
-	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value
-						      : "";
+	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
 }
 
 static uint32_t number_of(yaml_node_t *node)

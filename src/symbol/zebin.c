@@ -46,7 +46,8 @@ struct zebin {
 	Elf64_Shdr names; /* their section */
 	struct zebin_target target;
 	struct string_table texts;
-	struct hash_map by_name; /* a name's id in texts -> number of the kernel that has it first */
+	struct hash_map
+		by_name; /* a name's id in texts -> number of the kernel that has it first */
 	struct zebin_kernel *kernels;
 	uint32_t *sections; /* of the kernels */
 	size_t count, capacity, sections_capacity;

@@ -31,7 +31,8 @@ struct zebin_kernel {
 struct zebin_target {
 	/* As the kernel driver counts it: architecture << 22 | release << 14 | revision, 20.1.0 is 0x05004000. */
 	uint32_t ip_version;
-	uint32_t core_family; /* the graphics core's number in Intel's headers: 12 Gen9, 0xc08 Xe HPC */
+	uint32_t
+		core_family; /* the graphics core's number in Intel's headers: 12 Gen9, 0xc08 Xe HPC */
 };
 
 /* Whether the bytes begin as one does. */
