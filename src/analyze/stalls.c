@@ -18,44 +18,54 @@
 const struct stall_reason stall_reasons[] = {
 	{"active", "Intel", "the instruction was issued: this is work, no waiting",
 	 "do less of it: fewer instructions, wider SIMD, cheaper math functions or smaller types"},
-	{"control", "Intel", "a branch, call or loop end had to be decided before anything could "
-			     "follow",
+	{"control", "Intel",
+	 "a branch, call or loop end had to be decided before anything could "
+	 "follow",
 	 "let the work items of a subgroup take the same way, unroll short loops, replace short "
 	 "branches by a selection"},
 	{"pipestall", "Intel", "the pipe that executes it was full of other threads' instructions",
 	 "spread the work over pipes: mix integer and floating point, use fewer math functions and "
 	 "64-bit types"},
-	{"send", "Intel", "a message (memory, sampler, gateway) could not leave: the queue for "
-			  "messages was full",
-	 "send fewer and wider ones: neighbouring work items should use neighbouring addresses, and "
+	{"send", "Intel",
+	 "a message (memory, sampler, gateway) could not leave: the queue for "
+	 "messages was full",
+	 "send fewer and wider ones: neighbouring work items should use neighbouring addresses, "
+	 "and "
 	 "block loads instead of single ones"},
-	{"dist_acc", "Intel", "it waits for the result of an instruction just before it in the same "
-			      "pipe, or for the accumulator",
+	{"dist_acc", "Intel",
+	 "it waits for the result of an instruction just before it in the same "
+	 "pipe, or for the accumulator",
 	 "put independent instructions between the two: unroll, more than one sum at a time"},
-	{"sbid", "Intel", "it waits for the result of a message or of a long operation: mostly a "
-			  "load from memory",
+	{"sbid", "Intel",
+	 "it waits for the result of a message or of a long operation: mostly a "
+	 "load from memory",
 	 "ask for data earlier, keep it in registers or local memory, use caches better, have more "
 	 "threads at once (fewer registers of each)"},
-	{"sync", "Intel", "a sync instruction waits: for a barrier, or until earlier messages were "
-			  "done",
-	 "use fewer and smaller barriers and fences, and give the work items in front of them equal "
+	{"sync", "Intel",
+	 "a sync instruction waits: for a barrier, or until earlier messages were "
+	 "done",
+	 "use fewer and smaller barriers and fences, and give the work items in front of them "
+	 "equal "
 	 "work"},
-	{"inst_fetch", "Intel", "its bytes were not yet there: the instruction cache had to load "
-				"them",
+	{"inst_fetch", "Intel",
+	 "its bytes were not yet there: the instruction cache had to load "
+	 "them",
 	 "make hot code smaller: unroll less, inline less, split kernels that do several things"},
 	{"other", "Intel", "the hardware names no reason",
 	 "look at the instructions around it, and at the other reasons of the same kernel"},
 	{"tdr", "Intel", "a thread was being dispatched to the execution unit or retired from it",
 	 "launch work-groups that live longer: more work for each work item, fewer tiny kernels"},
-	{"no_instruction_available", "AMD", "its bytes were not yet there: the instruction cache or "
-					    "its queue was empty",
+	{"no_instruction_available", "AMD",
+	 "its bytes were not yet there: the instruction cache or "
+	 "its queue was empty",
 	 "make hot code smaller: unroll less, inline less"},
 	{"alu_dependency", "AMD", "it waits for the result of an arithmetic instruction before it",
 	 "put independent instructions between the two: unroll, more than one sum at a time"},
 	{"waitcnt", "AMD", "an s_waitcnt waits for memory, local memory or messages",
 	 "ask for data earlier, use caches and local memory better, have more waves at once"},
-	{"internal_instruction", "AMD", "an instruction that the sequencer executes itself (sleep, "
-					"priority, nothing) was next",
+	{"internal_instruction", "AMD",
+	 "an instruction that the sequencer executes itself (sleep, "
+	 "priority, nothing) was next",
 	 "mostly none is needed: look at the instructions around it"},
 	{"barrier_wait", "AMD", "it waits for the other waves of its work-group at a barrier",
 	 "use fewer barriers and smaller work-groups, and give their waves equal work"},
