@@ -38,8 +38,8 @@ struct code_file {
 	const char *path;
 	char *bytes; /* owned */
 	size_t size;
-	struct zebin *zebin;          /* owned */
-	void *image;                  /* owned; the symbolizer reads it */
+	struct zebin *zebin;           /* owned */
+	void *image;                   /* owned; the symbolizer reads it */
 	struct symbolizer *symbolizer; /* owned */
 	struct symbol_module *module;
 	struct isa *isa;        /* owned */
@@ -137,9 +137,8 @@ static struct number format_ip(const struct code_file *file)
 	struct number number = {""};
 
 	if (version)
-		snprintf(number.text, sizeof(number.text),
-			 "%" PRIu32 ".%" PRIu32 ".%" PRIu32, version >> 22, version >> 14 & 0xff,
-			 version & 0x3fff);
+		snprintf(number.text, sizeof(number.text), "%" PRIu32 ".%" PRIu32 ".%" PRIu32,
+			 version >> 22, version >> 14 & 0xff, version & 0x3fff);
 	return number;
 }
 
@@ -172,7 +171,8 @@ static int print_kernel(struct code_file *file, const struct zebin_kernel *kerne
 			return error;
 		place[0] = '\0';
 		if (one.file)
-			snprintf(place, sizeof(place), "%s:%" PRIu32, path_base(one.file), one.line);
+			snprintf(place, sizeof(place), "%s:%" PRIu32, path_base(one.file),
+				 one.line);
 		printf("  0x%04" PRIx64 "  %-*s %s\n", one.offset, LINE_WIDTH,
 		       format_text(place).text, one.text);
 	}

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbol/zebin.c - code objects of Intel's GPUs: kernels, sizes, target, and an image with addresses
+ * symbol/zebin.c - code objects of Intel's GPUs: kernels, sizes, target
  *
  * Runs in:  the recorder and the readers
- * Gets:     the bytes of a zebin, which may be anything   Gives: its kernels, and a copy that libdw can read
- * Owns:     the list of kernels; the copy is the caller's
- * Fails:    -ENOEXEC with a text, -ENOMEM; a relocation or a note that makes no sense is left out
- * Why linked here: every kernel begins at 0, and libdw of elfutils 0.188 knows no relocation of this machine, so that a
- *           line table without one says that all kernels are the same place. What is done with each is written in
- *           Intel's compute-runtime (debug_zebin.cpp): a symbol that stands in a debug section and is named ".text.X" is
- *           the begin of that section.
+ * Gets:     the bytes of a zebin, which may be anything   Gives: its kernels and for which GPU they are
+ * Owns:     the list of kernels
+ * Fails:    -ENOEXEC with a text, -ENOMEM; a note that makes no sense is left out
+ * Why by hand: what is needed are five sections by their names, and each offset in a file that comes from a trace has to be looked at
  */
 #include "symbol/zebin.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,40 +18,19 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "symbol/ze_info.h"
+#include "symbol/zebin_private.h"
 
-#ifndef EM_INTELGT
-#define EM_INTELGT 205
-#endif
-
-#define TEXT         ".text."
-#define DEBUG        ".debug_"
-#define INFO         ".ze_info"
-#define NOTES        ".note.intelgt.compat"
-#define OWNER        "IntelGT"
-#define PATCHES_MOST ((size_t)1 << 22) /* relocations; sections may lie on one another */
+#define INFO  ".ze_info"
+#define NOTES ".note.intelgt.compat"
+#define OWNER "IntelGT"
 
 /* Of files made before the machine had a number. */
 enum { TYPE_ZEBIN_FIRST = 0xff11, TYPE_ZEBIN_LAST = 0xff12, FLAG_MACHINE_IS_CORE = 1 << 15 };
 enum note_type { NOTE_CORE_FAMILY = 2, NOTE_IP_VERSION = 6 };
-enum relocation { RELOCATION_64 = 1, RELOCATION_32 = 2, RELOCATION_32_HIGH = 3 };
-
-struct zebin {
-	const uint8_t *bytes; /* borrowed */
-	size_t size;
-	Elf64_Ehdr head;
-	Elf64_Shdr names; /* their section */
-	struct zebin_target target;
-	struct string_table texts;
-	struct hash_map
-		by_name; /* a name's id in texts -> number of the kernel that has it first */
-	struct zebin_kernel *kernels;
-	uint32_t *sections; /* of the kernels */
-	size_t count, capacity, sections_capacity;
-};
 
 /* ---- reading ELF ---- */
 
-static bool read_at(const struct zebin *zebin, uint64_t offset, void *ret, size_t size)
+bool zebin_read(const struct zebin *zebin, uint64_t offset, void *ret, size_t size)
 {
 	if (offset > zebin->size || size > zebin->size - offset)
 		return false;
@@ -63,14 +38,14 @@ static bool read_at(const struct zebin *zebin, uint64_t offset, void *ret, size_
 	return true;
 }
 
-static bool read_section(const struct zebin *zebin, size_t index, Elf64_Shdr *ret_section)
+bool zebin_read_section(const struct zebin *zebin, size_t index, Elf64_Shdr *ret_section)
 {
 	return index < zebin->head.e_shnum &&
-	       read_at(zebin, zebin->head.e_shoff + index * sizeof(*ret_section), ret_section,
-		       sizeof(*ret_section));
+	       zebin_read(zebin, zebin->head.e_shoff + index * sizeof(*ret_section), ret_section,
+			  sizeof(*ret_section));
 }
 
-static bool has_bytes(const struct zebin *zebin, const Elf64_Shdr *section)
+bool zebin_has_bytes(const struct zebin *zebin, const Elf64_Shdr *section)
 {
 	return section->sh_type != SHT_NULL && section->sh_type != SHT_NOBITS &&
 	       section->sh_offset <= zebin->size &&
@@ -78,19 +53,19 @@ static bool has_bytes(const struct zebin *zebin, const Elf64_Shdr *section)
 }
 
 /* "" for what does not end inside of the table. */
-static const char *text_of(const struct zebin *zebin, const Elf64_Shdr *table, uint32_t offset)
+const char *zebin_text(const struct zebin *zebin, const Elf64_Shdr *table, uint32_t offset)
 {
 	const char *text;
 
-	if (!has_bytes(zebin, table) || offset >= table->sh_size)
+	if (!zebin_has_bytes(zebin, table) || offset >= table->sh_size)
 		return "";
 	text = (const char *)zebin->bytes + table->sh_offset + offset;
 	return memchr(text, '\0', table->sh_size - offset) ? text : "";
 }
 
-static const char *section_name(const struct zebin *zebin, const Elf64_Shdr *section)
+const char *zebin_section_name(const struct zebin *zebin, const Elf64_Shdr *section)
 {
-	return text_of(zebin, &zebin->names, section->sh_name);
+	return zebin_text(zebin, &zebin->names, section->sh_name);
 }
 
 static bool begins_with(const char *text, const char *begin)
@@ -100,10 +75,10 @@ static bool begins_with(const char *text, const char *begin)
 
 static bool is_kernel(const struct zebin *zebin, const Elf64_Shdr *section)
 {
-	const char *name = section_name(zebin, section);
+	const char *name = zebin_section_name(zebin, section);
 
-	return section->sh_type == SHT_PROGBITS && has_bytes(zebin, section) &&
-	       begins_with(name, TEXT) && strlen(name) > strlen(TEXT);
+	return section->sh_type == SHT_PROGBITS && zebin_has_bytes(zebin, section) &&
+	       begins_with(name, ZEBIN_TEXT) && strlen(name) > strlen(ZEBIN_TEXT);
 }
 
 static bool is_head(const Elf64_Ehdr *head)
@@ -128,7 +103,7 @@ bool zebin_is(const void *bytes, size_t size)
 
 static int add_kernel(struct zebin *zebin, uint32_t index, const Elf64_Shdr *section)
 {
-	const char *name = section_name(zebin, section) + strlen(TEXT);
+	const char *name = zebin_section_name(zebin, section) + strlen(ZEBIN_TEXT);
 	uint32_t id = string_table_add(&zebin->texts, name, strlen(name));
 
 	if (!id || array_grow(zebin->kernels, zebin->capacity, zebin->count + 1) ||
@@ -147,7 +122,7 @@ static int add_kernel(struct zebin *zebin, uint32_t index, const Elf64_Shdr *sec
 }
 
 /* NULL: there is none. */
-static struct zebin_kernel *find_kernel(const struct zebin *zebin, const char *name)
+struct zebin_kernel *zebin_find_kernel(const struct zebin *zebin, const char *name)
 {
 	uint32_t id = string_table_find(&zebin->texts, name, strlen(name));
 	const uint64_t *index = id ? hash_map_find(&zebin->by_name, id) : NULL;
@@ -156,7 +131,7 @@ static struct zebin_kernel *find_kernel(const struct zebin *zebin, const char *n
 }
 
 /* Kernels are in the order of their sections' numbers. */
-static struct zebin_kernel *kernel_of_section(const struct zebin *zebin, uint32_t index)
+struct zebin_kernel *zebin_kernel_of_section(const struct zebin *zebin, uint32_t index)
 {
 	size_t low = 0, high = zebin->count;
 
@@ -176,14 +151,14 @@ static void read_sizes(struct zebin *zebin, const Elf64_Shdr *symbols)
 {
 	Elf64_Sym symbol;
 
-	if (!has_bytes(zebin, symbols))
+	if (!zebin_has_bytes(zebin, symbols))
 		return;
 	for (uint64_t at = 0; at + sizeof(symbol) <= symbols->sh_size; at += sizeof(symbol)) {
 		struct zebin_kernel *kernel;
 
-		if (!read_at(zebin, symbols->sh_offset + at, &symbol, sizeof(symbol)))
+		if (!zebin_read(zebin, symbols->sh_offset + at, &symbol, sizeof(symbol)))
 			return;
-		kernel = kernel_of_section(zebin, symbol.st_shndx);
+		kernel = zebin_kernel_of_section(zebin, symbol.st_shndx);
 		if (kernel && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && !symbol.st_value &&
 		    symbol.st_size && symbol.st_size <= kernel->size_bytes)
 			kernel->code_bytes = symbol.st_size;
@@ -193,7 +168,7 @@ static void read_sizes(struct zebin *zebin, const Elf64_Shdr *symbols)
 /* What is told of a kernel that has no section is nobody's. */
 static void on_kernel(void *context, const char *name, const struct ze_info_kernel *info)
 {
-	struct zebin_kernel *kernel = find_kernel(context, name);
+	struct zebin_kernel *kernel = zebin_find_kernel(context, name);
 
 	if (!kernel)
 		return;
@@ -214,7 +189,7 @@ static void read_notes(struct zebin *zebin, const Elf64_Shdr *section)
 	uint64_t at = section->sh_offset, end = at + section->sh_size;
 	Elf64_Nhdr note;
 
-	while (end - at >= sizeof(note) && read_at(zebin, at, &note, sizeof(note))) {
+	while (end - at >= sizeof(note) && zebin_read(zebin, at, &note, sizeof(note))) {
 		uint64_t name = at + sizeof(note), value = name + align_4(note.n_namesz);
 		uint32_t number;
 
@@ -238,17 +213,17 @@ static int read_sections(struct zebin *zebin)
 	int error = 0;
 
 	for (uint32_t i = 0; i < zebin->head.e_shnum && !error; i++) {
-		if (!read_section(zebin, i, &section))
+		if (!zebin_read_section(zebin, i, &section))
 			break;
 		if (is_kernel(zebin, &section))
 			error = add_kernel(zebin, i, &section);
 		else if (section.sh_type == SHT_SYMTAB)
 			symbols = section;
-		else if (!has_bytes(zebin, &section))
+		else if (!zebin_has_bytes(zebin, &section))
 			continue;
-		else if (strcmp(section_name(zebin, &section), INFO) == 0)
+		else if (strcmp(zebin_section_name(zebin, &section), INFO) == 0)
 			info = section;
-		else if (strcmp(section_name(zebin, &section), NOTES) == 0)
+		else if (strcmp(zebin_section_name(zebin, &section), NOTES) == 0)
 			read_notes(zebin, &section);
 	}
 	if (error)
@@ -278,7 +253,7 @@ int zebin_open(const void *bytes, size_t size, struct zebin **ret_zebin)
 	if (zebin->head.e_machine != EM_INTELGT && zebin->head.e_flags & FLAG_MACHINE_IS_CORE)
 		zebin->target.core_family = zebin->head.e_machine;
 	if (zebin->head.e_shentsize != sizeof(Elf64_Shdr) ||
-	    !read_section(zebin, zebin->head.e_shstrndx, &zebin->names)) {
+	    !zebin_read_section(zebin, zebin->head.e_shstrndx, &zebin->names)) {
 		zebin_close(zebin);
 		return error_set(-ENOEXEC,
 				 "a code object of an Intel GPU whose sections lie outside of its "
@@ -314,132 +289,4 @@ size_t zebin_kernels(const struct zebin *zebin, const struct zebin_kernel **ret_
 struct zebin_target zebin_target(const struct zebin *zebin)
 {
 	return zebin->target;
-}
-
-/* ---- linking ---- */
-
-/* Symbols of the original, as values of the image. */
-struct link {
-	const struct zebin *zebin;
-	uint8_t *image;
-	Elf64_Shdr symbols, texts;
-	size_t patches_left;
-};
-
-static bool read_symbol(const struct link *link, uint64_t index, Elf64_Sym *ret_symbol)
-{
-	return has_bytes(link->zebin, &link->symbols) &&
-	       index < link->symbols.sh_size / sizeof(*ret_symbol) &&
-	       read_at(link->zebin, link->symbols.sh_offset + index * sizeof(*ret_symbol),
-		       ret_symbol, sizeof(*ret_symbol));
-}
-
-static uint64_t symbol_value(const struct link *link, const Elf64_Sym *symbol)
-{
-	const struct zebin_kernel *kernel = kernel_of_section(link->zebin, symbol->st_shndx);
-	const char *name = text_of(link->zebin, &link->texts, symbol->st_name);
-	Elf64_Shdr section;
-
-	if (!kernel && begins_with(name, TEXT) &&
-	    read_section(link->zebin, symbol->st_shndx, &section) &&
-	    begins_with(section_name(link->zebin, &section), DEBUG))
-		kernel = find_kernel(link->zebin, name + strlen(TEXT));
-	return symbol->st_value + (kernel ? kernel->offset : 0);
-}
-
-static void apply(const struct link *link, const Elf64_Shdr *target, const Elf64_Rela *relocation)
-{
-	uint64_t type = ELF64_R_TYPE(relocation->r_info), value;
-	size_t size = type == RELOCATION_64 ? sizeof(uint64_t) : sizeof(uint32_t);
-	Elf64_Sym symbol;
-
-	if (type < RELOCATION_64 || type > RELOCATION_32_HIGH || target->sh_size < size ||
-	    relocation->r_offset > target->sh_size - size ||
-	    !read_symbol(link, ELF64_R_SYM(relocation->r_info), &symbol))
-		return;
-	value = symbol_value(link, &symbol) + (uint64_t)relocation->r_addend;
-	if (type == RELOCATION_32_HIGH)
-		value >>= 32;
-	memcpy(link->image + target->sh_offset + relocation->r_offset, &value, size);
-}
-
-static void relocate(struct link *link, const Elf64_Shdr *section)
-{
-	Elf64_Shdr target;
-	Elf64_Rela relocation;
-
-	if (section->sh_type != SHT_RELA || !has_bytes(link->zebin, section) ||
-	    !read_section(link->zebin, section->sh_info, &target) ||
-	    !has_bytes(link->zebin, &target) ||
-	    !begins_with(section_name(link->zebin, &target), DEBUG))
-		return;
-	for (uint64_t at = 0; at + sizeof(relocation) <= section->sh_size && link->patches_left;
-	     at += sizeof(relocation), link->patches_left--)
-		if (read_at(link->zebin, section->sh_offset + at, &relocation, sizeof(relocation)))
-			apply(link, &target, &relocation);
-}
-
-static void move_symbols(const struct link *link)
-{
-	Elf64_Sym symbol;
-
-	for (uint64_t i = 0; read_symbol(link, i, &symbol); i++) {
-		if (!kernel_of_section(link->zebin, symbol.st_shndx))
-			continue;
-		symbol.st_value = symbol_value(link, &symbol);
-		memcpy(link->image + link->symbols.sh_offset + i * sizeof(symbol), &symbol,
-		       sizeof(symbol));
-	}
-}
-
-/* One segment is all of the file, at its offset. */
-static void write_heads(const struct link *link)
-{
-	const struct zebin *zebin = link->zebin;
-	Elf64_Ehdr head = zebin->head;
-	const Elf64_Phdr all = {.p_type = PT_LOAD,
-				.p_flags = PF_R | PF_X,
-				.p_filesz = zebin->size,
-				.p_memsz = zebin->size,
-				.p_align = 4096};
-	Elf64_Shdr section;
-
-	head.e_type = ET_DYN;
-	head.e_machine = EM_INTELGT;
-	head.e_phoff = zebin->size;
-	head.e_phentsize = sizeof(all);
-	head.e_phnum = 1;
-	for (size_t i = 0; i < zebin->count; i++) {
-		if (!read_section(zebin, zebin->sections[i], &section))
-			continue;
-		section.sh_addr = section.sh_offset;
-		section.sh_flags |= SHF_ALLOC | SHF_EXECINSTR;
-		memcpy(link->image + zebin->head.e_shoff + zebin->sections[i] * sizeof(section),
-		       &section, sizeof(section));
-	}
-	memcpy(link->image + zebin->size, &all, sizeof(all));
-	memcpy(link->image, &head, sizeof(head));
-}
-
-int zebin_link(const struct zebin *zebin, void **ret_image, size_t *ret_size)
-{
-	struct link link = {.zebin = zebin, .patches_left = PATCHES_MOST};
-	Elf64_Shdr section;
-
-	link.image = malloc(zebin->size + sizeof(Elf64_Phdr));
-	if (!link.image)
-		return error_set(-ENOMEM, "zebin: out of memory");
-	memcpy(link.image, zebin->bytes, zebin->size);
-	for (uint32_t i = 0; i < zebin->head.e_shnum && read_section(zebin, i, &section); i++)
-		if (section.sh_type == SHT_SYMTAB) {
-			link.symbols = section;
-			read_section(zebin, section.sh_link, &link.texts);
-		}
-	for (uint32_t i = 0; i < zebin->head.e_shnum && read_section(zebin, i, &section); i++)
-		relocate(&link, &section);
-	move_symbols(&link);
-	write_heads(&link);
-	*ret_image = link.image;
-	*ret_size = zebin->size + sizeof(Elf64_Phdr);
-	return 0;
 }
