@@ -20,12 +20,13 @@
 #include "base/error.h"
 #include "symbol/zebin_private.h"
 
-#define DEBUG       ".debug_"
-#define DEBUG_INFO  ".debug_info"
-#define DEBUG_LINE  ".debug_line"
-#define RELOCATIONS ((size_t)1 << 22) /* that are applied at most; sections may lie on one another */
-#define NOWHERE     (UINT64_C(1) << 63)
-#define WIDE        UINT32_MAX /* a length of DWARF with 64 bits */
+#define DEBUG      ".debug_"
+#define DEBUG_INFO ".debug_info"
+#define DEBUG_LINE ".debug_line"
+#define RELOCATIONS \
+	((size_t)1 << 22) /* that are applied at most; sections may lie on one another */
+#define NOWHERE (UINT64_C(1) << 63)
+#define WIDE    UINT32_MAX /* a length of DWARF with 64 bits */
 
 enum relocation { RELOCATION_64 = 1, RELOCATION_32 = 2, RELOCATION_32_HIGH = 3 };
 
@@ -173,9 +174,8 @@ static int find_owners(struct link *link, const Elf64_Shdr *section)
 
 	if (!lengths)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < RELOCATIONS &&
-			     read_relocation(link, section, i, &relocation, &symbol);
-	     i++) {
+	for (uint64_t i = 0;
+	     i < RELOCATIONS && read_relocation(link, section, i, &relocation, &symbol); i++) {
 		struct unit *unit = find_unit(&link->info, relocation.r_offset);
 		size_t index = unit ? (size_t)(unit - link->info.units) : 0;
 
@@ -253,8 +253,8 @@ static void relocate(struct link *link, const Elf64_Shdr *section)
 
 	if (!find_target(link, section, &target))
 		return;
-	for (uint64_t i = 0;
-	     link->left && read_relocation(link, section, i, &relocation, &symbol); i++) {
+	for (uint64_t i = 0; link->left && read_relocation(link, section, i, &relocation, &symbol);
+	     i++) {
 		apply(link, &target, &relocation, &symbol);
 		link->left--;
 	}
