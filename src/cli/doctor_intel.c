@@ -30,8 +30,8 @@ void doctor_check_iga(struct doctor_collector *collector)
 			return;
 		}
 		if (isa_library(isa)) {
-			doctor_add(collector, "disassembler", true, false, NULL,
-				   "%s, up to %s%s", isa_library(isa), generations[i],
+			doctor_add(collector, "disassembler", true, false, NULL, "%s, up to %s%s",
+				   isa_library(isa), generations[i],
 				   i ? ": newer code is shown without operands; libigc2 of newer "
 				       "Debians knows it"
 				     : "");
