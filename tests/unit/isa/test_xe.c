@@ -21,7 +21,7 @@ static const struct {
 	const char *name;
 	uint32_t platform;
 } generations[] = {
-	{"gen9", 0x90000},      {"gen11", 0xb0000},      {"xe-lp", 0x1000000}, {"xe-hp", 0x1000001},
+	{"gen9", 0x90000},     {"gen11", 0xb0000},    {"xe-lp", 0x1000000}, {"xe-hp", 0x1000001},
 	{"xe-hpg", 0x1000002}, {"xe-hpc", 0x1000004}, {"xe2", 0x2000000},   {"xe3", 0x3000000},
 };
 enum { GENERATIONS = sizeof(generations) / sizeof(generations[0]) };
@@ -81,13 +81,13 @@ TEST(names_and_lengths_without_a_library)
 
 TEST(generations_by_what_code_objects_say)
 {
-	CHECK_TEXT(isa_xe_generation(0x03000000, 18), "xe-lp");   /* Tiger Lake 12.0 */
-	CHECK_TEXT(isa_xe_generation(0x03028000, 0), "xe-lp");    /* DG1 12.10 */
+	CHECK_TEXT(isa_xe_generation(0x03000000, 18), "xe-lp");     /* Tiger Lake 12.0 */
+	CHECK_TEXT(isa_xe_generation(0x03028000, 0), "xe-lp");      /* DG1 12.10 */
 	CHECK_TEXT(isa_xe_generation(0x030dc008, 0xc07), "xe-hpg"); /* DG2 12.55 */
 	CHECK_TEXT(isa_xe_generation(0x030f0007, 0xc08), "xe-hpc"); /* Ponte Vecchio 12.60 */
-	CHECK_TEXT(isa_xe_generation(0x03118000, 0), "xe-hpg");   /* Meteor Lake 12.70 */
-	CHECK_TEXT(isa_xe_generation(0x05010004, 0xc09), "xe2");  /* Lunar Lake 20.4 */
-	CHECK_TEXT(isa_xe_generation(0x07810000, 0x1e00), "xe3"); /* Nova Lake 30.4 */
+	CHECK_TEXT(isa_xe_generation(0x03118000, 0), "xe-hpg");     /* Meteor Lake 12.70 */
+	CHECK_TEXT(isa_xe_generation(0x05010004, 0xc09), "xe2");    /* Lunar Lake 20.4 */
+	CHECK_TEXT(isa_xe_generation(0x07810000, 0x1e00), "xe3");   /* Nova Lake 30.4 */
 	CHECK_TEXT(isa_xe_generation(0, 12), "gen9");
 	CHECK_TEXT(isa_xe_generation(0, 16), "gen11");
 	CHECK_TEXT(isa_xe_generation(0, 0xc08), "xe-hpc");
@@ -213,8 +213,10 @@ TEST(texts_with_operands)
 {
 	static const uint8_t load[] = {0x31, 0x23, 0x15, 0x00, 0x00, 0x00, 0x14, 0x18,
 				       0x24, 0x0f, 0x00, 0xfb, 0x00, 0x00, 0x00, 0x00};
-	static const uint8_t branch[] = {0x2e, 0x00, 0x03, 0x01, 0x02, 0xc0, 0x00, 0x00, 0xd8, 0xff, 0xff, 0xff, 0x10, 0x00, 0x00, 0x00};
-	static const uint8_t message[] = {0x31, 0xa0, 0x04, 0x00, 0x00, 0x00, 0x14, 0x10, 0x14, 0x0c, 0x02, 0xcc, 0x00, 0x00, 0x16, 0x00};
+	static const uint8_t branch[] = {0x2e, 0x00, 0x03, 0x01, 0x02, 0xc0, 0x00, 0x00,
+					 0xd8, 0xff, 0xff, 0xff, 0x10, 0x00, 0x00, 0x00};
+	static const uint8_t message[] = {0x31, 0xa0, 0x04, 0x00, 0x00, 0x00, 0x14, 0x10,
+					  0x14, 0x0c, 0x02, 0xcc, 0x00, 0x00, 0x16, 0x00};
 
 	check_text("xe-hpc", load, 0, "load.ugm.d32.a64 (32|M0) r24:2 [r15:4] {A@1,$3}");
 	check_text("xe-hpg", branch, 0x12e0, "(f0.0) goto.b (8|M0) 0x12f0 0x12b8");

@@ -62,7 +62,8 @@ static bool use(const char *bytes, size_t size, bool has_lines)
 		return false;
 	count = zebin_kernels(zebin, &kernels);
 	for (size_t i = 0; i < count; i++)
-		CHECK(kernels[i].offset <= size && kernels[i].size_bytes <= size - kernels[i].offset &&
+		CHECK(kernels[i].offset <= size &&
+		      kernels[i].size_bytes <= size - kernels[i].offset &&
 		      kernels[i].code_bytes <= kernels[i].size_bytes && *kernels[i].name);
 	if (zebin_link(zebin, &image, &mapping.image_size)) {
 		harness_fail(__FILE__, __LINE__, "zebin_link");
