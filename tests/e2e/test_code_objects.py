@@ -191,8 +191,9 @@ with t.case("samples of them: report and flame graph"):
     lines = ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1",
              "launch 1 1 1 10 20 kernel name=second stack=1", "frame 1 jit main", "stack 1 1",
              "execution 1 1 1 15 18 100 900"]
-    for count, stall, one in ((30, "sbid", picked[0]), (9, "send", picked[0]), (1, "active", picked[1])):
-        lines.append(f"instruction 1 {200 + count} second {second['offset'] + one['offset']} count={count} stall={stall} "
+    # any byte of an instruction is it
+    for count, stall, one, inside in ((30, "sbid", picked[0], 0), (9, "send", picked[0], 8), (1, "active", picked[1], 15)):
+        lines.append(f"instruction 1 {200 + count} second {second['offset'] + one['offset'] + inside} count={count} stall={stall} "
                      f"correlation=1 image={zebin('two_dg2')}")
     trace = t.described("xe", *lines)
     rows = t.report(trace)["instructions"]
