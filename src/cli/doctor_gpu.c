@@ -73,14 +73,19 @@ void doctor_examine_nvidia(struct doctor_collector *collector, const char *root)
 void doctor_examine_drm(struct doctor_collector *collector, const char *root)
 {
 	struct cards cards;
+	bool has_intel = false;
 
 	collector->name = "drm";
 	cards_find(root, &cards);
-	for (size_t i = 0; i < cards.count; i++)
+	for (size_t i = 0; i < cards.count; i++) {
+		has_intel |= strcmp(card_vendor(&cards.all[i]), "Intel") == 0;
 		doctor_add(collector, "card", true, true, NULL, "%s: %s%s%s, driver %s, %s",
 			   cards.all[i].name, card_vendor(&cards.all[i]),
 			   *card_vendor(&cards.all[i]) ? " " : "", cards.all[i].pci_id,
 			   cards.all[i].driver, cards.all[i].address);
+	}
+	if (has_intel)
+		doctor_check_iga(collector);
 	if (!cards.count)
 		doctor_add(collector, "card", false, true, NULL,
 			   "/sys/class/drm shows no card: the kernel has no DRM driver for a GPU, "

@@ -297,6 +297,7 @@ static void write_place(const struct device_place *place, struct json_writer *js
 	if (*place->name)
 		json_pair_text(json, "code_object", place->name);
 	json_pair_u64(json, "offset", place->offset);
+	json_pair_u64(json, "address", place->address);
 	json_pair_text(json, "text", place->text);
 	if (*place->function)
 		json_pair_text(json, "function", place->function);
