@@ -14,6 +14,7 @@ DUET_PROGRAMS, or tests/programs beside it. An unmet need is a skip with its rea
 """
 import collections
 import contextlib
+import ctypes
 import glob
 import json
 import os
@@ -52,6 +53,13 @@ DUET = _find_duet()
 BUILD = os.path.dirname(DUET)
 PROGRAMS = os.environ.get("DUET_PROGRAMS") or os.path.join(BUILD, "tests", "programs")
 GUEST = os.environ.get("DUET_GUEST") or os.path.join(BUILD, "libduet-opencl.so")
+
+
+def leave_network():
+    """True where this process, and what it starts, have a network of their own now: recorders listen under names of
+    the network, a recorder of all programs under one that only one can have. Needs root."""
+    clone_newnet = 0x40000000
+    return ctypes.CDLL(None).unshare(clone_newnet) == 0
 
 
 def stolen_ns():

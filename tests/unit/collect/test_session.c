@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -519,6 +520,9 @@ int main(int argc, char **argv)
 		return 1;
 	if (argc > 3 && strcmp(argv[1], "guest") == 0)
 		return play_guest(argv);
+	/* As root: only one may record all programs, of a network. */
+	if (geteuid() == 0 && unshare(CLONE_NEWNET) < 0)
+		printf("#   no network of its own: %s\n", strerror(errno));
 	if (!mkdtemp(folder))
 		return 1;
 	RUN(status_of_the_program);
