@@ -7,7 +7,9 @@
 #	build-asan    gcc, AddressSanitizer and UndefinedBehaviorSanitizer: unit
 #	build-tsan    gcc, ThreadSanitizer: unit, rooms ring, collect, lib and sim, trace/ahead
 #	build-clang   clang, -Werror: unit
-#	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) in all
+#	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
+#
+# and, beside the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`).
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check.
@@ -51,12 +53,15 @@ compile() {
 	return $status
 }
 
+# Tests that wait for sockets, children and clocks more than they compute: so many at once.
+at_once=$((2 * $(nproc)))
+
 # run_tests FOLDER ARGUMENT...: meson's own lines, and its log among what is summed up
 run_tests() {
 	local folder=$1
 	shift
 	rm -f "$folder/meson-logs/check.json"
-	meson test -C "$folder" --no-rebuild --logbase check --print-errorlogs "$@" \
+	meson test -C "$folder" --no-rebuild --logbase check --print-errorlogs --num-processes "$at_once" "$@" \
 		>"$folder/meson-logs/check.out" 2>&1
 	sed -n '/^Summary of Failures/,$p; /ERROR\|FAIL\|TIMEOUT/p; /^stderr:/,/^――/p' \
 		"$folder/meson-logs/check.out" | awk '!seen[$0]++' | head -n 60
@@ -113,10 +118,13 @@ else
 	summed+=("$logs/clang.tap")
 fi
 
-heading "fuzz: ${FUZZ_SECONDS:-60} s"
+heading "fuzz: ${FUZZ_SECONDS:-60} s, and kernels in virtual machines"
+/usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log" &
 tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
-grep -v '^1\.\.' "$logs/fuzz.tap"
-summed+=("$logs/fuzz.tap")
+wait
+grep -hv '^1\.\.' "$logs/fuzz.tap"
+grep -E '^not ok|^#' "$logs/check-vm.tap"
+summed+=("$logs/fuzz.tap" "$logs/check-vm.tap")
 
 heading "sum"
 /usr/bin/python3 tools/sum_tests.py "${summed[@]}"
