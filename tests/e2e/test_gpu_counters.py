@@ -328,10 +328,12 @@ wait_until(4)
 
 with t.case("more clients than are counted: said"):
     root = tree("many", {"card0": AMD})
+    # all at once: the recorder looks once a second, and would see a part of them where they came one by one
     program = CLIENT + """
 for client in range(140):
-    write(me, client, client, ["drm-engine-gfx:\\t000000000001 ns"])
-time.sleep(2)
+    write("new", client, client, ["drm-engine-gfx:\\t000000000001 ns"])
+os.rename(f"{root}/proc/new", f"{root}/proc/{me}")
+time.sleep(3)
 """
     document, _, trace = record("many.duet", [sys.executable, "-c", program, root, "amdgpu", "0000:03:00.0"], "drm",
                                 {"DUET_COUNTERS_ROOT": root})
