@@ -145,6 +145,7 @@ static const struct trace_column queue_columns[] = {
 	WIDE_DELTA(7, "handle", handle),
 	WIDE_DELTA(8, "begin_ns", begin_ns),
 	WIDE_DELTA(9, "end_ns", end_ns),
+	STRING(10, "name", name_string),
 };
 #undef ROW
 

@@ -114,6 +114,7 @@ static const struct line lines[] = {
 	FIELD(event_queue, handle),
 	FIELD(event_queue, begin_ns),
 	FIELD(event_queue, end_ns),
+	FIELD(event_queue, name_string),
 	ROW(event_clock),
 	FIELD(event_clock, id),
 	FIELD(event_clock, type),
