@@ -19,6 +19,7 @@ import glob
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -37,7 +38,8 @@ if WRITE:
 # Traces of so many rows or fewer are checked at the end; 0: none.
 CHECKED_ROWS = int(os.environ.get("DUET_CHECK_ACCOUNTS") or 0)
 
-Result = collections.namedtuple("Result", "status stdout stderr seconds")
+# seconds: by the clock; computed: of the processor time of all children meanwhile, which a busy machine does not change
+Result = collections.namedtuple("Result", "status stdout stderr seconds computed", defaults=[None])
 
 
 class Skip(Exception):
@@ -98,7 +100,7 @@ def default_signals():
 
 def run(command, env=None, stdin=b"", timeout=120, **options):
     """Runs to its end; status as a shell counts. A run that hangs is killed and told."""
-    begin = time.monotonic()
+    begin, computed = time.monotonic(), children_computed()
     options.setdefault("preexec_fn", default_signals)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=clean_environment(env),
@@ -111,7 +113,14 @@ def run(command, env=None, stdin=b"", timeout=120, **options):
         stdout, stderr = process.communicate()
         raise AssertionError(f"no end after {timeout} s: {' '.join(command)}\n"
                              f"{text(stdout)}{text(stderr)}") from None
-    return Result(status_of(process.returncode), stdout, stderr, time.monotonic() - begin)
+    return Result(status_of(process.returncode), stdout, stderr, time.monotonic() - begin,
+                  children_computed() - computed)
+
+
+def children_computed():
+    """Seconds of processor time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def text(data):
