@@ -7,6 +7,7 @@ descriptors, signal dispositions and limits; then the recorder's own duties are 
 that it ended, and that the file can be read.
 """
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -318,10 +319,23 @@ for mode in ("run", "flood"):
         t.equal(result.stdout, b"running\nended\n", "stdout")
         t.readable(output)
 
+def wait_written(output):
+    """Until a launch is in the file: it is there a second later, or when the recorder is given a processor."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        shown = run([DUET, "report", "--json", output])
+        if shown.status == 0 and json.loads(shown.stdout)["ledger"]["launched"]:
+            return
+        time.sleep(0.1)
+
+
 for mode in ("run", "flood"):
     with t.case(f"killed recorder: {mode}"):
-        running, output = recording("killed.duet", mode, "3")
-        time.sleep(1.2)
+        running, output = recording("killed.duet", mode, "6")
+        if mode == "run":
+            wait_written(output)
+        else:
+            time.sleep(1.2)
         running.kill(signal.SIGKILL)
         result = running.finish()
         t.equal(result.stdout, b"running\nended\n", "stdout of the program that lived on")
