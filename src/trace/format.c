@@ -194,6 +194,7 @@ static const struct trace_column code_columns[] = {
 	WIDE(16, "group_multiple", group_multiple),
 	WIDE(17, "local_bytes", local_bytes),
 	WIDE(18, "private_bytes", private_bytes),
+	WIDE_DELTA(19, "address", address),
 };
 #undef ROW
 

@@ -151,6 +151,7 @@ static const struct line lines[] = {
 	FIELD(event_code, group_multiple),
 	FIELD(event_code, local_bytes),
 	FIELD(event_code, private_bytes),
+	FIELD(event_code, address),
 	ROW(event_api),
 	FIELD(event_api, begin),
 	FIELD(event_api, end),
