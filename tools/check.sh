@@ -126,6 +126,7 @@ tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
 wait
 grep -hv '^1\.\.' "$logs/fuzz.tap"
 grep -E '^not ok|^#' "$logs/check-vm.tap"
+tail -n 5 "$logs/check-vm.log"
 summed+=("$logs/fuzz.tap" "$logs/check-vm.tap")
 
 heading "sum"
