@@ -399,21 +399,21 @@ for number, name in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
         result = running.finish(20)
         t.equal(result.stdout, b"running\nended\n", "stdout of the program that lived on")
 
-with t.case("-d 1: the recording ends, the program runs on"):
-    running, output = recording("short.duet", "run", "3", options=["-d", "1"])
+with t.case("-d 3: the recording ends, the program runs on"):
+    running, output = recording("short.duet", "run", "7", options=["-d", "3"])
     result = running.finish(20)
     t.equal(result.status, 0, f"status ({text(result.stderr)})")
     t.equal(result.stdout, b"running\nended\n", "stdout")
-    t.true(result.seconds > 2.5, "the recorder waited for the program")
+    t.true(result.seconds > 6.5, "the recorder waited for the program")
     document = t.readable(output)
     launched(document, 1)
-    t.true(0.5e9 < document["wall_ns"] < 2.9e9, f"a second, not three, was recorded: {document['wall_ns']} ns")
+    t.true(2.5e9 < document["wall_ns"] < 6.5e9, f"three seconds, not seven, were recorded: {document['wall_ns']} ns")
 
 with t.case("-d longer than the program"):
     t.unharmed(harm("work", "5", "8"), t.path("long.duet"), options=["-d", "60"])
 
 with t.case("the status is the program's when the recording ended early"):
-    running, output = recording("early.duet", "run", "2", "catch", options=["-d", "0.3"])
+    running, output = recording("early.duet", "run", "20", "catch", options=["-d", "0.3"])
     time.sleep(0.8)
     os.kill(running.program_pid("harm"), signal.SIGTERM)
     result = running.finish(20)
