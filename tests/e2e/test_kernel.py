@@ -3,6 +3,7 @@
 """What only programs inside the kernel tell: who preempts a launching thread, who has the lock that it waits for, who
 wakes it, which disk it reads. And that nothing of them is left behind, whichever way a recording ends."""
 import contextlib
+import glob
 import os
 import re
 import shutil
