@@ -28,6 +28,7 @@
 #include "cli/record_request.h"
 #include "cli/table.h"
 #include "collect/amd/ways.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/collector.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
@@ -167,6 +168,9 @@ static void print_settings(const struct session_options *options)
 			"duet: guest %s, loaded by HSA_TOOLS_LIB%s; existing values are kept\n",
 			options->rocm_guest,
 			amd_can_preload(options, &why) ? " and LD_PRELOAD" : "");
+	if (options->command && cuda_can_load(options, &why))
+		fprintf(stderr, "duet: guest %s, loaded by CUDA_INJECTION64_PATH\n",
+			options->cuda_guest);
 	print_ranges(options);
 }
 
@@ -268,7 +272,7 @@ static void keep_symbols(const char *trace)
 
 static int record(struct session_options *options, bool is_verbose, bool *ret_recorded)
 {
-	char guest[PATH_MAX], rocm_guest[PATH_MAX], ranges_guest[PATH_MAX];
+	char guest[PATH_MAX], rocm_guest[PATH_MAX], cuda_guest[PATH_MAX], ranges_guest[PATH_MAX];
 	struct session_result result;
 	int exec_error;
 
@@ -277,6 +281,7 @@ static int record(struct session_options *options, bool is_verbose, bool *ret_re
 		options->on_hint = say_warning;
 	options->guest = guest_path(GUEST_NAME, guest);
 	options->rocm_guest = guest_path(GUEST_NAME_ROCM, rocm_guest);
+	options->cuda_guest = guest_path(GUEST_NAME_CUDA, cuda_guest);
 	options->ranges_guest = guest_path(RANGES_GUEST_NAME, ranges_guest);
 	if (is_verbose)
 		print_settings(options);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/injected.h"
 #include "collect/session.h"
 
 struct collector_option {
@@ -54,10 +55,11 @@ struct collector_work {
 struct collector {
 	const char *name; /* begins with its room: "opencl", "cpu", "system" … */
 	const char *help;
-	const char *guest;   /* as which its guests say hello; NULL: it has none */
-	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
-	bool needs_program;  /* of a recording of all programs (-a) it is no default */
-	bool by_request;     /* it is never one */
+	const char *guest;        /* as which its guests say hello; NULL: it has none */
+	uint32_t ring_bytes;      /* for a thread of such a guest: a power of two; 0: as usual */
+	explain_refusal *explain; /* what such a guest was refused; NULL: it is refused nothing */
+	bool needs_program;       /* of a recording of all programs (-a) it is no default */
+	bool by_request;          /* it is never one */
 	const struct collector_rate *rate; /* NULL: it is chosen by choose alone */
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;

@@ -570,6 +570,7 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	struct injected_peer peer = {
 		.collector = collectors[index]->name,
 		.ring_bytes = collectors[index]->ring_bytes,
+		.explain = collectors[index]->explain,
 		.guest = hello->hello.guest,
 		.sibling = sibling,
 		.pid = hello->pid,

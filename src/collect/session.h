@@ -40,12 +40,15 @@ struct session_options {
 	uint32_t system_hz;    /* collect counters of the machine so often a second; 0: not */
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
+	bool nvidia_hz_said;   /* … which the user asked for beside CUDA */
+	bool cuda;             /* collect CUDA */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest;        /* path of libduet-opencl.so; NULL: not installed */
 	const char *rocm_guest;   /* path of libduet-rocm.so; the same */
+	const char *cuda_guest;   /* … of libduet-cuda.so */
 	const char *ranges_guest; /* … and of libduet-ranges.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */

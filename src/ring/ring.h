@@ -79,6 +79,7 @@ enum ring_trouble {
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
 	/* Of libduet: calls of threads that found no ring free, which are counter values. */
 	RING_TROUBLE_NO_RING_COUNTER,
+	RING_TROUBLE_CUDA_TIMES, /* of the CUDA guest: records of CUPTI's with times that cannot be */
 	RING_TROUBLE_COUNT
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/collector.c - counters of NVIDIA's GPUs, by NVML
+ * collect/nvidia/collector.c - the collector of NVIDIA: CUDA (cuda.c), and counters of GPUs, by NVML
  *
  * Runs in:  the recorder's main thread; samplers have their own
  * Gets:     on or off, how often   Gives: devices, notes, and rows (collect/counters.h)
@@ -19,6 +19,7 @@
 #include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/devices.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
 
@@ -26,7 +27,8 @@
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
 static const struct collector_option collector_options[] = {
-	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
+	{"cuda", "CUDA's calls, kernels and copies alone, without counters"},
+	{"HZ", "counters alone, so many readings a second, 1 to 100; otherwise 10"},
 	{NULL, NULL},
 };
 
@@ -173,15 +175,42 @@ static const struct collector_work work = {
 	COUNTERS_WORK,
 };
 
+/* NAME: both; NAME:cuda and NAME:HZ: the one or the other, or both where both are said. */
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	bool is_cuda = option && strcmp(option, "cuda") == 0;
+
+	if (!on || !option)
+		session->cuda = session->nvidia_hz_said = on;
+	else if (is_cuda)
+		session->cuda = true;
+	else
+		session->nvidia_hz_said = true;
+	if (is_cuda && !session->nvidia_hz_said)
+		session->nvidia_hz = 0;
+}
+
+static bool is_chosen(const struct session_options *session)
+{
+	return session->cuda || session->nvidia_hz;
+}
+
 extern const struct collector nvidia_collector;
 const struct collector nvidia_collector = {
 	.name = "nvidia",
-	.help = "counters of NVIDIA's GPUs: load, power, clocks, memory, links; since Hopper what "
-		"their "
+	.help = "CUDA: every kernel, copy and graph with its device times, by CUPTI; counters of "
+		"NVIDIA's GPUs: load, power, clocks, memory, links, since Hopper what their "
 		"multiprocessors do",
+	.guest = "cuda",
+	.ring_bytes = CUDA_RING_BYTES,
+	.explain = cuda_explain,
 	.sources = &nvidia_sources,
 	.options = collector_options,
 	.rate = &rate,
 	.by_request = true,
+	.choose = choose,
+	.is_chosen = is_chosen,
+	.arm = cuda_arm,
+	.tell_missing = cuda_tell_missing,
 	.work = &work,
 };
