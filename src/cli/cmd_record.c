@@ -28,8 +28,8 @@
 #include "cli/record_request.h"
 #include "cli/table.h"
 #include "collect/amd/ways.h"
-#include "collect/nvidia/cuda.h"
 #include "collect/collector.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
 
@@ -210,9 +210,18 @@ static void print_write_error(const struct session_options *options,
 /* Of processes that ran already, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error || (!options->opencl && !options->amd))
+	if (result->processes || result->write_error ||
+	    (!options->opencl && !options->amd && !options->cuda))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
+}
+
+static const char *missed_runtime(const struct session_options *options,
+				  const struct session_result *result)
+{
+	if (result->misses_rocm)
+		return options->cuda && !options->amd ? "CUDA" : "ROCm";
+	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "CUDA";
 }
 
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
@@ -227,7 +236,7 @@ static void print_surprises(const struct session_options *options,
 	if (!lacks_calls(options, result))
 		return;
 	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		result->misses_rocm || !options->opencl ? "ROCm" : "OpenCL",
+		missed_runtime(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",

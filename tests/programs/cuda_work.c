@@ -4,7 +4,8 @@
  *
  * Runs in:  a process of its own, with libcuda.so.1 as the loader finds it
  * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses), sets, graphs
- *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph),
+ *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
+ *           pace_ms (the kernels again, with a wait and a pause each time),
  *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
  *           fork)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
@@ -35,9 +36,10 @@ static CUfunction step, reduce;
 static _Atomic int wrong;
 
 static struct {
-	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits, rest_ms;
+	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
+	int laps, pace_ms, rest_ms;
 	const char *end;
-} want = {.threads = 1, .nodes = 11, .end = "return"};
+} want = {.threads = 1, .nodes = 11, .laps = 1, .end = "return"};
 
 static const struct {
 	const char *name;
@@ -46,6 +48,7 @@ static const struct {
 	{"threads", &want.threads},   {"kernels", &want.kernels}, {"h2d", &want.h2d},
 	{"d2h", &want.d2h},           {"any", &want.any},         {"sets", &want.sets},
 	{"graphs", &want.graphs},     {"nodes", &want.nodes},     {"captured", &want.captured},
+	{"laps", &want.laps},         {"pace_ms", &want.pace_ms},
 	{"failing", &want.failing},   {"waits", &want.waits},     {"rest_ms", &want.rest_ms},
 };
 
@@ -103,6 +106,13 @@ __attribute__((noinline)) static void copy_all(CUstream stream, char *host, CUde
 				       stream));
 	for (int i = 0; i < want.sets; i++)
 		CHECK(cu.cuMemsetD32Async(device, 7, BYTES / 4, stream));
+}
+
+static void pause_for(int ms)
+{
+	const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
 }
 
 /* Of explicit nodes, kernels one after the other. */
@@ -165,7 +175,13 @@ static void *work(void *unused)
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cu.cuMemAlloc_v2(&device, BYTES));
 	CHECK(cu.cuMemAlloc_v2(&other, BYTES));
-	launch_steps(stream);
+	for (int i = 0; i < want.laps; i++) {
+		launch_steps(stream);
+		if (want.pace_ms) {
+			CHECK(cu.cuStreamSynchronize(stream));
+			pause_for(want.pace_ms);
+		}
+	}
 	copy_all(stream, host, device, other);
 	if (want.graphs)
 		launch_graphs(stream);
@@ -178,13 +194,6 @@ static void *work(void *unused)
 	CHECK(cu.cuMemFree_v2(other));
 	CHECK(cu.cuMemFree_v2(device));
 	return NULL;
-}
-
-static void rest(void)
-{
-	const struct timespec time = {want.rest_ms / 1000, want.rest_ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
 }
 
 /* A child cannot use CUDA: what it tries fails, and nothing of duet's is in its way. */
@@ -209,7 +218,7 @@ static int end(void)
 	       wrong, want.threads, want.kernels, want.h2d, want.d2h, want.any, want.sets,
 	       want.graphs, want.nodes, want.captured);
 	fflush(stdout);
-	rest();
+	pause_for(want.rest_ms);
 	if (strcmp(want.end, "kill") == 0)
 		raise(SIGKILL);
 	if (strcmp(want.end, "_exit") == 0)
