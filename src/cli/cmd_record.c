@@ -235,8 +235,7 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (!lacks_calls(options, result))
 		return;
-	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		missed_runtime(options, result),
+	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n", missed_runtime(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",

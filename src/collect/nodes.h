@@ -28,7 +28,8 @@ struct waiting_node {
 
 /* Of one guest. All zero: nothing. The last NODE_CALLS calls are known. */
 struct nodes {
-	struct node_call *calls; /* owned; NODE_CALLS of them, by correlation; NULL: none was told of */
+	struct node_call
+		*calls; /* owned; NODE_CALLS of them, by correlation; NULL: none was told of */
 	struct waiting_node *waiting; /* owned */
 	size_t waiting_count, waiting_capacity;
 };

@@ -104,8 +104,8 @@ static void set_clock(struct guest_thread *thread)
 	if (cuda_cupti.cuptiActivityRegisterTimestampCallback)
 		result = cuda_cupti.cuptiActivityRegisterTimestampCallback(read_clock);
 	if (result)
-		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterTimestampCallback",
-			     result, "");
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterTimestampCallback", result,
+			     "");
 }
 
 /* Kinds that are refused have no times; the first refusal of each answer is told. */

@@ -207,13 +207,12 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 		put_node(thread, work, queue);
 }
 
-#define WORK(record, what)                                                        \
-	(struct work)                                                             \
-	{                                                                         \
-		.device = (record)->device_id, .context = (record)->context_id,   \
-		.stream = (record)->stream_id,                                    \
-		.correlation = (record)->correlation_id, .command = (what),       \
-		.started = (record)->start_ns, .ended = (record)->end_ns          \
+#define WORK(record, what)                                                                  \
+	(struct work)                                                                       \
+	{                                                                                   \
+		.device = (record)->device_id, .context = (record)->context_id,             \
+		.stream = (record)->stream_id, .correlation = (record)->correlation_id,     \
+		.command = (what), .started = (record)->start_ns, .ended = (record)->end_ns \
 	}
 
 static void take_kernel(struct guest_thread *thread, const struct cupti_activity_kernel *record)
@@ -287,7 +286,8 @@ static void take_records(struct guest_thread *thread, uint8_t *buffer, size_t va
 	while ((result = cuda_cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record)) ==
 	       CUPTI_SUCCESS)
 		take_record(thread, record);
-	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED && !atomic_exchange(&activity.walk_refused, true))
+	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED &&
+	    !atomic_exchange(&activity.walk_refused, true))
 		cuda_refused(thread, REFUSED_PART, "cuptiActivityGetNextRecord", result, "");
 }
 

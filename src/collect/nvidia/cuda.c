@@ -93,7 +93,8 @@ static const struct advice {
 	{8, "CUPTI_ERROR_OUT_OF_MEMORY",
 	 "there is no memory left for it, on the GPU or in the process: give the program less, or "
 	 "record less of it"},
-	{9, "CUPTI_ERROR_HARDWARE", "the GPU reports a fault: look for Xid in the kernel's log (dmesg)"},
+	{9, "CUPTI_ERROR_HARDWARE",
+	 "the GPU reports a fault: look for Xid in the kernel's log (dmesg)"},
 	{12, "CUPTI_ERROR_MAX_LIMIT_REACHED",
 	 "CUPTI's own limit is reached: what comes beyond it is missing"},
 	{15, "CUPTI_ERROR_NOT_INITIALIZED",
@@ -162,19 +163,21 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 	const struct advice *advice = find_advice(result);
 
 	if (strcmp(function, "libcupti") == 0)
-		snprintf(ret_text, size,
-			 "nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
-			 "or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
+		snprintf(
+			ret_text, size,
+			"nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
+			"or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
 	else if (!result && strcmp(function, "cuptiActivityFlushAll") == 0)
 		snprintf(ret_text, size,
 			 "CUPTI did not come back from its last flush (%.64s) within a second: the "
 			 "last kernels and copies have no device times",
 			 function);
 	else if (!result)
-		snprintf(ret_text, size,
-			 "nothing of CUDA is recorded: this libcupti has no %.64s: use that of CUDA "
-			 "11.0 or newer (DUET_CUPTI)",
-			 function);
+		snprintf(
+			ret_text, size,
+			"nothing of CUDA is recorded: this libcupti has no %.64s: use that of CUDA "
+			"11.0 or newer (DUET_CUPTI)",
+			function);
 	else
 		snprintf(ret_text, size, "%s: %.64s returned %d (%s)%s%.128s%s%s%s",
 			 consequence(function), function, (int)result,
