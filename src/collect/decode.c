@@ -795,7 +795,7 @@ static void decode_execution(struct injected *injected, const struct record *hea
 static void put_node(struct injected *injected, struct waiting_node *node,
 		     const struct node_call *call)
 {
-	nodes_complete(&node->launch, call);
+	nodes_complete(&injected->nodes, injected->recording, node, call);
 	put_row(injected, EVENT_LAUNCH, node->launch.thread, &node->launch);
 	take_execution(injected, &node->execution, node->guest_queue);
 }
@@ -824,6 +824,7 @@ static void decode_node(struct injected *injected, const struct record *head)
 	queue = find_queue(injected, record->queue);
 	node = (struct waiting_node){
 		.parent = record->parent,
+		.graph_node = record->graph_node,
 		.guest_queue = record->queue,
 		.launch = {.enter = record->seen,
 			   .exit = record->seen,
@@ -855,6 +856,25 @@ static void decode_node(struct injected *injected, const struct record *head)
 	call = nodes_find(&injected->nodes, record->parent);
 	if (call || !record->parent || !keep_node(injected, &node))
 		put_node(injected, &node, call);
+}
+
+static void decode_captured(struct injected *injected, struct injected_ring *ring,
+			    const struct record *head)
+{
+	const struct record_captured *record = (const struct record_captured *)head;
+	struct captured captured;
+
+	if (head->size < sizeof(*record) || !record->node)
+		return broken(injected);
+	if (!hold(injected, CAPTURED_BYTES))
+		return undescribed(injected);
+	if (record->original) {
+		nodes_copy(&injected->nodes, record->node, record->original);
+		return;
+	}
+	captured = (struct captured){function_string(injected, ring, head->detail & 0xffff),
+				     stacks_find(&ring->stacks, record->stack)};
+	nodes_capture(&injected->nodes, record->node, &captured);
 }
 
 /* final: their calls will not come any more. */
@@ -1052,6 +1072,8 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 		return decode_function(injected, ring, record);
 	case RECORD_NODE:
 		return decode_node(injected, record);
+	case RECORD_CAPTURED:
+		return decode_captured(injected, ring, record);
 	case RECORD_REFUSED:
 		return decode_refused(injected, record);
 	case RECORD_STACK:

@@ -386,6 +386,11 @@ static const struct fact {
 	{RING_TROUBLE_CUDA_TIMES, false, LOSES_NOTHING, NULL,
 	 "commands have no device times: CUPTI told of times that cannot be (it does after some 25 "
 	 "million nodes of graphs)"},
+	{RING_TROUBLE_CUDA_GRAPHS, true, LOSES_NOTHING,
+	 "nodes of CUDA graphs came faster than may be recorded: from then on each launch of a "
+	 "graph is one command (nvidia:graphs records them so from the start, DUET_CUDA_NODES says "
+	 "how many a second may be)",
+	 NULL},
 };
 
 static void count_facts(struct injected *injected, uint64_t now_ns)

@@ -32,7 +32,8 @@ enum {
 	RECORD_MODULE = 68,      /* a library whose code is in it */
 	RECORD_FUNCTION = 69,    /* the name of a function of the runtime's */
 	RECORD_NODE = 70,        /* a command that a call launched beside others */
-	RECORD_REFUSED = 71      /* what the guest needs and did not get */
+	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
+	RECORD_CAPTURED = 72     /* where a node of a graph comes from */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -235,11 +236,22 @@ struct record_node {
 	uint64_t queued, submitted, started, ended;
 	uint64_t seen;
 	uint64_t bytes;
+	uint64_t graph_node; /* as in RECORD_CAPTURED; 0: none */
 	uint32_t queue;
 	uint32_t kernel;
 	int32_t status;
 	uint32_t dimensions;
 	uint64_t values[];
+};
+
+/* RECORD_CAPTURED; detail: number of the function whose call made the node. A copy, as an executable graph has of each,
+ * has the function and the stack of its original. */
+struct record_captured {
+	struct record head;
+	uint64_t node;     /* the runtime's id */
+	uint64_t original; /* 0: it is none's copy */
+	uint32_t stack;    /* 0: none was taken */
+	uint32_t reserved;
 };
 
 /* RECORD_REFUSED; detail: enum record_refusal. What a function of the runtime's answered that the guest needs. Texts:

@@ -132,6 +132,23 @@ static void enable_kinds(struct guest_thread *thread)
 	}
 }
 
+cupti_result cuda_record_whole_graphs(void)
+{
+	return cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+}
+
+/* CUPTI 11.6 and older has no such kind: the nodes are recorded. */
+static void choose_graphs(struct guest_thread *thread)
+{
+	cupti_result result;
+
+	if (!(thread->options & RING_OPTION_CUDA_GRAPHS))
+		return;
+	result = cuda_record_whole_graphs();
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(GRAPH_TRACE)", result, "");
+}
+
 static void leave_out_runtime(void)
 {
 	guest_stacks_leave_out((const void *)(uintptr_t)cuda_cupti.cuptiGetVersion);
@@ -151,6 +168,7 @@ static void begin(struct guest_thread *thread)
 		return;
 	set_clock(thread);
 	enable_kinds(thread);
+	choose_graphs(thread);
 	leave_out_runtime();
 	atomic_store_explicit(&state.is_live, true, memory_order_release);
 	result = cuda_calls_enable(state.subscriber);

@@ -43,6 +43,8 @@ bool cuda_has_kind(uint32_t kind);
 /* Tells the recorder what was refused, with who holds it; "": nobody is named. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
+/* From now on a launch of a graph is one record. */
+cupti_result cuda_record_whole_graphs(void);
 /* In a call that ends: where nobody records any more, gives the runtime back. */
 void cuda_leave(void);
 
@@ -78,6 +80,8 @@ void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, 
 			   size_t valid_bytes);
 /* Counts what CUPTI has lost since the last time. */
 void cuda_count_dropped(void);
+/* Records of nodes of graphs so far. */
+uint64_t cuda_nodes(void);
 void cuda_activity_forked(void);
 
 /* ---- objects (cuda_objects.c) ------------------------------------------------------------------ */

@@ -107,7 +107,7 @@ static bool is_out(const uint8_t *buffer)
 /* What a record says of a command. */
 struct work {
 	uint32_t device, context, stream, correlation, command;
-	uint64_t started, ended, bytes;
+	uint64_t started, ended, bytes, graph_node;
 	const char *kernel; /* NULL: it is none */
 	const int32_t *grid, *block;
 };
@@ -170,7 +170,8 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 			      valid | work->command << 16);
 
 	if (!record) {
-		ring_count_lost(&thread->writer, EVENT_LAUNCH, 1);
+		if (guest_is_current(thread))
+			ring_count_lost(&thread->writer, EVENT_LAUNCH, 1);
 		return;
 	}
 	record->parent = work->correlation;
@@ -180,6 +181,7 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 	record->ended = valid ? work->ended : 0;
 	record->seen = guest_now(thread);
 	record->bytes = work->bytes;
+	record->graph_node = work->graph_node;
 	record->queue = queue;
 	record->kernel = kernel;
 	record->status = 0;
@@ -220,6 +222,7 @@ static void take_kernel(struct guest_thread *thread, const struct cupti_activity
 	struct work work = WORK(record, COMMAND_KERNEL);
 
 	work.kernel = record->name;
+	work.graph_node = record->graph_node_id;
 	work.grid = &record->grid_x;
 	work.block = &record->block_x;
 	put_work(thread, &work);
@@ -230,6 +233,7 @@ static void take_copy(struct guest_thread *thread, const struct cupti_activity_m
 	struct work work = WORK(record, copy_command(record->copy_kind));
 
 	work.bytes = record->size_bytes;
+	work.graph_node = record->graph_node_id;
 	put_work(thread, &work);
 }
 
@@ -239,6 +243,7 @@ static void take_peer_copy(struct guest_thread *thread,
 	struct work work = WORK(record, COMMAND_COPY);
 
 	work.bytes = record->size_bytes;
+	work.graph_node = record->graph_node_id;
 	put_work(thread, &work);
 }
 
@@ -247,6 +252,7 @@ static void take_set(struct guest_thread *thread, const struct cupti_activity_me
 	struct work work = WORK(record, COMMAND_FILL);
 
 	work.bytes = record->size_bytes;
+	work.graph_node = record->graph_node_id;
 	put_work(thread, &work);
 }
 
@@ -317,6 +323,11 @@ void cuda_count_dropped(void)
 
 	if (!cuda_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &count) && count)
 		guest_trouble_many(RING_TROUBLE_TRACKING, count);
+}
+
+uint64_t cuda_nodes(void)
+{
+	return atomic_load(&activity.last_node);
 }
 
 void cuda_activity_forked(void)

@@ -53,6 +53,7 @@ static const struct {
 	{"cuMemCreate", CALL_PLAIN},
 	{"cuMemMap", CALL_PLAIN},
 	{"cuMemUnmap", CALL_PLAIN},
+	{"cuGraphAdd", CALL_PLAIN},
 	{"cuGraphInstantiate", CALL_PLAIN},
 	{"cuGraphExec", CALL_PLAIN},
 	{"cuGraphUpload", CALL_PLAIN},
@@ -176,7 +177,7 @@ cupti_result cuda_calls_enable(cupti_subscriber subscriber)
 	static const uint32_t resources[] = {
 		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 		CUPTI_CBID_RESOURCE_STREAM_CREATED,    CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
-		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+		CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
 	};
 	cupti_result first = CUPTI_SUCCESS, result;
 	const char *name;
@@ -415,8 +416,11 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	const struct call *call = &calls[cbid];
 	struct entered *entered;
 
-	if (!thread || inside.depth == DEPTH_MOST)
+	if (!thread)
 		return;
+	/* So many were left by jumps. */
+	if (inside.depth == DEPTH_MOST)
+		inside.depth = 0;
 	entered = &inside.calls[inside.depth++];
 	entered->correlation = data->correlation_id;
 	entered->cbid = cbid;
@@ -473,7 +477,59 @@ static void on_exit_of_call(uint32_t cbid, const struct cupti_callback_data *dat
 		put_call(thread, &entered, data, exit, result);
 }
 
-static void on_resource(uint32_t cbid)
+static void put_captured(uint64_t node, uint64_t original, const struct entered *entered)
+{
+	struct guest_thread *thread = guest_enter();
+	uint32_t function = 0, stack = 0;
+	struct record_captured *record;
+
+	if (!thread)
+		return;
+	if (entered && entered->mode == thread->mode) {
+		function = function_of(thread, entered->cbid);
+		stack = entered->stack ? entered->stack : guest_stack(thread);
+	}
+	record = guest_reserve(thread, RECORD_CAPTURED, sizeof(*record), function);
+	if (!record)
+		return;
+	record->node = node;
+	record->original = original;
+	record->stack = stack;
+	record->reserved = 0;
+	ring_commit(&thread->writer);
+}
+
+static uint64_t node_id(CUgraphNode node)
+{
+	uint64_t id = 0;
+
+	return cuda_cupti.cuptiGetGraphNodeId && node && !cuda_cupti.cuptiGetGraphNodeId(node, &id)
+		       ? id
+		       : 0;
+}
+
+/* Inside of the call that makes it. */
+static void on_node_created(const struct cupti_graph_resource *graph)
+{
+	struct entered *entered = inside.depth ? &inside.calls[inside.depth - 1] : NULL;
+	uint64_t id = graph && entered ? node_id(graph->node) : 0;
+
+	if (entered)
+		entered->is_captured = true;
+	if (id)
+		put_captured(id, 0, entered);
+}
+
+static void on_node_cloned(const struct cupti_graph_resource *graph)
+{
+	uint64_t id = graph ? node_id(graph->node) : 0;
+	uint64_t original = id ? node_id(graph->original_node) : 0;
+
+	if (original)
+		put_captured(id, original, NULL);
+}
+
+static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
 	switch (cbid) {
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
@@ -481,8 +537,10 @@ static void on_resource(uint32_t cbid)
 		cuda_helper_start();
 		break;
 	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
-		if (inside.depth)
-			inside.calls[inside.depth - 1].is_captured = true;
+		on_node_created(data->descriptor);
+		break;
+	case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
+		on_node_cloned(data->descriptor);
 		break;
 	default:
 		cuda_handles_changed();
@@ -497,7 +555,7 @@ void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void
 	(void)user;
 	guest_notice_fork();
 	if (cuda_is_live() && domain == CUPTI_CB_DOMAIN_RESOURCE) {
-		on_resource(cbid);
+		on_resource(cbid, data);
 	} else if (cuda_is_live() && domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid < CALLS_MOST &&
 		   calls[cbid].class != CALL_NONE) {
 		const struct cupti_callback_data *call = data;

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -23,11 +24,12 @@
 
 #include "inject/cuda.h"
 
-enum { FLUSH_MS = 100 };
+enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
 
 static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
 	_Atomic bool is_started, is_told_to_end, has_ended;
+	uint64_t nodes_most; /* before it is started */
 } helper;
 
 static void nap(uint32_t wake)
@@ -35,6 +37,24 @@ static void nap(uint32_t wake)
 	const struct timespec time = {0, FLUSH_MS * 1000000};
 
 	syscall(SYS_futex, &helper.wake, FUTEX_WAIT_PRIVATE, wake, &time, NULL, NULL, 0);
+}
+
+/* A record for each node of large graphs costs more than it tells, and their device buffers grow. */
+static void watch_graphs(void)
+{
+	static uint64_t last_nodes, last_ms;
+	static bool is_switched;
+	uint64_t nodes = cuda_nodes(), new_nodes = nodes - last_nodes, now_ms = ring_now_ms();
+
+	if (is_switched || now_ms < last_ms + FLUSH_MS)
+		return;
+	if (last_ms && new_nodes > helper.nodes_most * (now_ms - last_ms) / 1000) {
+		is_switched = true;
+		if (!cuda_record_whole_graphs())
+			guest_trouble(RING_TROUBLE_CUDA_GRAPHS);
+	}
+	last_nodes = nodes;
+	last_ms = now_ms;
 }
 
 /* Of what is not over nothing is asked for: it has no times. */
@@ -46,6 +66,7 @@ static void flush(void)
 		return;
 	cuda_cupti.cuptiActivityFlushAll(0);
 	cuda_count_dropped();
+	watch_graphs();
 	cuda_read_clock(thread, false);
 }
 
@@ -100,10 +121,15 @@ static void start_thread(void)
 
 void cuda_helper_start(void)
 {
+	const char *asked = getenv("DUET_CUDA_NODES");
 	int saved = errno;
 
-	if (!atomic_load(&helper.is_started) && !atomic_exchange(&helper.is_started, true))
-		start_thread();
+	if (atomic_load(&helper.is_started) || atomic_exchange(&helper.is_started, true))
+		return;
+	helper.nodes_most = asked ? strtoull(asked, NULL, 10) : 0;
+	if (!helper.nodes_most)
+		helper.nodes_most = NODES_MOST;
+	start_thread();
 	errno = saved;
 }
 

@@ -124,12 +124,11 @@ for name, version in VERSIONS.items():
         t.equal(counted(one), {"matmul": 12 + 12, "softmax": 11 + 10, "write": 7, "read": 5}, "commands")
         check_closed(one, 23 + 7 + 5 + 22)
         check_times(one)
-        t.equal(collections.Counter(row["name"] for row in one.report["api"]
-                                    for _ in range(row["count"]))["cuGraphLaunch"], 2, "calls of cuGraphLaunch")
+        t.equal({row["name"]: row["count"] for row in one.report["api"]}["cuGraphLaunch"], 2, "calls of cuGraphLaunch")
         kernels = stacks_of(one.report["kernels"])
         t.equal(kernels, {("<module>", "forward", "Worker.launch"): 12,
                           ("second_thread", "evaluate", "Worker.launch"): 11,
-                          ("<module>", "replay"): 22}, "stacks of kernels")
+                          ("<module>", "replay", "replay"): 22}, "stacks of kernels")
         t.equal(stacks_of(one.report["copies"]), {("<module>", "forward", "Worker.upload"): 5,
                                                   ("second_thread", "evaluate", "Worker.upload"): 2,
                                                   ("second_thread", "evaluate", "Worker.download"): 5},
@@ -144,8 +143,27 @@ for name, version in VERSIONS.items():
 with t.case("the flame graph: Python, the call, the kernel"):
     one = recorded([sys.executable, PATHS])
     folded = text(run([DUET, "flame", "--folded", "-o", "/dev/stdout", one.trace]).stdout).splitlines()
-    for words in ("forward", "Worker.launch", "cuLaunchKernel;-;matmul_[G]"), ("replay", "cuGraphLaunch;-;softmax_[G]"):
+    for words in ("forward", "Worker.launch", "cuLaunchKernel;-;matmul_[G]"), \
+            ("replay", "[graph launch];replay", "cuGraphAddKernelNode_v2;-;softmax_[G]"):
         t.true(any(all(word in line for word in words) for line in folded), f"{words} in {folded}")
+    one = recorded(work(graphs=1, nodes=2, captured=3))
+    folded = text(run([DUET, "flame", "--folded", "-o", "/dev/stdout", one.trace]).stdout).splitlines()
+    for words in (";launch_graphs;[graph launch];", ";capture;cuLaunchKernel;-;reduce_[G]"), \
+            (";launch_graphs;[graph launch];", ";cuGraphAddKernelNode_v2;-;step_[G]"):
+        t.true(any(all(word in line for word in words) for line in folded), f"{words} in {folded}")
+
+with t.case("graphs as a whole: where the user says so, and where their nodes come too fast"):
+    one = recorded(work(kernels=2, graphs=3, captured=2), options=("--collect", "nvidia:graphs"))
+    t.equal(counted(one), {"step": 1, "reduce": 1, "graph": 6}, "commands")
+    check_closed(one, 8)
+    one = recorded(work(graphs=60, nodes=11, pace_ms=20), environment=("DUET_CUDA_NODES=100",))
+    many = counted(one)
+    t.true(many["graph"] > 0 and many["step"] * 11 == 6 * (many["step"] + many["reduce"]) and
+           many["graph"] + (many["step"] + many["reduce"]) // 11 == 60, f"every launch is there, as nodes or whole: {many}")
+    check_closed(one)
+    t.true("each launch of a graph is one command" in one.stderr, one.stderr)
+    one = recorded(work(graphs=5, nodes=11))
+    t.equal(counted(one), {"step": 30, "reduce": 25}, "without it each node is a command")
 
 with t.case("every kind of call, several threads"):
     one = recorded(work(threads=4, kernels=6, h2d=3, d2h=3, any=4, sets=2, graphs=3, nodes=5, captured=4, failing=2))

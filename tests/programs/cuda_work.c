@@ -161,6 +161,7 @@ __attribute__((noinline)) static void launch_graphs(CUstream stream)
 		CHECK(cu.cuGraphLaunch(explicit, stream));
 		if (captured)
 			CHECK(cu.cuGraphLaunch(captured, stream));
+		pause_for(want.pace_ms);
 	}
 }
 

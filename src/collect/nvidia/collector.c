@@ -28,6 +28,8 @@
 
 static const struct collector_option collector_options[] = {
 	{"cuda", "CUDA's calls, kernels and copies alone, without counters"},
+	{"graphs",
+	 "the same, and a launch of a graph is one command; otherwise each of its nodes is"},
 	{"HZ", "counters alone, so many readings a second, 1 to 100; otherwise 10"},
 	{NULL, NULL},
 };
@@ -178,8 +180,10 @@ static const struct collector_work work = {
 /* NAME: both; NAME:cuda and NAME:HZ: the one or the other, or both where both are said. */
 static void choose(struct session_options *session, bool on, const char *option)
 {
-	bool is_cuda = option && strcmp(option, "cuda") == 0;
+	bool is_graphs = option && strcmp(option, "graphs") == 0;
+	bool is_cuda = is_graphs || (option && strcmp(option, "cuda") == 0);
 
+	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
 	if (!on || !option)
 		session->cuda = session->nvidia_hz_said = on;
 	else if (is_cuda)

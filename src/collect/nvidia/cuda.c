@@ -146,6 +146,7 @@ static const char *consequence(const char *function)
 		{"cuptiEnableCallback", "some of CUDA's calls are not recorded"},
 		{"cuptiActivityRegisterCallbacks", "kernels and copies have no device times"},
 		{"cuptiActivityEnable", "kernels or copies have no device times"},
+		{"cuptiActivityEnable(GRAPH_TRACE)", "each node of a graph is a command"},
 		{"cuptiActivityRegisterTimestampCallback",
 		 "device times are those of CLOCK_REALTIME and less exact"},
 		{"cuptiActivityGetNextRecord", "the rest of a buffer of records is lost"},
