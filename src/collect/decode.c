@@ -32,6 +32,7 @@ enum {
 	CONTENT_MOST = 16 << 20,
 	ASSEMBLIES_MOST = 64 << 20,
 	DESCRIBED_MOST = 32 << 20,
+	REFUSALS_MOST = 16,
 	HELD_MOST = 512 << 20
 };
 
@@ -1004,6 +1005,8 @@ static void decode_refused(struct injected *injected, const struct record *head)
 	if (head->size < sizeof(*record) || !injected->explain ||
 	    !record_texts(head, offsetof(struct record_refused, texts), 0, texts, 2))
 		return broken(injected);
+	if (++injected->refusals > REFUSALS_MOST)
+		return;
 	if (!has_room(injected, sizeof(text) + TEXT_BYTES))
 		return undescribed(injected);
 	length = snprintf(text, sizeof(text), "%u %.64s: ", process->pid, injected->name);

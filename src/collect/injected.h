@@ -126,6 +126,7 @@ struct injected {
 	struct ranges ranges;  /* owned */
 	struct program_counters counters; /* owned */
 	struct nodes nodes;               /* owned */
+	uint32_t refusals;                /* told so far */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */
 	uint64_t stacks_refused; /* stacks and what they are made of */
