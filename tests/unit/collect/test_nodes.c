@@ -33,7 +33,8 @@ static void put_call(struct bench *bench, uint64_t correlation, uint64_t stack)
 	draft_decode(bench, &draft);
 }
 
-static void put_node(struct bench *bench, uint64_t parent, uint64_t correlation, uint64_t graph_node)
+static void put_node(struct bench *bench, uint64_t parent, uint64_t correlation,
+		     uint64_t graph_node)
 {
 	const uint64_t sizes[] = {64, 32};
 	struct record_node node = {
@@ -50,8 +51,7 @@ static void put_node(struct bench *bench, uint64_t parent, uint64_t correlation,
 	};
 	struct draft draft;
 
-	draft_begin(&draft, RECORD_NODE,
-		    EXECUTION_STARTED | EXECUTION_ENDED | COMMAND_KERNEL << 16,
+	draft_begin(&draft, RECORD_NODE, EXECUTION_STARTED | EXECUTION_ENDED | COMMAND_KERNEL << 16,
 		    sizeof(struct record));
 	draft_add(&draft, (const char *)&node + sizeof(struct record),
 		  sizeof(node) - sizeof(struct record));
