@@ -27,10 +27,10 @@
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
 static const struct collector_option collector_options[] = {
-	{"cuda", "CUDA's calls, kernels and copies alone, without counters"},
+	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
+	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
 	{"graphs",
-	 "the same, and a launch of a graph is one command; otherwise each of its nodes is"},
-	{"HZ", "counters alone, so many readings a second, 1 to 100; otherwise 10"},
+	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
 	{NULL, NULL},
 };
 
@@ -177,12 +177,26 @@ static const struct collector_work work = {
 	COUNTERS_WORK,
 };
 
+/* What a file says by a switch that is off. */
+static bool has_option(const char *option)
+{
+	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0;
+}
+
 /* NAME: both; NAME:cuda and NAME:HZ: the one or the other, or both where both are said. */
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	bool is_graphs = option && strcmp(option, "graphs") == 0;
 	bool is_cuda = is_graphs || (option && strcmp(option, "cuda") == 0);
 
+	if (on && option && strcmp(option, "-graphs") == 0) {
+		session->cuda_graphs = false;
+		return;
+	}
+	if (on && option && strcmp(option, "-cuda") == 0) {
+		session->cuda = false;
+		return;
+	}
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
 	if (!on || !option)
 		session->cuda = session->nvidia_hz_said = on;
@@ -212,6 +226,7 @@ const struct collector nvidia_collector = {
 	.options = collector_options,
 	.rate = &rate,
 	.by_request = true,
+	.has_option = has_option,
 	.choose = choose,
 	.is_chosen = is_chosen,
 	.arm = cuda_arm,
