@@ -245,6 +245,14 @@ with t.case("other calls of CUPTI's that fail"):
     t.true("no libcupti is found" in one.stderr, one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
 
+with t.case("the vendor's own libcupti without a driver says so"):
+    library = "/usr/local/cuda/lib64/libcupti.so"
+    if not os.path.exists(library):
+        raise Skip("no CUPTI of NVIDIA's is installed")
+    one = recorded(work(kernels=2), environment=(f"DUET_CUPTI={library}",))
+    t.true("returned 999" in one.stderr and ADVICE[999] in one.stderr, one.stderr)
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
+
 with t.case("another tool in CUDA_INJECTION64_PATH stays there"):
     one = recorded(work(kernels=2), env={"CUDA_INJECTION64_PATH": "/opt/other/tool.so"})
     t.true("names another tool already" in one.stderr, one.stderr)
