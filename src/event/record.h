@@ -206,7 +206,8 @@ enum record_range_of {
 	RANGE_OF_ROCTX = 1,
 	RANGE_OF_NVTX = 2,
 	RANGE_OF_ITT = 3,
-	RANGE_OF_LIBDUET = 4
+	RANGE_OF_LIBDUET = 4,
+	RANGE_OF_CUPTI = 5
 };
 enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
 

@@ -97,7 +97,8 @@ static bool subscribe(struct guest_thread *thread)
 	return !result;
 }
 
-static void set_clock(struct guest_thread *thread)
+/* False: it is CUPTI's own. */
+static bool set_clock(struct guest_thread *thread)
 {
 	cupti_result result = CUPTI_ERROR_NOT_SUPPORTED;
 
@@ -106,6 +107,14 @@ static void set_clock(struct guest_thread *thread)
 	if (result)
 		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterTimestampCallback", result,
 			     "");
+	return !result;
+}
+
+/* What is not there has no times of ours, and nobody misses it where a version lacks it. */
+static void enable_overheads(const struct guest_thread *thread)
+{
+	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		cuda_overheads_begin(thread);
 }
 
 /* Kinds that are refused have no times; the first refusal of each answer is told. */
@@ -159,6 +168,7 @@ static void begin(struct guest_thread *thread)
 {
 	const char *missing = cuda_library_open();
 	cupti_result result;
+	bool has_clock;
 
 	if (missing) {
 		cuda_refused(thread, REFUSED_ALL, missing, 0, "");
@@ -166,8 +176,10 @@ static void begin(struct guest_thread *thread)
 	}
 	if (!subscribe(thread))
 		return;
-	set_clock(thread);
+	has_clock = set_clock(thread);
 	enable_kinds(thread);
+	if (has_clock)
+		enable_overheads(thread);
 	choose_graphs(thread);
 	leave_out_runtime();
 	atomic_store_explicit(&state.is_live, true, memory_order_release);

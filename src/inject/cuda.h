@@ -7,6 +7,7 @@
  *	cuda_calls.c      calls of the driver: the program's threads
  *	cuda_slots.c      commands from their call to what the device tells of them
  *	cuda_activity.c   CUPTI's buffers and records
+ *	cuda_overheads.c  what CUPTI takes the program's time for
  *	cuda_objects.c    devices, contexts, streams and kernels to ids, the clock
  *	cuda_helper.c     a thread that has buffers handed over
  */
@@ -83,6 +84,12 @@ void cuda_count_dropped(void);
 /* Records of nodes of graphs so far. */
 uint64_t cuda_nodes(void);
 void cuda_activity_forked(void);
+
+/* ---- overheads (cuda_overheads.c) -------------------------------------------------------------- */
+
+/* Where CUPTI's clock is CLOCK_MONOTONIC: reads it beside the ring's. */
+void cuda_overheads_begin(const struct guest_thread *thread);
+void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record);
 
 /* ---- objects (cuda_objects.c) ------------------------------------------------------------------ */
 

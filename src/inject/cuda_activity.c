@@ -279,6 +279,8 @@ static void take_record(struct guest_thread *thread, const struct cupti_activity
 		return take_set(thread, whole);
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 		return take_graph(thread, whole);
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		return cuda_take_overhead(thread, whole);
 	default:
 		return;
 	}

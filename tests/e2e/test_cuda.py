@@ -6,6 +6,7 @@ What the program counted, what the stand-in wrote down and what the trace has ar
 three generations of CUPTI. Nothing here depends on the load: kernels are timed by arithmetic.
 """
 import collections
+import itertools
 import json
 import os
 import signal
@@ -27,6 +28,7 @@ VERSIONS = {"11.8": 18, "12.4": 22, "13.0": 130000}
 # The stand-in interpolates between pairs of clocks that are read within some 100 ns.
 STAMP_NS = 2000
 
+numbers = itertools.count()
 Recorded = collections.namedtuple("Recorded", "facts log document report stderr status trace")
 
 
@@ -48,7 +50,7 @@ def read_log():
 
 def recorded(command, sim="", status=0, environment=(), options=("--collect", "nvidia:cuda"), env=None):
     t.wanted()
-    trace = t.path("cuda.duet")
+    trace = t.path(f"cuda{next(numbers)}.duet")
     result = t.record(over_stand_in(command, sim, environment), trace, options, env=env)
     t.equal(result.status, status, f"status: {text(result.stderr)}")
     exported = run([DUET, "export", "--format", "json", trace, "-o", t.path("export.json")])
@@ -195,6 +197,14 @@ with t.case("counters and CUDA are of one device"):
     t.equal(len(one.document["devices"]), 1, "devices")
     t.true(any(row["name"] == "gpu.power" for row in one.report["metrics"]), "counters")
     check_closed(one, 3)
+
+with t.case("what CUPTI takes the program's time for is ranges of its own"):
+    one = recorded(work(kernels=4, laps=2, pace_ms=20))
+    ranges = {row["name"]: row for row in one.report["ranges"]}
+    t.equal(ranges["loading a function at its first use"]["count"], 2, f"functions that are loaded: {list(ranges)}")
+    t.true(all(row["domain"] == "CUPTI" for row in ranges.values()), "domain")
+    t.true(all(0 <= row["begin"] <= row["end"] <= one.report["wall_ns"] for row in one.document["ranges"]),
+           f"within the recording: {one.document['ranges'][:3]}")
 
 # ---- what is refused ----
 
