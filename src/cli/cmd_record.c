@@ -219,8 +219,8 @@ static bool lacks_calls(const struct session_options *options, const struct sess
 static const char *missed_runtime(const struct session_options *options,
 				  const struct session_result *result)
 {
-	if (result->misses_rocm)
-		return options->cuda && !options->amd ? "CUDA" : "ROCm";
+	if (result->missed)
+		return result->missed;
 	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "CUDA";
 }
 

@@ -55,8 +55,10 @@ struct collector_work {
 struct collector {
 	const char *name; /* begins with its room: "opencl", "cpu", "system" … */
 	const char *help;
-	const char *guest;        /* as which its guests say hello; NULL: it has none */
-	uint32_t ring_bytes;      /* for a thread of such a guest: a power of two; 0: as usual */
+	const char *guest;   /* as which its guests say hello; NULL: it has none */
+	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
+	const char *
+		runtime; /* whose calls such a guest records: "ROCm"; NULL: OpenCL's, or no runtime's */
 	explain_refusal *explain; /* what such a guest was refused; NULL: it is refused nothing */
 	bool needs_program;       /* of a recording of all programs (-a) it is no default */
 	bool by_request;          /* it is never one */

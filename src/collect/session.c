@@ -1216,7 +1216,7 @@ static void note_missing(struct session *session)
 		recording_note(&session->recording, collectors[i]->name,
 			       session->has_greeted[i] ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0,
 			       text);
-		result->misses_rocm = true;
+		result->missed = collectors[i]->runtime;
 		snprintf(result->note, sizeof(result->note), "%s", text);
 	}
 }

@@ -68,9 +68,9 @@ struct session_result {
 	uint32_t processes; /* whose guests had something recorded */
 	uint32_t survivors; /* of those, still alive at the end and left alone */
 	uint64_t rows, rows_lost, bytes;
-	int write_error;  /* -errno of the first failed write */
-	char note[512];   /* what the user should know, "" if nothing */
-	bool misses_rocm; /* the note is of ROCm, not of OpenCL */
+	int write_error;    /* -errno of the first failed write */
+	char note[512];     /* what the user should know, "" if nothing */
+	const char *missed; /* the runtime that the note is of; NULL: OpenCL */
 };
 
 /* By which variable of its environment the program's loader finds the guest: what was asked for, or what

@@ -182,6 +182,8 @@ static void begin(struct guest_thread *thread)
 		enable_overheads(thread);
 	choose_graphs(thread);
 	leave_out_runtime();
+	/* An interpreter is found in the first stack, by one thread: the others' would go without it meanwhile. */
+	guest_stack(thread);
 	atomic_store_explicit(&state.is_live, true, memory_order_release);
 	result = cuda_calls_enable(state.subscriber);
 	if (result)

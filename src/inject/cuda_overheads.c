@@ -84,8 +84,7 @@ static void put(struct guest_thread *thread, uint32_t detail, uint64_t time, uin
 		const char *name)
 {
 	struct record_range record = {
-		.head = {.kind = EVENT_RANGE,
-			 .detail = RANGE_START | RANGE_OF_CUPTI << 8 | detail},
+		.head = {.kind = EVENT_RANGE, .detail = RANGE_START | RANGE_OF_CUPTI << 8 | detail},
 		.time = time,
 		.id = id,
 	};

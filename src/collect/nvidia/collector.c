@@ -220,6 +220,7 @@ const struct collector nvidia_collector = {
 		"NVIDIA's GPUs: load, power, clocks, memory, links, since Hopper what their "
 		"multiprocessors do",
 	.guest = "cuda",
+	.runtime = "CUDA",
 	.ring_bytes = CUDA_RING_BYTES,
 	.explain = cuda_explain,
 	.sources = &nvidia_sources,

@@ -79,9 +79,15 @@ static bool tell_too_late(const struct session_options *session, char *text, siz
 bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
 		       char *ret_text, size_t size)
 {
-	(void)has_device;
-	return session->cuda && !has_guest && session->pids_count &&
-	       tell_too_late(session, ret_text, size);
+	if (session->cuda)
+		return !has_guest && session->pids_count && tell_too_late(session, ret_text, size);
+	if (!session->opencl || has_device || !session->command ||
+	    !program_mentions(session->command[0], LIBRARY "."))
+		return false;
+	snprintf(ret_text, size,
+		 "the program uses CUDA, and that was not asked for: record it with --collect "
+		 "nvidia:cuda");
+	return true;
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
