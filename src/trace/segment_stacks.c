@@ -33,6 +33,16 @@ uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32
 	return stack_table_node(&writer->stacks, caller, frame);
 }
 
+bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
+			     struct event_stack *ret_stack)
+{
+	const struct event_stack *found = stack_table_find(&writer->stacks, stack);
+
+	if (found)
+		*ret_stack = *found;
+	return found != NULL;
+}
+
 static int out_of_memory(const struct trace_writer *writer)
 {
 	return error_set(-ENOMEM, "write '%s': out of memory", writer->path);

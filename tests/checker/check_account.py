@@ -595,7 +595,7 @@ def check(duet, path, window):
         for kernel in report["kernels"]:
             if kernel["device"] == row["key"]:
                 comparison.equal(f"kernel {kernel['name']} share", kernel["share_ns"],
-                                 shares.get(kernel["name"], 0))
+                                 shares.get(kernel.get("symbol") or kernel["name"], 0))
     queues = trace.things.get("queue", {})
     for row in report["queues"]:
         if row["id"] not in queues:
