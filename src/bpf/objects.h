@@ -11,5 +11,7 @@ extern const unsigned char bpf_sched[];
 extern const size_t bpf_sched_size;
 extern const unsigned char bpf_drm[];
 extern const size_t bpf_drm_size;
+extern const unsigned char bpf_batch[];
+extern const size_t bpf_batch_size;
 
 #endif
