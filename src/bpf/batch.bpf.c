@@ -21,6 +21,8 @@ static long read_memory(void *context, __u64 vm, __u64 address, __u32 bytes, voi
 
 #include "event/batch_parser.h"
 
+enum { LOOPS_MOST = 1 << 23 }; /* the most that a kernel grants */
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 struct {
@@ -115,6 +117,8 @@ int parse_batch(struct batch_request *request)
 		work.state->bases = request->bases;
 		batch_begin(work.state, request->address);
 	}
-	bpf_loop(request->steps_most, step, &work, 0);
+	bpf_loop(LOOPS_MOST, step, &work, 0);
+	if (work.state->status == BATCH_GOING)
+		work.state->status = BATCH_LIMIT;
 	return work.state->status;
 }
