@@ -41,6 +41,7 @@ struct session_options {
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
+	bool drm_jobs;         /* … and what they did for whom */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
