@@ -84,6 +84,8 @@ static __attribute__((noinline)) long read_memory(void *context, __u64 vm, __u64
 	source = (const void *)(mapping->cpu + (address - mapping->gpu));
 	if (left < bytes)
 		bytes = left;
+	/* The compiler knows it; the verifier of 6.1 takes a limit only from a constant. */
+	barrier_var(bytes);
 	if (!bytes || bytes > BATCH_WINDOW_BYTES)
 		return -1;
 	error = work->may_sleep ? bpf_copy_from_user(target, bytes, source)
