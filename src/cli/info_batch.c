@@ -292,7 +292,7 @@ static void print_strange(const struct batch_info *info)
 		printf("  calls beyond %d levels, not followed: %" PRIu32 "\n", BATCH_LEVELS,
 		       counts->too_deep);
 	if (counts->left_out)
-		printf("  kernels beyond the first %d, left out: named %" PRIu32 " times\n",
+		printf("  kernels beyond some %d, left out: named %" PRIu32 " times\n",
 		       BATCH_FOUND_MOST, counts->left_out);
 }
 
