@@ -137,7 +137,7 @@ def random_wakings(seed):
     lines = ["window 0 9000", "device 1 gpu", "queue 1 1 context=1"]
     lines += [f"thread {thread} {2 - thread % 2} name=t{thread}" for thread in threads]
     lines += [f"sample {thread} {thread} 1" for thread in threads]
-    moments = iter(sorted(generator.sample(range(20, 8000), 500)))
+    moments = iter(sorted(generator.sample(range(20, 8000), 320)))
     # who waits long is woken by who was woken by others
     away, number, last, haste = {}, 0, 2, generator.choice((0.08, 0.3))
     for now in moments:
