@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder; loading in a thread of its own
  * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
- * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 8 MiB)
+ * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 9 MiB)
  * Fails:    to load: nothing is known; a record that has no room is counted
  * Why:      perf's records are there for everybody, from the first instruction on, and say when; these say who. So they
  *           are matched: a switch is written here first, and by perf some hundred nanoseconds later, before anything
@@ -79,6 +79,7 @@ static const struct kernel_program programs[] = {
 	{"on_waking_unsure", "on_waking", "who wakes a thread"},
 	{"on_fork", NULL, "what processes do that the program starts"},
 	{"on_request", NULL, "which disk a thread waits for"},
+	{"on_fault", NULL, "which file's page a thread waits for"},
 };
 
 /* ---- loading ----------------------------------------------------------------------------------- */

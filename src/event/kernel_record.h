@@ -29,6 +29,8 @@ enum kernel_record_flags {
 	KERNEL_IN_CALL = 1 << 2,   /* call and arguments are those of a system call */
 	KERNEL_HAS_LOCK = 1 << 3,  /* of a futex: lock was read */
 	KERNEL_INTERRUPT = 1 << 4, /* it was woken by an interrupt, whoever ran then */
+	KERNEL_FAULT = 1 << 5,     /* outside of calls, for a page: fault_address */
+	KERNEL_STOPPED = 1 << 6,   /* by a signal, or a debugger */
 };
 
 struct kernel_head {
@@ -45,10 +47,15 @@ struct kernel_out {
 	struct kernel_task next; /* who got the processor */
 	__s64 call;              /* number of the system call that it is in */
 	__u64 arguments[3];
-	__u32 lock[3];     /* the word that a futex waits for, and what is beside it */
-	__u32 disk;        /* device number of the last request that it made; 0: none */
-	__u32 file_device; /* … of the file system of the call's file; 0: it has none */
+	__u32 lock[3]; /* the word that a futex waits for, and what is beside it */
+	__u32 disk;    /* device number of the last request that it made; 0: none */
+	__u32 file_device; /* … of the file system of the call's file; of one that is a device, its own; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
+	__u16 file_mode;   /* of the call's file, as in stat(2); 0: none */
+	__u16 family;      /* of a socket: AF_INET, … */
+	__u16 socket_type; /* … SOCK_STREAM, … */
+	__u16 peer_port;   /* … of AF_INET and AF_INET6; 0: not connected */
+	__u64 fault_address;
 	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };
 

@@ -51,14 +51,23 @@ def mostly(rows, matches, whole, what):
     t.true(known >= 0.5 * whole, f"{what}: {known} of {whole} known")
 
 
+# of the program's own variable, and where its file has that
+LOCK = re.compile(r"(mutex|futex) \(kernel_waits\+0x[0-9a-f]+\)")
+
+
+def is_mutex(row):
+    found = LOCK.fullmatch(row.get("wait", ""))
+    return bool(found and found.group(1) == "mutex")
+
+
 with t.case("the thread that holds a mutex"):
     need_bpf()
     device, waited = record("mutex", "mutex", "60", "50")
     blocked = device["idle_causes"]["blocked"]
     t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
-    mostly(device["idle_waits"], lambda row: row.get("wait") == "mutex" and row["holder"]["name"] == "holder", blocked,
-           "held")
-    held = [row for row in device["idle_waits"] if row.get("wait") == "mutex"]
+    mostly(device["idle_waits"], lambda row: is_mutex(row) and row["holder"]["name"] == "holder", blocked, "held")
+    held = [row for row in device["idle_waits"] if is_mutex(row)]
+    t.equal(len({row["wait"] for row in held}), 1, f"which mutex: {held}")
     t.true(held and "sleep" in held[0]["holder"].get("function", ""), f"where the holder is: {held}")
 
 
@@ -70,11 +79,29 @@ with t.case("the thread that wakes"):
 
     def baked(row):
         wakers = [waker["name"] for waker in row.get("wakers", [])]
-        return row.get("wait") == "futex" and wakers[:1] == ["baker"]
+        return LOCK.fullmatch(row.get("wait", "")) and wakers[:1] == ["baker"]
 
     mostly(device["idle_waits"], baked, blocked, "woken")
     chains = [[waker["name"] for waker in row["wakers"]] for row in device["idle_waits"] if baked(row)]
     t.true(any(len(chain) > 1 for chain in chains), f"who woke the baker: {chains}")
+
+with t.case("whose turn it is in a convoy"):
+    need_bpf()
+    device, waited = record("convoy", "convoy", "60", "20")
+    blocked = device["idle_causes"]["blocked"]
+    t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
+    mostly(device["idle_waits"], lambda row: is_mutex(row) and row["holder"]["name"] == "walker", blocked, "held")
+
+with t.case("the end of a pipe"):
+    need_bpf()
+    device, waited = record("pipe", "pipe", "60", "50")
+    blocked = device["idle_causes"]["blocked"]
+    t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
+
+    def written(row):
+        return row.get("wait") == "read (pipe)" and row.get("wakers", [{}])[0].get("name") == "writer"
+
+    mostly(device["idle_waits"], written, blocked, "written")
 
 with t.case("the process that preempts"):
     need_bpf()
@@ -142,10 +169,22 @@ with t.case("the disk that is read"):
     mostly(device["idle_waits"], lambda row: row.get("wait") == f"pread64 (disk {os.path.basename(disk)})", blocked, "read")
 
 
+with t.case("the mapped file whose pages are waited for"):
+    need_bpf()
+    with slow_disk() as (disk, group):
+        inside = ["sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"]
+        device, waited = record("fault", "fault", "40", disk, around=inside)
+    blocked = device["idle_causes"]["blocked"]
+    t.true(waited > 1500000000, f"the disk is slow: {waited}")
+    t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
+    mostly(device["idle_waits"], lambda row: row.get("wait") == f"page fault ({disk}, disk {os.path.basename(disk)})", blocked,
+           "faulted")
+
+
 def loaded():
     """How many of our programs the kernel has."""
     listed = run(["bpftool", "prog", "list"])
-    return len(re.findall(r"name on_(?:switch|waking|fork|request)\w*", text(listed.stdout)))
+    return len(re.findall(r"name on_(?:switch|waking|fork|request|fault)\w*", text(listed.stdout)))
 
 
 def need_list():
@@ -169,9 +208,9 @@ with t.case("nothing is left in the kernel, whichever way it ends"):
                                          "sleep", "5" if how == "the program's end" else "60"])
         end = time.monotonic() + 20
         # a first try may load some of them, and take them back where the kernel refuses another
-        while (count := loaded()) < 4 and time.monotonic() < end and recorder.process.poll() is None:
+        while (count := loaded()) < 5 and time.monotonic() < end and recorder.process.poll() is None:
             time.sleep(0.02)
-        t.equal(count, 4, f"loaded, then {how}")
+        t.equal(count, 5, f"loaded, then {how}")
         for number in {"an interrupt": [signal.SIGINT], "two interrupts": [signal.SIGINT] * 2,
                        "kill -9": [signal.SIGKILL]}.get(how, []):
             recorder.kill(number)

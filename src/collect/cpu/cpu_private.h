@@ -15,6 +15,7 @@
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/kernel_watch.h"
+#include "collect/memory_places.h"
 #include "collect/processes.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
@@ -116,7 +117,9 @@ struct cpu_who {
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
 		names; /* pid -> who it is, of those that are not recorded: the trace's string */
-	struct hash_map waits;  /* call << 32 | device -> the trace's string */
+	struct hash_map waits; /* call, and the words for its file -> the trace's string */
+	struct hash_map locks; /* process, and address of a lock or page -> … */
+	struct memory_places places;
 	struct hash_map stacks; /* number of a user's stack, and process -> the trace's stack */
 	uint64_t lost;          /* records of switches */
 };

@@ -12,17 +12,22 @@
 #include "collect/cpu/cpu_private.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/error.h"
 #include "collect/device_names.h"
+#include "collect/file_words.h"
 #include "collect/host_clocks.h"
 
 enum {
-	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
+	LOCKS_MOST =
+		1024, /* with an address of their own; who has one in each node of a list gets no more */
 	NAMES_MOST =
 		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
@@ -37,6 +42,7 @@ void cpu_who_open(struct cpu *cpu)
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
+	hash_map_init(&who->locks);
 	hash_map_init(&who->stacks);
 	if (kernel_watch_start(&who->watch)) {
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
@@ -70,6 +76,8 @@ void cpu_who_close(struct cpu *cpu)
 	who->is_ready = false;
 	hash_map_fini(&who->names);
 	hash_map_fini(&who->waits);
+	hash_map_fini(&who->locks);
+	memory_places_fini(&who->places);
 	hash_map_fini(&who->stacks);
 }
 
@@ -290,27 +298,17 @@ static struct process_thread *thread_by_own_number(const struct process *process
 	return NULL;
 }
 
-/* The device that a thread waits for, as the kernel numbers it; 0: none. */
-static uint32_t waited_device(const struct kernel_out *out)
-{
-	if ((out->head.flags & KERNEL_IO_WAIT) && out->disk)
-		return out->disk;
-	return out->file_device;
-}
-
 /* "read (disk sda)". */
-static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
+static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
 			    const char *call)
 {
-	const uint32_t device = waited_device(out);
-	const uint64_t key = (uint64_t)(uint16_t)out->call << 32 | device;
+	const uint64_t key = (uint64_t)(uint16_t)out->call << 48 ^ file_words_key(out);
 	uint32_t string = (uint32_t)hash_map_get(&cpu->who.waits, key, 0);
 	char name[512], text[600];
 
 	if (string)
 		return string;
-	if (device && device_name(pid, device >> KERNEL_MINOR_BITS,
-				  device & ((1U << KERNEL_MINOR_BITS) - 1), name, sizeof(name)))
+	if (file_words(pid, out, name, sizeof(name)))
 		snprintf(text, sizeof(text), "%s (%s)", call, name);
 	else
 		snprintf(text, sizeof(text), "%s", call);
@@ -319,23 +317,95 @@ static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	return string;
 }
 
+/* "mutex (server+0x40c0)": two locks are two things to wait for. */
+static uint32_t lock_string(struct cpu *cpu, const struct process *process, const char *what,
+			    uint64_t address, uint64_t time_ns)
+{
+	struct cpu_who *who = &cpu->who;
+	const uint64_t key = (uint64_t)process->row.id << 48 ^ address << 1 ^ (what[0] == 'm');
+	uint32_t string = (uint32_t)hash_map_get(&who->locks, key, 0);
+	char name[300], text[400];
+
+	if (string)
+		return string;
+	if (who->locks.count >= LOCKS_MOST)
+		return recording_string(cpu->recording, what);
+	memory_places_variable(memory_places_maps(&who->places, process->row.id, process->row.pid,
+						  address, time_ns),
+			       address, name, sizeof(name));
+	snprintf(text, sizeof(text), "%s (%s)", what, name);
+	string = recording_string(cpu->recording, text);
+	hash_map_put(&who->locks, key, string);
+	return string;
+}
+
+/* The disk that a mapped file lies on. Of one that is a disk itself it is asked where such files are alone: elsewhere a file
+ * system may not answer. */
+static bool name_disk(uint32_t pid, const struct proc_mapping *mapping, char *ret_text, size_t size)
+{
+	char path[PATH_MAX + 32];
+	struct stat status;
+
+	if (strncmp(mapping->path, "/dev/", 5) != 0)
+		return mapping->inode && device_name(pid, mapping->device_major,
+						     mapping->device_minor, ret_text, size);
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->path);
+	return stat(path, &status) == 0 && S_ISBLK(status.st_mode) &&
+	       device_name(pid, major(status.st_rdev), minor(status.st_rdev), ret_text, size);
+}
+
+/* "page fault (/data/model.bin, disk sda)". */
+static uint32_t fault_string(struct cpu *cpu, const struct process *process,
+			     const struct kernel_out *out, uint64_t time_ns)
+{
+	const uint32_t pid = process->row.pid;
+	const uint64_t address = out->fault_address;
+	const struct proc_maps *maps = NULL;
+	char file[512] = "", disk[512] = "", text[1200];
+
+	if (out->head.flags & KERNEL_FAULT)
+		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, time_ns);
+	if (maps)
+		memory_places_file(maps, address, file, sizeof(file));
+	if (!file_words(pid, out, disk, sizeof(disk)) && maps)
+		name_disk(pid, proc_maps_find(maps, address), disk, sizeof(disk));
+	if (*file || *disk)
+		snprintf(text, sizeof(text), "page fault (%s%s%s)", file,
+			 *file && *disk ? ", " : "", disk);
+	else
+		snprintf(text, sizeof(text), "page fault");
+	return recording_string(cpu->recording, text);
+}
+
+/* 0: there is no word for it. */
+static uint32_t wait_string(struct cpu *cpu, const struct process *process,
+			    const struct kernel_out *out, uint64_t time_ns)
+{
+	const struct blocked_place place = {.call = (int32_t)out->call};
+	const char *call = blocked_call_name(&place);
+
+	if (out->head.flags & KERNEL_STOPPED)
+		return recording_string(cpu->recording, "stopped");
+	if (out->call < 0)
+		return fault_string(cpu, process, out, time_ns);
+	if (blocked_is_futex(&place))
+		return lock_string(cpu, process, call, out->arguments[0], time_ns);
+	return call ? call_string(cpu, process->row.pid, out, call) : 0;
+}
+
 static void tell_cause(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 		       struct thread_wait *wait)
 {
 	const uint32_t owner = lock_owner(out);
 	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
-	const char *call;
 
 	if (holder) {
 		wait->told_holder = process_thread_describe(cpu->processes, process, holder);
-		wait->told_string = recording_string(cpu->recording, "mutex");
+		wait->told_string =
+			lock_string(cpu, process, "mutex", out->arguments[0], out->head.time_ns);
 		return;
 	}
-	call = out->call < 0
-		       ? "page fault"
-		       : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
-	if (call)
-		wait->told_string = wait_string(cpu, process->row.pid, out, call);
+	wait->told_string = wait_string(cpu, process, out, out->head.time_ns);
 }
 
 /* Of an interpreter the functions are known by a look at it, while it waits; its native frames alone are all the same. */
