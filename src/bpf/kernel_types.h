@@ -65,6 +65,10 @@ struct task_struct {
 	struct mm_struct *mm;
 } KERNEL_TYPE;
 
+struct irqaction {
+	const char *name;
+} KERNEL_TYPE;
+
 struct block_device {
 	__u32 bd_dev;
 } KERNEL_TYPE;

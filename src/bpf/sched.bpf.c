@@ -138,10 +138,10 @@ struct {
 	__type(value, __s64);
 } allowance SEC(".maps");
 
-/* 0: records without room; 1: processes without room. */
+/* 0: records without room; 1: processes without room; 2: handlers of interrupts without. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, __u64);
 } counts SEC(".maps");
@@ -158,6 +158,8 @@ static __always_inline bool is_watched(__u32 tgid)
 {
 	return tgid && bpf_map_lookup_elem(&watched, &tgid);
 }
+
+#include "bpf/interrupts.h"
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
 {

@@ -55,9 +55,9 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 				 is_stream ? "TCP" : "UDP", out->peer_port);
 		else
 			snprintf(ret_text, size, "%s socket",
-				 is_stream			       ? "TCP"
+				 is_stream                        ? "TCP"
 				 : out->socket_type == SOCK_DGRAM ? "UDP"
-								       : "raw");
+								  : "raw");
 		break;
 	case AF_UNIX:
 		snprintf(ret_text, size, "unix socket");

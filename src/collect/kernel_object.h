@@ -19,6 +19,7 @@ struct kernel_program {
 	const char *name;
 	const char *
 		instead_of; /* loaded only where that one, which stands before it, is refused; NULL: always */
+	bool is_spared;    /* not wanted this time */
 	const char *lacks; /* "who woke a thread"; NULL: nothing that a user would miss */
 };
 
@@ -33,7 +34,7 @@ struct kernel_object_options {
 enum kernel_program_state {
 	KERNEL_PROGRAM_ABSENT,  /* this kernel has nothing that it could be attached to */
 	KERNEL_PROGRAM_REFUSED, /* by the verifier, or for lack of rights: reason */
-	KERNEL_PROGRAM_SPARED,  /* the one that it stands in for is there */
+	KERNEL_PROGRAM_SPARED,  /* the one that it stands in for is there, or it is not wanted */
 	KERNEL_PROGRAM_RUNS
 };
 

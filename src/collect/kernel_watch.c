@@ -60,27 +60,38 @@ struct kernel_watch {
 	pthread_cond_t changed;
 	bool is_over, is_loading; /* of the load; under the lock */
 	char reason[512];
+	struct kernel_watch_options options;
 	struct kernel_object *object;
 	struct ring_buffer *ring;
-	int watched_fd, stacks_fd, counts_fd, allowance_fd;
+	int watched_fd, stacks_fd, counts_fd, allowance_fd, interrupts_fd;
 	int processors;
 	struct kept *kept; /* owned */
 	size_t kept_count, kept_capacity;
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
 	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
-	uint64_t refused, told_lost;
+	uint64_t refused, told_lost, told_unsummed;
 	struct kept current;
 };
 
 static const struct kernel_program programs[] = {
-	{"on_switch", NULL, "who takes a thread's processor, and what it waits for"},
-	{"on_waking", NULL, NULL},
-	{"on_waking_unsure", "on_waking", "who wakes a thread"},
-	{"on_fork", NULL, "what processes do that the program starts"},
-	{"on_request", NULL, "which disk a thread waits for"},
-	{"on_fault", NULL, "which file's page a thread waits for"},
+	{.name = "on_switch", .lacks = "who takes a thread's processor, and what it waits for"},
+	{.name = "on_waking"},
+	{.name = "on_waking_unsure", .instead_of = "on_waking", .lacks = "who wakes a thread"},
+	{.name = "on_fork", .lacks = "what processes do that the program starts"},
+	{.name = "on_request", .lacks = "which disk a thread waits for"},
+	{.name = "on_fault", .lacks = "which file's page a thread waits for"},
 };
+
+/* … where they are asked for. */
+static const struct kernel_program interrupt_programs[] = {
+	{.name = "on_interrupt", .lacks = "the time of interrupts"},
+	{.name = "on_interrupt_end", .lacks = "the time of interrupts"},
+	{.name = "on_soft_interrupt", .lacks = "the time of soft interrupts"},
+	{.name = "on_soft_interrupt_end", .lacks = "the time of soft interrupts"},
+};
+
+enum { PROGRAMS = ARRAY_COUNT(programs), ALL = PROGRAMS + ARRAY_COUNT(interrupt_programs) };
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
@@ -89,12 +100,19 @@ static int on_stack(void *context, void *data, size_t size);
 
 static int open_object(struct kernel_watch *watch)
 {
+	struct kernel_program chosen[ALL];
 	const struct kernel_object_options options = {.name = "sched",
 						      .elf = bpf_sched,
 						      .elf_bytes = bpf_sched_size,
-						      .programs = programs,
-						      .programs_count = ARRAY_COUNT(programs)};
-	int error = kernel_object_open(&options, &watch->object);
+						      .programs = chosen,
+						      .programs_count = ALL};
+	int error;
+
+	memcpy(chosen, programs, sizeof(programs));
+	memcpy(chosen + PROGRAMS, interrupt_programs, sizeof(interrupt_programs));
+	for (size_t i = PROGRAMS; i < ALL; i++)
+		chosen[i].is_spared = !watch->options.interrupts;
+	error = kernel_object_open(&options, &watch->object);
 
 	if (error)
 		return error;
@@ -108,6 +126,7 @@ static int open_object(struct kernel_watch *watch)
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
+	watch->interrupts_fd = bpf_map__fd(kernel_object_map(watch->object, "interrupts"));
 	watch->processors = libbpf_num_possible_cpus();
 	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
 				       on_record, watch, NULL);
@@ -162,7 +181,7 @@ static void *load(void *argument)
 	return NULL;
 }
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch)
 {
 	struct kernel_watch *watch = calloc(1, sizeof(*watch));
 
@@ -170,6 +189,7 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	hash_map_init(&watch->queues);
 	hash_map_init(&watch->stacks);
+	watch->options = *options;
 	watch->free_first = NONE;
 	pthread_mutex_init(&watch->lock, NULL);
 	pthread_cond_init(&watch->changed, NULL);
@@ -416,12 +436,35 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 	return count;
 }
 
+/* ---- interrupts -------------------------------------------------------------------------------- */
+
+enum { PROCESSORS_MOST = 1024 };
+
+/* Of one process and handler, over all processors. */
+static bool sum_up(const struct kernel_watch *watch, const struct kernel_interrupt_key *key,
+		   struct kernel_interrupt *ret_sum)
+{
+	struct kernel_interrupt values[PROCESSORS_MOST];
+	struct kernel_interrupt sum = {0};
+
+	if (watch->processors > PROCESSORS_MOST ||
+	    bpf_map_lookup_elem(watch->interrupts_fd, key, values))
+		return false;
+	for (int i = 0; i < watch->processors; i++) {
+		sum.spent_ns += values[i].spent_ns;
+		if (values[i].name[0])
+			memcpy(sum.name, values[i].name, sizeof(sum.name));
+	}
+	sum.name[sizeof(sum.name) - 1] = '\0';
+	*ret_sum = sum;
+	return true;
+}
+
 /* ---- losses ------------------------------------------------------------------------------------ */
 
-static uint64_t lost_in_kernel(const struct kernel_watch *watch)
+static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
 {
-	uint64_t values[1024], sum = 0;
-	const uint32_t key = 0;
+	uint64_t values[PROCESSORS_MOST], sum = 0;
 
 	if (watch->processors > (int)ARRAY_COUNT(values) ||
 	    bpf_map_lookup_elem(watch->counts_fd, &key, values))
@@ -433,7 +476,7 @@ static uint64_t lost_in_kernel(const struct kernel_watch *watch)
 
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 {
-	const uint64_t lost = lost_in_kernel(watch) + watch->refused;
+	const uint64_t lost = lost_in_kernel(watch, 0) + watch->refused;
 	const uint64_t fresh = lost - watch->told_lost;
 	auto_free uint32_t *old = NULL;
 	size_t old_count = 0, old_capacity = 0, cursor = 0;
@@ -446,5 +489,30 @@ uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 	for (size_t i = 0; i < old_count; i++)
 		take(watch, old[i], before_ns);
 	watch->told_lost = lost;
+	return fresh;
+}
+
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context)
+{
+	const uint64_t unsummed = lost_in_kernel(watch, 2);
+	const uint64_t fresh = unsummed - watch->told_unsummed;
+	struct kernel_interrupt_key key, next;
+	struct kernel_interrupt sum;
+	bool has_key = bpf_map_get_next_key(watch->interrupts_fd, NULL, &next) == 0;
+
+	while (has_key) {
+		uint8_t one;
+
+		key = next;
+		has_key = bpf_map_get_next_key(watch->interrupts_fd, &key, &next) == 0;
+		if (sum_up(watch, &key, &sum))
+			each(context, &key, &sum);
+		if (bpf_map_lookup_elem(watch->watched_fd, &key.tgid, &one))
+			bpf_map_delete_elem(watch->interrupts_fd, &key);
+	}
+	watch->told_unsummed = unsummed;
 	return fresh;
 }

@@ -19,8 +19,12 @@ struct kernel_watch;
 
 enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_REFUSED };
 
+struct kernel_watch_options {
+	bool interrupts; /* sums them up, too */
+};
+
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
-int kernel_watch_start(struct kernel_watch **ret_watch);
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch);
 /* A load that goes on is left to its thread, with all that it has. */
 void kernel_watch_stop(struct kernel_watch *watch); /* NULL-safe */
 
@@ -52,6 +56,13 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count);
 /* The kernel's frames, innermost first; returns how many, at most `most`. */
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most);
+
+/* Each process and handler, with its sum since the watch was ready; returns how many handlings had no room for theirs since
+ * the last call. Forgets those of processes that are not watched any more. */
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context);
 
 /* Records that were lost, inside the kernel and for lack of room here; forgets what is older than before_ns, as nobody
  * will ask for it. */

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch)
 {
 	return error_set(-ENOSYS, "who preempts threads, who wakes them, and whose locks they wait "
 				  "for is not told: this duet was built without libbpf");
@@ -71,6 +71,14 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
 
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most)
+{
+	return 0;
+}
+
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context)
 {
 	return 0;
 }

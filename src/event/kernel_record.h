@@ -76,4 +76,18 @@ struct kernel_in {
 	struct kernel_task waker; /* who let it */
 };
 
+/* Of a process and a handler: what it took of the time that threads of that process had on processors. */
+enum { KERNEL_INTERRUPT_NAME_BYTES = 32 };
+#define KERNEL_SOFT_INTERRUPT 0x80000000u
+
+struct kernel_interrupt_key {
+	__u32 tgid;
+	__u32 number; /* of the interrupt; of a soft one its vector, with KERNEL_SOFT_INTERRUPT */
+};
+
+struct kernel_interrupt {
+	__u64 spent_ns;
+	char name[KERNEL_INTERRUPT_NAME_BYTES]; /* the driver's; "": of a soft one */
+};
+
 #endif

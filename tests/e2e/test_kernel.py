@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import duet_test
@@ -179,6 +180,31 @@ with t.case("the mapped file whose pages are waited for"):
     t.true(0.8 * waited < blocked < 1.2 * waited, f"blocked {blocked} of {waited}")
     mostly(device["idle_waits"], lambda row: row.get("wait") == f"page fault ({disk}, disk {os.path.basename(disk)})", blocked,
            "faulted")
+
+
+TALKER = """
+import socket, time
+listening = socket.create_server(("127.0.0.1", 0))
+here = socket.create_connection(listening.getsockname())
+there = listening.accept()[0]
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    here.send(b"x" * 1000)
+    there.recv(1000)
+"""
+
+
+with t.case("the time of interrupts, where it is asked for"):
+    need_bpf()
+    for option, wanted in (("cpu:irq", True), ("cpu:bpf", False)):
+        trace = t.path(option.replace(":", "_") + ".duet")
+        run([DUET, "record", "--collect", option, "-o", trace, "--", sys.executable, "-c", TALKER])
+        rows = [row for row in t.report(trace)["metrics"] if row["name"] == "process.interrupts"]
+        t.equal(bool(rows), wanted, f"{option}: {rows}")
+        # what goes to itself is taken in by the sender's own soft interrupts
+        received = [row for row in rows if row["instance"] == "softirq NET_RX"]
+        t.equal(len(received), int(wanted), f"{option}: {[row['instance'] for row in rows]}")
+        t.true(all(row["unit"] == "%" and 0 < row["mean"] < 100 for row in received), f"of a processor: {received}")
 
 
 def loaded():

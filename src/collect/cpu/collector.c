@@ -20,6 +20,7 @@ static const struct collector_option cpu_collector_options[] = {
 	{"nofaults", "no samples of page faults"},
 	{"bpf",
 	 "who preempts, wakes and holds, and which disk: programs inside the kernel, with rights"},
+	{"irq", "with bpf's: the time that interrupts took of each process, by name"},
 	{NULL, NULL},
 };
 
@@ -28,11 +29,13 @@ static void choose(struct session_options *session, bool on, const char *option)
 	/* One option leaves what another one has said. */
 	if (!on || !option || !session->cpu) {
 		session->cpu = session->faults = on;
-		session->bpf = false;
+		session->bpf = session->interrupts = false;
 		session->frequency_hz = on ? FREQUENCY_HZ : 0;
 	}
 	if (option && strcmp(option, "nofaults") == 0)
 		session->faults = false;
+	if (option && strcmp(option, "irq") == 0)
+		session->bpf = session->interrupts = true;
 	if (option && strcmp(option, "bpf") == 0)
 		session->bpf = true;
 }
@@ -55,7 +58,8 @@ static int open_state(struct recording *recording, const struct session_options 
 	struct cpu_options options = {.frequency_hz = session->frequency_hz,
 				      .faults = session->faults,
 				      .has_python = session->python_stacks,
-				      .has_bpf = session->bpf};
+				      .has_bpf = session->bpf,
+				      .has_interrupts = session->interrupts};
 	struct cpu *cpu = NULL;
 	int error = 0;
 

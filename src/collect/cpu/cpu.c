@@ -127,6 +127,8 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	if (cpu->rings)
 		note_rights(cpu);
 	note_waits(cpu);
+	cpu_interrupts_open(cpu);
+	cpu->interrupts.is_wanted = options->has_interrupts;
 	if (cpu->rings && options->has_bpf)
 		cpu_who_open(cpu);
 	*ret_cpu = cpu;
@@ -545,6 +547,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	cpu->stack_bytes = 0;
 	cpu->last_loss_ns = now_ns;
 	cpu_who_each_second(cpu, now_ns);
+	cpu_interrupts_read(cpu);
 	for_each_process(cpu, cpu_name_code);
 	for_each_process(cpu, end_if_gone);
 }
@@ -671,6 +674,7 @@ void cpu_close(struct cpu *cpu)
 	cpu_name_kernel(cpu);
 	cpu_python_note(cpu);
 	cpu_python_fini(cpu);
+	cpu_interrupts_close(cpu);
 	cpu_who_close(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);

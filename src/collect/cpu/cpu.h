@@ -17,9 +17,10 @@ struct cpu;
 struct cpu_options {
 	struct perf_event_source source; /* name "": the best there is */
 	uint32_t frequency_hz;
-	bool faults;     /* samples of page faults too */
-	bool has_python; /* stacks have Python functions */
-	bool has_bpf;    /* programs inside the kernel, where there are rights for them */
+	bool faults;         /* samples of page faults too */
+	bool has_python;     /* stacks have Python functions */
+	bool has_interrupts; /* … which sum up the time of interrupts, too */
+	bool has_bpf;        /* programs inside the kernel, where there are rights for them */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */

@@ -124,6 +124,15 @@ struct cpu_who {
 	uint64_t lost;          /* records of switches */
 };
 
+/* What interrupts took of the time of processes. */
+struct cpu_interrupts {
+	bool is_wanted;
+	uint64_t since_ns, now_ns; /* of the reading before, and of this one; 0: there was none */
+	struct hash_map written;   /* pid << 32 | handler -> ns, of the kernel's sum */
+	struct hash_map series;    /* process id << 32 | handler -> the trace's series */
+	uint64_t refused;
+};
+
 struct cpu {
 	struct recording *recording; /* borrowed */
 	struct processes *processes; /* borrowed */
@@ -170,6 +179,7 @@ struct cpu {
 	uint32_t frequency_hz;
 	struct cpu_python python;
 	struct cpu_who who;
+	struct cpu_interrupts interrupts;
 };
 
 /* ---- cpu.c ---- */
@@ -276,6 +286,17 @@ void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thre
 /* It came back. */
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
 		  uint32_t *ret_string);
+
+/* ---- cpu_interrupts.c ---- */
+
+void cpu_interrupts_open(struct cpu *cpu);
+/* Writes what came since the last time, also of processes that have ended since. */
+void cpu_interrupts_read(struct cpu *cpu);
+/* … once more. Before cpu_who_close. */
+void cpu_interrupts_close(struct cpu *cpu);
+/* "virtio0-input.0 (irq 25)", "softirq NET_RX". */
+void cpu_interrupt_name(const struct kernel_interrupt_key *key,
+			const struct kernel_interrupt *interrupt, char *ret_text, size_t size);
 
 /* ---- cpu_states.c ---- */
 

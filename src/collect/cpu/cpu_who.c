@@ -26,8 +26,8 @@
 #include "collect/host_clocks.h"
 
 enum {
-	LOCKS_MOST =
-		1024, /* with an address of their own; who has one in each node of a list gets no more */
+	/* With an address of their own, and places of pages; who has one in each node of a list gets no more. */
+	LOCKS_MOST = 1024,
 	NAMES_MOST =
 		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
@@ -38,13 +38,14 @@ enum {
 
 void cpu_who_open(struct cpu *cpu)
 {
+	const struct kernel_watch_options options = {.interrupts = cpu->interrupts.is_wanted};
 	struct cpu_who *who = &cpu->who;
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
 	hash_map_init(&who->locks);
 	hash_map_init(&who->stacks);
-	if (kernel_watch_start(&who->watch)) {
+	if (kernel_watch_start(&options, &who->watch)) {
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();
 	}
@@ -156,6 +157,7 @@ static void look_whether_ready(struct cpu *cpu)
 		note_missing(cpu);
 		note_blind(cpu);
 		add_all(cpu);
+		cpu_interrupts_read(cpu);
 	}
 }
 
@@ -354,6 +356,18 @@ static bool name_disk(uint32_t pid, const struct proc_mapping *mapping, char *re
 	       device_name(pid, major(status.st_rdev), minor(status.st_rdev), ret_text, size);
 }
 
+/* What depends on the place of a page, and on the request that is waited for. */
+static uint64_t fault_key(const struct process *process, const struct proc_mapping *mapping,
+			  const struct kernel_out *out)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t key = (file_words_key(out) ^ process->row.id) * odd;
+
+	if (mapping)
+		key = (key ^ mapping->start ^ mapping->inode << 20) * odd;
+	return (key ^ key >> 29) | 1;
+}
+
 /* "page fault (/data/model.bin, disk sda)". */
 static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 			     const struct kernel_out *out, uint64_t time_ns)
@@ -361,20 +375,33 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	const uint32_t pid = process->row.pid;
 	const uint64_t address = out->fault_address;
 	const struct proc_maps *maps = NULL;
+	const struct proc_mapping *mapping = NULL;
+	struct hash_map *known = &cpu->who.locks;
 	char file[512] = "", disk[512] = "", text[1200];
+	uint32_t string;
+	uint64_t key;
 
 	if (out->head.flags & KERNEL_FAULT)
 		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, time_ns);
 	if (maps)
+		mapping = proc_maps_find(maps, address);
+	key = fault_key(process, mapping, out);
+	string = (uint32_t)hash_map_get(known, key, 0);
+	if (string)
+		return string;
+	if (mapping)
 		memory_places_file(maps, address, file, sizeof(file));
-	if (!file_words(pid, out, disk, sizeof(disk)) && maps)
-		name_disk(pid, proc_maps_find(maps, address), disk, sizeof(disk));
+	if (!file_words(pid, out, disk, sizeof(disk)) && mapping)
+		name_disk(pid, mapping, disk, sizeof(disk));
 	if (*file || *disk)
 		snprintf(text, sizeof(text), "page fault (%s%s%s)", file,
 			 *file && *disk ? ", " : "", disk);
 	else
 		snprintf(text, sizeof(text), "page fault");
-	return recording_string(cpu->recording, text);
+	string = recording_string(cpu->recording, text);
+	if (known->count < LOCKS_MOST)
+		hash_map_put(known, key, string);
+	return string;
 }
 
 /* 0: there is no word for it. */
