@@ -59,7 +59,7 @@ struct files_struct {
 struct task_struct {
 	int pid, tgid;
 	char comm[16];
-	unsigned int __state;
+	unsigned int __state, flags;
 	unsigned int in_iowait : 1;
 	struct files_struct *files;
 	struct mm_struct *mm;

@@ -3,7 +3,7 @@
  * bpf/sched.bpf.c - who took a thread's processor, what it waits for, and who let it go on
  *
  * Runs in:  the kernel, wherever a thread is switched or woken
- * Gets:     the threads of the processes in `watched`, and of what they start
+ * Gets:     the threads of the processes in `watched`, and of what they start; or all of the machine
  * Gives:    kernel_out, kernel_in in `records`
  * Fails:    a record that has no room is counted in `counts`
  * Why:      perf tells an ordinary user that its thread went and came; only here both threads of a switch are known,
@@ -22,7 +22,9 @@ enum {
 	NO_CALL = -1,
 	CALL_FUTEX = 202,     /* x86-64 */
 	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
-	FILE_TYPE = 0170000,  /* of i_mode */
+	TASK_DEAD = 0x80,
+	KERNEL_OWN = 0x00200000, /* of a task's flags */
+	FILE_TYPE = 0170000,     /* of i_mode */
 	BLOCK_DEVICE = 0060000,
 	CHARACTER_DEVICE = 0020000,
 	SOCKET = 0140000,
@@ -52,6 +54,10 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } watched SEC(".maps");
+
+/* Written by the recorder, when all is in place. */
+__u32 watches_all;
+__u32 watches_not; /* … but this process: the recorder itself */
 
 struct waking {
 	__u64 time_ns;
@@ -156,6 +162,8 @@ static __always_inline void count(__u32 which)
 
 static __always_inline bool is_watched(__u32 tgid)
 {
+	if (watches_all)
+		return tgid && tgid != watches_not;
 	return tgid && bpf_map_lookup_elem(&watched, &tgid);
 }
 
@@ -396,6 +404,8 @@ static __always_inline void begin_record(struct kernel_head *head, __u32 kind,
 {
 	head->time_ns = now_ns;
 	head->kind = kind;
+	head->cpu = bpf_get_smp_processor_id();
+	head->flags = task->flags & KERNEL_OWN ? KERNEL_OWN_THREAD : 0;
 	head->tid = task->pid;
 	head->tgid = task->tgid;
 }
@@ -416,15 +426,19 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 	record->call = NO_CALL;
 	record->stack = -1;
 	name_task(&record->next, next);
-	if (preempted || state == TASK_RUNNING) {
-		record->head.flags = KERNEL_PREEMPTED;
-	} else {
+	if (state & TASK_DEAD) {
+		record->head.flags |= KERNEL_EXITED;
+	} else if (preempted || state == TASK_RUNNING) {
+		record->head.flags |= KERNEL_PREEMPTED;
+	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
 		if (state & TASK_STOPPED)
 			record->head.flags |= KERNEL_STOPPED;
 		else if (record->call < 0)
 			find_fault(record, task);
-		record->user_stack = find_stack(task);
+		/* nobody asks for the stacks of all */
+		if (!watches_all)
+			record->user_stack = find_stack(task);
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait)) {
 			record->head.flags |= KERNEL_IO_WAIT;
 			disk = bpf_map_lookup_elem(&disks, &tid);
@@ -434,7 +448,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			bpf_map_delete_elem(&disks, &tid);
 		}
 		/* A call says itself what is waited for, but not where it stands still against its will. */
-		if ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)
+		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0))
 			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -452,11 +466,12 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 	}
 	__builtin_memset(record, 0, sizeof(*record));
 	begin_record(&record->head, KERNEL_RECORD_IN, task, now_ns);
+	__builtin_memcpy(record->name, task->comm, sizeof(record->name));
 	waking = bpf_map_lookup_elem(&wakings, &tid);
 	if (waking) {
 		record->woken_ns = waking->time_ns;
 		record->waker = waking->waker;
-		record->head.flags = waking->flags;
+		record->head.flags |= waking->flags;
 		bpf_map_delete_elem(&wakings, &tid);
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -508,7 +523,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	const __u8 one = 1;
 	__u32 tgid = child->tgid;
 
-	if (tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
+	if (watches_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
 		return 0;
 	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
 		count(1);

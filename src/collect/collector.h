@@ -57,7 +57,9 @@ struct collector {
 	const char *guest;   /* as which its guests say hello; NULL: it has none */
 	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
 	bool needs_program;  /* of a recording of all programs (-a) it is no default */
-	bool by_request;     /* it is never one */
+	/* … and of one such it is none at all, unless this says so. NULL: it does not. */
+	bool (*can_do_all)(const struct session_options *session);
+	bool by_request;                   /* it is never one */
 	const struct collector_rate *rate; /* NULL: it is chosen by choose alone */
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -98,6 +99,16 @@ enum { PROGRAMS = ARRAY_COUNT(programs), ALL = PROGRAMS + ARRAY_COUNT(interrupt_
 static int on_record(void *context, void *data, size_t size);
 static int on_stack(void *context, void *data, size_t size);
 
+/* The programs' two variables. */
+static bool watch_all(const struct kernel_watch *watch)
+{
+	struct bpf_map *variables = kernel_object_map(watch->object, ".bss");
+	const uint32_t values[2] = {1, (uint32_t)getpid()}, key = 0;
+
+	return variables && bpf_map__value_size(variables) == sizeof(values) &&
+	       bpf_map_update_elem(bpf_map__fd(variables), &key, values, BPF_ANY) == 0;
+}
+
 static int open_object(struct kernel_watch *watch)
 {
 	struct kernel_program chosen[ALL];
@@ -126,6 +137,11 @@ static int open_object(struct kernel_watch *watch)
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
+	if (watch->options.on_record && !watch_all(watch))
+		return error_set(-ENOTSUP,
+				 "programs inside the kernel (BPF): this kernel does not let "
+				 "them watch all processes: %s",
+				 strerror(errno));
 	watch->interrupts_fd = bpf_map__fd(kernel_object_map(watch->object, "interrupts"));
 	watch->processors = libbpf_num_possible_cpus();
 	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
@@ -313,6 +329,12 @@ static int on_record(void *context, void *data, size_t size)
 
 	if (size < sizeof(*head) || size > sizeof(struct kernel_out))
 		return 0;
+	if (watch->options.on_record) {
+		if (size == (head->kind == KERNEL_RECORD_OUT ? sizeof(struct kernel_out)
+							     : sizeof(struct kernel_in)))
+			watch->options.on_record(watch->options.context, head);
+		return 0;
+	}
 	kept = new_kept(watch, &index);
 	if (!kept) {
 		watch->refused++;
@@ -440,15 +462,15 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 
 enum { PROCESSORS_MOST = 1024 };
 
-/* Of one process and handler, over all processors. */
-static bool sum_up(const struct kernel_watch *watch, const struct kernel_interrupt_key *key,
-		   struct kernel_interrupt *ret_sum)
+/* Of one process and handler, over all processors; its sum begins anew. */
+static bool take_sum(const struct kernel_watch *watch, const struct kernel_interrupt_key *key,
+		     struct kernel_interrupt *ret_sum)
 {
 	struct kernel_interrupt values[PROCESSORS_MOST];
 	struct kernel_interrupt sum = {0};
 
 	if (watch->processors > PROCESSORS_MOST ||
-	    bpf_map_lookup_elem(watch->interrupts_fd, key, values))
+	    bpf_map_lookup_and_delete_elem(watch->interrupts_fd, key, values))
 		return false;
 	for (int i = 0; i < watch->processors; i++) {
 		sum.spent_ns += values[i].spent_ns;
@@ -504,14 +526,10 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 	bool has_key = bpf_map_get_next_key(watch->interrupts_fd, NULL, &next) == 0;
 
 	while (has_key) {
-		uint8_t one;
-
 		key = next;
 		has_key = bpf_map_get_next_key(watch->interrupts_fd, &key, &next) == 0;
-		if (sum_up(watch, &key, &sum))
+		if (take_sum(watch, &key, &sum))
 			each(context, &key, &sum);
-		if (bpf_map_lookup_elem(watch->watched_fd, &key.tgid, &one))
-			bpf_map_delete_elem(watch->interrupts_fd, &key);
 	}
 	watch->told_unsummed = unsummed;
 	return fresh;

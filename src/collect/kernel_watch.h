@@ -21,6 +21,10 @@ enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_R
 
 struct kernel_watch_options {
 	bool interrupts; /* sums them up, too */
+	/* All threads of the machine but this process's own, each record as it comes: nothing is kept for who asks later. NULL:
+	 * those of processes that are added. */
+	void (*on_record)(void *context, const struct kernel_head *head);
+	void *context;
 };
 
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
@@ -57,8 +61,7 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count);
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most);
 
-/* Each process and handler, with its sum since the watch was ready; returns how many handlings had no room for theirs since
- * the last call. Forgets those of processes that are not watched any more. */
+/* Each process and handler, with its sum since the last call; returns how many handlings had no room for theirs. */
 uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 				 void (*each)(void *context, const struct kernel_interrupt_key *key,
 					      const struct kernel_interrupt *interrupt),

@@ -24,19 +24,22 @@ enum kernel_record_kind {
 };
 
 enum kernel_record_flags {
-	KERNEL_PREEMPTED = 1 << 0, /* it could have gone on */
-	KERNEL_IO_WAIT = 1 << 1,   /* it waits for a disk, as the kernel counts */
-	KERNEL_IN_CALL = 1 << 2,   /* call and arguments are those of a system call */
-	KERNEL_HAS_LOCK = 1 << 3,  /* of a futex: lock was read */
-	KERNEL_INTERRUPT = 1 << 4, /* it was woken by an interrupt, whoever ran then */
-	KERNEL_FAULT = 1 << 5,     /* outside of calls, for a page: fault_address */
-	KERNEL_STOPPED = 1 << 6,   /* by a signal, or a debugger */
+	KERNEL_PREEMPTED = 1 << 0,  /* it could have gone on */
+	KERNEL_IO_WAIT = 1 << 1,    /* it waits for a disk, as the kernel counts */
+	KERNEL_IN_CALL = 1 << 2,    /* call and arguments are those of a system call */
+	KERNEL_HAS_LOCK = 1 << 3,   /* of a futex: lock was read */
+	KERNEL_INTERRUPT = 1 << 4,  /* it was woken by an interrupt, whoever ran then */
+	KERNEL_FAULT = 1 << 5,      /* outside of calls, for a page: fault_address */
+	KERNEL_STOPPED = 1 << 6,    /* by a signal, or a debugger */
+	KERNEL_EXITED = 1 << 7,     /* it does not come back */
+	KERNEL_OWN_THREAD = 1 << 8, /* of the kernel's */
 };
 
 struct kernel_head {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u32 kind;    /* enum kernel_record_kind */
-	__u32 tid;     /* of whom it tells */
+	__u16 kind;    /* enum kernel_record_kind */
+	__u16 cpu;
+	__u32 tid; /* of whom it tells */
 	__u32 tgid;
 	__u32 flags; /* enum kernel_record_flags */
 };
@@ -74,6 +77,7 @@ struct kernel_in {
 	struct kernel_head head;
 	__u64 woken_ns;           /* when it was let go on; 0: it never waited, or nobody saw it */
 	struct kernel_task waker; /* who let it */
+	char name[KERNEL_NAME_BYTES];
 };
 
 /* Of a process and a handler: what it took of the time that threads of that process had on processors. */

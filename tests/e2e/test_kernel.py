@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What only programs inside the kernel tell: who preempts a launching thread, who has the lock that it waits for, who
 wakes it, which disk it reads. And that nothing of them is left behind, whichever way a recording ends."""
+import collections
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -205,6 +207,46 @@ with t.case("the time of interrupts, where it is asked for"):
         received = [row for row in rows if row["instance"] == "softirq NET_RX"]
         t.equal(len(received), int(wanted), f"{option}: {[row['instance'] for row in rows]}")
         t.true(all(row["unit"] == "%" and 0 < row["mean"] < 100 for row in received), f"of a processor: {received}")
+
+
+def record_machine(*arguments):
+    """One recording of the whole machine a user: another run of these tests may have it for a while."""
+    for _ in range(30):
+        recorded = run([DUET, "record", "-a", *arguments])
+        if b"another" not in recorded.stderr:
+            return recorded
+        time.sleep(2)
+    return recorded
+
+
+with t.case("all threads of the machine"):
+    need_bpf()
+    trace = t.path("machine.duet")
+    work = subprocess.Popen([program("kernel_waits"), "pipe", "1000", "10"], env={**os.environ, **SIM},
+                            stdout=subprocess.DEVNULL, preexec_fn=duet_test.default_signals)
+    try:
+        recorded = record_machine("-d", "3", "--collect", "cpu:bpf", "-o", trace)
+    finally:
+        work.kill()
+        work.wait()
+    t.equal(recorded.status, 0, f"record: {text(recorded.stderr)}")
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
+    processes = {row["id"]: row["pid"] for row in rows if row["kind"] == "process"}
+    threads = {row["id"]: row for row in rows if row["kind"] == "thread"}
+    switches = [row for row in rows if row["kind"] == "switch"]
+    ours = {id: row["name"] for id, row in threads.items() if processes[row["process"]] == work.pid}
+    launcher = [id for id in ours if threads[id]["tid"] == work.pid]
+    t.equal(len(launcher), 1, f"of process {work.pid}: {ours}")
+    waits = [row["wait"] for row in switches if row["previous"] in launcher and row["reason"] == "blocked"]
+    t.true(waits.count("read (pipe)") > 20, f"what for: {collections.Counter(waits)}")
+    wakers = [ours.get(row["waker"], row["waker_name"]) for row in switches if row["next"] in launcher]
+    t.true(wakers.count("writer") > 20, f"by whom: {collections.Counter(wakers)}")
+    # each recorder sees that of another test, but not its own switches
+    t.true(not [row for row in switches if "duet" in (threads.get(row["previous"]) or threads[row["next"]])["name"] and
+                processes[(threads.get(row["previous"]) or threads[row["next"]])["process"]] == recorded.pid], "its own")
+    kernel = [row for row in rows if row["kind"] == "process" and re.match(r"(kworker|ksoftirqd|rcu|migration)", row["name"])]
+    t.true(kernel, "threads of the kernel have names")
+    t.true({row["cpu"] for row in switches} <= set(range(os.cpu_count())), "processors")
 
 
 def loaded():

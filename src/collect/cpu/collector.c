@@ -45,6 +45,11 @@ static bool is_chosen(const struct session_options *session)
 	return session->cpu;
 }
 
+static bool can_do_all(const struct session_options *session)
+{
+	return session->bpf;
+}
+
 static int check(const struct session_options *session)
 {
 	struct perf_event_source source;
@@ -59,7 +64,8 @@ static int open_state(struct recording *recording, const struct session_options 
 				      .faults = session->faults,
 				      .has_python = session->python_stacks,
 				      .has_bpf = session->bpf,
-				      .has_interrupts = session->interrupts};
+				      .has_interrupts = session->interrupts,
+				      .is_machine = !session->command && !session->pids_count};
 	struct cpu *cpu = NULL;
 	int error = 0;
 
@@ -128,6 +134,7 @@ const struct collector cpu_collector = {
 	.name = "cpu",
 	.help = "what the program's threads did: samples with stacks, and when they waited",
 	.needs_program = true,
+	.can_do_all = can_do_all,
 	.options = cpu_collector_options,
 	.choose = choose,
 	.is_chosen = is_chosen,

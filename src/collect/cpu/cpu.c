@@ -105,8 +105,11 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->recording = recording;
 	cpu->processes = recording->processes;
 	cpu->frequency_hz = options->frequency_hz ? options->frequency_hz : 1;
-	error = perf_rings_open(&rings, &cpu->rings);
-	if (error == 0) {
+	cpu->who.is_machine = options->is_machine;
+	error = options->is_machine ? 0 : perf_rings_open(&rings, &cpu->rings);
+	if (error == 0 && options->is_machine) {
+		cpu->who.begin_ns = host_clocks_now_ns();
+	} else if (error == 0) {
 		perf_rings_state(cpu->rings, &cpu->state);
 	} else if (is_refusal(error)) {
 		use_states(cpu);
@@ -126,10 +129,11 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	hash_map_init(&cpu->python.strangers);
 	if (cpu->rings)
 		note_rights(cpu);
-	note_waits(cpu);
+	if (!options->is_machine)
+		note_waits(cpu);
 	cpu_interrupts_open(cpu);
 	cpu->interrupts.is_wanted = options->has_interrupts;
-	if (cpu->rings && options->has_bpf)
+	if ((cpu->rings || options->is_machine) && options->has_bpf)
 		cpu_who_open(cpu);
 	*ret_cpu = cpu;
 	return 0;

@@ -19,6 +19,7 @@ struct cpu_options {
 	uint32_t frequency_hz;
 	bool faults;         /* samples of page faults too */
 	bool has_python;     /* stacks have Python functions */
+	bool is_machine;     /* all threads of the machine, by has_bpf's programs alone */
 	bool has_interrupts; /* … which sum up the time of interrupts, too */
 	bool has_bpf;        /* programs inside the kernel, where there are rights for them */
 };

@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     sums of our programs inside the kernel   Gives: a series for each process and handler
- * Owns:     how much of each is written
+ * Owns:     the numbers of the series
  * Fails:    without rows; handlers for which there was no room are noted
  * Why:      a thread that computes is slow where a network card's handler strikes it 10^5 times a second, and no sample
  *           of its own says so: its stacks are those it had before.
@@ -44,7 +44,8 @@ static uint32_t describe(struct cpu *cpu, const struct process *process,
 	struct recording *recording = cpu->recording;
 	char name[KERNEL_INTERRUPT_NAME_BYTES + 24];
 	struct event_series row = {.id = ++recording->last_series,
-				   .metric_string = recording_string(recording, "process.interrupts"),
+				   .metric_string =
+					   recording_string(recording, "process.interrupts"),
 				   .unit_string = recording_string(recording, "ns"),
 				   .source_string = recording_string(recording, "cpu:irq"),
 				   .type = SERIES_AMOUNT,
@@ -59,25 +60,20 @@ static uint32_t describe(struct cpu *cpu, const struct process *process,
 	return row.id;
 }
 
-/* What came since the reading before. A process is another one after its exec, and the kernel's sum goes on. */
+/* What came since the reading before. */
 static void put_sum(void *context, const struct kernel_interrupt_key *key,
 		    const struct kernel_interrupt *interrupt)
 {
 	struct cpu *cpu = context;
 	struct cpu_interrupts *interrupts = &cpu->interrupts;
 	struct process *process = processes_find(cpu->processes, key->tgid);
-	const uint64_t sum_key = (uint64_t)key->tgid << 32 | key->number;
-	const uint64_t before = hash_map_get(&interrupts->written, sum_key, 0);
-	/* less: another process has the number now */
-	const uint64_t written = interrupt->spent_ns < before ? 0 : before;
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 	struct event_counter row = {.begin = interrupts->since_ns,
 				    .end = interrupts->now_ns,
-				    .value = (int64_t)(interrupt->spent_ns - written)};
+				    .value = (int64_t)interrupt->spent_ns};
 	uint64_t series_key;
 
-	if (!process || interrupt->spent_ns <= written ||
-	    hash_map_put(&interrupts->written, sum_key, interrupt->spent_ns))
+	if (!process)
 		return;
 	series_key = (uint64_t)process->row.id << 32 | key->number;
 	row.series = (uint32_t)hash_map_get(&interrupts->series, series_key, 0);
@@ -94,7 +90,6 @@ static void put_sum(void *context, const struct kernel_interrupt_key *key,
 
 void cpu_interrupts_open(struct cpu *cpu)
 {
-	hash_map_init(&cpu->interrupts.written);
 	hash_map_init(&cpu->interrupts.series);
 }
 
@@ -105,8 +100,9 @@ void cpu_interrupts_read(struct cpu *cpu)
 	if (!interrupts->is_wanted || !cpu->who.is_ready)
 		return;
 	interrupts->now_ns = host_clocks_now_ns();
-	if (interrupts->since_ns)
-		interrupts->refused += kernel_watch_interrupts(cpu->who.watch, put_sum, cpu);
+	if (!interrupts->since_ns)
+		interrupts->since_ns = interrupts->now_ns - 1;
+	interrupts->refused += kernel_watch_interrupts(cpu->who.watch, put_sum, cpu);
 	interrupts->since_ns = interrupts->now_ns;
 }
 
@@ -123,6 +119,5 @@ void cpu_interrupts_close(struct cpu *cpu)
 			 interrupts->refused);
 		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 	}
-	hash_map_fini(&interrupts->written);
 	hash_map_fini(&interrupts->series);
 }

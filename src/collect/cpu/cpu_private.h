@@ -114,6 +114,7 @@ struct cpu_python {
 struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_ready;
+	bool is_machine;   /* all threads of the machine are told of, and of no other source */
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
 		names; /* pid -> who it is, of those that are not recorded: the trace's string */
@@ -128,7 +129,6 @@ struct cpu_who {
 struct cpu_interrupts {
 	bool is_wanted;
 	uint64_t since_ns, now_ns; /* of the reading before, and of this one; 0: there was none */
-	struct hash_map written;   /* pid << 32 | handler -> ns, of the kernel's sum */
 	struct hash_map series;    /* process id << 32 | handler -> the trace's series */
 	uint64_t refused;
 };
@@ -283,6 +283,13 @@ void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 		  uint32_t *ret_holder);
 void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
 		   uint64_t time_ns);
+/* The same of a record that is there: who got the processor; what is waited for; who let it go on. */
+void cpu_who_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
+		       uint32_t *ret_holder);
+void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+		  struct thread_wait *wait);
+void cpu_who_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+			uint32_t *ret_string);
 /* It came back. */
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
 		  uint32_t *ret_string);
@@ -297,6 +304,14 @@ void cpu_interrupts_close(struct cpu *cpu);
 /* "virtio0-input.0 (irq 25)", "softirq NET_RX". */
 void cpu_interrupt_name(const struct kernel_interrupt_key *key,
 			const struct kernel_interrupt *interrupt, char *ret_text, size_t size);
+
+/* ---- cpu_machine.c ---- */
+
+/* A record of any thread. */
+void cpu_machine_take(void *context, const struct kernel_head *head);
+/* The thread, made where it is new. NULL: the processor's own idle one, or out of memory. */
+struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
+					  uint64_t time_ns, struct process **ret_process);
 
 /* ---- cpu_states.c ---- */
 

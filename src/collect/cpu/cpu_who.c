@@ -38,7 +38,10 @@ enum {
 
 void cpu_who_open(struct cpu *cpu)
 {
-	const struct kernel_watch_options options = {.interrupts = cpu->interrupts.is_wanted};
+	const struct kernel_watch_options options = {
+		.interrupts = cpu->interrupts.is_wanted,
+		.on_record = cpu->who.is_machine ? cpu_machine_take : NULL,
+		.context = cpu};
 	struct cpu_who *who = &cpu->who;
 
 	hash_map_init(&who->names);
@@ -69,8 +72,7 @@ void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
-	if (who->is_ready)
-		who->lost += kernel_watch_sweep(who->watch, UINT64_MAX);
+	cpu_who_each_second(cpu, UINT64_MAX);
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
@@ -156,7 +158,8 @@ static void look_whether_ready(struct cpu *cpu)
 		who->is_ready = true;
 		note_missing(cpu);
 		note_blind(cpu);
-		add_all(cpu);
+		if (!who->is_machine)
+			add_all(cpu);
 		cpu_interrupts_read(cpu);
 	}
 }
@@ -189,18 +192,26 @@ void cpu_who_end_process(struct cpu *cpu, uint32_t pid)
 
 void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns)
 {
-	if (cpu->who.is_ready)
-		cpu->who.lost += kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
+	uint64_t lost;
+
+	if (!cpu->who.is_ready)
+		return;
+	lost = kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
+	/* there they are the switches themselves, else what is known beside them */
+	*(cpu->who.is_machine ? &cpu->lost_others : &cpu->who.lost) += lost;
 }
 
 /* ---- who --------------------------------------------------------------------------------------- */
 
 /* A thread that is recorded; NULL: it is not. */
-static struct process_thread *recorded(const struct cpu *cpu, const struct kernel_task *task,
+static struct process_thread *recorded(struct cpu *cpu, const struct kernel_task *task,
 				       uint64_t time_ns, struct process **ret_process)
 {
-	struct process *process = processes_find(cpu->processes, task->tgid);
+	struct process *process;
 
+	if (cpu->who.is_machine)
+		return cpu_machine_thread(cpu, task, time_ns, ret_process);
+	process = processes_find(cpu->processes, task->tgid);
 	*ret_process = process;
 	return process && !process->has_ended
 		       ? process_thread(cpu->processes, process, task->tid, time_ns)
@@ -241,16 +252,34 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 	*ret_string = *ret_thread ? 0 : other_string(cpu, task);
 }
 
+void cpu_who_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
+		       uint32_t *ret_holder)
+{
+	if (!out->next.tid)
+		return;
+	*ret_holder = describe(cpu, &out->next, out->head.time_ns);
+	*ret_string = other_string(cpu, &out->next);
+}
+
 void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
 		  uint32_t *ret_holder)
 {
 	const struct kernel_out *out =
 		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
 
-	if (!out || !out->next.tid)
+	if (out)
+		cpu_who_name_next(cpu, out, ret_string, ret_holder);
+}
+
+void cpu_who_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+			uint32_t *ret_string)
+{
+	if (!in->woken_ns)
 		return;
-	*ret_holder = describe(cpu, &out->next, time_ns);
-	*ret_string = other_string(cpu, &out->next);
+	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
+		*ret_string = recording_string(cpu->recording, "interrupt");
+	else
+		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
 }
 
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
@@ -259,12 +288,8 @@ void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 	const struct kernel_in *in =
 		cpu->who.is_ready ? kernel_watch_in(cpu->who.watch, tid, time_ns) : NULL;
 
-	if (!in || !in->woken_ns)
-		return;
-	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
-		*ret_string = recording_string(cpu->recording, "interrupt");
-	else
-		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
+	if (in)
+		cpu_who_name_waker(cpu, in, ret_thread, ret_string);
 }
 
 /* ---- what for ---------------------------------------------------------------------------------- */
@@ -420,8 +445,8 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 	return call ? call_string(cpu, process->row.pid, out, call) : 0;
 }
 
-static void tell_cause(struct cpu *cpu, struct process *process, const struct kernel_out *out,
-		       struct thread_wait *wait)
+void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+		  struct thread_wait *wait)
 {
 	const uint32_t owner = lock_owner(out);
 	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
@@ -471,7 +496,7 @@ void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thre
 	if (!found || (found->head.flags & KERNEL_PREEMPTED))
 		return;
 	out = *found;
-	tell_cause(cpu, process, &out, &thread->wait);
+	cpu_who_tell(cpu, process, &out, &thread->wait);
 	stack = user_stack(cpu, process, tid, out.user_stack);
 	if (stack)
 		stack = cpu_put_kernel_frames(cpu, addresses,

@@ -43,9 +43,8 @@ TEST(pipes_and_sockets)
 					    .socket_type = SOCK_DGRAM,
 					    .peer_port = 53}),
 		   "UDP, port 53 of the peer");
-	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
-					    .family = AF_INET,
-					    .socket_type = SOCK_STREAM}),
+	CHECK_TEXT(say(&(struct kernel_out){
+			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_STREAM}),
 		   "TCP socket");
 	CHECK_TEXT(say(&(struct kernel_out){
 			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_DGRAM}),
