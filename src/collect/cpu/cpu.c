@@ -552,6 +552,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	cpu->last_loss_ns = now_ns;
 	cpu_who_each_second(cpu, now_ns);
 	cpu_interrupts_read(cpu);
+	cpu_look_at_modules(cpu);
 	for_each_process(cpu, cpu_name_code);
 	for_each_process(cpu, end_if_gone);
 }
@@ -686,6 +687,7 @@ void cpu_close(struct cpu *cpu)
 	count_last_losses(cpu);
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
+	kernel_modules_fini(&cpu->modules);
 	code_files_fini(&cpu->files);
 	blocked_files_fini(&cpu->proc);
 	hash_map_fini(&cpu->kernels);

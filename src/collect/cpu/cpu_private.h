@@ -17,6 +17,7 @@
 #include "collect/kernel_watch.h"
 #include "collect/memory_places.h"
 #include "collect/processes.h"
+#include "symbol/kernel_modules.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
 
@@ -142,6 +143,8 @@ struct cpu {
 	uint32_t source_string, faults_string;
 	struct kernel_frame *kernel; /* owned; each address once */
 	size_t kernel_count, kernel_capacity;
+	struct kernel_modules modules;
+	size_t modules_for; /* kernel_count, when they were looked at last */
 
 	uint64_t lost_samples, lost_others; /* since the last loss row … */
 	uint64_t told_samples, told_others; /* … and in all */
@@ -221,6 +224,8 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
 
+/* Which modules the kernel has, where new addresses in it were met: one may go before the end. */
+void cpu_look_at_modules(struct cpu *cpu);
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
 
