@@ -11,6 +11,9 @@
 #ifndef BPF_INTERRUPTS_H
 #define BPF_INTERRUPTS_H
 
+#include "bpf/watched.h"
+#include "event/kernel_record.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
 	__uint(max_entries, 4096);

@@ -12,6 +12,8 @@
  */
 #include "bpf/kernel_types.h"
 
+#include "bpf/interrupts.h"
+#include "bpf/watched.h"
 #include "event/kernel_record.h"
 
 enum {
@@ -45,19 +47,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
 } records SEC(".maps");
-
-/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32);
-	__type(value, __u8);
-} watched SEC(".maps");
-
-/* Written by the recorder, when all is in place. */
-__u32 watches_all;
-__u32 watches_not; /* … but this process: the recorder itself */
 
 struct waking {
 	__u64 time_ns;
@@ -143,31 +132,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __s64);
 } allowance SEC(".maps");
-
-/* 0: records without room; 1: processes without room; 2: handlers of interrupts without. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-
-	if (value)
-		++*value;
-}
-
-static __always_inline bool is_watched(__u32 tgid)
-{
-	if (watches_all)
-		return tgid && tgid != watches_not;
-	return tgid && bpf_map_lookup_elem(&watched, &tgid);
-}
-
-#include "bpf/interrupts.h"
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
 {

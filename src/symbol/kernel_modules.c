@@ -27,7 +27,8 @@
 enum {
 	TEXT_MOST = 4 << 20,
 	MODULES_MOST = 16384,
-	MADE_MOST = 64 << 10 /* of code that is made: programs are short, and lie between what went */
+	MADE_MOST =
+		64 << 10 /* of code that is made: programs are short, and lie between what went */
 };
 
 void kernel_modules_fini(struct kernel_modules *modules)

@@ -31,9 +31,8 @@ static int look(struct kernel_modules *modules, const char *text)
 	return kernel_modules_look(modules, path);
 }
 
-static const char BOTH[] =
-	"i915 4096000 12 - Live 0xffffffffc0400000 (OE)\n"
-	"vgem 16384 0 - Live 0xffffffffc0100000\n";
+static const char BOTH[] = "i915 4096000 12 - Live 0xffffffffc0400000 (OE)\n"
+			   "vgem 16384 0 - Live 0xffffffffc0100000\n";
 static const char ONE[] = "i915 4096000 12 drm,ttm, Live 0xffffffffc0400000 (OE)\n";
 
 static const char SYMBOLS[] = "ffffffff81000000 T schedule\n"
@@ -67,8 +66,7 @@ TEST(names)
 	CHECK_TEXT(name(&modules, 0xffffffff81000010), "schedule");
 	CHECK_TEXT(name(&modules, 0xffffffffc0050010), "bpf_prog_12ab_on_switch [bpf]");
 	CHECK_TEXT(name(&modules, 0xffffffffc0058001), "bpf_trampoline_99 [bpf]");
-	CHECK_TEXT(name(&modules, 0xffffffffc005a001),
-		   "ftrace_trampoline [__builtin__ftrace]");
+	CHECK_TEXT(name(&modules, 0xffffffffc005a001), "ftrace_trampoline [__builtin__ftrace]");
 	CHECK_TEXT(name(&modules, 0xffffffffc0400180), "i915_request_wait [i915]");
 	/* in the module, before its first name; in one whose names nobody has */
 	CHECK_TEXT(name(&modules, 0xffffffffc0400040), "i915+0x40 [i915]");
