@@ -185,7 +185,7 @@ def check_lock(version):
                 if "[waiting for the Python GIL];-;[idle: blocked]" in line and "lock (" in line)
     t.true(shown > 0.9 * held, f"{version}: in the flame graph {shown / 1e6:.1f} ms of {held / 1e6:.1f}")
     said = text(run([DUET, "report", trace]).stdout)
-    t.true(re.search(r"blocked +[0-9.]+ ms.*\n +Python GIL: (loop|compute|hold), ", said), said[:1500])
+    t.true(re.search(r"blocked +[0-9.]+ ms.*\n +Python GIL(: |.*  )(loop|compute|hold), ", said), said[:1500])
     outer = [line.split(";") for line in drawn.splitlines() if ";lock (" in line]
     # waits and launches: the same outer frames
     t.equal(len({tuple(frames[:frames.index(next(f for f in frames if f.startswith("lock (")))])
