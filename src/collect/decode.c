@@ -211,6 +211,7 @@ static void put_queue(struct injected *injected, const struct waiting_queue *wai
 	row.clock = get_id(&injected->device_clocks, waiting->guest_device);
 	queue->described = true;
 	queue->clock = row.clock;
+	devices_note_user(injected->recording, row.device, row.process);
 	trace_writer_thing(injected->recording->writer, EVENT_QUEUE, &row);
 }
 

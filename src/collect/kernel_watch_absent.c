@@ -15,8 +15,17 @@
 
 int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch)
 {
-	return error_set(-ENOSYS, "who preempts threads, who wakes them, and whose locks they wait "
-				  "for is not told: this duet was built without libbpf");
+	return error_set(-ENOSYS, "this duet was built without libbpf");
+}
+
+int kernel_watch_try(struct kernel_watch **ret_watch)
+{
+	return kernel_watch_start(NULL, ret_watch);
+}
+
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch)
+{
+	return 0;
 }
 
 void kernel_watch_stop(struct kernel_watch *watch)
@@ -84,6 +93,16 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 }
 
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
+{
+	return 0;
+}
+
+bool kernel_watch_needs_right(const struct kernel_watch *watch)
+{
+	return false;
+}
+
+uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 {
 	return 0;
 }

@@ -19,8 +19,10 @@ enum { FREQUENCY_HZ = 199 };
 static const struct collector_option cpu_collector_options[] = {
 	{"nofaults", "no samples of page faults"},
 	{"bpf",
-	 "who preempts, wakes and holds, and which disk: programs inside the kernel, with rights"},
+	 "who preempts, wakes and holds, and which disk, by programs inside the kernel: done where "
+	 "there are rights (root; cap_bpf and cap_perfmon), and without them it is said"},
 	{"irq", "with bpf's: the time that interrupts took of each process, by name"},
+	{"nobpf", "no programs inside the kernel"},
 	{NULL, NULL},
 };
 
@@ -29,15 +31,20 @@ static void choose(struct session_options *session, bool on, const char *option)
 	/* One option leaves what another one has said. */
 	if (!on || !option || !session->cpu) {
 		session->cpu = session->faults = on;
-		session->bpf = session->interrupts = false;
+		session->bpf = SESSION_BPF_ALLOWED;
+		session->interrupts = false;
 		session->frequency_hz = on ? FREQUENCY_HZ : 0;
 	}
 	if (option && strcmp(option, "nofaults") == 0)
 		session->faults = false;
-	if (option && strcmp(option, "irq") == 0)
-		session->bpf = session->interrupts = true;
+	if (option && strcmp(option, "irq") == 0) {
+		session->bpf = SESSION_BPF_WANTED;
+		session->interrupts = true;
+	}
 	if (option && strcmp(option, "bpf") == 0)
-		session->bpf = true;
+		session->bpf = SESSION_BPF_WANTED;
+	if (option && strcmp(option, "nobpf") == 0)
+		session->bpf = SESSION_BPF_NONE;
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -47,7 +54,7 @@ static bool is_chosen(const struct session_options *session)
 
 static bool can_do_all(const struct session_options *session)
 {
-	return session->bpf;
+	return session->bpf == SESSION_BPF_WANTED;
 }
 
 static int check(const struct session_options *session)
@@ -63,7 +70,8 @@ static int open_state(struct recording *recording, const struct session_options 
 	struct cpu_options options = {.frequency_hz = session->frequency_hz,
 				      .faults = session->faults,
 				      .has_python = session->python_stacks,
-				      .has_bpf = session->bpf,
+				      .has_bpf = session->bpf != SESSION_BPF_NONE,
+				      .wants_bpf = session->bpf == SESSION_BPF_WANTED,
 				      .has_interrupts = session->interrupts,
 				      .is_machine = !session->command && !session->pids_count};
 	struct cpu *cpu = NULL;

@@ -134,7 +134,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu_interrupts_open(cpu);
 	cpu->interrupts.is_wanted = options->has_interrupts;
 	if ((cpu->rings || options->is_machine) && options->has_bpf)
-		cpu_who_open(cpu);
+		cpu_who_open(cpu, options->wants_bpf);
 	*ret_cpu = cpu;
 	return 0;
 }

@@ -22,6 +22,7 @@ struct cpu_options {
 	bool is_machine;     /* all threads of the machine, by has_bpf's programs alone */
 	bool has_interrupts; /* … which sum up the time of interrupts, too */
 	bool has_bpf;        /* programs inside the kernel, where there are rights for them */
+	bool wants_bpf;      /* … which was asked for */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */
