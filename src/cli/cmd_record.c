@@ -29,6 +29,7 @@
 #include "cli/table.h"
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
 
@@ -167,6 +168,9 @@ static void print_settings(const struct session_options *options)
 			"duet: guest %s, loaded by HSA_TOOLS_LIB%s; existing values are kept\n",
 			options->rocm_guest,
 			amd_can_preload(options, &why) ? " and LD_PRELOAD" : "");
+	if (options->command && cuda_can_load(options, &why))
+		fprintf(stderr, "duet: guest %s, loaded by CUDA_INJECTION64_PATH\n",
+			options->cuda_guest);
 	print_ranges(options);
 }
 
@@ -206,9 +210,18 @@ static void print_write_error(const struct session_options *options,
 /* Of processes that ran already, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error || (!options->opencl && !options->amd))
+	if (result->processes || result->write_error ||
+	    (!options->opencl && !options->amd && !options->cuda))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
+}
+
+static const char *missed_runtime(const struct session_options *options,
+				  const struct session_result *result)
+{
+	if (result->missed)
+		return result->missed;
+	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "CUDA";
 }
 
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
@@ -222,8 +235,7 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (!lacks_calls(options, result))
 		return;
-	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		result->misses_rocm || !options->opencl ? "ROCm" : "OpenCL",
+	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n", missed_runtime(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",
@@ -268,7 +280,7 @@ static void keep_symbols(const char *trace)
 
 static int record(struct session_options *options, bool is_verbose, bool *ret_recorded)
 {
-	char guest[PATH_MAX], rocm_guest[PATH_MAX], ranges_guest[PATH_MAX];
+	char guest[PATH_MAX], rocm_guest[PATH_MAX], cuda_guest[PATH_MAX], ranges_guest[PATH_MAX];
 	struct session_result result;
 	int exec_error;
 
@@ -277,6 +289,7 @@ static int record(struct session_options *options, bool is_verbose, bool *ret_re
 		options->on_hint = say_warning;
 	options->guest = guest_path(GUEST_NAME, guest);
 	options->rocm_guest = guest_path(GUEST_NAME_ROCM, rocm_guest);
+	options->cuda_guest = guest_path(GUEST_NAME_CUDA, cuda_guest);
 	options->ranges_guest = guest_path(RANGES_GUEST_NAME, ranges_guest);
 	if (is_verbose)
 		print_settings(options);

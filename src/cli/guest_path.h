@@ -9,6 +9,7 @@
 
 #define GUEST_NAME        "libduet-opencl.so"
 #define GUEST_NAME_ROCM   "libduet-rocm.so"
+#define GUEST_NAME_CUDA   "libduet-cuda.so"
 #define RANGES_GUEST_NAME "libduet-ranges.so"
 
 /* Beside duet (a build folder), else where `meson install` puts it; NULL where it is in neither. */

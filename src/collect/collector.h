@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/injected.h"
 #include "collect/session.h"
 
 struct collector_option {
@@ -56,7 +57,10 @@ struct collector {
 	const char *help;
 	const char *guest;   /* as which its guests say hello; NULL: it has none */
 	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
-	bool needs_program;  /* of a recording of all programs (-a) it is no default */
+	const char *
+		runtime; /* whose calls such a guest records: "ROCm"; NULL: OpenCL's, or no runtime's */
+	explain_refusal *explain; /* what such a guest was refused; NULL: it is refused nothing */
+	bool needs_program;       /* of a recording of all programs (-a) it is no default */
 	/* … and of one such it is none at all, unless this says so. NULL: it does not. */
 	bool (*can_do_all)(const struct session_options *session);
 	bool by_request;                   /* it is never one */
