@@ -79,10 +79,14 @@ static bool tell_too_late(const struct session_options *session, char *text, siz
 bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
 		       char *ret_text, size_t size)
 {
+	char word[sizeof(LIBRARY) +
+		  1]; /* as a whole it is in no program that has this code in it */
+
+	snprintf(word, sizeof(word), "%s.", LIBRARY);
 	if (session->cuda)
 		return !has_guest && session->pids_count && tell_too_late(session, ret_text, size);
 	if (!session->opencl || has_device || !session->command ||
-	    !program_mentions(session->command[0], LIBRARY "."))
+	    !program_mentions(session->command[0], word))
 		return false;
 	snprintf(ret_text, size,
 		 "the program uses CUDA, and that was not asked for: record it with --collect "
