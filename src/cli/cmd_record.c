@@ -29,6 +29,7 @@
 #include "cli/table.h"
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
+#include "collect/level_zero/ways.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
 
@@ -147,6 +148,20 @@ static void print_ranges(const struct session_options *options)
 			ways.why_no_preload);
 }
 
+static void print_level_zero(const struct session_options *options)
+{
+	const char *why, *slot;
+
+	if (!options->command || !options->level_zero)
+		return;
+	slot = level_zero_way(options, &why);
+	if (slot)
+		fprintf(stderr, "duet: guest %s, loaded by %s and LD_LIBRARY_PATH\n",
+			options->level_zero_guest, slot);
+	else
+		fprintf(stderr, "duet: Level Zero is not recorded: %s\n", why);
+}
+
 static void print_settings(const struct session_options *options)
 {
 	const char *why, *way = options->command ? session_way(options, &why) : NULL;
@@ -167,6 +182,7 @@ static void print_settings(const struct session_options *options)
 			"duet: guest %s, loaded by HSA_TOOLS_LIB%s; existing values are kept\n",
 			options->rocm_guest,
 			amd_can_preload(options, &why) ? " and LD_PRELOAD" : "");
+	print_level_zero(options);
 	print_ranges(options);
 }
 
@@ -206,9 +222,18 @@ static void print_write_error(const struct session_options *options,
 /* Of processes that ran already, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error || (!options->opencl && !options->amd))
+	if (result->processes || result->write_error || (!options->opencl && !options->amd && !options->level_zero))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
+}
+
+/* Whose calls the user looks for. */
+static const char *missing_calls(const struct session_options *options,
+				 const struct session_result *result)
+{
+	if (result->misses_rocm)
+		return "ROCm";
+	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "Level Zero";
 }
 
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
@@ -223,7 +248,7 @@ static void print_surprises(const struct session_options *options,
 	if (!lacks_calls(options, result))
 		return;
 	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		result->misses_rocm || !options->opencl ? "ROCm" : "OpenCL",
+		missing_calls(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",
@@ -268,7 +293,8 @@ static void keep_symbols(const char *trace)
 
 static int record(struct session_options *options, bool is_verbose, bool *ret_recorded)
 {
-	char guest[PATH_MAX], rocm_guest[PATH_MAX], ranges_guest[PATH_MAX];
+	char guest[PATH_MAX], rocm_guest[PATH_MAX], ranges_guest[PATH_MAX],
+		level_zero_guest[PATH_MAX];
 	struct session_result result;
 	int exec_error;
 
@@ -278,6 +304,7 @@ static int record(struct session_options *options, bool is_verbose, bool *ret_re
 	options->guest = guest_path(GUEST_NAME, guest);
 	options->rocm_guest = guest_path(GUEST_NAME_ROCM, rocm_guest);
 	options->ranges_guest = guest_path(RANGES_GUEST_NAME, ranges_guest);
+	options->level_zero_guest = guest_path(GUEST_NAME_LEVEL_ZERO, level_zero_guest);
 	if (is_verbose)
 		print_settings(options);
 	if (session_run(options, &result, &exec_error))

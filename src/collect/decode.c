@@ -349,30 +349,36 @@ static void decode_queue(struct injected *injected, const struct record *head)
 
 /* ---- code -------------------------------------------------------------------------------------- */
 
+/* What a code object is called, and whether its handle is part of what it is. */
+struct code_words {
+	const char *name, *options;
+	bool is_placed;
+};
+
 enum { CODE_KEY_BYTES = 2 * RECORD_TEXT_BYTES + 160 };
 
 /* What makes two descriptions one code object. What came without its content is itself alone. A kernel is one
  * wherever it was launched first. */
-static void format_code_key(const struct event_code *row, const char *name, const char *options,
+static void format_code_key(const struct event_code *row, const struct code_words *words,
 			    char key[CODE_KEY_BYTES])
 {
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 
 	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
 		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status,
-		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
-		 (unsigned long long)row->hash_low, RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES,
-		 options);
+		 known && !words->is_placed ? 0 : (unsigned long long)row->handle,
+		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
+		 RECORD_TEXT_BYTES, words->name, RECORD_TEXT_BYTES, words->options);
 }
 
 /* A code object met again (the same source built in each iteration) keeps its first id. */
 static bool find_code(struct injected *injected, uint32_t guest_code, const struct event_code *row,
-		      const char *name, const char *options)
+		      const struct code_words *words)
 {
 	char key[CODE_KEY_BYTES];
 	uint32_t id;
 
-	format_code_key(row, name, options, key);
+	format_code_key(row, words, key);
 	id = identities_find(&injected->codes_known, key);
 	return id && (!is_possible(injected, &injected->codes, guest_code) ||
 		      set_id(injected, &injected->codes, guest_code, id));
@@ -380,23 +386,23 @@ static bool find_code(struct injected *injected, uint32_t guest_code, const stru
 
 /* Of one that was not found. */
 static void describe_code(struct injected *injected, uint32_t guest_code, struct event_code *row,
-			  const char *name, const char *options)
+			  const struct code_words *words)
 {
 	struct recording *recording = injected->recording;
 	char key[CODE_KEY_BYTES];
 
 	if (!is_possible(injected, &injected->codes, guest_code))
 		return;
-	format_code_key(row, name, options, key);
-	if (!has_room(injected, strlen(name) + strlen(options) + 2 * TEXT_BYTES) ||
+	format_code_key(row, words, key);
+	if (!has_room(injected, strlen(words->name) + strlen(words->options) + 2 * TEXT_BYTES) ||
 	    !hold(injected, IDENTITY_BYTES + strlen(key)))
 		return undescribed(injected);
 	row->id = map_id(injected, &injected->codes, guest_code, &recording->last_code);
 	if (!row->id)
 		return undescribed(injected);
 	identities_remember(&injected->codes_known, key, row->id);
-	row->name_string = recording_string(recording, name);
-	row->options_string = recording_string(recording, options);
+	row->name_string = recording_string(recording, words->name);
+	row->options_string = recording_string(recording, words->options);
 	trace_writer_thing(recording->writer, EVENT_CODE, row);
 }
 
@@ -405,9 +411,10 @@ static void finish_content(struct injected *injected, struct assembly *assembly)
 {
 	struct trace_writer *writer = injected->recording->writer;
 	struct event_code *row = &assembly->row;
+	const struct code_words words = {"", assembly->options, false};
 
 	trace_writer_hash(assembly->bytes, assembly->got, &row->hash_low, &row->hash_high);
-	if (find_code(injected, assembly->guest_code, row, "", assembly->options))
+	if (find_code(injected, assembly->guest_code, row, &words))
 		return;
 	if (!has_room(injected, CONTENT_BYTES + strlen(assembly->options) + TEXT_BYTES))
 		return undescribed(injected);
@@ -417,7 +424,7 @@ static void finish_content(struct injected *injected, struct assembly *assembly)
 		row->hash_low = row->hash_high = 0;
 	else
 		injected->recording->kept_bytes += CONTENT_BYTES;
-	describe_code(injected, assembly->guest_code, row, "", assembly->options);
+	describe_code(injected, assembly->guest_code, row, &words);
 }
 
 static uint64_t assembly_bytes(const struct assembly *assembly)
@@ -435,8 +442,8 @@ void decode_end_assembly(struct injected *injected, struct injected_ring *ring)
 		finish_content(injected, assembly);
 	} else {
 		injected->contents_lost++;
-		describe_code(injected, assembly->guest_code, &assembly->row, "",
-			      assembly->options);
+		describe_code(injected, assembly->guest_code, &assembly->row,
+			      &(struct code_words){"", assembly->options, false});
 	}
 	injected->assembling_bytes -= assembly_bytes(assembly);
 	let_go(injected, assembly_bytes(assembly));
@@ -472,10 +479,12 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 			const struct record *head)
 {
 	const struct record_code *record = (const struct record_code *)head;
-	const uint32_t type = head->detail & ~(uint32_t)RECORD_CODE_NEEDS;
+	const uint32_t type =
+		head->detail & ~(uint32_t)(RECORD_CODE_NEEDS | RECORD_CODE_PLACED);
 	struct record_needs needs = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
 	size_t last = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
 	const char *texts[2]; /* name, options */
+	struct code_words words;
 	struct event_code row;
 
 	if (head->size < sizeof(*record) + last ||
@@ -502,8 +511,9 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
 		return;
 	injected->contents_lost += row.size_bytes != 0;
-	if (!find_code(injected, record->code, &row, texts[0], texts[1]))
-		describe_code(injected, record->code, &row, texts[0], texts[1]);
+	words = (struct code_words){texts[0], texts[1], head->detail & RECORD_CODE_PLACED};
+	if (!find_code(injected, record->code, &row, &words))
+		describe_code(injected, record->code, &row, &words);
 }
 
 static void decode_bytes(struct injected *injected, struct injected_ring *ring,

@@ -443,7 +443,8 @@ static uint32_t ring_options(const struct session_options *options)
 	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0) |
 	       (options->native_stacks ? RING_OPTION_NATIVE : 0) |
 	       (options->python_stacks ? RING_OPTION_PYTHON : 0) |
-	       (options->opencl ? RING_OPTION_OPENCL : 0) | options->amd_options;
+	       (options->opencl ? RING_OPTION_OPENCL : 0) |
+	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) | options->amd_options;
 }
 
 static void refuse(struct session *session, enum refusal refusal, const char *text)

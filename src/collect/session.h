@@ -28,6 +28,8 @@ struct session_options {
 	bool amd_modes_differ; /* … twice, and not the same */
 	const char *rtl_mode;  /* … which names one that nobody knows; NULL: it does not */
 	bool amd_no_hip;       /* … without the calls of HIP */
+	bool level_zero;       /* collect Level Zero … */
+	bool level_zero_time;  /* … with time stamps of its devices */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
@@ -46,7 +48,8 @@ struct session_options {
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest;        /* path of libduet-opencl.so; NULL: not installed */
 	const char *rocm_guest;   /* path of libduet-rocm.so; the same */
-	const char *ranges_guest; /* … and of libduet-ranges.so */
+	const char *ranges_guest; /* … of libduet-ranges.so */
+	const char *level_zero_guest; /* … and of libduet-level_zero.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
 	void (*on_warning)(void *context, const char *text);

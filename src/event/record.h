@@ -122,7 +122,9 @@ struct record_code {
 	int32_t status;
 	char texts[];
 };
-enum { RECORD_CODE_NEEDS = 0x80 }; /* beside enum event_code_type */
+/* Beside enum event_code_type. PLACED, of a kernel: the handle is the address of its code on the device, and the same
+ * kernel at another address is another code object. */
+enum { RECORD_CODE_NEEDS = 0x80, RECORD_CODE_PLACED = 0x40 };
 
 /* As in struct event_code. */
 struct record_needs {

@@ -49,6 +49,7 @@ enum ring_option {
 	RING_OPTION_AMD_FORCE = 64,   /* also where the runtime is known to fail */
 	RING_OPTION_AMD_PCS = 256,    /* samples instructions too */
 	RING_OPTION_AMD_NO_HIP = 512, /* the calls of HIP are not wanted */
+	RING_OPTION_LEVEL_ZERO_TIME = 1024, /* of the Level Zero guest: asks devices for time stamps */
 	RING_OPTION_OPENCL = 128      /* what AMD's OpenCL does is recorded by the guest for that */
 };
 
@@ -79,6 +80,7 @@ enum ring_trouble {
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
 	/* Of libduet: calls of threads that found no ring free, which are counter values. */
 	RING_TROUBLE_NO_RING_COUNTER,
+	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_COUNT
 };
 
