@@ -32,7 +32,8 @@ static ze_result_t destroy_context(ze_context_handle_t context)
 }
 
 static ze_result_t create_list(ze_context_handle_t context, ze_device_handle_t device,
-			       const ze_command_list_desc_t *desc, ze_command_list_handle_t *ret_list)
+			       const ze_command_list_desc_t *desc,
+			       ze_command_list_handle_t *ret_list)
 {
 	ze_command_list_handle_t list;
 
@@ -114,8 +115,7 @@ static ze_result_t keep(ze_command_list_handle_t list, const struct sim_command 
 {
 	if (list->count == list->capacity) {
 		uint32_t capacity = list->capacity ? 2 * list->capacity : 16;
-		struct sim_command *larger =
-			realloc(list->commands, capacity * sizeof(*larger));
+		struct sim_command *larger = realloc(list->commands, capacity * sizeof(*larger));
 
 		if (!larger)
 			return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;

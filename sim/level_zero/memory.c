@@ -30,7 +30,8 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 		return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
 	}
 	if (allocation)
-		allocation->begin = aligned_alloc(aligned, (size + aligned - 1) / aligned * aligned);
+		allocation->begin =
+			aligned_alloc(aligned, (size + aligned - 1) / aligned * aligned);
 	if (!allocation || !allocation->begin) {
 		free(allocation);
 		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -45,7 +46,8 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 	return ZE_RESULT_SUCCESS;
 }
 
-static ze_result_t alloc_shared(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *device,
+static ze_result_t alloc_shared(ze_context_handle_t context,
+				const ze_device_mem_alloc_desc_t *device,
 				const ze_host_mem_alloc_desc_t *host, size_t size, size_t alignment,
 				ze_device_handle_t on, void **ret_memory)
 {
@@ -97,7 +99,8 @@ ze_memory_type_t sim_memory_type(const void *memory, uint64_t *ret_begin, uint64
 	*ret_begin = *ret_size = 0;
 	pthread_mutex_lock(&lock);
 	for (struct allocation *at = allocations; at; at = at->next) {
-		if ((const char *)memory < at->begin || (const char *)memory >= at->begin + at->size)
+		if ((const char *)memory < at->begin ||
+		    (const char *)memory >= at->begin + at->size)
 			continue;
 		type = at->type;
 		*ret_begin = (uintptr_t)at->begin;

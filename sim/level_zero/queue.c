@@ -66,8 +66,7 @@ static void do_work(const struct sim_command *command)
 		break;
 	case SIM_COMMAND_FILL:
 		for (size_t i = 0; i < command->bytes; i++)
-			((uint8_t *)command->to)[i] =
-				command->pattern[i % command->pattern_bytes];
+			((uint8_t *)command->to)[i] = command->pattern[i % command->pattern_bytes];
 		break;
 	default:
 		break;

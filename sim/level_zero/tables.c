@@ -10,11 +10,11 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-#define GIVES_NONE(name)                                                                    \
-	EXPORTED ze_result_t name(ze_api_version_t version, void *table);                   \
-	EXPORTED ze_result_t name(ze_api_version_t version, void *table)                    \
-	{                                                                                   \
-		return table ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_POINTER;    \
+#define GIVES_NONE(name)                                                                 \
+	EXPORTED ze_result_t name(ze_api_version_t version, void *table);                \
+	EXPORTED ze_result_t name(ze_api_version_t version, void *table)                 \
+	{                                                                                \
+		return table ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_NULL_POINTER; \
 	}
 GIVES_NONE(zeGetDeviceExpProcAddrTable)
 GIVES_NONE(zeGetEventExpProcAddrTable)

@@ -222,7 +222,8 @@ static void print_write_error(const struct session_options *options,
 /* Of processes that ran already, that there is no call needs no saying, but for a reason. */
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
-	if (result->processes || result->write_error || (!options->opencl && !options->amd && !options->level_zero))
+	if (result->processes || result->write_error ||
+	    (!options->opencl && !options->amd && !options->level_zero))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
 }
@@ -247,8 +248,7 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (!lacks_calls(options, result))
 		return;
-	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n",
-		missing_calls(options, result),
+	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n", missing_calls(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",

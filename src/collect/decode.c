@@ -479,8 +479,7 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 			const struct record *head)
 {
 	const struct record_code *record = (const struct record_code *)head;
-	const uint32_t type =
-		head->detail & ~(uint32_t)(RECORD_CODE_NEEDS | RECORD_CODE_PLACED);
+	const uint32_t type = head->detail & ~(uint32_t)(RECORD_CODE_NEEDS | RECORD_CODE_PLACED);
 	struct record_needs needs = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
 	size_t last = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
 	const char *texts[2]; /* name, options */

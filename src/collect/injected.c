@@ -375,7 +375,8 @@ static const struct fact {
 	{RING_TROUBLE_LAYOUT, true, LOSES_NOTHING,
 	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
 	{RING_TROUBLE_LEVEL_ZERO_VERSION, true, LOSES_NOTHING,
-	 "this version of Level Zero's loader is not known, only those that begin with 1: nothing of it is recorded",
+	 "this version of Level Zero's loader is not known, only those that begin with 1: nothing "
+	 "of it is recorded",
 	 NULL},
 	{RING_TROUBLE_HIP_BEFORE, true, LOSES_NOTHING,
 	 "calls of HIP are not recorded, only what they dispatch: the guest was not preloaded. A "

@@ -43,11 +43,10 @@
 #define HIP_COPY(number, name, ...)      [number] = #name,
 #define HIP_COPY_NOW(number, name, ...)  [number] = #name,
 #define HIP_OTHER_SYMBOL(name, symbol, version)
-#define ZE_CALL(number, name, ...)         [number] = #name,
-#define ZE_WAIT(number, name, ...)         [number] = #name,
-#define ZE_APPEND(number, name, ...)       [number] = #name,
-#define ZE_APPEND_PLAIN(number, name, ...) [number] = #name,
-#define ZE_EXECUTE(number, name, ...)      [number] = #name,
+#define ZE_CALL(number, name, ...)    [number] = #name,
+#define ZE_WAIT(number, name, ...)    [number] = #name,
+#define ZE_APPEND(number, name, ...)  [number] = #name,
+#define ZE_EXECUTE(number, name, ...) [number] = #name,
 #define ZE_QUIET(...)
 #define ZE_BELOW(...)
 static const char *const function_names[RECORDING_FUNCTIONS] = {

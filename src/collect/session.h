@@ -46,9 +46,9 @@ struct session_options {
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
-	const char *guest;        /* path of libduet-opencl.so; NULL: not installed */
-	const char *rocm_guest;   /* path of libduet-rocm.so; the same */
-	const char *ranges_guest; /* … of libduet-ranges.so */
+	const char *guest;            /* path of libduet-opencl.so; NULL: not installed */
+	const char *rocm_guest;       /* path of libduet-rocm.so; the same */
+	const char *ranges_guest;     /* … of libduet-ranges.so */
 	const char *level_zero_guest; /* … and of libduet-level_zero.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */

@@ -8,14 +8,16 @@
  * The number is the function id of a record, beside those of event/hip_calls.h, and is never given to another function.
  * A row's place is the table of functions, the slot in it and the minor version 1.N that brought it: an older loader's
  * table ends before it. Questions that a program may ask millions of times and that neither launch nor wait
- * (zeEventQueryStatus, properties) have no row of their own. Include with these macros defined:
+ * (zeEventQueryStatus, properties) have no row of their own. What is appended without an event of its own (a wait for
+ * others, a signal, a prefetch) is a call and no command: nobody would know when it was done.
+ *
+ * Include with these macros defined:
  *
  *	ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,
  *	        after)
  *	ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)         waits for a device
  *	ZE_APPEND(number, name, table, slot, minor, command, parameters, arguments, describe)
  *	                               puts a command that may signal an event into `list`
- *	ZE_APPEND_PLAIN(…)             … that signals none of ours
  *	ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue, count, lists)
  *	                               puts the commands of lists into a queue
  *	ZE_QUIET(name, table, slot, minor, parameters, arguments)    the guest must know of it; no record
@@ -145,12 +147,12 @@ ZE_APPEND(1065, zeCommandListAppendWriteGlobalTimestamp, command_list, 5, 0, COM
 ZE_APPEND(1066, zeCommandListAppendQueryKernelTimestamps, command_list, 21, 0, COMMAND_OTHER, (ze_handle list,
 	uint32_t count, ze_handle *events, void *to, const size_t *offsets, ze_handle signal, uint32_t wait_count,
 	ze_handle *waits), (list, count, events, to, offsets, signal, wait_count, waits), WAITS(wait_count, waits))
-ZE_APPEND_PLAIN(1067, zeCommandListAppendMemoryPrefetch, command_list, 16, 0, COMMAND_MIGRATE, (ze_handle list,
-	const void *memory, size_t bytes), (list, memory, bytes), BYTES(bytes))
-ZE_APPEND_PLAIN(1068, zeCommandListAppendSignalEvent, command_list, 18, 0, COMMAND_BARRIER, (ze_handle list,
-	ze_handle event), (list, event), SIGNALS(event))
-ZE_APPEND_PLAIN(1069, zeCommandListAppendWaitOnEvents, command_list, 19, 0, COMMAND_BARRIER, (ze_handle list,
-	uint32_t count, ze_handle *events), (list, count, events), WAITS(count, events))
+ZE_CALL(1067, zeCommandListAppendMemoryPrefetch, command_list, 16, 0, (ze_handle list, const void *memory, size_t
+	bytes), (list, memory, bytes), next, NO_LOOK, bytes, )
+ZE_CALL(1068, zeCommandListAppendSignalEvent, command_list, 18, 0, (ze_handle list, ze_handle event), (list,
+	event), next, NO_LOOK, 0, )
+ZE_CALL(1069, zeCommandListAppendWaitOnEvents, command_list, 19, 0, (ze_handle list, uint32_t count, ze_handle
+	*events), (list, count, events), next, NO_LOOK, 0, )
 ZE_CALL(1070, zeCommandListAppendEventReset, command_list, 20, 0, (ze_handle list, ze_handle event), (list,
 	event), own, NO_LOOK, 0, )
 ZE_CALL(1071, zeCommandListAppendMemAdvise, command_list, 17, 0, (ze_handle list, ze_handle device, const void

@@ -151,6 +151,8 @@ static void put_code(struct json_rows *rows, const void *thing)
 	put_u64(rows, "type", row->type);
 	put_string(rows, "name", row->name_string);
 	put_u64(rows, "size_bytes", row->size_bytes);
+	if (row->type == CODE_KERNEL && row->handle)
+		put_u64(rows, "handle", row->handle);
 	put_needs(rows, row);
 }
 

@@ -33,15 +33,13 @@ zel_translate_handle *level_zero_translate;
 
 static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exec")));
 
-#define WAITS(count, list)       (append.wait_count = (count), append.waits = (list))
-#define BYTES(size)              append.command.bytes = (size)
+#define WAITS(count, list) (append.wait_count = (count), append.waits = (list))
+#define BYTES(size)        append.command.bytes = (size)
 #define COPY(to_, from_, other_, size) \
 	(append.to = (to_), append.from = (from_), append.from_context = (other_), BYTES(size))
 #define KERNEL(handle, groups) (append.kernel = (handle), take_groups(&append, groups))
 #define GROUP(size) \
 	(append.group[0] = (size).x, append.group[1] = (size).y, append.group[2] = (size).z)
-/* A command that signals it takes no time; what the event said before ends. */
-#define SIGNALS(event)         append.command.asked = (event)
 
 static void take_groups(struct level_zero_append *append, const struct ze_size *groups)
 {
@@ -352,35 +350,35 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 
 /* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
  * its frame with the recording. */
-#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,      \
-		after)                                                                                \
-	static __attribute__((noinline)) ze_result record_##name parameters                           \
-	{                                                                                             \
-		struct guest_thread *thread;                                                          \
-		uint64_t begin;                                                                       \
-		ze_result result;                                                                     \
-                                                                                                      \
-		look;                                                                                 \
-		thread = guest_enter();                                                               \
-		if (!thread) {                                                                        \
-			guest_missed(RING_TROUBLE_NO_RING);                                           \
-			return CALLEE_##callee(name) arguments;                                       \
-		}                                                                                     \
-		begin = guest_now(thread);                                                            \
-		result = CALLEE_##callee(name) arguments;                                             \
-		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument,    \
-			      0);                                                                     \
-		after;                                                                                \
-		level_zero_poll(thread);                                                              \
-		return result;                                                                        \
-	}                                                                                             \
-	static ze_result hook_##name parameters                                                       \
-	{                                                                                             \
-		if (GUEST_LIKELY(guest_is_idle())) {                                                  \
-			look;                                                                         \
-			return CALLEE_##callee(name) arguments;                                       \
-		}                                                                                     \
-		return record_##name arguments;                                                       \
+#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
+		after)                                                                             \
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread;                                                       \
+		uint64_t begin;                                                                    \
+		ze_result result;                                                                  \
+                                                                                                   \
+		look;                                                                              \
+		thread = guest_enter();                                                            \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING);                                        \
+			return CALLEE_##callee(name) arguments;                                    \
+		}                                                                                  \
+		begin = guest_now(thread);                                                         \
+		result = CALLEE_##callee(name) arguments;                                          \
+		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument, \
+			      0);                                                                  \
+		after;                                                                             \
+		level_zero_poll(thread);                                                           \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			look;                                                                      \
+			return CALLEE_##callee(name) arguments;                                    \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
 	}
 #define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)               \
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
@@ -411,42 +409,35 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 		}                                                                                \
 		return record_##name arguments;                                                  \
 	}
-#define APPEND_WITH(number, name, command_kind, parameters, arguments, describe, begin)  \
-	static __attribute__((noinline)) ze_result record_##name parameters              \
-	{                                                                                \
-		struct guest_thread *thread = guest_enter();                             \
-		struct level_zero_append append;                                         \
-		ze_result result;                                                        \
-                                                                                         \
-		if (!thread) {                                                           \
-			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                       \
-			level_zero_append_unseen(list);                                  \
-			return next.name arguments;                                      \
-		}                                                                        \
-		level_zero_append_init(&append, number, command_kind, list);             \
-		begin;                                                                   \
-		describe;                                                                \
-		result = next.name arguments;                                            \
-		append.exit = guest_now(thread);                                         \
-		level_zero_append_end(thread, &append, result);                          \
-		return result;                                                           \
-	}                                                                                \
-	static ze_result hook_##name parameters                                          \
-	{                                                                                \
-		if (GUEST_LIKELY(guest_is_idle())) {                                     \
-			LOOK_NOW_AND_THEN;                                               \
-			level_zero_append_unseen(list);                                  \
-			return next.name arguments;                                      \
-		}                                                                        \
-		return record_##name arguments;                                          \
-	}
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
-	APPEND_WITH(number, name, command_kind, parameters, arguments, describe,                   \
-		    signal = level_zero_append_begin(thread, &append, true, signal))
-#define ZE_APPEND_PLAIN(number, name, table, slot, minor, command_kind, parameters, arguments, \
-			describe)                                                              \
-	APPEND_WITH(number, name, command_kind, parameters, arguments, describe,               \
-		    level_zero_append_begin(thread, &append, false, NULL))
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread = guest_enter();                                       \
+		struct level_zero_append append;                                                   \
+		ze_result result;                                                                  \
+                                                                                                   \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                                 \
+			level_zero_append_unseen(list);                                            \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		level_zero_append_init(&append, number, command_kind, list);                       \
+		signal = level_zero_append_begin(thread, &append, signal);                         \
+		describe;                                                                          \
+		result = next.name arguments;                                                      \
+		append.exit = guest_now(thread);                                                   \
+		level_zero_append_end(thread, &append, result);                                    \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			LOOK_NOW_AND_THEN;                                                         \
+			level_zero_append_unseen(list);                                            \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
+	}
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
 		   lists)                                                                        \
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
@@ -484,7 +475,6 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 #undef ZE_CALL
 #undef ZE_WAIT
 #undef ZE_APPEND
-#undef ZE_APPEND_PLAIN
 #undef ZE_EXECUTE
 #undef ZE_QUIET
 #undef ZE_BELOW
@@ -518,8 +508,6 @@ enum table {
 #define ZE_CALL(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor, hook_##name)
 #define ZE_WAIT(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor, hook_##name)
 #define ZE_APPEND(number, name, table, slot, minor, ...)  ROW(name, table, slot, minor, hook_##name)
-#define ZE_APPEND_PLAIN(number, name, table, slot, minor, ...) \
-	ROW(name, table, slot, minor, hook_##name)
 #define ZE_EXECUTE(number, name, table, slot, minor, ...) ROW(name, table, slot, minor, hook_##name)
 #define ZE_QUIET(name, table, slot, minor, ...)           ROW(name, table, slot, minor, hook_##name)
 #define ZE_BELOW(name, table, slot, minor, parameters)    ROW(name, table, slot, minor, NULL)
@@ -565,8 +553,8 @@ static void prepare(const void *caller)
 	if (dladdr(caller, &about) && about.dli_fname) {
 		loader = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 		if (loader)
-			level_zero_translate = (zel_translate_handle *)dlsym(
-				loader, "zelLoaderTranslateHandle");
+			level_zero_translate =
+				(zel_translate_handle *)dlsym(loader, "zelLoaderTranslateHandle");
 	}
 	errno = saved;
 }
@@ -608,12 +596,11 @@ static ze_result take_table(enum table table, uint32_t version, void *functions,
 	return ZE_SUCCESS;
 }
 
-#define GIVES(name, table)                                               \
-	EXPORTED ze_result name(uint32_t version, void *functions);      \
-	EXPORTED ze_result name(uint32_t version, void *functions)       \
-	{                                                                \
-		return take_table(TABLE_##table, version, functions,     \
-				  __builtin_return_address(0));          \
+#define GIVES(name, table)                                                                         \
+	EXPORTED ze_result name(uint32_t version, void *functions);                                \
+	EXPORTED ze_result name(uint32_t version, void *functions)                                 \
+	{                                                                                          \
+		return take_table(TABLE_##table, version, functions, __builtin_return_address(0)); \
 	}
 /* A loader takes a layer that lacks one of them for a broken one, and itself with it: all that there are up to 1.17. */
 GIVES(zeGetGlobalProcAddrTable, global)

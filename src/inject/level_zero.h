@@ -21,12 +21,10 @@
 
 /* The functions below our layer; NULL: the loader has none. */
 struct level_zero_functions {
-#define ZE_FUNCTION(name, parameters)                                 ze_result(*name) parameters;
-#define ZE_CALL(number, name, table, slot, minor, parameters, ...)    ZE_FUNCTION(name, parameters)
-#define ZE_WAIT(number, name, table, slot, minor, parameters, ...)    ZE_FUNCTION(name, parameters)
+#define ZE_FUNCTION(name, parameters)                              ze_result(*name) parameters;
+#define ZE_CALL(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
+#define ZE_WAIT(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
 #define ZE_APPEND(number, name, table, slot, minor, command, parameters, ...) \
-	ZE_FUNCTION(name, parameters)
-#define ZE_APPEND_PLAIN(number, name, table, slot, minor, command, parameters, ...) \
 	ZE_FUNCTION(name, parameters)
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
 #define ZE_QUIET(name, table, slot, minor, parameters, ...)           ZE_FUNCTION(name, parameters)
@@ -35,7 +33,6 @@ struct level_zero_functions {
 #undef ZE_CALL
 #undef ZE_WAIT
 #undef ZE_APPEND
-#undef ZE_APPEND_PLAIN
 #undef ZE_EXECUTE
 #undef ZE_QUIET
 #undef ZE_BELOW
@@ -91,12 +88,13 @@ struct level_zero_device {
 	struct level_zero_object object;
 	struct level_zero_device *older; /* all there are, newest first */
 	uint64_t ticks_hz;
-	uint32_t stamp_bits;        /* that a command's time stamp has … */
-	uint32_t clock_bits;        /* … and the device's clock */
+	uint32_t stamp_bits; /* that a command's time stamp has … */
+	uint32_t clock_bits; /* … and the device's clock */
 	bool has_clock;
 	struct guest_lock lock;
-	uint64_t last_time, last_ns; /* under the lock: of its clock with all 64 bits, and of the host's */
-	_Atomic uint64_t next_read;  /* host time, as guest_now */
+	uint64_t last_time,
+		last_ns; /* under the lock: of its clock with all 64 bits, and of the host's */
+	_Atomic uint64_t next_read; /* host time, as guest_now */
 	_Atomic uint64_t interval;
 };
 
@@ -106,8 +104,8 @@ struct level_zero_context {
 	struct level_zero_object object;
 	ze_handle driver;
 	struct level_zero_event *free_events; /* of ours, ready to be signalled … */
-	struct level_zero_own_pool *pools; /* … and what they are of */
-	bool is_refused;                   /* the driver gives none */
+	struct level_zero_own_pool *pools;    /* … and what they are of */
+	bool is_refused;                      /* the driver gives none */
 	bool zex_asked;
 	zex_kernel_get_base_address *zex;
 };
@@ -157,7 +155,8 @@ struct level_zero_event {
 	struct level_zero_event *next_free_event;
 	struct level_zero_context *context; /* of one of ours; else NULL */
 	bool is_timed, is_forced;
-	struct ze_stamps before; /* what it showed before: the time stamps of its command are others */
+	struct ze_stamps
+		before;   /* what it showed before: the time stamps of its command are others */
 	uint32_t pending; /* the command that signals it and is not over; NO_COMMAND: none */
 };
 
@@ -213,7 +212,8 @@ struct level_zero_append {
 	struct level_zero_command command;
 	struct level_zero_list *list;
 	ze_handle kernel;
-	const void *from, *to; /* of a copy, whose kind is found out when the driver has accepted it */
+	const void *from,
+		*to; /* of a copy, whose kind is found out when the driver has accepted it */
 	ze_handle from_context;
 	uint32_t groups[3], group[3]; /* group: 0 where the kernel's own counts */
 	bool has_groups;
@@ -224,9 +224,9 @@ struct level_zero_append {
 
 void level_zero_append_init(struct level_zero_append *append, uint32_t function, uint32_t command,
 			    ze_handle list);
-/* Before the call: the event to pass on. can_signal: the call takes one; signal: the program's, NULL: none. */
+/* Before the call: the event to pass on. signal: the program's, NULL: none. */
 ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero_append *append,
-				  bool can_signal, ze_handle signal);
+				  ze_handle signal);
 /* After it, exit set. */
 void level_zero_append_end(struct guest_thread *thread, struct level_zero_append *append,
 			   ze_result result);

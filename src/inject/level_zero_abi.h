@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 typedef uint32_t ze_result;
-typedef void *ze_handle; /* of a driver, a device, a context, a command list, an event …: all are pointers */
+typedef void *
+	ze_handle; /* of a driver, a device, a context, a command list, an event …: all are pointers */
 
 /* Of a version: major << 16 | minor. A table of functions only grows while the major number stays. */
 enum { ZE_VERSION_MAJOR = 1 };

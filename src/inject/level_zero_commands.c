@@ -55,9 +55,9 @@ static _Thread_local uint32_t own_number __attribute__((tls_model("initial-exec"
 static uint32_t thread_number(void)
 {
 	if (GUEST_UNLIKELY(!own_number))
-		own_number = atomic_fetch_add_explicit(&commands.last_thread, 1,
-						       memory_order_relaxed) +
-			     1;
+		own_number =
+			atomic_fetch_add_explicit(&commands.last_thread, 1, memory_order_relaxed) +
+			1;
 	return own_number;
 }
 
@@ -463,15 +463,14 @@ static void choose_event(struct guest_thread *thread, struct level_zero_append *
 }
 
 ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero_append *append,
-				  bool can_signal, ze_handle signal)
+				  ze_handle signal)
 {
 	int saved = errno;
 
 	append->command.asked = signal;
 	if (append->list && append->list->queue)
 		level_zero_queue_id(thread, append->list->queue);
-	if (can_signal)
-		choose_event(thread, append, signal);
+	choose_event(thread, append, signal);
 	append->command.stack = guest_stack(thread);
 	append->command.stack_mode = thread->mode;
 	append->command.stack_thread = thread_number();
@@ -499,8 +498,8 @@ static uint32_t kind_of_copy(const struct level_zero_append *append)
 
 	if (!context)
 		return COMMAND_COPY;
-	is_from_device = is_on_device(append->from_context ? append->from_context : context,
-				      append->from);
+	is_from_device =
+		is_on_device(append->from_context ? append->from_context : context, append->from);
 	is_to_device = is_on_device(context, append->to);
 	if (is_from_device == is_to_device)
 		return COMMAND_COPY;
@@ -509,8 +508,7 @@ static uint32_t kind_of_copy(const struct level_zero_append *append)
 
 static void describe_kernel(struct guest_thread *thread, struct level_zero_append *append)
 {
-	const struct level_zero_kernel *kernel =
-		level_zero_find(append->kernel, LEVEL_ZERO_KERNEL);
+	const struct level_zero_kernel *kernel = level_zero_find(append->kernel, LEVEL_ZERO_KERNEL);
 	struct level_zero_command *command = &append->command;
 	const uint32_t *group = append->group[0] ? append->group : kernel ? kernel->group : NULL;
 
@@ -664,8 +662,7 @@ void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_exe
 
 	level_zero_queue_id(thread, execute->queue);
 	for (uint32_t i = 0; execute->lists && i < execute->count; i++) {
-		struct level_zero_list *list =
-			level_zero_find(execute->lists[i], LEVEL_ZERO_LIST);
+		struct level_zero_list *list = level_zero_find(execute->lists[i], LEVEL_ZERO_LIST);
 
 		if (list)
 			prepare_list(thread, list);
@@ -676,8 +673,8 @@ void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_exe
 }
 
 /* The append says whose work it is; where another thread appended, its ring knows the stack, and this one's does not. */
-static uint32_t stack_of(const struct guest_thread *thread, const struct level_zero_command *command,
-			 uint32_t otherwise)
+static uint32_t stack_of(const struct guest_thread *thread,
+			 const struct level_zero_command *command, uint32_t otherwise)
 {
 	return command->stack && command->stack_mode == thread->mode &&
 			       command->stack_thread == thread_number()

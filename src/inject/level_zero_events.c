@@ -60,17 +60,17 @@ static struct level_zero_own_pool *take_place(struct level_zero_context *context
 /* Without the lock, while the driver is asked; two threads may make one each. */
 static bool make_pool(struct level_zero_context *context)
 {
-	const struct ze_event_pool_desc desc = {
-		.type = ZE_TYPE_EVENT_POOL_DESC,
-		.flags = ZE_EVENT_POOL_HOST_VISIBLE | ZE_EVENT_POOL_KERNEL_TIMESTAMP,
-		.count = POOL_EVENTS};
+	const struct ze_event_pool_desc desc = {.type = ZE_TYPE_EVENT_POOL_DESC,
+						.flags = ZE_EVENT_POOL_HOST_VISIBLE |
+							 ZE_EVENT_POOL_KERNEL_TIMESTAMP,
+						.count = POOL_EVENTS};
 	struct level_zero_own_pool *pool = guest_memory(sizeof(*pool));
 	bool is_linked = false;
 
 	if (!pool)
 		return false;
-	if (!next.zeEventPoolCreate || next.zeEventPoolCreate(context->object.handle, &desc, 0, NULL,
-							      &pool->handle) != ZE_SUCCESS) {
+	if (!next.zeEventPoolCreate || next.zeEventPoolCreate(context->object.handle, &desc, 0,
+							      NULL, &pool->handle) != ZE_SUCCESS) {
 		guest_memory_free(pool, sizeof(*pool));
 		context->is_refused = true;
 		return false;

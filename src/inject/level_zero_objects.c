@@ -312,8 +312,8 @@ static uint64_t ticks_of(uint64_t resolution)
 	return resolution < NO_FREQUENCY ? 1000000000 / resolution : resolution;
 }
 
-static void format_key(ze_handle device, const struct ze_device_properties *properties,
-		       char *key, size_t size)
+static void format_key(ze_handle device, const struct ze_device_properties *properties, char *key,
+		       size_t size)
 {
 	struct ze_pci_properties pci = {.type = ZE_TYPE_PCI_EXT_PROPERTIES};
 	int at = 0;
@@ -383,17 +383,17 @@ static bool ask_about_device(ze_handle device, ze_handle driver, struct device_f
 	facts->type = properties.device_type == ZE_DEVICE_TYPE_GPU   ? DEVICE_GPU
 		      : properties.device_type == ZE_DEVICE_TYPE_CPU ? DEVICE_CPU
 								     : DEVICE_ACCELERATOR;
-	facts->compute_units = properties.slices * properties.subslices_per_slice *
-			       properties.eus_per_subslice;
+	facts->compute_units =
+		properties.slices * properties.subslices_per_slice * properties.eus_per_subslice;
 	facts->stamp_bits = properties.kernel_timestamp_bits;
 	facts->clock_bits = properties.timestamp_bits;
 	facts->ticks_hz = ticks_of(properties.timer_resolution);
 	facts->memory_bytes = ask_memory(device);
-	facts->local_bytes = next.zeDeviceGetComputeProperties &&
-					     next.zeDeviceGetComputeProperties(device, &compute) ==
-						     ZE_SUCCESS
-				     ? compute.shared_local_bytes
-				     : 0;
+	facts->local_bytes =
+		next.zeDeviceGetComputeProperties &&
+				next.zeDeviceGetComputeProperties(device, &compute) == ZE_SUCCESS
+			? compute.shared_local_bytes
+			: 0;
 	format_key(device, &properties, facts->key, sizeof(facts->key));
 	properties.name[sizeof(properties.name) - 1] = '\0';
 	memcpy(facts->name, properties.name, sizeof(facts->name));
@@ -583,8 +583,8 @@ uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_mod
 	if (level_zero_is_described(thread, &module->object))
 		return module->object.id;
 	saved = errno;
-	device = device_id(thread, module->device,
-			   module->context ? module->context->driver : NULL);
+	device =
+		device_id(thread, module->device, module->context ? module->context->driver : NULL);
 	bytes = ask_binary(thread, module->object.handle, &size);
 	if (lock_objects()) {
 		describe_module(thread, module, device, bytes, bytes ? size : 0);
@@ -614,17 +614,15 @@ static uint64_t ask_address(struct level_zero_context *context, ze_handle kernel
 	if (!context)
 		return 0;
 	if (!context->zex_asked && next.zeDriverGetExtensionFunctionAddress) {
-		if (next.zeDriverGetExtensionFunctionAddress(context->driver,
-							     ZEX_KERNEL_GET_BASE_ADDRESS,
-							     &function) == ZE_SUCCESS)
+		if (next.zeDriverGetExtensionFunctionAddress(
+			    context->driver, ZEX_KERNEL_GET_BASE_ADDRESS, &function) == ZE_SUCCESS)
 			context->zex = (zex_kernel_get_base_address *)function;
 		context->zex_asked = true;
 	}
 	if (!context->zex)
 		return 0;
 	/* Where there are several drivers the loader gives handles of its own. */
-	if (level_zero_translate &&
-	    level_zero_translate(ZEL_KERNEL, kernel, &below) != ZE_SUCCESS)
+	if (level_zero_translate && level_zero_translate(ZEL_KERNEL, kernel, &below) != ZE_SUCCESS)
 		return 0;
 	return context->zex(below, &address) == ZE_SUCCESS ? address : 0;
 }

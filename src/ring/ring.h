@@ -49,8 +49,9 @@ enum ring_option {
 	RING_OPTION_AMD_FORCE = 64,   /* also where the runtime is known to fail */
 	RING_OPTION_AMD_PCS = 256,    /* samples instructions too */
 	RING_OPTION_AMD_NO_HIP = 512, /* the calls of HIP are not wanted */
-	RING_OPTION_LEVEL_ZERO_TIME = 1024, /* of the Level Zero guest: asks devices for time stamps */
-	RING_OPTION_OPENCL = 128      /* what AMD's OpenCL does is recorded by the guest for that */
+	RING_OPTION_LEVEL_ZERO_TIME =
+		1024,            /* of the Level Zero guest: asks devices for time stamps */
+	RING_OPTION_OPENCL = 128 /* what AMD's OpenCL does is recorded by the guest for that */
 };
 
 /* What a guest could not record, by process (no ring of its own to count in). */

@@ -40,10 +40,12 @@ static const struct {
 	const char *name;
 	long *value;
 } names[] = {
-	{"launches", &options.launches}, {"h2d", &options.h2d},       {"d2h", &options.d2h},
-	{"fills", &options.fills},       {"barriers", &options.barriers}, {"events", &options.events},
-	{"runs", &options.runs},         {"wait", &options.wait},     {"sync", &options.sync},
-	{"fork", &options.fork},         {"hold", &options.hold},     {"reset", &options.reset},
+	{"launches", &options.launches}, {"h2d", &options.h2d},
+	{"d2h", &options.d2h},           {"fills", &options.fills},
+	{"barriers", &options.barriers}, {"events", &options.events},
+	{"runs", &options.runs},         {"wait", &options.wait},
+	{"sync", &options.sync},         {"fork", &options.fork},
+	{"hold", &options.hold},         {"reset", &options.reset},
 };
 
 struct counts {
@@ -289,8 +291,7 @@ NOINLINE static void run_list(struct work *work)
 		for (int i = 0; i < work->events_count && run && options.wait && !again; i++)
 			CHECK(zeEventHostReset(work->events[i]));
 		CHECK(zeCommandQueueExecuteCommandLists(
-			work->queue, 1, &work->list,
-			run + 1 == options.runs ? work->fence : NULL));
+			work->queue, 1, &work->list, run + 1 == options.runs ? work->fence : NULL));
 		if (options.wait)
 			CHECK(zeCommandQueueSynchronize(work->queue, UINT64_MAX));
 	}
@@ -392,10 +393,10 @@ static void work_on_all(const char *zebin)
 		works[i].context = context;
 		works[i].device = devices[i % (int)count];
 		works[i].zebin = zebin;
-		works[i].share = (struct counts){
-			share_of(options.launches, i), share_of(options.h2d, i),
-			share_of(options.d2h, i), share_of(options.fills, i),
-			share_of(options.barriers, i)};
+		works[i].share =
+			(struct counts){share_of(options.launches, i), share_of(options.h2d, i),
+					share_of(options.d2h, i), share_of(options.fills, i),
+					share_of(options.barriers, i)};
 		pthread_create(&threads[i], NULL, run_thread, &works[i]);
 	}
 	printf("{\"pid\": %d, \"queues\": [", options.fork ? (int)getpid() : 0);
