@@ -679,3 +679,5 @@ GIVES(zesGetStandbyProcAddrTable, NONE)
 GIVES(zesGetTemperatureProcAddrTable, NONE)
 GIVES(zesGetVFManagementExpProcAddrTable, NONE)
 GIVES(zerGetGlobalProcAddrTable, NONE)
+/* Of a tracing layer; a program that would trace is told that it cannot. */
+GIVES(zelGetTracerApiProcAddrTable, NONE)

@@ -296,7 +296,7 @@ with t.case("both layers are the user's: said, and the program runs as it does a
     noted = json.loads(run([DUET, "info", "--json", output]).stdout)["collectors"]
     t.equal([(row["name"], row["state"]) for row in noted if row["name"] == "level_zero"],
             [("level_zero", "refused")], "the collector's state")
-    t.true(any("both set" in row["reason"] for row in noted), f"the reason: {noted}")
+    t.true(any("both set" in (row["reason"] or "") for row in noted), f"the reason: {noted}")
 
 with t.case("a child made by fork that does the same work"):
     one = recorded("fork=1")
@@ -337,7 +337,7 @@ for version, changed in (("1.0", True), ("1.99", True), ("2.0", False), ("0.91",
         t.equal((result.status, lines[-1]), (0, "calls 2"), f"calls through: {text(result.stderr)}")
         t.equal(lines[0] == "global 0, command_list 0", not changed, f"slots that are others: {lines[0]}")
         noted = json.loads(run([DUET, "info", "--json", output]).stdout)["collectors"]
-        t.equal(any("loader is not known" in row["reason"] for row in noted), not changed, f"notes: {noted}")
+        t.equal(any("loader is not known" in (row["reason"] or "") for row in noted), not changed, f"notes: {noted}")
 
 with t.case("duet list and duet doctor know of it"):
     t.wanted()
