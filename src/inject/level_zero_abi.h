@@ -40,9 +40,8 @@ enum {
 	/* … of the same structure, whose timer's resolution is in cycles a second then, not in nanoseconds */
 	ZE_TYPE_DEVICE_PROPERTIES_1_2 = 0x20006,
 
-	ZE_DEVICE_TYPE_GPU = 1,
-	ZE_DEVICE_TYPE_CPU = 2,
-	ZE_DEVICE_TYPE_VPU = 5,
+	ZE_DEVICE_GPU = 1,
+	ZE_DEVICE_CPU = 2,
 	ZE_DEVICE_IS_SUBDEVICE = 2, /* flag */
 
 	ZE_MEMORY_UNKNOWN = 0,
@@ -51,7 +50,7 @@ enum {
 	ZE_MEMORY_SHARED = 3,
 
 	ZE_QUEUE_MODE_SYNCHRONOUS = 1,
-	ZE_QUEUE_IN_ORDER = 2, /* flag */
+	ZE_QUEUE_IN_ORDER = 2, /* flag, from 1.9 on */
 
 	/* flags of event pools */
 	ZE_EVENT_POOL_HOST_VISIBLE = 1,
@@ -89,7 +88,6 @@ struct ze_region {
 	uint32_t x, y, z, width, height, depth;
 };
 
-/* Of the real structure with that many bytes; what it holds is not looked at. */
 struct ze_stamps {
 	uint64_t start, end; /* ticks of the device's timer */
 };

@@ -380,9 +380,9 @@ static bool ask_about_device(ze_handle device, ze_handle driver, struct device_f
 
 	if (!ask_properties(device, &properties))
 		return false;
-	facts->type = properties.device_type == ZE_DEVICE_TYPE_GPU   ? DEVICE_GPU
-		      : properties.device_type == ZE_DEVICE_TYPE_CPU ? DEVICE_CPU
-								     : DEVICE_ACCELERATOR;
+	facts->type = properties.device_type == ZE_DEVICE_GPU   ? DEVICE_GPU
+		      : properties.device_type == ZE_DEVICE_CPU ? DEVICE_CPU
+								: DEVICE_ACCELERATOR;
 	facts->compute_units =
 		properties.slices * properties.subslices_per_slice * properties.eus_per_subslice;
 	facts->stamp_bits = properties.kernel_timestamp_bits;

@@ -4,13 +4,14 @@
 down what it did.
 
 What the program counted, what the driver wrote down and what the trace has are compared. Work is timed by arithmetic:
-nothing here depends on the load. DUET_LEVEL_ZERO: a folder with another libze_loader than the installed one.
+nothing here depends on the load. DUET_LEVEL_ZERO_HEADERS: the folder of other headers than the installed ones.
 """
 import collections
 import ctypes
 import ctypes.util
 import json
 import os
+import re
 import signal
 
 import duet_test
@@ -26,7 +27,7 @@ if not os.path.exists(SIM) or not os.path.exists(os.path.join(PROGRAMS, "level_z
 
 t = duet_test.Suite(needs_opencl=False)
 
-LOADER = os.environ.get("DUET_LEVEL_ZERO")
+HEADERS = os.environ.get("DUET_LEVEL_ZERO_HEADERS", "/usr/include/level_zero")
 # A tick of the simulated devices, at 19.2 MHz.
 TICK_NS = 53
 KINDS = ("kernel", "write", "read", "fill", "barrier")
@@ -37,10 +38,7 @@ Recorded = collections.namedtuple("Recorded", "facts works document report stder
 
 def environment(sim="", **more):
     options = ",".join(filter(None, [sim, f"log={t.path('log')}"]))
-    found = {"ZE_ENABLE_ALT_DRIVERS": SIM, "SIM_LEVEL_ZERO": options, **more}
-    if LOADER:
-        found["LD_LIBRARY_PATH"] = LOADER
-    return found
+    return {"ZE_ENABLE_ALT_DRIVERS": SIM, "SIM_LEVEL_ZERO": options, **more}
 
 
 def read_log():
@@ -324,7 +322,7 @@ with t.case("without a recorder the layer is in the program, and nothing is any 
     t.wanted()
     plain = run(work("events=1"), env=environment())
     idle = run(work("events=1"), env={**environment(), "ZE_ENABLE_VALIDATION_LAYER": "1",
-                                      "LD_LIBRARY_PATH": ":".join(filter(None, [f"{LAYERS}/validation", LOADER]))})
+                                      "LD_LIBRARY_PATH": f"{LAYERS}/validation"})
     t.equal((idle.status, idle.stdout, idle.stderr), (plain.status, plain.stdout, plain.stderr), "what it says")
 
 for version, changed in (("1.0", True), ("1.99", True), ("2.0", False), ("0.91", False)):
@@ -338,6 +336,34 @@ for version, changed in (("1.0", True), ("1.99", True), ("2.0", False), ("0.91",
         t.equal(lines[0] == "global 0, command_list 0", not changed, f"slots that are others: {lines[0]}")
         noted = json.loads(run([DUET, "info", "--json", output]).stdout)["collectors"]
         t.equal(any("loader is not known" in (row["reason"] or "") for row in noted), not changed, f"notes: {noted}")
+
+with t.case("each row of event/level_zero_calls.h has the place and the parameters that the headers give it"):
+    t.wanted()
+    with open(os.path.join(ROOT, "src", "event", "level_zero_calls.h")) as file:
+        rows = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    found = re.findall(r"^ZE_[A-Z]+\((?:(\d+), )?(ze\w+), (\w+), (\d+), (\d+),[^(]*\(([^)]*)\)", rows, re.M)
+    texts = {}
+    for name in ("ze_ddi.h", "ze_api.h"):
+        with open(os.path.join(HEADERS, name)) as file:
+            texts[name] = re.sub(r"///.*", "", file.read())
+    places, functions = {}, {}
+    for table, body in re.findall(r"typedef struct _ze_(\w+)_dditable_t\s*\{(.*?)\}", texts["ze_ddi.h"], re.S):
+        for slot, name in enumerate(re.findall(r"ze_pfn(\w+)_t\s+pfn\w+;", body)):
+            places["ze" + name] = (table, slot)
+    for name, parameters in re.findall(r"ZE_APICALL\s+(ze\w+)\s*\(([^;]*?)\);", texts["ze_api.h"]):
+        functions[name] = parameters.count(",") + 1
+    version = max(int(minor) for minor in re.findall(r"ZE_API_VERSION_1_(\d+) =", texts["ze_api.h"]))
+    t.equal(len({number for number, *_ in found if number}), len([1 for number, *_ in found if number]), "numbers")
+    compared = 0
+    for _, name, table, slot, minor, parameters in found:
+        if int(minor) > version:
+            t.true(name not in places, f"{name} is of 1.{minor}, and 1.{version} has it")
+            continue
+        compared += 1
+        t.equal((table, int(slot)), places.get(name), f"place of {name}")
+        t.equal(parameters.count(",") + 1, functions.get(name), f"parameters of {name}")
+    print(f"# {compared} of {len(found)} rows compared with 1.{version}")
+    t.true(compared > 60, f"{compared} rows compared")
 
 with t.case("duet list and duet doctor know of it"):
     t.wanted()
