@@ -348,6 +348,12 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 #define CALLEE_next(name) next.name
 #define CALLEE_own(name)  own_##name
 
+/* That the time was up is no failure. */
+static int32_t answer_of(ze_result result)
+{
+	return result == ZE_NOT_READY ? ZE_SUCCESS : (int32_t)result;
+}
+
 /* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
  * its frame with the recording. */
 #define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
@@ -380,34 +386,34 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 		}                                                                                  \
 		return record_##name arguments;                                                    \
 	}
-#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)               \
-	static __attribute__((noinline)) ze_result record_##name parameters                      \
-	{                                                                                        \
-		struct guest_thread *thread = guest_enter();                                     \
-		uint64_t begin, end;                                                             \
-		uint32_t stack;                                                                  \
-		ze_result result;                                                                \
-                                                                                                 \
-		if (!thread) {                                                                   \
-			guest_missed(RING_TROUBLE_NO_RING);                                      \
-			return next.name arguments;                                              \
-		}                                                                                \
-		stack = guest_stack(thread);                                                     \
-		begin = guest_now(thread);                                                       \
-		result = next.name arguments;                                                    \
-		end = guest_now(thread);                                                         \
-		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, (int32_t)result, \
-			      argument, stack);                                                  \
-		level_zero_harvest_all(thread);                                                  \
-		return result;                                                                   \
-	}                                                                                        \
-	static ze_result hook_##name parameters                                                  \
-	{                                                                                        \
-		if (GUEST_LIKELY(guest_is_idle())) {                                             \
-			LOOK;                                                                    \
-			return next.name arguments;                                              \
-		}                                                                                \
-		return record_##name arguments;                                                  \
+#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)                 \
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread = guest_enter();                                       \
+		uint64_t begin, end;                                                               \
+		uint32_t stack;                                                                    \
+		ze_result result;                                                                  \
+                                                                                                   \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING);                                        \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		stack = guest_stack(thread);                                                       \
+		begin = guest_now(thread);                                                         \
+		result = next.name arguments;                                                      \
+		end = guest_now(thread);                                                           \
+		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, answer_of(result), \
+			      argument, stack);                                                    \
+		level_zero_harvest_all(thread);                                                    \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			LOOK;                                                                      \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
 	}
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \

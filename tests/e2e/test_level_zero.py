@@ -276,6 +276,17 @@ with t.case("drivers that tell less: no address of a kernel, no binary"):
     check_times(one)
     t.equal([code["size_bytes"] for code in one.document["code"] if code["type"] == 2], [0, 0], "bytes of binaries")
 
+with t.case("calls that fail are findings by the errors' names, and what comes behind them is counted as before"):
+    one = recorded("bad=1")
+    launched = [launch for launch in one.document["launches"] if not launch["result"]]
+    t.equal(len(one.document["launches"]) - len(launched), 1, "launches that failed")
+    one.document["launches"] = launched
+    check_counts(one)
+    check_times(one)
+    found = {row["id"]: row["text"] for row in one.report["findings"] if row["id"].startswith("failed")}
+    t.true("ZE_RESULT_ERROR_INVALID_KERNEL_NAME" in found.get("failed_builds", ""), f"findings: {found}")
+    t.true("ZE_RESULT_ERROR_INVALID_NULL_POINTER" in found.get("failed_launches", ""), f"findings: {found}")
+
 # ---- ways in and out ----
 
 with t.case("the user's validation layer stays: the guest is the tracing layer, and the other way round"):

@@ -16,6 +16,7 @@
  *	sync=0     1: the queues are synchronous
  *	fork=0     1: a child does the same work, when the parent has done its own
  *	hold=0     1: when all is done a line is printed and the program sleeps until it is killed
+ *	bad=0      1: the first thread asks for what is refused: a kernel that is not there, a copy from nowhere
  *	reset=0    1: an event is reset by the device, in the list that signals it (with events=2)
  */
 #include <level_zero/ze_api.h>
@@ -33,8 +34,8 @@
 enum { ITEMS = 256, THREADS = 2, QUEUES = 2, EVENTS_MOST = 256 };
 
 static struct {
-	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset;
-} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0};
+	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset, bad;
+} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0, 0};
 
 static const struct {
 	const char *name;
@@ -46,6 +47,7 @@ static const struct {
 	{"runs", &options.runs},         {"wait", &options.wait},
 	{"sync", &options.sync},         {"fork", &options.fork},
 	{"hold", &options.hold},         {"reset", &options.reset},
+	{"bad", &options.bad},
 };
 
 struct counts {
@@ -54,6 +56,7 @@ struct counts {
 
 struct work {
 	int index;
+	int is_first;
 	ze_context_handle_t context;
 	ze_device_handle_t device;
 	ze_command_queue_handle_t queue;
@@ -326,6 +329,19 @@ NOINLINE static void run_immediate(struct work *work)
 
 /* ---- the program ------------------------------------------------------------------------------- */
 
+static void ask_for_the_impossible(struct work *work)
+{
+	ze_kernel_desc_t desc = {ZE_STRUCTURE_TYPE_KERNEL_DESC};
+	ze_kernel_handle_t kernel;
+
+	desc.pKernelName = "nothing";
+	if (zeKernelCreate(work->module, &desc, &kernel) == ZE_RESULT_SUCCESS ||
+	    zeCommandListAppendMemoryCopy(work->immediate, work->x, NULL, 4, NULL, 0, NULL) ==
+		    ZE_RESULT_SUCCESS ||
+	    zeEventHostSynchronize(NULL, 0) == ZE_RESULT_SUCCESS)
+		exit(97);
+}
+
 static void *run_thread(void *argument)
 {
 	struct work *work = argument;
@@ -334,6 +350,8 @@ static void *run_thread(void *argument)
 	make_pool(work);
 	make_queues(work);
 	make_kernel(work);
+	if (options.bad && work->is_first)
+		ask_for_the_impossible(work);
 	run_list(work);
 	run_immediate(work);
 	return NULL;
@@ -390,6 +408,7 @@ static void work_on_all(const char *zebin)
 	memset(works, 0, sizeof(works));
 	for (int i = 0; i < THREADS; i++) {
 		works[i].index = i % (int)count;
+		works[i].is_first = i == 0;
 		works[i].context = context;
 		works[i].device = devices[i % (int)count];
 		works[i].zebin = zebin;

@@ -41,10 +41,10 @@ SAME(ZE_EVENT_POOL_KERNEL_TIMESTAMP, ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
 SAME(ZEL_KERNEL, ZEL_HANDLE_KERNEL);
 
 #define SIZE(our, their) _Static_assert(sizeof(struct our) == sizeof(their), #our)
-#define PLACE(our, member, their, their_member)                                              \
-	_Static_assert(offsetof(struct our, member) == offsetof(their, their_member) &&      \
-			       sizeof(((struct our *)0)->member) ==                          \
-				       sizeof(((their *)0)->their_member),                   \
+#define PLACE(our, member, their, their_member)                                         \
+	_Static_assert(offsetof(struct our, member) == offsetof(their, their_member) && \
+			       sizeof(((struct our *)0)->member) ==                     \
+				       sizeof(((their *)0)->their_member),              \
 		       #our "." #member)
 SIZE(ze_queue_desc, ze_command_queue_desc_t);
 PLACE(ze_queue_desc, flags, ze_command_queue_desc_t, flags);
