@@ -201,11 +201,15 @@ static bool find_shared(const struct analysis *analysis, size_t device, struct f
 	const struct overlap *overlap = &analysis->devices[device].overlap;
 	const struct account *account = &analysis->devices[device].account;
 
-	if (overlap->users_count < 2 || !is_share(overlap->processes_ns, account->busy_ns, 5) ||
-	    !is_share(overlap->processes_ns, wall_of(analysis), 1) || !overlap->processes_ns)
+	const uint64_t most_ns = overlap->processes_ns > overlap->waited_ns ? overlap->processes_ns
+									    : overlap->waited_ns;
+
+	if (overlap->users_count < 2 || !most_ns || !is_share(most_ns, account->busy_ns, 5) ||
+	    !is_share(most_ns, wall_of(analysis), 1))
 		return false;
-	finding->cost_ns = overlap->processes_ns;
+	finding->cost_ns = most_ns;
 	note(finding, "overlap_ns", overlap->processes_ns);
+	note(finding, "waited_ns", overlap->waited_ns);
 	note(finding, "busy_ns", account->busy_ns);
 	note(finding, "wall_ns", account->wall_ns);
 	return true;

@@ -29,10 +29,25 @@ void overlap_fini(struct overlap *overlap)
 		return;
 	free(overlap->users);
 	free(overlap->members);
+	free(overlap->stretches);
 	pair_map_fini(&overlap->user_rows);
 	overlap->users = NULL;
 	overlap->members = NULL;
+	overlap->stretches = NULL;
 	overlap->users_count = overlap->members_count = 0;
+}
+
+static void remember(struct overlap *overlap, uint64_t end)
+{
+	struct overlap_stretch *last =
+		&overlap->stretches[(overlap->stretches_count - 1) % OVERLAP_STRETCHES];
+
+	if (overlap->stretches_count && last->end == overlap->cursor &&
+	    last->user == overlap->active_sum)
+		last->end = end;
+	else
+		overlap->stretches[overlap->stretches_count++ % OVERLAP_STRETCHES] =
+			(struct overlap_stretch){overlap->cursor, end, overlap->active_sum};
 }
 
 /* The same few are in execution from here to `until`. */
@@ -43,6 +58,8 @@ static void pass(struct overlap *overlap, uint64_t until)
 	if (end <= overlap->cursor)
 		return;
 	length = end - overlap->cursor;
+	if (overlap->active_users == 1 && overlap->stretches)
+		remember(overlap, end);
 	overlap->cursor = end;
 	if (overlap->active[ACCOUNT_KERNEL] && overlap->active[ACCOUNT_COPY])
 		overlap->both_ns += length;
@@ -73,8 +90,10 @@ static void leave(struct overlap *overlap)
 	}
 	members[i] = last;
 	overlap->active[first.class]--;
-	if (!--overlap->users[first.user].active)
+	if (!--overlap->users[first.user].active) {
 		overlap->active_users--;
+		overlap->active_sum ^= first.user;
+	}
 }
 
 static void leave_until(struct overlap *overlap, uint64_t time)
@@ -128,8 +147,60 @@ int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum 
 	overlap->members[i] = added;
 	overlap->members_count++;
 	overlap->active[class]++;
-	if (!overlap->users[added.user].active++)
+	if (!overlap->users[added.user].active++) {
 		overlap->active_users++;
+		overlap->active_sum ^= added.user;
+	}
+	return 0;
+}
+
+static uint64_t common(const struct overlap_stretch *stretch, uint64_t from, uint64_t to)
+{
+	const uint64_t begin = stretch->begin > from ? stretch->begin : from;
+	const uint64_t end = stretch->end < to ? stretch->end : to;
+
+	return begin < end ? end - begin : 0;
+}
+
+/* Each stretch is looked at once for each process that waits through it. */
+static void count_waits(struct overlap *overlap, uint64_t from, uint64_t to, uint32_t user)
+{
+	const uint64_t count = overlap->stretches_count;
+	const uint64_t first = count > OVERLAP_STRETCHES ? count - OVERLAP_STRETCHES : 0;
+
+	for (uint64_t i = count; i > first; i--) {
+		const struct overlap_stretch *stretch =
+			&overlap->stretches[(i - 1) % OVERLAP_STRETCHES];
+		const uint64_t length = common(stretch, from, to);
+
+		if (stretch->end <= from)
+			return;
+		if (stretch->user == user)
+			continue;
+		overlap->waited_ns += length;
+		overlap->users[user].waited_ns += length;
+		overlap->users[stretch->user].kept_ns += length;
+	}
+}
+
+int overlap_wait(struct overlap *overlap, uint64_t since, uint64_t started, uint32_t process)
+{
+	uint32_t user;
+	uint64_t from;
+
+	if (!overlap->stretches)
+		overlap->stretches = calloc(OVERLAP_STRETCHES, sizeof(*overlap->stretches));
+	if (!overlap->stretches || find_user(overlap, process, &user))
+		return -ENOMEM;
+	leave_until(overlap, started);
+	pass(overlap, started);
+	from = overlap->users[user].waited_until;
+	from = from > since ? from : since;
+	if (from >= started)
+		return 0;
+	overlap->users[user].waited_until = started;
+	if (overlap->users_count > 1)
+		count_waits(overlap, from, started, user);
 	return 0;
 }
 

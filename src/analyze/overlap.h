@@ -16,7 +16,20 @@ struct overlap_user {
 	uint32_t process; /* index into the analysis */
 	uint32_t active;
 	uint64_t commands, share_ns; /* of the device's busy time */
+	uint64_t waited_until;       /* its waits are counted up to here */
+	uint64_t waited_ns; /* it had work for the device, which another process alone was using */
+	uint64_t
+		kept_ns; /* … which was this one: so long it kept others waiting, each of them counted */
 };
+
+/* One process alone executed. */
+struct overlap_stretch {
+	uint64_t begin, end;
+	uint32_t user;
+};
+enum {
+	OVERLAP_STRETCHES = 4096
+}; /* that are remembered: a command that waited through more waited for longer */
 
 struct overlap_member {
 	uint64_t ended;
@@ -30,6 +43,7 @@ struct overlap {
 	uint64_t both_ns;
 	uint64_t several_ns;   /* two commands or more */
 	uint64_t processes_ns; /* of two processes or more */
+	uint64_t waited_ns;    /* of all users */
 
 	struct overlap_user *users;
 	size_t users_count, users_capacity;
@@ -38,6 +52,10 @@ struct overlap {
 	size_t members_count, members_capacity;
 	uint64_t active[ACCOUNT_CLASS_COUNT];
 	size_t active_users;
+	uint32_t active_sum; /* of the active users' indices, by exclusive or: of one alone, it */
+	struct overlap_stretch
+		*stretches; /* owned; a ring; the newest is stretches[(count - 1) % …] */
+	uint64_t stretches_count;
 	uint64_t cursor;
 };
 
@@ -47,6 +65,9 @@ void overlap_fini(struct overlap *overlap); /* NULL-safe */
 /* Commands come in the order of their start. -ENOMEM. */
 int overlap_add(struct overlap *overlap, uint64_t started, uint64_t ended, enum account_class class,
 		uint32_t process);
+/* Before overlap_add of a command: since when it had been there to be started. A process's commands wait in the order in
+ * which they start; of one that overtook those before it, the time before they started is not counted. -ENOMEM. */
+int overlap_wait(struct overlap *overlap, uint64_t since, uint64_t started, uint32_t process);
 /* A command of a process got so much of the device's busy time. */
 void overlap_share(struct overlap *overlap, uint32_t process, uint64_t share_ns);
 void overlap_finish(struct overlap *overlap, uint64_t to);

@@ -91,16 +91,31 @@ static void count_serial(struct sweep *sweep, const struct joined *joined)
 	serial->waited_ns += last->ended - (ready > last->started ? ready : last->started);
 }
 
+/* Since when nothing of its own process was in its way. */
+static uint64_t ready_since(const struct sweep *sweep, const struct joined *joined,
+			    const struct account_command *command)
+{
+	const uint64_t queue_end = sweep->analysis->queues[joined->queue].account.last_end;
+
+	return larger(larger(joined->launch->exit, queue_end), command->dependency_end);
+}
+
 int sweep_count_overlap(struct sweep *sweep, const struct joined *joined,
 			const struct account_command *command)
 {
 	struct overlap *overlap = &sweep->analysis->devices[joined->device].overlap;
 	struct device_last *last = &sweep->lasts[joined->device];
+	int error = 0;
 
 	count_serial(sweep, joined);
 	if (command->ended >= last->ended)
 		*last = (struct device_last){command->started, command->ended,
 					     (uint32_t)joined->queue};
+	if (joined->launch)
+		error = overlap_wait(overlap, ready_since(sweep, joined, command), command->started,
+				     (uint32_t)joined->process);
+	if (error)
+		return error;
 	return overlap_add(overlap, command->started, command->ended, command->class,
 			   (uint32_t)joined->process);
 }

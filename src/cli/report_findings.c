@@ -198,10 +198,14 @@ static void say_shared(const struct report *report, const struct finding *findin
 
 	say(sentence,
 	    "%zu processes used the device, two or more at the same time for %s (%s of its busy "
-	    "time):",
+	    "time)",
 	    overlap->users_count, time_of(finding, "overlap_ns").text,
 	    format_percent(finding_value(finding, "overlap_ns"), finding_value(finding, "busy_ns"))
 		    .text);
+	if (overlap->waited_ns)
+		say(sentence, ", and one waited while another had it for %s",
+		    time_of(finding, "waited_ns").text);
+	say(sentence, ":");
 	for (size_t i = 0; i < count; i++) {
 		const struct analysis_process *process = &analysis->processes[users[i]->process];
 
@@ -210,6 +214,8 @@ static void say_shared(const struct report *report, const struct finding *findin
 			say(sentence, " (pid %" PRIu32 ")", process->process->pid);
 		say(sentence, " has %s",
 		    format_percent(users[i]->share_ns, finding_value(finding, "busy_ns")).text);
+		if (users[i]->waited_ns)
+			say(sentence, " and waited %s", format_duration(users[i]->waited_ns).text);
 	}
 	say(sentence, "; let them take turns, or give each a device of its own");
 }
@@ -463,6 +469,8 @@ static void write_users(const struct report *report, const struct overlap *overl
 		json_pair_text(json, "name", process->name);
 		json_pair_u64(json, "commands", user->commands);
 		json_pair_u64(json, "share_ns", user->share_ns);
+		json_pair_u64(json, "waited_ns", user->waited_ns);
+		json_pair_u64(json, "kept_waiting_ns", user->kept_ns);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -99,7 +99,9 @@ void report_name_queue(const struct report *report, const struct analysis_queue 
 	if (!queue->queue)
 		snprintf(ret_name, size_of_name, "[unknown queue]");
 	else
-		snprintf(ret_name, size_of_name, "queue %" PRIu32 "%s of %s", queue->queue->id,
+		snprintf(ret_name, size_of_name, "queue %" PRIu32 "%s%.64s%s of %s",
+			 queue->queue->id, queue->queue->name_string ? " " : "",
+			 model_text(report->analysis->model, queue->queue->name_string, ""),
 			 queue->queue->flags & QUEUE_OUT_OF_ORDER ? " (out of order)" : "",
 			 analysis_device_label(report->analysis, queue->device, label,
 					       sizeof(label)));

@@ -211,6 +211,7 @@ static void put_queue(struct injected *injected, const struct waiting_queue *wai
 	row.clock = get_id(&injected->device_clocks, waiting->guest_device);
 	queue->described = true;
 	queue->clock = row.clock;
+	devices_note_user(injected->recording, row.device, row.process);
 	trace_writer_thing(injected->recording->writer, EVENT_QUEUE, &row);
 }
 
@@ -349,36 +350,30 @@ static void decode_queue(struct injected *injected, const struct record *head)
 
 /* ---- code -------------------------------------------------------------------------------------- */
 
-/* What a code object is called, and whether its handle is part of what it is. */
-struct code_words {
-	const char *name, *options;
-	bool is_placed;
-};
-
 enum { CODE_KEY_BYTES = 2 * RECORD_TEXT_BYTES + 160 };
 
 /* What makes two descriptions one code object. What came without its content is itself alone. A kernel is one
- * wherever it was launched first. */
-static void format_code_key(const struct event_code *row, const struct code_words *words,
+ * wherever it was launched first, unless its code lies elsewhere. */
+static void format_code_key(const struct event_code *row, const char *name, const char *options,
 			    char key[CODE_KEY_BYTES])
 {
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 
-	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
+	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %llx %016llx%016llx %.*s %.*s", row->type,
 		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status,
-		 known && !words->is_placed ? 0 : (unsigned long long)row->handle,
+		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->address,
 		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
-		 RECORD_TEXT_BYTES, words->name, RECORD_TEXT_BYTES, words->options);
+		 RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES, options);
 }
 
 /* A code object met again (the same source built in each iteration) keeps its first id. */
 static bool find_code(struct injected *injected, uint32_t guest_code, const struct event_code *row,
-		      const struct code_words *words)
+		      const char *name, const char *options)
 {
 	char key[CODE_KEY_BYTES];
 	uint32_t id;
 
-	format_code_key(row, words, key);
+	format_code_key(row, name, options, key);
 	id = identities_find(&injected->codes_known, key);
 	return id && (!is_possible(injected, &injected->codes, guest_code) ||
 		      set_id(injected, &injected->codes, guest_code, id));
@@ -386,23 +381,23 @@ static bool find_code(struct injected *injected, uint32_t guest_code, const stru
 
 /* Of one that was not found. */
 static void describe_code(struct injected *injected, uint32_t guest_code, struct event_code *row,
-			  const struct code_words *words)
+			  const char *name, const char *options)
 {
 	struct recording *recording = injected->recording;
 	char key[CODE_KEY_BYTES];
 
 	if (!is_possible(injected, &injected->codes, guest_code))
 		return;
-	format_code_key(row, words, key);
-	if (!has_room(injected, strlen(words->name) + strlen(words->options) + 2 * TEXT_BYTES) ||
+	format_code_key(row, name, options, key);
+	if (!has_room(injected, strlen(name) + strlen(options) + 2 * TEXT_BYTES) ||
 	    !hold(injected, IDENTITY_BYTES + strlen(key)))
 		return undescribed(injected);
 	row->id = map_id(injected, &injected->codes, guest_code, &recording->last_code);
 	if (!row->id)
 		return undescribed(injected);
 	identities_remember(&injected->codes_known, key, row->id);
-	row->name_string = recording_string(recording, words->name);
-	row->options_string = recording_string(recording, words->options);
+	row->name_string = recording_string(recording, name);
+	row->options_string = recording_string(recording, options);
 	trace_writer_thing(recording->writer, EVENT_CODE, row);
 }
 
@@ -411,10 +406,9 @@ static void finish_content(struct injected *injected, struct assembly *assembly)
 {
 	struct trace_writer *writer = injected->recording->writer;
 	struct event_code *row = &assembly->row;
-	const struct code_words words = {"", assembly->options, false};
 
 	trace_writer_hash(assembly->bytes, assembly->got, &row->hash_low, &row->hash_high);
-	if (find_code(injected, assembly->guest_code, row, &words))
+	if (find_code(injected, assembly->guest_code, row, "", assembly->options))
 		return;
 	if (!has_room(injected, CONTENT_BYTES + strlen(assembly->options) + TEXT_BYTES))
 		return undescribed(injected);
@@ -424,7 +418,7 @@ static void finish_content(struct injected *injected, struct assembly *assembly)
 		row->hash_low = row->hash_high = 0;
 	else
 		injected->recording->kept_bytes += CONTENT_BYTES;
-	describe_code(injected, assembly->guest_code, row, &words);
+	describe_code(injected, assembly->guest_code, row, "", assembly->options);
 }
 
 static uint64_t assembly_bytes(const struct assembly *assembly)
@@ -442,8 +436,8 @@ void decode_end_assembly(struct injected *injected, struct injected_ring *ring)
 		finish_content(injected, assembly);
 	} else {
 		injected->contents_lost++;
-		describe_code(injected, assembly->guest_code, &assembly->row,
-			      &(struct code_words){"", assembly->options, false});
+		describe_code(injected, assembly->guest_code, &assembly->row, "",
+			      assembly->options);
 	}
 	injected->assembling_bytes -= assembly_bytes(assembly);
 	let_go(injected, assembly_bytes(assembly));
@@ -481,16 +475,20 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	const struct record_code *record = (const struct record_code *)head;
 	const uint32_t type = head->detail & ~(uint32_t)(RECORD_CODE_NEEDS | RECORD_CODE_PLACED);
 	struct record_needs needs = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
-	size_t last = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
+	struct record_place place = {0};
+	size_t needs_bytes = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
+	size_t place_bytes = head->detail & RECORD_CODE_PLACED ? sizeof(place) : 0;
+	size_t last = needs_bytes + place_bytes;
+	const char *end = (const char *)head + head->size;
 	const char *texts[2]; /* name, options */
-	struct code_words words;
 	struct event_code row;
 
 	if (head->size < sizeof(*record) + last ||
 	    !record_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
 	    !record->code || type < CODE_SOURCE || type > CODE_KERNEL)
 		return broken(injected);
-	memcpy(&needs, (const char *)head + head->size - last, last);
+	memcpy(&needs, end - last, needs_bytes);
+	memcpy(&place, end - place_bytes, place_bytes);
 	decode_end_assembly(injected, ring);
 	row = (struct event_code){
 		.process = injected->process->row.id,
@@ -506,13 +504,15 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 		.group_multiple = needs.group_multiple,
 		.local_bytes = needs.group_most ? needs.local_bytes : 0,
 		.private_bytes = needs.group_most ? needs.private_bytes : 0,
+		.address = place.address,
 	};
 	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
 		return;
 	injected->contents_lost += row.size_bytes != 0;
-	words = (struct code_words){texts[0], texts[1], head->detail & RECORD_CODE_PLACED};
-	if (!find_code(injected, record->code, &row, &words))
-		describe_code(injected, record->code, &row, &words);
+	if (type == CODE_KERNEL && place.address)
+		row.size_bytes = place.size_bytes;
+	if (!find_code(injected, record->code, &row, texts[0], texts[1]))
+		describe_code(injected, record->code, &row, texts[0], texts[1]);
 }
 
 static void decode_bytes(struct injected *injected, struct injected_ring *ring,

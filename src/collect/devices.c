@@ -39,6 +39,21 @@ void devices_remember(struct recording *recording, const char *key, uint32_t id)
 	identities_remember(&recording->devices, key_text(text, key), id);
 }
 
+static uint64_t user_key(uint32_t id, uint32_t process)
+{
+	return (uint64_t)id << 32 | process;
+}
+
+void devices_note_user(struct recording *recording, uint32_t id, uint32_t process)
+{
+	hash_map_put(&recording->device_users, user_key(id, process), 1);
+}
+
+bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t process)
+{
+	return hash_map_get(&recording->device_users, user_key(id, process), 0) != 0;
+}
+
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id)
 {
 	uint64_t begin_ns = 0;

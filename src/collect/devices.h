@@ -28,6 +28,10 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 uint32_t devices_find(const struct recording *recording, const char *key);
 void devices_remember(struct recording *recording, const char *key, uint32_t id);
 
+/* The process's runtime tells of its own commands on the device. */
+void devices_note_user(struct recording *recording, uint32_t id, uint32_t process);
+bool devices_has_user(const struct recording *recording, uint32_t id, uint32_t process);
+
 /* Since when the device is known, if nobody but who counts it has described it yet; 0: it is described. Asked once, by
  * who does better. */
 uint64_t devices_take_sketch(struct recording *recording, uint32_t id);

@@ -106,6 +106,7 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	processes_init(recording->processes, recording);
 	identities_init(&recording->devices);
 	hash_map_init(&recording->sketches);
+	hash_map_init(&recording->device_users);
 	identities_init(&recording->gone);
 	hash_map_init(&recording->pythons);
 	return host_clocks_describe(writer, recording->tsc);
@@ -119,6 +120,7 @@ void recording_fini(struct recording *recording)
 	free(recording->processes);
 	identities_fini(&recording->devices);
 	hash_map_fini(&recording->sketches);
+	hash_map_fini(&recording->device_users);
 	identities_fini(&recording->gone);
 	hash_map_fini(&recording->pythons);
 	kept_files_finish(&recording->kept, NULL);

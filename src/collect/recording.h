@@ -54,6 +54,7 @@ struct recording {
 	struct identities devices; /* collect/devices.h */
 	struct hash_map
 		sketches; /* of them, those that nobody but who counts them has described: id -> begin */
+	struct hash_map device_users;                /* id << 32 | process: collect/devices.h */
 	uint32_t functions[RECORDING_FUNCTIONS];     /* function id of a guest -> string id */
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
 	uint32_t last_string, last_frame, last_stack;

@@ -11,6 +11,13 @@
 #include "collect/program.h"
 #include "trace/writer.h"
 
+/* Programs inside the kernel. */
+enum session_bpf {
+	SESSION_BPF_ALLOWED, /* where there are rights to load them */
+	SESSION_BPF_WANTED,  /* … and a warning where there are none */
+	SESSION_BPF_NONE
+};
+
 struct session_options {
 	const char *output;
 	struct trace_writer_options writer;
@@ -34,7 +41,7 @@ struct session_options {
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool faults;           /* … and of page faults */
-	bool bpf;              /* … and what only programs inside the kernel can tell */
+	enum session_bpf bpf;  /* … and what only programs inside the kernel can tell */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool ranges;           /* collect what the program names itself … */
@@ -43,6 +50,7 @@ struct session_options {
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
+	bool drm_jobs;         /* … and what they did for whom */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */

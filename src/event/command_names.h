@@ -26,6 +26,7 @@ static const char *const command_names[COMMAND_COUNT] = {
 	[COMMAND_RELEASE] = "release",
 	[COMMAND_SEMAPHORE] = "semaphore",
 	[COMMAND_FREE] = "free",
+	[COMMAND_BATCH] = "batch",
 };
 
 #endif

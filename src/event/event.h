@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	8 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded */
+	9 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -151,6 +151,8 @@ struct event_queue {
 	uint32_t flags; /* enum event_queue_flag */
 	uint64_t handle;
 	uint64_t begin_ns, end_ns;
+	uint32_t name_string; /* by its driver or its program: "gfx_0.0.0"; "": it has none */
+	uint32_t reserved;
 };
 
 enum event_clock_type {
@@ -219,6 +221,8 @@ struct event_code {
 	uint64_t group_most, group_multiple;
 	/* Of a work-group, and of a work item on its own; not known where group_most is not, or CODE_UNKNOWN. */
 	uint64_t local_bytes, private_bytes;
+	/* Of a kernel, or a binary, on its device from begin_ns to end_ns: where its size_bytes are. 0: not known. */
+	uint64_t address;
 };
 #define CODE_UNKNOWN UINT64_MAX
 
@@ -286,6 +290,8 @@ enum event_command {
 	COMMAND_RELEASE = 13,
 	COMMAND_SEMAPHORE = 14,
 	COMMAND_FREE = 15,
+	COMMAND_BATCH =
+		16, /* a buffer of commands, as a driver of the kernel hands it to its device */
 	COMMAND_COUNT
 };
 

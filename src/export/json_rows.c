@@ -125,6 +125,8 @@ static void put_queue(struct json_rows *rows, const void *thing)
 	put_u64(rows, "device", row->device);
 	put_u64(rows, "clock", row->clock);
 	put_u64(rows, "flags", row->flags);
+	if (row->name_string)
+		put_string(rows, "name", row->name_string);
 }
 
 /* A kernel's, as far as its runtime told. */
@@ -151,8 +153,8 @@ static void put_code(struct json_rows *rows, const void *thing)
 	put_u64(rows, "type", row->type);
 	put_string(rows, "name", row->name_string);
 	put_u64(rows, "size_bytes", row->size_bytes);
-	if (row->type == CODE_KERNEL && row->handle)
-		put_u64(rows, "handle", row->handle);
+	if (row->address)
+		put_u64(rows, "address", row->address);
 	put_needs(rows, row);
 }
 

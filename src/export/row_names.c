@@ -46,6 +46,8 @@ void row_name_queue(const struct model *model, const struct event_queue *row,
 		string_builder_append(name, "[unknown queue]");
 	else
 		string_builder_appendf(name, "queue %" PRIu32, row->id);
+	if (row && row->name_string)
+		string_builder_appendf(name, " %s", model_text(model, row->name_string, ""));
 	if (process)
 		string_builder_appendf(name, " of process %" PRIu32, process->pid);
 }

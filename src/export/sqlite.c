@@ -67,7 +67,7 @@ static const struct {
 	[TABLE_PROCESSES] = {"processes", 6},
 	[TABLE_THREADS] = {"threads", 4},
 	[TABLE_DEVICES] = {"devices", 8},
-	[TABLE_QUEUES] = {"queues", 7},
+	[TABLE_QUEUES] = {"queues", 8},
 	[TABLE_KERNELS] = {"kernels", 4},
 	[TABLE_CALLS] = {"calls", 9},
 	[TABLE_LAUNCHES] = {"launches", 17},
@@ -334,6 +334,7 @@ static void put_queue(struct database *database, const void *thing)
 	put_known(database, row->clock);
 	put_u64(database, (row->flags & QUEUE_OUT_OF_ORDER) != 0);
 	put_u64(database, (row->flags & QUEUE_TIMED) != 0);
+	put_string(database, row->name_string);
 }
 
 static void put_kernel(struct database *database, const void *thing)

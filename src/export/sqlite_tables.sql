@@ -9,7 +9,7 @@ CREATE TABLE threads (id INTEGER PRIMARY KEY, process INTEGER, tid INTEGER, name
 CREATE TABLE devices (id INTEGER PRIMARY KEY, key TEXT, name TEXT, vendor TEXT, driver TEXT, platform TEXT,
 compute_units INTEGER, memory_bytes INTEGER);
 CREATE TABLE queues (id INTEGER PRIMARY KEY, process INTEGER, context INTEGER, device INTEGER, clock INTEGER,
-out_of_order INTEGER, timed INTEGER);
+out_of_order INTEGER, timed INTEGER, name TEXT);
 CREATE TABLE kernels (id INTEGER PRIMARY KEY, process INTEGER, name TEXT, symbol TEXT);
 -- calls of the runtime that launch nothing; waits: it returns when the device is done
 CREATE TABLE calls (id INTEGER PRIMARY KEY, thread INTEGER, function TEXT, begin_ns INTEGER, end_ns INTEGER,

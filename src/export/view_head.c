@@ -191,7 +191,9 @@ static void write_queue(struct writer *writer, size_t parent, size_t queue)
 	if (!is_queue_shown(tracks, queue))
 		return;
 	if (row->queue) {
-		snprintf(name, sizeof(name), "queue %u of process %u", row->queue->id,
+		snprintf(name, sizeof(name), "queue %u%s%.40s of process %u", row->queue->id,
+			 row->queue->name_string ? " " : "",
+			 model_text(tracks->analysis->model, row->queue->name_string, ""),
 			 pid_of(tracks, row->queue->process));
 		snprintf(detail, sizeof(detail), "%s order",
 			 row->queue->flags & QUEUE_OUT_OF_ORDER ? "out of" : "in");

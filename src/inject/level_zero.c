@@ -178,6 +178,7 @@ static ze_result own_zeModuleCreate(ze_handle context, ze_handle device, const v
 
 static ze_result own_zeModuleDestroy(ze_handle module)
 {
+	level_zero_before_module_goes(module);
 	level_zero_remove(module, LEVEL_ZERO_MODULE);
 	return next.zeModuleDestroy(module);
 }

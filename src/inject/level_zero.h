@@ -164,6 +164,8 @@ struct level_zero_module {
 	struct level_zero_object object;
 	struct level_zero_context *context;
 	struct level_zero_device *device;
+	struct level_zero_text *texts; /* of its kernels, as its binary has them; NULL: not known */
+	uint32_t texts_count;
 };
 
 struct level_zero_kernel {
@@ -180,6 +182,8 @@ void level_zero_list_made(ze_handle handle, ze_handle context, ze_handle device,
 			  const struct ze_queue_desc *desc);
 void level_zero_module_made(ze_handle handle, ze_handle context, ze_handle device);
 void level_zero_kernel_made(ze_handle handle, ze_handle module);
+/* Before the handle is removed. */
+void level_zero_before_module_goes(ze_handle handle);
 void level_zero_clone_made(ze_handle handle, ze_handle list);
 
 /* The queue of a handle of a queue or an immediate list; NULL: neither. */

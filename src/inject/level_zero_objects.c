@@ -11,6 +11,7 @@
  *           on many devices and wraps after four minutes: the device's clock, read next to the host's, says which of
  *           the moments with these bits it was.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -525,6 +526,92 @@ uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queu
 
 /* ---- modules and kernels ----------------------------------------------------------------------- */
 
+/* How long the code of a kernel is, by its name. */
+struct level_zero_text {
+	uint64_t name_hash, size_bytes;
+};
+
+static uint64_t hash_name(const char *name, size_t length)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
+	return hash;
+}
+
+/* The sections of a zebin, and their names; false: it is none, or not whole. */
+static bool find_sections(const uint8_t *bytes, size_t size, Elf64_Ehdr *ret_head,
+			  const char **ret_names, uint64_t *ret_names_bytes)
+{
+	Elf64_Shdr names;
+
+	if (size < sizeof(*ret_head))
+		return false;
+	memcpy(ret_head, bytes, sizeof(*ret_head));
+	if (memcmp(ret_head->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    ret_head->e_shentsize != sizeof(names) || ret_head->e_shstrndx >= ret_head->e_shnum ||
+	    ret_head->e_shoff > size ||
+	    ret_head->e_shnum > (size - ret_head->e_shoff) / sizeof(names))
+		return false;
+	memcpy(&names, bytes + ret_head->e_shoff + ret_head->e_shstrndx * sizeof(names),
+	       sizeof(names));
+	if (names.sh_offset > size || names.sh_size > size - names.sh_offset || !names.sh_size ||
+	    bytes[names.sh_offset + names.sh_size - 1])
+		return false;
+	*ret_names = (const char *)bytes + names.sh_offset;
+	*ret_names_bytes = names.sh_size;
+	return true;
+}
+
+/* A kernel's code is the section .text.NAME. Under the lock, once a module. */
+static void learn_texts(struct level_zero_module *module, const uint8_t *bytes, size_t size)
+{
+	static const char prefix[] = ".text.";
+	uint64_t names_bytes = 0;
+	const char *names, *name;
+	Elf64_Shdr section;
+	Elf64_Ehdr head;
+
+	if (module->texts || !find_sections(bytes, size, &head, &names, &names_bytes))
+		return;
+	module->texts = guest_memory(head.e_shnum * sizeof(*module->texts));
+	if (!module->texts)
+		return;
+	module->texts_count = head.e_shnum;
+	for (uint32_t i = 0; i < head.e_shnum; i++) {
+		memcpy(&section, bytes + head.e_shoff + i * sizeof(section), sizeof(section));
+		name = section.sh_name < names_bytes ? names + section.sh_name : "";
+		if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		name += sizeof(prefix) - 1;
+		module->texts[i].name_hash = hash_name(name, strlen(name));
+		module->texts[i].size_bytes = section.sh_size;
+	}
+}
+
+/* 0: not known. */
+static uint64_t find_text(const struct level_zero_module *module, const char *name)
+{
+	uint64_t hash = hash_name(name, strlen(name));
+
+	for (uint32_t i = 0; module && i < module->texts_count; i++)
+		if (module->texts[i].name_hash == hash)
+			return module->texts[i].size_bytes;
+	return 0;
+}
+
+void level_zero_before_module_goes(ze_handle handle)
+{
+	struct level_zero_module *module = level_zero_find(handle, LEVEL_ZERO_MODULE);
+
+	if (!module || !module->texts)
+		return;
+	guest_memory_free(module->texts, module->texts_count * sizeof(*module->texts));
+	module->texts = NULL;
+	module->texts_count = 0;
+}
+
 /* size 0: there is no content. Under the lock, so that nobody describes it a second time meanwhile. */
 static void describe_module(struct guest_thread *thread, struct level_zero_module *module,
 			    uint32_t device, const uint8_t *bytes, size_t size)
@@ -545,6 +632,8 @@ static void describe_module(struct guest_thread *thread, struct level_zero_modul
 	if (!guest_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), &tail))
 		return;
 	make_described(thread, &module->object);
+	if (size)
+		learn_texts(module, bytes, size);
 	if (size)
 		guest_put_content(thread, module->object.id, bytes, size);
 }
@@ -599,9 +688,12 @@ uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_mod
 /* What the driver says of a kernel; asked without a lock. */
 struct kernel_facts {
 	char name[RECORD_TEXT_BYTES];
-	uint64_t address; /* where its code lies on the device; 0: not known */
 	uint32_t parent, device;
-	struct record_needs needs;
+	/* As they go into the record, one behind the other. */
+	struct {
+		struct record_needs needs;
+		struct record_place place; /* address 0: not known */
+	} tail;
 };
 
 /* 0: the driver does not say. */
@@ -649,12 +741,15 @@ static void describe_kernel(struct guest_thread *thread, struct level_zero_kerne
 			    const struct kernel_facts *facts)
 {
 	const char *texts[] = {facts->name, ""};
-	const struct guest_tail tail = {texts, 2, sizeof(facts->needs), &facts->needs};
+	const bool is_placed = facts->tail.place.address != 0;
+	const struct guest_tail tail = {texts, 2,
+					is_placed ? sizeof(facts->tail) : sizeof(facts->tail.needs),
+					&facts->tail};
 	struct record_code record = {
 		.head = {.kind = EVENT_CODE,
 			 .detail = CODE_KERNEL | RECORD_CODE_NEEDS |
-				   (facts->address ? RECORD_CODE_PLACED : 0)},
-		.handle = facts->address ? facts->address : (uintptr_t)kernel->object.handle,
+				   (is_placed ? RECORD_CODE_PLACED : 0)},
+		.handle = (uintptr_t)kernel->object.handle,
 		.parent = facts->parent,
 		.device = facts->device,
 	};
@@ -687,9 +782,11 @@ static void learn_kernel(struct guest_thread *thread, struct level_zero_kernel *
 
 	if (!ask_name(kernel->object.handle, facts.name))
 		return;
-	facts.address = ask_address(context, kernel->object.handle);
+	facts.tail.place.address = ask_address(context, kernel->object.handle);
+	facts.tail.place.size_bytes = find_text(module, facts.name);
 	facts.device = device_id(thread, device, context ? context->driver : NULL);
-	ask_for_needs(kernel->object.handle, device ? device->object.handle : NULL, &facts.needs);
+	ask_for_needs(kernel->object.handle, device ? device->object.handle : NULL,
+		      &facts.tail.needs);
 	if (!lock_objects())
 		return;
 	describe_kernel(thread, kernel, &facts);

@@ -145,6 +145,7 @@ static const struct trace_column queue_columns[] = {
 	WIDE_DELTA(7, "handle", handle),
 	WIDE_DELTA(8, "begin_ns", begin_ns),
 	WIDE_DELTA(9, "end_ns", end_ns),
+	STRING(10, "name", name_string),
 };
 #undef ROW
 
@@ -193,6 +194,7 @@ static const struct trace_column code_columns[] = {
 	WIDE(16, "group_multiple", group_multiple),
 	WIDE(17, "local_bytes", local_bytes),
 	WIDE(18, "private_bytes", private_bytes),
+	WIDE_DELTA(19, "address", address),
 };
 #undef ROW
 

@@ -193,7 +193,8 @@ with t.case("the module's zebin is kept as it is, the kernel is where the device
     t.equal([code["size_bytes"] for code in binaries], [os.path.getsize(ZEBIN)] * 2, "bytes of the binaries")
     with open(t.path("level_zero.duet"), "rb") as file:
         t.true(content_hash(ZEBIN) in file.read(), "the trace has the file's contents, by their hash")
-    t.equal(sorted(code["handle"] for code in kernels(one)), [0x800000000000, 0x800000010000], "addresses of kernels")
+    t.equal(sorted(code["address"] for code in kernels(one)), [0x800000000000, 0x800000010000], "addresses of kernels")
+    t.equal({code["size_bytes"] for code in kernels(one)}, {0x480}, "bytes of the kernel: its section .text.saxpy")
     t.equal({code["parent"] for code in kernels(one)}, {code["id"] for code in binaries}, "their modules")
     t.equal({(code["group_most"], code["local_bytes"], code["private_bytes"]) for code in kernels(one)},
             {(1024, 256, 64)}, "what the kernel needs")
@@ -253,7 +254,7 @@ for name, arguments, sim, more in (
         if "events=2" in arguments:
             t.true(one.facts[0]["stamps"] > 0 and not one.facts[0]["refused"], f"time stamps are there: {one.facts}")
         if more:
-            t.equal(sorted(code["handle"] for code in kernels(one)), [0x800000000000, 0x800000010000],
+            t.equal(sorted(code["address"] for code in kernels(one)), [0x800000000000, 0x800000010000],
                     "addresses of kernels")
 
 with t.case("a list that is executed again while it runs has the times of the last run, and no wrong ones"):

@@ -24,6 +24,7 @@ MODULES = ("gpu_sched", "i915", "xe", "vgem")
 MADE_UP = "made_up_gpu"
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static", "apt-get": "apt"}
 PROGRAMS = ("probe", "fences", "submit")
+RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record.sh")
 
 # Programs of which a kernel needs one: the event has had two names.
 EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]
@@ -96,6 +97,14 @@ def check_work(report, kernel, lines, why_no_gpu):
     report.line(kernel.version, f"jobs of {MADE_UP}", not complaints, "; ".join(complaints))
 
 
+def check_recording(report, kernel, result, log):
+    status, lines = result.tests.get("record", (None, []))
+    failed = [line for line in lines if line.startswith(("failed ", "other failed "))]
+    complaints = failed or work.Recording(lines).complaints()
+    report.line(kernel.version, "jobs in a recording", status == 0 and not complaints,
+                f"status {status}: {'; '.join(complaints)}, see {log}")
+
+
 def build_made_up(report, apt, kernel, folder):
     """(the module, b"" where there is none; why there is none)"""
     target = os.path.join(folder, MADE_UP)
@@ -123,6 +132,9 @@ def check_kernel(report, apt, kernel, build):
         modules[MADE_UP] = made_up
     activity = {"drm": " /vm/fences" + (" /vm/submit" if made_up else "")}
     tests = [(name, f"/vm/probe /vm/{name}.bpf.o{activity.get(name, '')}") for name in sorted(objects)]
+    if made_up:
+        files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD})
+        tests.append(("record", "/vm/record.sh"))
     log = os.path.join(build, f"vm-{kernel.version}.log")
     result = guest.run(kernel.image, modules, files, tests, log)
 
@@ -133,6 +145,8 @@ def check_kernel(report, apt, kernel, build):
         if name in activity:
             check_work(report, kernel, lines, why_no_gpu)
         report.line(kernel.version, f"{name} ends", status == 0, f"status {status}: {lines[-3:]}, see {log}")
+    if made_up:
+        check_recording(report, kernel, result, log)
     report.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")
     print(f"# {kernel.version}: {time.monotonic() - started:.1f} s", flush=True)
 

@@ -51,7 +51,7 @@ def fill(folder, modules, files, tests):
     """The first file system. modules: {name: bytes}, in the order in which they are loaded; files: {path inside: path here}; tests: [(name, command)]."""
     wanted = {"bin/busybox": "/bin/busybox", "init": INIT, **files}
     for path in list(files.values()):
-        if os.access(path, os.X_OK) and not path.endswith(".o"):
+        if os.access(path, os.X_OK) and not path.endswith((".o", ".sh")):
             wanted.update((library.lstrip("/"), library) for library in libraries(path))
     for target, source in wanted.items():
         path = os.path.join(folder, target)

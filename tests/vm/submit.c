@@ -2,6 +2,8 @@
  *
  * tests/vm/submit.c - jobs for tests/vm/made_up_gpu, of two threads, and when they ran by its own word
  *
+ *	submit [TIMES]	jobs that take so many times as long
+ *
  * Runs in:  a virtual machine that has the module
  * Gives:    lines, read by tests/vm/check_vm.py; times of CLOCK_MONOTONIC:
  *		submitter PID
@@ -26,6 +28,7 @@ static const uint32_t durations_ms[] = {8, 20, 4, 12, 8};
 enum { JOBS = sizeof(durations_ms) / sizeof(durations_ms[0]), OF_THREAD = 2 };
 
 static int gpu;
+static uint32_t times = 1;
 
 static unsigned long long now_ns(void)
 {
@@ -44,9 +47,10 @@ static void give_up(const char *what)
 static void submit(int index)
 {
 	const unsigned long long before_ns = now_ns();
+	const uint32_t duration_ms = times * durations_ms[index];
 	char name[16];
 
-	if (write(gpu, &durations_ms[index], sizeof(durations_ms[0])) < 0)
+	if (write(gpu, &duration_ms, sizeof(duration_ms)) < 0)
 		give_up("write");
 	prctl(PR_GET_NAME, name);
 	printf("submitted %llu %llu %d %s\n", before_ns, now_ns(), gettid(), name);
@@ -61,11 +65,13 @@ static void *submit_some(void *unused)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1)
+		times = (uint32_t)atoi(argv[1]);
 	gpu = open("/dev/made_up_gpu", O_RDWR);
 	if (gpu < 0)
 		give_up("open");

@@ -3,6 +3,8 @@
 
 Times are compared by their order only: a machine that is interpreted may be slow without end.
 """
+import json
+
 # enum drm_record_kind
 INIT, SIGNALED, WAIT_START, WAIT_END, TIMELINE = 5, 7, 8, 9, 10
 IS_FENCE = 1  # enum job_flags
@@ -142,3 +144,67 @@ class Submissions:
             yield f"{job} was queued from {before_ns} to {after_ns}"
         if not is_sorted(job.queued_ns, job.run_ns, run_ns, done_ns, job.done_ns, known_ns):
             yield f"{job} ran from {run_ns} to {done_ns}, which was known at {known_ns}"
+
+
+class Submitter:
+    """tests/vm/submit.c by its own words."""
+
+    def __init__(self, lines):
+        self.process = int((words(lines, "submitter") or [[0]])[0][0])
+        self.submitted = [(int(before), int(after), int(tid), thread) for before, after, tid, thread
+                          in words(lines, "submitted")]
+        self.ran = [[int(text) for text in fields] for fields in words(lines, "ran")]
+
+
+class Recording:
+    """tests/vm/record.sh: complaints() yields what is wrong."""
+
+    def __init__(self, lines):
+        self.submitters = [Submitter(lines), Submitter([line.removeprefix("other ") for line in lines
+                                                        if line.startswith("other ")])]
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.kinds = {}
+        for row in rows:
+            self.kinds.setdefault(row["kind"], []).append(row)
+        text = "".join(line.removeprefix("report ") for line in lines if line.startswith("report "))
+        self.report = json.loads(text) if text else {}
+
+    def things(self, kind):
+        return {row["id"]: row for row in self.kinds.get(kind, [])}
+
+    def complaints(self):
+        for complain in (self.of_jobs, self.of_report):
+            found = list(complain())
+            if found:
+                return found
+        return []
+
+    def of_jobs(self):
+        threads, processes, queues = self.things("thread"), self.things("process"), self.things("queue")
+        ran = sorted(row for submitter in self.submitters for row in submitter.ran)
+        executions = sorted(self.kinds.get("execution", []), key=lambda row: row["started"])
+        launches = {row["correlation"]: row for row in self.kinds.get("launch", [])}
+        if not len(ran) == len(executions) == len(launches) == 10:
+            yield f"ran {ran}, recorded {executions} of {launches}"
+            return
+        for (run_ns, done_ns, known_ns, _), row in zip(ran, executions):
+            if not is_sorted(row["started"], run_ns, done_ns, row["ended"], known_ns):
+                yield f"from {run_ns} to {done_ns}, known at {known_ns}: {row}"
+        for submitter in self.submitters:
+            for before_ns, after_ns, tid, thread in submitter.submitted:
+                found = [row for row in launches.values() if threads[row["thread"]]["tid"] == tid
+                         and is_sorted(before_ns, row["enter"], after_ns)]
+                names = {(threads[row["thread"]]["name"], row["function"], row["command"], queues[row["queue"]]["name"],
+                          processes[queues[row["queue"]]["process"]]["pid"]) for row in found}
+                if names != {(thread, "made_up_gpu job", "batch", "shader", submitter.process)}:
+                    yield f"submitted from {before_ns} to {after_ns} by {tid} {thread}: {found} {names}"
+
+    def of_report(self):
+        """Both wait for the other, whose name is told though it is not recorded."""
+        found = [row["evidence"] for row in self.report.get("findings", []) if row["id"] == "device_shared"]
+        pids = {row["pid"] for row in found[0]["processes"]} if found else set()
+        if pids != {submitter.process for submitter in self.submitters}:
+            yield (f"device_shared: {found}, and not {[submitter.process for submitter in self.submitters]}: "
+                   f"{self.report.get('devices')}")
+        elif found[0]["overlap_ns"] or not found[0]["waited_ns"]:
+            yield f"one at a time: {found}"

@@ -1,31 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/drm/collector.c - counters of GPUs by what the kernel says of them
+ * collect/drm/collector.c - what the kernel says of GPUs
  *
  * Runs in:  the recorder's main thread; samplers have their own
- * Gets:     on or off, how often   Gives: devices, and rows (collect/counters.h)
+ * Gets:     on or off, how often   Gives: devices, counters (collect/counters.h), jobs (kernel_jobs.h)
  * Owns:     the list of cards
- * Fails:    -ENODEV where there is no card
+ * Fails:    -ENODEV where there is no card, and no job can be told
  * Why by request: what the files of drivers cost was not measured on GPUs yet; some ask the GPU's own processor for each
  *           value, and fdinfo of some walks all buffers of its client
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/devices.h"
 #include "collect/drm/cards.h"
+#include "collect/drm/kernel_jobs.h"
 
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
+	{"nojobs", "no jobs: what each process's work on a GPU is, and when, as the kernel's "
+		   "scheduler tells with rights"},
 	{NULL, NULL},
 };
 
 static const struct collector_rate rate = {
 	.offset = offsetof(struct session_options, drm_hz), .usual_hz = 10, .most_hz = 100};
+
+enum { JOBS_NS = 20000000 }; /* the kernel has room for 20,000 jobs */
+
+struct drm {
+	struct recording *recording; /* borrowed */
+	struct cards
+		*cards; /* the counters', whose samplers may outlive them; without any, owned */
+	struct counters *counters; /* owned; NULL: there is no card */
+	struct kernel_jobs *jobs;  /* owned; NULL: they are not told */
+};
+
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	if (option && strcmp(option, "nojobs") == 0)
+		session->drm_jobs = false;
+	else if (!on || !option)
+		session->drm_jobs = on;
+}
 
 static void describe_cards(struct recording *recording, struct cards *cards)
 {
@@ -44,56 +66,155 @@ static void describe_cards(struct recording *recording, struct cards *cards)
 	}
 }
 
-static int open_state(struct recording *recording, const struct session_options *session,
-		      void **ret_state)
+/* Errors: -ENODEV where there is no card, with the error chain. */
+static int open_counters(struct drm *drm, const struct session_options *session)
 {
-	struct cards *cards = session->drm_hz ? calloc(1, sizeof(*cards)) : NULL;
 	const char *root = getenv("DUET_COUNTERS_ROOT");
 	const struct counters_options options = {
 		.collector = "drm",
 		.sources = &drm_sources,
 		.names = {[GROUP_MACHINE] = "drm", [GROUP_PROCESSES] = "drm-processes"},
 		.hz = session->drm_hz,
-		.context = cards,
+		.context = drm->cards,
 		.close_context = free,
 		.root = root ? root : "",
 		.has_processes = session->command || session->pids_count,
 		.has_others = session->cpu};
-	struct counters *counters = NULL;
+	int error;
+
+	cards_find(options.root, drm->cards);
+	if (!drm->cards->count)
+		return error_set(-ENODEV, "/sys/class/drm shows no card: the kernel has no DRM "
+					  "driver for a GPU, or, in a "
+					  "container, /sys is not the machine's");
+	describe_cards(drm->recording, drm->cards);
+	error = counters_open(drm->recording, &options, &drm->counters);
+	if (error)
+		drm->cards = NULL;
+	return error;
+}
+
+static void note_failed(struct recording *recording)
+{
+	recording_note(recording, "drm", COLLECTOR_PARTIAL, 0, error_text());
+	recording_warn(recording, error_text());
+	error_clear();
+}
+
+static void close_state(void *state)
+{
+	struct drm *drm = state;
+
+	if (!drm)
+		return;
+	kernel_jobs_close(drm->jobs);
+	if (drm->counters)
+		counters_close(drm->counters);
+	else
+		free(drm->cards);
+	free(drm);
+}
+
+/* Either goes without the other: jobs need rights, counters a card. */
+static int open_state(struct recording *recording, const struct session_options *session,
+		      void **ret_state)
+{
+	struct drm *drm;
 	int error;
 
 	*ret_state = NULL;
 	if (!session->drm_hz)
 		return 0;
-	if (!cards)
+	drm = calloc(1, sizeof(*drm));
+	if (drm)
+		drm->cards = calloc(1, sizeof(*drm->cards));
+	if (!drm || !drm->cards) {
+		free(drm);
 		return error_set(-ENOMEM, "counters: out of memory");
-	cards_find(options.root, cards);
-	if (!cards->count) {
-		free(cards);
-		return error_set(-ENODEV, "/sys/class/drm shows no card: the kernel has no DRM "
-					  "driver for a GPU, or, in a "
-					  "container, /sys is not the machine's");
 	}
-	describe_cards(recording, cards);
-	error = counters_open(recording, &options, &counters);
-	*ret_state = counters;
-	return error;
+	drm->recording = recording;
+	error = open_counters(drm, session);
+	if (error && (error != -ENODEV || !session->drm_jobs)) {
+		close_state(drm);
+		return error;
+	}
+	if (error)
+		note_failed(recording);
+	if (session->drm_jobs && kernel_jobs_open(recording, drm->cards, &drm->jobs))
+		note_failed(recording);
+	*ret_state = drm;
+	return 0;
+}
+
+static int watch(void *state, pid_t pid)
+{
+	struct drm *drm = state;
+
+	return drm->counters ? counters_watch(drm->counters, pid) : 0;
+}
+
+static int attach(void *state, pid_t pid, int pid_fd)
+{
+	struct drm *drm = state;
+
+	return drm->counters ? counters_attach(drm->counters, pid, pid_fd) : 0;
+}
+
+static int descriptor(const void *state)
+{
+	return -1;
+}
+
+static uint64_t interval_ns(const void *state)
+{
+	const struct drm *drm = state;
+	const uint64_t counters_ns =
+		drm->counters ? counters_interval_ns(drm->counters) : UINT64_MAX;
+
+	return drm->jobs && counters_ns > JOBS_NS ? JOBS_NS : counters_ns;
+}
+
+static void drain(void *state)
+{
+	struct drm *drm = state;
+
+	if (drm->counters)
+		counters_drain(drm->counters);
+	if (drm->jobs)
+		kernel_jobs_drain(drm->jobs);
+}
+
+static void each_second(void *state, uint64_t now_ns)
+{
+	struct drm *drm = state;
+
+	if (drm->counters)
+		counters_count_losses(drm->counters, now_ns);
+	if (drm->jobs)
+		kernel_jobs_each_second(drm->jobs, now_ns);
 }
 
 static const struct collector_work work = {
 	.open = open_state,
-	COUNTERS_WORK,
+	.watch = watch,
+	.attach = attach,
+	.descriptor = descriptor,
+	.interval_ns = interval_ns,
+	.drain = drain,
+	.catch_up = drain,
+	.each_second = each_second,
+	.close = close_state,
 };
 
 extern const struct collector drm_collector;
 const struct collector drm_collector = {
 	.name = "drm",
-	.help = "counters of GPUs by their kernel driver: engine time and memory of each process; "
-		"load, power, "
-		"clocks, temperature",
+	.help = "GPUs by their kernel driver: engine time and memory of each process; load, power, "
+		"clocks, temperature; with rights the jobs of all processes",
 	.sources = &drm_sources,
 	.options = collector_options,
 	.rate = &rate,
 	.by_request = true,
+	.choose = choose,
 	.work = &work,
 };

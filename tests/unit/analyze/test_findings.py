@@ -146,25 +146,31 @@ with t.case("blocked, and by what: the call, or the interpreter's lock and who h
 TWO = (*GPU, "process 2 200 other", "thread 2 2", "queue 2 1 process=2")
 
 
-def shared(shift):
-    """Two processes, a kernel of 10 us each in 20 us; the second's so much later."""
+def shared(shift, ready=0):
+    """Two processes, a kernel of 10 us each in 20 us; the second's starts so much later, and is launched so much later."""
     for i in range(50):
         begin = i * 20000
         yield from command(i + 1, begin, begin + 500, begin + 1000, begin + 11000)
-        yield from command(i + 1, begin, begin + 500, begin + 1000 + shift, begin + 9000 + shift,
+        yield from command(i + 1, begin + ready, begin + ready + 500, begin + 1000 + shift, begin + 9000 + shift,
                            thread=2, queue=2, process=2)
 
 
 with t.case("two processes at once"):
     document = report(*TWO, "window 0 1000000", *shared(4000))
     found = find(document, "device_shared")
-    t.equal(numbers(found), {"overlap_ns": 50 * 6000, "busy_ns": 50 * 12000, "wall_ns": 1000000},
+    t.equal(numbers(found), {"overlap_ns": 50 * 6000, "waited_ns": 50 * 4000, "busy_ns": 50 * 12000, "wall_ns": 1000000},
             "evidence")
     users = found and found["evidence"]["processes"]
-    t.equal([(row["pid"], row["name"], row["commands"], row["share_ns"]) for row in users or ()],
-            [(100, "app", 50, 50 * 7000), (200, "other", 50, 50 * 5000)], "who had how much")
-    t.equal(find(report(*TWO, "window 0 1000000", *shared(10000)), "device_shared"), None,
-            "one after the other")
+    t.equal([(row["pid"], row["name"], row["commands"], row["share_ns"], row["waited_ns"], row["kept_waiting_ns"])
+             for row in users or ()],
+            [(100, "app", 50, 50 * 7000, 0, 50 * 4000), (200, "other", 50, 50 * 5000, 50 * 4000, 0)], "who had how much")
+    found = find(report(*TWO, "window 0 1000000", *shared(10000)), "device_shared")
+    t.equal(numbers(found), {"overlap_ns": 0, "waited_ns": 50 * 10000, "busy_ns": 50 * 18000, "wall_ns": 1000000},
+            "one waits for the other")
+    t.true(found and "and one waited while another had it for 500.0 \u00b5s: app (pid 100) has 55.6 %, other (pid 200) has"
+           " 44.4 % and waited 500.0 \u00b5s;" in found["text"], f"{found and found['text']}")
+    t.equal(find(report(*TWO, "window 0 1000000", *shared(10000, ready=10500)), "device_shared"), None,
+            "one after the other, and neither waits")
     t.equal(find(report(*TWO, "window 0 1000000", *command(1, 0, 5, 10, 900000)), "device_shared"),
             None, "one alone")
 

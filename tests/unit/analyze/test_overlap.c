@@ -12,6 +12,7 @@ enum { SPAN = 400, COMMANDS = 60 };
 
 struct command {
 	uint64_t enter, started, ended;
+	uint64_t since; /* it could have started */
 	uint32_t process;
 	enum account_class class;
 };
@@ -50,9 +51,40 @@ static size_t make_commands(struct command *commands)
 }
 
 struct looked {
-	uint64_t kernels, copies, both, several, processes;
+	uint64_t kernels, copies, both, several, processes, waited;
 	uint64_t sum, max, empty;
 };
+
+/* Of an in-order process: what starts later was there later. In the order of starts. */
+static void make_waits(struct command *commands, size_t count)
+{
+	uint64_t last[3] = {0};
+
+	qsort(commands, count, sizeof(*commands), compare_starts);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t *since = &last[commands[i].process];
+
+		if (*since < commands[i].enter)
+			*since = commands[i].enter;
+		if (*since > commands[i].started)
+			*since = commands[i].started;
+		commands[i].since = *since;
+	}
+}
+
+/* Processes that wait while another one alone executes. */
+static uint64_t count_waiting(const struct command *commands, size_t count, uint64_t now,
+			      uint64_t seen)
+{
+	uint64_t waiting = 0;
+
+	if (!seen || (seen & (seen - 1)))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (commands[i].since <= now && now < commands[i].started)
+			waiting |= 1u << commands[i].process;
+	return (uint64_t)__builtin_popcountll(waiting & ~seen);
+}
 
 static struct looked look(const struct command *commands, size_t count, uint64_t from, uint64_t to)
 {
@@ -69,6 +101,7 @@ static struct looked look(const struct command *commands, size_t count, uint64_t
 			classes[commands[i].class]++;
 			seen |= 1u << commands[i].process;
 		}
+		looked.waited += count_waiting(commands, count, now, seen);
 		looked.both += classes[ACCOUNT_KERNEL] && classes[ACCOUNT_COPY];
 		looked.kernels += classes[ACCOUNT_KERNEL] && !classes[ACCOUNT_COPY];
 		looked.copies += !classes[ACCOUNT_KERNEL] && classes[ACCOUNT_COPY];
@@ -88,11 +121,16 @@ static void check_overlap(struct command *commands, size_t count, uint64_t from,
 
 	qsort(commands, count, sizeof(*commands), compare_starts);
 	overlap_init(&overlap, from, to);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		CHECK_EQUAL(overlap_wait(&overlap, commands[i].since, commands[i].started,
+					 commands[i].process),
+			    0);
 		CHECK_EQUAL(overlap_add(&overlap, commands[i].started, commands[i].ended,
 					commands[i].class, commands[i].process),
 			    0);
+	}
 	overlap_finish(&overlap, to);
+	CHECK_EQUAL(overlap.waited_ns, want->waited);
 	CHECK_EQUAL(overlap.kernels_ns, want->kernels);
 	CHECK_EQUAL(overlap.copies_ns, want->copies);
 	CHECK_EQUAL(overlap.both_ns, want->both);
@@ -138,8 +176,10 @@ TEST(agree_with_looking)
 	for (int turn = 0; turn < 300; turn++) {
 		size_t count = make_commands(commands);
 		uint64_t from = below(2) ? 0 : below(SPAN), to = from + below(SPAN);
-		struct looked want = look(commands, count, from, to);
+		struct looked want;
 
+		make_waits(commands, count);
+		want = look(commands, count, from, to);
 		check_overlap(commands, count, from, to, &want);
 		check_depth(commands, count, from, to, turn % 3 * 25u, &want);
 	}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/drm/kernel_jobs.c - jobs of GPUs as the kernel's scheduler and fences tell of them, into a recording
+ *
+ * Runs in:  the recorder
+ * Gets:     records of src/bpf/drm.bpf.c   Gives: rows (job_rows.c)
+ * Owns:     the programs inside the kernel, the jobs that are open
+ * Fails:    with a note of what is missing and what would mend it
+ */
+#include "collect/drm/kernel_jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "bpf/objects.h"
+#include "collect/drm/job_rows.h"
+#include "collect/drm/jobs.h"
+#include "collect/host_clocks.h"
+#include "collect/kernel_load.h"
+
+struct kernel_jobs {
+	struct recording *recording; /* borrowed */
+	struct kernel_load *load;    /* owned; NULL: it was refused */
+	bool is_ready;
+	uint64_t begin_ns, lost; /* lost: written so far */
+	struct jobs *jobs;       /* owned */
+	struct job_rows *rows;   /* owned */
+};
+
+/* A scheduler's events have two names; a kernel has one of them, and i915 has a third. */
+static const struct kernel_program programs[] = {
+	{"on_job_queue", NULL, NULL},
+	{"on_job_run", NULL, NULL},
+	{"on_job_done", NULL, NULL},
+	{"on_old_job_queue", NULL, NULL},
+	{"on_old_job_run", NULL, NULL},
+	{"on_old_job_done", NULL, NULL},
+	{"on_request_queue", NULL, NULL},
+	{"on_request_add", NULL, NULL},
+	{"on_request_retire", NULL, NULL},
+	{"on_fence_init", NULL, "work of drivers without a scheduler"},
+	{"on_fence_emit", NULL, NULL},
+	{"on_fence_signaled", NULL, "when work of drivers without a scheduler has ended"},
+	{"on_fence_names", NULL, "what drivers without a scheduler call their rings"},
+};
+
+static void on_job(void *context, const struct job *job)
+{
+	job_rows_put(((struct kernel_jobs *)context)->rows, job);
+}
+
+static void on_record(void *context, const void *record, size_t size)
+{
+	jobs_take(((struct kernel_jobs *)context)->jobs, record, size);
+}
+
+int kernel_jobs_open(struct recording *recording, const struct cards *cards,
+		     struct kernel_jobs **ret_jobs)
+{
+	struct kernel_jobs *jobs = calloc(1, sizeof(*jobs));
+	const struct kernel_load_options options = {
+		.object = {.name = "drm",
+			   .elf = bpf_drm,
+			   .elf_bytes = bpf_drm_size,
+			   .programs = programs,
+			   .programs_count = ARRAY_COUNT(programs)},
+		.on_record = on_record,
+		.context = jobs};
+	int error = 0;
+
+	if (jobs) {
+		jobs->recording = recording;
+		jobs->begin_ns = host_clocks_now_ns();
+		jobs->jobs = jobs_new(on_job, jobs);
+		jobs->rows = job_rows_new(recording, cards);
+	}
+	if (!jobs || !jobs->jobs || !jobs->rows)
+		error = error_set(-ENOMEM, "jobs of GPUs: out of memory");
+	else
+		error = kernel_load_start(&options, &jobs->load);
+	if (error) {
+		kernel_jobs_close(jobs);
+		return error;
+	}
+	*ret_jobs = jobs;
+	return 0;
+}
+
+/* ---- becoming ready ---------------------------------------------------------------------------- */
+
+static void note(struct kernel_jobs *jobs, uint32_t state, const char *text)
+{
+	recording_note(jobs->recording, "drm", state, 0, text);
+}
+
+static void note_refused(struct kernel_jobs *jobs, const char *reason)
+{
+	char text[PATH_MAX + 800];
+
+	snprintf(text, sizeof(text), "jobs of GPUs and whose they are are not told: %s", reason);
+	note(jobs, COLLECTOR_PARTIAL, text);
+	recording_hint(jobs->recording, text);
+}
+
+static void note_missing(struct kernel_jobs *jobs)
+{
+	size_t count;
+	const struct kernel_program_report *reports = kernel_load_reports(jobs->load, &count);
+	bool has_scheduler = false;
+	char text[600];
+
+	for (size_t i = 0; i < count; i++) {
+		has_scheduler |= i < 9 && reports[i].state == KERNEL_PROGRAM_RUNS;
+		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
+			continue;
+		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
+			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see it"
+								   : "refuses a program",
+			 reports[i].reason[0] ? ": " : "", reports[i].reason);
+		note(jobs, COLLECTOR_PARTIAL, text);
+	}
+	if (!has_scheduler)
+		note(jobs, COLLECTOR_PARTIAL,
+		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told "
+		     "of "
+		     "by their fences alone, which do not say when they began");
+}
+
+/* Who runs a GPU goes on meanwhile. */
+static void note_blind(struct kernel_jobs *jobs)
+{
+	char text[200];
+
+	snprintf(
+		text, sizeof(text),
+		"jobs of GPUs are told from %.1f ms after the begin on: so long the kernel took to "
+		"load what sees them",
+		(double)(host_clocks_now_ns() - jobs->begin_ns) / 1e6);
+	note(jobs, COLLECTOR_AVAILABLE, text);
+}
+
+static void look_whether_ready(struct kernel_jobs *jobs)
+{
+	const char *reason;
+
+	switch (kernel_load_state(jobs->load, &reason)) {
+	case KERNEL_LOAD_GOES_ON:
+		return;
+	case KERNEL_LOAD_REFUSED:
+		note_refused(jobs, reason);
+		kernel_load_stop(jobs->load);
+		jobs->load = NULL;
+		return;
+	case KERNEL_LOAD_READY:
+		jobs->is_ready = true;
+		note_missing(jobs);
+		note_blind(jobs);
+	}
+}
+
+void kernel_jobs_drain(struct kernel_jobs *jobs)
+{
+	if (jobs->load && !jobs->is_ready)
+		look_whether_ready(jobs);
+	if (jobs->is_ready)
+		kernel_load_drain(jobs->load);
+}
+
+/* ---- losses ------------------------------------------------------------------------------------ */
+
+static void put_lost(struct kernel_jobs *jobs, uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const uint64_t lost = kernel_load_lost(jobs->load);
+	const struct event_loss row = {.begin = now_ns,
+				       .end = now_ns,
+				       .kind = EVENT_EXECUTION,
+				       .reason = LOSS_RING_FULL,
+				       .count = lost - jobs->lost};
+
+	if (lost > jobs->lost)
+		trace_writer_row(jobs->recording->writer, EVENT_LOSS, &source, &row);
+	jobs->lost = lost;
+}
+
+void kernel_jobs_each_second(struct kernel_jobs *jobs, uint64_t now_ns)
+{
+	if (jobs->is_ready)
+		put_lost(jobs, now_ns);
+	job_rows_each_second(jobs->rows, now_ns);
+}
+
+static void note_counts(struct kernel_jobs *jobs)
+{
+	const struct job_rows_counts *rows = job_rows_counted(jobs->rows);
+	const struct jobs_counts *counts = jobs_counted(jobs->jobs);
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "of %" PRIu64 " jobs of GPUs %" PRIu64 " are left out: nobody saw who queued "
+		 "them; %" PRIu64 ": their runtime tells of the same work; %" PRIu64
+		 ": too many processes and rings; the end of %" PRIu64 " was not seen",
+		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended);
+	if (counts->told)
+		note(jobs, COLLECTOR_AVAILABLE, text);
+}
+
+void kernel_jobs_close(struct kernel_jobs *jobs)
+{
+	if (!jobs)
+		return;
+	kernel_jobs_drain(jobs);
+	if (jobs->is_ready) {
+		put_lost(jobs, host_clocks_now_ns());
+		jobs_end(jobs->jobs);
+		note_counts(jobs);
+	}
+	kernel_load_stop(jobs->load);
+	jobs_free(jobs->jobs);
+	job_rows_free(jobs->rows);
+	free(jobs);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/kernel_load.h - an object of ours that goes into the kernel beside the program's start, and what it tells
+ *
+ * To load takes some 40 ms: it is done in a thread of its own, and nobody waits for it.
+ */
+#ifndef COLLECT_KERNEL_LOAD_H
+#define COLLECT_KERNEL_LOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/kernel_object.h"
+
+struct kernel_load;
+
+enum kernel_load_state { KERNEL_LOAD_GOES_ON, KERNEL_LOAD_READY, KERNEL_LOAD_REFUSED };
+
+struct kernel_load_options {
+	struct kernel_object_options object;
+	/* Of a record in the object's ring `records`. */
+	void (*on_record)(void *context, const void *record, size_t size);
+	void *context;
+};
+
+/* What the options point to is borrowed to the end of the recorder. Errors: -ENOMEM, -EAGAIN, -ENOSYS where duet was built without libbpf, with the error
+ * chain. */
+int kernel_load_start(const struct kernel_load_options *options, struct kernel_load **ret_load);
+/* One that goes on is left to its thread, with all that it has. */
+void kernel_load_stop(struct kernel_load *load); /* NULL-safe */
+
+/* Turns READY or REFUSED once. *ret_reason: of REFUSED, why; else "". */
+enum kernel_load_state kernel_load_state(const struct kernel_load *load, const char **ret_reason);
+
+/* Of a READY one, for the rest. */
+const struct kernel_program_report *kernel_load_reports(const struct kernel_load *load,
+							size_t *ret_count);
+/* Takes what the kernel has written so far. */
+void kernel_load_drain(struct kernel_load *load);
+/* Records that had no room in the ring so far: the first of the map `counts`. */
+uint64_t kernel_load_lost(const struct kernel_load *load);
+
+#endif
