@@ -15,8 +15,8 @@ perf sched record?
                (kernel.bpf_stats_enabled), in runs of their own.
     load       processor time and time from the begin of loading to its end.
 
-Programs: turns (bench/busy: two threads on one processor let each other go on, nothing but switches), threads (bench/busy:
-8 threads that compute), short (bench/calls image 320x200: kernels of 40 us), ordinary (bench/calls image 1280x720).
+Programs: turns (bench/busy: two threads on one processor let each other go on, nothing but switches), both (that on each
+processor, so that none is left to the recorder), threads (bench/busy: 8 threads that compute), short (bench/calls image 320x200: kernels of 40 us), ordinary (bench/calls image 1280x720).
 perf records the whole machine there, as it must to see who wakes, and takes no stacks. Needs root. Written as JSON to
 bench/results/. --rounds 3 is a look, not a result.
 """
@@ -73,6 +73,8 @@ class Bench:
         """{name: (amount -> command, amount that takes about a second)}"""
         calls, busy = (os.path.join(self.options.build, "bench", name) for name in ("calls", "busy"))
         return {"turns": (lambda n: [busy, "turns", str(n)], 180000),
+                "both": (lambda n: ["sh", "-c", "".join(f"taskset -c {cpu} {busy} turns {n} & " for cpu in
+                                                         sorted(os.sched_getaffinity(0))) + "wait"], 180000),
                 "threads": (lambda n: [busy, "8", str(n)], 225000),
                 "short": (lambda n: [calls, "image", "3", str(n), "320x200"], 3000),
                 "ordinary": (lambda n: [calls, "image", "3", str(n), "1280x720"], 250)}
@@ -95,7 +97,7 @@ class Bench:
             work, words = self.work_of(command, out.read()), said.read()
         if status or not work:
             raise RuntimeError(f"{configuration}: {command[0]}: status {status}: {words[-500:]}")
-        run = Run(work, wall, own, all_of_it - own) if configuration != "alone" else Run(work, wall, 0, own)
+        run = Run(work, wall, own, all_of_it - own) if configuration != "alone" else Run(work, wall, 0, all_of_it)
         if configuration in ("cpu", "bpf"):
             run.lost, run.switches, run.is_loaded = self.look()
         elif configuration == "perf sched":
@@ -104,8 +106,10 @@ class Bench:
 
     @staticmethod
     def work_of(command, out):
-        """Seconds; bench/calls tells nanoseconds an iteration, a line for each sample."""
+        """Seconds; bench/calls tells nanoseconds an iteration, a line for each sample. 0: it told nothing."""
         lines = [line.split() for line in out.splitlines()]
+        if command[0] == "sh":
+            return max((float(ns) for _, ns in lines), default=0) / 1e9
         each = int(command[3]) if command[1] == "image" else 1
         return sum(float(ns) for _, ns in lines) * each / 1e9
 
@@ -233,7 +237,7 @@ def parse_arguments():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=2.0, help="of work in a run")
-    parser.add_argument("--programs", default="turns,threads,short,ordinary")
+    parser.add_argument("--programs", default="turns,both,threads,short,ordinary")
     parser.add_argument("--only", default="slowdown,switch,load")
     parser.add_argument("--json", help="instead of bench/results/")
     options = parser.parse_args()

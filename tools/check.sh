@@ -7,7 +7,9 @@
 #	build-asan    gcc, AddressSanitizer and UndefinedBehaviorSanitizer: unit
 #	build-tsan    gcc, ThreadSanitizer: unit, rooms ring, collect, lib and sim, trace/ahead
 #	build-clang   clang, -Werror: unit
-#	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) in all
+#	build-fuzz    clang, libFuzzer: FUZZ_SECONDS (60) of all targets together
+#
+# and, beside the fuzzing, the programs for the kernel in Debian's kernels, in virtual machines (`make check-vm`).
 #
 # A build that fails counts as one failure, and the rest goes on. Logs are in build*/meson-logs and
 # build/check.
@@ -51,12 +53,17 @@ compile() {
 	return $status
 }
 
-# run_tests FOLDER ARGUMENT...: meson's own lines, and its log among what is summed up
+# Tests that wait for sockets, children and clocks more than they compute: so many at once.
+at_once=$((2 * $(nproc)))
+
+# run_tests FOLDER PATIENCE ARGUMENT...: meson's own lines, and its log among what is summed up. PATIENCE: times the
+# tests' own limits, which are there for what hangs, not for what is slow.
 run_tests() {
-	local folder=$1
-	shift
+	local folder=$1 patience=$2
+	shift 2
 	rm -f "$folder/meson-logs/check.json"
-	meson test -C "$folder" --no-rebuild --logbase check --print-errorlogs "$@" \
+	meson test -C "$folder" --no-rebuild --logbase check --print-errorlogs --num-processes "$at_once" \
+		--timeout-multiplier "$patience" "$@" \
 		>"$folder/meson-logs/check.out" 2>&1
 	sed -n '/^Summary of Failures/,$p; /ERROR\|FAIL\|TIMEOUT/p; /^stderr:/,/^――/p' \
 		"$folder/meson-logs/check.out" | awk '!seen[$0]++' | head -n 60
@@ -91,32 +98,36 @@ export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 mkdir -p "$logs"
 
 if compile "$build" all -Dwerror=true; then
-	run_tests "$build"
+	run_tests "$build" 3
 fi
 if compile build-asan unit: -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=address,undefined; then
-	run_tests build-asan --suite unit --timeout-multiplier 4
+	run_tests build-asan 8 --suite unit
 fi
 threaded='ring collect lib sim trace-ahead'
 if compile build-tsan "$threaded" -Dman=disabled -Dbuildtype=debug -Doptimization=1 -Db_lundef=false \
 	-Db_sanitize=thread; then
 	# shellcheck disable=SC2086
 	mapfile -t chosen < <(names build-tsan $threaded)
-	[ ${#chosen[@]} = 0 ] || run_tests build-tsan --timeout-multiplier 4 "${chosen[@]}"
+	[ ${#chosen[@]} = 0 ] || run_tests build-tsan 8 "${chosen[@]}"
 fi
 if command -v clang >/dev/null; then
 	if CC=clang compile build-clang all -Dman=disabled -Dwerror=true; then
-		run_tests build-clang --suite unit
+		run_tests build-clang 3 --suite unit
 	fi
 else
 	echo "1..0 # SKIP clang is not installed" >"$logs/clang.tap"
 	summed+=("$logs/clang.tap")
 fi
 
-heading "fuzz: ${FUZZ_SECONDS:-60} s"
+heading "fuzz: ${FUZZ_SECONDS:-60} s, and kernels in virtual machines"
+/usr/bin/python3 tests/vm/check_vm.py "$build" >"$logs/check-vm.tap" 2>"$logs/check-vm.log" &
 tools/run_fuzz.sh build-fuzz "${FUZZ_SECONDS:-60}" >"$logs/fuzz.tap"
-grep -v '^1\.\.' "$logs/fuzz.tap"
-summed+=("$logs/fuzz.tap")
+wait
+grep -hv '^1\.\.' "$logs/fuzz.tap"
+grep -E '^not ok|^#' "$logs/check-vm.tap"
+tail -n 5 "$logs/check-vm.log"
+summed+=("$logs/fuzz.tap" "$logs/check-vm.tap")
 
 heading "sum"
 /usr/bin/python3 tools/sum_tests.py "${summed[@]}"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Builds the fuzz targets of tests/fuzz with clang, libFuzzer, ASan and UBSan and runs each for its
-# share of the time. One TAP line per target.
+# share of the time, as many at once as there are processors. One TAP line per target.
 #
 #	tools/run_fuzz.sh [BUILD [SECONDS]]
 #
@@ -47,30 +47,47 @@ fi
 
 count=$(echo "$targets" | wc -w)
 share=$((seconds / count > 0 ? seconds / count : 1))
-number=0
-status=0
 mkdir -p "$build/findings"
-for target in $targets; do
-	number=$((number + 1))
-	name=${target##*/fuzz_}
-	corpus=$build/corpus/$name
+
+# fuzz TARGET: leaves its status and what there is to tell in BUILD/NAME.status and BUILD/NAME.told
+fuzz() {
+	local target=$1 name=${1##*/fuzz_}
+	local corpus=$build/corpus/$name seeds=tests/fuzz/corpus/$name
 	mkdir -p "$corpus"
 	# a target that can write its own seeds says so by knowing the word
 	if grep -qa -e '--seed' "$build/$target"; then
 		timeout 30 "$build/$target" --seed "$corpus" >/dev/null 2>&1
 	fi
-	seeds=tests/fuzz/corpus/$name
 	[ -d "$seeds" ] || seeds=
 	# shellcheck disable=SC2086
-	if "$build/$target" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 \
+	"$build/$target" -max_total_time="$share" -timeout=10 -rss_limit_mb=2048 \
 		-print_final_stats=1 -artifact_prefix="$build/findings/$name-" \
-		"$corpus" $seeds >"$build/$name.log" 2>&1; then
-		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$name.log")
-		echo "#   $runs runs in $share s"
+		"$corpus" $seeds >"$build/$name.log" 2>&1
+	echo $? >"$build/$name.status"
+	{
+		sed -n "s/^stat::number_of_executed_units: *\(.*\)/\1 runs in $share s/p" "$build/$name.log"
+		grep -aE 'ERROR|SUMMARY|runtime error|Test unit written' "$build/$name.log"
+	} >"$build/$name.told"
+}
+
+for target in $targets; do
+	rm -f "$build/${target##*/fuzz_}.status"
+	while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do
+		wait -n
+	done
+	fuzz "$target" &
+done
+wait
+
+number=0
+status=0
+for target in $targets; do
+	number=$((number + 1))
+	name=${target##*/fuzz_}
+	sed 's/^/#   /' "$build/$name.told"
+	if [ "$(cat "$build/$name.status")" = 0 ]; then
 		echo "ok $number - fuzz $name"
 	else
-		grep -aE 'ERROR|SUMMARY|runtime error|Test unit written' "$build/$name.log" |
-			sed 's/^/#   /'
 		echo "not ok $number - fuzz $name"
 		status=1
 	fi

@@ -9,6 +9,7 @@ import {bytesColumn, countColumn, makeTable, nsColumn, shareColumn, textColumn} 
 import {FlameGraph} from "./flame.js";
 import {showDetails} from "./details.js";
 import {showFindings} from "./findings.js";
+import {instructionTables} from "./instructions.js";
 import {showMetrics} from "./metrics.js";
 import {showAbout} from "./about.js";
 import {fitItem} from "./input.js";
@@ -201,7 +202,7 @@ async function showTables(view, content, scope, watch) {
 		["Off the processor", sums.offs, []], ["Ranges", sums.ranges, []]]
 		.filter(([, rows]) => rows.length).map(([title, rows, more]) => makeTable(title, sumsColumns(whole, more), rows, onPick));
 	const [functions, hasAllSamples] = await functionTables(view, scope, watch);
-	tables.push(...functions);
+	tables.push(...functions, ...instructionTables(view));
 	const isExact = sums.isExact && hasAllSamples;
 	const note = isExact ? "What overlaps the range counts with its whole duration. A click on a row goes to the next one." : CUT_TEXT;
 	fill(content, scopeLine(view, scope), make("p", "faint", note), ...(tables.length || !isExact ? tables : [make("p", "faint", "Nothing in this range.")]));

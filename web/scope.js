@@ -24,7 +24,8 @@ function styleOfFrame(view, node) {
 }
 
 const VIEWS = {total: "time of the devices", gpu: "busy time of the devices", idle: "idle time of the devices",
-	cpu: "what threads did on processors", offcpu: "time of threads off processors", launch: "launches"};
+	cpu: "what threads did on processors", offcpu: "time of threads off processors", launch: "launches",
+	stall: "samples of device instructions"};
 
 // A moment with all of its digits, so that two cells never have the same.
 function formatMoment(ns) {

@@ -561,12 +561,12 @@ static int count_damaged(struct sweep *sweep)
 }
 
 /* A device that got commands none of which says when it ran has no account: all of it is unknown. So has one that is
- * known by its counters alone. And so is what
- * comes after the last command of a file that ends early: what ran then may have been lost with its end. */
+ * known by its counters or the samples of its instructions alone. And so is what comes after the last command of a file
+ * that ends early: what ran then may have been lost with its end. */
 static int close_device(struct analysis_device *device, uint64_t to_ns, bool ends_early)
 {
 	bool got_commands = device->all_launches || device->all_executions;
-	/* Counters are of a device whoever uses it: that nobody was seen to says nothing. */
+	/* Counters and samples are of a device whoever uses it: that nobody was seen to says nothing. */
 	bool is_watched = device->has_queue || !device->is_counted;
 
 	device->is_measured = device->account.commands || (!got_commands && is_watched);

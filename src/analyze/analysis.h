@@ -86,7 +86,8 @@ struct analysis_device {
 	uint64_t launches, executions;
 	/* of the whole trace, whatever the window */
 	bool is_measured; /* commands are in its account, or there was none; else all is unknown */
-	bool is_counted, has_queue; /* it has counters; a program could give it commands */
+	bool is_counted,
+		has_queue; /* it has counters or samples; a program could give it commands */
 	uint64_t all_launches, all_executions, all_timed; /* timed: placed or not */
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct analysis_sync sync;
@@ -237,7 +238,10 @@ struct analysis_instruction {
 	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
 	const char *kernel; /* of the path, else of the code; "": not known */
 	const char *stall;  /* the vendor's reason; "": none is known */
-	const char *unit;   /* of weight: "ns", "cycles" … */
+	const char *text;   /* the instruction, as another program told it; "": nobody did */
+	uint32_t
+		stack; /* that launched it: of the path, else as the sampler told it; 0: not known */
+	const char *unit; /* of weight: "ns", "cycles" … */
 	uint64_t samples, weight;
 	uint64_t estimated; /* of samples: several commands may have run it */
 };

@@ -24,6 +24,7 @@
 #include "base/string.h"
 #include "isa/isa.h"
 #include "symbol/symbolizer.h"
+#include "symbol/zebin.h"
 #include "trace/reader.h"
 
 enum { FUNCTION_BYTES_MOST = 1 << 20, SOURCE_LINE_MOST = 200 };
@@ -41,6 +42,9 @@ struct object {
 	const char *name;
 	struct isa *isa;              /* the device code's */
 	struct symbol_module *module; /* NULL: nobody knows its symbols */
+	struct zebin *zebin;          /* owned; NULL: it is none */
+	void *image; /* owned; of a zebin, with addresses; the symbolizer reads it */
+	size_t image_size;
 	struct listing *listings;
 	size_t listings_count, listings_capacity;
 	const char *source; /* the trace's; NULL: not one text that is known */
@@ -118,6 +122,8 @@ static void object_free(struct object *object)
 	for (size_t i = 0; i < object->listings_count; i++)
 		free(object->listings[i].starts);
 	free(object->listings);
+	zebin_close(object->zebin);
+	free(object->image);
 	free(object->lines);
 	free(object);
 }
@@ -129,6 +135,7 @@ void device_code_free(struct device_code *code)
 
 	if (!code)
 		return;
+	symbolizer_free(code->symbolizer);
 	while (hash_map_next(&code->objects, &cursor, NULL, &value))
 		object_free((struct object *)(uintptr_t)value);
 	hash_map_fini(&code->objects);
@@ -136,7 +143,6 @@ void device_code_free(struct device_code *code)
 	for (size_t i = 0; i < code->disassemblers_count; i++)
 		isa_free(code->disassemblers[i].isa);
 	free(code->disassemblers);
-	symbolizer_free(code->symbolizer);
 	arena_fini(&code->texts);
 	free(code);
 }
@@ -150,12 +156,20 @@ static const char *keep(struct device_code *code, const char *text)
 
 /* ---- code objects ------------------------------------------------------------------------------ */
 
-static struct disassembler kind_of(const uint8_t *bytes, size_t size)
+static struct disassembler kind_of(const struct object *object)
 {
 	struct disassembler kind = {.type = ISA_UNKNOWN};
+	const uint8_t *bytes = object->bytes;
 	Elf64_Ehdr head;
 
-	if (size < sizeof(head))
+	if (object->zebin) {
+		const struct zebin_target target = zebin_target(object->zebin);
+
+		kind.type = ISA_XE;
+		kind.processor = isa_xe_generation(target.ip_version, target.core_family);
+		return kind;
+	}
+	if (object->size < sizeof(head))
 		return kind;
 	memcpy(&head, bytes, sizeof(head));
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
@@ -172,10 +186,11 @@ static struct disassembler kind_of(const uint8_t *bytes, size_t size)
 /* A module that cannot be had leaves places without names. */
 static void open_symbols(struct device_code *code, struct object *object)
 {
-	const struct symbol_mapping mapping = {.path = object->name,
-					       .build_id = "",
-					       .image = object->bytes,
-					       .image_size = object->size};
+	const struct symbol_mapping mapping = {
+		.path = object->name,
+		.build_id = "",
+		.image = object->image ? object->image : object->bytes,
+		.image_size = object->image ? object->image_size : object->size};
 
 	if (symbolizer_module(code->symbolizer, &mapping, &object->module))
 		object->module = NULL;
@@ -204,7 +219,7 @@ static void note_why(struct device_code *code, const struct object *object)
 
 static int open_isa(struct device_code *code, struct object *object)
 {
-	struct disassembler kind = kind_of(object->bytes, object->size);
+	struct disassembler kind = kind_of(object);
 
 	for (size_t i = 0; i < code->disassemblers_count && !object->isa; i++)
 		if (code->disassemblers[i].type == kind.type &&
@@ -219,6 +234,19 @@ static int open_isa(struct device_code *code, struct object *object)
 	code->disassemblers[code->disassemblers_count++] = kind;
 	object->isa = kind.isa;
 	return 0;
+}
+
+/* One that is damaged is bytes of nobody knows what. */
+static int open_zebin(struct object *object)
+{
+	int error;
+
+	if (!zebin_is(object->bytes, object->size))
+		return 0;
+	error = zebin_open(object->bytes, object->size, &object->zebin);
+	if (!error)
+		error = zebin_link(object->zebin, &object->image, &object->image_size);
+	return error == -ENOMEM ? error : 0;
 }
 
 static int open_object(struct device_code *code, const struct event_code *row,
@@ -236,7 +264,7 @@ static int open_object(struct device_code *code, const struct event_code *row,
 	snprintf(name, sizeof(name), "%016llx%016llx", (unsigned long long)row->hash_high,
 		 (unsigned long long)row->hash_low);
 	object->name = keep(code, name);
-	if (open_isa(code, object))
+	if (open_zebin(object) || open_isa(code, object))
 		return -ENOMEM;
 	note_why(code, object);
 	open_symbols(code, object);
@@ -388,6 +416,32 @@ static bool is_program_text(const char *file)
 	return strncmp(path_base(file), "tempfile", strlen("tempfile")) == 0;
 }
 
+/* Of a zebin, whose kernels need no symbols; NULL: none is there. */
+static const struct zebin_kernel *find_kernel(const struct object *object, uint64_t offset)
+{
+	const struct zebin_kernel *kernels;
+	size_t count = object->zebin ? zebin_kernels(object->zebin, &kernels) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (offset >= kernels[i].offset &&
+		    offset - kernels[i].offset < kernels[i].size_bytes)
+			return &kernels[i];
+	return NULL;
+}
+
+/* Bytes of the function in front of the offset; 0: its begin, or nobody knows. */
+static uint64_t bytes_before(const struct object *object, const struct symbol *symbol,
+			     uint64_t offset)
+{
+	const struct symbol_frame *outer = &symbol->frames[symbol->frame_count - 1];
+	const struct zebin_kernel *kernel;
+
+	if (outer->has_offset)
+		return outer->offset;
+	kernel = find_kernel(object, offset);
+	return kernel ? offset - kernel->offset : 0;
+}
+
 /* Code that belongs to no line is its function's. */
 static void name_place(struct device_code *code, struct object *object, const struct symbol *symbol,
 		       struct device_place *place)
@@ -396,6 +450,8 @@ static void name_place(struct device_code *code, struct object *object, const st
 
 	place->address = symbol->address;
 	place->function = inner->function ? inner->function : "";
+	if (!inner->function && find_kernel(object, place->offset))
+		place->function = find_kernel(object, place->offset)->name;
 	if (!inner->file || !inner->line)
 		return;
 	place->file = inner->file;
@@ -406,8 +462,13 @@ static void name_place(struct device_code *code, struct object *object, const st
 
 static int decode(struct device_code *code, struct object *object, struct device_place *place)
 {
+	const struct zebin_kernel *kernel = find_kernel(object, place->offset);
 	char text[ISA_TEXT_SIZE];
 	size_t length;
+
+	/* every kernel of a zebin begins at 0, for whoever disassembles it */
+	if (kernel)
+		place->address = place->offset - kernel->offset;
 
 	if (isa_decode(object->isa, object->bytes + place->offset, object->size - place->offset,
 		       place->address, text, sizeof(text), &length))
@@ -421,7 +482,6 @@ int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
 {
 	struct device_place place = {
 		.text = "", .name = "", .function = "", .offset = offset, .address = offset};
-	const struct symbol_frame *outer;
 	struct object *object;
 	struct symbol symbol;
 	int error = find_object(code, id, &object);
@@ -436,8 +496,7 @@ int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
 	if (object->module) {
 		if (symbolizer_lookup(code->symbolizer, object->module, offset, false, &symbol))
 			return -ENOMEM;
-		outer = &symbol.frames[symbol.frame_count - 1];
-		error = find_start(object, offset, outer->has_offset ? outer->offset : 0,
+		error = find_start(object, offset, bytes_before(object, &symbol, offset),
 				   &place.offset);
 		if (error)
 			return error;

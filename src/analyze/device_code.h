@@ -14,8 +14,9 @@ struct model;
 struct device_place {
 	const char *
 		text; /* instruction in its assembler's words, or hexadecimal; "": no bytes of it are there */
-	uint64_t offset;      /* in the code object, of the instruction's first byte */
-	uint64_t address;     /* … as its program headers count, and as branches name it */
+	uint64_t offset; /* in the code object, of the instruction's first byte */
+	uint64_t
+		address; /* … as its program headers count, and as branches name it; Intel's: in its kernel */
 	const char *name;     /* of the code object: its content hash; "": it has none */
 	const char *function; /* "": not known; of an inlined one its own name */
 	const char *file;     /* as debug information has it; NULL: not known */

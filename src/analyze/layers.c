@@ -34,6 +34,7 @@ struct rule {
 static const struct rule own_rules[] = {
 	{"duet", "*/libduet-*.so*"},
 	{"driver", "*/libcuda.so*"},
+	{"driver", "*/libcupti.so*"},
 	{"driver", "*/libnvidia-*"},
 	{"driver", "*/libpocl*"},
 	{"driver", "*/pocl/kcache/*"},

@@ -156,14 +156,19 @@ static double p95_of(struct gathered *gathered)
 	return gathered->values[gathered->count - 1].value;
 }
 
+/* Sums of products of bytes and ns are rounded: what never changes would have a mean a little above or below itself. */
 static double mean_of(const struct event_series *series, const struct gathered *gathered)
 {
+	double mean = gathered->all_max;
+
 	if (series->type == SERIES_RATIO)
-		return gathered->value_sum / gathered->of_sum;
-	if (gathered->weight_sum > 0)
-		return gathered->value_sum / gathered->weight_sum *
+		mean = gathered->value_sum / gathered->of_sum;
+	else if (gathered->weight_sum > 0)
+		mean = gathered->value_sum / gathered->weight_sum *
 		       (series->type == SERIES_AMOUNT ? 1e9 : 1);
-	return gathered->all_max;
+	if (mean > gathered->all_max)
+		return gathered->all_max;
+	return mean < gathered->all_min ? gathered->all_min : mean;
 }
 
 static void summarize(const struct event_series *series, struct gathered *gathered,

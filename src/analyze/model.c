@@ -117,6 +117,16 @@ const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 	return text ? text : model_text(model, symbol_string, otherwise);
 }
 
+const char *model_source_file(const struct model *model, const struct event_code *code)
+{
+	const struct event_code *source =
+		code ? model_thing(model, EVENT_CODE, code->parent) : NULL;
+
+	if (!source || source->type != CODE_SOURCE)
+		return "";
+	return model_text(model, source->name_string, "");
+}
+
 bool model_has(const struct model *model, enum event_kind kind)
 {
 	size_t count = trace_reader_chunk_count(model->reader);

@@ -56,6 +56,9 @@ const char *model_kernel_name(const struct model *model, uint32_t kernel);
 const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 			      const char *otherwise);
 
+/* The file that a kernel's or binary's program is of, where whoever recorded it knew one; "": nobody did. */
+const char *model_source_file(const struct model *model, const struct event_code *code);
+
 /* Whether rows of a kind of happening are in it. */
 bool model_has(const struct model *model, enum event_kind kind);
 

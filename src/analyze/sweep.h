@@ -244,6 +244,7 @@ struct sweep {
 	struct pair_map state_rows;       /* (device << 32 | cause, wait << 32 | stack) -> index */
 	struct pair_map runner_rows;      /* (process id, name string) -> index of runners */
 	struct pair_map places;           /* (code << 32 | stall string, offset) -> number */
+	struct pair_map told_places;      /* (place, stack << 32 | text string) -> number */
 	struct pair_map instruction_rows; /* (path, place) -> index */
 	struct runners **runners;         /* owned */
 	size_t runners_count, runners_capacity, instructions_capacity;

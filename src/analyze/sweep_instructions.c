@@ -27,6 +27,7 @@ void sweep_instructions_fini(struct sweep *sweep)
 	free(sweep->runners);
 	pair_map_fini(&sweep->runner_rows);
 	pair_map_fini(&sweep->places);
+	pair_map_fini(&sweep->told_places);
 	pair_map_fini(&sweep->instruction_rows);
 }
 
@@ -171,6 +172,25 @@ static int find_place(struct sweep *sweep, const struct event_instruction_sample
 	return pair_map_put(&sweep->places, key, row->offset, *ret_place);
 }
 
+/* … and what its sampler told of it: who launched it, and the instruction's text. */
+static int find_told_place(struct sweep *sweep, const struct event_instruction_sample *row,
+			   uint32_t *ret_place)
+{
+	uint64_t told = (uint64_t)row->stack << 32 | row->text_string;
+	uint32_t place;
+	int error = find_place(sweep, row, &place);
+
+	if (error || !told) {
+		*ret_place = place;
+		return error;
+	}
+	*ret_place = pair_map_find(&sweep->told_places, place, told);
+	if (*ret_place != PAIR_MAP_NONE)
+		return 0;
+	*ret_place = sweep->places_count++;
+	return pair_map_put(&sweep->told_places, place, told, *ret_place);
+}
+
 static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
 {
 	const struct event_code *row = things_row(&sweep->codes, things_index(&sweep->codes, code));
@@ -194,6 +214,8 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 		.number = index,
 		.code = row->code,
 		.offset = row->offset,
+		.stack = path == ANALYSIS_NO_PATH ? row->stack : analysis->paths[path].stack,
+		.text = model_text(analysis->model, row->text_string, ""),
 		.kernel = kernel_of(sweep, path, row->code),
 		.stall = model_text(analysis->model, row->stall_string, ""),
 		.unit = model_text(analysis->model, row->period_unit_string, "samples")};
@@ -202,13 +224,21 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 	return 0;
 }
 
+/* A window goes on as long as the recording does. */
+static uint64_t end_of(const struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	uint64_t end = row->end < sweep->analysis->to_ns ? row->end : sweep->analysis->to_ns;
+
+	return end > row->begin ? end : row->begin;
+}
+
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
 		     bool is_estimated)
 {
 	unsigned __int128 weight = (unsigned __int128)row->count * row->period;
 	struct analysis_instruction *found;
 	uint32_t place, index;
-	int error = find_place(sweep, row, &place);
+	int error = find_told_place(sweep, row, &place);
 
 	if (error)
 		return error;
@@ -227,7 +257,7 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
 					.row = index,
 					.begin = row->begin,
-					.end = row->begin,
+					.end = end_of(sweep, row),
 					.by = weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight,
 					.count = row->count});
 }
@@ -239,6 +269,9 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 	uint32_t path = find_owner(sweep, row, &is_estimated);
 
 	note_time(sweep, row->begin);
+	if (row->device)
+		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted =
+			true;
 	ledger->instructions = add_saturated(ledger->instructions, row->count);
 	if (is_estimated)
 		ledger->instructions_estimated =
@@ -253,6 +286,13 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 
 /* ---- the end ----------------------------------------------------------------------------------- */
 
+static int compare_texts(const struct analysis_instruction *a, const struct analysis_instruction *b)
+{
+	int order = strcmp(a->stall, b->stall);
+
+	return order ? order : strcmp(a->text, b->text);
+}
+
 static int compare(const void *left, const void *right)
 {
 	const struct analysis_instruction *a = left, *b = right;
@@ -265,7 +305,9 @@ static int compare(const void *left, const void *right)
 		return a->code < b->code ? -1 : 1;
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	return strcmp(a->stall, b->stall);
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	return compare_texts(a, b);
 }
 
 void sweep_sort_instructions(struct analysis *analysis)

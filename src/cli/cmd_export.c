@@ -52,7 +52,7 @@ static const struct option_row export_options[] = {
 	{"kind", 0, OPTION_TEXT, "LIST",
 	 "only these kinds: api,launch,execution,… of the format (a wrong one lists them); of csv "
 	 "the "
-	 "table, of folded and svg the view",
+	 "table, of folded and svg the view, of iaprof which of its forms",
 	 offsetof(struct export_values, kinds)},
 	{"pid", 0, OPTION_NUMBER, "PID", "only this process", offsetof(struct export_values, pid)},
 	{"absolute", 0, OPTION_FLAG, NULL, "times in CLOCK_MONOTONIC, not from the begin",
@@ -292,6 +292,11 @@ static int check_usage(const struct command *command, const struct exporter *exp
 	return STATUS_DONE;
 }
 
+static void print_note(const char *line)
+{
+	print_error(command_export.name, line);
+}
+
 static struct export_options options_of(const struct export_values *values)
 {
 	return (struct export_options){.has_from = values->from_ns > 0,
@@ -302,7 +307,8 @@ static struct export_options options_of(const struct export_values *values)
 				       .pid = values->pid == UINT64_MAX ? 0 : values->pid,
 				       .version = DUET_VERSION,
 				       .may_download = getenv("DEBUGINFOD_URLS") != NULL,
-				       .is_absolute = values->absolute};
+				       .is_absolute = values->absolute,
+				       .on_note = print_note};
 }
 
 static int run_export(const struct command *command, int argc, char **argv)

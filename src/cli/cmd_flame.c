@@ -42,7 +42,8 @@ static const struct option_row flame_rows[] = {
 	 "idle: their idle time; "
 	 "cpu: the threads' time on processors (default elsewhere); offcpu: their time off them, "
 	 "and "
-	 "what they waited for; launch: how often",
+	 "what they waited for; launch: how often; stall: the samples of device instructions, by "
+	 "what they waited for",
 	 offsetof(struct flame_values, view)},
 	{"folded", 0, OPTION_FLAG, NULL, "folded stacks, a line each, instead of an SVG",
 	 offsetof(struct flame_values, folded)},

@@ -41,7 +41,7 @@ static const struct option_row scope_rows[] = {
 	 "write to FILE (by default the trace's name with .flamescope.html; -: to stdout)",
 	 offsetof(struct scope_values, output)},
 	{"view", 0, OPTION_TEXT, "NAME",
-	 "what is shown, as duet flame --view: total, gpu, idle, cpu, offcpu or launch",
+	 "what is shown, as duet flame --view: total, gpu, idle, cpu, offcpu, launch or stall",
 	 offsetof(struct scope_values, view)},
 	{"row", 0, OPTION_NUMBER, "MS", "time of a cell, ms (default 20)",
 	 offsetof(struct scope_values, row_ms)},

@@ -28,7 +28,7 @@ struct import_values {
 
 static const struct option_row import_options[] = {
 	{"format", 'f', OPTION_TEXT, "NAME",
-	 "which format: folded, perf-script, chrome, rocm-trace-lite",
+	 "which format: folded, perf-script, chrome, rocm-trace-lite, iaprof",
 	 offsetof(struct import_values, format)},
 	{"output", 'o', OPTION_OUTPUT, "FILE", "the trace to write (default " SELECTION_FILE ")",
 	 offsetof(struct import_values, output)},

@@ -3,7 +3,7 @@
  * cli/cmd_info.c - what is in a trace: its size, its rows, who was recorded, what is damaged
  *
  * Runs in:  our own process
- * Gets:     a trace file   Gives: text, or JSON "duet.info/1"
+ * Gets:     a trace file, or a code object (cli/info_code.h)   Gives: text, or JSON "duet.info/1"
  * Owns:     the reader
  * Fails:    a file that is no trace is status 1; a damaged one is described, status 0
  * Why:      it decodes no row: what is there it takes from the heads of chunks, and that the rest is whole from
@@ -17,6 +17,7 @@
 #include "analyze/analysis.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "cli/info_code.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "trace/reader.h"
@@ -482,6 +483,8 @@ static int run_info(const struct command *command, int argc, char **argv)
 		return usage_error(command, "'%s' is one file too many", argv[operand + 1]);
 	if (operand < argc)
 		info.path = argv[operand];
+	if (info_is_code(info.path))
+		return finish_output(command->name, info_code(command, info.path, values.json));
 	error = trace_reader_open(info.path, &info.reader);
 	if (error) {
 		selection_explain(info.path, error);
@@ -503,7 +506,7 @@ static int run_info(const struct command *command, int argc, char **argv)
 const struct command command_info = {
 	.name = "info",
 	.arguments = "[--json] [FILE]",
-	.summary = "describe a trace: size, rows per kind, processes, devices, damage",
+	.summary = "describe a trace (size, rows, processes, devices, damage) or a GPU code object",
 	.run = run_info,
 	.options = info_options,
 };

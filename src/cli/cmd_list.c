@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/stalls.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "collect/collector.h"
@@ -23,8 +24,9 @@
 struct item {
 	const char *name;
 	const char *help;
-	const char *unit, *source; /* of a metric; NULL: it is none */
-	uint32_t most_hz;          /* … how often it is read at most */
+	const char *unit, *source;   /* of a metric; NULL: it is none */
+	uint32_t most_hz;            /* … how often it is read at most */
+	const char *vendor, *remedy; /* of a stall reason; NULL: it is none */
 };
 
 struct topic {
@@ -101,17 +103,22 @@ static bool next_metric(size_t index, struct item *ret_item)
 	return false;
 }
 
-/* Stall reasons come with the collectors that measure them. */
-static bool next_nothing(size_t index, struct item *ret_item)
+static bool next_stall(size_t index, struct item *ret_item)
 {
-	return false;
+	if (index >= stall_reasons_count)
+		return false;
+	*ret_item = (struct item){.name = stall_reasons[index].name,
+				  .help = stall_reasons[index].meaning,
+				  .vendor = stall_reasons[index].vendor,
+				  .remedy = stall_reasons[index].remedy};
+	return true;
 }
 
 static const struct topic topics[] = {
 	{"collectors", next_collector},
 	{"formats", next_format},
 	{"metrics", next_metric},
-	{"stalls", next_nothing},
+	{"stalls", next_stall},
 };
 
 static void print_text(const struct topic *topic)
@@ -123,6 +130,9 @@ static void print_text(const struct topic *topic)
 		if (item.unit)
 			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.most_hz,
 			       item.source, item.help);
+		else if (item.remedy)
+			printf("%-24s %-5s %s. Usual remedy: %s.\n", item.name, item.vendor,
+			       item.help, item.remedy);
 		else
 			printf("%-14s %s\n", item.name, item.help ? item.help : "");
 	}
@@ -154,6 +164,10 @@ static void print_json(const struct topic *topic)
 			json_pair_text(&json, "unit", item.unit);
 			json_pair_text(&json, "source", item.source);
 			json_pair_u64(&json, "most_hz", item.most_hz);
+		}
+		if (item.remedy) {
+			json_pair_text(&json, "vendor", item.vendor);
+			json_pair_text(&json, "remedy", item.remedy);
 		}
 		json_object_end(&json);
 	}

@@ -30,6 +30,7 @@
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
 #include "collect/level_zero/ways.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
 
@@ -182,6 +183,9 @@ static void print_settings(const struct session_options *options)
 			"duet: guest %s, loaded by HSA_TOOLS_LIB%s; existing values are kept\n",
 			options->rocm_guest,
 			amd_can_preload(options, &why) ? " and LD_PRELOAD" : "");
+	if (options->command && cuda_can_load(options, &why))
+		fprintf(stderr, "duet: guest %s, loaded by CUDA_INJECTION64_PATH\n",
+			options->cuda_guest);
 	print_level_zero(options);
 	print_ranges(options);
 }
@@ -223,18 +227,19 @@ static void print_write_error(const struct session_options *options,
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
 	if (result->processes || result->write_error ||
-	    (!options->opencl && !options->amd && !options->level_zero))
+	    (!options->opencl && !options->amd && !options->cuda && !options->level_zero))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
 }
 
-/* Whose calls the user looks for. */
-static const char *missing_calls(const struct session_options *options,
-				 const struct session_result *result)
+static const char *missed_runtime(const struct session_options *options,
+				  const struct session_result *result)
 {
-	if (result->misses_rocm)
-		return "ROCm";
-	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "Level Zero";
+	if (result->missed)
+		return result->missed;
+	if (options->opencl)
+		return "OpenCL";
+	return options->amd ? "ROCm" : options->cuda ? "CUDA" : "Level Zero";
 }
 
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
@@ -248,7 +253,7 @@ static void print_surprises(const struct session_options *options,
 			WCOREDUMP(result->program_status) ? ", core dumped" : "");
 	if (!lacks_calls(options, result))
 		return;
-	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n", missing_calls(options, result),
+	fprintf(stderr, "duet: no %s call was recorded%s%s%s\n", missed_runtime(options, result),
 		result->has_others ? ", only what other collectors saw" : "",
 		result->note[0] ? ": "
 				: " (if the program uses it, duet doctor says what is missing)",
@@ -293,7 +298,7 @@ static void keep_symbols(const char *trace)
 
 static int record(struct session_options *options, bool is_verbose, bool *ret_recorded)
 {
-	char guest[PATH_MAX], rocm_guest[PATH_MAX], ranges_guest[PATH_MAX],
+	char guest[PATH_MAX], rocm_guest[PATH_MAX], cuda_guest[PATH_MAX], ranges_guest[PATH_MAX],
 		level_zero_guest[PATH_MAX];
 	struct session_result result;
 	int exec_error;
@@ -303,6 +308,7 @@ static int record(struct session_options *options, bool is_verbose, bool *ret_re
 		options->on_hint = say_warning;
 	options->guest = guest_path(GUEST_NAME, guest);
 	options->rocm_guest = guest_path(GUEST_NAME_ROCM, rocm_guest);
+	options->cuda_guest = guest_path(GUEST_NAME_CUDA, cuda_guest);
 	options->ranges_guest = guest_path(RANGES_GUEST_NAME, ranges_guest);
 	options->level_zero_guest = guest_path(GUEST_NAME_LEVEL_ZERO, level_zero_guest);
 	if (is_verbose)

@@ -42,6 +42,9 @@ void doctor_examine_level_zero(struct doctor_collector *collector, const char *r
 void doctor_examine_nvidia(struct doctor_collector *collector, const char *root);
 void doctor_examine_drm(struct doctor_collector *collector, const char *root);
 
+/* Whether instructions of Intel's GPUs can be shown here, which no recording needs. */
+void doctor_check_iga(struct doctor_collector *collector);
+
 /* Which counters there are; the same root. */
 void doctor_examine_system(struct doctor_collector *collector, const char *root);
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/doctor_gpu.c - what counters of GPUs need of this machine
+ * cli/doctor_gpu.c - what CUDA and counters of GPUs need of this machine
  *
- * Runs in:  our own process; NVML is loaded in a child (cli/probe.c)
+ * Runs in:  our own process; NVML and CUPTI are loaded in a child (cli/probe.c)
  * Gets:     the machine, or the tree below a root   Gives: checks
  * Owns:     nothing
  * Fails:    never; what is missing is its result
  * Why the holders: hardware counters have one user at a time, and the one who is refused is told "busy" and no name
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "cli/doctor.h"
+#include "cli/guest_path.h"
 #include "cli/probe.h"
 #include "collect/drm/cards.h"
 #include "collect/nvidia/holders.h"
@@ -60,6 +63,46 @@ static void check_holders(struct doctor_collector *collector, const char *root)
 			   "looked at");
 }
 
+/* Programs may bring their own, so that none is needed here. */
+static void check_cupti(struct doctor_collector *collector)
+{
+	static const char *const places[] = {
+		"libcupti.so.13",
+		"libcupti.so.12",
+		"libcupti.so.11.8",
+		"libcupti.so",
+		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
+	};
+	const char *named = getenv("DUET_CUPTI");
+	struct probe_result result = {.ok = false};
+
+	if (named && *named)
+		probe_library(named, &result);
+	else
+		for (size_t i = 0; i < ARRAY_COUNT(places) && !result.ok; i++)
+			probe_library(places[i], &result);
+	if (result.ok)
+		doctor_add(collector, "cupti", true, false, NULL, "%s", result.text);
+	else
+		doctor_add(collector, "cupti", false, false,
+			   "pip install nvidia-cuda-cupti, or name libcupti in DUET_CUPTI",
+			   "no libcupti is found%s%s: programs that do not bring their own are "
+			   "recorded without CUDA",
+			   named && *named ? " as DUET_CUPTI says: " : "",
+			   named && *named ? named : "");
+}
+
+static void check_injection(struct doctor_collector *collector)
+{
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+
+	if (other && *other)
+		doctor_add(collector, "environment", false, false, "unset CUDA_INJECTION64_PATH",
+			   "CUDA_INJECTION64_PATH=%s is set: the driver loads one tool, so that "
+			   "CUDA is not recorded",
+			   other);
+}
+
 void doctor_examine_nvidia(struct doctor_collector *collector, const char *root)
 {
 	collector->name = "nvidia";
@@ -67,20 +110,29 @@ void doctor_examine_nvidia(struct doctor_collector *collector, const char *root)
 		check_module(collector, root);
 	else
 		check_gpus(collector);
+	doctor_check_guest(collector, GUEST_NAME_CUDA, "; knows CUPTI 11.0 to 13");
+	if (!*root)
+		check_cupti(collector);
+	check_injection(collector);
 	check_holders(collector, root);
 }
 
 void doctor_examine_drm(struct doctor_collector *collector, const char *root)
 {
 	struct cards cards;
+	bool has_intel = false;
 
 	collector->name = "drm";
 	cards_find(root, &cards);
-	for (size_t i = 0; i < cards.count; i++)
+	for (size_t i = 0; i < cards.count; i++) {
+		has_intel |= strcmp(card_vendor(&cards.all[i]), "Intel") == 0;
 		doctor_add(collector, "card", true, true, NULL, "%s: %s%s%s, driver %s, %s",
 			   cards.all[i].name, card_vendor(&cards.all[i]),
 			   *card_vendor(&cards.all[i]) ? " " : "", cards.all[i].pci_id,
 			   cards.all[i].driver, cards.all[i].address);
+	}
+	if (has_intel)
+		doctor_check_iga(collector);
 	if (!cards.count)
 		doctor_add(collector, "card", false, true, NULL,
 			   "/sys/class/drm shows no card: the kernel has no DRM driver for a GPU, "

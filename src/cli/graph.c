@@ -34,6 +34,9 @@ static void say_choice(const struct command *command, const struct flame_view *v
 	if (view->cpu)
 		print_error(command->name, "no device was used: this is time on processors (--view "
 					   "cpu); --view offcpu draws what threads waited for");
+	if (view->stall)
+		print_error(command->name, "no times of commands are known: these are samples of "
+					   "instructions (--view stall)");
 	if (view->offcpu)
 		print_error(command->name,
 			    "no device was used, and no samples were taken: this is time off "

@@ -20,7 +20,7 @@ struct analysis_observer;
 struct command;
 
 /* The words of --view in a message. */
-#define GRAPH_VIEWS "total, gpu, idle, cpu, offcpu or launch"
+#define GRAPH_VIEWS "total, gpu, idle, cpu, offcpu, launch or stall"
 
 struct graph_request {
 	const char *path, *output; /* of the trace; NULL: to stdout */

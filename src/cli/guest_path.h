@@ -9,6 +9,7 @@
 
 #define GUEST_NAME            "libduet-opencl.so"
 #define GUEST_NAME_ROCM       "libduet-rocm.so"
+#define GUEST_NAME_CUDA       "libduet-cuda.so"
 #define GUEST_NAME_LEVEL_ZERO "libduet-level_zero.so"
 #define RANGES_GUEST_NAME     "libduet-ranges.so"
 

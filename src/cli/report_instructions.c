@@ -161,6 +161,8 @@ static int add_row(const struct report *report, const struct analysis_instructio
 	if (array_grow(rows->rows, rows->capacity, rows->count + 1) ||
 	    device_code_find(rows->code, instruction->code, instruction->offset, &row.place))
 		return -ENOMEM;
+	if (!*row.place.text)
+		row.place.text = instruction->text;
 	rows->rows[rows->count++] = row;
 	return 0;
 }
@@ -295,6 +297,7 @@ static void write_place(const struct device_place *place, struct json_writer *js
 	if (*place->name)
 		json_pair_text(json, "code_object", place->name);
 	json_pair_u64(json, "offset", place->offset);
+	json_pair_u64(json, "address", place->address);
 	json_pair_text(json, "text", place->text);
 	if (*place->function)
 		json_pair_text(json, "function", place->function);

@@ -101,9 +101,16 @@ static bool has_collector(const struct report *report, const char *name)
 /* The runtimes whose calls were to be recorded. */
 static const char *name_wanted(const struct report *report)
 {
-	if (!has_collector(report, "amd"))
+	const bool opencl = has_collector(report, "opencl"), amd = has_collector(report, "amd");
+
+	if (has_collector(report, "nvidia"))
+		return opencl && amd ? "OpenCL, ROCm or CUDA"
+		       : opencl      ? "OpenCL or CUDA"
+		       : amd         ? "ROCm or CUDA"
+				     : "CUDA";
+	if (!amd)
 		return "OpenCL";
-	return has_collector(report, "opencl") ? "OpenCL or ROCm" : "ROCm";
+	return opencl ? "OpenCL or ROCm" : "ROCm";
 }
 
 /* Of the machine's counters alone nobody looked at processes: that is not 0 of them. */

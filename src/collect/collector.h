@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/injected.h"
 #include "collect/session.h"
 
 struct collector_option {
@@ -56,8 +57,11 @@ struct collector {
 	const char *help;
 	const char *guest;   /* as which its guests say hello; NULL: it has none */
 	uint32_t ring_bytes; /* for a thread of such a guest: a power of two; 0: as usual */
-	bool needs_program;  /* of a recording of all programs (-a) it is no default */
-	bool by_request;     /* it is never one */
+	const char *
+		runtime; /* whose calls such a guest records: "ROCm"; NULL: OpenCL's, or no runtime's */
+	explain_refusal *explain; /* what such a guest was refused; NULL: it is refused nothing */
+	bool needs_program;       /* of a recording of all programs (-a) it is no default */
+	bool by_request;          /* it is never one */
 	const struct collector_rate *rate; /* NULL: it is chosen by choose alone */
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;

@@ -32,6 +32,7 @@ enum {
 	CONTENT_MOST = 16 << 20,
 	ASSEMBLIES_MOST = 64 << 20,
 	DESCRIBED_MOST = 32 << 20,
+	REFUSALS_MOST = 16,
 	HELD_MOST = 512 << 20
 };
 
@@ -536,10 +537,44 @@ static void decode_bytes(struct injected *injected, struct injected_ring *ring,
 
 /* ---- happenings -------------------------------------------------------------------------------- */
 
-static uint32_t function_string(struct injected *injected, uint32_t function)
+static void decode_function(struct injected *injected, struct injected_ring *ring,
+			    const struct record *head)
+{
+	const uint32_t index = head->detail - RECORD_FUNCTION_FIRST;
+	const char *name;
+
+	if (!record_texts(head, offsetof(struct record_function, texts), 0, &name, 1) ||
+	    index >= RECORD_FUNCTION_MOST)
+		return broken(injected);
+	if (!has_room(injected, strlen(name) + TEXT_BYTES))
+		return undescribed(injected);
+	if (!ring->functions && hold(injected, RECORD_FUNCTION_MOST * sizeof(*ring->functions)))
+		ring->functions = calloc(RECORD_FUNCTION_MOST, sizeof(*ring->functions));
+	if (!ring->functions)
+		return undescribed(injected);
+	ring->functions[index] = recording_string(injected->recording, name);
+}
+
+/* Of a function that the guest has named itself. */
+static uint32_t named_function(struct injected *injected, const struct injected_ring *ring,
+			       uint32_t function)
+{
+	uint32_t index = function - RECORD_FUNCTION_FIRST;
+
+	if (ring->functions && index < RECORD_FUNCTION_MOST && ring->functions[index])
+		return ring->functions[index];
+	broken(injected);
+	return 0;
+}
+
+static uint32_t function_string(struct injected *injected, const struct injected_ring *ring,
+				uint32_t function)
 {
 	struct recording *recording = injected->recording;
 	const char *name = guest_function_name(function);
+
+	if (function >= RECORD_FUNCTION_FIRST)
+		return named_function(injected, ring, function);
 
 	if (!name) {
 		broken(injected);
@@ -562,7 +597,7 @@ static void decode_api(struct injected *injected, struct injected_ring *ring,
 		.begin = record->begin,
 		.end = record->end,
 		.thread = ring->thread.id,
-		.function_string = function_string(injected, head->detail & 0xffff),
+		.function_string = function_string(injected, ring, head->detail & 0xffff),
 		.result = record->result,
 		.type = head->detail >> 16 & 1,
 		.argument = head->size >= RECORD_API_ARGUMENT_BYTES ? record->argument : 0,
@@ -634,6 +669,42 @@ static uint32_t stack_of(const struct injected_ring *ring, const struct record_l
 		       : 0;
 }
 
+/* What it launched is told of by the device, and may be told of before. */
+static void remember_call(struct injected *injected, const struct event_launch *row,
+			  uint64_t correlation)
+{
+	const struct node_call call = {
+		.correlation = correlation,
+		.enter = row->enter,
+		.exit = row->exit,
+		.thread = row->thread,
+		.function_string = row->function_string,
+		.stack = row->stack,
+	};
+
+	if (!correlation)
+		return;
+	if (!injected->nodes.calls && !hold(injected, NODE_CALLS * sizeof(*injected->nodes.calls)))
+		return;
+	nodes_remember(&injected->nodes, &call);
+}
+
+/* A call whose commands have rows of their own. */
+static void put_call(struct injected *injected, const struct event_launch *launch)
+{
+	struct event_api row = {
+		.begin = launch->enter,
+		.end = launch->exit,
+		.thread = launch->thread,
+		.function_string = launch->function_string,
+		.result = launch->result,
+		.type = API_TYPE_CALL,
+		.stack = launch->stack,
+	};
+
+	put_row(injected, EVENT_API, launch->thread, &row);
+}
+
 static void decode_launch(struct injected *injected, struct injected_ring *ring,
 			  const struct record *head)
 {
@@ -649,12 +720,13 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 		.enter = record->enter,
 		.exit = record->exit,
 		.thread = ring->thread.id,
-		.function_string = function_string(injected, head->detail & 0xffff),
+		.function_string = function_string(injected, ring, head->detail & 0xffff),
 		.result = record->result,
 		.queue = queue ? queue->id : 0,
 		.correlation = correlation_of(injected, record->correlation),
 		.command = head->detail >> 16 & 0xff,
-		.flags = head->detail >> 24 & ~(uint32_t)RECORD_LAUNCH_STACK,
+		.flags = head->detail >> 24 &
+			 ~(uint32_t)(RECORD_LAUNCH_STACK | RECORD_LAUNCH_PARENT),
 		.kernel = map_id(injected, &injected->codes, record->kernel,
 				 &injected->recording->last_code),
 		.dimensions = record->dimensions,
@@ -667,6 +739,11 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 	for (uint32_t i = 0; i < row.dimensions; i++) {
 		row.global_size[i] = record->values[i];
 		row.local_size[i] = record->values[row.dimensions + i];
+	}
+	if (head->detail >> 24 & RECORD_LAUNCH_PARENT) {
+		remember_call(injected, &row, record->correlation);
+		if (row.command == COMMAND_GRAPH)
+			return put_call(injected, &row);
 	}
 	put_row(injected, EVENT_LAUNCH, ring->thread.id, &row);
 	put_dependencies(injected, ring->thread.id, record, record->values + 2 * row.dimensions);
@@ -685,6 +762,18 @@ static void keep_waiting(struct injected *injected, const struct event_execution
 	}
 	injected->waiting[injected->waiting_count++] =
 		(struct waiting_execution){.row = *row, .guest_queue = guest_queue};
+}
+
+/* Where the device is known whose times they are, now, else when it is. */
+static void take_execution(struct injected *injected, const struct event_execution *row,
+			   uint32_t guest_queue)
+{
+	struct injected_queue *queue = find_queue(injected, guest_queue);
+
+	if (queue && !queue->described)
+		keep_waiting(injected, row, guest_queue);
+	else
+		put_execution(injected, row, queue ? queue->clock : 0);
 }
 
 static void decode_execution(struct injected *injected, const struct record *head)
@@ -708,11 +797,115 @@ static void decode_execution(struct injected *injected, const struct record *hea
 		.valid = head->detail & EXECUTION_TIMED,
 		.status = record->status,
 	};
-	if (queue && !queue->described)
-		keep_waiting(injected, &row, record->queue);
-	else
-		put_execution(injected, &row, queue ? queue->clock : 0);
+	take_execution(injected, &row, record->queue);
 }
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+static void put_node(struct injected *injected, struct waiting_node *node,
+		     const struct node_call *call)
+{
+	nodes_complete(&injected->nodes, injected->recording, node, call);
+	put_row(injected, EVENT_LAUNCH, node->launch.thread, &node->launch);
+	take_execution(injected, &node->execution, node->guest_queue);
+}
+
+static bool keep_node(struct injected *injected, const struct waiting_node *node)
+{
+	struct nodes *nodes = &injected->nodes;
+
+	if (nodes->waiting_count >= NODES_WAITING_MOST ||
+	    !grow(injected, nodes->waiting, nodes->waiting_capacity, nodes->waiting_count + 1))
+		return false;
+	nodes->waiting[nodes->waiting_count++] = *node;
+	return true;
+}
+
+static void decode_node(struct injected *injected, const struct record *head)
+{
+	const struct record_node *record = (const struct record_node *)head;
+	const struct node_call *call;
+	struct injected_queue *queue;
+	struct waiting_node node;
+
+	if (head->size < sizeof(*record) || record->dimensions > 3 ||
+	    head->size - sizeof(*record) < 16u * record->dimensions)
+		return broken(injected);
+	queue = find_queue(injected, record->queue);
+	node = (struct waiting_node){
+		.parent = record->parent,
+		.graph_node = record->graph_node,
+		.guest_queue = record->queue,
+		.launch = {.enter = record->seen,
+			   .exit = record->seen,
+			   .queue = queue ? queue->id : 0,
+			   .correlation = correlation_of(injected, record->correlation),
+			   .command = head->detail >> 16 & 0xff,
+			   .flags = LAUNCH_FURTHER,
+			   .kernel = map_id(injected, &injected->codes, record->kernel,
+					    &injected->recording->last_code),
+			   .dimensions = record->dimensions,
+			   .bytes = record->bytes},
+		.execution = {.queued = record->queued,
+			      .submitted = record->submitted,
+			      .started = record->started,
+			      .ended = record->ended,
+			      .seen = record->seen,
+			      .correlation = correlation_of(injected, record->correlation),
+			      .process = injected->process->row.id,
+			      .queue = queue ? queue->id : 0,
+			      .valid = head->detail & EXECUTION_TIMED,
+			      .status = record->status},
+	};
+	if (node.launch.command >= COMMAND_COUNT)
+		node.launch.command = COMMAND_OTHER;
+	for (uint32_t i = 0; i < record->dimensions; i++) {
+		node.launch.global_size[i] = record->values[i];
+		node.launch.local_size[i] = record->values[record->dimensions + i];
+	}
+	call = nodes_find(&injected->nodes, record->parent);
+	if (call || !record->parent || !keep_node(injected, &node))
+		put_node(injected, &node, call);
+}
+
+static void decode_captured(struct injected *injected, struct injected_ring *ring,
+			    const struct record *head)
+{
+	const struct record_captured *record = (const struct record_captured *)head;
+	struct captured captured;
+
+	if (head->size < sizeof(*record) || !record->node)
+		return broken(injected);
+	if (!hold(injected, CAPTURED_BYTES))
+		return undescribed(injected);
+	if (record->original) {
+		nodes_copy(&injected->nodes, record->node, record->original);
+		return;
+	}
+	captured = (struct captured){function_string(injected, ring, head->detail & 0xffff),
+				     stacks_find(&ring->stacks, record->stack)};
+	nodes_capture(&injected->nodes, record->node, &captured);
+}
+
+/* final: their calls will not come any more. */
+static void decode_waiting_nodes(struct injected *injected, bool final)
+{
+	struct nodes *nodes = &injected->nodes;
+	size_t left = 0;
+
+	for (size_t i = 0; i < nodes->waiting_count; i++) {
+		struct waiting_node node = nodes->waiting[i];
+		const struct node_call *call = nodes_find(nodes, node.parent);
+
+		if (call || final)
+			put_node(injected, &node, call);
+		else
+			nodes->waiting[left++] = node;
+	}
+	nodes->waiting_count = left;
+}
+
+/* ---- what waits -------------------------------------------------------------------------------- */
 
 void decode_waiting(struct injected *injected, bool final)
 {
@@ -720,6 +913,7 @@ void decode_waiting(struct injected *injected, bool final)
 
 	if (final)
 		put_waiting_queues(injected, 0);
+	decode_waiting_nodes(injected, final);
 	for (size_t i = 0; i < injected->waiting_count; i++) {
 		struct waiting_execution *waiting = &injected->waiting[i];
 		struct injected_queue *queue = find_queue(injected, waiting->guest_queue);
@@ -809,6 +1003,30 @@ static void decode_instruction(struct injected *injected, const struct record *h
 	trace_writer_row(injected->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
 
+static void decode_refused(struct injected *injected, const struct record *head)
+{
+	const struct record_refused *record = (const struct record_refused *)head;
+	const struct event_process *process = &injected->process->row;
+	const char *texts[2]; /* function, holder */
+	char text[512];
+	int length;
+
+	if (head->size < sizeof(*record) || !injected->explain ||
+	    !record_texts(head, offsetof(struct record_refused, texts), 0, texts, 2))
+		return broken(injected);
+	if (++injected->refusals > REFUSALS_MOST)
+		return;
+	if (!has_room(injected, sizeof(text) + TEXT_BYTES))
+		return undescribed(injected);
+	length = snprintf(text, sizeof(text), "%u %.64s: ", process->pid, injected->name);
+	injected->explain(texts[0], record->result, texts[1], text + length,
+			  sizeof(text) - (size_t)length);
+	recording_note(injected->recording, injected->collector,
+		       head->detail == REFUSED_ALL ? COLLECTOR_REFUSED : COLLECTOR_PARTIAL,
+		       process->id, text);
+	recording_warn(injected->recording, text);
+}
+
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);
 
 static void decode_stack_record(struct injected *injected, struct injected_ring *ring,
@@ -862,6 +1080,14 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 		return program_counters_take(injected, record) ? (void)0 : broken(injected);
 	case EVENT_CLOCK_PAIR:
 		return decode_clock_pair(injected, record);
+	case RECORD_FUNCTION:
+		return decode_function(injected, ring, record);
+	case RECORD_NODE:
+		return decode_node(injected, record);
+	case RECORD_CAPTURED:
+		return decode_captured(injected, ring, record);
+	case RECORD_REFUSED:
+		return decode_refused(injected, record);
 	case RECORD_STACK:
 		return decode_stack_record(injected, ring, stacks_take_stack, record);
 	case RECORD_PYTHON_CODE:

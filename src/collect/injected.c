@@ -216,6 +216,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	}
 	injected->recording = recording;
 	injected->collector = peer->collector;
+	injected->explain = peer->explain;
 	snprintf(injected->guest, sizeof(injected->guest), "%s", peer->guest);
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
@@ -385,6 +386,14 @@ static const struct fact {
 	{RING_TROUBLE_NO_SAMPLES, true, LOSES_NOTHING,
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
 	 "no PC sampling, or another tool has it",
+	 NULL},
+	{RING_TROUBLE_CUDA_TIMES, false, LOSES_NOTHING, NULL,
+	 "commands have no device times: CUPTI told of times that cannot be (it does after some 25 "
+	 "million nodes of graphs)"},
+	{RING_TROUBLE_CUDA_GRAPHS, true, LOSES_NOTHING,
+	 "nodes of CUDA graphs came faster than may be recorded: from then on each launch of a "
+	 "graph is one command (nvidia:graphs records them so from the start, DUET_CUDA_NODES says "
+	 "how many a second may be)",
 	 NULL},
 };
 
@@ -722,7 +731,7 @@ size_t injected_drain(struct injected *injected, uint64_t most_ns)
 		if (taken > most)
 			most = taken;
 	}
-	if (injected->waiting_count)
+	if (injected->waiting_count || injected->nodes.waiting_count)
 		decode_waiting(injected, false);
 	name_made_code(injected, end_ns);
 	injected->kept_bytes += injected->recording->kept_bytes - kept_bytes;
@@ -763,6 +772,7 @@ static void free_rings(struct injected *injected)
 	for (uint32_t i = 0; injected->rings && i < injected->ring_count; i++) {
 		stacks_fini(&injected->rings[i].stacks);
 		ranges_thread_fini(&injected->rings[i]);
+		free(injected->rings[i].functions);
 	}
 	free(injected->rings);
 	injected->rings = NULL;
@@ -889,6 +899,7 @@ struct look_time injected_close(struct injected *injected)
 	made_code_fini(&injected->made);
 	images_fini(&injected->images);
 	program_counters_fini(&injected->counters);
+	nodes_fini(&injected->nodes);
 	free(injected->devices.items);
 	free(injected->device_clocks.items);
 	free(injected->contexts.items);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/nodes.h"
 #include "collect/program_counters.h"
 #include "collect/ranges.h"
 #include "collect/recording.h"
@@ -33,6 +34,8 @@ struct injected_ring {
 	struct assembly assembly;
 	struct range_list pushed; /* owned */
 	struct stacks stacks;     /* owned; goes on from one thread of the ring to the next */
+	uint32_t *
+		functions; /* owned; RECORD_FUNCTION: the name of each, 0: none; NULL: there are none */
 	uint64_t lost[EVENT_KIND_COUNT],
 		nested[EVENT_KIND_COUNT]; /* already written as loss rows */
 };
@@ -69,10 +72,16 @@ struct injected_process {
 	bool is_python_told;  /* that it is one whose frames are not known */
 };
 
+/* What to do where a guest was refused something: a sentence of advice. result: of the vendor's `function`; holder: "" where
+ * nobody is named. */
+typedef void explain_refusal(const char *function, int32_t result, const char *holder,
+			     char *ret_text, size_t size);
+
 struct injected {
 	struct recording *recording;      /* borrowed */
 	struct injected_process *process; /* a reference; NULL: it was not opened */
 	const char *collector;            /* borrowed; whose guest it is: "opencl" … */
+	explain_refusal *explain;         /* NULL: it is refused nothing */
 	char guest[20];                   /* as which it said hello */
 	pid_t pid;
 	int pid_fd; /* owned; -1 where the kernel has none */
@@ -116,6 +125,8 @@ struct injected {
 	struct images images;  /* owned */
 	struct ranges ranges;  /* owned */
 	struct program_counters counters; /* owned */
+	struct nodes nodes;               /* owned */
+	uint32_t refusals;                /* told so far */
 	/* Not written yet: */
 	uint64_t undescribed;    /* things that there was no room for */
 	uint64_t stacks_refused; /* stacks and what they are made of */
@@ -131,6 +142,7 @@ struct injected_peer {
 	const char *collector;    /* borrowed; whose guest it is … */
 	const char *guest;        /* … as which it says hello */
 	uint32_t ring_bytes;      /* struct collector */
+	explain_refusal *explain; /* the same */
 	struct injected *sibling; /* another guest of the same image; NULL: it is the first */
 	pid_t pid;
 	uint32_t ns_pid; /* as it counts itself */

@@ -443,8 +443,9 @@ static uint32_t ring_options(const struct session_options *options)
 	return RING_OPTION_CODE | (options->device_time ? RING_OPTION_DEVICE_TIME : 0) |
 	       (options->native_stacks ? RING_OPTION_NATIVE : 0) |
 	       (options->python_stacks ? RING_OPTION_PYTHON : 0) |
-	       (options->opencl ? RING_OPTION_OPENCL : 0) |
-	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) | options->amd_options;
+	       (options->opencl ? RING_OPTION_OPENCL : 0) | options->amd_options |
+	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) |
+	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0);
 }
 
 static void refuse(struct session *session, enum refusal refusal, const char *text)
@@ -571,6 +572,7 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	struct injected_peer peer = {
 		.collector = collectors[index]->name,
 		.ring_bytes = collectors[index]->ring_bytes,
+		.explain = collectors[index]->explain,
 		.guest = hello->hello.guest,
 		.sibling = sibling,
 		.pid = hello->pid,
@@ -1215,7 +1217,7 @@ static void note_missing(struct session *session)
 		recording_note(&session->recording, collectors[i]->name,
 			       session->has_greeted[i] ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0,
 			       text);
-		result->misses_rocm = true;
+		result->missed = collectors[i]->runtime;
 		snprintf(result->note, sizeof(result->note), "%s", text);
 	}
 }

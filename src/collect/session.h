@@ -49,6 +49,9 @@ struct session_options {
 	uint32_t system_hz;    /* collect counters of the machine so often a second; 0: not */
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
+	bool nvidia_hz_said;   /* … which the user asked for beside CUDA */
+	bool cuda;             /* collect CUDA … */
+	bool cuda_graphs;      /* … with a launch of a graph as one command */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
 	bool drm_jobs;         /* … and what they did for whom */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
@@ -56,8 +59,9 @@ struct session_options {
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest;            /* path of libduet-opencl.so; NULL: not installed */
 	const char *rocm_guest;       /* path of libduet-rocm.so; the same */
-	const char *ranges_guest;     /* … of libduet-ranges.so */
-	const char *level_zero_guest; /* … and of libduet-level_zero.so */
+	const char *cuda_guest;       /* … of libduet-cuda.so */
+	const char *level_zero_guest; /* … of libduet-level_zero.so */
+	const char *ranges_guest;     /* … and of libduet-ranges.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
 	void (*on_warning)(void *context, const char *text);
@@ -75,9 +79,9 @@ struct session_result {
 	uint32_t processes; /* whose guests had something recorded */
 	uint32_t survivors; /* of those, still alive at the end and left alone */
 	uint64_t rows, rows_lost, bytes;
-	int write_error;  /* -errno of the first failed write */
-	char note[512];   /* what the user should know, "" if nothing */
-	bool misses_rocm; /* the note is of ROCm, not of OpenCL */
+	int write_error;    /* -errno of the first failed write */
+	char note[512];     /* what the user should know, "" if nothing */
+	const char *missed; /* the runtime that the note is of; NULL: OpenCL */
 };
 
 /* By which variable of its environment the program's loader finds the guest: what was asked for, or what

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	9 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code */
+	9 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -206,9 +206,11 @@ enum event_code_type {
 struct event_code {
 	uint32_t id;
 	uint32_t process;
-	uint32_t parent;         /* code id of the program a kernel, log or binary belongs to */
-	uint32_t type;           /* enum event_code_type */
-	uint32_t name_string;    /* of a kernel, and of a binary that holds one alone; else empty */
+	uint32_t parent; /* code id of the program a kernel, log or binary belongs to */
+	uint32_t type;   /* enum event_code_type */
+	/* Of a kernel, of a binary that holds one alone, of a source that is a file where another program tells which
+	 * (imported traces); else empty. */
+	uint32_t name_string;
 	uint32_t options_string; /* build options */
 	uint32_t device;         /* binaries and logs: for which device; kernels: see below */
 	int32_t status;          /* builds: the runtime's result */
@@ -410,6 +412,10 @@ struct event_instruction_sample {
 	uint32_t
 		stall_string; /* the vendor's name of the reason; empty: it was executing, or nobody knows */
 	uint32_t thread; /* that executed it, of a device that is the host's processor */
+	uint32_t
+		stack; /* that launched it, where whoever sampled it knew; 0: correlation or window tell */
+	uint32_t
+		text_string; /* the instruction, where another program has disassembled it (imported traces), else empty */
 };
 
 /* A reading of a series. What could not be read has no row: 0 is a measured 0. Sorted by begin. */

@@ -29,7 +29,11 @@ enum {
 	RECORD_END = 65,         /* a thing is gone */
 	RECORD_STACK = 66,       /* a call stack */
 	RECORD_PYTHON_CODE = 67, /* a Python function in it */
-	RECORD_MODULE = 68       /* a library whose code is in it */
+	RECORD_MODULE = 68,      /* a library whose code is in it */
+	RECORD_FUNCTION = 69,    /* the name of a function of the runtime's */
+	RECORD_NODE = 70,        /* a command that a call launched beside others */
+	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
+	RECORD_CAPTURED = 72     /* where a node of a graph comes from */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -60,7 +64,8 @@ struct record_launch {
 	uint16_t wait_count;
 	uint64_t values[];
 };
-enum { RECORD_LAUNCH_STACK = 0x80 }; /* beside enum event_launch_flag */
+/* Beside enum event_launch_flag. PARENT: nodes may name it by its correlation, a COMMAND_GRAPH has nothing else. */
+enum { RECORD_LAUNCH_STACK = 0x80, RECORD_LAUNCH_PARENT = 0x40 };
 /* Longer wait lists are cut, and the cut entries counted as lost dependencies. */
 enum { RECORD_WAIT_MOST = 1024 };
 
@@ -207,7 +212,8 @@ enum record_range_of {
 	RANGE_OF_ROCTX = 1,
 	RANGE_OF_NVTX = 2,
 	RANGE_OF_ITT = 3,
-	RANGE_OF_LIBDUET = 4
+	RANGE_OF_LIBDUET = 4,
+	RANGE_OF_CUPTI = 5
 };
 enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
 
@@ -217,6 +223,56 @@ struct record_counter {
 	uint64_t time;
 	int64_t value;
 	char texts[];
+};
+
+/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on. Text: name. Of the ring that describes it, and
+ * described in it before it is named. */
+struct record_function {
+	struct record head;
+	char texts[];
+};
+enum { RECORD_FUNCTION_FIRST = 2048, RECORD_FUNCTION_MOST = 4096 };
+
+/* RECORD_NODE; detail: enum event_execution_valid | command << 16. A launch and its execution in one, as the device
+ * tells of both: of a graph, whose call says nothing of what is in it, and of a call that made several commands. It
+ * may be read before the call that it names. Then dimensions * 2 sizes (global, local). */
+struct record_node {
+	struct record head;
+	uint64_t parent; /* correlation of the call; 0: not known */
+	uint64_t correlation;
+	uint64_t queued, submitted, started, ended;
+	uint64_t seen;
+	uint64_t bytes;
+	uint64_t graph_node; /* as in RECORD_CAPTURED; 0: none */
+	uint32_t queue;
+	uint32_t kernel;
+	int32_t status;
+	uint32_t dimensions;
+	uint64_t values[];
+};
+
+/* RECORD_CAPTURED; detail: number of the function whose call made the node. A copy, as an executable graph has of each,
+ * has the function and the stack of its original. */
+struct record_captured {
+	struct record head;
+	uint64_t node;     /* the runtime's id */
+	uint64_t original; /* 0: it is none's copy */
+	uint32_t stack;    /* 0: none was taken */
+	uint32_t reserved;
+};
+
+/* RECORD_REFUSED; detail: enum record_refusal. What a function of the runtime's answered that the guest needs. Texts:
+ * the function, and who holds what was asked for, "" where nobody is named. */
+struct record_refused {
+	struct record head;
+	int32_t result; /* as it returned it */
+	uint32_t reserved;
+	char texts[];
+};
+enum record_refusal {
+	REFUSED_ALL = 0,  /* nothing of the runtime is recorded */
+	REFUSED_PART = 1, /* something of it is not */
+	REFUSED_END = 2   /* the runtime was left alone before the end */
 };
 
 /* RECORD_MODULE; detail: its id. Text: path. */

@@ -401,7 +401,7 @@ static int put_switch(struct csv *csv, const void *item)
 
 #define INSTRUCTION_COLUMNS                                   \
 	"begin_ns,end_ns," PROCESS_COLUMNS "," DEVICE_COLUMNS \
-	",kernel,offset,stall,count,period,unit,correlation"
+	",kernel,offset,stall,count,period,unit,correlation,instruction,stack"
 static int put_instruction(struct csv *csv, const void *item)
 {
 	const struct event_instruction_sample *row = item;
@@ -417,7 +417,8 @@ static int put_instruction(struct csv *csv, const void *item)
 	put_u64(csv, row->period);
 	put_string(csv, row->period_unit_string);
 	put_known(csv, row->correlation);
-	return 0;
+	put_string(csv, row->text_string);
+	return put_stack(csv, row->stack);
 }
 
 #define RANGE_COLUMNS                      \

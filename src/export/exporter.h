@@ -21,6 +21,8 @@ struct export_options {
 	const char *version;     /* of this program */
 	bool may_download;       /* ask debuginfod, where DEBUGINFOD_URLS is set */
 	bool is_absolute; /* times in CLOCK_MONOTONIC ns, not from the begin of the recording */
+	/* What the format cannot say of this trace, in a line each; NULL: nobody asks. */
+	void (*on_note)(const char *line);
 };
 
 struct exporter {

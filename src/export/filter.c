@@ -156,6 +156,8 @@ uint32_t filter_stack_of(const struct order_item *item)
 		return ((const struct event_switch *)item->row)->stack;
 	case EVENT_RANGE:
 		return ((const struct event_range *)item->row)->stack;
+	case EVENT_INSTRUCTION_SAMPLE:
+		return ((const struct event_instruction_sample *)item->row)->stack;
 	default:
 		return 0;
 	}

@@ -35,6 +35,11 @@ const char *drawing_refusal(const struct drawing *drawing)
 			       ? NULL
 			       : "switches of threads were lost: how long they waited is not known "
 				 "(duet report says how many)";
+	if (drawing->view->stall)
+		return analysis->instructions_count
+			       ? NULL
+			       : "no device instructions were sampled (duet doctor says which "
+				 "collectors do that here)";
 	if (analysis->samples_count && !analysis_devices_shown(analysis))
 		return "no device was used (--view cpu draws what threads did, offcpu what they "
 		       "waited for)";

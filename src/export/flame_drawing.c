@@ -36,6 +36,7 @@ static const struct flame_view views[] = {
 	{"launch", "launches", "launches", .count = true},
 	{"cpu", "ns", "processor time", .cpu = true},
 	{"offcpu", "ns", "time off processors", .offcpu = true},
+	{"stall", "samples", "device instructions", .stall = true},
 };
 
 const struct flame_view *drawing_find_view(const char *name)
@@ -46,12 +47,22 @@ const struct flame_view *drawing_find_view(const char *name)
 	return NULL;
 }
 
+static bool has_measured_device(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++)
+		if (analysis->devices[i].is_measured)
+			return true;
+	return false;
+}
+
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis)
 {
 	bool has_threads = analysis->samples_count || analysis->knows_switches;
 
 	if (name)
 		return drawing_find_view(name);
+	if (!has_measured_device(analysis) && analysis->instructions_count)
+		return drawing_find_view("stall");
 	if (analysis_devices_shown(analysis) || !has_threads)
 		return drawing_find_view("total");
 	return drawing_find_view(analysis->samples_count ? "cpu" : "offcpu");
@@ -134,17 +145,22 @@ static int push_host(struct drawing *drawing, const struct frame_name *name)
 	return push(drawing, text, class_of(name));
 }
 
-/* The outermost frames; none of them is said. */
-static int push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
+/* Frames from the outermost one on, on what is there; none of them is said. */
+static int add_names(struct drawing *drawing, const struct frame_name *names, size_t count)
 {
 	int error = 0;
 
-	drawing->count = 0;
 	for (size_t i = 0; i < count && !error; i++)
 		error = push_host(drawing, &names[i]);
 	if (!count)
 		error = push(drawing, frames_none(drawing->frames), FLAME_HOST);
 	return error;
+}
+
+static int push_names(struct drawing *drawing, const struct frame_name *names, size_t count)
+{
+	drawing->count = 0;
+	return add_names(drawing, names, count);
 }
 
 static int push_stack(struct drawing *drawing, uint32_t stack)
@@ -658,6 +674,114 @@ static int draw_cpu(struct drawing *drawing)
 	return error;
 }
 
+/* ---- samples of instructions ------------------------------------------------------------------- */
+
+/* Whose code it is; of a path without one, who launched it. */
+static const struct event_process *process_of(const struct drawing *drawing,
+					      const struct analysis_instruction *row)
+{
+	const struct event_code *code = model_thing(drawing->model, EVENT_CODE, row->code);
+	uint32_t process = code ? code->process : 0;
+
+	if (!process && row->path != ANALYSIS_NO_PATH)
+		process = drawing->analysis->paths[row->path].whom.process;
+	return model_thing(drawing->model, EVENT_PROCESS, process);
+}
+
+static int push_process(struct drawing *drawing, const struct event_process *process)
+{
+	char pid[16];
+	int error;
+
+	drawing->count = 0;
+	if (!process)
+		return push(drawing, "[unknown process]", FLAME_HOST);
+	error = push(drawing, model_text(drawing->model, process->name_string, "[unknown process]"),
+		     FLAME_HOST);
+	snprintf(pid, sizeof(pid), "%u", process->pid);
+	return error ? error : push(drawing, pid, FLAME_HOST);
+}
+
+/* The file, as debug information or who named the code has it; the kernel. */
+static int push_code(struct drawing *drawing, const struct analysis_instruction *row,
+		     const struct device_place *place)
+{
+	const struct event_code *code = model_thing(drawing->model, EVENT_CODE, row->code);
+	const char *file = model_source_file(drawing->model, code);
+	int error = 0;
+
+	if (place->file)
+		file = place->file;
+	if (*file)
+		error = push(drawing, file, FLAME_DEVICE);
+	return error ? error
+		     : push(drawing, *row->kernel ? row->kernel : "[unknown code]", FLAME_DEVICE);
+}
+
+/* Instruction, what it waited for, and where it is: all samples of one text are together, and apart by place. */
+static int push_stall(struct drawing *drawing, const struct analysis_instruction *row)
+{
+	struct device_place place;
+	const char *text;
+	char offset[24];
+	int error = device_code_find(drawing->code, row->code, row->offset, &place);
+
+	if (error)
+		return out_of_memory();
+	error = push(drawing, "-", FLAME_SEPARATOR);
+	if (!error)
+		error = push_code(drawing, row, &place);
+	text = *place.text ? place.text : row->text;
+	if (!error)
+		error = push(drawing, *text ? text : "[unknown instruction]", FLAME_INSTRUCTION);
+	if (!error && *row->stall)
+		error = push(drawing, row->stall, FLAME_INSTRUCTION);
+	snprintf(offset, sizeof(offset), "0x%llx", (unsigned long long)place.address);
+	return error ? error : push(drawing, offset, FLAME_INSTRUCTION);
+}
+
+static int draw_stall(struct drawing *drawing, const struct analysis_instruction *row)
+{
+	const struct frame_name *names;
+	size_t count;
+	int error = push_process(drawing, process_of(drawing, row));
+
+	if (!error && frames_of_stack(drawing->frames, row->stack, &names, &count))
+		return out_of_memory();
+	if (!error)
+		error = add_names(drawing, names, count);
+	if (!error && row->path != ANALYSIS_NO_PATH)
+		error = push_call(drawing, drawing->analysis->paths[row->path].function);
+	if (!error)
+		error = push_stall(drawing, row);
+	return error ? error : add(drawing, row->samples);
+}
+
+static bool is_stall_shown(const struct drawing *drawing, const struct analysis_instruction *row)
+{
+	size_t device = DRAWING_ALL_DEVICES;
+
+	if (row->path != ANALYSIS_NO_PATH)
+		device = drawing->analysis->paths[row->path].device;
+	return (drawing->device == DRAWING_ALL_DEVICES || drawing->device == device) &&
+	       is_of_process(drawing, process_of(drawing, row));
+}
+
+static int draw_stalls(struct drawing *drawing)
+{
+	const struct analysis *analysis = drawing->analysis;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->instructions_count && !error; i++) {
+		const struct analysis_instruction *row = &analysis->instructions[i];
+
+		drawing->row = (struct drawing_row){.kind = DRAWN_STALL, .index = (uint32_t)i};
+		if (row->samples && is_stall_shown(drawing, row))
+			error = draw_stall(drawing, row);
+	}
+	return error;
+}
+
 bool drawing_shows(const struct drawing *drawing, size_t device)
 {
 	return drawing->device == DRAWING_ALL_DEVICES || drawing->device == device;
@@ -669,5 +793,7 @@ int drawing_draw(struct drawing *drawing)
 		return draw_cpu(drawing);
 	if (drawing->view->offcpu)
 		return draw_offcpu(drawing);
+	if (drawing->view->stall)
+		return draw_stalls(drawing);
 	return drawing->view->count ? draw_counts(drawing) : draw_times(drawing);
 }

@@ -25,13 +25,14 @@ struct string_builder;
 
 struct flame_view {
 	const char *name, *unit, *title;
-	bool busy, idle, count, cpu, offcpu;
+	bool busy, idle, count, cpu, offcpu, stall;
 };
 
-/* "total", "gpu", "idle", "launch", "cpu", "offcpu"; NULL: there is no such view. */
+/* "total", "gpu", "idle", "launch", "cpu", "offcpu", "stall"; NULL: there is no such view. */
 const struct flame_view *drawing_find_view(const char *name);
 
-/* … name NULL: the devices' whole time, or where no device was used what threads did. */
+/* … name NULL: the devices' whole time; where no device was used what its instructions waited for, else what threads
+ * did. */
 const struct flame_view *drawing_view(const char *name, const struct analysis *analysis);
 
 /* Whether idle time of that cause is divided by what threads were seen to do in it. */
@@ -47,7 +48,8 @@ enum drawing_kind {
 	DRAWN_LAUNCHES,    /* of launches; part: enum drawing_outcome */
 	DRAWN_LOST,        /* launches that were lost */
 	DRAWN_SAMPLE,      /* of samples */
-	DRAWN_AWAY         /* of aways */
+	DRAWN_AWAY,        /* of aways */
+	DRAWN_STALL        /* of instructions, by their samples */
 };
 enum drawing_outcome { DRAWN_MATCHED, DRAWN_REJECTED, DRAWN_OPEN };
 #define DRAWN_BUSY   CAUSE_COUNT

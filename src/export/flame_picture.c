@@ -25,7 +25,7 @@ int picture_check(const struct export_options *options)
 	if (view && options->pid && (strcmp(view, "total") == 0 || strcmp(view, "idle") == 0))
 		return error_set(-EINVAL,
 				 "--pid: idle time is a device's, not a process's (--kind gpu, "
-				 "cpu, offcpu or launch)");
+				 "cpu, offcpu, launch or stall)");
 	return 0;
 }
 

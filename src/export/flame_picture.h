@@ -8,7 +8,7 @@
 #include "export/exporter.h"
 #include "export/flame_drawing.h"
 
-#define PICTURE_KINDS "total, gpu, idle, cpu, offcpu, launch"
+#define PICTURE_KINDS "total, gpu, idle, cpu, offcpu, launch, stall"
 
 struct picture {
 	struct analysis *analysis;

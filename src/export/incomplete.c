@@ -93,7 +93,7 @@ struct incomplete incomplete_model(const struct model *model)
 const char *incomplete_unmeasured(const struct analysis_device *device)
 {
 	if (!device->all_executions && !device->all_launches)
-		return "nobody's commands to it were recorded, only its counters were";
+		return "nobody's commands to it were recorded, only its counters or samples were";
 	if (!device->all_executions)
 		return "no execution was recorded, its commands are in flight or lost";
 	if (!device->all_timed)

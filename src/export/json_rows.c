@@ -294,6 +294,10 @@ static void put_instruction(struct json_rows *rows, const struct event_instructi
 	put_u64(rows, "code", row->code);
 	put_string(rows, "stall", row->stall_string);
 	put_u64(rows, "thread", row->thread);
+	if (row->stack)
+		put_stack(rows, row->stack);
+	if (row->text_string)
+		put_string(rows, "text", row->text_string);
 }
 
 /* What is not so has no flag. */

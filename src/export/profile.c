@@ -151,6 +151,8 @@ static int push_instruction(struct profile *profile, const struct analysis_instr
 
 	if (error)
 		return error;
+	if (!*place.text)
+		place.text = row->text;
 	frame.function = *place.text ? place.text : "[unknown instruction]";
 	frame.file = place.file;
 	frame.line = place.line;
@@ -269,7 +271,7 @@ static int each_instruction(struct profile *profile,
 		}
 		if (!is_whose(profile, row.process))
 			continue;
-		error = push_stack(profile, path ? path->stack : 0);
+		error = push_stack(profile, found->stack);
 		if (!error)
 			error = push_command(profile, path ? path->function : "", found->kernel);
 		if (!error)

@@ -36,6 +36,7 @@ const struct exporter *const exporters[] = {
 	&export_otlp_metrics,
 	&export_perf_script,
 	&export_duet_pb,
+	&export_iaprof,
 	NULL,
 };
 /* clang-format on */

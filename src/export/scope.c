@@ -104,7 +104,7 @@ static bool is_wanted(const struct flame_view *view, enum observed_table table)
 	case OBSERVED_AWAY:
 		return view->offcpu;
 	case OBSERVED_INSTRUCTION:
-		return view->busy;
+		return view->busy || view->stall;
 	default:
 		return view->idle;
 	}
@@ -130,8 +130,14 @@ static int end_launch(struct scope *scope, const struct observed_part *part,
 
 static int add_instruction(struct scope *scope, const struct observed_part *part)
 {
-	int error = add(scope, part, DRAWN_INSTRUCTION, SCOPE_WEIGHT, part->by);
+	const struct flame_view *view = scope->view;
+	int error = 0;
 
+	if (!view || view->stall)
+		error = add(scope, part, DRAWN_STALL, 0, part->count);
+	if (error || (view && !view->busy))
+		return error;
+	error = add(scope, part, DRAWN_INSTRUCTION, SCOPE_WEIGHT, part->by);
 	return error ? error : add(scope, part, DRAWN_INSTRUCTION, SCOPE_COUNT, part->count);
 }
 

@@ -68,6 +68,9 @@ static struct scope_item item_of(const struct drawing *drawing)
 	case DRAWN_INSTRUCTION:
 		return (struct scope_item){DRAWN_INSTRUCTION,
 					   drawing->analysis->instructions[row->index].number, 0};
+	case DRAWN_STALL:
+		return (struct scope_item){DRAWN_STALL,
+					   drawing->analysis->instructions[row->index].number, 0};
 	default:
 		return (struct scope_item){row->kind, row->index, row->part};
 	}

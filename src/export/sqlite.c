@@ -76,7 +76,7 @@ static const struct {
 	[TABLE_DEPENDENCIES] = {"dependencies", 5},
 	[TABLE_CPU_SAMPLES] = {"cpu_samples", 9},
 	[TABLE_SWITCHES] = {"switches", 11},
-	[TABLE_INSTRUCTION_SAMPLES] = {"instruction_samples", 12},
+	[TABLE_INSTRUCTION_SAMPLES] = {"instruction_samples", 14},
 	[TABLE_RANGES] = {"ranges", 11},
 	[TABLE_SERIES] = {"series", 15},
 	[TABLE_COUNTERS] = {"counters", 6},
@@ -586,6 +586,8 @@ static void put_instruction(struct database *database, const struct event_instru
 	put_u64(database, row->period);
 	put_string(database, row->period_unit_string);
 	put_known(database, row->correlation);
+	put_string(database, row->text_string);
+	put_stack_id(database, row->stack);
 }
 
 static void put_range(struct database *database, const struct event_range *row)

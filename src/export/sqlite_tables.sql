@@ -34,7 +34,7 @@ CREATE TABLE switches (id INTEGER PRIMARY KEY, time_ns INTEGER, cpu INTEGER, pre
 reason TEXT, wait TEXT, holder INTEGER, waker INTEGER, waker_name TEXT, stack INTEGER);
 CREATE TABLE instruction_samples (id INTEGER PRIMARY KEY, begin_ns INTEGER, end_ns INTEGER, process INTEGER,
 device INTEGER, kernel TEXT, "offset" INTEGER, stall TEXT, count INTEGER, period INTEGER, unit TEXT,
-correlation INTEGER);
+correlation INTEGER, instruction TEXT, stack INTEGER);
 -- what the program named itself; open: it was not seen to end; unbegun: nor to begin
 CREATE TABLE ranges (id INTEGER PRIMARY KEY, process INTEGER, thread INTEGER, domain TEXT, name TEXT, type TEXT,
 begin_ns INTEGER, end_ns INTEGER, open INTEGER, unbegun INTEGER, stack INTEGER);

@@ -14,8 +14,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyze/analysis.h"
 #include "analyze/model.h"
+#include "analyze/stalls.h"
 #include "base/json.h"
 #include "base/string.h"
 #include "export/view.h"
@@ -377,6 +380,33 @@ static void write_cut(struct writer *writer)
 	json_object_end(json);
 }
 
+static bool is_waited_for(const struct analysis *analysis, const char *name)
+{
+	for (size_t i = 0; i < analysis->instructions_count; i++)
+		if (strcmp(analysis->instructions[i].stall, name) == 0)
+			return true;
+	return false;
+}
+
+/* Of the reasons that samples have. */
+static void write_stalls(struct json_writer *json, const struct analysis *analysis)
+{
+	char text[512];
+
+	json_key(json, "stall_texts");
+	json_object_begin(json);
+	for (size_t i = 0; i < stall_reasons_count; i++) {
+		const struct stall_reason *reason = &stall_reasons[i];
+
+		if (!is_waited_for(analysis, reason->name))
+			continue;
+		snprintf(text, sizeof(text), "%s. Usual remedy: %s.", reason->meaning,
+			 reason->remedy);
+		json_pair_text(json, reason->name, text);
+	}
+	json_object_end(json);
+}
+
 static int write_document(struct writer *writer)
 {
 	const struct view_about *about = writer->head->about;
@@ -394,6 +424,8 @@ static int write_document(struct writer *writer)
 	write_cut(writer);
 	write_causes(json, "causes", account_cause_name);
 	write_causes(json, "cause_texts", account_cause_text);
+	if (writer->tracks->analysis->instructions_count)
+		write_stalls(json, writer->tracks->analysis);
 	error = write_paths(writer);
 	write_tracks(writer);
 	json_newline(json);

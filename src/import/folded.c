@@ -6,8 +6,7 @@
  * Gets:     lines   Gives: a CPU sample a line, whose weight is the count
  * Owns:     nothing
  * Fails:    a line that is none, with its number
- * Why \xNN stands for a byte: that is how `duet flame --folded` writes what would not be one line, and no other
- *           tool writes a backslash on purpose
+ * Why the device's frames are only frames: a line tells no command of a device, and no time of one
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,56 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "import/formats.h"
+#include "import/frame.h"
 #include "import/source.h"
 #include "import/target.h"
-
-struct kind {
-	const char *suffix;
-	enum event_frame_type type;
-	uint32_t flags;
-};
-
-static const struct kind kinds[] = {
-	{"_[k]", FRAME_KERNEL, 0}, {"_[j]", FRAME_JIT, 0}, {"_[i]", FRAME_NATIVE, FRAME_INLINED}};
-
-static int hex_value(char digit)
-{
-	if (isdigit((unsigned char)digit))
-		return digit - '0';
-	return isxdigit((unsigned char)digit) ? tolower((unsigned char)digit) - 'a' + 10 : -1;
-}
-
-/* In place; a NUL would end the name. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *at = text; *at; to++) {
-		int high = at[0] == '\\' && at[1] == 'x' ? hex_value(at[2]) : -1;
-		int low = high >= 0 ? hex_value(at[3]) : -1;
-		int byte = low >= 0 ? high * 16 + low : 0;
-
-		*to = byte ? (char)byte : *at;
-		at += byte ? 4 : 1;
-	}
-	*to = 0;
-}
-
-/* The suffix says what kind of code it is, as long as it is no escape. */
-static struct kind take_suffix(char *frame)
-{
-	size_t length = strlen(frame);
-
-	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-		if (length > 4 && strcmp(frame + length - 4, kinds[i].suffix) == 0) {
-			frame[length - 4] = 0;
-			return kinds[i];
-		}
-	}
-	return (struct kind){.type = FRAME_NATIVE};
-}
 
 /* As `duet flame` writes what a device did, and what stands between it and the host. */
 static bool is_of_device(const char *frame)
@@ -73,19 +26,6 @@ static bool is_of_device(const char *frame)
 
 	return strcmp(frame, "-") == 0 || (length > 4 && (strcmp(frame + length - 4, "_[G]") == 0 ||
 							  strcmp(frame + length - 4, "_[g]") == 0));
-}
-
-static int push_frame(struct import_target *target, char *frame, uint32_t *stack)
-{
-	struct kind kind = {.type = FRAME_TRUNCATED};
-
-	if (strcmp(frame, "[truncated]") != 0) {
-		kind = take_suffix(frame);
-		unescape(frame);
-	} else {
-		frame += strlen(frame);
-	}
-	return import_target_push(target, kind.type, kind.flags, frame, "", stack);
 }
 
 /* Cuts the count off. */
@@ -119,7 +59,7 @@ static int read_stack(const struct import_source *source, struct import_target *
 		if (!*frame)
 			return import_source_fail(source, "a frame between two ';'", NULL);
 		*has_device |= is_of_device(frame);
-		error = push_frame(target, frame, ret_stack);
+		error = import_frame_push(target, frame, FRAME_NATIVE, ret_stack);
 	}
 	return error;
 }

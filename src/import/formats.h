@@ -7,7 +7,7 @@
 
 #include "import/importer.h"
 
-extern const struct importer import_folded, import_perf_script, import_chrome,
+extern const struct importer import_folded, import_perf_script, import_chrome, import_iaprof,
 	import_rocm_trace_lite;
 
 #endif

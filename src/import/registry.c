@@ -28,6 +28,7 @@ const struct importer *const importers[] = {
 	&import_perf_script,
 	&import_chrome,
 	&import_rocm_trace_lite,
+	&import_iaprof,
 	NULL,
 };
 /* clang-format on */

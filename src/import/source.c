@@ -11,6 +11,7 @@
 #include "import/source.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ struct import_source {
 	size_t used, size;
 	char *line;
 	size_t capacity;
-	uint64_t number; /* of the line */
+	uint64_t number;         /* of the line */
+	bool is_long, is_inside; /* the line was too long; its end is still to come */
 };
 
 int import_source_open(const char *path, struct import_source **ret_source)
@@ -90,6 +92,7 @@ int import_source_rewind(struct import_source *source)
 {
 	source->used = source->size = 0;
 	source->number = 0;
+	source->is_long = source->is_inside = false;
 	if (gzrewind(source->file) == 0)
 		return 0;
 	return error_set(-ESPIPE, "it is read twice, so it must be a regular file");
@@ -99,7 +102,8 @@ int import_source_rewind(struct import_source *source)
 
 static int append(struct import_source *source, const char *bytes, size_t size, size_t *length)
 {
-	if (*length + size > SOURCE_LINE_MOST)
+	source->is_long = *length + size > SOURCE_LINE_MOST;
+	if (source->is_long)
 		return error_set(-EBADMSG, "line %llu: longer than 16 MiB",
 				 (unsigned long long)source->number);
 	if (array_grow(source->line, source->capacity, *length + size + 1))
@@ -130,6 +134,7 @@ int import_source_line(struct import_source *source, char **ret_line, size_t *re
 	int status = 0, error = 0;
 
 	source->number++;
+	source->is_long = false;
 	while (!end && !error && (status = fill(source)) > 0) {
 		const char *begin = source->buffer + source->used;
 		size_t left = source->size - source->used;
@@ -138,6 +143,7 @@ int import_source_line(struct import_source *source, char **ret_line, size_t *re
 		error = append(source, begin, end ? (size_t)(end - begin) : left, &length);
 		source->used += end ? (size_t)(end - begin) + 1 : left;
 	}
+	source->is_inside = source->is_long && !end;
 	if (error || status < 0)
 		return error ? error : status;
 	if (!end && !length)
@@ -149,6 +155,20 @@ int import_source_line(struct import_source *source, char **ret_line, size_t *re
 	*ret_line = source->line;
 	*ret_length = length;
 	return 1;
+}
+
+int import_source_skip(struct import_source *source)
+{
+	int status = 1;
+
+	while (source->is_inside && (status = fill(source)) > 0) {
+		const char *begin = source->buffer + source->used;
+		const char *end = memchr(begin, '\n', source->size - source->used);
+
+		source->used = end ? (size_t)(end - source->buffer) + 1 : source->size;
+		source->is_inside = !end;
+	}
+	return status < 0 ? status : source->is_long;
 }
 
 int import_source_fail(const struct import_source *source, const char *expected, const char *found)

@@ -29,6 +29,9 @@ int import_source_rewind(struct import_source *source);
  * one of more than 16 MiB, -errno with a text. */
 int import_source_line(struct import_source *source, char **ret_line, size_t *ret_length);
 
+/* Goes on behind a line that was too long. 1: done, 0: none was, -errno with a text. */
+int import_source_skip(struct import_source *source);
+
 /* -EBADMSG with "line 7: expected …, found '…'"; found NULL: nothing. */
 int import_source_fail(const struct import_source *source, const char *expected, const char *found);
 

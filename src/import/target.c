@@ -26,8 +26,8 @@
 
 struct import_target {
 	struct trace_writer *writer;
-	struct string_table processes, threads, devices, queues,
-		kernels;           /* keys; ids are the things' */
+	struct string_table processes, threads, devices, queues, kernels,
+		series;            /* keys; ids are the things' */
 	uint64_t begin_ns, end_ns; /* of all rows */
 	uint64_t rows, correlations;
 	struct string_builder notes;
@@ -46,6 +46,7 @@ int import_target_open(const char *path, struct import_target **ret_target)
 	string_table_init(&target->devices);
 	string_table_init(&target->queues);
 	string_table_init(&target->kernels);
+	string_table_init(&target->series);
 	string_builder_init(&target->notes);
 	target->begin_ns = UINT64_MAX;
 	error = trace_writer_open(path, &options, &target->writer);
@@ -63,6 +64,7 @@ static void target_free(struct import_target *target)
 	string_table_fini(&target->devices);
 	string_table_fini(&target->queues);
 	string_table_fini(&target->kernels);
+	string_table_fini(&target->series);
 	string_builder_fini(&target->notes);
 	free(target);
 }
@@ -195,6 +197,66 @@ int import_target_kernel(struct import_target *target, uint32_t process, const c
 	return error ? error : trace_writer_thing(target->writer, EVENT_CODE, &row);
 }
 
+/* A source has no name of a function; the numbers keep apart what '/' in names would not. */
+static int describe_code(struct import_target *target, struct event_code *row, const char *file,
+			 const char *name)
+{
+	struct string_builder key;
+	bool is_new = false;
+	int error;
+
+	string_builder_init(&key);
+	string_builder_appendf(&key, "%u/%u:%zu/%s%s", row->type, row->process, strlen(file), file,
+			       name);
+	error = key.error ? key.error
+			  : find(&target->kernels, string_builder_text(&key), key.length, &row->id,
+				 &is_new);
+	string_builder_fini(&key);
+	if (!error && is_new)
+		error = import_target_text(target, row->type == CODE_KERNEL ? name : file,
+					   &row->name_string);
+	return error || !is_new ? error : trace_writer_thing(target->writer, EVENT_CODE, row);
+}
+
+int import_target_code(struct import_target *target, uint32_t process, const char *file,
+		       const char *name, uint32_t *ret_code)
+{
+	struct event_code source = {.type = CODE_SOURCE, .process = process};
+	struct event_code kernel = {.type = CODE_KERNEL, .process = process};
+	int error = *file ? describe_code(target, &source, file, "") : 0;
+
+	kernel.parent = source.id;
+	if (!error)
+		error = describe_code(target, &kernel, file, name);
+	*ret_code = kernel.id;
+	return error;
+}
+
+int import_target_series(struct import_target *target, const char *metric, const char *unit,
+			 enum event_series_type type, uint32_t device, uint32_t *ret_series)
+{
+	struct event_series row = {.type = type, .host = 1, .device = device};
+	struct string_builder key;
+	bool is_new = false;
+	int error;
+
+	string_builder_init(&key);
+	string_builder_appendf(&key, "%u/%s", device, metric);
+	error = key.error ? key.error
+			  : find(&target->series, string_builder_text(&key), key.length, ret_series,
+				 &is_new);
+	string_builder_fini(&key);
+	if (error || !is_new)
+		return error;
+	row.id = *ret_series;
+	error = import_target_text(target, metric, &row.metric_string);
+	if (!error)
+		error = import_target_text(target, unit, &row.unit_string);
+	if (!error)
+		error = import_target_text(target, "import", &row.source_string);
+	return error ? error : trace_writer_thing(target->writer, EVENT_SERIES, &row);
+}
+
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
 		       const char *function, const char *module, uint32_t *stack)
 {
@@ -256,6 +318,18 @@ int import_target_range(struct import_target *target, const struct event_range *
 int import_target_sample(struct import_target *target, const struct event_cpu_sample *row)
 {
 	return write_row(target, EVENT_CPU_SAMPLE, row->thread, row, row->time, row->time + 1);
+}
+
+int import_target_instruction(struct import_target *target,
+			      const struct event_instruction_sample *row)
+{
+	return write_row(target, EVENT_INSTRUCTION_SAMPLE, row->device, row, row->begin,
+			 row->end > row->begin ? row->end : row->begin + 1);
+}
+
+int import_target_counter(struct import_target *target, const struct event_counter *row)
+{
+	return write_row(target, EVENT_COUNTER, row->series, row, row->begin, row->end);
 }
 
 /* ---- the end ---- */

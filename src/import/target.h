@@ -45,6 +45,13 @@ int import_target_queue(struct import_target *target, uint32_t process, uint32_t
 int import_target_kernel(struct import_target *target, uint32_t process, const char *name,
 			 uint32_t *ret_kernel);
 
+/* A kernel of a file's program; file "": not known. */
+int import_target_code(struct import_target *target, uint32_t process, const char *file,
+		       const char *name, uint32_t *ret_code);
+/* What is counted of a device, in a base unit. */
+int import_target_series(struct import_target *target, const char *metric, const char *unit,
+			 enum event_series_type type, uint32_t device, uint32_t *ret_series);
+
 /* The stack of a caller and a frame that the host's code is named by. type: NATIVE, JIT or KERNEL; flags:
  * FRAME_INLINED. -ENOMEM. */
 int import_target_push(struct import_target *target, enum event_frame_type type, uint32_t flags,
@@ -59,5 +66,8 @@ int import_target_launch(struct import_target *target, const struct event_launch
 int import_target_execution(struct import_target *target, const struct event_execution *row);
 int import_target_range(struct import_target *target, const struct event_range *row);
 int import_target_sample(struct import_target *target, const struct event_cpu_sample *row);
+int import_target_instruction(struct import_target *target,
+			      const struct event_instruction_sample *row);
+int import_target_counter(struct import_target *target, const struct event_counter *row);
 
 #endif

@@ -191,6 +191,9 @@ void guest_hook_exit(void);
 /* Id of the calling thread's stack, described first where it is new; 0: none is wanted, or none can be had. */
 uint32_t guest_take_stack(struct guest_thread *thread);
 void guest_stacks_forked(void); /* in a forked child */
+/* From now on stacks begin outside of the library that this code is in: the runtime's own, which stands between the
+ * program's call and what it tells a guest. By one thread at a time. */
+void guest_stacks_leave_out(const void *code);
 
 static inline uint32_t guest_stack(struct guest_thread *thread)
 {

@@ -89,6 +89,30 @@ static void sleep_raw(const struct timespec *wait)
 	errno = saved;
 }
 
+static int find_span(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct libraries_span *span = data;
+
+	(void)size;
+	for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t begin = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+		    span->address < begin || span->address >= begin + segment->p_memsz)
+			continue;
+		span->begin = begin;
+		span->end = begin + segment->p_memsz;
+	}
+	return 0;
+}
+
+bool libraries_find(struct libraries_span *span)
+{
+	span->begin = span->end = 0;
+	return libraries_iterate(find_span, span) && span->end;
+}
+
 void libraries_before_fork(void)
 {
 	const struct timespec wait = {0, WAIT_NS};

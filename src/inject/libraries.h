@@ -31,6 +31,12 @@ bool libraries_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, v
 /* False: as above, the counts are as they were. 19 ns. */
 bool libraries_count(struct libraries_counts *ret_counts);
 
+/* The executable segment that an address is in. False: none, or a thread is forking. */
+struct libraries_span {
+	uint64_t address, begin, end;
+};
+bool libraries_find(struct libraries_span *span);
+
 /* For pthread_atfork: before, and after in both processes. */
 void libraries_before_fork(void);
 void libraries_after_fork(void);

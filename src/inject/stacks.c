@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 
 #include "inject/guest.h"
+#include "inject/libraries.h"
 #include "inject/modules.h"
 #include "inject/python_frames.h"
 
@@ -82,6 +83,15 @@ struct guest_stack_memory {
 	struct python_code code;
 	struct module module;
 };
+
+/* Code of the runtime between the program's call and us: a call's name stands for it. */
+enum { LEFT_OUT_MOST = 4 };
+static struct {
+	_Atomic uint32_t count;
+	struct {
+		uint64_t begin, end;
+	} ranges[LEFT_OUT_MOST];
+} left_out;
 
 static struct python python;
 static _Atomic uint32_t unknown_told; /* the attachment by its mode: each recorder is told once */
@@ -424,6 +434,29 @@ static void pass_native_gap(struct guest_thread *thread, struct place *place)
 		pass_evaluation(thread, place, false);
 }
 
+static bool is_left_out(uint64_t frame)
+{
+	uint32_t count = atomic_load_explicit(&left_out.count, memory_order_acquire);
+	uint64_t pc = (frame & ~UNWIND_EXACT) - 1;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (pc >= left_out.ranges[i].begin && pc < left_out.ranges[i].end)
+			return true;
+	return false;
+}
+
+/* How many of the innermost frames nobody wants to see. */
+static uint32_t count_left_out(const struct unwind *native)
+{
+	uint32_t most = native->count, count = 0;
+
+	if (most > UNWIND_END_FRAMES)
+		most = UNWIND_END_FRAMES;
+	while (count < most && is_left_out(native->frames[count]))
+		count++;
+	return count;
+}
+
 /* Where nothing was left out, as in nearly all stacks: the same in a tenth of the code. */
 static void merge_whole(struct guest_thread *thread)
 {
@@ -431,7 +464,7 @@ static void merge_whole(struct guest_thread *thread)
 	const struct python_frame *frame = memory->frames, *end = frame + memory->function_count;
 	struct known_function *known = memory->known_functions + memory->function_count;
 	uint64_t *out = memory->merged;
-	uint32_t i = 0;
+	uint32_t i = count_left_out(&memory->native);
 
 	for (;; i++) {
 		for (; i < memory->native.count && (!memory->evaluates[i] || frame == end); i++)
@@ -460,7 +493,7 @@ static void merge(struct guest_thread *thread)
 		return;
 	}
 	memory->merged_count = memory->merged_kept = memory->merged_left = 0;
-	for (uint32_t i = 0; i < native->count; i++) {
+	for (uint32_t i = count_left_out(native); i < native->count; i++) {
 		if (native->truncated && i == UNWIND_END_FRAMES)
 			pass_native_gap(thread, &place);
 		if (memory->evaluates[i] && place.next < memory->function_count)
@@ -627,4 +660,16 @@ void guest_stacks_forked(void)
 {
 	modules_forked();
 	atomic_store(&python.finding, 0);
+}
+
+void guest_stacks_leave_out(const void *code)
+{
+	uint32_t count = atomic_load(&left_out.count);
+	struct libraries_span span = {.address = (uint64_t)(uintptr_t)code};
+
+	if (count == LEFT_OUT_MOST || is_left_out(span.address + 1) || !libraries_find(&span))
+		return;
+	left_out.ranges[count].begin = span.begin;
+	left_out.ranges[count].end = span.end;
+	atomic_store_explicit(&left_out.count, count + 1, memory_order_release);
 }

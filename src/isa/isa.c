@@ -4,7 +4,7 @@
  *
  * Runs in:  the readers
  * Gets:     bytes from a trace, which may be anything   Gives: one line of text
- * Owns:     a disassembler of LLVM; for AMDGPU a process to run it in
+ * Owns:     a disassembler of LLVM, for AMDGPU a process to run it in; for Xe one of Intel
  * Fails:    -ENOMEM, -EINVAL; where LLVM cannot be had hexadecimal numbers and isa_why
  * Why LLVM: it has the tables that the compilers of these kernels wrote them with. Capstone 4.0.2, Debian 12's, fails on
  *           22 % of the instructions with AVX-512 in kernels of PoCL.
@@ -25,6 +25,7 @@
 #include "isa/apart.h"
 #include "isa/llvm.h"
 #include "isa/text.h"
+#include "isa/xe.h"
 
 enum { RAW_SIZE = APART_TEXT_SIZE, BYTES_MAX = APART_BYTES_MAX, X86_LENGTH_MAX = 15, LOCK = 0xf0 };
 
@@ -55,6 +56,7 @@ struct kind {
 	const char *comment;
 	bool has_processor; /* and nothing decodes without its name */
 	bool is_apart;
+	bool is_xe;       /* no target of LLVM */
 	size_t word_size; /* bytes */
 	const char *word_directive;
 };
@@ -74,12 +76,17 @@ static const struct kind kinds[] = {
 			.is_apart = true,
 			.word_size = 4,
 			.word_directive = ".long"},
+	[ISA_XE] = {.is_xe = true, .word_size = 4, .word_directive = ".long"},
 };
+
+_Static_assert((int)XE_TEXT_SIZE <= (int)RAW_SIZE && XE_WHY_MAX <= LLVM_WHY_MAX,
+	       "what xe.h writes fits");
 
 struct isa {
 	const struct kind *kind;
 	struct llvm *llvm;   /* NULL: hexadecimal */
 	struct apart *apart; /* NULL: in this process */
+	struct xe *xe;       /* NULL: another set, or a generation that is not known */
 	char why[LLVM_WHY_MAX];
 };
 
@@ -108,6 +115,10 @@ static int open_llvm(struct isa *isa, const char *processor_name)
 	const struct processor *processor = NULL;
 	int r;
 
+	if (isa->kind->is_xe) {
+		r = xe_new(processor_name, &isa->xe, isa->why);
+		return r == -ENOENT ? 0 : r;
+	}
 	if (!isa->kind->target.name) {
 		snprintf(isa->why, sizeof(isa->why),
 			 "there is no disassembler for this instruction set");
@@ -143,6 +154,7 @@ void isa_free(struct isa *isa)
 {
 	if (!isa)
 		return;
+	xe_free(isa->xe);
 	apart_free(isa->apart);
 	llvm_close(isa->llvm);
 	free(isa);
@@ -152,11 +164,13 @@ const char *isa_why(const struct isa *isa)
 {
 	if (isa->apart && apart_is_over(isa->apart))
 		return "LLVM has crashed too often on this code, which may be damaged";
-	return isa->llvm ? NULL : isa->why;
+	return isa_library(isa) ? NULL : isa->why;
 }
 
 const char *isa_library(const struct isa *isa)
 {
+	if (isa->xe)
+		return xe_library(isa->xe);
 	return isa->llvm ? llvm_name(isa->llvm) : NULL;
 }
 
@@ -205,6 +219,8 @@ static size_t decode_text(struct isa *isa, const uint8_t *bytes, size_t size, ui
 	size_t length;
 	const char *comment;
 
+	if (isa->xe)
+		return xe_decode(isa->xe, bytes, size, address, raw);
 	if (!isa->llvm)
 		return 0;
 	length = decode_raw(isa, bytes, size < BYTES_MAX ? size : BYTES_MAX, address, raw);
@@ -232,7 +248,8 @@ static size_t format_hex(const struct isa *isa, const uint8_t *bytes, size_t siz
 	}
 	memcpy(&word, bytes, sizeof(word));
 	snprintf(raw, RAW_SIZE, "%s 0x%08" PRIx32, isa->kind->word_directive, le32toh(word));
-	return sizeof(word);
+	/* whatever its opcode, its length is known */
+	return isa->kind->is_xe && xe_length(bytes, size) ? xe_length(bytes, size) : sizeof(word);
 }
 
 int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t address, char *text,
@@ -243,6 +260,11 @@ int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t addr
 
 	if (!size)
 		return error_set(-EINVAL, "disassembler: no bytes at 0x%" PRIx64, address);
+	/* where only lengths are asked for, nobody need write a text */
+	if (isa->kind->is_xe && !text_size && xe_length(bytes, size)) {
+		*ret_length = xe_length(bytes, size);
+		return 0;
+	}
 	length = decode_text(isa, bytes, size, address, raw);
 	if (!length)
 		length = format_hex(isa, bytes, size, raw);

@@ -44,13 +44,14 @@ enum ring_option {
 	RING_OPTION_NATIVE = 4,      /* take the stacks of launches and waits … */
 	RING_OPTION_PYTHON = 8,      /* … and the Python functions in them */
 	/* Of the HSA guest: which dispatches it times. */
-	RING_OPTION_AMD_LITE = 16,    /* not those that carry a signal */
-	RING_OPTION_AMD_FULL = 32,    /* those in batches too */
-	RING_OPTION_AMD_FORCE = 64,   /* also where the runtime is known to fail */
-	RING_OPTION_AMD_PCS = 256,    /* samples instructions too */
-	RING_OPTION_AMD_NO_HIP = 512, /* the calls of HIP are not wanted */
+	RING_OPTION_AMD_LITE = 16,      /* not those that carry a signal */
+	RING_OPTION_AMD_FULL = 32,      /* those in batches too */
+	RING_OPTION_AMD_FORCE = 64,     /* also where the runtime is known to fail */
+	RING_OPTION_AMD_PCS = 256,      /* samples instructions too */
+	RING_OPTION_AMD_NO_HIP = 512,   /* the calls of HIP are not wanted */
+	RING_OPTION_CUDA_GRAPHS = 1024, /* of the CUDA guest: a launch of a graph is one command */
 	RING_OPTION_LEVEL_ZERO_TIME =
-		1024,            /* of the Level Zero guest: asks devices for time stamps */
+		2048,            /* of the Level Zero guest: asks devices for time stamps */
 	RING_OPTION_OPENCL = 128 /* what AMD's OpenCL does is recorded by the guest for that */
 };
 
@@ -81,6 +82,9 @@ enum ring_trouble {
 	RING_TROUBLE_NO_RING_SAMPLE, /* samples of instructions that came in a thread without a ring */
 	/* Of libduet: calls of threads that found no ring free, which are counter values. */
 	RING_TROUBLE_NO_RING_COUNTER,
+	/* Of the CUDA guest: */
+	RING_TROUBLE_CUDA_TIMES, /* records of CUPTI's with times that cannot be */
+	RING_TROUBLE_CUDA_GRAPHS, /* nodes of graphs came too fast: graphs are recorded as a whole since then */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_COUNT
 };

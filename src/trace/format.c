@@ -311,6 +311,8 @@ static const struct trace_column instruction_sample_columns[] = {
 	PLAIN(10, "code", code),
 	STRING(11, "stall", stall_string),
 	PLAIN(12, "thread", thread),
+	PLAIN(13, "stack", stack),
+	STRING(14, "text", text_string),
 };
 #undef ROW
 

@@ -33,6 +33,16 @@ uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32
 	return stack_table_node(&writer->stacks, caller, frame);
 }
 
+bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
+			     struct event_stack *ret_stack)
+{
+	const struct event_stack *found = stack_table_find(&writer->stacks, stack);
+
+	if (found)
+		*ret_stack = *found;
+	return found != NULL;
+}
+
 static int out_of_memory(const struct trace_writer *writer)
 {
 	return error_set(-ENOMEM, "write '%s': out of memory", writer->path);
@@ -188,6 +198,8 @@ static const struct {
 	 offsetof(struct event_cpu_sample, stack)},
 	{EVENT_SWITCH, sizeof(struct event_switch), offsetof(struct event_switch, stack)},
 	{EVENT_RANGE, sizeof(struct event_range), offsetof(struct event_range, stack)},
+	{EVENT_INSTRUCTION_SAMPLE, sizeof(struct event_instruction_sample),
+	 offsetof(struct event_instruction_sample, stack)},
 };
 
 int segment_write_stacks(struct trace_writer *writer, uint32_t kind, const void *rows, size_t count)

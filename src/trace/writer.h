@@ -61,6 +61,9 @@ uint32_t trace_writer_own_frame(struct trace_writer *writer, const struct event_
 /* Errors: -ENOENT for no such frame, -ENOMEM. */
 int trace_writer_name_frame(struct trace_writer *writer, uint32_t frame, uint32_t name_string);
 uint32_t trace_writer_stack(struct trace_writer *writer, uint32_t caller, uint32_t frame);
+/* What a stack is made of; false: there is no such. */
+bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
+			     struct event_stack *ret_stack);
 
 /* Describes or describes anew a thing (EVENT_HOST … EVENT_SERIES): `row` is the kind's struct, its
  * first field the id. The writer keeps the newest row of each id and repeats it in every segment in

@@ -471,7 +471,8 @@ def is_measured(trace, device, commands):
     nobody's to follow."""
     got_commands = trace.launches_on(device) or any(trace.device_of(row) == device
                                                     for row in trace.executions)
-    is_counted = any(row["device"] == device for row in trace.things.get("series", {}).values())
+    is_counted = (any(row["device"] == device for row in trace.things.get("series", {}).values())
+                  or any(row["device"] == device for row in trace.instructions))
     has_queue = any(row["device"] == device for row in trace.things.get("queue", {}).values())
     return bool(commands or not got_commands and (has_queue or not is_counted))
 
@@ -594,7 +595,7 @@ def check(duet, path, window):
         for kernel in report["kernels"]:
             if kernel["device"] == row["key"]:
                 comparison.equal(f"kernel {kernel['name']} share", kernel["share_ns"],
-                                 shares.get(kernel["name"], 0))
+                                 shares.get(kernel.get("symbol") or kernel["name"], 0))
     queues = trace.things.get("queue", {})
     for row in report["queues"]:
         if row["id"] not in queues:

@@ -29,7 +29,8 @@
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
  *	switch THREAD TIME blocked|preempted|exited|in [stack=ID] [wait=TEXT] [holder=THREAD]
- *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N]
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE]
+ *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
  *	       [limit=N] [interval=NS] [begin=T] [end=T]
@@ -508,6 +509,21 @@ static inline int description_switch(struct description *description, char **wor
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);
 }
 
+/* The bytes of a code object, with their hash. */
+static inline int description_image(struct description *description, const char *path,
+				    struct event_code *code)
+{
+	static char bytes[1 << 20];
+	FILE *file = fopen(path, "re");
+	size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
+
+	if (!file || !size || fclose(file))
+		return -1;
+	code->size_bytes = size;
+	return trace_writer_content(description->writer, bytes, size, &code->hash_low,
+				    &code->hash_high);
+}
+
 /* Code objects that hold one kernel have ids behind those of the kernels. */
 static inline int description_instruction(struct description *description, char **words, int count)
 {
@@ -524,7 +540,10 @@ static inline int description_instruction(struct description *description, char 
 	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
 	struct event_code code = {.type = CODE_BINARY, .process = row.process};
 	uint32_t kernel = description_kernel(description, words[3], NULL);
+	const char *image = description_option(words, 5, count, "image", "");
 
+	if (*image && description_image(description, image, &code))
+		return -1;
 	code.id = row.code = DESCRIPTION_IDS + kernel;
 	code.name_string = description_name(description, words[3]);
 	row.period_unit_string = description_text(description, "ns");

@@ -14,10 +14,12 @@ DUET_PROGRAMS, or tests/programs beside it. An unmet need is a skip with its rea
 """
 import collections
 import contextlib
+import ctypes
 import glob
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -36,7 +38,11 @@ if WRITE:
 # Traces of so many rows or fewer are checked at the end; 0: none.
 CHECKED_ROWS = int(os.environ.get("DUET_CHECK_ACCOUNTS") or 0)
 
-Result = collections.namedtuple("Result", "status stdout stderr seconds")
+# Limits below are for what hangs. They are told as a machine with nothing else to do needs them, and are so much longer.
+PATIENCE = 4
+
+# seconds: by the clock; computed: of the processor time of all children meanwhile, which a busy machine does not change
+Result = collections.namedtuple("Result", "status stdout stderr seconds computed", defaults=[None])
 
 
 class Skip(Exception):
@@ -52,6 +58,13 @@ DUET = _find_duet()
 BUILD = os.path.dirname(DUET)
 PROGRAMS = os.environ.get("DUET_PROGRAMS") or os.path.join(BUILD, "tests", "programs")
 GUEST = os.environ.get("DUET_GUEST") or os.path.join(BUILD, "libduet-opencl.so")
+
+
+def leave_network():
+    """True where this process, and what it starts, have a network of their own now: recorders listen under names of
+    the network, a recorder of all programs under one that only one can have. Needs root."""
+    clone_newnet = 0x40000000
+    return ctypes.CDLL(None).unshare(clone_newnet) == 0
 
 
 def stolen_ns():
@@ -90,20 +103,27 @@ def default_signals():
 
 def run(command, env=None, stdin=b"", timeout=120, **options):
     """Runs to its end; status as a shell counts. A run that hangs is killed and told."""
-    begin = time.monotonic()
+    begin, computed = time.monotonic(), children_computed()
     options.setdefault("preexec_fn", default_signals)
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, env=clean_environment(env),
                                start_new_session=True, **options)
     try:
-        stdout, stderr = process.communicate(stdin, timeout=timeout)
+        stdout, stderr = process.communicate(stdin, timeout=PATIENCE * timeout)
     except subprocess.TimeoutExpired:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         stdout, stderr = process.communicate()
-        raise AssertionError(f"no end after {timeout} s: {' '.join(command)}\n"
+        raise AssertionError(f"no end after {PATIENCE * timeout} s: {' '.join(command)}\n"
                              f"{text(stdout)}{text(stderr)}") from None
-    return Result(status_of(process.returncode), stdout, stderr, time.monotonic() - begin)
+    return Result(status_of(process.returncode), stdout, stderr, time.monotonic() - begin,
+                  children_computed() - computed)
+
+
+def children_computed():
+    """Seconds of processor time of all children that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def text(data):
@@ -414,7 +434,7 @@ class Running:
     def wait_line(self, word, timeout=60):
         """Reads stdout up to the line with the word."""
         os.set_blocking(self.process.stdout.fileno(), False)
-        end = time.monotonic() + timeout
+        end = time.monotonic() + PATIENCE * timeout
         while word.encode() not in self.head:
             piece = self.process.stdout.read() if self.process.stdout else b""
             if piece:
@@ -446,7 +466,7 @@ class Running:
 
     def program_pid(self, name, timeout=20):
         """The child that runs the program of that name."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + PATIENCE * timeout
         while time.monotonic() < end:
             for pid in self.children():
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/comm") as file:
@@ -463,12 +483,12 @@ class Running:
 
     def finish(self, timeout=60):
         try:
-            stdout, stderr = self.process.communicate(timeout=timeout)
+            stdout, stderr = self.process.communicate(timeout=PATIENCE * timeout)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self.process.communicate()
-            raise AssertionError(f"no end after {timeout} s") from None
+            raise AssertionError(f"no end after {PATIENCE * timeout} s") from None
         return Result(status_of(self.process.returncode), self.head + stdout, stderr,
                       time.monotonic() - self.begin)
 

@@ -21,6 +21,7 @@ from duet_test import DUET, GUEST, PROGRAMS, ROOT, Running, Skip, program, run, 
 from trace_stacks import Trace
 
 t = duet_test.Suite()
+duet_test.leave_network()
 
 BASIC = {"POCL_DEVICES": "basic"}
 DRIVER = os.environ.get("SIM_OPENCL_FOLDER") or os.path.join(duet_test.BUILD, "sim")

@@ -336,7 +336,7 @@ MISTAKES = [
     ("system { rate_hz: 5000 } command: 'x'", [],
      "1:19: 'system.rate_hz' is so many readings a second, 1 to 1000; otherwise 10, not 5000"),
     ("nvidia { rate_hz: 0 } command: 'x'", [],
-     "1:19: 'nvidia.rate_hz' is so many readings a second, 1 to 100; otherwise 10, not 0"),
+     "1:19: 'nvidia.rate_hz' is so many readings a second, 1 to 100; otherwise 10; of counters alone, not 0"),
     ("system: 5", [], "1:9: 'system' takes a group of fields in { }, not 5"),
     # what goes together
     ("flush_interval: '99ms' command: 'x'", [],

@@ -101,7 +101,7 @@ def idle_stacks(trace):
     found = {}
     for frames, ns in t.folded(trace, "idle"):
         frames = plain(frames)
-        own = [frame for frame in frames if frame in ("sleep_a", "compute_b", "run_kernel")]
+        own = [frame for frame in frames if frame in ("sleep_a", "compute_b", "run_kernel", "[unknown stack]")]
         causes = found.setdefault(own[-1] if own else "", {})
         causes[frames[-1]] = causes.get(frames[-1], 0) + ns
     return found
@@ -128,7 +128,10 @@ with t.case("a device that idles because of a sleep in one function and of compu
     found = idle_stacks(trace)
     # at some 100 looks of either kind one in ten may fall to a neighbour
     t.true(found["compute_b"]["[idle: computing]"] > 0.9 * causes["on_cpu"], f"{found}")
-    t.true(found["sleep_a"]["[idle: blocked]"] > 0.9 * causes["blocked"], f"{found}")
+    # a thread that has gone on before the recorder was given a processor is not seen where it waited, and no other is
+    # said to have been there
+    unseen = found.get("[unknown stack]", {}).get("[idle: blocked]", 0)
+    t.true(found["sleep_a"]["[idle: blocked]"] > 0.9 * (causes["blocked"] - unseen), f"{found}")
     shown = sum(ns for causes in found.values() for ns in causes.values())
     t.equal(shown, device["idle_ns"], "the flame graph's sum")
 
@@ -173,19 +176,23 @@ def check_lock(version):
     waits, blocked = device["idle_waits"], device["idle_causes"]["blocked"]
     t.equal(sum(wait["ns"] for wait in waits), blocked, f"{version}: the waits' sum")
     held = sum(wait["ns"] for wait in waits if wait.get("wait") == "Python GIL")
-    by_function = sum(wait["ns"] for wait in waits if wait.get("holder", {}).get("function")
-                      in ("compute", "loop", "hold"))
+    holders = [(wait["holder"], wait["ns"]) for wait in waits if "holder" in wait]
+    by_thread = sum(ns for holder, ns in holders if holder["tid"] != holder["pid"])
+    by_function = sum(ns for holder, ns in holders if holder.get("function") in ("compute", "loop", "hold"))
     # sleeps of 1 ms are too short to be looked at: they are divided among what was seen
     t.true(0.85 * told["waited"] < held < 1.05 * (told["waited"] + 10 * 1.5e6),
            f"{version}: waits for the lock {held / 1e6:.1f} ms, took {told['waited'] / 1e6:.1f}")
     # less where the one that waits is not given a processor at once
-    t.true(by_function > 0.75 * held, f"{version}: held by the computing thread: {waits}")
+    t.true(by_thread > 0.75 * held, f"{version}: held by the computing thread: {waits}")
+    # the holder that is not given one is in the middle of what it does to take the lock, or of its first look at a name
+    t.true(by_function > 0.25 * held, f"{version}: in the functions that compute: {waits}")
     drawn = text(run([DUET, "flame", "--view", "idle", "--folded", trace]).stdout)
     shown = sum(int(line.rsplit(" ", 1)[1]) for line in drawn.splitlines()
                 if "[waiting for the Python GIL];-;[idle: blocked]" in line and "lock (" in line)
     t.true(shown > 0.9 * held, f"{version}: in the flame graph {shown / 1e6:.1f} ms of {held / 1e6:.1f}")
     said = text(run([DUET, "report", trace]).stdout)
-    t.true(re.search(r"blocked +[0-9.]+ ms.*\n +Python GIL: (loop|compute|hold), ", said), said[:1500])
+    # the first, or behind a sleep of 1 ms that a busy machine made long
+    t.true(re.search(r"blocked +[0-9.]+ ms.*\n(?: +\S.*\n){0,2} +Python GIL: (loop|compute|hold), ", said), said[:1500])
     outer = [line.split(";") for line in drawn.splitlines() if ";lock (" in line]
     # waits and launches: the same outer frames
     t.equal(len({tuple(frames[:frames.index(next(f for f in frames if f.startswith("lock (")))])

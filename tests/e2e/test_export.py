@@ -37,7 +37,7 @@ GOLDEN = os.path.join(ROOT, "tests", "golden", "export")
 CASES = sorted(os.path.splitext(os.path.basename(path))[0]
                for path in glob.glob(os.path.join(GOLDEN, "*.txt")))
 FORMATS = ["text", "json", "csv", "sqlite", "folded", "svg", "speedscope", "pprof", "otlp",
-           "otlp-metrics", "perf-script"]
+           "otlp-metrics", "perf-script", "iaprof"]
 VERSION = text(run([DUET, "--version"]).stdout).split()[-1]
 SHAPES = (("mixed", 20000), ("single", 5000), ("late", 5000), ("deep", 5000), ("empty", 0))
 

@@ -126,9 +126,9 @@ with t.case("MIG: instances have their own"):
     t.true("divided by MIG" in notes(trace), "it is noted")
 
 with t.case("a lost GPU ends there, and the recording goes on"):
-    document, _, trace = record("lost.duet", ["sleep", "1.5"], "nvidia", nvidia("nvml_load=0.5,nvml_lost_ms=400"))
+    document, _, trace = record("lost.duet", ["sleep", "3"], "nvidia", nvidia("nvml_load=0.5,nvml_lost_ms=400"))
     row = metric(document, "gpu.power")
-    t.true(row["covered_ns"] < 1.2e9, f"covered {row['covered_ns']} of 1.5 s")
+    t.true(row["covered_ns"] < 2.4e9, f"covered {row['covered_ns']} of 3 s")
     t.true("the GPU is lost" in notes(trace), "it is said")
     ends = [json.loads(line) for line in run([DUET, "export", "-f", "jsonl", trace]).stdout.splitlines()
             if b'"kind":"series"' in line]
@@ -328,10 +328,12 @@ wait_until(4)
 
 with t.case("more clients than are counted: said"):
     root = tree("many", {"card0": AMD})
+    # all at once: the recorder looks once a second, and would see a part of them where they came one by one
     program = CLIENT + """
 for client in range(140):
-    write(me, client, client, ["drm-engine-gfx:\\t000000000001 ns"])
-time.sleep(2)
+    write("new", client, client, ["drm-engine-gfx:\\t000000000001 ns"])
+os.rename(f"{root}/proc/new", f"{root}/proc/{me}")
+time.sleep(3)
 """
     document, _, trace = record("many.duet", [sys.executable, "-c", program, root, "amdgpu", "0000:03:00.0"], "drm",
                                 {"DUET_COUNTERS_ROOT": root})

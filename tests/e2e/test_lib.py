@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Programs that record themselves with libduet: every range is there, whoever dies, and the program does not notice."""
 import collections
-import ctypes
 import glob
 import json
 import os
@@ -17,9 +16,7 @@ from duet_test import BUILD, DUET, ROOT, Running, program, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-# Recorders of other people's tests listen under names of the network. As root these are given up for names of our own.
-CLONE_NEWNET = 0x40000000
-IS_ALONE = ctypes.CDLL(None).unshare(CLONE_NEWNET) == 0
+IS_ALONE = duet_test.leave_network()
 
 LIBRARIES = os.path.join(BUILD, "src", "lib")
 OWN = {"DUET_PROGRAM": DUET}

@@ -9,6 +9,7 @@ import duet_test
 from duet_test import DUET, GUEST, Running, program, run, text
 
 t = duet_test.Suite()
+duet_test.leave_network()
 
 
 def guest():

@@ -244,6 +244,26 @@ def test_tables(t, page, path):
         t.equal(page.problems(), [], "problems")
 
 
+def test_instructions(t, page):
+    with t.case("instructions that were sampled, and what they waited for"):
+        t.wanted()
+        image = os.path.join(duet_test.ROOT, "tests", "golden", "zebin", "two_dg2.bin")
+        trace, path = t.described("code.duet", "window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "frame 1 jit main", "stack 1 1",
+                                  "launch 1 1 1 10 20 kernel name=second stack=1", "execution 1 1 1 15 18 100 900",
+                                  f"instruction 1 230 second 1480 count=30 stall=sbid correlation=1 image={image}",
+                                  f"instruction 1 240 second 1480 count=4 stall=send correlation=1 image={image}"), t.path("code.html")
+        t.equal(duet_test.run([duet_test.DUET, "view", "-o", path, trace]).status, 0, "view")
+        row = t.report(trace)["instructions"][0]
+        page.open(path)
+        page.key("4")
+        t.true(page.chromium.wait("document.querySelectorAll('table.sums').length > 2"), "tables")
+        cells = page.get("texts('#content table.sums:last-of-type td')")
+        t.true(row["text"] in cells and "sbid 30, send 4" in cells and "two.cl:22" in cells, f"{row['text']}: {cells[-12:]}")
+        title = page.get("Array.from(document.querySelectorAll('#content td'), (e) => e.title).find((e) => e.startsWith('sbid: '))")
+        t.true(title and "Usual remedy" in title and "send: " in title, f"{title}")
+        t.equal(page.problems(), [], "problems")
+
+
 def test_input(t, page, path):
     with t.case("keys: zoom, move, fit, marks, theme, help"):
         t.wanted()
@@ -794,6 +814,7 @@ def main():
         test_findings(t, page, made["scene"])
         test_threads_alone(t, page)
         test_counters(t, page)
+        test_instructions(t, page)
         test_hostile(t, page, made["hostile"])
         test_broken(t, page, t.folder, made)
         test_loading(t, page, made["many"])

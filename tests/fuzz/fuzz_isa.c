@@ -2,24 +2,37 @@
  *
  * tests/fuzz/fuzz_isa.c - a libFuzzer target: any bytes as code
  *
- * Input: a byte that says which instruction set, then code, decoded from its begin to its end. LLVM itself is not
- * instrumented; that it does not die here is why x86-64 and arm64 need no process of their own.
+ * Input: a byte that says which instruction set, then code, decoded from its begin to its end, or a code object of an Intel
+ * GPU. LLVM and IGA themselves are not instrumented; that they do not die here is why x86-64, arm64 and Xe need no process of
+ * their own.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "isa/isa.h"
+#include "symbol/zebin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static struct isa *find_isa(enum isa_type type)
-{
-	static struct isa *isas[ISA_AMDGPU];
+/* not AMDGPU: its process would be forked from the fuzzer */
+static const struct {
+	enum isa_type type;
+	const char *processor;
+} sets[] = {
+	{ISA_X86_64, NULL}, {ISA_ARM64, NULL}, {ISA_UNKNOWN, NULL}, {ISA_XE, "gen9"},
+	{ISA_XE, "gen11"},  {ISA_XE, "xe-lp"}, {ISA_XE, "xe-hp"},   {ISA_XE, "xe-hpg"},
+	{ISA_XE, "xe-hpc"}, {ISA_XE, "xe2"},   {ISA_XE, "xe3"},     {ISA_XE, NULL},
+};
+enum { SETS = sizeof(sets) / sizeof(sets[0]) };
 
-	if (!isas[type] && isa_new(type, NULL, &isas[type]))
+static struct isa *find_isa(size_t index)
+{
+	static struct isa *isas[SETS];
+
+	if (!isas[index] && isa_new(sets[index].type, sets[index].processor, &isas[index]))
 		abort();
-	return isas[type];
+	return isas[index];
 }
 
 static void check_text(const char *text)
@@ -31,17 +44,38 @@ static void check_text(const char *text)
 			abort();
 }
 
+static void try_zebin(const uint8_t *bytes, size_t size)
+{
+	const struct zebin_kernel *kernels;
+	struct zebin *zebin;
+	size_t image_size;
+	void *image;
+
+	if (zebin_open(bytes, size, &zebin))
+		return;
+	for (size_t i = 0, count = zebin_kernels(zebin, &kernels); i < count; i++)
+		if (kernels[i].offset > size || kernels[i].size_bytes > size - kernels[i].offset ||
+		    kernels[i].code_bytes > kernels[i].size_bytes || !*kernels[i].name)
+			abort();
+	if (zebin_link(zebin, &image, &image_size) || image_size < size)
+		abort();
+	free(image);
+	zebin_close(zebin);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-	/* not AMDGPU: its process would be forked from the fuzzer */
-	static const enum isa_type types[] = {ISA_X86_64, ISA_ARM64, ISA_UNKNOWN};
 	char text[ISA_TEXT_SIZE];
 	size_t length;
 
 	if (size < 2)
 		return 0;
+	if (zebin_is(bytes, size)) {
+		try_zebin(bytes, size);
+		return 0;
+	}
 	for (size_t at = 1; at < size; at += length) {
-		if (isa_decode(find_isa(types[bytes[0] % 3]), bytes + at, size - at, at, text,
+		if (isa_decode(find_isa(bytes[0] % SETS), bytes + at, size - at, at, text,
 			       sizeof(text), &length) ||
 		    !length || length > size - at)
 			abort();

@@ -86,7 +86,7 @@ def boot(image, archive, log, limit_s):
         return expired.stdout or b""
 
 
-def run(image, modules, files, tests, log, limit_s=300):
+def run(image, modules, files, tests, log, limit_s=600):
     with tempfile.TemporaryDirectory() as work:
         folder, archive = os.path.join(work, "root"), os.path.join(work, "root.cpio")
         os.mkdir(folder)

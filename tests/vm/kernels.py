@@ -19,6 +19,10 @@ NO_GPU = ("net", "sound", "drivers/net", "drivers/scsi", "drivers/infiniband", "
 PACKAGE = re.compile(r"^linux-(image|modules|binary-unsigned|binary)-((\d+\.\d+)\S*-amd64)$")
 
 
+class NotGiven(OSError):
+    """The mirror does not give what apt knows of."""
+
+
 def cache():
     root = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(root, "duet-vm")
@@ -104,7 +108,7 @@ class Apt:
     def download(self, packages, folder):
         result = self.run("apt-get", "download", *packages, cwd=folder)
         if result.returncode:
-            raise OSError(f"apt-get download {' '.join(packages)} failed: where apt's lists are old, apt-get update helps")
+            raise NotGiven(f"the mirror does not give {' '.join(packages)}")
 
 
 class Kernel:

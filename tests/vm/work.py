@@ -182,7 +182,12 @@ class Recording:
     def of_jobs(self):
         threads, processes, queues = self.things("thread"), self.things("process"), self.things("queue")
         ran = sorted(row for submitter in self.submitters for row in submitter.ran)
-        executions = sorted(self.kinds.get("execution", []), key=lambda row: row["started"])
+        executions = self.kinds.get("execution", [])
+        unseen = [row for row in executions if "started" not in row or "ended" not in row]
+        if unseen:
+            yield f"not seen to run: {unseen}"
+            return
+        executions.sort(key=lambda row: row["started"])
         launches = {row["correlation"]: row for row in self.kinds.get("launch", [])}
         if not len(ran) == len(executions) == len(launches) == 10:
             yield f"ran {ran}, recorded {executions} of {launches}"

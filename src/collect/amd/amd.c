@@ -285,6 +285,7 @@ const struct collector amd_collector = {
 	.help = "ROCm: every kernel dispatch and copy of a HIP or HSA program with its device "
 		"times",
 	.guest = "rocm",
+	.runtime = "ROCm",
 	.ring_bytes = RING_BYTES,
 	.options = options,
 	.is_chosen = is_chosen,

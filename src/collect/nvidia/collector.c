@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/collector.c - counters of NVIDIA's GPUs, by NVML
+ * collect/nvidia/collector.c - the collector of NVIDIA: CUDA (cuda.c), and counters of GPUs, by NVML
  *
  * Runs in:  the recorder's main thread; samplers have their own
  * Gets:     on or off, how often   Gives: devices, notes, and rows (collect/counters.h)
@@ -19,6 +19,7 @@
 #include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/devices.h"
+#include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
 
@@ -26,7 +27,10 @@
 #define FIRST_PID_NAMESPACE "pid:[4026531836]"
 
 static const struct collector_option collector_options[] = {
-	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
+	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
+	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
+	{"graphs",
+	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
 	{NULL, NULL},
 };
 
@@ -173,15 +177,60 @@ static const struct collector_work work = {
 	COUNTERS_WORK,
 };
 
+/* What a file says by a switch that is off. */
+static bool has_option(const char *option)
+{
+	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0;
+}
+
+/* NAME: both; NAME:cuda and NAME:HZ: the one or the other, or both where both are said. */
+static void choose(struct session_options *session, bool on, const char *option)
+{
+	bool is_graphs = option && strcmp(option, "graphs") == 0;
+	bool is_cuda = is_graphs || (option && strcmp(option, "cuda") == 0);
+
+	if (on && option && strcmp(option, "-graphs") == 0) {
+		session->cuda_graphs = false;
+		return;
+	}
+	if (on && option && strcmp(option, "-cuda") == 0) {
+		session->cuda = false;
+		return;
+	}
+	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
+	if (!on || !option)
+		session->cuda = session->nvidia_hz_said = on;
+	else if (is_cuda)
+		session->cuda = true;
+	else
+		session->nvidia_hz_said = true;
+	if (is_cuda && !session->nvidia_hz_said)
+		session->nvidia_hz = 0;
+}
+
+static bool is_chosen(const struct session_options *session)
+{
+	return session->cuda || session->nvidia_hz;
+}
+
 extern const struct collector nvidia_collector;
 const struct collector nvidia_collector = {
 	.name = "nvidia",
-	.help = "counters of NVIDIA's GPUs: load, power, clocks, memory, links; since Hopper what "
-		"their "
+	.help = "CUDA: every kernel, copy and graph with its device times, by CUPTI; counters of "
+		"NVIDIA's GPUs: load, power, clocks, memory, links, since Hopper what their "
 		"multiprocessors do",
+	.guest = "cuda",
+	.runtime = "CUDA",
+	.ring_bytes = CUDA_RING_BYTES,
+	.explain = cuda_explain,
 	.sources = &nvidia_sources,
 	.options = collector_options,
 	.rate = &rate,
 	.by_request = true,
+	.has_option = has_option,
+	.choose = choose,
+	.is_chosen = is_chosen,
+	.arm = cuda_arm,
+	.tell_missing = cuda_tell_missing,
 	.work = &work,
 };

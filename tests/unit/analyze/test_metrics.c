@@ -147,8 +147,44 @@ TEST(many_readings_that_fall)
 	CHECK(fabs(summary.p95 - 600000) < 600000 * 0.002);
 }
 
+/* The sums of these, in any order of their products, are rounded to one that is above its value and one below. */
+TEST(what_never_changes_is_its_own_mean)
+{
+	struct model *model = NULL;
+
+	open_model("window 0 8000000000\n"
+		   "series 1 above level bytes\ncounter 1 0 968469571 25276502016\n"
+		   "counter 1 968469571 1900123131 25276502016\n"
+		   "counter 1 1900123131 2933115474 25276502016\n"
+		   "series 2 below level bytes\ncounter 2 0 1020659338 25276502016\n"
+		   "counter 2 1020659338 2047426704 25276502016\n"
+		   "counter 2 2047426704 3122337361 25276502016\n"
+		   "counter 2 3122337361 4124239546 25276502016\n"
+		   "counter 2 4124239546 5080598860 25276502016\n"
+		   "counter 2 5080598860 6005794100 25276502016\n"
+		   "counter 2 6005794100 7036752124 25276502016\n",
+		   &model);
+	REQUIRE(model);
+	for (int i = 0; i < 2; i++) {
+		const char *name = i ? "above" : "below";
+		struct metric_summary summary = {0};
+		struct metrics metrics;
+		size_t index = 0;
+		const struct metric_summary *row;
+
+		REQUIRE(metrics_new(model, 0, ALL, &metrics) == 0);
+		row = metrics_find(model, &metrics, name, &index);
+		if (row)
+			summary = *row;
+		CHECK(summary.mean == 25276502016.0);
+		metrics_fini(&metrics);
+	}
+	model_close(model);
+}
+
 int main(void)
 {
+	RUN(what_never_changes_is_its_own_mean);
 	RUN(by_time);
 	RUN(a_part_of_it);
 	RUN(many_readings);

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -355,6 +356,9 @@ TEST(no_descriptor_is_no_busy_loop)
 
 int main(void)
 {
+	/* As root: only one may record all programs, of a network. */
+	if (geteuid() == 0 && unshare(CLONE_NEWNET) < 0)
+		printf("#   no network of its own: %s\n", strerror(errno));
 	RUN(a_hello);
 	RUN(a_hello_of_a_process_that_is_gone);
 	RUN(a_hello_that_waited_too_long);

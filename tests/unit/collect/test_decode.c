@@ -585,6 +585,10 @@ static const struct {
 	{EVENT_CLOCK_PAIR, sizeof(struct record_clock_pair), 0},
 	{EVENT_RANGE, offsetof(struct record_range, texts), 2},
 	{EVENT_COUNTER, offsetof(struct record_counter, texts), 2},
+	{RECORD_FUNCTION, offsetof(struct record_function, texts), 1},
+	{RECORD_NODE, sizeof(struct record_node), 0},
+	{RECORD_CAPTURED, sizeof(struct record_captured), 0},
+	{RECORD_REFUSED, offsetof(struct record_refused, texts), 2},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

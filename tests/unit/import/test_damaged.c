@@ -53,12 +53,26 @@ static const char chrome[] =
 	"\"samples\":[{\"tid\":8,\"ts\":3,\"name\":\"cycles\",\"sf\":2,\"weight\":5}],\n"
 	"\"stackFrames\":{\"1\":{\"name\":\"main\"},\"2\":{\"name\":\"f\",\"parent\":\"1\"}}}\n";
 
+static const char iaprof[] =
+	"STRING;1;python3.11\nUSTACK;100;0x7f8000001234;main\nKSTACK;200;0xffffffffc0123456\n"
+	"GPU_FILE;10;k.cpp\nGPU_SYMBOL;11;k\nINSN_TEXT;20;mad(8) r10.0<1>:f\nPROC_NAME;1;7\n"
+	"EUSTALL;1;7;100;200;10;11;20;1;0x40;1234\n"
+	"string\t1\tp\nstring\t2\tmain;f;\nstring\t3\tioctl_[k];\nstring\t4\tsbid\n"
+	"interval_start\t0\t12.345678\n"
+	"eustall\t1\t7\t2\t3\t0\t1\t1\t1\t1\t4\t0x40\t9223372036854700000\n"
+	"proc_name\t1\npid\t7\nustack\t2\nkstack\t3\nshader_type\t1\ngpu_file\t1\n"
+	"gpu_symbol\t1\ninsn_text\t1\ne\t9\t4\t4f0\t12\nmetric\tfrequency-MHz\t2050\n"
+	"metric\tbusy-percent\t97\ninterval_end\t0\nframe\ninterval\t1\t12.5\n"
+	"kernel\t0xffff000000\t1\t7\t2\t1\t0\n"
+	"eustall\t0x30\t1\t4\t0\t9\t0\t0\t81\t0\t1\t0\t2\r\n";
+
 static const struct {
 	const char *format, *text;
 	size_t size;
 } files[] = {{"folded", folded, sizeof(folded) - 1},
 	     {"perf-script", perf_script, sizeof(perf_script) - 1},
-	     {"chrome", chrome, sizeof(chrome) - 1}};
+	     {"chrome", chrome, sizeof(chrome) - 1},
+	     {"iaprof", iaprof, sizeof(iaprof) - 1}};
 
 static char folder[] = "/tmp/duet-import-XXXXXX";
 

@@ -583,13 +583,14 @@ static void program_waits_not_long(void)
 
 	EXPECT(!say());
 	spent = now_ms() - begin;
-	EXPECT(spent >= 1950 && spent < 2600);
-	if (spent < 1950 || spent >= 2600)
+	/* two seconds once, not twice, and what a busy machine makes of them */
+	EXPECT(spent >= 1950 && spent < 3900);
+	if (spent < 1950 || spent >= 3900)
 		printf("#   %llu ms\n", (unsigned long long)spent);
 	begin = now_ms();
 	for (int i = 0; i < 1000; i++)
 		EXPECT(!say());
-	EXPECT(now_ms() - begin < 200);
+	EXPECT(now_ms() - begin < 1000);
 }
 
 TEST(stopped_recorder)

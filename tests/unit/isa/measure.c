@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Prints what a disassembler and an instruction cost; no test, as the machine decides.
  *
- *	measure_isa x86_64|arm64|amdgpu PROCESSOR CODE [print]
+ *	measure_isa x86_64|arm64|amdgpu|xe PROCESSOR CODE [print]
  *
  * CODE is a file of instructions and nothing else (objcopy -O binary -j .text). */
 #include "isa/isa.h"
@@ -66,7 +66,7 @@ static void measure_decode(struct isa *isa, const uint8_t *code, size_t size, bo
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"unknown", "x86_64", "arm64", "amdgpu"};
+	static const char *const names[] = {"unknown", "x86_64", "arm64", "amdgpu", "xe"};
 	static uint8_t code[64 << 20];
 	enum isa_type type = ISA_UNKNOWN;
 	struct isa *isa;
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		return 2;
 	size = fread(code, 1, sizeof(code), file);
 	fclose(file);
-	for (int i = ISA_X86_64; i <= ISA_AMDGPU; i++)
+	for (int i = ISA_X86_64; i <= ISA_XE; i++)
 		if (strcmp(argv[1], names[i]) == 0)
 			type = (enum isa_type)i;
 	measure_new(type, argv[2], &isa);

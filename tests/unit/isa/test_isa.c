@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -248,6 +249,22 @@ TEST(what_a_library_says_is_checked)
 	unsetenv("DUET_LLVM");
 }
 
+/* How long a child's answers are waited for. Where one sleeps for ever, nobody has to wait as long as that to see it. */
+static struct timeval patience;
+static bool is_impatient;
+int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
+{
+	const struct timeval short_time = {.tv_sec = 3};
+
+	if (level == SOL_SOCKET && name == SO_RCVTIMEO && is_impatient) {
+		memcpy(&patience, value, sizeof(patience));
+		value = &short_time;
+	}
+	return __real_setsockopt(fd, level, name, value, size);
+}
+
 TEST(amdgpu_survives_what_llvm_does_not)
 {
 	struct isa *isa;
@@ -255,8 +272,11 @@ TEST(amdgpu_survives_what_llvm_does_not)
 	setenv("DUET_LLVM", fake_llvm, 1);
 	isa = make(ISA_AMDGPU, "gfx90a");
 	REQUIRE(!isa_why(isa));
+	is_impatient = true;
 	CHECK_DECODE(isa, "\x01\x02\x03\x04", 1, ".fake");
+	is_impatient = false;
 	CHECK_DECODE(isa, "\xad\x02\x03\x04", 4, ".long 0x040302ad");
+	CHECK_EQUAL(patience.tv_sec, 30);
 	CHECK_DECODE(isa, "\x01\x02\x03\x04", 1, ".fake");
 	for (int i = 0; i < 47; i++)
 		CHECK_DECODE(isa, "\xde\x02\x03\x04", 4, ".long 0x040302de");

@@ -37,9 +37,10 @@ static bool is_later(uint32_t kind, uint32_t column)
 {
 	static const struct {
 		uint32_t minor, kind, columns; /* before it */
-	} later[] = {{2, EVENT_PROCESS, 16}, {4, EVENT_HOST, 9},   {5, EVENT_DEVICE, 11},
-		     {5, EVENT_CODE, 14},    {5, EVENT_SWITCH, 8}, {8, EVENT_SWITCH, 9},
-		     {9, EVENT_QUEUE, 9},    {9, EVENT_CODE, 18}};
+	} later[] = {
+		{2, EVENT_PROCESS, 16}, {4, EVENT_HOST, 9},   {5, EVENT_DEVICE, 11},
+		{5, EVENT_CODE, 14},    {5, EVENT_SWITCH, 8}, {8, EVENT_SWITCH, 9},
+		{9, EVENT_QUEUE, 9},    {9, EVENT_CODE, 18},  {9, EVENT_INSTRUCTION_SAMPLE, 12}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(later); i++)
 		if (golden_minor < later[i].minor && kind == later[i].kind &&

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/nvidia/cuda.c - how CUDA's guest comes into a program, and what to do where it is refused something
+ *
+ * Runs in:  the recorder; the work is done by the guest (inject/cuda.c)
+ * Gets:     the session's options, what CUPTI answered   Gives: the program's environment, sentences
+ * Owns:     nothing
+ * Fails:    what could not be loaded into a program is noted
+ * Why:      the driver reads CUDA_INJECTION64_PATH in the program's first cuInit and has room for one library: where the
+ *           user has put another one there, that one stays. Children that use CUDA inherit the variable, others never
+ *           load anything.
+ */
+#include "collect/nvidia/cuda.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "collect/environment.h"
+#include "collect/proc.h"
+#include "collect/recording.h"
+
+#define VARIABLE "CUDA_INJECTION64_PATH"
+#define LIBRARY  "libcuda.so"
+
+/* ---- ways in ----------------------------------------------------------------------------------- */
+
+bool cuda_can_load(const struct session_options *session, const char **ret_why)
+{
+	const char *other = getenv(VARIABLE);
+
+	*ret_why = NULL;
+	if (!session->cuda)
+		*ret_why = "CUDA is not collected";
+	else if (!session->cuda_guest)
+		*ret_why = "the guest libduet-cuda.so is neither beside duet nor installed: "
+			   "reinstall duet, or run it from its build folder";
+	else if (other && *other && strcmp(other, session->cuda_guest) != 0)
+		*ret_why = VARIABLE " names another tool already, and the driver loads one: unset "
+				    "it to have CUDA recorded";
+	return !*ret_why;
+}
+
+int cuda_arm(struct recording *recording, const struct session_options *session,
+	     struct environment *environment, bool *ret_armed)
+{
+	const char *why;
+
+	*ret_armed = session->cuda && cuda_can_load(session, &why);
+	if (!session->cuda)
+		return 0;
+	recording_note(recording, "nvidia", *ret_armed ? COLLECTOR_AVAILABLE : COLLECTOR_REFUSED, 0,
+		       *ret_armed ? "" : why);
+	if (*ret_armed)
+		return environment_set(environment, VARIABLE, session->cuda_guest);
+	recording_warn(recording, why);
+	return 0;
+}
+
+/* ---- what is missing --------------------------------------------------------------------------- */
+
+static bool tell_too_late(const struct session_options *session, char *text, size_t size)
+{
+	for (size_t i = 0; i < session->pids_count; i++) {
+		if (!proc_maps_word((uint32_t)session->pids[i], LIBRARY))
+			continue;
+		snprintf(text, size,
+			 "process %d runs CUDA, but was started without duet: start it with 'duet "
+			 "record --collect nvidia -- PROGRAM', -p comes too late for its calls and "
+			 "kernels",
+			 (int)session->pids[i]);
+		return true;
+	}
+	return false;
+}
+
+bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
+		       char *ret_text, size_t size)
+{
+	if (session->cuda)
+		return !has_guest && session->pids_count && tell_too_late(session, ret_text, size);
+	if (!session->opencl || has_device || !session->command ||
+	    !program_mentions(session->command[0], LIBRARY "."))
+		return false;
+	snprintf(ret_text, size,
+		 "the program uses CUDA, and that was not asked for: record it with --collect "
+		 "nvidia:cuda");
+	return true;
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------- */
+
+static const struct advice {
+	int32_t result;
+	const char *name, *text;
+} advices[] = {
+	{8, "CUPTI_ERROR_OUT_OF_MEMORY",
+	 "there is no memory left for it, on the GPU or in the process: give the program less, or "
+	 "record less of it"},
+	{9, "CUPTI_ERROR_HARDWARE",
+	 "the GPU reports a fault: look for Xid in the kernel's log (dmesg)"},
+	{12, "CUPTI_ERROR_MAX_LIMIT_REACHED",
+	 "CUPTI's own limit is reached: what comes beyond it is missing"},
+	{15, "CUPTI_ERROR_NOT_INITIALIZED",
+	 "this libcupti is newer than the driver: name one of the driver's version or older in "
+	 "DUET_CUPTI, or update the driver (nvidia-smi says what it supports)"},
+	{21, "CUPTI_ERROR_INVALID_KIND",
+	 "this libcupti does not know it: use the one of the program's CUDA version (DUET_CUPTI)"},
+	{26, "CUPTI_ERROR_HARDWARE_BUSY",
+	 "another tool has the GPU's counters: end ncu, nsys or DCGM's profiling (dcgmi profile "
+	 "--pause) first"},
+	{27, "CUPTI_ERROR_NOT_SUPPORTED", "this GPU, driver or libcupti cannot do it"},
+	{33, "CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED",
+	 "this virtual GPU cannot be traced: ask for its profiling to be switched on in the "
+	 "hypervisor"},
+	{35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
+	 "the driver lets administrators profile and nobody else: run as root or with CAP_PERFMON "
+	 "(containers: --cap-add=SYS_ADMIN), or load the module nvidia with "
+	 "NVreg_RestrictProfilingToAdminUsers=0"},
+	{38, "CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED",
+	 "this GPU is too new for this libcupti: use that of a newer CUDA"},
+	{39, "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED",
+	 "CUPTI serves one tool in a process: do without the other one (torch.profiler, nsys, ncu, "
+	 "Triton's proton) while duet records"},
+	{40, "CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES",
+	 "this virtual GPU may not be profiled: ask for it to be switched on in the hypervisor"},
+	{41, "CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED",
+	 "GPUs in confidential computing are not traced"},
+	{45, "CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED", "it does not work in WSL"},
+	{999, "CUPTI_ERROR_UNKNOWN",
+	 "there is no driver that CUPTI can use: look whether nvidia-smi works, and that no "
+	 "cuda/lib64/stubs is in LD_LIBRARY_PATH"},
+};
+
+static const struct advice *find_advice(int32_t result)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(advices); i++)
+		if (advices[i].result == result)
+			return &advices[i];
+	return NULL;
+}
+
+/* What is not there when a function says no. */
+static const char *consequence(const char *function)
+{
+	static const struct {
+		const char *function, *text;
+	} all[] = {
+		{"cuptiSubscribe", "nothing of CUDA is recorded"},
+		{"cuptiEnableCallback", "some of CUDA's calls are not recorded"},
+		{"cuptiActivityRegisterCallbacks", "kernels and copies have no device times"},
+		{"cuptiActivityEnable", "kernels or copies have no device times"},
+		{"cuptiActivityEnable(GRAPH_TRACE)", "each node of a graph is a command"},
+		{"cuptiActivityRegisterTimestampCallback",
+		 "device times are those of CLOCK_REALTIME and less exact"},
+		{"cuptiActivityGetNextRecord", "the rest of a buffer of records is lost"},
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+		if (strcmp(function, all[i].function) == 0)
+			return all[i].text;
+	return "nothing of CUDA is recorded";
+}
+
+void cuda_explain(const char *function, int32_t result, const char *holder, char *ret_text,
+		  size_t size)
+{
+	const struct advice *advice = find_advice(result);
+
+	if (strcmp(function, "libcupti") == 0)
+		snprintf(
+			ret_text, size,
+			"nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
+			"or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
+	else if (!result && strcmp(function, "cuptiActivityFlushAll") == 0)
+		snprintf(ret_text, size,
+			 "CUPTI did not come back from its last flush (%.64s) within a second: the "
+			 "last kernels and copies have no device times",
+			 function);
+	else if (!result)
+		snprintf(
+			ret_text, size,
+			"nothing of CUDA is recorded: this libcupti has no %.64s: use that of CUDA "
+			"11.0 or newer (DUET_CUPTI)",
+			function);
+	else
+		snprintf(ret_text, size, "%s: %.64s returned %d (%s)%s%.128s%s%s%s",
+			 consequence(function), function, (int)result,
+			 advice ? advice->name : "an error without a name here",
+			 *holder ? ", held by '" : "", holder, *holder ? "'" : "",
+			 advice ? ": " : "", advice ? advice->text : "");
+}

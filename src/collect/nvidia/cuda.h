@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/nvidia/cuda.h - how CUDA's guest comes into a program, and what to do where it is refused something
+ */
+#ifndef COLLECT_NVIDIA_CUDA_H
+#define COLLECT_NVIDIA_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/session.h"
+
+struct environment;
+struct recording;
+
+/* A program may launch 100,000 kernels in the time in which a loaded machine gives the recorder no processor. */
+enum { CUDA_RING_BYTES = 16 << 20 };
+
+/* Whether the driver can be told to load the guest. False: *ret_why says why. */
+bool cuda_can_load(const struct session_options *session, const char **ret_why);
+
+/* As in struct collector. */
+int cuda_arm(struct recording *recording, const struct session_options *session,
+	     struct environment *environment, bool *ret_armed);
+bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
+		       char *ret_text, size_t size);
+
+/* What CUPTI's function answered, as a sentence with what to do about it (explain_refusal). result: cupti_result; with
+ * function "libcupti" there is none. */
+void cuda_explain(const char *function, int32_t result, const char *holder, char *ret_text,
+		  size_t size);
+
+#endif

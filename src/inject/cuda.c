@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda.c - the CUDA guest: taken in by the driver, which calls InitializeInjection in the first cuInit
+ *
+ * Runs in:  the profiled process
+ * Gets:     CUDA_INJECTION64_PATH's entry point   Gives: callbacks and kinds of activity that are switched on
+ * Owns:     the one subscription that CUPTI has, from there to the end
+ * Fails:    never towards the program: what CUPTI refuses is told to the recorder with its number, and the rest goes on;
+ *           where somebody else has subscribed, nothing is touched
+ * Why:      CUPTI's times follow whom it is given for a clock, as long as that is said before a kind is on: it is
+ *           CLOCK_MONOTONIC, as everywhere. Children of a process that has used CUDA cannot use it, and are left alone.
+ *           CUPTI that is left on costs a program 10 to 20 % for ever: when the recorder goes, the next call of the
+ *           program's that ends gives all of it back, which is where CUPTI allows that.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "inject/cuda.h"
+#include "inject/describe.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+enum { EXIT_WAIT_MS = 1000, LEAVE_WAIT_MS = 100 };
+
+static struct {
+	_Atomic bool is_live, has_left;
+	uint64_t kinds; /* written before is_live */
+	cupti_subscriber subscriber;
+} state;
+
+bool cuda_is_live(void)
+{
+	return atomic_load_explicit(&state.is_live, memory_order_acquire);
+}
+
+bool cuda_has_kind(uint32_t kind)
+{
+	return state.kinds >> kind & 1;
+}
+
+void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
+		  cupti_result result, const char *holder)
+{
+	struct record_refused record = {.head = {.kind = RECORD_REFUSED, .detail = refusal},
+					.result = result};
+	const char *texts[] = {function, holder};
+	const struct guest_tail tail = {.texts = texts, .text_count = 2};
+
+	guest_put_with_texts(thread, &record.head, offsetof(struct record_refused, texts), &tail);
+}
+
+/* ---- what is switched on ----------------------------------------------------------------------- */
+
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+enum { HOLDER_BYTES = 128 };
+
+/* Who holds the one subscription: CUPTI 13 says it to who asks for it too. What is global elsewhere is the subscriber's
+ * own with that call since 13.3, where it may succeed: it is for asking alone. */
+static void ask_holder(char holder[HOLDER_BYTES])
+{
+	struct cupti_subscriber_params params = {
+		.struct_bytes = CUpti_SubscriberParams_STRUCT_SIZE,
+		.name = "duet",
+		.old_name = holder,
+		.old_name_bytes = HOLDER_BYTES,
+	};
+	cupti_subscriber second;
+
+	if (!cuda_cupti.cuptiSubscribe_v2)
+		return;
+	if (!cuda_cupti.cuptiSubscribe_v2(&second, cuda_on_callback, NULL, &params))
+		cuda_cupti.cuptiUnsubscribe(second);
+	holder[HOLDER_BYTES - 1] = '\0';
+}
+
+static bool subscribe(struct guest_thread *thread)
+{
+	char holder[HOLDER_BYTES] = "";
+	cupti_result result = CUPTI_ERROR_OUT_OF_MEMORY;
+
+	if (cuda_slots_init())
+		result = cuda_cupti.cuptiSubscribe(&state.subscriber, cuda_on_callback, NULL);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+		ask_holder(holder);
+	if (result)
+		cuda_refused(thread, REFUSED_ALL, "cuptiSubscribe", result, holder);
+	return !result;
+}
+
+/* False: it is CUPTI's own. */
+static bool set_clock(struct guest_thread *thread)
+{
+	cupti_result result = CUPTI_ERROR_NOT_SUPPORTED;
+
+	if (cuda_cupti.cuptiActivityRegisterTimestampCallback)
+		result = cuda_cupti.cuptiActivityRegisterTimestampCallback(read_clock);
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterTimestampCallback", result,
+			     "");
+	return !result;
+}
+
+/* What is not there has no times of ours, and nobody misses it where a version lacks it. */
+static void enable_overheads(const struct guest_thread *thread)
+{
+	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		cuda_overheads_begin(thread);
+}
+
+/* Kinds that are refused have no times; the first refusal of each answer is told. */
+static void enable_kinds(struct guest_thread *thread)
+{
+	static const uint32_t kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+					 CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+					 CUPTI_ACTIVITY_KIND_MEMSET};
+	cupti_result last = CUPTI_SUCCESS, result;
+
+	result = cuda_cupti.cuptiActivityRegisterCallbacks(cuda_buffer_requested,
+							   cuda_buffer_completed);
+	if (result) {
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterCallbacks", result, "");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		result = cuda_cupti.cuptiActivityEnable(kinds[i]);
+		if (!result)
+			state.kinds |= UINT64_C(1) << kinds[i];
+		else if (result != last)
+			cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable", result, "");
+		last = result;
+	}
+}
+
+cupti_result cuda_record_whole_graphs(void)
+{
+	return cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+}
+
+/* CUPTI 11.6 and older has no such kind: the nodes are recorded. */
+static void choose_graphs(struct guest_thread *thread)
+{
+	cupti_result result;
+
+	if (!(thread->options & RING_OPTION_CUDA_GRAPHS))
+		return;
+	result = cuda_record_whole_graphs();
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(GRAPH_TRACE)", result, "");
+}
+
+static void leave_out_runtime(void)
+{
+	guest_stacks_leave_out((const void *)(uintptr_t)cuda_cupti.cuptiGetVersion);
+	guest_stacks_leave_out(cuda_driver_function("cuInit"));
+}
+
+static void begin(struct guest_thread *thread)
+{
+	const char *missing = cuda_library_open();
+	cupti_result result;
+	bool has_clock;
+
+	if (missing) {
+		cuda_refused(thread, REFUSED_ALL, missing, 0, "");
+		return;
+	}
+	if (!subscribe(thread))
+		return;
+	has_clock = set_clock(thread);
+	enable_kinds(thread);
+	if (has_clock)
+		enable_overheads(thread);
+	choose_graphs(thread);
+	leave_out_runtime();
+	/* An interpreter is found in the first stack, by one thread: the others' would go without it meanwhile. */
+	guest_stack(thread);
+	atomic_store_explicit(&state.is_live, true, memory_order_release);
+	result = cuda_calls_enable(state.subscriber);
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiEnableCallback", result, "");
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
+/* What never completes delays the program once. */
+static void at_exit(void)
+{
+	struct guest_thread *thread;
+
+	guest_notice_fork();
+	if (!cuda_is_live() || atomic_exchange(&state.has_left, true))
+		return;
+	if (!cuda_helper_stop(EXIT_WAIT_MS)) {
+		thread = guest_enter();
+		if (thread)
+			cuda_refused(thread, REFUSED_END, "cuptiActivityFlushAll", 0, "");
+	}
+}
+
+/* The helper notices that nobody records any more; the buffers that are left are taken by nobody. */
+void cuda_leave(void)
+{
+	if (!guest_is_idle() || atomic_exchange(&state.has_left, true))
+		return;
+	if (!cuda_helper_stop(LEAVE_WAIT_MS))
+		return; /* it is in the runtime, and stays there: all is left as it is */
+	atomic_store(&state.is_live, false);
+	cuda_cupti.cuptiUnsubscribe(state.subscriber);
+	if (cuda_cupti.cuptiFinalize)
+		cuda_cupti.cuptiFinalize();
+}
+
+static void on_fork(void)
+{
+	atomic_store(&state.is_live, false);
+	cuda_helper_forked();
+	cuda_activity_forked();
+	cuda_objects_forked();
+	guest_stacks_forked();
+}
+
+static void start_guest(void)
+{
+	static const struct guest_backend backend = {
+		.name = "cuda", .on_fork = on_fork, .at_exit = at_exit};
+
+	guest_init(&backend);
+}
+
+/* The driver calls it once in a process. Without a recorder nothing is opened: one that is only slow to answer is waited
+ * for. */
+EXPORTED int InitializeInjection(void);
+EXPORTED int InitializeInjection(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct guest_thread *thread;
+	int saved = errno;
+
+	pthread_once(&once, start_guest);
+	thread = guest_enter_first();
+	if (thread && !cuda_is_live())
+		begin(thread);
+	errno = saved;
+	return 1;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda.h - what the files of the CUDA guest share
+ *
+ *	cuda.c            taken in by the driver; which kinds of activity there are; the end
+ *	cuda_library.c    finds libcupti
+ *	cuda_calls.c      calls of the driver: the program's threads
+ *	cuda_slots.c      commands from their call to what the device tells of them
+ *	cuda_activity.c   CUPTI's buffers and records
+ *	cuda_overheads.c  what CUPTI takes the program's time for
+ *	cuda_objects.c    devices, contexts, streams and kernels to ids, the clock
+ *	cuda_helper.c     a thread that has buffers handed over
+ */
+#ifndef INJECT_CUDA_H
+#define INJECT_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/cuda_abi.h"
+#include "inject/cupti_abi.h"
+#include "inject/guest.h"
+
+#pragma GCC visibility push(hidden)
+
+/* libcupti's functions; those that are OPTIONAL may be NULL. Its version as cuptiGetVersion says it. */
+extern struct cupti_functions cuda_cupti;
+extern uint32_t cuda_version;
+
+/* ---- the library (cuda_library.c) -------------------------------------------------------------- */
+
+/* Opens the libcupti that this process has, or that fits its driver. NULL: all is there; else which function is
+ * missing, or "libcupti" where none was found. */
+const char *cuda_library_open(void);
+/* A function of the driver that the process has loaded; NULL: it has not. */
+void *cuda_driver_function(const char *name);
+
+/* ---- begin and end (cuda.c) -------------------------------------------------------------------- */
+
+/* From InitializeInjection to the end, in the process that was in there. */
+bool cuda_is_live(void);
+/* Whether records of a kind will come. */
+bool cuda_has_kind(uint32_t kind);
+/* Tells the recorder what was refused, with who holds it; "": nobody is named. */
+void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
+		  cupti_result result, const char *holder);
+/* From now on a launch of a graph is one record. */
+cupti_result cuda_record_whole_graphs(void);
+/* In a call that ends: where nobody records any more, gives the runtime back. */
+void cuda_leave(void);
+
+/* ---- calls (cuda_calls.c) ---------------------------------------------------------------------- */
+
+/* Has CUPTI tell of all calls that are recorded; the first answer that is no success. */
+cupti_result cuda_calls_enable(cupti_subscriber subscriber);
+void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void *data);
+
+/* ---- commands (cuda_slots.c) ------------------------------------------------------------------- */
+
+enum cuda_slot_kind {
+	CUDA_SLOT_NONE,  /* no call that is recorded, or one too long ago */
+	CUDA_SLOT_FIRST, /* the one command of a call */
+	CUDA_SLOT_NODE   /* one of several */
+};
+
+/* False: no memory. */
+bool cuda_slots_init(void);
+/* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
+bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
+/* It launched nothing. */
+void cuda_slot_close(uint32_t correlation);
+/* A record with this correlation has come. */
+enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
+/* Something was launched of which nothing has come, or nobody knows. */
+bool cuda_slots_are_open(void);
+
+/* ---- activity (cuda_activity.c) ---------------------------------------------------------------- */
+
+void cuda_buffer_requested(uint8_t **ret_buffer, size_t *ret_bytes, size_t *ret_most);
+void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
+			   size_t valid_bytes);
+/* Counts what CUPTI has lost since the last time. */
+void cuda_count_dropped(void);
+/* Records of nodes of graphs so far. */
+uint64_t cuda_nodes(void);
+void cuda_activity_forked(void);
+
+/* ---- overheads (cuda_overheads.c) -------------------------------------------------------------- */
+
+/* Where CUPTI's clock is CLOCK_MONOTONIC: reads it beside the ring's. */
+void cuda_overheads_begin(const struct guest_thread *thread);
+void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record);
+
+/* ---- objects (cuda_objects.c) ------------------------------------------------------------------ */
+
+enum { CUDA_DEVICES_MOST = 64 };
+
+/* Ids as the recorder knows them, described first where they are not yet. 0: none, or no room. device: CUDA's ordinal. */
+uint32_t cuda_device(struct guest_thread *thread, uint32_t device);
+uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t context,
+		    uint32_t stream);
+/* Of a handle in a call; NULL is the default stream. */
+uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t context_id,
+		       CUstream stream, bool is_per_thread);
+uint32_t cuda_kernel(struct guest_thread *thread, const char *name);
+/* A stream or a context was destroyed: their handles may come again. */
+void cuda_handles_changed(void);
+/* CUPTI's clock beside ours, where that is due; always at the end. */
+void cuda_read_clock(struct guest_thread *thread, bool is_end);
+void cuda_objects_forked(void);
+
+/* ---- the helper (cuda_helper.c) ---------------------------------------------------------------- */
+
+/* Starts the thread, once. */
+void cuda_helper_start(void);
+/* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
+bool cuda_helper_stop(uint64_t most_ms);
+void cuda_helper_forked(void);
+
+#pragma GCC visibility pop
+
+#endif

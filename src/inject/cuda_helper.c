@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda_helper.c - a thread that has CUPTI hand its buffers over
+ *
+ * Runs in:  a thread of our own in the profiled process, from the first context on
+ * Gets:     nothing   Gives: buffers that are not full yet, at the latest after 100 ms; readings of the clock
+ * Owns:     the thread
+ * Fails:    where no thread can be had: buffers come when they are full, and at the end
+ * Why:      CUPTI hands full buffers over by itself, and a program that is killed would lose what is in the others. A
+ *           flush may never return, so that no thread of the program's does it: at the end the program waits for this
+ *           one a second and no more.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "inject/cuda.h"
+
+enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
+
+static struct {
+	_Atomic uint32_t wake; /* a futex: grows */
+	_Atomic bool is_started, is_told_to_end, has_ended;
+	uint64_t nodes_most; /* before it is started */
+} helper;
+
+static void nap(uint32_t wake)
+{
+	const struct timespec time = {0, FLUSH_MS * 1000000};
+
+	syscall(SYS_futex, &helper.wake, FUTEX_WAIT_PRIVATE, wake, &time, NULL, NULL, 0);
+}
+
+/* A record for each node of large graphs costs more than it tells, and their device buffers grow. */
+static void watch_graphs(void)
+{
+	static uint64_t last_nodes, last_ms;
+	static bool is_switched;
+	uint64_t nodes = cuda_nodes(), new_nodes = nodes - last_nodes, now_ms = ring_now_ms();
+
+	if (is_switched || now_ms < last_ms + FLUSH_MS)
+		return;
+	if (last_ms && new_nodes > helper.nodes_most * (now_ms - last_ms) / 1000) {
+		is_switched = true;
+		if (!cuda_record_whole_graphs())
+			guest_trouble(RING_TROUBLE_CUDA_GRAPHS);
+	}
+	last_nodes = nodes;
+	last_ms = now_ms;
+}
+
+/* Of what is not over nothing is asked for: it has no times. */
+static void flush(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (!thread)
+		return;
+	cuda_cupti.cuptiActivityFlushAll(0);
+	cuda_count_dropped();
+	watch_graphs();
+	cuda_read_clock(thread, false);
+}
+
+/* What the thread that made it has chosen is for that one: beside it on one processor, or before all others, the helper
+ * would take its time away. */
+static void become_ordinary(void)
+{
+	const struct sched_param none = {0};
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setscheduler(0, SCHED_OTHER, &none);
+	sched_setaffinity(0, sizeof(all), &all);
+	prctl(PR_SET_NAME, "duet-cuda");
+}
+
+static void *run(void *unused)
+{
+	uint32_t wake;
+
+	(void)unused;
+	become_ordinary();
+	while (!atomic_load(&helper.is_told_to_end)) {
+		wake = atomic_load(&helper.wake);
+		guest_still_recording();
+		if (cuda_slots_are_open())
+			flush();
+		if (!atomic_load(&helper.is_told_to_end))
+			nap(wake);
+	}
+	flush();
+	atomic_store(&helper.has_ended, true);
+	return NULL;
+}
+
+static void start_thread(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attributes) != 0)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	if (pthread_create(&thread, &attributes, run, NULL) != 0)
+		atomic_store(&helper.has_ended, true);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+}
+
+void cuda_helper_start(void)
+{
+	const char *asked = getenv("DUET_CUDA_NODES");
+	int saved = errno;
+
+	if (atomic_load(&helper.is_started) || atomic_exchange(&helper.is_started, true))
+		return;
+	helper.nodes_most = asked ? strtoull(asked, NULL, 10) : 0;
+	if (!helper.nodes_most)
+		helper.nodes_most = NODES_MOST;
+	start_thread();
+	errno = saved;
+}
+
+bool cuda_helper_stop(uint64_t most_ms)
+{
+	static const struct timespec tick = {0, 100000};
+
+	if (!atomic_load(&helper.is_started))
+		return true;
+	atomic_store(&helper.is_told_to_end, true);
+	atomic_fetch_add(&helper.wake, 1);
+	syscall(SYS_futex, &helper.wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	for (uint64_t end_ms = ring_now_ms() + most_ms;
+	     !atomic_load(&helper.has_ended) && ring_now_ms() < end_ms;)
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
+	return atomic_load(&helper.has_ended);
+}
+
+void cuda_helper_forked(void)
+{
+	atomic_store(&helper.is_started, false);
+	atomic_store(&helper.is_told_to_end, false);
+	atomic_store(&helper.has_ended, false);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda_objects.c - devices, contexts, streams and kernels of a process to ids, and CUPTI's clock
+ *
+ * Runs in:  the profiled process: where a call or a record names one for the first time
+ * Gets:     CUDA's ordinals and CUPTI's ids   Gives: ids, descriptions, pairs of clocks
+ * Owns:     what is known of each, from the first cuInit to the process's end
+ * Fails:    with id 0 where there is no room for one more
+ * Why:      a stream is CUPTI's number of it with that of its context, because both are what records have; a handle is
+ *           used again when its stream is destroyed. A device is its UUID: what it is counted as depends on a variable.
+ *           The times of records are those of CLOCK_MONOTONIC where CUPTI takes it from us, and of CLOCK_REALTIME where
+ *           it does not; pairs are taken of what it says, so that either way the recorder can judge.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/cuda.h"
+#include "inject/describe.h"
+
+enum {
+	QUEUES = 1 << 12,
+	QUEUES_MOST = QUEUES / 2,
+	KERNELS = 1 << 16,
+	KERNELS_MOST = KERNELS / 2,
+	NAMES_BYTES = 32 << 20,
+	CONTEXTS_MOST = 1 << 12
+};
+
+struct device {
+	bool is_known;
+	_Atomic uint32_t mode; /* of the attachment that it is described in */
+	uint32_t compute_units;
+	uint64_t memory_bytes, local_bytes;
+	char key[48], name[128];
+};
+
+struct queue {
+	_Atomic uint64_t key; /* 0: free */
+	uint32_t id;
+	_Atomic uint32_t mode;
+};
+
+struct kernel {
+	const char *_Atomic name; /* NULL: free */
+	uint64_t hash;
+	uint32_t code;
+	_Atomic uint32_t mode;
+};
+
+static struct {
+	struct guest_lock lock;
+	struct device devices[CUDA_DEVICES_MOST];
+	char driver[32];
+	struct queue queues[QUEUES];
+	uint32_t queue_count;
+	_Atomic uint32_t contexts[CONTEXTS_MOST]; /* by CUPTI's id: as device.mode */
+	_Atomic uint32_t handles;                 /* how often handles may have changed */
+	struct kernel *_Atomic kernels;           /* KERNELS */
+	uint32_t kernel_count;
+	char *names;
+	size_t names_used;
+	_Atomic uint64_t next_read, interval; /* of the clock, host time */
+} objects;
+
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+static struct {
+	CUresult (*get)(CUdevice *, int);
+	CUresult (*get_name)(char *, int, CUdevice);
+	CUresult (*get_uuid)(CUuuid *, CUdevice);
+	CUresult (*get_attribute)(int *, CUdevice_attribute, CUdevice);
+	CUresult (*get_memory)(size_t *, CUdevice);
+	CUresult (*get_version)(int *);
+} driver;
+
+static void find_driver(void)
+{
+	int version = 0;
+
+	if (driver.get)
+		return;
+	*(void **)&driver.get_name = cuda_driver_function("cuDeviceGetName");
+	*(void **)&driver.get_uuid = cuda_driver_function("cuDeviceGetUuid_v2");
+	/* Before CUDA 11.4, where nobody asks for an instance of MIG. */
+	if (!driver.get_uuid)
+		*(void **)&driver.get_uuid = cuda_driver_function("cuDeviceGetUuid");
+	*(void **)&driver.get_attribute = cuda_driver_function("cuDeviceGetAttribute");
+	*(void **)&driver.get_memory = cuda_driver_function("cuDeviceTotalMem_v2");
+	*(void **)&driver.get_version = cuda_driver_function("cuDriverGetVersion");
+	*(void **)&driver.get = cuda_driver_function("cuDeviceGet");
+	if (driver.get_version && !driver.get_version(&version))
+		snprintf(objects.driver, sizeof(objects.driver), "CUDA %d.%d", version / 1000,
+			 version % 1000 / 10);
+}
+
+static int attribute(CUdevice handle, CUdevice_attribute which)
+{
+	int value = 0;
+
+	return driver.get_attribute && !driver.get_attribute(&value, which, handle) ? value : 0;
+}
+
+/* As NVML writes it. */
+static void format_uuid(const CUuuid *uuid, char key[48])
+{
+	const uint8_t *bytes = (const uint8_t *)uuid->bytes;
+	int at = snprintf(key, 48, "GPU-");
+
+	for (int i = 0; i < 16; i++)
+		at += snprintf(key + at, (size_t)(48 - at), "%s%02x",
+			       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
+}
+
+/* Under the lock. */
+static void learn_device(struct device *device, uint32_t ordinal)
+{
+	CUdevice handle = (CUdevice)ordinal;
+	size_t bytes = 0;
+	CUuuid uuid;
+	int local;
+
+	find_driver();
+	snprintf(device->key, sizeof(device->key), "cuda:%u", ordinal);
+	snprintf(device->name, sizeof(device->name), "NVIDIA GPU %u", ordinal);
+	device->is_known = true;
+	if (!driver.get || driver.get(&handle, (int)ordinal))
+		return;
+	if (driver.get_uuid && !driver.get_uuid(&uuid, handle))
+		format_uuid(&uuid, device->key);
+	if (driver.get_name)
+		driver.get_name(device->name, sizeof(device->name) - 1, handle);
+	if (driver.get_memory && !driver.get_memory(&bytes, handle))
+		device->memory_bytes = bytes;
+	device->compute_units =
+		(uint32_t)attribute(handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+	local = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+	device->local_bytes = local > 0 ? (uint64_t)local : 0;
+}
+
+static bool describe_device(struct guest_thread *thread, const struct device *device)
+{
+	struct record_device record = {
+		.head = {.kind = EVENT_DEVICE, .detail = DEVICE_GPU | RECORD_DEVICE_LOCAL},
+		.device = (uint32_t)(device - objects.devices) + 1,
+		.compute_units = device->compute_units,
+		.memory_bytes = device->memory_bytes,
+		.frequency_hz = 1000000000,
+	};
+	const char *texts[] = {device->key, device->name, "NVIDIA Corporation", objects.driver,
+			       "CUDA"};
+	const struct guest_tail tail = {texts, 5, sizeof(device->local_bytes),
+					&device->local_bytes};
+
+	return guest_put_with_texts(thread, &record.head, offsetof(struct record_device, texts),
+				    &tail);
+}
+
+uint32_t cuda_device(struct guest_thread *thread, uint32_t ordinal)
+{
+	struct device *device = ordinal < CUDA_DEVICES_MOST ? &objects.devices[ordinal] : NULL;
+
+	if (!device)
+		return 0;
+	if (atomic_load_explicit(&device->mode, memory_order_acquire) == thread->mode)
+		return ordinal + 1;
+	if (!guest_lock(&objects.lock))
+		return ordinal + 1;
+	if (!device->is_known)
+		learn_device(device, ordinal);
+	if (atomic_load(&device->mode) != thread->mode && describe_device(thread, device))
+		atomic_store(&device->mode, thread->mode);
+	guest_unlock(&objects.lock);
+	cuda_read_clock(thread, true);
+	return ordinal + 1;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------- */
+
+static uint32_t describe_context(struct guest_thread *thread, uint32_t context)
+{
+	struct record_context *record;
+
+	if (context >= CONTEXTS_MOST)
+		return 0;
+	if (atomic_load(&objects.contexts[context]) == thread->mode)
+		return context + 1;
+	record = guest_reserve(thread, EVENT_CONTEXT, sizeof(*record), 0);
+	if (!record)
+		return 0;
+	record->handle = context;
+	record->context = context + 1;
+	record->reserved = 0;
+	ring_commit(&thread->writer);
+	atomic_store(&objects.contexts[context], thread->mode);
+	return context + 1;
+}
+
+static void describe_queue(struct guest_thread *thread, struct queue *queue, uint32_t device,
+			   uint32_t context, uint32_t stream)
+{
+	uint32_t context_id = describe_context(thread, context);
+	struct record_queue *record =
+		guest_reserve(thread, EVENT_QUEUE, sizeof(*record), QUEUE_TIMED);
+
+	if (!record)
+		return;
+	record->handle = stream;
+	record->queue = queue->id;
+	record->context = context_id;
+	record->device = device;
+	record->reserved = 0;
+	ring_commit(&thread->writer);
+	atomic_store(&queue->mode, thread->mode);
+}
+
+static struct queue *find_queue(uint64_t key)
+{
+	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;; i++) {
+		struct queue *queue = &objects.queues[i % QUEUES];
+		uint64_t there = atomic_load_explicit(&queue->key, memory_order_acquire);
+
+		if (!there || there == key)
+			return queue;
+	}
+}
+
+/* Under the lock; NULL: there is no room. */
+static struct queue *add_queue(uint64_t key)
+{
+	struct queue *queue = find_queue(key);
+
+	if (atomic_load(&queue->key))
+		return queue;
+	if (objects.queue_count == QUEUES_MOST)
+		return NULL;
+	queue->id = ++objects.queue_count;
+	atomic_store_explicit(&queue->key, key, memory_order_release);
+	return queue;
+}
+
+uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t context, uint32_t stream)
+{
+	uint64_t key = ((uint64_t)context << 32 | stream) + 1;
+	struct queue *queue = find_queue(key);
+	uint32_t device_id;
+
+	if (atomic_load(&queue->key) && atomic_load(&queue->mode) == thread->mode)
+		return queue->id;
+	device_id = cuda_device(thread, device);
+	if (!guest_lock(&objects.lock))
+		return 0;
+	queue = add_queue(key);
+	if (queue && atomic_load(&queue->mode) != thread->mode)
+		describe_queue(thread, queue, device_id, context, stream);
+	guest_unlock(&objects.lock);
+	if (!queue)
+		guest_trouble(RING_TROUBLE_OBJECTS);
+	return queue ? queue->id : 0;
+}
+
+/* The last stream of a thread: most launches go where the one before went. */
+static _Thread_local struct {
+	CUcontext context;
+	CUstream stream;
+	uint32_t mode, handles, queue;
+	bool is_per_thread;
+} last_queue __attribute__((tls_model("initial-exec")));
+
+void cuda_handles_changed(void)
+{
+	atomic_fetch_add(&objects.handles, 1);
+}
+
+uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t context_id,
+		       CUstream stream, bool is_per_thread)
+{
+	uint32_t handles = atomic_load_explicit(&objects.handles, memory_order_relaxed);
+	uint32_t device = 0, id = 0;
+
+	if (last_queue.mode == thread->mode && last_queue.handles == handles &&
+	    last_queue.context == context && last_queue.stream == stream &&
+	    last_queue.is_per_thread == is_per_thread)
+		return last_queue.queue;
+	if (cuda_cupti.cuptiGetDeviceId(context, &device) ||
+	    cuda_cupti.cuptiGetStreamIdEx(context, stream, is_per_thread, &id))
+		return 0;
+	last_queue.queue = cuda_queue(thread, device, context_id, id);
+	last_queue.context = context;
+	last_queue.stream = stream;
+	last_queue.is_per_thread = is_per_thread;
+	last_queue.handles = handles;
+	last_queue.mode = thread->mode;
+	return last_queue.queue;
+}
+
+/* ---- kernels ----------------------------------------------------------------------------------- */
+
+static uint64_t hash_name(const char *name, size_t *ret_length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t length = 0;
+
+	for (; name[length] && length < RECORD_TEXT_BYTES - 1; length++)
+		hash = (hash ^ (uint8_t)name[length]) * UINT64_C(0x100000001b3);
+	*ret_length = length;
+	return hash ^ hash >> 32;
+}
+
+/* Where it is, or would be; names are compared as far as they are kept. */
+static struct kernel *find_kernel(struct kernel *kernels, const char *name, uint64_t hash,
+				  size_t length)
+{
+	for (uint64_t i = hash;; i++) {
+		struct kernel *kernel = &kernels[i % KERNELS];
+		const char *there = atomic_load_explicit(&kernel->name, memory_order_acquire);
+
+		if (!there ||
+		    (kernel->hash == hash && strncmp(there, name, length) == 0 && !there[length]))
+			return kernel;
+	}
+}
+
+static bool make_room(void)
+{
+	if (!objects.names)
+		objects.names = guest_memory(NAMES_BYTES);
+	if (!atomic_load(&objects.kernels))
+		atomic_store(&objects.kernels, guest_memory(KERNELS * sizeof(struct kernel)));
+	return objects.names && atomic_load(&objects.kernels);
+}
+
+/* Under the lock; NULL: there is no room. */
+static struct kernel *add_kernel(const char *name, uint64_t hash, size_t length)
+{
+	struct kernel *kernel;
+	char *copy;
+
+	if (!make_room())
+		return NULL;
+	kernel = find_kernel(atomic_load(&objects.kernels), name, hash, length);
+	if (atomic_load(&kernel->name))
+		return kernel;
+	if (objects.kernel_count == KERNELS_MOST || length >= NAMES_BYTES - objects.names_used)
+		return NULL;
+	copy = objects.names + objects.names_used;
+	memcpy(copy, name, length);
+	objects.names_used += length + 1;
+	kernel->hash = hash;
+	kernel->code = ++objects.kernel_count;
+	atomic_store_explicit(&kernel->name, copy, memory_order_release);
+	return kernel;
+}
+
+static void describe_kernel(struct guest_thread *thread, struct kernel *kernel)
+{
+	struct record_code record = {
+		.head = {.kind = EVENT_CODE, .detail = CODE_KERNEL},
+		.code = kernel->code,
+	};
+	const char *texts[] = {atomic_load(&kernel->name), ""};
+	const struct guest_tail tail = {.texts = texts, .text_count = 2};
+
+	if (guest_put_with_texts(thread, &record.head, offsetof(struct record_code, texts), &tail))
+		atomic_store(&kernel->mode, thread->mode);
+}
+
+uint32_t cuda_kernel(struct guest_thread *thread, const char *name)
+{
+	struct kernel *kernels = atomic_load_explicit(&objects.kernels, memory_order_acquire);
+	struct kernel *kernel = NULL;
+	size_t length;
+	uint64_t hash;
+
+	if (!name)
+		return 0;
+	hash = hash_name(name, &length);
+	if (kernels)
+		kernel = find_kernel(kernels, name, hash, length);
+	if (!kernel || !atomic_load(&kernel->name)) {
+		if (!guest_lock(&objects.lock))
+			return 0;
+		kernel = add_kernel(name, hash, length);
+		guest_unlock(&objects.lock);
+	}
+	if (!kernel) {
+		guest_trouble(RING_TROUBLE_OBJECTS);
+		return 0;
+	}
+	if (atomic_load_explicit(&kernel->mode, memory_order_relaxed) != thread->mode)
+		describe_kernel(thread, kernel);
+	return kernel->code;
+}
+
+/* ---- the clock --------------------------------------------------------------------------------- */
+
+static void put_pairs(struct guest_thread *thread, uint64_t before, uint64_t time, uint64_t after)
+{
+	for (uint32_t i = 0; i < CUDA_DEVICES_MOST; i++) {
+		struct record_clock_pair *record;
+
+		if (atomic_load(&objects.devices[i].mode) != thread->mode)
+			continue;
+		record = guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
+		if (!record)
+			return;
+		record->time = time;
+		record->before = before;
+		record->after = after;
+		record->device = i + 1;
+		record->reserved = 0;
+		ring_commit(&thread->writer);
+	}
+}
+
+void cuda_read_clock(struct guest_thread *thread, bool is_end)
+{
+	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
+	 * clock: 2^30 ns, or 2^32 cycles. */
+	const uint64_t longest =
+		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
+	uint64_t now = guest_now(thread), due = atomic_load(&objects.next_read);
+	uint64_t interval = atomic_load(&objects.interval), time = 0, before, after;
+
+	if (now < due && !is_end)
+		return;
+	if (!interval)
+		interval = UINT64_C(1) << 20;
+	if (!atomic_compare_exchange_strong(&objects.next_read, &due, now + interval) && !is_end)
+		return; /* another thread reads it */
+	atomic_store(&objects.interval, interval < longest ? 2 * interval : interval);
+	before = guest_now(thread);
+	if (cuda_cupti.cuptiGetTimestamp(&time))
+		return;
+	after = guest_now(thread);
+	put_pairs(thread, before, time, after);
+}
+
+void cuda_objects_forked(void)
+{
+	guest_unlock(&objects.lock);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda_overheads.c - what CUPTI and the driver take the program's time for
+ *
+ * Runs in:  the profiled process, on a thread of CUPTI's or the helper's
+ * Gets:     records of overhead   Gives: a range of domain "CUPTI" each
+ * Owns:     the first reading of both clocks
+ * Fails:    by leaving one out while the two readings are too near to each other
+ * Why:      a gap before a kernel that is code being loaded, or a buffer of CUPTI's, is none of the program's making and
+ *           looks as if it were. Records are in CLOCK_MONOTONIC, which CUPTI has from us; ranges are in the host clock of
+ *           the ring: what lies between two readings of both is on a line.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "inject/cuda.h"
+#include "inject/describe.h"
+
+enum { APART_NS = 1000000 };
+
+static struct {
+	uint64_t monotonic_ns, guest;
+	uint32_t mode; /* of the attachment in which they were read */
+	_Atomic uint64_t last_id;
+} first;
+
+static const struct {
+	uint32_t kind;
+	const char *name;
+} names[] = {
+	{CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, "compiling for the GPU"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, "flushing CUPTI's buffers"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION, "instrumenting code"},
+	{CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE, "CUPTI's own resources"},
+	{CUPTI_ACTIVITY_OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING, "loading a module"},
+	{CUPTI_ACTIVITY_OVERHEAD_LAZY_FUNCTION_LOADING, "loading a function at its first use"},
+	{CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, "command buffer full"},
+	{CUPTI_ACTIVITY_OVERHEAD_ACTIVITY_BUFFER_REQUEST, "asking for a buffer"},
+	{CUPTI_ACTIVITY_OVERHEAD_UVM_ACTIVITY_INIT, "beginning to watch unified memory"},
+};
+
+static const char *name_of(uint32_t kind)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].kind == kind)
+			return names[i].name;
+	return "other overhead";
+}
+
+static uint64_t read_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void cuda_overheads_begin(const struct guest_thread *thread)
+{
+	first.monotonic_ns = read_monotonic();
+	first.guest = guest_now(thread);
+	first.mode = thread->mode;
+}
+
+/* False: nobody can say. */
+static bool to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time)
+{
+	uint64_t now_ns = read_monotonic(), now = guest_now(thread);
+	int64_t since_ns = (int64_t)(time_ns - first.monotonic_ns);
+
+	if (thread->clock == RING_CLOCK_MONOTONIC) {
+		*ret_time = time_ns;
+		return true;
+	}
+	if (first.mode != thread->mode || now_ns < first.monotonic_ns + APART_NS ||
+	    time_ns > now_ns || since_ns < -(int64_t)(now_ns - first.monotonic_ns))
+		return false;
+	*ret_time = first.guest + (uint64_t)((__int128)since_ns * (int64_t)(now - first.guest) /
+					     (int64_t)(now_ns - first.monotonic_ns));
+	return true;
+}
+
+static void put(struct guest_thread *thread, uint32_t detail, uint64_t time, uint64_t id,
+		const char *name)
+{
+	struct record_range record = {
+		.head = {.kind = EVENT_RANGE, .detail = RANGE_START | RANGE_OF_CUPTI << 8 | detail},
+		.time = time,
+		.id = id,
+	};
+	const char *texts[] = {"CUPTI", name};
+	const struct guest_tail tail = {.texts = texts, .text_count = 2};
+
+	guest_put_with_texts(thread, &record.head, offsetof(struct record_range, texts), &tail);
+}
+
+void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record)
+{
+	uint64_t id = atomic_fetch_add(&first.last_id, 1) + 1, begin, end;
+
+	if (record->end_ns < record->start_ns || !to_guest(thread, record->start_ns, &begin) ||
+	    !to_guest(thread, record->end_ns, &end))
+		return;
+	put(thread, 0, begin, id, name_of(record->overhead_kind));
+	put(thread, RECORD_RANGE_END, end, id, "");
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/cuda_slots.c - commands from their call to what the device tells of them
+ *
+ * Runs in:  the profiled process: calls on the program's threads, records on CUPTI's or the helper's
+ * Gets:     CUPTI's correlation ids   Gives: whose command a record is
+ * Owns:     a table by the lower bits of the id
+ * Fails:    where a command takes longer than 262144 calls: its record finds nothing, and is counted
+ * Why:      ids count up by one with each call of the driver, so that a place is found without a search or a lock. What
+ *           was launched before a recorder came is told of all the same: only what is in the table has a launch.
+ */
+#include "inject/cuda.h"
+
+enum { SLOTS = 1 << 18 };
+
+struct slot {
+	_Atomic uint32_t correlation; /* 0: none */
+	uint32_t mode;                /* of the attachment it was launched in */
+	_Atomic uint32_t records;     /* so many have come */
+	bool is_graph;
+};
+
+static struct {
+	struct slot *slots;
+	/* Calls with commands, and those of which something came. Of a graph nobody knows what there is. */
+	_Atomic uint64_t opened, seen, graphs_ms;
+} table;
+
+bool cuda_slots_init(void)
+{
+	if (!table.slots)
+		table.slots = guest_memory(SLOTS * sizeof(*table.slots));
+	return table.slots != NULL;
+}
+
+static struct slot *slot_of(uint32_t correlation)
+{
+	return &table.slots[correlation & (SLOTS - 1)];
+}
+
+bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph)
+{
+	struct slot *slot = slot_of(correlation);
+
+	if (!correlation || (atomic_load(&slot->correlation) == correlation && slot->mode == mode))
+		return false;
+	slot->mode = mode;
+	slot->is_graph = is_graph;
+	atomic_store(&slot->records, 0);
+	atomic_store_explicit(&slot->correlation, correlation, memory_order_release);
+	atomic_fetch_add_explicit(&table.opened, 1, memory_order_relaxed);
+	if (is_graph)
+		atomic_store(&table.graphs_ms, ring_now_ms());
+	return true;
+}
+
+void cuda_slot_close(uint32_t correlation)
+{
+	struct slot *slot = slot_of(correlation);
+
+	if (atomic_compare_exchange_strong(&slot->correlation, &correlation, 0) &&
+	    !atomic_load(&slot->records))
+		atomic_fetch_add_explicit(&table.seen, 1, memory_order_relaxed);
+}
+
+enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode)
+{
+	struct slot *slot = slot_of(correlation);
+	uint32_t before;
+
+	if (!correlation ||
+	    atomic_load_explicit(&slot->correlation, memory_order_acquire) != correlation ||
+	    slot->mode != mode)
+		return CUDA_SLOT_NONE;
+	before = atomic_fetch_add(&slot->records, 1);
+	if (!before)
+		atomic_fetch_add_explicit(&table.seen, 1, memory_order_relaxed);
+	if (!slot->is_graph)
+		return before ? CUDA_SLOT_NODE : CUDA_SLOT_FIRST;
+	atomic_store(&table.graphs_ms, ring_now_ms());
+	return CUDA_SLOT_NODE;
+}
+
+bool cuda_slots_are_open(void)
+{
+	enum { GRAPH_MS = 10000 };
+
+	return atomic_load(&table.opened) != atomic_load(&table.seen) ||
+	       ring_now_ms() < atomic_load(&table.graphs_ms) + GRAPH_MS;
+}

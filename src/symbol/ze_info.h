@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbol/ze_info.h - what a zebin's .ze_info says of its kernels
+ *
+ * Only symbol/ includes this.
+ */
+#ifndef SYMBOL_ZE_INFO_H
+#define SYMBOL_ZE_INFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The keys of execution_env, by their names there; 0: not there. */
+struct ze_info_kernel {
+	uint32_t simd_size, grf_count, eu_thread_count;
+	uint32_t slm_size, spill_size; /* bytes */
+};
+
+/* Called for each kernel that has a name. Damaged YAML has the kernels in front of the damage, or none. Errors: -ENOMEM. */
+int ze_info_read(const char *text, size_t size,
+		 void (*on_kernel)(void *context, const char *name,
+				   const struct ze_info_kernel *kernel),
+		 void *context);
+
+#endif

@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs of CUDA, recorded over the stand-ins of libcuda and libcupti (sim/nvidia), which write down what they did.
+
+What the program counted, what the stand-in wrote down and what the trace has are compared, for the record layouts of
+three generations of CUPTI. Nothing here depends on the load: kernels are timed by arithmetic.
+"""
+import collections
+import itertools
+import json
+import os
+import signal
+import sys
+
+import duet_test
+from duet_test import DUET, Skip, program, run, text
+
+STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
+GUEST = os.path.join(duet_test.BUILD, "libduet-cuda.so")
+if not os.path.exists(os.path.join(STAND_INS, "libcuda.so.1")):
+    print("1..0 # SKIP the stand-ins of sim/nvidia were not built")
+    raise SystemExit(0)
+
+t = duet_test.Suite(needs_opencl=False)
+
+PATHS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs", "cuda_paths.py")
+VERSIONS = {"11.8": 18, "12.4": 22, "13.0": 130000}
+# The stand-in interpolates between pairs of clocks that are read within some 100 ns.
+STAMP_NS = 2000
+
+numbers = itertools.count()
+Recorded = collections.namedtuple("Recorded", "facts log document report stderr status trace")
+
+
+def over_stand_in(command, sim="", environment=()):
+    """The command over the stand-ins; duet itself has nothing of them."""
+    log = t.path("log")
+    if os.path.exists(log):
+        os.unlink(log)
+    options = ",".join(filter(None, [sim, f"log={log}"]))
+    return ["env", f"LD_LIBRARY_PATH={STAND_INS}", f"SIM_NVIDIA={options}", *environment, *command]
+
+
+def read_log():
+    """(kind, correlation, start, end) of each piece of work."""
+    with open(t.path("log"), encoding="ascii") as file:
+        rows = [line.split() for line in file]
+    return [(row[0], int(row[1]), int(row[3]), int(row[4])) for row in rows]
+
+
+def recorded(command, sim="", status=0, environment=(), options=("--collect", "nvidia:cuda"), env=None):
+    t.wanted()
+    trace = t.path(f"cuda{next(numbers)}.duet")
+    result = t.record(over_stand_in(command, sim, environment), trace, options, env=env)
+    t.equal(result.status, status, f"status: {text(result.stderr)}")
+    exported = run([DUET, "export", "--format", "json", trace, "-o", t.path("export.json")])
+    t.equal(exported.status, 0, f"export: {text(exported.stderr)}")
+    with open(t.path("export.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    lines = text(result.stdout).splitlines()
+    return Recorded(json.loads(lines[0]) if lines else {}, read_log(), document, t.readable(trace),
+                    text(result.stderr), result.status, trace)
+
+
+def work(**arguments):
+    return [program("cuda_work"), *(f"{name}={value}" for name, value in arguments.items())]
+
+
+def commands(one):
+    """By correlation: (launch, its execution or None, the kernel's name or None)."""
+    document = one.document
+    names = {code["id"]: {"_Z4stepPfi": "step"}.get(code["name"], code["name"]) for code in document["code"]}
+    threads = {thread["id"]: thread["process"] for thread in document["threads"]}
+    ends = {(row["process"], row["correlation"]): row for row in document["executions"]}
+    return [(launch, ends.get((threads[launch["thread"]], launch["correlation"])), names.get(launch["kernel"]))
+            for launch in document["launches"]]
+
+
+def counted(one):
+    return collections.Counter(name or launch["command"] for launch, _, name in commands(one) if not launch["result"])
+
+
+def check_closed(one, launched=None, **other):
+    """Every launch has its execution, but for what is said here."""
+    ledger = one.report["ledger"]
+    for name in ("in_flight_at_exit", "dropped", "rejected"):
+        t.equal(ledger[name], other.get(name, 0), f"{name}: {ledger}")
+    t.equal(ledger["launched"], ledger["matched"] + ledger["in_flight_at_exit"] + ledger["dropped"] + ledger["rejected"],
+            "the ledger is closed")
+    if launched is not None:
+        t.equal(ledger["launched"], launched, "launched")
+
+
+def check_times(one):
+    begin = one.document["begin_ns"]
+    error = STAMP_NS + max(clock["error_ns"] or 0 for clock in one.report["clocks"])
+    want = sorted((start, end) for kind, _, start, end in one.log if kind != "graph")
+    got = sorted((begin + end["started"], begin + end["ended"])
+                 for _, end, _ in commands(one) if end and "started" in end)
+    t.equal(len(got), len(want), "commands with times")
+    off = [(a, b) for a, b in zip(got, want) if abs(a[0] - b[0]) > error or abs(a[1] - b[1]) > error]
+    t.equal(off[:3], [], f"times are off by more than {error} ns")
+
+
+def stacks_of(rows):
+    """{(outermost Python functions …): count} of a report's rows of kernels or copies."""
+    sums = collections.Counter()
+    for row in rows:
+        for stack in row["stacks"]:
+            names = tuple(frame["function"] for frame in stack["frames"] if frame.get("file", "").endswith("cuda_paths.py"))
+            sums[names] += stack["count"]
+    return sums
+
+
+def notes(one):
+    return text(run([DUET, "info", one.trace]).stdout)
+
+
+# ---- what must be there ----
+
+for name, version in VERSIONS.items():
+    with t.case(f"CUPTI {name}: 23 kernels, 7 and 5 copies, 2 graphs of 11 nodes, from 3 paths and 2 threads"):
+        one = recorded(["/usr/bin/env", sys.executable, PATHS], f"version={version}")
+        t.equal(one.facts, {"forward": {"h2d": 5, "kernels": 12}, "evaluate": {"h2d": 2, "kernels": 11, "d2h": 5},
+                            "replay": {"graphs": 2, "nodes": 22}}, "what the program did")
+        t.equal(counted(one), {"matmul": 12 + 12, "softmax": 11 + 10, "write": 7, "read": 5}, "commands")
+        check_closed(one, 23 + 7 + 5 + 22)
+        check_times(one)
+        t.equal({row["name"]: row["count"] for row in one.report["api"]}["cuGraphLaunch"], 2, "calls of cuGraphLaunch")
+        kernels = stacks_of(one.report["kernels"])
+        t.equal(kernels, {("<module>", "forward", "Worker.launch"): 12,
+                          ("second_thread", "evaluate", "Worker.launch"): 11,
+                          ("<module>", "replay", "replay"): 22}, "stacks of kernels")
+        t.equal(stacks_of(one.report["copies"]), {("<module>", "forward", "Worker.upload"): 5,
+                                                  ("second_thread", "evaluate", "Worker.upload"): 2,
+                                                  ("second_thread", "evaluate", "Worker.download"): 5},
+                "stacks of copies")
+        t.equal(len({launch["thread"] for launch, _, _ in commands(one)}), 2, "threads that launched")
+        frames = [frame["function"] for row in one.report["kernels"] for stack in row["stacks"] for frame in stack["frames"]]
+        t.equal([frame for frame in frames if "libcu" in frame or "cupti" in frame], [],
+                "frames of the driver and CUPTI between the program and the call")
+        t.equal([(row["name"], row["key"]) for row in one.document["devices"]],
+                [("NVIDIA H200 (simulated)", "GPU-516d0d00-1a2b-4c3d-8001-483230300000")], "the device by its UUID")
+
+with t.case("the flame graph: Python, the call, the kernel"):
+    one = recorded([sys.executable, PATHS])
+    folded = text(run([DUET, "flame", "--folded", "-o", "/dev/stdout", one.trace]).stdout).splitlines()
+    for words in ("forward", "Worker.launch", "cuLaunchKernel;-;matmul_[G]"), \
+            ("replay", "[graph launch];replay", "cuGraphAddKernelNode_v2;-;softmax_[G]"):
+        t.true(any(all(word in line for word in words) for line in folded), f"{words} in {folded}")
+    one = recorded(work(graphs=1, nodes=2, captured=3))
+    folded = text(run([DUET, "flame", "--folded", "-o", "/dev/stdout", one.trace]).stdout).splitlines()
+    for words in (";launch_graphs;[graph launch];", ";capture;cuLaunchKernel;-;reduce_[G]"), \
+            (";launch_graphs;[graph launch];", ";cuGraphAddKernelNode_v2;-;step_[G]"):
+        t.true(any(all(word in line for word in words) for line in folded), f"{words} in {folded}")
+
+with t.case("graphs as a whole: where the user says so, and where their nodes come too fast"):
+    one = recorded(work(kernels=2, graphs=3, captured=2), options=("--collect", "nvidia:graphs"))
+    t.equal(counted(one), {"step": 1, "reduce": 1, "graph": 6}, "commands")
+    check_closed(one, 8)
+    one = recorded(work(graphs=200, nodes=11, pace_ms=5), environment=("DUET_CUDA_NODES=100",))
+    many = counted(one)
+    t.true(many["graph"] > 0 and many["step"] * 11 == 6 * (many["step"] + many["reduce"]) and
+           many["graph"] + (many["step"] + many["reduce"]) // 11 == 200, f"every launch is there, as nodes or whole: {many}")
+    check_closed(one)
+    t.true("each launch of a graph is one command" in one.stderr, one.stderr)
+    one = recorded(work(graphs=5, nodes=11))
+    t.equal(counted(one), {"step": 30, "reduce": 25}, "without it each node is a command")
+
+with t.case("every kind of call, several threads"):
+    one = recorded(work(threads=4, kernels=6, h2d=3, d2h=3, any=4, sets=2, graphs=3, nodes=5, captured=4, failing=2))
+    t.equal(one.facts["wrong"], 0, "calls that did not return what they should")
+    t.equal(counted(one), {name: 4 * count for name, count in {
+        "step": 3 + 3 * 3, "reduce": 3 + 3 * 2 + 3 * 4, "write": 3 + 2, "read": 3, "copy": 2, "fill": 2}.items()},
+        "commands")
+    check_closed(one, 4 * (6 + 3 + 3 + 4 + 2 + 3 * (5 + 4)))
+    check_times(one)
+    calls = {row["name"]: row for row in one.report["api"]}
+    t.equal((calls["cuLaunchKernel"]["count"], calls["cuLaunchKernel"]["failed"]), (4 * (6 + 4 + 2), 4 * 2),
+            "calls of cuLaunchKernel: launched, captured, failed")
+    t.equal((calls["cuGraphLaunch"]["count"], calls["cuMemcpyAsync"]["count"]), (4 * 6, 4 * 4), "calls of several")
+    t.equal(sum(row["bytes"] for row in one.report["copies"]), 4 * 4096 * (3 + 3 + 4 + 2), "bytes")
+    shapes = {(tuple(launch["global"]), tuple(launch["local"])) for launch, _, name in commands(one)
+              if name and not launch["result"]}
+    t.equal(shapes, {((512, 2, 1), (128, 1, 1)), ((64, 1, 1), (32, 1, 1)), ((64, 1, 1), (64, 1, 1))}, "sizes")
+    t.true("CUDA_ERROR_INVALID_VALUE" in text(run([DUET, "report", one.trace]).stdout), "the error by name")
+
+with t.case("a launch has its queue when it is launched"):
+    one = recorded(work(kernels=2, h2d=4))
+    queues = {row["id"]: row for row in one.document["queues"]}
+    t.true(all(queues[launch["queue"]]["device"] for launch, _, _ in commands(one)), "each launch has its queue and device")
+    t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 2, "the program's stream and the default one")
+
+with t.case("counters and CUDA are of one device"):
+    one = recorded(work(kernels=3), "nvml_load=0.5", options=("--collect", "nvidia"),
+                   env={"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "nvml_load=0.5"})
+    t.equal(len(one.document["devices"]), 1, "devices")
+    t.true(any(row["name"] == "gpu.power" for row in one.report["metrics"]), "counters")
+    check_closed(one, 3)
+
+with t.case("what CUPTI takes the program's time for is ranges of its own"):
+    one = recorded(work(kernels=4, laps=2, pace_ms=20))
+    ranges = {row["name"]: row for row in one.report["ranges"]}
+    t.equal(ranges["loading a function at its first use"]["count"], 2, f"functions that are loaded: {list(ranges)}")
+    t.true(all(row["domain"] == "CUPTI" for row in ranges.values()), "domain")
+    t.true(all(0 <= row["begin"] <= row["end"] <= one.report["wall_ns"] for row in one.document["ranges"]),
+           f"within the recording: {one.document['ranges'][:3]}")
+
+# ---- what is refused ----
+
+MULTIPLE = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+ADVICE = {
+    8: "no memory left", 15: "libcupti is newer than the driver", 26: "another tool has the GPU's counters",
+    35: "NVreg_RestrictProfilingToAdminUsers=0", 39: MULTIPLE, 40: "this virtual GPU may not be profiled",
+    999: "look whether nvidia-smi works"}
+
+with t.case("each answer of cuptiSubscribe has its advice, and the program runs as without"):
+    for code, words in ADVICE.items():
+        one = recorded(work(kernels=3, graphs=1), f"fail_cuptiSubscribe={code}")
+        t.equal(one.facts["wrong"], 0, f"{code}: the program")
+        t.true(words in one.stderr and f"returned {code}" in one.stderr, f"{code}: '{words}' in {one.stderr}")
+        t.true("nothing of CUDA is recorded" in one.stderr and words in notes(one), f"{code}: noted: {notes(one)}")
+        check_closed(one, 0)
+
+with t.case("who holds the subscription is named"):
+    one = recorded(work(kernels=3), "subscriber=0")
+    t.true("returned 39" in one.stderr and "held by 'sim-other'" in one.stderr and "torch.profiler" in one.stderr,
+           one.stderr)
+    t.equal(one.facts["wrong"], 0, "the program")
+
+with t.case("kinds of activity that are refused: calls and launches without device times"):
+    for function, code in (("cuptiActivityEnable", 35), ("cuptiActivityEnable", 21), ("cuptiActivityRegisterCallbacks", 8)):
+        one = recorded(work(kernels=3, h2d=2), f"fail_{function}={code}")
+        t.true(f"{function} returned {code}" in one.stderr and ADVICE.get(code, "does not know it") in one.stderr,
+               one.stderr)
+        t.equal(counted(one), {"step": 2, "reduce": 1, "write": 2}, f"{function}: launches")
+        check_closed(one, 5)
+        t.equal(one.report["ledger"]["untimed"], 5, "without times")
+
+with t.case("without our clock CUPTI's own is measured"):
+    one = recorded(work(kernels=5, laps=3, pace_ms=20), "fail_cuptiActivityRegisterTimestampCallback=27")
+    t.true("those of CLOCK_REALTIME" in one.stderr, one.stderr)
+    check_closed(one, 15)
+    check_times(one)
+
+with t.case("other calls of CUPTI's that fail"):
+    one = recorded(work(kernels=2), "fail_cuptiEnableCallback=1")
+    t.true("some of CUDA's calls are not recorded" in one.stderr, one.stderr)
+    one = recorded(work(kernels=2), "fail_cuptiActivityGetNextRecord=21")
+    t.true("the rest of a buffer of records is lost" in one.stderr, one.stderr)
+    t.equal(one.report["ledger"]["in_flight_at_exit"] + one.report["ledger"]["dropped"], 2, "not one is made up")
+    one = recorded(work(kernels=2), "fail_cuptiGetVersion=999")
+    t.true("nothing of CUDA is recorded" in one.stderr, one.stderr)
+    one = recorded(work(kernels=2), environment=("DUET_CUPTI=/nonexistent/libcupti.so",))
+    t.true("no libcupti is found" in one.stderr, one.stderr)
+    t.equal(one.facts["wrong"], 0, "the program")
+
+with t.case("the vendor's own libcupti without a driver says so"):
+    library = "/usr/local/cuda/lib64/libcupti.so"
+    if not os.path.exists(library):
+        raise Skip("no CUPTI of NVIDIA's is installed")
+    one = recorded(work(kernels=2), environment=(f"DUET_CUPTI={library}",))
+    t.true("returned 999" in one.stderr and ADVICE[999] in one.stderr, one.stderr)
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
+
+with t.case("another tool in CUDA_INJECTION64_PATH stays there"):
+    one = recorded(work(kernels=2), env={"CUDA_INJECTION64_PATH": "/opt/other/tool.so"})
+    t.true("names another tool already" in one.stderr, one.stderr)
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
+
+# ---- what is lost ----
+
+with t.case("records that CUPTI drops, or that have no times or impossible ones"):
+    one = recorded(work(kernels=30), "drop_every=10")
+    lost = one.report["ledger"]["dropped"]
+    t.true(1 <= lost <= 5, f"dropped: {one.report['ledger']}")
+    check_closed(one, 30, dropped=lost)
+    one = recorded(work(kernels=30), "untimed_every=3")
+    check_closed(one, 30)
+    t.equal(one.report["ledger"]["untimed"], 10, "without times")
+    one = recorded(work(graphs=2, nodes=11), "bad_after=10")
+    check_closed(one, 22)
+    t.equal(one.report["ledger"]["untimed"], 12, "nodes with impossible times have none")
+    t.true("times that cannot be" in notes(one), notes(one))
+
+with t.case("CUPTI that crashes without a buffer, and one that hands over a stranger's"):
+    one = recorded(work(kernels=40, threads=3), "null_crash=1,stray_buffer=1,version=22")
+    check_closed(one, 120)
+
+with t.case("killed: what was drained is kept"):
+    one = recorded(work(kernels=9, graphs=1, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
+    check_closed(one, 20)
+    check_times(one)
+
+with t.case("_exit at once: launches are there"):
+    one = recorded(work(kernels=9, end="_exit"))
+    t.equal(one.report["ledger"]["launched"], 9, "launched")
+
+with t.case("a flush that never returns does not hold the program up"):
+    one = recorded(work(kernels=4), "flush_hang=1")
+    t.equal(one.facts["wrong"], 0, "the program")
+    t.true("did not come back from its last flush" in one.stderr, one.stderr)
+    t.equal(one.report["ledger"]["launched"], 4, "launches")
+    t.equal(one.report["ledger"]["in_flight_at_exit"], 4, "of which nothing came")
+
+# ---- lives ----
+
+with t.case("a child of fork is left alone"):
+    one = recorded(work(kernels=3, end="fork"))
+    t.equal(one.facts["wrong"], 0, "the child's status")
+    t.equal(counted(one), {"step": 2, "reduce": 1}, "commands")
+
+with t.case("two processes at once"):
+    command = " & ".join([" ".join(work(kernels=20, graphs=2, h2d=2))] * 2) + "; wait"
+    one = recorded(["sh", "-c", command])
+    check_closed(one, 2 * (20 + 2 * 11 + 2))
+    t.equal(sorted(collections.Counter(launch["thread"] for launch, _, _ in commands(one)).values()), [44, 44],
+            "launches of each")
+    t.equal(len(one.document["devices"]), 1, "of one device")
+
+with t.case("a program of CUDA that is recorded without it"):
+    t.wanted()
+    result = t.record(work(kernels=1), t.path("without.duet"),
+                      env={"LD_LIBRARY_PATH": STAND_INS})
+    t.true("no CUDA call was recorded" in text(result.stderr) and "--collect nvidia:cuda" in text(result.stderr),
+           text(result.stderr))
+
+with t.case("a recording that ends before the program gives CUPTI back"):
+    one = recorded(work(kernels=2, laps=60, pace_ms=50), options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    t.equal(one.facts["wrong"], 0, "the program runs to its end")
+    launched = one.report["ledger"]["launched"]
+    t.true(2 <= launched < 120, f"launched while it was recorded: {launched}")
+
+with t.case("without a recorder the guest does nothing"):
+    t.wanted()
+    result = run(over_stand_in(work(kernels=3, graphs=1), "", (f"CUDA_INJECTION64_PATH={GUEST}",)))
+    t.equal((result.status, text(result.stderr)), (0, ""), "status, stderr")
+    traced = run(over_stand_in(work(kernels=3), "", (f"CUDA_INJECTION64_PATH={GUEST}", "LD_DEBUG=files")))
+    t.true("libcupti" not in text(traced.stderr), "libcupti is not even opened")
+
+with t.case("doctor says what there is"):
+    t.wanted()
+    document = json.loads(run([DUET, "doctor", "--json"]).stdout)
+    row = next(row for row in document["collectors"] if row["name"] == "nvidia")
+    checks = {check["name"]: check for check in row["checks"]} if "checks" in row else {}
+    t.true("guest" in checks and "cupti" in checks, f"checks of the guest and libcupti: {row}")
+    listed = text(run([DUET, "list", "collectors"]).stdout)
+    t.true("CUDA" in listed, listed)
+    unknown = run([DUET, "record", "--collect", "nvidia:cupti", "--", "true"])
+    t.true("nvidia:cuda" in text(unknown.stderr), text(unknown.stderr))
+
+t.end()

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/programs/cuda_work.c - a program of CUDA's driver interface that says what it did
+ *
+ * Runs in:  a process of its own, with libcuda.so.1 as the loader finds it
+ * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses), sets, graphs
+ *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
+ *           pace_ms (the kernels again, with a wait and a pause each time),
+ *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
+ *           fork)
+ * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
+ * Why:      each thread launches its share in a stream of its own, through functions that a stack can show
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/cuda_abi.h"
+
+enum { BYTES = 4096, THREADS_MOST = 64 };
+
+static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+			  ".visible .entry _Z4stepPfi(.param .u64 p) { ret; }\n"
+			  ".visible .entry reduce(.param .u64 p) { ret; }\n";
+
+static struct cuda_functions cu;
+static CUcontext context;
+static CUfunction step, reduce;
+static _Atomic int wrong;
+
+static struct {
+	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
+	int laps, pace_ms, rest_ms;
+	const char *end;
+} want = {.threads = 1, .nodes = 11, .laps = 1, .end = "return"};
+
+static const struct {
+	const char *name;
+	int *value;
+} numbers[] = {
+	{"threads", &want.threads}, {"kernels", &want.kernels}, {"h2d", &want.h2d},
+	{"d2h", &want.d2h},         {"any", &want.any},         {"sets", &want.sets},
+	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
+	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
+	{"waits", &want.waits},     {"rest_ms", &want.rest_ms},
+};
+
+#define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
+
+static int open_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library) {
+		fprintf(stderr, "cuda_work: %s\n", dlerror());
+		return 1;
+	}
+#define FIND(name, parameters) *(void **)&cu.name = dlsym(library, #name);
+	CUDA_FUNCTIONS(FIND)
+#undef FIND
+	return 0;
+}
+
+static void read_arguments(char **arguments)
+{
+	for (; *arguments; arguments++) {
+		char *value = strchr(*arguments, '=');
+		size_t length = value ? (size_t)(value - *arguments) : 0;
+
+		if (!value)
+			continue;
+		if (strncmp(*arguments, "end=", 4) == 0)
+			want.end = value + 1;
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			if (strlen(numbers[i].name) == length &&
+			    strncmp(*arguments, numbers[i].name, length) == 0)
+				*numbers[i].value = atoi(value + 1);
+	}
+}
+
+__attribute__((noinline)) static void launch_steps(CUstream stream)
+{
+	for (int i = 0; i < want.kernels; i++)
+		CHECK(cu.cuLaunchKernel(i % 2 ? reduce : step, 4, 2, 1, 128, 1, 1, 0, stream, NULL,
+					NULL));
+}
+
+__attribute__((noinline)) static void copy_all(CUstream stream, char *host, CUdeviceptr device,
+					       CUdeviceptr other)
+{
+	for (int i = 0; i < want.h2d; i++)
+		CHECK(i % 2 ? cu.cuMemcpyHtoD_v2(device, host, BYTES)
+			    : cu.cuMemcpyHtoDAsync_v2(device, host, BYTES, stream));
+	for (int i = 0; i < want.d2h; i++)
+		CHECK(i % 2 ? cu.cuMemcpyDtoH_v2(host, device, BYTES)
+			    : cu.cuMemcpyDtoHAsync_v2(host, device, BYTES, stream));
+	for (int i = 0; i < want.any; i++)
+		CHECK(cu.cuMemcpyAsync(device, i % 2 ? other : (CUdeviceptr)(uintptr_t)host, BYTES,
+				       stream));
+	for (int i = 0; i < want.sets; i++)
+		CHECK(cu.cuMemsetD32Async(device, 7, BYTES / 4, stream));
+}
+
+static void pause_for(int ms)
+{
+	const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+/* Of explicit nodes, kernels one after the other. */
+static CUgraphExec make_graph(void)
+{
+	CUDA_KERNEL_NODE_PARAMS_v2 parameters = {.function = step,
+						 .grid_x = 2,
+						 .grid_y = 1,
+						 .grid_z = 1,
+						 .block_x = 32,
+						 .block_y = 1,
+						 .block_z = 1};
+	CUgraphNode last = NULL, node;
+	CUgraphExec graph_exec = NULL;
+	CUgraph graph = NULL;
+
+	CHECK(cu.cuGraphCreate(&graph, 0));
+	for (int i = 0; i < want.nodes; i++) {
+		parameters.function = i % 2 ? reduce : step;
+		CHECK(cu.cuGraphAddKernelNode_v2(&node, graph, last ? &last : NULL, last ? 1 : 0,
+						 &parameters));
+		last = node;
+	}
+	CHECK(cu.cuGraphInstantiateWithFlags(&graph_exec, graph, 0));
+	return graph_exec;
+}
+
+__attribute__((noinline)) static CUgraphExec capture(CUstream stream)
+{
+	CUgraphExec graph_exec = NULL;
+	CUgraph graph = NULL;
+
+	CHECK(cu.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+	for (int i = 0; i < want.captured; i++)
+		CHECK(cu.cuLaunchKernel(reduce, 1, 1, 1, 64, 1, 1, 0, stream, NULL, NULL));
+	CHECK(cu.cuStreamEndCapture(stream, &graph));
+	CHECK(cu.cuGraphInstantiateWithFlags(&graph_exec, graph, 0));
+	return graph_exec;
+}
+
+__attribute__((noinline)) static void launch_graphs(CUstream stream)
+{
+	CUgraphExec explicit = make_graph(), captured = want.captured ? capture(stream) : NULL;
+
+	for (int i = 0; i < want.graphs; i++) {
+		CHECK(cu.cuGraphLaunch(explicit, stream));
+		if (captured)
+			CHECK(cu.cuGraphLaunch(captured, stream));
+		pause_for(want.pace_ms);
+	}
+}
+
+static void *work(void *unused)
+{
+	char host[BYTES] = "";
+	CUdeviceptr device = 0, other = 0;
+	CUstream stream = NULL;
+
+	(void)unused;
+	CHECK(cu.cuCtxSetCurrent(context));
+	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(cu.cuMemAlloc_v2(&device, BYTES));
+	CHECK(cu.cuMemAlloc_v2(&other, BYTES));
+	for (int i = 0; i < want.laps; i++) {
+		launch_steps(stream);
+		if (want.pace_ms) {
+			CHECK(cu.cuStreamSynchronize(stream));
+			pause_for(want.pace_ms);
+		}
+	}
+	copy_all(stream, host, device, other);
+	if (want.graphs)
+		launch_graphs(stream);
+	for (int i = 0; i < want.failing; i++)
+		wrong += cu.cuLaunchKernel(step, 1, 1, 1, 4096, 1, 1, 0, stream, NULL, NULL) !=
+			 CUDA_ERROR_INVALID_VALUE;
+	for (int i = 0; i < want.waits; i++)
+		CHECK(cu.cuStreamSynchronize(stream));
+	CHECK(cu.cuStreamSynchronize(stream));
+	CHECK(cu.cuMemFree_v2(other));
+	CHECK(cu.cuMemFree_v2(device));
+	return NULL;
+}
+
+/* A child cannot use CUDA: what it tries fails, and nothing of duet's is in its way. */
+static void fork_one(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		cu.cuLaunchKernel(step, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL);
+		_exit(7);
+	}
+	wrong += waitpid(child, &status, 0) != child || WEXITSTATUS(status) != 7;
+}
+
+static int end(void)
+{
+	if (strcmp(want.end, "fork") == 0)
+		fork_one();
+	printf("{\"wrong\": %d, \"threads\": %d, \"kernels\": %d, \"h2d\": %d, \"d2h\": %d, "
+	       "\"any\": %d, \"sets\": %d, \"graphs\": %d, \"nodes\": %d, \"captured\": %d}\n",
+	       wrong, want.threads, want.kernels, want.h2d, want.d2h, want.any, want.sets,
+	       want.graphs, want.nodes, want.captured);
+	fflush(stdout);
+	pause_for(want.rest_ms);
+	if (strcmp(want.end, "kill") == 0)
+		raise(SIGKILL);
+	if (strcmp(want.end, "_exit") == 0)
+		_exit(wrong != 0);
+	return wrong != 0;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS_MOST];
+	CUmodule module;
+
+	read_arguments(argv + (argc > 0));
+	if (open_driver())
+		return 2;
+	CHECK(cu.cuInit(0));
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cu.cuCtxSetCurrent(context));
+	CHECK(cu.cuModuleLoadData(&module, ptx));
+	CHECK(cu.cuModuleGetFunction(&step, module, "_Z4stepPfi"));
+	CHECK(cu.cuModuleGetFunction(&reduce, module, "reduce"));
+	if (wrong)
+		return end();
+	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
+		wrong += pthread_create(&threads[i], NULL, work, NULL) != 0;
+	work(NULL);
+	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
+		pthread_join(threads[i], NULL);
+	return end();
+}
