@@ -568,6 +568,11 @@ static const struct {
 	{"hipHostMalloc", FINDING_FAILED_ALLOCATIONS},
 	{"hipExtMalloc", FINDING_FAILED_ALLOCATIONS},
 	{"hipMemAlloc", FINDING_FAILED_ALLOCATIONS},
+	{"zeModuleCreate", FINDING_FAILED_BUILDS},
+	{"zeKernelCreate", FINDING_FAILED_BUILDS},
+	{"zeMemAlloc", FINDING_FAILED_ALLOCATIONS},
+	{"zeCommandListAppend", FINDING_FAILED_LAUNCHES},
+	{"zeCommandQueueExecuteCommandLists", FINDING_FAILED_LAUNCHES},
 };
 
 /* FINDING_COUNT: none. */

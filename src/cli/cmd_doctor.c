@@ -77,12 +77,12 @@ struct host {
 	long perf_paranoid;
 };
 
-enum { EXAMINED = 7 };
+enum { EXAMINED = 8 };
 
 struct doctor {
 	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
 	struct host host;
-	struct doctor_collector opencl, cpu, amd, ranges, system, nvidia, drm;
+	struct doctor_collector opencl, cpu, amd, level_zero, ranges, system, nvidia, drm;
 };
 
 static const struct option_row doctor_options[] = {
@@ -600,8 +600,8 @@ static void json_collector(struct json_writer *json, const struct doctor_collect
 static const struct doctor_collector *collector_at(const struct doctor *doctor, size_t index)
 {
 	const struct doctor_collector *const all[EXAMINED] = {
-		&doctor->opencl, &doctor->cpu,    &doctor->amd, &doctor->ranges,
-		&doctor->system, &doctor->nvidia, &doctor->drm,
+		&doctor->opencl, &doctor->cpu,    &doctor->amd,    &doctor->level_zero,
+		&doctor->ranges, &doctor->system, &doctor->nvidia, &doctor->drm,
 	};
 
 	return all[index];
@@ -703,6 +703,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	examine_opencl(doctor);
 	examine_threads(doctor);
 	doctor_examine_amd(&doctor->amd, doctor->root);
+	doctor_examine_level_zero(&doctor->level_zero, doctor->root);
 	examine_ranges(doctor);
 	doctor_examine_system(&doctor->system, doctor->root);
 	doctor_examine_nvidia(&doctor->nvidia, doctor->root);

@@ -29,6 +29,7 @@
 #include "cli/table.h"
 #include "collect/amd/ways.h"
 #include "collect/collector.h"
+#include "collect/level_zero/ways.h"
 #include "collect/nvidia/cuda.h"
 #include "collect/owner.h"
 #include "collect/ranges/ways.h"
@@ -148,6 +149,20 @@ static void print_ranges(const struct session_options *options)
 			ways.why_no_preload);
 }
 
+static void print_level_zero(const struct session_options *options)
+{
+	const char *why, *slot;
+
+	if (!options->command || !options->level_zero)
+		return;
+	slot = level_zero_way(options, &why);
+	if (slot)
+		fprintf(stderr, "duet: guest %s, loaded by %s and LD_LIBRARY_PATH\n",
+			options->level_zero_guest, slot);
+	else
+		fprintf(stderr, "duet: Level Zero is not recorded: %s\n", why);
+}
+
 static void print_settings(const struct session_options *options)
 {
 	const char *why, *way = options->command ? session_way(options, &why) : NULL;
@@ -171,6 +186,7 @@ static void print_settings(const struct session_options *options)
 	if (options->command && cuda_can_load(options, &why))
 		fprintf(stderr, "duet: guest %s, loaded by CUDA_INJECTION64_PATH\n",
 			options->cuda_guest);
+	print_level_zero(options);
 	print_ranges(options);
 }
 
@@ -211,7 +227,7 @@ static void print_write_error(const struct session_options *options,
 static bool lacks_calls(const struct session_options *options, const struct session_result *result)
 {
 	if (result->processes || result->write_error ||
-	    (!options->opencl && !options->amd && !options->cuda))
+	    (!options->opencl && !options->amd && !options->cuda && !options->level_zero))
 		return false;
 	return options->pids_count ? *result->note != '\0' : result->has_program;
 }
@@ -221,7 +237,9 @@ static const char *missed_runtime(const struct session_options *options,
 {
 	if (result->missed)
 		return result->missed;
-	return options->opencl ? "OpenCL" : options->amd ? "ROCm" : "CUDA";
+	if (options->opencl)
+		return "OpenCL";
+	return options->amd ? "ROCm" : options->cuda ? "CUDA" : "Level Zero";
 }
 
 /* What the user must know, also where nobody looks at a terminal: a program that is killed says nothing itself, and
@@ -280,7 +298,8 @@ static void keep_symbols(const char *trace)
 
 static int record(struct session_options *options, bool is_verbose, bool *ret_recorded)
 {
-	char guest[PATH_MAX], rocm_guest[PATH_MAX], cuda_guest[PATH_MAX], ranges_guest[PATH_MAX];
+	char guest[PATH_MAX], rocm_guest[PATH_MAX], cuda_guest[PATH_MAX], ranges_guest[PATH_MAX],
+		level_zero_guest[PATH_MAX];
 	struct session_result result;
 	int exec_error;
 
@@ -291,6 +310,7 @@ static int record(struct session_options *options, bool is_verbose, bool *ret_re
 	options->rocm_guest = guest_path(GUEST_NAME_ROCM, rocm_guest);
 	options->cuda_guest = guest_path(GUEST_NAME_CUDA, cuda_guest);
 	options->ranges_guest = guest_path(RANGES_GUEST_NAME, ranges_guest);
+	options->level_zero_guest = guest_path(GUEST_NAME_LEVEL_ZERO, level_zero_guest);
 	if (is_verbose)
 		print_settings(options);
 	if (session_run(options, &result, &exec_error))

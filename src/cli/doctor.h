@@ -36,6 +36,8 @@ void doctor_examine_kernel(struct doctor_collector *collector);
 
 /* What recordings of ROCm need. root: stands before every absolute path, "" or DUET_DOCTOR_ROOT. */
 void doctor_examine_amd(struct doctor_collector *collector, const char *root);
+/* … and of Level Zero. */
+void doctor_examine_level_zero(struct doctor_collector *collector, const char *root);
 /* … and counters of GPUs, by NVML and by the kernel's drivers. */
 void doctor_examine_nvidia(struct doctor_collector *collector, const char *root);
 void doctor_examine_drm(struct doctor_collector *collector, const char *root);

@@ -7,10 +7,11 @@
 
 #include <limits.h>
 
-#define GUEST_NAME        "libduet-opencl.so"
-#define GUEST_NAME_ROCM   "libduet-rocm.so"
-#define GUEST_NAME_CUDA   "libduet-cuda.so"
-#define RANGES_GUEST_NAME "libduet-ranges.so"
+#define GUEST_NAME            "libduet-opencl.so"
+#define GUEST_NAME_ROCM       "libduet-rocm.so"
+#define GUEST_NAME_CUDA       "libduet-cuda.so"
+#define GUEST_NAME_LEVEL_ZERO "libduet-level_zero.so"
+#define RANGES_GUEST_NAME     "libduet-ranges.so"
 
 /* Beside duet (a build folder), else where `meson install` puts it; NULL where it is in neither. */
 const char *guest_path(const char *name, char path[PATH_MAX]);

@@ -354,17 +354,17 @@ static void decode_queue(struct injected *injected, const struct record *head)
 enum { CODE_KEY_BYTES = 2 * RECORD_TEXT_BYTES + 160 };
 
 /* What makes two descriptions one code object. What came without its content is itself alone. A kernel is one
- * wherever it was launched first. */
+ * wherever it was launched first, unless its code lies elsewhere. */
 static void format_code_key(const struct event_code *row, const char *name, const char *options,
 			    char key[CODE_KEY_BYTES])
 {
 	bool known = row->type == CODE_KERNEL || row->hash_low || row->hash_high;
 
-	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %016llx%016llx %.*s %.*s", row->type,
+	snprintf(key, CODE_KEY_BYTES, "%u %u %u %d %llx %llx %016llx%016llx %.*s %.*s", row->type,
 		 row->parent, row->type == CODE_KERNEL ? 0 : row->device, row->status,
-		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->hash_high,
-		 (unsigned long long)row->hash_low, RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES,
-		 options);
+		 known ? 0 : (unsigned long long)row->handle, (unsigned long long)row->address,
+		 (unsigned long long)row->hash_high, (unsigned long long)row->hash_low,
+		 RECORD_TEXT_BYTES, name, RECORD_TEXT_BYTES, options);
 }
 
 /* A code object met again (the same source built in each iteration) keeps its first id. */
@@ -474,9 +474,13 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 			const struct record *head)
 {
 	const struct record_code *record = (const struct record_code *)head;
-	const uint32_t type = head->detail & ~(uint32_t)RECORD_CODE_NEEDS;
+	const uint32_t type = head->detail & ~(uint32_t)(RECORD_CODE_NEEDS | RECORD_CODE_PLACED);
 	struct record_needs needs = {.local_bytes = CODE_UNKNOWN, .private_bytes = CODE_UNKNOWN};
-	size_t last = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
+	struct record_place place = {0};
+	size_t needs_bytes = head->detail & RECORD_CODE_NEEDS ? sizeof(needs) : 0;
+	size_t place_bytes = head->detail & RECORD_CODE_PLACED ? sizeof(place) : 0;
+	size_t last = needs_bytes + place_bytes;
+	const char *end = (const char *)head + head->size;
 	const char *texts[2]; /* name, options */
 	struct event_code row;
 
@@ -484,7 +488,8 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	    !record_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
 	    !record->code || type < CODE_SOURCE || type > CODE_KERNEL)
 		return broken(injected);
-	memcpy(&needs, (const char *)head + head->size - last, last);
+	memcpy(&needs, end - last, needs_bytes);
+	memcpy(&place, end - place_bytes, place_bytes);
 	decode_end_assembly(injected, ring);
 	row = (struct event_code){
 		.process = injected->process->row.id,
@@ -500,10 +505,13 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 		.group_multiple = needs.group_multiple,
 		.local_bytes = needs.group_most ? needs.local_bytes : 0,
 		.private_bytes = needs.group_most ? needs.private_bytes : 0,
+		.address = place.address,
 	};
 	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
 		return;
 	injected->contents_lost += row.size_bytes != 0;
+	if (type == CODE_KERNEL && place.address)
+		row.size_bytes = place.size_bytes;
 	if (!find_code(injected, record->code, &row, texts[0], texts[1]))
 		describe_code(injected, record->code, &row, texts[0], texts[1]);
 }

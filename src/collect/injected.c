@@ -375,6 +375,10 @@ static const struct fact {
 	 NULL},
 	{RING_TROUBLE_LAYOUT, true, LOSES_NOTHING,
 	 "the tables of this ROCm runtime are not known: nothing of it is recorded", NULL},
+	{RING_TROUBLE_LEVEL_ZERO_VERSION, true, LOSES_NOTHING,
+	 "this version of Level Zero's loader is not known, only those that begin with 1: nothing "
+	 "of it is recorded",
+	 NULL},
 	{RING_TROUBLE_HIP_BEFORE, true, LOSES_NOTHING,
 	 "calls of HIP are not recorded, only what they dispatch: the guest was not preloaded. A "
 	 "wrapper that sets LD_PRELOAD must keep what is in it (LD_PRELOAD=OWN:$LD_PRELOAD)",

@@ -43,12 +43,20 @@
 #define HIP_COPY(number, name, ...)      [number] = #name,
 #define HIP_COPY_NOW(number, name, ...)  [number] = #name,
 #define HIP_OTHER_SYMBOL(name, symbol, version)
+#define ZE_CALL(number, name, ...)    [number] = #name,
+#define ZE_WAIT(number, name, ...)    [number] = #name,
+#define ZE_APPEND(number, name, ...)  [number] = #name,
+#define ZE_EXECUTE(number, name, ...) [number] = #name,
+#define ZE_QUIET(...)
+#define ZE_BELOW(...)
 static const char *const function_names[RECORDING_FUNCTIONS] = {
 #include "event/opencl_calls.h"
 
 #include "event/hsa_calls.h"
 
 #include "event/hip_calls.h"
+
+#include "event/level_zero_calls.h"
 };
 
 const char *guest_function_name(uint32_t function)

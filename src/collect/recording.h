@@ -14,7 +14,7 @@
 
 struct processes;
 
-enum { RECORDING_FUNCTIONS = 512 };
+enum { RECORDING_FUNCTIONS = 1152 };
 
 /* What a text costs beside its length, an identity with its id, a thing in the writer's tables, the place of a
  * content, a frame with what finds it, a node of a stack: what is kept is counted with it. */
@@ -105,7 +105,7 @@ uint32_t recording_note(struct recording *recording, const char *collector, uint
 void recording_warn(const struct recording *recording, const char *text);
 void recording_hint(const struct recording *recording, const char *text);
 
-/* Name of a function by its number in event/opencl_calls.h or event/hsa_calls.h, NULL where there is none. */
+/* Name of a function by its number in event/opencl_calls.h and its like, NULL where there is none. */
 const char *guest_function_name(uint32_t function);
 
 #endif

@@ -451,6 +451,7 @@ static uint32_t ring_options(const struct session_options *options)
 	       (options->native_stacks ? RING_OPTION_NATIVE : 0) |
 	       (options->python_stacks ? RING_OPTION_PYTHON : 0) |
 	       (options->opencl ? RING_OPTION_OPENCL : 0) | options->amd_options |
+	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) |
 	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0);
 }
 

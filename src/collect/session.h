@@ -35,6 +35,8 @@ struct session_options {
 	bool amd_modes_differ; /* … twice, and not the same */
 	const char *rtl_mode;  /* … which names one that nobody knows; NULL: it does not */
 	bool amd_no_hip;       /* … without the calls of HIP */
+	bool level_zero;       /* collect Level Zero … */
+	bool level_zero_time;  /* … with time stamps of its devices */
 	bool cpu;              /* collect what threads do on processors and off them … */
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
@@ -56,10 +58,11 @@ struct session_options {
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
-	const char *guest;        /* path of libduet-opencl.so; NULL: not installed */
-	const char *rocm_guest;   /* path of libduet-rocm.so; the same */
-	const char *cuda_guest;   /* … of libduet-cuda.so */
-	const char *ranges_guest; /* … and of libduet-ranges.so */
+	const char *guest;            /* path of libduet-opencl.so; NULL: not installed */
+	const char *rocm_guest;       /* path of libduet-rocm.so; the same */
+	const char *cuda_guest;       /* … of libduet-cuda.so */
+	const char *level_zero_guest; /* … of libduet-level_zero.so */
+	const char *ranges_guest;     /* … and of libduet-ranges.so */
 	struct program_user user;
 	/* Told of what a user should see while it is recorded: a line. NULL: nobody. */
 	void (*on_warning)(void *context, const char *text);

@@ -127,11 +127,17 @@ struct record_code {
 	int32_t status;
 	char texts[];
 };
-enum { RECORD_CODE_NEEDS = 0x80 }; /* beside enum event_code_type */
+/* Beside enum event_code_type. PLACED, of a kernel: behind its needs, if any, is a struct record_place. */
+enum { RECORD_CODE_NEEDS = 0x80, RECORD_CODE_PLACED = 0x40 };
 
 /* As in struct event_code. */
 struct record_needs {
 	uint64_t group_most, group_multiple, local_bytes, private_bytes;
+};
+
+/* Where its code is on the device; size_bytes 0: not known. The same kernel at another address is another one. */
+struct record_place {
+	uint64_t address, size_bytes;
 };
 
 /* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread

@@ -661,6 +661,40 @@ TEST(what_kernels_need)
 	bench_close(&bench);
 }
 
+/* The same kernel at another place is another one; at the same place it is not. */
+TEST(where_kernels_are)
+{
+	const struct record_needs needs = {256, 32, 4096, 16};
+	const struct record_place places[] = {{0x8000, 64}, {0x9000, 64}, {0x8000, 64}};
+	const struct event_code *codes;
+	struct bench bench;
+	struct draft draft;
+
+	bench_open(&bench);
+	for (uint32_t i = 0; i < 3; i++) {
+		draft_kernel(&draft, i + 1, "saxpy", 0);
+		draft.head.detail |= RECORD_CODE_PLACED;
+		draft_add(&draft, &needs, sizeof(needs));
+		draft_add(&draft, &places[i], sizeof(places[i]));
+		draft_decode(&bench, &draft);
+	}
+	/* no room for the place */
+	draft_kernel(&draft, 4, "a", 0);
+	draft.head.detail |= RECORD_CODE_PLACED;
+	draft_decode(&bench, &draft);
+	CHECK_EQUAL(bench.injected->broken_times, 1);
+	CHECK_EQUAL(bench.injected->contents_lost, 0);
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(codes[i].address, places[i].address);
+		CHECK_EQUAL(codes[i].size_bytes, 64);
+		CHECK_EQUAL(codes[i].group_most, 256);
+		CHECK_EQUAL(codes[i].private_bytes, 16);
+	}
+	bench_close(&bench);
+}
+
 /* Texts that run into what is said to be numbers, and no room for these. */
 TEST(needs_without_room)
 {
@@ -1095,6 +1129,7 @@ int main(void)
 	RUN(content_out_of_order_overlapping_too_long);
 	RUN(content_without_a_beginning);
 	RUN(what_kernels_need);
+	RUN(where_kernels_are);
 	RUN(needs_without_room);
 	RUN(truncated_records_are_counted);
 	RUN(unknown_kinds_are_counted);

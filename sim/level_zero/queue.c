@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/level_zero/queue.c - command queues, each with a thread that executes
+ *
+ * Runs in:  the test program and the queues' threads
+ * Gets:     commands   Gives: their work done, events and fences signalled, a line of the log each
+ * Owns:     the work that waits, under sim_lock
+ * Why:      when a command begins and ends is arithmetic (when it was put there, what it waits for, how long it takes);
+ *           the thread only sleeps until then. So the log and the time stamps are the same to the tick, however loaded
+ *           the machine is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim.h"
+
+pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t sim_changed;
+
+static uint32_t last_number;
+
+/* ---- waiting ----------------------------------------------------------------------------------- */
+
+uint64_t sim_deadline(uint64_t timeout_ns)
+{
+	uint64_t now = sim_now_ns();
+
+	return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
+}
+
+bool sim_wait_changed(uint64_t deadline_ns)
+{
+	const struct timespec until = {(time_t)(deadline_ns / 1000000000),
+				       (long)(deadline_ns % 1000000000)};
+
+	if (deadline_ns == UINT64_MAX)
+		return pthread_cond_wait(&sim_changed, &sim_lock) == 0;
+	return pthread_cond_timedwait(&sim_changed, &sim_lock, &until) != ETIMEDOUT;
+}
+
+/* ---- execution --------------------------------------------------------------------------------- */
+
+static uint64_t duration_ns(const struct sim_command *command)
+{
+	switch (command->kind) {
+	case SIM_COMMAND_KERNEL:
+		return (uint64_t)(sim_options.kernel_us * 1000);
+	case SIM_COMMAND_COPY:
+	case SIM_COMMAND_FILL:
+		return 1000 + (uint64_t)((double)command->bytes / sim_options.copy_gbps);
+	default:
+		return 1000;
+	}
+}
+
+static void do_work(const struct sim_command *command)
+{
+	switch (command->kind) {
+	case SIM_COMMAND_KERNEL:
+		sim_run_kernel(command);
+		break;
+	case SIM_COMMAND_COPY:
+		memmove(command->to, command->from, command->bytes);
+		break;
+	case SIM_COMMAND_FILL:
+		for (size_t i = 0; i < command->bytes; i++)
+			((uint8_t *)command->to)[i] = command->pattern[i % command->pattern_bytes];
+		break;
+	default:
+		break;
+	}
+}
+
+/* Under the lock: when what it waits for has ended. */
+static uint64_t wait_for_all(const struct sim_command *command, uint64_t begin_ns)
+{
+	for (uint32_t i = 0; i < command->wait_count; i++) {
+		while (!command->waits[i]->is_signalled)
+			sim_wait_changed(UINT64_MAX);
+		if (command->waits[i]->ended_ns > begin_ns)
+			begin_ns = command->waits[i]->ended_ns;
+	}
+	return begin_ns;
+}
+
+/* Under the lock. */
+static void finish(struct sim_work *work, uint64_t started_ns, uint64_t ended_ns)
+{
+	struct sim_command *command = &work->command;
+
+	if (command->kind == SIM_COMMAND_RESET)
+		command->subject->is_signalled = false;
+	if (command->kind == SIM_COMMAND_SIGNAL)
+		sim_signal(command->subject, started_ns, ended_ns);
+	if (command->kind == SIM_COMMAND_TIMESTAMP) {
+		uint64_t ticks = sim_ticks(ended_ns) & sim_mask(sim_options.clock_bits);
+
+		memcpy(command->to, &ticks, sizeof(ticks));
+	}
+	if (command->event)
+		sim_signal(command->event, started_ns, ended_ns);
+	if (work->fence)
+		work->fence->is_signalled = true;
+}
+
+/* Under the lock, which is given up while the work is done. */
+static void execute(ze_command_queue_handle_t queue, struct sim_work *work)
+{
+	uint64_t begin_ns, end_ns;
+
+	begin_ns = wait_for_all(&work->command, sim_now_ns());
+	if (queue->free_ns > begin_ns)
+		begin_ns = queue->free_ns;
+	end_ns = begin_ns + duration_ns(&work->command);
+	queue->free_ns = end_ns;
+	pthread_mutex_unlock(&sim_lock);
+	sim_sleep_until(end_ns);
+	do_work(&work->command);
+	sim_log(queue, &work->command, begin_ns, end_ns);
+	pthread_mutex_lock(&sim_lock);
+	finish(work, begin_ns, end_ns);
+}
+
+static void *run_queue(void *argument)
+{
+	ze_command_queue_handle_t queue = argument;
+
+	pthread_mutex_lock(&sim_lock);
+	while (queue->first || !queue->is_ending) {
+		struct sim_work *work = queue->first;
+
+		if (!work) {
+			sim_wait_changed(UINT64_MAX);
+			continue;
+		}
+		queue->first = work->next;
+		if (!work->next)
+			queue->last = &queue->first;
+		queue->is_busy = true;
+		execute(queue, work);
+		queue->is_busy = false;
+		pthread_cond_broadcast(&sim_changed);
+		free(work->command.waits);
+		free(work);
+	}
+	pthread_mutex_unlock(&sim_lock);
+	return NULL;
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
+					const ze_command_queue_desc_t *desc)
+{
+	ze_command_queue_handle_t queue = sim_new(SIM_QUEUE, sizeof(*queue));
+
+	queue->device = device;
+	queue->last = &queue->first;
+	queue->is_synchronous = desc && desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+	pthread_mutex_lock(&sim_lock);
+	queue->number = ++last_number;
+	pthread_mutex_unlock(&sim_lock);
+	if (pthread_create(&queue->thread, NULL, run_queue, queue) == 0)
+		return queue;
+	free(queue);
+	return NULL;
+}
+
+void sim_queue_free(ze_command_queue_handle_t queue)
+{
+	pthread_mutex_lock(&sim_lock);
+	queue->is_ending = true;
+	pthread_cond_broadcast(&sim_changed);
+	pthread_mutex_unlock(&sim_lock);
+	pthread_join(queue->thread, NULL);
+	queue->object.kind = 0;
+	free(queue);
+}
+
+ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *command,
+			  ze_fence_handle_t fence)
+{
+	struct sim_work *work = calloc(1, sizeof(*work));
+
+	if (!work)
+		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+	work->command = *command;
+	work->fence = fence;
+	work->command.waits = calloc(command->wait_count + 1, sizeof(*command->waits));
+	memcpy(work->command.waits, command->waits, command->wait_count * sizeof(*command->waits));
+	pthread_mutex_lock(&sim_lock);
+	*queue->last = work;
+	queue->last = &work->next;
+	pthread_cond_broadcast(&sim_changed);
+	pthread_mutex_unlock(&sim_lock);
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns)
+{
+	uint64_t deadline = sim_deadline(timeout_ns);
+	bool is_done;
+
+	pthread_mutex_lock(&sim_lock);
+	while ((queue->first || queue->is_busy) && sim_wait_changed(deadline))
+		;
+	is_done = !queue->first && !queue->is_busy;
+	pthread_mutex_unlock(&sim_lock);
+	return is_done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
+}
+
+static ze_result_t create_queue(ze_context_handle_t context, ze_device_handle_t device,
+				const ze_command_queue_desc_t *desc,
+				ze_command_queue_handle_t *ret_queue)
+{
+	if (!sim_is(context, SIM_CONTEXT) || !sim_is(device, SIM_DEVICE) || !ret_queue)
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	*ret_queue = sim_queue_new(device, desc);
+	return *ret_queue ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+}
+
+static ze_result_t destroy_queue(ze_command_queue_handle_t queue)
+{
+	if (!sim_is(queue, SIM_QUEUE))
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	sim_queue_free(queue);
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t execute_lists(ze_command_queue_handle_t queue, uint32_t count,
+				 ze_command_list_handle_t *lists, ze_fence_handle_t fence)
+{
+	static const struct sim_command nothing = {.kind = SIM_COMMAND_BARRIER};
+
+	if (!sim_is(queue, SIM_QUEUE))
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	for (uint32_t i = 0; i < count; i++)
+		if (!sim_is(lists[i], SIM_LIST) || lists[i]->queue || !lists[i]->is_closed)
+			return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < lists[i]->count; k++)
+			sim_queue_put(queue, &lists[i]->commands[k], NULL);
+	if (fence)
+		sim_queue_put(queue, &nothing, fence);
+	return queue->is_synchronous ? sim_queue_wait(queue, UINT64_MAX) : ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t synchronize(ze_command_queue_handle_t queue, uint64_t timeout_ns)
+{
+	return sim_is(queue, SIM_QUEUE) ? sim_queue_wait(queue, timeout_ns)
+					: ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+}
+
+void sim_fill_queues(ze_command_queue_dditable_t *table)
+{
+	table->pfnCreate = create_queue;
+	table->pfnDestroy = destroy_queue;
+	table->pfnExecuteCommandLists = execute_lists;
+	table->pfnSynchronize = synchronize;
+}

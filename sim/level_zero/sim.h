@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/level_zero/sim.h - shared by the parts of the simulated Level Zero driver
+ *
+ *	driver.c     the way in from the loader: tables of functions, the driver and its devices
+ *	options.c    SIM_LEVEL_ZERO
+ *	clock.c      host time, the devices' clock, the log
+ *	memory.c     allocations
+ *	module.c     modules of native binaries (zebin), and their kernels
+ *	event.c      event pools, events, fences
+ *	list.c       contexts, command lists, appends
+ *	queue.c      command queues, each with a thread that executes
+ *
+ * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It stands for a driver that no test
+ * machine has.
+ */
+#ifndef SIM_LEVEL_ZERO_SIM_H
+#define SIM_LEVEL_ZERO_SIM_H
+
+#include <level_zero/ze_api.h>
+#include <level_zero/ze_ddi.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SIM_DEVICES_MOST = 8,
+	SIM_ARGUMENTS_MOST = 8,
+	SIM_ARGUMENT_BYTES = 16,
+	SIM_KERNELS_MOST = 32,
+	SIM_NAME_BYTES = 64,
+	SIM_PATTERN_BYTES = 16
+};
+
+struct sim_options {
+	int64_t devices, hz, stamp_bits, clock_bits, offset_ns;
+	int64_t no_base_address; /* a driver without zexKernelGetBaseAddress */
+	int64_t no_binary;       /* … and one that gives no native binary */
+	double kernel_us, copy_gbps, latency_us;
+	char log[512]; /* file to which the true times go, one line a command; empty: none */
+};
+extern struct sim_options sim_options;
+/* False where SIM_LEVEL_ZERO makes no sense, which was then said on stderr. */
+bool sim_options_read(void);
+
+/* ---- objects ----------------------------------------------------------------------------------- */
+
+enum sim_kind {
+	SIM_DRIVER = 0x5a45d001,
+	SIM_DEVICE,
+	SIM_CONTEXT,
+	SIM_QUEUE,
+	SIM_LIST,
+	SIM_POOL,
+	SIM_EVENT,
+	SIM_FENCE,
+	SIM_MODULE,
+	SIM_KERNEL
+};
+
+/* What every object begins with. */
+struct sim_object {
+	enum sim_kind kind;
+};
+
+struct _ze_driver_handle_t {
+	struct sim_object object;
+};
+
+struct _ze_device_handle_t {
+	struct sim_object object;
+	uint32_t index;
+};
+
+struct _ze_context_handle_t {
+	struct sim_object object;
+};
+
+struct _ze_event_pool_handle_t {
+	struct sim_object object;
+	uint32_t flags, count;
+};
+
+struct _ze_event_handle_t {
+	struct sim_object object;
+	ze_event_pool_handle_t pool;
+	bool is_signalled;       /* under sim_lock, as are … */
+	uint64_t started, ended; /* ticks, all 64 bits */
+	uint64_t ended_ns;
+};
+
+struct _ze_module_handle_t {
+	struct sim_object object;
+	uint8_t *bytes;
+	size_t size;
+	uint32_t count;
+	struct {
+		char name[SIM_NAME_BYTES];
+		uint64_t address;
+	} kernels[SIM_KERNELS_MOST];
+};
+
+struct _ze_kernel_handle_t {
+	struct sim_object object;
+	ze_module_handle_t module;
+	uint32_t index, group[3];
+	uint8_t arguments[SIM_ARGUMENTS_MOST][SIM_ARGUMENT_BYTES];
+};
+
+enum sim_command_kind {
+	SIM_COMMAND_KERNEL,
+	SIM_COMMAND_COPY,
+	SIM_COMMAND_FILL,
+	SIM_COMMAND_BARRIER,
+	SIM_COMMAND_SIGNAL,
+	SIM_COMMAND_RESET,
+	SIM_COMMAND_TIMESTAMP
+};
+
+struct sim_command {
+	enum sim_command_kind kind;
+	char name[SIM_NAME_BYTES]; /* of a kernel */
+	uint8_t arguments[SIM_ARGUMENTS_MOST][SIM_ARGUMENT_BYTES];
+	uint64_t items;
+	void *to;
+	const void *from;
+	size_t bytes, pattern_bytes;
+	uint8_t pattern[SIM_PATTERN_BYTES];
+	ze_event_handle_t event, subject; /* that it signals; that it is about */
+	ze_event_handle_t *waits;         /* owned */
+	uint32_t wait_count;
+};
+
+struct _ze_fence_handle_t {
+	struct sim_object object;
+	bool is_signalled; /* under sim_lock */
+};
+
+struct sim_work {
+	struct sim_work *next;
+	struct sim_command command; /* its waits are owned here too */
+	ze_fence_handle_t fence;    /* signalled behind it; NULL: none */
+};
+
+struct _ze_command_queue_handle_t {
+	struct sim_object object;
+	ze_device_handle_t device;
+	uint32_t number;
+	bool is_synchronous;
+	pthread_t thread;
+	/* under sim_lock */
+	struct sim_work *first, **last;
+	bool is_busy, is_ending;
+	uint64_t free_ns; /* when the command before ends */
+};
+
+struct _ze_command_list_handle_t {
+	struct sim_object object;
+	ze_device_handle_t device;
+	ze_command_queue_handle_t queue; /* of an immediate list; else NULL */
+	bool is_closed;
+	struct sim_command *commands; /* owned */
+	uint32_t count, capacity;
+};
+
+extern pthread_mutex_t sim_lock;
+extern pthread_cond_t sim_changed;
+extern struct _ze_device_handle_t sim_devices[SIM_DEVICES_MOST];
+
+void *sim_new(enum sim_kind kind, size_t size);
+bool sim_is(const void *handle, enum sim_kind kind);
+
+/* ---- clock ------------------------------------------------------------------------------------- */
+
+uint64_t sim_now_ns(void);
+void sim_sleep_until(uint64_t host_ns);
+/* What the device's counter is at a host time, with all 64 bits. */
+uint64_t sim_ticks(uint64_t host_ns);
+uint64_t sim_mask(int64_t bits);
+void sim_log(const struct _ze_command_queue_handle_t *queue, const struct sim_command *command,
+	     uint64_t started_ns, uint64_t ended_ns);
+
+/* ---- the rest ---------------------------------------------------------------------------------- */
+
+/* ZE_MEMORY_TYPE_…; *ret_begin, *ret_size: of the allocation that holds it. */
+ze_memory_type_t sim_memory_type(const void *memory, uint64_t *ret_begin, uint64_t *ret_size);
+/* Does what a kernel does. False: none of that name is known, and nothing was done. */
+bool sim_run_kernel(const struct sim_command *command);
+/* Under the lock. */
+void sim_signal(ze_event_handle_t event, uint64_t started_ns, uint64_t ended_ns);
+ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
+					const ze_command_queue_desc_t *desc);
+void sim_queue_free(ze_command_queue_handle_t queue);
+/* A copy of the command, to be executed behind what is there. */
+ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *command,
+			  ze_fence_handle_t fence);
+ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns);
+/* Waits on sim_changed, the lock held. False: the time is up. */
+bool sim_wait_changed(uint64_t deadline_ns);
+uint64_t sim_deadline(uint64_t timeout_ns);
+
+void sim_fill_memory(ze_mem_dditable_t *table);
+void sim_fill_modules(ze_module_dditable_t *table);
+void sim_fill_kernels(ze_kernel_dditable_t *table);
+void sim_fill_pools(ze_event_pool_dditable_t *table);
+void sim_fill_events(ze_event_dditable_t *table);
+void sim_fill_fences(ze_fence_dditable_t *table);
+void sim_fill_contexts(ze_context_dditable_t *table);
+void sim_fill_lists(ze_command_list_dditable_t *table);
+void sim_fill_queues(ze_command_queue_dditable_t *table);
+ze_result_t sim_kernel_address(ze_kernel_handle_t kernel, uint64_t *ret_address);
+
+#endif

@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/level_zero.c - the Level Zero guest: a wrapper of every call, and the way in
+ *
+ * Runs in:  the profiled process, as a layer of Level Zero's loader
+ * Gets:     the program's calls   Gives: one record a call, a launch record for a command
+ * Owns:     the table of what lies below
+ * Fails:    never towards the program: a call does what it would have done
+ * Why:      the loader asks each of its layers for its tables of functions and calls through what it gets. So a call is
+ *           seen however the program came by the loader: linked to it, by dlsym (Python's ctypes) or through the static
+ *           loader of newer SYCL, where a preloaded library sees none. We stand where the validation layer does and not
+ *           in the tracing layer, whose callbacks take two allocations a call, and which the program may want itself.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "inject/level_zero.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+struct level_zero_functions next;
+zel_translate_handle *level_zero_translate;
+
+/* ---- what the rows of the table say ------------------------------------------------------------ */
+
+#define LOOK    guest_look_for_recorder()
+#define NO_LOOK ((void)0)
+/* A program may do nothing but append for hours and is to be found all the same; the clock that keeps the
+ * looks a second apart costs 7 ns and is not read in each call. */
+#define LOOK_NOW_AND_THEN \
+	(GUEST_UNLIKELY(++idle_appends % 16 == 0) ? guest_look_for_recorder() : (void)0)
+
+static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exec")));
+
+#define WAITS(count, list) (append.wait_count = (count), append.waits = (list))
+#define BYTES(size)        append.command.bytes = (size)
+#define COPY(to_, from_, other_, size) \
+	(append.to = (to_), append.from = (from_), append.from_context = (other_), BYTES(size))
+#define KERNEL(handle, groups) (append.kernel = (handle), take_groups(&append, groups))
+#define GROUP(size) \
+	(append.group[0] = (size).x, append.group[1] = (size).y, append.group[2] = (size).z)
+
+static void take_groups(struct level_zero_append *append, const struct ze_size *groups)
+{
+	if (!groups)
+		return;
+	append->has_groups = true;
+	append->groups[0] = groups->x;
+	append->groups[1] = groups->y;
+	append->groups[2] = groups->z;
+}
+
+static uint64_t volume(const struct ze_region *region)
+{
+	return region ? (uint64_t)region->width * (region->height ? region->height : 1) *
+				(region->depth ? region->depth : 1)
+		      : 0;
+}
+
+static uint64_t queue_id(struct guest_thread *thread, ze_handle handle)
+{
+	return level_zero_queue_id(thread, level_zero_queue(handle));
+}
+
+static void describe_module(struct guest_thread *thread, ze_result result,
+			    const ze_handle *ret_module)
+{
+	if (result == ZE_SUCCESS && ret_module)
+		level_zero_module_id(thread, level_zero_find(*ret_module, LEVEL_ZERO_MODULE));
+}
+
+/* ---- objects that come and go: followed whether anybody records or not ------------------------- */
+
+static ze_result own_zeContextCreate(ze_handle driver, const void *desc, ze_handle *ret_context)
+{
+	ze_result result = next.zeContextCreate(driver, desc, ret_context);
+
+	if (result == ZE_SUCCESS)
+		level_zero_context_made(*ret_context, driver);
+	return result;
+}
+
+static ze_result own_zeContextCreateEx(ze_handle driver, const void *desc, uint32_t count,
+				       ze_handle *devices, ze_handle *ret_context)
+{
+	ze_result result = next.zeContextCreateEx(driver, desc, count, devices, ret_context);
+
+	if (result == ZE_SUCCESS)
+		level_zero_context_made(*ret_context, driver);
+	return result;
+}
+
+static ze_result own_zeContextDestroy(ze_handle context)
+{
+	level_zero_before_context_goes(guest_enter(), context);
+	level_zero_remove(context, LEVEL_ZERO_CONTEXT);
+	return next.zeContextDestroy(context);
+}
+
+static ze_result own_zeCommandQueueCreate(ze_handle context, ze_handle device,
+					  const struct ze_queue_desc *desc, ze_handle *ret_queue)
+{
+	ze_result result = next.zeCommandQueueCreate(context, device, desc, ret_queue);
+
+	if (result == ZE_SUCCESS)
+		level_zero_queue_made(*ret_queue, context, device, desc);
+	return result;
+}
+
+static ze_result own_zeCommandQueueDestroy(ze_handle queue)
+{
+	level_zero_before_queue_goes(guest_enter(), queue);
+	level_zero_remove(queue, LEVEL_ZERO_QUEUE);
+	return next.zeCommandQueueDestroy(queue);
+}
+
+static ze_result own_zeCommandListCreate(ze_handle context, ze_handle device, const void *desc,
+					 ze_handle *ret_list)
+{
+	ze_result result = next.zeCommandListCreate(context, device, desc, ret_list);
+
+	if (result == ZE_SUCCESS)
+		level_zero_list_made(*ret_list, context, device, NULL);
+	return result;
+}
+
+static ze_result own_zeCommandListCreateImmediate(ze_handle context, ze_handle device,
+						  const struct ze_queue_desc *desc,
+						  ze_handle *ret_list)
+{
+	static const struct ze_queue_desc usual;
+	ze_result result = next.zeCommandListCreateImmediate(context, device, desc, ret_list);
+
+	if (result == ZE_SUCCESS)
+		level_zero_list_made(*ret_list, context, device, desc ? desc : &usual);
+	return result;
+}
+
+static ze_result own_zeCommandListCreateCloneExp(ze_handle list, ze_handle *ret_list)
+{
+	ze_result result = next.zeCommandListCreateCloneExp(list, ret_list);
+
+	if (result == ZE_SUCCESS)
+		level_zero_clone_made(*ret_list, list);
+	return result;
+}
+
+static ze_result own_zeCommandListDestroy(ze_handle list)
+{
+	struct guest_thread *thread = guest_enter();
+	struct level_zero_list *known = level_zero_find(list, LEVEL_ZERO_LIST);
+
+	level_zero_before_list_changes(thread, list);
+	if (known && known->queue) {
+		level_zero_before_queue_goes(thread, list);
+		level_zero_remove(known->queue->object.handle, LEVEL_ZERO_QUEUE);
+	}
+	level_zero_remove(list, LEVEL_ZERO_LIST);
+	return next.zeCommandListDestroy(list);
+}
+
+static ze_result own_zeCommandListReset(ze_handle list)
+{
+	level_zero_before_list_changes(guest_enter(), list);
+	return next.zeCommandListReset(list);
+}
+
+static ze_result own_zeModuleCreate(ze_handle context, ze_handle device, const void *desc,
+				    ze_handle *ret_module, ze_handle *ret_log)
+{
+	ze_result result = next.zeModuleCreate(context, device, desc, ret_module, ret_log);
+
+	if (result == ZE_SUCCESS)
+		level_zero_module_made(*ret_module, context, device);
+	return result;
+}
+
+static ze_result own_zeModuleDestroy(ze_handle module)
+{
+	level_zero_before_module_goes(module);
+	level_zero_remove(module, LEVEL_ZERO_MODULE);
+	return next.zeModuleDestroy(module);
+}
+
+static ze_result own_zeKernelCreate(ze_handle module, const void *desc, ze_handle *ret_kernel)
+{
+	ze_result result = next.zeKernelCreate(module, desc, ret_kernel);
+
+	if (result == ZE_SUCCESS)
+		level_zero_kernel_made(*ret_kernel, module);
+	return result;
+}
+
+static ze_result own_zeKernelDestroy(ze_handle kernel)
+{
+	level_zero_remove(kernel, LEVEL_ZERO_KERNEL);
+	return next.zeKernelDestroy(kernel);
+}
+
+static ze_result own_zeKernelSetGroupSize(ze_handle kernel, uint32_t x, uint32_t y, uint32_t z)
+{
+	struct level_zero_kernel *known = level_zero_find(kernel, LEVEL_ZERO_KERNEL);
+	ze_result result = next.zeKernelSetGroupSize(kernel, x, y, z);
+
+	if (known && result == ZE_SUCCESS) {
+		known->group[0] = x;
+		known->group[1] = y;
+		known->group[2] = z;
+	}
+	return result;
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+/* A pool that other processes open is as its maker says. */
+static bool wants_stamps(const struct guest_thread *thread, const struct ze_event_pool_desc *desc)
+{
+	return thread && (thread->options & RING_OPTION_LEVEL_ZERO_TIME) && desc &&
+	       !(desc->flags & (ZE_EVENT_POOL_KERNEL_TIMESTAMP | ZE_EVENT_POOL_IPC));
+}
+
+static void pool_made(ze_handle handle, uint32_t asked_flags, bool is_forced)
+{
+	struct level_zero_pool *pool = level_zero_add(handle, LEVEL_ZERO_POOL);
+
+	if (!pool)
+		return;
+	pool->asked_flags = asked_flags;
+	pool->is_forced = is_forced;
+	pool->is_timed = is_forced || (asked_flags & ZE_EVENT_POOL_KERNEL_TIMESTAMP);
+}
+
+/* Events without time stamps get them, and the program is told that they have none. */
+static ze_result own_zeEventPoolCreate(ze_handle context, const struct ze_event_pool_desc *desc,
+				       uint32_t count, ze_handle *devices, ze_handle *ret_pool)
+{
+	bool is_forced = wants_stamps(guest_enter(), desc);
+	ze_result result = ZE_ERROR_UNSUPPORTED_FEATURE;
+
+	if (is_forced) {
+		struct ze_event_pool_desc forced = *desc;
+
+		forced.flags |= ZE_EVENT_POOL_KERNEL_TIMESTAMP;
+		result = next.zeEventPoolCreate(context, &forced, count, devices, ret_pool);
+	}
+	if (result != ZE_SUCCESS) {
+		is_forced = false;
+		result = next.zeEventPoolCreate(context, desc, count, devices, ret_pool);
+	}
+	if (result == ZE_SUCCESS && desc)
+		pool_made(*ret_pool, desc->flags, is_forced);
+	return result;
+}
+
+static ze_result own_zeEventPoolDestroy(ze_handle pool)
+{
+	level_zero_remove(pool, LEVEL_ZERO_POOL);
+	return next.zeEventPoolDestroy(pool);
+}
+
+static ze_result own_zeEventPoolGetFlags(ze_handle pool, uint32_t *ret_flags)
+{
+	const struct level_zero_pool *known = level_zero_find(pool, LEVEL_ZERO_POOL);
+	ze_result result = next.zeEventPoolGetFlags(pool, ret_flags);
+
+	if (known && known->is_forced && result == ZE_SUCCESS)
+		*ret_flags &= ~(uint32_t)ZE_EVENT_POOL_KERNEL_TIMESTAMP;
+	return result;
+}
+
+static ze_result own_zeEventCreate(ze_handle pool, const struct ze_event_desc *desc,
+				   ze_handle *ret_event)
+{
+	const struct level_zero_pool *known = level_zero_find(pool, LEVEL_ZERO_POOL);
+	ze_result result = next.zeEventCreate(pool, desc, ret_event);
+	struct level_zero_event *event;
+
+	if (result != ZE_SUCCESS)
+		return result;
+	event = level_zero_add(*ret_event, LEVEL_ZERO_EVENT);
+	if (event) {
+		event->pending = NO_COMMAND;
+		event->is_timed = known && known->is_timed;
+		event->is_forced = known && known->is_forced;
+	}
+	return result;
+}
+
+static ze_result own_zeEventDestroy(ze_handle event)
+{
+	level_zero_before_event_changes(guest_enter(), event);
+	level_zero_remove(event, LEVEL_ZERO_EVENT);
+	return next.zeEventDestroy(event);
+}
+
+static ze_result own_zeEventHostSignal(ze_handle event)
+{
+	level_zero_before_event_changes(guest_enter(), event);
+	return next.zeEventHostSignal(event);
+}
+
+static ze_result own_zeEventHostReset(ze_handle event)
+{
+	level_zero_before_event_changes(guest_enter(), event);
+	return next.zeEventHostReset(event);
+}
+
+static bool is_forced(ze_handle handle)
+{
+	const struct level_zero_event *event = level_zero_find(handle, LEVEL_ZERO_EVENT);
+
+	return event && event->is_forced;
+}
+
+static ze_result own_zeEventQueryKernelTimestamp(ze_handle event, struct ze_kernel_stamps *to)
+{
+	return is_forced(event) ? (ze_result)ZE_ERROR_INVALID_ARGUMENT
+				: next.zeEventQueryKernelTimestamp(event, to);
+}
+
+static ze_result own_zeEventQueryKernelTimestampsExt(ze_handle event, ze_handle device,
+						     uint32_t *count, void *results)
+{
+	return is_forced(event)
+		       ? (ze_result)ZE_ERROR_INVALID_ARGUMENT
+		       : next.zeEventQueryKernelTimestampsExt(event, device, count, results);
+}
+
+static ze_result own_zeEventQueryTimestampsExp(ze_handle event, ze_handle device, uint32_t *count,
+					       struct ze_kernel_stamps *stamps)
+{
+	return is_forced(event) ? (ze_result)ZE_ERROR_INVALID_ARGUMENT
+				: next.zeEventQueryTimestampsExp(event, device, count, stamps);
+}
+
+/* What the event says now is read before the device resets it, where it is there already. */
+static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle event)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		level_zero_harvest_all(thread);
+	return next.zeCommandListAppendEventReset(list, event);
+}
+
+/* ---- the wrappers ------------------------------------------------------------------------------ */
+
+#define CALLEE_next(name) next.name
+#define CALLEE_own(name)  own_##name
+
+/* That the time was up is no failure. */
+static int32_t answer_of(ze_result result)
+{
+	return result == ZE_NOT_READY ? ZE_SUCCESS : (int32_t)result;
+}
+
+/* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
+ * its frame with the recording. */
+#define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
+		after)                                                                             \
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread;                                                       \
+		uint64_t begin;                                                                    \
+		ze_result result;                                                                  \
+                                                                                                   \
+		look;                                                                              \
+		thread = guest_enter();                                                            \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING);                                        \
+			return CALLEE_##callee(name) arguments;                                    \
+		}                                                                                  \
+		begin = guest_now(thread);                                                         \
+		result = CALLEE_##callee(name) arguments;                                          \
+		guest_put_api(thread, number, begin, guest_now(thread), (int32_t)result, argument, \
+			      0);                                                                  \
+		after;                                                                             \
+		level_zero_poll(thread);                                                           \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			look;                                                                      \
+			return CALLEE_##callee(name) arguments;                                    \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
+	}
+#define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)                 \
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread = guest_enter();                                       \
+		uint64_t begin, end;                                                               \
+		uint32_t stack;                                                                    \
+		ze_result result;                                                                  \
+                                                                                                   \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING);                                        \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		stack = guest_stack(thread);                                                       \
+		begin = guest_now(thread);                                                         \
+		result = next.name arguments;                                                      \
+		end = guest_now(thread);                                                           \
+		guest_put_api(thread, number | API_TYPE_WAIT << 16, begin, end, answer_of(result), \
+			      argument, stack);                                                    \
+		level_zero_harvest_all(thread);                                                    \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			LOOK;                                                                      \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
+	}
+#define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
+	static __attribute__((noinline)) ze_result record_##name parameters                        \
+	{                                                                                          \
+		struct guest_thread *thread = guest_enter();                                       \
+		struct level_zero_append append;                                                   \
+		ze_result result;                                                                  \
+                                                                                                   \
+		if (!thread) {                                                                     \
+			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                                 \
+			level_zero_append_unseen(list);                                            \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		level_zero_append_init(&append, number, command_kind, list);                       \
+		signal = level_zero_append_begin(thread, &append, signal);                         \
+		describe;                                                                          \
+		result = next.name arguments;                                                      \
+		append.exit = guest_now(thread);                                                   \
+		level_zero_append_end(thread, &append, result);                                    \
+		return result;                                                                     \
+	}                                                                                          \
+	static ze_result hook_##name parameters                                                    \
+	{                                                                                          \
+		if (GUEST_LIKELY(guest_is_idle())) {                                               \
+			LOOK_NOW_AND_THEN;                                                         \
+			level_zero_append_unseen(list);                                            \
+			return next.name arguments;                                                \
+		}                                                                                  \
+		return record_##name arguments;                                                    \
+	}
+#define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
+		   lists)                                                                        \
+	static __attribute__((noinline)) ze_result record_##name parameters                      \
+	{                                                                                        \
+		struct guest_thread *thread = guest_enter();                                     \
+		struct level_zero_execute execute = {                                            \
+			number, level_zero_queue(queue_handle), count, lists, 0, 0, 0};          \
+		ze_result result;                                                                \
+                                                                                                 \
+		if (!thread) {                                                                   \
+			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                               \
+			return next.name arguments;                                              \
+		}                                                                                \
+		level_zero_execute_begin(thread, &execute);                                      \
+		result = next.name arguments;                                                    \
+		execute.exit = guest_now(thread);                                                \
+		level_zero_execute_end(thread, &execute, result);                                \
+		return result;                                                                   \
+	}                                                                                        \
+	static ze_result hook_##name parameters                                                  \
+	{                                                                                        \
+		if (GUEST_LIKELY(guest_is_idle())) {                                             \
+			LOOK_NOW_AND_THEN;                                                       \
+			return next.name arguments;                                              \
+		}                                                                                \
+		return record_##name arguments;                                                  \
+	}
+#define ZE_QUIET(name, table, slot, minor, parameters, arguments) \
+	static ze_result hook_##name parameters                   \
+	{                                                         \
+		return own_##name arguments;                      \
+	}
+#define ZE_BELOW(name, table, slot, minor, parameters)
+#include "event/level_zero_calls.h"
+#undef ZE_CALL
+#undef ZE_WAIT
+#undef ZE_APPEND
+#undef ZE_EXECUTE
+#undef ZE_QUIET
+#undef ZE_BELOW
+
+/* ---- the tables of the loader ------------------------------------------------------------------ */
+
+/* Those that have a row, by the name that a row gives them. */
+enum table {
+	TABLE_NONE, /* passed as it is */
+	TABLE_global,
+	TABLE_driver,
+	TABLE_device,
+	TABLE_context,
+	TABLE_command_queue,
+	TABLE_command_list,
+	TABLE_command_list_exp,
+	TABLE_event_pool,
+	TABLE_event,
+	TABLE_event_exp,
+	TABLE_fence,
+	TABLE_module,
+	TABLE_kernel,
+	TABLE_mem,
+	TABLE_physical_mem,
+	TABLE_virtual_mem,
+	TABLE_image
+};
+
+#define ROW(name, table, slot, minor, hook) \
+	{TABLE_##table, slot, minor, offsetof(struct level_zero_functions, name), (void *)(hook)},
+#define ZE_CALL(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor, hook_##name)
+#define ZE_WAIT(number, name, table, slot, minor, ...)    ROW(name, table, slot, minor, hook_##name)
+#define ZE_APPEND(number, name, table, slot, minor, ...)  ROW(name, table, slot, minor, hook_##name)
+#define ZE_EXECUTE(number, name, table, slot, minor, ...) ROW(name, table, slot, minor, hook_##name)
+#define ZE_QUIET(name, table, slot, minor, ...)           ROW(name, table, slot, minor, hook_##name)
+#define ZE_BELOW(name, table, slot, minor, parameters)    ROW(name, table, slot, minor, NULL)
+static const struct row {
+	enum table table;
+	uint32_t slot, minor;
+	size_t offset; /* in next */
+	void *hook;    /* NULL: the guest calls it, and the program's calls are none of ours */
+} rows[] = {
+#include "event/level_zero_calls.h"
+};
+
+static void on_fork(void)
+{
+	level_zero_handles_forked();
+	level_zero_objects_forked();
+	level_zero_events_forked();
+	level_zero_commands_forked();
+	guest_stacks_forked();
+}
+
+static void at_exit(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		level_zero_harvest_all(thread);
+}
+
+/* The loader is what calls us; it must still be there when commands are asked at exit. */
+static void prepare(const void *caller)
+{
+	static const struct guest_backend backend = {
+		.name = "level_zero", .on_fork = on_fork, .at_exit = at_exit};
+	static atomic_bool is_prepared;
+	int saved = errno;
+	Dl_info about;
+	void *loader;
+
+	if (atomic_exchange(&is_prepared, true))
+		return;
+	guest_init(&backend);
+	if (dladdr(caller, &about) && about.dli_fname) {
+		loader = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		if (loader)
+			level_zero_translate =
+				(zel_translate_handle *)dlsym(loader, "zelLoaderTranslateHandle");
+	}
+	errno = saved;
+}
+
+/* What lies below is taken out of a table, and our hooks put in. A slot that the loader leaves empty stays empty, and a
+ * table that holds our hooks already is one that we gave. */
+static void hook_table(enum table table, uint32_t minor, void **functions)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *row = &rows[i];
+		void **below = (void **)((char *)&next + row->offset), *function;
+
+		if (row->table != table || row->minor > minor)
+			continue;
+		function = functions[row->slot];
+		if (!function || function == row->hook)
+			continue;
+		*below = function;
+		if (row->hook)
+			functions[row->slot] = row->hook;
+	}
+}
+
+/* Of another major version nobody knows what its tables hold. */
+static ze_result take_table(enum table table, uint32_t version, void *functions, const void *caller)
+{
+	struct guest_thread *thread;
+
+	prepare(caller);
+	if (!functions || table == TABLE_NONE)
+		return ZE_SUCCESS;
+	if (version >> 16 != ZE_VERSION_MAJOR) {
+		thread = guest_enter_first();
+		if (thread && table == TABLE_global)
+			guest_trouble(RING_TROUBLE_LEVEL_ZERO_VERSION);
+		return ZE_SUCCESS;
+	}
+	hook_table(table, version & 0xffff, functions);
+	return ZE_SUCCESS;
+}
+
+#define GIVES(name, table)                                                                         \
+	EXPORTED ze_result name(uint32_t version, void *functions);                                \
+	EXPORTED ze_result name(uint32_t version, void *functions)                                 \
+	{                                                                                          \
+		return take_table(TABLE_##table, version, functions, __builtin_return_address(0)); \
+	}
+/* A loader takes a layer that lacks one of them for a broken one, and itself with it: all that there are up to 1.17. */
+GIVES(zeGetGlobalProcAddrTable, global)
+GIVES(zeGetDriverProcAddrTable, driver)
+GIVES(zeGetDeviceProcAddrTable, device)
+GIVES(zeGetContextProcAddrTable, context)
+GIVES(zeGetCommandQueueProcAddrTable, command_queue)
+GIVES(zeGetCommandListProcAddrTable, command_list)
+GIVES(zeGetCommandListExpProcAddrTable, command_list_exp)
+GIVES(zeGetEventPoolProcAddrTable, event_pool)
+GIVES(zeGetEventProcAddrTable, event)
+GIVES(zeGetEventExpProcAddrTable, event_exp)
+GIVES(zeGetFenceProcAddrTable, fence)
+GIVES(zeGetModuleProcAddrTable, module)
+GIVES(zeGetKernelProcAddrTable, kernel)
+GIVES(zeGetMemProcAddrTable, mem)
+GIVES(zeGetPhysicalMemProcAddrTable, physical_mem)
+GIVES(zeGetVirtualMemProcAddrTable, virtual_mem)
+GIVES(zeGetImageProcAddrTable, image)
+GIVES(zeGetDeviceExpProcAddrTable, NONE)
+GIVES(zeGetDriverExpProcAddrTable, NONE)
+GIVES(zeGetExecutableGraphProcAddrTable, NONE)
+GIVES(zeGetFabricEdgeExpProcAddrTable, NONE)
+GIVES(zeGetFabricVertexExpProcAddrTable, NONE)
+GIVES(zeGetGraphProcAddrTable, NONE)
+GIVES(zeGetImageExpProcAddrTable, NONE)
+GIVES(zeGetKernelExpProcAddrTable, NONE)
+GIVES(zeGetMemExpProcAddrTable, NONE)
+GIVES(zeGetModuleBuildLogProcAddrTable, NONE)
+GIVES(zeGetRTASBuilderExpProcAddrTable, NONE)
+GIVES(zeGetRTASBuilderProcAddrTable, NONE)
+GIVES(zeGetRTASParallelOperationExpProcAddrTable, NONE)
+GIVES(zeGetRTASParallelOperationProcAddrTable, NONE)
+GIVES(zeGetSamplerProcAddrTable, NONE)
+GIVES(zetGetCommandListExpProcAddrTable, NONE)
+GIVES(zetGetCommandListProcAddrTable, NONE)
+GIVES(zetGetContextProcAddrTable, NONE)
+GIVES(zetGetDebugProcAddrTable, NONE)
+GIVES(zetGetDeviceExpProcAddrTable, NONE)
+GIVES(zetGetDeviceProcAddrTable, NONE)
+GIVES(zetGetKernelProcAddrTable, NONE)
+GIVES(zetGetMetricDecoderExpProcAddrTable, NONE)
+GIVES(zetGetMetricExpProcAddrTable, NONE)
+GIVES(zetGetMetricGroupExpProcAddrTable, NONE)
+GIVES(zetGetMetricGroupProcAddrTable, NONE)
+GIVES(zetGetMetricProcAddrTable, NONE)
+GIVES(zetGetMetricProgrammableExpProcAddrTable, NONE)
+GIVES(zetGetMetricQueryPoolProcAddrTable, NONE)
+GIVES(zetGetMetricQueryProcAddrTable, NONE)
+GIVES(zetGetMetricStreamerProcAddrTable, NONE)
+GIVES(zetGetMetricTracerExpProcAddrTable, NONE)
+GIVES(zetGetModuleProcAddrTable, NONE)
+GIVES(zetGetTracerExpProcAddrTable, NONE)
+GIVES(zesGetDeviceExpProcAddrTable, NONE)
+GIVES(zesGetDeviceProcAddrTable, NONE)
+GIVES(zesGetDiagnosticsProcAddrTable, NONE)
+GIVES(zesGetDriverExpProcAddrTable, NONE)
+GIVES(zesGetDriverProcAddrTable, NONE)
+GIVES(zesGetEngineProcAddrTable, NONE)
+GIVES(zesGetFabricPortProcAddrTable, NONE)
+GIVES(zesGetFanProcAddrTable, NONE)
+GIVES(zesGetFirmwareExpProcAddrTable, NONE)
+GIVES(zesGetFirmwareProcAddrTable, NONE)
+GIVES(zesGetFrequencyProcAddrTable, NONE)
+GIVES(zesGetGlobalProcAddrTable, NONE)
+GIVES(zesGetLedProcAddrTable, NONE)
+GIVES(zesGetMemoryProcAddrTable, NONE)
+GIVES(zesGetOverclockProcAddrTable, NONE)
+GIVES(zesGetPerformanceFactorProcAddrTable, NONE)
+GIVES(zesGetPowerProcAddrTable, NONE)
+GIVES(zesGetPsuProcAddrTable, NONE)
+GIVES(zesGetRasExpProcAddrTable, NONE)
+GIVES(zesGetRasProcAddrTable, NONE)
+GIVES(zesGetSchedulerProcAddrTable, NONE)
+GIVES(zesGetStandbyProcAddrTable, NONE)
+GIVES(zesGetTemperatureProcAddrTable, NONE)
+GIVES(zesGetVFManagementExpProcAddrTable, NONE)
+GIVES(zerGetGlobalProcAddrTable, NONE)
+/* Of a tracing layer; a program that would trace is told that it cannot. */
+GIVES(zelGetTracerApiProcAddrTable, NONE)

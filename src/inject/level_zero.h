@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/level_zero.h - shared by the parts of the Level Zero guest
+ *
+ *	level_zero.c           a wrapper of every call, made from event/level_zero_calls.h; the way in
+ *	level_zero_handles.c   from a handle to what is known of it
+ *	level_zero_objects.c   devices, contexts, queues, lists, modules and kernels: what they are, and their ids
+ *	level_zero_events.c    events of the program's and of ours
+ *	level_zero_commands.c  commands from append to completion
+ */
+#ifndef INJECT_LEVEL_ZERO_H
+#define INJECT_LEVEL_ZERO_H
+
+#include <stdbool.h>
+
+#include "inject/describe.h"
+#include "inject/guest.h"
+#include "inject/level_zero_abi.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The functions below our layer; NULL: the loader has none. */
+struct level_zero_functions {
+#define ZE_FUNCTION(name, parameters)                              ze_result(*name) parameters;
+#define ZE_CALL(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
+#define ZE_WAIT(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
+#define ZE_APPEND(number, name, table, slot, minor, command, parameters, ...) \
+	ZE_FUNCTION(name, parameters)
+#define ZE_EXECUTE(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
+#define ZE_QUIET(name, table, slot, minor, parameters, ...)           ZE_FUNCTION(name, parameters)
+#define ZE_BELOW(name, table, slot, minor, parameters)                ZE_FUNCTION(name, parameters)
+#include "event/level_zero_calls.h"
+#undef ZE_CALL
+#undef ZE_WAIT
+#undef ZE_APPEND
+#undef ZE_EXECUTE
+#undef ZE_QUIET
+#undef ZE_BELOW
+};
+extern struct level_zero_functions next;
+
+/* The loader's own functions, found when it asks for the first table. */
+extern zel_translate_handle *level_zero_translate;
+
+/* ---- handles ----------------------------------------------------------------------------------- */
+
+enum level_zero_kind {
+	LEVEL_ZERO_DEVICE = 1,
+	LEVEL_ZERO_CONTEXT,
+	LEVEL_ZERO_QUEUE,
+	LEVEL_ZERO_LIST,
+	LEVEL_ZERO_POOL,
+	LEVEL_ZERO_EVENT,
+	LEVEL_ZERO_MODULE,
+	LEVEL_ZERO_KERNEL,
+	LEVEL_ZERO_KINDS
+};
+
+/* What every structure behind a handle begins with. */
+struct level_zero_object {
+	ze_handle handle;
+	struct level_zero_object *next_free;
+	uint32_t kind;
+	uint32_t id;           /* as the recorder knows it; 0: none yet */
+	uint32_t id_mode;      /* of the attachment that the id was given out in */
+	_Atomic uint32_t mode; /* of the attachment that it is described in */
+};
+
+/* NULL: not known, or of another kind. Takes no lock: entries never move, and memory is not given back. */
+void *level_zero_find(ze_handle handle, enum level_zero_kind kind);
+/* The structure of a new object, zeroed but for its head; what had the handle before is forgotten. NULL: no room,
+ * counted. */
+void *level_zero_add(ze_handle handle, enum level_zero_kind kind);
+void level_zero_remove(ze_handle handle, enum level_zero_kind kind);
+void level_zero_handles_forked(void);
+
+static inline bool level_zero_is_described(const struct guest_thread *thread,
+					   const struct level_zero_object *object)
+{
+	return atomic_load_explicit(&object->mode, memory_order_acquire) == thread->mode;
+}
+
+/* ---- objects ----------------------------------------------------------------------------------- */
+
+enum { NO_COMMAND = 0xffffffffu };
+
+struct level_zero_device {
+	struct level_zero_object object;
+	struct level_zero_device *older; /* all there are, newest first */
+	uint64_t ticks_hz;
+	uint32_t stamp_bits; /* that a command's time stamp has … */
+	uint32_t clock_bits; /* … and the device's clock */
+	bool has_clock;
+	struct guest_lock lock;
+	uint64_t last_time,
+		last_ns; /* under the lock: of its clock with all 64 bits, and of the host's */
+	_Atomic uint64_t next_read; /* host time, as guest_now */
+	_Atomic uint64_t interval;
+};
+
+struct level_zero_event;
+
+struct level_zero_context {
+	struct level_zero_object object;
+	ze_handle driver;
+	struct level_zero_event *free_events; /* of ours, ready to be signalled … */
+	struct level_zero_own_pool *pools;    /* … and what they are of */
+	bool is_refused;                      /* the driver gives none */
+	bool zex_asked;
+	zex_kernel_get_base_address *zex;
+};
+
+struct level_zero_queue {
+	struct level_zero_object object;
+	struct level_zero_queue *next_queue; /* all there are; under the commands' lock */
+	struct level_zero_context *context;
+	struct level_zero_device *device;
+	uint32_t flags; /* enum event_queue_flag */
+	bool is_synchronous;
+	uint32_t first, last; /* pending commands, oldest first */
+};
+
+/* What an append put into a list: a launch record without when it was launched. */
+enum { LEVEL_ZERO_WAITS_MOST = 6 };
+struct level_zero_command {
+	uint32_t function, command, flags;
+	uint32_t kernel, kernel_mode;
+	uint32_t dimensions, wait_count, waits_cut;
+	uint64_t bytes;
+	uint64_t global_size[3], local_size[3];
+	uint64_t waits[LEVEL_ZERO_WAITS_MOST];
+	uint32_t stack, stack_mode, stack_thread; /* whose ring knows the stack */
+	struct level_zero_event *event;           /* NULL: it has no time stamps */
+	ze_handle asked;                          /* the program's event; NULL: it gave none */
+};
+
+struct level_zero_list {
+	struct level_zero_object object;
+	struct level_zero_context *context;
+	struct level_zero_device *device;
+	struct level_zero_queue *queue; /* of an immediate list: its own; else NULL */
+	bool has_unseen;                /* commands that were appended while nobody recorded */
+	struct level_zero_command *commands;
+	uint32_t count, capacity;
+};
+
+struct level_zero_pool {
+	struct level_zero_object object;
+	uint32_t asked_flags;
+	bool is_timed, is_forced; /* has time stamps; … because duet asked for them */
+};
+
+struct level_zero_event {
+	struct level_zero_object object;
+	struct level_zero_event *next_free_event;
+	struct level_zero_context *context; /* of one of ours; else NULL */
+	bool is_timed, is_forced;
+	struct ze_stamps
+		before;   /* what it showed before: the time stamps of its command are others */
+	uint32_t pending; /* the command that signals it and is not over; NO_COMMAND: none */
+};
+
+struct level_zero_module {
+	struct level_zero_object object;
+	struct level_zero_context *context;
+	struct level_zero_device *device;
+	struct level_zero_text *texts; /* of its kernels, as its binary has them; NULL: not known */
+	uint32_t texts_count;
+};
+
+struct level_zero_kernel {
+	struct level_zero_object object;
+	struct level_zero_module *module;
+	uint32_t group[3];
+};
+
+/* After the call that made it. */
+void level_zero_context_made(ze_handle handle, ze_handle driver);
+void level_zero_queue_made(ze_handle handle, ze_handle context, ze_handle device,
+			   const struct ze_queue_desc *desc);
+void level_zero_list_made(ze_handle handle, ze_handle context, ze_handle device,
+			  const struct ze_queue_desc *desc);
+void level_zero_module_made(ze_handle handle, ze_handle context, ze_handle device);
+void level_zero_kernel_made(ze_handle handle, ze_handle module);
+/* Before the handle is removed. */
+void level_zero_before_module_goes(ze_handle handle);
+void level_zero_clone_made(ze_handle handle, ze_handle list);
+
+/* The queue of a handle of a queue or an immediate list; NULL: neither. */
+struct level_zero_queue *level_zero_queue(ze_handle handle);
+
+/* Their ids; one that was not described yet is. 0: none. */
+uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queue *queue);
+uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle kernel);
+uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_module *module);
+
+/* Reads the device's clock next to ours where that is due; now: as guest_now. */
+void level_zero_read_clocks(struct guest_thread *thread, uint64_t now);
+/* A command's time stamp with the bits that it lacks. */
+uint64_t level_zero_extend(struct level_zero_device *device, uint64_t stamp);
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+/* One of ours, not signalled. NULL: no room, or the driver refuses. */
+struct level_zero_event *level_zero_event_take(struct level_zero_context *context);
+/* Resets it. */
+void level_zero_event_give_back(struct level_zero_event *event);
+/* Before their context goes. */
+void level_zero_events_destroy(struct level_zero_context *context);
+void level_zero_events_forked(void);
+
+/* ---- commands ---------------------------------------------------------------------------------- */
+
+/* One append while it runs. */
+struct level_zero_append {
+	struct level_zero_command command;
+	struct level_zero_list *list;
+	ze_handle kernel;
+	const void *from,
+		*to; /* of a copy, whose kind is found out when the driver has accepted it */
+	ze_handle from_context;
+	uint32_t groups[3], group[3]; /* group: 0 where the kernel's own counts */
+	bool has_groups;
+	uint32_t wait_count;
+	const ze_handle *waits;
+	uint64_t enter, exit;
+};
+
+void level_zero_append_init(struct level_zero_append *append, uint32_t function, uint32_t command,
+			    ze_handle list);
+/* Before the call: the event to pass on. signal: the program's, NULL: none. */
+ze_handle level_zero_append_begin(struct guest_thread *thread, struct level_zero_append *append,
+				  ze_handle signal);
+/* After it, exit set. */
+void level_zero_append_end(struct guest_thread *thread, struct level_zero_append *append,
+			   ze_result result);
+/* Something was appended that nobody recorded. */
+void level_zero_append_unseen(ze_handle list);
+
+/* One call that puts the commands of lists into a queue, while it runs. */
+struct level_zero_execute {
+	uint32_t function;
+	struct level_zero_queue *queue;
+	uint32_t count;
+	const ze_handle *lists;
+	uint32_t stack;
+	uint64_t enter, exit;
+};
+void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_execute *execute);
+void level_zero_execute_end(struct guest_thread *thread, struct level_zero_execute *execute,
+			    ze_result result);
+
+/* Takes the time stamps of what is over. */
+void level_zero_harvest(struct guest_thread *thread, struct level_zero_queue *queue);
+void level_zero_harvest_all(struct guest_thread *thread);
+/* Where something is pending, and as long ago as it costs. */
+void level_zero_poll(struct guest_thread *thread);
+
+/* The program is about to reset or destroy an event, or to reuse, reset or destroy what holds it: what it says of the
+ * last command is read before. thread: NULL where the calling one has no ring. */
+void level_zero_before_event_changes(struct guest_thread *thread, ze_handle event);
+void level_zero_before_list_changes(struct guest_thread *thread, ze_handle list);
+void level_zero_before_queue_goes(struct guest_thread *thread, ze_handle queue);
+void level_zero_before_context_goes(struct guest_thread *thread, ze_handle context);
+
+void level_zero_commands_forked(void);
+void level_zero_objects_forked(void);
+
+/* A queue comes, and is gone: before, as above. */
+void level_zero_commands_add_queue(struct level_zero_queue *queue);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/level_zero_events.c - events of ours, for commands that the program gave none
+ *
+ * Runs in:  the profiled process, before a command is appended
+ * Gets:     a context   Gives: events with time stamps that nobody else knows
+ * Owns:     pools of events, by context; they go with it, or with the process
+ * Fails:    with NULL where the driver refuses: the command has no time stamps
+ * Why:      an event is reset and used again, since making one takes the driver a microsecond and more. It has no scope:
+ *           it orders no memory, so that nothing is flushed that the program did not ask for.
+ */
+#include "inject/level_zero.h"
+
+enum { POOL_EVENTS = 128 };
+
+struct level_zero_own_pool {
+	struct level_zero_own_pool *next_pool;
+	ze_handle handle;
+	uint32_t used;
+	struct level_zero_event *events[POOL_EVENTS];
+};
+
+static struct guest_lock lock;
+
+void level_zero_events_forked(void)
+{
+	atomic_store(&lock.taken, 0);
+}
+
+static struct level_zero_event *take_free(struct level_zero_context *context)
+{
+	struct level_zero_event *event;
+
+	if (!guest_lock(&lock))
+		return NULL;
+	event = context->free_events;
+	if (event)
+		context->free_events = event->next_free_event;
+	guest_unlock(&lock);
+	return event;
+}
+
+/* A place in a pool; NULL: all are full. */
+static struct level_zero_own_pool *take_place(struct level_zero_context *context,
+					      uint32_t *ret_index)
+{
+	struct level_zero_own_pool *pool;
+
+	if (!guest_lock(&lock))
+		return NULL;
+	pool = context->pools;
+	if (pool && pool->used < POOL_EVENTS)
+		*ret_index = pool->used++;
+	else
+		pool = NULL;
+	guest_unlock(&lock);
+	return pool;
+}
+
+/* Without the lock, while the driver is asked; two threads may make one each. */
+static bool make_pool(struct level_zero_context *context)
+{
+	const struct ze_event_pool_desc desc = {.type = ZE_TYPE_EVENT_POOL_DESC,
+						.flags = ZE_EVENT_POOL_HOST_VISIBLE |
+							 ZE_EVENT_POOL_KERNEL_TIMESTAMP,
+						.count = POOL_EVENTS};
+	struct level_zero_own_pool *pool = guest_memory(sizeof(*pool));
+	bool is_linked = false;
+
+	if (!pool)
+		return false;
+	if (!next.zeEventPoolCreate || next.zeEventPoolCreate(context->object.handle, &desc, 0,
+							      NULL, &pool->handle) != ZE_SUCCESS) {
+		guest_memory_free(pool, sizeof(*pool));
+		context->is_refused = true;
+		return false;
+	}
+	if (guest_lock(&lock)) {
+		pool->next_pool = context->pools;
+		context->pools = pool;
+		is_linked = true;
+		guest_unlock(&lock);
+	}
+	return is_linked;
+}
+
+static struct level_zero_event *make_event(struct level_zero_context *context,
+					   struct level_zero_own_pool *pool, uint32_t index)
+{
+	const struct ze_event_desc desc = {.type = ZE_TYPE_EVENT_DESC, .index = index};
+	struct level_zero_event *event;
+	ze_handle handle = NULL;
+
+	if (next.zeEventCreate(pool->handle, &desc, &handle) != ZE_SUCCESS)
+		return NULL;
+	event = level_zero_add(handle, LEVEL_ZERO_EVENT);
+	if (!event) {
+		next.zeEventDestroy(handle);
+		return NULL;
+	}
+	event->context = context;
+	event->is_timed = true;
+	event->pending = NO_COMMAND;
+	pool->events[index] = event;
+	return event;
+}
+
+struct level_zero_event *level_zero_event_take(struct level_zero_context *context)
+{
+	struct level_zero_event *event = context ? take_free(context) : NULL;
+	struct level_zero_own_pool *pool;
+	uint32_t index = 0;
+
+	if (event || !context || context->is_refused)
+		return event;
+	pool = take_place(context, &index);
+	if (!pool && make_pool(context))
+		pool = take_place(context, &index);
+	return pool ? make_event(context, pool, index) : NULL;
+}
+
+void level_zero_event_give_back(struct level_zero_event *event)
+{
+	struct level_zero_context *context = event->context;
+
+	/* One that cannot be reset says nothing of the next command. */
+	if (next.zeEventHostReset(event->object.handle) != ZE_SUCCESS || !guest_lock(&lock))
+		return;
+	event->next_free_event = context->free_events;
+	context->free_events = event;
+	guest_unlock(&lock);
+}
+
+void level_zero_events_destroy(struct level_zero_context *context)
+{
+	struct level_zero_own_pool *pool = context->pools, *following;
+
+	context->pools = NULL;
+	context->free_events = NULL;
+	for (; pool; pool = following) {
+		following = pool->next_pool;
+		for (uint32_t i = 0; i < pool->used; i++) {
+			struct level_zero_event *event = pool->events[i];
+			ze_handle handle = event ? event->object.handle : NULL;
+
+			if (!event)
+				continue;
+			level_zero_remove(handle, LEVEL_ZERO_EVENT);
+			next.zeEventDestroy(handle);
+		}
+		next.zeEventPoolDestroy(pool->handle);
+		guest_memory_free(pool, sizeof(*pool));
+	}
+}

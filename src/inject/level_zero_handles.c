@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject/level_zero_handles.c - from a handle to what is known of it
+ *
+ * Runs in:  the profiled process; lookups on the hot path, the rest where objects are made and destroyed
+ * Gets:     handles   Gives: structures
+ * Owns:     the tables and the structures, mapped on first use; a structure is used again, never given back
+ * Fails:    with NULL where memory is refused or three million handles are known; counted
+ * Why:      a lookup is one hash and one compare and takes no lock because nothing moves: a full table gets a larger
+ *           one beside it. Objects are followed from their creation on, recorded or not: Level Zero does not tell of
+ *           a list what context it has, nor of a kernel how large its groups are.
+ */
+#include <string.h>
+
+#include "inject/level_zero.h"
+
+enum { TABLES = 4, FIRST_BITS = 15, BITS_MORE = 2, PIECE_BYTES = 65536 };
+
+struct entry {
+	_Atomic uintptr_t key;
+	struct level_zero_object *_Atomic object; /* NULL: it was destroyed */
+};
+
+static struct {
+	struct guest_lock lock;
+	struct entry *_Atomic tables[TABLES];
+	uint32_t used[TABLES];
+	char *pool; /* structures are cut from here */
+	size_t pool_left;
+	struct level_zero_object *free[LEVEL_ZERO_KINDS];
+} handles;
+
+static const size_t sizes[LEVEL_ZERO_KINDS] = {
+	[LEVEL_ZERO_DEVICE] = sizeof(struct level_zero_device),
+	[LEVEL_ZERO_CONTEXT] = sizeof(struct level_zero_context),
+	[LEVEL_ZERO_QUEUE] = sizeof(struct level_zero_queue),
+	[LEVEL_ZERO_LIST] = sizeof(struct level_zero_list),
+	[LEVEL_ZERO_POOL] = sizeof(struct level_zero_pool),
+	[LEVEL_ZERO_EVENT] = sizeof(struct level_zero_event),
+	[LEVEL_ZERO_MODULE] = sizeof(struct level_zero_module),
+	[LEVEL_ZERO_KERNEL] = sizeof(struct level_zero_kernel),
+};
+
+/* The entry of a key in one table, or the free one where it would be put. */
+static struct entry *probe(struct entry *entries, uint32_t bits, uintptr_t key, bool *ret_found)
+{
+	for (uint32_t i = (uint32_t)((key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));;
+	     i++) {
+		struct entry *entry = &entries[i & ((1u << bits) - 1)];
+		uintptr_t found = atomic_load_explicit(&entry->key, memory_order_acquire);
+
+		if (found == key || found == 0) {
+			*ret_found = found != 0;
+			return entry;
+		}
+	}
+}
+
+static struct entry *find_entry(ze_handle handle)
+{
+	for (uint32_t table = 0; handle && table < TABLES; table++) {
+		struct entry *entries =
+			atomic_load_explicit(&handles.tables[table], memory_order_acquire);
+		struct entry *entry;
+		bool found;
+
+		if (!entries)
+			return NULL;
+		entry = probe(entries, FIRST_BITS + BITS_MORE * table, (uintptr_t)handle, &found);
+		if (GUEST_LIKELY(found))
+			return entry;
+	}
+	return NULL;
+}
+
+void *level_zero_find(ze_handle handle, enum level_zero_kind kind)
+{
+	struct entry *entry = find_entry(handle);
+	struct level_zero_object *object =
+		entry ? atomic_load_explicit(&entry->object, memory_order_acquire) : NULL;
+
+	return GUEST_LIKELY(object && object->kind == kind) ? object : NULL;
+}
+
+/* Under the lock: the smallest table that has room. */
+static struct entry *table_with_room(uint32_t *ret_table)
+{
+	for (uint32_t table = 0; table < TABLES; table++) {
+		size_t size = (size_t)1 << (FIRST_BITS + BITS_MORE * table);
+		struct entry *entries = atomic_load(&handles.tables[table]);
+
+		if (handles.used[table] >= size / 4 * 3)
+			continue;
+		if (!entries)
+			entries = guest_memory(size * sizeof(*entries));
+		atomic_store_explicit(&handles.tables[table], entries, memory_order_release);
+		*ret_table = table;
+		return entries;
+	}
+	return NULL;
+}
+
+/* Under the lock. */
+static struct entry *add_entry(ze_handle handle)
+{
+	struct entry *entry = find_entry(handle), *entries;
+	uint32_t table = 0;
+	bool found;
+
+	if (entry)
+		return entry;
+	entries = table_with_room(&table);
+	if (!entries)
+		return NULL;
+	entry = probe(entries, FIRST_BITS + BITS_MORE * table, (uintptr_t)handle, &found);
+	handles.used[table]++;
+	atomic_store_explicit(&entry->key, (uintptr_t)handle, memory_order_release);
+	return entry;
+}
+
+/* Under the lock. */
+static void *cut(size_t bytes)
+{
+	void *taken;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (handles.pool_left < bytes) {
+		handles.pool = guest_memory(PIECE_BYTES);
+		handles.pool_left = handles.pool ? PIECE_BYTES : 0;
+		if (!handles.pool)
+			return NULL;
+	}
+	taken = handles.pool;
+	handles.pool += bytes;
+	handles.pool_left -= bytes;
+	return taken;
+}
+
+/* Under the lock. */
+static void let_go(struct level_zero_object *object)
+{
+	object->next_free = handles.free[object->kind];
+	handles.free[object->kind] = object;
+}
+
+/* Under the lock. */
+static struct level_zero_object *take(enum level_zero_kind kind)
+{
+	struct level_zero_object *object = handles.free[kind];
+
+	if (!object)
+		return cut(sizes[kind]);
+	handles.free[kind] = object->next_free;
+	memset(object, 0, sizes[kind]);
+	return object;
+}
+
+/* Under the lock. */
+static void *put(ze_handle handle, enum level_zero_kind kind)
+{
+	struct entry *entry = add_entry(handle);
+	struct level_zero_object *object = entry ? take(kind) : NULL, *before;
+
+	if (!object)
+		return NULL;
+	object->handle = handle;
+	object->kind = kind;
+	before = atomic_exchange_explicit(&entry->object, object, memory_order_acq_rel);
+	if (before)
+		let_go(before);
+	return object;
+}
+
+void *level_zero_add(ze_handle handle, enum level_zero_kind kind)
+{
+	void *object = NULL;
+
+	if (!handle)
+		return NULL;
+	if (guest_lock(&handles.lock)) {
+		object = put(handle, kind);
+		guest_unlock(&handles.lock);
+	}
+	if (!object)
+		guest_trouble(RING_TROUBLE_OBJECTS);
+	return object;
+}
+
+void level_zero_remove(ze_handle handle, enum level_zero_kind kind)
+{
+	struct entry *entry = find_entry(handle);
+	struct level_zero_object *object;
+
+	if (!entry || !guest_lock(&handles.lock))
+		return;
+	object = atomic_load(&entry->object);
+	if (object && object->kind == kind) {
+		atomic_store_explicit(&entry->object, NULL, memory_order_release);
+		let_go(object);
+	}
+	guest_unlock(&handles.lock);
+}
+
+void level_zero_handles_forked(void)
+{
+	atomic_store(&handles.lock.taken, 0);
+}
