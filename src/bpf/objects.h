@@ -9,6 +9,10 @@
 
 extern const unsigned char bpf_sched[];
 extern const size_t bpf_sched_size;
+extern const unsigned char bpf_sched_hot[];
+extern const size_t bpf_sched_hot_size;
+extern const unsigned char bpf_sched_unsure[];
+extern const size_t bpf_sched_unsure_size;
 extern const unsigned char bpf_drm[];
 extern const size_t bpf_drm_size;
 

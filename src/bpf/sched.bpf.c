@@ -25,14 +25,20 @@ enum {
 	BLOCK_DEVICE = 0060000,
 	PAGE_BYTES = 4096,
 	TOP_WORDS = 128, /* of a stack, by which it is known again */
+	PART_WORDS = 8,
 	STACK_MOST = 8 << 20,
 };
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Of 6.1 and from 6.15 on, and of those between. */
-extern const int __preempt_count __ksym __weak;
+/* Of 6.1 and from 6.15 on, of those between (sched_hot.bpf.c), and of kernels that have neither in their types
+ * (sched_unsure.bpf.c). One object knows one of them: for a name that the kernel's own types lack libbpf looks through those
+ * of all modules, which is allowed with cap_sys_admin alone. */
+#if defined(PREEMPT_COUNT_IS_HOT)
 extern const struct pcpu_hot pcpu_hot __ksym __weak;
+#elif !defined(PREEMPT_COUNT_IS_NOWHERE)
+extern const int __preempt_count __ksym __weak;
+#endif
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -92,8 +98,12 @@ struct {
 	__type(value, __u8);
 } told_stacks SEC(".maps");
 
+struct words {
+	__u64 words[PART_WORDS];
+};
+
 struct top {
-	__u64 words[TOP_WORDS];
+	struct words parts[TOP_WORDS / PART_WORDS];
 };
 
 struct {
@@ -139,16 +149,21 @@ static __always_inline void name_task(struct kernel_task *task, const struct tas
 	__builtin_memcpy(task->name, of->comm, sizeof(task->name));
 }
 
+#ifndef PREEMPT_COUNT_IS_NOWHERE
 static __always_inline bool is_interrupted(void)
 {
 	const int *count = NULL;
 
+#ifdef PREEMPT_COUNT_IS_HOT
+	if (&pcpu_hot)
+		count = &((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#else
 	if (&__preempt_count)
 		count = bpf_this_cpu_ptr(&__preempt_count);
-	else if (&pcpu_hot)
-		count = &((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
+#endif
 	return count && (*count & (SERVING_SOFTIRQ | HARDIRQ_NMI));
 }
+#endif
 
 /* Whether the current thread, a user's, is in the kernel for another reason than a system call. */
 static __always_inline bool is_outside_of_calls(void)
@@ -237,25 +252,34 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
+/* Neither static nor inlined: so the kernel checks each way through it once, and not in each of the parts and of the ways
+ * by which these are come to, which took it 60 ms. */
+__attribute__((noinline)) __u64 mix_places(const struct words *part, __u64 hash, __u64 sp)
+{
+	for (int i = 0; part && i < PART_WORDS; i++)
+		if (is_place(part->words[i], sp))
+			hash = mix(hash, part->words[i]);
+	return hash;
+}
+
 /* 0: nothing of it can be read. */
 static __always_inline __u64 know_stack(__u32 tgid, __u64 ip, __u64 sp, __u64 bp)
 {
 	const __u32 key = 0;
 	struct top *top = bpf_map_lookup_elem(&tops, &key);
 	__u64 hash = mix(mix(mix(tgid, ip), sp), bp);
-	__u32 words = TOP_WORDS;
+	int parts = TOP_WORDS / PART_WORDS;
 
 	if (!top)
 		return 0;
 	/* near its outer end a stack has less than that */
 	if (bpf_probe_read_user(top, sizeof(*top), (void *)sp)) {
-		words = TOP_WORDS / 8;
+		parts /= 8;
 		if (bpf_probe_read_user(top, sizeof(*top) / 8, (void *)sp))
 			return 0;
 	}
-	for (__u32 i = 0; i < TOP_WORDS && i < words; i++)
-		if (is_place(top->words[i], sp))
-			hash = mix(hash, top->words[i]);
+	for (int i = 0; i < TOP_WORDS / PART_WORDS && i < parts; i++)
+		hash = mix_places(&top->parts[i], hash, sp);
 	return hash ? hash : 1;
 }
 
@@ -375,18 +399,6 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
-{
-	const __u64 now_ns = bpf_ktime_get_ns();
-
-	if (is_watched(previous->tgid))
-		put_out(ctx, previous, preempted, next, now_ns);
-	if (is_watched(next->tgid))
-		put_in(next, now_ns);
-	return 0;
-}
-
 static __always_inline int put_waking(const struct task_struct *task, bool interrupted)
 {
 	struct waking waking = {};
@@ -400,12 +412,15 @@ static __always_inline int put_waking(const struct task_struct *task, bool inter
 	return 0;
 }
 
-/* In the waker's context: in that of sched_wakeup another processor may stand in for it. */
+#ifndef PREEMPT_COUNT_IS_NOWHERE
+/* In the waker's context: in that of sched_wakeup another processor may stand in for it. Some kernels refuse it: as the
+ * first of all it is refused before they check the longer ones in vain. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
 	return is_watched(task->tgid) ? put_waking(task, is_interrupted()) : 0;
 }
+#endif
 
 /* A kernel that does not tell where preempt_count lies (without CONFIG_KALLSYMS_ALL): who was interrupted outside of
  * the kernel is known by that, who was inside is taken for the waker. */
@@ -413,6 +428,18 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking_unsure, struct task_struct *task)
 {
 	return is_watched(task->tgid) ? put_waking(task, is_outside_of_calls()) : 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
+{
+	const __u64 now_ns = bpf_ktime_get_ns();
+
+	if (is_watched(previous->tgid))
+		put_out(ctx, previous, preempted, next, now_ns);
+	if (is_watched(next->tgid))
+		put_in(next, now_ns);
+	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -489,6 +489,7 @@ static void examine_threads(struct doctor *doctor)
 		check_kernel(doctor, &state);
 	}
 	check_waits(doctor);
+	doctor_examine_kernel(&doctor->cpu);
 }
 
 /* Joins what is missing, or the commands that mend it, each once. */

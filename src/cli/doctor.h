@@ -31,6 +31,9 @@ __attribute__((format(printf, 6, 7))) void doctor_add(struct doctor_collector *c
 /* Whether the guest of this file name is there; knows: what is said after its path. */
 void doctor_check_guest(struct doctor_collector *collector, const char *name, const char *knows);
 
+/* Whether programs can be loaded into the kernel, for the collector cpu. */
+void doctor_examine_kernel(struct doctor_collector *collector);
+
 /* What recordings of ROCm need. root: stands before every absolute path, "" or DUET_DOCTOR_ROOT. */
 void doctor_examine_amd(struct doctor_collector *collector, const char *root);
 /* … and counters of GPUs, by NVML and by the kernel's drivers. */

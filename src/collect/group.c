@@ -134,7 +134,9 @@ int group_start(struct group *group)
 	const struct sampler_options options = {.name = group->options.name,
 						.interval_ns = group->interval_ns,
 						.tick = group_tick,
-						.context = group};
+						.context = group,
+						.keeps_rights =
+							group->options.sources->keeps_rights};
 
 	return sampler_start(&group->sampler, &options);
 }

@@ -2,7 +2,7 @@
  *
  * collect/kernel_load.c - an object of ours that goes into the kernel beside the program's start, and what it tells
  *
- * Runs in:  the recorder; loading in a thread of its own
+ * Runs in:  the recorder; loading in a thread of its own, which has no rights but to do that
  * Gets:     an object   Gives: its records, in the order in which the kernel wrote them
  * Owns:     the object, its ring, the thread
  * Fails:    to load: with the reason, and nothing is told
@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "collect/rights.h"
 
 enum { PROCESSORS_MOST = 1024 };
 
@@ -26,7 +28,7 @@ struct kernel_load {
 	pthread_t thread;
 	struct kernel_load_options options;
 	_Atomic enum kernel_load_state state;
-	char reason[512];
+	char reason[PATH_MAX + 600];
 	struct kernel_object *object; /* owned */
 	struct ring_buffer *ring;     /* owned */
 	int counts_fd, processors;
@@ -56,8 +58,10 @@ static int open_ring(struct kernel_load *load)
 static void *run(void *argument)
 {
 	struct kernel_load *load = argument;
-	int error = kernel_object_open(&load->options.object, &load->object);
+	int error;
 
+	rights_keep_loading(true);
+	error = kernel_object_open(&load->options.object, &load->object);
 	if (!error)
 		error = open_ring(load);
 	if (error) {

@@ -14,12 +14,17 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/btf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/rights.h"
 
 struct kernel_object {
 	struct bpf_object *object;
@@ -71,34 +76,6 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-/* Those that are to run. *ret_object is set where the kernel takes them; else `said` tells why not. */
-static int load(const struct kernel_object_options *options,
-		const struct kernel_program_report *reports, struct bpf_object **ret_object)
-{
-	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
-	struct bpf_object *object = bpf_object__open_mem(options->elf, options->elf_bytes, &how);
-	int error;
-
-	if (!object)
-		return -errno;
-	for (size_t i = 0; i < options->programs_count; i++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(object, reports[i].name);
-
-		if (program)
-			bpf_program__set_autoload(program, reports[i].state == KERNEL_PROGRAM_RUNS);
-	}
-	said[0] = refused[0] = '\0';
-	is_absent = false;
-	error = bpf_object__load(object);
-	if (error) {
-		bpf_object__close(object);
-		return error;
-	}
-	*ret_object = object;
-	return 0;
-}
-
 /* NULL: there is none of this name. */
 static struct kernel_program_report *find_report(struct kernel_object *object, const char *name)
 {
@@ -139,10 +116,49 @@ static bool has_any(const struct kernel_object *object)
 	return false;
 }
 
+/* Which of them are to run. An object made for some kernels may lack what it has for others. */
+static void choose_in(const struct kernel_object_options *options, struct kernel_object *object,
+		      struct bpf_object *opened)
+{
+	for (size_t i = 0; i < object->count; i++) {
+		struct kernel_program_report *report = &object->reports[i];
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(opened, report->name);
+
+		if (program) {
+			bpf_program__set_autoload(program, report->state == KERNEL_PROGRAM_RUNS);
+		} else if (report->state == KERNEL_PROGRAM_RUNS) {
+			report->state = KERNEL_PROGRAM_ABSENT;
+			choose_instead(options, object, report->name);
+		}
+	}
+}
+
+/* Those that are to run. object->object is set where the kernel takes them; else `said` tells why not. */
+static int load(const struct kernel_object_options *options, struct kernel_object *object)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, how, .object_name = options->name);
+	struct bpf_object *opened = bpf_object__open_mem(options->elf, options->elf_bytes, &how);
+	int error;
+
+	if (!opened)
+		return -errno;
+	choose_in(options, object, opened);
+	said[0] = refused[0] = '\0';
+	is_absent = false;
+	error = bpf_object__load(opened);
+	if (error) {
+		bpf_object__close(opened);
+		return error;
+	}
+	object->object = opened;
+	return 0;
+}
+
 /* Loads what the kernel takes: an object is taken or refused as one, and of a refusal it is known who is to blame. */
 static int load_chosen(const struct kernel_object_options *options, struct kernel_object *object)
 {
-	int error = load(options, object->reports, &object->object);
+	int error = load(options, object);
 
 	while (error && error != -EPERM && error != -ENOMEM) {
 		struct kernel_program_report *guilty = find_report(object, refused);
@@ -155,7 +171,7 @@ static int load_chosen(const struct kernel_object_options *options, struct kerne
 		choose_instead(options, object, guilty->name);
 		if (!has_any(object))
 			return error;
-		error = load(options, object->reports, &object->object);
+		error = load(options, object);
 	}
 	return error;
 }
@@ -182,14 +198,23 @@ static void attach(struct kernel_object *object)
 static void refuse(const struct kernel_object_options *options, const struct kernel_object *object,
 		   int error)
 {
+	char setcap[PATH_MAX + 100];
 	size_t absent = 0;
 
 	for (size_t i = 0; i < object->count; i++)
 		absent += object->reports[i].state == KERNEL_PROGRAM_ABSENT;
-	if (error == -EPERM || error == -EACCES)
-		error_set(error, "programs inside the kernel (BPF) need root, or the capabilities "
-				 "cap_bpf and cap_perfmon");
-	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
+	if ((error == -EPERM || error == -EACCES) && !rights_can_load())
+		error_set(error,
+			  "programs inside the kernel (BPF) need rights: record as root, or %s",
+			  setcap);
+	else if (error == -EPERM)
+		error_set(error,
+			  "programs inside the kernel (BPF) are refused, though the rights "
+			  "are there: a container's root has them by name alone, and a "
+			  "seccomp filter may allow no bpf: let it in there (docker, podman: "
+			  "--cap-add BPF --cap-add PERFMON), or record from outside");
+	else if (access(KERNEL_TYPES, R_OK))
 		error_set(error, "programs inside the kernel (BPF) need a kernel that tells its "
 				 "types in /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
 	else if (absent == object->count)
@@ -243,6 +268,53 @@ bool kernel_object_runs(struct kernel_object *object, const char *program)
 	const struct kernel_program_report *report = find_report(object, program);
 
 	return report && report->state == KERNEL_PROGRAM_RUNS;
+}
+
+/* False: the file ends before. The kernel hands out a page at a time. */
+static bool read_at(int fd, char *bytes, size_t size, off_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, bytes + done, size - done, offset + (off_t)done);
+
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* The strings are half of the file, each ended by a 0, as is the one before the first. Returns them, to be freed, and how
+ * many bytes they are; NULL: not to be had. */
+static char *read_names(size_t *ret_bytes)
+{
+	auto_close int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
+	struct btf_header head;
+	char *names;
+
+	if (fd < 0 || !read_at(fd, (char *)&head, sizeof(head), 0) || head.magic != BTF_MAGIC ||
+	    !head.str_len)
+		return NULL;
+	names = malloc(head.str_len);
+	if (names && !read_at(fd, names, head.str_len, (off_t)head.hdr_len + head.str_off)) {
+		free(names);
+		return NULL;
+	}
+	*ret_bytes = head.str_len;
+	return names;
+}
+
+void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has)
+{
+	size_t bytes = 0;
+	auto_free char *all = read_names(&bytes);
+
+	for (size_t i = 0; i < count; i++) {
+		char sought[64] = "";
+
+		/* between two zeros, of which snprintf writes the second */
+		snprintf(sought + 1, sizeof(sought) - 1, "%s", names[i]);
+		ret_has[i] = all && memmem(all, bytes, sought, strlen(names[i]) + 2);
+	}
 }
 
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+
 struct bpf_map;
 struct kernel_object;
 
@@ -54,6 +56,9 @@ void kernel_object_close(struct kernel_object *object); /* NULL-safe */
 const struct kernel_program_report *kernel_object_reports(const struct kernel_object *object,
 							  size_t *ret_count);
 bool kernel_object_runs(struct kernel_object *object, const char *program);
+
+/* Whether the kernel's own types, without its modules', have these names. Any kind of name will do. */
+void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has);
 
 /* NULL: it has none of this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);

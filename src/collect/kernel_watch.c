@@ -2,7 +2,7 @@
  *
  * collect/kernel_watch.c - what the kernel knows of a switch beyond what perf tells
  *
- * Runs in:  the recorder; loading in a thread of its own
+ * Runs in:  the recorder; loading in a thread of its own, which has no rights but to do that
  * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
  * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 8 MiB)
  * Fails:    to load: nothing is known; a record that has no room is counted
@@ -15,6 +15,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,14 +29,18 @@
 #include "base/hash.h"
 #include "base/thread.h"
 #include "bpf/objects.h"
+#include "collect/host_clocks.h"
+#include "collect/rights.h"
 
 enum {
-	DELAY_NS =
-		20000000, /* before loading: a program that is over by then has nothing to pay for it */
 	RECORDS_MOST = 65536,
 	STACKS_MOST = 1024, /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
+	PROCESSORS_MOST = 1024,
+	/* Of the map `counts`. */
+	COUNT_RECORDS = 0,
+	COUNT_PROCESSES = 1,
 	NONE = UINT32_MAX
 };
 
@@ -59,7 +64,10 @@ struct kernel_watch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_over, is_loading; /* of the load; under the lock */
-	char reason[512];
+	bool needs_right;
+	bool is_trial, is_joined; /* of the thread */
+	uint64_t load_ns;
+	char reason[PATH_MAX + 600];
 	struct kernel_object *object;
 	struct ring_buffer *ring;
 	int watched_fd, stacks_fd, counts_fd, allowance_fd;
@@ -69,7 +77,7 @@ struct kernel_watch {
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
 	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
-	uint64_t refused, told_lost;
+	uint64_t refused, told_lost, refused_processes;
 	struct kept current;
 };
 
@@ -86,15 +94,33 @@ static const struct kernel_program programs[] = {
 static int on_record(void *context, void *data, size_t size);
 static int on_stack(void *context, void *data, size_t size);
 
+/* By where the kernel has what says whether an interrupt is served. */
+static void choose_object(struct kernel_object_options *options)
+{
+	static const char *const names[] = {"pcpu_hot", "__preempt_count"};
+	bool has[ARRAY_COUNT(names)];
+
+	kernel_object_find_names(names, ARRAY_COUNT(names), has);
+	if (has[0]) {
+		options->elf = bpf_sched_hot;
+		options->elf_bytes = bpf_sched_hot_size;
+	} else if (has[1]) {
+		options->elf = bpf_sched;
+		options->elf_bytes = bpf_sched_size;
+	} else {
+		options->elf = bpf_sched_unsure;
+		options->elf_bytes = bpf_sched_unsure_size;
+	}
+}
+
 static int open_object(struct kernel_watch *watch)
 {
-	const struct kernel_object_options options = {.name = "sched",
-						      .elf = bpf_sched,
-						      .elf_bytes = bpf_sched_size,
-						      .programs = programs,
-						      .programs_count = ARRAY_COUNT(programs)};
-	int error = kernel_object_open(&options, &watch->object);
+	struct kernel_object_options options = {
+		.name = "sched", .programs = programs, .programs_count = ARRAY_COUNT(programs)};
+	int error;
 
+	choose_object(&options);
+	error = kernel_object_open(&options, &watch->object);
 	if (error)
 		return error;
 	if (!kernel_object_runs(watch->object, "on_switch")) {
@@ -130,7 +156,7 @@ static bool wait_a_little(struct kernel_watch *watch)
 	bool is_over = false;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += DELAY_NS;
+	until.tv_nsec += KERNEL_WATCH_DELAY_NS;
 	if (until.tv_nsec >= 1000000000) {
 		until.tv_nsec -= 1000000000;
 		until.tv_sec++;
@@ -145,23 +171,39 @@ static bool wait_a_little(struct kernel_watch *watch)
 	return !is_over;
 }
 
+/* Asked by a thread that has no rights any more. */
+static bool is_look_refused(const struct kernel_watch *watch)
+{
+	uint64_t values[PROCESSORS_MOST];
+	const uint32_t key = COUNT_RECORDS;
+
+	return watch->processors <= PROCESSORS_MOST &&
+	       bpf_map_lookup_elem(watch->counts_fd, &key, values) == -EPERM;
+}
+
 static void *load(void *argument)
 {
 	struct kernel_watch *watch = argument;
+	uint64_t begin_ns;
 
-	if (!wait_a_little(watch))
+	if (!watch->is_trial && !wait_a_little(watch))
 		return NULL;
+	begin_ns = host_clocks_now_ns();
+	rights_keep_loading(false);
 	if (open_object(watch)) {
 		snprintf(watch->reason, sizeof(watch->reason), "%s", error_text());
 		error_clear();
 		watch->state = KERNEL_WATCH_REFUSED;
 	} else {
+		watch->load_ns = host_clocks_now_ns() - begin_ns;
+		rights_keep_none();
+		watch->needs_right = is_look_refused(watch);
 		watch->state = KERNEL_WATCH_READY;
 	}
 	return NULL;
 }
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+static int start(bool is_trial, struct kernel_watch **ret_watch)
 {
 	struct kernel_watch *watch = calloc(1, sizeof(*watch));
 
@@ -170,6 +212,7 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 	hash_map_init(&watch->queues);
 	hash_map_init(&watch->stacks);
 	watch->free_first = NONE;
+	watch->is_trial = is_trial;
 	pthread_mutex_init(&watch->lock, NULL);
 	pthread_cond_init(&watch->changed, NULL);
 	if (!thread_start(&watch->thread, load, watch)) {
@@ -178,6 +221,22 @@ int kernel_watch_start(struct kernel_watch **ret_watch)
 				 "programs inside the kernel (BPF): no thread to load them");
 	}
 	*ret_watch = watch;
+	return 0;
+}
+
+int kernel_watch_start(struct kernel_watch **ret_watch)
+{
+	return start(false, ret_watch);
+}
+
+int kernel_watch_try(struct kernel_watch **ret_watch)
+{
+	int error = start(true, ret_watch);
+
+	if (error)
+		return error;
+	pthread_join((*ret_watch)->thread, NULL);
+	(*ret_watch)->is_joined = true;
 	return 0;
 }
 
@@ -207,7 +266,8 @@ void kernel_watch_stop(struct kernel_watch *watch)
 		pthread_detach(watch->thread);
 		return;
 	}
-	pthread_join(watch->thread, NULL);
+	if (!watch->is_joined)
+		pthread_join(watch->thread, NULL);
 	ring_buffer__free(watch->ring);
 	kernel_object_close(watch->object);
 	hash_map_fini(&watch->queues);
@@ -224,10 +284,20 @@ enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
 	return watch->state;
 }
 
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch)
+{
+	return watch->load_ns;
+}
+
 const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
 							 size_t *ret_count)
 {
 	return kernel_object_reports(watch->object, ret_count);
+}
+
+bool kernel_watch_needs_right(const struct kernel_watch *watch)
+{
+	return watch->needs_right;
 }
 
 /* ---- processes --------------------------------------------------------------------------------- */
@@ -236,7 +306,8 @@ void kernel_watch_add(struct kernel_watch *watch, uint32_t pid)
 {
 	const uint8_t one = 1;
 
-	bpf_map_update_elem(watch->watched_fd, &pid, &one, BPF_ANY);
+	watch->refused_processes +=
+		bpf_map_update_elem(watch->watched_fd, &pid, &one, BPF_ANY) != 0;
 }
 
 void kernel_watch_remove(struct kernel_watch *watch, uint32_t pid)
@@ -417,12 +488,11 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 
 /* ---- losses ------------------------------------------------------------------------------------ */
 
-static uint64_t lost_in_kernel(const struct kernel_watch *watch)
+static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
 {
-	uint64_t values[1024], sum = 0;
-	const uint32_t key = 0;
+	uint64_t values[PROCESSORS_MOST], sum = 0;
 
-	if (watch->processors > (int)ARRAY_COUNT(values) ||
+	if (watch->processors > PROCESSORS_MOST ||
 	    bpf_map_lookup_elem(watch->counts_fd, &key, values))
 		return 0;
 	for (int i = 0; i < watch->processors; i++)
@@ -432,7 +502,7 @@ static uint64_t lost_in_kernel(const struct kernel_watch *watch)
 
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 {
-	const uint64_t lost = lost_in_kernel(watch) + watch->refused;
+	const uint64_t lost = lost_in_kernel(watch, COUNT_RECORDS) + watch->refused;
 	const uint64_t fresh = lost - watch->told_lost;
 	auto_free uint32_t *old = NULL;
 	size_t old_count = 0, old_capacity = 0, cursor = 0;
@@ -446,4 +516,12 @@ uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 		take(watch, old[i], before_ns);
 	watch->told_lost = lost;
 	return fresh;
+}
+
+/* A child is refused by the kernel as it begins, and once more when we come to know of it, where there still is no room. */
+uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
+{
+	const uint64_t begins = lost_in_kernel(watch, COUNT_PROCESSES);
+
+	return begins > watch->refused_processes ? begins : watch->refused_processes;
 }

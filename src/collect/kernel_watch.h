@@ -17,18 +17,29 @@
 
 struct kernel_watch;
 
+/* From the start to the begin of the load: a program that is over by then has nothing to pay for it. */
+enum { KERNEL_WATCH_DELAY_NS = 20000000 };
+
 enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_REFUSED };
 
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
 int kernel_watch_start(struct kernel_watch **ret_watch);
+/* … at once, and waits for it: as a trial, which has no processes. Errors: the same. */
+int kernel_watch_try(struct kernel_watch **ret_watch);
 /* A load that goes on is left to its thread, with all that it has. */
 void kernel_watch_stop(struct kernel_watch *watch); /* NULL-safe */
 
 /* Turns ready once. *ret_reason: of REFUSED, why; else "". */
 enum kernel_watch_state kernel_watch_state(const struct kernel_watch *watch,
 					   const char **ret_reason);
+/* Of a READY one: how long the load took. */
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch);
 const struct kernel_program_report *kernel_watch_reports(const struct kernel_watch *watch,
 							 size_t *ret_count);
+
+/* Of a READY one: whether this kernel asks for cap_bpf each time that a map is looked at, as those before 5.19 do where
+ * kernel.unprivileged_bpf_disabled is set. */
+bool kernel_watch_needs_right(const struct kernel_watch *watch);
 
 /* Of a READY one, for the rest. A process of which, and of whose children from now on, is to be told. */
 void kernel_watch_add(struct kernel_watch *watch, uint32_t pid);
@@ -56,5 +67,8 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 /* Records that were lost, inside the kernel and for lack of room here; forgets what is older than before_ns, as nobody
  * will ask for it. */
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns);
+
+/* Processes that were not followed, from their begin on or at all, as so many are at the same time already. */
+uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch);
 
 #endif

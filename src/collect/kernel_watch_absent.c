@@ -15,8 +15,17 @@
 
 int kernel_watch_start(struct kernel_watch **ret_watch)
 {
-	return error_set(-ENOSYS, "who preempts threads, who wakes them, and whose locks they wait "
-				  "for is not told: this duet was built without libbpf");
+	return error_set(-ENOSYS, "this duet was built without libbpf");
+}
+
+int kernel_watch_try(struct kernel_watch **ret_watch)
+{
+	return kernel_watch_start(ret_watch);
+}
+
+uint64_t kernel_watch_load_ns(const struct kernel_watch *watch)
+{
+	return 0;
 }
 
 void kernel_watch_stop(struct kernel_watch *watch)
@@ -76,6 +85,16 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 }
 
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
+{
+	return 0;
+}
+
+bool kernel_watch_needs_right(const struct kernel_watch *watch)
+{
+	return false;
+}
+
+uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 {
 	return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "base/thread.h"
 #include "collect/host_clocks.h"
+#include "collect/rights.h"
 
 enum { SECOND_NS = 1000000000, PAUSE_NS = 500000 };
 static const struct timespec nap = {.tv_nsec = PAUSE_NS};
@@ -87,6 +88,8 @@ static void *run(void *argument)
 	prctl(PR_SET_NAME, sampler->options.name);
 	/* The kernel may wake a thread 50 us later than asked, to save power. */
 	prctl(PR_SET_TIMERSLACK, 1);
+	if (!sampler->options.keeps_rights)
+		rights_keep_recording(false);
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->is_stopping) {
 		uint64_t late_ns = host_clocks_now_ns() - deadline_ns;

@@ -15,6 +15,7 @@ struct sampler_options {
 	uint64_t interval_ns;
 	void (*tick)(void *context);
 	void *context;
+	bool keeps_rights; /* else the thread has those of a recording alone (rights.h) */
 };
 
 struct sampler {

@@ -11,6 +11,13 @@
 #include "collect/program.h"
 #include "trace/writer.h"
 
+/* Programs inside the kernel. */
+enum session_bpf {
+	SESSION_BPF_ALLOWED, /* where there are rights to load them */
+	SESSION_BPF_WANTED,  /* … and a warning where there are none */
+	SESSION_BPF_NONE
+};
+
 struct session_options {
 	const char *output;
 	struct trace_writer_options writer;
@@ -32,7 +39,7 @@ struct session_options {
 	uint32_t frequency_hz; /* … with so many samples a second of a running thread; 0: none */
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool faults;           /* … and of page faults */
-	bool bpf;              /* … and what only programs inside the kernel can tell */
+	enum session_bpf bpf;  /* … and what only programs inside the kernel can tell */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool ranges;           /* collect what the program names itself … */

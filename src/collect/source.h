@@ -70,6 +70,7 @@ struct source {
 struct source_list {
 	const struct source *const *all;
 	size_t count;
+	bool keeps_rights; /* a vendor's driver asks for more than files and /proc do (rights.h) */
 };
 
 /* Opens a file below the root; -1: it is not there, or not ours to read (errno). */

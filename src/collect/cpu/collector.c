@@ -19,7 +19,9 @@ enum { FREQUENCY_HZ = 199 };
 static const struct collector_option cpu_collector_options[] = {
 	{"nofaults", "no samples of page faults"},
 	{"bpf",
-	 "who preempts, wakes and holds, and which disk: programs inside the kernel, with rights"},
+	 "who preempts, wakes and holds, and which disk, by programs inside the kernel: done where "
+	 "there are rights (root; cap_bpf and cap_perfmon), and without them it is said"},
+	{"nobpf", "no programs inside the kernel"},
 	{NULL, NULL},
 };
 
@@ -28,13 +30,15 @@ static void choose(struct session_options *session, bool on, const char *option)
 	/* One option leaves what another one has said. */
 	if (!on || !option || !session->cpu) {
 		session->cpu = session->faults = on;
-		session->bpf = false;
+		session->bpf = SESSION_BPF_ALLOWED;
 		session->frequency_hz = on ? FREQUENCY_HZ : 0;
 	}
 	if (option && strcmp(option, "nofaults") == 0)
 		session->faults = false;
 	if (option && strcmp(option, "bpf") == 0)
-		session->bpf = true;
+		session->bpf = SESSION_BPF_WANTED;
+	if (option && strcmp(option, "nobpf") == 0)
+		session->bpf = SESSION_BPF_NONE;
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -55,7 +59,8 @@ static int open_state(struct recording *recording, const struct session_options 
 	struct cpu_options options = {.frequency_hz = session->frequency_hz,
 				      .faults = session->faults,
 				      .has_python = session->python_stacks,
-				      .has_bpf = session->bpf};
+				      .has_bpf = session->bpf != SESSION_BPF_NONE,
+				      .wants_bpf = session->bpf == SESSION_BPF_WANTED};
 	struct cpu *cpu = NULL;
 	int error = 0;
 

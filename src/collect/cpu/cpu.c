@@ -128,7 +128,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 		note_rights(cpu);
 	note_waits(cpu);
 	if (cpu->rings && options->has_bpf)
-		cpu_who_open(cpu);
+		cpu_who_open(cpu, options->wants_bpf);
 	*ret_cpu = cpu;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct cpu_options {
 	bool faults;     /* samples of page faults too */
 	bool has_python; /* stacks have Python functions */
 	bool has_bpf;    /* programs inside the kernel, where there are rights for them */
+	bool wants_bpf;  /* … which was asked for */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */

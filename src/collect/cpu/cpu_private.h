@@ -112,6 +112,7 @@ struct cpu_python {
 /* What the kernel knows of switches beyond what perf tells. */
 struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
+	bool is_wanted;             /* it was asked for */
 	bool is_ready;
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
@@ -257,7 +258,7 @@ void cpu_put_all_waits(struct cpu *cpu);
 /* ---- cpu_who.c ---- */
 
 /* Loads the programs, beside all else. */
-void cpu_who_open(struct cpu *cpu);
+void cpu_who_open(struct cpu *cpu, bool is_wanted);
 void cpu_who_close(struct cpu *cpu);
 /* Takes what there is; to be called before perf's records are taken. */
 void cpu_who_drain(struct cpu *cpu);

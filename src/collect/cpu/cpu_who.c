@@ -11,7 +11,9 @@
  */
 #include "collect/cpu/cpu_private.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/host_clocks.h"
+#include "collect/rights.h"
 
 enum {
 	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
@@ -31,17 +34,60 @@ enum {
 	CONTENDED = 2      /* what glibc makes of a lock's word before it waits for it */
 };
 
-void cpu_who_open(struct cpu *cpu)
+/* Who asked for it is told at once, others where they look. */
+static void note_refused(struct cpu *cpu, const char *reason)
+{
+	char text[PATH_MAX + 800];
+
+	snprintf(text, sizeof(text),
+		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "
+		 "not told: %s",
+		 reason);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+	(cpu->who.is_wanted ? recording_warn : recording_hint)(cpu->recording, text);
+}
+
+static void note_no_rights(struct cpu *cpu)
+{
+	char setcap[PATH_MAX + 100], text[PATH_MAX + 200];
+
+	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
+	snprintf(text, sizeof(text), "that takes more rights: record as root, or %s", setcap);
+	note_refused(cpu, text);
+}
+
+void cpu_who_open(struct cpu *cpu, bool is_wanted)
 {
 	struct cpu_who *who = &cpu->who;
+	int error;
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
 	hash_map_init(&who->stacks);
-	if (kernel_watch_start(&who->watch)) {
-		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
-		error_clear();
+	who->is_wanted = is_wanted;
+	if (!is_wanted && !rights_can_load()) {
+		note_no_rights(cpu);
+		return;
 	}
+	error = kernel_watch_start(&who->watch);
+	/* who built it without knows, and every recording would say it */
+	if (error && (is_wanted || error != -ENOSYS))
+		note_refused(cpu, error_text());
+	error_clear();
+}
+
+static void note_lost_processes(struct cpu *cpu, uint64_t count)
+{
+	char text[240];
+
+	if (!count)
+		return;
+	snprintf(text, sizeof(text),
+		 "of %" PRIu64 " process%s it is not told, from %s begin on, who preempted or woke "
+		 "%s threads: too many run at the same time",
+		 count, count == 1 ? "" : "es", count == 1 ? "its" : "their",
+		 count == 1 ? "its" : "their");
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
 static void note_lost(struct cpu *cpu)
@@ -62,8 +108,10 @@ void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
-	if (who->is_ready)
+	if (who->is_ready) {
 		who->lost += kernel_watch_sweep(who->watch, UINT64_MAX);
+		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
+	}
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
@@ -74,18 +122,6 @@ void cpu_who_close(struct cpu *cpu)
 }
 
 /* ---- becoming ready ---------------------------------------------------------------------------- */
-
-static void note_refused(struct cpu *cpu, const char *reason)
-{
-	char text[700];
-
-	snprintf(text, sizeof(text),
-		 "who preempts threads, who wakes them, and whose locks and disks they wait for is "
-		 "not told: %s",
-		 reason);
-	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
-	recording_hint(cpu->recording, text);
-}
 
 static void note_missing(struct cpu *cpu)
 {
@@ -130,6 +166,13 @@ static void add_all(struct cpu *cpu)
 			kernel_watch_add(cpu->who.watch, (uint32_t)pid);
 }
 
+/* All is attached, and the program is there: nothing is left to be opened by them. */
+static void give_up_rights(const struct cpu_who *who, bool keeps_bpf)
+{
+	if (who->begin_ns)
+		rights_keep_recording(keeps_bpf);
+}
+
 static void look_whether_ready(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
@@ -139,12 +182,14 @@ static void look_whether_ready(struct cpu *cpu)
 	case KERNEL_WATCH_LOADS:
 		return;
 	case KERNEL_WATCH_REFUSED:
+		give_up_rights(who, false);
 		note_refused(cpu, reason);
 		kernel_watch_stop(who->watch);
 		who->watch = NULL;
 		return;
 	case KERNEL_WATCH_READY:
 		who->is_ready = true;
+		give_up_rights(who, kernel_watch_needs_right(who->watch));
 		note_missing(cpu);
 		note_blind(cpu);
 		add_all(cpu);

@@ -24,9 +24,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "collect/rights.h"
 
-/* The kernel's names are told to those who may see its addresses: with a level above 1 that takes cap_syslog. */
-#define CAPABILITIES "cap_perfmon,cap_syslog"
 #define LET_IN                                                          \
 	"let it in there (docker, podman: --cap-add PERFMON; systemd: " \
 	"SystemCallFilter=perf_event_open)"
@@ -52,26 +51,12 @@ void perf_rights_sysctl(int level, char *ret_text, size_t size)
 	snprintf(ret_text, size, PERF_SYSCTL "%d", level);
 }
 
-/* "give duet alone the right: 'sudo setcap …'"; further: "" or ",NAME". */
-static void format_setcap(const char *further, char *ret_text, size_t size)
-{
-	char duet[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", duet, sizeof(duet) - 1);
-
-	if (length < 0)
-		length = snprintf(duet, sizeof(duet), "FILE");
-	duet[length] = '\0';
-	snprintf(ret_text, size,
-		 "give duet alone the right: 'sudo setcap " CAPABILITIES "%s+ep %s'", further,
-		 duet);
-}
-
 void perf_rights_text(int level, char *ret_text, size_t size)
 {
 	char sysctl[64], setcap[PATH_MAX + 100];
 
 	perf_rights_sysctl(level, sysctl, sizeof(sysctl));
-	format_setcap("", setcap, sizeof(setcap));
+	rights_setcap_text(0, setcap, sizeof(setcap));
 	snprintf(ret_text, size, "run '%s', or %s", sysctl, setcap);
 }
 
@@ -100,7 +85,7 @@ void ptrace_rights_text(int scope, bool is_ours, int error, char *ret_text, size
 {
 	char setcap[PATH_MAX + 100];
 
-	format_setcap(",cap_sys_ptrace", setcap, sizeof(setcap));
+	rights_setcap_text(RIGHTS_LOOKS, setcap, sizeof(setcap));
 	if (scope >= SCOPE_FOR_GOOD)
 		snprintf(ret_text, size,
 			 "kernel.yama.ptrace_scope is %d, which holds until the machine is started "

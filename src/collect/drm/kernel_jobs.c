@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -99,7 +100,7 @@ static void note(struct kernel_jobs *jobs, uint32_t state, const char *text)
 
 static void note_refused(struct kernel_jobs *jobs, const char *reason)
 {
-	char text[700];
+	char text[PATH_MAX + 800];
 
 	snprintf(text, sizeof(text), "jobs of GPUs and whose they are are not told: %s", reason);
 	note(jobs, COLLECTOR_PARTIAL, text);

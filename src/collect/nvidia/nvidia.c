@@ -25,7 +25,7 @@ static const struct source *const all[] = {
 	&nvidia_throttle_source, &nvidia_codec_source,  &nvidia_gpm_source,
 	&nvidia_process_source,  &nvidia_pcie_source,   &own_source,
 };
-const struct source_list nvidia_sources = {all, ARRAY_COUNT(all)};
+const struct source_list nvidia_sources = {all, ARRAY_COUNT(all), .keeps_rights = true};
 
 bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t index,
 			 nvmlReturn_t result)

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "collect/cpu/blocked.h"
 #include "collect/cpu/perf_rights.h"
+#include "collect/rights.h"
 #include "harness.h"
 
 TEST(commands)
@@ -30,6 +32,93 @@ TEST(commands)
 	REQUIRE(readlink("/proc/self/exe", own, sizeof(own) - 1) > 0);
 	CHECK(strstr(text, "'sudo setcap cap_perfmon,cap_syslog+ep /"));
 	CHECK(strstr(text, own));
+}
+
+TEST(further_rights)
+{
+	char text[PATH_MAX + 200];
+
+	rights_setcap_text(RIGHTS_BPF, text, sizeof(text));
+	CHECK(strstr(text, "give duet alone the right: 'sudo setcap "
+			   "cap_perfmon,cap_syslog,cap_bpf+ep /"));
+	rights_setcap_text(RIGHTS_BPF | RIGHTS_LOOKS, text, sizeof(text));
+	CHECK(strstr(text, "cap_perfmon,cap_syslog,cap_bpf,cap_sys_ptrace+ep /"));
+}
+
+static uint64_t right(int capability)
+{
+	return UINT64_C(1) << capability;
+}
+
+static uint64_t permitted(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	syscall(SYS_capget, &head, sets);
+	return (sets[0].permitted | (uint64_t)sets[1].permitted << 32) |
+	       (sets[0].effective | (uint64_t)sets[1].effective << 32);
+}
+
+enum { BPF = 39, PERFMON = 38 };
+
+/* Each of these cannot be taken back. */
+static int loads(void)
+{
+	rights_keep_loading(false);
+	return permitted() != (right(BPF) | right(PERFMON)) || !rights_can_load();
+}
+
+static int records(void)
+{
+	const uint64_t kept = right(CAP_SYS_PTRACE) | right(CAP_DAC_READ_SEARCH) | right(CAP_KILL);
+
+	rights_keep_recording(false);
+	return (permitted() & kept) != kept || rights_can_load() ||
+	       (permitted() & (right(BPF) | right(PERFMON) | right(CAP_SYS_MODULE))) ||
+	       prctl(PR_CAPBSET_READ, BPF) != 0 || prctl(PR_CAPBSET_READ, CAP_KILL) != 1;
+}
+
+static int records_and_looks(void)
+{
+	rights_keep_recording(true);
+	return !(permitted() & right(BPF)) || (permitted() & right(PERFMON)) || rights_can_load();
+}
+
+static int has_none(void)
+{
+	rights_keep_none();
+	return permitted() != 0 || rights_can_load();
+}
+
+/* What is not there does not come by being kept. */
+static int comes_back(void)
+{
+	rights_keep_none();
+	rights_keep_recording(true);
+	rights_keep_loading(false);
+	return permitted() != 0;
+}
+
+TEST(rights_that_are_kept)
+{
+	static int (*const ways[])(void) = {loads, records, records_and_looks, has_none,
+					    comes_back};
+	const uint64_t all =
+		right(BPF) | right(PERFMON) | right(CAP_SYS_PTRACE) | right(CAP_SETPCAP);
+
+	if ((permitted() & all) != all)
+		SKIP("we have not the rights that are to be given up");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		pid_t pid = fork();
+		int status = 0;
+
+		if (pid == 0)
+			_exit(ways[i]());
+		REQUIRE(pid > 0);
+		REQUIRE(waitpid(pid, &status, 0) == pid);
+		CHECK_EQUAL(status, 0);
+	}
 }
 
 /* Of Yama's rules, and of whatever else lets no debugger in. */
@@ -127,6 +216,8 @@ TEST(look_is_refused)
 int main(void)
 {
 	RUN(commands);
+	RUN(further_rights);
+	RUN(rights_that_are_kept);
 	RUN(looks);
 	RUN(refusals);
 	RUN(looks_at_a_child);
