@@ -88,8 +88,8 @@ static void make_rows(int is_zipf)
 		sums[i] = (i ? sums[i - 1] : 0) + 1.0 / (double)(i + 1);
 	for (size_t i = 0; i < ROWS; i++) {
 		const size_t kernel = is_zipf ? zipf(sums) : random_number() % KERNELS;
-		const uint64_t address = kernels[kernel * 7919 % KERNELS].address +
-					 random_number() % HOT * 16;
+		const uint64_t address =
+			kernels[kernel * 7919 % KERNELS].address + random_number() % HOT * 16;
 		const uint64_t words[2] = {address >> EU_STALL_IP_SHIFT | (uint64_t)3 << 53,
 					   (uint64_t)1 << (101 - 64)};
 
@@ -162,9 +162,8 @@ static double theirs(struct stalls *unused)
 		found = tfind(&wanted, &tree, compare_kernels);
 		if (found) {
 			struct kernel *kernel = *found;
-			uint32_t *counts =
-				kernel->counts[(wanted.address - kernel->address) / 16 %
-					       (KERNEL_BYTES / 16)];
+			uint32_t *counts = kernel->counts[(wanted.address - kernel->address) / 16 %
+							  (KERNEL_BYTES / 16)];
 
 			pthread_mutex_lock(&kernel->lock);
 			for (size_t j = 0; j < 4; j++)

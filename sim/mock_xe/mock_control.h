@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 enum {
-	MOCK_REASONS = 10,  /* in a row, lowest byte first, as its layout has them */
+	MOCK_REASONS = 10, /* in a row, lowest byte first, as its layout has them */
 	MOCK_ROWS_MOST = 256
 };
 

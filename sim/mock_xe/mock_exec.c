@@ -59,12 +59,12 @@ int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control)
 		return -ENOMEM;
 	memcpy(&script->control, control, size);
 	mutex_lock(&gpu->scripts_lock);
-	list_for_each_entry(old, &gpu->scripts, link)
-		if (old->control.address == control->address) {
-			list_del(&old->link);
-			kfree(old);
-			break;
-		}
+	list_for_each_entry(old, &gpu->scripts, link) if (old->control.address == control->address)
+	{
+		list_del(&old->link);
+		kfree(old);
+		break;
+	}
 	list_add_tail(&script->link, &gpu->scripts);
 	mutex_unlock(&gpu->scripts_lock);
 	return 0;
@@ -75,9 +75,8 @@ static const struct mock_control *script_of(struct mock_gpu *gpu, u64 address)
 {
 	struct script *script;
 
-	list_for_each_entry(script, &gpu->scripts, link)
-		if (script->control.address == address)
-			return &script->control;
+	list_for_each_entry(script, &gpu->scripts,
+			    link) if (script->control.address == address) return &script->control;
 	return NULL;
 }
 
@@ -319,8 +318,8 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 	job->gpu = mine->gpu;
 	job->address = arguments->address;
 	/* Several: one for each engine, of which this GPU has one that does anything. */
-	if (queue->width > 1 &&
-	    copy_from_user(&job->address, u64_to_user_ptr(arguments->address), sizeof(job->address)))
+	if (queue->width > 1 && copy_from_user(&job->address, u64_to_user_ptr(arguments->address),
+					       sizeof(job->address)))
 		error = -EFAULT;
 	else
 		error = init_job(job, queue, file);

@@ -211,8 +211,8 @@ static int read_properties(u64 address, struct wanted *wanted)
 		}
 		address = property.next_extension;
 	}
-	if (!wanted->has_gt || wanted->gt || wanted->rate % RATE_UNIT ||
-	    wanted->rate < RATE_UNIT || wanted->rate > RATES * RATE_UNIT || !wanted->wait_rows)
+	if (!wanted->has_gt || wanted->gt || wanted->rate % RATE_UNIT || wanted->rate < RATE_UNIT ||
+	    wanted->rate > RATES * RATE_UNIT || !wanted->wait_rows)
 		return -EINVAL;
 	return 0;
 }

@@ -76,9 +76,9 @@ static void unmap(struct mock_vm *vm, u64 begin, u64 end)
 {
 	struct mapped *range, *next;
 
-	list_for_each_entry_safe(range, next, &vm->ranges, link)
-		if (range->begin < end && range->end > begin)
-			free_mapped(range);
+	list_for_each_entry_safe(range, next, &vm->ranges,
+				 link) if (range->begin < end && range->end > begin)
+		free_mapped(range);
 }
 
 static int take_buffer(struct mapped *range, struct drm_file *file, u32 handle)
@@ -126,9 +126,8 @@ static void unmap_buffer(struct mock_vm *vm, struct drm_file *file, u32 handle)
 	struct drm_gem_object *buffer = drm_gem_object_lookup(file, handle);
 	struct mapped *range, *next;
 
-	list_for_each_entry_safe(range, next, &vm->ranges, link)
-		if (buffer && range->buffer == buffer)
-			free_mapped(range);
+	list_for_each_entry_safe(range, next, &vm->ranges,
+				 link) if (buffer && range->buffer == buffer) free_mapped(range);
 	if (buffer)
 		drm_gem_object_put(buffer);
 }
@@ -217,10 +216,10 @@ int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *fil
 	if (arguments->num_binds == 1)
 		error = bind(vm, &arguments->bind, file);
 	for (u32 i = 0; arguments->num_binds > 1 && i < arguments->num_binds && !error; i++) {
-		if (copy_from_user(&further,
-				   u64_to_user_ptr(arguments->vector_of_binds +
-						   i * sizeof(further)),
-				   sizeof(further)))
+		if (copy_from_user(
+			    &further,
+			    u64_to_user_ptr(arguments->vector_of_binds + i * sizeof(further)),
+			    sizeof(further)))
 			error = -EFAULT;
 		else
 			error = bind(vm, &further, file);
@@ -247,9 +246,9 @@ int mock_vm_read(struct mock_vm *vm, struct task_struct *task, u64 address, void
 	struct mapped *range;
 
 	mutex_lock(&vm->lock);
-	list_for_each_entry(range, &vm->ranges, link)
-		if (range->begin <= address && address + size <= range->end)
-			error = read_range(range, task, address - range->begin, to, size);
+	list_for_each_entry(range, &vm->ranges,
+			    link) if (range->begin <= address && address + size <= range->end)
+		error = read_range(range, task, address - range->begin, to, size);
 	mutex_unlock(&vm->lock);
 	return error;
 }

@@ -50,20 +50,19 @@ static noinline void xe_file_close(struct drm_device *device, struct drm_file *f
 	struct mock_vm *vm;
 	unsigned long id;
 
-	xa_for_each(&mine->queues, id, queue)
-		mock_queue_free(queue);
-	xa_for_each(&mine->vms, id, vm)
-		mock_vm_put(vm);
+	xa_for_each(&mine->queues, id, queue) mock_queue_free(queue);
+	xa_for_each(&mine->vms, id, vm) mock_vm_put(vm);
 	xa_destroy(&mine->queues);
 	xa_destroy(&mine->vms);
 	kfree(mine);
 }
 
 /* As numbered in xe_abi.h. */
-#define ENTRY(command, direction, type, function)                                                   \
-	[command] = {.cmd = _IOC(direction, DRM_IOCTL_BASE, DRM_COMMAND_BASE + (command), sizeof(type)), \
-		     .flags = DRM_RENDER_ALLOW,                                                     \
-		     .func = function,                                                              \
+#define ENTRY(command, direction, type, function)                                         \
+	[command] = {.cmd = _IOC(direction, DRM_IOCTL_BASE, DRM_COMMAND_BASE + (command), \
+				 sizeof(type)),                                           \
+		     .flags = DRM_RENDER_ALLOW,                                           \
+		     .func = function,                                                    \
 		     .name = #command}
 #define BOTH (_IOC_READ | _IOC_WRITE)
 static const struct drm_ioctl_desc ioctls[] = {
@@ -129,7 +128,8 @@ static int obey(const struct mock_control *control, size_t size)
 	}
 }
 
-static ssize_t write_control(struct file *file, const char __user *user, size_t size, loff_t *offset)
+static ssize_t write_control(struct file *file, const char __user *user, size_t size,
+			     loff_t *offset)
 {
 	struct mock_control *control;
 	int error;

@@ -130,8 +130,8 @@ static inline void xe_make(struct xe_gpu *gpu, struct xe_buffer *buffer, uint64_
 	buffer->size = size;
 	if (ioctl(gpu->fd, XE_IOCTL_GEM_MMAP_OFFSET, &offset))
 		give_up("mmap offset");
-	buffer->dwords = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, gpu->fd,
-			      (off_t)offset.offset);
+	buffer->dwords =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, gpu->fd, (off_t)offset.offset);
 	if (buffer->dwords == MAP_FAILED)
 		give_up("mmap");
 }

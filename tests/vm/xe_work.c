@@ -14,14 +14,15 @@
 #include "xe_gpu.h"
 
 enum { KERNELS = 3, CODE = 0x10000, KERNEL_BYTES = 0x1000, DEEP = 20 };
-#define CODE_ADDRESS UINT64_C(0x800000000000)
+#define CODE_ADDRESS  UINT64_C(0x800000000000)
 #define BATCH_ADDRESS UINT64_C(0x100000)
 
 /* Of each kernel, of each of its instructions that are ever found: offset and counts. */
 static const struct mock_rows rows[KERNELS][2] = {
 	{{.offset = 0x40, .count = 3, .counts = {[4] = 7, [9] = 1}},
 	 {.offset = 0x50, .count = 1, .counts = {[6] = 200}}},
-	{{.offset = 0x10, .count = 5, .counts = {[6] = 11}}, {.offset = 0x80, .count = 2, .counts = {[9] = 3}}},
+	{{.offset = 0x10, .count = 5, .counts = {[6] = 11}},
+	 {.offset = 0x80, .count = 2, .counts = {[9] = 3}}},
 	{{.offset = 0x00, .count = 1, .counts = {[1] = 1, [2] = 2, [3] = 3}},
 	 {.offset = 0x30, .count = 4, .counts = {[0] = 1, [8] = 5}}},
 };
@@ -113,8 +114,8 @@ int main(int argc, char **argv)
 			if (launch_forward(i) || launch_backward(i) || launch_backward(i))
 				give_up("exec");
 	for (uint32_t i = 0; i < KERNELS; i++)
-		printf("launched %u launch_forward %u\nlaunched %u launch_backward %u\n", i, times, i,
-		       2 * times);
+		printf("launched %u launch_forward %u\nlaunched %u launch_backward %u\n", i, times,
+		       i, 2 * times);
 	/* the scheduler is asynchronous, and a file that is closed takes its jobs with it */
 	usleep(3000 * KERNELS * 3 * times + 300000);
 	return 0;

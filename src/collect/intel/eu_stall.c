@@ -13,15 +13,21 @@
 
 enum { PVC = 1260, XE2 = 2000, XE3P = 3500 };
 
-static const struct eu_stall_layout pvc = {
-	"PVC", 29, 9, {"active", "other", "control", "pipestall", "send", "dist_acc", "sbid", "sync",
-		       "inst_fetch"}};
-static const struct eu_stall_layout xe2 = {
-	"Xe2", 29, 10, {"tdr", "other", "control", "pipestall", "send", "dist_acc", "sbid", "sync",
-			"inst_fetch", "active"}};
-static const struct eu_stall_layout xe3p = {
-	"Xe3p", 61, 10, {"tdr", "other", "control", "pipestall", "send", "dist_acc", "sbid", "sync",
-			 "inst_fetch", "active"}};
+static const struct eu_stall_layout pvc = {"PVC",
+					   29,
+					   9,
+					   {"active", "other", "control", "pipestall", "send",
+					    "dist_acc", "sbid", "sync", "inst_fetch"}};
+static const struct eu_stall_layout xe2 = {"Xe2",
+					   29,
+					   10,
+					   {"tdr", "other", "control", "pipestall", "send",
+					    "dist_acc", "sbid", "sync", "inst_fetch", "active"}};
+static const struct eu_stall_layout xe3p = {"Xe3p",
+					    61,
+					    10,
+					    {"tdr", "other", "control", "pipestall", "send",
+					     "dist_acc", "sbid", "sync", "inst_fetch", "active"}};
 
 const struct eu_stall_layout *eu_stall_layout_find(uint32_t major, uint32_t minor)
 {

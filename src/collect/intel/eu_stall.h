@@ -19,10 +19,11 @@ enum {
 
 /* Counters lie side by side, a byte each, right behind the instruction pointer. */
 struct eu_stall_layout {
-	const char *name;  /* "Xe2" */
-	uint32_t ip_bits;  /* of the address only as many, shifted, are known */
-	uint32_t reasons;  /* counters there are */
-	const char *stalls[EU_STALL_REASONS]; /* their reasons, lowest byte first; "active": it executed */
+	const char *name; /* "Xe2" */
+	uint32_t ip_bits; /* of the address only as many, shifted, are known */
+	uint32_t reasons; /* counters there are */
+	const char *stalls
+		[EU_STALL_REASONS]; /* their reasons, lowest byte first; "active": it executed */
 };
 
 /* Of a GPU's graphics IP, major and minor ("12.60": PVC). NULL: it has none that is known. */

@@ -33,8 +33,8 @@ struct stalls {
 	uint64_t ip_mask;
 	struct instruction *instructions; /* owned; 1 << bits */
 	uint32_t bits, count;
-	uint32_t round;   /* 1 … */
-	uint32_t *fresh;  /* owned; places, in the order of their first row of the round */
+	uint32_t round;  /* 1 … */
+	uint32_t *fresh; /* owned; places, in the order of their first row of the round */
 	size_t fresh_count;
 	uint64_t lost;
 };

@@ -165,19 +165,20 @@ enum xe_eu_stall_property {
 };
 
 #define XE_IOCTL_DEVICE_QUERY _IOWR('d', XE_COMMAND_BASE + XE_DEVICE_QUERY, struct xe_device_query)
-#define XE_IOCTL_GEM_CREATE _IOWR('d', XE_COMMAND_BASE + XE_GEM_CREATE, struct xe_gem_create)
+#define XE_IOCTL_GEM_CREATE   _IOWR('d', XE_COMMAND_BASE + XE_GEM_CREATE, struct xe_gem_create)
 #define XE_IOCTL_GEM_MMAP_OFFSET \
 	_IOWR('d', XE_COMMAND_BASE + XE_GEM_MMAP_OFFSET, struct xe_gem_mmap_offset)
-#define XE_IOCTL_VM_CREATE _IOWR('d', XE_COMMAND_BASE + XE_VM_CREATE, struct xe_vm_create)
+#define XE_IOCTL_VM_CREATE  _IOWR('d', XE_COMMAND_BASE + XE_VM_CREATE, struct xe_vm_create)
 #define XE_IOCTL_VM_DESTROY _IOW('d', XE_COMMAND_BASE + XE_VM_DESTROY, struct xe_vm_destroy)
-#define XE_IOCTL_VM_BIND _IOW('d', XE_COMMAND_BASE + XE_VM_BIND, struct xe_vm_bind)
+#define XE_IOCTL_VM_BIND    _IOW('d', XE_COMMAND_BASE + XE_VM_BIND, struct xe_vm_bind)
 #define XE_IOCTL_EXEC_QUEUE_CREATE \
 	_IOWR('d', XE_COMMAND_BASE + XE_EXEC_QUEUE_CREATE, struct xe_exec_queue_create)
 #define XE_IOCTL_EXEC_QUEUE_DESTROY \
 	_IOW('d', XE_COMMAND_BASE + XE_EXEC_QUEUE_DESTROY, struct xe_exec_queue_destroy)
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
-#define XE_IOCTL_OBSERVATION _IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
-#define XE_STREAM_ENABLE _IO('i', 0)
+#define XE_IOCTL_OBSERVATION \
+	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
+#define XE_STREAM_ENABLE  _IO('i', 0)
 #define XE_STREAM_DISABLE _IO('i', 1)
 
 #endif

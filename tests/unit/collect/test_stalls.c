@@ -19,14 +19,57 @@ static const struct {
 		uint32_t bit;
 	} counters[EU_STALL_REASONS];
 } known[] = {
-	{12, 60, 29, {{"active", 29}, {"other", 37}, {"control", 45}, {"pipestall", 53}, {"send", 61},
-		      {"dist_acc", 69}, {"sbid", 77}, {"sync", 85}, {"inst_fetch", 93}}},
-	{20, 1, 29, {{"active", 101}, {"tdr", 29}, {"other", 37}, {"control", 45}, {"pipestall", 53},
-		     {"send", 61}, {"dist_acc", 69}, {"sbid", 77}, {"sync", 85}, {"inst_fetch", 93}}},
-	{30, 4, 29, {{"active", 101}, {"tdr", 29}, {"other", 37}, {"control", 45}, {"pipestall", 53},
-		     {"send", 61}, {"dist_acc", 69}, {"sbid", 77}, {"sync", 85}, {"inst_fetch", 93}}},
-	{35, 11, 61, {{"active", 133}, {"tdr", 61}, {"other", 69}, {"control", 77}, {"pipestall", 85},
-		      {"send", 93}, {"dist_acc", 101}, {"sbid", 109}, {"sync", 117}, {"inst_fetch", 125}}},
+	{12,
+	 60,
+	 29,
+	 {{"active", 29},
+	  {"other", 37},
+	  {"control", 45},
+	  {"pipestall", 53},
+	  {"send", 61},
+	  {"dist_acc", 69},
+	  {"sbid", 77},
+	  {"sync", 85},
+	  {"inst_fetch", 93}}},
+	{20,
+	 1,
+	 29,
+	 {{"active", 101},
+	  {"tdr", 29},
+	  {"other", 37},
+	  {"control", 45},
+	  {"pipestall", 53},
+	  {"send", 61},
+	  {"dist_acc", 69},
+	  {"sbid", 77},
+	  {"sync", 85},
+	  {"inst_fetch", 93}}},
+	{30,
+	 4,
+	 29,
+	 {{"active", 101},
+	  {"tdr", 29},
+	  {"other", 37},
+	  {"control", 45},
+	  {"pipestall", 53},
+	  {"send", 61},
+	  {"dist_acc", 69},
+	  {"sbid", 77},
+	  {"sync", 85},
+	  {"inst_fetch", 93}}},
+	{35,
+	 11,
+	 61,
+	 {{"active", 133},
+	  {"tdr", 61},
+	  {"other", 69},
+	  {"control", 77},
+	  {"pipestall", 85},
+	  {"send", 93},
+	  {"dist_acc", 101},
+	  {"sbid", 109},
+	  {"sync", 117},
+	  {"inst_fetch", 125}}},
 };
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
 
@@ -119,7 +162,8 @@ static void check_layout(size_t which)
 
 		if (count > ROWS - taken)
 			count = ROWS - taken;
-		stalls_take(stalls, rows[taken], count * EU_STALL_ROW_BYTES + (taken + count < ROWS ? 63 : 0));
+		stalls_take(stalls, rows[taken],
+			    count * EU_STALL_ROW_BYTES + (taken + count < ROWS ? 63 : 0));
 		taken += count;
 		stalls_tell(stalls, on_counts, &sums);
 		CHECK_EQUAL(stalls_waiting(stalls), 0);
