@@ -55,6 +55,8 @@ struct session_options {
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
 	bool drm_jobs;         /* … and what they did for whom */
+	bool intel;            /* collect what Intel's GPUs execute … */
+	uint64_t intel_cycles; /* … sampled each time after so many cycles; 0: as usual */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/mock_control.h - what the GPUs of sim/mock_xe do: written into /dev/mock_xe
+ */
+#ifndef MOCK_CONTROL_H
+#define MOCK_CONTROL_H
+
+#include <linux/types.h>
+
+enum {
+	MOCK_REASONS = 10, /* in a row, lowest byte first, as its layout has them */
+	MOCK_ROWS_MOST = 256
+};
+
+enum mock_what {
+	MOCK_SCRIPT = 1, /* what a kernel does each time that it runs */
+	MOCK_RESET = 2,  /* the GPU is reset: its stream ends */
+	MOCK_DROP = 3    /* the hardware loses rows: the stream says so once */
+};
+
+/* Rows of one instruction. */
+struct mock_rows {
+	__u32 offset; /* from the kernel's address, bytes */
+	__u32 count;  /* of rows, all the same */
+	__u8 counts[MOCK_REASONS];
+	__u8 pad[2];
+};
+
+struct mock_control {
+	__u32 what; /* enum mock_what */
+	__u32 gpu;
+	__u64 address; /* of the kernel */
+	__u32 duration_us;
+	__u32 rows_count;
+	struct mock_rows rows[];
+};
+
+#endif

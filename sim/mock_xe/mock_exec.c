@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/mock_exec.c - queues, jobs on the kernel's real scheduler, and what a batch makes the GPU do
+ *
+ * Runs in:  the kernel of a virtual machine: ioctls, the scheduler's thread, a work queue
+ * Gets:     batches   Gives: kernels that take as long as their scripts say, and their rows
+ * Owns:     queues, jobs, scripts
+ * Why:      the walk is as plain as it can be, and knows Xe2 alone: what it finds is what duet's parser has to find
+ */
+#include <linux/delay.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "mock_xe.h"
+
+enum {
+	KERNELS_MOST = 64,
+	COMMANDS_MOST = 65536,
+	LEVELS_MOST = 4,
+	/* What a command is, by its first dword. */
+	MI_NOOP = 0x00,
+	MI_BATCH_BUFFER_END = 0x0a,
+	MI_BATCH_BUFFER_START = 0x31,
+	SECOND_LEVEL = 1 << 22,
+	COMPUTE_WALKER = 0x7208,
+	WALKER_DWORDS = 40,
+	WALKER_KERNEL = 19, /* dword of the kernel's address, low */
+	STATE_BASE_ADDRESS = 0x6101,
+	BASE_INSTRUCTION = 10 /* dword of the instruction base, low; bit 0: it is set */
+};
+
+struct script {
+	struct list_head link;
+	struct mock_control control; /* rows behind it */
+};
+
+struct job {
+	struct drm_sched_job base;
+	struct dma_fence fence; /* the hardware's */
+	struct delayed_work end;
+	struct mock_gpu *gpu;
+	struct mock_vm *vm;       /* a reference */
+	struct task_struct *task; /* a reference; who submitted it */
+	u64 address;
+	u64 kernels[KERNELS_MOST];
+	u32 kernels_count;
+};
+
+/* ---- scripts ----------------------------------------------------------------------------------- */
+
+int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control)
+{
+	const size_t size = struct_size(control, rows, control->rows_count);
+	struct script *script = kzalloc(offsetof(struct script, control) + size, GFP_KERNEL), *old;
+
+	if (!script)
+		return -ENOMEM;
+	memcpy(&script->control, control, size);
+	mutex_lock(&gpu->scripts_lock);
+	list_for_each_entry(old, &gpu->scripts, link) if (old->control.address == control->address)
+	{
+		list_del(&old->link);
+		kfree(old);
+		break;
+	}
+	list_add_tail(&script->link, &gpu->scripts);
+	mutex_unlock(&gpu->scripts_lock);
+	return 0;
+}
+
+/* Under the lock; NULL: the kernel does nothing. */
+static const struct mock_control *script_of(struct mock_gpu *gpu, u64 address)
+{
+	struct script *script;
+
+	list_for_each_entry(script, &gpu->scripts,
+			    link) if (script->control.address == address) return &script->control;
+	return NULL;
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------- */
+
+struct walk {
+	struct job *job;
+	u64 at, returns[LEVELS_MOST];
+	u32 level;
+	u64 base; /* of instructions */
+};
+
+static u64 pair(const u32 *dwords)
+{
+	return (dwords[0] & ~0x3fu) | (u64)(dwords[1] & 0xffff) << 32;
+}
+
+static bool end_level(struct walk *walk)
+{
+	if (!walk->level)
+		return false;
+	walk->at = walk->returns[--walk->level];
+	return true;
+}
+
+static bool start_other(struct walk *walk, const u32 *dwords, u32 length)
+{
+	if (dwords[0] & SECOND_LEVEL) {
+		if (walk->level == LEVELS_MOST)
+			return false;
+		walk->returns[walk->level++] = walk->at + 4 * length;
+	}
+	walk->at = (dwords[1] & ~3u) | (u64)(dwords[2] & 0xffff) << 32;
+	return true;
+}
+
+/* One command; false: the batch ends here. */
+static bool step(struct walk *walk)
+{
+	struct job *job = walk->job;
+	u32 dwords[WALKER_DWORDS] = {0}, length, what;
+
+	if (mock_vm_read(job->vm, job->task, walk->at, dwords, 4))
+		return false;
+	if (dwords[0] >> 29 == 0) {
+		what = dwords[0] >> 23 & 0x3f;
+		length = what < 0x10 ? 1 : (dwords[0] & 0xff) + 2;
+		if (what == MI_BATCH_BUFFER_END)
+			return end_level(walk);
+	} else {
+		what = dwords[0] >> 16;
+		length = (dwords[0] & 0xff) + 2;
+	}
+	if (mock_vm_read(job->vm, job->task, walk->at, dwords,
+			 min_t(size_t, 4 * length, sizeof(dwords))))
+		return false;
+	if (what == MI_BATCH_BUFFER_START && dwords[0] >> 29 == 0)
+		return start_other(walk, dwords, length);
+	if (what == STATE_BASE_ADDRESS && dwords[BASE_INSTRUCTION] & 1)
+		walk->base = pair(dwords + BASE_INSTRUCTION) & ~0xfffull;
+	if (what == COMPUTE_WALKER && job->kernels_count < KERNELS_MOST)
+		job->kernels[job->kernels_count++] = walk->base + pair(dwords + WALKER_KERNEL);
+	walk->at += 4 * length;
+	return true;
+}
+
+static void walk_batch(struct job *job)
+{
+	struct walk walk = {.job = job, .at = job->address};
+
+	for (u32 i = 0; i < COMMANDS_MOST && step(&walk); i++)
+		;
+}
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+static const char *driver_name(struct dma_fence *fence)
+{
+	return "xe";
+}
+
+static const char *timeline_name(struct dma_fence *fence)
+{
+	return "ccs0";
+}
+
+static const struct dma_fence_ops fence_ops = {
+	.get_driver_name = driver_name,
+	.get_timeline_name = timeline_name,
+};
+
+static void on_end(struct work_struct *work)
+{
+	struct job *job = container_of(to_delayed_work(work), struct job, end);
+	const struct mock_control *script;
+
+	mutex_lock(&job->gpu->scripts_lock);
+	for (u32 i = 0; i < job->kernels_count; i++) {
+		script = script_of(job->gpu, job->kernels[i]);
+		for (u32 j = 0; script && j < script->rows_count; j++)
+			mock_stall_put(job->gpu, job->kernels[i], &script->rows[j]);
+	}
+	mutex_unlock(&job->gpu->scripts_lock);
+	dma_fence_signal(&job->fence);
+	mock_vm_put(job->vm);
+	put_task_struct(job->task);
+	dma_fence_put(&job->fence);
+}
+
+/* Under the name that the driver has for it. */
+static noinline struct dma_fence *guc_exec_queue_run_job(struct drm_sched_job *base)
+{
+	struct job *job = container_of(base, struct job, base);
+	const struct mock_control *script;
+	u64 duration_us = 0;
+
+	dma_fence_init(&job->fence, &fence_ops, &job->gpu->lock, job->gpu->context,
+		       atomic64_inc_return(&job->gpu->number));
+	walk_batch(job);
+	mutex_lock(&job->gpu->scripts_lock);
+	for (u32 i = 0; i < job->kernels_count; i++) {
+		script = script_of(job->gpu, job->kernels[i]);
+		duration_us += script ? script->duration_us : 0;
+	}
+	mutex_unlock(&job->gpu->scripts_lock);
+	INIT_DELAYED_WORK(&job->end, on_end);
+	dma_fence_get(&job->fence);
+	queue_delayed_work(job->gpu->work, &job->end, usecs_to_jiffies(duration_us));
+	return &job->fence;
+}
+
+/* Its fence is in it, and may live on. */
+static void free_job(struct drm_sched_job *base)
+{
+	drm_sched_job_cleanup(base);
+}
+
+static const struct drm_sched_backend_ops scheduler_ops = {
+	.run_job = guc_exec_queue_run_job,
+	.free_job = free_job,
+};
+
+int mock_exec_open(struct mock_gpu *gpu)
+{
+	const struct drm_sched_init_args arguments = {
+		.ops = &scheduler_ops,
+#ifdef HAS_RUN_QUEUES
+		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+#endif
+		.credit_limit = 1,
+		.timeout = MAX_SCHEDULE_TIMEOUT,
+		.name = "ccs0",
+		.dev = gpu->drm.dev,
+	};
+
+	gpu->work = alloc_workqueue("mock-xe", WQ_UNBOUND, 0);
+	if (!gpu->work)
+		return -ENOMEM;
+	gpu->context = dma_fence_context_alloc(1);
+	mutex_init(&gpu->scripts_lock);
+	INIT_LIST_HEAD(&gpu->scripts);
+	return drm_sched_init(&gpu->scheduler, &arguments);
+}
+
+/* ---- queues ------------------------------------------------------------------------------------ */
+
+int xe_exec_queue_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_exec_queue_create *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_vm *vm = xa_load(&mine->vms, arguments->vm_id);
+	struct drm_gpu_scheduler *scheduler = &mine->gpu->scheduler;
+	struct mock_queue *queue;
+	int error;
+
+	if (!vm)
+		return -ENOENT;
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL);
+	if (!queue)
+		return -ENOMEM;
+	queue->width = arguments->width;
+	error = drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL, &scheduler, 1,
+				      NULL);
+	if (error) {
+		kfree(queue);
+		return error;
+	}
+	kref_get(&vm->references);
+	queue->vm = vm;
+	error = xa_alloc(&mine->queues, &arguments->exec_queue_id, queue, xa_limit_31b, GFP_KERNEL);
+	if (error)
+		mock_queue_free(queue);
+	return error;
+}
+
+void mock_queue_free(struct mock_queue *queue)
+{
+	drm_sched_entity_destroy(&queue->entity);
+	mock_vm_put(queue->vm);
+	kfree(queue);
+}
+
+int xe_exec_queue_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_exec_queue_destroy *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_queue *queue = xa_erase(&mine->queues, arguments->exec_queue_id);
+
+	if (!queue)
+		return -ENOENT;
+	mock_queue_free(queue);
+	return 0;
+}
+
+static int init_job(struct job *job, struct mock_queue *queue, struct drm_file *file)
+{
+#if defined(HAS_CLIENT)
+	return drm_sched_job_init(&job->base, &queue->entity, 1, file, file->client_id);
+#else
+	return drm_sched_job_init(&job->base, &queue->entity, 1, file);
+#endif
+}
+
+int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_exec *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
+	struct job *job;
+	int error;
+
+	if (!queue)
+		return -ENOENT;
+	if (arguments->num_batch_buffer != queue->width)
+		return -EINVAL;
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	if (!job)
+		return -ENOMEM;
+	job->gpu = mine->gpu;
+	job->address = arguments->address;
+	/* Several: one for each engine, of which this GPU has one that does anything. */
+	if (queue->width > 1 && copy_from_user(&job->address, u64_to_user_ptr(arguments->address),
+					       sizeof(job->address)))
+		error = -EFAULT;
+	else
+		error = init_job(job, queue, file);
+	if (error) {
+		kfree(job);
+		return error;
+	}
+	job->vm = queue->vm;
+	kref_get(&job->vm->references);
+	job->task = get_task_struct(current);
+	drm_sched_job_arm(&job->base);
+	drm_sched_entity_push_job(&job->base);
+	return 0;
+}

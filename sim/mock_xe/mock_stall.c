@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/mock_stall.c - the stream of EU-stall rows, in the layout of Xe2, and what the driver tells of itself
+ *
+ * Runs in:  the kernel of a virtual machine
+ * Gets:     rows of scripts   Gives: them, by poll and read
+ * Owns:     a ring of rows
+ * Why:      as the driver does: EIO once where rows were lost, ENODEV for ever after a reset, EBUSY for the second
+ */
+#include <drm/drm_file.h>
+#include <linux/anon_inodes.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "mock_xe.h"
+
+enum {
+	ROW_BYTES = 64,
+	ROWS_MOST = 8192,
+	RATE_UNIT = 251, /* cycles */
+	RATES = 7,
+	PROPERTIES_MOST = 5,
+	IP_BITS = 29
+};
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static void make_row(u8 *row, u64 address, const u8 *counts)
+{
+	unsigned __int128 value = address >> 3 & ((1u << IP_BITS) - 1);
+
+	for (u32 i = 0; i < MOCK_REASONS; i++)
+		value |= (unsigned __int128)counts[i] << (IP_BITS + 8 * i);
+	memset(row, 0, ROW_BYTES);
+	memcpy(row, &value, sizeof(value));
+}
+
+void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *rows)
+{
+	struct mock_stream *stream;
+
+	spin_lock_irq(&gpu->lock);
+	stream = gpu->stream;
+	for (u32 i = 0; stream && stream->is_enabled && !stream->is_dead && i < rows->count; i++) {
+		if (stream->written - stream->taken == ROWS_MOST) {
+			stream->has_lost = true;
+			break;
+		}
+		make_row(stream->rows + stream->written++ % ROWS_MOST * ROW_BYTES,
+			 address + rows->offset, rows->counts);
+	}
+	if (stream)
+		wake_up(&stream->waiting);
+	spin_unlock_irq(&gpu->lock);
+}
+
+void mock_stall_reset(struct mock_gpu *gpu)
+{
+	spin_lock_irq(&gpu->lock);
+	if (gpu->stream) {
+		gpu->stream->is_dead = true;
+		wake_up(&gpu->stream->waiting);
+	}
+	spin_unlock_irq(&gpu->lock);
+}
+
+void mock_stall_drop(struct mock_gpu *gpu)
+{
+	spin_lock_irq(&gpu->lock);
+	if (gpu->stream) {
+		gpu->stream->has_lost = true;
+		wake_up(&gpu->stream->waiting);
+	}
+	spin_unlock_irq(&gpu->lock);
+}
+
+/* ---- the stream -------------------------------------------------------------------------------- */
+
+static bool has_something(struct mock_stream *stream)
+{
+	bool has;
+
+	spin_lock_irq(&stream->gpu->lock);
+	has = stream->is_dead || stream->has_lost ||
+	      stream->written - stream->taken >= stream->wait_rows;
+	spin_unlock_irq(&stream->gpu->lock);
+	return has;
+}
+
+/* Bytes; 0: there are none. */
+static ssize_t take(struct mock_stream *stream, u8 *rows, size_t size)
+{
+	size_t count = 0;
+	ssize_t result = 0;
+
+	spin_lock_irq(&stream->gpu->lock);
+	if (stream->is_dead) {
+		result = -ENODEV;
+	} else if (stream->has_lost) {
+		stream->has_lost = false;
+		result = -EIO;
+	} else {
+		for (; (count + 1) * ROW_BYTES <= size && stream->taken < stream->written; count++)
+			memcpy(rows + count * ROW_BYTES,
+			       stream->rows + stream->taken++ % ROWS_MOST * ROW_BYTES, ROW_BYTES);
+		result = count * ROW_BYTES;
+	}
+	spin_unlock_irq(&stream->gpu->lock);
+	return result;
+}
+
+static ssize_t stream_read(struct file *file, char __user *user, size_t size, loff_t *offset)
+{
+	struct mock_stream *stream = file->private_data;
+	ssize_t result;
+	u8 *rows;
+
+	size = min_t(size_t, size, ROWS_MOST * ROW_BYTES);
+	if (!stream->is_enabled || size < ROW_BYTES)
+		return -EINVAL;
+	rows = vmalloc(size);
+	if (!rows)
+		return -ENOMEM;
+	while (!(result = take(stream, rows, size))) {
+		if (file->f_flags & O_NONBLOCK)
+			result = -EAGAIN;
+		else if (wait_event_interruptible(stream->waiting, has_something(stream)))
+			result = -EINTR;
+		if (result)
+			break;
+	}
+	if (result > 0 && copy_to_user(user, rows, result))
+		result = -EFAULT;
+	vfree(rows);
+	return result;
+}
+
+static __poll_t stream_poll(struct file *file, poll_table *table)
+{
+	struct mock_stream *stream = file->private_data;
+
+	poll_wait(file, &stream->waiting, table);
+	return has_something(stream) ? EPOLLIN : 0;
+}
+
+static long stream_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct mock_stream *stream = file->private_data;
+
+	if (command != XE_STREAM_ENABLE && command != XE_STREAM_DISABLE)
+		return -EINVAL;
+	spin_lock_irq(&stream->gpu->lock);
+	stream->is_enabled = command == XE_STREAM_ENABLE;
+	spin_unlock_irq(&stream->gpu->lock);
+	return 0;
+}
+
+static int stream_release(struct inode *inode, struct file *file)
+{
+	struct mock_stream *stream = file->private_data;
+
+	spin_lock_irq(&stream->gpu->lock);
+	stream->gpu->stream = NULL;
+	spin_unlock_irq(&stream->gpu->lock);
+	vfree(stream->rows);
+	kfree(stream);
+	return 0;
+}
+
+static const struct file_operations stream_ops = {
+	.owner = THIS_MODULE,
+	.read = stream_read,
+	.poll = stream_poll,
+	.unlocked_ioctl = stream_ioctl,
+	.release = stream_release,
+};
+
+struct wanted {
+	u64 rate, wait_rows, gt;
+	bool has_gt;
+};
+
+static int read_properties(u64 address, struct wanted *wanted)
+{
+	struct xe_set_property property;
+
+	for (u32 i = 0; address; i++) {
+		if (i == PROPERTIES_MOST)
+			return -E2BIG;
+		if (copy_from_user(&property, u64_to_user_ptr(address), sizeof(property)))
+			return -EFAULT;
+		if (property.name || property.pad || property.pad2)
+			return -EINVAL;
+		switch (property.property) {
+		case XE_EU_STALL_GT_ID:
+			wanted->gt = property.value;
+			wanted->has_gt = true;
+			break;
+		case XE_EU_STALL_SAMPLE_RATE:
+			wanted->rate = property.value;
+			break;
+		case XE_EU_STALL_WAIT_NUM_REPORTS:
+			wanted->wait_rows = property.value;
+			break;
+		default:
+			return -EINVAL;
+		}
+		address = property.next_extension;
+	}
+	if (!wanted->has_gt || wanted->gt || wanted->rate % RATE_UNIT || wanted->rate < RATE_UNIT ||
+	    wanted->rate > RATES * RATE_UNIT || !wanted->wait_rows)
+		return -EINVAL;
+	return 0;
+}
+
+static int take_place(struct mock_gpu *gpu, struct mock_stream *stream)
+{
+	int error = 0;
+
+	spin_lock_irq(&gpu->lock);
+	if (gpu->stream)
+		error = -EBUSY;
+	else
+		gpu->stream = stream;
+	spin_unlock_irq(&gpu->lock);
+	return error;
+}
+
+int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file *file)
+{
+	struct mock_gpu *gpu = to_gpu(device);
+	struct wanted wanted = {.rate = 4 * RATE_UNIT, .wait_rows = 1};
+	struct mock_stream *stream;
+	int result;
+
+	if (!perfmon_capable())
+		return -EACCES;
+	result = read_properties(data, &wanted);
+	if (result)
+		return result;
+	stream = kzalloc(sizeof(*stream), GFP_KERNEL);
+	if (!stream)
+		return -ENOMEM;
+	stream->gpu = gpu;
+	stream->wait_rows = wanted.wait_rows;
+	init_waitqueue_head(&stream->waiting);
+	stream->rows = vzalloc(ROWS_MOST * ROW_BYTES);
+	result = stream->rows ? take_place(gpu, stream) : -ENOMEM;
+	if (!result) {
+		result = anon_inode_getfd("[xe_eu_stall]", &stream_ops, stream,
+					  O_RDONLY | O_CLOEXEC);
+		if (result >= 0)
+			return result;
+		gpu->stream = NULL;
+	}
+	vfree(stream->rows);
+	kfree(stream);
+	return result;
+}
+
+int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	const struct xe_observation_param *arguments = data;
+
+	if (arguments->extensions || arguments->observation_op != XE_OBSERVATION_OPEN)
+		return -EINVAL;
+	if (arguments->observation_type != XE_OBSERVATION_EU_STALL)
+		return -ENODEV;
+	return xe_eu_stall_stream_open(device, arguments->param, file);
+}
+
+/* ---- queries ----------------------------------------------------------------------------------- */
+
+static const struct {
+	struct xe_query_gt_list head;
+	struct xe_gt gt;
+} gts = {{.num_gt = 1}, {.reference_clock = 19200000, .ip_ver_major = 20, .ip_ver_minor = 1}};
+
+static const struct {
+	struct xe_query_eu_stall head;
+	u64 rates[RATES];
+} eu_stall = {{.capabilities = 1,
+	       .record_size = ROW_BYTES,
+	       .per_xecore_buf_size = SZ_512K,
+	       .num_sampling_rates = RATES},
+	      {251, 502, 753, 1004, 1255, 1506, 1757}};
+
+int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_device_query *arguments = data;
+	const void *answer;
+	u32 size;
+
+	switch (arguments->query) {
+	case XE_QUERY_GT_LIST:
+		answer = &gts;
+		size = sizeof(gts);
+		break;
+	case XE_QUERY_EU_STALL:
+		answer = &eu_stall;
+		size = sizeof(eu_stall);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (!arguments->size) {
+		arguments->size = size;
+		return 0;
+	}
+	if (arguments->size != size)
+		return -EINVAL;
+	return copy_to_user(u64_to_user_ptr(arguments->data), answer, size) ? -EFAULT : 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/mock_vm.c - buffers, and a GPU's address spaces
+ *
+ * Runs in:  the kernel of a virtual machine, in ioctls; mock_vm_read in any thread
+ * Gets:     binds   Gives: what is at an address
+ * Owns:     address spaces; a reference of each buffer that is bound
+ * Why:      batches are walked as hardware does it, by the addresses in them
+ */
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_vma_manager.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "mock_xe.h"
+
+struct mapped {
+	struct list_head link;
+	u64 begin, end;
+	struct drm_gem_object *buffer; /* a reference; NULL: a user pointer */
+	void *bytes;                   /* of the buffer, mapped */
+	u64 offset;                    /* in it; or the pointer */
+};
+
+/* ---- buffers ----------------------------------------------------------------------------------- */
+
+int xe_gem_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_gem_create *arguments = data;
+	struct drm_gem_shmem_object *buffer;
+	int error;
+
+	if (arguments->extensions || !arguments->size || arguments->size > SZ_64M)
+		return -EINVAL;
+	buffer = drm_gem_shmem_create(device, arguments->size);
+	if (IS_ERR(buffer))
+		return PTR_ERR(buffer);
+	error = drm_gem_handle_create(file, &buffer->base, &arguments->handle);
+	drm_gem_object_put(&buffer->base);
+	return error;
+}
+
+int xe_gem_mmap_offset_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_gem_mmap_offset *arguments = data;
+	struct drm_gem_object *buffer = drm_gem_object_lookup(file, arguments->handle);
+	int error;
+
+	if (!buffer)
+		return -ENOENT;
+	error = drm_gem_create_mmap_offset(buffer);
+	if (!error)
+		arguments->offset = drm_vma_node_offset_addr(&buffer->vma_node);
+	drm_gem_object_put(buffer);
+	return error;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------ */
+
+static void free_mapped(struct mapped *range)
+{
+	list_del(&range->link);
+	if (range->buffer) {
+		struct iosys_map map = IOSYS_MAP_INIT_VADDR(range->bytes);
+
+		drm_gem_vunmap_unlocked(range->buffer, &map);
+		drm_gem_object_put(range->buffer);
+	}
+	kfree(range);
+}
+
+/* What is partly there goes as a whole: no test unmaps a part. */
+static void unmap(struct mock_vm *vm, u64 begin, u64 end)
+{
+	struct mapped *range, *next;
+
+	list_for_each_entry_safe(range, next, &vm->ranges,
+				 link) if (range->begin < end && range->end > begin)
+		free_mapped(range);
+}
+
+static int take_buffer(struct mapped *range, struct drm_file *file, u32 handle)
+{
+	struct iosys_map map;
+	int error;
+
+	range->buffer = drm_gem_object_lookup(file, handle);
+	if (!range->buffer)
+		return -ENOENT;
+	if (range->offset + (range->end - range->begin) > range->buffer->size)
+		error = -EINVAL;
+	else
+		error = drm_gem_vmap_unlocked(range->buffer, &map);
+	if (error)
+		drm_gem_object_put(range->buffer);
+	else
+		range->bytes = map.vaddr;
+	return error;
+}
+
+static int map_range(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struct drm_file *file)
+{
+	struct mapped *range = kzalloc(sizeof(*range), GFP_KERNEL);
+	int error = 0;
+
+	if (!range)
+		return -ENOMEM;
+	range->begin = bind->addr;
+	range->end = bind->addr + bind->range;
+	range->offset = bind->obj_offset;
+	if (bind->op == XE_BIND_MAP)
+		error = take_buffer(range, file, bind->obj);
+	if (error) {
+		kfree(range);
+		return error;
+	}
+	unmap(vm, range->begin, range->end);
+	list_add_tail(&range->link, &vm->ranges);
+	return 0;
+}
+
+static void unmap_buffer(struct mock_vm *vm, struct drm_file *file, u32 handle)
+{
+	struct drm_gem_object *buffer = drm_gem_object_lookup(file, handle);
+	struct mapped *range, *next;
+
+	list_for_each_entry_safe(range, next, &vm->ranges,
+				 link) if (buffer && range->buffer == buffer) free_mapped(range);
+	if (buffer)
+		drm_gem_object_put(buffer);
+}
+
+static int bind(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struct drm_file *file)
+{
+	if ((bind->addr | bind->range) & (PAGE_SIZE - 1) ||
+	    (!bind->range && bind->op != XE_BIND_UNMAP_ALL))
+		return -EINVAL;
+	switch (bind->op) {
+	case XE_BIND_MAP:
+	case XE_BIND_MAP_USERPTR:
+		return map_range(vm, bind, file);
+	case XE_BIND_UNMAP:
+		unmap(vm, bind->addr, bind->addr + bind->range);
+		return 0;
+	case XE_BIND_UNMAP_ALL:
+		unmap_buffer(vm, file, bind->obj);
+		return 0;
+	case XE_BIND_PREFETCH:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* ---- address spaces ---------------------------------------------------------------------------- */
+
+int xe_vm_create_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_vm_create *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_vm *vm;
+	int error;
+
+	if (arguments->extensions)
+		return -EINVAL;
+	vm = kzalloc(sizeof(*vm), GFP_KERNEL);
+	if (!vm)
+		return -ENOMEM;
+	kref_init(&vm->references);
+	mutex_init(&vm->lock);
+	INIT_LIST_HEAD(&vm->ranges);
+	error = xa_alloc(&mine->vms, &arguments->vm_id, vm, xa_limit_31b, GFP_KERNEL);
+	if (error)
+		mock_vm_put(vm);
+	return error;
+}
+
+static void release(struct kref *references)
+{
+	struct mock_vm *vm = container_of(references, struct mock_vm, references);
+
+	unmap(vm, 0, U64_MAX);
+	kfree(vm);
+}
+
+void mock_vm_put(struct mock_vm *vm)
+{
+	kref_put(&vm->references, release);
+}
+
+int xe_vm_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_vm_destroy *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_vm *vm = xa_erase(&mine->vms, arguments->vm_id);
+
+	if (!vm)
+		return -ENOENT;
+	mock_vm_put(vm);
+	return 0;
+}
+
+int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_vm_bind *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_vm *vm = xa_load(&mine->vms, arguments->vm_id);
+	struct xe_vm_bind_op further;
+	int error = 0;
+
+	if (!vm)
+		return -ENOENT;
+	mutex_lock(&vm->lock);
+	if (arguments->num_binds == 1)
+		error = bind(vm, &arguments->bind, file);
+	for (u32 i = 0; arguments->num_binds > 1 && i < arguments->num_binds && !error; i++) {
+		if (copy_from_user(
+			    &further,
+			    u64_to_user_ptr(arguments->vector_of_binds + i * sizeof(further)),
+			    sizeof(further)))
+			error = -EFAULT;
+		else
+			error = bind(vm, &further, file);
+	}
+	mutex_unlock(&vm->lock);
+	return error;
+}
+
+static int read_range(const struct mapped *range, struct task_struct *task, u64 offset, void *to,
+		      size_t size)
+{
+	if (range->buffer) {
+		memcpy(to, (char *)range->bytes + range->offset + offset, size);
+		return 0;
+	}
+	return access_process_vm(task, range->offset + offset, to, size, FOLL_FORCE) == size
+		       ? 0
+		       : -EFAULT;
+}
+
+int mock_vm_read(struct mock_vm *vm, struct task_struct *task, u64 address, void *to, size_t size)
+{
+	int error = -EFAULT;
+	struct mapped *range;
+
+	mutex_lock(&vm->lock);
+	list_for_each_entry(range, &vm->ranges,
+			    link) if (range->begin <= address && address + size <= range->end)
+		error = read_range(range, task, address - range->begin, to, size);
+	mutex_unlock(&vm->lock);
+	return error;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/mock_xe.h - the pieces of a GPU that there is none of, under the name and the interface of the driver xe
+ */
+#ifndef MOCK_XE_H
+#define MOCK_XE_H
+
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <drm/gpu_scheduler.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "mock_control.h"
+#include "xe_abi.h"
+
+enum { GPUS_MOST = 4 };
+
+/* The only stream that a GPU has at a time, as its one GT allows. */
+struct mock_stream {
+	struct mock_gpu *gpu;
+	wait_queue_head_t waiting;
+	u64 wait_rows;
+	bool is_enabled;
+	/* under the GPU's lock */
+	u8 *rows; /* a ring */
+	u64 written, taken;
+	bool has_lost, is_dead;
+};
+
+struct mock_gpu {
+	struct drm_device drm;
+	struct platform_device *platform;
+	u32 index;
+	struct drm_gpu_scheduler scheduler;
+	struct workqueue_struct *work;
+	u64 context;
+	atomic64_t number;
+	spinlock_t lock; /* of fences and the stream */
+	struct mock_stream *stream;
+	struct mutex scripts_lock;
+	struct list_head scripts;
+};
+
+/* A GPU's address space. */
+struct mock_vm {
+	struct kref references;
+	struct mutex lock;
+	struct list_head ranges;
+};
+
+struct mock_queue {
+	struct drm_sched_entity entity;
+	struct mock_vm *vm; /* a reference */
+	u16 width;
+};
+
+struct mock_file {
+	struct mock_gpu *gpu;
+	struct xarray vms, queues;
+};
+
+#define to_gpu(device) container_of(device, struct mock_gpu, drm)
+
+/* ---- mock_vm.c ---- */
+
+void mock_vm_put(struct mock_vm *vm);
+/* Bytes at a GPU's address. task: whose memory user pointers are of. */
+int mock_vm_read(struct mock_vm *vm, struct task_struct *task, u64 address, void *to, size_t size);
+
+int xe_gem_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_gem_mmap_offset_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_vm_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_vm_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+
+/* ---- mock_exec.c ---- */
+
+int mock_exec_open(struct mock_gpu *gpu);
+void mock_queue_free(struct mock_queue *queue);
+int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control);
+
+int xe_exec_queue_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_exec_queue_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+
+/* ---- mock_stall.c ---- */
+
+/* Adds rows of an instruction to the GPU's stream, where there is one. */
+void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *rows);
+void mock_stall_reset(struct mock_gpu *gpu);
+void mock_stall_drop(struct mock_gpu *gpu);
+
+int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file *file);
+int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sim/mock_xe/xe_main.c - GPUs that there are none of, under the name and the interface of Intel's driver xe
+ *
+ * Runs in:  the kernel of a virtual machine, instead of the driver: insmod xe.ko gpus=2
+ * Gets:     its ioctls, and what is written into /dev/mock_xe (mock_control.h)
+ * Gives:    DRM devices on the kernel's real core: buffers, scheduler, fences; functions of the driver's own names
+ * Owns:     all until the machine ends: there is no way back
+ * Why:      so that programs in the kernel, the batch parser and the stream of rows are tested as a whole on any
+ *           machine. It shows what the interface is and nothing about hardware.
+ */
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_print.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/platform_device.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "mock_xe.h"
+
+static unsigned int gpus = 1;
+module_param(gpus, uint, 0444);
+
+static struct mock_gpu *all[GPUS_MOST];
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static int open_file(struct drm_device *device, struct drm_file *file)
+{
+	struct mock_file *mine = kzalloc(sizeof(*mine), GFP_KERNEL);
+
+	if (!mine)
+		return -ENOMEM;
+	mine->gpu = to_gpu(device);
+	xa_init_flags(&mine->vms, XA_FLAGS_ALLOC1);
+	xa_init_flags(&mine->queues, XA_FLAGS_ALLOC1);
+	file->driver_priv = mine;
+	return 0;
+}
+
+/* Under the name that the driver has for it. */
+static noinline void xe_file_close(struct drm_device *device, struct drm_file *file)
+{
+	struct mock_file *mine = file->driver_priv;
+	struct mock_queue *queue;
+	struct mock_vm *vm;
+	unsigned long id;
+
+	xa_for_each(&mine->queues, id, queue) mock_queue_free(queue);
+	xa_for_each(&mine->vms, id, vm) mock_vm_put(vm);
+	xa_destroy(&mine->queues);
+	xa_destroy(&mine->vms);
+	kfree(mine);
+}
+
+/* As numbered in xe_abi.h. */
+#define ENTRY(command, direction, type, function)                                         \
+	[command] = {.cmd = _IOC(direction, DRM_IOCTL_BASE, DRM_COMMAND_BASE + (command), \
+				 sizeof(type)),                                           \
+		     .flags = DRM_RENDER_ALLOW,                                           \
+		     .func = function,                                                    \
+		     .name = #command}
+#define BOTH (_IOC_READ | _IOC_WRITE)
+static const struct drm_ioctl_desc ioctls[] = {
+	ENTRY(XE_DEVICE_QUERY, BOTH, struct xe_device_query, xe_query_ioctl),
+	ENTRY(XE_GEM_CREATE, BOTH, struct xe_gem_create, xe_gem_create_ioctl),
+	ENTRY(XE_GEM_MMAP_OFFSET, BOTH, struct xe_gem_mmap_offset, xe_gem_mmap_offset_ioctl),
+	ENTRY(XE_VM_CREATE, BOTH, struct xe_vm_create, xe_vm_create_ioctl),
+	ENTRY(XE_VM_DESTROY, _IOC_WRITE, struct xe_vm_destroy, xe_vm_destroy_ioctl),
+	ENTRY(XE_VM_BIND, _IOC_WRITE, struct xe_vm_bind, xe_vm_bind_ioctl),
+	ENTRY(XE_EXEC_QUEUE_CREATE, BOTH, struct xe_exec_queue_create, xe_exec_queue_create_ioctl),
+	ENTRY(XE_EXEC_QUEUE_DESTROY, _IOC_WRITE, struct xe_exec_queue_destroy,
+	      xe_exec_queue_destroy_ioctl),
+	ENTRY(XE_EXEC, _IOC_WRITE, struct xe_exec, xe_exec_ioctl),
+	ENTRY(XE_OBSERVATION, _IOC_WRITE, struct xe_observation_param, xe_observation_ioctl),
+};
+
+static const struct file_operations file_ops = {
+	.owner = THIS_MODULE,
+	.open = drm_open,
+	.release = drm_release,
+	.unlocked_ioctl = drm_ioctl,
+	.mmap = drm_gem_mmap,
+	.poll = drm_poll,
+	.read = drm_read,
+#ifdef FOP_UNSIGNED_OFFSET
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+#endif
+};
+
+static const struct drm_driver driver = {
+	.driver_features = DRIVER_GEM | DRIVER_RENDER | DRIVER_SYNCOBJ,
+	.open = open_file,
+	.postclose = xe_file_close,
+	.ioctls = ioctls,
+	.num_ioctls = ARRAY_SIZE(ioctls),
+	.fops = &file_ops,
+	.name = "xe",
+	.desc = "GPUs that there are none of",
+	.major = 1,
+	.minor = 1,
+};
+
+/* ---- control ----------------------------------------------------------------------------------- */
+
+static int obey(const struct mock_control *control, size_t size)
+{
+	struct mock_gpu *gpu = control->gpu < gpus ? all[control->gpu] : NULL;
+
+	if (!gpu || control->rows_count > MOCK_ROWS_MOST ||
+	    size != struct_size(control, rows, control->rows_count))
+		return -EINVAL;
+	switch (control->what) {
+	case MOCK_SCRIPT:
+		return mock_script_put(gpu, control);
+	case MOCK_RESET:
+		mock_stall_reset(gpu);
+		return 0;
+	case MOCK_DROP:
+		mock_stall_drop(gpu);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static ssize_t write_control(struct file *file, const char __user *user, size_t size,
+			     loff_t *offset)
+{
+	struct mock_control *control;
+	int error;
+
+	if (size < sizeof(*control) ||
+	    size > sizeof(*control) + MOCK_ROWS_MOST * sizeof(control->rows[0]))
+		return -EINVAL;
+	control = memdup_user(user, size);
+	if (IS_ERR(control))
+		return PTR_ERR(control);
+	error = obey(control, size);
+	kfree(control);
+	return error ? error : size;
+}
+
+static const struct file_operations control_ops = {
+	.owner = THIS_MODULE,
+	.write = write_control,
+};
+
+static struct miscdevice control = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "mock_xe",
+	.fops = &control_ops,
+};
+
+/* ---- beginning --------------------------------------------------------------------------------- */
+
+static int add_gpu(u32 index)
+{
+	struct platform_device *platform =
+		platform_device_register_simple("mock_xe", index, NULL, 0);
+	struct mock_gpu *gpu;
+	int error;
+
+	if (IS_ERR(platform))
+		return PTR_ERR(platform);
+	gpu = devm_drm_dev_alloc(&platform->dev, &driver, struct mock_gpu, drm);
+	if (IS_ERR(gpu))
+		return PTR_ERR(gpu);
+	gpu->platform = platform;
+	gpu->index = index;
+	spin_lock_init(&gpu->lock);
+	error = mock_exec_open(gpu);
+	if (!error)
+		error = drm_dev_register(&gpu->drm, 0);
+	if (!error)
+		all[index] = gpu;
+	return error;
+}
+
+static int __init start(void)
+{
+	int error = 0;
+
+	if (!gpus || gpus > GPUS_MOST)
+		return -EINVAL;
+	for (u32 i = 0; i < gpus && !error; i++)
+		error = add_gpu(i);
+	return error ? error : misc_register(&control);
+}
+
+module_init(start);
+MODULE_LICENSE("Dual MIT/GPL");
+MODULE_DESCRIPTION("GPUs that there are none of, under the name of Intel's driver xe");

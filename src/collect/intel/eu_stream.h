@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/eu_stream.h - a GPU's stream of EU-stall rows: opened, read as it comes, and opened again
+ */
+#ifndef COLLECT_INTEL_EU_STREAM_H
+#define COLLECT_INTEL_EU_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/intel/stalls.h"
+
+struct eu_stream;
+
+/* What a GPU's driver says of its sampling. */
+struct eu_stream_facts {
+	const struct eu_stall_layout *layout;
+	uint32_t gt;          /* the number of its main GT */
+	uint32_t major, minor; /* its graphics IP */
+	uint64_t rate_cycles; /* between two samples */
+};
+
+struct eu_stream_counts {
+	uint64_t rows;
+	uint64_t hardware_losses; /* times that the hardware had no room for rows; nobody knows for how many */
+	uint64_t resets;          /* of the GPU: what was not read before is lost */
+	uint64_t lost;            /* rows without room here */
+};
+
+/* node: a descriptor of a render node. wanted_cycles 0: the driver's usual rate; else the next one that it has. Errors, with
+ * the error chain: -ENOTSUP where the GPU or its driver cannot sample; -errno. */
+int eu_stream_ask(int node, uint64_t wanted_cycles, struct eu_stream_facts *ret_facts);
+
+/* node: borrowed to the end. Errors, with what mends it in the error chain: -EACCES, -EBUSY, -errno. */
+int eu_stream_open(int node, const struct eu_stream_facts *facts, struct eu_stream **ret_stream);
+/* Reads what is there, and no more: it can be told still. */
+void eu_stream_stop(struct eu_stream *stream);
+void eu_stream_close(struct eu_stream *stream); /* NULL-safe */
+
+/* What has come since the last time. The stream is read on meanwhile. */
+void eu_stream_tell(struct eu_stream *stream, stalls_on_counts on_counts, void *context);
+void eu_stream_counted(struct eu_stream *stream, struct eu_stream_counts *ret_counts);
+
+#endif
