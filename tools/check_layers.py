@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "config": ["base"],
     "net": ["base"],
     "symbol": ["base", "event"],
-    "isa": ["base"],
+    "isa": ["base", "event"],
     "collect": ["base", "bpf", "event", "ring", "clock", "trace", "symbol", "config"],
     "analyze": ["base", "event", "clock", "trace", "symbol", "isa"],
     "export": ["base", "event", "analyze"],

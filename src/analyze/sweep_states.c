@@ -102,23 +102,15 @@ static int find_wait(struct sweep *sweep, const struct state_wait *wait, uint32_
 	return 0;
 }
 
-/* Who let a thread go on that had gone at since_ns, and who let that one where it waited meanwhile. */
-static int find_waker(struct sweep *sweep, const struct event_switch *row, uint64_t since_ns,
-		      uint32_t *ret_waker)
+/* The number of a chain that begins with this link; 0: there are too many. */
+static int add_waker(struct sweep *sweep, uint32_t thread, uint32_t name_string, uint32_t before,
+		     uint32_t *ret_waker)
 {
-	const size_t thread = things_index(&sweep->threads, row->waker);
-	const uint64_t who = (uint64_t)row->waker << 32 | row->waker_string;
 	struct analysis *analysis = sweep->analysis;
-	uint32_t before = 0, number;
+	const uint64_t who = (uint64_t)thread << 32 | name_string;
+	uint32_t number = pair_map_find(&sweep->waker_numbers, who, before);
 
 	*ret_waker = 0;
-	if (!who)
-		return 0;
-	if (thread < sweep->threads.count && sweep->states[thread].woken_until > since_ns)
-		before = sweep->states[thread].waker;
-	if (before && analysis->wakers[before - 1].depth == ANALYSIS_WAKERS_MOST)
-		before = analysis->wakers[before - 1].before;
-	number = pair_map_find(&sweep->waker_numbers, who, before);
 	if (number == PAIR_MAP_NONE && analysis->wakers_count == ANALYSIS_WAKERS_KEPT)
 		return 0;
 	if (number == PAIR_MAP_NONE) {
@@ -126,8 +118,8 @@ static int find_waker(struct sweep *sweep, const struct event_switch *row, uint6
 			       analysis->wakers_count + 1))
 			return -ENOMEM;
 		analysis->wakers[analysis->wakers_count++] = (struct analysis_waker){
-			.thread = row->waker,
-			.name_string = row->waker_string,
+			.thread = thread,
+			.name_string = name_string,
 			.before = before,
 			.depth = before ? analysis->wakers[before - 1].depth + 1 : 1};
 		number = (uint32_t)analysis->wakers_count;
@@ -136,6 +128,41 @@ static int find_waker(struct sweep *sweep, const struct event_switch *row, uint6
 	}
 	*ret_waker = number;
 	return 0;
+}
+
+/* Without its last link, who is farthest from what happened: those between stay. */
+static int cut_wakers(struct sweep *sweep, uint32_t *waker)
+{
+	struct analysis_waker links[ANALYSIS_WAKERS_MOST];
+	size_t count = 0;
+	int error = 0;
+
+	while (*waker && count < ANALYSIS_WAKERS_MOST) {
+		links[count] = sweep->analysis->wakers[*waker - 1];
+		*waker = links[count++].before;
+	}
+	*waker = 0;
+	for (size_t i = count - 1; i-- > 0 && !error;)
+		error = add_waker(sweep, links[i].thread, links[i].name_string, *waker, waker);
+	return error;
+}
+
+/* Who let a thread go on that had gone at since_ns, and who let that one where it waited meanwhile. */
+static int find_waker(struct sweep *sweep, const struct event_switch *row, uint64_t since_ns,
+		      uint32_t *ret_waker)
+{
+	const size_t thread = things_index(&sweep->threads, row->waker);
+	uint32_t before = 0;
+
+	*ret_waker = 0;
+	if (!row->waker && !row->waker_string)
+		return 0;
+	if (thread < sweep->threads.count && sweep->states[thread].woken_until > since_ns)
+		before = sweep->states[thread].waker;
+	if (before && sweep->analysis->wakers[before - 1].depth == ANALYSIS_WAKERS_MOST &&
+	    cut_wakers(sweep, &before))
+		return -ENOMEM;
+	return add_waker(sweep, row->waker, row->waker_string, before, ret_waker);
 }
 
 /* Who has a thing is who lets others go on with it. */
@@ -203,7 +230,9 @@ int sweep_take_switch(struct sweep *sweep, const struct event_switch *row)
 	watch(sweep, row->previous, row->time);
 	watch(sweep, row->next, row->time);
 	error = go_away(sweep, things_index(&sweep->threads, row->previous), row);
-	if (!error && next < sweep->threads.count && state->since_ns != UINT64_MAX) {
+	/* who was preempted waited for nobody, and is who it was woken by before */
+	if (!error && next < sweep->threads.count && state->since_ns != UINT64_MAX &&
+	    !state->is_preempted) {
 		error = find_waker(sweep, row, state->since_ns, &waker);
 		state->woken_until = row->time;
 		state->waker = waker;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -29,6 +30,21 @@ struct inode {
 
 struct file {
 	struct inode *f_inode;
+	void *private_data;
+} KERNEL_TYPE;
+
+struct sock_common {
+	unsigned short skc_family;
+	__be16 skc_dport;
+} KERNEL_TYPE;
+
+struct sock {
+	struct sock_common __sk_common;
+} KERNEL_TYPE;
+
+struct socket {
+	short type;
+	struct sock *sk;
 } KERNEL_TYPE;
 
 struct fdtable {
@@ -43,10 +59,14 @@ struct files_struct {
 struct task_struct {
 	int pid, tgid;
 	char comm[16];
-	unsigned int __state;
+	unsigned int __state, flags;
 	unsigned int in_iowait : 1;
 	struct files_struct *files;
 	struct mm_struct *mm;
+} KERNEL_TYPE;
+
+struct irqaction {
+	const char *name;
 } KERNEL_TYPE;
 
 struct block_device {

@@ -3,7 +3,7 @@
  * bpf/sched.bpf.c - who took a thread's processor, what it waits for, and who let it go on
  *
  * Runs in:  the kernel, wherever a thread is switched or woken
- * Gets:     the threads of the processes in `watched`, and of what they start
+ * Gets:     the threads of the processes in `watched`, and of what they start; or all of the machine
  * Gives:    kernel_out, kernel_in in `records`
  * Fails:    a record that has no room is counted in `counts`
  * Why:      perf tells an ordinary user that its thread went and came; only here both threads of a switch are known,
@@ -12,6 +12,8 @@
  */
 #include "bpf/kernel_types.h"
 
+#include "bpf/interrupts.h"
+#include "bpf/watched.h"
 #include "event/kernel_record.h"
 
 enum {
@@ -20,9 +22,16 @@ enum {
 	SERVING_SOFTIRQ = 1 << 8, /* of preempt_count */
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
-	CALL_FUTEX = 202,    /* x86-64 */
-	FILE_TYPE = 0170000, /* of i_mode */
+	CALL_FUTEX = 202,     /* x86-64 */
+	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
+	TASK_DEAD = 0x80,
+	KERNEL_OWN = 0x00200000, /* of a task's flags */
+	FILE_TYPE = 0170000,     /* of i_mode */
 	BLOCK_DEVICE = 0060000,
+	CHARACTER_DEVICE = 0020000,
+	SOCKET = 0140000,
+	FAMILY_INET = 2,
+	FAMILY_INET6 = 10,
 	PAGE_BYTES = 4096,
 	TOP_WORDS = 128, /* of a stack, by which it is known again */
 	PART_WORDS = 8,
@@ -44,15 +53,6 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
 } records SEC(".maps");
-
-/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32);
-	__type(value, __u8);
-} watched SEC(".maps");
 
 struct waking {
 	__u64 time_ns;
@@ -76,6 +76,28 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } disks SEC(".maps");
+
+/* Where a thread faulted: by address, instruction and stack it is known again. */
+struct fault {
+	__u64 address, ip, sp;
+	__u32 tid, reserved;
+};
+
+/* The last one on this processor, of whomever. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct fault);
+} last_faults SEC(".maps");
+
+/* tid -> the one that it waited in last: it may go on with it on another processor. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct fault);
+} faults SEC(".maps");
 
 /* Kernel stacks are few; each is kept once and never replaced, so that a number stays what it was. */
 struct {
@@ -121,27 +143,6 @@ struct {
 	__type(value, __s64);
 } allowance SEC(".maps");
 
-/* 0: records without room; 1: processes without room. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, __u32);
-	__type(value, __u64);
-} counts SEC(".maps");
-
-static __always_inline void count(__u32 which)
-{
-	__u64 *value = bpf_map_lookup_elem(&counts, &which);
-
-	if (value)
-		++*value;
-}
-
-static __always_inline bool is_watched(__u32 tgid)
-{
-	return tgid && bpf_map_lookup_elem(&watched, &tgid);
-}
-
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)
 {
 	task->tgid = of->tgid;
@@ -180,19 +181,30 @@ static __always_inline bool is_of_file(long call)
 	switch (call) {
 	case 0:   /* read */
 	case 1:   /* write */
+	case 16:  /* ioctl */
 	case 17:  /* pread64 */
 	case 18:  /* pwrite64 */
 	case 19:  /* readv */
 	case 20:  /* writev */
 	case 40:  /* sendfile */
+	case 42:  /* connect */
+	case 43:  /* accept */
+	case 44:  /* sendto */
+	case 45:  /* recvfrom */
+	case 46:  /* sendmsg */
+	case 47:  /* recvmsg */
 	case 73:  /* flock */
 	case 74:  /* fsync */
 	case 75:  /* fdatasync */
 	case 77:  /* ftruncate */
 	case 217: /* getdents64 */
+	case 275: /* splice */
 	case 285: /* fallocate */
+	case 288: /* accept4 */
 	case 295: /* preadv */
 	case 296: /* pwritev */
+	case 299: /* recvmmsg */
+	case 307: /* sendmmsg */
 	case 326: /* copy_file_range */
 		return true;
 	default:
@@ -200,21 +212,36 @@ static __always_inline bool is_of_file(long call)
 	}
 }
 
-/* The file system of a descriptor that this thread, which is the current one, has open. */
+static __always_inline void find_peer(struct kernel_out *record, const struct socket *socket)
+{
+	const struct sock *sock = BPF_CORE_READ(socket, sk);
+
+	record->socket_type = BPF_CORE_READ(socket, type);
+	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	if (record->family == FAMILY_INET || record->family == FAMILY_INET6)
+		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+}
+
+/* The file, or its file system, of a descriptor that this thread, which is the current one, has open. */
 static __always_inline void find_file(struct kernel_out *record, const struct task_struct *task,
 				      __u64 descriptor)
 {
 	struct fdtable *table = task->files->fdt;
 	struct file *file = NULL;
 	struct inode *inode;
+	__u32 type;
 
 	if (descriptor >= table->max_fds ||
 	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor) || !file)
 		return;
 	inode = BPF_CORE_READ(file, f_inode);
-	record->file_device = (BPF_CORE_READ(inode, i_mode) & FILE_TYPE) == BLOCK_DEVICE
+	record->file_mode = BPF_CORE_READ(inode, i_mode);
+	type = record->file_mode & FILE_TYPE;
+	record->file_device = type == BLOCK_DEVICE || type == CHARACTER_DEVICE
 				      ? BPF_CORE_READ(inode, i_rdev)
 				      : BPF_CORE_READ(inode, i_sb, s_dev);
+	if (type == SOCKET)
+		find_peer(record, BPF_CORE_READ(file, private_data));
 }
 
 static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
@@ -234,6 +261,34 @@ static __always_inline void find_call(struct kernel_out *record, struct task_str
 		 !bpf_probe_read_user(record->lock, sizeof(record->lock),
 				      (void *)record->arguments[0]))
 		record->head.flags |= KERNEL_HAS_LOCK;
+}
+
+static __always_inline bool is_same(const struct fault *fault, const struct task_struct *task,
+				    const struct pt_regs *registers)
+{
+	return fault && fault->tid == (__u32)task->pid && fault->ip == registers->ip &&
+	       fault->sp == registers->sp;
+}
+
+/* Of a thread that is outside of calls. What is on another processor by then, between its fault and its first wait, is
+ * not known. */
+static __always_inline void find_fault(struct kernel_out *record, struct task_struct *task)
+{
+	const struct pt_regs *registers = (const struct pt_regs *)bpf_task_pt_regs(task);
+	const __u32 key = 0, tid = task->pid;
+	struct fault *fault = bpf_map_lookup_elem(&last_faults, &key);
+	struct fault kept;
+
+	if (is_same(fault, task, registers)) {
+		kept = *fault;
+		bpf_map_update_elem(&faults, &tid, &kept, BPF_ANY);
+	} else {
+		fault = bpf_map_lookup_elem(&faults, &tid);
+		if (!is_same(fault, task, registers))
+			return;
+	}
+	record->fault_address = fault->address;
+	record->head.flags |= KERNEL_FAULT;
 }
 
 /* Code, data and heap, and nothing of the stack itself: numbers that count up would make each stack a new one. */
@@ -337,6 +392,8 @@ static __always_inline void begin_record(struct kernel_head *head, __u32 kind,
 {
 	head->time_ns = now_ns;
 	head->kind = kind;
+	head->cpu = bpf_get_smp_processor_id();
+	head->flags = task->flags & KERNEL_OWN ? KERNEL_OWN_THREAD : 0;
 	head->tid = task->pid;
 	head->tgid = task->tgid;
 }
@@ -357,11 +414,19 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 	record->call = NO_CALL;
 	record->stack = -1;
 	name_task(&record->next, next);
-	if (preempted || state == TASK_RUNNING) {
-		record->head.flags = KERNEL_PREEMPTED;
-	} else {
+	if (state & TASK_DEAD) {
+		record->head.flags |= KERNEL_EXITED;
+	} else if (preempted || state == TASK_RUNNING) {
+		record->head.flags |= KERNEL_PREEMPTED;
+	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
-		record->user_stack = find_stack(task);
+		if (state & TASK_STOPPED)
+			record->head.flags |= KERNEL_STOPPED;
+		else if (record->call < 0)
+			find_fault(record, task);
+		/* nobody asks for the stacks of all */
+		if (!watches_all)
+			record->user_stack = find_stack(task);
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait)) {
 			record->head.flags |= KERNEL_IO_WAIT;
 			disk = bpf_map_lookup_elem(&disks, &tid);
@@ -371,7 +436,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			bpf_map_delete_elem(&disks, &tid);
 		}
 		/* A call says itself what is waited for, but not where it stands still against its will. */
-		if ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)
+		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0))
 			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -389,11 +454,12 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 	}
 	__builtin_memset(record, 0, sizeof(*record));
 	begin_record(&record->head, KERNEL_RECORD_IN, task, now_ns);
+	__builtin_memcpy(record->name, task->comm, sizeof(record->name));
 	waking = bpf_map_lookup_elem(&wakings, &tid);
 	if (waking) {
 		record->woken_ns = waking->time_ns;
 		record->waker = waking->waker;
-		record->head.flags = waking->flags;
+		record->head.flags |= waking->flags;
 		bpf_map_delete_elem(&wakings, &tid);
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -448,7 +514,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	const __u8 one = 1;
 	__u32 tgid = child->tgid;
 
-	if (tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
+	if (watches_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
 		return 0;
 	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
 		count(1);
@@ -465,5 +531,21 @@ int BPF_PROG(on_request, struct bio *request)
 		return 0;
 	device = request->bi_bdev->bd_dev;
 	bpf_map_update_elem(&disks, &tid, &device, BPF_ANY);
+	return 0;
+}
+
+/* Every page that anybody asks for comes by here: nothing is looked up. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers)
+{
+	const __u32 key = 0;
+	struct fault *fault = bpf_map_lookup_elem(&last_faults, &key);
+
+	if (!fault)
+		return 0;
+	fault->address = address;
+	fault->ip = registers->ip;
+	fault->sp = registers->sp;
+	fault->tid = (__u32)bpf_get_current_pid_tgid();
 	return 0;
 }

@@ -17,18 +17,29 @@
 #include "analyze/analysis.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "cli/info_batch.h"
 #include "cli/info_code.h"
 #include "cli/selection.h"
 #include "cli/table.h"
 #include "trace/reader.h"
 
 struct info_values {
-	bool json;
+	bool json, batch;
+	const char *generation, *address, *start;
 };
 
 static const struct option_row info_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.info/1)",
 	 offsetof(struct info_values, json)},
+	{"batch", 0, OPTION_FLAG, NULL, "FILE is a batch buffer of an Intel GPU",
+	 offsetof(struct info_values, batch)},
+	{"gen", 0, OPTION_TEXT, "NAME",
+	 "its generation: gen9, gen11, gen12, xe-hpg, xe-hpc, xe2, xe3, xe3p",
+	 offsetof(struct info_values, generation)},
+	{"address", 0, OPTION_TEXT, "ADDRESS", "where the GPU has its first byte (0)",
+	 offsetof(struct info_values, address)},
+	{"start", 0, OPTION_TEXT, "ADDRESS", "where it begins to read (its first byte)",
+	 offsetof(struct info_values, start)},
 	{NULL},
 };
 
@@ -471,6 +482,20 @@ static void print_json(const struct info *info)
 	printf("\n");
 }
 
+static int run_batch(const struct command *command, const struct info_values *values,
+		     const char *path)
+{
+	const struct info_batch_request request = {.path = path,
+						   .generation = values->generation,
+						   .address = values->address,
+						   .start = values->start,
+						   .json = values->json};
+
+	if (!path)
+		return usage_error(command, "--batch needs the FILE that holds the buffer");
+	return info_batch(command, &request);
+}
+
 static int run_info(const struct command *command, int argc, char **argv)
 {
 	struct info_values values = {0};
@@ -481,6 +506,10 @@ static int run_info(const struct command *command, int argc, char **argv)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - operand > 1)
 		return usage_error(command, "'%s' is one file too many", argv[operand + 1]);
+	if (values.batch)
+		return run_batch(command, &values, argv[operand]);
+	if (values.generation || values.address || values.start)
+		return usage_error(command, "--gen, --address and --start go with --batch");
 	if (operand < argc)
 		info.path = argv[operand];
 	if (info_is_code(info.path))
@@ -505,7 +534,7 @@ static int run_info(const struct command *command, int argc, char **argv)
 
 const struct command command_info = {
 	.name = "info",
-	.arguments = "[--json] [FILE]",
+	.arguments = "[--json] [--batch [--gen NAME] [--address ADDRESS]] [FILE]",
 	.summary = "describe a trace (size, rows, processes, devices, damage) or a GPU code object",
 	.run = run_info,
 	.options = info_options,

@@ -140,9 +140,9 @@ int report_write_idle_calls(const struct report *report, size_t device, struct j
 /* ---- report_waits.c ---- */
 
 /* What the time in which the launching threads of a device were blocked was spent on, or who ran while they were
- * preempted: the cause says which. */
+ * preempted: the cause says which. what: so much of the name says that; who had or woke it is behind. */
 int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, uint64_t part,
+			  void (*put)(const char *name, size_t what, uint64_t part,
 				      uint64_t wall)); /* -ENOMEM */
 /* What most of that time was waited for. */
 struct report_wait {

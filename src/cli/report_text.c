@@ -180,19 +180,34 @@ static void put_head(const struct report *report)
 	put_import(report);
 }
 
+enum { ACCOUNT_COLUMNS = 40 };
+
 /* meaning: of at most 32 columns; "": the name says it. */
 static void put_account_line(const char *name, uint64_t part, uint64_t wall, const char *meaning)
 {
 	fputs("    ", stdout);
-	table_put_left(name, 40);
+	table_put_left(name, ACCOUNT_COLUMNS);
 	table_put_cell(format_duration(part));
 	table_put_cell(format_percent(part, wall));
 	printf("%s%s\n", *meaning ? "  " : "", meaning);
 }
 
-static void put_wait(const char *name, uint64_t part, uint64_t wall)
+static void put_call(const char *name, uint64_t part, uint64_t wall)
 {
 	put_account_line(name, part, wall, "");
+}
+
+/* Who had or woke it stands behind, where both have no room in front: ": function, holder", ", woken by …". */
+static void put_wait(const char *name, size_t what, uint64_t part, uint64_t wall)
+{
+	char front[512];
+
+	if (strlen(name) <= ACCOUNT_COLUMNS || !name[what]) {
+		put_account_line(name, part, wall, "");
+		return;
+	}
+	snprintf(front, sizeof(front), "%.*s", (int)what, name);
+	put_account_line(front, part, wall, name + what + 2);
 }
 
 static int put_causes(const struct report *report, size_t device)
@@ -213,7 +228,7 @@ static int put_causes(const struct report *report, size_t device)
 		if (cause == CAUSE_BLOCKED || cause == CAUSE_PREEMPTED)
 			error = report_put_idle_waits(report, device, cause, put_wait);
 		if (cause == CAUSE_API_WAIT || cause == CAUSE_API_CALL)
-			error = report_put_idle_calls(report, device, cause, put_wait);
+			error = report_put_idle_calls(report, device, cause, put_call);
 	}
 	return error;
 }

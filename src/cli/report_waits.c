@@ -398,8 +398,9 @@ static size_t name_wakers(const struct report *report, uint32_t waker, char *nam
 	return length;
 }
 
-static void name_row(const struct report *report, enum account_cause cause,
-		     const struct wait_row *row, char *name, size_t size)
+/* Returns how much of it says what was waited for, or who ran; the rest is who had or woke it. */
+static size_t name_row(const struct report *report, enum account_cause cause,
+		       const struct wait_row *row, char *name, size_t size)
 {
 	const struct event_thread *holder = holder_of(report, row);
 	const bool is_preempted = cause == CAUSE_PREEMPTED;
@@ -407,6 +408,7 @@ static void name_row(const struct report *report, enum account_cause cause,
 		name, size, "    %s%s", is_preempted && row->wait_string ? "by " : "",
 		model_text(report->model, row->wait_string,
 			   is_preempted ? "not known by whom" : "not known what for"));
+	const size_t what = length < size ? length : size - 1;
 
 	if (row->function && length < size)
 		length += (size_t)snprintf(name + length, size - length, ": %s", row->function);
@@ -419,11 +421,13 @@ static void name_row(const struct report *report, enum account_cause cause,
 					   holder->tid);
 	if (length < size)
 		name_wakers(report, row->waker, name + length, size - length);
+	return what;
 }
 
 int report_put_idle_waits(const struct report *report, size_t device, enum account_cause cause,
-			  void (*put)(const char *name, uint64_t part, uint64_t wall))
+			  void (*put)(const char *name, size_t what, uint64_t part, uint64_t wall))
 {
+	static const char others[] = "    others";
 	const uint64_t wall = report->analysis->devices[device].account.wall_ns;
 	struct wait_rows rows;
 	char name[NAME_BYTES];
@@ -437,15 +441,17 @@ int report_put_idle_waits(const struct report *report, size_t device, enum accou
 	if (rows.count == 1 && !rows.rows[0].wait_string)
 		rows.count = 0;
 	for (size_t i = 0; i < rows.count; i++) {
+		size_t what;
+
 		if (i >= ROWS_SHOWN) {
 			rest += rows.rows[i].ns;
 			continue;
 		}
-		name_row(report, cause, &rows.rows[i], name, sizeof(name));
-		put(name, rows.rows[i].ns, wall);
+		what = name_row(report, cause, &rows.rows[i], name, sizeof(name));
+		put(name, what, rows.rows[i].ns, wall);
 	}
 	if (rest)
-		put("    others", rest, wall);
+		put(others, strlen(others), rest, wall);
 	free(rows.rows);
 	return 0;
 }

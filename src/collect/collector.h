@@ -61,7 +61,9 @@ struct collector {
 		runtime; /* whose calls such a guest records: "ROCm"; NULL: OpenCL's, or no runtime's */
 	explain_refusal *explain; /* what such a guest was refused; NULL: it is refused nothing */
 	bool needs_program;       /* of a recording of all programs (-a) it is no default */
-	bool by_request;          /* it is never one */
+	/* … and of one such it is none at all, unless this says so. NULL: it does not. */
+	bool (*can_do_all)(const struct session_options *session);
+	bool by_request;                   /* it is never one */
 	const struct collector_rate *rate; /* NULL: it is chosen by choose alone */
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;

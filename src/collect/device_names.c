@@ -16,21 +16,28 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
-static bool find_disk(unsigned int major, unsigned int minor, char *ret_text, size_t size)
+/* what: "disk", in /sys/dev/block, … */
+static bool find_device(const char *folder, const char *what, unsigned int major,
+			unsigned int minor, char *ret_text, size_t size)
 {
 	char path[64], line[256];
 	auto_fclose FILE *file = NULL;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", major, minor);
+	snprintf(path, sizeof(path), "/sys/dev/%s/%u:%u/uevent", folder, major, minor);
 	file = fopen(path, "re");
 	while (file && !found && fgets(line, sizeof(line), file)) {
 		found = strncmp(line, "DEVNAME=", 8) == 0;
 		if (found)
-			snprintf(ret_text, size, "disk %.*s", (int)strcspn(line + 8, "\n"),
+			snprintf(ret_text, size, "%s %.*s", what, (int)strcspn(line + 8, "\n"),
 				 line + 8);
 	}
 	return found;
+}
+
+bool device_name_character(unsigned int major, unsigned int minor, char *ret_text, size_t size)
+{
+	return find_device("char", "device", major, minor, ret_text, size);
 }
 
 /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": number, place, and behind the dash the kind. */
@@ -66,6 +73,6 @@ static bool find_mount(uint32_t pid, unsigned int major, unsigned int minor, cha
 
 bool device_name(uint32_t pid, unsigned int major, unsigned int minor, char *ret_text, size_t size)
 {
-	return find_disk(major, minor, ret_text, size) ||
+	return find_device("block", "disk", major, minor, ret_text, size) ||
 	       find_mount(pid, major, minor, ret_text, size);
 }

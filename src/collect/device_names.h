@@ -12,5 +12,7 @@
 
 /* "disk sda1"; "fuse.sshfs at /mnt/far", as process `pid` has it mounted. False: nobody knows (a pipe, a socket). */
 bool device_name(uint32_t pid, unsigned int major, unsigned int minor, char *ret_text, size_t size);
+/* "device dri/renderD128", of one that is no disk. */
+bool device_name_character(unsigned int major, unsigned int minor, char *ret_text, size_t size);
 
 #endif

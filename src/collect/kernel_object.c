@@ -91,8 +91,9 @@ static void choose_all(const struct kernel_object_options *options, struct kerne
 		object->reports[i] = (struct kernel_program_report){
 			.name = options->programs[i].name,
 			.lacks = options->programs[i].lacks,
-			.state = options->programs[i].instead_of ? KERNEL_PROGRAM_SPARED
-								 : KERNEL_PROGRAM_RUNS};
+			.state = options->programs[i].instead_of || options->programs[i].is_spared
+					 ? KERNEL_PROGRAM_SPARED
+					 : KERNEL_PROGRAM_RUNS};
 	object->count = options->programs_count;
 }
 

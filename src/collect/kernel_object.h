@@ -22,6 +22,7 @@ struct kernel_program {
 	const char *
 		instead_of; /* loaded only where that one, which stands before it, is refused; NULL: always */
 	const char *lacks; /* "who woke a thread"; NULL: nothing that a user would miss */
+	bool is_spared;    /* not wanted this time */
 };
 
 struct kernel_object_options {
@@ -35,7 +36,7 @@ struct kernel_object_options {
 enum kernel_program_state {
 	KERNEL_PROGRAM_ABSENT,  /* this kernel has nothing that it could be attached to */
 	KERNEL_PROGRAM_REFUSED, /* by the verifier, or for lack of rights: reason */
-	KERNEL_PROGRAM_SPARED,  /* the one that it stands in for is there */
+	KERNEL_PROGRAM_SPARED,  /* the one that it stands in for is there, or it is not wanted */
 	KERNEL_PROGRAM_RUNS
 };
 

@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder; loading in a thread of its own, which has no rights but to do that
  * Gets:     records of src/bpf/sched.bpf.c   Gives: each to whoever asks for its thread and time
- * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 8 MiB)
+ * Owns:     the programs inside the kernel, the records that nobody has asked for yet (65,536 at most, 9 MiB)
  * Fails:    to load: nothing is known; a record that has no room is counted
  * Why:      perf's records are there for everybody, from the first instruction on, and say when; these say who. So they
  *           are matched: a switch is written here first, and by perf some hundred nanoseconds later, before anything
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -41,6 +42,7 @@ enum {
 	/* Of the map `counts`. */
 	COUNT_RECORDS = 0,
 	COUNT_PROCESSES = 1,
+	COUNT_INTERRUPTS = 2,
 	NONE = UINT32_MAX
 };
 
@@ -68,31 +70,53 @@ struct kernel_watch {
 	bool is_trial, is_joined; /* of the thread */
 	uint64_t load_ns;
 	char reason[PATH_MAX + 600];
+	struct kernel_watch_options options;
 	struct kernel_object *object;
 	struct ring_buffer *ring;
-	int watched_fd, stacks_fd, counts_fd, allowance_fd;
+	int watched_fd, stacks_fd, counts_fd, allowance_fd, interrupts_fd;
 	int processors;
 	struct kept *kept; /* owned */
 	size_t kept_count, kept_capacity;
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
 	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
-	uint64_t refused, told_lost, refused_processes;
+	uint64_t refused, told_lost, told_unsummed, refused_processes;
 	struct kept current;
 };
 
 static const struct kernel_program programs[] = {
-	{"on_switch", NULL, "who takes a thread's processor, and what it waits for"},
-	{"on_waking", NULL, NULL},
-	{"on_waking_unsure", "on_waking", "who wakes a thread"},
-	{"on_fork", NULL, "what processes do that the program starts"},
-	{"on_request", NULL, "which disk a thread waits for"},
+	{.name = "on_switch", .lacks = "who takes a thread's processor, and what it waits for"},
+	{.name = "on_waking"},
+	{.name = "on_waking_unsure", .instead_of = "on_waking", .lacks = "who wakes a thread"},
+	{.name = "on_fork", .lacks = "what processes do that the program starts"},
+	{.name = "on_request", .lacks = "which disk a thread waits for"},
+	{.name = "on_fault", .lacks = "which file's page a thread waits for"},
 };
+
+/* … where they are asked for. */
+static const struct kernel_program interrupt_programs[] = {
+	{.name = "on_interrupt", .lacks = "the time of interrupts"},
+	{.name = "on_interrupt_end", .lacks = "the time of interrupts"},
+	{.name = "on_soft_interrupt", .lacks = "the time of soft interrupts"},
+	{.name = "on_soft_interrupt_end", .lacks = "the time of soft interrupts"},
+};
+
+enum { PROGRAMS = ARRAY_COUNT(programs), ALL = PROGRAMS + ARRAY_COUNT(interrupt_programs) };
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
 static int on_record(void *context, void *data, size_t size);
 static int on_stack(void *context, void *data, size_t size);
+
+/* The programs' two variables. */
+static bool watch_all(const struct kernel_watch *watch)
+{
+	struct bpf_map *variables = kernel_object_map(watch->object, ".bss");
+	const uint32_t values[2] = {1, (uint32_t)getpid()}, key = 0;
+
+	return variables && bpf_map__value_size(variables) == sizeof(values) &&
+	       bpf_map_update_elem(bpf_map__fd(variables), &key, values, BPF_ANY) == 0;
+}
 
 /* By where the kernel has what says whether an interrupt is served. */
 static void choose_object(struct kernel_object_options *options)
@@ -115,10 +139,15 @@ static void choose_object(struct kernel_object_options *options)
 
 static int open_object(struct kernel_watch *watch)
 {
+	struct kernel_program chosen[ALL];
 	struct kernel_object_options options = {
-		.name = "sched", .programs = programs, .programs_count = ARRAY_COUNT(programs)};
+		.name = "sched", .programs = chosen, .programs_count = ALL};
 	int error;
 
+	memcpy(chosen, programs, sizeof(programs));
+	memcpy(chosen + PROGRAMS, interrupt_programs, sizeof(interrupt_programs));
+	for (size_t i = PROGRAMS; i < ALL; i++)
+		chosen[i].is_spared = !watch->options.interrupts;
 	choose_object(&options);
 	error = kernel_object_open(&options, &watch->object);
 	if (error)
@@ -133,6 +162,12 @@ static int open_object(struct kernel_watch *watch)
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
+	if (watch->options.on_record && !watch_all(watch))
+		return error_set(-ENOTSUP,
+				 "programs inside the kernel (BPF): this kernel does not let "
+				 "them watch all processes: %s",
+				 strerror(errno));
+	watch->interrupts_fd = bpf_map__fd(kernel_object_map(watch->object, "interrupts"));
 	watch->processors = libbpf_num_possible_cpus();
 	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
 				       on_record, watch, NULL);
@@ -203,7 +238,8 @@ static void *load(void *argument)
 	return NULL;
 }
 
-static int start(bool is_trial, struct kernel_watch **ret_watch)
+static int start(const struct kernel_watch_options *options, bool is_trial,
+		 struct kernel_watch **ret_watch)
 {
 	struct kernel_watch *watch = calloc(1, sizeof(*watch));
 
@@ -211,6 +247,7 @@ static int start(bool is_trial, struct kernel_watch **ret_watch)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	hash_map_init(&watch->queues);
 	hash_map_init(&watch->stacks);
+	watch->options = *options;
 	watch->free_first = NONE;
 	watch->is_trial = is_trial;
 	pthread_mutex_init(&watch->lock, NULL);
@@ -224,14 +261,15 @@ static int start(bool is_trial, struct kernel_watch **ret_watch)
 	return 0;
 }
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch)
 {
-	return start(false, ret_watch);
+	return start(options, false, ret_watch);
 }
 
 int kernel_watch_try(struct kernel_watch **ret_watch)
 {
-	int error = start(true, ret_watch);
+	const struct kernel_watch_options options = {0};
+	int error = start(&options, true, ret_watch);
 
 	if (error)
 		return error;
@@ -363,6 +401,12 @@ static int on_record(void *context, void *data, size_t size)
 
 	if (size < sizeof(*head) || size > sizeof(struct kernel_out))
 		return 0;
+	if (watch->options.on_record) {
+		if (size == (head->kind == KERNEL_RECORD_OUT ? sizeof(struct kernel_out)
+							     : sizeof(struct kernel_in)))
+			watch->options.on_record(watch->options.context, head);
+		return 0;
+	}
 	kept = new_kept(watch, &index);
 	if (!kept) {
 		watch->refused++;
@@ -486,6 +530,28 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 	return count;
 }
 
+/* ---- interrupts -------------------------------------------------------------------------------- */
+
+/* Of one process and handler, over all processors; its sum begins anew. */
+static bool take_sum(const struct kernel_watch *watch, const struct kernel_interrupt_key *key,
+		     struct kernel_interrupt *ret_sum)
+{
+	struct kernel_interrupt values[PROCESSORS_MOST];
+	struct kernel_interrupt sum = {0};
+
+	if (watch->processors > PROCESSORS_MOST ||
+	    bpf_map_lookup_and_delete_elem(watch->interrupts_fd, key, values))
+		return false;
+	for (int i = 0; i < watch->processors; i++) {
+		sum.spent_ns += values[i].spent_ns;
+		if (values[i].name[0])
+			memcpy(sum.name, values[i].name, sizeof(sum.name));
+	}
+	sum.name[sizeof(sum.name) - 1] = '\0';
+	*ret_sum = sum;
+	return true;
+}
+
 /* ---- losses ------------------------------------------------------------------------------------ */
 
 static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
@@ -515,6 +581,27 @@ uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 	for (size_t i = 0; i < old_count; i++)
 		take(watch, old[i], before_ns);
 	watch->told_lost = lost;
+	return fresh;
+}
+
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context)
+{
+	const uint64_t unsummed = lost_in_kernel(watch, COUNT_INTERRUPTS);
+	const uint64_t fresh = unsummed - watch->told_unsummed;
+	struct kernel_interrupt_key key, next;
+	struct kernel_interrupt sum;
+	bool has_key = bpf_map_get_next_key(watch->interrupts_fd, NULL, &next) == 0;
+
+	while (has_key) {
+		key = next;
+		has_key = bpf_map_get_next_key(watch->interrupts_fd, &key, &next) == 0;
+		if (take_sum(watch, &key, &sum))
+			each(context, &key, &sum);
+	}
+	watch->told_unsummed = unsummed;
 	return fresh;
 }
 

@@ -22,8 +22,16 @@ enum { KERNEL_WATCH_DELAY_NS = 20000000 };
 
 enum kernel_watch_state { KERNEL_WATCH_LOADS, KERNEL_WATCH_READY, KERNEL_WATCH_REFUSED };
 
+struct kernel_watch_options {
+	bool interrupts; /* sums them up, too */
+	/* All threads of the machine but this process's own, each record as it comes: nothing is kept for who asks later. NULL:
+	 * those of processes that are added. */
+	void (*on_record)(void *context, const struct kernel_head *head);
+	void *context;
+};
+
 /* Errors: -ENOMEM, -EAGAIN with the error chain. */
-int kernel_watch_start(struct kernel_watch **ret_watch);
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch);
 /* … at once, and waits for it: as a trial, which has no processes. Errors: the same. */
 int kernel_watch_try(struct kernel_watch **ret_watch);
 /* A load that goes on is left to its thread, with all that it has. */
@@ -63,6 +71,12 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count);
 /* The kernel's frames, innermost first; returns how many, at most `most`. */
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most);
+
+/* Each process and handler, with its sum since the last call; returns how many handlings had no room for theirs. */
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context);
 
 /* Records that were lost, inside the kernel and for lack of room here; forgets what is older than before_ns, as nobody
  * will ask for it. */

@@ -13,14 +13,14 @@
 
 #include "base/error.h"
 
-int kernel_watch_start(struct kernel_watch **ret_watch)
+int kernel_watch_start(const struct kernel_watch_options *options, struct kernel_watch **ret_watch)
 {
 	return error_set(-ENOSYS, "this duet was built without libbpf");
 }
 
 int kernel_watch_try(struct kernel_watch **ret_watch)
 {
-	return kernel_watch_start(ret_watch);
+	return kernel_watch_start(NULL, ret_watch);
 }
 
 uint64_t kernel_watch_load_ns(const struct kernel_watch *watch)
@@ -80,6 +80,14 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
 
 size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *ret_addresses,
 			  size_t most)
+{
+	return 0;
+}
+
+uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
+				 void (*each)(void *context, const struct kernel_interrupt_key *key,
+					      const struct kernel_interrupt *interrupt),
+				 void *context)
 {
 	return 0;
 }

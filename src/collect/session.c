@@ -310,10 +310,17 @@ int session_check(const struct session_options *options)
 	return error;
 }
 
+static bool can_do_all(const struct session *session, const struct collector *collector)
+{
+	return collector->can_do_all && collector->can_do_all(session->options);
+}
+
 static void refuse_without_program(struct session *session, const struct collector *collector)
 {
-	static const char reason[] = "what threads do is recorded of a program that is given after "
-				     "--, or of processes (-p), not of all programs (-a)";
+	static const char reason[] =
+		"what threads do is recorded of a program that is given after "
+		"--, or of processes (-p); of all programs (-a) only their switches are, "
+		"with --collect cpu:bpf";
 
 	if (!collector_is_chosen(collector, session->options))
 		return;
@@ -329,7 +336,7 @@ static void open_collectors(struct session *session)
 		if (!collector->work)
 			continue;
 		if (collector->needs_program && !session->options->command &&
-		    !session->options->pids_count) {
+		    !session->options->pids_count && !can_do_all(session, collector)) {
 			refuse_without_program(session, collector);
 			continue;
 		}

@@ -42,6 +42,7 @@ struct session_options {
 	const char *event;     /* … taken by this perf event; NULL: the best there is */
 	bool faults;           /* … and of page faults */
 	enum session_bpf bpf;  /* … and what only programs inside the kernel can tell */
+	bool interrupts;       /* … and what interrupts take of its time */
 	bool native_stacks;    /* of launches and waits … */
 	bool python_stacks;    /* … with the Python functions in them */
 	bool ranges;           /* collect what the program names itself … */

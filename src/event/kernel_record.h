@@ -24,17 +24,22 @@ enum kernel_record_kind {
 };
 
 enum kernel_record_flags {
-	KERNEL_PREEMPTED = 1 << 0, /* it could have gone on */
-	KERNEL_IO_WAIT = 1 << 1,   /* it waits for a disk, as the kernel counts */
-	KERNEL_IN_CALL = 1 << 2,   /* call and arguments are those of a system call */
-	KERNEL_HAS_LOCK = 1 << 3,  /* of a futex: lock was read */
-	KERNEL_INTERRUPT = 1 << 4, /* it was woken by an interrupt, whoever ran then */
+	KERNEL_PREEMPTED = 1 << 0,  /* it could have gone on */
+	KERNEL_IO_WAIT = 1 << 1,    /* it waits for a disk, as the kernel counts */
+	KERNEL_IN_CALL = 1 << 2,    /* call and arguments are those of a system call */
+	KERNEL_HAS_LOCK = 1 << 3,   /* of a futex: lock was read */
+	KERNEL_INTERRUPT = 1 << 4,  /* it was woken by an interrupt, whoever ran then */
+	KERNEL_FAULT = 1 << 5,      /* outside of calls, for a page: fault_address */
+	KERNEL_STOPPED = 1 << 6,    /* by a signal, or a debugger */
+	KERNEL_EXITED = 1 << 7,     /* it does not come back */
+	KERNEL_OWN_THREAD = 1 << 8, /* of the kernel's */
 };
 
 struct kernel_head {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u32 kind;    /* enum kernel_record_kind */
-	__u32 tid;     /* of whom it tells */
+	__u16 kind;    /* enum kernel_record_kind */
+	__u16 cpu;
+	__u32 tid; /* of whom it tells */
 	__u32 tgid;
 	__u32 flags; /* enum kernel_record_flags */
 };
@@ -45,10 +50,15 @@ struct kernel_out {
 	struct kernel_task next; /* who got the processor */
 	__s64 call;              /* number of the system call that it is in */
 	__u64 arguments[3];
-	__u32 lock[3];     /* the word that a futex waits for, and what is beside it */
-	__u32 disk;        /* device number of the last request that it made; 0: none */
-	__u32 file_device; /* … of the file system of the call's file; 0: it has none */
+	__u32 lock[3]; /* the word that a futex waits for, and what is beside it */
+	__u32 disk;    /* device number of the last request that it made; 0: none */
+	__u32 file_device; /* … of the file system of the call's file; of one that is a device, its own; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
+	__u16 file_mode;   /* of the call's file, as in stat(2); 0: none */
+	__u16 family;      /* of a socket: AF_INET, … */
+	__u16 socket_type; /* … SOCK_STREAM, … */
+	__u16 peer_port;   /* … of AF_INET and AF_INET6; 0: not connected */
+	__u64 fault_address;
 	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };
 
@@ -67,6 +77,21 @@ struct kernel_in {
 	struct kernel_head head;
 	__u64 woken_ns;           /* when it was let go on; 0: it never waited, or nobody saw it */
 	struct kernel_task waker; /* who let it */
+	char name[KERNEL_NAME_BYTES];
+};
+
+/* Of a process and a handler: what it took of the time that threads of that process had on processors. */
+enum { KERNEL_INTERRUPT_NAME_BYTES = 32 };
+#define KERNEL_SOFT_INTERRUPT 0x80000000u
+
+struct kernel_interrupt_key {
+	__u32 tgid;
+	__u32 number; /* of the interrupt; of a soft one its vector, with KERNEL_SOFT_INTERRUPT */
+};
+
+struct kernel_interrupt {
+	__u64 spent_ns;
+	char name[KERNEL_INTERRUPT_NAME_BYTES]; /* the driver's; "": of a soft one */
 };
 
 #endif

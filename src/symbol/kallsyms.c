@@ -108,7 +108,8 @@ size_t kallsyms_count(const struct kallsyms *symbols)
 	return symbols->count;
 }
 
-const char *kallsyms_find(const struct kallsyms *symbols, uint64_t address)
+/* The last one that begins up to address; NULL: none. */
+static const struct function *find(const struct kallsyms *symbols, uint64_t address)
 {
 	size_t low = 0, high = symbols->count;
 
@@ -120,5 +121,23 @@ const char *kallsyms_find(const struct kallsyms *symbols, uint64_t address)
 		else
 			high = middle;
 	}
-	return low ? symbols->functions[low - 1].name : NULL;
+	return low ? &symbols->functions[low - 1] : NULL;
+}
+
+const char *kallsyms_find(const struct kallsyms *symbols, uint64_t address)
+{
+	const struct function *function = find(symbols, address);
+
+	return function ? function->name : NULL;
+}
+
+const char *kallsyms_find_near(const struct kallsyms *symbols, uint64_t address,
+			       uint64_t *ret_distance)
+{
+	const struct function *function = find(symbols, address);
+
+	if (!function || address - function->address >= KALLSYMS_FAR)
+		return NULL;
+	*ret_distance = address - function->address;
+	return function->name;
 }

@@ -19,5 +19,9 @@ size_t kallsyms_count(const struct kallsyms *symbols);
 
 /* The function an address lies in, of a module as "name [module]"; NULL before the first one. */
 const char *kallsyms_find(const struct kallsyms *symbols, uint64_t address);
+/* … and how far behind its begin; NULL where that is KALLSYMS_FAR or more: no function is so long, and what lay there is gone. */
+#define KALLSYMS_FAR (UINT64_C(1) << 20)
+const char *kallsyms_find_near(const struct kallsyms *symbols, uint64_t address,
+			       uint64_t *ret_distance);
 
 #endif

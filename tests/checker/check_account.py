@@ -11,6 +11,7 @@ Exit status 1 on any difference.
 """
 import argparse
 import collections
+import functools
 import json
 import subprocess
 import sys
@@ -25,6 +26,7 @@ BLOCKING = 1
 API_WAIT = 1
 OUT_OF_ORDER = 1
 DIRECT = 8
+WAKERS_MOST = 4
 
 
 class Trace:
@@ -32,6 +34,8 @@ class Trace:
 
     def __init__(self, lines, damage):
         self.damage = damage
+        # the same is asked again and again
+        self.calls_of, self.going = functools.cache(self.calls_of), functools.cache(self.going)
         self.things = {}
         self.api, self.launches, self.executions, self.waits, self.losses = [], [], [], [], []
         self.samples, self.switches, self.instructions = [], [], []
@@ -187,6 +191,31 @@ class Trace:
                 and max(there, default=0) <= row["time"] <= moment
                 and not any(call[0] <= row["time"] < call[2] for call in calls)]
         return min(gone, key=lambda row: row["time"]) if gone else None
+
+    def coming(self, going):
+        """The switch with which a thread came back that had gone with `going`; None: a call says that it was there."""
+        thread = going["previous"]
+        back = [row for row in self.switches if row["next"] == thread and row["time"] > going["time"]]
+        back = [row for row in back if self.going(thread, row["time"] - 1) is going]
+        return min(back, key=lambda row: row["time"]) if back else None
+
+    def wakers(self, going, most=WAKERS_MOST):
+        """Who let a thread go on that was blocked since `going`; who let that one, the last time that it was blocked and
+        came back meanwhile; and so on: thread ids, names of who is not recorded."""
+        coming = self.coming(going)
+        if not coming or not most or not coming["waker"] and not coming["waker_name"]:
+            return ()
+        thread = self.things.get("thread", {}).get(coming["waker"])
+        found = (thread["tid"] if thread else coming["waker_name"],)
+        earlier = []
+        for row in self.switches:
+            if thread and row["next"] == thread["id"] and going["time"] < row["time"] < coming["time"]:
+                gone = self.going(thread["id"], row["time"] - 1)
+                if gone and gone["reason"] == "blocked":
+                    earlier.append((row["time"], gone))
+        if earlier:
+            found += self.wakers(max(earlier, key=lambda one: one[0])[1], most - 1)
+        return found
 
     def whereabouts(self, thread, moment):
         """On a processor, from when it is seen there to the first switch away behind that."""
@@ -345,12 +374,25 @@ def cause(trace, commands, in_flight, dark, begin, moment):
     return "dependency" if end is not None and moment < end else "latency"
 
 
-def wait_of(trace, commands, moment):
-    """What the launching thread of the next command waits for, (what, thread id of the holder); None: not known."""
+def going_of(trace, commands, moment):
+    """The switch since which the launching thread of the next command is away, and the id of who it names."""
     row = min((row for row in commands if row["started"] > moment), key=order)
     switch = trace.going(row["launch"]["thread"], moment)
-    holder = trace.things.get("thread", {}).get(switch["holder"], {}).get("tid")
-    return (switch["wait"], holder) if switch["wait"] or switch["stack"] else None
+    return switch, trace.things.get("thread", {}).get(switch["holder"], {}).get("tid")
+
+
+def wait_of(trace, commands, moment):
+    """What that thread waits for, (what, thread id of the holder, who wakes it); None: not known. Who has a thing is who
+    lets others go on with it; of a wait for nobody knows what, nobody is told to have ended it."""
+    switch, holder = going_of(trace, commands, moment)
+    wakers = trace.wakers(switch) if switch["wait"] and not switch["holder"] else ()
+    return (switch["wait"], holder, wakers) if switch["wait"] or switch["holder"] or switch["stack"] else None
+
+
+def preemptor_of(trace, commands, moment):
+    """Who got that thread's processor, (who, thread id of one that is recorded); None: not known."""
+    switch, thread = going_of(trace, commands, moment)
+    return (switch["wait"], thread) if switch["wait"] or switch["holder"] else None
 
 
 def call_of(trace, commands, moment):
@@ -361,8 +403,8 @@ def call_of(trace, commands, moment):
 
 def idle(trace, commands, in_flight, dark, begin, end):
     """Idle time by cause; in_flight: when the commands without an execution were entered. Of what is blocked: by what for.
-    Of what is in calls: by function."""
-    causes, waits, calls = dict.fromkeys(CAUSES, 0), {}, {}
+    Of what is preempted: by whom. Of what is in calls: by function."""
+    causes, waits, preemptors, calls = dict.fromkeys(CAUSES, 0), {}, {}, {}
     moments = {moment for interval in dark for moment in interval if moment is not None}
     for row in commands:
         moments.update(row[key] for key in ("queued", "submitted", "started", "ended") if key in row)
@@ -381,10 +423,13 @@ def idle(trace, commands, in_flight, dark, begin, end):
             if why == "blocked":
                 wait = wait_of(trace, commands, a)
                 waits[wait] = waits.get(wait, 0) + b - a
+            if why == "preempted":
+                by = preemptor_of(trace, commands, a)
+                preemptors[by] = preemptors.get(by, 0) + b - a
             if why in ("api_wait", "api_call"):
                 call = why, call_of(trace, commands, a)
                 calls[call] = calls.get(call, 0) + b - a
-    return causes, waits, calls
+    return causes, waits, preemptors, calls
 
 
 def check_waits(comparison, name, report, waits):
@@ -393,13 +438,24 @@ def check_waits(comparison, name, report, waits):
                      report["idle_causes"]["blocked"])
     told = {}
     for row in report["idle_waits"]:
-        key = row.get("wait", ""), row.get("holder", {}).get("tid")
+        wakers = tuple(waker.get("tid", waker["name"]) for waker in row.get("wakers", []))
+        key = row.get("wait", ""), row.get("holder", {}).get("tid"), wakers
         told[key] = told.get(key, 0) + row["ns"]
     rest = waits.pop(None, 0)
     for key, length in waits.items():
         comparison.equal(f"{name} wait {key} between {length} and {rest} more, {told.get(key, 0)}",
                          length <= told.get(key, 0) <= length + rest, True)
-    comparison.equal(f"{name} waits for what nobody saw", set(told) - set(waits) - {("", None)}, set())
+    comparison.equal(f"{name} waits for what nobody saw", set(told) - set(waits) - {("", None, ())}, set())
+
+
+def check_preemptors(comparison, name, report, preemptors):
+    """Who ran instead, to the nanosecond: nothing of it is divided."""
+    told = {}
+    for row in report["idle_preempted"]:
+        key = row.get("by", ""), row.get("thread", {}).get("tid")
+        key = None if key == ("", None) else key
+        told[key] = told.get(key, 0) + row["ns"]
+    comparison.equal(f"{name} preempted by", told, preemptors)
 
 
 def owners(trace, sample):
@@ -499,8 +555,9 @@ def check_device(comparison, trace, device, key, begin, end, report):
         comparison.equal(f"{name} {part}", report[f"{part}_ns"],
                          sum(shares[id(row)] for row in commands if class_of(row) == part))
     dark = trace.dark(device)
-    causes, waits, calls = idle(trace, commands, in_flight, dark, begin, end)
+    causes, waits, preemptors, calls = idle(trace, commands, in_flight, dark, begin, end)
     check_waits(comparison, name, report, waits)
+    check_preemptors(comparison, name, report, preemptors)
     comparison.equal(f"{name} calls", {(row["cause"], row["call"]): row["ns"] for row in report["idle_calls"]}, calls)
     for reason, length in causes.items():
         comparison.equal(f"{name} idle {reason}", report["idle_causes"][reason], length)

@@ -29,6 +29,7 @@
  *	execution PROCESS CORRELATION QUEUE QUEUED SUBMITTED STARTED ENDED [status=S] [seen=T]
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
  *	switch THREAD TIME blocked|preempted|exited|in [stack=ID] [wait=TEXT] [holder=THREAD]
+ *	       [waker=THREAD] [waker_name=TEXT]
  *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE]
  *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
@@ -504,6 +505,9 @@ static inline int description_switch(struct description *description, char **wor
 		description_name(description, description_option(words, 4, count, "wait", ""));
 	row.holder =
 		(uint32_t)description_number(description_option(words, 4, count, "holder", "0"));
+	row.waker = (uint32_t)description_number(description_option(words, 4, count, "waker", "0"));
+	row.waker_string = description_name(description,
+					    description_option(words, 4, count, "waker_name", ""));
 	row.stack = description_id(description->stacks,
 				   description_option(words, 4, count, "stack", "0"));
 	return trace_writer_row(description->writer, EVENT_SWITCH, &source, &row);

@@ -128,6 +128,50 @@ def random_waits(seed):
     return "\n".join(lines) + "\n"
 
 
+def random_wakings(seed):
+    """Threads that wait for each other and are preempted, one of which launches. No two things happen at once, so that
+    nobody may ask which was first."""
+    generator = random.Random(seed)
+    threads = range(1, generator.randrange(3, 8))
+    others = ["", "", " waker_name=interrupt", " waker_name=dd%20(process%207)", " waker=99 waker_name=gone"]
+    lines = ["window 0 9000", "device 1 gpu", "queue 1 1 context=1"]
+    lines += [f"thread {thread} {2 - thread % 2} name=t{thread}" for thread in threads]
+    lines += [f"sample {thread} {thread} 1" for thread in threads]
+    moments = iter(sorted(generator.sample(range(20, 8000), 320)))
+    # who waits long is woken by who was woken by others
+    away, number, last, haste = {}, 0, 2, generator.choice((0.08, 0.3))
+    for now in moments:
+        thread = 1 if generator.random() < haste else generator.choice(threads[1:])
+        if thread == 1 and 1 not in away and generator.random() < 0.3:
+            away.pop(1, None)
+            number += 1
+            lines.append(f"launch {number} 1 1 {now} {next(moments, 8001)} kernel name=k")
+            started = next(moments, 8002)
+            lines.append(f"execution 1 {number} 1 {now} {now} {started} {next(moments, 8003)}")
+        elif thread in away and generator.random() < 0.95:
+            waker = generator.choice([f" waker={one}" for one in threads if one != thread] * 2 + others)
+            # one that was preempted is woken by nobody, and should a file say so nobody believes it
+            if last != thread and generator.random() < 0.6:
+                waker = f" waker={last}"
+            if away.pop(thread) == "preempted" and generator.random() < 0.8:
+                waker = ""
+            else:
+                last = thread
+            lines.append(f"switch {thread} {now} in{waker}")
+        elif generator.random() < 0.03:
+            away.pop(thread, None)
+            lines.append(f"call {thread} {now} {next(moments, 8001)} call f")
+        else:
+            reason = generator.choice(("blocked", "blocked", "preempted"))
+            said = generator.choice(("", " wait=futex", " wait=futex", " wait=poll", f" wait=lock holder={generator.choice(threads)}"))
+            if reason == "preempted":
+                said = generator.choice(("", " wait=stress%20(process%205)", " wait=make%20(process%206)",
+                                         f" wait=program%20(process%201001) holder={generator.choice(threads)}"))
+            lines.append(f"switch {thread} {now} {reason}{said}")
+            away.setdefault(thread, reason)
+    return "\n".join(lines) + "\n"
+
+
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
@@ -185,6 +229,7 @@ def main():
         cut = random.Random(seed).uniform(0.7, 0.99) if seed % 5 == 1 else None
         cases.append((f"random {seed}{', cut' if cut else ''}", random_trace(seed), window, cut))
         cases.append((f"random waits {seed}", random_waits(seed), window, None))
+        cases += [(f"random wakings {seed}.{part}", random_wakings(seed * 5 + part), window, None) for part in range(5)]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, description, window, cut) in enumerate(cases, 1):

@@ -4,7 +4,10 @@
  *
  *	kernel_waits mutex ROUNDS HELD_MS     for a mutex that thread "holder" has, which sleeps with it
  *	kernel_waits baker ROUNDS BAKED_MS    for a condition that thread "baker" makes true, which sleeps before
+ *	kernel_waits convoy ROUNDS HELD_MS    for a mutex that three threads "walker" take in turn, and sleep with
+ *	kernel_waits pipe ROUNDS WRITTEN_MS   for a byte of a pipe, which thread "writer" writes, and sleeps before
  *	kernel_waits read ROUNDS FILE         for 64 KiB of a file, past all caches
+ *	kernel_waits fault ROUNDS FILE        for 16 pages of a file that is mapped, one by one
  *
  * Over the simulated driver. A round is one kernel that is waited for, then the wait. Prints how long the waits took
  * in all, in nanoseconds.
@@ -15,10 +18,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 << 10 };
+enum { READ_BYTES = 64 << 10, PAGE_BYTES = 4096, MAPPED_BYTES = 8 << 20, WALKERS = 3 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -27,7 +31,8 @@ static struct {
 	_Atomic unsigned int wanted, held;
 	_Atomic int over;
 	unsigned int ms;
-	int file;
+	int file, pipe[2];
+	volatile const char *mapped;
 } shared = {.lock = PTHREAD_MUTEX_INITIALIZER, .baked = PTHREAD_COND_INITIALIZER};
 
 static void sleep_ms(unsigned int ms)
@@ -77,6 +82,59 @@ static void *bake(void *argument)
 	return argument;
 }
 
+static void *walk(void *argument)
+{
+	prctl(PR_SET_NAME, "walker");
+	while (!shared.over) {
+		pthread_mutex_lock(&shared.lock);
+		shared.held++;
+		sleep_ms(shared.ms);
+		pthread_mutex_unlock(&shared.lock);
+		/* or it would take it again before any other has it */
+		sleep_ms(1);
+	}
+	return argument;
+}
+
+static void *write_bytes(void *argument)
+{
+	unsigned int round = 0;
+
+	prctl(PR_SET_NAME, "writer");
+	while (!shared.over) {
+		if (shared.wanted == round) {
+			sleep_ms(1);
+			continue;
+		}
+		round++;
+		sleep_ms(shared.ms);
+		if (write(shared.pipe[1], "b", 1) != 1)
+			perror("write");
+	}
+	return argument;
+}
+
+__attribute__((noinline)) static void wait_in_convoy(unsigned int round)
+{
+	pthread_mutex_lock(&shared.lock);
+	pthread_mutex_unlock(&shared.lock);
+}
+
+__attribute__((noinline)) static void wait_for_pipe(unsigned int round)
+{
+	char byte;
+
+	shared.wanted = round;
+	if (read(shared.pipe[0], &byte, 1) != 1)
+		perror("read");
+}
+
+__attribute__((noinline)) static void wait_for_pages(unsigned int round)
+{
+	for (size_t i = 0; i < READ_BYTES; i += PAGE_BYTES)
+		(void)shared.mapped[(size_t)round * READ_BYTES + i];
+}
+
 __attribute__((noinline)) static void wait_for_mutex(unsigned int round)
 {
 	shared.wanted = round;
@@ -113,33 +171,58 @@ static void run_kernel(struct work *work)
 	work_check(clFinish(work->queue), "finish");
 }
 
+static const struct {
+	const char *name;
+	void (*wait)(unsigned int round);
+	void *(*other)(void *argument); /* NULL: a file is waited for */
+	int others;
+} ways[] = {{"mutex", wait_for_mutex, hold, 1},        {"baker", wait_for_bread, bake, 1},
+	    {"convoy", wait_in_convoy, walk, WALKERS}, {"pipe", wait_for_pipe, write_bytes, 1},
+	    {"read", wait_for_disk, NULL, 0},          {"fault", wait_for_pages, NULL, 0}};
+
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+/* Whether the file is there. Nothing of it is read ahead. */
+static int open_file(const char *path, int is_mapped)
+{
+	void *mapped;
+
+	shared.file = open(path, O_RDONLY | O_CLOEXEC | (is_mapped ? 0 : O_DIRECT));
+	if (shared.file < 0) {
+		perror(path);
+		return 0;
+	}
+	if (!is_mapped)
+		return 1;
+	mapped = mmap(NULL, MAPPED_BYTES, PROT_READ, MAP_SHARED, shared.file, 0);
+	if (mapped == MAP_FAILED || madvise(mapped, MAPPED_BYTES, MADV_RANDOM)) {
+		perror(path);
+		return 0;
+	}
+	shared.mapped = mapped;
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*wait)(unsigned int round);
-		void *(*other)(void *argument);
-	} ways[] = {{"mutex", wait_for_mutex, hold},
-		    {"baker", wait_for_bread, bake},
-		    {"read", wait_for_disk, NULL}};
 	uint64_t waited_ns = 0, begin_ns;
 	size_t way = 0;
-	pthread_t thread;
+	pthread_t threads[WALKERS];
 	struct work work;
 
-	while (argc == 4 && way < 3 && strcmp(ways[way].name, argv[1]) != 0)
+	while (argc == 4 && way < WAYS && strcmp(ways[way].name, argv[1]) != 0)
 		way++;
-	if (argc != 4 || way == 3)
+	if (argc != 4 || way == WAYS)
 		return 2;
+	if (!ways[way].other && !open_file(argv[3], ways[way].wait == wait_for_pages))
+		return 1;
 	shared.ms = (unsigned int)atoi(argv[3]);
-	shared.file = way == 2 ? open(argv[3], O_RDONLY | O_DIRECT | O_CLOEXEC) : -1;
-	if (way == 2 && shared.file < 0) {
-		perror(argv[3]);
-		return 1;
-	}
 	work_open(&work);
-	if (ways[way].other && pthread_create(&thread, NULL, ways[way].other, NULL))
+	if (pipe(shared.pipe))
 		return 1;
+	for (int i = 0; i < ways[way].others; i++)
+		if (pthread_create(&threads[i], NULL, ways[way].other, NULL))
+			return 1;
 	for (unsigned int round = 1; round <= (unsigned int)atoi(argv[2]); round++) {
 		run_kernel(&work);
 		begin_ns = work_now_ns(CLOCK_MONOTONIC);
@@ -148,8 +231,8 @@ int main(int argc, char **argv)
 	}
 	run_kernel(&work);
 	shared.over = 1;
-	if (ways[way].other)
-		pthread_join(thread, NULL);
+	for (int i = 0; i < ways[way].others; i++)
+		pthread_join(threads[i], NULL);
 	printf("waited %llu\n", (unsigned long long)waited_ns);
 	return 0;
 }

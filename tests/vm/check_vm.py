@@ -105,6 +105,15 @@ def check_recording(report, kernel, result, log):
                 f"status {status}: {'; '.join(complaints)}, see {log}")
 
 
+def check_batches(report, kernel, result, log):
+    """What tests/unit/bpf/test_batch.c says: buffers parsed in this kernel."""
+    status, lines = result.tests.get("batches", (None, []))
+    failed = [line for line in lines if line.startswith("not ok")]
+    count = sum(line.startswith("ok ") for line in lines)
+    report.line(kernel.version, "batch buffers", status == 0 and count > 1 and not failed,
+                f"status {status}, {count} ok: {'; '.join(failed)}, see {log}")
+
+
 def build_made_up(report, apt, kernel, folder):
     """(the module, b"" where there is none; why there is none)"""
     target = os.path.join(folder, MADE_UP)
@@ -134,6 +143,10 @@ def check_kernel(report, apt, kernel, build):
         modules[MADE_UP] = made_up
     activity = {"drm": " /vm/fences" + (" /vm/submit" if made_up else "")}
     tests = [(name, f"/vm/probe /vm/{name}.bpf.o{activity.get(name, '')}") for name in sorted(objects)]
+    batches = f"{build}/tests/unit/bpf/test_bpf_batch"
+    if os.path.exists(batches):
+        files["vm/test_bpf_batch"] = batches
+        tests.append(("batches", "/vm/test_bpf_batch /vm/batch.bpf.o"))
     if made_up:
         files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD})
         tests.append(("record", "/vm/record.sh"))
@@ -147,6 +160,8 @@ def check_kernel(report, apt, kernel, build):
         if name in activity:
             check_work(report, kernel, lines, why_no_gpu)
         report.line(kernel.version, f"{name} ends", status == 0, f"status {status}: {lines[-3:]}, see {log}")
+    if os.path.exists(batches):
+        check_batches(report, kernel, result, log)
     if made_up:
         check_recording(report, kernel, result, log)
     report.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")

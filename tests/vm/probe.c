@@ -68,6 +68,9 @@ static int attach(struct bpf_object *object)
 
 	bpf_object__for_each_program(program, object)
 	{
+		/* this kind is called, not attached */
+		if (bpf_program__type(program) == BPF_PROG_TYPE_SYSCALL)
+			continue;
 		if (bpf_program__autoload(program) && !bpf_program__attach(program))
 			return -errno;
 	}

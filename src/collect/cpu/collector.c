@@ -21,6 +21,7 @@ static const struct collector_option cpu_collector_options[] = {
 	{"bpf",
 	 "who preempts, wakes and holds, and which disk, by programs inside the kernel: done where "
 	 "there are rights (root; cap_bpf and cap_perfmon), and without them it is said"},
+	{"irq", "with bpf's: the time that interrupts took of each process, by name"},
 	{"nobpf", "no programs inside the kernel"},
 	{NULL, NULL},
 };
@@ -31,10 +32,15 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (!on || !option || !session->cpu) {
 		session->cpu = session->faults = on;
 		session->bpf = SESSION_BPF_ALLOWED;
+		session->interrupts = false;
 		session->frequency_hz = on ? FREQUENCY_HZ : 0;
 	}
 	if (option && strcmp(option, "nofaults") == 0)
 		session->faults = false;
+	if (option && strcmp(option, "irq") == 0) {
+		session->bpf = SESSION_BPF_WANTED;
+		session->interrupts = true;
+	}
 	if (option && strcmp(option, "bpf") == 0)
 		session->bpf = SESSION_BPF_WANTED;
 	if (option && strcmp(option, "nobpf") == 0)
@@ -44,6 +50,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 static bool is_chosen(const struct session_options *session)
 {
 	return session->cpu;
+}
+
+static bool can_do_all(const struct session_options *session)
+{
+	return session->bpf == SESSION_BPF_WANTED;
 }
 
 static int check(const struct session_options *session)
@@ -60,7 +71,9 @@ static int open_state(struct recording *recording, const struct session_options 
 				      .faults = session->faults,
 				      .has_python = session->python_stacks,
 				      .has_bpf = session->bpf != SESSION_BPF_NONE,
-				      .wants_bpf = session->bpf == SESSION_BPF_WANTED};
+				      .wants_bpf = session->bpf == SESSION_BPF_WANTED,
+				      .has_interrupts = session->interrupts,
+				      .is_machine = !session->command && !session->pids_count};
 	struct cpu *cpu = NULL;
 	int error = 0;
 
@@ -129,6 +142,7 @@ const struct collector cpu_collector = {
 	.name = "cpu",
 	.help = "what the program's threads did: samples with stacks, and when they waited",
 	.needs_program = true,
+	.can_do_all = can_do_all,
 	.options = cpu_collector_options,
 	.choose = choose,
 	.is_chosen = is_chosen,

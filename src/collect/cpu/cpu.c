@@ -105,8 +105,11 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->recording = recording;
 	cpu->processes = recording->processes;
 	cpu->frequency_hz = options->frequency_hz ? options->frequency_hz : 1;
-	error = perf_rings_open(&rings, &cpu->rings);
-	if (error == 0) {
+	cpu->who.is_machine = options->is_machine;
+	error = options->is_machine ? 0 : perf_rings_open(&rings, &cpu->rings);
+	if (error == 0 && options->is_machine) {
+		cpu->who.begin_ns = host_clocks_now_ns();
+	} else if (error == 0) {
 		perf_rings_state(cpu->rings, &cpu->state);
 	} else if (is_refusal(error)) {
 		use_states(cpu);
@@ -126,8 +129,11 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	hash_map_init(&cpu->python.strangers);
 	if (cpu->rings)
 		note_rights(cpu);
-	note_waits(cpu);
-	if (cpu->rings && options->has_bpf)
+	if (!options->is_machine)
+		note_waits(cpu);
+	cpu_interrupts_open(cpu);
+	cpu->interrupts.is_wanted = options->has_interrupts;
+	if ((cpu->rings || options->is_machine) && options->has_bpf)
 		cpu_who_open(cpu, options->wants_bpf);
 	*ret_cpu = cpu;
 	return 0;
@@ -545,6 +551,8 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	cpu->stack_bytes = 0;
 	cpu->last_loss_ns = now_ns;
 	cpu_who_each_second(cpu, now_ns);
+	cpu_interrupts_read(cpu);
+	cpu_look_at_modules(cpu);
 	for_each_process(cpu, cpu_name_code);
 	for_each_process(cpu, end_if_gone);
 }
@@ -671,6 +679,7 @@ void cpu_close(struct cpu *cpu)
 	cpu_name_kernel(cpu);
 	cpu_python_note(cpu);
 	cpu_python_fini(cpu);
+	cpu_interrupts_close(cpu);
 	cpu_who_close(cpu);
 	free(cpu->waiting);
 	free(cpu->watched);
@@ -678,6 +687,7 @@ void cpu_close(struct cpu *cpu)
 	count_last_losses(cpu);
 	perf_rings_close(cpu->rings);
 	free(cpu->kernel);
+	kernel_modules_fini(&cpu->modules);
 	code_files_fini(&cpu->files);
 	blocked_files_fini(&cpu->proc);
 	hash_map_fini(&cpu->kernels);

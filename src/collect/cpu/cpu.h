@@ -17,10 +17,12 @@ struct cpu;
 struct cpu_options {
 	struct perf_event_source source; /* name "": the best there is */
 	uint32_t frequency_hz;
-	bool faults;     /* samples of page faults too */
-	bool has_python; /* stacks have Python functions */
-	bool has_bpf;    /* programs inside the kernel, where there are rights for them */
-	bool wants_bpf;  /* … which was asked for */
+	bool faults;         /* samples of page faults too */
+	bool has_python;     /* stacks have Python functions */
+	bool is_machine;     /* all threads of the machine, by has_bpf's programs alone */
+	bool has_interrupts; /* … which sum up the time of interrupts, too */
+	bool has_bpf;        /* programs inside the kernel, where there are rights for them */
+	bool wants_bpf;      /* … which was asked for */
 };
 
 /* Errors: as perf_rings_open, with the error chain: nothing is collected then. */

@@ -15,7 +15,9 @@
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
 #include "collect/kernel_watch.h"
+#include "collect/memory_places.h"
 #include "collect/processes.h"
+#include "symbol/kernel_modules.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
 
@@ -114,12 +116,23 @@ struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_wanted;             /* it was asked for */
 	bool is_ready;
+	bool is_machine;   /* all threads of the machine are told of, and of no other source */
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
 		names; /* pid -> who it is, of those that are not recorded: the trace's string */
-	struct hash_map waits;  /* call << 32 | device -> the trace's string */
+	struct hash_map waits; /* call, and the words for its file -> the trace's string */
+	struct hash_map locks; /* process, and address of a lock or page -> … */
+	struct memory_places places;
 	struct hash_map stacks; /* number of a user's stack, and process -> the trace's stack */
 	uint64_t lost;          /* records of switches */
+};
+
+/* What interrupts took of the time of processes. */
+struct cpu_interrupts {
+	bool is_wanted;
+	uint64_t since_ns, now_ns; /* of the reading before, and of this one; 0: there was none */
+	struct hash_map series;    /* process id << 32 | handler -> the trace's series */
+	uint64_t refused;
 };
 
 struct cpu {
@@ -131,6 +144,8 @@ struct cpu {
 	uint32_t source_string, faults_string;
 	struct kernel_frame *kernel; /* owned; each address once */
 	size_t kernel_count, kernel_capacity;
+	struct kernel_modules modules;
+	size_t modules_for; /* kernel_count, when they were looked at last */
 
 	uint64_t lost_samples, lost_others; /* since the last loss row … */
 	uint64_t told_samples, told_others; /* … and in all */
@@ -168,6 +183,7 @@ struct cpu {
 	uint32_t frequency_hz;
 	struct cpu_python python;
 	struct cpu_who who;
+	struct cpu_interrupts interrupts;
 };
 
 /* ---- cpu.c ---- */
@@ -209,6 +225,8 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
 
+/* Which modules the kernel has, where new addresses in it were met: one may go before the end. */
+void cpu_look_at_modules(struct cpu *cpu);
 /* Names for the kernel's functions, once. */
 void cpu_name_kernel(struct cpu *cpu);
 
@@ -271,9 +289,35 @@ void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 		  uint32_t *ret_holder);
 void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thread *thread,
 		   uint64_t time_ns);
+/* The same of a record that is there: who got the processor; what is waited for; who let it go on. */
+void cpu_who_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
+		       uint32_t *ret_holder);
+void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+		  struct thread_wait *wait);
+void cpu_who_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+			uint32_t *ret_string);
 /* It came back. */
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
 		  uint32_t *ret_string);
+
+/* ---- cpu_interrupts.c ---- */
+
+void cpu_interrupts_open(struct cpu *cpu);
+/* Writes what came since the last time, also of processes that have ended since. */
+void cpu_interrupts_read(struct cpu *cpu);
+/* … once more. Before cpu_who_close. */
+void cpu_interrupts_close(struct cpu *cpu);
+/* "virtio0-input.0 (irq 25)", "softirq NET_RX". */
+void cpu_interrupt_name(const struct kernel_interrupt_key *key,
+			const struct kernel_interrupt *interrupt, char *ret_text, size_t size);
+
+/* ---- cpu_machine.c ---- */
+
+/* A record of any thread. */
+void cpu_machine_take(void *context, const struct kernel_head *head);
+/* The thread, made where it is new. NULL: the processor's own idle one, or out of memory. */
+struct process_thread *cpu_machine_thread(struct cpu *cpu, const struct kernel_task *task,
+					  uint64_t time_ns, struct process **ret_process);
 
 /* ---- cpu_states.c ---- */
 

@@ -22,6 +22,7 @@
 #include "collect/memory_map.h"
 #include "collect/stacks.h"
 #include "symbol/kallsyms.h"
+#include "symbol/kernel_modules.h"
 #include "symbol/proc_maps.h"
 
 enum {
@@ -413,10 +414,20 @@ static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, 
 	return stack;
 }
 
+void cpu_look_at_modules(struct cpu *cpu)
+{
+	if (cpu->kernel_count == cpu->modules_for)
+		return;
+	cpu->modules_for = cpu->kernel_count;
+	if (kernel_modules_look(&cpu->modules, NULL))
+		error_clear();
+}
+
 void cpu_name_kernel(struct cpu *cpu)
 {
 	struct trace_writer *writer = cpu->recording->writer;
 	struct kallsyms *symbols = NULL;
+	char name[512];
 
 	if (!cpu->kernel_count)
 		return;
@@ -425,13 +436,13 @@ void cpu_name_kernel(struct cpu *cpu)
 		error_clear();
 		return;
 	}
-	for (size_t i = 0; i < cpu->kernel_count; i++) {
-		const char *name = kallsyms_find(symbols, cpu->kernel[i].address);
-
-		if (name)
+	if (kernel_modules_look(&cpu->modules, NULL))
+		error_clear();
+	for (size_t i = 0; i < cpu->kernel_count; i++)
+		if (kernel_modules_name(&cpu->modules, symbols, cpu->kernel[i].address, name,
+					sizeof(name)))
 			trace_writer_name_frame(writer, cpu->kernel[i].id,
 						recording_string(cpu->recording, name));
-	}
 	kallsyms_close(symbols);
 }
 

@@ -18,14 +18,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/error.h"
 #include "collect/device_names.h"
+#include "collect/file_words.h"
 #include "collect/host_clocks.h"
 #include "collect/rights.h"
 
 enum {
-	KERNEL_MINOR_BITS = 20, /* of a device's number inside the kernel */
+	/* With an address of their own, and places of pages; who has one in each node of a list gets no more. */
+	LOCKS_MOST = 1024,
 	NAMES_MOST =
 		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
@@ -58,18 +62,23 @@ static void note_no_rights(struct cpu *cpu)
 
 void cpu_who_open(struct cpu *cpu, bool is_wanted)
 {
+	const struct kernel_watch_options options = {
+		.interrupts = cpu->interrupts.is_wanted,
+		.on_record = cpu->who.is_machine ? cpu_machine_take : NULL,
+		.context = cpu};
 	struct cpu_who *who = &cpu->who;
 	int error;
 
 	hash_map_init(&who->names);
 	hash_map_init(&who->waits);
+	hash_map_init(&who->locks);
 	hash_map_init(&who->stacks);
 	who->is_wanted = is_wanted;
 	if (!is_wanted && !rights_can_load()) {
 		note_no_rights(cpu);
 		return;
 	}
-	error = kernel_watch_start(&who->watch);
+	error = kernel_watch_start(&options, &who->watch);
 	/* who built it without knows, and every recording would say it */
 	if (error && (is_wanted || error != -ENOSYS))
 		note_refused(cpu, error_text());
@@ -108,16 +117,17 @@ void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
-	if (who->is_ready) {
-		who->lost += kernel_watch_sweep(who->watch, UINT64_MAX);
+	cpu_who_each_second(cpu, UINT64_MAX);
+	if (who->is_ready)
 		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
-	}
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
 	who->is_ready = false;
 	hash_map_fini(&who->names);
 	hash_map_fini(&who->waits);
+	hash_map_fini(&who->locks);
+	memory_places_fini(&who->places);
 	hash_map_fini(&who->stacks);
 }
 
@@ -192,7 +202,9 @@ static void look_whether_ready(struct cpu *cpu)
 		give_up_rights(who, kernel_watch_needs_right(who->watch));
 		note_missing(cpu);
 		note_blind(cpu);
-		add_all(cpu);
+		if (!who->is_machine)
+			add_all(cpu);
+		cpu_interrupts_read(cpu);
 	}
 }
 
@@ -224,18 +236,26 @@ void cpu_who_end_process(struct cpu *cpu, uint32_t pid)
 
 void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns)
 {
-	if (cpu->who.is_ready)
-		cpu->who.lost += kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
+	uint64_t lost;
+
+	if (!cpu->who.is_ready)
+		return;
+	lost = kernel_watch_sweep(cpu->who.watch, now_ns - SWEEP_NS);
+	/* there they are the switches themselves, else what is known beside them */
+	*(cpu->who.is_machine ? &cpu->lost_others : &cpu->who.lost) += lost;
 }
 
 /* ---- who --------------------------------------------------------------------------------------- */
 
 /* A thread that is recorded; NULL: it is not. */
-static struct process_thread *recorded(const struct cpu *cpu, const struct kernel_task *task,
+static struct process_thread *recorded(struct cpu *cpu, const struct kernel_task *task,
 				       uint64_t time_ns, struct process **ret_process)
 {
-	struct process *process = processes_find(cpu->processes, task->tgid);
+	struct process *process;
 
+	if (cpu->who.is_machine)
+		return cpu_machine_thread(cpu, task, time_ns, ret_process);
+	process = processes_find(cpu->processes, task->tgid);
 	*ret_process = process;
 	return process && !process->has_ended
 		       ? process_thread(cpu->processes, process, task->tid, time_ns)
@@ -276,16 +296,34 @@ static void name_task(struct cpu *cpu, const struct kernel_task *task, uint64_t 
 	*ret_string = *ret_thread ? 0 : other_string(cpu, task);
 }
 
+void cpu_who_name_next(struct cpu *cpu, const struct kernel_out *out, uint32_t *ret_string,
+		       uint32_t *ret_holder)
+{
+	if (!out->next.tid)
+		return;
+	*ret_holder = describe(cpu, &out->next, out->head.time_ns);
+	*ret_string = other_string(cpu, &out->next);
+}
+
 void cpu_who_took(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_string,
 		  uint32_t *ret_holder)
 {
 	const struct kernel_out *out =
 		cpu->who.is_ready ? kernel_watch_out(cpu->who.watch, tid, time_ns) : NULL;
 
-	if (!out || !out->next.tid)
+	if (out)
+		cpu_who_name_next(cpu, out, ret_string, ret_holder);
+}
+
+void cpu_who_name_waker(struct cpu *cpu, const struct kernel_in *in, uint32_t *ret_thread,
+			uint32_t *ret_string)
+{
+	if (!in->woken_ns)
 		return;
-	*ret_holder = describe(cpu, &out->next, time_ns);
-	*ret_string = other_string(cpu, &out->next);
+	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
+		*ret_string = recording_string(cpu->recording, "interrupt");
+	else
+		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
 }
 
 void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret_thread,
@@ -294,12 +332,8 @@ void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 	const struct kernel_in *in =
 		cpu->who.is_ready ? kernel_watch_in(cpu->who.watch, tid, time_ns) : NULL;
 
-	if (!in || !in->woken_ns)
-		return;
-	if ((in->head.flags & KERNEL_INTERRUPT) || !in->waker.tid)
-		*ret_string = recording_string(cpu->recording, "interrupt");
-	else
-		name_task(cpu, &in->waker, in->woken_ns, ret_thread, ret_string);
+	if (in)
+		cpu_who_name_waker(cpu, in, ret_thread, ret_string);
 }
 
 /* ---- what for ---------------------------------------------------------------------------------- */
@@ -335,27 +369,17 @@ static struct process_thread *thread_by_own_number(const struct process *process
 	return NULL;
 }
 
-/* The device that a thread waits for, as the kernel numbers it; 0: none. */
-static uint32_t waited_device(const struct kernel_out *out)
-{
-	if ((out->head.flags & KERNEL_IO_WAIT) && out->disk)
-		return out->disk;
-	return out->file_device;
-}
-
 /* "read (disk sda)". */
-static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
+static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_out *out,
 			    const char *call)
 {
-	const uint32_t device = waited_device(out);
-	const uint64_t key = (uint64_t)(uint16_t)out->call << 32 | device;
+	const uint64_t key = (uint64_t)(uint16_t)out->call << 48 ^ file_words_key(out);
 	uint32_t string = (uint32_t)hash_map_get(&cpu->who.waits, key, 0);
 	char name[512], text[600];
 
 	if (string)
 		return string;
-	if (device && device_name(pid, device >> KERNEL_MINOR_BITS,
-				  device & ((1U << KERNEL_MINOR_BITS) - 1), name, sizeof(name)))
+	if (file_words(pid, out, name, sizeof(name)))
 		snprintf(text, sizeof(text), "%s (%s)", call, name);
 	else
 		snprintf(text, sizeof(text), "%s", call);
@@ -364,23 +388,120 @@ static uint32_t wait_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 	return string;
 }
 
-static void tell_cause(struct cpu *cpu, struct process *process, const struct kernel_out *out,
-		       struct thread_wait *wait)
+/* "mutex (server+0x40c0)": two locks are two things to wait for. */
+static uint32_t lock_string(struct cpu *cpu, const struct process *process, const char *what,
+			    uint64_t address, uint64_t time_ns)
+{
+	struct cpu_who *who = &cpu->who;
+	const uint64_t key = (uint64_t)process->row.id << 48 ^ address << 1 ^ (what[0] == 'm');
+	uint32_t string = (uint32_t)hash_map_get(&who->locks, key, 0);
+	char name[300], text[400];
+
+	if (string)
+		return string;
+	if (who->locks.count >= LOCKS_MOST)
+		return recording_string(cpu->recording, what);
+	memory_places_variable(memory_places_maps(&who->places, process->row.id, process->row.pid,
+						  address, time_ns),
+			       address, name, sizeof(name));
+	snprintf(text, sizeof(text), "%s (%s)", what, name);
+	string = recording_string(cpu->recording, text);
+	hash_map_put(&who->locks, key, string);
+	return string;
+}
+
+/* The disk that a mapped file lies on. Of one that is a disk itself it is asked where such files are alone: elsewhere a file
+ * system may not answer. */
+static bool name_disk(uint32_t pid, const struct proc_mapping *mapping, char *ret_text, size_t size)
+{
+	char path[PATH_MAX + 32];
+	struct stat status;
+
+	if (strncmp(mapping->path, "/dev/", 5) != 0)
+		return mapping->inode && device_name(pid, mapping->device_major,
+						     mapping->device_minor, ret_text, size);
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->path);
+	return stat(path, &status) == 0 && S_ISBLK(status.st_mode) &&
+	       device_name(pid, major(status.st_rdev), minor(status.st_rdev), ret_text, size);
+}
+
+/* What depends on the place of a page, and on the request that is waited for. */
+static uint64_t fault_key(const struct process *process, const struct proc_mapping *mapping,
+			  const struct kernel_out *out)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t key = (file_words_key(out) ^ process->row.id) * odd;
+
+	if (mapping)
+		key = (key ^ mapping->start ^ mapping->inode << 20) * odd;
+	return (key ^ key >> 29) | 1;
+}
+
+/* "page fault (/data/model.bin, disk sda)". */
+static uint32_t fault_string(struct cpu *cpu, const struct process *process,
+			     const struct kernel_out *out, uint64_t time_ns)
+{
+	const uint32_t pid = process->row.pid;
+	const uint64_t address = out->fault_address;
+	const struct proc_maps *maps = NULL;
+	const struct proc_mapping *mapping = NULL;
+	struct hash_map *known = &cpu->who.locks;
+	char file[512] = "", disk[512] = "", text[1200];
+	uint32_t string;
+	uint64_t key;
+
+	if (out->head.flags & KERNEL_FAULT)
+		maps = memory_places_maps(&cpu->who.places, process->row.id, pid, address, time_ns);
+	if (maps)
+		mapping = proc_maps_find(maps, address);
+	key = fault_key(process, mapping, out);
+	string = (uint32_t)hash_map_get(known, key, 0);
+	if (string)
+		return string;
+	if (mapping)
+		memory_places_file(maps, address, file, sizeof(file));
+	if (!file_words(pid, out, disk, sizeof(disk)) && mapping)
+		name_disk(pid, mapping, disk, sizeof(disk));
+	if (*file || *disk)
+		snprintf(text, sizeof(text), "page fault (%s%s%s)", file,
+			 *file && *disk ? ", " : "", disk);
+	else
+		snprintf(text, sizeof(text), "page fault");
+	string = recording_string(cpu->recording, text);
+	if (known->count < LOCKS_MOST)
+		hash_map_put(known, key, string);
+	return string;
+}
+
+/* 0: there is no word for it. */
+static uint32_t wait_string(struct cpu *cpu, const struct process *process,
+			    const struct kernel_out *out, uint64_t time_ns)
+{
+	const struct blocked_place place = {.call = (int32_t)out->call};
+	const char *call = blocked_call_name(&place);
+
+	if (out->head.flags & KERNEL_STOPPED)
+		return recording_string(cpu->recording, "stopped");
+	if (out->call < 0)
+		return fault_string(cpu, process, out, time_ns);
+	if (blocked_is_futex(&place))
+		return lock_string(cpu, process, call, out->arguments[0], time_ns);
+	return call ? call_string(cpu, process->row.pid, out, call) : 0;
+}
+
+void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
+		  struct thread_wait *wait)
 {
 	const uint32_t owner = lock_owner(out);
 	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
-	const char *call;
 
 	if (holder) {
 		wait->told_holder = process_thread_describe(cpu->processes, process, holder);
-		wait->told_string = recording_string(cpu->recording, "mutex");
+		wait->told_string =
+			lock_string(cpu, process, "mutex", out->arguments[0], out->head.time_ns);
 		return;
 	}
-	call = out->call < 0
-		       ? "page fault"
-		       : blocked_call_name(&(struct blocked_place){.call = (int32_t)out->call});
-	if (call)
-		wait->told_string = wait_string(cpu, process->row.pid, out, call);
+	wait->told_string = wait_string(cpu, process, out, out->head.time_ns);
 }
 
 /* Of an interpreter the functions are known by a look at it, while it waits; its native frames alone are all the same. */
@@ -419,7 +540,7 @@ void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thre
 	if (!found || (found->head.flags & KERNEL_PREEMPTED))
 		return;
 	out = *found;
-	tell_cause(cpu, process, &out, &thread->wait);
+	cpu_who_tell(cpu, process, &out, &thread->wait);
 	stack = user_stack(cpu, process, tid, out.user_stack);
 	if (stack)
 		stack = cpu_put_kernel_frames(cpu, addresses,

@@ -23,8 +23,9 @@
 
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10"},
-	{"nojobs", "no jobs: what each process's work on a GPU is, and when, as the kernel's "
-		   "scheduler tells with rights"},
+	{"jobs", "what each process gives a GPU to do, and when it does it, as the kernel tells "
+		 "with rights: "
+		 "done anyway; -jobs: not"},
 	{NULL, NULL},
 };
 
@@ -41,11 +42,16 @@ struct drm {
 	struct kernel_jobs *jobs;  /* owned; NULL: they are not told */
 };
 
+static bool has_option(const char *option)
+{
+	return strcmp(option, "-jobs") == 0;
+}
+
 static void choose(struct session_options *session, bool on, const char *option)
 {
-	if (option && strcmp(option, "nojobs") == 0)
+	if (option && strcmp(option, "-jobs") == 0)
 		session->drm_jobs = false;
-	else if (!on || !option)
+	else if (!on || !option || strcmp(option, "jobs") == 0)
 		session->drm_jobs = on;
 }
 
@@ -215,6 +221,7 @@ const struct collector drm_collector = {
 	.options = collector_options,
 	.rate = &rate,
 	.by_request = true,
+	.has_option = has_option,
 	.choose = choose,
 	.work = &work,
 };

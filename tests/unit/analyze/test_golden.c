@@ -43,16 +43,36 @@ static void add_devices(struct string_builder *text, const struct analysis *anal
 	}
 }
 
+static void add_wakers(struct string_builder *text, const struct analysis *analysis, uint32_t waker)
+{
+	for (; waker; waker = analysis->wakers[waker - 1].before) {
+		const struct analysis_waker *link = &analysis->wakers[waker - 1];
+
+		if (link->thread)
+			string_builder_appendf(text, ", woken by thread %u", link->thread);
+		else
+			string_builder_appendf(text, ", woken by %s",
+					       model_text(analysis->model, link->name_string, ""));
+	}
+}
+
 static void add_waits(struct string_builder *text, const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->states_count; i++) {
 		const struct analysis_state *state = &analysis->states[i];
 
 		if (state->wait_string && state->cause == CAUSE_BLOCKED)
-			string_builder_appendf(text,
-					       "waited for %s, thread %u has it: %" PRIu64 "\n",
+			string_builder_appendf(text, "waited for %s, thread %u has it: %" PRIu64,
 					       model_text(analysis->model, state->wait_string, ""),
 					       state->holder, state->idle_ns);
+		else if (state->wait_string && state->cause == CAUSE_PREEMPTED)
+			string_builder_appendf(text, "preempted by %s, thread %u: %" PRIu64,
+					       model_text(analysis->model, state->wait_string, ""),
+					       state->holder, state->idle_ns);
+		else
+			continue;
+		add_wakers(text, analysis, state->waker);
+		string_builder_append(text, "\n");
 	}
 	for (size_t i = 0; i < analysis->holdings_count; i++) {
 		const struct analysis_holding *holding = &analysis->holdings[i];

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/batch.bpf.c - batch buffers of Intel GPUs, looked through where they lie: in the memory of a process
+ *
+ * Runs in:  the kernel, when it is called (BPF_PROG_TEST_RUN), in the thread that calls it: the memory read is its own
+ * Gets:     struct batch_request, which says what to do, and `mappings`
+ * Gives:    in `states` what it found, for `states` also is where an incomplete one goes on
+ * Fails:    what is not mapped, or not in memory now, is incomplete, not an error
+ * Why:      a batch is mapped by whoever wrote it, and only in that process can it be read. This is the parser as the
+ *           programs at a driver's submissions have it, without a driver and without a GPU: what it finds in a buffer
+ *           can be compared with what our own process finds.
+ */
+#include "bpf/kernel_types.h"
+
+#define BATCH_FUNCTION                                      static __attribute__((noinline))
+#define BATCH_READ                                          read_memory
+#define BATCH_SEE(context, address, number, header, dwords) ((void)(address))
+#include "event/batch.h"
+
+static long read_memory(void *context, __u64 vm, __u64 address, __u32 bytes, void *target);
+
+#include "event/batch_parser.h"
+
+enum { LOOPS_MOST = 1 << 23 }; /* the most that a kernel grants */
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BATCH_MAPPINGS_MOST);
+	__type(key, __u32);
+	__type(value, struct batch_mapping);
+} mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct batch_state);
+} states SEC(".maps");
+
+struct work {
+	struct batch_state *state;
+	__u32 mappings_count;
+	__u32 may_sleep;
+};
+
+static __always_inline bool is_in(const struct batch_mapping *mapping, __u64 vm, __u64 address)
+{
+	return mapping->vm == vm && address - mapping->gpu < mapping->bytes;
+}
+
+/* NULL: nothing is mapped there. */
+static __always_inline const struct batch_mapping *find_mapping(const struct work *work, __u64 vm,
+								__u64 address)
+{
+	for (__u32 i = 0; i < BATCH_MAPPINGS_MOST; i++) {
+		const struct batch_mapping *mapping;
+		__u32 key = i;
+
+		if (i >= work->mappings_count)
+			return NULL;
+		mapping = bpf_map_lookup_elem(&mappings, &key);
+		if (!mapping)
+			return NULL;
+		if (is_in(mapping, vm, address))
+			return mapping;
+	}
+	return NULL;
+}
+
+static __attribute__((noinline)) long read_memory(void *context, __u64 vm, __u64 address,
+						  __u32 bytes, void *target)
+{
+	const struct work *work = context;
+	const struct batch_mapping *mapping = find_mapping(work, vm, address);
+	const void *source;
+	__u64 left;
+	long error;
+
+	if (!mapping)
+		return -1;
+	left = mapping->bytes - (address - mapping->gpu);
+	source = (const void *)(mapping->cpu + (address - mapping->gpu));
+	if (left < bytes)
+		bytes = left;
+	/* The compiler knows it; the verifier of 6.1 takes a limit only from a constant. */
+	barrier_var(bytes);
+	if (!bytes || bytes > BATCH_WINDOW_BYTES)
+		return -1;
+	error = work->may_sleep ? bpf_copy_from_user(target, bytes, source)
+				: bpf_probe_read_user(target, bytes, source);
+	return error ? -1 : bytes;
+}
+
+static long step(__u32 index, void *context)
+{
+	struct work *work = context;
+
+	return batch_step(work->state, context);
+}
+
+SEC("syscall")
+int parse_batch(struct batch_request *request)
+{
+	struct work work = {.mappings_count = request->mappings_count,
+			    .may_sleep = request->may_sleep};
+	__u32 first = 0;
+
+	work.state = bpf_map_lookup_elem(&states, &first);
+	if (!work.state)
+		return -1;
+	work.state->steps_most = request->steps_most;
+	if (request->goes_on) {
+		batch_resume(work.state);
+	} else {
+		work.state->vm = request->vm;
+		work.state->generation = request->generation;
+		work.state->bases = request->bases;
+		batch_begin(work.state, request->address);
+	}
+	bpf_loop(LOOPS_MOST, step, &work, 0);
+	if (work.state->status == BATCH_GOING)
+		work.state->status = BATCH_LIMIT;
+	return work.state->status;
+}

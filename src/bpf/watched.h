@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/watched.h - part of sched.bpf.c: of whom is told, and what was not
+ */
+#ifndef BPF_WATCHED_H
+#define BPF_WATCHED_H
+
+#include "bpf/kernel_types.h"
+
+/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32);
+	__type(value, __u8);
+} watched SEC(".maps");
+
+/* Written by the recorder, when all is in place. */
+__u32 watches_all;
+__u32 watches_not; /* … but this process: the recorder itself */
+
+/* 0: records without room; 1: processes without room; 2: handlers of interrupts without. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 3);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+	__u64 *value = bpf_map_lookup_elem(&counts, &which);
+
+	if (value)
+		++*value;
+}
+
+static __always_inline bool is_watched(__u32 tgid)
+{
+	if (watches_all)
+		return tgid && tgid != watches_not;
+	return tgid && bpf_map_lookup_elem(&watched, &tgid);
+}
+
+#endif

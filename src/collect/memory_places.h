@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/memory_places.h - what lies at an address of a process: which file, whose variable
+ */
+#ifndef COLLECT_MEMORY_PLACES_H
+#define COLLECT_MEMORY_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/proc_maps.h"
+
+enum { MEMORY_PLACES_KEPT = 16 };
+
+/* The mappings of the processes that were asked for last. All zero: nothing is kept. */
+struct memory_places {
+	struct memory_places_kept {
+		uint64_t image; /* the caller's: another one for each image of a process; 0: free */
+		uint64_t read_ns;
+		struct proc_maps maps; /* owned */
+	} kept[MEMORY_PLACES_KEPT];
+	size_t next; /* that is given up */
+};
+
+void memory_places_fini(struct memory_places *places); /* NULL-safe */
+
+/* The mappings of a living process, as they were at most a second ago. NULL: they cannot be read, or were just read and have
+ * nothing there. Valid until the next call. */
+const struct proc_maps *memory_places_maps(struct memory_places *places, uint64_t image,
+					   uint32_t pid, uint64_t address, uint64_t now_ns);
+
+/* "/data/model.bin", "heap", "memory" of no file. False: nothing lies there. */
+bool memory_places_file(const struct proc_maps *maps, uint64_t address, char *ret_text,
+			size_t size);
+
+/* "server+0x40c0": the file whose variable it is, and where the file has it, as nm(1) shows; else "0x7f…". */
+void memory_places_variable(const struct proc_maps *maps, uint64_t address, char *ret_text,
+			    size_t size);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_wait_words.c - words for what threads wait at, from what the kernel knows of it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "collect/cpu/cpu_private.h"
+#include "collect/file_words.h"
+#include "collect/memory_places.h"
+
+#include "harness.h"
+
+static char words[600];
+
+static const char *say(const struct kernel_out *out)
+{
+	return file_words((uint32_t)getpid(), out, words, sizeof(words)) ? words : "";
+}
+
+/* As the kernel has it inside. */
+static uint32_t number_of(dev_t device)
+{
+	return major(device) << 20 | minor(device);
+}
+
+TEST(pipes_and_sockets)
+{
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFIFO, .file_device = 13}), "pipe");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET,
+					    .socket_type = SOCK_STREAM,
+					    .peer_port = 5432}),
+		   "TCP, port 5432 of the peer");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET6,
+					    .socket_type = SOCK_DGRAM,
+					    .peer_port = 53}),
+		   "UDP, port 53 of the peer");
+	CHECK_TEXT(say(&(struct kernel_out){
+			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_STREAM}),
+		   "TCP socket");
+	CHECK_TEXT(say(&(struct kernel_out){
+			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_DGRAM}),
+		   "UDP socket");
+	CHECK_TEXT(say(&(struct kernel_out){
+			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_RAW}),
+		   "raw socket");
+	CHECK_TEXT(say(&(struct kernel_out){
+			   .file_mode = S_IFSOCK, .family = AF_UNIX, .socket_type = SOCK_STREAM}),
+		   "unix socket");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK, .family = 250}), "socket");
+}
+
+TEST(devices)
+{
+	struct stat status;
+	struct kernel_out out = {.file_mode = S_IFCHR};
+
+	REQUIRE(stat("/dev/null", &status) == 0);
+	out.file_device = number_of(status.st_rdev);
+	CHECK_TEXT(say(&out), "device null");
+	out.file_device = number_of(makedev(4000, 77));
+	CHECK_TEXT(say(&out), "");
+	CHECK_TEXT(say(&(struct kernel_out){0}), "");
+	REQUIRE(stat("/proc/self/status", &status) == 0);
+	out = (struct kernel_out){.file_mode = S_IFREG, .file_device = number_of(status.st_dev)};
+	CHECK_TEXT(say(&out), "proc at /proc");
+}
+
+/* The request is nearer than the file; where it is not waited for, it was another one's. */
+TEST(requests)
+{
+	const struct kernel_out pipe = {.file_mode = S_IFIFO, .disk = number_of(makedev(4000, 1))};
+	struct kernel_out waiting = pipe;
+
+	waiting.head.flags = KERNEL_IO_WAIT;
+	CHECK_TEXT(say(&pipe), "pipe");
+	CHECK_TEXT(say(&waiting), "");
+	CHECK(file_words_key(&pipe) != file_words_key(&waiting));
+}
+
+TEST(keys)
+{
+	struct kernel_out one = {.file_mode = S_IFSOCK,
+				 .family = AF_INET,
+				 .socket_type = SOCK_STREAM,
+				 .peer_port = 80};
+	struct kernel_out other = one;
+
+	other.file_device = 7; /* of no interest for a socket */
+	CHECK_EQUAL(file_words_key(&one), file_words_key(&other));
+	other.peer_port = 81;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+	one = (struct kernel_out){.file_mode = S_IFREG | 0644, .file_device = 7};
+	other = (struct kernel_out){.file_mode = S_IFREG | 0600, .file_device = 7};
+	CHECK_EQUAL(file_words_key(&one), file_words_key(&other));
+	other.file_mode = S_IFCHR;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+}
+
+/* ---- places in memory -------------------------------------------------------------------------- */
+
+static int filled = 7, zeroed[1 << 16];
+extern char __executable_start;
+
+static const struct proc_maps *maps_of(struct memory_places *places, const void *address,
+				       uint64_t now_ns)
+{
+	return memory_places_maps(places, 1, (uint32_t)getpid(), (uintptr_t)address, now_ns);
+}
+
+static const char *variable(struct memory_places *places, const void *address)
+{
+	memory_places_variable(maps_of(places, address, 1), (uintptr_t)address, words,
+			       sizeof(words));
+	return words;
+}
+
+/* As nm(1) has it: what the linker counts from is where the file's first byte lies. */
+static const char *expected(const void *address)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text), "test_collect_wait_words+0x%zx",
+		 (size_t)((const char *)address - &__executable_start));
+	return text;
+}
+
+TEST(variables)
+{
+	struct memory_places places = {0};
+	char text[64];
+	int local;
+
+	filled++;
+	CHECK_TEXT(variable(&places, &filled), expected(&filled));
+	CHECK_TEXT(variable(&places, &zeroed[40000]), expected(&zeroed[40000]));
+	snprintf(text, sizeof(text), "%p", (void *)&local);
+	CHECK_TEXT(variable(&places, &local), text);
+	CHECK_TEXT(variable(&places, (void *)16), "0x10");
+	memory_places_fini(&places);
+}
+
+TEST(files)
+{
+	struct memory_places places = {0};
+	void *mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[] = "/tmp/wait_words_XXXXXX";
+	int file = mkstemp(path);
+	int local;
+
+	REQUIRE(mapped != MAP_FAILED && file >= 0 && ftruncate(file, 4096) == 0);
+	CHECK(memory_places_file(maps_of(&places, mapped, 1), (uintptr_t)mapped, words,
+				 sizeof(words)));
+	CHECK_TEXT(words, "memory");
+	CHECK(memory_places_file(maps_of(&places, &local, 1), (uintptr_t)&local, words,
+				 sizeof(words)));
+	CHECK_TEXT(words, "stack");
+	REQUIRE(mmap(mapped, 4096, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == mapped);
+	/* what was read is believed for a second */
+	CHECK(memory_places_file(maps_of(&places, mapped, 999999999), (uintptr_t)mapped, words,
+				 sizeof(words)));
+	CHECK_TEXT(words, "memory");
+	CHECK(memory_places_file(maps_of(&places, mapped, 1000000002), (uintptr_t)mapped, words,
+				 sizeof(words)));
+	CHECK_TEXT(words, path);
+	unlink(path);
+	munmap(mapped, 4096);
+	close(file);
+	memory_places_fini(&places);
+}
+
+/* Where nothing is found it is read once more soon, but not each time. */
+TEST(new_mappings)
+{
+	struct memory_places places = {0};
+	void *mapped;
+
+	CHECK(maps_of(&places, (void *)16, 1) == NULL);
+	mapped = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(mapped != MAP_FAILED);
+	CHECK(maps_of(&places, mapped, 50000000) == NULL);
+	CHECK(maps_of(&places, mapped, 100000001) != NULL);
+	munmap(mapped, 1 << 20);
+	/* a process that is gone, and more of them than are kept */
+	for (uint64_t image = 2; image < 40; image++)
+		CHECK(memory_places_maps(&places, image, 1U << 30, 16, 1) == NULL);
+	memory_places_fini(&places);
+}
+
+/* ---- interrupts -------------------------------------------------------------------------------- */
+
+static const char *interrupt(uint32_t number, const char *name)
+{
+	const struct kernel_interrupt_key key = {.tgid = 1, .number = number};
+	struct kernel_interrupt one = {.spent_ns = 1};
+
+	snprintf(one.name, sizeof(one.name), "%s", name);
+	cpu_interrupt_name(&key, &one, words, sizeof(words));
+	return words;
+}
+
+TEST(interrupts)
+{
+	CHECK_TEXT(interrupt(25, "virtio0-input.0"), "virtio0-input.0 (irq 25)");
+	CHECK_TEXT(interrupt(9, ""), "? (irq 9)");
+	CHECK_TEXT(interrupt(KERNEL_SOFT_INTERRUPT | 3, ""), "softirq NET_RX");
+	CHECK_TEXT(interrupt(KERNEL_SOFT_INTERRUPT | 9, ""), "softirq RCU");
+	CHECK_TEXT(interrupt(KERNEL_SOFT_INTERRUPT | 12, ""), "softirq 12");
+}
+
+int main(void)
+{
+	RUN(pipes_and_sockets);
+	RUN(devices);
+	RUN(requests);
+	RUN(keys);
+	RUN(variables);
+	RUN(files);
+	RUN(new_mappings);
+	RUN(interrupts);
+	return harness_end();
+}
