@@ -21,8 +21,9 @@ extern const struct collector amd_collector, cpu_collector, opencl_collector, ra
 	system_collector, nvidia_collector, drm_collector, level_zero_collector, intel_collector;
 
 const struct collector *const collectors[] = {
-	&opencl_collector, &amd_collector,    &level_zero_collector, &cpu_collector,
-	&ranges_collector, &system_collector, &nvidia_collector,     &drm_collector, &intel_collector,
+	&opencl_collector, &amd_collector,    &level_zero_collector,
+	&cpu_collector,    &ranges_collector, &system_collector,
+	&nvidia_collector, &drm_collector,    &intel_collector,
 };
 const size_t collectors_count = ARRAY_COUNT(collectors);
 _Static_assert(ARRAY_COUNT(collectors) <= COLLECTORS_MOST, "a session has room for so many");

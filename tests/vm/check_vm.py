@@ -24,7 +24,12 @@ MODULES = ("gpu_sched", "i915", "xe", "vgem")
 MADE_UP = "made_up_gpu"
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static", "apt-get": "apt"}
 PROGRAMS = ("probe", "fences", "submit")
-RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record.sh")
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORD = os.path.join(HERE, "record.sh")
+STALLS = os.path.join(HERE, "stalls.sh")
+MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
+MOCK = os.path.join(HERE, "../../sim/mock_xe")
+XE_ABI = os.path.join(HERE, "../../src/collect/intel/xe_abi.h")
 
 # Programs of which a kernel needs one: the event has had two names.
 EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]
@@ -114,20 +119,43 @@ def check_batches(report, kernel, result, log):
                 f"status {status}, {count} ok: {'; '.join(failed)}, see {log}")
 
 
-def build_made_up(report, apt, kernel, folder):
+def check_mock(report, apt, kernel, build):
+    """GPUs under the name of the driver xe, in a machine that has not the real one: their stream as duet records it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "source")
+        shutil.copytree(MOCK, source)
+        shutil.copy(XE_ABI, source)
+        module, why = build_made_up(report, apt, kernel, folder, source, "xe")
+    if why:
+        report.skip(kernel.version, "the mock of xe", why)
+        return
+    modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
+    modules["xe gpus=2"] = module
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls")}
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS})
+    log = os.path.join(build, f"vm-{kernel.version}-mock.log")
+    result = guest.run(kernel.image, modules, files, [("plain", "/vm/xe_stalls 1 /vm/xe_work 1 2"),
+                                                      ("stalls", "/vm/stalls.sh")], log)
+    for name, check in (("plain", work.Stalls), ("stalls", work.RecordedStalls)):
+        status, lines = result.tests.get(name, (None, []))
+        complaints = [line for line in lines if line.startswith("failed ")] or check(lines).complaints()
+        report.line(kernel.version, f"EU stalls of a mock of xe, {name}", status == 0 and not complaints,
+                    f"status {status}: {'; '.join(complaints)}, see {log}")
+
+
+def build_made_up(report, apt, kernel, folder, source=MADE_UP_SOURCE, name=MADE_UP):
     """(the module, b"" where there is none; why there is none)"""
-    target = os.path.join(folder, MADE_UP)
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), MADE_UP)
+    target = os.path.join(folder, name)
     try:
         why = kernels.build_module(kernels.fetch_headers(apt, kernel.version), source, target)
     except kernels.NotGiven as error:
         why = str(error)
     except OSError as error:
         why = "it could not be built"
-        report.line(kernel.version, f"module {MADE_UP}", False, str(error))
+        report.line(kernel.version, f"module {name}", False, str(error))
     if why:
         return b"", why
-    with open(os.path.join(target, MADE_UP + ".ko"), "rb") as file:
+    with open(os.path.join(target, name + ".ko"), "rb") as file:
         return file.read(), ""
 
 
@@ -165,6 +193,8 @@ def check_kernel(report, apt, kernel, build):
     if made_up:
         check_recording(report, kernel, result, log)
     report.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")
+    if made_up:
+        check_mock(report, apt, kernel, build)
     print(f"# {kernel.version}: {time.monotonic() - started:.1f} s", flush=True)
 
 

@@ -48,7 +48,7 @@ def libraries(program):
 
 
 def fill(folder, modules, files, tests):
-    """The first file system. modules: {name: bytes}, in the order in which they are loaded; files: {path inside: path here}; tests: [(name, command)]."""
+    """The first file system. modules: {name and options: bytes}, in the order in which they are loaded; files: {path inside: path here}; tests: [(name, command)]."""
     wanted = {"bin/busybox": "/bin/busybox", "init": INIT, **files}
     for path in list(files.values()):
         if os.access(path, os.X_OK) and not path.endswith((".o", ".sh")):
@@ -60,7 +60,7 @@ def fill(folder, modules, files, tests):
     for name in ("proc", "sys", "dev", "tmp", "modules"):
         os.mkdir(os.path.join(folder, name))
     for name, data in modules.items():
-        with open(os.path.join(folder, "modules", name + ".ko"), "wb") as file:
+        with open(os.path.join(folder, "modules", name.split()[0] + ".ko"), "wb") as file:
             file.write(data)
     for path, lines in (("modules/order", modules), ("tests", (" ".join(test) for test in tests))):
         with open(os.path.join(folder, path), "w", encoding="ascii") as file:

@@ -13,8 +13,8 @@ mount -t bpf bpf /sys/fs/bpf
 exec >/dev/ttyS1 2>&1
 stty raw
 
-while read -r module; do
-	insmod "/modules/$module.ko" && echo "module $module loaded"
+while read -r module options; do
+	insmod "/modules/$module.ko" $options && echo "module $module loaded"
 done </modules/order
 
 while read -r name command; do

@@ -213,3 +213,54 @@ class Recording:
                    f"{self.report.get('devices')}")
         elif found[0]["overlap_ns"] or not found[0]["waited_ns"]:
             yield f"one at a time: {found}"
+
+
+class Stalls:
+    """tests/vm/xe_work.c below tests/vm/xe_stalls.c: complaints() yields what is wrong."""
+    REASONS = ("tdr", "other", "control", "pipestall", "send", "dist_acc", "sbid", "sync", "inst_fetch", "active")
+
+    def __init__(self, lines):
+        addresses = {number: int(address, 16) for number, address in words(lines, "kernel")}
+        times = {}
+        for number, _, count in words(lines, "launched"):
+            times[number] = times.get(number, 0) + int(count)
+        self.scripted = {}
+        for number, offset, *counts in words(lines, "scripted"):
+            place = (addresses[number] + int(offset)) & 0xffffffff
+            self.scripted[place] = {reason: int(count) * times[number] for reason, count in zip(self.REASONS, counts)
+                                    if int(count)}
+        self.second = words(lines, "second")
+        self.found = {int(ip, 16) << 3: {reason: int(count) for reason, count in zip(self.REASONS, counts) if int(count)}
+                      for ip, *counts in words(lines, "stalls")}
+
+    def complaints(self):
+        if not self.scripted or self.found != self.scripted:
+            yield f"found {self.found}, scripted {self.scripted}"
+        if self.second != [["16"]]:
+            yield f"a second stream beside the first: {self.second}"
+
+
+class RecordedStalls(Stalls):
+    """tests/vm/stalls.sh: the same by duet, of a program on the second of two GPUs, after a reset and a loss."""
+
+    def __init__(self, lines):
+        super().__init__(lines)
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.samples = [row for row in rows if row["kind"] == "instruction_sample"]
+        self.notes = [row["reason"] for row in rows if row["kind"] == "collector" and row["name"] == "intel"]
+        self.devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
+        self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "instruction_sample")
+        self.found = {}
+        for row in self.samples:
+            counts = self.found.setdefault(row["offset"], {})
+            counts[row["stall"]] = counts.get(row["stall"], 0) + row["count"]
+
+    def complaints(self):
+        if not self.scripted or self.found != self.scripted:
+            yield f"found {self.found}, scripted {self.scripted}"
+        if {self.devices[row["device"]] for row in self.samples} != {"mock_xe.1"}:
+            yield f"of devices {self.devices}: {self.samples[:3]}"
+        if {(row["period"], row["period_unit"]) for row in self.samples} != {(502, "cycles")}:
+            yield f"sampled each: {self.samples[:3]}"
+        if self.losses != 1 or not any("lost some 1 times; the GPU was reset 1 times" in note for note in self.notes):
+            yield f"{self.losses} losses, noted {self.notes}"

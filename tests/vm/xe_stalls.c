@@ -3,6 +3,7 @@
  * tests/vm/xe_stalls.c - what the stream of EU-stall rows says while a program runs, read as plainly as it can be
  *
  *	xe_stalls GPU PROGRAM [ARGUMENT...]
+ *	xe_stalls GPU reset|drop	does that to the GPU, and reads nothing
  *
  * Gives:    lines, read by tests/vm/check_vm.py:
  *		second ERRNO, of a second stream
@@ -10,6 +11,7 @@
  */
 #include <sys/wait.h>
 
+#include "../../sim/mock_xe/mock_control.h"
 #include "collect/intel/eu_stall.h"
 #include "xe_gpu.h"
 
@@ -61,6 +63,16 @@ static void take(int stream)
 		give_up("read");
 }
 
+static void control(int index, uint32_t what)
+{
+	const struct mock_control control = {.what = what, .gpu = (uint32_t)index};
+	const int fd = open("/dev/mock_xe", O_WRONLY);
+
+	if (fd < 0 || write(fd, &control, sizeof(control)) != sizeof(control))
+		give_up("control");
+	exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	int fd, stream, status;
@@ -69,6 +81,10 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc < 3)
 		return 2;
+	if (strcmp(argv[2], "reset") == 0)
+		control(atoi(argv[1]), MOCK_RESET);
+	if (strcmp(argv[2], "drop") == 0)
+		control(atoi(argv[1]), MOCK_DROP);
 	fd = xe_open(atoi(argv[1]));
 	stream = fd < 0 ? -1 : open_stream(fd);
 	if (stream < 0 || fcntl(stream, F_SETFL, O_NONBLOCK) || ioctl(stream, XE_STREAM_ENABLE))

@@ -62,7 +62,8 @@ struct intel {
 };
 
 static const struct collector_option collector_options[] = {
-	{"CYCLES", "so many of the GPU's cycles between two samples; the driver's usual rate otherwise"},
+	{"CYCLES",
+	 "so many of the GPU's cycles between two samples; the driver's usual rate otherwise"},
 	{NULL, NULL},
 };
 
@@ -140,8 +141,7 @@ static void describe(struct intel *intel, struct gpu *gpu, const char *address)
 	snprintf(name, sizeof(name), "Intel GPU %u.%02u", gpu->facts.major, gpu->facts.minor);
 	gpu->device = devices_meet(intel->recording, &facts);
 	for (uint32_t i = 0; i < gpu->facts.layout->reasons; i++)
-		gpu->stalls[i] =
-			recording_string(intel->recording, gpu->facts.layout->stalls[i]);
+		gpu->stalls[i] = recording_string(intel->recording, gpu->facts.layout->stalls[i]);
 }
 
 static void add_gpu(struct intel *intel, int minor, uint64_t cycles)
@@ -219,8 +219,8 @@ static void tell(struct intel *intel)
 
 		eu_stream_tell(gpu->stream, on_counts, &telling);
 		eu_stream_counted(gpu->stream, &counts);
-		put_loss(intel, counts.lost - gpu->lost + counts.hardware_losses -
-					gpu->hardware_losses,
+		put_loss(intel,
+			 counts.lost - gpu->lost + counts.hardware_losses - gpu->hardware_losses,
 			 now_ns);
 		gpu->lost = counts.lost;
 		gpu->hardware_losses = counts.hardware_losses;
@@ -249,7 +249,8 @@ static void close_state(void *state)
 			 "%" PRIu64 " rows of EU stalls, one sample in %" PRIu64
 			 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset "
 			 "%" PRIu64 " times",
-			 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses, counts.resets);
+			 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses,
+			 counts.resets);
 		recording_note(intel->recording, "intel",
 			       counts.hardware_losses || counts.resets ? COLLECTOR_PARTIAL
 								       : COLLECTOR_AVAILABLE,
@@ -278,8 +279,9 @@ static int open_state(struct recording *recording, const struct session_options 
 		add_gpu(intel, minor, session->intel_cycles);
 	if (!intel->count) {
 		free(intel);
-		return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's driver xe "
-					  "(duet doctor says what is missing)");
+		return error_set(-ENODEV,
+				 "no GPU whose instructions can be sampled by Intel's driver xe "
+				 "(duet doctor says what is missing)");
 	}
 	*ret_state = intel;
 	return 0;

@@ -93,10 +93,11 @@ static int ask_gt(int node, struct eu_stream_facts *facts)
 		facts->layout = eu_stall_layout_find(facts->major, facts->minor);
 		if (facts->layout)
 			return 0;
-		return error_set(-ENOTSUP,
-				 "EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
-				 "Data Center GPU Max (PVC) has it, and Xe2 and later",
-				 facts->major, facts->minor);
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
+			"Data Center GPU Max (PVC) has it, and Xe2 and later",
+			facts->major, facts->minor);
 	}
 	return error_set(-EPROTO, "EU stalls: the driver xe tells of no main GT");
 }
@@ -123,18 +124,20 @@ int eu_stream_ask(int node, uint64_t wanted_cycles, struct eu_stream_facts *ret_
 		return error;
 	error = query(node, XE_QUERY_EU_STALL, (void **)&answer, &size);
 	if (error)
-		return error_set(-ENOTSUP,
-				 "EU stalls: the driver xe of this kernel cannot sample them (%s): it can "
-				 "since Linux 6.15",
-				 strerror(-error));
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: the driver xe of this kernel cannot sample them (%s): it can "
+			"since Linux 6.15",
+			strerror(-error));
 	if (size < sizeof(*answer) || !answer->num_sampling_rates ||
 	    answer->num_sampling_rates > (size - sizeof(*answer)) / sizeof(uint64_t))
 		return error_set(-EPROTO, "EU stalls: the driver xe tells of no rate of sampling");
 	if (answer->record_size != EU_STALL_ROW_BYTES)
-		return error_set(-ENOTSUP,
-				 "EU stalls: a row has %llu bytes on this GPU, and not %d: a newer duet "
-				 "may know them",
-				 answer->record_size, EU_STALL_ROW_BYTES);
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: a row has %llu bytes on this GPU, and not %d: a newer duet "
+			"may know them",
+			answer->record_size, EU_STALL_ROW_BYTES);
 	ret_facts->rate_cycles = choose_rate(answer, wanted_cycles);
 	return 0;
 }
@@ -146,12 +149,14 @@ static int refused(int error)
 	switch (error) {
 	case EACCES:
 	case EPERM:
-		return error_set(-EACCES,
-				 "EU stalls: the driver xe gives them to root and cap_perfmon alone; for "
-				 "everybody: 'sudo sysctl dev.xe.observation_paranoid=0'");
+		return error_set(
+			-EACCES,
+			"EU stalls: the driver xe gives them to root and cap_perfmon alone; for "
+			"everybody: 'sudo sysctl dev.xe.observation_paranoid=0'");
 	case EBUSY:
-		return error_set(-EBUSY, "EU stalls: another program samples this GPU already: one can at "
-					 "a time");
+		return error_set(-EBUSY,
+				 "EU stalls: another program samples this GPU already: one can at "
+				 "a time");
 	default:
 		return error_set(-error, "EU stalls: the driver xe refuses their stream: %s",
 				 strerror(error));

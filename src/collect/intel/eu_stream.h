@@ -15,16 +15,17 @@ struct eu_stream;
 /* What a GPU's driver says of its sampling. */
 struct eu_stream_facts {
 	const struct eu_stall_layout *layout;
-	uint32_t gt;          /* the number of its main GT */
+	uint32_t gt;           /* the number of its main GT */
 	uint32_t major, minor; /* its graphics IP */
-	uint64_t rate_cycles; /* between two samples */
+	uint64_t rate_cycles;  /* between two samples */
 };
 
 struct eu_stream_counts {
 	uint64_t rows;
-	uint64_t hardware_losses; /* times that the hardware had no room for rows; nobody knows for how many */
-	uint64_t resets;          /* of the GPU: what was not read before is lost */
-	uint64_t lost;            /* rows without room here */
+	uint64_t
+		hardware_losses; /* times that the hardware had no room for rows; nobody knows for how many */
+	uint64_t resets; /* of the GPU: what was not read before is lost */
+	uint64_t lost;   /* rows without room here */
 };
 
 /* node: a descriptor of a render node. wanted_cycles 0: the driver's usual rate; else the next one that it has. Errors, with
