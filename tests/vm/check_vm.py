@@ -138,7 +138,7 @@ def check_mock(report, apt, kernel, build):
                                                       ("stalls", "/vm/stalls.sh")], log)
     for name, check in (("plain", work.Stalls), ("stalls", work.RecordedStalls)):
         status, lines = result.tests.get(name, (None, []))
-        complaints = [line for line in lines if line.startswith("failed ")] or check(lines).complaints()
+        complaints = [line for line in lines if line.startswith("failed ")] or list(check(lines).complaints())
         report.line(kernel.version, f"EU stalls of a mock of xe, {name}", status == 0 and not complaints,
                     f"status {status}: {'; '.join(complaints)}, see {log}")
 

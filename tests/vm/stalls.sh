@@ -9,3 +9,4 @@
 	sleep 1
 	/vm/xe_work 1 2'
 /vm/duet export -f jsonl /tmp/stalls.duet | sed 's/^/row /'
+/vm/duet info /tmp/stalls.duet | sed 's/^/info /'

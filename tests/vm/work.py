@@ -247,7 +247,7 @@ class RecordedStalls(Stalls):
         super().__init__(lines)
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
         self.samples = [row for row in rows if row["kind"] == "instruction_sample"]
-        self.notes = [row["reason"] for row in rows if row["kind"] == "collector" and row["name"] == "intel"]
+        self.notes = [line for line in lines if line.startswith("info ")]
         self.devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
         self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "instruction_sample")
         self.found = {}
