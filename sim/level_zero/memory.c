@@ -7,6 +7,7 @@
  * Why:      where memory is said to lie is all that tells a copy to the device from one back
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -36,6 +37,8 @@ static ze_result_t allocate(size_t size, size_t alignment, ze_memory_type_t type
 		free(allocation);
 		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
 	}
+	/* as a driver does: nobody is given what another process left there */
+	memset(allocation->begin, 0, size);
 	allocation->size = size;
 	allocation->type = type;
 	*ret_memory = allocation->begin;
