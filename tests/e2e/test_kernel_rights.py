@@ -81,8 +81,8 @@ class Told:
     def knows_holder(self):
         """Most of the time: at first is loaded what sees it."""
         rows = self.device["idle_waits"]
-        return sum(row["ns"] for row in rows if row.get("holder", {}).get("name") == "holder" and row["wait"] == "mutex") > \
-            0.5 * self.device["idle_causes"]["blocked"]
+        return sum(row["ns"] for row in rows if row.get("holder", {}).get("name") == "holder"
+                   and row.get("wait", "").startswith("mutex (kernel_waits+0x")) > 0.5 * self.device["idle_causes"]["blocked"]
 
 
 NOT_TOLD = "who preempts threads, who wakes them, and whose locks and disks they wait for is not told"
