@@ -155,6 +155,9 @@ struct level_zero_event {
 	struct level_zero_event *next_free_event;
 	struct level_zero_context *context; /* of one of ours; else NULL */
 	bool is_timed, is_forced;
+	/* Its list was executed again before an earlier execution had signaled it: whose a signal is can be told when
+	 * the list is not executed any more. */
+	bool is_overtaken;
 	struct ze_stamps
 		before;   /* what it showed before: the time stamps of its command are others */
 	uint32_t pending; /* the command that signals it and is not over; NO_COMMAND: none */

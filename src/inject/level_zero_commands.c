@@ -155,7 +155,7 @@ static bool try_to_finish(struct guest_thread *thread, struct pending *pending)
 	struct ze_stamps stamps = {0};
 	bool has_stamps;
 
-	if (status == ZE_NOT_READY)
+	if (status == ZE_NOT_READY || event->is_overtaken)
 		return false;
 	has_stamps = status == ZE_SUCCESS && read_stamps(event, &stamps);
 	/* An event of the program's that the device has not reset yet. */
@@ -639,8 +639,9 @@ void level_zero_append_unseen(ze_handle handle)
 
 /* ---- executions of lists ----------------------------------------------------------------------- */
 
-/* What the list's events say of its last execution is read, and those of ours are reset. */
-static void prepare_list(struct guest_thread *thread, struct level_zero_list *list)
+/* What the list's events say of its last execution is read, and those of ours are reset. is_over: the program may call this
+ * only when the list is not executed. */
+static void prepare_list(struct guest_thread *thread, struct level_zero_list *list, bool is_over)
 {
 	if (!guest_lock(&commands.lock))
 		return;
@@ -649,6 +650,11 @@ static void prepare_list(struct guest_thread *thread, struct level_zero_list *li
 
 		if (!event)
 			continue;
+		if (is_over)
+			event->is_overtaken = false;
+		else if (event->pending != NO_COMMAND &&
+			 next.zeEventQueryStatus(event->object.handle) == ZE_NOT_READY)
+			event->is_overtaken = true;
 		prepare(thread, event);
 		if (event->context)
 			next.zeEventHostReset(event->object.handle);
@@ -665,7 +671,7 @@ void level_zero_execute_begin(struct guest_thread *thread, struct level_zero_exe
 		struct level_zero_list *list = level_zero_find(execute->lists[i], LEVEL_ZERO_LIST);
 
 		if (list)
-			prepare_list(thread, list);
+			prepare_list(thread, list, false);
 	}
 	execute->stack = guest_stack(thread);
 	errno = saved;
@@ -750,7 +756,7 @@ void level_zero_before_list_changes(struct guest_thread *thread, ze_handle handl
 	if (!list)
 		return;
 	if (list->count)
-		prepare_list(thread, list);
+		prepare_list(thread, list, true);
 	for (uint32_t i = 0; i < list->count; i++)
 		if (list->commands[i].event && list->commands[i].event->context)
 			level_zero_event_give_back(list->commands[i].event);

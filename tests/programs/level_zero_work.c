@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 enum { ITEMS = 256, THREADS = 2, QUEUES = 2, EVENTS_MOST = 256 };
 
