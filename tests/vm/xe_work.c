@@ -33,19 +33,21 @@ static uint32_t batches[KERNELS]; /* dword at which that of a kernel begins */
 
 static void script(uint32_t index, uint32_t kernel)
 {
-	struct {
-		struct mock_control head;
-		struct mock_rows rows[2];
-	} control = {.head = {.what = MOCK_SCRIPT,
-			      .gpu = index,
-			      .address = CODE_ADDRESS + kernel * KERNEL_BYTES,
-			      .duration_us = 2000,
-			      .rows_count = 2}};
+	const size_t size = sizeof(struct mock_control) + sizeof(rows[kernel]);
+	struct mock_control *control = calloc(1, size);
 	int fd = open("/dev/mock_xe", O_WRONLY);
 
-	memcpy(control.rows, rows[kernel], sizeof(control.rows));
-	if (fd < 0 || write(fd, &control, sizeof(control)) != sizeof(control))
+	if (!control)
+		give_up("memory");
+	*control = (struct mock_control){.what = MOCK_SCRIPT,
+					 .gpu = index,
+					 .address = CODE_ADDRESS + kernel * KERNEL_BYTES,
+					 .duration_us = 2000,
+					 .rows_count = 2};
+	memcpy(control->rows, rows[kernel], sizeof(rows[kernel]));
+	if (fd < 0 || write(fd, control, size) != (ssize_t)size)
 		give_up("script");
+	free(control);
 	close(fd);
 	printf("kernel %u %#lx\n", kernel, CODE_ADDRESS + kernel * KERNEL_BYTES);
 	for (uint32_t i = 0; i < 2; i++) {
