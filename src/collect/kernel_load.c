@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "collect/rights.h"
 
-enum { PROCESSORS_MOST = 1024 };
+enum { PROCESSORS_MOST = 1024, RECORDS_A_DRAIN = 32768 };
 
 struct kernel_load {
 	pthread_t thread;
@@ -32,14 +32,16 @@ struct kernel_load {
 	struct kernel_object *object; /* owned */
 	struct ring_buffer *ring;     /* owned */
 	int counts_fd, processors;
+	uint32_t left; /* of a drain */
 };
 
 static int on_record(void *context, void *data, size_t size)
 {
-	const struct kernel_load *load = context;
+	struct kernel_load *load = context;
 
 	load->options.on_record(load->options.context, data, size);
-	return 0;
+	/* others have their turn too, however fast the kernel writes */
+	return --load->left ? 0 : -EAGAIN;
 }
 
 static int open_ring(struct kernel_load *load)
@@ -118,6 +120,7 @@ const struct kernel_program_report *kernel_load_reports(const struct kernel_load
 
 void kernel_load_drain(struct kernel_load *load)
 {
+	load->left = RECORDS_A_DRAIN;
 	ring_buffer__consume(load->ring);
 }
 

@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/proc.h"
 #include "collect/rights.h"
 
 struct kernel_object {
@@ -234,6 +235,14 @@ int kernel_object_open(const struct kernel_object_options *options,
 
 	if (!object)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
+	if (!proc_counts_as_machine()) {
+		free(object);
+		return error_set(
+			-ENOTSUP,
+			"programs inside the kernel (BPF) number processes as the whole "
+			"machine does, and in this container they have other numbers: record "
+			"from outside, or with its numbers (docker, podman: --pid=host)");
+	}
 	libbpf_set_print(on_words);
 	choose_all(options, object);
 	error = load_chosen(options, object);

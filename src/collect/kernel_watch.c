@@ -35,7 +35,8 @@
 
 enum {
 	RECORDS_MOST = 65536,
-	STACKS_MOST = 1024, /* that nobody has asked for yet */
+	RECORDS_A_DRAIN = 32768, /* some 30 ms */
+	STACKS_MOST = 1024,      /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
 	PROCESSORS_MOST = 1024,
@@ -80,6 +81,7 @@ struct kernel_watch {
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
 	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
+	uint32_t left;          /* of a drain */
 	uint64_t refused, told_lost, told_unsummed, refused_processes;
 	struct kept current;
 };
@@ -391,26 +393,25 @@ static void free_kept(struct kernel_watch *watch, uint32_t index)
 	watch->free_first = index;
 }
 
-static int on_record(void *context, void *data, size_t size)
+static void take_record(struct kernel_watch *watch, const void *data, size_t size)
 {
-	struct kernel_watch *watch = context;
 	const struct kernel_head *head = data;
 	struct queue queue;
 	struct kept *kept;
 	uint32_t index;
 
 	if (size < sizeof(*head) || size > sizeof(struct kernel_out))
-		return 0;
+		return;
 	if (watch->options.on_record) {
 		if (size == (head->kind == KERNEL_RECORD_OUT ? sizeof(struct kernel_out)
 							     : sizeof(struct kernel_in)))
 			watch->options.on_record(watch->options.context, head);
-		return 0;
+		return;
 	}
 	kept = new_kept(watch, &index);
 	if (!kept) {
 		watch->refused++;
-		return 0;
+		return;
 	}
 	memcpy(&kept->out, data, size);
 	kept->next = NONE;
@@ -424,7 +425,15 @@ static int on_record(void *context, void *data, size_t size)
 		free_kept(watch, index);
 		watch->refused++;
 	}
-	return 0;
+}
+
+/* Others have their turn too, however fast the kernel writes: what is left is taken the next time. */
+static int on_record(void *context, void *data, size_t size)
+{
+	struct kernel_watch *watch = context;
+
+	take_record(watch, data, size);
+	return --watch->left ? 0 : -EAGAIN;
 }
 
 /* Told once: what has no room here is not told again, and its switches have no stack. */
@@ -468,6 +477,7 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
 
 void kernel_watch_drain(struct kernel_watch *watch)
 {
+	watch->left = RECORDS_A_DRAIN;
 	ring_buffer__consume(watch->ring);
 }
 

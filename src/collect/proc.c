@@ -260,3 +260,12 @@ bool proc_maps_word(uint32_t pid, const char *word)
 		is_there = strstr(line, word) != NULL;
 	return is_there;
 }
+
+bool proc_counts_as_machine(void)
+{
+	char name[64] = "";
+
+	/* the number of the first namespace is part of the kernel's interface: PROC_PID_INIT_INO */
+	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
+	       strcmp(name, "pid:[4026531836]") == 0;
+}

@@ -51,6 +51,10 @@ int proc_seccomp(uint32_t pid, int *ret_filters);
 enum { PROC_MAPPINGS = 8192 };
 bool proc_has_mapping(uint32_t pid, uint64_t inode);
 
+/* Whether our own numbers of processes are those of the whole machine, as the kernel and its drivers count: not so in a pid
+ * namespace of its own, as containers have. */
+bool proc_counts_as_machine(void);
+
 /* Whether the word stands among them: the path of a library that is loaded does. */
 bool proc_maps_word(uint32_t pid, const char *word);
 

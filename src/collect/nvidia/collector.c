@@ -22,9 +22,7 @@
 #include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
-
-/* Of the pid namespace of the machine itself, in which the driver counts. */
-#define FIRST_PID_NAMESPACE "pid:[4026531836]"
+#include "collect/proc.h"
 
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
@@ -80,14 +78,6 @@ static void note_device(struct recording *recording, const struct nvidia *nvidia
 	note(recording, COLLECTOR_AVAILABLE, text);
 }
 
-static bool has_pids(void)
-{
-	char name[64] = "";
-
-	return readlink("/proc/self/ns/pid", name, sizeof(name) - 1) > 0 &&
-	       strcmp(name, FIRST_PID_NAMESPACE) == 0;
-}
-
 /* ---- begin and end ----------------------------------------------------------------------------- */
 
 static int find_devices(struct recording *recording, struct nvidia *nvidia)
@@ -134,7 +124,7 @@ static int open_nvidia(struct recording *recording, struct nvidia *nvidia)
 		error = find_devices(recording, nvidia);
 	if (error)
 		return error;
-	nvidia->has_pids = has_pids();
+	nvidia->has_pids = proc_counts_as_machine();
 	note_holders(recording);
 	return 0;
 }
