@@ -217,6 +217,14 @@ with t.case("root without rights for the kernel still follows another user's pro
     held = [row for row in rows if row.get("holder", {}).get("name") == "holder"]
     t.true(held and "sleep" in held[0]["holder"].get("function", ""), f"with functions of a file that only its user reads: {rows}")
 
+with t.case("where processes have other numbers nothing is loaded, and it is said"):
+    need_bpf()
+    own = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if run([*own, "true"]).status != 0:
+        raise duet_test.Skip("no pid namespace can be made here (unshare)")
+    told = Told([*own, DUET])
+    t.true(not told.knows_holder() and NOT_TOLD in told.report and "--pid=host" in told.report, told.report[:1500])
+
 with t.case("processes without room are counted"):
     need_bpf()
     if not shutil.which("bpftool"):
