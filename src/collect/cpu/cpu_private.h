@@ -210,6 +210,7 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 /* Where a thread waits, and what for, as the row of a switch says it. */
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
+	bool is_interpreters; /* it waits for the lock of its interpreter */
 };
 /* The trace's stack of one of which the kernel told registers and stack when it went; 0: none. */
 uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
@@ -272,6 +273,8 @@ void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_
 /* drained_ns: all that happened before is known. */
 void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns);
 void cpu_put_all_waits(struct cpu *cpu);
+/* Stack, words and holder of a row, by what a look found, where that is of this wait, and by what the kernel told. */
+void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row);
 
 /* ---- cpu_who.c ---- */
 
