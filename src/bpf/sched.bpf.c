@@ -23,6 +23,7 @@ enum {
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
 	CALL_FUTEX = 202,     /* x86-64 */
+	MUTEX_WORDS = 5,      /* of glibc's: its lock, a count, its owner, its users, its kind */
 	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
 	TASK_DEAD = 0x80,
 	KERNEL_OWN = 0x00200000, /* of a task's flags */
@@ -244,6 +245,19 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 		find_peer(record, BPF_CORE_READ(file, private_data));
 }
 
+/* Where nothing stands behind the word it is no mutex. */
+static __always_inline void find_lock(struct kernel_out *record, __u64 address)
+{
+	__u32 words[MUTEX_WORDS] = {};
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)address))
+		return;
+	record->lock.word = words[0];
+	record->lock.owner = words[2];
+	record->lock.kind = words[4];
+	record->head.flags |= KERNEL_HAS_LOCK;
+}
+
 static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -257,10 +271,8 @@ static __always_inline void find_call(struct kernel_out *record, struct task_str
 	record->arguments[2] = registers->dx;
 	if (is_of_file(record->call))
 		find_file(record, task, record->arguments[0]);
-	else if (record->call == CALL_FUTEX &&
-		 !bpf_probe_read_user(record->lock, sizeof(record->lock),
-				      (void *)record->arguments[0]))
-		record->head.flags |= KERNEL_HAS_LOCK;
+	else if (record->call == CALL_FUTEX)
+		find_lock(record, record->arguments[0]);
 }
 
 static __always_inline bool is_same(const struct fault *fault, const struct task_struct *task,

@@ -44,14 +44,19 @@ struct kernel_head {
 	__u32 flags; /* enum kernel_record_flags */
 };
 
+/* The word that a futex waits for, and where a mutex of glibc's has its owner and kind. */
+struct kernel_lock {
+	__u32 word, owner, kind;
+};
+
 /* A recorded thread goes off its processor. */
 struct kernel_out {
 	struct kernel_head head;
 	struct kernel_task next; /* who got the processor */
 	__s64 call;              /* number of the system call that it is in */
 	__u64 arguments[3];
-	__u32 lock[3]; /* the word that a futex waits for, and what is beside it */
-	__u32 disk;    /* device number of the last request that it made; 0: none */
+	struct kernel_lock lock;
+	__u32 disk; /* device number of the last request that it made; 0: none */
 	__u32 file_device; /* … of the file system of the call's file; of one that is a device, its own; 0: it has none */
 	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
 	__u16 file_mode;   /* of the call's file, as in stat(2); 0: none */

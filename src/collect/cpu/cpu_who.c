@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/file_words.h"
@@ -35,7 +36,8 @@ enum {
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
 	STACKS_MOST = 1 << 18,
 	STACKS_ROUND = 32, /* new ones: to walk one takes some 15 us */
-	CONTENDED = 2      /* what glibc makes of a lock's word before it waits for it */
+	CONTENDED = 2,     /* what glibc makes of a lock's word before it waits for it */
+	MUTEX_KINDS = 1024 /* above all bits of its kind, in glibc 2.18 and later */
 };
 
 /* Who asked for it is told at once, others where they look. */
@@ -339,22 +341,24 @@ void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 /* ---- what for ---------------------------------------------------------------------------------- */
 
 /* Which mutex of glibc's a thread waits for says who has it: beside the word that it sleeps on stands the owner's number
- * in its own pid namespace. Other futexes have other things there. */
+ * in its own pid namespace, and its kind. Other futexes have other things there, and some of them a 2 too. */
 static uint32_t lock_owner(const struct kernel_out *out)
 {
 	const uint32_t command = (uint32_t)out->arguments[1] & FUTEX_CMD_MASK;
+	const struct kernel_lock *lock = &out->lock;
 
 	if (!(out->head.flags & KERNEL_HAS_LOCK))
 		return 0;
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
-		return out->lock[0] & FUTEX_TID_MASK;
+		return lock->word & FUTEX_TID_MASK;
 	if ((command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
-	    (uint32_t)out->arguments[2] == CONTENDED)
-		return out->lock[2];
+	    (uint32_t)out->arguments[2] == CONTENDED && lock->word == CONTENDED &&
+	    lock->kind < MUTEX_KINDS)
+		return lock->owner;
 	return 0;
 }
 
-/* A thread of the process by its number in that one's namespace. */
+/* A living thread of the process by its number in that one's namespace. */
 static struct process_thread *thread_by_own_number(const struct process *process, uint32_t tid)
 {
 	size_t cursor = 0;
@@ -363,10 +367,21 @@ static struct process_thread *thread_by_own_number(const struct process *process
 	while (hash_map_next(&process->threads, &cursor, NULL, &value)) {
 		struct process_thread *thread = (struct process_thread *)(uintptr_t)value;
 
-		if ((thread->row.ns_tid ? thread->row.ns_tid : thread->row.tid) == tid)
+		if ((thread->row.ns_tid ? thread->row.ns_tid : thread->row.tid) == tid &&
+		    !thread->row.end_ns)
 			return thread;
 	}
 	return NULL;
+}
+
+/* NULL: it is no mutex, or the one who had it is just letting go of it. Who has ended, or waits itself, has none. */
+static struct process_thread *find_holder(const struct process *process,
+					  const struct kernel_out *out)
+{
+	const uint32_t owner = lock_owner(out);
+	struct process_thread *thread = owner ? thread_by_own_number(process, owner) : NULL;
+
+	return thread && thread->row.tid != out->head.tid ? thread : NULL;
 }
 
 /* "read (disk sda)". */
@@ -492,8 +507,7 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 		  struct thread_wait *wait)
 {
-	const uint32_t owner = lock_owner(out);
-	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
+	struct process_thread *holder = find_holder(process, out);
 
 	if (holder) {
 		wait->told_holder = process_thread_describe(cpu->processes, process, holder);
