@@ -119,7 +119,7 @@ struct cpu_who {
 	bool is_machine;   /* all threads of the machine are told of, and of no other source */
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
-		names; /* pid -> who it is, of those that are not recorded: the trace's string */
+		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call, and the words for its file -> the trace's string */
 	struct hash_map locks; /* process, and address of a lock or page -> … */
 	struct memory_places places;

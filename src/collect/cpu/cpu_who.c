@@ -28,6 +28,8 @@
 #include "collect/host_clocks.h"
 #include "collect/rights.h"
 
+#define HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
+
 enum {
 	/* With an address of their own, and places of pages; who has one in each node of a list gets no more. */
 	LOCKS_MOST = 1024,
@@ -272,10 +274,25 @@ static uint32_t describe(struct cpu *cpu, const struct kernel_task *task, uint64
 	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
 }
 
+/* A number may be another process's by now, and a process another program. */
+static uint64_t other_key(const struct kernel_task *task)
+{
+	uint64_t parts[KERNEL_NAME_BYTES / sizeof(uint64_t)] = {0};
+	uint64_t key = task->tgid;
+
+	/* behind its end there may be the rest of another name */
+	memcpy(parts, task->name, strnlen(task->name, sizeof(parts)));
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+		key = (key ^ parts[i]) * HASH_ODD;
+		key ^= key >> 29;
+	}
+	return key;
+}
+
 static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 {
 	struct cpu_who *who = &cpu->who;
-	uint64_t key = task->tgid;
+	const uint64_t key = other_key(task);
 	uint32_t string = (uint32_t)hash_map_get(&who->names, key, 0);
 	char text[KERNEL_NAME_BYTES + 40];
 
@@ -444,11 +461,10 @@ static bool name_disk(uint32_t pid, const struct proc_mapping *mapping, char *re
 static uint64_t fault_key(const struct process *process, const struct proc_mapping *mapping,
 			  const struct kernel_out *out)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t key = (file_words_key(out) ^ process->row.id) * odd;
+	uint64_t key = (file_words_key(out) ^ process->row.id) * HASH_ODD;
 
 	if (mapping)
-		key = (key ^ mapping->start ^ mapping->inode << 20) * odd;
+		key = (key ^ mapping->start ^ mapping->inode << 20) * HASH_ODD;
 	return (key ^ key >> 29) | 1;
 }
 
