@@ -508,13 +508,25 @@ int BPF_PROG(on_waking_unsure, struct task_struct *task)
 	return is_watched(task->tgid) ? put_waking(task, is_outside_of_calls()) : 0;
 }
 
+/* A thread that does not come back. With the last one its process goes, also one that the recorder never hears of: so
+ * that the table is that of those that live. */
+static __always_inline void forget_dead(const struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (!watches_all && (task->__state & TASK_DEAD) && task->signal->live.counter == 0)
+		bpf_map_delete_elem(&watched, &tgid);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
 	const __u64 now_ns = bpf_ktime_get_ns();
 
-	if (is_watched(previous->tgid))
+	if (is_watched(previous->tgid)) {
 		put_out(ctx, previous, preempted, next, now_ns);
+		forget_dead(previous);
+	}
 	if (is_watched(next->tgid))
 		put_in(next, now_ns);
 	return 0;

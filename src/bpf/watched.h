@@ -7,7 +7,8 @@
 
 #include "bpf/kernel_types.h"
 
-/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
+/* Processes of which is told: tgid -> 1. They are taken out as they end; by the recorder where it gives up one that goes
+ * on, or has put in one that had ended by then. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
