@@ -36,6 +36,7 @@ struct file {
 struct sock_common {
 	unsigned short skc_family;
 	__be16 skc_dport;
+	__u16 skc_num;
 } KERNEL_TYPE;
 
 struct sock {

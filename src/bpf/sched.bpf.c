@@ -219,8 +219,10 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 
 	record->socket_type = BPF_CORE_READ(socket, type);
 	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
-	if (record->family == FAMILY_INET || record->family == FAMILY_INET6)
+	if (record->family == FAMILY_INET || record->family == FAMILY_INET6) {
+		record->own_port = BPF_CORE_READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	}
 }
 
 /* The file, or its file system, of a descriptor that this thread, which is the current one, has open. */

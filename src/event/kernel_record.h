@@ -58,11 +58,12 @@ struct kernel_out {
 	struct kernel_lock lock;
 	__u32 disk; /* device number of the last request that it made; 0: none */
 	__u32 file_device; /* … of the file system of the call's file; of one that is a device, its own; 0: it has none */
-	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
-	__u16 file_mode;   /* of the call's file, as in stat(2); 0: none */
-	__u16 family;      /* of a socket: AF_INET, … */
-	__u16 socket_type; /* … SOCK_STREAM, … */
-	__u16 peer_port;   /* … of AF_INET and AF_INET6; 0: not connected */
+	__s32 stack;      /* of the kernel's frames, in the map of stacks; below 0: not taken */
+	__u16 file_mode;  /* of the call's file, as in stat(2); 0: none */
+	__u8 family;      /* of a socket: AF_INET, … */
+	__u8 socket_type; /* … SOCK_STREAM, … */
+	__u16 own_port;   /* … of AF_INET and AF_INET6; 0: not bound */
+	__u16 peer_port;  /* 0: not connected */
 	__u64 fault_address;
 	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };

@@ -36,6 +36,7 @@ enum {
 	NAMES_MOST =
 		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
+	WAITS_MOST = 1024,     /* calls with a file: ports of the network give ever more */
 	STACKS_MOST = 1 << 18,
 	STACKS_ROUND = 32, /* new ones: to walk one takes some 15 us */
 	CONTENDED = 2,     /* what glibc makes of a lock's word before it waits for it */
@@ -411,6 +412,8 @@ static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 
 	if (string)
 		return string;
+	if (cpu->who.waits.count >= WAITS_MOST)
+		return recording_string(cpu->recording, call);
 	if (file_words(pid, out, name, sizeof(name)))
 		snprintf(text, sizeof(text), "%s (%s)", call, name);
 	else
@@ -489,6 +492,8 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	string = (uint32_t)hash_map_get(known, key, 0);
 	if (string)
 		return string;
+	if (known->count >= LOCKS_MOST)
+		return recording_string(cpu->recording, "page fault");
 	if (mapping)
 		memory_places_file(maps, address, file, sizeof(file));
 	if (!file_words(pid, out, disk, sizeof(disk)) && mapping)
@@ -499,8 +504,7 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	else
 		snprintf(text, sizeof(text), "page fault");
 	string = recording_string(cpu->recording, text);
-	if (known->count < LOCKS_MOST)
-		hash_map_put(known, key, string);
+	hash_map_put(known, key, string);
 	return string;
 }
 
