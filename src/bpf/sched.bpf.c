@@ -432,6 +432,8 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		record->head.flags |= KERNEL_EXITED;
 	} else if (preempted || state == TASK_RUNNING) {
 		record->head.flags |= KERNEL_PREEMPTED;
+		/* who let it go on before it had gone did not end this */
+		bpf_map_delete_elem(&wakings, &tid);
 	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
 		if (state & TASK_STOPPED)
