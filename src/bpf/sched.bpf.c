@@ -366,8 +366,10 @@ static __always_inline bool tell_stack(__u64 known, __u32 tgid, __u64 ip, __u64 
 	struct kernel_stack *told = bpf_ringbuf_reserve(&user_stacks, sizeof(*told), 0);
 	__u32 bytes = 0, first = PAGE_BYTES - (sp & (PAGE_BYTES - 1));
 
-	if (!told)
+	if (!told) {
+		count(KERNEL_COUNT_USER_STACKS);
 		return false;
+	}
 	told->user_stack = known;
 	told->ip = ip;
 	told->sp = sp;
@@ -420,7 +422,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 	__u32 tid = task->pid, *disk;
 
 	if (!record) {
-		count(0);
+		count(KERNEL_COUNT_RECORDS);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -452,8 +454,11 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			bpf_map_delete_elem(&disks, &tid);
 		}
 		/* A call says itself what is waited for, but not where it stands still against its will. */
-		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0))
+		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)) {
 			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
+			if (record->stack < 0)
+				count(KERNEL_COUNT_KERNEL_STACKS);
+		}
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
@@ -465,7 +470,7 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 	__u32 tid = task->pid;
 
 	if (!record) {
-		count(0);
+		count(KERNEL_COUNT_RECORDS);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -490,7 +495,8 @@ static __always_inline int put_waking(const struct task_struct *task, bool inter
 	name_task(&waking.waker, bpf_get_current_task_btf());
 	if (interrupted)
 		waking.flags = KERNEL_INTERRUPT;
-	bpf_map_update_elem(&wakings, &tid, &waking, BPF_ANY);
+	if (bpf_map_update_elem(&wakings, &tid, &waking, BPF_ANY))
+		count(KERNEL_COUNT_WAKINGS);
 	return 0;
 }
 
@@ -545,7 +551,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (watches_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
 		return 0;
 	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
-		count(1);
+		count(KERNEL_COUNT_PROCESSES);
 	return 0;
 }
 

@@ -86,6 +86,17 @@ struct kernel_in {
 	char name[KERNEL_NAME_BYTES];
 };
 
+/* What had no room inside the kernel: the places in the map `counts`. */
+enum kernel_count {
+	KERNEL_COUNT_RECORDS = 0,
+	KERNEL_COUNT_PROCESSES = 1,
+	KERNEL_COUNT_INTERRUPTS = 2, /* handlings of them */
+	KERNEL_COUNT_WAKINGS = 3,
+	KERNEL_COUNT_KERNEL_STACKS = 4, /* or could not be taken */
+	KERNEL_COUNT_USER_STACKS = 5,
+	KERNEL_COUNTS
+};
+
 /* Of a process and a handler: what it took of the time that threads of that process had on processors. */
 enum { KERNEL_INTERRUPT_NAME_BYTES = 32 };
 #define KERNEL_SOFT_INTERRUPT 0x80000000u

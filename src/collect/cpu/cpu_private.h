@@ -281,6 +281,7 @@ void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct eve
 /* Loads the programs, beside all else. */
 void cpu_who_open(struct cpu *cpu, bool is_wanted);
 void cpu_who_close(struct cpu *cpu);
+void cpu_who_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
 /* Takes what there is; to be called before perf's records are taken. */
 void cpu_who_drain(struct cpu *cpu);
 void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns);

@@ -118,13 +118,50 @@ static void note_lost(struct cpu *cpu)
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
+/* "of 3 wakings who woke, of 1 switch the kernel's stack"; "": nothing is missing. */
+void cpu_who_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size)
+{
+	const struct {
+		uint64_t count;
+		const char *one, *more, *what;
+	} parts[] = {
+		{losses->wakings, "waking", "wakings", "who woke"},
+		{losses->kernel_stacks, "switch", "switches", "the kernel's stack"},
+		{losses->user_stacks, "switch", "switches", "the program's stack as it went"},
+	};
+	size_t length = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < size; i++)
+		if (parts[i].count)
+			length += (size_t)snprintf(
+				ret_text + length, size - length, "%sof %" PRIu64 " %s %s",
+				length ? ", " : "", parts[i].count,
+				parts[i].count == 1 ? parts[i].one : parts[i].more, parts[i].what);
+}
+
+static void note_losses(struct cpu *cpu)
+{
+	struct kernel_losses losses;
+	char what[240], text[320];
+
+	kernel_watch_losses(cpu->who.watch, &losses);
+	cpu_who_losses_text(&losses, what, sizeof(what));
+	if (!*what)
+		return;
+	snprintf(text, sizeof(text), "%s is not told: the kernel had no room for it", what);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
 void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
 	cpu_who_each_second(cpu, UINT64_MAX);
-	if (who->is_ready)
+	if (who->is_ready) {
 		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
+		note_losses(cpu);
+	}
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
