@@ -68,7 +68,7 @@ struct kernel_watch {
 	struct kernel_watch_options options;
 	struct kernel_object *object;
 	struct ring_buffer *ring;
-	int watched_fd, stacks_fd, counts_fd, allowance_fd, interrupts_fd;
+	int watched_fd, stacks_fd, counts_fd, allowance_fd, told_fd, interrupts_fd;
 	int processors;
 	void *values;      /* owned; of one key on each processor, the largest that there are */
 	struct kept *kept; /* owned */
@@ -157,6 +157,7 @@ static int open_object(struct kernel_watch *watch)
 	watch->watched_fd = bpf_map__fd(kernel_object_map(watch->object, "watched"));
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
+	watch->told_fd = bpf_map__fd(kernel_object_map(watch->object, "told_stacks"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
 	if (watch->options.on_record && !watch_all(watch))
 		return error_set(-ENOTSUP,
@@ -424,7 +425,22 @@ static int on_record(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* Told once: what has no room here is not told again, and its switches have no stack. */
+/* Told once; what has no room here may be told again. */
+static void forget_told(const struct kernel_watch *watch, uint64_t user_stack)
+{
+	bpf_map_delete_elem(watch->told_fd, &user_stack);
+}
+
+static void forget_stacks(struct kernel_watch *watch)
+{
+	size_t cursor = 0;
+	uint64_t user_stack;
+
+	while (hash_map_next(&watch->stacks, &cursor, &user_stack, NULL))
+		forget_told(watch, user_stack);
+	free_stacks(watch);
+}
+
 static int on_stack(void *context, void *data, size_t size)
 {
 	struct kernel_watch *watch = context;
@@ -436,14 +452,20 @@ static int on_stack(void *context, void *data, size_t size)
 		return 0;
 	/* of processes that nobody asks for any more */
 	if (watch->stacks.count >= STACKS_MOST)
-		free_stacks(watch);
+		forget_stacks(watch);
 	kept = malloc(head + told->bytes);
-	if (!kept)
+	if (!kept) {
+		forget_told(watch, told->user_stack);
 		return 0;
+	}
 	memcpy(kept, told, head + told->bytes);
 	free(hash_map_find_pointer(&watch->stacks, told->user_stack));
-	if (hash_map_put_pointer(&watch->stacks, told->user_stack, kept))
+	if (hash_map_put_pointer(&watch->stacks, told->user_stack, kept)) {
+		/* of one that was there before, what is gone is not to be found */
+		hash_map_remove(&watch->stacks, told->user_stack, NULL);
+		forget_told(watch, told->user_stack);
 		free(kept);
+	}
 	return 0;
 }
 
