@@ -28,8 +28,8 @@ static void take_stack(struct kernel_watch *watch, uint64_t key)
 
 TEST(the_dropped_may_come_again)
 {
-	struct kernel_watch watch = {.told_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "told", 8, 1,
-							       2 * KEYS, NULL)};
+	struct kernel_watch watch = {
+		.told_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "told", 8, 1, 2 * KEYS, NULL)};
 	struct kernel_stack *first;
 	size_t left = 0;
 
