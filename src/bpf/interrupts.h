@@ -56,7 +56,7 @@ static __always_inline void add_interrupt(__u32 tgid, __u32 number, __u64 spent_
 			bpf_probe_read_kernel_str(fresh.name, sizeof(fresh.name), name);
 		fresh.spent_ns = spent_ns;
 		if (bpf_map_update_elem(&interrupts, &key, &fresh, BPF_ANY))
-			count(2);
+			count(KERNEL_COUNT_INTERRUPTS);
 		return;
 	}
 	if (name && !sum->name[0])

@@ -36,6 +36,7 @@ struct file {
 struct sock_common {
 	unsigned short skc_family;
 	__be16 skc_dport;
+	__u16 skc_num;
 } KERNEL_TYPE;
 
 struct sock {
@@ -56,12 +57,21 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL_TYPE;
 
+typedef struct {
+	int counter;
+} KERNEL_TYPE atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} KERNEL_TYPE;
+
 struct task_struct {
 	int pid, tgid;
 	char comm[16];
 	unsigned int __state, flags;
 	unsigned int in_iowait : 1;
 	struct files_struct *files;
+	struct signal_struct *signal;
 	struct mm_struct *mm;
 } KERNEL_TYPE;
 

@@ -23,6 +23,7 @@ enum {
 	HARDIRQ_NMI = 0xff << 16,
 	NO_CALL = -1,
 	CALL_FUTEX = 202,     /* x86-64 */
+	MUTEX_WORDS = 5,      /* of glibc's: its lock, a count, its owner, its users, its kind */
 	TASK_STOPPED = 4 | 8, /* by a signal; by a debugger */
 	TASK_DEAD = 0x80,
 	KERNEL_OWN = 0x00200000, /* of a task's flags */
@@ -218,8 +219,10 @@ static __always_inline void find_peer(struct kernel_out *record, const struct so
 
 	record->socket_type = BPF_CORE_READ(socket, type);
 	record->family = BPF_CORE_READ(sock, __sk_common.skc_family);
-	if (record->family == FAMILY_INET || record->family == FAMILY_INET6)
+	if (record->family == FAMILY_INET || record->family == FAMILY_INET6) {
+		record->own_port = BPF_CORE_READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	}
 }
 
 /* The file, or its file system, of a descriptor that this thread, which is the current one, has open. */
@@ -244,6 +247,19 @@ static __always_inline void find_file(struct kernel_out *record, const struct ta
 		find_peer(record, BPF_CORE_READ(file, private_data));
 }
 
+/* Where nothing stands behind the word it is no mutex. */
+static __always_inline void find_lock(struct kernel_out *record, __u64 address)
+{
+	__u32 words[MUTEX_WORDS] = {};
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)address))
+		return;
+	record->lock.word = words[0];
+	record->lock.owner = words[2];
+	record->lock.kind = words[4];
+	record->head.flags |= KERNEL_HAS_LOCK;
+}
+
 static __always_inline void find_call(struct kernel_out *record, struct task_struct *task)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -257,10 +273,8 @@ static __always_inline void find_call(struct kernel_out *record, struct task_str
 	record->arguments[2] = registers->dx;
 	if (is_of_file(record->call))
 		find_file(record, task, record->arguments[0]);
-	else if (record->call == CALL_FUTEX &&
-		 !bpf_probe_read_user(record->lock, sizeof(record->lock),
-				      (void *)record->arguments[0]))
-		record->head.flags |= KERNEL_HAS_LOCK;
+	else if (record->call == CALL_FUTEX)
+		find_lock(record, record->arguments[0]);
 }
 
 static __always_inline bool is_same(const struct fault *fault, const struct task_struct *task,
@@ -352,8 +366,10 @@ static __always_inline bool tell_stack(__u64 known, __u32 tgid, __u64 ip, __u64 
 	struct kernel_stack *told = bpf_ringbuf_reserve(&user_stacks, sizeof(*told), 0);
 	__u32 bytes = 0, first = PAGE_BYTES - (sp & (PAGE_BYTES - 1));
 
-	if (!told)
+	if (!told) {
+		count(KERNEL_COUNT_USER_STACKS);
 		return false;
+	}
 	told->user_stack = known;
 	told->ip = ip;
 	told->sp = sp;
@@ -406,7 +422,7 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 	__u32 tid = task->pid, *disk;
 
 	if (!record) {
-		count(0);
+		count(KERNEL_COUNT_RECORDS);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -418,6 +434,8 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 		record->head.flags |= KERNEL_EXITED;
 	} else if (preempted || state == TASK_RUNNING) {
 		record->head.flags |= KERNEL_PREEMPTED;
+		/* who let it go on before it had gone did not end this */
+		bpf_map_delete_elem(&wakings, &tid);
 	} else if (!(record->head.flags & KERNEL_OWN_THREAD)) {
 		find_call(record, task);
 		if (state & TASK_STOPPED)
@@ -436,8 +454,11 @@ static __always_inline void put_out(void *context, struct task_struct *task, boo
 			bpf_map_delete_elem(&disks, &tid);
 		}
 		/* A call says itself what is waited for, but not where it stands still against its will. */
-		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0))
+		if (!watches_all && ((state & TASK_UNINTERRUPTIBLE) || record->call < 0)) {
 			record->stack = (__s32)bpf_get_stackid(context, &stacks, 0);
+			if (record->stack < 0)
+				count(KERNEL_COUNT_KERNEL_STACKS);
+		}
 	}
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
@@ -449,7 +470,7 @@ static __always_inline void put_in(struct task_struct *task, __u64 now_ns)
 	__u32 tid = task->pid;
 
 	if (!record) {
-		count(0);
+		count(KERNEL_COUNT_RECORDS);
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
@@ -474,7 +495,8 @@ static __always_inline int put_waking(const struct task_struct *task, bool inter
 	name_task(&waking.waker, bpf_get_current_task_btf());
 	if (interrupted)
 		waking.flags = KERNEL_INTERRUPT;
-	bpf_map_update_elem(&wakings, &tid, &waking, BPF_ANY);
+	if (bpf_map_update_elem(&wakings, &tid, &waking, BPF_ANY))
+		count(KERNEL_COUNT_WAKINGS);
 	return 0;
 }
 
@@ -496,13 +518,25 @@ int BPF_PROG(on_waking_unsure, struct task_struct *task)
 	return is_watched(task->tgid) ? put_waking(task, is_outside_of_calls()) : 0;
 }
 
+/* A thread that does not come back. With the last one its process goes, also one that the recorder never hears of: so
+ * that the table is that of those that live. */
+static __always_inline void forget_dead(const struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (!watches_all && (task->__state & TASK_DEAD) && task->signal->live.counter == 0)
+		bpf_map_delete_elem(&watched, &tgid);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempted, struct task_struct *previous, struct task_struct *next)
 {
 	const __u64 now_ns = bpf_ktime_get_ns();
 
-	if (is_watched(previous->tgid))
+	if (is_watched(previous->tgid)) {
 		put_out(ctx, previous, preempted, next, now_ns);
+		forget_dead(previous);
+	}
 	if (is_watched(next->tgid))
 		put_in(next, now_ns);
 	return 0;
@@ -517,7 +551,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (watches_all || tgid == (__u32)parent->tgid || !is_watched(parent->tgid))
 		return 0;
 	if (bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY))
-		count(1);
+		count(KERNEL_COUNT_PROCESSES);
 	return 0;
 }
 

@@ -6,8 +6,10 @@
 #define BPF_WATCHED_H
 
 #include "bpf/kernel_types.h"
+#include "event/kernel_record.h"
 
-/* Processes of which is told: tgid -> 1. The recorder takes out those that have ended. */
+/* Processes of which is told: tgid -> 1. They are taken out as they end; by the recorder where it gives up one that goes
+ * on, or has put in one that had ended by then. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -20,10 +22,9 @@ struct {
 __u32 watches_all;
 __u32 watches_not; /* … but this process: the recorder itself */
 
-/* 0: records without room; 1: processes without room; 2: handlers of interrupts without. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 3);
+	__uint(max_entries, KERNEL_COUNTS);
 	__type(key, __u32);
 	__type(value, __u64);
 } counts SEC(".maps");

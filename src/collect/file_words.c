@@ -16,7 +16,11 @@
 
 #include "collect/device_names.h"
 
-enum { MINOR_BITS = 20 /* of a device's number inside the kernel */ };
+enum {
+	MINOR_BITS = 20,         /* of a device's number inside the kernel */
+	EPHEMERAL_FIRST = 32768, /* of the ports that Linux gives out itself */
+	OWN_PORT = 0x80          /* beside a socket's type: the port is our side's */
+};
 
 /* The disk that the thread's last request went to is nearer than the file system. */
 static bool waits_for_disk(const struct kernel_out *out)
@@ -34,11 +38,21 @@ static uint32_t device_of(const struct kernel_out *out)
 	return waits_for_disk(out) ? out->disk : out->file_device;
 }
 
+/* The service is the side whose port was not given out for this connection alone. */
+static bool is_service_ours(const struct kernel_out *out)
+{
+	return out->peer_port >= EPHEMERAL_FIRST && out->own_port &&
+	       out->own_port < EPHEMERAL_FIRST;
+}
+
 uint64_t file_words_key(const struct kernel_out *out)
 {
 	const uint32_t type = type_of(out);
-	const uint32_t socket = (uint32_t)(out->family & 0xff) << 24 |
-				(uint32_t)(out->socket_type & 0xff) << 16 | out->peer_port;
+	const bool is_ours = is_service_ours(out);
+	const uint32_t socket =
+		(uint32_t)out->family << 24 |
+		(uint32_t)((out->socket_type & (OWN_PORT - 1)) | (is_ours ? OWN_PORT : 0)) << 16 |
+		(is_ours ? out->own_port : out->peer_port);
 
 	return (uint64_t)type << 32 | (type == S_IFSOCK ? socket : device_of(out));
 }
@@ -51,8 +65,11 @@ static void name_socket(const struct kernel_out *out, char *ret_text, size_t siz
 	case AF_INET:
 	case AF_INET6:
 		if (out->peer_port && (is_stream || out->socket_type == SOCK_DGRAM))
-			snprintf(ret_text, size, "%s, port %u of the peer",
-				 is_stream ? "TCP" : "UDP", out->peer_port);
+			snprintf(ret_text, size,
+				 is_service_ours(out) ? "%s, own port %u"
+						      : "%s, port %u of the peer",
+				 is_stream ? "TCP" : "UDP",
+				 is_service_ours(out) ? out->own_port : out->peer_port);
 		else
 			snprintf(ret_text, size, "%s socket",
 				 is_stream                        ? "TCP"

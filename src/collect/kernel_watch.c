@@ -39,11 +39,6 @@ enum {
 	STACKS_MOST = 1024,      /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
-	PROCESSORS_MOST = 1024,
-	/* Of the map `counts`. */
-	COUNT_RECORDS = 0,
-	COUNT_PROCESSES = 1,
-	COUNT_INTERRUPTS = 2,
 	NONE = UINT32_MAX
 };
 
@@ -74,8 +69,9 @@ struct kernel_watch {
 	struct kernel_watch_options options;
 	struct kernel_object *object;
 	struct ring_buffer *ring;
-	int watched_fd, stacks_fd, counts_fd, allowance_fd, interrupts_fd;
+	int watched_fd, stacks_fd, counts_fd, allowance_fd, told_fd, interrupts_fd;
 	int processors;
+	void *values;      /* owned; of one key on each processor, the largest that there are */
 	struct kept *kept; /* owned */
 	size_t kept_count, kept_capacity;
 	uint32_t free_first;
@@ -163,6 +159,7 @@ static int open_object(struct kernel_watch *watch)
 	watch->watched_fd = bpf_map__fd(kernel_object_map(watch->object, "watched"));
 	watch->stacks_fd = bpf_map__fd(kernel_object_map(watch->object, "stacks"));
 	watch->allowance_fd = bpf_map__fd(kernel_object_map(watch->object, "allowance"));
+	watch->told_fd = bpf_map__fd(kernel_object_map(watch->object, "told_stacks"));
 	watch->counts_fd = bpf_map__fd(kernel_object_map(watch->object, "counts"));
 	if (watch->options.on_record && !watch_all(watch))
 		return error_set(-ENOTSUP,
@@ -180,7 +177,9 @@ static int open_object(struct kernel_watch *watch)
 		ring_buffer__free(watch->ring);
 		watch->ring = NULL;
 	}
-	if (!watch->ring || watch->processors <= 0)
+	if (watch->processors > 0)
+		watch->values = calloc((size_t)watch->processors, sizeof(struct kernel_interrupt));
+	if (!watch->ring || !watch->values)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for their "
 					  "records");
 	return 0;
@@ -211,11 +210,9 @@ static bool wait_a_little(struct kernel_watch *watch)
 /* Asked by a thread that has no rights any more. */
 static bool is_look_refused(const struct kernel_watch *watch)
 {
-	uint64_t values[PROCESSORS_MOST];
-	const uint32_t key = COUNT_RECORDS;
+	const uint32_t key = KERNEL_COUNT_RECORDS;
 
-	return watch->processors <= PROCESSORS_MOST &&
-	       bpf_map_lookup_elem(watch->counts_fd, &key, values) == -EPERM;
+	return bpf_map_lookup_elem(watch->counts_fd, &key, watch->values) == -EPERM;
 }
 
 static void *load(void *argument)
@@ -314,6 +311,7 @@ void kernel_watch_stop(struct kernel_watch *watch)
 	free_stacks(watch);
 	hash_map_fini(&watch->stacks);
 	free(watch->kept);
+	free(watch->values);
 	free(watch);
 }
 
@@ -436,7 +434,22 @@ static int on_record(void *context, void *data, size_t size)
 	return --watch->left ? 0 : -EAGAIN;
 }
 
-/* Told once: what has no room here is not told again, and its switches have no stack. */
+/* Told once; what has no room here may be told again. */
+static void forget_told(const struct kernel_watch *watch, uint64_t user_stack)
+{
+	bpf_map_delete_elem(watch->told_fd, &user_stack);
+}
+
+static void forget_stacks(struct kernel_watch *watch)
+{
+	size_t cursor = 0;
+	uint64_t user_stack;
+
+	while (hash_map_next(&watch->stacks, &cursor, &user_stack, NULL))
+		forget_told(watch, user_stack);
+	free_stacks(watch);
+}
+
 static int on_stack(void *context, void *data, size_t size)
 {
 	struct kernel_watch *watch = context;
@@ -448,14 +461,20 @@ static int on_stack(void *context, void *data, size_t size)
 		return 0;
 	/* of processes that nobody asks for any more */
 	if (watch->stacks.count >= STACKS_MOST)
-		free_stacks(watch);
+		forget_stacks(watch);
 	kept = malloc(head + told->bytes);
-	if (!kept)
+	if (!kept) {
+		forget_told(watch, told->user_stack);
 		return 0;
+	}
 	memcpy(kept, told, head + told->bytes);
 	free(hash_map_find_pointer(&watch->stacks, told->user_stack));
-	if (hash_map_put_pointer(&watch->stacks, told->user_stack, kept))
+	if (hash_map_put_pointer(&watch->stacks, told->user_stack, kept)) {
+		/* of one that was there before, what is gone is not to be found */
+		hash_map_remove(&watch->stacks, told->user_stack, NULL);
+		forget_told(watch, told->user_stack);
 		free(kept);
+	}
 	return 0;
 }
 
@@ -546,11 +565,10 @@ size_t kernel_watch_stack(struct kernel_watch *watch, int32_t stack, uint64_t *r
 static bool take_sum(const struct kernel_watch *watch, const struct kernel_interrupt_key *key,
 		     struct kernel_interrupt *ret_sum)
 {
-	struct kernel_interrupt values[PROCESSORS_MOST];
+	const struct kernel_interrupt *values = watch->values;
 	struct kernel_interrupt sum = {0};
 
-	if (watch->processors > PROCESSORS_MOST ||
-	    bpf_map_lookup_and_delete_elem(watch->interrupts_fd, key, values))
+	if (bpf_map_lookup_and_delete_elem(watch->interrupts_fd, key, watch->values))
 		return false;
 	for (int i = 0; i < watch->processors; i++) {
 		sum.spent_ns += values[i].spent_ns;
@@ -566,10 +584,10 @@ static bool take_sum(const struct kernel_watch *watch, const struct kernel_inter
 
 static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
 {
-	uint64_t values[PROCESSORS_MOST], sum = 0;
+	const uint64_t *values = watch->values;
+	uint64_t sum = 0;
 
-	if (watch->processors > PROCESSORS_MOST ||
-	    bpf_map_lookup_elem(watch->counts_fd, &key, values))
+	if (bpf_map_lookup_elem(watch->counts_fd, &key, watch->values))
 		return 0;
 	for (int i = 0; i < watch->processors; i++)
 		sum += values[i];
@@ -578,7 +596,7 @@ static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
 
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 {
-	const uint64_t lost = lost_in_kernel(watch, COUNT_RECORDS) + watch->refused;
+	const uint64_t lost = lost_in_kernel(watch, KERNEL_COUNT_RECORDS) + watch->refused;
 	const uint64_t fresh = lost - watch->told_lost;
 	auto_free uint32_t *old = NULL;
 	size_t old_count = 0, old_capacity = 0, cursor = 0;
@@ -599,7 +617,7 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 					      const struct kernel_interrupt *interrupt),
 				 void *context)
 {
-	const uint64_t unsummed = lost_in_kernel(watch, COUNT_INTERRUPTS);
+	const uint64_t unsummed = lost_in_kernel(watch, KERNEL_COUNT_INTERRUPTS);
 	const uint64_t fresh = unsummed - watch->told_unsummed;
 	struct kernel_interrupt_key key, next;
 	struct kernel_interrupt sum;
@@ -618,7 +636,15 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 /* A child is refused by the kernel as it begins, and once more when we come to know of it, where there still is no room. */
 uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 {
-	const uint64_t begins = lost_in_kernel(watch, COUNT_PROCESSES);
+	const uint64_t begins = lost_in_kernel(watch, KERNEL_COUNT_PROCESSES);
 
 	return begins > watch->refused_processes ? begins : watch->refused_processes;
+}
+
+void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses)
+{
+	*ret_losses = (struct kernel_losses){
+		.wakings = lost_in_kernel(watch, KERNEL_COUNT_WAKINGS),
+		.kernel_stacks = lost_in_kernel(watch, KERNEL_COUNT_KERNEL_STACKS),
+		.user_stacks = lost_in_kernel(watch, KERNEL_COUNT_USER_STACKS)};
 }

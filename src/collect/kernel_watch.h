@@ -85,4 +85,10 @@ uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns);
 /* Processes that were not followed, from their begin on or at all, as so many are at the same time already. */
 uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch);
 
+/* What a record that is there lacks, as there was no room for it inside the kernel, or it could not be taken. */
+struct kernel_losses {
+	uint64_t wakings, kernel_stacks, user_stacks;
+};
+void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses);
+
 #endif

@@ -106,3 +106,8 @@ uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 {
 	return 0;
 }
+
+void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses)
+{
+	*ret_losses = (struct kernel_losses){0};
+}

@@ -26,6 +26,7 @@ struct thread_wait {
 	uint32_t cpu;
 	uint32_t stack;               /* the trace's */
 	uint32_t wait_string, holder; /* as in an event_switch */
+	bool is_interpreters;         /* it waits for its lock, of which the kernel knows nothing */
 	uint32_t told_stack, told_string,
 		told_holder; /* the same, as the kernel told it when it went; 0: it did not */
 	bool is_written;     /* that it went */

@@ -44,20 +44,26 @@ struct kernel_head {
 	__u32 flags; /* enum kernel_record_flags */
 };
 
+/* The word that a futex waits for, and where a mutex of glibc's has its owner and kind. */
+struct kernel_lock {
+	__u32 word, owner, kind;
+};
+
 /* A recorded thread goes off its processor. */
 struct kernel_out {
 	struct kernel_head head;
 	struct kernel_task next; /* who got the processor */
 	__s64 call;              /* number of the system call that it is in */
 	__u64 arguments[3];
-	__u32 lock[3]; /* the word that a futex waits for, and what is beside it */
-	__u32 disk;    /* device number of the last request that it made; 0: none */
+	struct kernel_lock lock;
+	__u32 disk; /* device number of the last request that it made; 0: none */
 	__u32 file_device; /* … of the file system of the call's file; of one that is a device, its own; 0: it has none */
-	__s32 stack;       /* of the kernel's frames, in the map of stacks; below 0: not taken */
-	__u16 file_mode;   /* of the call's file, as in stat(2); 0: none */
-	__u16 family;      /* of a socket: AF_INET, … */
-	__u16 socket_type; /* … SOCK_STREAM, … */
-	__u16 peer_port;   /* … of AF_INET and AF_INET6; 0: not connected */
+	__s32 stack;      /* of the kernel's frames, in the map of stacks; below 0: not taken */
+	__u16 file_mode;  /* of the call's file, as in stat(2); 0: none */
+	__u8 family;      /* of a socket: AF_INET, … */
+	__u8 socket_type; /* … SOCK_STREAM, … */
+	__u16 own_port;   /* … of AF_INET and AF_INET6; 0: not bound */
+	__u16 peer_port;  /* 0: not connected */
 	__u64 fault_address;
 	__u64 user_stack; /* what stands for all that has these registers and this stack; 0: not known */
 };
@@ -78,6 +84,17 @@ struct kernel_in {
 	__u64 woken_ns;           /* when it was let go on; 0: it never waited, or nobody saw it */
 	struct kernel_task waker; /* who let it */
 	char name[KERNEL_NAME_BYTES];
+};
+
+/* What had no room inside the kernel: the places in the map `counts`. */
+enum kernel_count {
+	KERNEL_COUNT_RECORDS = 0,
+	KERNEL_COUNT_PROCESSES = 1,
+	KERNEL_COUNT_INTERRUPTS = 2, /* handlings of them */
+	KERNEL_COUNT_WAKINGS = 3,
+	KERNEL_COUNT_KERNEL_STACKS = 4, /* or could not be taken */
+	KERNEL_COUNT_USER_STACKS = 5,
+	KERNEL_COUNTS
 };
 
 /* Of a process and a handler: what it took of the time that threads of that process had on processors. */

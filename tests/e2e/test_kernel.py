@@ -304,6 +304,46 @@ with t.case("nothing is left in the kernel, whichever way it ends"):
     pinned = os.listdir("/sys/fs/bpf") if os.path.isdir("/sys/fs/bpf") else []
     t.true(not any("duet" in name for name in pinned), f"pinned: {pinned}")
 
+def watched(pid):
+    """The processes in the table of the recording that follows this one; None: there is none."""
+    for number in re.findall(r"^(\d+): hash +name watched", text(run(["bpftool", "map", "list"]).stdout), re.M):
+        rows = json.loads(text(run(["bpftool", "-j", "map", "dump", "id", number]).stdout) or "[]")
+        pids = {int.from_bytes(bytes(int(byte, 16) for byte in row["key"]), "little") for row in rows if "key" in row}
+        if pid in pids:
+            return pids
+    return None
+
+
+def ended_of(pid):
+    """Those of them that are not there any more."""
+    return {number for number in watched(pid) or () if not os.path.exists(f"/proc/{number}")}
+
+
+def until(found, limit_s=20):
+    end = time.monotonic() + limit_s
+    while not (value := found()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return value
+
+
+with t.case("who has ended is not followed any more, whatever the recorder comes to know"):
+    need_bpf()
+    need_list()
+    go, done = t.path("go"), t.path("done")
+    script = f"while [ ! -e {go} ]; do sleep 0.1; done; for i in $(seq 40); do (sleep 0.01) & done; wait; touch {done}; sleep 60"
+    recorder = duet_test.Running([DUET, "record", "--collect", "cpu:bpf", "-o", t.path("ended.duet"), "--", "sh", "-c", script])
+    shell = until(recorder.children)
+    if t.true(shell and until(lambda: watched(shell[0])), "the table of processes"):
+        recorder.kill(signal.SIGSTOP)
+        with open(go, "w", encoding="ascii"):
+            pass
+        t.true(until(lambda: os.path.exists(done)), "the children have ended")
+        until(lambda: not ended_of(shell[0]))
+        t.equal(ended_of(shell[0]), set(), "in the table, and ended")
+        t.true(shell[0] in watched(shell[0]), "the one that lives")
+        recorder.kill(signal.SIGCONT)
+    recorder.kill_group(signal.SIGKILL)
+
 with t.case("where there are rights, unless it is left out"):
     need_bpf()
     for i, (collect, is_loaded) in enumerate((("cpu", True), ("cpu:nobpf", False), ("cpu:nobpf,cpu:nofaults", False),

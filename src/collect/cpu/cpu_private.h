@@ -119,7 +119,7 @@ struct cpu_who {
 	bool is_machine;   /* all threads of the machine are told of, and of no other source */
 	uint64_t begin_ns; /* when the first process was there */
 	struct hash_map
-		names; /* pid -> who it is, of those that are not recorded: the trace's string */
+		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call, and the words for its file -> the trace's string */
 	struct hash_map locks; /* process, and address of a lock or page -> … */
 	struct memory_places places;
@@ -210,6 +210,7 @@ uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,
 /* Where a thread waits, and what for, as the row of a switch says it. */
 struct cpu_wait {
 	uint32_t stack, wait_string, holder;
+	bool is_interpreters; /* it waits for the lock of its interpreter */
 };
 /* The trace's stack of one of which the kernel told registers and stack when it went; 0: none. */
 uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
@@ -272,12 +273,15 @@ void cpu_end_wait(struct cpu *cpu, struct process_thread *thread, uint64_t time_
 /* drained_ns: all that happened before is known. */
 void cpu_look_at_waiting(struct cpu *cpu, uint64_t drained_ns);
 void cpu_put_all_waits(struct cpu *cpu);
+/* Stack, words and holder of a row, by what a look found, where that is of this wait, and by what the kernel told. */
+void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row);
 
 /* ---- cpu_who.c ---- */
 
 /* Loads the programs, beside all else. */
 void cpu_who_open(struct cpu *cpu, bool is_wanted);
 void cpu_who_close(struct cpu *cpu);
+void cpu_who_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size);
 /* Takes what there is; to be called before perf's records are taken. */
 void cpu_who_drain(struct cpu *cpu);
 void cpu_who_each_second(struct cpu *cpu, uint64_t now_ns);

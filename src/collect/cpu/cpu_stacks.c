@@ -485,14 +485,13 @@ uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 
 /* Who waits for the interpreter's lock sleeps on an address inside of it. */
 static const char *find_cause(struct cpu *cpu, struct process *process, uint32_t tid,
-			      uint32_t *ret_holder)
+			      struct cpu_wait *wait)
 {
 	const struct blocked_place *place = &cpu->look.place;
 
-	if (blocked_is_futex(place) &&
-	    cpu_python_lock(cpu, process, tid, place->argument, ret_holder))
-		return "Python GIL";
-	return blocked_call_name(place);
+	wait->is_interpreters = blocked_is_futex(place) &&
+				cpu_python_lock(cpu, process, tid, place->argument, &wait->holder);
+	return wait->is_interpreters ? "Python GIL" : blocked_call_name(place);
 }
 
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
@@ -510,7 +509,7 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 	if (place != THREAD_WAITS)
 		return false;
 	wait.stack = blocked_stack(cpu, process, tid);
-	cause = find_cause(cpu, process, tid, &wait.holder);
+	cause = find_cause(cpu, process, tid, &wait);
 	wait.wait_string = cause ? recording_string(cpu->recording, cause) : 0;
 	*ret_wait = wait;
 	return true;

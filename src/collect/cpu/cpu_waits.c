@@ -5,7 +5,7 @@
  * Runs in:  the recorder
  * Gets:     switches
  * Owns:     the list of who waits
- * Fails:    without a stack
+ * Fails:    without a stack; what the kernel told is said all the same
  * Why:      a stack does not change while its thread is blocked, so one look at it is enough; the row that it
  *           went is held back for that, at most a second.
  */
@@ -31,6 +31,22 @@ void cpu_put_switch(struct cpu *cpu, uint32_t thread, const struct event_switch 
 	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
 }
 
+/* A look finds the name of the call, of which the kernel tells more; of an interpreter's lock it knows nothing. */
+void cpu_say_wait(const struct thread_wait *wait, bool is_look_valid, struct event_switch *row)
+{
+	if (is_look_valid) {
+		row->stack = wait->stack;
+		row->wait_string = wait->wait_string;
+		row->holder = wait->holder;
+	}
+	if (wait->told_stack)
+		row->stack = wait->told_stack;
+	if (wait->told_string && !(is_look_valid && wait->is_interpreters)) {
+		row->wait_string = wait->told_string;
+		row->holder = wait->told_holder;
+	}
+}
+
 /* That it went. until_ns: it was away up to then; a look that ended later may have seen something else. */
 static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t until_ns)
 {
@@ -40,17 +56,7 @@ static void put_wait(struct cpu *cpu, struct process_thread *thread, uint64_t un
 				   .cpu = wait->cpu,
 				   .reason = SWITCH_BLOCKED};
 
-	if (wait->looked_ns < until_ns) {
-		row.stack = wait->stack;
-		row.wait_string = wait->wait_string;
-		row.holder = wait->holder;
-	}
-	/* What was found by looking in is more than the kernel knows: an interpreter's lock. */
-	if (wait->told_stack || (row.stack && wait->told_string && !row.holder)) {
-		row.stack = wait->told_stack ? wait->told_stack : row.stack;
-		row.wait_string = wait->told_string;
-		row.holder = wait->told_holder;
-	}
+	cpu_say_wait(wait, wait->looked_ns < until_ns, &row);
 	if (wait->since_ns && !wait->is_written)
 		cpu_put_switch(cpu, thread->row.id, &row);
 	wait->is_written = true;
@@ -118,6 +124,7 @@ static void look(struct cpu *cpu, struct process *process, uint32_t tid, struct 
 		wait->stack = found.stack;
 		wait->wait_string = found.wait_string;
 		wait->holder = found.holder;
+		wait->is_interpreters = found.is_interpreters;
 	}
 	wait->looked_ns = host_clocks_now_ns();
 	cpu->look_ns -= (int64_t)(host_clocks_own_ns() - begin_ns);

@@ -21,11 +21,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/device_names.h"
 #include "collect/file_words.h"
 #include "collect/host_clocks.h"
 #include "collect/rights.h"
+
+#define HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
 	/* With an address of their own, and places of pages; who has one in each node of a list gets no more. */
@@ -33,9 +36,11 @@ enum {
 	NAMES_MOST =
 		4096, /* of processes that are not recorded: who forks without end gives no more */
 	SWEEP_NS = 2000000000, /* what nobody has asked for by then was lost by perf */
+	WAITS_MOST = 1024,     /* calls with a file: ports of the network give ever more */
 	STACKS_MOST = 1 << 18,
 	STACKS_ROUND = 32, /* new ones: to walk one takes some 15 us */
-	CONTENDED = 2      /* what glibc makes of a lock's word before it waits for it */
+	CONTENDED = 2,     /* what glibc makes of a lock's word before it waits for it */
+	MUTEX_KINDS = 1024 /* above all bits of its kind, in glibc 2.18 and later */
 };
 
 /* Who asked for it is told at once, others where they look. */
@@ -113,13 +118,50 @@ static void note_lost(struct cpu *cpu)
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
+/* "of 3 wakings who woke, of 1 switch the kernel's stack"; "": nothing is missing. */
+void cpu_who_losses_text(const struct kernel_losses *losses, char *ret_text, size_t size)
+{
+	const struct {
+		uint64_t count;
+		const char *one, *more, *what;
+	} parts[] = {
+		{losses->wakings, "waking", "wakings", "who woke"},
+		{losses->kernel_stacks, "switch", "switches", "the kernel's stack"},
+		{losses->user_stacks, "switch", "switches", "the program's stack as it went"},
+	};
+	size_t length = 0;
+
+	ret_text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < size; i++)
+		if (parts[i].count)
+			length += (size_t)snprintf(
+				ret_text + length, size - length, "%sof %" PRIu64 " %s %s",
+				length ? ", " : "", parts[i].count,
+				parts[i].count == 1 ? parts[i].one : parts[i].more, parts[i].what);
+}
+
+static void note_losses(struct cpu *cpu)
+{
+	struct kernel_losses losses;
+	char what[240], text[320];
+
+	kernel_watch_losses(cpu->who.watch, &losses);
+	cpu_who_losses_text(&losses, what, sizeof(what));
+	if (!*what)
+		return;
+	snprintf(text, sizeof(text), "%s is not told: the kernel had no room for it", what);
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
+}
+
 void cpu_who_close(struct cpu *cpu)
 {
 	struct cpu_who *who = &cpu->who;
 
 	cpu_who_each_second(cpu, UINT64_MAX);
-	if (who->is_ready)
+	if (who->is_ready) {
 		note_lost_processes(cpu, kernel_watch_lost_processes(who->watch));
+		note_losses(cpu);
+	}
 	note_lost(cpu);
 	kernel_watch_stop(who->watch);
 	who->watch = NULL;
@@ -270,10 +312,25 @@ static uint32_t describe(struct cpu *cpu, const struct kernel_task *task, uint64
 	return thread ? process_thread_describe(cpu->processes, process, thread) : 0;
 }
 
+/* A number may be another process's by now, and a process another program. */
+static uint64_t other_key(const struct kernel_task *task)
+{
+	uint64_t parts[KERNEL_NAME_BYTES / sizeof(uint64_t)] = {0};
+	uint64_t key = task->tgid;
+
+	/* behind its end there may be the rest of another name */
+	memcpy(parts, task->name, strnlen(task->name, sizeof(parts)));
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+		key = (key ^ parts[i]) * HASH_ODD;
+		key ^= key >> 29;
+	}
+	return key;
+}
+
 static uint32_t other_string(struct cpu *cpu, const struct kernel_task *task)
 {
 	struct cpu_who *who = &cpu->who;
-	uint64_t key = task->tgid;
+	const uint64_t key = other_key(task);
 	uint32_t string = (uint32_t)hash_map_get(&who->names, key, 0);
 	char text[KERNEL_NAME_BYTES + 40];
 
@@ -339,22 +396,24 @@ void cpu_who_woke(struct cpu *cpu, uint32_t tid, uint64_t time_ns, uint32_t *ret
 /* ---- what for ---------------------------------------------------------------------------------- */
 
 /* Which mutex of glibc's a thread waits for says who has it: beside the word that it sleeps on stands the owner's number
- * in its own pid namespace. Other futexes have other things there. */
+ * in its own pid namespace, and its kind. Other futexes have other things there, and some of them a 2 too. */
 static uint32_t lock_owner(const struct kernel_out *out)
 {
 	const uint32_t command = (uint32_t)out->arguments[1] & FUTEX_CMD_MASK;
+	const struct kernel_lock *lock = &out->lock;
 
 	if (!(out->head.flags & KERNEL_HAS_LOCK))
 		return 0;
 	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
-		return out->lock[0] & FUTEX_TID_MASK;
+		return lock->word & FUTEX_TID_MASK;
 	if ((command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
-	    (uint32_t)out->arguments[2] == CONTENDED)
-		return out->lock[2];
+	    (uint32_t)out->arguments[2] == CONTENDED && lock->word == CONTENDED &&
+	    lock->kind < MUTEX_KINDS)
+		return lock->owner;
 	return 0;
 }
 
-/* A thread of the process by its number in that one's namespace. */
+/* A living thread of the process by its number in that one's namespace. */
 static struct process_thread *thread_by_own_number(const struct process *process, uint32_t tid)
 {
 	size_t cursor = 0;
@@ -363,10 +422,21 @@ static struct process_thread *thread_by_own_number(const struct process *process
 	while (hash_map_next(&process->threads, &cursor, NULL, &value)) {
 		struct process_thread *thread = (struct process_thread *)(uintptr_t)value;
 
-		if ((thread->row.ns_tid ? thread->row.ns_tid : thread->row.tid) == tid)
+		if ((thread->row.ns_tid ? thread->row.ns_tid : thread->row.tid) == tid &&
+		    !thread->row.end_ns)
 			return thread;
 	}
 	return NULL;
+}
+
+/* NULL: it is no mutex, or the one who had it is just letting go of it. Who has ended, or waits itself, has none. */
+static struct process_thread *find_holder(const struct process *process,
+					  const struct kernel_out *out)
+{
+	const uint32_t owner = lock_owner(out);
+	struct process_thread *thread = owner ? thread_by_own_number(process, owner) : NULL;
+
+	return thread && thread->row.tid != out->head.tid ? thread : NULL;
 }
 
 /* "read (disk sda)". */
@@ -379,6 +449,8 @@ static uint32_t call_string(struct cpu *cpu, uint32_t pid, const struct kernel_o
 
 	if (string)
 		return string;
+	if (cpu->who.waits.count >= WAITS_MOST)
+		return recording_string(cpu->recording, call);
 	if (file_words(pid, out, name, sizeof(name)))
 		snprintf(text, sizeof(text), "%s (%s)", call, name);
 	else
@@ -429,11 +501,10 @@ static bool name_disk(uint32_t pid, const struct proc_mapping *mapping, char *re
 static uint64_t fault_key(const struct process *process, const struct proc_mapping *mapping,
 			  const struct kernel_out *out)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t key = (file_words_key(out) ^ process->row.id) * odd;
+	uint64_t key = (file_words_key(out) ^ process->row.id) * HASH_ODD;
 
 	if (mapping)
-		key = (key ^ mapping->start ^ mapping->inode << 20) * odd;
+		key = (key ^ mapping->start ^ mapping->inode << 20) * HASH_ODD;
 	return (key ^ key >> 29) | 1;
 }
 
@@ -458,6 +529,8 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	string = (uint32_t)hash_map_get(known, key, 0);
 	if (string)
 		return string;
+	if (known->count >= LOCKS_MOST)
+		return recording_string(cpu->recording, "page fault");
 	if (mapping)
 		memory_places_file(maps, address, file, sizeof(file));
 	if (!file_words(pid, out, disk, sizeof(disk)) && mapping)
@@ -468,8 +541,7 @@ static uint32_t fault_string(struct cpu *cpu, const struct process *process,
 	else
 		snprintf(text, sizeof(text), "page fault");
 	string = recording_string(cpu->recording, text);
-	if (known->count < LOCKS_MOST)
-		hash_map_put(known, key, string);
+	hash_map_put(known, key, string);
 	return string;
 }
 
@@ -492,8 +564,7 @@ static uint32_t wait_string(struct cpu *cpu, const struct process *process,
 void cpu_who_tell(struct cpu *cpu, struct process *process, const struct kernel_out *out,
 		  struct thread_wait *wait)
 {
-	const uint32_t owner = lock_owner(out);
-	struct process_thread *holder = owner ? thread_by_own_number(process, owner) : NULL;
+	struct process_thread *holder = find_holder(process, out);
 
 	if (holder) {
 		wait->told_holder = process_thread_describe(cpu->processes, process, holder);

@@ -43,6 +43,25 @@ TEST(pipes_and_sockets)
 					    .socket_type = SOCK_DGRAM,
 					    .peer_port = 53}),
 		   "UDP, port 53 of the peer");
+	/* whose port was given out for the connection says nothing; unless both were */
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET,
+					    .socket_type = SOCK_STREAM,
+					    .own_port = 8080,
+					    .peer_port = 32768}),
+		   "TCP, own port 8080");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET,
+					    .socket_type = SOCK_STREAM,
+					    .own_port = 8080,
+					    .peer_port = 32767}),
+		   "TCP, port 32767 of the peer");
+	CHECK_TEXT(say(&(struct kernel_out){.file_mode = S_IFSOCK,
+					    .family = AF_INET,
+					    .socket_type = SOCK_STREAM,
+					    .own_port = 40000,
+					    .peer_port = 50000}),
+		   "TCP, port 50000 of the peer");
 	CHECK_TEXT(say(&(struct kernel_out){
 			   .file_mode = S_IFSOCK, .family = AF_INET, .socket_type = SOCK_STREAM}),
 		   "TCP socket");
@@ -97,6 +116,15 @@ TEST(keys)
 	other.file_device = 7; /* of no interest for a socket */
 	CHECK_EQUAL(file_words_key(&one), file_words_key(&other));
 	other.peer_port = 81;
+	CHECK(file_words_key(&one) != file_words_key(&other));
+	/* of one service all connections are the same, and it is not the peer's of that number */
+	one.own_port = other.own_port = 80;
+	one.peer_port = 40000;
+	other.peer_port = 50000;
+	CHECK_EQUAL(file_words_key(&one), file_words_key(&other));
+	other = one;
+	other.own_port = 40000;
+	other.peer_port = 80;
 	CHECK(file_words_key(&one) != file_words_key(&other));
 	one = (struct kernel_out){.file_mode = S_IFREG | 0644, .file_device = 7};
 	other = (struct kernel_out){.file_mode = S_IFREG | 0600, .file_device = 7};
