@@ -121,11 +121,14 @@ static bool has_any(const struct kernel_object *object)
 static void choose_in(const struct kernel_object_options *options, struct kernel_object *object,
 		      struct bpf_object *opened)
 {
+	struct bpf_program *program;
+
+	/* Nobody would attach another one, and the kernel that refuses it would refuse all. */
+	bpf_object__for_each_program(program, opened) bpf_program__set_autoload(program, false);
 	for (size_t i = 0; i < object->count; i++) {
 		struct kernel_program_report *report = &object->reports[i];
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(opened, report->name);
 
+		program = bpf_object__find_program_by_name(opened, report->name);
 		if (program) {
 			bpf_program__set_autoload(program, report->state == KERNEL_PROGRAM_RUNS);
 		} else if (report->state == KERNEL_PROGRAM_RUNS) {
