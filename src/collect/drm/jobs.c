@@ -329,6 +329,7 @@ static void set_ring(struct jobs *jobs, struct entry *entry, const struct drm_jo
 	copy_name(entry->job.driver, record->driver);
 	copy_name(entry->job.device, record->device);
 	copy_name(entry->job.ring, record->ring);
+	entry->job.scheduler = record->scheduler;
 	entry->job.client = record->client;
 	entry->is_job = true;
 	if (entry->place == MADE)

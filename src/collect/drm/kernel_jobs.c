@@ -27,9 +27,9 @@ struct kernel_jobs {
 	struct recording *recording; /* borrowed */
 	struct kernel_load *load;    /* owned; NULL: it was refused */
 	bool is_ready;
-	uint64_t begin_ns, lost; /* lost: written so far */
-	struct jobs *jobs;       /* owned */
-	struct job_rows *rows;   /* owned */
+	uint64_t begin_ns;
+	struct jobs *jobs;     /* owned */
+	struct job_rows *rows; /* owned */
 };
 
 /* A scheduler's events have two names; a kernel has one of them, and i915 has a third. */
@@ -175,17 +175,10 @@ void kernel_jobs_drain(struct kernel_jobs *jobs)
 
 static void put_lost(struct kernel_jobs *jobs, uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const uint64_t lost = kernel_load_lost(jobs->load);
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_EXECUTION,
-				       .reason = LOSS_RING_FULL,
-				       .count = lost - jobs->lost};
+	const struct job_rows_lost lost = {.records = kernel_load_lost(jobs->load),
+					   .unended = jobs_counted(jobs->jobs)->unended};
 
-	if (lost > jobs->lost)
-		trace_writer_row(jobs->recording->writer, EVENT_LOSS, &source, &row);
-	jobs->lost = lost;
+	job_rows_put_lost(jobs->rows, &lost, now_ns);
 }
 
 void kernel_jobs_each_second(struct kernel_jobs *jobs, uint64_t now_ns)
@@ -199,15 +192,19 @@ static void note_counts(struct kernel_jobs *jobs)
 {
 	const struct job_rows_counts *rows = job_rows_counted(jobs->rows);
 	const struct jobs_counts *counts = jobs_counted(jobs->jobs);
-	char text[400];
+	const bool is_partial = rows->crowded || counts->unended || counts->malformed;
+	char text[600];
 
 	snprintf(text, sizeof(text),
 		 "of %" PRIu64 " jobs of GPUs %" PRIu64 " are left out: nobody saw who queued "
 		 "them; %" PRIu64 ": their runtime tells of the same work; %" PRIu64
-		 ": too many processes and rings; the end of %" PRIu64 " was not seen",
-		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended);
-	if (counts->told)
-		note(jobs, COLLECTOR_AVAILABLE, text);
+		 ": too many processes and rings; the end of %" PRIu64 " was not seen; of %" PRIu64
+		 " more nothing but the end; %" PRIu64 " fences have no name, %" PRIu64
+		 " of the kernel's records made no sense",
+		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended,
+		 counts->unseen, counts->unnamed, counts->malformed);
+	if (counts->told || counts->unseen || counts->unnamed || counts->malformed)
+		note(jobs, is_partial ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, text);
 }
 
 void kernel_jobs_close(struct kernel_jobs *jobs)
@@ -216,8 +213,8 @@ void kernel_jobs_close(struct kernel_jobs *jobs)
 		return;
 	kernel_jobs_drain(jobs);
 	if (jobs->is_ready) {
-		put_lost(jobs, host_clocks_now_ns());
 		jobs_end(jobs->jobs);
+		put_lost(jobs, host_clocks_now_ns());
 		note_counts(jobs);
 	}
 	kernel_load_stop(jobs->load);

@@ -58,6 +58,7 @@ static void job(uint32_t kind, uint64_t context, uint64_t number, uint32_t tid)
 {
 	const struct drm_job record = {.fence = fence_of(kind, context, number, tid),
 				       .client = 5,
+				       .scheduler = 0xffff888100000000,
 				       .driver = "amdgpu",
 				       .device = "0000:03:00.0",
 				       .ring = "gfx"};
@@ -108,6 +109,7 @@ TEST(a_whole_job)
 	CHECK_EQUAL(bench.told[0].tgid, 7);
 	CHECK_EQUAL(bench.told[0].tid, 12);
 	CHECK_EQUAL(bench.told[0].client, 5);
+	CHECK_EQUAL(bench.told[0].scheduler, 0xffff888100000000);
 	CHECK_EQUAL(bench.told[0].flags, 0);
 	CHECK_TEXT(bench.told[0].thread, "thread 12");
 	CHECK_TEXT(bench.told[0].driver, "amdgpu");
