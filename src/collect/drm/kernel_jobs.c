@@ -33,6 +33,7 @@ struct kernel_jobs {
 };
 
 /* A scheduler's events have two names; a kernel has one of them, and i915 has a third. */
+enum { OF_FENCES = 9 }; /* the first that is told by no scheduler */
 static const struct kernel_program programs[] = {
 	{"on_job_queue", NULL, NULL},
 	{"on_job_run", NULL, NULL},
@@ -68,7 +69,8 @@ int kernel_jobs_open(struct recording *recording, const struct cards *cards,
 			   .elf = bpf_drm,
 			   .elf_bytes = bpf_drm_size,
 			   .programs = programs,
-			   .programs_count = ARRAY_COUNT(programs)},
+			   .programs_count = ARRAY_COUNT(programs),
+			   .looks_first = true},
 		.on_record = on_record,
 		.context = jobs};
 	int error = 0;
@@ -112,10 +114,13 @@ static void note_missing(struct kernel_jobs *jobs)
 	size_t count;
 	const struct kernel_program_report *reports = kernel_load_reports(jobs->load, &count);
 	bool has_scheduler = false;
+	const char *refused = NULL;
 	char text[600];
 
 	for (size_t i = 0; i < count; i++) {
-		has_scheduler |= i < 9 && reports[i].state == KERNEL_PROGRAM_RUNS;
+		has_scheduler |= i < OF_FENCES && reports[i].state == KERNEL_PROGRAM_RUNS;
+		if (i < OF_FENCES && reports[i].state == KERNEL_PROGRAM_REFUSED)
+			refused = reports[i].reason;
 		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
 			continue;
 		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
@@ -124,7 +129,13 @@ static void note_missing(struct kernel_jobs *jobs)
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
 		note(jobs, COLLECTOR_PARTIAL, text);
 	}
-	if (!has_scheduler)
+	if (refused) {
+		snprintf(text, sizeof(text),
+			 "jobs of drivers with the kernel's scheduler of GPUs, and of i915, are "
+			 "not all told: %s",
+			 refused);
+		note(jobs, COLLECTOR_PARTIAL, text);
+	} else if (!has_scheduler)
 		note(jobs, COLLECTOR_PARTIAL,
 		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told "
 		     "of "
