@@ -320,8 +320,11 @@ static void attach(struct kernel_object *object)
 		object->links[i] = bpf_program__attach(program);
 		if (!object->links[i]) {
 			report->state = KERNEL_PROGRAM_REFUSED;
-			snprintf(report->reason, sizeof(report->reason), "attach: %s",
-				 strerror(errno));
+			snprintf(report->reason, sizeof(report->reason), "attach: %s%s",
+				 strerror(errno),
+				 errno == EACCES
+					 ? " (/sys/kernel/tracing is root's: record as root)"
+					 : "");
 		}
 	}
 }

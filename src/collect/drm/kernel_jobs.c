@@ -47,7 +47,8 @@ static const struct kernel_program programs[] = {
 	{"on_fence_init", NULL, "work of drivers without a scheduler"},
 	{"on_fence_emit", NULL, NULL},
 	{"on_fence_signaled", NULL, "when work of drivers without a scheduler has ended"},
-	{"on_fence_names", NULL, "what drivers without a scheduler call their rings"},
+	{"on_fence_names", NULL,
+	 "work of drivers without a scheduler (whose a fence is, its name says)"},
 };
 
 static void on_job(void *context, const struct job *job)
