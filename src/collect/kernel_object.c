@@ -321,10 +321,7 @@ static void attach(struct kernel_object *object)
 		if (!object->links[i]) {
 			report->state = KERNEL_PROGRAM_REFUSED;
 			snprintf(report->reason, sizeof(report->reason), "attach: %s%s",
-				 strerror(errno),
-				 errno == EACCES
-					 ? " (/sys/kernel/tracing is root's: record as root)"
-					 : "");
+				 strerror(errno), errno == EACCES ? ": record as root" : "");
 		}
 	}
 }
