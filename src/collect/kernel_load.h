@@ -2,7 +2,8 @@
  *
  * collect/kernel_load.h - an object of ours that goes into the kernel beside the program's start, and what it tells
  *
- * To load takes some 40 ms: it is done in a thread of its own, and nobody waits for it.
+ * To load takes 10 to 20 ms of processor time where all places are looked up before, as those of drm.bpf.c are, and as
+ * much again for each program that the kernel refuses: it is done in a thread of its own, and nobody waits for it.
  */
 #ifndef COLLECT_KERNEL_LOAD_H
 #define COLLECT_KERNEL_LOAD_H

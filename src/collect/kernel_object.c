@@ -8,11 +8,14 @@
  * Owns:     the object and its links
  * Fails:    as a whole only where nothing can be loaded
  * Why:      an object is loaded as one, and one program that a kernel has no place for, or refuses, would take all others
- *           with it. libbpf says which it was: that is left out, and the rest loaded again.
+ *           with it. libbpf says which it was: that is left out, and the rest loaded again. Where many may be missing,
+ *           their places are looked for in the names of the kernel's types before.
  */
 #include "collect/kernel_object.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,10 +30,17 @@
 #include "collect/proc.h"
 #include "collect/rights.h"
 
+#define TYPES_FOLDER "/sys/kernel/btf"
+
+/* Where the place is that a program is attached to. */
+enum place { PLACE_UNKNOWN, PLACE_NONE, PLACE_KERNEL, PLACE_MODULE };
+
 struct kernel_object {
 	struct bpf_object *object;
 	struct bpf_link *links[KERNEL_PROGRAMS_MOST];
 	struct kernel_program_report reports[KERNEL_PROGRAMS_MOST];
+	enum place places[KERNEL_PROGRAMS_MOST];
+	bool has_looked;
 	size_t count;
 };
 
@@ -73,6 +83,113 @@ static int on_words(enum libbpf_print_level level, const char *format, va_list a
 	if (strstr(text, "BEGIN PROG LOAD LOG") || !said[0])
 		keep_reason(text);
 	return 0;
+}
+
+/* ---- where the kernel has places --------------------------------------------------------------- */
+
+/* False: the file ends before. The kernel hands out a page at a time. */
+static bool read_at(int fd, char *bytes, size_t size, off_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t got = pread(fd, bytes + done, size - done, offset + (off_t)done);
+
+		if (got <= 0)
+			return false;
+		done += (size_t)got;
+	}
+	return true;
+}
+
+/* The strings are half of the file. Returns them, each between two zeros, to be freed, and how many bytes they are;
+ * NULL: not to be had. */
+static char *read_names(const char *path, size_t *ret_bytes)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct btf_header head;
+	char *names;
+
+	if (fd < 0 || !read_at(fd, (char *)&head, sizeof(head), 0) || head.magic != BTF_MAGIC ||
+	    !head.str_len)
+		return NULL;
+	/* A module's begin with the first one. */
+	names = calloc(1, (size_t)head.str_len + 1);
+	if (names && (!read_at(fd, names + 1, head.str_len, (off_t)head.hdr_len + head.str_off) ||
+		      names[head.str_len])) {
+		free(names);
+		return NULL;
+	}
+	*ret_bytes = (size_t)head.str_len + 1;
+	return names;
+}
+
+/* "sched_switch"; NULL: it is attached to something else. */
+static const char *place_name(const struct bpf_program *program)
+{
+	static const char before[] = "tp_btf/";
+	const char *section = program ? bpf_program__section_name(program) : NULL;
+
+	return section && strncmp(section, before, sizeof(before) - 1) == 0
+		       ? section + sizeof(before) - 1
+		       : NULL;
+}
+
+/* False: these types cannot be read. */
+static bool find_places(struct kernel_object *object, const char *const *sought, const char *path,
+			enum place place)
+{
+	static const char before[] = "\0btf_trace_";
+	const size_t length = sizeof(before) - 1;
+	size_t bytes = 0;
+	auto_free char *names = read_names(path, &bytes);
+	const char *at = names;
+
+	while (at && (at = memmem(at, bytes - (size_t)(at - names), before, length))) {
+		at += length;
+		for (size_t i = 0; i < object->count; i++)
+			if (object->places[i] == PLACE_NONE && strcmp(sought[i], at) == 0)
+				object->places[i] = place;
+	}
+	return names != NULL;
+}
+
+static void find_places_of_modules(struct kernel_object *object, const char *const *sought)
+{
+	DIR *folder = opendir(TYPES_FOLDER);
+	const struct dirent *entry;
+	char path[PATH_MAX];
+
+	while (folder && (entry = readdir(folder))) {
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "vmlinux") == 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", TYPES_FOLDER, entry->d_name);
+		find_places(object, sought, path, PLACE_MODULE);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+static void look(struct kernel_object *object, const struct bpf_object *opened)
+{
+	const char *sought[KERNEL_PROGRAMS_MOST];
+
+	object->has_looked = true;
+	for (size_t i = 0; i < object->count; i++) {
+		sought[i] = place_name(
+			bpf_object__find_program_by_name(opened, object->reports[i].name));
+		object->places[i] = sought[i] ? PLACE_NONE : PLACE_UNKNOWN;
+	}
+	if (find_places(object, sought, KERNEL_TYPES, PLACE_KERNEL))
+		find_places_of_modules(object, sought);
+	else
+		memset(object->places, 0, sizeof(object->places)); /* libbpf will say why */
+}
+
+/* libbpf reads modules' types from the kernel and not from their files, and the kernel asks for more there. */
+static bool may_read_modules(void)
+{
+	uint32_t id;
+
+	return bpf_btf_get_next_id(0, &id) == 0 || errno != EPERM;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------- */
@@ -122,16 +239,28 @@ static bool has_any(const struct kernel_object *object)
 static void choose_in(const struct kernel_object_options *options, struct kernel_object *object,
 		      struct bpf_object *opened)
 {
+	static const char modules_need[] =
+		"the kernel shows the types of its modules to cap_sys_admin alone, not to cap_bpf "
+		"and cap_perfmon: record as root";
+	const bool reads_modules = !object->has_looked || may_read_modules();
+	struct bpf_program *program;
+
+	/* Nobody would attach another one, and the kernel that refuses it would refuse all. */
+	bpf_object__for_each_program(program, opened) bpf_program__set_autoload(program, false);
 	for (size_t i = 0; i < object->count; i++) {
 		struct kernel_program_report *report = &object->reports[i];
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(opened, report->name);
 
-		if (program) {
-			bpf_program__set_autoload(program, report->state == KERNEL_PROGRAM_RUNS);
-		} else if (report->state == KERNEL_PROGRAM_RUNS) {
+		program = bpf_object__find_program_by_name(opened, report->name);
+		if (report->state != KERNEL_PROGRAM_RUNS)
+			continue;
+		if (!program || object->places[i] == PLACE_NONE) {
 			report->state = KERNEL_PROGRAM_ABSENT;
 			choose_instead(options, object, report->name);
+		} else if (object->places[i] == PLACE_MODULE && !reads_modules) {
+			report->state = KERNEL_PROGRAM_REFUSED;
+			snprintf(report->reason, sizeof(report->reason), "%s", modules_need);
+		} else {
+			bpf_program__set_autoload(program, true);
 		}
 	}
 }
@@ -145,10 +274,12 @@ static int load(const struct kernel_object_options *options, struct kernel_objec
 
 	if (!opened)
 		return -errno;
-	choose_in(options, object, opened);
 	said[0] = refused[0] = '\0';
 	is_absent = false;
-	error = bpf_object__load(opened);
+	if (options->looks_first && !object->has_looked)
+		look(object, opened);
+	choose_in(options, object, opened);
+	error = has_any(object) ? bpf_object__load(opened) : -ENOENT;
 	if (error) {
 		bpf_object__close(opened);
 		return error;
@@ -190,8 +321,8 @@ static void attach(struct kernel_object *object)
 		object->links[i] = bpf_program__attach(program);
 		if (!object->links[i]) {
 			report->state = KERNEL_PROGRAM_REFUSED;
-			snprintf(report->reason, sizeof(report->reason), "attach: %s",
-				 strerror(errno));
+			snprintf(report->reason, sizeof(report->reason), "attach: %s%s",
+				 strerror(errno), errno == EACCES ? ": record as root" : "");
 		}
 	}
 }
@@ -203,8 +334,11 @@ static void refuse(const struct kernel_object_options *options, const struct ker
 	char setcap[PATH_MAX + 100];
 	size_t absent = 0;
 
-	for (size_t i = 0; i < object->count; i++)
+	for (size_t i = 0; i < object->count; i++) {
 		absent += object->reports[i].state == KERNEL_PROGRAM_ABSENT;
+		if (!said[0])
+			snprintf(said, sizeof(said), "%s", object->reports[i].reason);
+	}
 	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
 	if ((error == -EPERM || error == -EACCES) && !rights_can_load())
 		error_set(error,
@@ -280,43 +414,10 @@ bool kernel_object_runs(struct kernel_object *object, const char *program)
 	return report && report->state == KERNEL_PROGRAM_RUNS;
 }
 
-/* False: the file ends before. The kernel hands out a page at a time. */
-static bool read_at(int fd, char *bytes, size_t size, off_t offset)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t got = pread(fd, bytes + done, size - done, offset + (off_t)done);
-
-		if (got <= 0)
-			return false;
-		done += (size_t)got;
-	}
-	return true;
-}
-
-/* The strings are half of the file, each ended by a 0, as is the one before the first. Returns them, to be freed, and how
- * many bytes they are; NULL: not to be had. */
-static char *read_names(size_t *ret_bytes)
-{
-	auto_close int fd = open(KERNEL_TYPES, O_RDONLY | O_CLOEXEC);
-	struct btf_header head;
-	char *names;
-
-	if (fd < 0 || !read_at(fd, (char *)&head, sizeof(head), 0) || head.magic != BTF_MAGIC ||
-	    !head.str_len)
-		return NULL;
-	names = malloc(head.str_len);
-	if (names && !read_at(fd, names, head.str_len, (off_t)head.hdr_len + head.str_off)) {
-		free(names);
-		return NULL;
-	}
-	*ret_bytes = head.str_len;
-	return names;
-}
-
 void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has)
 {
 	size_t bytes = 0;
-	auto_free char *all = read_names(&bytes);
+	auto_free char *all = read_names(KERNEL_TYPES, &bytes);
 
 	for (size_t i = 0; i < count; i++) {
 		char sought[64] = "";

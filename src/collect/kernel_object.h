@@ -31,6 +31,9 @@ struct kernel_object_options {
 	size_t elf_bytes;
 	const struct kernel_program *programs;
 	size_t programs_count;
+	/* Of an object for many kinds of kernels and modules: which of its places are there is read in all types before, as
+	 * each place that is missing costs one more load. */
+	bool looks_first;
 };
 
 enum kernel_program_state {

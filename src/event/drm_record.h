@@ -37,10 +37,12 @@ struct drm_fence {
 
 struct drm_job {
 	struct drm_fence fence;
-	__u64 client;                /* as drm-client-id in fdinfo; 0: this kernel does not tell */
+	__u64 client; /* as drm-client-id in fdinfo; 0: this kernel does not tell */
+	/* Address of the ring's scheduler, of i915 of its engine: one as long as it is there. Never written down. */
+	__u64 scheduler;
 	char driver[DRM_NAME_BYTES]; /* "amdgpu" */
 	char device[DRM_NAME_BYTES]; /* as the bus calls it: "0000:03:00.0" */
-	char ring[DRM_NAME_BYTES];   /* "gfx_0.0.0", "rcs0" */
+	char ring[DRM_NAME_BYTES];   /* "gfx_0.0.0", "rcs0"; may be the same of many */
 };
 
 struct drm_timeline {

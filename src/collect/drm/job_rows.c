@@ -5,10 +5,11 @@
  * Runs in:  the recorder
  * Gets:     jobs, of all processes   Gives: launches and executions, with their devices, queues, processes, threads
  * Owns:     the processes that are seen here alone
- * Fails:    without memory a job has no row; who is too many is counted
+ * Fails:    without memory a job has no row; who is too many at a time is counted, and written as lost
  * Why:      a driver knows buffers of commands and not what is in them. Where a runtime tells of its own commands, its
  *           process's jobs would be the same work once more, so that only those of others are written. A job may be
- *           handed to its ring before the one ahead of it has ended: it starts when that has.
+ *           handed to its ring before the one ahead of it has ended: it starts when that has. A ring's name is no
+ *           more than a word: nouveau and panthor have a scheduler for each queue, and one word for all of them.
  */
 #include "collect/drm/job_rows.h"
 
@@ -18,30 +19,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "collect/devices.h"
 #include "collect/processes.h"
 #include "event/event.h"
 
 enum {
-	RINGS_MOST = 256,
-	QUEUES_MOST = 1024,
-	KEY_BYTES = 160,
+	RINGS_MOST =
+		1024, /* one that was done with long ago makes room: nothing waits for it any more */
 	/* Guests count commands anew with each attachment, in the highest byte: this one is never theirs alone. */
 	CORRELATION_SHIFT = 56
 };
 #define CORRELATION_BASE (UINT64_C(0xff) << CORRELATION_SHIFT)
 
+/* process: 0 of a ring as a whole. No gaps: it is compared as bytes. */
+struct place {
+	uint32_t process, device;
+	uint64_t scheduler;
+	char ring[DRM_NAME_BYTES];
+};
+
+struct ring {
+	struct place place;
+	uint64_t done_ns; /* of the last job */
+};
+
+struct queue {
+	struct place place;
+	uint32_t id, pid;
+};
+
 struct job_rows {
 	struct recording *recording;
 	const struct cards *cards;
 	struct processes others; /* who is not recorded */
-	struct identities rings; /* "DEVICE RING": index, and 1 */
-	uint64_t done_ns[RINGS_MOST];
-	uint32_t rings_count;
-	struct identities queues; /* "PROCESS DEVICE RING" */
-	uint32_t queues_count;
+	struct ring rings[RINGS_MOST];
+	size_t rings_count;
+	struct hash_map by_ring; /* key_of() -> index into rings */
+	struct queue queues[JOB_QUEUES_MOST];
+	size_t queues_count;
+	struct hash_map by_queue; /* … into queues */
 	uint64_t last_correlation;
 	struct job_rows_counts counts;
+	struct job_rows_lost told; /* so many are written already */
+	uint64_t told_crowded;
 };
 
 struct job_rows *job_rows_new(struct recording *recording, const struct cards *cards)
@@ -53,8 +75,8 @@ struct job_rows *job_rows_new(struct recording *recording, const struct cards *c
 	rows->recording = recording;
 	rows->cards = cards;
 	processes_init(&rows->others, recording);
-	identities_init(&rows->rings);
-	identities_init(&rows->queues);
+	hash_map_init(&rows->by_ring);
+	hash_map_init(&rows->by_queue);
 	return rows;
 }
 
@@ -63,8 +85,8 @@ void job_rows_free(struct job_rows *rows)
 	if (!rows)
 		return;
 	processes_fini(&rows->others);
-	identities_fini(&rows->rings);
-	identities_fini(&rows->queues);
+	hash_map_fini(&rows->by_ring);
+	hash_map_fini(&rows->by_queue);
 	free(rows);
 }
 
@@ -107,19 +129,65 @@ static struct process *process_of(struct job_rows *rows, const struct job *job,
 	return process ? process : processes_begin(&rows->others, job->tgid, job->queued_ns);
 }
 
-/* Index of its ring; RINGS_MOST: there are too many. */
-static uint32_t ring_of(struct job_rows *rows, uint32_t device, const struct job *job)
+static struct place place_of(uint32_t process, uint32_t device, const struct job *job)
 {
-	char key[KEY_BYTES];
-	uint32_t ring;
+	struct place place = {.process = process, .device = device, .scheduler = job->scheduler};
 
-	snprintf(key, sizeof(key), "%u %s", device, job->ring);
-	ring = identities_find(&rows->rings, key);
-	if (ring)
-		return ring - 1;
+	snprintf(place.ring, sizeof(place.ring), "%s", job->ring);
+	return place;
+}
+
+/* FNV-1a. Of two places with one key the later one is found: who looks compares. */
+static uint64_t key_of(const struct place *place)
+{
+	const unsigned char *bytes = (const unsigned char *)place;
+	uint64_t key = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(*place); i++)
+		key = (key ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return key;
+}
+
+static bool is_same(const struct place *a, const struct place *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void forget(struct hash_map *map, const struct place *place, size_t index)
+{
+	const uint64_t key = key_of(place);
+
+	if (hash_map_get(map, key, UINT64_MAX) == index)
+		hash_map_remove(map, key, NULL);
+}
+
+/* A place for one more ring. */
+static struct ring *make_ring(struct job_rows *rows)
+{
+	struct ring *oldest = rows->rings;
+
 	if (rows->rings_count < RINGS_MOST)
-		identities_remember(&rows->rings, key, ++rows->rings_count);
-	return rows->rings_count < RINGS_MOST ? rows->rings_count - 1 : RINGS_MOST;
+		return &rows->rings[rows->rings_count++];
+	for (size_t i = 1; i < RINGS_MOST; i++)
+		if (rows->rings[i].done_ns < oldest->done_ns)
+			oldest = &rows->rings[i];
+	forget(&rows->by_ring, &oldest->place, (size_t)(oldest - rows->rings));
+	return oldest;
+}
+
+static struct ring *ring_of(struct job_rows *rows, uint32_t device, const struct job *job)
+{
+	const struct place place = place_of(0, device, job);
+	const uint64_t index = hash_map_get(&rows->by_ring, key_of(&place), UINT64_MAX);
+	struct ring *ring;
+
+	if (index != UINT64_MAX && is_same(&rows->rings[index].place, &place))
+		return &rows->rings[index];
+	ring = make_ring(rows);
+	*ring = (struct ring){.place = place};
+	/* Without memory each job has a ring of its own. */
+	hash_map_put(&rows->by_ring, key_of(&place), (uint64_t)(ring - rows->rings));
+	return ring;
 }
 
 static uint32_t describe_queue(struct job_rows *rows, const struct job *job, uint32_t process,
@@ -145,17 +213,34 @@ static uint32_t describe_queue(struct job_rows *rows, const struct job *job, uin
 static uint32_t queue_of(struct job_rows *rows, const struct job *job, uint32_t process,
 			 uint32_t device)
 {
-	char key[KEY_BYTES];
-	uint32_t id;
+	const struct place place = place_of(process, device, job);
+	const uint64_t index = hash_map_get(&rows->by_queue, key_of(&place), UINT64_MAX);
+	struct queue *queue;
 
-	snprintf(key, sizeof(key), "%u %u %s", process, device, job->ring);
-	id = identities_find(&rows->queues, key);
-	if (id || rows->queues_count == QUEUES_MOST)
-		return id;
-	rows->queues_count++;
-	id = describe_queue(rows, job, process, device);
-	identities_remember(&rows->queues, key, id);
-	return id;
+	if (index != UINT64_MAX && is_same(&rows->queues[index].place, &place))
+		return rows->queues[index].id;
+	if (rows->queues_count == JOB_QUEUES_MOST ||
+	    hash_map_put(&rows->by_queue, key_of(&place), rows->queues_count))
+		return 0;
+	queue = &rows->queues[rows->queues_count++];
+	*queue = (struct queue){place, describe_queue(rows, job, process, device), job->tgid};
+	return queue->id;
+}
+
+/* Nothing more comes of it. The last one takes its place. */
+static void drop_queue(struct job_rows *rows, size_t index, uint64_t now_ns)
+{
+	const size_t last = --rows->queues_count;
+	struct queue *queue = &rows->queues[index];
+
+	trace_writer_end_thing(rows->recording->writer, EVENT_QUEUE, queue->id, now_ns);
+	forget(&rows->by_queue, &queue->place, index);
+	if (index == last)
+		return;
+	forget(&rows->by_queue, &rows->queues[last].place, last);
+	*queue = rows->queues[last];
+	/* Without memory it is described once more. */
+	hash_map_put(&rows->by_queue, key_of(&queue->place), index);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------- */
@@ -183,15 +268,15 @@ static void put_launch(struct job_rows *rows, const struct job *job, uint32_t th
 /* When the ring has come to it; 0: nobody knows. */
 static uint64_t start_of(struct job_rows *rows, const struct job *job, uint32_t device)
 {
-	const uint32_t ring = ring_of(rows, device, job);
+	struct ring *ring = ring_of(rows, device, job);
 	uint64_t start = job->run_ns;
 
-	if (ring == RINGS_MOST || !job->done_ns)
+	if (!job->done_ns)
 		return start;
-	if (start && start < rows->done_ns[ring])
-		start = rows->done_ns[ring];
-	if (job->done_ns > rows->done_ns[ring])
-		rows->done_ns[ring] = job->done_ns;
+	if (start && start < ring->done_ns)
+		start = ring->done_ns;
+	if (job->done_ns > ring->done_ns)
+		ring->done_ns = job->done_ns;
 	return start < job->done_ns ? start : job->done_ns;
 }
 
@@ -268,10 +353,52 @@ static void see_ends(struct job_rows *rows, uint64_t now_ns)
 			processes_end(&rows->others, (uint32_t)pid, now_ns);
 }
 
+static bool is_there(const struct job_rows *rows, const struct queue *queue)
+{
+	const struct processes *const tables[] = {rows->recording->processes, &rows->others};
+
+	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
+		const struct process *process = processes_find(tables[i], queue->pid);
+
+		if (process && process->row.id == queue->place.process)
+			return true;
+	}
+	return false;
+}
+
 void job_rows_each_second(struct job_rows *rows, uint64_t now_ns)
 {
 	see_ends(rows, now_ns);
 	processes_forget(&rows->others, now_ns);
+	for (size_t i = rows->queues_count; i-- > 0;)
+		if (!is_there(rows, &rows->queues[i]))
+			drop_queue(rows, i, now_ns);
+}
+
+/* ---- losses ------------------------------------------------------------------------------------ */
+
+static void put_loss(struct job_rows *rows, uint32_t kind, uint32_t reason, uint64_t count,
+		     uint64_t *told, uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = now_ns,
+				       .end = now_ns,
+				       .kind = kind,
+				       .reason = reason,
+				       .count = count - *told};
+
+	if (count > *told)
+		trace_writer_row(rows->recording->writer, EVENT_LOSS, &source, &row);
+	*told = count;
+}
+
+void job_rows_put_lost(struct job_rows *rows, const struct job_rows_lost *lost, uint64_t now_ns)
+{
+	put_loss(rows, EVENT_EXECUTION, LOSS_RING_FULL, lost->records, &rows->told.records, now_ns);
+	/* Its launch is there. */
+	put_loss(rows, EVENT_EXECUTION, LOSS_TRACKING, lost->unended, &rows->told.unended, now_ns);
+	put_loss(rows, EVENT_LAUNCH, LOSS_TRACKING, rows->counts.crowded, &rows->told_crowded,
+		 now_ns);
 }
 
 const struct job_rows_counts *job_rows_counted(const struct job_rows *rows)

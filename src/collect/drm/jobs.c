@@ -4,8 +4,9 @@
  *
  * Runs in:  the recorder's thread that reads the kernel's records; knows nothing of where they come from
  * Gets:     records, some of which may be missing   Gives: jobs
- * Owns:     what is open: 2 MB, however much is going on
- * Fails:    what does not fit together is counted; the job that has been open longest makes room
+ * Owns:     what is open: 3 MB, however much is going on
+ * Fails:    what does not fit together is counted; what has been open longest makes room, a fence of which no
+ *           scheduler has told before any job: many are never signaled
  * Why:      the kernel names a job by its fence, and its scheduler makes two more, the driver a third. A fence is a job
  *           of its own only where its driver uses no scheduler: else each job would be told three times. What a
  *           scheduler says of a job and what its fence says are the same, so that one may be lost.
@@ -21,12 +22,16 @@
 enum {
 	ENDED_MOST =
 		256, /* of jobs that have ended, to know what comes late: records of several processors */
-	NAMES_MOST = 4096,
+	/* Contexts: more than src/bpf/drm.bpf.c remembers to have told, so that it tells again what is forgotten here. */
+	NAMES_MOST = 8192,
+	COMPOSED_MOST = 8192,
+	CONTEXTS_MOST = NAMES_MOST + COMPOSED_MOST,
 	DRIVERS_MOST = 16,
 	NOWHERE = UINT32_MAX
 };
 
-enum place { FREE, OPEN, ENDED, PLACES };
+/* MADE: open, too, a fence that may be no job. */
+enum place { FREE, MADE, OPEN, ENDED, PLACES };
 
 struct entry {
 	struct job job;
@@ -41,8 +46,14 @@ struct entries {
 };
 
 struct names {
-	uint32_t context;
 	char driver[DRM_NAME_BYTES], timeline[DRM_NAME_BYTES];
+};
+
+/* In a circle by last use, of those with names or of the composed ones; between the last and the first is the circle's
+ * own, which is no context. */
+struct context {
+	uint32_t number;
+	uint32_t previous, next;
 };
 
 struct jobs {
@@ -51,9 +62,10 @@ struct jobs {
 	struct entry entries[JOBS_OPEN_MOST];
 	struct entries places[PLACES];
 	struct hash_map by_fence; /* index into entries */
+	/* First those with names, then composed ones: of them it is only known that they are. */
+	struct context contexts[CONTEXTS_MOST + 2];
 	struct names names[NAMES_MOST];
-	size_t names_count;                         /* ever told; the oldest makes room */
-	struct hash_map by_context;                 /* index into names */
+	struct hash_map by_context;                 /* index into contexts */
 	char drivers[DRIVERS_MOST][DRM_NAME_BYTES]; /* those with a scheduler */
 	size_t drivers_count;
 	struct jobs_counts counts;
@@ -168,17 +180,56 @@ static bool is_composed(const char *driver)
 	return false;
 }
 
+static uint32_t circle_of(uint32_t index)
+{
+	return CONTEXTS_MOST + (index >= NAMES_MOST);
+}
+
+static void use_last(struct jobs *jobs, uint32_t index)
+{
+	struct context *context = &jobs->contexts[index];
+	struct context *end = &jobs->contexts[circle_of(index)];
+
+	context->previous = end->previous;
+	context->next = circle_of(index);
+	jobs->contexts[end->previous].next = index;
+	end->previous = index;
+}
+
+static void take_from_circle(struct jobs *jobs, uint32_t index)
+{
+	const struct context *context = &jobs->contexts[index];
+
+	jobs->contexts[context->previous].next = context->next;
+	jobs->contexts[context->next].previous = context->previous;
+}
+
+/* Index of a context that is in use, NOWHERE: its names were never told, or are forgotten. */
+static uint32_t use_context(struct jobs *jobs, uint64_t context)
+{
+	const uint64_t index = hash_map_get(&jobs->by_context, (uint32_t)context, NOWHERE);
+
+	if (index != NOWHERE) {
+		take_from_circle(jobs, (uint32_t)index);
+		use_last(jobs, (uint32_t)index);
+	}
+	return (uint32_t)index;
+}
+
 /* False: the fence is no job. */
 static bool name_fence(struct jobs *jobs, struct job *job)
 {
-	const uint64_t index = hash_map_get(&jobs->by_context, (uint32_t)job->context, NOWHERE);
-	const struct names *names = index == NOWHERE ? NULL : &jobs->names[index];
+	const uint32_t index = use_context(jobs, job->context);
+	const struct names *names;
 
-	if (!names) {
+	if (index == NOWHERE) {
 		jobs->counts.unnamed++;
 		return false;
 	}
-	if (is_composed(names->driver) || has_scheduler(jobs, names->driver))
+	if (index >= NAMES_MOST)
+		return false;
+	names = &jobs->names[index];
+	if (has_scheduler(jobs, names->driver))
 		return false;
 	memcpy(job->driver, names->driver, sizeof(job->driver));
 	memcpy(job->ring, names->timeline, sizeof(job->ring));
@@ -208,21 +259,29 @@ static void give_up(struct jobs *jobs, struct entry *entry)
 	release(jobs, entry);
 }
 
+static bool is_open(const struct entry *entry)
+{
+	return entry->place == MADE || entry->place == OPEN;
+}
+
 /* ---- states ------------------------------------------------------------------------------------ */
 
 static struct entry *open_entry(struct jobs *jobs, const struct drm_fence *fence)
 {
 	struct entry *entry;
 
-	if (jobs->places[FREE].first == NOWHERE)
-		give_up(jobs, &jobs->entries[jobs->places[OPEN].first]);
+	if (jobs->places[FREE].first == NOWHERE) {
+		const uint32_t made = jobs->places[MADE].first;
+
+		give_up(jobs, &jobs->entries[made == NOWHERE ? jobs->places[OPEN].first : made]);
+	}
 	entry = &jobs->entries[jobs->places[FREE].first];
 	if (hash_map_put(&jobs->by_fence, key_of(fence->context, fence->number),
 			 index_of(jobs, entry)))
 		return NULL;
 	entry->job = (struct job){.context = fence->context, .number = fence->number};
 	entry->is_job = false;
-	move(jobs, entry, OPEN);
+	move(jobs, entry, MADE);
 	return entry;
 }
 
@@ -245,7 +304,7 @@ static struct entry *go_on(struct jobs *jobs, const struct drm_fence *fence)
 
 	if (!entry)
 		return open_entry(jobs, fence);
-	if (entry->place == OPEN)
+	if (is_open(entry))
 		return entry;
 	jobs->counts.late++;
 	return NULL;
@@ -270,8 +329,11 @@ static void set_ring(struct jobs *jobs, struct entry *entry, const struct drm_jo
 	copy_name(entry->job.driver, record->driver);
 	copy_name(entry->job.device, record->device);
 	copy_name(entry->job.ring, record->ring);
+	entry->job.scheduler = record->scheduler;
 	entry->job.client = record->client;
 	entry->is_job = true;
+	if (entry->place == MADE)
+		move(jobs, entry, OPEN);
 	if (jobs->drivers_count < DRIVERS_MOST && !has_scheduler(jobs, entry->job.driver))
 		copy_name(jobs->drivers[jobs->drivers_count++], entry->job.driver);
 }
@@ -339,6 +401,7 @@ static void on_init(struct jobs *jobs, const void *data)
 	const struct drm_fence *record = data;
 	struct entry *entry = begin(jobs, record);
 
+	use_context(jobs, record->context);
 	if (!entry)
 		return;
 	entry->job.queued_ns = record->head.time_ns;
@@ -365,25 +428,40 @@ static void on_signaled(struct jobs *jobs, const void *data)
 	struct entry *entry = find(jobs, record);
 
 	/* Most are of fences that were made before anybody listened, or of those that are no job. */
-	if (entry && entry->place == OPEN)
+	if (entry && is_open(entry))
 		end(jobs, record, 0);
+}
+
+/* Where a context's names go: where they are, or in the place of what was not used for longest. */
+static uint32_t place_of_names(struct jobs *jobs, uint64_t context, bool nameless)
+{
+	const uint32_t known = use_context(jobs, context);
+	uint32_t index;
+
+	if (known != NOWHERE && (known >= NAMES_MOST) == nameless)
+		return known;
+	index = jobs->contexts[CONTEXTS_MOST + nameless].next;
+	if (hash_map_get(&jobs->by_context, jobs->contexts[index].number, NOWHERE) == index)
+		hash_map_remove(&jobs->by_context, jobs->contexts[index].number, NULL);
+	take_from_circle(jobs, index);
+	use_last(jobs, index);
+	return index;
 }
 
 static void on_names(struct jobs *jobs, const void *data)
 {
 	const struct drm_timeline *record = data;
-	const size_t index = jobs->names_count % NAMES_MOST;
-	struct names *names = &jobs->names[index];
+	struct names names;
+	uint32_t index;
 
-	if (jobs->names_count >= NAMES_MOST &&
-	    hash_map_get(&jobs->by_context, names->context, NOWHERE) == index)
-		hash_map_remove(&jobs->by_context, names->context, NULL);
-	if (hash_map_put(&jobs->by_context, (uint32_t)record->context, index))
-		return;
-	names->context = (uint32_t)record->context;
-	copy_name(names->driver, record->driver);
-	copy_name(names->timeline, record->timeline);
-	jobs->names_count++;
+	copy_name(names.driver, record->driver);
+	copy_name(names.timeline, record->timeline);
+	index = place_of_names(jobs, record->context, is_composed(names.driver));
+	jobs->contexts[index].number = (uint32_t)record->context;
+	if (index < NAMES_MOST)
+		jobs->names[index] = names;
+	/* Without memory it has no name. */
+	hash_map_put(&jobs->by_context, (uint32_t)record->context, index);
 }
 
 static void on_wait(struct jobs *jobs, const void *record)
@@ -434,6 +512,10 @@ struct jobs *jobs_new(jobs_on_job on_job, void *context)
 		jobs->places[place] = (struct entries){NOWHERE, NOWHERE, 0};
 	for (uint32_t i = 0; i < JOBS_OPEN_MOST; i++)
 		put_last(jobs, &jobs->entries[i], FREE);
+	for (uint32_t i = CONTEXTS_MOST; i < CONTEXTS_MOST + 2; i++)
+		jobs->contexts[i].previous = jobs->contexts[i].next = i;
+	for (uint32_t i = 0; i < CONTEXTS_MOST; i++)
+		use_last(jobs, i);
 	return jobs;
 }
 
@@ -448,11 +530,12 @@ void jobs_free(struct jobs *jobs)
 
 void jobs_end(struct jobs *jobs)
 {
+	while (jobs->places[MADE].first != NOWHERE)
+		release(jobs, &jobs->entries[jobs->places[MADE].first]);
 	while (jobs->places[OPEN].first != NOWHERE) {
 		struct entry *entry = &jobs->entries[jobs->places[OPEN].first];
 
-		if (entry->is_job)
-			tell(jobs, &entry->job);
+		tell(jobs, &entry->job);
 		release(jobs, entry);
 	}
 }

@@ -25,6 +25,7 @@ enum job_flags {
 struct job {
 	uint64_t queued_ns, run_ns, done_ns;
 	uint64_t context, number; /* its fence */
+	uint64_t scheduler;       /* of its ring: as in event/drm_record.h */
 	uint64_t client;          /* drm-client-id of fdinfo; 0: not known */
 	uint32_t tgid, tid;       /* who queued it; 0: nobody saw it */
 	uint32_t flags;           /* enum job_flags */

@@ -27,12 +27,13 @@ struct kernel_jobs {
 	struct recording *recording; /* borrowed */
 	struct kernel_load *load;    /* owned; NULL: it was refused */
 	bool is_ready;
-	uint64_t begin_ns, lost; /* lost: written so far */
-	struct jobs *jobs;       /* owned */
-	struct job_rows *rows;   /* owned */
+	uint64_t begin_ns;
+	struct jobs *jobs;     /* owned */
+	struct job_rows *rows; /* owned */
 };
 
 /* A scheduler's events have two names; a kernel has one of them, and i915 has a third. */
+enum { OF_FENCES = 9 }; /* the first that is told by no scheduler */
 static const struct kernel_program programs[] = {
 	{"on_job_queue", NULL, NULL},
 	{"on_job_run", NULL, NULL},
@@ -46,7 +47,8 @@ static const struct kernel_program programs[] = {
 	{"on_fence_init", NULL, "work of drivers without a scheduler"},
 	{"on_fence_emit", NULL, NULL},
 	{"on_fence_signaled", NULL, "when work of drivers without a scheduler has ended"},
-	{"on_fence_names", NULL, "what drivers without a scheduler call their rings"},
+	{"on_fence_names", NULL,
+	 "work of drivers without a scheduler (whose a fence is, its name says)"},
 };
 
 static void on_job(void *context, const struct job *job)
@@ -68,7 +70,8 @@ int kernel_jobs_open(struct recording *recording, const struct cards *cards,
 			   .elf = bpf_drm,
 			   .elf_bytes = bpf_drm_size,
 			   .programs = programs,
-			   .programs_count = ARRAY_COUNT(programs)},
+			   .programs_count = ARRAY_COUNT(programs),
+			   .looks_first = true},
 		.on_record = on_record,
 		.context = jobs};
 	int error = 0;
@@ -112,10 +115,13 @@ static void note_missing(struct kernel_jobs *jobs)
 	size_t count;
 	const struct kernel_program_report *reports = kernel_load_reports(jobs->load, &count);
 	bool has_scheduler = false;
+	const char *refused = NULL;
 	char text[600];
 
 	for (size_t i = 0; i < count; i++) {
-		has_scheduler |= i < 9 && reports[i].state == KERNEL_PROGRAM_RUNS;
+		has_scheduler |= i < OF_FENCES && reports[i].state == KERNEL_PROGRAM_RUNS;
+		if (i < OF_FENCES && reports[i].state == KERNEL_PROGRAM_REFUSED)
+			refused = reports[i].reason;
 		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
 			continue;
 		snprintf(text, sizeof(text), "%s is not told: the kernel %s%s%s", reports[i].lacks,
@@ -124,7 +130,13 @@ static void note_missing(struct kernel_jobs *jobs)
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
 		note(jobs, COLLECTOR_PARTIAL, text);
 	}
-	if (!has_scheduler)
+	if (refused) {
+		snprintf(text, sizeof(text),
+			 "jobs of drivers with the kernel's scheduler of GPUs, and of i915, are "
+			 "not all told: %s",
+			 refused);
+		note(jobs, COLLECTOR_PARTIAL, text);
+	} else if (!has_scheduler)
 		note(jobs, COLLECTOR_PARTIAL,
 		     "no driver that is loaded has the kernel's scheduler of GPUs: jobs are told "
 		     "of "
@@ -175,17 +187,10 @@ void kernel_jobs_drain(struct kernel_jobs *jobs)
 
 static void put_lost(struct kernel_jobs *jobs, uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const uint64_t lost = kernel_load_lost(jobs->load);
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_EXECUTION,
-				       .reason = LOSS_RING_FULL,
-				       .count = lost - jobs->lost};
+	const struct job_rows_lost lost = {.records = kernel_load_lost(jobs->load),
+					   .unended = jobs_counted(jobs->jobs)->unended};
 
-	if (lost > jobs->lost)
-		trace_writer_row(jobs->recording->writer, EVENT_LOSS, &source, &row);
-	jobs->lost = lost;
+	job_rows_put_lost(jobs->rows, &lost, now_ns);
 }
 
 void kernel_jobs_each_second(struct kernel_jobs *jobs, uint64_t now_ns)
@@ -199,15 +204,19 @@ static void note_counts(struct kernel_jobs *jobs)
 {
 	const struct job_rows_counts *rows = job_rows_counted(jobs->rows);
 	const struct jobs_counts *counts = jobs_counted(jobs->jobs);
-	char text[400];
+	const bool is_partial = rows->crowded || counts->unended || counts->malformed;
+	char text[600];
 
 	snprintf(text, sizeof(text),
 		 "of %" PRIu64 " jobs of GPUs %" PRIu64 " are left out: nobody saw who queued "
 		 "them; %" PRIu64 ": their runtime tells of the same work; %" PRIu64
-		 ": too many processes and rings; the end of %" PRIu64 " was not seen",
-		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended);
-	if (counts->told)
-		note(jobs, COLLECTOR_AVAILABLE, text);
+		 ": too many processes and rings; the end of %" PRIu64 " was not seen; of %" PRIu64
+		 " more nothing but the end; %" PRIu64 " fences have no name, %" PRIu64
+		 " of the kernel's records made no sense",
+		 counts->told, rows->ownerless, rows->told, rows->crowded, counts->unended,
+		 counts->unseen, counts->unnamed, counts->malformed);
+	if (counts->told || counts->unseen || counts->unnamed || counts->malformed)
+		note(jobs, is_partial ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE, text);
 }
 
 void kernel_jobs_close(struct kernel_jobs *jobs)
@@ -216,8 +225,8 @@ void kernel_jobs_close(struct kernel_jobs *jobs)
 		return;
 	kernel_jobs_drain(jobs);
 	if (jobs->is_ready) {
-		put_lost(jobs, host_clocks_now_ns());
 		jobs_end(jobs->jobs);
+		put_lost(jobs, host_clocks_now_ns());
 		note_counts(jobs);
 	}
 	kernel_load_stop(jobs->load);

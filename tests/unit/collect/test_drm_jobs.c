@@ -58,6 +58,7 @@ static void job(uint32_t kind, uint64_t context, uint64_t number, uint32_t tid)
 {
 	const struct drm_job record = {.fence = fence_of(kind, context, number, tid),
 				       .client = 5,
+				       .scheduler = 0xffff888100000000,
 				       .driver = "amdgpu",
 				       .device = "0000:03:00.0",
 				       .ring = "gfx"};
@@ -108,6 +109,7 @@ TEST(a_whole_job)
 	CHECK_EQUAL(bench.told[0].tgid, 7);
 	CHECK_EQUAL(bench.told[0].tid, 12);
 	CHECK_EQUAL(bench.told[0].client, 5);
+	CHECK_EQUAL(bench.told[0].scheduler, 0xffff888100000000);
 	CHECK_EQUAL(bench.told[0].flags, 0);
 	CHECK_TEXT(bench.told[0].thread, "thread 12");
 	CHECK_TEXT(bench.told[0].driver, "amdgpu");
@@ -315,6 +317,60 @@ TEST(too_many_are_open)
 	CHECK_EQUAL(bench.count, 1);
 }
 
+/* A fence that nobody signals may be no job: it is given up before what a scheduler told of. */
+TEST(jobs_outlast_fences_that_nobody_signals)
+{
+	start();
+	job(DRM_RECORD_QUEUED, 10, 1, 12);
+	fence(DRM_RECORD_INIT, 11, 2, 12);
+	job(DRM_RECORD_QUEUED, 11, 2, 12);
+	for (uint64_t context = 100; context < 100 + 3 * JOBS_OPEN_MOST; context++)
+		fence(DRM_RECORD_INIT, context, 1, 12);
+	CHECK_EQUAL(bench.count, 0);
+	fence(DRM_RECORD_DONE, 10, 1, 0);
+	fence(DRM_RECORD_DONE, 11, 2, 0);
+	CHECK_EQUAL(bench.count, 2);
+	CHECK_EQUAL(jobs_counted(bench.jobs)->unended, 0);
+	CHECK_EQUAL(jobs_counted(bench.jobs)->unseen, 0);
+}
+
+/* The kernel tells a context's names once. */
+TEST(names_of_a_context_outlast_others)
+{
+	enum { ROUNDS = 10000, APART = 500 };
+	size_t lasting = 0;
+
+	start();
+	names(3, "virtio_gpu", "controlq");
+	/* fences of fences each have a context of their own, and leave its place alone even where it is not used */
+	for (uint64_t i = 1; i <= ROUNDS; i++)
+		names(100 + i, "dma_fence_array", "unbound");
+	/* vgem's, too; those who are in use stay */
+	for (uint64_t i = 1; i <= 2 * ROUNDS; i++) {
+		names(100000 + i, "vgem", "unbound");
+		fence(DRM_RECORD_INIT, 100000 + i, 1, 12);
+		fence(DRM_RECORD_SIGNALED, 100000 + i, 1, 0);
+		if (i % APART)
+			continue;
+		fence(DRM_RECORD_INIT, 3, i, 12);
+		fence(DRM_RECORD_SIGNALED, 3, i, 0);
+		lasting++;
+	}
+	CHECK_EQUAL(lasting, 2 * ROUNDS / APART);
+	CHECK_EQUAL(bench.count, 2 * ROUNDS + lasting);
+	CHECK_EQUAL(jobs_counted(bench.jobs)->unnamed, 0);
+	/* who was away for so long has no name; nor has it another's */
+	fence(DRM_RECORD_INIT, 100001, 2, 12);
+	fence(DRM_RECORD_SIGNALED, 100001, 2, 0);
+	CHECK_EQUAL(bench.count, 2 * ROUNDS + lasting);
+	CHECK_EQUAL(jobs_counted(bench.jobs)->unnamed, 1);
+	/* … until it is told again */
+	names(100001, "vgem", "unbound");
+	fence(DRM_RECORD_INIT, 100001, 3, 12);
+	fence(DRM_RECORD_SIGNALED, 100001, 3, 0);
+	CHECK_EQUAL(bench.count, 2 * ROUNDS + lasting + 1);
+}
+
 /* As long as it lasts: what has ended, and contexts' names, do not pile up. */
 TEST(a_long_recording)
 {
@@ -363,6 +419,8 @@ int main(void)
 	RUN(i915);
 	RUN(fences_of_a_driver_without_scheduler);
 	RUN(too_many_are_open);
+	RUN(jobs_outlast_fences_that_nobody_signals);
+	RUN(names_of_a_context_outlast_others);
 	RUN(a_long_recording);
 	RUN(records_that_make_no_sense);
 	jobs_free(bench.jobs);

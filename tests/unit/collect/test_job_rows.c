@@ -218,7 +218,124 @@ TEST(who_has_ended_is_forgotten)
 	job_rows_put(rows, &job);
 	end();
 	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	CHECK(queues[0].end_ns);
+	CHECK_EQUAL(queues[1].end_ns, 0);
 	CHECK(queues[0].process != queues[1].process);
+	bench_close(&bench);
+}
+
+/* nouveau and panthor call all their schedulers by one name. */
+TEST(rings_of_one_name_are_told_apart)
+{
+	struct event_execution *executions;
+	const struct event_queue *queues;
+	size_t count;
+
+	begin();
+	for (uint64_t i = 0; i < 4; i++) {
+		struct job job =
+			job_of(begin_ns + 100 + i, begin_ns + 200 + i, begin_ns + 1000 + 100 * i);
+
+		job.scheduler = 0x1000 + i % 2;
+		job_rows_put(rows, &job);
+	}
+	end();
+	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
+	REQUIRE(count == 4);
+	for (size_t i = 0; i < 4; i++) {
+		const uint64_t n = executions[i].queued - begin_ns - 100;
+
+		CHECK_EQUAL(executions[i].started, begin_ns + (n < 2 ? 200 + n : 800 + 100 * n));
+	}
+	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 2);
+	for (size_t i = 0; i < 2; i++)
+		CHECK_TEXT(text_of(&bench, queues[i].name_string), "gfx");
+	free(executions);
+	bench_close(&bench);
+}
+
+/* Of each it is known when the job ahead has ended; the one that was done with first makes room. */
+TEST(no_ring_is_one_too_many)
+{
+	enum { RINGS = 3000 };
+	struct event_execution *executions;
+	size_t count, behind = 0;
+
+	begin();
+	for (uint64_t i = 0; i < RINGS; i++) {
+		struct job job = job_of(begin_ns + 1, begin_ns + 2, begin_ns + 1000 + i);
+
+		job.scheduler = 1 + i;
+		job.tgid = job.tid = i < JOB_QUEUES_MOST ? 1 : (uint32_t)getpid();
+		job_rows_put(rows, &job);
+	}
+	CHECK_EQUAL(job_rows_counted(rows)->crowded, RINGS - JOB_QUEUES_MOST);
+	for (uint64_t i = 0; i < 2 * (uint64_t)JOB_QUEUES_MOST; i++) {
+		struct job job = job_of(begin_ns + 1, begin_ns + 9001, begin_ns + 9100 + i % 2);
+
+		job.scheduler = 1 + i / 2;
+		job.tgid = job.tid = 1;
+		job_rows_put(rows, &job);
+	}
+	end();
+	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
+	CHECK_EQUAL(count, 3 * JOB_QUEUES_MOST);
+	for (size_t i = 0; i < count; i++)
+		behind += executions[i].started == begin_ns + 9100;
+	CHECK_EQUAL(behind, JOB_QUEUES_MOST);
+	free(executions);
+	bench_close(&bench);
+}
+
+/* So many at a time, and not ever: who has ended leaves room. */
+TEST(queues_of_who_has_ended_leave_room)
+{
+	struct event_execution *executions;
+	struct event_loss *losses;
+	struct job_rows_lost lost = {.records = 3, .unended = 5};
+	uint64_t lost_launches = 0, lost_tracking = 0, lost_full = 0;
+	struct job job;
+	size_t count;
+
+	begin();
+	job = job_of(begin_ns + 100, begin_ns + 200, begin_ns + 300);
+	job.tgid = job.tid = ended_child();
+	for (uint64_t i = 0; i < JOB_QUEUES_MOST + 7; i++) {
+		job.scheduler = 1 + i;
+		job_rows_put(rows, &job);
+	}
+	CHECK_EQUAL(job_rows_counted(rows)->crowded, 7);
+	job_rows_put_lost(rows, &lost, begin_ns + 400);
+	lost.unended = 6;
+	job_rows_put_lost(rows, &lost, begin_ns + 500);
+	job_rows_put_lost(rows, &lost, begin_ns + 600);
+	job_rows_each_second(rows, begin_ns);
+	job_rows_each_second(rows, begin_ns + UINT64_C(1000000000000));
+	job = job_of(begin_ns + 100, begin_ns + 200, begin_ns + 300);
+	for (uint64_t i = 0; i < JOB_QUEUES_MOST; i++) {
+		job.scheduler = 1 + i;
+		job_rows_put(rows, &job);
+	}
+	CHECK_EQUAL(job_rows_counted(rows)->crowded, 7);
+	/* who is there stays */
+	job_rows_each_second(rows, begin_ns + UINT64_C(2000000000000));
+	job.scheduler = 0;
+	job_rows_put(rows, &job);
+	CHECK_EQUAL(job_rows_counted(rows)->crowded, 8);
+	end();
+	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
+	CHECK_EQUAL(count, 2 * JOB_QUEUES_MOST);
+	losses = ROWS(&bench, EVENT_LOSS, struct event_loss, &count, NULL);
+	CHECK_EQUAL(count, 4);
+	for (size_t i = 0; i < count; i++)
+		*(losses[i].kind == EVENT_LAUNCH      ? &lost_launches
+		  : losses[i].reason == LOSS_TRACKING ? &lost_tracking
+						      : &lost_full) += losses[i].count;
+	CHECK_EQUAL(lost_launches, 7);
+	CHECK_EQUAL(lost_tracking, 6);
+	CHECK_EQUAL(lost_full, 3);
+	free(executions);
+	free(losses);
 	bench_close(&bench);
 }
 
@@ -229,5 +346,8 @@ int main(void)
 	RUN(a_fence_is_on_the_card_of_its_driver_where_there_is_one_alone);
 	RUN(what_nobody_saw_is_absent);
 	RUN(who_has_ended_is_forgotten);
+	RUN(rings_of_one_name_are_told_apart);
+	RUN(no_ring_is_one_too_many);
+	RUN(queues_of_who_has_ended_leave_room);
 	return harness_end();
 }
