@@ -300,6 +300,9 @@ static void do_stuck(unsigned int number)
 		MUST(clWaitForEvents, 1, &event);
 		MUST(clReleaseEvent, event);
 	}
+	/* on a busy machine the last one's end may not have been looked at yet: who slept has time for it */
+	usleep(50000);
+	MUST(clFlush, free_queue);
 	print_all(0);
 	kill(getpid(), SIGKILL);
 }
