@@ -253,6 +253,10 @@ with t.case("all threads of the machine"):
     kernel = [row for row in rows if row["kind"] == "process" and re.match(r"(kworker|ksoftirqd|rcu|migration)", row["name"])]
     t.true(kernel, "threads of the kernel have names")
     t.true({row["cpu"] for row in switches} <= set(range(os.cpu_count())), "processors")
+    # of some threads the kernel does not tell that they go, but who comes after them
+    report = json.loads(run([DUET, "report", "--json", "--by", "thread", "--top", "0", trace]).stdout)
+    took_ns = sum(row["on_cpu_ns"] for row in report["by"])
+    t.true(0 < took_ns < 1.2 * os.cpu_count() * report["wall_ns"], f"processor time {took_ns} of {report['wall_ns']}")
 
 
 def listed():

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* One that is new, or whose number another one had. */
 static struct process *find_process(struct cpu *cpu, uint32_t tgid, uint64_t time_ns)
 {
@@ -69,6 +71,24 @@ static void put_switch(struct cpu *cpu, const struct event_switch *row)
 	trace_writer_row(cpu->recording->writer, EVENT_SWITCH, &source, row);
 }
 
+/* thread 0: nobody. Returns who was there before; 0: nobody that is known. */
+static uint32_t set_running(struct cpu *cpu, uint32_t processor, uint32_t thread)
+{
+	uint32_t *running = cpu->who.running, before;
+
+	if (processor >= ARRAY_COUNT(cpu->who.running))
+		return 0;
+	if (processor >= cpu->who.running_count)
+		cpu->who.running_count = processor + 1;
+	/* it has gone from there, too, whether that was told or not */
+	for (uint32_t i = 0; thread && i < cpu->who.running_count; i++)
+		if (running[i] == thread && i != processor)
+			running[i] = 0;
+	before = running[processor];
+	running[processor] = thread;
+	return before;
+}
+
 static void end_thread(struct cpu *cpu, struct process *process, const struct kernel_head *head)
 {
 	process_thread_end(cpu->processes, process, head->tid, head->time_ns);
@@ -95,6 +115,7 @@ static void take_out(struct cpu *cpu, struct process *process, struct process_th
 		row.wait_string = wait.told_string;
 		row.holder = wait.told_holder;
 	}
+	set_running(cpu, out->head.cpu, 0);
 	put_switch(cpu, &row);
 	if (row.reason == SWITCH_EXITED)
 		end_thread(cpu, process, &out->head);
@@ -106,6 +127,10 @@ static void take_in(struct cpu *cpu, const struct process_thread *thread,
 	struct event_switch row = {
 		.time = in->head.time_ns, .next = thread->row.id, .cpu = in->head.cpu};
 
+	/* Of some threads the kernel never tells that they go; who comes says that they went. */
+	row.previous = set_running(cpu, in->head.cpu, thread->row.id);
+	if (row.previous == thread->row.id)
+		row.previous = 0;
 	cpu_who_name_waker(cpu, in, &row.waker, &row.waker_string);
 	put_switch(cpu, &row);
 }

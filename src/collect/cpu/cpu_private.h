@@ -116,8 +116,10 @@ struct cpu_who {
 	struct kernel_watch *watch; /* owned; NULL: not wanted, or refused */
 	bool is_wanted;             /* it was asked for */
 	bool is_ready;
-	bool is_machine;   /* all threads of the machine are told of, and of no other source */
-	uint64_t begin_ns; /* when the first process was there */
+	bool is_machine;        /* all threads of the machine are told of, and of no other source */
+	uint32_t running[1024]; /* … by processor, the trace's threads; 0: not known */
+	uint32_t running_count; /* processors that were told of */
+	uint64_t begin_ns;      /* when the first process was there */
 	struct hash_map
 		names; /* pid and name -> who it is, of those that are not recorded: the trace's string */
 	struct hash_map waits; /* call, and the words for its file -> the trace's string */
