@@ -26,7 +26,7 @@
 #include "import/target.h"
 
 struct rocm {
-	struct sqlite_library library;
+	struct sqlite_library sqlite;
 	sqlite3 *database;
 	struct import_target *target;
 	uint32_t process, absent; /* id; string */
@@ -37,19 +37,19 @@ struct rocm {
 
 static int fail(const struct rocm *rocm, const char *what)
 {
-	return error_set(-EBADMSG, "%s: %s", what, rocm->library.errmsg(rocm->database));
+	return error_set(-EBADMSG, "%s: %s", what, rocm->sqlite.errmsg(rocm->database));
 }
 
 static int open_database(struct rocm *rocm, const char *path)
 {
-	int error = sqlite_library_open(&rocm->library);
+	int error = sqlite_library_open(&rocm->sqlite);
 
 	if (error)
 		return error;
-	if (rocm->library.open_v2(path, &rocm->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+	if (rocm->sqlite.open_v2(path, &rocm->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
 		return fail(rocm, "open the database");
 	/* Whoever made the file may have put functions into its schema. */
-	if (rocm->library.exec(rocm->database, "PRAGMA trusted_schema = OFF", NULL, NULL, NULL) !=
+	if (rocm->sqlite.exec(rocm->database, "PRAGMA trusted_schema = OFF", NULL, NULL, NULL) !=
 	    SQLITE_OK)
 		return fail(rocm, "expected a SQLite database");
 	return 0;
@@ -57,14 +57,14 @@ static int open_database(struct rocm *rocm, const char *path)
 
 static const char *text_at(const struct rocm *rocm, sqlite3_stmt *statement, int column)
 {
-	const char *text = (const char *)rocm->library.column_text(statement, column);
+	const char *text = (const char *)rocm->sqlite.column_text(statement, column);
 
 	return text ? text : "";
 }
 
 static int64_t number_at(const struct rocm *rocm, sqlite3_stmt *statement, int column)
 {
-	return rocm->library.column_int64(statement, column);
+	return rocm->sqlite.column_int64(statement, column);
 }
 
 /* Calls on_row for each row that the query gives. */
@@ -74,11 +74,11 @@ static int each(struct rocm *rocm, const char *query, const char *what,
 	sqlite3_stmt *statement = NULL;
 	int error = 0, status;
 
-	if (rocm->library.prepare_v3(rocm->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
+	if (rocm->sqlite.prepare_v3(rocm->database, query, -1, 0, &statement, NULL) != SQLITE_OK)
 		return fail(rocm, what);
-	while (!error && (status = rocm->library.step(statement)) != SQLITE_DONE)
+	while (!error && (status = rocm->sqlite.step(statement)) != SQLITE_DONE)
 		error = status == SQLITE_ROW ? on_row(rocm, statement) : fail(rocm, what);
-	rocm->library.finalize(statement);
+	rocm->sqlite.finalize(statement);
 	return error;
 }
 
@@ -89,8 +89,8 @@ static int take_times(const struct rocm *rocm, sqlite3_stmt *statement, int firs
 	int64_t begin = number_at(rocm, statement, first);
 	int64_t end = number_at(rocm, statement, first + 1);
 
-	if (rocm->library.column_type(statement, first) != SQLITE_INTEGER ||
-	    rocm->library.column_type(statement, first + 1) != SQLITE_INTEGER || begin < 0 ||
+	if (rocm->sqlite.column_type(statement, first) != SQLITE_INTEGER ||
+	    rocm->sqlite.column_type(statement, first + 1) != SQLITE_INTEGER || begin < 0 ||
 	    end < begin)
 		return error_set(
 			-EBADMSG,
@@ -110,7 +110,7 @@ static int take_number(const struct rocm *rocm, sqlite3_stmt *statement, int col
 {
 	int64_t number = number_at(rocm, statement, column);
 
-	if (rocm->library.column_type(statement, column) != SQLITE_INTEGER || number < least ||
+	if (rocm->sqlite.column_type(statement, column) != SQLITE_INTEGER || number < least ||
 	    number > most)
 		return error_set(-EBADMSG,
 				 "table %s, row %" PRId64 ": expected the number of %s, found '%s'",
@@ -249,7 +249,7 @@ static int has_table(struct rocm *rocm, const char *name)
 	char query[128];
 
 	snprintf(query, sizeof(query), "SELECT 1 FROM %s LIMIT 0", name);
-	return rocm->library.exec(rocm->database, query, NULL, NULL, NULL) == SQLITE_OK;
+	return rocm->sqlite.exec(rocm->database, query, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 static int read_tables(struct rocm *rocm)
@@ -301,8 +301,8 @@ static int read_rocm(struct import_source *source, struct import_target *target)
 	if (!error)
 		put_notes(&rocm);
 	if (rocm.database)
-		rocm.library.close(rocm.database);
-	sqlite_library_close(&rocm.library);
+		rocm.sqlite.close(rocm.database);
+	sqlite_library_close(&rocm.sqlite);
 	return error;
 }
 

@@ -13,16 +13,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/cuda.h"
+#include "inject/helper_thread.h"
 
 enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
 
@@ -70,25 +66,12 @@ static void flush(void)
 	cuda_read_clock(thread, false);
 }
 
-/* What the thread that made it has chosen is for that one: beside it on one processor, or before all others, the helper
- * would take its time away. */
-static void become_ordinary(void)
-{
-	const struct sched_param none = {0};
-	cpu_set_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	sched_setscheduler(0, SCHED_OTHER, &none);
-	sched_setaffinity(0, sizeof(all), &all);
-	prctl(PR_SET_NAME, "duet-cuda");
-}
-
 static void *run(void *unused)
 {
 	uint32_t wake;
 
 	(void)unused;
-	become_ordinary();
+	helper_thread_become_ordinary("duet-cuda");
 	while (!atomic_load(&helper.is_told_to_end)) {
 		wake = atomic_load(&helper.wake);
 		guest_still_recording();
@@ -102,23 +85,6 @@ static void *run(void *unused)
 	return NULL;
 }
 
-static void start_thread(void)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attributes, run, NULL) != 0)
-		atomic_store(&helper.has_ended, true);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-}
-
 void cuda_helper_start(void)
 {
 	const char *asked = getenv("DUET_CUDA_NODES");
@@ -129,7 +95,8 @@ void cuda_helper_start(void)
 	helper.nodes_most = asked ? strtoull(asked, NULL, 10) : 0;
 	if (!helper.nodes_most)
 		helper.nodes_most = NODES_MOST;
-	start_thread();
+	if (!helper_thread_start(run))
+		atomic_store(&helper.has_ended, true);
 	errno = saved;
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/clock_reads.h"
 #include "inject/cuda.h"
 #include "inject/describe.h"
 
@@ -59,7 +60,7 @@ static struct {
 	uint32_t kernel_count;
 	char *names;
 	size_t names_used;
-	_Atomic uint64_t next_read, interval; /* of the clock, host time */
+	struct clock_reads clock_reads;
 } objects;
 
 /* ---- devices ----------------------------------------------------------------------------------- */
@@ -395,39 +396,18 @@ uint32_t cuda_kernel(struct guest_thread *thread, const char *name)
 
 static void put_pairs(struct guest_thread *thread, uint64_t before, uint64_t time, uint64_t after)
 {
-	for (uint32_t i = 0; i < CUDA_DEVICES_MOST; i++) {
-		struct record_clock_pair *record;
-
-		if (atomic_load(&objects.devices[i].mode) != thread->mode)
-			continue;
-		record = guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
-		if (!record)
+	for (uint32_t i = 0; i < CUDA_DEVICES_MOST; i++)
+		if (atomic_load(&objects.devices[i].mode) == thread->mode &&
+		    !clock_reads_put(thread, i + 1, time, before, after))
 			return;
-		record->time = time;
-		record->before = before;
-		record->after = after;
-		record->device = i + 1;
-		record->reserved = 0;
-		ring_commit(&thread->writer);
-	}
 }
 
 void cuda_read_clock(struct guest_thread *thread, bool is_end)
 {
-	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
-	 * clock: 2^30 ns, or 2^32 cycles. */
-	const uint64_t longest =
-		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
-	uint64_t now = guest_now(thread), due = atomic_load(&objects.next_read);
-	uint64_t interval = atomic_load(&objects.interval), time = 0, before, after;
+	uint64_t time = 0, before, after;
 
-	if (now < due && !is_end)
+	if (!clock_reads_take(thread, &objects.clock_reads, is_end))
 		return;
-	if (!interval)
-		interval = UINT64_C(1) << 20;
-	if (!atomic_compare_exchange_strong(&objects.next_read, &due, now + interval) && !is_end)
-		return; /* another thread reads it */
-	atomic_store(&objects.interval, interval < longest ? 2 * interval : interval);
 	before = guest_now(thread);
 	if (cuda_cupti.cuptiGetTimestamp(&time))
 		return;

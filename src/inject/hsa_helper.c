@@ -13,15 +13,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inject/hsa.h"
+#include "inject/helper_thread.h"
 
 /* LOOK_NS: at queues that are not followed, of whose packets nothing else tells. */
 enum { NAP_LEAST_NS = 50000, NAP_MOST_NS = 1000000, IDLE_NAPS = 20, LOOK_NS = 20000000 };
@@ -74,28 +71,14 @@ static void nap(uint64_t nap_ns)
 	atomic_store(&helper.state, HELPER_AWAKE);
 }
 
-/* What the thread that made it has chosen is for that one: beside it on one processor, or before all others, the helper
- * would take its time away. The runtime has its own threads on all processors, too; the kernel leaves out those that the
- * process's cpuset has not. Where it refuses, all stays. */
-static void become_ordinary(void)
-{
-	const struct sched_param none = {0};
-	cpu_set_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	sched_setscheduler(0, SCHED_OTHER, &none);
-	sched_setaffinity(0, sizeof(all), &all);
-	prctl(PR_SET_NAME, "duet-rocm");
-	prctl(PR_SET_TIMERSLACK, 1000);
-}
-
 static void *run(void *unused)
 {
 	uint64_t nap_ns = NAP_LEAST_NS;
 	uint32_t idle = 0;
 
 	(void)unused;
-	become_ordinary();
+	helper_thread_become_ordinary("duet-rocm");
+	prctl(PR_SET_TIMERSLACK, 1000);
 	while (!atomic_load(&helper.is_told_to_end)) {
 		struct guest_thread *thread = guest_enter();
 		uint32_t count = hsa_harvest(thread);
@@ -119,23 +102,6 @@ static void *run(void *unused)
 	return NULL;
 }
 
-static void start_thread(void)
-{
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-
-	if (pthread_attr_init(&attributes) != 0)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	if (pthread_create(&thread, &attributes, run, NULL) != 0)
-		atomic_store(&helper.has_ended, true);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-}
-
 bool hsa_helper_start(void)
 {
 	int saved = errno;
@@ -143,7 +109,8 @@ bool hsa_helper_start(void)
 	if (!atomic_load(&helper.is_started) && !atomic_exchange(&helper.is_started, true)) {
 		atomic_store(&helper.is_told_to_end, false);
 		atomic_store(&helper.has_ended, false);
-		start_thread();
+		if (!helper_thread_start(run))
+			atomic_store(&helper.has_ended, true);
 	}
 	errno = saved;
 	return !atomic_load(&helper.has_ended);

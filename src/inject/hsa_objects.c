@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "inject/describe.h"
+#include "inject/clock_reads.h"
 #include "inject/hsa.h"
 
 enum { DEVICES_MOST = 64, CONTEXT = 1, SUSPEND_LEAST_NS = 10000000 };
@@ -38,7 +39,7 @@ static struct {
 	char driver[32];
 	_Atomic uint32_t last_queue;
 	_Atomic uint32_t context_mode;
-	_Atomic uint64_t next_read, interval; /* of the clock, host time */
+	struct clock_reads clock_reads;
 	struct guest_lock suspend_lock;
 	uint64_t boot_ns, awake_ns; /* the last look at CLOCK_BOOTTIME and CLOCK_MONOTONIC */
 	uint64_t skipped_ns;        /* by which the first has run ahead since OnLoad */
@@ -138,8 +139,8 @@ void hsa_devices_init(void)
 
 	objects.count = 0;
 	atomic_store(&objects.context_mode, 0);
-	atomic_store(&objects.next_read, 0);
-	atomic_store(&objects.interval, 0);
+	atomic_store(&objects.clock_reads.next, 0);
+	atomic_store(&objects.clock_reads.interval, 0);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MAJOR, &major);
 	hsa_next.system_get_info(HSA_SYSTEM_VERSION_MINOR, &minor);
 	snprintf(objects.driver, sizeof(objects.driver), "ROCr %u.%u", major, minor);
@@ -321,38 +322,18 @@ void hsa_skip_suspend(struct hsa_times *times)
 
 static void put_pairs(struct guest_thread *thread, uint64_t before, uint64_t time, uint64_t after)
 {
-	for (uint32_t i = 0; i < objects.count; i++) {
-		struct record_clock_pair *record =
-			guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
-
-		if (!record)
+	for (uint32_t i = 0; i < objects.count; i++)
+		if (!clock_reads_put(thread, i + 1, time, before, after))
 			return;
-		record->time = time;
-		record->before = before;
-		record->after = after;
-		record->device = i + 1;
-		record->reserved = 0;
-		ring_commit(&thread->writer);
-	}
 }
 
 void hsa_read_clock(struct guest_thread *thread, bool is_end)
 {
-	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
-	 * clock: 2^30 ns, or 2^32 cycles. */
-	const uint64_t longest =
-		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
-	uint64_t now = guest_now(thread), due = atomic_load(&objects.next_read);
-	uint64_t interval = atomic_load(&objects.interval), time = 0, before, after;
+	uint64_t time = 0, before, after;
 	struct hsa_times now_times;
 
-	if (now < due && !is_end)
+	if (!clock_reads_take(thread, &objects.clock_reads, is_end))
 		return;
-	if (!interval)
-		interval = UINT64_C(1) << 20;
-	if (!atomic_compare_exchange_strong(&objects.next_read, &due, now + interval) && !is_end)
-		return; /* another thread reads it */
-	atomic_store(&objects.interval, interval < longest ? 2 * interval : interval);
 	hsa_describe_devices(thread);
 	before = guest_now(thread);
 	if (hsa_next.system_get_info(HSA_SYSTEM_TIMESTAMP, &time) != HSA_SUCCESS)

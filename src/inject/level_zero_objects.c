@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/clock_reads.h"
 #include "inject/level_zero.h"
 
 enum { MEMORIES_MOST = 8, BINARY_MOST = 16 << 20, INTEL = 0x8086 };
@@ -227,22 +228,6 @@ uint64_t level_zero_extend(struct level_zero_device *device, uint64_t stamp)
 	return latest - ((latest - stamp) & mask);
 }
 
-static void put_clock_pair(struct guest_thread *thread, const struct level_zero_device *device,
-			   uint64_t time, uint64_t before, uint64_t after)
-{
-	struct record_clock_pair *record =
-		guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
-
-	if (!record)
-		return;
-	record->time = time;
-	record->before = before;
-	record->after = after;
-	record->device = device->object.id;
-	record->reserved = 0;
-	ring_commit(&thread->writer);
-}
-
 /* thread: NULL where no record is wanted. */
 static void read_clock(struct guest_thread *thread, struct level_zero_device *device)
 {
@@ -267,22 +252,19 @@ static void read_clock(struct guest_thread *thread, struct level_zero_device *de
 	device->has_clock = true;
 	guest_unlock(&device->lock);
 	if (thread)
-		put_clock_pair(thread, device, time, before, after);
+		clock_reads_put(thread, device->object.id, time, before, after);
 }
 
-/* Often at first, for short programs; in the end about once a second whatever the unit of the host clock. */
 static void read_clock_when_due(struct guest_thread *thread, struct level_zero_device *device,
 				uint64_t now)
 {
-	const uint64_t longest =
-		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
 	uint64_t interval = atomic_load_explicit(&device->interval, memory_order_relaxed);
 
 	if (now < atomic_load_explicit(&device->next_read, memory_order_relaxed) ||
 	    !level_zero_is_described(thread, &device->object))
 		return;
 	atomic_store_explicit(&device->next_read, now + interval, memory_order_relaxed);
-	if (interval < longest)
+	if (interval < clock_reads_longest(thread))
 		atomic_store_explicit(&device->interval, 2 * interval, memory_order_relaxed);
 	read_clock(thread, device);
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/clock_reads.h"
 #include "inject/opencl_handles.h"
 
 /* Its binaries are kept when the program lets it go: PoCL compiles kernels to make a binary,
@@ -297,19 +298,14 @@ uint32_t opencl_device(struct guest_thread *thread, cl_device_id handle)
 static __attribute__((noinline)) void read_timer(struct guest_thread *thread,
 						 struct opencl_device *device, uint64_t now)
 {
-	/* Often at first, for short programs; in the end about once a second whatever the unit of the host
-	 * clock: 2^30 ns, or 2^32 cycles. */
-	const uint64_t longest =
-		thread->clock == RING_CLOCK_TSC ? UINT64_C(1) << 32 : UINT64_C(1) << 30;
 	uint64_t interval = atomic_load_explicit(&device->interval, memory_order_relaxed);
-	struct record_clock_pair *record;
 	cl_ulong device_time = 0, host_time = 0;
 	uint64_t before, after;
 
 	if (atomic_load(&device->mode) != thread->mode)
 		return;
 	atomic_store_explicit(&device->next_read, now + interval, memory_order_relaxed);
-	if (interval < longest)
+	if (interval < clock_reads_longest(thread))
 		atomic_store_explicit(&device->interval, 2 * interval, memory_order_relaxed);
 	before = guest_now(thread);
 	if (!next.clGetDeviceAndHostTimer ||
@@ -319,15 +315,7 @@ static __attribute__((noinline)) void read_timer(struct guest_thread *thread,
 		return;
 	}
 	after = guest_now(thread);
-	record = guest_reserve(thread, EVENT_CLOCK_PAIR, sizeof(*record), 0);
-	if (!record)
-		return;
-	record->time = device_time;
-	record->before = before;
-	record->after = after;
-	record->device = device->id;
-	record->reserved = 0;
-	ring_commit(&thread->writer);
+	clock_reads_put(thread, device->id, device_time, before, after);
 }
 
 static bool timer_is_due(const struct opencl_device *device, uint64_t now)

@@ -168,7 +168,7 @@ static struct {
 	bool profiling, flush_sleep, in_flight, blocking, out_of_order, fail, user_event, native,
 		map, rect, svm, command_buffer, image, other, quiet, check_properties, callback;
 	unsigned int sleep_s, threads, contexts;
-	const char *fork, *library;
+	const char *fork, *loaded;
 	enum ending ending;
 } options = {.threads = 1, .contexts = 1};
 
@@ -226,9 +226,9 @@ static void count(enum command command, size_t bytes)
 static void load_functions(void)
 {
 #ifdef COUNTS_DLOPEN
-	void *library = dlopen(options.library ? options.library : "", RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(options.loaded ? options.loaded : "", RTLD_NOW | RTLD_LOCAL);
 
-	if (!options.library || !library) {
+	if (!options.loaded || !library) {
 		fprintf(stderr, "counts: --dlopen=PATH: %s\n", dlerror());
 		exit(1);
 	}
@@ -839,7 +839,7 @@ static void parse_value(char letter, const char *value)
 		options.fork = value ? value : "before";
 		break;
 	case 'd':
-		options.library = value;
+		options.loaded = value;
 		break;
 	case 's':
 		options.flush_sleep = true;

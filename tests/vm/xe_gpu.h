@@ -47,27 +47,17 @@ static inline void give_up(const char *what)
 	exit(1);
 }
 
-struct drm_version_of {
-	int major, minor, patch;
-	size_t name_length;
-	char *name;
-	size_t date_length;
-	char *date;
-	size_t text_length;
-	char *text;
-};
-
 /* The so-manieth render node of the driver; -1: there are not so many. */
 static inline int xe_open(int index)
 {
 	for (int minor = 128; minor < 192; minor++) {
 		char path[64], name[16] = "";
-		struct drm_version_of version = {.name_length = sizeof(name) - 1, .name = name};
+		struct xe_version version = {.name_length = sizeof(name) - 1, .name = name};
 		int fd;
 
 		snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
 		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && ioctl(fd, _IOWR('d', 0, struct drm_version_of), &version) == 0 &&
+		if (fd >= 0 && ioctl(fd, XE_IOCTL_VERSION, &version) == 0 &&
 		    strcmp(name, "xe") == 0 && index-- == 0)
 			return fd;
 		if (fd >= 0)

@@ -22,6 +22,7 @@
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/eu_stream.h"
+#include "collect/intel/xe_abi.h"
 
 enum {
 	GPUS_MOST = 16,
@@ -30,18 +31,6 @@ enum {
 	CYCLES_MOST = 100000,
 	TELL_NS = 100000000
 };
-
-/* Of all DRM drivers; size_t is what the kernel has here, too. */
-struct drm_version_of {
-	int major, minor, patch;
-	size_t name_length;
-	char *name;
-	size_t date_length;
-	char *date;
-	size_t text_length;
-	char *text;
-};
-#define IOCTL_VERSION _IOWR('d', 0, struct drm_version_of)
 
 struct gpu {
 	int node; /* owned */
@@ -97,14 +86,14 @@ static bool is_chosen(const struct session_options *session)
 static int open_node(int minor)
 {
 	char path[64], name[16] = "";
-	struct drm_version_of version = {.name_length = sizeof(name) - 1, .name = name};
+	struct xe_version version = {.name_length = sizeof(name) - 1, .name = name};
 	int fd;
 
 	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (ioctl(fd, IOCTL_VERSION, &version) == 0 && strcmp(name, "xe") == 0)
+	if (ioctl(fd, XE_IOCTL_VERSION, &version) == 0 && strcmp(name, "xe") == 0)
 		return fd;
 	close(fd);
 	return -1;

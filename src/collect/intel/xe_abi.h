@@ -26,6 +26,17 @@ enum xe_command {
 };
 #define XE_COMMAND_BASE 0x40 /* of all DRM drivers */
 
+/* Of all DRM drivers; a size is the machine's word. */
+struct xe_version {
+	int major, minor, patch;
+	unsigned long name_length;
+	char *name;
+	unsigned long date_length;
+	char *date;
+	unsigned long text_length;
+	char *text;
+};
+
 struct xe_device_query {
 	__u64 extensions;
 	__u32 query; /* enum xe_query */
@@ -164,6 +175,7 @@ enum xe_eu_stall_property {
 	XE_EU_STALL_WAIT_NUM_REPORTS = 3
 };
 
+#define XE_IOCTL_VERSION      _IOWR('d', 0x00, struct xe_version)
 #define XE_IOCTL_DEVICE_QUERY _IOWR('d', XE_COMMAND_BASE + XE_DEVICE_QUERY, struct xe_device_query)
 #define XE_IOCTL_GEM_CREATE   _IOWR('d', XE_COMMAND_BASE + XE_GEM_CREATE, struct xe_gem_create)
 #define XE_IOCTL_GEM_MMAP_OFFSET \
