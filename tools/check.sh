@@ -67,11 +67,27 @@ run_tests() {
 		>"$folder/meson-logs/check.out" 2>&1
 	sed -n '/^Summary of Failures/,$p; /ERROR\|FAIL\|TIMEOUT/p; /^stderr:/,/^――/p' \
 		"$folder/meson-logs/check.out" | awk '!seen[$0]++' | head -n 60
+	run_again "$folder" "$patience"
 	if [ -e "$folder/meson-logs/check.json" ]; then
 		summed+=("$folder/meson-logs/check.json")
 	else
 		tap "run-$(basename "$folder")" 1 "run the tests of $folder"
 	fi
+}
+
+# run_again FOLDER PATIENCE: programs that failed beside others, where they are few, once more and one at a time. The sum
+# names each that passes then.
+run_again() {
+	local folder=$1 patience=$2 failed=()
+	rm -f "$folder/meson-logs/check-again.json"
+	[ -e "$folder/meson-logs/check.json" ] || return 0
+	mapfile -t failed < <(/usr/bin/python3 tools/sum_tests.py --failed "$folder/meson-logs/check.json")
+	if [ ${#failed[@]} = 0 ] || [ ${#failed[@]} -gt 3 ]; then
+		return 0
+	fi
+	echo "once more, alone: ${failed[*]}"
+	meson test -C "$folder" --no-rebuild --logbase check-again --num-processes 1 \
+		--timeout-multiplier "$patience" "${failed[@]}" >"$folder/meson-logs/check-again.out" 2>&1
 }
 
 # names FOLDER ROOM...: tests of the rooms

@@ -3,11 +3,13 @@
 """Adds up every test line of a run and prints one last line: "N passed, N failed[, N skipped]".
 
     tools/sum_tests.py FILE ...
+    tools/sum_tests.py --failed FILE    names of the programs that failed in a log
     tools/sum_tests.py --self-test
 
 FILE is meson's log (meson-logs/NAME.json, one JSON object per test) or plain TAP (NAME.tap). A
 program that died, was killed for time or stopped short of its plan counts as one failure more, so
-that a test cannot be lost. Skips are listed with their reasons. Where DUET_EXPECT_SKIPS is a number,
+that a test cannot be lost. NAME-again.json beside a log is of programs that failed in it and were
+run once more, alone: what they say then counts, and each is named with what failed first. Skips are listed with their reasons. Where DUET_EXPECT_SKIPS is a number,
 or CI is "true" (then the number is in tests/expected_skips), another number of skips is a failure; those of
 MIRRORED, which depend on what a mirror has, are not among them.
 Exit status 1 when anything failed or when nothing was run.
@@ -19,12 +21,16 @@ import json
 import os
 import re
 import sys
+import tempfile
 
 LINE = re.compile(r"^(ok|not ok)\b\s*\d*\s*(?:-\s*)?([^#]*)(?:#\s*(SKIP|TODO)\b:?\s*(.*))?$", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\b:?\s*(.*))?", re.I)
 
 # Tests of what a mirror has today: that may be less, and may not be reached.
 MIRRORED = "check-vm"
+
+# Programs that may fail beside others and pass alone: on two processors a wait can be too short. More are a fault.
+UNSTEADY_MOST = 3
 
 # What a failed test says of itself is shown, of each so much at most: lines, and characters of a line.
 COMMENTS, COMMENT_LENGTH = 20, 600
@@ -35,6 +41,7 @@ class Total:
         self.passed = 0
         self.failures = []
         self.skips = []
+        self.unsteady = []
 
     def add_tap(self, name, text):
         """Returns a sentence where the text is not a whole TAP document, else None. A test that is
@@ -102,8 +109,25 @@ class Total:
             if broken:
                 self.failures.append((path, broken))
             return
-        for line in text.splitlines():
-            self.add_program(json.loads(line))
+        records = [json.loads(line) for line in text.splitlines()]
+        for record in self.settled(path, records):
+            self.add_program(record)
+
+    def settled(self, path, records):
+        """Of each program the record that counts."""
+        again_path = path.removesuffix(".json") + "-again.json"
+        if not os.path.exists(again_path):
+            return records
+        with open(again_path, encoding="utf-8", errors="replace") as file:
+            again = {record["name"]: record for record in map(json.loads, file)}
+        for record in records:
+            if record["name"] in again:
+                first, second = Total(), Total()
+                first.add_program(record)
+                second.add_program(again[record["name"]])
+                if first.failures and not second.failures:
+                    self.unsteady += [(what, reason) for what, reason in first.failures]
+        return [again.get(record["name"], record) for record in records]
 
     def line(self):
         text = f"{self.passed} passed, {len(self.failures)} failed"
@@ -129,6 +153,10 @@ def finish(total, expected):
     """Prints the account; returns the exit status."""
     for what, reason in total.skips:
         print(f"skipped: {what}: {reason}")
+    for what, reason in total.unsteady:
+        print(f"unsteady: {what}: failed once, and passed alone{': ' + reason if reason else ''}")
+    if len(total.unsteady) > UNSTEADY_MOST:
+        total.failures.append(("unsteady tests", f"{len(total.unsteady)}, at most {UNSTEADY_MOST}"))
     counted = [what for what, _ in total.skips if what.split(":")[0] != MIRRORED]
     if expected is not None and expected != len(counted):
         total.failures.append(("number of skips", f"{len(counted)}, expected {expected}"))
@@ -183,13 +211,44 @@ def self_test():
     with contextlib.redirect_stdout(io.StringIO()):
         statuses = [finish(copy.deepcopy(total), expected) for expected in (1, 2)]
     print(f"{'ok' if statuses == [0, 1] else 'not ok'} {len(CASES) + 2} - skips for want of a mirror are not counted")
-    print(f"1..{len(CASES) + 2}")
-    return status or not told or statuses != [0, 1]
+    settled = self_test_again()
+    print(f"{'ok' if settled else 'not ok'} {len(CASES) + 3} - what passes alone counts, and is told")
+    print(f"1..{len(CASES) + 3}")
+    return status or not told or statuses != [0, 1] or not settled
+
+
+def self_test_again():
+    """One that fails twice is a failure, one that fails once is told of."""
+    good, bad = "ok 1 - a\n1..1\n", "not ok 1 - a\n1..1\n"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, logs in (("check", (("x", bad), ("y", bad), ("z", good))),
+                           ("check-again", (("x", good), ("y", bad)))):
+            with open(f"{folder}/{name}.json", "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(program(text, name=what)) + "\n" for what, text in logs)
+        total = Total()
+        total.add_file(f"{folder}/check.json")
+    many = copy.deepcopy(total)
+    many.failures, many.unsteady = [], total.unsteady * (UNSTEADY_MOST + 1)
+    with contextlib.redirect_stdout(io.StringIO()):
+        status = finish(many, None)
+    return (total.passed, total.failures, total.unsteady, status) == (2, [("y: a", "")], [("x: a", "")], 1)
+
+
+def print_failed(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for record in map(json.loads, file):
+            total = Total()
+            total.add_program(record)
+            if total.failures:
+                print(record["name"].split(" / ")[-1])
+    return 0
 
 
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
+    if arguments[:1] == ["--failed"]:
+        return print_failed(arguments[1])
     total = Total()
     for path in arguments:
         total.add_file(path)

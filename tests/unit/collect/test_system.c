@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -706,20 +707,23 @@ TEST(one_that_hangs_is_left_behind)
 struct last_words {
 	struct sampler sampler;
 	int file[2];
+	atomic_bool hangs;
 };
 
 static void hang_when_asked(void *context)
 {
 	struct last_words *words = context;
 
-	if (words->sampler.is_extra)
-		hang(words->file);
+	if (!words->sampler.is_extra)
+		return;
+	atomic_store(&words->hangs, true);
+	hang(words->file);
 }
 
 /* Nor does one that hangs in the reading that it was asked for. */
 TEST(the_last_reading_hangs)
 {
-	struct last_words words;
+	struct last_words words = {.hangs = false};
 	const struct sampler_options options = {.name = "test",
 						.interval_ns = 60000 * MS,
 						.tick = hang_when_asked,
@@ -727,7 +731,9 @@ TEST(the_last_reading_hangs)
 
 	REQUIRE(pipe(words.file) == 0);
 	REQUIRE(sampler_start(&words.sampler, &options) == 0);
-	CHECK(!sampler_tick_now(&words.sampler, 20 * MS));
+	/* On a busy machine its thread may not have run in that time. */
+	while (!atomic_load(&words.hangs))
+		CHECK(!sampler_tick_now(&words.sampler, 20 * MS));
 	CHECK(!sampler_stop(&words.sampler, 5 * MS));
 	CHECK(write(words.file[1], "x", 1) == 1);
 	CHECK(sampler_stop(&words.sampler, 60000 * MS));
