@@ -301,7 +301,9 @@ enum event_launch_flag {
 	LAUNCH_BLOCKING = 1, /* the call returned only when the command was complete */
 	LAUNCH_UNTIMED = 2,  /* no device time stamps were asked for or none can be had */
 	LAUNCH_FURTHER =
-		4 /* the call has put a command into a queue before: it is no call of its own */
+		4, /* the call has put a command into a queue before: it is no call of its own */
+	LAUNCH_PART =
+		8 /* of the batch that its call launched before it: it has no execution of its own */
 };
 
 /* A call that put a command into a queue: it is an API call too, with all an event_api has, and no
