@@ -258,7 +258,7 @@ class RecordedStalls(Stalls):
     def complaints(self):
         if not self.scripted or self.found != self.scripted:
             yield f"found {self.found}, scripted {self.scripted}"
-        if {self.devices[row["device"]] for row in self.samples} != {"mock_xe.1"}:
+        if {self.devices[row["device"]] for row in self.samples} != {"0000:04:00.0"}:
             yield f"of devices {self.devices}: {self.samples[:3]}"
         if {(row["period"], row["period_unit"]) for row in self.samples} != {(502, "cycles")}:
             yield f"sampled each: {self.samples[:3]}"
