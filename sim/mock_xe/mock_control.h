@@ -17,7 +17,8 @@ enum mock_what {
 	MOCK_RESET = 2,  /* the GPU is reset: its stream ends */
 	MOCK_DROP = 3,   /* the hardware loses rows: the stream says so once */
 	MOCK_ROWS = 4,   /* rows at once, of no launch */
-	MOCK_WAIT = 5    /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+	MOCK_WAIT =
+		5 /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
 };
 
 /* Rows of one instruction. */

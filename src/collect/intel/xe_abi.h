@@ -37,9 +37,13 @@ struct xe_version {
 	char *text;
 };
 
-/* … and their objects to wait for. */
+/* … their objects to wait for, and how a buffer goes. */
 struct xe_sync_object {
 	__u32 handle, flags;
+};
+
+struct xe_gem_close {
+	__u32 handle, pad;
 };
 
 struct xe_sync_wait {
@@ -216,10 +220,11 @@ enum xe_eu_stall_property {
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
 #define XE_IOCTL_OBSERVATION \
 	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
+#define XE_IOCTL_GEM_CLOSE    _IOW('d', 0x09, struct xe_gem_close)
 #define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
 #define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
 #define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)
-#define XE_STREAM_ENABLE  _IO('i', 0)
-#define XE_STREAM_DISABLE _IO('i', 1)
+#define XE_STREAM_ENABLE      _IO('i', 0)
+#define XE_STREAM_DISABLE     _IO('i', 1)
 
 #endif
