@@ -17,7 +17,7 @@ work() {
 	code=$1
 	shift
 	export ZE_ENABLE_ALT_DRIVERS=/vm/libsim-level_zero.so
-	SIM_LEVEL_ZERO=node=/dev/dri/renderD128:/dev/dri/renderD129,code=$code /vm/ze_work /vm/three_bmg.bin "$@"
+	SIM_LEVEL_ZERO=node=/dev/dri/renderD128:/dev/dri/renderD129,code=$code /vm/ze_work /vm/three_bmg.bin "$@" >"/tmp/work.$code"
 }
 
 first=0x800000000000
@@ -49,7 +49,10 @@ fi
 collect=level_zero,intel
 [ "$1" = alone ] && collect=intel
 /vm/duet record --collect $collect -o /tmp/run.duet -- /vm/chain.sh work "$1"
+cat /tmp/work.*
 /vm/duet export -f jsonl /tmp/run.duet | sed 's/^/row /'
-/vm/duet flame --view stall -f folded /tmp/run.duet | sed 's/^/folded /'
-/vm/duet report --by stall --json /tmp/run.duet | sed 's/^/report /'
+for view in launch stall; do
+	/vm/duet flame --view $view --folded /tmp/run.duet | sed "s/^/$view /"
+done
+/vm/duet report --by stall --json /tmp/run.duet | sed "s/^/report /"
 /vm/duet info /tmp/run.duet | sed 's/^/info /'
