@@ -50,9 +50,17 @@ collect=level_zero,intel
 [ "$1" = alone ] && collect=intel
 /vm/duet record --collect $collect -o /tmp/run.duet -- /vm/chain.sh work "$1"
 cat /tmp/work.*
-/vm/duet export -f jsonl /tmp/run.duet | sed 's/^/row /'
-for view in launch stall; do
-	/vm/duet flame --view $view --folded /tmp/run.duet | sed "s/^/$view /"
-done
-/vm/duet report --by stall --json /tmp/run.duet | sed "s/^/report /"
-/vm/duet info /tmp/run.duet | sed 's/^/info /'
+rm /tmp/work.*
+
+# What a command says, behind a word each line.
+say() {
+	word=$1
+	shift
+	"$@" >/tmp/said
+	sed "s/^/$word /" /tmp/said
+}
+say row /vm/duet export -f jsonl /tmp/run.duet
+say launch /vm/duet flame --view launch --folded /tmp/run.duet
+say stall /vm/duet flame --view stall --folded /tmp/run.duet
+say report /vm/duet report --by stall --json /tmp/run.duet
+say info /vm/duet info /tmp/run.duet
