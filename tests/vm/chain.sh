@@ -8,7 +8,7 @@
 #	chain.sh work VARIANT	the programs
 #
 #	plain	both at once
-#	alone	… without the guest in them: what the kernel saw of them
+#	alone	… without the guest in them: what the kernel saw of them, from when duet's programs are in it
 #	losses	the first GPU is reset between them, and the second one loses rows
 #	late	… of the first one's kernel come five seconds before it; others are of what nobody ever describes
 
@@ -19,6 +19,8 @@ work() {
 	export ZE_ENABLE_ALT_DRIVERS=/vm/libsim-level_zero.so
 	SIM_LEVEL_ZERO=node=/dev/dri/renderD128:/dev/dri/renderD129,code=$code /vm/ze_work /vm/three_bmg.bin "$@" >"/tmp/work.$code"
 }
+
+. /vm/ready.sh
 
 first=0x800000000000
 second=0x800001000000
@@ -39,6 +41,7 @@ if [ "$1" = work ]; then
 		wait
 		;;
 	*)
+		[ "$2" = alone ] && wait_ready
 		work $first 2 &
 		work $second 2 scale=2
 		wait

@@ -26,6 +26,7 @@ NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "b
 PROGRAMS = ("probe", "fences", "submit")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "record.sh")
+READY = os.path.join(HERE, "ready.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
 CHAIN = os.path.join(HERE, "chain.sh")
 ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
@@ -147,7 +148,7 @@ def check_mock(report, apt, kernel, build):
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
     files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls")}
-    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN})
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY})
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
@@ -222,7 +223,7 @@ def check_kernel(report, apt, kernel, build):
         files["vm/test_bpf_batch"] = batches
         tests.append(("batches", "/vm/test_bpf_batch /vm/batch.bpf.o"))
     if made_up:
-        files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD})
+        files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD, "vm/ready.sh": READY})
         tests.append(("record", "/vm/record.sh"))
     log = os.path.join(build, f"vm-{kernel.version}.log")
     result = guest.run(kernel.image, modules, files, tests, log)
