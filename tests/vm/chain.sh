@@ -65,5 +65,5 @@ say() {
 say row /vm/duet export -f jsonl /tmp/run.duet
 say launch /vm/duet flame --view launch --folded /tmp/run.duet
 say stall /vm/duet flame --view stall --folded /tmp/run.duet
-say report /vm/duet report --by stall --json /tmp/run.duet
+say report /vm/duet report --by stall --top 1000 --json /tmp/run.duet
 say info /vm/duet info /tmp/run.duet

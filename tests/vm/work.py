@@ -414,11 +414,11 @@ class Chain:
         wanted, found = collections.Counter(), collections.Counter()
         for program in self.programs:
             for (device, name, _), count in program.launched.items():
-                wanted[program.addresses[device, name]] += count
+                wanted[device, program.addresses[device, name]] += count
         for row in self.kinds["launch"]:
-            address = codes.get(row["kernel"], {}).get("address")
-            if row["command"] == "kernel" and address is not None:
-                found[address] += 1
+            code = codes.get(row["kernel"], {})
+            if row["command"] == "kernel":
+                found[self.devices.get(code.get("device")), code.get("address")] += 1
         if not wanted or found != wanted:
             yield f"submitted {found - wanted} too many, {wanted - found} too few"
 
@@ -455,7 +455,7 @@ class Chain:
     # ---- what is shown ----
 
     def flame_complaints(self):
-        for complain in (self.of_counts, self.of_stacks, self.of_split):
+        for complain in (self.of_counts, self.of_stacks, self.of_split, self.of_report):
             found = list(complain())
             if found:
                 return found
@@ -528,6 +528,35 @@ class Chain:
                 # without times of their runs, it is the launches of the last second that count
                 if not own - 0.1 < share < own + (0.1 if self.has_guest else 0.35):
                     yield f"{name} of {program.pid} by {list(PATHS)}: {parts}, {share:.3f}, and not {own:.3f}"
+
+    def place_of(self, name, offset):
+        """As a report has it: in the file where that is known."""
+        return offset + self.zebin.kernels[name] if self.has_guest else offset
+
+    def of_report(self):
+        """Instructions with their reasons, of all processes and devices; and the sums of what is not sure."""
+        wanted, found, rows = collections.Counter(), collections.Counter(), collections.Counter()
+        for program in self.programs:
+            for (device, name, offset, reason), count in program.samples().items():
+                address = program.addresses[device, name]
+                kernel = name if self.has_guest else f"[kernel {address:#x}]"
+                wanted[kernel, self.place_of(name, offset), reason] += count
+            for device, address, offset, counts in program.rows:
+                name = next((name for (_, name), begin in program.addresses.items() if begin == address), None)
+                rows["samples_late" if name else "samples_unknown_code"] += sum(counts.values())
+                place = self.place_of(name, offset) if name else address + offset & 0xffffffff
+                for reason, count in counts.items():
+                    wanted[name or "[unknown code]", place, reason] += count
+        for row in self.report.get("instructions", []):
+            for reason, count in row["stalls"].items():
+                found[row["kernel"], row["offset"], reason] += count
+        if not wanted or found != wanted:
+            yield f"report: {found - wanted} too many, {wanted - found} too few"
+        ledger = self.report.get("ledger", {})
+        sums = {name: ledger.get(name) for name in ("samples", "samples_late", "samples_unknown_code")}
+        if sums != {"samples": sum(wanted.values()), "samples_late": rows["samples_late"],
+                    "samples_unknown_code": rows["samples_unknown_code"]}:
+            yield f"ledger {ledger}, and not {sum(wanted.values())} with {rows}"
 
     def runs(self):
         """{(device, address of the kernel's begin): [(begin, end, function, process's pid, kernel's name)]}"""
