@@ -338,11 +338,11 @@ class Chain:
     """tests/vm/chain.sh: from programs of Level Zero to what their kernels wait for. Counts are those that were scripted;
     which of two launches they are of is an estimate of which we make one of our own.
 
-    path: of their zebin; variant: as chain.sh has it.
+    path: of their zebin; variant: as chain.sh has it; way: by what of its functions the driver is seen.
     """
 
-    def __init__(self, lines, path, variant):
-        self.zebin, self.variant = Zebin(path), variant
+    def __init__(self, lines, path, variant, way):
+        self.zebin, self.variant, self.way = Zebin(path), variant, way
         self.has_guest = variant != "alone"
         self.programs = programs(lines)
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
@@ -421,6 +421,8 @@ class Chain:
                 found[self.devices.get(code.get("device")), code.get("address")] += 1
         if not wanted or found != wanted:
             yield f"submitted {found - wanted} too many, {wanted - found} too few"
+        if not any(f"seen by its functions' {self.way}" in note for note in self.notes):
+            yield f"not seen by its functions' {self.way}: {self.notes}"
 
     def of_paths(self, lines, name_of):
         """Folded lines of launches: each has the whole stack of its place, twenty calls deep without frame pointers."""
