@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 /* Commands of Xe2. */
 enum {
