@@ -29,7 +29,7 @@ RECORD = os.path.join(HERE, "record.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = os.path.join(HERE, "../../src/collect/intel/xe_abi.h")
+XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
 
 # Programs of which a kernel needs one: the event has had two names.
 EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]

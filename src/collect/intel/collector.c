@@ -22,7 +22,7 @@
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/eu_stream.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 enum {
 	GPUS_MOST = 16,

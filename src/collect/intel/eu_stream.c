@@ -24,7 +24,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/thread.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 enum {
 	BUFFER_BYTES = 2 << 20,
