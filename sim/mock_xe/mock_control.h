@@ -13,9 +13,12 @@ enum {
 };
 
 enum mock_what {
-	MOCK_SCRIPT = 1, /* what a kernel does each time that it runs */
-	MOCK_RESET = 2,  /* the GPU is reset: its stream ends */
-	MOCK_DROP = 3    /* the hardware loses rows: the stream says so once */
+	MOCK_SCRIPT = 1,   /* what a kernel does each time that it runs */
+	MOCK_RESET = 2,    /* the GPU is reset: its stream ends */
+	MOCK_DROP = 3,     /* the hardware loses rows: the stream says so once */
+	MOCK_OA_STEPS = 4, /* reports of its OA unit: rows are struct mock_oa_step */
+	MOCK_OA_LOSE = 5,  /* the unit loses reports: its stream says so once */
+	MOCK_OA_END = 6    /* its stream ends */
 };
 
 /* Rows of one instruction. */
@@ -24,6 +27,13 @@ struct mock_rows {
 	__u32 count;  /* of rows, all the same */
 	__u8 counts[MOCK_REASONS];
 	__u8 pad[2];
+};
+
+/* What comes from one report of the OA unit to the next. */
+struct mock_oa_step {
+	__u32 time;  /* stamps, 19.2 million a second */
+	__u32 ticks; /* of the GPU's clock */
+	__u32 busy, active, stalled;
 };
 
 struct mock_control {
