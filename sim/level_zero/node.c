@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "../xe_commands.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 #include "sim.h"
 
 enum {
@@ -37,7 +37,8 @@ struct sim_node {
 	uint32_t vm;
 	ze_pci_address_ext_t pci;
 	pthread_mutex_t lock;
-	uint64_t next_code, next_batches; /* under the lock: addresses that nothing was ever bound at */
+	uint64_t next_code,
+		next_batches; /* under the lock: addresses that nothing was ever bound at */
 };
 
 struct buffer {

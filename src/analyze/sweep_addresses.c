@@ -480,8 +480,7 @@ static int count_part(struct sweep *sweep, const struct event_instruction_sample
 		      const struct code_site *site, struct sweep_found *found, uint64_t count)
 {
 	struct event_instruction_sample part = *row;
-	const struct event_code *code =
-		site ? things_row(&sweep->codes, site->range->code) : NULL;
+	const struct event_code *code = site ? things_row(&sweep->codes, site->range->code) : NULL;
 	int error = 0;
 
 	part.count = count;
@@ -573,8 +572,8 @@ static struct event_instruction_sample pop(struct waiting *waiting)
 
 static bool is_due(const struct waiting *waiting, uint64_t now_ns)
 {
-	return waiting->count && (waiting->rows[waiting->first].due_ns <= now_ns ||
-				  waiting->count > WAITING_MOST);
+	return waiting->count &&
+	       (waiting->rows[waiting->first].due_ns <= now_ns || waiting->count > WAITING_MOST);
 }
 
 /* The code is looked for again: the answer of its address is the same. */

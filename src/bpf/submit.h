@@ -264,7 +264,7 @@ static __always_inline bool read_data(void *target, __u32 size, const void *data
 /* Where a process has a part of an object. */
 struct submit_mapping {
 	__u64 begin, end;
-	__u64 offset; /* of begin, in the object */
+	__u64 offset;              /* of begin, in the object */
 	__u64 file, private, page; /* of the kernel's own list, by which it is known again */
 };
 
@@ -423,10 +423,10 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *area,
 
 	look->begin = area->vm_start;
 	look->end = area->vm_end;
-	look->is_same = (__u64)area->vm_file == look->known.file &&
-			(__u64)area->vm_private_data == look->known.private &&
-			page == look->known.page +
-					((look->address - look->known.begin) >> PAGE_SHIFT);
+	look->is_same =
+		(__u64)area->vm_file == look->known.file &&
+		(__u64)area->vm_private_data == look->known.private &&
+		page == look->known.page + ((look->address - look->known.begin) >> PAGE_SHIFT);
 	return 0;
 }
 

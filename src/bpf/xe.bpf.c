@@ -66,7 +66,7 @@ struct {
 	__type(value, __u64);
 } forgotten SEC(".maps");
 
-__u32 forgets;	 /* there is any */
+__u32 forgets;       /* there is any */
 __u64 forgets_until; /* … of all address spaces: there was no room to keep it apart */
 
 #define GPU_RANGES_NOTHING 0
@@ -96,8 +96,7 @@ static __always_inline bool is_forgotten_by(__u64 vm, __u64 object, __u64 number
 static __always_inline bool is_forgotten(__u64 vm, const struct gpu_range *range)
 {
 	return forgets &&
-	       (range->number <= forgets_until ||
-		is_forgotten_by(vm, ALL_OBJECTS, range->number) ||
+	       (range->number <= forgets_until || is_forgotten_by(vm, ALL_OBJECTS, range->number) ||
 		is_forgotten_by(vm, range->object, range->number));
 }
 
@@ -136,7 +135,6 @@ struct bind {
 	__u32 level;
 	__u32 failed;
 };
-
 
 static __always_inline bool lock_bucket(struct gpu_bucket *bucket)
 {
@@ -572,15 +570,15 @@ static __always_inline int finish(__u32 what, long result)
 
 /* ---- by the driver's functions, with their types ------------------------------------------------ */
 
-#define ON_ENTRY(name, function, what)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		struct submit_call *call = begin_call(what, data, file, 0);             \
-                                                                                        \
-		if (call && what == CALL_EXEC)                                          \
-			take_frames(ctx, call, bpf_get_func_ip(ctx));                   \
-		return 0;                                                               \
+#define ON_ENTRY(name, function, what)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		struct submit_call *call = begin_call(what, data, file, 0); \
+                                                                            \
+		if (call && what == CALL_EXEC)                              \
+			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
+		return 0;                                                   \
 	}
 #define ON_EXIT(name, function, what)                                                   \
 	SEC("fexit/" #function)                                                         \
@@ -588,12 +586,12 @@ static __always_inline int finish(__u32 what, long result)
 	{                                                                               \
 		return finish(what, result);                                            \
 	}
-#define ON_BEGIN(name, function, does)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		does(data, file, 0);                                                    \
-		return 0;                                                               \
+#define ON_BEGIN(name, function, does)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		does(data, file, 0);                                        \
+		return 0;                                                   \
 	}
 
 ON_ENTRY(exec_enter, xe_exec_ioctl, CALL_EXEC)
@@ -640,22 +638,22 @@ int BPF_PROG(again, struct file *file)
 
 /* ---- by the driver's functions, without types -------------------------------------------------- */
 
-#define ON_PROBE(name, function, what)                                                       \
-	SEC("kprobe/" #function)                                                             \
-	int name(struct pt_regs *registers)                                                  \
-	{                                                                                    \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,     \
+#define ON_PROBE(name, function, what)                                                            \
+	SEC("kprobe/" #function)                                                                  \
+	int name(struct pt_regs *registers)                                                       \
+	{                                                                                         \
+		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
 						      (const struct drm_file *)registers->dx, 0); \
-                                                                                             \
-		if (call && what == CALL_EXEC)                                               \
-			take_frames(registers, call, registers->ip);                         \
-		return 0;                                                                    \
+                                                                                                  \
+		if (call && what == CALL_EXEC)                                                    \
+			take_frames(registers, call, registers->ip);                              \
+		return 0;                                                                         \
 	}
-#define ON_RETURN(name, function, what)                     \
-	SEC("kretprobe/" #function)                         \
-	int name(struct pt_regs *registers)                 \
-	{                                                   \
-		return finish(what, (int)registers->ax);    \
+#define ON_RETURN(name, function, what)                  \
+	SEC("kretprobe/" #function)                      \
+	int name(struct pt_regs *registers)              \
+	{                                                \
+		return finish(what, (int)registers->ax); \
 	}
 #define ON_PROBE_BEGIN(name, function, does)                                       \
 	SEC("kprobe/" #function)                                                   \

@@ -74,6 +74,8 @@ bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_
 void series_end(struct series *series, uint32_t slot, uint64_t now_ns);
 /* A reading that was lost because there was no room to remember what it is of. */
 void series_count_unnamed(struct series *series, uint64_t now_ns);
+/* Readings that were lost before they came here: what is counted had no room for them. */
+void series_count_lost(struct series *series, uint64_t count, uint64_t now_ns);
 /* text: for as long as the series; it is told by its address. Of no process it is noted once. */
 void series_note(struct series *series, const char *text, uint32_t process);
 

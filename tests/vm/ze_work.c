@@ -80,11 +80,11 @@ static void give_up(const char *what, int why)
 	exit(1);
 }
 
-#define CHECK(call)                                                 \
-	do {                                                        \
-		const ze_result_t result_ = (call);                 \
-		if (result_ != ZE_RESULT_SUCCESS)                   \
-			give_up(#call, (int)result_);               \
+#define CHECK(call)                                   \
+	do {                                          \
+		const ze_result_t result_ = (call);   \
+		if (result_ != ZE_RESULT_SUCCESS)     \
+			give_up(#call, (int)result_); \
 	} while (0)
 
 /* ---- what the GPUs do -------------------------------------------------------------------------- */
@@ -121,10 +121,10 @@ static void script(const struct device *device, uint32_t kernel)
 
 	CHECK(find_address(device->kernels[kernel], &address));
 	control(&(struct mock_control){.what = MOCK_SCRIPT,
-				      .gpu = device->gpu,
-				      .address = address,
-				      .duration_us = 2000,
-				      .rows_count = PLACES},
+				       .gpu = device->gpu,
+				       .address = address,
+				       .duration_us = 2000,
+				       .rows_count = PLACES},
 		scripts[kernel].rows);
 	printf("kernel %s %s %#lx\n", device->pci, scripts[kernel].name, address);
 	for (uint32_t i = 0; i < PLACES; i++) {
@@ -140,9 +140,9 @@ static void give_rows(const struct device *device, uint64_t address)
 	if (!address)
 		return;
 	control(&(struct mock_control){.what = MOCK_ROWS,
-				      .gpu = device->gpu,
-				      .address = address,
-				      .rows_count = PLACES},
+				       .gpu = device->gpu,
+				       .address = address,
+				       .rows_count = PLACES},
 		scripts[0].rows);
 	for (uint32_t i = 0; i < PLACES; i++) {
 		printf("rows %s %#lx %#x", device->pci, address, scripts[0].rows[i].offset);
