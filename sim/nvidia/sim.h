@@ -63,8 +63,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
