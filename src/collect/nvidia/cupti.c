@@ -64,9 +64,9 @@ int cupti_open_driver(struct cupti *cupti)
 
 	cupti->driver_handle = dlopen(DRIVER, RTLD_NOW | RTLD_GLOBAL);
 	if (!cupti->driver_handle)
-		return error_set(-ENOENT,
-				 "there is no CUDA driver (" DRIVER "): install NVIDIA's driver, or in a "
-				 "container start it with the GPUs (--gpus all)");
+		return error_set(-ENOENT, "there is no CUDA driver (" DRIVER
+					  "): install NVIDIA's driver, or in a "
+					  "container start it with the GPUs (--gpus all)");
 #define TAKE(name, parameters) *(void **)&driver->name = dlsym(cupti->driver_handle, #name);
 	CUDA_FUNCTIONS(TAKE)
 #undef TAKE
@@ -169,6 +169,6 @@ void cupti_format_failure(const struct cupti *cupti, char *ret_text, size_t size
 	const char *name = NULL, *text = cuda_result_advice(cupti->result, &name);
 
 	snprintf(ret_text, size, "%s returned %d (%s)%s%s", cupti->why ? cupti->why : "CUPTI",
-		 (int)cupti->result, name ? name : "an error without a name here",
-		 text ? ": " : "", text ? text : "");
+		 (int)cupti->result, name ? name : "an error without a name here", text ? ": " : "",
+		 text ? text : "");
 }

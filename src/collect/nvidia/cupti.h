@@ -13,7 +13,7 @@
 #include "event/cupti_abi.h"
 
 enum {
-	CUPTI_WITH_PM_SAMPLING = 24,  /* of CUDA 12.6 */
+	CUPTI_WITH_PM_SAMPLING = 24, /* of CUDA 12.6 */
 	CUPTI_WITH_APPEND_MODE = 26  /* … 12.8 */
 };
 
@@ -22,8 +22,8 @@ struct cupti {
 	struct cuda_functions driver; /* what this release has not is NULL, as below */
 	struct cupti_functions call;
 	uint32_t version;
-	int driver_version; /* 13000 of 13.0 */
-	const char *why;    /* cupti_call: the function that failed last … */
+	int driver_version;  /* 13000 of 13.0 */
+	const char *why;     /* cupti_call: the function that failed last … */
 	cupti_result result; /* … and what it returned */
 };
 
@@ -38,9 +38,9 @@ int cupti_open_library(struct cupti *cupti, uint32_t needs);
 bool cupti_has_worked(struct cupti *cupti, const char *function, cupti_result result);
 
 /* CUPTI_CALL(cupti, cuptiPmSamplingStart, &params): whether it worked. What this release lacks has not. */
-#define CUPTI_CALL(cupti, name, ...)                                           \
-	cupti_has_worked((cupti), #name,                                       \
-			 (cupti)->call.name ? (cupti)->call.name(__VA_ARGS__)  \
+#define CUPTI_CALL(cupti, name, ...)                                          \
+	cupti_has_worked((cupti), #name,                                      \
+			 (cupti)->call.name ? (cupti)->call.name(__VA_ARGS__) \
 					    : (cupti_result)CUPTI_ERROR_API_NOT_IMPLEMENTED)
 
 /* What failed last, as a sentence without its end, with what to do about it. */

@@ -26,8 +26,8 @@
 #include "collect/source.h"
 
 enum {
-	SOURCE_FIRST = 32,  /* of rows; counters' groups come before */
-	BRACKETS = 20,      /* of the clocks, of which the narrowest counts */
+	SOURCE_FIRST = 32, /* of rows; counters' groups come before */
+	BRACKETS = 20,     /* of the clocks, of which the narrowest counts */
 	BRACKETS_FIRST = 200,
 	OWN_ROWS = 256,
 	OWN_SOURCE = SOURCE_FIRST - 1
@@ -74,10 +74,11 @@ int pm_option_read(const char *option, uint32_t *ret_hz)
 	else if (hz && *end && strcmp(end, "Hz") != 0)
 		hz = 0;
 	if (hz < PM_LEAST_HZ || hz > PM_MOST_HZ)
-		return error_set(-EINVAL,
-				 "nvidia:%s: so many samples a second are taken of each GPU, from %u "
-				 "to %u: nvidia:pm=1000Hz, nvidia:pm=10kHz",
-				 option, PM_LEAST_HZ, PM_MOST_HZ);
+		return error_set(
+			-EINVAL,
+			"nvidia:%s: so many samples a second are taken of each GPU, from %u "
+			"to %u: nvidia:pm=1000Hz, nvidia:pm=10kHz",
+			option, PM_LEAST_HZ, PM_MOST_HZ);
 	*ret_hz = (uint32_t)hz;
 	return 0;
 }
@@ -134,10 +135,11 @@ static void note_sampled(struct pm *pm, const struct pm_device *device)
 	snprintf(text, sizeof(text), "PM sampling of %s (%s, %s): %zu counters, %u times a second",
 		 device->gpu.name, device->gpu.uuid, device->chip, device->set.count, device->hz);
 	if (device->trigger == PM_TRIGGER_CYCLE)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text),
-			 ", about: this chip samples each %llu cycles of its system clock, and rows "
-			 "have the times that it took",
-			 (unsigned long long)device->cycles);
+		snprintf(
+			text + strlen(text), sizeof(text) - strlen(text),
+			", about: this chip samples each %llu cycles of its system clock, and rows "
+			"have the times that it took",
+			(unsigned long long)device->cycles);
 	list_left_out(device, text, sizeof(text));
 	note(pm, COLLECTOR_AVAILABLE, text);
 }
@@ -301,7 +303,8 @@ int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
 	}
 	write_pair(pm, BRACKETS_FIRST);
 	note(pm, COLLECTOR_PARTIAL,
-	     "while PM sampling is on the driver may hold the GPU's clocks at a fixed rate, so that "
+	     "while PM sampling is on the driver may hold the GPU's clocks at a fixed rate, so "
+	     "that "
 	     "kernels take longer, or all the same time, than without it: compare times of "
 	     "recordings of one kind alone");
 	*ret_pm = pm;

@@ -63,7 +63,7 @@ static void note(struct pm_device *device, enum pm_note which, const char *text)
 	char *room = device->notes[which];
 
 	if (!*room)
-		snprintf(room, PM_TEXT_BYTES, "PM sampling of %s (%s): %s", device->gpu.name,
+		snprintf(room, PM_TEXT_BYTES, "PM sampling of %s (%s): %.511s", device->gpu.name,
 			 device->gpu.uuid, text);
 	series_note(&device->series, room, 0);
 }
@@ -291,8 +291,7 @@ static bool enable(struct pm_device *device)
 static bool open_all(struct pm_device *device)
 {
 	return ask_device(device) && choose_metrics(device) && enable(device) &&
-	       configure(device) && make_image(device) &&
-	       (start(device) || refuse_as_told(device));
+	       configure(device) && make_image(device) && (start(device) || refuse_as_told(device));
 }
 
 /* Half-built-safe. */
@@ -381,9 +380,8 @@ static bool decode(struct pm_device *device, struct outcome *outcome)
 	outcome->has_more =
 		is_good &&
 		params.ret_stop_reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-	outcome->is_over =
-		is_good &&
-		params.ret_stop_reason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
+	outcome->is_over = is_good && params.ret_stop_reason ==
+					      CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
 	return (is_good || is_full) && take_samples(device);
 }
 
@@ -409,8 +407,7 @@ static void nap(uint64_t ns)
 static bool stop(struct pm_device *device)
 {
 	struct cupti_pm_sampling_stop_params params = {
-		.struct_bytes = CUpti_PmSampling_Stop_Params_STRUCT_SIZE,
-		.object = device->object};
+		.struct_bytes = CUpti_PmSampling_Stop_Params_STRUCT_SIZE, .object = device->object};
 
 	return PM_CALL(device, cuptiPmSamplingStop, &params);
 }
@@ -457,7 +454,7 @@ static bool go_on(struct pm_device *device)
 
 static void note_end(struct pm_device *device)
 {
-	char text[PM_TEXT_BYTES - 128], why[PM_TEXT_BYTES - 192];
+	char text[512], why[448];
 
 	if (device->has_no_clock)
 		return;

@@ -18,7 +18,7 @@ enum pm_state { PM_OPENING, PM_SAMPLING, PM_REFUSED, PM_ENDED };
 
 /* What can be noted of a GPU while it is sampled. */
 enum pm_note { PM_NOTE_OVERFLOW, PM_NOTE_CLOCK, PM_NOTE_END, PM_NOTES };
-enum { PM_TEXT_BYTES = 512 };
+enum { PM_TEXT_BYTES = 768 };
 
 /* Between two looks at the clocks a sample lies. */
 struct pm_moment {
@@ -39,7 +39,7 @@ struct pm_device {
 	atomic_bool is_stopping;
 	pthread_t thread;
 	bool is_started;
-	char refusal[PM_TEXT_BYTES]; /* once it is PM_REFUSED: a sentence without its end */
+	char refusal[512]; /* once it is PM_REFUSED: a sentence without its end */
 	/* The thread's own, readable for others once it is not PM_OPENING any more. */
 	char chip[32];
 	enum pm_trigger trigger;

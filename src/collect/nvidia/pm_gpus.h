@@ -13,8 +13,10 @@
 enum { PM_GPUS_MOST = 16, PM_NAME_BYTES = 96 };
 
 struct pm_gpu {
-	uint32_t index; /* CUDA's ordinal in this process, after CUDA_VISIBLE_DEVICES: of no use to anybody else */
-	char uuid[48];  /* as the driver has it, without the word before it: of a MIG instance it is the instance's */
+	uint32_t
+		index; /* CUDA's ordinal in this process, after CUDA_VISIBLE_DEVICES: of no use to anybody else */
+	char uuid
+		[48]; /* as the driver has it, without the word before it: of a MIG instance it is the instance's */
 	char address[32]; /* "0000:1b:00.0"; "": not known */
 	char name[PM_NAME_BYTES];
 	uint64_t memory_bytes; /* 0: not known */

@@ -19,21 +19,21 @@
 
 enum { SECTOR_BYTES = 32 };
 
-#define SHARE(metric, counter, text)                                                     \
-	{                                                                                \
-		.name = (metric), .unit = "ns", .help = (text),                          \
+#define SHARE(metric, counter, text)                                                       \
+	{                                                                                  \
+		.name = (metric), .unit = "ns", .help = (text),                            \
 		.file = counter ".avg.pct_of_peak_sustained_elapsed", .kind = METRIC_PART, \
-		.limit = LIMIT_WHOLE                                                     \
+		.limit = LIMIT_WHOLE                                                       \
 	}
-#define AMOUNT(metric, of_unit, counter, text)                                        \
-	{                                                                             \
-		.name = (metric), .unit = (of_unit), .help = (text),                  \
-		.file = counter ".sum", .kind = METRIC_TOTAL                          \
+#define AMOUNT(metric, of_unit, counter, text)                                               \
+	{                                                                                    \
+		.name = (metric), .unit = (of_unit), .help = (text), .file = counter ".sum", \
+		.kind = METRIC_TOTAL                                                         \
 	}
-#define LEVEL(metric, counter, text)                                                  \
-	{                                                                             \
-		.name = (metric), .unit = "Hz", .help = (text),                       \
-		.file = counter ".avg.per_second", .kind = METRIC_LEVEL               \
+#define LEVEL(metric, counter, text)                                                               \
+	{                                                                                          \
+		.name = (metric), .unit = "Hz", .help = (text), .file = counter ".avg.per_second", \
+		.kind = METRIC_LEVEL                                                               \
 	}
 
 const struct metric pm_metrics[PM_METRICS] = {

@@ -21,13 +21,14 @@ extern const struct metric pm_metrics[PM_METRICS];
 
 /* What fits into one pass of the hardware, made ready. */
 struct pm_set {
-	cupti_host_object host;       /* owned */
-	uint8_t *config;              /* owned; has to stay as long as sampling is on */
+	cupti_host_object host; /* owned */
+	uint8_t *config;        /* owned; has to stay as long as sampling is on */
 	size_t config_bytes;
 	const char *names[PM_METRICS]; /* CUPTI's, of those that are chosen … */
 	uint8_t indices[PM_METRICS];   /* … and which of pm_metrics they are */
 	size_t count;
-	bool is_left_out[PM_METRICS]; /* the chip has not this one, or not together with those before */
+	bool is_left_out
+		[PM_METRICS]; /* the chip has not this one, or not together with those before */
 };
 
 /* chip: "GH100"; availability: what this GPU and user have of its counters, NULL: all. False: not one metric can be

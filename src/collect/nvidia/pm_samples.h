@@ -17,15 +17,15 @@ struct pm_absent {
 };
 
 struct pm_samples {
-	struct series *series;    /* borrowed, as the set is */
+	struct series *series; /* borrowed, as the set is */
 	const struct pm_set *set;
 	struct series_of of;
-	uint64_t interval_ns;     /* as it was asked for */
+	uint64_t interval_ns;       /* as it was asked for */
 	uint32_t slots[PM_METRICS]; /* by pm_metrics; SERIES_NO_SLOT: not described yet */
-	uint64_t last_end;        /* of the sample before, in the GPU's time; 0: there was none */
-	bool has_overflowed;      /* since then */
+	uint64_t last_end;          /* of the sample before, in the GPU's time; 0: there was none */
+	bool has_overflowed;        /* since then */
 	struct pm_absent absent[PM_METRICS];
-	uint64_t count, gaps;     /* samples so far, and gaps between them */
+	uint64_t count, gaps; /* samples so far, and gaps between them */
 };
 
 void pm_samples_init(struct pm_samples *samples, struct series *series, const struct pm_set *set,
