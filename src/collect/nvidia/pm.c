@@ -53,6 +53,12 @@ struct pm {
 	uint64_t counted_ns;
 };
 
+static const char clocks_held[] = "while PM sampling is on the driver may hold the GPU's clocks at "
+				  "a fixed rate, so that kernels "
+				  "take longer, or all the same time, than without it: compare "
+				  "times of recordings of one kind "
+				  "alone";
+
 /* ---- options ----------------------------------------------------------------------------------- */
 
 int pm_option_read(const char *option, uint32_t *ret_hz)
@@ -101,7 +107,8 @@ static void add_holders(char *text, size_t size)
 	holders_format(holders, count, text + used, size - used);
 }
 
-static void note_refusal(struct pm *pm, const struct pm_device *device)
+/* In words, in the error chain. */
+static void word_refusal(const struct pm_device *device, int error)
 {
 	char text[1024];
 
@@ -109,9 +116,7 @@ static void note_refusal(struct pm *pm, const struct pm_device *device)
 		 device->gpu.uuid, error_text());
 	if (device->cupti.result == CUPTI_ERROR_HARDWARE_BUSY)
 		add_holders(text, sizeof(text));
-	note(pm, COLLECTOR_REFUSED, text);
-	recording_warn(pm->recording, text);
-	error_set(-EIO, "%s", text);
+	error_set(error, "%s", text);
 }
 
 static void list_left_out(const struct pm_device *device, char *text, size_t size)
@@ -231,55 +236,66 @@ static uint32_t meet(struct recording *recording, const struct pm_gpu *gpu)
 	return devices_meet(recording, &with_address);
 }
 
-static struct pm_device *make_device(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
+static int start_gpu(struct pm_device *device)
 {
-	struct pm_device *device = calloc(1, sizeof(*device));
+	uint32_t capability = device->gpu.capability;
 
-	if (!device)
-		return NULL;
-	device->cupti = pm->cupti;
-	device->gpu = *gpu;
-	device->hz = hz;
-	device->device = meet(pm->recording, gpu);
-	device->clock = describe_clock(pm->recording, device->device);
-	return device;
+	if (pm_trigger_of(capability) == PM_TRIGGER_NONE)
+		return error_set(-ENOTSUP,
+				 "its compute capability is %u.%u, and PM sampling came with 7.5 "
+				 "(Turing)",
+				 capability / 10, capability % 10);
+	return pm_device_start(device);
 }
 
-/* -ETIMEDOUT: it still tries, and what it works with stays. */
 static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 {
-	struct pm_device *device = make_device(pm, gpu, hz);
+	struct pm_device *device = calloc(1, sizeof(*device));
+	uint32_t id;
 	int error;
 
 	if (!device)
-		return error_set(-ENOMEM, "out of memory");
-	if (pm_trigger_of(gpu->capability) == PM_TRIGGER_NONE)
-		error = error_set(-ENOTSUP,
-				  "its compute capability is %u.%u, and PM sampling came with 7.5 "
-				  "(Turing)",
-				  gpu->capability / 10, gpu->capability % 10);
-	else
-		error = pm_device_start(device);
+		return error_set(-ENOMEM, "PM sampling: out of memory");
+	device->cupti = pm->cupti;
+	device->gpu = *gpu;
+	device->hz = hz;
+	error = start_gpu(device);
 	if (!error) {
+		id = meet(pm->recording, gpu);
+		pm_device_tell(device, id, describe_clock(pm->recording, id));
 		pm->sampled[pm->count++] =
 			(struct sampled){.device = device, .slot = SERIES_NO_SLOT};
 		note_sampled(pm, device);
 		return 0;
 	}
-	note_refusal(pm, device);
+	word_refusal(device, error);
+	/* One that still tries keeps what it works with. */
 	if (pm_device_stop(device, 0))
 		pm_device_free(device);
 	return error;
 }
 
+/* Where none is sampled the first one's refusal is the whole collector's; else each is told. */
 static int open_gpus(struct pm *pm, uint32_t hz)
 {
 	struct pm_gpu gpus[PM_GPUS_MOST];
-	size_t count = pm_gpus_find(&pm->cupti, gpus);
+	size_t count = pm_gpus_find(&pm->cupti, gpus), refused = 0;
+	char refusals[PM_GPUS_MOST][PM_TEXT_BYTES];
 	int error = count ? 0 : error_set(-ENODEV, "no PM sampling: CUDA shows no GPU");
 
-	for (size_t i = 0; i < count && error != -ENOMEM; i++)
-		error = open_gpu(pm, &gpus[i], hz);
+	for (size_t i = 0; i < count; i++) {
+		int gpu_error = open_gpu(pm, &gpus[i], hz);
+
+		if (gpu_error)
+			snprintf(refusals[refused++], PM_TEXT_BYTES, "%s", error_text());
+		error = error ? error : gpu_error;
+	}
+	if (!pm->count && refused)
+		return error_set(error, "%s", refusals[0]);
+	for (size_t i = 0; i < refused; i++) {
+		note(pm, COLLECTOR_REFUSED, refusals[i]);
+		recording_warn(pm->recording, refusals[i]);
+	}
 	return pm->count ? 0 : error;
 }
 
@@ -302,11 +318,8 @@ int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
 		return error;
 	}
 	write_pair(pm, BRACKETS_FIRST);
-	note(pm, COLLECTOR_PARTIAL,
-	     "while PM sampling is on the driver may hold the GPU's clocks at a fixed rate, so "
-	     "that "
-	     "kernels take longer, or all the same time, than without it: compare times of "
-	     "recordings of one kind alone");
+	note(pm, COLLECTOR_AVAILABLE, clocks_held);
+	recording_hint(recording, clocks_held);
 	*ret_pm = pm;
 	return 0;
 }

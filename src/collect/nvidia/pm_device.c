@@ -312,7 +312,7 @@ static void close_all(struct pm_device *device)
 /* ---- samples ----------------------------------------------------------------------------------- */
 
 /* The first since the start is of a time that began somewhere before it. False: it cannot go on. */
-static bool take_sample(struct pm_device *device, size_t index, uint64_t until, uint64_t now_ns)
+static bool take_sample(struct pm_device *device, size_t index, uint64_t until)
 {
 	struct cupti_pm_sampling_sample_info_params params = {
 		.struct_bytes = CUpti_PmSampling_CounterData_GetSampleInfo_Params_STRUCT_SIZE,
@@ -335,7 +335,7 @@ static bool take_sample(struct pm_device *device, size_t index, uint64_t until, 
 	if (!pm_set_evaluate(&device->set, &device->cupti, device->image, device->image_bytes,
 			     index, values))
 		return false;
-	pm_samples_put(&device->samples, params.ret_start_ns, params.ret_end_ns, values, now_ns);
+	pm_samples_put(&device->samples, params.ret_start_ns, params.ret_end_ns, values);
 	return true;
 }
 
@@ -345,7 +345,7 @@ static bool take_samples(struct pm_device *device)
 		.struct_bytes = CUpti_PmSampling_GetCounterDataInfo_Params_STRUCT_SIZE,
 		.counter_data = device->image,
 		.counter_data_bytes = device->image_bytes};
-	uint64_t until, now_ns = host_clocks_now_ns();
+	uint64_t until;
 
 	if (!PM_CALL(device, cuptiPmSamplingGetCounterDataInfo, &info))
 		return false;
@@ -353,7 +353,7 @@ static bool take_samples(struct pm_device *device)
 	for (size_t i = 0; i < info.ret_completed_count; i++) {
 		bool had_clock = device->rows_clock;
 
-		if (!take_sample(device, i, until, now_ns))
+		if (!take_sample(device, i, until))
 			return false;
 		if (!had_clock)
 			until = to_now(device);
@@ -475,6 +475,9 @@ static void *run(void *argument)
 		return NULL;
 	}
 	atomic_store(&device->state, PM_SAMPLING);
+	while (!atomic_load(&device->is_known) && !atomic_load(&device->is_stopping))
+		nap(NAP_NS);
+	pm_samples_begin(&device->samples, device->device, host_clocks_now_ns());
 	while (is_good && !atomic_load(&device->is_stopping)) {
 		nap(device->wait_ns);
 		is_good = go_on(device);
@@ -531,11 +534,17 @@ int pm_device_start(struct pm_device *device)
 		return error_set(-ENOMEM, "out of memory");
 	pm_samples_init(&device->samples, &device->series, &device->set,
 			UINT64_C(1000000000) / device->hz);
-	device->samples.of.device = device->device;
 	device->is_started = thread_start(&device->thread, run, device);
 	if (!device->is_started)
 		return error_set(-EAGAIN, "no thread can be made");
 	return wait_for_it(device);
+}
+
+void pm_device_tell(struct pm_device *device, uint32_t id, uint32_t clock)
+{
+	device->device = id;
+	device->clock = clock;
+	atomic_store(&device->is_known, true);
 }
 
 bool pm_device_stop(struct pm_device *device, uint64_t wait_ns)

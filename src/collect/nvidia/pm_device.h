@@ -30,9 +30,10 @@ struct pm_device {
 	struct cupti cupti; /* a copy, for what failed last */
 	struct pm_gpu gpu;
 	uint32_t hz;
-	uint32_t device; /* the trace's */
-	uint32_t clock;  /* the trace's domain of what cuptiGetTimestamp says */
 	/* Of both threads. */
+	uint32_t device;      /* the trace's, … */
+	uint32_t clock;       /* … and its domain of what cuptiGetTimestamp says: before … */
+	atomic_bool is_known; /* … this is said, and no row comes earlier */
 	struct series series;
 	atomic_uint rows_clock; /* the domain of the rows' times; 0: not known yet */
 	atomic_int state;       /* enum pm_state */
@@ -57,9 +58,12 @@ struct pm_device {
 	uint64_t wait_ns; /* between two decodings */
 };
 
-/* Waits until it samples or was refused. Errors: -EAGAIN, -ENOMEM, -EIO where CUPTI refused it, -ETIMEDOUT: it still tries;
+/* Waits until it samples or was refused; rows come once pm_device_tell has said whose they are. Errors: -EAGAIN, -ENOMEM, -EIO where CUPTI refused it, -ETIMEDOUT: it still tries;
  * each with what to do in the error chain. */
 int pm_device_start(struct pm_device *device);
+
+/* The trace's ids of the device and of the clock. */
+void pm_device_tell(struct pm_device *device, uint32_t id, uint32_t clock);
 
 /* Takes what is left and gives the GPU's counters back. False: it hangs in the driver after wait_ns, and all that it works
  * with must stay. */

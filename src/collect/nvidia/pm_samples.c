@@ -60,38 +60,37 @@ void pm_samples_overflow(struct pm_samples *samples)
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(struct pm_samples *samples, size_t index, uint64_t now_ns)
+void pm_samples_begin(struct pm_samples *samples, uint32_t device, uint64_t now_ns)
 {
-	const struct series_slot about = {.metric = &pm_metrics[index],
-					  .file = pm_metrics[index].file,
-					  .of = samples->of,
-					  .limit = pm_limit(index),
-					  .interval_ns = samples->interval_ns};
+	for (size_t i = 0; i < samples->set->count; i++) {
+		size_t index = samples->set->indices[i];
+		const struct series_slot about = {.metric = &pm_metrics[index],
+						  .file = pm_metrics[index].file,
+						  .of = {.device = device},
+						  .limit = pm_limit(index),
+						  .interval_ns = samples->interval_ns};
 
-	if (samples->slots[index] == SERIES_NO_SLOT)
 		samples->slots[index] = series_begin(samples->series, &about, now_ns);
-	return samples->slots[index];
+	}
 }
 
 static void put_value(struct pm_samples *samples, size_t index, uint64_t begin, uint64_t end,
-		      double value, uint64_t now_ns)
+		      double value)
 {
 	struct pm_absent *absent = &samples->absent[index];
 	struct pm_value row;
-	uint32_t slot;
+	uint32_t slot = samples->slots[index];
 
 	if (!pm_value_make(index, value, end - begin, &row)) {
 		add_absent(absent, begin, end);
 		return;
 	}
 	put_absent(samples, absent);
-	slot = slot_of(samples, index, now_ns);
 	if (slot != SERIES_NO_SLOT)
 		series_put(samples->series, slot, begin, end, row.value, row.of);
 }
 
-void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, const double *values,
-		    uint64_t now_ns)
+void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, const double *values)
 {
 	/* The GPU's time is put on CUPTI's by a line that is drawn anew with each decoding: neighbours may overlap by its
 	 * error. */
@@ -101,7 +100,7 @@ void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, co
 		return;
 	put_gap(samples, begin);
 	for (size_t i = 0; i < samples->set->count; i++)
-		put_value(samples, samples->set->indices[i], begin, end, values[i], now_ns);
+		put_value(samples, samples->set->indices[i], begin, end, values[i]);
 	samples->last_end = end;
 	samples->has_overflowed = false;
 	samples->count++;

@@ -19,9 +19,8 @@ struct pm_absent {
 struct pm_samples {
 	struct series *series; /* borrowed, as the set is */
 	const struct pm_set *set;
-	struct series_of of;
 	uint64_t interval_ns;       /* as it was asked for */
-	uint32_t slots[PM_METRICS]; /* by pm_metrics; SERIES_NO_SLOT: not described yet */
+	uint32_t slots[PM_METRICS]; /* by pm_metrics; SERIES_NO_SLOT: there is none */
 	uint64_t last_end;          /* of the sample before, in the GPU's time; 0: there was none */
 	bool has_overflowed;        /* since then */
 	struct pm_absent absent[PM_METRICS];
@@ -31,9 +30,11 @@ struct pm_samples {
 void pm_samples_init(struct pm_samples *samples, struct series *series, const struct pm_set *set,
 		     uint64_t interval_ns);
 
-/* One sample, values in the set's order. now_ns: CLOCK_MONOTONIC, for series that begin with it. */
-void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, const double *values,
-		    uint64_t now_ns);
+/* Describes what will come, of the trace's device. now_ns: CLOCK_MONOTONIC. */
+void pm_samples_begin(struct pm_samples *samples, uint32_t device, uint64_t now_ns);
+
+/* One sample, values in the set's order, times by the GPU's clock. */
+void pm_samples_put(struct pm_samples *samples, uint64_t begin, uint64_t end, const double *values);
 
 /* The hardware's buffer was full: what comes up to the next sample is lost. */
 void pm_samples_overflow(struct pm_samples *samples);
