@@ -51,6 +51,7 @@ struct session_options {
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
 	bool nvidia_hz_said;   /* … which the user asked for beside CUDA */
+	uint32_t nvidia_pm_hz; /* … and by their hardware, so often a second; 0: not */
 	bool cuda;             /* collect CUDA … */
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
