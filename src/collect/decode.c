@@ -989,7 +989,8 @@ static void write_samples(struct injected *injected, const struct injected_ring 
 		.begin = record->begin,
 		.end = record->end,
 		.offset = record->offset,
-		.correlation = record->correlation,
+		.correlation =
+			record->correlation ? correlation_of(injected, record->correlation) : 0,
 		.count = record->count,
 		.period = record->period,
 		.period_unit_string =

@@ -75,6 +75,8 @@ void cuda_slot_close(uint32_t correlation);
 enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
 /* Something was launched of which nothing has come, or nobody knows. */
 bool cuda_slots_are_open(void);
+/* Something was launched, ever. */
+bool cuda_slots_were_used(void);
 
 /* ---- activity (cuda_activity.c) ---------------------------------------------------------------- */
 
@@ -99,6 +101,9 @@ enum { CUDA_DEVICES_MOST = 64 };
 
 /* Ids as the recorder knows them, described first where they are not yet. 0: none, or no room. device: CUDA's ordinal. */
 uint32_t cuda_device(struct guest_thread *thread, uint32_t device);
+/* Of an id: describes it in this thread's ring too. Rings are read one after the other, and what is timed by the device is
+ * lost where it is read first. */
+void cuda_device_here(struct guest_thread *thread, uint32_t device);
 uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t context,
 		    uint32_t stream);
 /* Of a handle in a call; NULL is the default stream. */

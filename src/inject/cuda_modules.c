@@ -125,8 +125,7 @@ static bool read_function(const struct cubin *cubin, uint64_t index, struct func
 		return false;
 	name = (const char *)cubin->bytes + cubin->names.sh_offset + symbol.st_name;
 	*ret_function = (struct function){
-		.name_hash =
-			hash_bytes(name, strnlen(name, cubin->names.sh_size - symbol.st_name)),
+		.name_hash = hash_bytes(name, strnlen(name, cubin->names.sh_size - symbol.st_name)),
 		.offset = section.sh_offset + symbol.st_value};
 	return true;
 }

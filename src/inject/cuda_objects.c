@@ -176,6 +176,22 @@ uint32_t cuda_device(struct guest_thread *thread, uint32_t ordinal)
 	return ordinal + 1;
 }
 
+void cuda_device_here(struct guest_thread *thread, uint32_t device)
+{
+	static _Thread_local struct {
+		uint32_t mode;
+		uint64_t described;
+	} known __attribute__((tls_model("initial-exec")));
+	const uint64_t bit = UINT64_C(1) << ((device - 1) % CUDA_DEVICES_MOST);
+
+	if (known.mode != thread->mode)
+		known.described = 0;
+	known.mode = thread->mode;
+	if (device && !(known.described & bit) &&
+	    describe_device(thread, &objects.devices[device - 1]))
+		known.described |= bit;
+}
+
 /* ---- streams ----------------------------------------------------------------------------------- */
 
 static uint32_t describe_context(struct guest_thread *thread, uint32_t context)

@@ -77,7 +77,7 @@ static struct {
 	/* Windows, in ms of the clock of ring_now_ms. */
 	uint32_t window_ms, period_ms, slower;
 	uint64_t next_ms, end_ms;
-	bool is_open;
+	bool is_open, has_begun;
 	uint64_t spent_ns, random;
 	const void **given; /* NAMES: functions' names that came */
 	uint32_t given_count;
@@ -164,11 +164,10 @@ static struct cupti_pc_data *record_at(const struct pcs *pcs, size_t index)
 
 static size_t data_bytes(void)
 {
-	return cuda_version >= VERSION_12_0   ? sizeof(struct cupti_pc_sampling_data)
-	       : cuda_version >= VERSION_11_5 ? offsetof(struct cupti_pc_sampling_data,
-							 is_hardware_buffer_full)
-					      : offsetof(struct cupti_pc_sampling_data,
-							 foreign_sample_count);
+	return cuda_version >= VERSION_12_0 ? sizeof(struct cupti_pc_sampling_data)
+	       : cuda_version >= VERSION_11_5
+		       ? offsetof(struct cupti_pc_sampling_data, is_hardware_buffer_full)
+		       : offsetof(struct cupti_pc_sampling_data, foreign_sample_count);
 }
 
 static bool make_pcs(struct pcs *pcs)
@@ -372,6 +371,8 @@ static void put_pcs(struct guest_thread *thread, const struct session *session,
 {
 	size_t count = pcs->data.pc_count < PCS ? pcs->data.pc_count : PCS;
 
+	if (count)
+		cuda_device_here(thread, session->device);
 	for (size_t i = 0; i < count; i++) {
 		const struct cupti_pc_data *pc = record_at(pcs, i);
 
@@ -411,9 +412,9 @@ static uint32_t fill_infos(struct session *session,
 
 	infos[count++] = (struct cupti_pc_sampling_configuration_info){
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE,
-		.value.collection_mode = samples.is_exact
-						 ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
-						 : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS};
+		.value.collection_mode =
+			samples.is_exact ? CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED
+					 : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS};
 	infos[count++] = (struct cupti_pc_sampling_configuration_info){
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
 		.value.stall_reasons = {samples.reason_count, samples.reasons}};
@@ -575,7 +576,8 @@ static void stop_range(struct guest_thread *thread, struct session *session)
 
 static uint64_t random_below(uint64_t most)
 {
-	samples.random = samples.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	samples.random =
+		samples.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return most ? (samples.random >> 33) % most : 0;
 }
 
@@ -643,11 +645,16 @@ static void turn(struct guest_thread *thread)
 {
 	uint64_t begin_ns = now_ns(), now_ms = ring_now_ms();
 
-	if (samples.is_open && now_ms >= samples.end_ms) {
+	/* The first one is open until something runs: before that nothing is sampled. */
+	if (samples.is_open && !samples.has_begun && cuda_slots_were_used()) {
+		samples.has_begun = true;
+		samples.end_ms = now_ms + samples.window_ms;
+	}
+	if (samples.is_open && samples.has_begun && now_ms >= samples.end_ms) {
 		close_windows(thread, now_ms);
 		samples.spent_ns += now_ns() - begin_ns;
 		adapt();
-	} else if (samples.is_open) {
+	} else if (samples.is_open && samples.has_begun) {
 		drain_all(thread);
 		samples.spent_ns += now_ns() - begin_ns;
 	}
@@ -663,7 +670,9 @@ uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms)
 		return most_ms;
 	turn(thread);
 	now_ms = ring_now_ms();
-	due_ms = samples.is_open ? samples.end_ms : samples.next_ms;
+	due_ms = !samples.is_open    ? samples.next_ms
+		 : samples.has_begun ? samples.end_ms
+				     : now_ms + WINDOW_MS;
 	guest_unlock(&samples.lock);
 	if (due_ms <= now_ms)
 		return LEAST_MS;
