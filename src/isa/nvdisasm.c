@@ -44,7 +44,7 @@ extern char **environ;
 struct nvdisasm {
 	char path[4096], target[16]; /* "SM90" */
 	char name[4200];
-	struct hash_map texts;     /* key of an instruction -> id in strings */
+	struct hash_map texts; /* key of an instruction -> id in strings */
 	struct string_table strings;
 	size_t count;
 	int failures;
@@ -54,7 +54,8 @@ struct nvdisasm {
 
 static bool is_program(char *path, size_t size, const char *folder, size_t length)
 {
-	return length && (size_t)snprintf(path, size, "%.*s/nvdisasm", (int)length, folder) < size &&
+	return length &&
+	       (size_t)snprintf(path, size, "%.*s/nvdisasm", (int)length, folder) < size &&
 	       access(path, X_OK) == 0;
 }
 
@@ -97,9 +98,10 @@ int nvdisasm_new(const char *name, struct nvdisasm **ret_nvdisasm, char *ret_why
 		return -ENOMEM;
 	if (!find_program(nvdisasm->path, sizeof(nvdisasm->path))) {
 		free(nvdisasm);
-		snprintf(ret_why, NVDISASM_WHY_MAX,
-			 "instructions of NVIDIA's GPUs are shown without operands: those come from "
-			 "nvdisasm, which is part of CUDA's toolkit (or name it in DUET_NVDISASM)");
+		snprintf(
+			ret_why, NVDISASM_WHY_MAX,
+			"instructions of NVIDIA's GPUs are shown without operands: those come from "
+			"nvdisasm, which is part of CUDA's toolkit (or name it in DUET_NVDISASM)");
 		return -ENOENT;
 	}
 	ret_why[0] = '\0';

@@ -51,8 +51,8 @@ static const struct {
 	unsigned int first, last; /* sm_NN */
 	enum generation generation;
 } generations[] = {
-	{70, 72, VOLTA},   {75, 75, TURING},     {80, 89, AMPERE},
-	{90, 90, HOPPER},  {100, 129, BLACKWELL},
+	{70, 72, VOLTA},  {75, 75, TURING},      {80, 89, AMPERE},
+	{90, 90, HOPPER}, {100, 129, BLACKWELL},
 };
 
 static const struct {

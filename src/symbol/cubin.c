@@ -24,7 +24,8 @@
 #define SHARED ".nv.shared."
 
 enum {
-	ABI_WITH_SM_ABOVE = 8, /* from this on the flags have the target in bits 8 to 15, before in 0 to 7 */
+	ABI_WITH_SM_ABOVE =
+		8, /* from this on the flags have the target in bits 8 to 15, before in 0 to 7 */
 	SYMBOL_IS_ENTRY = 0x10, /* st_other */
 	SECTIONS_MOST = 1 << 20,
 	REGISTERS_SHIFT = 24 /* of sh_info, before .nv.info had them */
@@ -100,8 +101,7 @@ static int add_function(struct cubin *cubin, const Elf64_Sym *symbol)
 	const char *name = cubin_text(cubin, &cubin->texts, symbol->st_name);
 	Elf64_Shdr section;
 
-	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !*name ||
-	    symbol->st_shndx == SHN_UNDEF ||
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !*name || symbol->st_shndx == SHN_UNDEF ||
 	    !cubin_read_section(cubin, symbol->st_shndx, &section) ||
 	    !cubin_has_bytes(cubin, &section) || symbol->st_value >= section.sh_size)
 		return 0;
@@ -110,9 +110,10 @@ static int add_function(struct cubin *cubin, const Elf64_Sym *symbol)
 	cubin->functions[cubin->count++] = (struct cubin_function){
 		.name = name,
 		.offset = section.sh_offset + symbol->st_value,
-		.size_bytes = symbol->st_size && symbol->st_size < section.sh_size - symbol->st_value
-				      ? symbol->st_size
-				      : section.sh_size - symbol->st_value,
+		.size_bytes =
+			symbol->st_size && symbol->st_size < section.sh_size - symbol->st_value
+				? symbol->st_size
+				: section.sh_size - symbol->st_value,
 		.is_kernel = symbol->st_other & SYMBOL_IS_ENTRY,
 		.registers = section.sh_info >> REGISTERS_SHIFT,
 	};
@@ -141,7 +142,7 @@ static struct cubin_function *find_at(const struct cubin *cubin, uint64_t offset
 			high = middle;
 	}
 	return low && offset - cubin->functions[low - 1].offset <
-				cubin->functions[low - 1].size_bytes
+				       cubin->functions[low - 1].size_bytes
 		       ? &cubin->functions[low - 1]
 		       : NULL;
 }

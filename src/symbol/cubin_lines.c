@@ -104,23 +104,23 @@ static int add_line(struct cubin *cubin, Dwarf_Line *line)
 	if (cubin->line_count >= LINES_MOST ||
 	    array_grow(cubin->lines, cubin->line_capacity, cubin->line_count + 1))
 		return -ENOMEM;
-	cubin->lines[cubin->line_count++] = (struct cubin_line){
-		.offset = address,
-		.file = id ? string_table_text(&cubin->files, id, NULL) : NULL,
-		.line = number > 0 ? (uint32_t)number : 0};
+	cubin->lines[cubin->line_count++] =
+		(struct cubin_line){.offset = address,
+				    .file = id ? string_table_text(&cubin->files, id, NULL) : NULL,
+				    .line = number > 0 ? (uint32_t)number : 0};
 	return 0;
 }
 
 static void read_tables(struct cubin *cubin, Dwarf *dwarf)
 {
 	Dwarf_Off offset = 0, next;
+	Dwarf_CU *unit = NULL; /* goes on from the table before */
 	int error = 0;
 
 	for (int tables = 0; !error && tables < TABLES_MOST; tables++) {
 		Dwarf_Files *files = NULL;
 		Dwarf_Lines *lines = NULL;
 		size_t count = 0, files_count;
-		Dwarf_CU *unit;
 
 		if (dwarf_next_lines(dwarf, offset, &next, &unit, &files, &files_count, &lines,
 				     &count) ||

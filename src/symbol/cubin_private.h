@@ -17,7 +17,7 @@
 #endif
 
 struct cubin_line {
-	uint64_t offset; /* in the file: from here to the next one */
+	uint64_t offset;  /* in the file: from here to the next one */
 	const char *file; /* NULL: of no line */
 	uint32_t line;
 };
@@ -32,7 +32,7 @@ struct cubin {
 	char target[16];
 	struct cubin_function *functions;
 	size_t count, capacity;
-	bool has_lines; /* read */
+	bool has_lines;           /* read */
 	struct cubin_line *lines; /* by offset */
 	size_t line_count, line_capacity;
 	struct string_table files;
