@@ -26,9 +26,9 @@
 #define SIZE_MOST (1u << 20)
 
 struct code_index {
-	const struct model *model;  /* borrowed */
-	struct code_range *ranges;  /* owned; by start */
-	uint64_t *farthest;         /* owned; end of any of the ranges up to here */
+	const struct model *model; /* borrowed */
+	struct code_range *ranges; /* owned; by start */
+	uint64_t *farthest;        /* owned; end of any of the ranges up to here */
 	size_t count;
 	const struct event_code *codes; /* the trace's */
 	size_t codes_count;

@@ -249,10 +249,8 @@ static int make_spot(struct code_sites *sites, uint32_t device, uint64_t address
 		     uint32_t *ret_index)
 {
 	const struct code_range *found[RANGES_MOST];
-	const size_t count =
-		code_index_find(sites->index, device, address, found, RANGES_MOST);
-	const struct code_range **kept =
-		arena_alloc(&sites->memory, (count + 1) * sizeof(*kept));
+	const size_t count = code_index_find(sites->index, device, address, found, RANGES_MOST);
+	const struct code_range **kept = arena_alloc(&sites->memory, (count + 1) * sizeof(*kept));
 	const uint32_t index = (uint32_t)sites->spots_count;
 
 	if (!kept || array_grow(sites->spots, sites->spots_capacity, index + (size_t)1) ||

@@ -17,8 +17,8 @@
 struct code_sites;
 
 enum code_role {
-	SITE_NOW,    /* it is there */
-	SITE_TWIN,   /* the same as the site before it, by another's word who knows less of it */
+	SITE_NOW,     /* it is there */
+	SITE_TWIN,    /* the same as the site before it, by another's word who knows less of it */
 	SITE_REPLACED /* another one of its process came to its place before the window */
 };
 

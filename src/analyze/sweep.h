@@ -284,7 +284,7 @@ struct sweep {
 struct sweep_found {
 	uint32_t path;
 	size_t device; /* where no path tells: index into the analysis; ANALYSIS_NO_DEVICE */
-	bool is_estimated, is_late, is_unknown_code;
+	bool is_by_address, is_estimated, is_late, is_unknown_code;
 };
 
 /* What is known of one execution. */

@@ -44,9 +44,9 @@ struct kernel_runs {
 
 /* Who launched what: becomes a path where samples are given to it. */
 struct way {
-	uint32_t code; /* index of codes */
 	struct open_command command;
-	uint32_t path; /* ANALYSIS_NO_PATH: not yet */
+	/* As a launch of that code (index of codes), which whoever saw it need not have known by name. */
+	uint32_t code, path;
 	bool is_final; /* the path is that of the kernel's executions */
 };
 
@@ -215,7 +215,7 @@ static int find_way(struct sweep *sweep, uint32_t code, const struct open_comman
 	    pair_map_put(&addresses->way_rows, first, second, *ret_way))
 		return -ENOMEM;
 	addresses->ways[addresses->ways_count++] =
-		(struct way){.code = code, .command = *command, .path = ANALYSIS_NO_PATH};
+		(struct way){.command = *command, .path = ANALYSIS_NO_PATH};
 	return 0;
 }
 
@@ -240,13 +240,14 @@ int sweep_note_launched(struct sweep *sweep, const struct open_command *command)
 	return 0;
 }
 
-static int find_path(struct sweep *sweep, struct way *way, uint32_t *ret_path)
+static int find_path(struct sweep *sweep, struct way *way, uint32_t code, uint32_t *ret_path)
 {
 	int error = 0;
 
-	if (!way->is_final)
-		error = sweep_find_launched_path(sweep, &way->command, way->code, &way->path,
+	if (!way->is_final || way->code != code)
+		error = sweep_find_launched_path(sweep, &way->command, code, &way->path,
 						 &way->is_final);
+	way->code = code;
 	if (!error)
 		*ret_path = way->path;
 	return error;
@@ -332,12 +333,15 @@ static int add_executions(struct search *search)
 	return 0;
 }
 
-enum when { WHEN_IN, WHEN_BEFORE, WHEN_AFTER };
+/* WHEN_AFTER: of code that came late, until it was there for a second. */
+enum when { WHEN_IN, WHEN_BEFORE, WHEN_AFTER, WHEN_NEVER };
 
 static enum when when_of(const struct search *search, uint64_t enter)
 {
 	if (enter > search->end)
-		return WHEN_AFTER;
+		return search->set->is_late && enter <= search->set->begin_ns + LAUNCHED_BEFORE_NS
+			       ? WHEN_AFTER
+			       : WHEN_NEVER;
 	return enter + LAUNCHED_BEFORE_NS < search->begin ? WHEN_BEFORE : WHEN_IN;
 }
 
@@ -359,42 +363,25 @@ static bool has_own(const struct search *search, uint32_t site)
 
 	for (size_t i = runs->launched_count; i-- > 0;)
 		if (!runs->launched[i].is_part &&
-		    (search->set->is_late || runs->launched[i].enter <= search->end))
+		    when_of(search, runs->launched[i].enter) != WHEN_NEVER)
 			return true;
 	return false;
-}
-
-/* The first launch behind the window of any of them. */
-static uint64_t first_after(const struct search *search)
-{
-	uint64_t first = UINT64_MAX;
-
-	for (size_t i = 0; i < search->set->count; i++) {
-		const struct kernel_runs *runs = runs_of(search, i);
-
-		for (size_t one = 0; one < runs->launched_count; one++)
-			if (runs->launched[one].enter > search->end)
-				first = smaller(first, runs->launched[one].enter);
-	}
-	return first;
 }
 
 static int add_launches(struct search *search, uint32_t site, const struct kernel_runs *runs,
 			bool are_parts, enum when when)
 {
-	const uint64_t first = when == WHEN_AFTER ? first_after(search) : 0;
 	size_t most = when == WHEN_BEFORE ? LAUNCHES_KEPT : SIZE_MAX;
 	uint32_t path;
 
 	for (size_t i = runs->launched_count; i-- > 0 && most;) {
 		const struct launched *launched = &runs->launched[i];
 
-		if (launched->is_part != are_parts || when_of(search, launched->enter) != when ||
-		    (when == WHEN_AFTER && launched->enter - first > LAUNCHED_BEFORE_NS))
+		if (launched->is_part != are_parts || when_of(search, launched->enter) != when)
 			continue;
 		most--;
 		if (find_path(search->sweep, &search->sweep->addresses->ways[launched->way],
-			      &path) ||
+			      search->set->sites[site].range->code, &path) ||
 		    add_candidate(search, site, path, 1))
 			return -ENOMEM;
 	}
@@ -421,12 +408,11 @@ static int add_launches_when(struct search *search, enum when when)
 static int find_candidates(struct search *search)
 {
 	static const enum code_role roles[] = {SITE_NOW, SITE_REPLACED};
-	const enum when last = search->set->is_late ? WHEN_AFTER : WHEN_BEFORE;
 	int error = add_executions(search);
 
 	for (size_t i = 0; i < ARRAY_COUNT(roles) && !search->correlation; i++) {
 		search->role = roles[i];
-		for (enum when when = WHEN_IN; when <= last; when++)
+		for (enum when when = WHEN_IN; when < WHEN_NEVER; when++)
 			if (!error && !search->split->count)
 				error = add_launches_when(search, when);
 	}
@@ -480,8 +466,7 @@ static int count_part(struct sweep *sweep, const struct event_instruction_sample
 		      const struct code_site *site, struct sweep_found *found, uint64_t count)
 {
 	struct event_instruction_sample part = *row;
-	const struct event_code *code =
-		site ? things_row(&sweep->codes, site->range->code) : NULL;
+	const struct event_code *code = site ? things_row(&sweep->codes, site->range->code) : NULL;
 	int error = 0;
 
 	part.count = count;
@@ -520,6 +505,7 @@ static int divide(struct sweep *sweep, const struct event_instruction_sample *ro
 static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t number)
 {
 	struct sweep_found found = {.path = ANALYSIS_NO_PATH,
+				    .is_by_address = true,
 				    .device = things_index(&sweep->devices, row->device)};
 	const struct code_set *set = code_sites_set(sweep->addresses->sites, number);
 	struct split *split = NULL;
@@ -573,8 +559,8 @@ static struct event_instruction_sample pop(struct waiting *waiting)
 
 static bool is_due(const struct waiting *waiting, uint64_t now_ns)
 {
-	return waiting->count && (waiting->rows[waiting->first].due_ns <= now_ns ||
-				  waiting->count > WAITING_MOST);
+	return waiting->count &&
+	       (waiting->rows[waiting->first].due_ns <= now_ns || waiting->count > WAITING_MOST);
 }
 
 /* The code is looked for again: the answer of its address is the same. */
@@ -590,9 +576,9 @@ static int release(struct sweep *sweep, struct waiting *waiting, bool is_late, u
 	if (error)
 		return error;
 	set = code_sites_set(addresses->sites, number);
-	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS > now_ns)
+	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS >= now_ns)
 		return push(&addresses->late, &row,
-			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns);
+			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns + 1);
 	return give(sweep, &row, number);
 }
 
@@ -617,5 +603,5 @@ bool sweep_is_address(const struct event_instruction_sample *row)
 
 int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row)
 {
-	return push(&sweep->addresses->waiting, row, row->end + sweep->delay_ns);
+	return push(&sweep->addresses->waiting, row, row->end + sweep->delay_ns + 1);
 }

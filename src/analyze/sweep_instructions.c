@@ -200,10 +200,14 @@ static uint64_t key_of(const struct sweep_found *found)
 	return device << 32 | found->path;
 }
 
-static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
+/* Of several that say what lies at an address, the code that it was found in says it best. */
+static const char *kernel_of(const struct sweep *sweep, const struct sweep_found *found,
+			     uint32_t code)
 {
-	const char *name = path == ANALYSIS_NO_PATH ? "" : sweep->analysis->paths[path].name;
+	const char *name = "";
 
+	if (found->path != ANALYSIS_NO_PATH && !found->is_by_address)
+		name = sweep->analysis->paths[found->path].name;
 	if (*name)
 		return name;
 	return model_code_name(sweep->analysis->model,
@@ -227,7 +231,7 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 		.device = found->device,
 		.stack = path == ANALYSIS_NO_PATH ? row->stack : analysis->paths[path].stack,
 		.text = model_text(analysis->model, row->text_string, ""),
-		.kernel = kernel_of(sweep, path, row->code),
+		.kernel = kernel_of(sweep, found, row->code),
 		.stall = model_text(analysis->model, row->stall_string, ""),
 		.unit = model_text(analysis->model, row->period_unit_string, "samples")};
 	analysis->instructions_count++;

@@ -155,6 +155,8 @@ static int add_row(const struct report *report, const struct analysis_instructio
 
 	if (instruction->path != ANALYSIS_NO_PATH)
 		row.device = report->analysis->paths[instruction->path].device;
+	else if (instruction->device != ANALYSIS_NO_DEVICE)
+		row.device = instruction->device;
 	if (row.device == ALL_DEVICES ? report->device != ALL_DEVICES
 				      : !report_shows_device(report, row.device))
 		return 0;
@@ -218,19 +220,26 @@ static void put_row(const struct row *row)
 	putchar('\n');
 }
 
+static void put_doubt(uint64_t count, const struct analysis_ledger *ledger, const char *text)
+{
+	if (count)
+		printf("  %s of the samples %s\n", format_percent(count, ledger->instructions).text,
+		       text);
+}
+
 /* What share of the samples is not certainly who the table says. */
 static void put_doubts(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
-	if (ledger->instructions_estimated)
-		printf("  %s of the samples are one of several commands' that ran then: divided "
-		       "among them\n",
-		       format_percent(ledger->instructions_estimated, ledger->instructions).text);
-	if (ledger->instructions_unknown)
-		printf("  %s of the samples came while no command is known to have run their "
-		       "kernel\n",
-		       format_percent(ledger->instructions_unknown, ledger->instructions).text);
+	put_doubt(ledger->instructions_estimated, ledger,
+		  "are one of several commands' that ran then: divided among them");
+	put_doubt(ledger->instructions_unknown - ledger->instructions_unknown_code, ledger,
+		  "came while no command is known to have run their kernel");
+	put_doubt(ledger->instructions_unknown_code, ledger,
+		  "are at addresses of which nobody told whose code is there: [unknown code]");
+	put_doubt(ledger->instructions_late, ledger,
+		  "came before it was known whose code is there: they are given to the next one's");
 }
 
 /* A thread is interrupted some cycles after what made its time come due: nothing that is asked of the processor here
