@@ -520,6 +520,13 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	}
 }
 
+static bool is_part(const struct order_item *item)
+{
+	const struct event_launch *launch = item->row;
+
+	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
+}
+
 static int run(struct sweep *sweep)
 {
 	struct order_item item;
@@ -528,9 +535,9 @@ static int run(struct sweep *sweep)
 	while ((status = order_next(sweep->order, &item)) > 0) {
 		int error;
 
-		sweep->launches += item.kind == EVENT_LAUNCH;
+		sweep->launches += item.kind == EVENT_LAUNCH && !is_part(&item);
 		error = on_item(sweep, &item);
-		if (!error)
+		if (!error && !is_part(&item))
 			error = sweep_tell_row(sweep, &item);
 		if (error)
 			return error;
@@ -891,6 +898,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 
 	correlate_init(&sweep.correlate);
 	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
+	order.parts = sweep.has_instructions;
 	sweep.has_switches = model_has(analysis->model, EVENT_SWITCH);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
 	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
