@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--write"))
 		return write_golden(argv[2]);
-	if (argc != 8)
+	if (argc != 9)
 		return 2;
 	golden_paths = argv + 1;
 	RUN(version_1_0_reads_the_same);
