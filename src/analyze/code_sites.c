@@ -264,7 +264,7 @@ static int make_spot(struct code_sites *sites, uint32_t device, uint64_t address
 }
 
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
-		    uint64_t end, uint32_t *ret_set)
+		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place)
 {
 	uint32_t index = pair_map_find(&sites->spot_rows, device, address);
 	struct choice choice;
@@ -285,7 +285,9 @@ int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address,
 		spot->begin = begin;
 		spot->end = end;
 	}
-	if (!error)
-		*ret_set = spot->set;
-	return error;
+	if (error)
+		return error;
+	*ret_set = spot->set;
+	*ret_place = index;
+	return 0;
 }

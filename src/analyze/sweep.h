@@ -283,6 +283,7 @@ struct sweep {
 /* Whose samples of an instruction are. */
 struct sweep_found {
 	uint32_t path;
+	uint32_t row;  /* of the analysis's instructions; PAIR_MAP_NONE: to be found */
 	size_t device; /* where no path tells: index into the analysis; ANALYSIS_NO_DEVICE */
 	bool is_by_address, is_estimated, is_late, is_unknown_code;
 };
@@ -461,9 +462,9 @@ void sweep_sort_instructions(struct analysis *analysis);
 
 /* Whether it is all one whose of two paths' a sample is. */
 bool sweep_is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right);
-/* In the ledger and, in the window, in the table. */
+/* In the ledger and, in the window, in the table; found says then in which row. */
 int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
-			    const struct sweep_found *found);
+			    struct sweep_found *found);
 
 /* ---- sweep_addresses.c ---- */
 

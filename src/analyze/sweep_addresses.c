@@ -82,6 +82,7 @@ struct addresses {
 	size_t ways_count, ways_capacity;
 	struct split *splits; /* owned; by set */
 	size_t splits_count, splits_capacity;
+	struct pair_map part_rows; /* (place << 32 | stall string, index of debts) -> row */
 	struct pair_map debt_rows; /* (code, path) -> index of debts */
 	int64_t *debts;            /* owned */
 	size_t debts_count, debts_capacity;
@@ -99,6 +100,7 @@ int sweep_make_addresses(struct sweep *sweep)
 	sweep->addresses = addresses;
 	pair_map_init(&addresses->way_rows);
 	pair_map_init(&addresses->debt_rows);
+	pair_map_init(&addresses->part_rows);
 	if (code_index_new(sweep->analysis->model, &addresses->index) ||
 	    code_sites_new(addresses->index, &addresses->sites))
 		return -ENOMEM;
@@ -124,6 +126,7 @@ void sweep_addresses_fini(struct sweep *sweep)
 	code_index_free(addresses->index);
 	pair_map_fini(&addresses->way_rows);
 	pair_map_fini(&addresses->debt_rows);
+	pair_map_fini(&addresses->part_rows);
 	free(addresses->waiting.rows);
 	free(addresses->late.rows);
 	free(addresses->runs);
@@ -461,66 +464,92 @@ static int make_split(struct sweep *sweep, const struct event_instruction_sample
 
 /* ---- samples ----------------------------------------------------------------------------------- */
 
-/* site NULL: nobody knows the code. */
-static int count_part(struct sweep *sweep, const struct event_instruction_sample *row,
-		      const struct code_site *site, struct sweep_found *found, uint64_t count)
+/* A sample, and what is known of it. */
+struct given {
+	const struct event_instruction_sample *row;
+	const struct code_set *set;
+	uint32_t place; /* of the sites */
+	struct sweep_found found;
+};
+
+/* site NULL: nobody knows the code. whose: a number of the path, or none's. Most samples are like some before them: their row is
+ * found at the first look. */
+static int count_part(struct sweep *sweep, struct given *given, const struct code_site *site,
+		      uint64_t whose, uint64_t count)
 {
-	struct event_instruction_sample part = *row;
-	const struct event_code *code = site ? things_row(&sweep->codes, site->range->code) : NULL;
+	struct addresses *addresses = sweep->addresses;
+	struct event_instruction_sample part = *given->row;
+	const uint64_t key = (uint64_t)given->place << 32 | part.stall_string;
+	const bool is_plain = !part.text_string;
+	uint32_t known =
+		is_plain ? pair_map_find(&addresses->part_rows, key, whose) : PAIR_MAP_NONE;
 	int error = 0;
 
 	part.count = count;
-	if (code) {
+	given->found.row = known;
+	if (known == PAIR_MAP_NONE && site) {
+		const struct event_code *code = things_row(&sweep->codes, site->range->code);
+
 		part.code = code->id;
-		error = code_index_offset(sweep->addresses->index, site->range, row->offset,
-					  &part.offset);
+		error = code_index_offset(addresses->index, site->range, part.offset, &part.offset);
 	}
-	return error ? error : sweep_count_instruction(sweep, &part, found);
+	if (!error)
+		error = sweep_count_instruction(sweep, &part, &given->found);
+	if (error || !is_plain || known != PAIR_MAP_NONE || given->found.row == PAIR_MAP_NONE)
+		return error;
+	return pair_map_put(&addresses->part_rows, key, whose, given->found.row);
 }
 
-static int divide(struct sweep *sweep, const struct event_instruction_sample *row,
-		  const struct code_set *set, struct split *split, struct sweep_found *found)
+static int divide(struct sweep *sweep, struct given *given, struct split *split)
 {
 	int64_t *debts = sweep->addresses->debts;
 	int error = 0;
 
-	found->is_estimated = split->is_estimated;
+	given->found.is_estimated = split->is_estimated;
 	for (size_t i = 0; i < split->count; i++)
 		split->shares[i].debt = debts[split->candidates[i].debt];
-	shares_divide(split->shares, split->count, row->count);
+	if (split->count == 1)
+		split->shares[0].part = given->row->count;
+	else
+		shares_divide(split->shares, split->count, given->row->count);
 	for (size_t i = 0; i < split->count; i++)
 		debts[split->candidates[i].debt] = split->shares[i].debt;
 	for (size_t i = 0; i < split->count && !error; i++) {
 		const struct candidate *candidate = &split->candidates[i];
 
-		found->path = candidate->path;
+		given->found.path = candidate->path;
 		if (split->shares[i].part)
-			error = count_part(sweep, row, &set->sites[candidate->site], found,
-					   split->shares[i].part);
+			error = count_part(sweep, given, &given->set->sites[candidate->site],
+					   candidate->debt, split->shares[i].part);
 	}
 	return error;
 }
 
 /* All that ran and was launched by the end of its window is known now. */
-static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t number)
+static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t set,
+		uint32_t place)
 {
-	struct sweep_found found = {.path = ANALYSIS_NO_PATH,
-				    .is_by_address = true,
-				    .device = things_index(&sweep->devices, row->device)};
-	const struct code_set *set = code_sites_set(sweep->addresses->sites, number);
+	struct given given = {.row = row,
+			      .set = code_sites_set(sweep->addresses->sites, set),
+			      .place = place,
+			      .found = {.path = ANALYSIS_NO_PATH,
+					.is_by_address = true,
+					.device = things_index(&sweep->devices, row->device)}};
+	const struct code_site *first = given.set->count ? &given.set->sites[0] : NULL;
 	struct split *split = NULL;
-	int error;
+	int error = 0;
 
-	found.is_late = set->is_late;
-	found.is_unknown_code = !set->count;
-	if (!set->count)
-		return count_part(sweep, row, NULL, &found, row->count);
-	error = make_split(sweep, row, number, &split);
+	given.found.is_late = given.set->is_late;
+	given.found.is_unknown_code = !first;
+	if (first)
+		error = make_split(sweep, row, set, &split);
 	if (error)
 		return error;
-	if (!split->count)
-		return count_part(sweep, row, &set->sites[0], &found, row->count);
-	return divide(sweep, row, set, split, &found);
+	if (!first || !split->count)
+		return count_part(sweep, &given, first,
+				  UINT64_MAX - (first ? first->range->code + UINT64_C(1) : 0),
+				  row->count);
+	return divide(sweep, &given, split);
 }
 
 static int push(struct waiting *waiting, const struct event_instruction_sample *row,
@@ -569,9 +598,9 @@ static int release(struct sweep *sweep, struct waiting *waiting, bool is_late, u
 	struct addresses *addresses = sweep->addresses;
 	const struct event_instruction_sample row = pop(waiting);
 	const struct code_set *set;
-	uint32_t number;
+	uint32_t number, place;
 	int error = code_sites_find(addresses->sites, row.device, row.offset, row.begin, row.end,
-				    &number);
+				    &number, &place);
 
 	if (error)
 		return error;
@@ -579,7 +608,7 @@ static int release(struct sweep *sweep, struct waiting *waiting, bool is_late, u
 	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS >= now_ns)
 		return push(&addresses->late, &row,
 			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns + 1);
-	return give(sweep, &row, number);
+	return give(sweep, &row, number, place);
 }
 
 int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns)
