@@ -72,6 +72,18 @@ struct split {
 	bool is_made, is_estimated;
 };
 
+/* Rows of the analysis that samples of one address are counted in. */
+struct place_rows {
+	struct place_row {
+		uint32_t stall, whose, row;
+	} * rows; /* owned */
+	size_t count, capacity, next;
+};
+
+/* Whose samples are: an index of debts, or one of these. */
+#define WHOSE_NOBODY    0x80000000u /* with an index of codes */
+#define WHOSE_NOT_KNOWN UINT32_MAX
+
 struct addresses {
 	struct code_index *index; /* owned */
 	struct code_sites *sites; /* owned */
@@ -82,7 +94,8 @@ struct addresses {
 	size_t ways_count, ways_capacity;
 	struct split *splits; /* owned; by set */
 	size_t splits_count, splits_capacity;
-	struct pair_map part_rows; /* (place << 32 | stall string, index of debts) -> row */
+	struct place_rows *places; /* owned; by place of the sites */
+	size_t places_count, places_capacity;
 	struct pair_map debt_rows; /* (code, path) -> index of debts */
 	int64_t *debts;            /* owned */
 	size_t debts_count, debts_capacity;
@@ -100,7 +113,6 @@ int sweep_make_addresses(struct sweep *sweep)
 	sweep->addresses = addresses;
 	pair_map_init(&addresses->way_rows);
 	pair_map_init(&addresses->debt_rows);
-	pair_map_init(&addresses->part_rows);
 	if (code_index_new(sweep->analysis->model, &addresses->index) ||
 	    code_sites_new(addresses->index, &addresses->sites))
 		return -ENOMEM;
@@ -126,7 +138,9 @@ void sweep_addresses_fini(struct sweep *sweep)
 	code_index_free(addresses->index);
 	pair_map_fini(&addresses->way_rows);
 	pair_map_fini(&addresses->debt_rows);
-	pair_map_fini(&addresses->part_rows);
+	for (size_t i = 0; i < addresses->places_count; i++)
+		free(addresses->places[i].rows);
+	free(addresses->places);
 	free(addresses->waiting.rows);
 	free(addresses->late.rows);
 	free(addresses->runs);
@@ -472,10 +486,44 @@ struct given {
 	struct sweep_found found;
 };
 
-/* site NULL: nobody knows the code. whose: a number of the path, or none's. Most samples are like some before them: their row is
- * found at the first look. */
+static struct place_rows *find_place(struct addresses *addresses, uint32_t place)
+{
+	if (place >= addresses->places_count) {
+		if (array_grow(addresses->places, addresses->places_capacity, place + (size_t)1))
+			return NULL;
+		addresses->places_count = place + (size_t)1;
+	}
+	return &addresses->places[place];
+}
+
+/* From window to window the same ones follow one another: mostly the first that is looked at is it. */
+static uint32_t find_known(struct place_rows *rows, uint32_t stall, uint32_t whose)
+{
+	size_t at = rows->next;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		at = at < rows->count ? at : 0;
+		if (rows->rows[at].stall == stall && rows->rows[at].whose == whose) {
+			rows->next = at + 1;
+			return rows->rows[at].row;
+		}
+		at++;
+	}
+	return PAIR_MAP_NONE;
+}
+
+static int keep_known(struct place_rows *rows, uint32_t stall, uint32_t whose, uint32_t row)
+{
+	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		return -ENOMEM;
+	rows->rows[rows->count++] = (struct place_row){stall, whose, row};
+	rows->next = rows->count;
+	return 0;
+}
+
+/* site NULL: nobody knows the code. */
 static int count_part(struct sweep *sweep, struct given *given, const struct code_site *site,
-		      uint64_t whose, uint64_t count)
+		      uint32_t whose, uint64_t count)
 {
 	struct addresses *addresses = sweep->addresses;
 	struct event_instruction_sample part = *given->row;
@@ -497,7 +545,7 @@ static int count_part(struct sweep *sweep, struct given *given, const struct cod
 		error = sweep_count_instruction(sweep, &part, &given->found);
 	if (error || !is_plain || known != PAIR_MAP_NONE || given->found.row == PAIR_MAP_NONE)
 		return error;
-	return pair_map_put(&addresses->part_rows, key, whose, given->found.row);
+	return keep_known(rows, part.stall_string, whose, given->found.row);
 }
 
 static int divide(struct sweep *sweep, struct given *given, struct split *split)
@@ -547,7 +595,7 @@ static int give(struct sweep *sweep, const struct event_instruction_sample *row,
 		return error;
 	if (!first || !split->count)
 		return count_part(sweep, &given, first,
-				  UINT64_MAX - (first ? first->range->code + UINT64_C(1) : 0),
+				  first ? first->range->code | WHOSE_NOBODY : WHOSE_NOT_KNOWN,
 				  row->count);
 	return divide(sweep, &given, split);
 }
