@@ -527,12 +527,14 @@ static int count_part(struct sweep *sweep, struct given *given, const struct cod
 {
 	struct addresses *addresses = sweep->addresses;
 	struct event_instruction_sample part = *given->row;
-	const uint64_t key = (uint64_t)given->place << 32 | part.stall_string;
+	struct place_rows *rows = find_place(addresses, given->place);
 	const bool is_plain = !part.text_string;
-	uint32_t known =
-		is_plain ? pair_map_find(&addresses->part_rows, key, whose) : PAIR_MAP_NONE;
+	uint32_t known;
 	int error = 0;
 
+	if (!rows)
+		return -ENOMEM;
+	known = is_plain ? find_known(rows, part.stall_string, whose) : PAIR_MAP_NONE;
 	part.count = count;
 	given->found.row = known;
 	if (known == PAIR_MAP_NONE && site) {
