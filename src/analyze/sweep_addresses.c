@@ -18,6 +18,7 @@
 #include "analyze/code_sites.h"
 #include "analyze/shares.h"
 #include "base/array.h"
+#include "base/number.h"
 
 /* Launches count that were entered in the window or so long before it; else the last ones before. */
 #define LAUNCHED_BEFORE_NS UINT64_C(1000000000)
@@ -40,6 +41,7 @@ struct kernel_runs {
 	size_t ran_count, ran_capacity, ran_limit;
 	struct launched *launched; /* owned; in the order of enter */
 	size_t launched_count, launched_capacity, launched_limit;
+	bool is_hidden; /* samples of it were counted for which no launch was seen */
 };
 
 /* Who launched what: becomes a path where samples are given to it. */
@@ -70,6 +72,7 @@ struct split {
 	struct share *shares;         /* owned; one for each */
 	size_t count, capacity, shares_capacity;
 	bool is_made, is_estimated;
+	bool is_hidden; /* nobody saw what of it ran then */
 };
 
 /* Rows of the analysis that samples of one address are counted in. */
@@ -430,8 +433,10 @@ static int find_candidates(struct search *search)
 	for (size_t i = 0; i < ARRAY_COUNT(roles) && !search->correlation; i++) {
 		search->role = roles[i];
 		for (enum when when = WHEN_IN; when < WHEN_NEVER; when++)
-			if (!error && !search->split->count)
+			if (!error && !search->split->count) {
 				error = add_launches_when(search, when);
+				search->split->is_hidden = when == WHEN_BEFORE;
+			}
 	}
 	return error;
 }
@@ -464,8 +469,9 @@ static int make_split(struct sweep *sweep, const struct event_instruction_sample
 	    split->correlation == row->correlation)
 		return 0;
 	split->count = 0;
-	split->is_estimated = false;
+	split->is_estimated = split->is_hidden = false;
 	error = find_candidates(&search);
+	split->is_hidden |= !split->count;
 	for (size_t i = 1; i < split->count; i++)
 		split->is_estimated |=
 			!is_one(&search, &split->candidates[0], &split->candidates[i]);
@@ -575,6 +581,25 @@ static int divide(struct sweep *sweep, struct given *given, struct split *split)
 	return error;
 }
 
+/* For who asks whether launches go past whoever looks for them. */
+static void count_hidden(struct sweep *sweep, const struct given *given, const struct split *split)
+{
+	struct analysis_hidden *hidden = &sweep->analysis->devices[given->found.device].hidden;
+	struct kernel_runs *runs = &sweep->addresses->runs[given->set->sites[0].range->code];
+	const uint64_t count = given->row->count;
+
+	if (!is_in_window(sweep->analysis, given->row->begin, given->row->begin))
+		return;
+	hidden->samples = add_saturated(hidden->samples, count);
+	if (!split->is_hidden || given->set->is_late)
+		return;
+	hidden->hidden = add_saturated(hidden->hidden, count);
+	if (!split->count)
+		hidden->never_launched = add_saturated(hidden->never_launched, count);
+	hidden->kernels += !runs->is_hidden;
+	runs->is_hidden = true;
+}
+
 /* All that ran and was launched by the end of its window is known now. */
 static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t set,
 		uint32_t place)
@@ -595,6 +620,8 @@ static int give(struct sweep *sweep, const struct event_instruction_sample *row,
 		error = make_split(sweep, row, set, &split);
 	if (error)
 		return error;
+	if (first)
+		count_hidden(sweep, &given, split);
 	if (!first || !split->count)
 		return count_part(sweep, &given, first,
 				  first ? first->range->code | WHOSE_NOBODY : WHOSE_NOT_KNOWN,

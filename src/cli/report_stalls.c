@@ -161,7 +161,8 @@ int report_put_stalls(const struct report *report)
 	if (find(report, &rows))
 		return -ENOMEM;
 	if (!rows.count)
-		printf("\nno device instructions were sampled in what is shown: the collectors intel and "
+		printf("\nno device instructions were sampled in what is shown: the collectors "
+		       "intel and "
 		       "amd do that\n(duet record --collect intel, amd:pcs)\n");
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
