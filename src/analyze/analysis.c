@@ -345,7 +345,11 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
-	if (sweep->addresses && sweep_note_launched(sweep, command))
+	if (command->type == COMMAND_BATCH) {
+		sweep->states[thread].batch_enter = row->enter;
+		sweep->states[thread].batch_correlation = row->correlation;
+	}
+	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
@@ -396,7 +400,12 @@ static int note_part(struct sweep *sweep, const struct event_launch *row)
 		.function = row->function_string,
 		.flags = row->flags};
 
-	return row->result || sweep->is_scouting ? 0 : sweep_note_launched(sweep, &command);
+	const struct thread_state *state = &sweep->states[thread];
+
+	if (row->result || sweep->is_scouting)
+		return 0;
+	return sweep_note_launched(sweep, &command,
+				   state->batch_enter == row->enter ? state->batch_correlation : 0);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)

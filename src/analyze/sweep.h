@@ -83,6 +83,7 @@ struct thread_state {
 	uint64_t gil_until;
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
+	uint64_t batch_enter, batch_correlation; /* the latest batch that it launched; 0: none */
 	struct thread_called called;
 	struct thread_moment
 		*moments; /* in the order of their end; those that may still be asked for */
@@ -470,8 +471,8 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 
 int sweep_make_addresses(struct sweep *sweep);
 void sweep_addresses_fini(struct sweep *sweep);
-/* A launch that worked, a part of a batch too. */
-int sweep_note_launched(struct sweep *sweep, const struct open_command *command);
+/* A launch that worked; batch: correlation id of that which it is a part of; 0: it is none, or not known of which. */
+int sweep_note_launched(struct sweep *sweep, const struct open_command *command, uint64_t batch);
 /* An execution with its launch, of the path that it counts in; the trace has samples. */
 int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path);
 /* Whether a sample tells an address and a window alone. */

@@ -87,6 +87,12 @@ struct place_rows {
 #define WHOSE_NOBODY    0x80000000u /* with an index of codes */
 #define WHOSE_NOT_KNOWN UINT32_MAX
 
+/* A kernel in a batch that is under way. */
+struct batch_part {
+	uint32_t code, way; /* index of codes, of ways */
+	uint32_t next;      /* of its batch; PAIR_MAP_NONE: it was the first */
+};
+
 struct addresses {
 	struct code_index *index; /* owned */
 	struct code_sites *sites; /* owned */
@@ -95,6 +101,10 @@ struct addresses {
 	struct pair_map way_rows; /* (code << 32 | stack, function or whom) -> index of ways */
 	struct way *ways;         /* owned */
 	size_t ways_count, ways_capacity;
+	struct pair_map batch_rows; /* (process id, correlation) -> the latest of its parts */
+	struct batch_part *parts;   /* owned */
+	size_t parts_count, parts_capacity;
+	uint32_t free_part;   /* PAIR_MAP_NONE: none */
 	struct split *splits; /* owned; by set */
 	size_t splits_count, splits_capacity;
 	struct place_rows *places; /* owned; by place of the sites */
@@ -116,6 +126,8 @@ int sweep_make_addresses(struct sweep *sweep)
 	sweep->addresses = addresses;
 	pair_map_init(&addresses->way_rows);
 	pair_map_init(&addresses->debt_rows);
+	pair_map_init(&addresses->batch_rows);
+	addresses->free_part = PAIR_MAP_NONE;
 	if (code_index_new(sweep->analysis->model, &addresses->index) ||
 	    code_sites_new(addresses->index, &addresses->sites))
 		return -ENOMEM;
@@ -141,6 +153,8 @@ void sweep_addresses_fini(struct sweep *sweep)
 	code_index_free(addresses->index);
 	pair_map_fini(&addresses->way_rows);
 	pair_map_fini(&addresses->debt_rows);
+	pair_map_fini(&addresses->batch_rows);
+	free(addresses->parts);
 	for (size_t i = 0; i < addresses->places_count; i++)
 		free(addresses->places[i].rows);
 	free(addresses->places);
@@ -187,19 +201,6 @@ static int note_ran(struct sweep *sweep, struct kernel_runs *runs, const struct 
 	return 0;
 }
 
-int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path)
-{
-	const size_t code = things_index(&sweep->codes, joined->launch->kernel);
-	const struct ran ran = {.started = joined->row->started,
-				.ended = joined->row->ended,
-				.correlation = joined->row->correlation,
-				.path = path};
-
-	if (!code_index_has(sweep->addresses->index, code))
-		return 0;
-	return note_ran(sweep, &sweep->addresses->runs[code], &ran);
-}
-
 /* What no window that may come asks for; but the last ones before always. */
 static void forget_launched(const struct sweep *sweep, struct kernel_runs *runs, uint64_t now_ns)
 {
@@ -239,7 +240,39 @@ static int find_way(struct sweep *sweep, uint32_t code, const struct open_comman
 	return 0;
 }
 
-int sweep_note_launched(struct sweep *sweep, const struct open_command *command)
+static int find_path(struct sweep *sweep, struct way *way, uint32_t code, uint32_t *ret_path)
+{
+	int error = 0;
+
+	if (!way->is_final || way->code != code)
+		error = sweep_find_launched_path(sweep, &way->command, code, &way->path,
+						 &way->is_final);
+	way->code = code;
+	if (!error)
+		*ret_path = way->path;
+	return error;
+}
+
+/* The batch was launched by the same call: its execution is that of each of its parts. */
+static int note_batch(struct addresses *addresses, const struct open_command *part, uint32_t code,
+		      uint32_t way, uint64_t batch)
+{
+	uint32_t index = addresses->free_part;
+
+	if (index != PAIR_MAP_NONE) {
+		addresses->free_part = addresses->parts[index].next;
+	} else {
+		index = (uint32_t)addresses->parts_count;
+		if (array_grow(addresses->parts, addresses->parts_capacity, index + (size_t)1))
+			return -ENOMEM;
+		addresses->parts_count++;
+	}
+	addresses->parts[index] = (struct batch_part){
+		code, way, pair_map_find(&addresses->batch_rows, part->process, batch)};
+	return pair_map_put(&addresses->batch_rows, part->process, batch, index);
+}
+
+int sweep_note_launched(struct sweep *sweep, const struct open_command *command, uint64_t batch)
 {
 	struct addresses *addresses = sweep->addresses;
 	const size_t code = addresses ? things_index(&sweep->codes, command->kernel) : 0;
@@ -257,20 +290,47 @@ int sweep_note_launched(struct sweep *sweep, const struct open_command *command)
 	if (array_grow(runs->launched, runs->launched_capacity, runs->launched_count + 1))
 		return -ENOMEM;
 	runs->launched[runs->launched_count++] = launched;
-	return 0;
+	return batch ? note_batch(addresses, command, (uint32_t)code, launched.way, batch) : 0;
 }
 
-static int find_path(struct sweep *sweep, struct way *way, uint32_t code, uint32_t *ret_path)
+/* The parts of a batch, with its times. */
+static int note_parts(struct sweep *sweep, const struct ran *batch, uint32_t first)
 {
+	struct addresses *addresses = sweep->addresses;
+	struct ran ran = *batch;
 	int error = 0;
 
-	if (!way->is_final || way->code != code)
-		error = sweep_find_launched_path(sweep, &way->command, code, &way->path,
-						 &way->is_final);
-	way->code = code;
-	if (!error)
-		*ret_path = way->path;
+	for (uint32_t i = first, next; i != PAIR_MAP_NONE; i = next) {
+		struct batch_part *part = &addresses->parts[i];
+
+		next = part->next;
+		if (!error)
+			error = find_path(sweep, &addresses->ways[part->way], part->code,
+					  &ran.path);
+		if (!error)
+			error = note_ran(sweep, &addresses->runs[part->code], &ran);
+		part->next = addresses->free_part;
+		addresses->free_part = i;
+	}
 	return error;
+}
+
+int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path)
+{
+	struct addresses *addresses = sweep->addresses;
+	const struct event_execution *row = joined->row;
+	const size_t code = things_index(&sweep->codes, joined->launch->kernel);
+	const struct ran ran = {.started = row->started,
+				.ended = row->ended,
+				.correlation = row->correlation,
+				.path = path};
+	const uint32_t first =
+		pair_map_remove(&addresses->batch_rows, row->process, row->correlation);
+	int error = first == PAIR_MAP_NONE ? 0 : note_parts(sweep, &ran, first);
+
+	if (error || !code_index_has(addresses->index, code))
+		return error;
+	return note_ran(sweep, &addresses->runs[code], &ran);
 }
 
 /* ---- candidates -------------------------------------------------------------------------------- */

@@ -57,7 +57,14 @@ class Trace:
             row["process"] = thread["process"] if thread else 0
         # a part of a batch is no command, but somebody launched its kernel
         self.all_launches = [row for row in self.launches if row["result"] == 0]
+        parts = [row for row in self.launches if row["flags"] & PART and row["result"] == 0]
         self.launches = [row for row in self.launches if not row["flags"] & PART]
+        batches = {(row["thread"], row["enter"]): row for row in self.launches
+                   if row["command"] == "batch" and row["result"] == 0}
+        for row in parts:
+            batch = batches.get((row["thread"], row["enter"]))
+            if batch:
+                batch.setdefault("parts", []).append(row)
         self.join()
 
     def join(self):
@@ -579,16 +586,17 @@ def shares_of(trace, sample):
         return None, False
     begin, end, found = sample["begin"], sample["end"], collections.Counter()
     for code, twins, _ in sites:
-        for row in trace.executions:
-            if not known_launch(row) or not is_in_account(row) or \
-                    row["launch"]["kernel"] not in [one["id"] for one in [code] + twins]:
+        names = [one["id"] for one in [code] + twins]
+        for row, launch in ((row, launch) for row in trace.executions if known_launch(row) and is_in_account(row)
+                            for launch in [row["launch"], *row["launch"].get("parts", [])]):
+            if launch["kernel"] not in names:
                 continue
             weight = (row["started"] <= begin < row["ended"] if begin == end
                       else min(end, row["ended"]) - max(begin, row["started"]))
             if sample["correlation"]:
                 weight = row["correlation"] == sample["correlation"]
             if weight > 0:
-                found[code["id"], stack_of(row["launch"]), row["launch"]["function"]] += int(weight)
+                found[code["id"], stack_of(launch), launch["function"]] += int(weight)
     if not found and not sample["correlation"]:
         found = launches_of(trace, sample, sites, late)
     return [(*key, weight) for key, weight in found.items()] or [(sites[0][0]["id"], None, None, 1)], late

@@ -205,19 +205,25 @@ def random_addresses(seed):
     codes = random_code(generator, lines, processes, devices, horizon)
     most = generator.choice((12, 12, 12, 300))
     launched = []
+    # no two calls of a thread at once, so that nobody may ask which was around which
+    moments = {process: iter(generator.sample(range(0, horizon, 4), min(1200, horizon // 4)))
+               for process in range(1, processes + 1)}
     for (process, device), kernels in codes.items():
         for number in range(1, generator.randrange(1, most)):
             code, named = generator.choice(kernels)
             # the driver knows no names; a runtime always does
             part = " part=1 function=submit" if not named or generator.random() < 0.1 else ""
-            enter = generator.randrange(horizon)
+            enter = next(moments[process])
             launched.append(f"launch {number + device * 1000} {process} {process * 3 + device} {enter} {enter + 3} kernel"
                             f" code={code} stack={generator.randrange(1, 6)}{part}")
-            if not part and generator.random() < 0.5:
+            if part and generator.random() < 0.5:
+                lines.append(f"launch {number + device * 1000 + 500} {process} {process * 3 + device} {enter} {enter + 3}"
+                             f" batch function=submit")
+            if generator.random() < 0.5:
                 started = enter + 3 + generator.randrange(horizon // 50)
                 ended = started + 1 + generator.randrange(horizon // 20)
-                lines.append(f"execution {process} {number + device * 1000} {process * 3 + device} {enter + 3} {enter + 3}"
-                             f" {started} {ended}")
+                lines.append(f"execution {process} {number + device * 1000 + (500 if part else 0)}"
+                             f" {process * 3 + device} {enter + 3} {enter + 3} {started} {ended}")
     lines += launched
     length = horizon // 40
     for _ in range(generator.choice((5, 60))):
