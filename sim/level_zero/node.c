@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "../xe_commands.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 #include "sim.h"
 
 enum {

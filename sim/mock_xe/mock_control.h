@@ -18,7 +18,10 @@ enum mock_what {
 	MOCK_DROP = 3,   /* the hardware loses rows: the stream says so once */
 	MOCK_ROWS = 4,   /* rows at once, of no launch */
 	MOCK_WAIT =
-		5 /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+		5, /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+	MOCK_OA_STEPS = 6, /* reports of its OA unit: rows are struct mock_oa_step */
+	MOCK_OA_LOSE = 7,  /* the unit loses reports: its stream says so once */
+	MOCK_OA_END = 8    /* its stream ends */
 };
 
 /* Rows of one instruction. */
@@ -27,6 +30,13 @@ struct mock_rows {
 	__u32 count;  /* of rows, all the same */
 	__u8 counts[MOCK_REASONS];
 	__u8 pad[2];
+};
+
+/* What comes from one report of the OA unit to the next. */
+struct mock_oa_step {
+	__u32 time;  /* stamps, 19.2 million a second */
+	__u32 ticks; /* of the GPU's clock */
+	__u32 busy, active, stalled;
 };
 
 struct mock_control {

@@ -28,6 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "record.sh")
 READY = os.path.join(HERE, "ready.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
+OA = os.path.join(HERE, "oa.sh")
 CHAIN = os.path.join(HERE, "chain.sh")
 ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
 # In the machine: in the build.
@@ -40,7 +41,8 @@ CHAIN_FILES = {
 }
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = os.path.join(HERE, "../../src/collect/intel/xe_abi.h")
+XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
+SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin") or "setpriv"
 
 # Programs of which a kernel needs one: the event has had two names.
 EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]
@@ -147,8 +149,9 @@ def check_mock(report, apt, kernel, build):
         report.skip(kernel.version, "the mock of xe", why)
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
-    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls")}
-    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY})
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa")}
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
+                  "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
@@ -184,6 +187,9 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
 
     for name, (_, check) in stalls.items():
         line(name, f"EU stalls of a mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
+    if not how:
+        line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
+        line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:
         def chain(lines, variant=variant):
             return work.Chain(lines, ZEBIN, variant, way)

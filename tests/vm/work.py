@@ -591,3 +591,62 @@ class Chain:
                     sums[key] += row["count"]
                     first[key] += row["count"] * parts[PATHS["launch_forward"]] / sum(parts.values())
         return {key: first[key] / count for key, count in sums.items()}
+
+
+class RecordedOa:
+    """tests/vm/oa.sh: what duet recorded of the steps that tests/vm/xe_oa.c told; complaints() yields what is wrong."""
+    STAMPS, EUS = 19_200_000, 16
+
+    def __init__(self, lines):
+        self.steps = [[int(text) for text in fields] for fields in words(lines, "step", "late")]
+        self.late = words(lines, "late")
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
+        self.series = {row["id"]: row for row in rows if row["kind"] == "series" and row["metric"].startswith("gpu.")}
+        self.devices = {devices.get(row.get("device")) for row in self.series.values() if row["source"].startswith("OA")}
+        self.rows = {}
+        for row in rows:
+            if row["kind"] == "counter" and row["series"] in self.series:
+                name = (self.series[row["series"]]["metric"], devices.get(self.series[row["series"]].get("device")))
+                self.rows.setdefault(name, []).append(row)
+        self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "counter")
+        self.notes = [line for line in lines if line.startswith("info ")]
+
+    def of(self, metric):
+        return sorted(self.rows.get((metric, "mock_xe.1"), []), key=lambda row: row["begin"])
+
+    def wanted(self, column, times):
+        """Part and whole in ns; no time passes for who has no cycles."""
+        return [(took * min(step[column], ticks * times) // (ticks * times) if ticks else 0, took)
+                for step in self.steps for took, ticks in [(step[0] * 10**9 // self.STAMPS, step[1])]]
+
+    def complaints(self):
+        for metric, column, times in (("gpu.busy", 2, 1), ("gpu.eu.active", 3, self.EUS), ("gpu.eu.stalled", 4, self.EUS)):
+            found = [(row["value"], row["of"]) for row in self.of(metric)]
+            if not found or found != self.wanted(column, times):
+                yield f"{metric} is {found}, and not {self.wanted(column, times)}"
+        clocks = [row["value"] for row in self.of("gpu.clock")]
+        if clocks != [step[1] * self.STAMPS // step[0] for step in self.steps]:
+            yield f"clocks {clocks} of {self.steps}"
+        if self.losses != 4 or len(self.late) != 1:
+            yield f"{self.losses} losses"
+        if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
+                   for note in self.notes):
+            yield f"noted {self.notes}"
+
+
+def complaints_of_doctor(lines):
+    """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
+    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+              "user": (False, {"rights": False, "eu_stalls": True, "oa": True}, "sysctl dev.xe.observation_paranoid=0"),
+              "open": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+              "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
+              "oldest": (True, {"rights": True, "eu_stalls": False, "oa": False}, "since Linux 6.11")}
+    found = {name: json.loads(" ".join(rest)) for name, *rest in words(lines, "doctor")}
+    for name, (available, checks, says) in wanted.items():
+        rows = [row for row in found.get(name, {"collectors": []})["collectors"] if row["name"] == "intel"]
+        told = {check["name"]: check["ok"] for row in rows for check in row["checks"]}
+        if [row["available"] for row in rows] != [available] or {what: told.get(what) for what in checks} != checks:
+            yield f"{name}: {rows}"
+        elif says not in json.dumps(rows):
+            yield f"{name}: nothing of '{says}' in {rows}"

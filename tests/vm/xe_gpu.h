@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../../sim/xe_commands.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 struct xe_gpu {
 	int fd;
