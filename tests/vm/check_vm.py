@@ -172,7 +172,7 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
     log = os.path.join(build, f"vm-{kernel.version}-mock{how.replace(' ', '-')}.log")
     stalls = {} if how else {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
                              "stalls": ("/vm/stalls.sh", work.RecordedStalls)}
-    tests = [(name, command) for name, (command, _) in stalls.items()]
+    tests = [(name, command) for name, (command, _) in stalls.items()] + ([] if how else [("oa", "/vm/oa.sh")])
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
     result = guest.run(kernel.image, modules, files, tests, log)
 
