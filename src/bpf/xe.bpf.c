@@ -138,14 +138,17 @@ struct bind {
 };
 
 
-static __always_inline bool lock_bucket(struct gpu_bucket *bucket)
+/* Global, as the functions of event/gpu_ranges.h are: checked once. */
+__attribute__((noinline)) int lock_bucket(struct gpu_bucket *bucket)
 {
+	if (!bucket)
+		return 0;
 	for (int i = 0; i < LOCK_TRIES; i++)
 		if (!__sync_val_compare_and_swap(&bucket->lock, 0, 1)) {
 			__sync_fetch_and_add(&bucket->version, 1);
-			return true;
+			return 1;
 		}
-	return false;
+	return 0;
 }
 
 static __always_inline void unlock_bucket(struct gpu_bucket *bucket)
@@ -311,9 +314,11 @@ struct further {
 
 static long take_further(__u32 index, struct further *further)
 {
-	struct xe_vm_bind_op *operation = (struct xe_vm_bind_op *)further->scratch->arguments;
+	struct xe_vm_bind_op *operation = &((struct xe_vm_bind *)further->scratch->arguments)->bind;
 
-	if (bpf_probe_read_user(operation, sizeof(*operation),
+	/* one is where several begin */
+	if (further->vector &&
+	    bpf_probe_read_user(operation, sizeof(*operation),
 				(const void *)(further->vector + index * sizeof(*operation))))
 		return 1;
 	take_bind(&further->bind, further->file, operation);
@@ -334,14 +339,7 @@ static __always_inline void on_vm_bind(const struct submit_call *call,
 	key.id = arguments->vm_id;
 	further.bind.vm = number_of(&vms, &key);
 	number = arguments->num_binds;
-	further.vector = arguments->vector_of_binds;
-	if (number == 1) {
-		/* one is where several begin */
-		struct xe_vm_bind_op operation = arguments->bind;
-
-		take_bind(&further.bind, further.file, &operation);
-		return;
-	}
+	further.vector = number > 1 ? arguments->vector_of_binds : 0;
 	if (number > BINDS_MOST) {
 		count(SUBMIT_COUNT_BINDINGS);
 		forget(further.bind.vm, ALL_OBJECTS);

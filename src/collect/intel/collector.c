@@ -21,6 +21,7 @@
 #include "collect/collector.h"
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
+#include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
 #include "event/xe_abi.h"
 
@@ -29,7 +30,9 @@ enum {
 	FIRST_MINOR = 128,
 	LAST_MINOR = 191,
 	CYCLES_MOST = 100000,
-	TELL_NS = 100000000
+	RING_MIB_MOST = 1024,
+	TELL_NS = 100000000,
+	DRIVER_NS = 20000000
 };
 
 struct gpu {
@@ -48,11 +51,15 @@ struct intel {
 	size_t count;
 	uint64_t told_ns;
 	uint32_t cycles_string;
+	struct driver *driver; /* owned; NULL: not wanted, or not to be had */
 };
 
 static const struct collector_option collector_options[] = {
 	{"CYCLES",
 	 "so many of the GPU's cycles between two samples; the driver's usual rate otherwise"},
+	{"driver", "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
+		   "i915 see it with rights: done anyway; -driver: not"},
+	{"ring=MIB", "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
 	{NULL, NULL},
 };
 
@@ -64,15 +71,39 @@ static uint64_t read_cycles(const char *option)
 	return *end || end == option || cycles > CYCLES_MOST ? 0 : cycles;
 }
 
+/* 0: it is none. */
+static uint32_t read_ring(const char *option)
+{
+	static const char before[] = "ring=";
+	unsigned long size;
+	char *end;
+
+	if (strncmp(option, before, sizeof(before) - 1) != 0)
+		return 0;
+	option += sizeof(before) - 1;
+	size = strtoul(option, &end, 10);
+	return *end || end == option || size > RING_MIB_MOST || (size & (size - 1)) ? 0
+										    : (uint32_t)size;
+}
+
 static bool has_option(const char *option)
 {
-	return read_cycles(option) != 0;
+	return read_cycles(option) != 0 || read_ring(option) != 0 || strcmp(option, "-driver") == 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	session->intel = on;
-	session->intel_cycles = on && option ? read_cycles(option) : 0;
+	if (!on || !option) {
+		session->intel_cycles = 0;
+		session->intel_no_driver = false;
+	} else if (read_cycles(option)) {
+		session->intel_cycles = read_cycles(option);
+	} else if (read_ring(option)) {
+		session->intel_ring_mib = read_ring(option);
+	} else {
+		session->intel_no_driver = strcmp(option, "-driver") == 0;
+	}
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -225,6 +256,7 @@ static void close_state(void *state)
 
 	if (!intel)
 		return;
+	driver_close(intel->driver);
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
 	tell(intel);
@@ -266,11 +298,18 @@ static int open_state(struct recording *recording, const struct session_options 
 	intel->cycles_string = recording_string(recording, "cycles");
 	for (int minor = FIRST_MINOR; minor <= LAST_MINOR && intel->count < GPUS_MOST; minor++)
 		add_gpu(intel, minor, session->intel_cycles);
-	if (!intel->count) {
+	if (!session->intel_no_driver &&
+	    driver_open(recording, session->intel_ring_mib << 20,
+			session->drm_hz && session->drm_jobs, &intel->driver)) {
+		recording_note(recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+	}
+	if (!intel->count && !intel->driver) {
 		free(intel);
 		return error_set(-ENODEV,
-				 "no GPU whose instructions can be sampled by Intel's driver xe "
-				 "(duet doctor says what is missing)");
+				 "no GPU whose instructions can be sampled by Intel's driver xe, and "
+				 "none of xe or i915 whose submissions can be seen (duet doctor says "
+				 "what is missing)");
 	}
 	*ret_state = intel;
 	return 0;
@@ -283,24 +322,36 @@ static int descriptor(const void *state)
 
 static uint64_t interval_ns(const void *state)
 {
-	return TELL_NS;
+	const struct intel *intel = state;
+
+	return intel->driver ? DRIVER_NS : TELL_NS;
 }
 
 static void drain(void *state)
 {
 	struct intel *intel = state;
 
+	if (intel->driver)
+		driver_drain(intel->driver);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
 		tell(intel);
 }
 
 static void catch_up(void *state)
 {
-	tell(state);
+	struct intel *intel = state;
+
+	if (intel->driver)
+		driver_drain(intel->driver);
+	tell(intel);
 }
 
 static void each_second(void *state, uint64_t now_ns)
 {
+	struct intel *intel = state;
+
+	if (intel->driver)
+		driver_each_second(intel->driver, now_ns);
 }
 
 static int watch(void *state, pid_t pid)
