@@ -94,7 +94,7 @@ static __always_inline __u64 new_number(void)
 /* Address of an open file -> its number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 1024);
 	__type(key, __u64);
 	__type(value, __u64);
 } files SEC(".maps");
@@ -107,7 +107,7 @@ struct submit_id {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 16384);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } handles SEC(".maps");
@@ -115,7 +115,7 @@ struct {
 /* Places in the file by which buffers are mapped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 16384);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } offsets SEC(".maps");
@@ -128,7 +128,7 @@ struct submit_queue {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 4096);
 	__type(key, struct submit_id);
 	__type(value, struct submit_queue);
 } queues SEC(".maps");
@@ -197,7 +197,7 @@ struct submit_call {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 1024);
 	__type(key, __u32);
 	__type(value, struct submit_call);
 } calls SEC(".maps");
@@ -281,7 +281,7 @@ struct submit_mappings_key {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 8192);
 	__type(key, struct submit_mappings_key);
 	__type(value, struct submit_mappings);
 } mappings SEC(".maps");

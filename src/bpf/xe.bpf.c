@@ -37,7 +37,7 @@ enum call {
 /* Address spaces: number in the file -> ours. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 4096);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } vms SEC(".maps");
