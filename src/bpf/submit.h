@@ -71,6 +71,8 @@ static __always_inline void count(__u32 which)
 
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST SUBMIT_COUNT_STACKS
+/* Calls of drivers come from the depth of runtimes, and what tells two of them apart is far out. */
+#define USER_STACKS_TOP 512
 #include "bpf/user_stacks.h"
 
 /* Of a render node by its minor: enum batch_generation and 1, by the recorder; 0: not known. */
