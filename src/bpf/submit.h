@@ -11,8 +11,8 @@
  *           Memory is read where the program has it mapped, and only while the kernel's own list says that the same
  *           thing is mapped there still. So nobody needs to follow munmap, which is everybody's.
  *
- * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 vm, __u64 address, struct gpu_range *),
- * which says what lies at an address of the GPU.
+ * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 address, struct gpu_range *),
+ * which says what lies at an address of the submission's address space.
  */
 #ifndef BPF_SUBMIT_H
 #define BPF_SUBMIT_H
@@ -24,7 +24,7 @@
 #include "event/submit_record.h"
 
 struct submit_scratch;
-static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 vm, __u64 address,
+static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 address,
 					struct gpu_range *ret_range);
 
 #define BATCH_FUNCTION                                      static __attribute__((noinline))
@@ -179,6 +179,9 @@ static __always_inline void forget_handle(const void *file, __u32 handle)
 
 static __always_inline __u32 minor_of(const struct drm_file *file)
 {
+	/* without drivers of GPUs a kernel does not know the types: BPF_PROG_TEST_RUN is tried there too */
+	if (!bpf_core_type_exists(struct drm_file))
+		return 0;
 	return BPF_CORE_READ(file, minor, dev, render, index);
 }
 
@@ -350,6 +353,33 @@ static __always_inline void end_mmap(__u32 what, int result)
 	end_call();
 }
 
+static long fill_from_area(struct task_struct *task, struct vm_area_struct *area,
+			   struct submit_mapping *mapping)
+{
+	mapping->begin = area->vm_start;
+	mapping->end = area->vm_end;
+	mapping->page = area->vm_pgoff;
+	mapping->file = (__u64)area->vm_file;
+	mapping->private = (__u64)area->vm_private_data;
+	return 0;
+}
+
+/* Of a driver that maps a buffer itself, at an address of the current process. */
+static __always_inline void add_mapping(__u64 object, __u64 address, __u64 offset)
+{
+	struct submit_mapping found = {0};
+	struct submit_mapping *mapping;
+
+	if (bpf_find_vma(bpf_get_current_task_btf(), address, fill_from_area, &found, 0))
+		return;
+	found.page += (address - found.begin) >> PAGE_SHIFT;
+	found.begin = address;
+	found.offset = offset;
+	mapping = new_mapping(object);
+	if (mapping)
+		*mapping = found;
+}
+
 /* A part of an address space of the GPU, and where the current process has it. */
 struct submit_piece {
 	__u64 begin, bytes;
@@ -487,14 +517,14 @@ static __always_inline bool find_in_object(struct submit_piece *piece,
 }
 
 /* What the current process can read of it. */
-static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 vm, __u64 address)
+static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 address)
 {
 	struct submit_piece *piece = &scratch->piece;
 	struct gpu_range range;
 
 	piece->bytes = 0;
 	/* bound after the batch was handed in: it is another one's */
-	if (!SUBMIT_FIND(scratch, vm, address, &range) || range.number > scratch->open.number)
+	if (!SUBMIT_FIND(scratch, address, &range) || range.number > scratch->open.number)
 		return false;
 	if (!(range.object & SUBMIT_USER_POINTER))
 		return find_in_object(piece, &range, address);
@@ -512,8 +542,7 @@ struct submit_work {
 
 /* Into the parser's window, all that it ever reads into. Neither static nor inlined: the kernel checks it once, and not in
  * each of the ways by which it is come to: 0.8 s. */
-__attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 vm, __u64 address,
-					  __u32 bytes)
+__attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 address, __u32 bytes)
 {
 	struct submit_piece *piece;
 	__u64 left;
@@ -521,7 +550,7 @@ __attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 
 	if (!scratch)
 		return -1;
 	piece = &scratch->piece;
-	if (address - piece->begin >= piece->bytes && !find_piece(scratch, vm, address))
+	if (address - piece->begin >= piece->bytes && !find_piece(scratch, address))
 		return -1;
 	left = piece->bytes - (address - piece->begin);
 	if (left < bytes)
@@ -539,7 +568,7 @@ __attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 
 static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address, __u32 bytes,
 					 void *target)
 {
-	return submit_read(((struct submit_work *)context)->scratch, vm, address, bytes);
+	return submit_read(((struct submit_work *)context)->scratch, address, bytes);
 }
 
 /* ---- looking through batches ------------------------------------------------------------------- */

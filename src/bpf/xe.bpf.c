@@ -116,9 +116,11 @@ static __always_inline bool find_in_bucket(const struct gpu_bucket_key *key, __u
 	return is_found && !(version & 1) && version == *(volatile __u32 *)&bucket->version;
 }
 
-static __always_inline bool find_range(struct submit_scratch *scratch, __u64 vm, __u64 address,
+static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
+	const __u64 vm = scratch->open.vm;
+
 	for (__u32 level = 0; level < GPU_RANGE_LEVELS; level++) {
 		const struct gpu_bucket_key key = {vm, address >> gpu_range_shift(level), level, 0};
 
@@ -568,31 +570,39 @@ static __always_inline int finish(__u32 what, long result)
 	return 0;
 }
 
-/* ---- by the driver's functions, with their types ------------------------------------------------ */
+/* Of drm_ioctl; 0: nothing to be seen. */
+static __always_inline __u32 call_of(__u32 command)
+{
+	switch (command) {
+	case XE_GEM_MMAP_OFFSET:
+		return CALL_MMAP_OFFSET;
+	case XE_VM_CREATE:
+		return CALL_VM_CREATE;
+	case XE_VM_BIND:
+		return CALL_VM_BIND;
+	case XE_EXEC_QUEUE_CREATE:
+		return CALL_QUEUE_CREATE;
+	case XE_EXEC:
+		return CALL_EXEC;
+	default:
+		return 0;
+	}
+}
 
-#define ON_ENTRY(name, function, what)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		struct submit_call *call = begin_call(what, data, file, 0);             \
-                                                                                        \
-		if (call && what == CALL_EXEC)                                          \
-			take_frames(ctx, call, bpf_get_func_ip(ctx));                   \
-		return 0;                                                               \
-	}
-#define ON_EXIT(name, function, what)                                                   \
-	SEC("fexit/" #function)                                                         \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
-	{                                                                               \
-		return finish(what, result);                                            \
-	}
-#define ON_BEGIN(name, function, does)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		does(data, file, 0);                                                    \
-		return 0;                                                               \
-	}
+/* … what it does before the driver does. */
+static __always_inline void on_before(__u32 command, const void *data, const void *file)
+{
+	if (command == XE_VM_DESTROY)
+		on_vm_destroy(data, file, 1);
+	else if (command == XE_EXEC_QUEUE_DESTROY)
+		on_queue_destroy(data, file, 1);
+}
+
+static const char driver_name[] = "xe";
+
+#include "bpf/submit_programs.h"
+
+/* ---- by the driver's functions, with their types ------------------------------------------------ */
 
 ON_ENTRY(exec_enter, xe_exec_ioctl, CALL_EXEC)
 ON_EXIT(exec_exit, xe_exec_ioctl, CALL_EXEC)
@@ -608,60 +618,10 @@ ON_BEGIN(vm_destroy, xe_vm_destroy_ioctl, on_vm_destroy)
 ON_BEGIN(queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
 ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
 
-SEC("fentry/xe_file_close")
-int BPF_PROG(file_close, void *device, struct drm_file *file)
-{
-	on_file_close(file);
-	return 0;
-}
-
-SEC("fentry/drm_gem_mmap")
-int BPF_PROG(mmap_enter, struct file *file, struct vm_area_struct *area)
-{
-	begin_mmap(CALL_MMAP, file, area);
-	return 0;
-}
-
-SEC("fexit/drm_gem_mmap")
-int BPF_PROG(mmap_exit, struct file *file, struct vm_area_struct *area, int result)
-{
-	end_mmap(CALL_MMAP, result);
-	return 0;
-}
-
-SEC("fentry/drm_ioctl")
-int BPF_PROG(again, struct file *file)
-{
-	try_again();
-	return 0;
-}
+ON_CLOSE(file_close, xe_file_close)
+ON_MMAP(mmap_enter, mmap_exit, drm_gem_mmap)
 
 /* ---- by the driver's functions, without types -------------------------------------------------- */
-
-#define ON_PROBE(name, function, what)                                                       \
-	SEC("kprobe/" #function)                                                             \
-	int name(struct pt_regs *registers)                                                  \
-	{                                                                                    \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,     \
-						      (const struct drm_file *)registers->dx, 0); \
-                                                                                             \
-		if (call && what == CALL_EXEC)                                               \
-			take_frames(registers, call, registers->ip);                         \
-		return 0;                                                                    \
-	}
-#define ON_RETURN(name, function, what)                     \
-	SEC("kretprobe/" #function)                         \
-	int name(struct pt_regs *registers)                 \
-	{                                                   \
-		return finish(what, (int)registers->ax);    \
-	}
-#define ON_PROBE_BEGIN(name, function, does)                                       \
-	SEC("kprobe/" #function)                                                   \
-	int name(struct pt_regs *registers)                                        \
-	{                                                                          \
-		does((const void *)registers->si, (const void *)registers->dx, 0); \
-		return 0;                                                          \
-	}
 
 ON_PROBE(probe_exec, xe_exec_ioctl, CALL_EXEC)
 ON_RETURN(return_exec, xe_exec_ioctl, CALL_EXEC)
@@ -677,31 +637,9 @@ ON_PROBE_BEGIN(probe_vm_destroy, xe_vm_destroy_ioctl, on_vm_destroy)
 ON_PROBE_BEGIN(probe_queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
 ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
 
-SEC("kprobe/xe_file_close")
-int probe_file_close(struct pt_regs *registers)
-{
-	on_file_close((const void *)registers->si);
-	return 0;
-}
+ON_PROBE_CLOSE(probe_file_close, xe_file_close)
+ON_PROBE_MMAP(probe_mmap, return_mmap, drm_gem_mmap)
 
-SEC("kprobe/drm_gem_mmap")
-int probe_mmap(struct pt_regs *registers)
-{
-	begin_mmap(CALL_MMAP, (const struct file *)registers->di,
-		   (struct vm_area_struct *)registers->si);
-	return 0;
-}
+/* ---- by the way into all drivers --------------------------------------------------------------- */
 
-SEC("kretprobe/drm_gem_mmap")
-int return_mmap(struct pt_regs *registers)
-{
-	end_mmap(CALL_MMAP, (int)registers->ax);
-	return 0;
-}
-
-SEC("kprobe/drm_ioctl")
-int probe_again(struct pt_regs *registers)
-{
-	try_again();
-	return 0;
-}
+ON_WAY_IN(way_enter, way_exit)

@@ -81,9 +81,69 @@ static const struct kernel_program xe_names[] = {
 	{"probe_again", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
+static const struct kernel_program xe_way_in[] = {
+	{"way_exit", NULL, NULL},
+	{"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_types[] = {
+	{"exec_exit", NULL, NULL},
+	{"exec_enter", NULL, NULL},
+	{"context_create_enter", NULL, NULL},
+	{"context_create_exit", NULL, NULL},
+	{"mmap_offset_enter", NULL, NULL},
+	{"mmap_offset_exit", NULL, LACKS_KERNELS},
+	{"gem_mmap_enter", NULL, NULL},
+	{"gem_mmap_exit", NULL, NULL},
+	{"userptr_enter", NULL, NULL},
+	{"userptr_exit", NULL, NULL},
+	{"context_destroy", NULL, NULL},
+	{"gem_close", NULL, NULL},
+	{"file_close", NULL, NULL},
+	{"mmap_enter", NULL, NULL},
+	{"mmap_exit", NULL, LACKS_KERNELS},
+	{"again", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_names[] = {
+	{"return_exec", NULL, NULL},
+	{"probe_exec", NULL, NULL},
+	{"probe_context_create", NULL, NULL},
+	{"return_context_create", NULL, NULL},
+	{"probe_mmap_offset", NULL, NULL},
+	{"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_gem_mmap", NULL, NULL},
+	{"return_gem_mmap", NULL, NULL},
+	{"probe_userptr", NULL, NULL},
+	{"return_userptr", NULL, NULL},
+	{"probe_context_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},
+	{"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_way_in[] = {
+	{"way_exit", NULL, NULL},
+	{"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release_noglobal", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
 static const struct level xe_levels[] = {
 	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
 	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
+	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
+};
+static const struct level i915_levels[] = {
+	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
+	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
+	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
 };
 
 struct kind {
@@ -96,6 +156,8 @@ struct kind {
 
 static const struct kind kinds[] = {
 	{"xe", "xe_exec_ioctl", bpf_xe, &bpf_xe_size, xe_levels, ARRAY_COUNT(xe_levels)},
+	{"i915", "i915_gem_execbuffer2_ioctl", bpf_i915, &bpf_i915_size, i915_levels,
+	 ARRAY_COUNT(i915_levels)},
 };
 
 /* A driver that has GPUs. */
