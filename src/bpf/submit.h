@@ -409,6 +409,7 @@ struct submit_open {
 struct submit_scratch {
 	__u32 is_taken, reserved;
 	struct submit_piece piece;
+	struct gpu_range range; /* that piece is in */
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];
@@ -443,7 +444,7 @@ static __always_inline void put_scratch(struct submit_scratch *scratch)
 }
 
 struct submit_look {
-	struct submit_mapping known;
+	const struct submit_mapping *known;
 	__u64 address;
 	__u64 begin, end; /* of what is there now */
 	__u64 is_same;
@@ -456,10 +457,10 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *area,
 
 	look->begin = area->vm_start;
 	look->end = area->vm_end;
-	look->is_same = (__u64)area->vm_file == look->known.file &&
-			(__u64)area->vm_private_data == look->known.private &&
-			page == look->known.page +
-					((look->address - look->known.begin) >> PAGE_SHIFT);
+	look->is_same = (__u64)area->vm_file == look->known->file &&
+			(__u64)area->vm_private_data == look->known->private &&
+			page == look->known->page +
+					((look->address - look->known->begin) >> PAGE_SHIFT);
 	return 0;
 }
 
@@ -474,7 +475,7 @@ static __always_inline bool is_mapped(struct submit_look *look)
 static __always_inline bool clip_piece(struct submit_piece *piece, const struct gpu_range *range,
 				       const struct submit_mapping *mapping, __u64 address)
 {
-	struct submit_look look = {.known = *mapping};
+	struct submit_look look = {.known = mapping};
 	__u64 before, behind;
 
 	look.address =
@@ -520,19 +521,19 @@ static __always_inline bool find_in_object(struct submit_piece *piece,
 static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 address)
 {
 	struct submit_piece *piece = &scratch->piece;
-	struct gpu_range range;
+	struct gpu_range *range = &scratch->range;
 
 	piece->bytes = 0;
 	/* bound after the batch was handed in: it is another one's */
-	if (!SUBMIT_FIND(scratch, address, &range) || range.number > scratch->open.number)
+	if (!SUBMIT_FIND(scratch, address, range) || range->number > scratch->open.number)
 		return false;
-	if (!(range.object & SUBMIT_USER_POINTER))
-		return find_in_object(piece, &range, address);
-	if ((__u32)range.object != bpf_get_current_pid_tgid() >> 32)
+	if (!(range->object & SUBMIT_USER_POINTER))
+		return find_in_object(piece, range, address);
+	if ((__u32)range->object != bpf_get_current_pid_tgid() >> 32)
 		return false;
-	piece->begin = range.begin;
-	piece->bytes = range.end - range.begin;
-	piece->cpu = range.offset;
+	piece->begin = range->begin;
+	piece->bytes = range->end - range->begin;
+	piece->cpu = range->offset;
 	return true;
 }
 

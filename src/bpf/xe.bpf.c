@@ -22,16 +22,13 @@ enum {
 	ALL_OBJECTS = 0
 };
 
-enum call {
-	CALL_EXEC = 1,
-	CALL_VM_CREATE,
-	CALL_VM_DESTROY,
-	CALL_VM_BIND,
-	CALL_QUEUE_CREATE,
-	CALL_QUEUE_DESTROY,
-	CALL_MMAP_OFFSET,
-	CALL_GEM_CLOSE,
-	CALL_MMAP
+enum {
+	CALL_EXEC = SUBMIT_XE_EXEC,
+	CALL_VM_CREATE = SUBMIT_XE_VM_CREATE,
+	CALL_VM_BIND = SUBMIT_XE_VM_BIND,
+	CALL_QUEUE_CREATE = SUBMIT_XE_QUEUE_CREATE,
+	CALL_MMAP_OFFSET = SUBMIT_XE_MMAP_OFFSET,
+	CALL_MMAP = SUBMIT_XE_MMAP
 };
 
 /* Address spaces: number in the file -> ours. */
@@ -643,3 +640,52 @@ ON_PROBE_MMAP(probe_mmap, return_mmap, drm_gem_mmap)
 /* ---- by the way into all drivers --------------------------------------------------------------- */
 
 ON_WAY_IN(way_enter, way_exit)
+
+/* ---- without a driver -------------------------------------------------------------------------- */
+
+static __always_inline void run_mmap(const struct submit_request *request)
+{
+	const struct submit_id key = {file_number((const void *)request->file), request->offset};
+	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);
+
+	if (object)
+		add_mapping(*object, request->address, 0);
+}
+
+/* Never attached: what the programs above do, with a caller's memory and nobody's file. */
+SEC("syscall")
+int run_call(struct submit_request *request)
+{
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_call *call;
+	long bytes;
+
+	switch (request->call) {
+	case SUBMIT_XE_VM_DESTROY:
+		on_vm_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_XE_QUEUE_DESTROY:
+		on_queue_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_XE_GEM_CLOSE:
+		on_gem_close(data, file, 1);
+		return 0;
+	case SUBMIT_XE_FILE_CLOSE:
+		on_file_close(file);
+		return 0;
+	case SUBMIT_XE_ANY:
+		try_again();
+		return 0;
+	case SUBMIT_XE_MMAP:
+		run_mmap(request);
+		return 0;
+	default:
+		call = begin_call(request->call, data, file, 1);
+	}
+	if (call && request->call == SUBMIT_XE_EXEC) {
+		bytes = bpf_get_task_stack(bpf_get_current_task_btf(), call->frames,
+					   sizeof(call->frames), 0);
+		call->frames_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	}
+	return finish(request->call, request->result);
+}
