@@ -506,7 +506,7 @@ void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context)
 	if (!is_open(stream))
 		return;
 	for (int i = 0; i < READS_MOST; i++) {
-		const ssize_t size = read(stream->fd, stream->buffer, BUFFER_BYTES);
+		const ssize_t size = stream->node->read(stream->fd, stream->buffer, BUFFER_BYTES);
 
 		if (size > 0)
 			take(stream, (size_t)size, on_step, context);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/i915_abi.h - of the interface of Linux's driver i915, what we use of it
+ *
+ * Source:   include/uapi/drm/i915_drm.h of Linux 7.3. What begins with PRELIM is in no kernel but that of Intel's own
+ *           driver for Data Center GPU Max (intel-i915-dkms; its header i915_drm_prelim.h), numbered apart from the
+ *           others so that every other i915 refuses it.
+ */
+#ifndef COLLECT_INTEL_I915_ABI_H
+#define COLLECT_INTEL_I915_ABI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+enum i915_command {
+	I915_GETPARAM = 0x06,
+	I915_PERF_OPEN = 0x36,
+	I915_PERF_ADD_CONFIG = 0x37,
+	I915_PERF_REMOVE_CONFIG = 0x38,
+	I915_QUERY = 0x39,
+};
+#define I915_COMMAND_BASE 0x40 /* of all DRM drivers */
+
+struct i915_query_item {
+	__u64 query_id;
+	__s32 length; /* 0: asks for it; then bytes, or -errno */
+	__u32 flags;
+	__u64 data_ptr;
+};
+enum { I915_QUERY_ENGINE_INFO = 2 };
+
+struct i915_query {
+	__u32 num_items, flags;
+	__u64 items_ptr;
+};
+
+struct i915_engine_info {
+	__u16 engine_class, engine_instance;
+	__u32 reserved;
+	__u64 flags, capabilities;
+	__u16 logical_instance, reserved2[3];
+	__u64 reserved3[3];
+};
+enum { I915_ENGINE_CLASS_COMPUTE = 4 };
+
+struct i915_query_engine_info {
+	__u32 num_engines, reserved[3];
+	struct i915_engine_info engines[];
+};
+
+struct i915_perf_open_param {
+	__u32 flags; /* enum i915_perf_flag */
+	__u32 num_properties;
+	__u64 properties_ptr; /* pairs of number and value, __u64 each */
+};
+enum i915_perf_flag {
+	I915_PERF_CLOEXEC = 1 << 0,
+	I915_PERF_NONBLOCK = 1 << 1,
+	I915_PERF_DISABLED = 1 << 2,
+	PRELIM_I915_PERF_EU_STALL = 1 << 16
+};
+
+enum prelim_eu_stall_property {
+	PRELIM_EU_STALL_BUF_SZ = 1001,      /* of each subslice: 128, 256 or 512 KiB */
+	PRELIM_EU_STALL_SAMPLE_RATE = 1002, /* times 251 cycles, 1 to 7 */
+	PRELIM_EU_STALL_POLL_PERIOD = 1003, /* ns */
+	PRELIM_EU_STALL_ENGINE_CLASS = 1004,
+	PRELIM_EU_STALL_ENGINE_INSTANCE = 1005, /* as often as there are engines */
+	PRELIM_EU_STALL_EVENT_REPORT_COUNT = 1006
+};
+
+/* In each row, from this byte on; the hardware leaves it empty. */
+enum { PRELIM_EU_STALL_INFO = 48 };
+struct prelim_eu_stall_info {
+	__u16 subslice;
+	__u16 flags;
+};
+enum { PRELIM_EU_STALL_DROPPED = 1 << 8 /* rows of this subslice were lost before */ };
+
+#define I915_IOCTL_QUERY _IOWR('d', I915_COMMAND_BASE + I915_QUERY, struct i915_query)
+#define I915_IOCTL_PERF_OPEN \
+	_IOW('d', I915_COMMAND_BASE + I915_PERF_OPEN, struct i915_perf_open_param)
+#define I915_STREAM_ENABLE _IO('i', 0)
+
+#endif
