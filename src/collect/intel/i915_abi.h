@@ -60,6 +60,43 @@ enum i915_perf_flag {
 	PRELIM_I915_PERF_EU_STALL = 1 << 16
 };
 
+struct i915_getparam {
+	__s32 param; /* enum i915_param */
+	int *value;
+};
+enum i915_param {
+	I915_PARAM_EU_TOTAL = 34,
+	I915_PARAM_CS_TIMESTAMP_FREQUENCY = 51,
+	I915_PARAM_OA_TIMESTAMP_FREQUENCY = 57 /* Linux 6.2 */
+};
+
+enum i915_perf_property {
+	I915_PERF_SAMPLE_OA = 2,
+	I915_PERF_OA_METRICS_SET = 3,
+	I915_PERF_OA_FORMAT = 4,
+	I915_PERF_OA_EXPONENT = 5
+};
+enum i915_oa_format { I915_OA_A32U40_A4U32_B8_C8 = 10, I915_OA_A24U40_A14U32_B8_C8 = 12 };
+
+struct i915_perf_oa_config {
+	char uuid[36];
+	__u32 n_mux_regs, n_boolean_regs, n_flex_regs;
+	__u64 mux_regs_ptr, boolean_regs_ptr,
+		flex_regs_ptr; /* pairs of address and value, __u32 each */
+};
+
+/* What is read is one such behind the other, with what belongs to it. */
+struct i915_perf_record_header {
+	__u32 type; /* enum i915_perf_record */
+	__u16 pad;
+	__u16 size; /* with this header */
+};
+enum i915_perf_record {
+	I915_PERF_RECORD_SAMPLE = 1, /* a report */
+	I915_PERF_RECORD_REPORT_LOST = 2,
+	I915_PERF_RECORD_BUFFER_LOST = 3
+};
+
 enum prelim_eu_stall_property {
 	PRELIM_EU_STALL_BUF_SZ = 1001,      /* of each subslice: 128, 256 or 512 KiB */
 	PRELIM_EU_STALL_SAMPLE_RATE = 1002, /* times 251 cycles, 1 to 7 */
@@ -77,7 +114,11 @@ struct prelim_eu_stall_info {
 };
 enum { PRELIM_EU_STALL_DROPPED = 1 << 8 /* rows of this subslice were lost before */ };
 
-#define I915_IOCTL_QUERY _IOWR('d', I915_COMMAND_BASE + I915_QUERY, struct i915_query)
+#define I915_IOCTL_QUERY    _IOWR('d', I915_COMMAND_BASE + I915_QUERY, struct i915_query)
+#define I915_IOCTL_GETPARAM _IOWR('d', I915_COMMAND_BASE + I915_GETPARAM, struct i915_getparam)
+#define I915_IOCTL_PERF_ADD_CONFIG \
+	_IOW('d', I915_COMMAND_BASE + I915_PERF_ADD_CONFIG, struct i915_perf_oa_config)
+#define I915_IOCTL_PERF_REMOVE_CONFIG _IOW('d', I915_COMMAND_BASE + I915_PERF_REMOVE_CONFIG, __u64)
 #define I915_IOCTL_PERF_OPEN \
 	_IOW('d', I915_COMMAND_BASE + I915_PERF_OPEN, struct i915_perf_open_param)
 #define I915_STREAM_ENABLE _IO('i', 0)
