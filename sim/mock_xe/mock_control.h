@@ -13,12 +13,15 @@ enum {
 };
 
 enum mock_what {
-	MOCK_SCRIPT = 1,   /* what a kernel does each time that it runs */
-	MOCK_RESET = 2,    /* the GPU is reset: its stream ends */
-	MOCK_DROP = 3,     /* the hardware loses rows: the stream says so once */
-	MOCK_OA_STEPS = 4, /* reports of its OA unit: rows are struct mock_oa_step */
-	MOCK_OA_LOSE = 5,  /* the unit loses reports: its stream says so once */
-	MOCK_OA_END = 6    /* its stream ends */
+	MOCK_SCRIPT = 1, /* what a kernel does each time that it runs */
+	MOCK_RESET = 2,  /* the GPU is reset: its stream ends */
+	MOCK_DROP = 3,   /* the hardware loses rows: the stream says so once */
+	MOCK_ROWS = 4,   /* rows at once, of no launch */
+	MOCK_WAIT =
+		5, /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+	MOCK_OA_STEPS = 6, /* reports of its OA unit: rows are struct mock_oa_step */
+	MOCK_OA_LOSE = 7,  /* the unit loses reports: its stream says so once */
+	MOCK_OA_END = 8    /* its stream ends */
 };
 
 /* Rows of one instruction. */
@@ -39,7 +42,7 @@ struct mock_oa_step {
 struct mock_control {
 	__u32 what; /* enum mock_what */
 	__u32 gpu;
-	__u64 address; /* of the kernel */
+	__u64 address; /* of the kernel, or of what the rows are of */
 	__u32 duration_us;
 	__u32 rows_count;
 	struct mock_rows rows[];

@@ -23,6 +23,7 @@ enum {
 	ROWS_MOST = 8192,
 	RATE_UNIT = 251, /* cycles */
 	RATES = 7,
+	WAIT_MOST = 30 * HZ,
 	PROPERTIES_MOST = 5,
 	IP_BITS = 29
 };
@@ -76,6 +77,26 @@ void mock_stall_drop(struct mock_gpu *gpu)
 		wake_up(&gpu->stream->waiting);
 	}
 	spin_unlock_irq(&gpu->lock);
+}
+
+static bool is_taken(struct mock_gpu *gpu)
+{
+	const struct mock_stream *stream;
+	bool is;
+
+	spin_lock_irq(&gpu->lock);
+	stream = gpu->stream;
+	is = stream && stream->is_enabled && !stream->is_dead && !stream->has_lost &&
+	     stream->taken == stream->written;
+	spin_unlock_irq(&gpu->lock);
+	return is;
+}
+
+int mock_stall_wait(struct mock_gpu *gpu)
+{
+	const long left = wait_event_interruptible_timeout(gpu->taking, is_taken(gpu), WAIT_MOST);
+
+	return left > 0 ? 0 : left ? left : -ETIMEDOUT;
 }
 
 /* ---- the stream -------------------------------------------------------------------------------- */
@@ -136,6 +157,7 @@ static ssize_t stream_read(struct file *file, char __user *user, size_t size, lo
 	if (result > 0 && copy_to_user(user, rows, result))
 		result = -EFAULT;
 	vfree(rows);
+	wake_up(&stream->gpu->taking);
 	return result;
 }
 
@@ -156,6 +178,7 @@ static long stream_ioctl(struct file *file, unsigned int command, unsigned long 
 	spin_lock_irq(&stream->gpu->lock);
 	stream->is_enabled = command == XE_STREAM_ENABLE;
 	spin_unlock_irq(&stream->gpu->lock);
+	wake_up(&stream->gpu->taking);
 	return 0;
 }
 

@@ -44,8 +44,9 @@ struct mock_gpu {
 	atomic64_t number;
 	spinlock_t lock; /* of fences and streams */
 	struct mock_stream *stream;
-	struct mock_oa *oa; /* the only one, too */
-	struct xarray sets; /* metric sets of OA */
+	wait_queue_head_t taking; /* for the stream to be read */
+	struct mock_oa *oa;       /* the only one, too */
+	struct xarray sets;       /* metric sets of OA */
 	struct mutex scripts_lock;
 	struct list_head scripts;
 };
@@ -105,6 +106,8 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *rows);
 void mock_stall_reset(struct mock_gpu *gpu);
 void mock_stall_drop(struct mock_gpu *gpu);
+/* Until there is a stream that lives and has nothing that was not read. */
+int mock_stall_wait(struct mock_gpu *gpu);
 
 int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file *file);

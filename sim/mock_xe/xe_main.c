@@ -24,6 +24,8 @@
 
 #include "mock_xe.h"
 
+enum { FIRST_BUS = 3 };
+
 static unsigned int gpus = 1;
 module_param(gpus, uint, 0444);
 
@@ -150,6 +152,12 @@ static int obey(const struct mock_control *control, size_t size)
 	case MOCK_DROP:
 		mock_stall_drop(gpu);
 		return 0;
+	case MOCK_ROWS:
+		for (u32 i = 0; i < control->rows_count; i++)
+			mock_stall_put(gpu, control->address, &control->rows[i]);
+		return 0;
+	case MOCK_WAIT:
+		return mock_stall_wait(gpu);
 	case MOCK_OA_STEPS:
 		mock_oa_put(gpu, (const struct mock_oa_step *)control->rows, control->rows_count);
 		return 0;
@@ -196,11 +204,14 @@ static struct miscdevice control = {
 
 static int add_gpu(u32 index)
 {
-	struct platform_device *platform =
-		platform_device_register_simple("mock_xe", index, NULL, 0);
+	struct platform_device *platform;
 	struct mock_gpu *gpu;
+	char address[16];
 	int error;
 
+	/* As if it was on PCI, by whose addresses others know a GPU. */
+	snprintf(address, sizeof(address), "0000:%02x:00.0", FIRST_BUS + index);
+	platform = platform_device_register_simple(address, PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(platform))
 		return PTR_ERR(platform);
 	gpu = devm_drm_dev_alloc(&platform->dev, &driver, struct mock_gpu, drm);
@@ -209,6 +220,7 @@ static int add_gpu(u32 index)
 	gpu->platform = platform;
 	gpu->index = index;
 	spin_lock_init(&gpu->lock);
+	init_waitqueue_head(&gpu->taking);
 	xa_init_flags(&gpu->sets, XA_FLAGS_ALLOC1);
 	error = mock_exec_open(gpu);
 	if (!error)

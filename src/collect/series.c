@@ -115,6 +115,18 @@ bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_
 	return put(series, &item);
 }
 
+bool series_put_loss(struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t reason,
+		     uint64_t count)
+{
+	const struct series_item item = {.begin = begin_ns,
+					 .end = end_ns,
+					 .value = (int64_t)count,
+					 .of = reason,
+					 .what = SERIES_LOSS};
+
+	return put(series, &item);
+}
+
 /* Where the ring is full the slot stays taken: the series ends with the recording. */
 void series_end(struct series *series, uint32_t slot, uint64_t now_ns)
 {

@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/eu_driver.h"
-#include "collect/intel/i915_abi.h"
+#include "collect/intel/i915_perf_abi.h"
 
 enum {
 	ROOM_BYTES = 512 << 10,    /* of each subslice */

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/eu_driver.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 /* ---- what the driver says ---------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 enum { ANSWER_MOST = 1 << 16, MAIN_GT = 0 };
 

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "collect/intel/i915_abi.h"
-#include "collect/intel/xe_abi.h"
+#include "collect/intel/i915_perf_abi.h"
+#include "event/xe_abi.h"
 
 enum { XE_HP = 1255, PVC = 1260, XE2 = 2000, XE3P = 3500, SECOND_NS = 1000000000 };
 enum {

@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "collect/intel/i915_abi.h"
+#include "collect/intel/i915_perf_abi.h"
 #include "collect/intel/oa_driver.h"
 
 /* 0: it does not say. */

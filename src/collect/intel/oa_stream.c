@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/oa_driver.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20,

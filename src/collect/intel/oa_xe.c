@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/intel/oa_driver.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
 /* ---- what the driver says ---------------------------------------------------------------------- */
 

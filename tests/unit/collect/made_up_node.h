@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "collect/intel/gpu_node.h"
-#include "collect/intel/i915_abi.h"
-#include "collect/intel/xe_abi.h"
+#include "collect/intel/i915_perf_abi.h"
+#include "event/xe_abi.h"
 
 enum { READS_PUT_MOST = 32, READ_BYTES_MOST = 1 << 16, QUERIES_MOST = 16, ASKED_MOST = 64 };
 

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/i915_abi.h - of the interface of Linux's driver i915, what we use of it
+ * collect/intel/i915_perf_abi.h - of the interface of Linux's driver i915, what its streams need beside event/i915_abi.h
  *
  * Source:   include/uapi/drm/i915_drm.h of Linux 7.3. What begins with PRELIM is in no kernel but that of Intel's own
  *           driver for Data Center GPU Max (intel-i915-dkms; its header i915_drm_prelim.h), numbered apart from the
  *           others so that every other i915 refuses it.
  */
-#ifndef COLLECT_INTEL_I915_ABI_H
-#define COLLECT_INTEL_I915_ABI_H
+#ifndef COLLECT_INTEL_I915_PERF_ABI_H
+#define COLLECT_INTEL_I915_PERF_ABI_H
 
-#include <linux/ioctl.h>
-#include <linux/types.h>
+#include "event/i915_abi.h"
 
-enum i915_command {
-	I915_GETPARAM = 0x06,
+enum i915_perf_command {
 	I915_PERF_OPEN = 0x36,
 	I915_PERF_ADD_CONFIG = 0x37,
 	I915_PERF_REMOVE_CONFIG = 0x38,
 	I915_QUERY = 0x39,
 };
-#define I915_COMMAND_BASE 0x40 /* of all DRM drivers */
 
 struct i915_query_item {
 	__u64 query_id;
@@ -60,10 +57,6 @@ enum i915_perf_flag {
 	PRELIM_I915_PERF_EU_STALL = 1 << 16
 };
 
-struct i915_getparam {
-	__s32 param; /* enum i915_param */
-	int *value;
-};
 enum i915_param {
 	I915_PARAM_EU_TOTAL = 34,
 	I915_PARAM_CS_TIMESTAMP_FREQUENCY = 51,
@@ -114,8 +107,7 @@ struct prelim_eu_stall_info {
 };
 enum { PRELIM_EU_STALL_DROPPED = 1 << 8 /* rows of this subslice were lost before */ };
 
-#define I915_IOCTL_QUERY    _IOWR('d', I915_COMMAND_BASE + I915_QUERY, struct i915_query)
-#define I915_IOCTL_GETPARAM _IOWR('d', I915_COMMAND_BASE + I915_GETPARAM, struct i915_getparam)
+#define I915_IOCTL_QUERY _IOWR('d', I915_COMMAND_BASE + I915_QUERY, struct i915_query)
 #define I915_IOCTL_PERF_ADD_CONFIG \
 	_IOW('d', I915_COMMAND_BASE + I915_PERF_ADD_CONFIG, struct i915_perf_oa_config)
 #define I915_IOCTL_PERF_REMOVE_CONFIG _IOW('d', I915_COMMAND_BASE + I915_PERF_REMOVE_CONFIG, __u64)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/xe_abi.h - of the interface of Linux's driver xe, what we use of it
+ * event/xe_abi.h - of the interface of Linux's driver xe, what we use of it
  *
  * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers are the same since the driver has them (6.8; OA 6.11; EU
  *           stalls 6.15). Own declarations: the header is on few machines, and older than the kernel on most. Where it is
  *           installed a test compares both. Also what programs inside the kernel read, and the driver of sim/mock_xe.
  */
-#ifndef COLLECT_INTEL_XE_ABI_H
-#define COLLECT_INTEL_XE_ABI_H
+#ifndef EVENT_XE_ABI_H
+#define EVENT_XE_ABI_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -35,6 +35,22 @@ struct xe_version {
 	char *date;
 	unsigned long text_length;
 	char *text;
+};
+
+/* … their objects to wait for, and how a buffer goes. */
+struct xe_sync_object {
+	__u32 handle, flags;
+};
+
+struct xe_gem_close {
+	__u32 handle, pad;
+};
+
+struct xe_sync_wait {
+	__u64 handles;
+	__s64 timeout_ns; /* CLOCK_MONOTONIC */
+	__u32 count, flags;
+	__u32 first_signaled, pad;
 };
 
 struct xe_device_query {
@@ -127,6 +143,20 @@ struct xe_exec_queue_destroy {
 	__u32 exec_queue_id, pad;
 	__u64 reserved[2];
 };
+
+/* What a submission signals, or waits for. */
+struct xe_sync {
+	__u64 extensions;
+	__u32 type; /* XE_SYNC_OBJECT, or others that nobody here uses */
+	__u32 flags;
+	union {
+		__u32 handle;
+		__u64 addr;
+	};
+	__u64 timeline_value;
+	__u64 reserved[2];
+};
+enum { XE_SYNC_OBJECT = 0, XE_SYNC_SIGNAL = 1 };
 
 struct xe_exec {
 	__u64 extensions;
@@ -269,8 +299,12 @@ enum xe_oa_status {
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
 #define XE_IOCTL_OBSERVATION \
 	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
-#define XE_STREAM_ENABLE  _IO('i', 0)
-#define XE_STREAM_DISABLE _IO('i', 1)
-#define XE_STREAM_STATUS  _IO('i', 3) /* of OA alone */
+#define XE_IOCTL_GEM_CLOSE    _IOW('d', 0x09, struct xe_gem_close)
+#define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
+#define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
+#define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)
+#define XE_STREAM_ENABLE      _IO('i', 0)
+#define XE_STREAM_DISABLE     _IO('i', 1)
+#define XE_STREAM_STATUS      _IO('i', 3) /* of OA alone */
 
 #endif
