@@ -23,12 +23,23 @@ TEST(rates)
 		const char *option;
 		int error;
 		uint32_t hz;
-	} cases[] = {{"pm", 0, 1000},           {"pm=2000", 0, 2000},    {"pm=2000Hz", 0, 2000},
-		     {"pm=20kHz", 0, 20000},    {"pm=10", 0, 10},        {"pm=200kHz", 0, 200000},
-		     {"pm=9", -EINVAL, 0},      {"pm=", -EINVAL, 0},     {"pm=0", -EINVAL, 0},
-		     {"pm=201kHz", -EINVAL, 0}, {"pm=1MHz", -EINVAL, 0}, {"pm=-10", -EINVAL, 0},
-		     {"pm=99999999999999999999999", -EINVAL, 0},         {"pmx", -ENOENT, 0},
-		     {"p", -ENOENT, 0},         {"graphs", -ENOENT, 0},  {"pm=18446744073709552kHz", -EINVAL, 0}};
+	} cases[] = {{"pm", 0, 1000},
+		     {"pm=2000", 0, 2000},
+		     {"pm=2000Hz", 0, 2000},
+		     {"pm=20kHz", 0, 20000},
+		     {"pm=10", 0, 10},
+		     {"pm=200kHz", 0, 200000},
+		     {"pm=9", -EINVAL, 0},
+		     {"pm=", -EINVAL, 0},
+		     {"pm=0", -EINVAL, 0},
+		     {"pm=201kHz", -EINVAL, 0},
+		     {"pm=1MHz", -EINVAL, 0},
+		     {"pm=-10", -EINVAL, 0},
+		     {"pm=99999999999999999999999", -EINVAL, 0},
+		     {"pmx", -ENOENT, 0},
+		     {"p", -ENOENT, 0},
+		     {"graphs", -ENOENT, 0},
+		     {"pm=18446744073709552kHz", -EINVAL, 0}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint32_t hz = 0;
@@ -234,9 +245,9 @@ static const struct chip {
 	const char *without; /* one of those that are left out */
 } chips[] = {
 	/* GH100 is what an H200 is. */
-	{"GH100", 15, "gpu.pm.instructions"}, {"GA100", 15, "gpu.pm.instructions"},
-	{"GA102", 15, "gpu.pm.instructions"}, {"AD102", 13, "gpu.pm.nvlink.sent"},
-	{"GB100", 13, "gpu.pm.pcie.read"},    {"GB202", 13, "gpu.pm.nvlink.sent"},
+	{"GH100", 15, "gpu.pm.instructions"},   {"GA100", 15, "gpu.pm.instructions"},
+	{"GA102", 15, "gpu.pm.instructions"},   {"AD102", 13, "gpu.pm.nvlink.sent"},
+	{"GB100", 13, "gpu.pm.pcie.read"},      {"GB202", 13, "gpu.pm.nvlink.sent"},
 	{"TU102", 12, "gpu.pm.dram.bandwidth"},
 };
 
