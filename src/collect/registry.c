@@ -57,6 +57,9 @@ static int check_option(const struct collector *collector, const char *option)
 	if (!option || (collector->has_option && collector->has_option(option)) ||
 	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
 		return 0;
+	if (collector->rate && *option && strspn(option, "0123456789") == strlen(option))
+		return error_set(-EINVAL, "collector '%s' reads 1 to %u times a second, not %s",
+				 collector->name, collector->rate->most_hz, option);
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {
 		if (strcmp(row->name, option) == 0)
 			return 0;

@@ -71,6 +71,14 @@ void series_count_unnamed(struct series *series, uint64_t now_ns)
 	atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
 }
 
+void series_count_lost(struct series *series, uint64_t count, uint64_t now_ns)
+{
+	if (!count)
+		return;
+	atomic_fetch_add_explicit(&series->refused, count, memory_order_relaxed);
+	atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
+}
+
 uint32_t series_begin(struct series *series, const struct series_slot *about, uint64_t now_ns)
 {
 	struct series_item item = {.begin = now_ns, .end = now_ns, .what = SERIES_BEGIN};

@@ -74,6 +74,8 @@ bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_
 void series_end(struct series *series, uint32_t slot, uint64_t now_ns);
 /* A reading that was lost because there was no room to remember what it is of. */
 void series_count_unnamed(struct series *series, uint64_t now_ns);
+/* Readings that were lost before they came here: what is counted had no room for them. */
+void series_count_lost(struct series *series, uint64_t count, uint64_t now_ns);
 /* Of a time of which nobody knows. False: there is no room; it is told again by who asks. */
 bool series_put_loss(struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t reason,
 		     uint64_t count);

@@ -31,6 +31,11 @@ static const struct collector_option collector_options[] = {
 	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
+	{"pc",
+	 "CUDA, with samples of what its kernels execute and why they wait: 20 ms of each second"},
+	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms"},
+	{"pc-exact",
+	 "… with kernels that run one after the other, so that each sample is one launch's"},
 	{"pm",
 	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
 	 "so often, 10 to 200000 (pm=10kHz)"},
@@ -39,6 +44,8 @@ static const struct collector_option collector_options[] = {
 
 static const struct collector_rate rate = {
 	.offset = offsetof(struct session_options, nvidia_hz), .usual_hz = 10, .most_hz = 100};
+
+enum { PC_PERIOD_MOST_MS = 3600000 };
 
 /* ---- what is noted ----------------------------------------------------------------------------- */
 
@@ -275,10 +282,54 @@ static const struct collector_work work = {
 	.close = close_both,
 };
 
-/* What a file says by a switch that is off. */
+/* "pc=20/1000". */
+static bool read_windows(const char *option, uint32_t *ret_window_ms, uint32_t *ret_period_ms)
+{
+	unsigned int window, period;
+	int length = 0;
+
+	if (sscanf(option, "pc=%6u/%7u%n", &window, &period, &length) != 2 || option[length] ||
+	    option[3] < '0' || option[3] > '9' || !window || window > period ||
+	    period > PC_PERIOD_MOST_MS)
+		return false;
+	*ret_window_ms = window;
+	*ret_period_ms = period;
+	return true;
+}
+
+/* With values, and what a file says by a switch that is off. */
 static bool has_option(const char *option)
 {
-	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0;
+	uint32_t window, period;
+
+	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
+	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
+	       read_windows(option, &window, &period);
+}
+
+static void choose_pc(struct session_options *session, const char *option)
+{
+	session->cuda_pc = true;
+	if (strcmp(option, "pc-exact") == 0)
+		session->cuda_pc_exact = true;
+	else
+		read_windows(option, &session->cuda_pc_window_ms, &session->cuda_pc_period_ms);
+}
+
+/* False: it is none that switches something off. */
+static bool choose_off(struct session_options *session, const char *option)
+{
+	if (strcmp(option, "-graphs") == 0)
+		session->cuda_graphs = false;
+	else if (strcmp(option, "-cuda") == 0)
+		session->cuda = false;
+	else if (strcmp(option, "-pc") == 0)
+		session->cuda_pc = session->cuda_pc_exact = false;
+	else if (strcmp(option, "-pc-exact") == 0)
+		session->cuda_pc_exact = false;
+	else
+		return false;
+	return true;
 }
 
 static int check_option(const char *option)
@@ -292,20 +343,19 @@ static int check_option(const char *option)
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	bool is_graphs = option && strcmp(option, "graphs") == 0;
-	bool is_cuda = is_graphs || (option && strcmp(option, "cuda") == 0);
+	bool is_pc = option && strncmp(option, "pc", 2) == 0;
+	bool is_cuda = is_graphs || is_pc || (option && strcmp(option, "cuda") == 0);
 	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
 
 	if (!on)
 		session->nvidia_pm_hz = 0;
-	if (on && option && strcmp(option, "-graphs") == 0) {
-		session->cuda_graphs = false;
+	if (on && option && choose_off(session, option))
 		return;
-	}
-	if (on && option && strcmp(option, "-cuda") == 0) {
-		session->cuda = false;
-		return;
-	}
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
+	session->cuda_pc = on && session->cuda_pc;
+	session->cuda_pc_exact = on && session->cuda_pc_exact;
+	if (on && is_pc)
+		choose_pc(session, option);
 	if (!on || !option)
 		session->cuda = session->nvidia_hz_said = on;
 	else if (is_cuda)
