@@ -249,15 +249,15 @@ with t.case("rates that cannot be"):
         t.equal(result.status, 125, f"{option}: status")
         t.true("from 10 to 200000" in text(result.stderr), f"{option}: {text(result.stderr)}")
     with open(t.path("pm.txtpb"), "w", encoding="utf-8") as file:
-        file.write("nvidia { pm_hz: 500 }\n")
+        file.write("nvidia { pm: 500 }\n")
     result = run([DUET, "record", "-c", t.path("pm.txtpb"), "-o", t.path("file.duet"), "--", "sleep", "0.3"],
                  env=nvidia("pm_load=0.5"))
     t.equal(result.status, 0, text(result.stderr))
     t.equal(len(pm(t.report(t.path("file.duet")))), METRICS, "by a file")
     with open(t.path("pm.txtpb"), "w", encoding="utf-8") as file:
-        file.write("nvidia { pm_hz: 5 }\n")
+        file.write("nvidia { pm: 5 }\n")
     result = run([DUET, "record", "-c", t.path("pm.txtpb"), "-o", t.path("file.duet"), "--", "true"])
-    t.true(result.status == 125 and "1:17" in text(result.stderr) and "200000" in text(result.stderr),
+    t.true(result.status == 125 and "1:14" in text(result.stderr) and "200000" in text(result.stderr),
            text(result.stderr))
 
 with t.case("the list of metrics has them"):
