@@ -118,7 +118,8 @@ static int print_text(struct cubin_file *file)
 	int error = 0;
 
 	printf("file      %s\n", format_text(file->path).text);
-	printf("code      of an NVIDIA GPU: %s; %zu bytes\n", cubin_target(file->cubin), file->size);
+	printf("code      of an NVIDIA GPU: %s; %zu bytes\n", cubin_target(file->cubin),
+	       file->size);
 	printf("decoded   %s%s\n", isa_library(file->isa) ? "by " : "",
 	       isa_library(file->isa) ? isa_library(file->isa) : isa_why(file->isa));
 	printf("kernels   %zu\n", count_kernels(functions, count));

@@ -43,8 +43,7 @@ enum generation {
 	SINCE_HOPPER = HOPPER | BLACKWELL,
 	SINCE_AMPERE = AMPERE | SINCE_HOPPER,
 	SINCE_TURING = TURING | SINCE_AMPERE,
-	ALL = VOLTA | SINCE_TURING,
-	UP_TO_HOPPER = ALL & ~BLACKWELL
+	ALL = VOLTA | SINCE_TURING
 };
 
 static const struct {
@@ -78,7 +77,7 @@ static const struct {
 	{0x014, "VABSDIFF", ALL},
 	{0x015, "VABSDIFF4", ALL},
 	{0x016, "PRMT", ALL},
-	{0x017, "IMNMX", UP_TO_HOPPER},
+	{0x017, "IMNMX", ALL},
 	{0x018, "SCATTER", SINCE_AMPERE},
 	{0x019, "SHF", ALL},
 	{0x01a, "SGXT", ALL},
