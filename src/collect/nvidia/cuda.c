@@ -118,6 +118,8 @@ static const struct advice {
 	 "record less of it"},
 	{9, "CUPTI_ERROR_HARDWARE",
 	 "the GPU reports a fault: look for Xid in the kernel's log (dmesg)"},
+	{11, "CUPTI_ERROR_API_NOT_IMPLEMENTED",
+	 "this libcupti does not have it: use that of a newer CUDA (DUET_CUPTI)"},
 	{12, "CUPTI_ERROR_MAX_LIMIT_REACHED",
 	 "CUPTI's own limit is reached: what comes beyond it is missing"},
 	{15, "CUPTI_ERROR_NOT_INITIALIZED",
@@ -157,6 +159,14 @@ static const struct advice *find_advice(int32_t result)
 		if (advices[i].result == result)
 			return &advices[i];
 	return NULL;
+}
+
+const char *cuda_result_advice(int32_t result, const char **ret_name)
+{
+	const struct advice *advice = find_advice(result);
+
+	*ret_name = advice ? advice->name : NULL;
+	return advice ? advice->text : NULL;
 }
 
 /* What is not there when a function says no. */
