@@ -622,8 +622,11 @@ static void close_windows(struct guest_thread *thread, uint64_t now_ms)
 static void drain_all(struct guest_thread *thread)
 {
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context && samples.sessions[i].is_started)
+		if (samples.sessions[i].context && samples.sessions[i].is_started) {
 			drain(thread, &samples.sessions[i]);
+			/* It may have been begun anew. */
+			start_range(thread, &samples.sessions[i]);
+		}
 }
 
 static uint64_t now_ns(void)

@@ -261,6 +261,10 @@ static size_t cut_line(const char *line, size_t length, uint64_t *ret_address,
 	stop = memchr(at, ';', (size_t)(end - at));
 	while (stop && stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
 		stop--;
+	/* printable ASCII, whatever it wrote */
+	for (const char *letter = at; stop && letter < stop; letter++)
+		if (*letter < ' ' || *letter > '~')
+			return 0;
 	*ret_text = at;
 	return stop ? (size_t)(stop - at) : 0;
 }

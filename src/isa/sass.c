@@ -294,8 +294,9 @@ struct sass {
 static unsigned int generation_of(const char *name)
 {
 	unsigned int number = 0;
+	char end = '\0';
 
-	if (!name || sscanf(name, "sm_%3u", &number) != 1)
+	if (!name || sscanf(name, "sm_%3u%c", &number, &end) < 1 || (end >= '0' && end <= '9'))
 		return 0;
 	for (size_t i = 0; i < ARRAY_COUNT(generations); i++)
 		if (number >= generations[i].first && number <= generations[i].last)

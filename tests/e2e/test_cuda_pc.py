@@ -9,7 +9,9 @@ import collections
 import itertools
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 
 import duet_test
@@ -194,6 +196,15 @@ with t.case("each refusal has its sentence; kernels are recorded all the same"):
         t.equal((one.report["ledger"]["launched"], one.report["ledger"]["matched"]), (6, 6), f"{sim}: kernels")
         t.equal(one.report["ledger"]["samples"], 0, f"{sim}: samples")
 
+with t.case("who may have the counters is named"):
+    t.wanted()
+    holder = t.path("ncu")
+    shutil.copy(shutil.which("sleep"), holder)
+    with subprocess.Popen([holder, "60"]) as process:
+        one = recorded(work(kernels=1), "busy=1")
+        process.kill()
+    t.true(f"held by 'ncu ({process.pid})" in one.stderr, one.stderr)
+
 with t.case("options that make no sense"):
     t.wanted()
     for option in ("pc=0/100", "pc=30/20", "pc=", "pc=20", "pc=-1/5", "pc=1/2x"):
@@ -207,9 +218,8 @@ with t.case("a GPU's buffer that is full again and again"):
     one = recorded(work(kernels=40, laps=30, pace_ms=20), "pc_buffer=1", is_planned=False)
     t.equal(json.loads(one.stdout)["wrong"], 0, "the program")
     t.true("buffer of instruction samples was full" in one.stderr, one.stderr)
-    lost = sum(row["count"] for row in one.report["losses"] if "instruction" in json.dumps(row)) \
-        if "losses" in one.report else 0
-    t.true(lost > 0 or "instruction" in text(run([DUET, "report", one.trace]).stdout), f"lost: {one.report.get('losses')}")
+    t.true(one.report["ledger"]["samples_lost"] > 0, f"lost: {one.report['ledger']}")
+    t.true("rows of kind instruction_sample" in text(run([DUET, "report", one.trace]).stdout), "the report says so first")
 
 with t.case("samples that stay in the buffer of the configuration"):
     one = recorded(work(kernels=5), "pc_keep=1")
