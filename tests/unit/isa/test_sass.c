@@ -95,7 +95,8 @@ TEST(lengths)
 
 TEST(why)
 {
-	static const char *const others[] = {NULL, "", "sm_61", "sm_", "sm_1000", "gfx90a", "sm_130"};
+	static const char *const others[] = {NULL,      "",       "sm_61", "sm_",
+					     "sm_1000", "gfx90a", "sm_130"};
 	struct isa *isa = make("sm_90");
 
 	CHECK(!isa_library(isa) && strstr(isa_why(isa), "nvdisasm"));
