@@ -347,7 +347,11 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
-	if (sweep->addresses && sweep_note_launched(sweep, command))
+	if (command->type == COMMAND_BATCH) {
+		sweep->states[thread].batch_enter = row->enter;
+		sweep->states[thread].batch_correlation = row->correlation;
+	}
+	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
@@ -398,7 +402,12 @@ static int note_part(struct sweep *sweep, const struct event_launch *row)
 		.function = row->function_string,
 		.flags = row->flags};
 
-	return row->result || sweep->is_scouting ? 0 : sweep_note_launched(sweep, &command);
+	const struct thread_state *state = &sweep->states[thread];
+
+	if (row->result || sweep->is_scouting)
+		return 0;
+	return sweep_note_launched(sweep, &command,
+				   state->batch_enter == row->enter ? state->batch_correlation : 0);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
@@ -524,6 +533,13 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	}
 }
 
+static bool is_part(const struct order_item *item)
+{
+	const struct event_launch *launch = item->row;
+
+	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
+}
+
 static int run(struct sweep *sweep)
 {
 	struct order_item item;
@@ -532,9 +548,9 @@ static int run(struct sweep *sweep)
 	while ((status = order_next(sweep->order, &item)) > 0) {
 		int error;
 
-		sweep->launches += item.kind == EVENT_LAUNCH;
+		sweep->launches += item.kind == EVENT_LAUNCH && !is_part(&item);
 		error = on_item(sweep, &item);
-		if (!error)
+		if (!error && !is_part(&item))
 			error = sweep_tell_row(sweep, &item);
 		if (error)
 			return error;
@@ -898,6 +914,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 
 	correlate_init(&sweep.correlate);
 	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
+	order.parts = sweep.has_instructions;
 	sweep.has_switches = model_has(analysis->model, EVENT_SWITCH);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
 	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
