@@ -526,10 +526,11 @@ class Chain:
             for name in {name for _, name in program.addresses}:
                 parts = [found[program.pid, name, path] for path in PATHS]
                 share = parts[0] / sum(parts)
-                own = estimated.get((program.pid, name), 1 / 3)
-                # without times of their runs, it is the launches of the last second that count
-                if not own - 0.1 < share < own + (0.1 if self.has_guest else 0.35):
-                    yield f"{name} of {program.pid} by {list(PATHS)}: {parts}, {share:.3f}, and not {own:.3f}"
+                # a third, as of the launches; but those of the last second alone count where no run is seen
+                least, most = estimated.get((program.pid, name), (0.1, 0.65))
+                if not least - 0.1 < share < most + 0.1:
+                    yield (f"{name} of {program.pid} by {list(PATHS)}: {parts}, {share:.3f}, and not {least:.3f} to "
+                           f"{most:.3f}")
 
     def place_of(self, name, offset):
         """As a report has it: in the file where that is known."""
@@ -575,10 +576,10 @@ class Chain:
         return found
 
     def estimate(self):
-        """{(pid, kernel's name): the share of its samples that is of the first place}, of those that lie in one window with
-        runs of it."""
+        """{(pid, kernel's name): the share of its samples that is of the first place, least and most}: as much as its runs
+        have of each window. Of a window without any it is not known."""
         runs = self.runs()
-        sums, first = collections.Counter(), collections.Counter()
+        sums, first, unknown = collections.Counter(), collections.Counter(), collections.Counter()
         for row in self.kinds["instruction_sample"]:
             for (device, address), those in runs.items():
                 if device != self.devices[row["device"]] or not 0 <= row["offset"] - (address & 0xffffffff) < 0x2c0:
@@ -586,11 +587,13 @@ class Chain:
                 parts = collections.Counter()
                 for begin, end, function, *_ in those:
                     parts[function] += max(0, min(end, row["end"]) - max(begin, row["begin"]))
+                key = those[0][3:]
+                sums[key] += row["count"]
                 if sum(parts.values()):
-                    key = those[0][3:]
-                    sums[key] += row["count"]
                     first[key] += row["count"] * parts[PATHS["launch_forward"]] / sum(parts.values())
-        return {key: first[key] / count for key, count in sums.items()}
+                else:
+                    unknown[key] += row["count"]
+        return {key: (first[key] / count, (first[key] + unknown[key]) / count) for key, count in sums.items()}
 
 
 class RecordedOa:
