@@ -22,7 +22,7 @@
 #include "collect/intel/eu_stream.h"
 #include "collect/intel/oa_source.h"
 
-enum { GPUS_MOST = 32, CYCLES_MOST = 100000, TELL_NS = 100000000 };
+enum { GPUS_MOST = 32, CYCLES_MOST = 100000, TELL_NS = 100000000, MEMORY_USUAL = 1 << 28 };
 
 /* A GT whose instructions are sampled. */
 struct gpu {
@@ -39,6 +39,7 @@ struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
+	struct stalls_budget budget; /* of all streams */
 	uint64_t told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
@@ -138,7 +139,7 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 		return false;
 	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
 	if (!error)
-		error = eu_stream_open(&gpu->node, &gpu->facts, &gpu->stream);
+		error = eu_stream_open(&gpu->node, &gpu->facts, &intel->budget, &gpu->stream);
 	if (!error) {
 		describe(intel, gpu);
 		intel->count++;
@@ -287,6 +288,7 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	struct intel *intel;
+	uint64_t memory;
 	int error = 0, oa_error = 0;
 
 	*ret_state = NULL;
@@ -296,6 +298,9 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
+	/* the rest is everybody else's: chunks that are being filled, dictionaries, rings */
+	memory = session->memory_bytes ? session->memory_bytes : MEMORY_USUAL;
+	intel->budget.bytes = (int64_t)(memory / 4 * 3);
 	if (session->intel)
 		error = open_stalls(intel, session->intel_cycles);
 	if (error && session->intel_oa_hz)
