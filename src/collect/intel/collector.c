@@ -28,7 +28,8 @@ enum {
 	CYCLES_MOST = 100000,
 	RING_MIB_MOST = 1024,
 	TELL_NS = 100000000,
-	DRIVER_NS = 20000000
+	DRIVER_NS = 20000000,
+	MEMORY_USUAL = 1 << 28
 };
 
 /* A GT whose instructions are sampled. */
@@ -46,6 +47,7 @@ struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
+	struct stalls_budget budget; /* of all streams */
 	uint64_t told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
@@ -177,7 +179,7 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 		return false;
 	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
 	if (!error)
-		error = eu_stream_open(&gpu->node, &gpu->facts, &gpu->stream);
+		error = eu_stream_open(&gpu->node, &gpu->facts, &intel->budget, &gpu->stream);
 	if (!error) {
 		describe(intel, gpu);
 		intel->count++;
@@ -354,6 +356,7 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	struct intel *intel;
+	uint64_t memory;
 	int error = 0;
 
 	*ret_state = NULL;
@@ -363,6 +366,9 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
+	/* the rest is everybody else's: chunks that are being filled, dictionaries, rings */
+	memory = session->memory_bytes ? session->memory_bytes : MEMORY_USUAL;
+	intel->budget.bytes = (int64_t)(memory / 4 * 3);
 	if (session->intel)
 		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
