@@ -657,8 +657,8 @@ SEC("syscall")
 int run_call(struct submit_request *request)
 {
 	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_frames *frames;
 	struct submit_call *call;
-	long bytes;
 
 	switch (request->call) {
 	case SUBMIT_XE_VM_DESTROY:
@@ -682,10 +682,11 @@ int run_call(struct submit_request *request)
 	default:
 		call = begin_call(request->call, data, file, 1);
 	}
-	if (call && request->call == SUBMIT_XE_EXEC) {
-		bytes = bpf_get_task_stack(bpf_get_current_task_btf(), call->frames,
-					   sizeof(call->frames), 0);
-		call->frames_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
-	}
+	frames = call && request->call == SUBMIT_XE_EXEC ? need_frames(call, 0) : NULL;
+	if (frames)
+		put_frames(frames,
+			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
+					      sizeof(frames->all), 0),
+			   0);
 	return finish(request->call, request->result);
 }

@@ -325,8 +325,8 @@ static void count_status(struct launches_counts *counts, const struct submit_rec
 
 static uint32_t stack_of(struct launches *launches, const struct submit_record *record)
 {
-	const uint32_t first = record->frames_count >> 16;
-	uint32_t count = record->frames_count & 0xffff;
+	const uint32_t first = record->frames_first;
+	uint32_t count = record->frames_count;
 
 	if (count > KERNEL_FRAMES_MOST)
 		count = KERNEL_FRAMES_MOST;
