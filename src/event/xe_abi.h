@@ -61,6 +61,11 @@ struct xe_gem_mmap_offset {
 	__u64 reserved[2];
 };
 
+/* Of all DRM drivers. */
+struct xe_gem_close {
+	__u32 handle, pad;
+};
+
 struct xe_vm_create {
 	__u64 extensions;
 	__u32 flags, vm_id;
@@ -180,6 +185,7 @@ enum xe_eu_stall_property {
 #define XE_IOCTL_GEM_CREATE   _IOWR('d', XE_COMMAND_BASE + XE_GEM_CREATE, struct xe_gem_create)
 #define XE_IOCTL_GEM_MMAP_OFFSET \
 	_IOWR('d', XE_COMMAND_BASE + XE_GEM_MMAP_OFFSET, struct xe_gem_mmap_offset)
+#define XE_IOCTL_GEM_CLOSE  _IOW('d', 0x09, struct xe_gem_close)
 #define XE_IOCTL_VM_CREATE  _IOWR('d', XE_COMMAND_BASE + XE_VM_CREATE, struct xe_vm_create)
 #define XE_IOCTL_VM_DESTROY _IOW('d', XE_COMMAND_BASE + XE_VM_DESTROY, struct xe_vm_destroy)
 #define XE_IOCTL_VM_BIND    _IOW('d', XE_COMMAND_BASE + XE_VM_BIND, struct xe_vm_bind)
