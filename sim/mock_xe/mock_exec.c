@@ -7,6 +7,7 @@
  * Owns:     queues, jobs, scripts
  * Why:      the walk is as plain as it can be, and knows Xe2 alone: what it finds is what duet's parser has to find
  */
+#include <drm/drm_syncobj.h>
 #include <linux/delay.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -33,12 +34,13 @@ enum {
 
 struct script {
 	struct list_head link;
-	struct mock_control control; /* rows behind it */
+	struct mock_control *control; /* owned; rows behind it */
 };
 
 struct job {
 	struct drm_sched_job base;
-	struct dma_fence fence; /* the hardware's */
+	struct dma_fence fence; /* the hardware's; who lets go of it last frees the job */
+	bool is_run;            /* or the fence is none yet */
 	struct delayed_work end;
 	struct mock_gpu *gpu;
 	struct mock_vm *vm;       /* a reference */
@@ -48,20 +50,26 @@ struct job {
 	u32 kernels_count;
 };
 
+enum { SYNCS_MOST = 8 };
+
 /* ---- scripts ----------------------------------------------------------------------------------- */
 
 int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control)
 {
-	const size_t size = struct_size(control, rows, control->rows_count);
-	struct script *script = kzalloc(offsetof(struct script, control) + size, GFP_KERNEL), *old;
+	struct script *script = kzalloc(sizeof(*script), GFP_KERNEL), *old;
 
-	if (!script)
+	if (script)
+		script->control = kmemdup(control, struct_size(control, rows, control->rows_count),
+					  GFP_KERNEL);
+	if (!script || !script->control) {
+		kfree(script);
 		return -ENOMEM;
-	memcpy(&script->control, control, size);
+	}
 	mutex_lock(&gpu->scripts_lock);
-	list_for_each_entry(old, &gpu->scripts, link) if (old->control.address == control->address)
+	list_for_each_entry(old, &gpu->scripts, link) if (old->control->address == control->address)
 	{
 		list_del(&old->link);
+		kfree(old->control);
 		kfree(old);
 		break;
 	}
@@ -76,7 +84,7 @@ static const struct mock_control *script_of(struct mock_gpu *gpu, u64 address)
 	struct script *script;
 
 	list_for_each_entry(script, &gpu->scripts,
-			    link) if (script->control.address == address) return &script->control;
+			    link) if (script->control->address == address) return script->control;
 	return NULL;
 }
 
@@ -163,7 +171,13 @@ static const char *timeline_name(struct dma_fence *fence)
 	return "ccs0";
 }
 
+static void release_fence(struct dma_fence *fence)
+{
+	kfree_rcu(container_of(fence, struct job, fence), fence.rcu);
+}
+
 static const struct dma_fence_ops fence_ops = {
+	.release = release_fence,
 	.get_driver_name = driver_name,
 	.get_timeline_name = timeline_name,
 };
@@ -181,8 +195,6 @@ static void on_end(struct work_struct *work)
 	}
 	mutex_unlock(&job->gpu->scripts_lock);
 	dma_fence_signal(&job->fence);
-	mock_vm_put(job->vm);
-	put_task_struct(job->task);
 	dma_fence_put(&job->fence);
 }
 
@@ -203,15 +215,25 @@ static noinline struct dma_fence *guc_exec_queue_run_job(struct drm_sched_job *b
 	}
 	mutex_unlock(&job->gpu->scripts_lock);
 	INIT_DELAYED_WORK(&job->end, on_end);
-	dma_fence_get(&job->fence);
+	job->is_run = true;
+	dma_fence_get(&job->fence); /* of the end's */
+	dma_fence_get(&job->fence); /* of the job's: the one that is returned is the scheduler's */
 	queue_delayed_work(job->gpu->work, &job->end, usecs_to_jiffies(duration_us));
 	return &job->fence;
 }
 
-/* Its fence is in it, and may live on. */
+/* Others may still hold its fence. */
 static void free_job(struct drm_sched_job *base)
 {
+	struct job *job = container_of(base, struct job, base);
+
 	drm_sched_job_cleanup(base);
+	mock_vm_put(job->vm);
+	put_task_struct(job->task);
+	if (job->is_run)
+		dma_fence_put(&job->fence);
+	else
+		kfree(job);
 }
 
 static const struct drm_sched_backend_ops scheduler_ops = {
@@ -300,19 +322,38 @@ static int init_job(struct job *job, struct mock_queue *queue, struct drm_file *
 #endif
 }
 
-int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+/* What the submission signals, a reference each. Others than objects, and those to wait for, are refused. */
+static int take_syncs(struct drm_file *file, const struct xe_exec *arguments,
+		      struct drm_syncobj **syncs)
 {
-	struct xe_exec *arguments = data;
-	struct mock_file *mine = file->driver_priv;
-	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
-	struct job *job;
+	struct xe_sync sync;
+
+	for (u32 i = 0; i < arguments->num_syncs; i++) {
+		if (copy_from_user(&sync, u64_to_user_ptr(arguments->syncs + i * sizeof(sync)),
+				   sizeof(sync)))
+			return -EFAULT;
+		if (sync.type != XE_SYNC_OBJECT || sync.flags != XE_SYNC_SIGNAL)
+			return -EINVAL;
+		syncs[i] = drm_syncobj_find(file, sync.handle);
+		if (!syncs[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static void put_syncs(struct drm_syncobj **syncs)
+{
+	for (u32 i = 0; i < SYNCS_MOST; i++)
+		if (syncs[i])
+			drm_syncobj_put(syncs[i]);
+}
+
+static int submit(struct mock_file *mine, struct mock_queue *queue, struct drm_file *file,
+		  const struct xe_exec *arguments, struct drm_syncobj **syncs)
+{
+	struct job *job = kzalloc(sizeof(*job), GFP_KERNEL);
 	int error;
 
-	if (!queue)
-		return -ENOENT;
-	if (arguments->num_batch_buffer != queue->width)
-		return -EINVAL;
-	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
 	job->gpu = mine->gpu;
@@ -331,6 +372,27 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 	kref_get(&job->vm->references);
 	job->task = get_task_struct(current);
 	drm_sched_job_arm(&job->base);
+	for (u32 i = 0; i < arguments->num_syncs; i++)
+		drm_syncobj_replace_fence(syncs[i], &job->base.s_fence->finished);
 	drm_sched_entity_push_job(&job->base);
 	return 0;
+}
+
+int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_exec *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
+	struct drm_syncobj *syncs[SYNCS_MOST] = {NULL};
+	int error;
+
+	if (!queue)
+		return -ENOENT;
+	if (arguments->num_batch_buffer != queue->width || arguments->num_syncs > SYNCS_MOST)
+		return -EINVAL;
+	error = take_syncs(file, arguments, syncs);
+	if (!error)
+		error = submit(mine, queue, file, arguments, syncs);
+	put_syncs(syncs);
+	return error;
 }

@@ -80,6 +80,15 @@ struct analysis_serial {
 	uint64_t waited_ns;
 };
 
+/* Samples in the window that tell addresses, of code that is known. */
+struct analysis_hidden {
+	uint64_t samples;
+	/* Of them: nothing of their kernel ran in their window, as far as anybody saw, nor was it launched then or in the second before. */
+	uint64_t hidden;
+	uint64_t kernels;        /* that have such */
+	uint64_t never_launched; /* of hidden: no launch of the kernel was seen at all */
+};
+
 struct analysis_device {
 	const struct event_device *device; /* NULL: executions whose device is not described */
 	const char *name, *key, *vendor;
@@ -92,6 +101,7 @@ struct analysis_device {
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct analysis_sync sync;
 	struct analysis_serial serial;
+	struct analysis_hidden hidden;
 	struct overlap overlap;
 	struct account account;
 };
@@ -233,9 +243,10 @@ struct analysis_sample {
 struct analysis_instruction {
 	uint32_t
 		path; /* index into the analysis; ANALYSIS_NO_PATH: no command is known to have run it */
-	uint32_t number;    /* in the order in which they were found, from 0 on */
-	uint32_t code;      /* thing of the trace; 0: not known */
-	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
+	uint32_t number; /* in the order in which they were found, from 0 on */
+	uint32_t code;   /* thing of the trace; 0: not known */
+	uint64_t offset; /* in the code object, bytes; code 0: the device's own address */
+	size_t device;   /* where there is no path: index into the analysis; ANALYSIS_NO_DEVICE */
 	const char *kernel; /* of the path, else of the code; "": not known */
 	const char *stall;  /* the vendor's reason; "": none is known */
 	const char *text;   /* the instruction, as another program told it; "": nobody did */
@@ -245,7 +256,8 @@ struct analysis_instruction {
 	uint64_t samples, weight;
 	uint64_t estimated; /* of samples: several commands may have run it */
 };
-#define ANALYSIS_NO_PATH UINT32_MAX
+#define ANALYSIS_NO_PATH   UINT32_MAX
+#define ANALYSIS_NO_DEVICE SIZE_MAX
 
 enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
 

@@ -50,10 +50,16 @@ static int unknown_collector(const char *name)
 static int check_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "";
+	int error = option && collector->check_option ? collector->check_option(option) : -ENOENT;
 
+	if (error != -ENOENT)
+		return error;
 	if (!option || (collector->has_option && collector->has_option(option)) ||
 	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
 		return 0;
+	if (collector->rate && *option && strspn(option, "0123456789") == strlen(option))
+		return error_set(-EINVAL, "collector '%s' reads 1 to %u times a second, not %s",
+				 collector->name, collector->rate->most_hz, option);
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {
 		if (strcmp(row->name, option) == 0)
 			return 0;

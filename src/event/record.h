@@ -33,7 +33,8 @@ enum {
 	RECORD_FUNCTION = 69,    /* the name of a function of the runtime's */
 	RECORD_NODE = 70,        /* a command that a call launched beside others */
 	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
-	RECORD_CAPTURED = 72     /* where a node of a graph comes from */
+	RECORD_CAPTURED = 72,    /* where a node of a graph comes from */
+	RECORD_SAMPLES = 73      /* instruction samples that the device's runtime has counted */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -89,6 +90,19 @@ struct record_instruction {
 	uint32_t device;
 };
 
+/* RECORD_SAMPLES; detail: stall | unit of the period << 16. The stall is one of event/pc_sampling.h, or as RECORD_FUNCTION
+ * names it. */
+struct record_samples {
+	struct record head;
+	uint64_t begin, end; /* of the device's clock: when they were taken */
+	uint64_t offset;
+	uint64_t correlation; /* of the command; 0: of any that ran meanwhile */
+	uint64_t count;
+	uint64_t period;
+	uint32_t code; /* as in struct record_instruction */
+	uint32_t device;
+};
+
 /* EVENT_DEVICE; detail: enum event_device_type. Texts: key, name, vendor, driver, platform. With
  * RECORD_DEVICE_LOCAL the last 8 bytes are the local memory of a compute unit. */
 struct record_device {
@@ -135,9 +149,10 @@ struct record_needs {
 	uint64_t group_most, group_multiple, local_bytes, private_bytes;
 };
 
-/* Where its code is on the device; size_bytes 0: not known. The same kernel at another address is another one. */
+/* Where its code is on the device; size_bytes 0: not known. time: since when at the latest, as times of calls; 0: not known.
+ * The same kernel at another address is another one. */
 struct record_place {
-	uint64_t address, size_bytes;
+	uint64_t address, size_bytes, time;
 };
 
 /* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread
@@ -225,7 +240,8 @@ struct record_counter {
 	char texts[];
 };
 
-/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on. Text: name. Of the ring that describes it, and
+/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on; the runtime's names of stalls are among them. Text:
+ * name. Of the ring that describes it, and
  * described in it before it is named. */
 struct record_function {
 	struct record head;

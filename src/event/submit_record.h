@@ -14,14 +14,15 @@
 #include "event/kernel_record.h"
 
 enum submit_record_kind {
-	SUBMIT_RECORD_BATCH = 1,  /* struct submit_record */
-	SUBMIT_RECORD_MORE = 2,   /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
+	SUBMIT_RECORD_BATCH = 1, /* struct submit_record */
+	SUBMIT_RECORD_MORE =
+		2, /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
 	SUBMIT_RECORD_UNBOUND = 3 /* struct submit_unbound */
 };
 
 enum submit_flag {
-	SUBMIT_IS_OPEN = 1 << 0,       /* the batch was not all there; perhaps there is more to come */
-	SUBMIT_NO_VM = 1 << 1,         /* nobody saw its address space being made */
+	SUBMIT_IS_OPEN = 1 << 0, /* the batch was not all there; perhaps there is more to come */
+	SUBMIT_NO_VM = 1 << 1,   /* nobody saw its address space being made */
 	SUBMIT_NO_GENERATION = 1 << 2, /* whose commands these are is not known: not looked at */
 	SUBMIT_NO_ROOM = 1 << 3,       /* too many at the same time: not looked at */
 };
@@ -50,8 +51,9 @@ struct submit_record {
 	__u16 frames_count, frames_first; /* those before it are our own programs' */
 	struct batch_counts counts;
 	char thread[KERNEL_NAME_BYTES];
-	__u64 frames[KERNEL_FRAMES_MOST]; /* of the kernel, innermost first: the driver's function */
-	__u32 found_count, found_first;   /* … of the submission's so many were told before */
+	__u64 frames
+		[KERNEL_FRAMES_MOST];   /* of the kernel, innermost first: the driver's function */
+	__u32 found_count, found_first; /* … of the submission's so many were told before */
 	struct submit_found found[BATCH_FOUND_MOST]; /* found_count of them */
 };
 
@@ -67,9 +69,9 @@ enum submit_count {
 	SUBMIT_COUNT_RECORDS = 0, /* as kernel_load_lost reads it */
 	SUBMIT_COUNT_STACKS = 1,  /* of users */
 	SUBMIT_COUNT_BINDINGS = 2,
-	SUBMIT_COUNT_FAILED = 3,  /* calls that the driver refused */
-	SUBMIT_COUNT_CALLS = 4,   /* whose begin was not seen */
-	SUBMIT_COUNT_BUSY = 5,    /* nobody was free to look through their batches */
+	SUBMIT_COUNT_FAILED = 3, /* calls that the driver refused */
+	SUBMIT_COUNT_CALLS = 4,  /* whose begin was not seen */
+	SUBMIT_COUNT_BUSY = 5,   /* nobody was free to look through their batches */
 	SUBMIT_COUNTS
 };
 

@@ -185,7 +185,7 @@ static void begin(struct guest_thread *thread)
 	/* An interpreter is found in the first stack, by one thread: the others' would go without it meanwhile. */
 	guest_stack(thread);
 	atomic_store_explicit(&state.is_live, true, memory_order_release);
-	result = cuda_calls_enable(state.subscriber);
+	result = cuda_calls_enable(state.subscriber, cuda_samples_begin(thread));
 	if (result)
 		cuda_refused(thread, REFUSED_PART, "cuptiEnableCallback", result, "");
 }
@@ -226,6 +226,8 @@ static void on_fork(void)
 	cuda_helper_forked();
 	cuda_activity_forked();
 	cuda_objects_forked();
+	cuda_modules_forked();
+	cuda_samples_forked();
 	guest_stacks_forked();
 }
 

@@ -81,6 +81,11 @@ enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode)
 	return CUDA_SLOT_NODE;
 }
 
+bool cuda_slots_were_used(void)
+{
+	return atomic_load(&table.opened) != 0;
+}
+
 bool cuda_slots_are_open(void)
 {
 	enum { GRAPH_MS = 10000 };

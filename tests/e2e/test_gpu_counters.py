@@ -359,8 +359,10 @@ with t.case("how often: said, and wrong ones refused"):
     series = [json.loads(line) for line in run([DUET, "export", "-f", "jsonl", trace]).stdout.splitlines()
               if b'"kind":"series"' in line]
     t.equal({row["interval_ns"] for row in series if row["metric"] == "gpu.busy"}, {60000000}, "sensors: 20 Hz at most")
-    for collect in ("drm:0", "nvidia:101", "nvidia:often"):
+    for collect, words in (("drm:0", "1 to 100 times a second, not 0"), ("nvidia:101", "1 to 100 times a second, not 101"),
+                           ("nvidia:often", "no option 'often'")):
         result = run([DUET, "record", "--collect", collect, "-o", t.path("x.duet"), "--", "true"])
         t.equal(result.status, 125, collect)
+        t.true(words in result.stderr.decode(), f"{collect}: {result.stderr}")
 
 t.end()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# For scripts of a virtual machine: wait_ready returns when a recorder has its programs in the kernel.
+# wait_ready, for scripts that duet records: until a recorder has its programs in the kernel.
 
 # What it holds of the kernel, and what its threads do: "links states".
 recorder() {
@@ -8,9 +8,11 @@ recorder() {
 }
 
 # Each program takes the kernel as long as the machine lets it: while there are more to come, the recorder does not sleep.
+# After half a minute there are none.
 wait_ready() {
-	before= same=0
-	while [ $same -lt 4 ]; do
+	before= same=0 looks=0
+	while [ $same -lt 4 ] && [ $looks -lt 100 ]; do
+		looks=$((looks + 1))
 		now=$(recorder 2>/dev/null)
 		case $now in
 		'' | 0* | *[RD]*) same=0 ;;

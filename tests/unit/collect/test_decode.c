@@ -665,7 +665,7 @@ TEST(what_kernels_need)
 TEST(where_kernels_are)
 {
 	const struct record_needs needs = {256, 32, 4096, 16};
-	const struct record_place places[] = {{0x8000, 64}, {0x9000, 64}, {0x8000, 64}};
+	const struct record_place places[] = {{0x8000, 64, 0}, {0x9000, 64, 1}, {0x8000, 64, 0}};
 	const struct event_code *codes;
 	struct bench bench;
 	struct draft draft;
@@ -688,6 +688,8 @@ TEST(where_kernels_are)
 	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQUAL(codes[i].address, places[i].address);
+		CHECK(places[i].time ? codes[i].begin_ns == places[i].time
+				     : codes[i].begin_ns > places[1].time);
 		CHECK_EQUAL(codes[i].size_bytes, 64);
 		CHECK_EQUAL(codes[i].group_most, 256);
 		CHECK_EQUAL(codes[i].private_bytes, 16);
