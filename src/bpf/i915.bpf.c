@@ -103,7 +103,7 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 
 /* ---- contexts, buffers ------------------------------------------------------------------------- */
 
-static __always_inline void on_context_create(const struct submit_call *call)
+SUBMIT_CALL on_context_create(const struct submit_call *call)
 {
 	struct i915_context_create arguments;
 	struct submit_queue queue = {0};
@@ -129,7 +129,7 @@ static __always_inline void on_context_destroy(const void *data, const void *fil
 	bpf_map_delete_elem(&queues, &key);
 }
 
-static __always_inline void on_mmap_offset(const struct submit_call *call)
+SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 {
 	struct i915_mmap_offset arguments;
 	struct submit_id key;
@@ -145,7 +145,7 @@ static __always_inline void on_mmap_offset(const struct submit_call *call)
 	bpf_map_update_elem(&offsets, &key, &object, BPF_ANY);
 }
 
-static __always_inline void on_gem_mmap(const struct submit_call *call)
+SUBMIT_CALL on_gem_mmap(const struct submit_call *call)
 {
 	struct i915_mmap arguments;
 
@@ -154,7 +154,7 @@ static __always_inline void on_gem_mmap(const struct submit_call *call)
 			    arguments.addr_ptr, arguments.offset);
 }
 
-static __always_inline void on_userptr(const struct submit_call *call)
+SUBMIT_CALL on_userptr(const struct submit_call *call)
 {
 	struct user_memory memory = {0};
 	struct i915_userptr arguments;

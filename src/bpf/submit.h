@@ -34,6 +34,9 @@ static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address,
 					 void *target);
 #include "event/batch_parser.h"
 
+/* What is done in a call is a function of its own, so that not all of them need room on one stack. */
+#define SUBMIT_CALL static __attribute__((noinline)) void
+
 enum {
 	SUBMIT_STEPS_MOST = 16384, /* commands of a submission: some 0.7 ms */
 	SUBMIT_TRIES_MOST = 4,

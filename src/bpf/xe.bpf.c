@@ -371,7 +371,7 @@ static long drop_forgotten(void *map, const struct forgotten_key *key, void *val
 	return 0;
 }
 
-static __always_inline void on_vm_create(const struct submit_call *call)
+SUBMIT_CALL on_vm_create(const struct submit_call *call)
 {
 	struct xe_vm_create arguments;
 	struct submit_id key;
@@ -406,7 +406,7 @@ static __always_inline void on_vm_destroy(const void *data, const void *file, __
 	tell_unbound(vm, 0, 0);
 }
 
-static __always_inline void on_queue_create(const struct submit_call *call)
+SUBMIT_CALL on_queue_create(const struct submit_call *call)
 {
 	struct xe_exec_queue_create arguments;
 	struct submit_queue queue = {0};
@@ -433,7 +433,7 @@ static __always_inline void on_queue_destroy(const void *data, const void *file,
 	bpf_map_delete_elem(&queues, &key);
 }
 
-static __always_inline void on_mmap_offset(const struct submit_call *call)
+SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 {
 	struct xe_gem_mmap_offset arguments;
 	struct submit_id key;

@@ -83,11 +83,6 @@ struct xe_gem_mmap_offset {
 	__u64 reserved[2];
 };
 
-/* Of all DRM drivers. */
-struct xe_gem_close {
-	__u32 handle, pad;
-};
-
 struct xe_vm_create {
 	__u64 extensions;
 	__u32 flags, vm_id;
@@ -305,7 +300,6 @@ enum xe_oa_status {
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
 #define XE_IOCTL_OBSERVATION \
 	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
-#define XE_IOCTL_GEM_CLOSE    _IOW('d', 0x09, struct xe_gem_close)
 #define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
 #define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
 #define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)
