@@ -75,7 +75,7 @@ static __always_inline void count(__u32 which)
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST SUBMIT_COUNT_STACKS
 /* Calls of drivers come from the depth of runtimes, and what tells two of them apart is far out. */
-#define USER_STACKS_TOP 512
+#define USER_STACKS_TOP  512
 #include "bpf/user_stacks.h"
 
 /* Of a render node by its minor: enum batch_generation and 1, by the recorder; 0: not known. */
@@ -337,7 +337,7 @@ static __always_inline bool read_data(void *target, __u32 size, const void *data
 /* Where a process has a part of an object. */
 struct submit_mapping {
 	__u64 begin, end;
-	__u64 offset; /* of begin, in the object */
+	__u64 offset;              /* of begin, in the object */
 	__u64 file, private, page; /* of the kernel's own list, by which it is known again */
 };
 
@@ -524,10 +524,10 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *area,
 
 	look->begin = area->vm_start;
 	look->end = area->vm_end;
-	look->is_same = (__u64)area->vm_file == look->known->file &&
-			(__u64)area->vm_private_data == look->known->private &&
-			page == look->known->page +
-					((look->address - look->known->begin) >> PAGE_SHIFT);
+	look->is_same =
+		(__u64)area->vm_file == look->known->file &&
+		(__u64)area->vm_private_data == look->known->private &&
+		page == look->known->page + ((look->address - look->known->begin) >> PAGE_SHIFT);
 	return 0;
 }
 
@@ -610,7 +610,8 @@ struct submit_work {
 
 /* Into the parser's window, all that it ever reads into. Neither static nor inlined: the kernel checks it once, and not in
  * each of the ways by which it is come to: 0.8 s. */
-__attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 address, __u32 bytes)
+__attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 address,
+					  __u32 bytes)
 {
 	struct submit_piece *piece;
 	__u64 left;

@@ -13,15 +13,15 @@
 
 #include "bpf/submit.h"
 
-#define ON_ENTRY(name, function, what)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		struct submit_call *call = begin_call(what, data, file, 0);             \
-                                                                                        \
-		if (call && what == CALL_EXEC)                                          \
-			take_frames(ctx, call, bpf_get_func_ip(ctx));                   \
-		return 0;                                                               \
+#define ON_ENTRY(name, function, what)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		struct submit_call *call = begin_call(what, data, file, 0); \
+                                                                            \
+		if (call && what == CALL_EXEC)                              \
+			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
+		return 0;                                                   \
 	}
 #define ON_EXIT(name, function, what)                                                   \
 	SEC("fexit/" #function)                                                         \
@@ -29,30 +29,30 @@
 	{                                                                               \
 		return finish(what, result);                                            \
 	}
-#define ON_BEGIN(name, function, does)                                                  \
-	SEC("fentry/" #function)                                                        \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file)             \
-	{                                                                               \
-		does(data, file, 0);                                                    \
-		return 0;                                                               \
+#define ON_BEGIN(name, function, does)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		does(data, file, 0);                                        \
+		return 0;                                                   \
 	}
 
-#define ON_PROBE(name, function, what)                                                       \
-	SEC("kprobe/" #function)                                                             \
-	int name(struct pt_regs *registers)                                                  \
-	{                                                                                    \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,     \
+#define ON_PROBE(name, function, what)                                                            \
+	SEC("kprobe/" #function)                                                                  \
+	int name(struct pt_regs *registers)                                                       \
+	{                                                                                         \
+		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
 						      (const struct drm_file *)registers->dx, 0); \
-                                                                                             \
-		if (call && what == CALL_EXEC)                                               \
-			take_frames(registers, call, registers->ip);                         \
-		return 0;                                                                    \
+                                                                                                  \
+		if (call && what == CALL_EXEC)                                                    \
+			take_frames(registers, call, registers->ip);                              \
+		return 0;                                                                         \
 	}
-#define ON_RETURN(name, function, what)                     \
-	SEC("kretprobe/" #function)                         \
-	int name(struct pt_regs *registers)                 \
-	{                                                   \
-		return finish(what, (int)registers->ax);    \
+#define ON_RETURN(name, function, what)                  \
+	SEC("kretprobe/" #function)                      \
+	int name(struct pt_regs *registers)              \
+	{                                                \
+		return finish(what, (int)registers->ax); \
 	}
 #define ON_PROBE_BEGIN(name, function, does)                                       \
 	SEC("kprobe/" #function)                                                   \
@@ -62,46 +62,46 @@
 		return 0;                                                          \
 	}
 
-#define ON_CLOSE(name, function)                                    \
-	SEC("fentry/" #function)                                    \
-	int BPF_PROG(name, void *device, struct drm_file *file)     \
-	{                                                           \
-		on_file_close(file);                                \
-		return 0;                                           \
+#define ON_CLOSE(name, function)                                \
+	SEC("fentry/" #function)                                \
+	int BPF_PROG(name, void *device, struct drm_file *file) \
+	{                                                       \
+		on_file_close(file);                            \
+		return 0;                                       \
 	}
-#define ON_MMAP(enter, exit, function)                                             \
-	SEC("fentry/" #function)                                                   \
-	int BPF_PROG(enter, struct file *file, struct vm_area_struct *area)        \
-	{                                                                          \
-		begin_mmap(CALL_MMAP, file, area);                                 \
-		return 0;                                                          \
-	}                                                                          \
-	SEC("fexit/" #function)                                                    \
+#define ON_MMAP(enter, exit, function)                                                 \
+	SEC("fentry/" #function)                                                       \
+	int BPF_PROG(enter, struct file *file, struct vm_area_struct *area)            \
+	{                                                                              \
+		begin_mmap(CALL_MMAP, file, area);                                     \
+		return 0;                                                              \
+	}                                                                              \
+	SEC("fexit/" #function)                                                        \
 	int BPF_PROG(exit, struct file *file, struct vm_area_struct *area, int result) \
-	{                                                                          \
-		end_mmap(CALL_MMAP, result);                                       \
-		return 0;                                                          \
+	{                                                                              \
+		end_mmap(CALL_MMAP, result);                                           \
+		return 0;                                                              \
 	}
-#define ON_PROBE_CLOSE(name, function)                  \
-	SEC("kprobe/" #function)                        \
-	int name(struct pt_regs *registers)             \
-	{                                               \
+#define ON_PROBE_CLOSE(name, function)                      \
+	SEC("kprobe/" #function)                            \
+	int name(struct pt_regs *registers)                 \
+	{                                                   \
 		on_file_close((const void *)registers->si); \
-		return 0;                               \
+		return 0;                                   \
 	}
-#define ON_PROBE_MMAP(enter, exit, function)                               \
-	SEC("kprobe/" #function)                                           \
-	int enter(struct pt_regs *registers)                               \
-	{                                                                  \
-		begin_mmap(CALL_MMAP, (const struct file *)registers->di,  \
-			   (struct vm_area_struct *)registers->si);        \
-		return 0;                                                  \
-	}                                                                  \
-	SEC("kretprobe/" #function)                                        \
-	int exit(struct pt_regs *registers)                                \
-	{                                                                  \
-		end_mmap(CALL_MMAP, (int)registers->ax);                   \
-		return 0;                                                  \
+#define ON_PROBE_MMAP(enter, exit, function)                              \
+	SEC("kprobe/" #function)                                          \
+	int enter(struct pt_regs *registers)                              \
+	{                                                                 \
+		begin_mmap(CALL_MMAP, (const struct file *)registers->di, \
+			   (struct vm_area_struct *)registers->si);       \
+		return 0;                                                 \
+	}                                                                 \
+	SEC("kretprobe/" #function)                                       \
+	int exit(struct pt_regs *registers)                               \
+	{                                                                 \
+		end_mmap(CALL_MMAP, (int)registers->ax);                  \
+		return 0;                                                 \
 	}
 
 SEC("fentry/drm_ioctl")
@@ -176,34 +176,34 @@ static __always_inline void exit_way(int result)
 		finish(call->what, result);
 }
 
-#define ON_WAY_IN(enter, exit)                                                                 \
-	SEC("kprobe/drm_ioctl")                                                                \
-	int enter(struct pt_regs *registers)                                                   \
-	{                                                                                      \
-		const struct file *file = (const struct file *)registers->di;                  \
-                                                                                               \
-		try_again();                                                                   \
-		enter_way(registers, BPF_CORE_READ(file, private_data), (__u32)registers->si,  \
-			  (const void *)registers->dx, registers->ip);                         \
-		return 0;                                                                      \
-	}                                                                                      \
-	SEC("kretprobe/drm_ioctl")                                                             \
-	int exit(struct pt_regs *registers)                                                    \
-	{                                                                                      \
-		exit_way((int)registers->ax);                                                  \
-		return 0;                                                                      \
-	}                                                                                      \
-	SEC("kprobe/drm_release")                                                              \
-	int probe_release(struct pt_regs *registers)                                           \
-	{                                                                                      \
+#define ON_WAY_IN(enter, exit)                                                                  \
+	SEC("kprobe/drm_ioctl")                                                                 \
+	int enter(struct pt_regs *registers)                                                    \
+	{                                                                                       \
+		const struct file *file = (const struct file *)registers->di;                   \
+                                                                                                \
+		try_again();                                                                    \
+		enter_way(registers, BPF_CORE_READ(file, private_data), (__u32)registers->si,   \
+			  (const void *)registers->dx, registers->ip);                          \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kretprobe/drm_ioctl")                                                              \
+	int exit(struct pt_regs *registers)                                                     \
+	{                                                                                       \
+		exit_way((int)registers->ax);                                                   \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kprobe/drm_release")                                                               \
+	int probe_release(struct pt_regs *registers)                                            \
+	{                                                                                       \
 		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
-		return 0;                                                                      \
-	}                                                                                      \
-	SEC("kprobe/drm_release_noglobal")                                                     \
-	int probe_release_noglobal(struct pt_regs *registers)                                  \
-	{                                                                                      \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kprobe/drm_release_noglobal")                                                      \
+	int probe_release_noglobal(struct pt_regs *registers)                                   \
+	{                                                                                       \
 		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
-		return 0;                                                                      \
+		return 0;                                                                       \
 	}
 
 #endif

@@ -63,7 +63,7 @@ struct {
 	__type(value, __u64);
 } forgotten SEC(".maps");
 
-__u32 forgets;	 /* there is any */
+__u32 forgets;       /* there is any */
 __u64 forgets_until; /* … of all address spaces: there was no room to keep it apart */
 
 #define GPU_RANGES_NOTHING 0
@@ -93,8 +93,7 @@ static __always_inline bool is_forgotten_by(__u64 vm, __u64 object, __u64 number
 static __always_inline bool is_forgotten(__u64 vm, const struct gpu_range *range)
 {
 	return forgets &&
-	       (range->number <= forgets_until ||
-		is_forgotten_by(vm, ALL_OBJECTS, range->number) ||
+	       (range->number <= forgets_until || is_forgotten_by(vm, ALL_OBJECTS, range->number) ||
 		is_forgotten_by(vm, range->object, range->number));
 }
 
@@ -135,7 +134,6 @@ struct bind {
 	__u32 level;
 	__u32 failed;
 };
-
 
 /* Global, as the functions of event/gpu_ranges.h are: checked once. */
 __attribute__((noinline)) int lock_bucket(struct gpu_bucket *bucket)

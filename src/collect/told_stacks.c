@@ -142,8 +142,7 @@ static union unwind_rule find_rule(void *context, uint64_t pc)
 static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame *frame)
 {
 	struct recording *recording = walk->stacks->recording;
-	const struct memory_piece *piece =
-		memory_map_find(walk->map, frame->pc - frame->is_return);
+	const struct memory_piece *piece = memory_map_find(walk->map, frame->pc - frame->is_return);
 	struct event_frame row = {.type = FRAME_JIT, .flags = frame->is_return ? FRAME_RETURN : 0};
 
 	row.offset = frame->pc;
@@ -163,8 +162,7 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 /* Our own library in the program is none of its code. */
 static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
 {
-	const struct memory_piece *piece =
-		memory_map_find(walk->map, frame->pc - frame->is_return);
+	const struct memory_piece *piece = memory_map_find(walk->map, frame->pc - frame->is_return);
 
 	return piece && piece->file && piece->file->is_guest;
 }

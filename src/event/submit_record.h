@@ -95,8 +95,8 @@ enum submit_xe_call {
 };
 
 struct submit_request {
-	__u64 file; /* stands for one; no address */
-	__u64 data; /* the call's arguments, in the caller's memory */
+	__u64 file;            /* stands for one; no address */
+	__u64 data;            /* the call's arguments, in the caller's memory */
 	__u64 address, offset; /* of SUBMIT_XE_MMAP: where it is, and where in the file */
 	__u32 call;            /* enum submit_xe_call */
 	__s32 result;          /* the driver's */

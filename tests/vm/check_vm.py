@@ -21,6 +21,8 @@ import work
 
 USUAL = ("6.1", "6.12")
 MODULES = ("gpu_sched", "i915", "xe", "vgem")
+# Objects that are of one driver alone.
+DRIVERS = ("xe", "i915")
 MADE_UP = "made_up_gpu"
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static", "apt-get": "apt"}
 PROGRAMS = ("probe", "fences", "submit")
@@ -218,6 +220,10 @@ def build_made_up(report, apt, kernel, folder, source=MADE_UP_SOURCE, name=MADE_
 def check_kernel(report, apt, kernel, build):
     started = time.monotonic()
     objects = {os.path.basename(path).removesuffix(".bpf.o"): path for path in glob.glob(f"{build}/src/bpf/*.bpf.o")}
+    for name in DRIVERS:
+        if name in objects and name not in kernel.modules:
+            report.skip(kernel.version, f"{name} all together", "this kernel has no such driver")
+            del objects[name]
     files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in PROGRAMS}
     files.update({f"vm/{name}.bpf.o": path for name, path in objects.items()})
     modules = kernel.closure(MODULES)

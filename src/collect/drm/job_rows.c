@@ -123,7 +123,8 @@ static struct process *process_of(struct job_rows *rows, const struct job *job,
 		return process;
 	*ret_table = rows->recording->others;
 	process = processes_find(rows->recording->others, job->tgid);
-	return process ? process : processes_begin(rows->recording->others, job->tgid, job->queued_ns);
+	return process ? process
+		       : processes_begin(rows->recording->others, job->tgid, job->queued_ns);
 }
 
 static struct place place_of(uint32_t process, uint32_t device, const struct job *job)
@@ -328,9 +329,9 @@ void job_rows_put(struct job_rows *rows, const struct job *job)
 		return;
 	}
 	/* the call that it was queued in may be recorded already; of what it queues one thing is the work */
-	execution.correlation = submissions_take(&rows->recording->submissions, process->row.id,
-						 job->tid, job->queued_ns,
-						 job->flags & JOB_IS_FENCE);
+	execution.correlation =
+		submissions_take(&rows->recording->submissions, process->row.id, job->tid,
+				 job->queued_ns, job->flags & JOB_IS_FENCE);
 	if (execution.correlation && (job->flags & JOB_IS_FENCE)) {
 		rows->counts.told++;
 		return;
@@ -362,7 +363,8 @@ static void see_ends(struct job_rows *rows, uint64_t now_ns)
 
 static bool is_there(const struct job_rows *rows, const struct queue *queue)
 {
-	const struct processes *const tables[] = {rows->recording->processes, rows->recording->others};
+	const struct processes *const tables[] = {rows->recording->processes,
+						  rows->recording->others};
 
 	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
 		const struct process *process = processes_find(tables[i], queue->pid);

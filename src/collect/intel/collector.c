@@ -59,9 +59,11 @@ static const struct collector_option collector_options[] = {
 	{"oa", "how much of the time the GPU and its EUs are busy, and at which clock, by their OA "
 	       "unit, 100 times a second; instead of samples, or beside them where both are said"},
 	{"oa=HZ", "… so many times a second, 1 to 1000, or the next that the hardware has"},
-	{"driver", "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
-		   "i915 see it with rights: done anyway; -driver: not"},
-	{"ring=MIB", "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
+	{"driver",
+	 "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
+	 "i915 see it with rights: done anyway; -driver: not"},
+	{"ring=MIB",
+	 "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
 	{NULL, NULL},
 };
 
@@ -92,8 +94,9 @@ static uint32_t read_ring(const char *option)
 		return 0;
 	option += sizeof(before) - 1;
 	size = strtoul(option, &end, 10);
-	return *end || end == option || size > RING_MIB_MOST || (size & (size - 1)) ? 0
-										    : (uint32_t)size;
+	return *end || end == option || size > RING_MIB_MOST || (size & (size - 1))
+		       ? 0
+		       : (uint32_t)size;
 }
 
 static bool has_option(const char *option)

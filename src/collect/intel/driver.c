@@ -58,32 +58,20 @@ static const struct kernel_program xe_types[] = {
 	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_names[] = {
-	{"return_exec", NULL, NULL},
-	{"probe_exec", NULL, NULL},
-	{"probe_vm_create", NULL, NULL},
-	{"return_vm_create", NULL, NULL},
-	{"probe_vm_bind", NULL, NULL},
-	{"return_vm_bind", NULL, LACKS_KERNELS},
-	{"probe_queue_create", NULL, NULL},
-	{"return_queue_create", NULL, LACKS_KERNELS},
-	{"probe_mmap_offset", NULL, NULL},
-	{"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_vm_destroy", NULL, NULL},
-	{"probe_queue_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},
-	{"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},
-	{"on_exit", NULL, NULL},
+	{"return_exec", NULL, NULL},        {"probe_exec", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},    {"return_vm_create", NULL, NULL},
+	{"probe_vm_bind", NULL, NULL},      {"return_vm_bind", NULL, LACKS_KERNELS},
+	{"probe_queue_create", NULL, NULL}, {"return_queue_create", NULL, LACKS_KERNELS},
+	{"probe_mmap_offset", NULL, NULL},  {"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_vm_destroy", NULL, NULL},   {"probe_queue_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},    {"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},         {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},        {"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_way_in[] = {
-	{"way_exit", NULL, NULL},
-	{"way_enter", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release", NULL, NULL},
-	{"on_exit", NULL, NULL},
+	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL}, {"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_types[] = {
 	{"exec_exit", NULL, NULL},
@@ -452,6 +440,8 @@ static void note_counts(const struct tracer *tracer)
 		{counts->too_deep, "calls deeper than three, not followed"},
 		{counts->no_space, "submissions of queues that were made before"},
 		{counts->no_generation, "submissions to GPUs whose commands are not known"},
+		{counts->stackless,
+		 "submissions without a user's stack: too many new ones at a time"},
 		{counts->malformed, "records that made no sense"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS),
 		 "bindings that had no room"},
@@ -466,14 +456,15 @@ static void note_counts(const struct tracer *tracer)
 	char text[1500];
 	size_t length;
 
-	length = (size_t)snprintf(text, sizeof(text),
-				  "%s: %" PRIu64 " submissions with %" PRIu64 " launches of kernels",
-				  tracer->kind->driver, counts->submissions, counts->kernels);
+	length =
+		(size_t)snprintf(text, sizeof(text),
+				 "%s: %" PRIu64 " submissions with %" PRIu64 " launches of kernels",
+				 tracer->kind->driver, counts->submissions, counts->kernels);
 	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++)
 		if (parts[i].count)
-			length += (size_t)snprintf(text + length, sizeof(text) - length,
-						   "; %" PRIu64 " %s", parts[i].count,
-						   parts[i].what);
+			length +=
+				(size_t)snprintf(text + length, sizeof(text) - length,
+						 "; %" PRIu64 " %s", parts[i].count, parts[i].what);
 	note(tracer->owner,
 	     counts->incomplete || counts->looping || counts->cut || counts->relative ||
 			     counts->left_out || counts->no_generation

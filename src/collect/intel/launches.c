@@ -30,7 +30,7 @@
 
 /* Beside those of guests, and of jobs (collect/drm/job_rows.c). */
 #define CORRELATION_BASE (UINT64_C(0xfe) << 56)
-#define HASH_ODD	 UINT64_C(0x9e3779b97f4a7c15)
+#define HASH_ODD         UINT64_C(0x9e3779b97f4a7c15)
 
 enum { OPEN_MOST = 64, CODES_MOST = 1 << 20, QUEUES_MOST = 65536 };
 
@@ -58,8 +58,9 @@ struct launches {
 	struct told_stacks stacks;
 	struct code *codes; /* owned */
 	size_t codes_count, codes_capacity;
-	struct hash_map by_code;   /* key of a code -> index */
-	struct hash_map by_queue;  /* process << 32 | device, and the driver's number -> the trace's queue */
+	struct hash_map by_code; /* key of a code -> index */
+	struct hash_map
+		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
 	struct open_batch opens[OPEN_MOST];
 	size_t opens_next;
 	uint64_t last_correlation;
@@ -128,10 +129,8 @@ static uint32_t device_of(struct launches *launches, uint32_t minor)
 {
 	struct launch_gpu *gpu = &launches->gpus[minor];
 	char name[100];
-	const struct device_facts facts = {.address = gpu->address,
-					   .name = name,
-					   .vendor = "Intel",
-					   .driver = gpu->driver};
+	const struct device_facts facts = {
+		.address = gpu->address, .name = name, .vendor = "Intel", .driver = gpu->driver};
 
 	snprintf(name, sizeof(name), "Intel GPU %s", gpu->address);
 	if (!gpu->device)
@@ -169,8 +168,7 @@ static uint32_t describe_queue(struct launches *launches, const struct submit_re
 static uint32_t queue_of(struct launches *launches, const struct submit_record *record,
 			 uint32_t process, uint32_t device)
 {
-	const uint64_t key =
-		mix(mix(record->vm, record->queue), (uint64_t)process << 32 | device);
+	const uint64_t key = mix(mix(record->vm, record->queue), (uint64_t)process << 32 | device);
 	uint32_t id = (uint32_t)hash_map_get(&launches->by_queue, key, 0);
 
 	if (id)
@@ -242,8 +240,8 @@ static void end_code(struct launches *launches, size_t index, uint64_t now_ns)
 	const size_t last = --launches->codes_count;
 
 	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, code->id, now_ns);
-	hash_map_remove(&launches->by_code,
-			code_key(code->address, code->process, code->device), NULL);
+	hash_map_remove(&launches->by_code, code_key(code->address, code->process, code->device),
+			NULL);
 	if (index == last)
 		return;
 	*code = launches->codes[last];
@@ -256,9 +254,8 @@ static void take_unbound(struct launches *launches, const struct submit_unbound 
 	for (size_t i = launches->codes_count; i-- > 0;) {
 		const struct code *code = &launches->codes[i];
 
-		if (code->vm == unbound->vm &&
-		    (!unbound->end ||
-		     (code->address >= unbound->begin && code->address < unbound->end)))
+		if (code->vm == unbound->vm && (!unbound->end || (code->address >= unbound->begin &&
+								  code->address < unbound->end)))
 			end_code(launches, i, unbound->head.time_ns);
 	}
 }
@@ -323,13 +320,14 @@ static void count_status(struct launches_counts *counts, const struct submit_rec
 static uint32_t stack_of(struct launches *launches, const struct submit_record *record)
 {
 	const uint32_t first = record->frames_first;
+	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack);
 	uint32_t count = record->frames_count;
 
+	launches->counts.stackless += user == 0;
 	if (count > KERNEL_FRAMES_MOST)
 		count = KERNEL_FRAMES_MOST;
 	return told_stacks_put_kernel(&launches->stacks, record->frames + first,
-				      count > first ? count - first : 0,
-				      told_stacks_find(&launches->stacks, record->user_stack));
+				      count > first ? count - first : 0, user);
 }
 
 static void remember(struct launches *launches, const struct event_launch *row, uint32_t process,
@@ -376,8 +374,7 @@ static struct open_batch *find_open(struct launches *launches, uint64_t number)
 static void take_batch(struct launches *launches, const struct submit_record *record)
 {
 	struct processes *table;
-	struct process *process =
-		process_of(launches, record->head.tgid, record->enter_ns, &table);
+	struct process *process = process_of(launches, record->head.tgid, record->enter_ns, &table);
 	struct open_batch batch = {
 		.number = record->number, .vm = record->vm, .pid = record->head.tgid};
 	uint32_t thread;

@@ -30,10 +30,11 @@ struct launches_counts {
 	uint64_t left_out;   /* … beyond LAUNCHES_A_BATCH, or what a batch is kept apart by */
 	uint64_t incomplete; /* batches that could not be read to the end … */
 	uint64_t looping;    /* … that never end, as those of direct submission */
-	uint64_t cut;        /* … that have more commands than are looked at, or no commands in them */
+	uint64_t cut; /* … that have more commands than are looked at, or no commands in them */
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
-	uint64_t no_space;   /* address spaces that were made before */
+	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
+	uint64_t stackless; /* submissions whose user stack was not told */
 	uint64_t malformed;
 };
 

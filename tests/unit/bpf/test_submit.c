@@ -413,8 +413,8 @@ TEST(what_was_unmapped_is_not_read)
 	map_buffer(FILE_A, 1, page);
 	bind(FILE_A, 1, 1, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
-	other = mmap(page, PAGE, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	other = mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		     -1, 0);
 	REQUIRE(other == page);
 	put_batch(other, 0x80);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
@@ -683,7 +683,8 @@ TEST(cost)
 	one_ns = least_ns(AREA);
 	many_ns = least_ns(AREA + PAGE);
 	CHECK_EQUAL(records[records_count - 1].found_count, 16);
-	printf("# a submission with both stacks: %llu ns with 1 kernel, %llu ns with 16 (least of %d)\n",
+	printf("# a submission with both stacks: %llu ns with 1 kernel, %llu ns with 16 (least of "
+	       "%d)\n",
 	       (long long)one_ns, (long long)many_ns, COST_RUNS);
 	munmap(page, 2 * PAGE);
 	if (stats >= 0)
@@ -722,8 +723,7 @@ static int load(const char *path)
 	if (!object)
 		return -errno;
 	found = bpf_object__find_program_by_name(object, "run_call");
-	bpf_object__for_each_program(each, object)
-		bpf_program__set_autoload(each, each == found);
+	bpf_object__for_each_program(each, object) bpf_program__set_autoload(each, each == found);
 	error = bpf_object__load(object);
 	if (error || !found)
 		return error ? error : -ENOENT;
