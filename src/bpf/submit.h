@@ -11,8 +11,10 @@
  *           Memory is read where the program has it mapped, and only while the kernel's own list says that the same
  *           thing is mapped there still. So nobody needs to follow munmap, which is everybody's.
  *
- * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 address, struct gpu_range *),
- * which says what lies at an address of the submission's address space.
+ * Include with these macros defined:
+ *
+ *	SUBMIT_FIND(scratch, address, ret_range)	what lies at an address of the submission's address space; false:
+ *							it is not known
  */
 #ifndef BPF_SUBMIT_H
 #define BPF_SUBMIT_H

@@ -5,7 +5,7 @@
  * Runs in:  the kernel, in the thread whose stack it is
  * Gives:    struct kernel_stack in a ring, and a number that stands for it from then on
  *
- * Include behind a ring, the map `counts` and count(), with these macros defined:
+ * Include with these macros defined, behind a ring, the map `counts` and count():
  *
  *	USER_STACKS_RING	the ring
  *	USER_STACKS_LOST	what to count where it has no room
