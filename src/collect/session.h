@@ -62,9 +62,9 @@ struct session_options {
 	bool drm_jobs;           /* … and what they did for whom */
 	bool intel;              /* collect what Intel's GPUs execute … */
 	uint64_t intel_cycles;   /* … sampled each time after so many cycles; 0: as usual */
+	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
 	bool intel_no_driver;    /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
-	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
 	bool preload;            /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */

@@ -289,7 +289,6 @@ enum xe_oa_status {
 #define XE_IOCTL_GEM_CREATE   _IOWR('d', XE_COMMAND_BASE + XE_GEM_CREATE, struct xe_gem_create)
 #define XE_IOCTL_GEM_MMAP_OFFSET \
 	_IOWR('d', XE_COMMAND_BASE + XE_GEM_MMAP_OFFSET, struct xe_gem_mmap_offset)
-#define XE_IOCTL_GEM_CLOSE  _IOW('d', 0x09, struct xe_gem_close)
 #define XE_IOCTL_VM_CREATE  _IOWR('d', XE_COMMAND_BASE + XE_VM_CREATE, struct xe_vm_create)
 #define XE_IOCTL_VM_DESTROY _IOW('d', XE_COMMAND_BASE + XE_VM_DESTROY, struct xe_vm_destroy)
 #define XE_IOCTL_VM_BIND    _IOW('d', XE_COMMAND_BASE + XE_VM_BIND, struct xe_vm_bind)
@@ -300,6 +299,7 @@ enum xe_oa_status {
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
 #define XE_IOCTL_OBSERVATION \
 	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
+#define XE_IOCTL_GEM_CLOSE    _IOW('d', 0x09, struct xe_gem_close)
 #define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
 #define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
 #define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)

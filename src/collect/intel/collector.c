@@ -83,7 +83,7 @@ static uint32_t read_oa_hz(const char *option)
 	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MOST_HZ) : 0;
 }
 
-/* 0: it is none. */
+/* MiB, a power of two; 0: it is none. */
 static uint32_t read_ring(const char *option)
 {
 	static const char before[] = "ring=";
@@ -322,42 +322,39 @@ static int open_oa(struct intel *intel, uint32_t hz)
 	return counters_open(intel->recording, &options, &intel->counters);
 }
 
-static int open_driver(struct intel *intel, const struct session_options *session)
+static void open_driver(struct intel *intel, const struct session_options *session)
 {
-	if (session->intel_no_driver)
-		return 0;
-	return driver_open(intel->recording, session->intel_ring_mib << 20,
-			   session->drm_hz && session->drm_jobs, &intel->driver);
-}
-
-/* Each goes without the others; why the first could not be is told where nothing could. */
-static int open_all(struct intel *intel, const struct session_options *session)
-{
-	char why[700] = "";
-	int error = session->intel ? open_stalls(intel, session->intel_cycles) : 0, oa_error = 0;
-
-	if (error)
-		snprintf(why, sizeof(why), "%s", error_text());
-	error_clear();
-	if (session->intel && open_driver(intel, session))
+	if (!session->intel_no_driver &&
+	    driver_open(intel->recording, session->intel_ring_mib << 20,
+			session->drm_hz && session->drm_jobs, &intel->driver)) {
 		recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
-	error_clear();
-	if (error && (intel->driver || session->intel_oa_hz))
-		note_error(intel, why);
-	if (session->intel_oa_hz)
-		oa_error = open_oa(intel, session->intel_oa_hz);
-	if (oa_error && (intel->count || intel->driver))
-		note_error(intel, error_text());
-	if (oa_error || !error)
-		return oa_error;
-	return error_set(error, "%s", why);
+		error_clear();
+	}
 }
 
+static int open_sampling(struct intel *intel, const struct session_options *session)
+{
+	char why[700];
+	const int error = open_stalls(intel, session->intel_cycles);
+
+	snprintf(why, sizeof(why), "%s", error ? error_text() : "");
+	if (error)
+		error_clear();
+	open_driver(intel, session);
+	if (!error)
+		return 0;
+	if (!intel->driver && !session->intel_oa_hz)
+		return error_set(error, "%s", why);
+	note_error(intel, why);
+	return 0;
+}
+
+/* Each goes without the others. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
 	struct intel *intel;
-	int error;
+	int error = 0;
 
 	*ret_state = NULL;
 	if (!is_chosen(session))
@@ -366,12 +363,16 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
-	error = open_all(intel, session);
+	if (session->intel)
+		error = open_sampling(intel, session);
+	if (session->intel_oa_hz)
+		error = open_oa(intel, session->intel_oa_hz);
 	if (!intel->count && !intel->counters && !intel->driver) {
 		free(intel);
 		return error;
 	}
-	error_clear();
+	if (error)
+		note_error(intel, error_text());
 	*ret_state = intel;
 	return 0;
 }
@@ -392,10 +393,10 @@ static void drain(void *state)
 {
 	struct intel *intel = state;
 
-	if (intel->driver)
-		driver_drain(intel->driver);
 	if (intel->counters)
 		counters_drain(intel->counters);
+	if (intel->driver)
+		driver_drain(intel->driver);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
 		tell(intel);
 }
@@ -404,10 +405,10 @@ static void catch_up(void *state)
 {
 	struct intel *intel = state;
 
-	if (intel->driver)
-		driver_drain(intel->driver);
 	if (intel->counters)
 		counters_drain(intel->counters);
+	if (intel->driver)
+		driver_drain(intel->driver);
 	tell(intel);
 }
 
@@ -415,10 +416,10 @@ static void each_second(void *state, uint64_t now_ns)
 {
 	struct intel *intel = state;
 
-	if (intel->driver)
-		driver_each_second(intel->driver, now_ns);
 	if (intel->counters)
 		counters_count_losses(intel->counters, now_ns);
+	if (intel->driver)
+		driver_each_second(intel->driver, now_ns);
 }
 
 static int watch(void *state, pid_t pid)
@@ -447,7 +448,7 @@ extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
 	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait; "
-		"how busy they are, and their clock",
+		"how busy they are, and their clock; what is handed to them, by whom",
 	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,
