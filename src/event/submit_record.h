@@ -48,7 +48,7 @@ struct submit_record {
 	__u32 batches;
 	__u32 status; /* enum batch_status of the last one that was looked at */
 	__u32 tries;
-	__u32 frames_count;
+	__u16 frames_count, frames_first; /* those before it are our own programs' */
 	struct batch_counts counts;
 	char thread[KERNEL_NAME_BYTES];
 	__u64 frames

@@ -242,6 +242,60 @@ class Stalls:
             yield f"a second stream beside the first: {self.second}"
 
 
+class RecordedSubmissions:
+    """tests/vm/submissions.sh: what xe_submit and xe_work hand to a GPU, as duet saw their driver."""
+    DEEP = 21  # calls of go_down
+
+    def __init__(self, lines):
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.addresses = {row["id"]: row.get("address") for row in rows if row["kind"] == "code"}
+        launches = sorted((row for row in rows if row["kind"] == "launch"), key=lambda row: row["enter"])
+        self.batches = [row for row in launches if row["function"] == "xe_exec_ioctl" and row["command"] == "batch"]
+        self.kernels = [row for row in launches if row["command"] == "kernel"]
+        # what the mock's own fences tell is no job
+        others = {row["correlation"] for row in launches if row["function"] == "xe fence"}
+        self.executions = {row["correlation"] for row in rows if row["kind"] == "execution"} - others
+        self.notes = [line for line in lines if line.startswith("info ")]
+        self.flame = [line.removeprefix("flame ") for line in lines if line.startswith("flame ")]
+        # in the order of submissions; 0: nobody may know it
+        self.wanted = [int(address, 16) for _, address in words(lines, "submitted")]
+        kernels = {number: int(address, 16) for number, address in words(lines, "kernel")}
+        self.paths = {}
+        for number, function, count in words(lines, "launched"):
+            self.paths[function] = self.paths.get(function, 0) + int(count)
+            self.wanted += [kernels[number]] * int(count)
+
+    def complaints(self):
+        found = [self.addresses.get(row["kernel"]) for row in self.kernels]
+        wanted = [address for address in self.wanted if address]
+        if not wanted or found != wanted:
+            yield f"kernels {[hex(address or 0) for address in found]}, and not {[hex(address) for address in wanted]}"
+        if len(self.batches) != len(self.wanted):
+            yield f"{len(self.batches)} batches of {len(self.wanted)}"
+        unknown = len(self.wanted) - len(wanted)
+        if not any(f"{unknown} batches that could not be read to the end" in note for note in self.notes):
+            yield f"{unknown} batches have to be unknown: {self.notes}"
+        # of those that the kernel's scheduler told of, none is a command of its own
+        strangers = self.executions - {row["correlation"] for row in self.batches}
+        if strangers or len(self.executions) < len(self.batches) - unknown:
+            yield f"{len(self.executions)} executions, {len(strangers)} of no batch of {len(self.batches)}"
+        yield from self.path_complaints()
+
+    def path_complaints(self):
+        """The whole stack, from main to the driver's function in the kernel, with no frame pointers."""
+        found = dict.fromkeys(self.paths, 0)
+        for line in self.flame:
+            frames, _, count = line.rpartition(" ")
+            frames = frames.split(";")
+            for function in self.paths:
+                if function in frames:
+                    whole = (frames[frames.index(function) - 1] == "main" and frames.count("go_down") == self.DEEP and
+                             any(frame.startswith("xe_exec_ioctl") and frame.endswith("_[k]") for frame in frames))
+                    found[function] += int(count) if whole else 0
+        if found != self.paths:
+            yield f"stacks of {found}, and not {self.paths}: {self.flame}"
+
+
 class RecordedStalls(Stalls):
     """tests/vm/stalls.sh: the same by duet, of a program on the second of two GPUs, after a reset and a loss."""
 
