@@ -279,6 +279,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_runner(sweep, &joined, tag);
 	if (!error && launch && is_in_account(&joined) && sweep->addresses)
 		error = sweep_note_ran(sweep, &joined, tag);
+	if (!error && launch && is_in_account(&joined) && sweep->windows)
+		error = sweep_note_window_run(sweep, &joined, tag);
 	if (!error)
 		error = sweep_tell_command(sweep, &joined, tag);
 	if (error || !launch)
@@ -503,6 +505,8 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
 	error = sweep_release_addresses(sweep, item->time_ns);
+	if (!error)
+		error = sweep_release_windows(sweep, item->time_ns);
 	if (error)
 		return error;
 	switch (item->kind) {
@@ -765,6 +769,8 @@ static int finish(struct sweep *sweep)
 	error = count_damaged(sweep);
 	if (!error)
 		error = sweep_release_addresses(sweep, UINT64_MAX);
+	if (!error)
+		error = sweep_release_windows(sweep, UINT64_MAX);
 	if (error)
 		return error;
 	close_window(sweep);
@@ -814,6 +820,7 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_samples_fini(sweep);
 	sweep_instructions_fini(sweep);
 	sweep_addresses_fini(sweep);
+	sweep_windows_fini(sweep);
 	sweep_ranges_fini(sweep);
 	sweep_metrics_fini(sweep);
 	free(sweep->calls);
@@ -918,6 +925,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	}
 	if (!error)
 		error = sweep_make_addresses(&sweep);
+	if (!error)
+		error = sweep_make_windows(&sweep);
 	if (!error)
 		error = count_losses(&sweep);
 	if (!error && lost->is_told)

@@ -254,6 +254,7 @@ struct sweep {
 	uint32_t places_count;
 	bool has_instructions;       /* the trace has samples of them */
 	struct addresses *addresses; /* owned; NULL: it has none */
+	struct windows *windows;     /* owned; NULL: it has none */
 	struct pair_map
 		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
 	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
@@ -459,6 +460,9 @@ void sweep_instructions_fini(struct sweep *sweep);
 /* An execution with its launch, of the path that it counts in. */
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
+/* One whose path is known, or ANALYSIS_NO_PATH. */
+int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			   uint32_t path, bool is_estimated);
 void sweep_sort_instructions(struct analysis *analysis);
 
 /* Whether it is all one whose of two paths' a sample is. */
@@ -480,6 +484,18 @@ bool sweep_is_address(const struct event_instruction_sample *row);
 int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row);
 /* Counts the samples about which nothing will come any more; UINT64_MAX: the trace is over. */
 int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns);
+
+/* ---- sweep_windows.c ---- */
+
+int sweep_make_windows(struct sweep *sweep);
+void sweep_windows_fini(struct sweep *sweep);
+/* An execution with its launch, of the path that it counts in; the trace has samples. */
+int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path);
+/* Whether a sample tells its code and a window. */
+bool sweep_is_window(const struct event_instruction_sample *row);
+int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample *row);
+/* Counts the samples of windows that are over; UINT64_MAX: the trace is. */
+int sweep_release_windows(struct sweep *sweep, uint64_t now_ns);
 
 /* ---- sweep_states.c ---- */
 

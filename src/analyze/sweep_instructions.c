@@ -7,7 +7,7 @@
  *           offset and stall
  * Owns:     the latest executions of each kernel of each process
  * Fails:    -ENOMEM
- * Whose the samples are that tell an address alone: sweep_addresses.c.
+ * Whose the samples are that tell an address alone: sweep_addresses.c; their code and a window: sweep_windows.c.
  * Why by name and time: threads of a CPU device run kernels that no call leads to. The code says which kernel; of its
  *           executions that were running then, the sample is one's. Several of one path are the same to every view;
  *           of different paths it is given to them in turn, and counted as estimated.
@@ -309,9 +309,21 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 	return count_row(sweep, row, found);
 }
 
+int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			   uint32_t path, bool is_estimated)
+{
+	struct sweep_found found = {.path = path,
+				    .row = PAIR_MAP_NONE,
+				    .device = ANALYSIS_NO_DEVICE,
+				    .is_estimated = is_estimated};
+
+	return sweep_count_instruction(sweep, row, &found);
+}
+
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
 {
-	struct sweep_found found = {.row = PAIR_MAP_NONE, .device = ANALYSIS_NO_DEVICE};
+	bool is_estimated;
+	uint32_t path;
 
 	note_time(sweep, row->begin);
 	if (row->device)
@@ -319,8 +331,10 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 			true;
 	if (sweep_is_address(row))
 		return sweep_take_address(sweep, row);
-	found.path = find_owner(sweep, row, &found.is_estimated);
-	return sweep_count_instruction(sweep, row, &found);
+	if (sweep_is_window(row))
+		return sweep_take_window(sweep, row);
+	path = find_owner(sweep, row, &is_estimated);
+	return sweep_give_instruction(sweep, row, path, is_estimated);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */

@@ -474,13 +474,18 @@ def check_preemptors(comparison, name, report, preemptors):
 def owners(trace, sample):
     """Executions of the sample's kernel by its process that ran then."""
     code = trace.things.get("code", {}).get(sample["code"])
-    return [row for row in trace.executions
-            if code and code["name"] and known_launch(row) and is_in_account(row)
-            and row["process"] == sample["process"]
-            and row["launch"]["command"] in KERNELS
-            and trace.kernel_name(row["launch"]) == code["name"]
-            and (row["correlation"] == sample["correlation"] if sample["correlation"]
-                 else row["started"] <= sample["begin"] < row["ended"])]
+    ran = [row for row in trace.executions
+           if code and code["name"] and known_launch(row) and is_in_account(row)
+           and row["process"] == sample["process"]
+           and row["launch"]["command"] in KERNELS
+           and trace.kernel_name(row["launch"]) == code["name"]]
+    begin, end = sample["begin"], sample["end"]
+    named = [row for row in ran if row["correlation"] == sample["correlation"] != 0]
+    if named or (sample["correlation"] and begin == end):
+        return named
+    if begin < end:
+        return [row for row in ran if row["started"] < end and begin < row["ended"]]
+    return [row for row in ran if row["started"] <= begin < row["ended"]]
 
 
 def is_there(code, begin, end):

@@ -174,6 +174,8 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
                              "stalls": ("/vm/stalls.sh", work.RecordedStalls)}
     tests = [(name, command) for name, (command, _) in stalls.items()]
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
+    # the last: it takes away what the module can
+    tests += [] if how else [("oa", "/vm/oa.sh")]
     result = guest.run(kernel.image, modules, files, tests, log)
 
     def line(name, what, complaints_of):

@@ -28,3 +28,5 @@ echo 0 >/sys/module/xe/parameters/stalls
 name=old doctor /vm/duet
 echo 0 >/sys/module/xe/parameters/oa
 name=oldest doctor /vm/duet
+echo 1 >/sys/module/xe/parameters/stalls
+echo 1 >/sys/module/xe/parameters/oa
