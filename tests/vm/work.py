@@ -611,7 +611,7 @@ class RecordedOa:
         self.notes = [line for line in lines if line.startswith("info ")]
 
     def of(self, metric):
-        return sorted(self.rows.get((metric, "mock_xe.1"), []), key=lambda row: row["begin"])
+        return sorted(self.rows.get((metric, "0000:04:00.0"), []), key=lambda row: row["begin"])
 
     def wanted(self, column, times):
         """Part and whole in ns; no time passes for who has no cycles."""
