@@ -179,6 +179,8 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
                              "submissions": ("/vm/submissions.sh", work.RecordedSubmissions)}
     tests = [(name, command) for name, (command, _) in stalls.items()] + ([] if how else [("oa", "/vm/oa.sh")])
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
+    # the last: it takes away what the module can
+    tests += [] if how else [("oa", "/vm/oa.sh")]
     result = guest.run(kernel.image, modules, files, tests, log)
 
     # by the functions of the driver, whose types the module brings: where there is no pahole it has none

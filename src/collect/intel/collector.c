@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their driver xe
+ * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their drivers
  *
  * Runs in:  the recorder; each GPU's stream is read in a thread of its own, counters in a sampler's
  * Gets:     on or off, how often   Gives: devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
- * Fails:    -ENODEV where there is no GPU of xe; a GPU that cannot be sampled is noted with the reason
+ * Fails:    -ENODEV where there is no GPU of theirs; a GPU that cannot be sampled is noted with the reason
  * Why by request: sampling keeps a GPU awake, and was not run on one yet
  */
 #include <errno.h>
@@ -303,7 +303,7 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 			;
 	if (intel->count)
 		return 0;
-	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's driver xe "
+	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's drivers "
 				  "(duet doctor says what is missing)");
 }
 
@@ -453,8 +453,8 @@ static const struct collector_work work = {
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
-	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait; "
-		"how busy they are, and their clock; what is handed to them, by whom",
+	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
+		"wait; how busy they are, and their clock; what is handed to them, by whom",
 	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,
