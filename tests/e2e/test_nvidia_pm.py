@@ -11,6 +11,8 @@ import sqlite3
 import time
 
 import duet_test
+import perfetto_trace
+import view_file
 from duet_test import DUET, Running, program, run, text
 
 STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
@@ -71,6 +73,18 @@ class Rows:
 
     def losses(self):
         return self.ask("select begin_ns, end_ns, reason, count from losses where lost = 'counter' order by 1")
+
+
+def exported(trace, verb, ending, *options):
+    path = f"{trace}.{ending}"
+    t.equal(run([DUET, verb, "-o", path, *options, trace]).status, 0, f"{verb} {ending}")
+    return path
+
+
+def trail(page, track):
+    """Names of all tracks that it is below, the outermost first."""
+    parent = track.head.get("parent")
+    return [] if parent is None else [*trail(page, page.tracks[parent]), page.tracks[parent].name]
 
 
 def gaps(samples):
@@ -327,6 +341,22 @@ with t.case("kernels and the hardware's counters of one GPU, without NVML"):
     document = t.report(trace)
     t.equal([(device["executions"], device["measured"]) for device in document["devices"]], [(120, True)], "one device")
     t.equal(len(pm(document)), METRICS, "metrics")
+
+with t.case("timelines have every sample, below its GPU beside the kernels"):
+    trace = t.path("alone.duet")
+    samples = Rows(trace).samples("gpu.pm.sm.active")
+    page = view_file.read(exported(trace, "view", "html"))
+    for problem in view_file.problems(page):
+        t.fail(problem[:400])
+    tracks = [track for track in page.of_kind("counter") if track.name.startswith("gpu.pm.sm.active")]
+    t.equal([len(list(track.items())) for track in tracks], [len(samples)], "of duet view")
+    above = trail(page, tracks[0])
+    kernels = [trail(page, track) for track in page.tracks if track.kind == "device"]
+    t.true(any("H200" in name for name in above), f"below {above}, beside {kernels}")
+    timeline = perfetto_trace.load(exported(trace, "export", "perfetto", "--format", "perfetto"))
+    tracks = [track for track in timeline.tracks.values() if track.is_recorded and track.name.startswith("gpu.pm.sm.active")]
+    t.true(len(tracks) == 1 and len(tracks[0].values) >= len(samples), "of Perfetto")
+    t.true("H200" in timeline.tracks[tracks[0].parent].name, "below its GPU")
 
 # ---- ends ----
 
