@@ -52,6 +52,8 @@ struct injector {
 	struct injector_result *result;
 	struct injected_block block;
 	uint64_t code, data; /* in the process; 0: not mapped */
+	uint64_t function;   /* the entry in a library that is there already; 0: none is */
+	bool is_seen;        /* the library's file, by the process */
 	const char *why;     /* no thread was free; what they did */
 };
 
@@ -191,7 +193,7 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 		.code_bytes = PAGE,
 		.data = injector->data,
 		.data_bytes = data_bytes(),
-		.function = find_loaded(injector),
+		.function = injector->function,
 		.pid = borrowed->ns_pid,
 		.tid = borrowed->ns_tid,
 		.signal = (uint32_t)borrowed->signal,
@@ -201,7 +203,7 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 	snprintf(block->path, sizeof(block->path), "%s", injector->options->path);
 	snprintf(block->entry, sizeof(block->entry), "%s", injector->options->entry);
 	snprintf(block->argument, sizeof(block->argument), "%s", injector->options->argument);
-	block->wants_file = !block->function && !is_seen_by(injector, injector->options->path);
+	block->wants_file = !injector->function && !injector->is_seen;
 }
 
 /* Code is written past its protection, as debuggers do. */
@@ -425,8 +427,11 @@ int injector_enter(const struct injector_options *options, struct injector_resul
 	injector->options = options;
 	injector->result = ret_result;
 	error = injector_target_open(options->pid, &injector->target);
-	if (!error)
+	if (!error) {
+		injector->function = find_loaded(injector);
+		injector->is_seen = is_seen_by(injector, options->path);
 		error = make_thread(injector);
+	}
 	if (!error)
 		error = await_function(injector);
 	injector_target_close(&injector->target);
