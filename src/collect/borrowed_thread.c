@@ -66,6 +66,13 @@ struct frame_context {
 	uint64_t error, trap, old_mask, fault, state, reserved[8];
 };
 
+/* What mmap returns to: raise(signal), and then the restorer with the kernel's frame. */
+struct chain {
+	uint64_t align; /* a ret: raise is called with the stack as calls have it */
+	uint64_t load, signal;
+	uint64_t raise;
+};
+
 struct signal_frame {
 	uint64_t restorer;
 	uint64_t flags, link;
@@ -168,6 +175,10 @@ static int write_memory(pid_t pid, uint64_t address, const void *bytes, size_t s
 
 static int lay_frame(struct borrowed_thread *borrowed)
 {
+	const struct chain chain = {.align = borrowed->target->load_argument + 1,
+				    .load = borrowed->target->load_argument,
+				    .signal = (uint64_t)borrowed->signal,
+				    .raise = borrowed->target->raise};
 	const pid_t pid = borrowed->target->pid;
 	const uint32_t end = STATE_END_MAGIC;
 	struct signal_frame frame = {.restorer = borrowed->target->restorer,
@@ -195,7 +206,10 @@ static int lay_frame(struct borrowed_thread *borrowed)
 	error = write_memory(pid, at, state, size);
 	if (!error)
 		error = write_memory(pid, at + size, &end, sizeof(end));
-	return error ? error : write_memory(pid, borrowed->frame, &frame, sizeof(frame));
+	if (!error)
+		error = write_memory(pid, borrowed->frame, &frame, sizeof(frame));
+	return error ? error
+		     : write_memory(pid, borrowed->frame - sizeof(chain), &chain, sizeof(chain));
 }
 
 /* ---- stops ------------------------------------------------------------------------------------- */
@@ -234,15 +248,10 @@ static int event_of(int status)
 	return status >> 16;
 }
 
-static bool is_call_stop(int status)
+static int let_go_on(struct borrowed_thread *borrowed, int signal)
 {
-	return WSTOPSIG(status) == (SIGTRAP | 0x80);
-}
-
-static int let_go_on(struct borrowed_thread *borrowed, int request, int signal)
-{
-	borrowed->is_stopped = borrowed->is_in_call = false;
-	return ptrace(request, borrowed->tid, NULL, (void *)(intptr_t)signal) < 0 ? -errno : 0;
+	borrowed->is_stopped = false;
+	return ptrace(PTRACE_CONT, borrowed->tid, NULL, (void *)(intptr_t)signal) < 0 ? -errno : 0;
 }
 
 static bool is_fault(int signal)
@@ -251,7 +260,17 @@ static bool is_fault(int signal)
 	       signal == SIGTRAP;
 }
 
-/* Has it stop where it is, or by our signal. */
+/* Of a thread that works for us; SIGSTOP cannot be blocked. */
+static bool is_own_signal(struct borrowed_thread *borrowed, int signal)
+{
+	siginfo_t info = {0};
+
+	borrowed->was_told_to_stop |= signal == SIGSTOP;
+	ptrace(PTRACE_GETSIGINFO, borrowed->tid, NULL, &info);
+	return signal == borrowed->signal && info.si_code == SI_TKILL;
+}
+
+/* Has it stop where it is. 1: it has come to our signal. */
 static int stop(struct borrowed_thread *borrowed)
 {
 	const uint64_t until_ns = host_clocks_now_ns() + STOP_NS;
@@ -264,41 +283,31 @@ static int stop(struct borrowed_thread *borrowed)
 
 		if (event_of(status) == PTRACE_EVENT_STOP)
 			return signal == SIGTRAP || borrowed->frame ? 0 : -EAGAIN;
-		if (borrowed->frame && signal == borrowed->signal)
-			return 0;
-		/* one that was on its way is the program's; while it works for us none is but the one to stop */
-		borrowed->was_told_to_stop |= borrowed->frame && signal == SIGSTOP;
-		error = let_go_on(borrowed, PTRACE_CONT,
-				  borrowed->frame || is_call_stop(status) ? 0 : signal);
+		if (borrowed->frame && is_own_signal(borrowed, signal))
+			return 1;
+		/* one that was on its way is the program's; while it works for us there is none */
+		error = let_go_on(borrowed, borrowed->frame ? 0 : signal);
 		if (error)
 			return error;
 	}
 	return error;
 }
 
-/* Goes on until the signal of ours (request PTRACE_CONT) or the next system call (PTRACE_SYSCALL). */
-static int go(struct borrowed_thread *borrowed, int request, uint64_t until_ns)
+/* Goes on until our signal. */
+static int go(struct borrowed_thread *borrowed)
 {
-	int error = let_go_on(borrowed, request, 0), status;
+	const uint64_t until_ns = host_clocks_now_ns() + SLOW_NS;
+	int error = let_go_on(borrowed, 0), status;
 
 	while (!error && (error = wait_stop(borrowed, until_ns, &status)) == 0) {
 		int signal = WSTOPSIG(status);
-		siginfo_t info = {0};
 
-		if (is_call_stop(status) && !event_of(status)) {
-			borrowed->is_in_call = true;
-			if (request == PTRACE_SYSCALL)
-				return 0;
-		} else if (!event_of(status)) {
-			if (is_fault(signal))
-				return -EFAULT;
-			ptrace(PTRACE_GETSIGINFO, borrowed->tid, NULL, &info);
-			if (signal == borrowed->signal && info.si_code == SI_TKILL)
-				return 0;
-			borrowed->was_told_to_stop |= signal == SIGSTOP;
-		}
+		if (!event_of(status) && is_fault(signal))
+			return -EFAULT;
+		if (!event_of(status) && is_own_signal(borrowed, signal))
+			return 1;
 		/* all others wait, blocked; these are ignored */
-		error = let_go_on(borrowed, request, 0);
+		error = let_go_on(borrowed, 0);
 	}
 	return error;
 }
@@ -377,7 +386,7 @@ int borrowed_thread_take(const struct injector_target *target, pid_t tid,
 	borrowed->state = calloc(1, BORROWED_STATE_BYTES);
 	if (!borrowed->state)
 		return -ENOMEM;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
 	borrowed->is_seized = true;
 	error = stop(borrowed);
@@ -538,91 +547,91 @@ static int set_registers(struct borrowed_thread *borrowed, struct user_regs_stru
 	return 0;
 }
 
-int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t bytes, int protection,
-			uint64_t *ret_address)
-{
-	const uint64_t until_ns = host_clocks_now_ns() + ENDLESS_NS;
-	struct user_regs_struct regs = borrowed->regs;
-	int error = borrowed->frame ? 0 : lay_frame(borrowed);
-
-	if (error)
-		return error;
-	regs.rip = borrowed->target->mmap;
-	regs.rsp = borrowed->frame;
-	regs.rdi = regs.r9 = 0;
-	regs.rsi = bytes;
-	regs.rdx = (unsigned long long)protection;
-	regs.rcx = MAP_PRIVATE | MAP_ANONYMOUS;
-	regs.r8 = (unsigned long long)-1;
-	error = set_registers(borrowed, &regs);
-	/* in, and out of it */
-	for (int i = 0; i < 2 && !error; i++)
-		error = go(borrowed, PTRACE_SYSCALL, until_ns);
-	if (!error && ptrace(PTRACE_GETREGS, borrowed->tid, NULL, &regs) < 0)
-		error = -errno;
-	if (error)
-		return error;
-	if (regs.orig_rax != SYS_mmap)
-		return -ENOTSUP;
-	if (regs.rax > (unsigned long long)-4096)
-		return (int)(int64_t)regs.rax;
-	*ret_address = regs.rax;
-	return 0;
-}
-
-/* It has been at it for long: a lock that it has itself never comes. */
+/* A lock that it has itself never comes. */
 static int look_why(struct borrowed_thread *borrowed)
 {
 	struct user_regs_struct regs;
-	int error = stop(borrowed);
 
-	if (error)
-		return error;
 	if (ptrace(PTRACE_GETREGS, borrowed->tid, NULL, &regs) < 0)
 		return -errno;
 	return regs.orig_rax == SYS_futex && (int64_t)regs.rax < 0 ? -EDEADLK : 0;
 }
 
-int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t data,
-			uint64_t stack, bool (*is_done)(void *context), void *context)
+/* With these registers, until it stops itself. */
+static int execute(struct borrowed_thread *borrowed, struct user_regs_struct *regs)
 {
 	const uint64_t endless_ns = host_clocks_now_ns() + ENDLESS_NS;
+	int result = set_registers(borrowed, regs);
+
+	while (!result) {
+		result = go(borrowed);
+		if (result == -ETIMEDOUT)
+			result = stop(borrowed);
+		if (!result)
+			result = look_why(borrowed);
+		if (!result && host_clocks_now_ns() > endless_ns)
+			result = -ETIMEDOUT;
+	}
+	if (result < 0)
+		return result;
+	return ptrace(PTRACE_GETREGS, borrowed->tid, NULL, regs) < 0 ? -errno : 0;
+}
+
+static bool is_mapped(pid_t pid, uint64_t address, uint64_t bytes)
+{
+	const struct proc_mapping *mapping;
+	struct proc_maps maps;
+	bool is_there;
+
+	if (proc_maps_read(pid, &maps)) {
+		error_clear();
+		return false;
+	}
+	mapping = proc_maps_find(&maps, address);
+	is_there = mapping && mapping->start == address && mapping->end == address + bytes &&
+		   mapping->kind == PROC_MAPPING_ANONYMOUS;
+	proc_maps_fini(&maps);
+	return is_there;
+}
+
+int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t address, uint64_t bytes,
+			int protection)
+{
+	struct user_regs_struct regs = borrowed->regs;
+	int error = lay_frame(borrowed);
+
+	if (error)
+		return error;
+	regs.rip = borrowed->target->mmap;
+	regs.rsp = borrowed->frame - sizeof(struct chain);
+	regs.rdi = address;
+	regs.rsi = bytes;
+	regs.rdx = (unsigned long long)protection;
+	regs.rcx = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	regs.r8 = (unsigned long long)-1;
+	regs.r9 = 0;
+	error = execute(borrowed, &regs);
+	if (!error && !is_in_libc(borrowed->target, regs.rip))
+		error = -ENOTSUP;
+	return error                                                  ? error
+	       : is_mapped(borrowed->target->pid, address, bytes) ? 0
+								      : -ENOMEM;
+}
+
+int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t end, uint64_t rbx,
+			uint64_t rsp)
+{
 	struct user_regs_struct regs = borrowed->regs;
 	int error;
 
 	regs.rip = code;
-	regs.rbx = data;
-	regs.rsp = stack;
-	error = set_registers(borrowed, &regs);
-	while (!error) {
-		error = go(borrowed, PTRACE_CONT, host_clocks_now_ns() + SLOW_NS);
-		if (!error && is_done(context))
-			return 0;
-		if (error != -ETIMEDOUT)
-			continue;
-		error = look_why(borrowed);
-		if (is_done(context))
-			return 0;
-		if (!error && host_clocks_now_ns() > endless_ns)
-			error = -ETIMEDOUT;
-	}
-	return error;
+	regs.rbx = rbx;
+	regs.rsp = rsp;
+	error = execute(borrowed, &regs);
+	return error ? error : regs.rip == end ? 0 : -ENOTSUP;
 }
 
 /* ---- returning --------------------------------------------------------------------------------- */
-
-/* From a stop at a system call the kernel restarts nothing. */
-static bool is_at_good_stop(struct borrowed_thread *borrowed)
-{
-	if (borrowed->is_stopped && !borrowed->is_in_call)
-		return true;
-	if (borrowed->is_stopped) {
-		if (ptrace(PTRACE_INTERRUPT, borrowed->tid, NULL, NULL) < 0)
-			return false;
-		let_go_on(borrowed, PTRACE_CONT, 0);
-	}
-	return stop(borrowed) == 0;
-}
 
 static void write_back(struct borrowed_thread *borrowed)
 {
@@ -638,7 +647,8 @@ uint64_t borrowed_thread_return(struct borrowed_thread *borrowed)
 {
 	uint64_t stopped_ns = 0;
 
-	if (borrowed->is_seized && borrowed->frame && is_at_good_stop(borrowed))
+	if (borrowed->is_seized && borrowed->frame &&
+	    (borrowed->is_stopped || stop(borrowed) >= 0))
 		write_back(borrowed);
 	if (borrowed->is_seized && borrowed->is_stopped) {
 		ptrace(PTRACE_DETACH, borrowed->tid, NULL, NULL);

@@ -26,8 +26,8 @@ struct borrowed_thread {
 	int signal;                    /* by which it stops for us */
 	uint64_t frame;                /* on its stack: all that was, as for a signal's handler */
 	uint64_t stopped_ns;           /* since when */
-	bool is_seized, is_stopped, is_in_call; /* in_call: the stop is at a system call of ours */
-	bool was_told_to_stop;         /* by somebody's SIGSTOP, meanwhile */
+	bool is_seized, is_stopped;
+	bool was_told_to_stop; /* by somebody's SIGSTOP, meanwhile */
 };
 
 /* Stops a thread. Errors: -EAGAIN: not this one now; -ESRCH: it is gone; -EPERM; -ETIMEDOUT: it does not stop, and is
@@ -38,14 +38,15 @@ int borrowed_thread_take(const struct injector_target *target, pid_t tid,
 /* Whether it can do something else just now. *ret_why: what it does else, as the end of "its threads …". */
 bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char **ret_why);
 
-/* Has it map memory. From then on it goes on by itself, whatever becomes of us. Errors: -errno. */
-int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t bytes, int protection,
-			uint64_t *ret_address);
+/* Has it map memory at an address where nothing is. From then on it goes on by itself, whatever becomes of us. Errors:
+ * -errno; -ENOMEM: it could not. */
+int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t address, uint64_t bytes,
+			int protection);
 
-/* Has it execute what ends in its signal to itself. is_done: asked when the signal comes. Errors: -errno; -EDEADLK: it
- * waits for something that it has itself. */
-int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t data,
-			uint64_t stack, bool (*is_done)(void *context), void *context);
+/* Has it execute `code`, with rbx and rsp as told, until it signals itself before the instruction at `end`. Errors:
+ * -errno; -EDEADLK: it waits for something that it has itself. */
+int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t end, uint64_t rbx,
+			uint64_t rsp);
 
 /* As if nothing had been. Returns how long it was stopped, in ns. */
 uint64_t borrowed_thread_return(struct borrowed_thread *borrowed);

@@ -59,23 +59,33 @@ _Static_assert(INJECTED_RUNS == 1 && INJECTED_WANTS_FILE == 2 && INJECTED_HAS_NO
 
 __asm__(PLACES(SET_PLACE)
 	".pushsection .rodata\n"
-	".globl injected_code_begin, injected_code_end\n"
-	".hidden injected_code_begin, injected_code_end\n"
+	".globl injected_code_begin, injected_code_stop, injected_code_end\n"
+	".hidden injected_code_begin, injected_code_stop, injected_code_end\n"
 	"injected_code_begin:\n"
+	"	mov injected_data(%rbx), %rdi\n"
+	"	mov injected_data_bytes(%rbx), %rsi\n"
+	"	mov $3, %edx\n"
+	"	mov $10, %eax\n" /* mprotect: all was mapped as code is */
+	"	syscall\n"
+	"	test %eax, %eax\n"
+	"	jnz 1f\n"
 	"	lea injected_thread(%rbx), %rdi\n"
 	"	xor %esi, %esi\n"
 	"	lea 10f(%rip), %rdx\n"
 	"	mov %rbx, %rcx\n"
 	"	call *injected_pthread_create(%rbx)\n"
 	"	mov %eax, injected_created(%rbx)\n"
-	"	mov injected_pid(%rbx), %edi\n"
+	"1:	mov injected_pid(%rbx), %edi\n"
 	"	mov injected_tid(%rbx), %esi\n"
 	"	mov injected_signal(%rbx), %edx\n"
 	"	mov $234, %eax\n" /* tgkill: a tracer takes over here */
 	"	syscall\n"
+	"injected_code_stop:\n"
 	"	mov injected_frame(%rbx), %rsp\n"
+	"	cmpl $-1, injected_created(%rbx)\n"
+	"	je 2f\n"
 	"	movl $1, injected_has_left(%rbx)\n"
-	"	mov $15, %eax\n" /* rt_sigreturn */
+	"2:	mov $15, %eax\n" /* rt_sigreturn */
 	"	syscall\n"
 	"	hlt\n"
 	/* The new thread: rdi is the block. It blocks all signals: the program's handlers do not know it. */
@@ -188,6 +198,6 @@ __asm__(PLACES(SET_PLACE)
 
 #else
 
-const uint8_t injected_code_begin[1], injected_code_end[1];
+const uint8_t injected_code_begin[1], injected_code_stop[1], injected_code_end[1];
 
 #endif

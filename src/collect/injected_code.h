@@ -27,7 +27,7 @@ struct injected_block {
 	uint64_t thread;           /* a pthread_t */
 	uint64_t function;         /* the entry, where it is loaded already; 0: path is loaded first */
 	uint32_t pid, tid, signal; /* of the borrowed thread, as the process counts; what it stops by */
-	int32_t created;           /* what pthread_create returned; before: -1 */
+	int32_t created;           /* what pthread_create returned; -1: it was not called */
 	uint32_t stage;            /* enum injected_stage */
 	int32_t memory_fd;         /* -1: none */
 	uint32_t wants_file;       /* 0: path is the library's */
@@ -39,8 +39,9 @@ struct injected_block {
 	char path[1024], entry[64], argument[512], why[256];
 };
 
-/* Position independent; begins with what the borrowed thread executes, with the block's address in rbx. */
-extern const uint8_t injected_code_begin[], injected_code_end[];
+/* Position independent; begins with what the borrowed thread executes, with the block's address in rbx. It stops itself
+ * at `stop`. */
+extern const uint8_t injected_code_begin[], injected_code_stop[], injected_code_end[];
 
 static inline size_t injected_code_bytes(void)
 {

@@ -188,7 +188,7 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 		.dlsym = target->dlsym,
 		.dlerror = target->dlerror,
 		.munmap = target->munmap,
-		.frame = borrowed->frame,
+		.frame = borrowed->frame + sizeof(uint64_t), /* as if the restorer had been returned to */
 		.code = injector->code,
 		.code_bytes = PAGE,
 		.data = injector->data,
@@ -206,8 +206,8 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 	block->wants_file = !injector->function && !injector->is_seen;
 }
 
-/* Code is written past its protection, as debuggers do. */
-static int write_code(const struct injector *injector)
+/* Past its protection, as debuggers do. */
+static int write_code(const struct injector *injector, uint64_t to, const void *bytes, size_t size)
 {
 	auto_close int fd = -1;
 	char path[64];
@@ -216,40 +216,41 @@ static int write_code(const struct injector *injector)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	return pwrite(fd, injected_code_begin, injected_code_bytes(), (off_t)injector->code) ==
-			       (ssize_t)injected_code_bytes()
-		       ? 0
-		       : -EIO;
+	return pwrite(fd, bytes, size, (off_t)to) == (ssize_t)size ? 0 : -EIO;
 }
 
 /* ---- a thread ---------------------------------------------------------------------------------- */
 
-static bool has_made_thread(void *context)
+static int run(struct injector *injector, struct borrowed_thread *borrowed)
 {
-	struct injector *injector = context;
+	const uint64_t end = (uint64_t)(injected_code_stop - injected_code_begin);
+	int error = write_code(injector, injector->code, injected_code_begin, injected_code_bytes());
 
-	return read_block(injector) == 0 && injector->block.created != -1;
+	if (!error)
+		error = write_code(injector, injector->data, &injector->block,
+				   sizeof(injector->block));
+	if (!error)
+		error = borrowed_thread_run(borrowed, injector->code, injector->code + end,
+					    injector->data, injector->data + data_bytes() - 64);
+	return error ? error : read_block(injector);
 }
 
 static int work(struct injector *injector, struct borrowed_thread *borrowed)
 {
-	int error = borrowed_thread_map(borrowed, PAGE, PROT_READ | PROT_EXEC, &injector->code);
+	const uint64_t bytes = PAGE + data_bytes();
+	int error = -ENOMEM;
 
-	if (!error)
-		error = borrowed_thread_map(borrowed, data_bytes(), PROT_READ | PROT_WRITE,
-					    &injector->data);
-	if (error)
-		return refuse(injector, error,
-			      error == -ENOMEM ? "it may not have more memory (ulimit -v)"
-					       : "no memory could be mapped in it");
-	fill_block(injector, borrowed);
-	error = write_block(injector, 0, sizeof(injector->block));
-	if (!error)
-		error = write_code(injector);
-	if (!error)
-		error = borrowed_thread_run(borrowed, injector->code, injector->data,
-					    injector->data + data_bytes() - 64, has_made_thread,
-					    injector);
+	injector->code = injector_target_gap(&injector->target, bytes);
+	injector->data = injector->code + PAGE;
+	if (injector->code)
+		error = borrowed_thread_map(borrowed, injector->code, bytes, PROT_READ | PROT_EXEC);
+	if (!error) {
+		fill_block(injector, borrowed);
+		error = run(injector, borrowed);
+	}
+	if (error == -ENOMEM || (!error && injector->block.created == -1))
+		return refuse(injector, -ENOMEM,
+			      "it may not map more memory (ulimit -v, vm.max_map_count)");
 	if (!error && injector->block.created)
 		return refuse(injector, -injector->block.created,
 			      "it may not have another thread (ulimit -u, the limit of its control "

@@ -30,6 +30,8 @@
 #include "symbol/remote_library.h"
 
 enum { TEXT_MOST = 8 << 20, STATUS_BYTES = 1 << 16 };
+#define LOWEST_ADDRESS  UINT64_C(0x10000)
+#define HIGHEST_ADDRESS UINT64_C(0x7ffffffff000)
 
 /* ---- what /proc says --------------------------------------------------------------------------- */
 
@@ -302,6 +304,7 @@ static int find_functions(struct injector_target *target)
 		{"dlerror", &target->dlerror},
 		{"mmap", &target->mmap},
 		{"munmap", &target->munmap},
+		{"raise", &target->raise},
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
@@ -316,18 +319,23 @@ static int find_functions(struct injector_target *target)
 	return 0;
 }
 
-/* mov $15, %rax; syscall. It is not exported, and is in each glibc. */
-static uint64_t find_restorer(const struct injector_target *target)
+/* Neither is exported; the one is in each glibc, the other the second half of the end of many functions. */
+static void find_pieces(struct injector_target *target)
 {
-	static const uint8_t wanted[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t restorer[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	static const uint8_t load[] = {0x5f, 0xc3};
 	const size_t size = (size_t)(target->libc.end - target->libc.start);
 	auto_free uint8_t *text = size <= TEXT_MOST ? malloc(size) : NULL;
 	const uint8_t *found;
 
 	if (!text || remote_library_read(target->pid, target->libc.start, text, size))
-		return 0;
-	found = memmem(text, size, wanted, sizeof(wanted));
-	return found ? target->libc.start + (uint64_t)(found - text) : 0;
+		return;
+	found = memmem(text, size, restorer, sizeof(restorer));
+	if (found)
+		target->restorer = target->libc.start + (uint64_t)(found - text);
+	found = memmem(text, size, load, sizeof(load));
+	if (found)
+		target->load_argument = target->libc.start + (uint64_t)(found - text);
 }
 
 /* The file that is mapped, also where the process has another root. */
@@ -365,14 +373,32 @@ static int read_libc(struct injector_target *target, const struct proc_mapping *
 	if (fd >= 0 && unwind_table_open(fd, &target->rules) == 0 &&
 	    remote_library_open(&libc, target->pid, first->start) == 0) {
 		guard_functions(target, &libc);
-		target->restorer = find_restorer(target);
+		find_pieces(target);
 	}
-	if (target->restorer)
+	if (target->restorer && target->load_argument)
 		return 0;
 	return error_set(-ENOTSUP,
 			 "process %d ('%s'): its C library ('%s') cannot be read, or is none that is "
 			 "known: start it with duet record instead",
 			 (int)target->pid, target->name, first->path);
+}
+
+uint64_t injector_target_gap(const struct injector_target *target, uint64_t bytes)
+{
+	uint64_t before = LOWEST_ADDRESS, begin = 0, most = 0;
+
+	for (size_t i = 0; i < target->maps.count; i++) {
+		const struct proc_mapping *mapping = &target->maps.mappings[i];
+		const uint64_t end = mapping->start < HIGHEST_ADDRESS ? mapping->start
+								      : HIGHEST_ADDRESS;
+
+		if (end > before && end - before > most) {
+			most = end - before;
+			begin = before;
+		}
+		before = mapping->end > before ? mapping->end : before;
+	}
+	return most > 2 * bytes ? (begin + (most - bytes) / 2) & ~UINT64_C(4095) : 0;
 }
 
 int injector_target_open(pid_t pid, struct injector_target *target)

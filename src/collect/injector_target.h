@@ -23,8 +23,10 @@ struct injector_target {
 	pid_t pid;
 	char name[64];
 	/* functions of its C library */
-	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror, mmap, munmap;
-	uint64_t restorer; /* to which handlers of signals return */
+	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror, mmap, munmap,
+		raise;
+	uint64_t restorer;      /* to which handlers of signals return */
+	uint64_t load_argument; /* pop %rdi; ret */
 	/* Code in which a thread may hold a lock that is needed to make another thread. */
 	struct injector_range guarded[INJECTOR_GUARDED_MOST];
 	size_t guarded_count;
@@ -37,6 +39,9 @@ struct injector_target {
 /* Errors: -errno with the error chain: why none can be brought in, and what to do about it. */
 int injector_target_open(pid_t pid, struct injector_target *target);
 void injector_target_close(struct injector_target *target); /* safe where open failed */
+
+/* Address of so many bytes in the middle of where nothing is mapped, far from where the kernel puts things by itself. */
+uint64_t injector_target_gap(const struct injector_target *target, uint64_t bytes);
 
 /* Number behind "\nLABEL:" of a status file, the last of several; base: of the number. -1: there is none. */
 long injector_status(pid_t pid, pid_t tid, const char *label, int base, uint64_t *ret_mask);

@@ -209,14 +209,10 @@ static void ignore(int number)
 }
 
 /* No signal is left by which a thread could stop itself. */
-static void do_signals(void)
+static void handle_all(void)
 {
-	sigset_t all;
-
 	for (int i = 1; i < 32; i++)
 		signal(i, ignore);
-	sigfillset(&all);
-	do_read();
 }
 
 int main(int argc, char **argv)
@@ -230,7 +226,7 @@ int main(int argc, char **argv)
 		{"read", do_read, false},       {"busy", do_busy, true},
 		{"allocate", do_allocate, true}, {"alarm", do_alarm, true},
 		{"sleep", do_sleep, true},      {"wait", do_wait, true},
-		{"threads", do_threads, true},  {"signals", do_signals, false},
+		{"threads", do_threads, true},  {"signals", do_read, false},
 	};
 	pthread_t watcher;
 	sigset_t alarm_set;
@@ -245,6 +241,8 @@ int main(int argc, char **argv)
 		if (all[i].watches && pthread_create(&watcher, NULL, watch_stdin, NULL) != 0)
 			return 2;
 		pthread_sigmask(SIG_UNBLOCK, &alarm_set, NULL);
+		if (strcmp(what, "signals") == 0)
+			handle_all();
 		printf("ready\n");
 		fflush(stdout);
 		all[i].run();
