@@ -26,7 +26,7 @@ static bool set_row(const struct option_row *row, char *place, const char *value
 
 	switch (row->type) {
 	case OPTION_INTEGER:
-		*(int64_t *)place = strtoll(value, &end, 10);
+		*(int64_t *)place = strtoll(value, &end, 0);
 		return *value && !*end;
 	case OPTION_REAL:
 		return parse_real(value, (double *)place);

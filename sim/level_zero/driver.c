@@ -71,7 +71,8 @@ static void start(void)
 	make_condition();
 	pthread_atfork(before_fork, after_fork, in_child);
 	for (uint32_t i = 0; i < SIM_DEVICES_MOST; i++)
-		sim_devices[i] = (struct _ze_device_handle_t){{SIM_DEVICE}, i};
+		sim_devices[i] = (struct _ze_device_handle_t){{SIM_DEVICE}, i, NULL};
+	is_ready = is_ready && sim_nodes_open();
 }
 
 static ze_result_t init(ze_init_flags_t flags)
@@ -222,7 +223,8 @@ static ze_result_t get_timestamps(ze_device_handle_t device, uint64_t *ret_host,
 
 static ze_result_t get_pci(ze_device_handle_t device, ze_pci_ext_properties_t *properties)
 {
-	properties->address = (ze_pci_address_ext_t){0, 3 + device->index, 0, 0};
+	properties->address = device->node ? sim_node_pci(device->node)
+					   : (ze_pci_address_ext_t){0, 3 + device->index, 0, 0};
 	return ZE_RESULT_SUCCESS;
 }
 

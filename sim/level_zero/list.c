@@ -139,7 +139,7 @@ static ze_result_t append(ze_command_list_handle_t list, struct sim_command *com
 	memcpy(command->waits, order->waits, order->wait_count * sizeof(*command->waits));
 	if (!list->queue)
 		return keep(list, command);
-	result = sim_queue_put(list->queue, command, NULL);
+	result = sim_queue_put(list->queue, command, 1, NULL);
 	free(command->waits);
 	if (result == ZE_RESULT_SUCCESS && list->queue->is_synchronous)
 		result = sim_queue_wait(list->queue, UINT64_MAX);
@@ -157,6 +157,7 @@ static ze_result_t append_kernel(ze_command_list_handle_t list, ze_kernel_handle
 	if (!kernel->group[0])
 		return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
 	strcpy(command.name, kernel->module->kernels[kernel->index].name);
+	command.address = kernel->module->kernels[kernel->index].address;
 	memcpy(command.arguments, kernel->arguments, sizeof(command.arguments));
 	command.items = (uint64_t)groups->groupCountX * groups->groupCountY * groups->groupCountZ *
 			kernel->group[0] * kernel->group[1] * kernel->group[2];

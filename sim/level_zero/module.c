@@ -16,9 +16,9 @@
 
 #include "sim.h"
 
-enum { ADDRESS_STEP = 0x10000 };
+enum { ADDRESS_STEP = 0x10000, ALIGNMENT = 64 };
 
-static atomic_ullong last_address = 0x800000000000;
+static atomic_ullong steps;
 
 /* Kernels are the sections .text.NAME. */
 static void take_section(ze_module_handle_t module, const Elf64_Shdr *section, const char *name)
@@ -26,10 +26,12 @@ static void take_section(ze_module_handle_t module, const Elf64_Shdr *section, c
 	static const char prefix[] = ".text.";
 
 	if (section->sh_type != SHT_PROGBITS || strncmp(name, prefix, sizeof(prefix) - 1) != 0 ||
-	    module->count == SIM_KERNELS_MOST)
+	    module->count == SIM_KERNELS_MOST || section->sh_offset > module->size ||
+	    section->sh_size > module->size - section->sh_offset)
 		return;
 	strncpy(module->kernels[module->count].name, name + sizeof(prefix) - 1, SIM_NAME_BYTES - 1);
-	module->kernels[module->count].address = atomic_fetch_add(&last_address, ADDRESS_STEP);
+	module->kernels[module->count].offset = section->sh_offset;
+	module->kernels[module->count].size = section->sh_size;
 	module->count++;
 }
 
@@ -55,6 +57,36 @@ static bool read_sections(ze_module_handle_t module)
 	return true;
 }
 
+/* On a device of nothing: code that nobody reads needs an address and no place. */
+static bool place_nowhere(ze_module_handle_t module)
+{
+	for (uint32_t i = 0; i < module->count; i++)
+		module->kernels[i].address =
+			(uint64_t)sim_options.code + ADDRESS_STEP * atomic_fetch_add(&steps, 1);
+	return true;
+}
+
+/* One behind the other, in one buffer of the node; without what relocations would put into them. */
+static bool place(ze_module_handle_t module, struct sim_node *node)
+{
+	uint64_t size = 0, address = 0;
+	uint8_t *bytes;
+
+	for (uint32_t i = 0; i < module->count; i++) {
+		module->kernels[i].address = size;
+		size += (module->kernels[i].size + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+	}
+	bytes = calloc(1, size + 1);
+	for (uint32_t i = 0; bytes && i < module->count; i++)
+		memcpy(bytes + module->kernels[i].address,
+		       module->bytes + module->kernels[i].offset, module->kernels[i].size);
+	module->code = bytes ? sim_code_new(node, bytes, size, &address) : NULL;
+	free(bytes);
+	for (uint32_t i = 0; i < module->count; i++)
+		module->kernels[i].address += address;
+	return module->code != NULL;
+}
+
 static ze_result_t create_module(ze_context_handle_t context, ze_device_handle_t device,
 				 const ze_module_desc_t *desc, ze_module_handle_t *ret_module,
 				 ze_module_build_log_handle_t *ret_log)
@@ -71,7 +103,8 @@ static ze_result_t create_module(ze_context_handle_t context, ze_device_handle_t
 	module->size = desc->inputSize;
 	module->bytes = malloc(desc->inputSize ? desc->inputSize : 1);
 	memcpy(module->bytes, desc->pInputModule, desc->inputSize);
-	if (!read_sections(module)) {
+	if (!read_sections(module) ||
+	    !(device->node ? place(module, device->node) : place_nowhere(module))) {
 		free(module->bytes);
 		free(module);
 		return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
@@ -85,6 +118,7 @@ static ze_result_t destroy_module(ze_module_handle_t module)
 	if (!sim_is(module, SIM_MODULE))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	module->object.kind = 0;
+	sim_code_free(module->code);
 	free(module->bytes);
 	free(module);
 	return ZE_RESULT_SUCCESS;

@@ -17,6 +17,7 @@ struct sim_options sim_options = {
 	.stamp_bits = 32,
 	.clock_bits = 36,
 	.offset_ns = 123456789,
+	.code = 0x800000000000,
 	.kernel_us = 50,
 	.copy_gbps = 8,
 	.latency_us = 5,
@@ -28,7 +29,8 @@ static const struct option_row rows[] = {
 	ROW(devices, INTEGER),    ROW(hz, INTEGER),        ROW(stamp_bits, INTEGER),
 	ROW(clock_bits, INTEGER), ROW(offset_ns, INTEGER), ROW(no_base_address, INTEGER),
 	ROW(no_binary, INTEGER),  ROW(kernel_us, REAL),    ROW(copy_gbps, REAL),
-	ROW(latency_us, REAL),    ROW(log, TEXT),
+	ROW(latency_us, REAL),    ROW(log, TEXT),          ROW(node, TEXT),
+	ROW(code, INTEGER),
 };
 
 static const struct option_list list = {
@@ -49,9 +51,9 @@ bool sim_options_read(void)
 	if (sim_options.devices >= 1 && sim_options.devices <= SIM_DEVICES_MOST &&
 	    sim_options.hz > 0 && sim_options.copy_gbps > 0 && sim_options.stamp_bits > 0 &&
 	    sim_options.stamp_bits <= 64 && sim_options.clock_bits > 0 &&
-	    sim_options.clock_bits <= 64)
+	    sim_options.clock_bits <= 64 && (sim_options.code & 0xfff) == 0)
 		return true;
-	fprintf(stderr, "sim-level_zero: SIM_LEVEL_ZERO: devices, hz, copy_gbps, stamp_bits or "
-			"clock_bits is out of range\n");
+	fprintf(stderr, "sim-level_zero: SIM_LEVEL_ZERO: devices, hz, copy_gbps, stamp_bits, "
+			"clock_bits or code is out of range\n");
 	return false;
 }

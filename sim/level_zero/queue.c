@@ -7,7 +7,7 @@
  * Owns:     the work that waits, under sim_lock
  * Why:      when a command begins and ends is arithmetic (when it was put there, what it waits for, how long it takes);
  *           the thread only sleeps until then. So the log and the time stamps are the same to the tick, however loaded
- *           the machine is.
+ *           the machine is. Only what a node executes is over when its driver says so.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -114,12 +114,16 @@ static void execute(ze_command_queue_handle_t queue, struct sim_work *work)
 	if (queue->free_ns > begin_ns)
 		begin_ns = queue->free_ns;
 	end_ns = begin_ns + duration_ns(&work->command);
-	queue->free_ns = end_ns;
 	pthread_mutex_unlock(&sim_lock);
+	if (work->sync) {
+		sim_batches_wait(queue->batches, work->sync);
+		end_ns = sim_now_ns();
+	}
 	sim_sleep_until(end_ns);
 	do_work(&work->command);
 	sim_log(queue, &work->command, begin_ns, end_ns);
 	pthread_mutex_lock(&sim_lock);
+	queue->free_ns = end_ns;
 	finish(work, begin_ns, end_ns);
 }
 
@@ -159,11 +163,16 @@ ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 	queue->device = device;
 	queue->last = &queue->first;
 	queue->is_synchronous = desc && desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
+	if (device->node && !(queue->batches = sim_batches_new(device->node))) {
+		free(queue);
+		return NULL;
+	}
 	pthread_mutex_lock(&sim_lock);
 	queue->number = ++last_number;
 	pthread_mutex_unlock(&sim_lock);
 	if (pthread_create(&queue->thread, NULL, run_queue, queue) == 0)
 		return queue;
+	sim_batches_free(queue->batches);
 	free(queue);
 	return NULL;
 }
@@ -175,26 +184,76 @@ void sim_queue_free(ze_command_queue_handle_t queue)
 	pthread_cond_broadcast(&sim_changed);
 	pthread_mutex_unlock(&sim_lock);
 	pthread_join(queue->thread, NULL);
+	sim_batches_free(queue->batches);
 	queue->object.kind = 0;
 	free(queue);
 }
 
-ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *command,
-			  ze_fence_handle_t fence)
+/* NULL: there is no memory. */
+static struct sim_work *copy_work(const struct sim_command *command, ze_fence_handle_t fence)
 {
 	struct sim_work *work = calloc(1, sizeof(*work));
 
 	if (!work)
-		return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+		return NULL;
 	work->command = *command;
 	work->fence = fence;
 	work->command.waits = calloc(command->wait_count + 1, sizeof(*command->waits));
 	memcpy(work->command.waits, command->waits, command->wait_count * sizeof(*command->waits));
+	return work;
+}
+
+static void put(ze_command_queue_handle_t queue, struct sim_work *work)
+{
 	pthread_mutex_lock(&sim_lock);
 	*queue->last = work;
 	queue->last = &work->next;
 	pthread_cond_broadcast(&sim_changed);
 	pthread_mutex_unlock(&sim_lock);
+}
+
+/* The kernels from the first command on that fit into one batch. Which of the commands ends with it: the last of them;
+ * none where there are none, or the node refuses (*ret_sync 0). */
+static uint32_t submit(ze_command_queue_handle_t queue, const struct sim_command *commands,
+		       uint32_t count, uint32_t *ret_sync)
+{
+	uint64_t addresses[SIM_BATCH_KERNELS_MOST];
+	uint32_t kernels = 0, last = count;
+
+	for (uint32_t i = 0; i < count && kernels < SIM_BATCH_KERNELS_MOST; i++) {
+		if (commands[i].kind != SIM_COMMAND_KERNEL)
+			continue;
+		addresses[kernels++] = commands[i].address;
+		last = i;
+	}
+	*ret_sync = kernels ? sim_batches_submit(queue->batches, addresses, kernels) : 0;
+	return last;
+}
+
+ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *commands,
+			  uint32_t count, ze_fence_handle_t fence)
+{
+	uint32_t sync = 0, last = 0;
+	bool is_submitted = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct sim_work *work;
+
+		if (queue->batches && !is_submitted) {
+			last = i + submit(queue, commands + i, count - i, &sync);
+			is_submitted = true;
+			if (last < count && !sync)
+				return ZE_RESULT_ERROR_DEVICE_LOST;
+		}
+		work = copy_work(&commands[i], i + 1 == count ? fence : NULL);
+		if (!work)
+			return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+		if (is_submitted && i == last) {
+			work->sync = sync;
+			is_submitted = false;
+		}
+		put(queue, work);
+	}
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -233,17 +292,19 @@ static ze_result_t execute_lists(ze_command_queue_handle_t queue, uint32_t count
 				 ze_command_list_handle_t *lists, ze_fence_handle_t fence)
 {
 	static const struct sim_command nothing = {.kind = SIM_COMMAND_BARRIER};
+	ze_result_t result = ZE_RESULT_SUCCESS;
 
 	if (!sim_is(queue, SIM_QUEUE))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	for (uint32_t i = 0; i < count; i++)
 		if (!sim_is(lists[i], SIM_LIST) || lists[i]->queue || !lists[i]->is_closed)
 			return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t k = 0; k < lists[i]->count; k++)
-			sim_queue_put(queue, &lists[i]->commands[k], NULL);
-	if (fence)
-		sim_queue_put(queue, &nothing, fence);
+	for (uint32_t i = 0; i < count && result == ZE_RESULT_SUCCESS; i++)
+		result = sim_queue_put(queue, lists[i]->commands, lists[i]->count, NULL);
+	if (fence && result == ZE_RESULT_SUCCESS)
+		result = sim_queue_put(queue, &nothing, 1, fence);
+	if (result != ZE_RESULT_SUCCESS)
+		return result;
 	return queue->is_synchronous ? sim_queue_wait(queue, UINT64_MAX) : ZE_RESULT_SUCCESS;
 }
 

@@ -10,6 +10,7 @@
  *	event.c      event pools, events, fences
  *	list.c       contexts, command lists, appends
  *	queue.c      command queues, each with a thread that executes
+ *	node.c       … devices that are GPUs of sim/mock_xe: code, batches and submissions by their driver
  *
  * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It stands for a driver that no test
  * machine has.
@@ -37,8 +38,10 @@ struct sim_options {
 	int64_t devices, hz, stamp_bits, clock_bits, offset_ns;
 	int64_t no_base_address; /* a driver without zexKernelGetBaseAddress */
 	int64_t no_binary;       /* … and one that gives no native binary */
+	int64_t code; /* where the code of the first module goes, an address of the device */
 	double kernel_us, copy_gbps, latency_us;
-	char log[512]; /* file to which the true times go, one line a command; empty: none */
+	char node[512]; /* render nodes, ':' between: each is a device; empty: devices of nothing */
+	char log[512];  /* file to which the true times go, one line a command; empty: none */
 };
 extern struct sim_options sim_options;
 /* False where SIM_LEVEL_ZERO makes no sense, which was then said on stderr. */
@@ -68,9 +71,11 @@ struct _ze_driver_handle_t {
 	struct sim_object object;
 };
 
+struct sim_node;
 struct _ze_device_handle_t {
 	struct sim_object object;
 	uint32_t index;
+	struct sim_node *node; /* NULL: it is nothing but arithmetic */
 };
 
 struct _ze_context_handle_t {
@@ -98,7 +103,9 @@ struct _ze_module_handle_t {
 	struct {
 		char name[SIM_NAME_BYTES];
 		uint64_t address;
+		uint64_t offset, size; /* of its code in the bytes */
 	} kernels[SIM_KERNELS_MOST];
+	struct sim_code *code; /* owned; where it is on a node; NULL: on none */
 };
 
 struct _ze_kernel_handle_t {
@@ -121,6 +128,7 @@ enum sim_command_kind {
 struct sim_command {
 	enum sim_command_kind kind;
 	char name[SIM_NAME_BYTES]; /* of a kernel */
+	uint64_t address;          /* of its code */
 	uint8_t arguments[SIM_ARGUMENTS_MOST][SIM_ARGUMENT_BYTES];
 	uint64_t items;
 	void *to;
@@ -141,6 +149,7 @@ struct sim_work {
 	struct sim_work *next;
 	struct sim_command command; /* its waits are owned here too */
 	ze_fence_handle_t fence;    /* signalled behind it; NULL: none */
+	uint32_t sync;              /* of its submission, which ends with it; 0: none */
 };
 
 struct _ze_command_queue_handle_t {
@@ -152,7 +161,8 @@ struct _ze_command_queue_handle_t {
 	/* under sim_lock */
 	struct sim_work *first, **last;
 	bool is_busy, is_ending;
-	uint64_t free_ns; /* when the command before ends */
+	uint64_t free_ns;            /* when the command before ends */
+	struct sim_batches *batches; /* owned; NULL: its device has no node */
 };
 
 struct _ze_command_list_handle_t {
@@ -192,13 +202,35 @@ void sim_signal(ze_event_handle_t event, uint64_t started_ns, uint64_t ended_ns)
 ze_command_queue_handle_t sim_queue_new(ze_device_handle_t device,
 					const ze_command_queue_desc_t *desc);
 void sim_queue_free(ze_command_queue_handle_t queue);
-/* A copy of the command, to be executed behind what is there. */
-ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *command,
-			  ze_fence_handle_t fence);
+/* Copies of the commands, to be executed behind what is there; kernels are submitted to the device's node, if it has
+ * one, by the calling thread. */
+ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *commands,
+			  uint32_t count, ze_fence_handle_t fence);
 ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns);
 /* Waits on sim_changed, the lock held. False: the time is up. */
 bool sim_wait_changed(uint64_t deadline_ns);
 uint64_t sim_deadline(uint64_t timeout_ns);
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+enum { SIM_BATCH_KERNELS_MOST = 24 };
+
+/* The devices of the option `node`. False: one cannot be used, which was then said on stderr. */
+bool sim_nodes_open(void);
+/* Its address on PCI, by which the node's driver is known too. */
+ze_pci_address_ext_t sim_node_pci(const struct sim_node *node);
+/* Bytes bound in the node's address space. Fails by NULL. */
+struct sim_code *sim_code_new(struct sim_node *node, const void *bytes, size_t size,
+			      uint64_t *ret_address);
+void sim_code_free(struct sim_code *code); /* NULL-safe */
+/* What a queue submits by. Fails by NULL. */
+struct sim_batches *sim_batches_new(struct sim_node *node);
+void sim_batches_free(struct sim_batches *batches); /* NULL-safe */
+/* Kernels at these addresses, SIM_BATCH_KERNELS_MOST at most, one behind the other. What it returns is given to
+ * sim_batches_wait; 0: it failed. */
+uint32_t sim_batches_submit(struct sim_batches *batches, const uint64_t *addresses, uint32_t count);
+/* Until the submission is over. */
+void sim_batches_wait(struct sim_batches *batches, uint32_t sync);
 
 void sim_fill_memory(ze_mem_dditable_t *table);
 void sim_fill_modules(ze_module_dditable_t *table);

@@ -15,7 +15,13 @@ enum {
 enum mock_what {
 	MOCK_SCRIPT = 1, /* what a kernel does each time that it runs */
 	MOCK_RESET = 2,  /* the GPU is reset: its stream ends */
-	MOCK_DROP = 3    /* the hardware loses rows: the stream says so once */
+	MOCK_DROP = 3,   /* the hardware loses rows: the stream says so once */
+	MOCK_ROWS = 4,   /* rows at once, of no launch */
+	MOCK_WAIT =
+		5, /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+	MOCK_OA_STEPS = 6, /* reports of its OA unit: rows are struct mock_oa_step */
+	MOCK_OA_LOSE = 7,  /* the unit loses reports: its stream says so once */
+	MOCK_OA_END = 8    /* its stream ends */
 };
 
 /* Rows of one instruction. */
@@ -26,10 +32,17 @@ struct mock_rows {
 	__u8 pad[2];
 };
 
+/* What comes from one report of the OA unit to the next. */
+struct mock_oa_step {
+	__u32 time;  /* stamps, 19.2 million a second */
+	__u32 ticks; /* of the GPU's clock */
+	__u32 busy, active, stalled;
+};
+
 struct mock_control {
 	__u32 what; /* enum mock_what */
 	__u32 gpu;
-	__u64 address; /* of the kernel */
+	__u64 address; /* of the kernel, or of what the rows are of */
 	__u32 duration_us;
 	__u32 rows_count;
 	struct mock_rows rows[];

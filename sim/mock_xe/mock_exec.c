@@ -7,6 +7,7 @@
  * Owns:     queues, jobs, scripts
  * Why:      the walk is as plain as it can be, and knows Xe2 alone: what it finds is what duet's parser has to find
  */
+#include <drm/drm_syncobj.h>
 #include <linux/delay.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -47,6 +48,8 @@ struct job {
 	u64 kernels[KERNELS_MOST];
 	u32 kernels_count;
 };
+
+enum { SYNCS_MOST = 8 };
 
 /* ---- scripts ----------------------------------------------------------------------------------- */
 
@@ -300,19 +303,38 @@ static int init_job(struct job *job, struct mock_queue *queue, struct drm_file *
 #endif
 }
 
-int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+/* What the submission signals, a reference each. Others than objects, and those to wait for, are refused. */
+static int take_syncs(struct drm_file *file, const struct xe_exec *arguments,
+		      struct drm_syncobj **syncs)
 {
-	struct xe_exec *arguments = data;
-	struct mock_file *mine = file->driver_priv;
-	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
-	struct job *job;
+	struct xe_sync sync;
+
+	for (u32 i = 0; i < arguments->num_syncs; i++) {
+		if (copy_from_user(&sync, u64_to_user_ptr(arguments->syncs + i * sizeof(sync)),
+				   sizeof(sync)))
+			return -EFAULT;
+		if (sync.type != XE_SYNC_OBJECT || sync.flags != XE_SYNC_SIGNAL)
+			return -EINVAL;
+		syncs[i] = drm_syncobj_find(file, sync.handle);
+		if (!syncs[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static void put_syncs(struct drm_syncobj **syncs)
+{
+	for (u32 i = 0; i < SYNCS_MOST; i++)
+		if (syncs[i])
+			drm_syncobj_put(syncs[i]);
+}
+
+static int submit(struct mock_file *mine, struct mock_queue *queue, struct drm_file *file,
+		  const struct xe_exec *arguments, struct drm_syncobj **syncs)
+{
+	struct job *job = kzalloc(sizeof(*job), GFP_KERNEL);
 	int error;
 
-	if (!queue)
-		return -ENOENT;
-	if (arguments->num_batch_buffer != queue->width)
-		return -EINVAL;
-	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
 	job->gpu = mine->gpu;
@@ -331,6 +353,27 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 	kref_get(&job->vm->references);
 	job->task = get_task_struct(current);
 	drm_sched_job_arm(&job->base);
+	for (u32 i = 0; i < arguments->num_syncs; i++)
+		drm_syncobj_replace_fence(syncs[i], &job->base.s_fence->finished);
 	drm_sched_entity_push_job(&job->base);
 	return 0;
+}
+
+int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file)
+{
+	struct xe_exec *arguments = data;
+	struct mock_file *mine = file->driver_priv;
+	struct mock_queue *queue = xa_load(&mine->queues, arguments->exec_queue_id);
+	struct drm_syncobj *syncs[SYNCS_MOST] = {NULL};
+	int error;
+
+	if (!queue)
+		return -ENOENT;
+	if (arguments->num_batch_buffer != queue->width || arguments->num_syncs > SYNCS_MOST)
+		return -EINVAL;
+	error = take_syncs(file, arguments, syncs);
+	if (!error)
+		error = submit(mine, queue, file, arguments, syncs);
+	put_syncs(syncs);
+	return error;
 }

@@ -23,6 +23,7 @@ enum {
 	ROWS_MOST = 8192,
 	RATE_UNIT = 251, /* cycles */
 	RATES = 7,
+	WAIT_MOST = 30 * HZ,
 	PROPERTIES_MOST = 5,
 	IP_BITS = 29
 };
@@ -76,6 +77,26 @@ void mock_stall_drop(struct mock_gpu *gpu)
 		wake_up(&gpu->stream->waiting);
 	}
 	spin_unlock_irq(&gpu->lock);
+}
+
+static bool is_taken(struct mock_gpu *gpu)
+{
+	const struct mock_stream *stream;
+	bool is;
+
+	spin_lock_irq(&gpu->lock);
+	stream = gpu->stream;
+	is = stream && stream->is_enabled && !stream->is_dead && !stream->has_lost &&
+	     stream->taken == stream->written;
+	spin_unlock_irq(&gpu->lock);
+	return is;
+}
+
+int mock_stall_wait(struct mock_gpu *gpu)
+{
+	const long left = wait_event_interruptible_timeout(gpu->taking, is_taken(gpu), WAIT_MOST);
+
+	return left > 0 ? 0 : left ? left : -ETIMEDOUT;
 }
 
 /* ---- the stream -------------------------------------------------------------------------------- */
@@ -136,6 +157,7 @@ static ssize_t stream_read(struct file *file, char __user *user, size_t size, lo
 	if (result > 0 && copy_to_user(user, rows, result))
 		result = -EFAULT;
 	vfree(rows);
+	wake_up(&stream->gpu->taking);
 	return result;
 }
 
@@ -156,6 +178,7 @@ static long stream_ioctl(struct file *file, unsigned int command, unsigned long 
 	spin_lock_irq(&stream->gpu->lock);
 	stream->is_enabled = command == XE_STREAM_ENABLE;
 	spin_unlock_irq(&stream->gpu->lock);
+	wake_up(&stream->gpu->taking);
 	return 0;
 }
 
@@ -237,7 +260,7 @@ int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file
 	struct mock_stream *stream;
 	int result;
 
-	if (!perfmon_capable())
+	if (!mock_may_observe())
 		return -EACCES;
 	result = read_properties(data, &wanted);
 	if (result)
@@ -262,14 +285,31 @@ int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file
 	return result;
 }
 
+static int observe_oa(struct mock_gpu *gpu, const struct xe_observation_param *arguments)
+{
+	switch (arguments->observation_op) {
+	case XE_OBSERVATION_OPEN:
+		return mock_oa_open(gpu, arguments->param);
+	case XE_OBSERVATION_ADD_CONFIG:
+		return mock_oa_add_set(gpu, arguments->param);
+	case XE_OBSERVATION_REMOVE_CONFIG:
+		return mock_oa_remove_set(gpu, arguments->param);
+	default:
+		return -EINVAL;
+	}
+}
+
 int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 {
 	const struct xe_observation_param *arguments = data;
 
-	if (arguments->extensions || arguments->observation_op != XE_OBSERVATION_OPEN)
+	if (arguments->extensions)
 		return -EINVAL;
-	if (arguments->observation_type != XE_OBSERVATION_EU_STALL)
-		return -ENODEV;
+	if (arguments->observation_type == XE_OBSERVATION_OA && mock_has_oa)
+		return observe_oa(to_gpu(device), arguments);
+	if (arguments->observation_type != XE_OBSERVATION_EU_STALL || !mock_has_stalls ||
+	    arguments->observation_op != XE_OBSERVATION_OPEN)
+		return -EINVAL;
 	return xe_eu_stall_stream_open(device, arguments->param, file);
 }
 
@@ -289,6 +329,25 @@ static const struct {
 	       .num_sampling_rates = RATES},
 	      {251, 502, 753, 1004, 1255, 1506, 1757}};
 
+static const struct {
+	struct xe_query_oa_units head;
+	struct xe_oa_unit unit;
+	struct xe_engine_instance engine;
+} oa_units = {{.num_oa_units = 1},
+	      {.oa_unit_type = XE_OA_UNIT_OAG, .oa_timestamp_freq = 19200000, .num_engines = 1},
+	      {.engine_class = 4}};
+
+/* Two parts with eight EUs each. */
+static const struct {
+	struct xe_topology_mask parts;
+	u8 parts_mask[4];
+	struct xe_topology_mask eus;
+	u8 eus_mask[4];
+} topology = {{.type = XE_TOPOLOGY_DSS_COMPUTE, .num_bytes = 4},
+	      {0x03},
+	      {.type = XE_TOPOLOGY_SIMD16_EU_PER_DSS, .num_bytes = 4},
+	      {0xff}};
+
 int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 {
 	struct xe_device_query *arguments = data;
@@ -301,12 +360,22 @@ int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file)
 		size = sizeof(gts);
 		break;
 	case XE_QUERY_EU_STALL:
-		answer = &eu_stall;
+		answer = mock_has_stalls ? &eu_stall : NULL;
 		size = sizeof(eu_stall);
+		break;
+	case XE_QUERY_OA_UNITS:
+		answer = mock_has_oa ? &oa_units : NULL;
+		size = sizeof(oa_units);
+		break;
+	case XE_QUERY_GT_TOPOLOGY:
+		answer = &topology;
+		size = sizeof(topology);
 		break;
 	default:
 		return -EINVAL;
 	}
+	if (!answer)
+		return -EINVAL;
 	if (!arguments->size) {
 		arguments->size = size;
 		return 0;

@@ -32,6 +32,8 @@ struct mock_stream {
 	bool has_lost, is_dead;
 };
 
+struct mock_oa;
+
 struct mock_gpu {
 	struct drm_device drm;
 	struct platform_device *platform;
@@ -40,8 +42,11 @@ struct mock_gpu {
 	struct workqueue_struct *work;
 	u64 context;
 	atomic64_t number;
-	spinlock_t lock; /* of fences and the stream */
+	spinlock_t lock; /* of fences and streams */
 	struct mock_stream *stream;
+	wait_queue_head_t taking; /* for the stream to be read */
+	struct mock_oa *oa;       /* the only one, too */
+	struct xarray sets;       /* metric sets of OA */
 	struct mutex scripts_lock;
 	struct list_head scripts;
 };
@@ -65,6 +70,13 @@ struct mock_file {
 };
 
 #define to_gpu(device) container_of(device, struct mock_gpu, drm)
+
+/* ---- xe_main.c ---- */
+
+/* What the kernel of this machine has: drivers before Linux 6.15 have no EU stalls, before 6.11 no OA. */
+extern bool mock_has_stalls, mock_has_oa;
+/* Whether who asks may observe what others do. */
+bool mock_may_observe(void);
 
 /* ---- mock_vm.c ---- */
 
@@ -94,9 +106,22 @@ int xe_exec_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 void mock_stall_put(struct mock_gpu *gpu, u64 address, const struct mock_rows *rows);
 void mock_stall_reset(struct mock_gpu *gpu);
 void mock_stall_drop(struct mock_gpu *gpu);
+/* Until there is a stream that lives and has nothing that was not read. */
+int mock_stall_wait(struct mock_gpu *gpu);
 
 int xe_observation_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file *file);
 int xe_query_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+
+/* ---- mock_oa.c ---- */
+
+/* Reports, of what comes from one to the next, where there is a stream. */
+void mock_oa_put(struct mock_gpu *gpu, const struct mock_oa_step *steps, u32 count);
+void mock_oa_lose(struct mock_gpu *gpu);
+void mock_oa_end(struct mock_gpu *gpu);
+
+int mock_oa_add_set(struct mock_gpu *gpu, u64 data);
+int mock_oa_remove_set(struct mock_gpu *gpu, u64 data);
+int mock_oa_open(struct mock_gpu *gpu, u64 data);
 
 #endif

@@ -14,18 +14,45 @@
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
+#include <linux/capability.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
+#include <linux/sysctl.h>
 #include <linux/uaccess.h>
 
 #include "mock_xe.h"
 
+enum { FIRST_BUS = 3 };
+
 static unsigned int gpus = 1;
 module_param(gpus, uint, 0444);
 
+bool mock_has_stalls = true, mock_has_oa = true;
+module_param_named(stalls, mock_has_stalls, bool, 0644);
+module_param_named(oa, mock_has_oa, bool, 0644);
+
 static struct mock_gpu *all[GPUS_MOST];
+
+/* ---- rights ------------------------------------------------------------------------------------ */
+
+/* Under the name that the driver has for it: dev.xe.observation_paranoid. */
+static int observation_paranoid = 1;
+static struct ctl_table observation_table[] = {
+	{
+		.procname = "observation_paranoid",
+		.data = &observation_paranoid,
+		.maxlen = sizeof(observation_paranoid),
+		.mode = 0644,
+		.proc_handler = proc_dointvec,
+	},
+};
+
+bool mock_may_observe(void)
+{
+	return !observation_paranoid || perfmon_capable();
+}
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
@@ -107,6 +134,8 @@ static const struct drm_driver driver = {
 
 /* ---- control ----------------------------------------------------------------------------------- */
 
+static_assert(sizeof(struct mock_oa_step) == sizeof(struct mock_rows), "rows of one size");
+
 static int obey(const struct mock_control *control, size_t size)
 {
 	struct mock_gpu *gpu = control->gpu < gpus ? all[control->gpu] : NULL;
@@ -122,6 +151,21 @@ static int obey(const struct mock_control *control, size_t size)
 		return 0;
 	case MOCK_DROP:
 		mock_stall_drop(gpu);
+		return 0;
+	case MOCK_ROWS:
+		for (u32 i = 0; i < control->rows_count; i++)
+			mock_stall_put(gpu, control->address, &control->rows[i]);
+		return 0;
+	case MOCK_WAIT:
+		return mock_stall_wait(gpu);
+	case MOCK_OA_STEPS:
+		mock_oa_put(gpu, (const struct mock_oa_step *)control->rows, control->rows_count);
+		return 0;
+	case MOCK_OA_LOSE:
+		mock_oa_lose(gpu);
+		return 0;
+	case MOCK_OA_END:
+		mock_oa_end(gpu);
 		return 0;
 	default:
 		return -EINVAL;
@@ -160,11 +204,14 @@ static struct miscdevice control = {
 
 static int add_gpu(u32 index)
 {
-	struct platform_device *platform =
-		platform_device_register_simple("mock_xe", index, NULL, 0);
+	struct platform_device *platform;
 	struct mock_gpu *gpu;
+	char address[16];
 	int error;
 
+	/* As if it was on PCI, by whose addresses others know a GPU. */
+	snprintf(address, sizeof(address), "0000:%02x:00.0", FIRST_BUS + index);
+	platform = platform_device_register_simple(address, PLATFORM_DEVID_NONE, NULL, 0);
 	if (IS_ERR(platform))
 		return PTR_ERR(platform);
 	gpu = devm_drm_dev_alloc(&platform->dev, &driver, struct mock_gpu, drm);
@@ -173,6 +220,8 @@ static int add_gpu(u32 index)
 	gpu->platform = platform;
 	gpu->index = index;
 	spin_lock_init(&gpu->lock);
+	init_waitqueue_head(&gpu->taking);
+	xa_init_flags(&gpu->sets, XA_FLAGS_ALLOC1);
 	error = mock_exec_open(gpu);
 	if (!error)
 		error = drm_dev_register(&gpu->drm, 0);
@@ -187,6 +236,8 @@ static int __init start(void)
 
 	if (!gpus || gpus > GPUS_MOST)
 		return -EINVAL;
+	if (!register_sysctl("dev/xe", observation_table))
+		return -ENOMEM;
 	for (u32 i = 0; i < gpus && !error; i++)
 		error = add_gpu(i);
 	return error ? error : misc_register(&control);

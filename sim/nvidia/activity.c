@@ -70,7 +70,7 @@ static void emit_devices(void)
 {
 	struct cupti_activity_device record;
 
-	for (int64_t i = 0; i < sim_options()->devices; i++) {
+	for (int64_t i = 0; i < (int64_t)sim_visible_count(); i++) {
 		sim_make_device((uint32_t)i, &record);
 		emit(CUPTI_ACTIVITY_KIND_DEVICE, &record, sizeof(record));
 	}

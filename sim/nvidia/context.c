@@ -99,7 +99,7 @@ CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned flags, CUdevice device)
 		return sim_call_end(&call);
 	if (!ret_context)
 		call.result = CUDA_ERROR_INVALID_VALUE;
-	else if (device < 0 || device >= sim_options()->devices)
+	else if (device < 0 || device >= (CUdevice)sim_visible_count())
 		call.result = CUDA_ERROR_INVALID_DEVICE;
 	if (call.result)
 		return sim_call_end(&call);
@@ -171,7 +171,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice device)
 	if (sim_call_begin(&call)) {
 		if (!ret_context)
 			call.result = CUDA_ERROR_INVALID_VALUE;
-		else if (device < 0 || device >= sim_options()->devices)
+		else if (device < 0 || device >= (CUdevice)sim_visible_count())
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		else
 			call.result = retain(device, ret_context);
@@ -183,7 +183,7 @@ static CUresult drop(CUdevice device, bool is_reset)
 {
 	CUcontext context, dead = NULL;
 
-	if (device < 0 || device >= sim_options()->devices)
+	if (device < 0 || device >= (CUdevice)sim_visible_count())
 		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&sim_lock);
 	context = primary[device];
@@ -224,7 +224,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags)
 	SIM_CALL(cuDevicePrimaryCtxSetFlags_v2, &parameters);
 
 	if (sim_call_begin(&call)) {
-		if (device < 0 || device >= sim_options()->devices) {
+		if (device < 0 || device >= (CUdevice)sim_visible_count()) {
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		} else {
 			pthread_mutex_lock(&sim_lock);
@@ -245,7 +245,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *ret_flags, int *r
 	SIM_CALL(cuDevicePrimaryCtxGetState, &parameters);
 
 	if (sim_call_begin(&call)) {
-		if (device < 0 || device >= sim_options()->devices) {
+		if (device < 0 || device >= (CUdevice)sim_visible_count()) {
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		} else if (!ret_flags || !ret_active) {
 			call.result = CUDA_ERROR_INVALID_VALUE;

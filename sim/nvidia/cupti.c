@@ -244,7 +244,7 @@ cupti_result cuptiDeviceSupported(CUdevice device, int *ret_support)
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
-	if (!ret_support || device < 0 || device >= sim_options()->devices)
+	if (!ret_support || device < 0 || device >= (CUdevice)sim_visible_count())
 		return ret_support ? CUPTI_ERROR_INVALID_DEVICE : CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_support = 1;
 	return CUPTI_SUCCESS;
@@ -255,7 +255,7 @@ cupti_result cuptiDeviceGetChipName(struct cupti_chip_name_params *params)
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
-	if (!params || params->device_index >= (size_t)sim_options()->devices)
+	if (!params || params->device_index >= sim_visible_count())
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	params->ret_name = sim_options()->chip;
 	return CUPTI_SUCCESS;

@@ -127,6 +127,7 @@ enum { SIM_METRICS_MOST = 64, SIM_METRIC_BYTES = 96 };
 struct sim_config_image {
 	uint64_t magic;
 	uint32_t metric_count, pass_count;
+	char chip[32];
 	char names[SIM_METRICS_MOST][SIM_METRIC_BYTES];
 };
 

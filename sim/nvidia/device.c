@@ -14,7 +14,7 @@ enum { BUS_FIRST = 0x1b };
 
 static bool is_device(CUdevice device)
 {
-	return device >= 0 && device < sim_options()->devices;
+	return device >= 0 && device < (CUdevice)sim_visible_count();
 }
 
 CUresult cuDeviceGet(CUdevice *ret_device, int ordinal)
@@ -42,7 +42,7 @@ CUresult cuDeviceGetCount(int *ret_count)
 
 	if (sim_call_begin(&call)) {
 		if (ret_count)
-			*ret_count = (int)sim_options()->devices;
+			*ret_count = (int)sim_visible_count();
 		else
 			call.result = CUDA_ERROR_INVALID_VALUE;
 	}
@@ -64,7 +64,8 @@ CUresult cuDeviceGetName(char *ret_name, int bytes, CUdevice device)
 		else if (!is_device(device))
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		else
-			snprintf(ret_name, (size_t)bytes, "%s", sim_device_name());
+			snprintf(ret_name, (size_t)bytes, "%s%s", sim_device_name(),
+				 sim_visible_instance() ? " MIG 1g.18gb" : "");
 	}
 	return sim_call_end(&call);
 }
@@ -83,7 +84,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice device)
 		else if (!is_device(device))
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		else
-			sim_device_uuid((uint32_t)device, (uint8_t *)ret_uuid->bytes);
+			sim_visible_uuid((uint32_t)device, (uint8_t *)ret_uuid->bytes);
 	}
 	return sim_call_end(&call);
 }
@@ -104,7 +105,7 @@ CUresult cuDeviceGetPCIBusId(char *ret_text, int bytes, CUdevice device)
 			call.result = CUDA_ERROR_INVALID_DEVICE;
 		else
 			snprintf(ret_text, (size_t)bytes, "0000:%02X:00.0",
-				 (unsigned)(BUS_FIRST + device));
+				 (unsigned)BUS_FIRST + sim_visible_device((uint32_t)device));
 	}
 	return sim_call_end(&call);
 }
@@ -153,8 +154,6 @@ static const struct {
 	{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
 	{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
 	{CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
-	{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-	{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
 	{CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
 	{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
 	{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
@@ -174,8 +173,14 @@ static CUresult attribute_of(CUdevice device, CUdevice_attribute attribute, int 
 	case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
 		*ret_value = (int)sim_options()->sm_mhz * 1000;
 		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*ret_value = (int)sim_capability() / 10;
+		return CUDA_SUCCESS;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+		*ret_value = (int)sim_capability() % 10;
+		return CUDA_SUCCESS;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-		*ret_value = BUS_FIRST + device;
+		*ret_value = BUS_FIRST + (int)sim_visible_device((uint32_t)device);
 		return CUDA_SUCCESS;
 	default:
 		break;

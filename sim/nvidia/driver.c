@@ -68,15 +68,14 @@ CUresult cuInit(unsigned flags)
 	if (is_injecting)
 		return CUDA_SUCCESS;
 	pthread_mutex_lock(&init_lock);
-	if (!atomic_load(&is_started) && !flags && !sim_failure("cuInit") &&
-	    sim_options()->devices) {
+	if (!atomic_load(&is_started) && !flags && !sim_failure("cuInit") && sim_visible_count()) {
 		atomic_store(&is_started, true);
 		inject();
 		sim_resource(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);
 	}
 	pthread_mutex_unlock(&init_lock);
 	sim_call_begin(&call);
-	if (!sim_options()->devices)
+	if (!sim_visible_count())
 		call.result = CUDA_ERROR_NO_DEVICE;
 	else if (flags)
 		call.result = CUDA_ERROR_INVALID_VALUE;

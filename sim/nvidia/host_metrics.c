@@ -59,6 +59,18 @@ enum { METRICS = sizeof(metrics) / sizeof(metrics[0]) };
 static const char *const chips[] = {"GV100", "TU102", "GA100", "GA102",
 				    "AD102", "GH100", "GB100", "GB202"};
 
+/* What a chip lacks, or counts in another pass. */
+static const struct {
+	const char *chip, *base;
+	bool is_other_pass;
+} exceptions[] = {
+	{"TU102", "dram__throughput", true},       {"TU102", "dram__read_throughput", true},
+	{"TU102", "dram__write_throughput", true}, {"TU102", "sm__pipe_tensor_cycles_active", true},
+	{"AD102", "nvlrx__bytes", false},          {"AD102", "nvltx__bytes", false},
+	{"GB202", "nvlrx__bytes", false},          {"GB202", "nvltx__bytes", false},
+	{"GB100", "pcie__read_bytes", false},      {"GB100", "pcie__write_bytes", false},
+};
+
 /* By base name, with any rollup behind it. */
 static const struct metric *find(const char *name)
 {
@@ -93,6 +105,7 @@ cupti_result cuptiProfilerHostInitialize(struct cupti_host_initialize_params *pa
 		return CUPTI_ERROR_OUT_OF_MEMORY;
 	params->ret_object->image.magic = SIM_CONFIG_MAGIC;
 	params->ret_object->image.pass_count = 1;
+	strcpy(params->ret_object->image.chip, params->chip_name);
 	return CUPTI_SUCCESS;
 }
 
@@ -113,6 +126,14 @@ static cupti_result add_metric(struct sim_config_image *image, const char *name)
 		return CUPTI_ERROR_INVALID_METRIC_NAME;
 	if (image->metric_count == SIM_METRICS_MOST || strlen(name) >= SIM_METRIC_BYTES)
 		return CUPTI_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
+		if (strcmp(exceptions[i].chip, image->chip) != 0 ||
+		    strcmp(exceptions[i].base, metric->base) != 0)
+			continue;
+		if (!exceptions[i].is_other_pass)
+			return CUPTI_ERROR_INVALID_METRIC_NAME;
+		image->pass_count++;
+	}
 	strcpy(image->names[image->metric_count++], name);
 	image->pass_count += metric->extra_passes;
 	return CUPTI_SUCCESS;
@@ -236,13 +257,25 @@ cuptiProfilerHostGetMetricProperties(struct cupti_host_metric_properties_params 
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static double value_of(const struct metric *metric, const struct sim_sample *sample)
+/* Of the sample's own time, and not by the second. */
+static bool is_sum(const char *name)
+{
+	const char *end = strrchr(name, '.');
+
+	return end && strcmp(end, ".sum") == 0;
+}
+
+static double value_of(const struct metric *metric, const char *name,
+		       const struct sim_sample *sample)
 {
 	int64_t nan_every = sim_options()->pm_nan_every;
 	double wobble = 1 - 0.05 * (double)(sample->index % 8) / 8;
 
 	if (nan_every && sample->index % (uint64_t)nan_every == (uint64_t)nan_every - 1)
 		return NAN;
+	if (metric->unit == PER_SECOND && is_sum(name))
+		return metric->most * sample->load * wobble *
+		       (double)(sample->end_ns - sample->start_ns) / 1e9;
 	switch (metric->unit) {
 	case CLOCK:
 		return (double)sim_options()->sm_mhz * 1e6 * metric->most;
@@ -267,7 +300,8 @@ cupti_result cuptiProfilerHostEvaluateToGpuValues(struct cupti_host_evaluate_par
 
 		if (!metric)
 			return CUPTI_ERROR_INVALID_METRIC_NAME;
-		params->ret_values[i] = value_of(metric, &image->samples[params->range_index]);
+		params->ret_values[i] = value_of(metric, params->metric_names[i],
+						 &image->samples[params->range_index]);
 	}
 	return CUPTI_SUCCESS;
 }
@@ -299,7 +333,7 @@ cupti_result cuptiProfilerDeviceSupported(struct cupti_profiler_device_supported
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
-	if (!params || params->device < 0 || params->device >= sim_options()->devices)
+	if (!params || params->device < 0 || params->device >= (CUdevice)sim_visible_count())
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	params->ret_is_supported = params->ret_architecture = params->ret_sli =
 		params->ret_virtual_gpu = params->ret_confidential_compute = params->ret_cmp =

@@ -129,8 +129,7 @@ static void write_uuid(const struct nvmlDevice_st *device, char *ret_text)
 {
 	uint8_t uuid[16];
 
-	sim_device_uuid(device->index, uuid);
-	uuid[14] = (uint8_t)(uuid[14] + device->instance);
+	sim_instance_uuid(device->index, device->instance, uuid);
 	ret_text += sprintf(ret_text, "%s", device->instance ? "MIG-" : "GPU-");
 	for (int i = 0; i < 16; i++)
 		ret_text += sprintf(ret_text, "%s%02x",
@@ -203,8 +202,8 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, struct nvml_pci_info *
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *ret_major, int *ret_minor)
 {
 	SIM_CHECK_DEVICE(ret_major && ret_minor);
-	*ret_major = 9;
-	*ret_minor = 0;
+	*ret_major = (int)sim_capability() / 10;
+	*ret_minor = (int)sim_capability() % 10;
 	return NVML_SUCCESS;
 }
 

@@ -21,6 +21,8 @@ struct CUpti_PmSampling_Object {
 	uint32_t device_id, append_mode;
 	uint64_t interval_ns, start_ns, stop_ns; /* CLOCK_MONOTONIC */
 	uint64_t decoded_count, decoding_count;
+	uint64_t first_ns; /* of the first start */
+	bool was_full;     /* pm_full_ms has come */
 };
 
 static struct CUpti_PmSampling_Object objects[SIM_DEVICES_MOST];
@@ -59,7 +61,7 @@ cuptiPmSamplingGetCounterAvailability(struct cupti_pm_sampling_counter_availabil
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
-	if (!params || params->device_index >= (size_t)sim_options()->devices)
+	if (!params || params->device_index >= sim_visible_count())
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!sim_options()->privileges)
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
@@ -77,7 +79,7 @@ cupti_result cuptiPmSamplingEnable(struct cupti_pm_sampling_enable_params *param
 	cupti_result result = CUPTI_SUCCESS;
 
 	SIM_FAIL_AS_ASKED();
-	if (!params || !sim_driver() || params->device_index >= (size_t)sim_options()->devices)
+	if (!params || !sim_driver() || params->device_index >= sim_visible_count())
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!sim_options()->privileges)
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
@@ -113,7 +115,17 @@ static cupti_result check_config(const struct cupti_pm_sampling_set_config_param
 	if (!image || params->config_bytes < sizeof(*image) || !params->interval ||
 	    image->magic != SIM_CONFIG_MAGIC)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	return image->pass_count == 1 ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+	if (image->pass_count != 1)
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	/* Turing and GA100 have no timer for it; Turing keeps the oldest alone. */
+	if (params->trigger_mode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL &&
+	    (sim_capability() == 75 || sim_capability() == 80))
+		return CUPTI_ERROR_NOT_SUPPORTED;
+	/* An older one knows no longer struct than its own. */
+	if (sim_options()->version < 26 &&
+	    params->struct_bytes >= CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return CUPTI_SUCCESS;
 }
 
 cupti_result cuptiPmSamplingSetConfig(struct cupti_pm_sampling_set_config_params *params)
@@ -129,7 +141,7 @@ cupti_result cuptiPmSamplingSetConfig(struct cupti_pm_sampling_set_config_params
 	if (params->object->is_running)
 		return release(CUPTI_ERROR_INVALID_OPERATION);
 	params->object->is_configured = true;
-	params->object->append_mode = params->append_mode;
+	params->object->append_mode = sim_options()->version < 26 ? 0 : params->append_mode;
 	params->object->interval_ns = params->interval;
 	if (params->trigger_mode == CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
 		params->object->interval_ns =
@@ -152,6 +164,8 @@ cupti_result cuptiPmSamplingStart(struct cupti_pm_sampling_start_params *params)
 	params->object->decoded_count = 0;
 	params->object->stop_ns = 0;
 	params->object->start_ns = sim_now();
+	if (!params->object->first_ns)
+		params->object->first_ns = params->object->start_ns;
 	return release(CUPTI_SUCCESS);
 }
 
@@ -214,6 +228,13 @@ static const struct sim_data_image *data_of(const uint8_t *bytes)
 	return image && image->magic == SIM_DATA_MAGIC ? image : NULL;
 }
 
+static bool is_full_now(const struct CUpti_PmSampling_Object *object, uint64_t end_ns)
+{
+	uint64_t full_ns = (uint64_t)sim_options()->pm_full_ms * 1000000;
+
+	return full_ns && !object->was_full && end_ns >= object->first_ns + full_ns;
+}
+
 /* Under the lock: how many samples there are by now, and whether the hardware buffer has become full. */
 static uint64_t produced(struct CUpti_PmSampling_Object *object)
 {
@@ -223,6 +244,12 @@ static uint64_t produced(struct CUpti_PmSampling_Object *object)
 
 	if (object->is_full)
 		return object->decoding_count;
+	if (is_full_now(object, end_ns)) {
+		object->is_full = object->was_full = true;
+		object->decoding_count =
+			((uint64_t)sim_options()->pm_full_ms * 1000000) / object->interval_ns;
+		return object->decoding_count;
+	}
 	if (count - object->decoded_count <= most)
 		return count;
 	if (object->append_mode == CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST) {
@@ -234,16 +261,32 @@ static uint64_t produced(struct CUpti_PmSampling_Object *object)
 	return object->decoding_count;
 }
 
+/* A time of CLOCK_MONOTONIC, as samples have it. */
+static uint64_t shown(uint64_t host_ns)
+{
+	switch (sim_options()->pm_clock) {
+	case 1:
+		return host_ns + (sim_realtime() - sim_now());
+	case 2:
+		return host_ns / 2;
+	default:
+		return sim_stamp(host_ns);
+	}
+}
+
 /* Under the lock. */
 static void decode_one(struct CUpti_PmSampling_Object *object, struct sim_sample *ret_sample)
 {
 	uint64_t start_ns = object->start_ns + object->decoded_count * object->interval_ns;
 	uint64_t end_ns = start_ns + object->interval_ns;
-	uint64_t busy_ns = sim_driver()->busy_ns(object->device_id, start_ns, end_ns);
+	double load = sim_options()->pm_load;
 
-	*ret_sample = (struct sim_sample){.start_ns = sim_stamp(start_ns),
-					  .end_ns = sim_stamp(end_ns),
-					  .load = (double)busy_ns / (double)object->interval_ns,
+	if (load < 0)
+		load = (double)sim_driver()->busy_ns(object->device_id, start_ns, end_ns) /
+		       (double)object->interval_ns;
+	*ret_sample = (struct sim_sample){.start_ns = shown(start_ns),
+					  .end_ns = shown(end_ns),
+					  .load = load,
 					  .index = object->decoded_count++};
 }
 

@@ -348,11 +348,11 @@ void sim_make_device(uint32_t device_id, struct cupti_activity_device *ret_recor
 		.max_grid_x = 2147483647,
 		.max_grid_y = 65535,
 		.max_grid_z = 65535,
-		.capability_major = 9,
-		.capability_minor = 0,
+		.capability_major = sim_capability() / 10,
+		.capability_minor = sim_capability() % 10,
 		.device_id = device_id,
 		.is_ecc_enabled = 1,
 		.name = sim_device_name(),
 		.is_cuda_visible = 1};
-	sim_device_uuid(device_id, ret_record->uuid);
+	sim_visible_uuid(device_id, ret_record->uuid);
 }

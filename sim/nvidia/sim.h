@@ -42,6 +42,11 @@
  *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
  *	                   its place
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
+ *	pm_load=-1         the share of the time in which PM sampling sees a kernel, 0 to 1; -1: what kernels of this
+ *	                   process do
+ *	pm_full_ms=0       so long after sampling began first the buffer is full, once; 0: never
+ *	pm_clock=0         1: samples have CLOCK_REALTIME's times, whatever the timestamp callback says; 2: those of no
+ *	                   clock there is
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
@@ -63,8 +68,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 
 #define SIM_EXPORT __attribute__((visibility("default")))
 
@@ -79,10 +84,11 @@ struct sim_options {
 	int64_t subscriber, privileges, busy;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t pc_buffer, pc_lag_us, pc_keep, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t pm_full_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
-	double kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
+	double pm_load, kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
 	char chip[32], log[256], nvml_load[256];
 };
 
@@ -201,8 +207,19 @@ struct sim_driver {
 /* Exported by the simulated libcuda under this name. */
 SIM_EXPORT const struct sim_driver *sim_nvidia_driver(void);
 
+/* How many GPUs CUDA shows, as CUDA_VISIBLE_DEVICES has it (numbers, UUIDs), and which one its nth is. Of GPUs that MIG
+ * divides it shows one instance, the first, or the one that the variable names; its number, 0: none. */
+uint32_t sim_visible_count(void);
+uint32_t sim_visible_device(uint32_t ordinal);
+uint32_t sim_visible_instance(void);
+/* The compute capability of the chip: 90 of 9.0. */
+uint32_t sim_capability(void);
+
 /* The uuid, the name and the PCI bus of a device, which all three libraries tell of. */
 void sim_device_uuid(uint32_t device_id, uint8_t ret_uuid[16]);
+void sim_instance_uuid(uint32_t device_id, uint32_t instance, uint8_t ret_uuid[16]);
+/* … of the ordinal that CUDA gives it, which may be an instance's. */
+void sim_visible_uuid(uint32_t ordinal, uint8_t ret_uuid[16]);
 const char *sim_device_name(void);
 
 uint64_t sim_cubin_crc(const void *bytes, size_t size);

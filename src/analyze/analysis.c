@@ -277,6 +277,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 	}
 	if (!error && launch && is_in_account(&joined) && sweep->has_instructions)
 		error = sweep_note_runner(sweep, &joined, tag);
+	if (!error && launch && is_in_account(&joined) && sweep->addresses)
+		error = sweep_note_ran(sweep, &joined, tag);
 	if (!error)
 		error = sweep_tell_command(sweep, &joined, tag);
 	if (error || !launch)
@@ -343,6 +345,8 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
+	if (sweep->addresses && sweep_note_launched(sweep, command))
+		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
 				       is_in_window(analysis, row->enter, row->exit));
@@ -377,6 +381,24 @@ static int on_api(struct sweep *sweep, const struct event_api *row)
 	return add_span(sweep, thread, row, false);
 }
 
+/* It has no execution of its own, and is no command: its batch is. */
+static int note_part(struct sweep *sweep, const struct event_launch *row)
+{
+	const size_t thread = things_index(&sweep->threads, row->thread);
+	const struct event_thread *known = things_row(&sweep->threads, thread);
+	const struct open_command command = {
+		.enter = row->enter,
+		.process = known ? known->process : 0,
+		.thread = (uint32_t)thread,
+		.queue = (uint32_t)things_index(&sweep->queues, row->queue),
+		.kernel = row->kernel,
+		.stack = row->stack,
+		.function = row->function_string,
+		.flags = row->flags};
+
+	return row->result || sweep->is_scouting ? 0 : sweep_note_launched(sweep, &command);
+}
+
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
 {
 	size_t thread = things_index(&sweep->threads, row->thread);
@@ -389,6 +411,8 @@ static int on_launch(struct sweep *sweep, const struct event_launch *row)
 				 .stack = row->stack};
 	int error = 0;
 
+	if (row->flags & LAUNCH_PART)
+		return note_part(sweep, row);
 	if (!(row->flags & LAUNCH_FURTHER))
 		error = sweep_count_call(sweep, sweep->thread_process[thread], &call, true);
 	sweep->analysis->processes[sweep->thread_process[thread]].has_calls = true;
@@ -420,7 +444,7 @@ static int scout_launch(struct sweep *sweep, const struct event_launch *row)
 {
 	struct event_launch launch = *row;
 
-	if (row->result)
+	if (row->result || (row->flags & LAUNCH_PART))
 		return 0;
 	launch.handle = 0; /* who waited for it is not asked */
 	return open_launch(sweep, &launch, things_index(&sweep->threads, row->thread));
@@ -463,10 +487,15 @@ static int on_switch(struct sweep *sweep, const struct event_switch *row)
 
 static int on_item(struct sweep *sweep, const struct order_item *item)
 {
+	int error;
+
 	if (sweep->is_scouting)
 		return scout_item(sweep, item);
 	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
+	error = sweep_release_addresses(sweep, item->time_ns);
+	if (error)
+		return error;
 	switch (item->kind) {
 	case EVENT_API:
 		return on_api(sweep, item->row);
@@ -718,6 +747,8 @@ static int finish(struct sweep *sweep)
 	if (sweep->is_scouting)
 		return sweep_note_all_in_flight(sweep);
 	error = count_damaged(sweep);
+	if (!error)
+		error = sweep_release_addresses(sweep, UINT64_MAX);
 	if (error)
 		return error;
 	close_window(sweep);
@@ -766,6 +797,7 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_states_fini(sweep);
 	sweep_samples_fini(sweep);
 	sweep_instructions_fini(sweep);
+	sweep_addresses_fini(sweep);
 	sweep_ranges_fini(sweep);
 	sweep_metrics_fini(sweep);
 	free(sweep->calls);
@@ -867,6 +899,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 		find_window(&sweep, options);
 		error = sweep_make_tables(&sweep);
 	}
+	if (!error)
+		error = sweep_make_addresses(&sweep);
 	if (!error)
 		error = count_losses(&sweep);
 	if (!error && lost->is_told)

@@ -233,9 +233,10 @@ struct analysis_sample {
 struct analysis_instruction {
 	uint32_t
 		path; /* index into the analysis; ANALYSIS_NO_PATH: no command is known to have run it */
-	uint32_t number;    /* in the order in which they were found, from 0 on */
-	uint32_t code;      /* thing of the trace; 0: not known */
-	uint64_t offset;    /* in the code object, bytes; code 0: the device's own address */
+	uint32_t number; /* in the order in which they were found, from 0 on */
+	uint32_t code;   /* thing of the trace; 0: not known */
+	uint64_t offset; /* in the code object, bytes; code 0: the device's own address */
+	size_t device;   /* where there is no path: index into the analysis; ANALYSIS_NO_DEVICE */
 	const char *kernel; /* of the path, else of the code; "": not known */
 	const char *stall;  /* the vendor's reason; "": none is known */
 	const char *text;   /* the instruction, as another program told it; "": nobody did */
@@ -245,7 +246,8 @@ struct analysis_instruction {
 	uint64_t samples, weight;
 	uint64_t estimated; /* of samples: several commands may have run it */
 };
-#define ANALYSIS_NO_PATH UINT32_MAX
+#define ANALYSIS_NO_PATH   UINT32_MAX
+#define ANALYSIS_NO_DEVICE SIZE_MAX
 
 enum analysis_failure_kind { FAILURE_CALL, FAILURE_LAUNCH, FAILURE_COMMAND };
 

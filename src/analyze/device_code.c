@@ -23,11 +23,12 @@
 #include "base/hash.h"
 #include "base/string.h"
 #include "isa/isa.h"
+#include "symbol/cubin.h"
 #include "symbol/symbolizer.h"
 #include "symbol/zebin.h"
 #include "trace/reader.h"
 
-enum { FUNCTION_BYTES_MOST = 1 << 20, SOURCE_LINE_MOST = 200 };
+enum { FUNCTION_BYTES_MOST = 1 << 20, SOURCE_LINE_MOST = 200, SASS_BYTES = 16 };
 
 /* Where instructions of one function begin, as far as somebody asked. */
 struct listing {
@@ -43,6 +44,7 @@ struct object {
 	struct isa *isa;              /* the device code's */
 	struct symbol_module *module; /* NULL: nobody knows its symbols */
 	struct zebin *zebin;          /* owned; NULL: it is none */
+	struct cubin *cubin;          /* owned; NULL: it is none */
 	void *image; /* owned; of a zebin, with addresses; the symbolizer reads it */
 	size_t image_size;
 	struct listing *listings;
@@ -56,7 +58,7 @@ struct object {
 /* One for all of a kind: they differ in nothing, and a disassembler takes a MiB. */
 struct disassembler {
 	enum isa_type type;
-	const char *processor; /* static; NULL: not known, or none is needed */
+	const char *processor; /* static or in texts; NULL: not known, or none is needed */
 	struct isa *isa;       /* owned */
 };
 
@@ -123,6 +125,7 @@ static void object_free(struct object *object)
 		free(object->listings[i].starts);
 	free(object->listings);
 	zebin_close(object->zebin);
+	cubin_close(object->cubin);
 	free(object->image);
 	free(object->lines);
 	free(object);
@@ -167,6 +170,11 @@ static struct disassembler kind_of(const struct object *object)
 
 		kind.type = ISA_XE;
 		kind.processor = isa_xe_generation(target.ip_version, target.core_family);
+		return kind;
+	}
+	if (object->cubin) {
+		kind.type = ISA_SASS;
+		kind.processor = cubin_target(object->cubin);
 		return kind;
 	}
 	if (object->size < sizeof(head))
@@ -217,13 +225,19 @@ static void note_why(struct device_code *code, const struct object *object)
 		code->why = keep(code, why);
 }
 
+static bool is_same_kind(const struct disassembler *a, const struct disassembler *b)
+{
+	if (a->type != b->type || !a->processor || !b->processor)
+		return a->type == b->type && a->processor == b->processor;
+	return strcmp(a->processor, b->processor) == 0;
+}
+
 static int open_isa(struct device_code *code, struct object *object)
 {
 	struct disassembler kind = kind_of(object);
 
 	for (size_t i = 0; i < code->disassemblers_count && !object->isa; i++)
-		if (code->disassemblers[i].type == kind.type &&
-		    code->disassemblers[i].processor == kind.processor)
+		if (is_same_kind(&code->disassemblers[i], &kind))
 			object->isa = code->disassemblers[i].isa;
 	if (object->isa)
 		return 0;
@@ -231,6 +245,8 @@ static int open_isa(struct device_code *code, struct object *object)
 		       code->disassemblers_count + 1) ||
 	    isa_new(kind.type, kind.processor, &kind.isa))
 		return -ENOMEM;
+	if (kind.processor)
+		kind.processor = keep(code, kind.processor);
 	code->disassemblers[code->disassemblers_count++] = kind;
 	object->isa = kind.isa;
 	return 0;
@@ -249,6 +265,16 @@ static int open_zebin(struct object *object)
 	return error == -ENOMEM ? error : 0;
 }
 
+static int open_cubin(struct object *object)
+{
+	int error;
+
+	if (!cubin_is(object->bytes, object->size))
+		return 0;
+	error = cubin_open(object->bytes, object->size, &object->cubin);
+	return error == -ENOMEM ? error : 0;
+}
+
 static int open_object(struct device_code *code, const struct event_code *row,
 		       struct object *object)
 {
@@ -264,10 +290,11 @@ static int open_object(struct device_code *code, const struct event_code *row,
 	snprintf(name, sizeof(name), "%016llx%016llx", (unsigned long long)row->hash_high,
 		 (unsigned long long)row->hash_low);
 	object->name = keep(code, name);
-	if (open_zebin(object) || open_isa(code, object))
+	if (open_zebin(object) || open_cubin(object) || open_isa(code, object))
 		return -ENOMEM;
 	note_why(code, object);
-	open_symbols(code, object);
+	if (!object->cubin)
+		open_symbols(code, object);
 	return 0;
 }
 
@@ -463,18 +490,37 @@ static void name_place(struct device_code *code, struct object *object, const st
 static int decode(struct device_code *code, struct object *object, struct device_place *place)
 {
 	const struct zebin_kernel *kernel = find_kernel(object, place->offset);
+	const struct cubin_function *function =
+		object->cubin ? cubin_function_at(object->cubin, place->offset) : NULL;
+	size_t length, size = object->size - place->offset;
 	char text[ISA_TEXT_SIZE];
-	size_t length;
 
+	/* what follows may be looked at too: code of the same function */
+	if (function)
+		size = function->offset + function->size_bytes - place->offset;
 	/* every kernel of a zebin begins at 0, for whoever disassembles it */
 	if (kernel)
 		place->address = place->offset - kernel->offset;
 
-	if (isa_decode(object->isa, object->bytes + place->offset, object->size - place->offset,
-		       place->address, text, sizeof(text), &length))
+	if (isa_decode(object->isa, object->bytes + place->offset, size, place->address, text,
+		       sizeof(text), &length))
 		return -ENOMEM;
 	place->text = keep(code, text);
 	return 0;
+}
+
+/* Each function begins at 0; instructions are all of one length. */
+static void find_in_cubin(struct object *object, struct device_place *place)
+{
+	const struct cubin_function *function = cubin_function_at(object->cubin, place->offset);
+
+	if (!function)
+		return;
+	place->address = (place->offset - function->offset) / SASS_BYTES * SASS_BYTES;
+	place->offset = function->offset + place->address;
+	place->function = function->name;
+	if (!cubin_find_line(object->cubin, place->offset, &place->file, &place->line))
+		place->file = NULL;
 }
 
 int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
@@ -493,6 +539,8 @@ int device_code_find(struct device_code *code, uint32_t id, uint64_t offset,
 		*ret_place = place;
 		return 0;
 	}
+	if (object->cubin)
+		find_in_cubin(object, &place);
 	if (object->module) {
 		if (symbolizer_lookup(code->symbolizer, object->module, offset, false, &symbol))
 			return -ENOMEM;

@@ -12,6 +12,8 @@
 #include "analyze/kernel_names.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,9 +27,17 @@ struct kernel_name {
 	uint32_t string; /* the symbol's */
 };
 
+/* One that only its address is known of. */
+struct kernel_place {
+	uint32_t code;
+	char text[32];
+};
+
 struct kernel_names {
 	struct kernel_name *rows; /* by string */
 	size_t count, capacity;
+	struct kernel_place *places; /* by code */
+	size_t places_count, places_capacity;
 };
 
 static const char *shown(const struct kernel_name *row)
@@ -66,6 +76,18 @@ static void drop_repeated(struct kernel_names *names)
 	names->count = kept;
 }
 
+static int add_place(struct kernel_names *names, const struct event_code *row)
+{
+	struct kernel_place *place;
+
+	if (array_grow(names->places, names->places_capacity, names->places_count + 1))
+		return -ENOMEM;
+	place = &names->places[names->places_count++];
+	place->code = row->id;
+	snprintf(place->text, sizeof(place->text), "[kernel 0x%" PRIx64 "]", row->address);
+	return 0;
+}
+
 static int list_kernels(struct kernel_names *names, const struct trace_reader *reader)
 {
 	const void *things = NULL;
@@ -79,6 +101,9 @@ static int list_kernels(struct kernel_names *names, const struct trace_reader *r
 			names->rows[names->count++] = (struct kernel_name){
 				.symbol = trace_reader_string(reader, codes[i].name_string, NULL),
 				.string = codes[i].name_string};
+		else if (codes[i].type == CODE_KERNEL && codes[i].address &&
+			 add_place(names, &codes[i]))
+			return -ENOMEM;
 	sort(names, compare_strings);
 	drop_repeated(names);
 	return 0;
@@ -162,7 +187,26 @@ void kernel_names_free(struct kernel_names *names)
 	for (size_t i = 0; i < names->count; i++)
 		free(names->rows[i].text);
 	free(names->rows);
+	free(names->places);
 	free(names);
+}
+
+static int compare_codes(const void *left, const void *right)
+{
+	const struct kernel_place *a = left, *b = right;
+
+	return (a->code > b->code) - (a->code < b->code);
+}
+
+const char *kernel_names_place(const struct kernel_names *names, uint32_t code)
+{
+	const struct kernel_place key = {.code = code};
+	const struct kernel_place *found =
+		names->places_count ? bsearch(&key, names->places, names->places_count, sizeof(key),
+					      compare_codes)
+				    : NULL;
+
+	return found ? found->text : NULL;
 }
 
 const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_string)

@@ -18,4 +18,7 @@ void kernel_names_free(struct kernel_names *names); /* NULL-safe */
 /* Valid until free; NULL: the symbol is what is shown, or no kernel has it. */
 const char *kernel_names_find(const struct kernel_names *names, uint32_t symbol_string);
 
+/* "[kernel 0x1000ffff0040]" of a code object (id) without a name, of which an address is known; else NULL. */
+const char *kernel_names_place(const struct kernel_names *names, uint32_t code);
+
 #endif

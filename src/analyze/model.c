@@ -106,7 +106,17 @@ const char *model_kernel_name(const struct model *model, uint32_t kernel)
 {
 	const struct event_code *code = model_thing(model, EVENT_CODE, kernel);
 
-	return model_kernel_text(model, code ? code->name_string : 0, "");
+	return model_code_name(model, code, "");
+}
+
+const char *model_code_name(const struct model *model, const struct event_code *code,
+			    const char *otherwise)
+{
+	const char *place = NULL;
+
+	if (code && !code->name_string)
+		place = kernel_names_place(model->kernel_names, code->id);
+	return place ? place : model_kernel_text(model, code ? code->name_string : 0, otherwise);
 }
 
 const char *model_kernel_text(const struct model *model, uint32_t symbol_string,

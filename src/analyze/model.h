@@ -52,6 +52,10 @@ const char *model_range_name(const struct model *model, const struct event_range
 /* Name of a CODE_KERNEL as its programmer wrote it, with its parameters where it is overloaded; "" where it is not
  * known. */
 const char *model_kernel_name(const struct model *model, uint32_t kernel);
+/* The same; of one of which only the address is known "[kernel 0x1000ffff0040]", `otherwise` where nothing is. code NULL:
+ * none. */
+const char *model_code_name(const struct model *model, const struct event_code *code,
+			    const char *otherwise);
 /* … and by the string id of its symbol, `otherwise` where that is empty. */
 const char *model_kernel_text(const struct model *model, uint32_t symbol_string,
 			      const char *otherwise);

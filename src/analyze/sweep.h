@@ -3,7 +3,7 @@
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
  * Of this room only: analysis.c leads; sweep_tables.c, sweep_paths.c, sweep_waits.c, sweep_cpu.c, sweep_gil.c, sweep_fill.c,
- * sweep_queues.c, sweep_ranges.c and sweep_idle.c count; sweep_calls.c knows who called what when; sweep_flight.c follows what is open, sweep_instructions.c who runs what, sweep_states.c where
+ * sweep_queues.c, sweep_ranges.c and sweep_idle.c count; sweep_calls.c knows who called what when; sweep_flight.c follows what is open, sweep_instructions.c and sweep_addresses.c who runs what, sweep_states.c where
  * threads are; sweep_threads.c how long; sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
@@ -25,6 +25,8 @@
 /* Which row of the tables a path belongs to. */
 #define TAG_COPY 0x80000000u
 #define TAG_NONE UINT32_MAX
+/* … or to none: a kernel of which only launches are known, by its code. Paths have it, accounts do not. */
+#define TAG_CODE 0x40000000u
 
 /* The open commands of a queue that nothing is known to have ended. */
 struct queue_list {
@@ -249,7 +251,8 @@ struct sweep {
 	struct runners **runners;         /* owned */
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
-	bool has_instructions; /* the trace has samples of them */
+	bool has_instructions;       /* the trace has samples of them */
+	struct addresses *addresses; /* owned; NULL: it has none */
 	struct pair_map
 		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
 	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
@@ -275,6 +278,13 @@ struct sweep {
 	uint64_t delay_ns;
 	uint64_t last_ns;  /* the latest moment in any row */
 	uint64_t launches; /* rows, also of calls that failed */
+};
+
+/* Whose samples of an instruction are. */
+struct sweep_found {
+	uint32_t path;
+	size_t device; /* where no path tells: index into the analysis; ANALYSIS_NO_DEVICE */
+	bool is_estimated, is_late, is_unknown_code;
 };
 
 /* What is known of one execution. */
@@ -354,6 +364,12 @@ int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t t
 		    uint32_t *ret_path);
 void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t path);
 void sweep_on_idle(void *context, uint32_t path, enum account_cause cause, uint64_t idle_ns);
+/* What beside tag and stack makes a path: the function that was called, and the device or whom. */
+int sweep_find_second(struct sweep *sweep, const struct open_command *command,
+		      uint64_t *ret_second);
+/* The path of a launch of which no execution is known, of a kernel (index of codes). is_final: it is that of executions. */
+int sweep_find_launched_path(struct sweep *sweep, const struct open_command *command, uint32_t code,
+			     uint32_t *ret_path, bool *ret_is_final);
 /* A launch that worked, once it is in the table of open commands. */
 int sweep_count_launch(struct sweep *sweep, uint32_t place);
 /* … and has its execution. */
@@ -442,6 +458,26 @@ void sweep_instructions_fini(struct sweep *sweep);
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
 void sweep_sort_instructions(struct analysis *analysis);
+
+/* Whether it is all one whose of two paths' a sample is. */
+bool sweep_is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right);
+/* In the ledger and, in the window, in the table. */
+int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			    const struct sweep_found *found);
+
+/* ---- sweep_addresses.c ---- */
+
+int sweep_make_addresses(struct sweep *sweep);
+void sweep_addresses_fini(struct sweep *sweep);
+/* A launch that worked, a part of a batch too. */
+int sweep_note_launched(struct sweep *sweep, const struct open_command *command);
+/* An execution with its launch, of the path that it counts in; the trace has samples. */
+int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path);
+/* Whether a sample tells an address and a window alone. */
+bool sweep_is_address(const struct event_instruction_sample *row);
+int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row);
+/* Counts the samples about which nothing will come any more; UINT64_MAX: the trace is over. */
+int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns);
 
 /* ---- sweep_states.c ---- */
 

@@ -7,6 +7,7 @@
  *           offset and stall
  * Owns:     the latest executions of each kernel of each process
  * Fails:    -ENOMEM
+ * Whose the samples are that tell an address alone: sweep_addresses.c.
  * Why by name and time: threads of a CPU device run kernels that no call leads to. The code says which kernel; of its
  *           executions that were running then, the sample is one's. Several of one path are the same to every view;
  *           of different paths it is given to them in turn, and counted as estimated.
@@ -130,7 +131,7 @@ static struct runners *runners_of(const struct sweep *sweep,
 }
 
 /* Whether it is all one whose of two commands a sample is: paths may differ in whether they are in the window. */
-static bool is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right)
+bool sweep_is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right)
 {
 	const struct analysis_path *a = &analysis->paths[left], *b = &analysis->paths[right];
 
@@ -154,7 +155,7 @@ static uint32_t find_owner(struct sweep *sweep, const struct event_instruction_s
 		if (is_candidate(&runners->last[i], row))
 			paths[count++] = runners->last[i].path;
 	for (unsigned int i = 1; i < count; i++)
-		*ret_is_estimated |= !is_same_code(sweep->analysis, paths[i], paths[0]);
+		*ret_is_estimated |= !sweep_is_same_code(sweep->analysis, paths[i], paths[0]);
 	if (!count)
 		return ANALYSIS_NO_PATH;
 	return paths[count > 1 ? runners->turns++ % count : 0];
@@ -191,29 +192,39 @@ static int find_told_place(struct sweep *sweep, const struct event_instruction_s
 	return pair_map_put(&sweep->told_places, place, told, *ret_place);
 }
 
-static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
+/* Of a path, which is of a device; else of the device, where that is known. */
+static uint64_t key_of(const struct sweep_found *found)
 {
-	const struct event_code *row = things_row(&sweep->codes, things_index(&sweep->codes, code));
+	const uint64_t device = found->path == ANALYSIS_NO_PATH ? found->device + 1 : 0;
 
-	if (path != ANALYSIS_NO_PATH)
-		return sweep->analysis->paths[path].name;
-	return row ? model_kernel_text(sweep->analysis->model, row->name_string, "") : "";
+	return device << 32 | found->path;
 }
 
-static int make_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
-		    uint32_t place, uint32_t *ret_index)
+static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
+{
+	const char *name = path == ANALYSIS_NO_PATH ? "" : sweep->analysis->paths[path].name;
+
+	if (*name)
+		return name;
+	return model_code_name(sweep->analysis->model,
+			       things_row(&sweep->codes, things_index(&sweep->codes, code)), "");
+}
+
+static int make_row(struct sweep *sweep, const struct event_instruction_sample *row,
+		    const struct sweep_found *found, uint32_t place, uint32_t *ret_index)
 {
 	struct analysis *analysis = sweep->analysis;
-	uint32_t index = (uint32_t)analysis->instructions_count;
+	const uint32_t index = (uint32_t)analysis->instructions_count, path = found->path;
 
 	if (array_grow(analysis->instructions, sweep->instructions_capacity, index + (size_t)1) ||
-	    pair_map_put(&sweep->instruction_rows, path, place, index))
+	    pair_map_put(&sweep->instruction_rows, key_of(found), place, index))
 		return -ENOMEM;
 	analysis->instructions[index] = (struct analysis_instruction){
 		.path = path,
 		.number = index,
 		.code = row->code,
 		.offset = row->offset,
+		.device = found->device,
 		.stack = path == ANALYSIS_NO_PATH ? row->stack : analysis->paths[path].stack,
 		.text = model_text(analysis->model, row->text_string, ""),
 		.kernel = kernel_of(sweep, path, row->code),
@@ -232,8 +243,8 @@ static uint64_t end_of(const struct sweep *sweep, const struct event_instruction
 	return end > row->begin ? end : row->begin;
 }
 
-static int count_row(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t path,
-		     bool is_estimated)
+static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,
+		     const struct sweep_found *which)
 {
 	unsigned __int128 weight = (unsigned __int128)row->count * row->period;
 	struct analysis_instruction *found;
@@ -242,16 +253,16 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 
 	if (error)
 		return error;
-	index = pair_map_find(&sweep->instruction_rows, path, place);
+	index = pair_map_find(&sweep->instruction_rows, key_of(which), place);
 	if (index == PAIR_MAP_NONE)
-		error = make_row(sweep, row, path, place, &index);
+		error = make_row(sweep, row, which, place, &index);
 	if (error)
 		return error;
 	found = &sweep->analysis->instructions[index];
 	found->samples = add_saturated(found->samples, row->count);
 	found->weight =
 		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
-	found->estimated = add_saturated(found->estimated, is_estimated ? row->count : 0);
+	found->estimated = add_saturated(found->estimated, which->is_estimated ? row->count : 0);
 	return sweep_tell_part(
 		sweep,
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
@@ -262,26 +273,42 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 					.count = row->count});
 }
 
-int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
+static void add_to(uint64_t *sum, uint64_t count)
+{
+	*sum = add_saturated(*sum, count);
+}
+
+int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			    const struct sweep_found *found)
 {
 	struct analysis_ledger *ledger = &sweep->analysis->ledger;
-	bool is_estimated;
-	uint32_t path = find_owner(sweep, row, &is_estimated);
+
+	add_to(&ledger->instructions, row->count);
+	if (found->is_estimated)
+		add_to(&ledger->instructions_estimated, row->count);
+	if (found->is_late)
+		add_to(&ledger->instructions_late, row->count);
+	if (found->path == ANALYSIS_NO_PATH)
+		add_to(&ledger->instructions_unknown, row->count);
+	if (found->is_unknown_code)
+		add_to(&ledger->instructions_unknown_code, row->count);
+	if (!is_in_window(sweep->analysis, row->begin, row->begin))
+		return 0;
+	return count_row(sweep, row, found);
+}
+
+int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	struct sweep_found found = {.device = ANALYSIS_NO_DEVICE};
 
 	note_time(sweep, row->begin);
 	if (row->device)
 		sweep->analysis->devices[things_index(&sweep->devices, row->device)].is_counted =
 			true;
-	ledger->instructions = add_saturated(ledger->instructions, row->count);
-	if (is_estimated)
-		ledger->instructions_estimated =
-			add_saturated(ledger->instructions_estimated, row->count);
-	if (path == ANALYSIS_NO_PATH)
-		ledger->instructions_unknown =
-			add_saturated(ledger->instructions_unknown, row->count);
-	if (!is_in_window(sweep->analysis, row->begin, row->begin))
-		return 0;
-	return count_row(sweep, row, path, is_estimated);
+	if (sweep_is_address(row))
+		return sweep_take_address(sweep, row);
+	found.path = find_owner(sweep, row, &found.is_estimated);
+	return sweep_count_instruction(sweep, row, &found);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */
@@ -307,6 +334,8 @@ static int compare(const void *left, const void *right)
 		return a->offset < b->offset ? -1 : 1;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
 	return compare_texts(a, b);
 }
 

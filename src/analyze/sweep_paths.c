@@ -30,8 +30,10 @@ static int add_path(struct sweep *sweep, const struct analysis_path *path, uint3
 	return 0;
 }
 
-static void name_path(const struct analysis *analysis, struct analysis_path *path, uint32_t tag)
+static void name_path(const struct sweep *sweep, struct analysis_path *path, uint32_t tag)
 {
+	const struct analysis *analysis = sweep->analysis;
+
 	path->class = ACCOUNT_OTHER;
 	path->name = "";
 	if (tag == TAG_NONE)
@@ -41,6 +43,11 @@ static void name_path(const struct analysis *analysis, struct analysis_path *pat
 
 		path->class = analysis_class(command);
 		path->name = analysis_command_name(command);
+	} else if (tag & TAG_CODE) {
+		path->class = ACCOUNT_KERNEL;
+		path->name =
+			model_code_name(analysis->model, things_row(&sweep->codes, tag & ~TAG_CODE),
+					"[unknown kernel]");
 	} else {
 		path->class = ACCOUNT_KERNEL;
 		path->name = analysis->kernels[tag].name;
@@ -100,7 +107,7 @@ int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t t
 	second = (uint64_t)function << 32 | whom;
 	index = pair_map_find(&sweep->path_rows, key, second);
 	if (index == PAIR_MAP_NONE) {
-		name_path(sweep->analysis, &path, tag);
+		name_path(sweep, &path, tag);
 		path.function = model_text(sweep->analysis->model, function, "");
 		error = add_path(sweep, &path, &index);
 		if (!error)
@@ -109,6 +116,35 @@ int sweep_find_path(struct sweep *sweep, const struct joined *joined, uint32_t t
 	if (!error)
 		*ret_path = index;
 	return error;
+}
+
+int sweep_find_second(struct sweep *sweep, const struct open_command *command, uint64_t *ret_second)
+{
+	const struct analysis_whom whom = whom_of(sweep, command->process, command, command->queue);
+	uint32_t number;
+	int error =
+		find_whom(sweep, sweep->analysis->queues[command->queue].device, &whom, &number);
+
+	if (!error)
+		*ret_second = (uint64_t)command->function << 32 | number;
+	return error;
+}
+
+int sweep_find_launched_path(struct sweep *sweep, const struct open_command *command, uint32_t code,
+			     uint32_t *ret_path, bool *ret_is_final)
+{
+	const struct event_execution row = {.process = command->process};
+	const struct joined joined = {.row = &row,
+				      .launch = command,
+				      .queue = command->queue,
+				      .device = sweep->analysis->queues[command->queue].device};
+	const struct event_code *kernel = things_row(&sweep->codes, code);
+	uint32_t tag = PAIR_MAP_NONE;
+
+	if (kernel && kernel->name_string)
+		tag = pair_map_find(&sweep->kernel_rows, kernel->name_string, joined.device);
+	*ret_is_final = tag != PAIR_MAP_NONE;
+	return sweep_find_path(sweep, &joined, *ret_is_final ? tag : code | TAG_CODE, ret_path);
 }
 
 void sweep_count_path(struct sweep *sweep, const struct joined *joined, uint32_t index)
@@ -147,7 +183,7 @@ static int find_launches(struct sweep *sweep, const struct open_command *command
 			things_row(&sweep->codes, things_index(&sweep->codes, command->kernel));
 
 		name = code ? code->name_string : 0;
-		row.name = model_kernel_text(analysis->model, name, "[unknown kernel]");
+		row.name = model_code_name(analysis->model, code, "[unknown kernel]");
 	}
 	key = (uint64_t)name << 32 | row.stack;
 	*ret_index = pair_map_find(&sweep->launches_rows, key, second);

@@ -68,7 +68,7 @@ const char *sweep_launch_name(const struct sweep *sweep, const struct open_comma
 	}
 	code = things_row(&sweep->codes, things_index(&sweep->codes, launch->kernel));
 	*ret_id = code ? code->name_string : 0;
-	return model_kernel_text(sweep->analysis->model, *ret_id, "[unknown kernel]");
+	return model_code_name(sweep->analysis->model, code, "[unknown kernel]");
 }
 
 const char *sweep_command_name(const struct sweep *sweep, const struct joined *joined,

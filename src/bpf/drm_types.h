@@ -39,8 +39,29 @@ struct drm_sched_job {
 	struct drm_sched_fence *s_fence;
 } KERNEL_TYPE;
 
+struct drm_driver {
+	const char *name;
+} KERNEL_TYPE;
+
 struct drm_device {
 	struct device *dev;
+	const struct drm_driver *driver;
+	struct drm_minor *render;
+} KERNEL_TYPE;
+
+struct drm_minor {
+	int index;
+	struct drm_device *dev;
+} KERNEL_TYPE;
+
+struct drm_file {
+	struct drm_minor *minor;
+} KERNEL_TYPE;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_pgoff;
+	struct file *vm_file;
+	void *vm_private_data;
 } KERNEL_TYPE;
 
 struct drm_i915_private {

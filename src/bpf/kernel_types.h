@@ -89,7 +89,7 @@ struct bio {
 
 /* x86-64: what a thread had in its registers when it entered the kernel. */
 struct pt_regs {
-	unsigned long bp, dx, si, di, orig_ax, ip, sp;
+	unsigned long bp, ax, dx, si, di, orig_ax, ip, sp;
 } KERNEL_TYPE;
 
 /* Linux 6.2 to 6.14 keep it here, others in a variable of its own. */

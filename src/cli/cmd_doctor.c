@@ -77,12 +77,12 @@ struct host {
 	long perf_paranoid;
 };
 
-enum { EXAMINED = 8 };
+enum { EXAMINED = 9 };
 
 struct doctor {
 	const char *root; /* "" or DUET_DOCTOR_ROOT: stands before every absolute path */
 	struct host host;
-	struct doctor_collector opencl, cpu, amd, level_zero, ranges, system, nvidia, drm;
+	struct doctor_collector opencl, cpu, amd, level_zero, ranges, system, nvidia, drm, intel;
 };
 
 static const struct option_row doctor_options[] = {
@@ -600,8 +600,9 @@ static void json_collector(struct json_writer *json, const struct doctor_collect
 static const struct doctor_collector *collector_at(const struct doctor *doctor, size_t index)
 {
 	const struct doctor_collector *const all[EXAMINED] = {
-		&doctor->opencl, &doctor->cpu,    &doctor->amd,    &doctor->level_zero,
-		&doctor->ranges, &doctor->system, &doctor->nvidia, &doctor->drm,
+		&doctor->opencl,     &doctor->cpu,    &doctor->amd,
+		&doctor->level_zero, &doctor->ranges, &doctor->system,
+		&doctor->nvidia,     &doctor->drm,    &doctor->intel,
 	};
 
 	return all[index];
@@ -708,6 +709,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	doctor_examine_system(&doctor->system, doctor->root);
 	doctor_examine_nvidia(&doctor->nvidia, doctor->root);
 	doctor_examine_drm(&doctor->drm, doctor->root);
+	doctor_examine_intel(&doctor->intel, doctor->root);
 	if (as_json) {
 		print_json(doctor);
 	} else {

@@ -93,10 +93,11 @@ static bool next_metric(size_t index, struct item *ret_item)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
 		const struct source_list *list = collectors[i]->sources;
+		const struct collector_rate *rate = collectors[i]->rate;
 
 		for (size_t j = 0; list && j < list->count; j++)
 			if (!was_listed(list->all[j], i) &&
-			    next_metric_of(list->all[j], collectors[i]->rate->most_hz, &index,
+			    next_metric_of(list->all[j], rate ? rate->most_hz : UINT32_MAX, &index,
 					   ret_item))
 				return true;
 	}

@@ -41,6 +41,8 @@ void doctor_examine_level_zero(struct doctor_collector *collector, const char *r
 /* … and counters of GPUs, by NVML and by the kernel's drivers. */
 void doctor_examine_nvidia(struct doctor_collector *collector, const char *root);
 void doctor_examine_drm(struct doctor_collector *collector, const char *root);
+/* … samples and counters of Intel's GPUs. */
+void doctor_examine_intel(struct doctor_collector *collector, const char *root);
 
 /* Whether instructions of Intel's GPUs can be shown here, which no recording needs. */
 void doctor_check_iga(struct doctor_collector *collector);

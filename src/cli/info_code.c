@@ -28,7 +28,9 @@
 #include "base/json.h"
 #include "base/string.h"
 #include "cli/command.h"
+#include "cli/info_cubin.h"
 #include "isa/isa.h"
+#include "symbol/cubin.h"
 #include "symbol/symbolizer.h"
 #include "symbol/zebin.h"
 
@@ -89,15 +91,12 @@ static int open_symbols(struct code_file *file)
 static int open_code(struct code_file *file)
 {
 	struct zebin_target target;
-	int error = read_file(file->path, FILE_MOST, &file->bytes, &file->size);
+	int error = zebin_open(file->bytes, file->size, &file->zebin);
 
-	if (error)
-		return error;
-	error = zebin_open(file->bytes, file->size, &file->zebin);
 	if (error == -ENOEXEC && !zebin_is(file->bytes, file->size))
 		return error_set(error,
-				 "'%s' is an ELF file, but neither a trace nor a code object of an "
-				 "Intel GPU (zebin)",
+				 "'%s' is an ELF file, but neither a trace nor a code object of a "
+				 "GPU of Intel's (zebin) or NVIDIA's (cubin)",
 				 file->path);
 	if (error)
 		return error_note(error, "read '%s'", file->path);
@@ -291,10 +290,15 @@ static int print_json(struct code_file *file)
 int info_code(const struct command *command, const char *path, bool is_json)
 {
 	struct code_file file = {.path = path};
-	int error = open_code(&file);
+	int error = read_file(path, FILE_MOST, &file.bytes, &file.size);
 
-	if (!error)
-		error = is_json ? print_json(&file) : print_text(&file);
+	if (!error && cubin_is(file.bytes, file.size)) {
+		error = info_cubin(path, file.bytes, file.size, is_json);
+	} else if (!error) {
+		error = open_code(&file);
+		if (!error)
+			error = is_json ? print_json(&file) : print_text(&file);
+	}
 	fini(&file);
 	if (error) {
 		print_error(command->name, NULL);

@@ -180,6 +180,21 @@ static void put_cost(const struct report *report, const struct metrics *metrics)
 		       table_noun((uint64_t)overruns, "tick", "ticks"));
 }
 
+/* Who compares times with those of another recording has to know. */
+static void put_held(const struct report *report, const struct metrics *metrics)
+{
+	for (size_t i = 0; i < metrics->count; i++) {
+		const struct event_series *series = metrics->all[i].series;
+
+		if (strncmp(model_text(report->model, series->metric_string, ""), "gpu.pm.", 7))
+			continue;
+		printf("  gpu.pm is counted by the hardware: while that is on the driver may hold "
+		       "the "
+		       "GPU's clocks,\n  and kernels take another time than without it\n");
+		return;
+	}
+}
+
 int report_put_metrics(const struct report *report)
 {
 	static const char *const columns[] = {"min", "mean", "p95", "max", "limit", NULL};
@@ -201,6 +216,7 @@ int report_put_metrics(const struct report *report)
 		printf("  %zu more: of single processors, 0 all the time, or duet's own "
 		       "(--json has all)\n",
 		       metrics.count - shown);
+	put_held(report, &metrics);
 	put_cost(report, &metrics);
 	metrics_fini(&metrics);
 	return 0;

@@ -68,6 +68,9 @@ struct collector {
 	const struct source_list *sources; /* of counters; NULL: it counts nothing */
 	const struct collector_option *options;
 	bool (*has_option)(const char *option); /* beside those of the table; NULL: no others */
+	/* One with a value behind it: 0, -ENOENT: it is none, -EINVAL with what can be said in the error chain. NULL: there
+	 * are none. */
+	int (*check_option)(const char *option);
 	/* Switches the collector on (or, with on false, off) in the session's options; option: one of
 	 * the table, or NULL. With a rate: what beside the rate is chosen; NULL: nothing. */
 	void (*choose)(struct session_options *session, bool on, const char *option);

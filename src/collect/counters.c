@@ -21,6 +21,7 @@
 #include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "collect/group.h"
+#include "collect/series_rows.h"
 #include "collect/tracked.h"
 
 enum {
@@ -60,69 +61,16 @@ struct counters {
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-static void describe(struct counters *counters, struct series_slot *slot, uint64_t begin_ns)
-{
-	struct recording *recording = counters->recording;
-	static const uint32_t types[] = {[METRIC_LEVEL] = SERIES_LEVEL,
-					 [METRIC_TOTAL] = SERIES_AMOUNT,
-					 [METRIC_PART] = SERIES_RATIO};
-	const struct event_series row = {
-		.id = ++recording->last_series,
-		.metric_string = recording_string(recording, slot->metric->name),
-		.unit_string = recording_string(recording, slot->metric->unit),
-		.source_string = recording_string(recording, slot->file),
-		.type = types[slot->metric->kind],
-		.host = recording->host,
-		.process = slot->of.process,
-		.device = slot->of.device,
-		.cpu = slot->of.cpu,
-		.instance_string = recording_string(recording, slot->of.instance),
-		.limit = slot->limit,
-		.interval_ns = slot->interval_ns,
-		.begin_ns = begin_ns};
-
-	slot->id = row.id;
-	recording->kept_bytes += THING_BYTES;
-	trace_writer_thing(recording->writer, EVENT_SERIES, &row);
-}
-
-static void write_item(struct counters *counters, size_t index, const struct series_item *item)
-{
-	const struct trace_source source = {.source = (uint32_t)index + 1,
-					    .clock = CLOCK_ID_MONOTONIC};
-	struct series *series = &counters->groups[index].series;
-	const struct event_counter row = {
-		.begin = item->begin,
-		.end = item->end,
-		.value = item->value,
-		.of = item->of,
-		.series = item->what == SERIES_ROW ? series->slots[item->slot].id : 0};
-
-	switch (item->what) {
-	case SERIES_BEGIN:
-		describe(counters, &series->slots[item->slot], item->begin);
-		break;
-	case SERIES_ROW:
-		trace_writer_row(counters->recording->writer, EVENT_COUNTER, &source, &row);
-		break;
-	case SERIES_END:
-		trace_writer_end_thing(counters->recording->writer, EVENT_SERIES,
-				       series->slots[item->slot].id, item->end);
-		series_release(series, item->slot);
-		break;
-	default:
-		recording_note(counters->recording, counters->options.collector, COLLECTOR_PARTIAL,
-			       item->slot, item->text);
-	}
-}
-
 static void take_rows(struct counters *counters)
 {
-	struct series_item item;
+	for (size_t i = 0; i < GROUP_COUNT; i++) {
+		const struct trace_source source = {.source = (uint32_t)i + 1,
+						    .clock = CLOCK_ID_MONOTONIC};
 
-	for (size_t i = 0; i < GROUP_COUNT; i++)
-		while (counters->is_open[i] && series_take(&counters->groups[i].series, &item))
-			write_item(counters, i, &item);
+		if (counters->is_open[i])
+			series_rows_write(&counters->groups[i].series, counters->recording,
+					  counters->options.collector, &source);
+	}
 }
 
 static void put_loss(struct counters *counters, uint32_t reason, uint64_t count, uint64_t *written,

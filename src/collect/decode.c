@@ -972,35 +972,69 @@ static const char *stall_name(uint32_t stall)
 	return stall < ARRAY_COUNT(names) && names[stall] ? names[stall] : "";
 }
 
-static void decode_instruction(struct injected *injected, const struct record *head)
+static uint32_t stall_string(struct injected *injected, const struct injected_ring *ring,
+			     uint32_t stall)
 {
-	const struct record_instruction *record = (const struct record_instruction *)head;
-	struct trace_source source = source_of(injected, injected->process->row.id);
-	struct event_instruction_sample row;
+	return stall >= RECORD_FUNCTION_FIRST
+		       ? named_function(injected, ring, stall)
+		       : recording_string(injected->recording, stall_name(stall));
+}
 
-	if (head->size < sizeof(*record))
-		return broken(injected);
-	row = (struct event_instruction_sample){
-		.begin = record->time,
-		.end = record->time,
+/* detail: of either record. */
+static void write_samples(struct injected *injected, const struct injected_ring *ring,
+			  uint32_t detail, const struct record_samples *record)
+{
+	struct trace_source source = source_of(injected, injected->process->row.id);
+	struct event_instruction_sample row = {
+		.begin = record->begin,
+		.end = record->end,
 		.offset = record->offset,
-		.count = 1,
+		.correlation =
+			record->correlation ? correlation_of(injected, record->correlation) : 0,
+		.count = record->count,
 		.period = record->period,
 		.period_unit_string =
-			recording_string(injected->recording, unit_name(head->detail >> 16)),
-		.stall_string =
-			recording_string(injected->recording, stall_name(head->detail & 0xffff)),
+			recording_string(injected->recording, unit_name(detail >> 16)),
+		.stall_string = stall_string(injected, ring, detail & 0xffff),
 		.process = injected->process->row.id,
 		.device = get_id(&injected->devices, record->device),
 		.code = record->code ? map_id(injected, &injected->codes, record->code,
 					      &injected->recording->last_code)
 				     : 0,
 	};
+
 	source.clock = get_id(&injected->device_clocks, record->device);
 	/* Of a device that was never described nobody could place the time. */
 	if (!source.clock)
 		return broken(injected);
 	trace_writer_row(injected->recording->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
+}
+
+static void decode_instruction(struct injected *injected, const struct injected_ring *ring,
+			       const struct record *head)
+{
+	const struct record_instruction *record = (const struct record_instruction *)head;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	write_samples(injected, ring, head->detail,
+		      &(struct record_samples){.begin = record->time,
+					       .end = record->time,
+					       .offset = record->offset,
+					       .count = 1,
+					       .period = record->period,
+					       .code = record->code,
+					       .device = record->device});
+}
+
+static void decode_samples(struct injected *injected, const struct injected_ring *ring,
+			   const struct record *head)
+{
+	const struct record_samples *record = (const struct record_samples *)head;
+
+	if (head->size < sizeof(*record) || record->end < record->begin)
+		return broken(injected);
+	write_samples(injected, ring, head->detail, record);
 }
 
 static void decode_refused(struct injected *injected, const struct record *head)
@@ -1063,7 +1097,9 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 	case EVENT_EXECUTION:
 		return decode_execution(injected, record);
 	case EVENT_INSTRUCTION_SAMPLE:
-		return decode_instruction(injected, record);
+		return decode_instruction(injected, ring, record);
+	case RECORD_SAMPLES:
+		return decode_samples(injected, ring, record);
 	case EVENT_DEVICE:
 		return decode_device(injected, record);
 	case EVENT_CONTEXT:

@@ -106,6 +106,9 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 		devices_remember(recording, uuid, id);
 	if (facts->uuid)
 		devices_remember(recording, facts->uuid, id);
+	/* CUDA tells of an instance by the bare UUID. */
+	if (uuid && strncmp(uuid, "MIG-", 4) == 0)
+		devices_remember(recording, uuid + 4, id);
 	if (facts->address)
 		devices_remember(recording, facts->address, id);
 	return id;

@@ -34,6 +34,8 @@ uint32_t group_source_hz(const struct source *source, uint32_t most_hz)
 {
 	uint32_t hz = group_hz(source->group, most_hz);
 
+	if (source->own_hz)
+		return source->own_hz;
 	return source->most_hz && source->most_hz < hz ? source->most_hz : hz;
 }
 
@@ -49,7 +51,7 @@ static size_t rows_of(uint32_t hz)
 static bool is_wanted(const struct group *group, const struct source *source)
 {
 	return (source->group == group->options.id || source->group == GROUP_COUNT) &&
-	       (!source->by_request || group->options.smaps);
+	       !source->own_hz && (!source->by_request || group->options.smaps);
 }
 
 static uint64_t divisor_of(const struct source *source, uint32_t hz)

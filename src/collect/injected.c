@@ -395,6 +395,21 @@ static const struct fact {
 	 "graph is one command (nvidia:graphs records them so from the start, DUET_CUDA_NODES says "
 	 "how many a second may be)",
 	 NULL},
+	{RING_TROUBLE_CUDA_PC_FULL, true, LOSES_NOTHING, NULL,
+	 "times the GPU's buffer of instruction samples was full, and what came then is lost: "
+	 "sample "
+	 "in shorter windows (nvidia:pc=WINDOW/PERIOD, in ms)"},
+	{RING_TROUBLE_CUDA_PC_CODE, false, LOSES_NOTHING, NULL,
+	 "instruction samples are of code that was not seen when it was loaded: they have no "
+	 "place"},
+	{RING_TROUBLE_CUDA_PC_RARE, true, LOSES_NOTHING,
+	 "instruction samples took more than one hundredth of the time to read: there were fewer "
+	 "windows of them than asked for, which changes no share",
+	 NULL},
+	{RING_TROUBLE_CUDA_PC_OVER, true, LOSES_NOTHING,
+	 "instructions were sampled at the beginning alone: the GPU's buffer was full again and "
+	 "again, or the names that CUPTI gives took too much of the program's memory",
+	 NULL},
 };
 
 static void count_facts(struct injected *injected, uint64_t now_ns)

@@ -50,7 +50,10 @@ static int unknown_collector(const char *name)
 static int check_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "";
+	int error = option && collector->check_option ? collector->check_option(option) : -ENOENT;
 
+	if (error != -ENOENT)
+		return error;
 	if (!option || (collector->has_option && collector->has_option(option)) ||
 	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
 		return 0;

@@ -95,6 +95,11 @@ bool rights_can_load(void)
 	return (effective & to_load) == to_load || (effective & RIGHT(CAP_SYS_ADMIN));
 }
 
+bool rights_can_observe(void)
+{
+	return held().effective & (RIGHT(CAP_PERFMON) | RIGHT(CAP_SYS_ADMIN));
+}
+
 void rights_keep_loading(bool of_modules)
 {
 	const bool has_own = (held().effective & to_load) == to_load;

@@ -14,6 +14,9 @@
  * kernel has the last word: root of a container has the name of rights that it has not. */
 bool rights_can_load(void);
 
+/* Whether what all users do may be observed: cap_perfmon, or cap_sys_admin. */
+bool rights_can_observe(void);
+
 /* Keeps of the calling thread's rights those to load programs into the kernel, and no other. of_modules: programs that
  * are attached to places in modules, whose types the kernel shows to cap_sys_admin alone. */
 void rights_keep_loading(bool of_modules);

@@ -71,6 +71,14 @@ void series_count_unnamed(struct series *series, uint64_t now_ns)
 	atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
 }
 
+void series_count_lost(struct series *series, uint64_t count, uint64_t now_ns)
+{
+	if (!count)
+		return;
+	atomic_fetch_add_explicit(&series->refused, count, memory_order_relaxed);
+	atomic_store_explicit(&series->last_lost_ns, now_ns, memory_order_relaxed);
+}
+
 uint32_t series_begin(struct series *series, const struct series_slot *about, uint64_t now_ns)
 {
 	struct series_item item = {.begin = now_ns, .end = now_ns, .what = SERIES_BEGIN};
@@ -103,6 +111,18 @@ bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_
 					 .of = of,
 					 .slot = slot,
 					 .what = SERIES_ROW};
+
+	return put(series, &item);
+}
+
+bool series_put_loss(struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t reason,
+		     uint64_t count)
+{
+	const struct series_item item = {.begin = begin_ns,
+					 .end = end_ns,
+					 .value = (int64_t)count,
+					 .of = reason,
+					 .what = SERIES_LOSS};
 
 	return put(series, &item);
 }

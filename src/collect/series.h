@@ -35,12 +35,12 @@ struct series_slot {
 	atomic_bool is_taken;
 };
 
-enum series_what { SERIES_BEGIN, SERIES_ROW, SERIES_END, SERIES_NOTE };
+enum series_what { SERIES_BEGIN, SERIES_ROW, SERIES_END, SERIES_NOTE, SERIES_LOSS };
 
 struct series_item {
 	uint64_t begin, end;
-	int64_t value;
-	uint64_t of;
+	int64_t value;    /* LOSS: so many rows */
+	uint64_t of;      /* LOSS: enum event_loss_reason */
 	uint32_t slot;    /* NOTE: the process, as in a series_of */
 	uint32_t what;    /* enum series_what */
 	const char *text; /* NOTE */
@@ -74,6 +74,11 @@ bool series_put(struct series *series, uint32_t slot, uint64_t begin_ns, uint64_
 void series_end(struct series *series, uint32_t slot, uint64_t now_ns);
 /* A reading that was lost because there was no room to remember what it is of. */
 void series_count_unnamed(struct series *series, uint64_t now_ns);
+/* Readings that were lost before they came here: what is counted had no room for them. */
+void series_count_lost(struct series *series, uint64_t count, uint64_t now_ns);
+/* Of a time of which nobody knows. False: there is no room; it is told again by who asks. */
+bool series_put_loss(struct series *series, uint64_t begin_ns, uint64_t end_ns, uint32_t reason,
+		     uint64_t count);
 /* text: for as long as the series; it is told by its address. Of no process it is noted once. */
 void series_note(struct series *series, const char *text, uint32_t process);
 

@@ -452,7 +452,9 @@ static uint32_t ring_options(const struct session_options *options)
 	       (options->python_stacks ? RING_OPTION_PYTHON : 0) |
 	       (options->opencl ? RING_OPTION_OPENCL : 0) | options->amd_options |
 	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) |
-	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0);
+	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0) |
+	       (options->cuda_pc ? RING_OPTION_CUDA_PC : 0) |
+	       (options->cuda_pc_exact ? RING_OPTION_CUDA_PC_EXACT : 0);
 }
 
 static void refuse(struct session *session, enum refusal refusal, const char *text)

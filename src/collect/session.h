@@ -51,12 +51,18 @@ struct session_options {
 	bool system_smaps;     /* … with what walks all pages of each process */
 	uint32_t nvidia_hz;    /* collect counters of NVIDIA's GPUs so often a second; 0: not */
 	bool nvidia_hz_said;   /* … which the user asked for beside CUDA */
+	uint32_t nvidia_pm_hz; /* … and by their hardware, so often a second; 0: not */
 	bool cuda;             /* collect CUDA … */
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
+	bool cuda_pc;          /* … with samples of what its kernels execute … */
+	bool cuda_pc_exact;    /* … of one kernel at a time */
+	/* … in windows of so many ms in each so many ms; 0: as usual */
+	uint32_t cuda_pc_window_ms, cuda_pc_period_ms;
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
 	bool drm_jobs;         /* … and what they did for whom */
 	bool intel;            /* collect what Intel's GPUs execute … */
 	uint64_t intel_cycles; /* … sampled each time after so many cycles; 0: as usual */
+	uint32_t intel_oa_hz;  /* … and what their OA units count, so often a second; 0: not */
 	bool preload;          /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */

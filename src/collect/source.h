@@ -56,6 +56,8 @@ struct source {
 	size_t metrics_count;
 	enum group_id group;
 	uint32_t most_hz; /* it says no more when it is read more often; 0: it does */
+	uint32_t
+		own_hz; /* it is read by another thread than a sampler's, so often at most; 0: it is not */
 	bool is_paced; /* read is called at each tick, to read each thing that often from when it comes */
 	size_t things_most;
 	size_t own_bytes; /* of own, zeroed */

@@ -15,6 +15,7 @@
 PC_UNIT(0, NS,           "ns")
 PC_UNIT(1, CYCLES,       "cycles")
 PC_UNIT(2, INSTRUCTIONS, "instructions")
+PC_UNIT(3, SAMPLES,      "samples")
 #endif
 #ifdef PC_STALL
 PC_STALL(1, "no_instruction_available")

@@ -33,7 +33,8 @@ enum {
 	RECORD_FUNCTION = 69,    /* the name of a function of the runtime's */
 	RECORD_NODE = 70,        /* a command that a call launched beside others */
 	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
-	RECORD_CAPTURED = 72     /* where a node of a graph comes from */
+	RECORD_CAPTURED = 72,    /* where a node of a graph comes from */
+	RECORD_SAMPLES = 73      /* instruction samples that the device's runtime has counted */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -86,6 +87,19 @@ struct record_instruction {
 	uint64_t offset;
 	uint64_t period;
 	uint32_t code; /* of a kernel; 0: the offset is the device's own address */
+	uint32_t device;
+};
+
+/* RECORD_SAMPLES; detail: stall | unit of the period << 16. The stall is one of event/pc_sampling.h, or as RECORD_FUNCTION
+ * names it. */
+struct record_samples {
+	struct record head;
+	uint64_t begin, end; /* of the device's clock: when they were taken */
+	uint64_t offset;
+	uint64_t correlation; /* of the command; 0: of any that ran meanwhile */
+	uint64_t count;
+	uint64_t period;
+	uint32_t code; /* as in struct record_instruction */
 	uint32_t device;
 };
 
@@ -225,7 +239,8 @@ struct record_counter {
 	char texts[];
 };
 
-/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on. Text: name. Of the ring that describes it, and
+/* RECORD_FUNCTION; detail: its number, from RECORD_FUNCTION_FIRST on; the runtime's names of stalls are among them. Text:
+ * name. Of the ring that describes it, and
  * described in it before it is named. */
 struct record_function {
 	struct record head;

@@ -9,7 +9,9 @@
  *	cuda_activity.c   CUPTI's buffers and records
  *	cuda_overheads.c  what CUPTI takes the program's time for
  *	cuda_objects.c    devices, contexts, streams and kernels to ids, the clock
- *	cuda_helper.c     a thread that has buffers handed over
+ *	cuda_modules.c    the code of kernels, where their instructions are sampled
+ *	cuda_samples.c    samples of instructions
+ *	cuda_helper.c     a thread that has buffers handed over, and opens windows of sampling
  */
 #ifndef INJECT_CUDA_H
 #define INJECT_CUDA_H
@@ -17,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 #include "inject/guest.h"
 
 #pragma GCC visibility push(hidden)
@@ -52,7 +54,7 @@ void cuda_leave(void);
 /* ---- calls (cuda_calls.c) ---------------------------------------------------------------------- */
 
 /* Has CUPTI tell of all calls that are recorded; the first answer that is no success. */
-cupti_result cuda_calls_enable(cupti_subscriber subscriber);
+cupti_result cuda_calls_enable(cupti_subscriber subscriber, bool has_modules);
 void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void *data);
 
 /* ---- commands (cuda_slots.c) ------------------------------------------------------------------- */
@@ -65,6 +67,8 @@ enum cuda_slot_kind {
 
 /* False: no memory. */
 bool cuda_slots_init(void);
+/* What was open stays so: nothing comes of it any more. */
+void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
 bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
 /* It launched nothing. */
@@ -73,6 +77,8 @@ void cuda_slot_close(uint32_t correlation);
 enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
 /* Something was launched of which nothing has come, or nobody knows. */
 bool cuda_slots_are_open(void);
+/* Something was launched, ever. */
+bool cuda_slots_were_used(void);
 
 /* ---- activity (cuda_activity.c) ---------------------------------------------------------------- */
 
@@ -83,6 +89,7 @@ void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, 
 void cuda_count_dropped(void);
 /* Records of nodes of graphs so far. */
 uint64_t cuda_nodes(void);
+void cuda_activity_reset(void);
 void cuda_activity_forked(void);
 
 /* ---- overheads (cuda_overheads.c) -------------------------------------------------------------- */
@@ -97,17 +104,49 @@ enum { CUDA_DEVICES_MOST = 64 };
 
 /* Ids as the recorder knows them, described first where they are not yet. 0: none, or no room. device: CUDA's ordinal. */
 uint32_t cuda_device(struct guest_thread *thread, uint32_t device);
+/* Of an id: describes it in this thread's ring too. Rings are read one after the other, and what is timed by the device is
+ * lost where it is read first. */
+void cuda_device_here(struct guest_thread *thread, uint32_t device);
 uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t context,
 		    uint32_t stream);
 /* Of a handle in a call; NULL is the default stream. */
 uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t context_id,
 		       CUstream stream, bool is_per_thread);
 uint32_t cuda_kernel(struct guest_thread *thread, const char *name);
+/* An id for code that is not described yet. */
+uint32_t cuda_new_code(void);
 /* A stream or a context was destroyed: their handles may come again. */
 void cuda_handles_changed(void);
 /* CUPTI's clock beside ours, where that is due; always at the end. */
 void cuda_read_clock(struct guest_thread *thread, bool is_end);
 void cuda_objects_forked(void);
+
+/* ---- code (cuda_modules.c) --------------------------------------------------------------------- */
+
+/* In the callback of a module that is loaded: describes it, where this recorder has not seen its content yet. */
+void cuda_module_loaded(CUcontext context, const struct cupti_module_resource *resource);
+/* A function of a cubin, by CUPTI's checksum and the name there. */
+struct cuda_place {
+	uint32_t code;   /* of the function */
+	uint64_t offset; /* of its first byte in the cubin */
+};
+/* False: it was not seen. */
+bool cuda_find_place(struct guest_thread *thread, uint64_t crc, const char *name,
+		     struct cuda_place *ret_place);
+void cuda_modules_forked(void);
+
+/* ---- samples of instructions (cuda_samples.c) -------------------------------------------------- */
+
+/* Reads how often they are wanted. False: not at all. */
+bool cuda_samples_begin(const struct guest_thread *thread);
+/* In the callbacks of a context. */
+void cuda_samples_add(CUcontext context);
+void cuda_samples_remove(CUcontext context);
+/* Opens and closes windows, takes what came. Gives ms to the next time that it is to be called, at most most_ms. */
+uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms);
+/* Takes the rest, and switches sampling off. */
+void cuda_samples_end(struct guest_thread *thread);
+void cuda_samples_forked(void);
 
 /* ---- the helper (cuda_helper.c) ---------------------------------------------------------------- */
 
@@ -115,7 +154,8 @@ void cuda_objects_forked(void);
 void cuda_helper_start(void);
 /* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
 bool cuda_helper_stop(uint64_t most_ms);
-void cuda_helper_forked(void);
+/* Another thread may be started. */
+void cuda_helper_reset(void);
 
 #pragma GCC visibility pop
 

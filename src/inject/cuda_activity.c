@@ -332,6 +332,15 @@ uint64_t cuda_nodes(void)
 	return atomic_load(&activity.last_node);
 }
 
+/* The runtime has been given back, and with it what it had of ours. */
+void cuda_activity_reset(void)
+{
+	if (!guest_lock(&activity.lock))
+		return;
+	memset(activity.is_out, 0, sizeof(activity.is_out));
+	guest_unlock(&activity.lock);
+}
+
 void cuda_activity_forked(void)
 {
 	guest_unlock(&activity.lock);

@@ -172,7 +172,8 @@ static void learn_call(struct call *call, const char *name, enum call_class clas
 		call->shape = SHAPE_SIZE;
 }
 
-cupti_result cuda_calls_enable(cupti_subscriber subscriber)
+/* Modules are told of where their code is wanted: each costs a look at all of it. */
+cupti_result cuda_calls_enable(cupti_subscriber subscriber, bool has_modules)
 {
 	static const uint32_t resources[] = {
 		CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
@@ -199,6 +200,11 @@ cupti_result cuda_calls_enable(cupti_subscriber subscriber)
 	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
 		result = cuda_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
 							resources[i]);
+		first = first ? first : result;
+	}
+	if (has_modules) {
+		result = cuda_cupti.cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+							CUPTI_CBID_RESOURCE_MODULE_LOADED);
 		first = first ? first : result;
 	}
 	return first;
@@ -534,7 +540,15 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	switch (cbid) {
 	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
 		guest_hook_exit();
+		cuda_samples_add(data->context);
 		cuda_helper_start();
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		cuda_samples_remove(data->context);
+		cuda_handles_changed();
+		break;
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		cuda_module_loaded(data->context, data->descriptor);
 		break;
 	case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED:
 		on_node_created(data->descriptor);

@@ -26,11 +26,12 @@ static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
 	_Atomic bool is_started, is_told_to_end, has_ended;
 	uint64_t nodes_most; /* before it is started */
+	bool is_switched;    /* launches of graphs are whole */
 } helper;
 
-static void nap(uint32_t wake)
+static void nap(uint32_t wake, uint32_t ms)
 {
-	const struct timespec time = {0, FLUSH_MS * 1000000};
+	const struct timespec time = {0, (long)ms * 1000000};
 
 	syscall(SYS_futex, &helper.wake, FUTEX_WAIT_PRIVATE, wake, &time, NULL, NULL, 0);
 }
@@ -39,13 +40,12 @@ static void nap(uint32_t wake)
 static void watch_graphs(void)
 {
 	static uint64_t last_nodes, last_ms;
-	static bool is_switched;
 	uint64_t nodes = cuda_nodes(), new_nodes = nodes - last_nodes, now_ms = ring_now_ms();
 
-	if (is_switched || now_ms < last_ms + FLUSH_MS)
+	if (helper.is_switched || now_ms < last_ms + FLUSH_MS)
 		return;
 	if (last_ms && new_nodes > helper.nodes_most * (now_ms - last_ms) / 1000) {
-		is_switched = true;
+		helper.is_switched = true;
 		if (!cuda_record_whole_graphs())
 			guest_trouble(RING_TROUBLE_CUDA_GRAPHS);
 	}
@@ -66,20 +66,41 @@ static void flush(void)
 	cuda_read_clock(thread, false);
 }
 
+/* Windows of sampling are shorter than what lies between two flushes. Gives ms to sleep. */
+static uint32_t sample(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	return thread ? cuda_samples_turn(thread, FLUSH_MS) : FLUSH_MS;
+}
+
+static void flush_when_due(void)
+{
+	static uint64_t next_ms;
+	uint64_t now_ms = ring_now_ms();
+
+	if (now_ms < next_ms)
+		return;
+	next_ms = now_ms + FLUSH_MS;
+	guest_still_recording();
+	if (cuda_slots_are_open())
+		flush();
+}
+
 static void *run(void *unused)
 {
-	uint32_t wake;
+	uint32_t wake, ms;
 
 	(void)unused;
 	helper_thread_become_ordinary("duet-cuda");
 	while (!atomic_load(&helper.is_told_to_end)) {
 		wake = atomic_load(&helper.wake);
-		guest_still_recording();
-		if (cuda_slots_are_open())
-			flush();
+		flush_when_due();
+		ms = sample();
 		if (!atomic_load(&helper.is_told_to_end))
-			nap(wake);
+			nap(wake, ms);
 	}
+	cuda_samples_end(guest_enter());
 	flush();
 	atomic_store(&helper.has_ended, true);
 	return NULL;
@@ -115,8 +136,9 @@ bool cuda_helper_stop(uint64_t most_ms)
 	return atomic_load(&helper.has_ended);
 }
 
-void cuda_helper_forked(void)
+void cuda_helper_reset(void)
 {
+	helper.is_switched = false;
 	atomic_store(&helper.is_started, false);
 	atomic_store(&helper.is_told_to_end, false);
 	atomic_store(&helper.has_ended, false);

@@ -58,6 +58,7 @@ static struct {
 	_Atomic uint32_t handles;                 /* how often handles may have changed */
 	struct kernel *_Atomic kernels;           /* KERNELS */
 	uint32_t kernel_count;
+	_Atomic uint32_t last_code;
 	char *names;
 	size_t names_used;
 	struct clock_reads clock_reads;
@@ -173,6 +174,22 @@ uint32_t cuda_device(struct guest_thread *thread, uint32_t ordinal)
 	guest_unlock(&objects.lock);
 	cuda_read_clock(thread, true);
 	return ordinal + 1;
+}
+
+void cuda_device_here(struct guest_thread *thread, uint32_t device)
+{
+	static _Thread_local struct {
+		uint32_t mode;
+		uint64_t described;
+	} known __attribute__((tls_model("initial-exec")));
+	const uint64_t bit = UINT64_C(1) << ((device - 1) % CUDA_DEVICES_MOST);
+
+	if (known.mode != thread->mode)
+		known.described = 0;
+	known.mode = thread->mode;
+	if (device && !(known.described & bit) &&
+	    describe_device(thread, &objects.devices[device - 1]))
+		known.described |= bit;
 }
 
 /* ---- streams ----------------------------------------------------------------------------------- */
@@ -296,6 +313,11 @@ uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t 
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
+uint32_t cuda_new_code(void)
+{
+	return atomic_fetch_add_explicit(&objects.last_code, 1, memory_order_relaxed) + 1;
+}
+
 static uint64_t hash_name(const char *name, size_t *ret_length)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -347,7 +369,8 @@ static struct kernel *add_kernel(const char *name, uint64_t hash, size_t length)
 	memcpy(copy, name, length);
 	objects.names_used += length + 1;
 	kernel->hash = hash;
-	kernel->code = ++objects.kernel_count;
+	objects.kernel_count++;
+	kernel->code = cuda_new_code();
 	atomic_store_explicit(&kernel->name, copy, memory_order_release);
 	return kernel;
 }

@@ -33,6 +33,12 @@ bool cuda_slots_init(void)
 	return table.slots != NULL;
 }
 
+void cuda_slots_reset(void)
+{
+	atomic_store(&table.seen, atomic_load(&table.opened));
+	atomic_store(&table.graphs_ms, 0);
+}
+
 static struct slot *slot_of(uint32_t correlation)
 {
 	return &table.slots[correlation & (SLOTS - 1)];
@@ -79,6 +85,11 @@ enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode)
 		return before ? CUDA_SLOT_NODE : CUDA_SLOT_FIRST;
 	atomic_store(&table.graphs_ms, ring_now_ms());
 	return CUDA_SLOT_NODE;
+}
+
+bool cuda_slots_were_used(void)
+{
+	return atomic_load(&table.opened) != 0;
 }
 
 bool cuda_slots_are_open(void)

@@ -4,7 +4,8 @@
  *
  * Runs in:  the readers
  * Gets:     bytes from a trace, which may be anything   Gives: one line of text
- * Owns:     a disassembler of LLVM, for AMDGPU a process to run it in; for Xe one of Intel
+ * Owns:     a disassembler of LLVM, for AMDGPU a process to run it in; for Xe one of Intel,
+ *           for SASS what NVIDIA's has said
  * Fails:    -ENOMEM, -EINVAL; where LLVM cannot be had hexadecimal numbers and isa_why
  * Why LLVM: it has the tables that the compilers of these kernels wrote them with. Capstone 4.0.2, Debian 12's, fails on
  *           22 % of the instructions with AVX-512 in kernels of PoCL.
@@ -24,6 +25,7 @@
 #include "base/string.h"
 #include "isa/apart.h"
 #include "isa/llvm.h"
+#include "isa/sass.h"
 #include "isa/text.h"
 #include "isa/xe.h"
 
@@ -57,6 +59,7 @@ struct kind {
 	bool has_processor; /* and nothing decodes without its name */
 	bool is_apart;
 	bool is_xe;       /* no target of LLVM */
+	bool is_sass;     /* no target of LLVM */
 	size_t word_size; /* bytes */
 	const char *word_directive;
 };
@@ -77,16 +80,20 @@ static const struct kind kinds[] = {
 			.word_size = 4,
 			.word_directive = ".long"},
 	[ISA_XE] = {.is_xe = true, .word_size = 4, .word_directive = ".long"},
+	[ISA_SASS] = {.is_sass = true, .word_size = 4, .word_directive = ".long"},
 };
 
 _Static_assert((int)XE_TEXT_SIZE <= (int)RAW_SIZE && XE_WHY_MAX <= LLVM_WHY_MAX,
 	       "what xe.h writes fits");
+_Static_assert((int)SASS_TEXT_SIZE <= (int)RAW_SIZE && (int)SASS_WHY_MAX <= (int)LLVM_WHY_MAX,
+	       "what sass.h writes fits");
 
 struct isa {
 	const struct kind *kind;
 	struct llvm *llvm;   /* NULL: hexadecimal */
 	struct apart *apart; /* NULL: in this process */
 	struct xe *xe;       /* NULL: another set, or a generation that is not known */
+	struct sass *sass;   /* NULL: as xe */
 	char why[LLVM_WHY_MAX];
 };
 
@@ -117,6 +124,10 @@ static int open_llvm(struct isa *isa, const char *processor_name)
 
 	if (isa->kind->is_xe) {
 		r = xe_new(processor_name, &isa->xe, isa->why);
+		return r == -ENOENT ? 0 : r;
+	}
+	if (isa->kind->is_sass) {
+		r = sass_new(processor_name, &isa->sass, isa->why);
 		return r == -ENOENT ? 0 : r;
 	}
 	if (!isa->kind->target.name) {
@@ -155,6 +166,7 @@ void isa_free(struct isa *isa)
 	if (!isa)
 		return;
 	xe_free(isa->xe);
+	sass_free(isa->sass);
 	apart_free(isa->apart);
 	llvm_close(isa->llvm);
 	free(isa);
@@ -171,6 +183,8 @@ const char *isa_library(const struct isa *isa)
 {
 	if (isa->xe)
 		return xe_library(isa->xe);
+	if (isa->sass)
+		return sass_library(isa->sass);
 	return isa->llvm ? llvm_name(isa->llvm) : NULL;
 }
 
@@ -221,6 +235,8 @@ static size_t decode_text(struct isa *isa, const uint8_t *bytes, size_t size, ui
 
 	if (isa->xe)
 		return xe_decode(isa->xe, bytes, size, address, raw);
+	if (isa->sass)
+		return sass_decode(isa->sass, bytes, size, address, raw);
 	if (!isa->llvm)
 		return 0;
 	length = decode_raw(isa, bytes, size < BYTES_MAX ? size : BYTES_MAX, address, raw);
@@ -249,6 +265,8 @@ static size_t format_hex(const struct isa *isa, const uint8_t *bytes, size_t siz
 	memcpy(&word, bytes, sizeof(word));
 	snprintf(raw, RAW_SIZE, "%s 0x%08" PRIx32, isa->kind->word_directive, le32toh(word));
 	/* whatever its opcode, its length is known */
+	if (isa->kind->is_sass && size >= SASS_INSTRUCTION_BYTES)
+		return SASS_INSTRUCTION_BYTES;
 	return isa->kind->is_xe && xe_length(bytes, size) ? xe_length(bytes, size) : sizeof(word);
 }
 
@@ -261,6 +279,10 @@ int isa_decode(struct isa *isa, const uint8_t *bytes, size_t size, uint64_t addr
 	if (!size)
 		return error_set(-EINVAL, "disassembler: no bytes at 0x%" PRIx64, address);
 	/* where only lengths are asked for, nobody need write a text */
+	if (isa->kind->is_sass && !text_size && size >= SASS_INSTRUCTION_BYTES) {
+		*ret_length = SASS_INSTRUCTION_BYTES;
+		return 0;
+	}
 	if (isa->kind->is_xe && !text_size && xe_length(bytes, size)) {
 		*ret_length = xe_length(bytes, size);
 		return 0;

@@ -50,6 +50,8 @@ enum ring_option {
 	RING_OPTION_AMD_PCS = 256,      /* samples instructions too */
 	RING_OPTION_AMD_NO_HIP = 512,   /* the calls of HIP are not wanted */
 	RING_OPTION_CUDA_GRAPHS = 1024, /* of the CUDA guest: a launch of a graph is one command */
+	RING_OPTION_CUDA_PC = 4096,     /* … instructions of kernels are sampled … */
+	RING_OPTION_CUDA_PC_EXACT = 8192, /* … of one kernel at a time */
 	RING_OPTION_LEVEL_ZERO_TIME =
 		2048,            /* of the Level Zero guest: asks devices for time stamps */
 	RING_OPTION_OPENCL = 128 /* what AMD's OpenCL does is recorded by the guest for that */
@@ -85,6 +87,10 @@ enum ring_trouble {
 	/* Of the CUDA guest: */
 	RING_TROUBLE_CUDA_TIMES, /* records of CUPTI's with times that cannot be */
 	RING_TROUBLE_CUDA_GRAPHS, /* nodes of graphs came too fast: graphs are recorded as a whole since then */
+	RING_TROUBLE_CUDA_PC_FULL, /* times that the GPU's buffer of samples was full */
+	RING_TROUBLE_CUDA_PC_CODE, /* samples of kernels whose code was not seen */
+	RING_TROUBLE_CUDA_PC_RARE, /* windows of sampling are rarer than they were asked for */
+	RING_TROUBLE_CUDA_PC_OVER, /* … and there are none any more */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_COUNT
 };

@@ -17,7 +17,7 @@
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
  *	launch CORRELATION THREAD QUEUE ENTER EXIT COMMAND [name=KERNEL] [bytes=N] [handle=H]
  *	       [result=R] [blocking=1] [function=NAME] [global=XxYxZ] [local=XxYxZ] [untimed=1]
- *	       [further=1] [stack=ID]
+ *	       [further=1] [part=1] [stack=ID] [code=ID]
  *	needs KERNEL DEVICE MOST MULTIPLE [local=BYTES] [private=BYTES]
  *	                                     of its work-groups, before it is launched; local, private: not known
  *	frame ID python NAME [file=F] [line=N] [first=N]
@@ -30,6 +30,11 @@
  *	sample THREAD TIME WEIGHT [stack=ID] [mode=kernel] [source=NAME]
  *	switch THREAD TIME blocked|preempted|exited|in [stack=ID] [wait=TEXT] [holder=THREAD]
  *	       [waker=THREAD] [waker_name=TEXT]
+ *	code ID PROCESS DEVICE ADDRESS SIZE BEGIN END [name=KERNEL] [image=FILE]
+ *	                                     a kernel on a device, ID above 200; SIZE 0: not known, END 0: to the last; image: the
+ *	                                     code object that it is in
+ *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
+ *	                                     a sample of an instruction of which nothing but that is known
  *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE]
  *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
@@ -412,6 +417,9 @@ static inline int description_launch(struct description *description, char **wor
 	row.command = description_command(words[6]);
 	row.kernel = description_kernel(description,
 					description_option(words, 7, count, "name", ""), NULL);
+	if (!row.kernel)
+		row.kernel = (uint32_t)description_number(
+			description_option(words, 7, count, "code", "0"));
 	row.bytes = description_number(description_option(words, 7, count, "bytes", "0"));
 	row.handle = description_number(description_option(words, 7, count, "handle", "0"));
 	row.result = atoi(description_option(words, 7, count, "result", "0"));
@@ -421,6 +429,8 @@ static inline int description_launch(struct description *description, char **wor
 		row.flags |= LAUNCH_UNTIMED;
 	if (*description_option(words, 7, count, "further", "") == '1')
 		row.flags |= LAUNCH_FURTHER;
+	if (*description_option(words, 7, count, "part", "") == '1')
+		row.flags |= LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART;
 	row.stack = description_id(description->stacks,
 				   description_option(words, 7, count, "stack", "0"));
 	row.dimensions = description_sizes(description_option(words, 7, count, "global", ""),
@@ -526,6 +536,52 @@ static inline int description_image(struct description *description, const char 
 	code->size_bytes = size;
 	return trace_writer_content(description->writer, bytes, size, &code->hash_low,
 				    &code->hash_high);
+}
+
+static inline int description_code(struct description *description, char **words, int count)
+{
+	struct event_code row = {.id = (uint32_t)description_number(words[1]),
+				 .process = (uint32_t)description_number(words[2]),
+				 .device = (uint32_t)description_number(words[3]),
+				 .address = description_number(words[4]),
+				 .size_bytes = description_number(words[5]),
+				 .begin_ns = description_number(words[6]),
+				 .end_ns = description_number(words[7]),
+				 .type = CODE_KERNEL};
+	struct event_code binary = {.type = CODE_BINARY};
+	const char *image = description_option(words, 8, count, "image", "");
+
+	row.name_string =
+		description_name(description, description_option(words, 8, count, "name", ""));
+	if (*image) {
+		binary.id = row.parent = row.id + 1000;
+		binary.process = row.process;
+		binary.device = row.device;
+		if (description_image(description, image, &binary) ||
+		    trace_writer_thing(description->writer, EVENT_CODE, &binary))
+			return -1;
+	}
+	return trace_writer_thing(description->writer, EVENT_CODE, &row);
+}
+
+static inline int description_address(struct description *description, char **words, int count)
+{
+	struct event_instruction_sample row = {
+		.device = (uint32_t)description_number(words[1]),
+		.begin = description_number(words[2]),
+		.end = description_number(words[3]),
+		.offset = description_number(words[4]),
+		.count = description_number(description_option(words, 5, count, "count", "1")),
+		.period = description_number(description_option(words, 5, count, "period", "10")),
+		.correlation =
+			description_number(description_option(words, 5, count, "correlation", "0")),
+	};
+	struct trace_source source = {.source = row.device, .clock = CLOCK_ID_MONOTONIC};
+
+	row.period_unit_string = description_text(description, "cycles");
+	row.stall_string =
+		description_name(description, description_option(words, 5, count, "stall", ""));
+	return trace_writer_row(description->writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
 }
 
 /* Code objects that hold one kernel have ids behind those of the kernels. */
@@ -650,6 +706,7 @@ static const struct {
 	{"switch", 4, description_switch},       {"instruction", 5, description_instruction},
 	{"needs", 5, description_needs},         {"range", 5, description_range},
 	{"series", 5, description_series},       {"counter", 5, description_counter},
+	{"code", 8, description_code},           {"address", 5, description_address},
 };
 
 static inline int description_line(struct description *description, char *line)

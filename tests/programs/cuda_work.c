@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/cuda_abi.h"
+#include "event/cuda_abi.h"
 
 enum { BYTES = 4096, THREADS_MOST = 64 };
 

@@ -27,9 +27,11 @@ PROGRAMS = ("probe", "fences", "submit")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "record.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
+OA = os.path.join(HERE, "oa.sh")
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = os.path.join(HERE, "../../src/collect/intel/xe_abi.h")
+XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
+SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin") or "setpriv"
 
 # Programs of which a kernel needs one: the event has had two names.
 EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run"), ("on_job_done", "on_old_job_done")]
@@ -131,15 +133,20 @@ def check_mock(report, apt, kernel, build):
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
     modules["xe gpus=2"] = module
-    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls")}
-    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS})
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa")}
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
     log = os.path.join(build, f"vm-{kernel.version}-mock.log")
     result = guest.run(kernel.image, modules, files, [("plain", "/vm/xe_stalls 1 /vm/xe_work 1 2"),
-                                                      ("stalls", "/vm/stalls.sh")], log)
+                                                      ("stalls", "/vm/stalls.sh"), ("oa", "/vm/oa.sh")], log)
     for name, check in (("plain", work.Stalls), ("stalls", work.RecordedStalls)):
         status, lines = result.tests.get(name, (None, []))
         complaints = [line for line in lines if line.startswith("failed ")] or list(check(lines).complaints())
         report.line(kernel.version, f"EU stalls of a mock of xe, {name}", status == 0 and not complaints,
+                    f"status {status}: {'; '.join(complaints)}, see {log}")
+    status, lines = result.tests.get("oa", (None, []))
+    for what, complaints in (("counters of the OA unit of a mock of xe", list(work.RecordedOa(lines).complaints())),
+                             ("what doctor says of a mock of xe", list(work.complaints_of_doctor(lines)))):
+        report.line(kernel.version, what, status == 0 and not complaints,
                     f"status {status}: {'; '.join(complaints)}, see {log}")
 
 

@@ -48,7 +48,7 @@ def libraries(program):
 
 
 def fill(folder, modules, files, tests):
-    """The first file system. modules: {name and options: bytes}, in the order in which they are loaded; files: {path inside: path here}; tests: [(name, command)]."""
+    """The first file system. modules: {name and options: bytes}, in the order in which they are loaded; files: {path inside: path here}, links of which stay links; tests: [(name, command)]."""
     wanted = {"bin/busybox": "/bin/busybox", "init": INIT, **files}
     for path in list(files.values()):
         if os.access(path, os.X_OK) and not path.endswith((".o", ".sh")):
@@ -56,7 +56,7 @@ def fill(folder, modules, files, tests):
     for target, source in wanted.items():
         path = os.path.join(folder, target)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        shutil.copy(source, path)
+        shutil.copy(source, path, follow_symlinks=target not in files)
     for name in ("proc", "sys", "dev", "tmp", "modules"):
         os.mkdir(os.path.join(folder, name))
     for name, data in modules.items():

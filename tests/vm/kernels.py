@@ -182,8 +182,8 @@ def fetch_headers(apt, version):
     packages = apt.headers(version)
     if not packages:
         return ""
-    # With its types (vmlinux) a module would get some of its own, for which one more tool is needed.
-    root = fetch(apt, packages, f"{version}-headers", ["--exclude=*/vmlinux", "*"])
+    # With the kernel's types (vmlinux), on which those of a module are built.
+    root = fetch(apt, packages, f"{version}-build", ["*"])
     folder = f"{root}/usr/src/linux-headers-{version}"
     with open(f"{folder}/Makefile", "r+", encoding="ascii") as file:
         text = file.read().replace("include /usr/", f"include {root}/usr/")
@@ -193,7 +193,7 @@ def fetch_headers(apt, version):
 
 
 def build_module(headers, source, target):
-    """Why it could not be tried; ""; OSError: it failed."""
+    """Why it could not be tried; ""; OSError: it failed. With its types where pahole is, which makes them."""
     if not headers:
         return "the mirror has no headers of it"
     with open(f"{headers}/.kernelvariables", encoding="ascii") as file:
@@ -201,7 +201,8 @@ def build_module(headers, source, target):
     if compiler and not shutil.which(compiler[0]):
         return f"it is compiled by {compiler[0]}"
     shutil.copytree(source, target)
-    result = subprocess.run(["make", "-C", headers, f"M={target}", "modules"], stdout=subprocess.PIPE,
+    options = [] if shutil.which("pahole") else ["CONFIG_DEBUG_INFO_BTF_MODULES="]
+    result = subprocess.run(["make", "-C", headers, f"M={target}", *options, "modules"], stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, check=False)
     if result.returncode:
         raise OSError("\n".join(result.stdout.splitlines()[-5:]))

@@ -3,7 +3,9 @@
 
 Times are compared by their order only: a machine that is interpreted may be slow without end.
 """
+import collections
 import json
+import struct
 
 # enum drm_record_kind
 INIT, SIGNALED, WAIT_START, WAIT_END, TIMELINE = 5, 7, 8, 9, 10
@@ -258,9 +260,323 @@ class RecordedStalls(Stalls):
     def complaints(self):
         if not self.scripted or self.found != self.scripted:
             yield f"found {self.found}, scripted {self.scripted}"
-        if {self.devices[row["device"]] for row in self.samples} != {"mock_xe.1"}:
+        if {self.devices[row["device"]] for row in self.samples} != {"0000:04:00.0"}:
             yield f"of devices {self.devices}: {self.samples[:3]}"
         if {(row["period"], row["period_unit"]) for row in self.samples} != {(502, "cycles")}:
             yield f"sampled each: {self.samples[:3]}"
         if self.losses != 1 or not any("lost some 1 times; the GPU was reset 1 times" in note for note in self.notes):
             yield f"{self.losses} losses, noted {self.notes}"
+
+
+class Program:
+    """tests/vm/ze_work.c by its own words: what it launched, and what its kernels do at each launch."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.addresses = {}  # of kernels, by device and name
+        self.launched = collections.Counter()  # by device, name and function
+        self.scripted = {}  # counts of a launch, by device, name and offset
+        self.rows = []  # of no launch: device, address, offset, counts
+
+    def samples(self):
+        """{(device, kernel's name, offset, reason): how many its launches made}."""
+        found = collections.Counter()
+        for (device, name, offset), counts in self.scripted.items():
+            times = sum(self.launched[device, name, path] for path in PATHS)
+            for reason, count in counts.items():
+                found[device, name, offset, reason] += times * count
+        return found
+
+
+PATHS = {"launch_forward": "zeCommandQueueExecuteCommandLists", "launch_backward": "zeCommandListAppendLaunchKernel"}
+
+
+def programs(lines):
+    def counts_of(texts):
+        return {reason: int(text) for reason, text in zip(Stalls.REASONS, texts) if int(text)}
+
+    found = []
+    for word, *fields in words_of(lines, "process", "kernel", "launched", "scripted", "rows"):
+        if word == "process":
+            found.append(Program(int(fields[0])))
+        elif word == "kernel":
+            found[-1].addresses[fields[0], fields[1]] = int(fields[2], 16)
+        elif word == "launched":
+            found[-1].launched[tuple(fields[:3])] += int(fields[3])
+        elif word == "scripted":
+            found[-1].scripted[fields[0], fields[1], int(fields[2], 16)] = counts_of(fields[3:])
+        else:
+            found[-1].rows.append((fields[0], int(fields[1], 16), int(fields[2], 16), counts_of(fields[3:])))
+    return found
+
+
+def words_of(lines, *wanted):
+    return [line.split() for line in lines if line.split()[:1] in [[word] for word in wanted]]
+
+
+class Zebin:
+    """Instructions of its kernels, by their opcodes alone."""
+    NAMES = {0x01: "sync", 0x31: "send", 0x38: "math", 0x40: "add", 0x61: "mov"}
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.data = file.read()
+        begin, = struct.unpack_from("<Q", self.data, 40)
+        count, names = struct.unpack_from("<HH", self.data, 60)
+        heads = [struct.unpack_from("<IIQQQQ", self.data, begin + 64 * i) for i in range(count)]
+        self.kernels = {}
+        for name, _, _, _, offset, _ in heads:
+            text = self.data[heads[names][4] + name:].split(b"\0")[0].decode()
+            if text.startswith(".text."):
+                self.kernels[text.removeprefix(".text.")] = offset
+
+    def name(self, kernel, offset):
+        return self.NAMES[self.data[self.kernels[kernel] + offset] & 0x7f]
+
+
+class Chain:
+    """tests/vm/chain.sh: from programs of Level Zero to what their kernels wait for. Counts are those that were scripted;
+    which of two launches they are of is an estimate of which we make one of our own.
+
+    path: of their zebin; variant: as chain.sh has it.
+    """
+
+    def __init__(self, lines, path, variant):
+        self.zebin, self.variant = Zebin(path), variant
+        self.has_guest = variant != "alone"
+        self.programs = programs(lines)
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.kinds = collections.defaultdict(list)
+        for row in rows:
+            self.kinds[row["kind"]].append(row)
+        self.devices = {row["id"]: row["key"] for row in self.kinds["device"]}
+        self.launches = [line.removeprefix("launch ") for line in lines if line.startswith("launch ")]
+        self.stalls = [line.removeprefix("stall ") for line in lines if line.startswith("stall ")]
+        self.notes = [line for line in lines if line.startswith("info ")]
+        text = "".join(line.removeprefix("report ") for line in lines if line.startswith("report "))
+        self.report = json.loads(text) if text.startswith("{") else {}
+
+    def complaints(self):
+        """Of what the collectors have."""
+        if len(self.programs) != 2:
+            yield f"{len(self.programs)} programs"
+            return
+        yield from self.of_samples()
+        yield from self.of_losses()
+        yield from self.of_launches() if self.has_guest else self.of_submissions()
+
+    # ---- what was collected ----
+
+    def of_samples(self):
+        """Each device's, by address."""
+        wanted, found = collections.Counter(), collections.Counter()
+        for program in self.programs:
+            for (device, name, offset, reason), count in program.samples().items():
+                wanted[device, program.addresses[device, name] + offset & 0xffffffff, reason] += count
+            for device, address, offset, counts in program.rows:
+                for reason, count in counts.items():
+                    wanted[device, address + offset & 0xffffffff, reason] += count
+        for row in self.kinds["instruction_sample"]:
+            found[self.devices[row["device"]], row["offset"] & 0xffffffff, row["stall"]] += row["count"]
+        if not wanted or found != wanted:
+            yield f"samples {found - wanted} too many, {wanted - found} too few"
+
+    def of_losses(self):
+        lost = sum(row["count"] for row in self.kinds["loss"] if row["lost"] == "instruction_sample")
+        told = [any(f"lost some {losses} times; the GPU was reset {resets} times" in note for note in self.notes)
+                for losses, resets in ((0, 1), (1, 0))]
+        if (lost, told) != ((1, [True, True]) if self.variant == "losses" else (0, [False, False])):
+            yield f"{lost} losses, noted {self.notes}"
+
+    def codes(self):
+        return {row["id"]: row for row in self.kinds["code"]}
+
+    def of_launches(self):
+        """The guest's: of each kernel, from each place, with the address that the driver tells."""
+        codes, pids = self.codes(), {row["id"]: row["pid"] for row in self.kinds["process"]}
+        threads = {row["id"]: pids[row["process"]] for row in self.kinds["thread"]}
+        wanted, found = collections.Counter(), collections.Counter()
+        for program in self.programs:
+            for (device, name, path), count in program.launched.items():
+                wanted[program.pid, device, name, program.addresses[device, name], PATHS[path]] += count
+        for row in self.kinds["launch"]:
+            code = codes.get(row["kernel"], {"name": None})
+            if row["function"] in PATHS.values():
+                found[threads[row["thread"]], self.devices[code.get("device")], code["name"], code.get("address"),
+                      row["function"]] += 1
+        if not wanted or found != wanted:
+            yield f"launches {found - wanted} too many, {wanted - found} too few"
+        yield from self.of_paths(self.launches, lambda frames: frames[-1].removesuffix("_[G]"))
+
+    def of_submissions(self):
+        """The kernel's: of each kernel, from each place; names are addresses."""
+        codes = self.codes()
+        wanted, found = collections.Counter(), collections.Counter()
+        for program in self.programs:
+            for (device, name, _), count in program.launched.items():
+                wanted[program.addresses[device, name]] += count
+        for row in self.kinds["launch"]:
+            address = codes.get(row["kernel"], {}).get("address")
+            if row["command"] == "kernel" and address is not None:
+                found[address] += 1
+        if not wanted or found != wanted:
+            yield f"submitted {found - wanted} too many, {wanted - found} too few"
+
+    def of_paths(self, lines, name_of):
+        """Folded lines of launches: each has the whole stack of its place, twenty calls deep without frame pointers."""
+        wanted, found = collections.Counter(), collections.Counter()
+        for program in self.programs:
+            for (_, name, path), count in program.launched.items():
+                wanted[name, path] += count
+        for line in lines:
+            frames, count = line.rsplit(" ", 1)
+            frames = frames.split(";")
+            path = self.path_of(frames)
+            if path:
+                found[name_of(frames), path] += int(count)
+            else:
+                yield f"no launch of ours: {line}"
+        if found != wanted:
+            yield f"stacks of {found}, and not {wanted}"
+
+    def path_of(self, frames):
+        """Which place of the program they are of; None: of none, or not whole."""
+        for path, function in PATHS.items():
+            if path in frames and function in frames and "main" in frames and frames.count("go_down") == 21:
+                if frames.index("main") < frames.index(path) < frames.index("go_down") < frames.index(function):
+                    return path
+        return None
+
+    # ---- what is shown ----
+
+    def flame_complaints(self):
+        for complain in (self.of_counts, self.of_stacks, self.of_split):
+            found = list(complain())
+            if found:
+                return found
+        return []
+
+    def kernel_frames(self):
+        """{(pid, as the frame has it): (the program, its name)}"""
+        found = {}
+        for program in self.programs:
+            for (_, name), address in program.addresses.items():
+                frame = name if self.has_guest else f"[kernel {address:#x}]"
+                found[program.pid, frame + "_[G]"] = (program, name)
+        return found
+
+    def folded(self):
+        """[(process, pid, the stack, [file, kernel, instruction, reason, offset], count)]"""
+        found = []
+        for line in self.stalls:
+            frames, count = line.rsplit(" ", 1)
+            frames = frames.split(";")
+            end = len(frames) - 1 - frames[::-1].index("-")
+            found.append((frames[0], frames[1], frames[2:end], frames[end + 1:], int(count)))
+        return found
+
+    def of_counts(self):
+        """Of each process, kernel, offset and reason, over all stacks: exact. What is of no code is said to be so."""
+        wanted, found = collections.Counter(), collections.Counter()
+        kernels = self.kernel_frames()
+        for program in self.programs:
+            for (_, name, offset, reason), count in program.samples().items():
+                wanted[program.pid, name, offset, reason] += count
+            for _, address, offset, counts in program.rows:
+                owner = [name for (_, name), begin in program.addresses.items() if begin == address]
+                place = offset if owner else address + offset & 0xffffffff
+                for reason, count in counts.items():
+                    wanted[program.pid if owner else 0, owner[0] if owner else None, place, reason] += count
+        for _, pid, _, device, count in self.folded():
+            kernel, reason, place = device[-4], device[-2].removesuffix("_[g]"), device[-1].removesuffix("_[g]")
+            if kernel == "[unknown code]_[G]":
+                found[0, None, int(place, 16), reason] += count
+                continue
+            program, name = kernels.get((int(pid) if pid.isdigit() else pid, kernel), (None, kernel))
+            found[program.pid if program else pid, name, int(place, 16), reason] += count
+        if not wanted or found != wanted:
+            yield f"flame graph: {found - wanted} too many, {wanted - found} too few"
+
+    def of_stacks(self):
+        for process, _, stack, device, count in self.folded():
+            if device[-4] == "[unknown code]_[G]":
+                continue
+            if process != "ze_work" or not self.path_of(stack):
+                yield f"whose: {process} {stack} {device} {count}"
+            if not self.has_guest and "xe_exec_ioctl_[k]" not in stack:
+                yield f"not through the driver: {stack}"
+            name, instruction = device[-4].removesuffix("_[G]"), device[-3].split()[0].removesuffix("_[g]")
+            if self.has_guest and instruction != self.zebin.name(name, int(device[-1].removesuffix("_[g]"), 16)):
+                yield f"{instruction} is none at {device[-1]} of {name}"
+
+    def of_split(self):
+        """Between the two places: as many as the launches from each, or as long as these were seen to run."""
+        kernels = self.kernel_frames()
+        found = collections.Counter()
+        for _, pid, stack, device, count in self.folded():
+            if device[-4] != "[unknown code]_[G]":
+                program, name = kernels[int(pid), device[-4]]
+                found[program.pid, name, self.path_of(stack)] += count
+        for program in self.programs:
+            for name in {name for _, name in program.addresses}:
+                parts = [found[program.pid, name, path] for path in PATHS]
+                # a third each way: how long each ran is a matter of the machine's load
+                if not 0.1 < parts[0] / sum(parts) < 0.65:
+                    yield f"{name} of {program.pid} by {list(PATHS)}: {parts}"
+class RecordedOa:
+    """tests/vm/oa.sh: what duet recorded of the steps that tests/vm/xe_oa.c told; complaints() yields what is wrong."""
+    STAMPS, EUS = 19_200_000, 16
+
+    def __init__(self, lines):
+        self.steps = [[int(text) for text in fields] for fields in words(lines, "step", "late")]
+        self.late = words(lines, "late")
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
+        self.series = {row["id"]: row for row in rows if row["kind"] == "series" and row["metric"].startswith("gpu.")}
+        self.devices = {devices.get(row.get("device")) for row in self.series.values() if row["source"].startswith("OA")}
+        self.rows = {}
+        for row in rows:
+            if row["kind"] == "counter" and row["series"] in self.series:
+                name = (self.series[row["series"]]["metric"], devices.get(self.series[row["series"]].get("device")))
+                self.rows.setdefault(name, []).append(row)
+        self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "counter")
+        self.notes = [line for line in lines if line.startswith("info ")]
+
+    def of(self, metric):
+        return sorted(self.rows.get((metric, "mock_xe.1"), []), key=lambda row: row["begin"])
+
+    def wanted(self, column, times):
+        """Part and whole in ns; no time passes for who has no cycles."""
+        return [(took * min(step[column], ticks * times) // (ticks * times) if ticks else 0, took)
+                for step in self.steps for took, ticks in [(step[0] * 10**9 // self.STAMPS, step[1])]]
+
+    def complaints(self):
+        for metric, column, times in (("gpu.busy", 2, 1), ("gpu.eu.active", 3, self.EUS), ("gpu.eu.stalled", 4, self.EUS)):
+            found = [(row["value"], row["of"]) for row in self.of(metric)]
+            if not found or found != self.wanted(column, times):
+                yield f"{metric} is {found}, and not {self.wanted(column, times)}"
+        clocks = [row["value"] for row in self.of("gpu.clock")]
+        if clocks != [step[1] * self.STAMPS // step[0] for step in self.steps]:
+            yield f"clocks {clocks} of {self.steps}"
+        if self.losses != 4 or len(self.late) != 1:
+            yield f"{self.losses} losses"
+        if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
+                   for note in self.notes):
+            yield f"noted {self.notes}"
+
+
+def complaints_of_doctor(lines):
+    """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
+    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+              "user": (False, {"rights": False, "eu_stalls": True, "oa": True}, "sysctl dev.xe.observation_paranoid=0"),
+              "open": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+              "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
+              "oldest": (True, {"rights": True, "eu_stalls": False, "oa": False}, "since Linux 6.11")}
+    found = {name: json.loads(" ".join(rest)) for name, *rest in words(lines, "doctor")}
+    for name, (available, checks, says) in wanted.items():
+        rows = [row for row in found.get(name, {"collectors": []})["collectors"] if row["name"] == "intel"]
+        told = {check["name"]: check["ok"] for row in rows for check in row["checks"]}
+        if [row["available"] for row in rows] != [available] or {what: told.get(what) for what in checks} != checks:
+            yield f"{name}: {rows}"
+        elif says not in json.dumps(rows):
+            yield f"{name}: nothing of '{says}' in {rows}"

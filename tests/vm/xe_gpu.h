@@ -15,18 +15,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/intel/xe_abi.h"
-
-/* Commands of Xe2. */
-enum {
-	XE2_BATCH_END = 0x0a << 23,
-	XE2_BATCH_START = 0x31 << 23 | 1,
-	XE2_SECOND_LEVEL = 1 << 22,
-	XE2_STATE_BASE_ADDRESS = 0x6101 << 16 | 20,
-	XE2_WALKER = 0x7208 << 16 | 38,
-	XE2_BASE_DWORDS = 22,
-	XE2_WALKER_DWORDS = 40
-};
+#include "../../sim/xe_commands.h"
+#include "event/xe_abi.h"
 
 struct xe_gpu {
 	int fd;
@@ -132,30 +122,6 @@ static inline int xe_submit(const struct xe_gpu *gpu, uint64_t address)
 		.exec_queue_id = gpu->queue, .address = address, .num_batch_buffer = 1};
 
 	return ioctl(gpu->fd, XE_IOCTL_EXEC, &exec);
-}
-
-/* Each returns where the next command goes. */
-static inline uint32_t *xe_put_base(uint32_t *dwords, uint64_t instructions)
-{
-	memset(dwords, 0, XE2_BASE_DWORDS * sizeof(*dwords));
-	dwords[0] = XE2_STATE_BASE_ADDRESS;
-	dwords[10] = (uint32_t)instructions | 1;
-	dwords[11] = (uint32_t)(instructions >> 32);
-	return dwords + XE2_BASE_DWORDS;
-}
-
-static inline uint32_t *xe_put_walker(uint32_t *dwords, uint32_t kernel_offset)
-{
-	memset(dwords, 0, XE2_WALKER_DWORDS * sizeof(*dwords));
-	dwords[0] = XE2_WALKER;
-	dwords[19] = kernel_offset;
-	return dwords + XE2_WALKER_DWORDS;
-}
-
-static inline uint32_t *xe_put_end(uint32_t *dwords)
-{
-	*dwords = XE2_BATCH_END;
-	return dwords + 1;
 }
 
 #endif

@@ -3,7 +3,7 @@
  * tests/vm/xe_stalls.c - what the stream of EU-stall rows says while a program runs, read as plainly as it can be
  *
  *	xe_stalls GPU PROGRAM [ARGUMENT...]
- *	xe_stalls GPU reset|drop	does that to the GPU, and reads nothing
+ *	xe_stalls GPU reset|drop|wait	does that to the GPU, or waits until another has read all, and reads nothing
  *
  * Gives:    lines, read by tests/vm/check_vm.py:
  *		second ERRNO, of a second stream
@@ -85,6 +85,8 @@ int main(int argc, char **argv)
 		control(atoi(argv[1]), MOCK_RESET);
 	if (strcmp(argv[2], "drop") == 0)
 		control(atoi(argv[1]), MOCK_DROP);
+	if (strcmp(argv[2], "wait") == 0)
+		control(atoi(argv[1]), MOCK_WAIT);
 	fd = xe_open(atoi(argv[1]));
 	stream = fd < 0 ? -1 : open_stream(fd);
 	if (stream < 0 || fcntl(stream, F_SETFL, O_NONBLOCK) || ioctl(stream, XE_STREAM_ENABLE))

@@ -10,7 +10,7 @@
 #define COLLECT_CPU_CPU_PRIVATE_H
 
 #include "collect/cpu/blocked.h"
-#include "collect/cpu/code_files.h"
+#include "collect/code_files.h"
 #include "collect/cpu/cpu.h"
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"

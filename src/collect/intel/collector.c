@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples of their driver xe
+ * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their driver xe
  *
- * Runs in:  the recorder; each GPU's stream is read in a thread of its own
- * Gets:     on or off   Gives: devices, samples of instructions by their addresses
+ * Runs in:  the recorder; each GPU's stream is read in a thread of its own, counters in a sampler's
+ * Gets:     on or off, how often   Gives: devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
  * Fails:    -ENODEV where there is no GPU of xe; a GPU that cannot be sampled is noted with the reason
  * Why by request: sampling keeps a GPU awake, and was not run on one yet
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "collect/collector.h"
+#include "collect/counters.h"
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/eu_stream.h"
-#include "collect/intel/xe_abi.h"
+#include "collect/intel/oa_source.h"
 
-enum {
-	GPUS_MOST = 16,
-	FIRST_MINOR = 128,
-	LAST_MINOR = 191,
-	CYCLES_MOST = 100000,
-	TELL_NS = 100000000
-};
+enum { GPUS_MOST = 32, CYCLES_MOST = 100000, TELL_NS = 100000000 };
 
+/* A GT whose instructions are sampled. */
 struct gpu {
-	int node; /* owned */
+	struct gpu_node node;
 	uint32_t device;
 	struct eu_stream_facts facts;
 	struct eu_stream *stream; /* owned */
@@ -48,11 +41,16 @@ struct intel {
 	size_t count;
 	uint64_t told_ns;
 	uint32_t cycles_string;
+	struct counters *counters; /* owned; of OA units; NULL: they are not read */
 };
 
 static const struct collector_option collector_options[] = {
 	{"CYCLES",
-	 "so many of the GPU's cycles between two samples; the driver's usual rate otherwise"},
+	 "which instructions execute, with so many of the GPU's cycles between two samples; the "
+	 "driver's usual rate otherwise"},
+	{"oa", "how much of the time the GPU and its EUs are busy, and at which clock, by their OA "
+	       "unit, 100 times a second; instead of samples, or beside them where both are said"},
+	{"oa=HZ", "… so many times a second, 1 to 1000, or the next that the hardware has"},
 	{NULL, NULL},
 };
 
@@ -64,68 +62,62 @@ static uint64_t read_cycles(const char *option)
 	return *end || end == option || cycles > CYCLES_MOST ? 0 : cycles;
 }
 
+/* 0: it is none. */
+static uint32_t read_oa_hz(const char *option)
+{
+	if (strcmp(option, "oa") == 0)
+		return OA_USUAL_HZ;
+	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MOST_HZ) : 0;
+}
+
 static bool has_option(const char *option)
 {
-	return read_cycles(option) != 0;
+	return read_cycles(option) != 0 || read_oa_hz(option) != 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
+	const uint32_t oa_hz = on && option ? read_oa_hz(option) : 0;
+
+	if (!on)
+		session->intel_oa_hz = 0;
+	if (oa_hz) {
+		session->intel_oa_hz = oa_hz;
+		return;
+	}
 	session->intel = on;
 	session->intel_cycles = on && option ? read_cycles(option) : 0;
 }
 
 static bool is_chosen(const struct session_options *session)
 {
-	return session->intel;
+	return session->intel || session->intel_oa_hz;
 }
 
 /* ---- GPUs -------------------------------------------------------------------------------------- */
 
-/* A render node of xe; -1: it is another driver's, or there is none. */
-static int open_node(int minor)
+static void note_error(const struct intel *intel, const char *text)
 {
-	char path[64], name[16] = "";
-	struct xe_version version = {.name_length = sizeof(name) - 1, .name = name};
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	if (ioctl(fd, XE_IOCTL_VERSION, &version) == 0 && strcmp(name, "xe") == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* On PCI "0000:03:00.0". */
-static void find_address(int minor, char *ret_address, size_t size)
-{
-	char path[64], target[512];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device", minor);
-	length = readlink(path, target, sizeof(target) - 1);
-	target[length > 0 ? length : 0] = '\0';
-	snprintf(ret_address, size, "%s", length > 0 ? basename(target) : path);
-}
-
-static void note_failed(struct intel *intel, const char *address)
-{
-	char text[700];
-
-	snprintf(text, sizeof(text), "GPU %s: %s", address, error_text());
 	recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, text);
 	recording_warn(intel->recording, text);
 	error_clear();
 }
 
-static void describe(struct intel *intel, struct gpu *gpu, const char *address)
+static void note_failed(const struct intel *intel, const struct gpu_node *node)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text), "GPU %s: %s", node->address, error_text());
+	note_error(intel, text);
+}
+
+static void describe(struct intel *intel, struct gpu *gpu)
 {
 	char name[80];
-	const struct device_facts facts = {
-		.address = address, .name = name, .vendor = "Intel", .driver = "xe"};
+	const struct device_facts facts = {.address = gpu->node.address,
+					   .name = name,
+					   .vendor = "Intel",
+					   .driver = gpu->node.driver};
 
 	snprintf(name, sizeof(name), "Intel GPU %u.%02u", gpu->facts.major, gpu->facts.minor);
 	gpu->device = devices_meet(intel->recording, &facts);
@@ -133,23 +125,30 @@ static void describe(struct intel *intel, struct gpu *gpu, const char *address)
 		gpu->stalls[i] = recording_string(intel->recording, gpu->facts.layout->stalls[i]);
 }
 
-static void add_gpu(struct intel *intel, int minor, uint64_t cycles)
+/* False: the GPU has not so many GTs. */
+static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycles)
 {
 	struct gpu *gpu = &intel->gpus[intel->count];
-	char address[300];
+	int error;
 
-	*gpu = (struct gpu){.node = open_node(minor)};
-	if (gpu->node < 0)
-		return;
-	find_address(minor, address, sizeof(address));
-	if (eu_stream_ask(gpu->node, cycles, &gpu->facts) ||
-	    eu_stream_open(gpu->node, &gpu->facts, &gpu->stream)) {
-		note_failed(intel, address);
-		close(gpu->node);
-		return;
+	if (intel->count == GPUS_MOST)
+		return false;
+	*gpu = (struct gpu){.device = 0};
+	if (!gpu_node_open(minor, &gpu->node))
+		return false;
+	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
+	if (!error)
+		error = eu_stream_open(&gpu->node, &gpu->facts, &gpu->stream);
+	if (!error) {
+		describe(intel, gpu);
+		intel->count++;
+		return true;
 	}
-	describe(intel, gpu, address);
-	intel->count++;
+	if (error != -ENOENT || !nth)
+		note_failed(intel, &gpu->node);
+	error_clear();
+	gpu_node_close(&gpu->node);
+	return false;
 }
 
 /* ---- samples ----------------------------------------------------------------------------------- */
@@ -219,6 +218,25 @@ static void tell(struct intel *intel)
 
 /* ---- the collector ----------------------------------------------------------------------------- */
 
+static void close_gpu(struct intel *intel, struct gpu *gpu)
+{
+	struct eu_stream_counts counts;
+	char text[240];
+
+	eu_stream_counted(gpu->stream, &counts);
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " rows of EU stalls, one sample in %" PRIu64
+		 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset "
+		 "%" PRIu64 " times",
+		 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses, counts.resets);
+	recording_note(intel->recording, "intel",
+		       counts.hardware_losses || counts.resets ? COLLECTOR_PARTIAL
+							       : COLLECTOR_AVAILABLE,
+		       0, text);
+	eu_stream_close(gpu->stream);
+	gpu_node_close(&gpu->node);
+}
+
 static void close_state(void *state)
 {
 	struct intel *intel = state;
@@ -228,49 +246,67 @@ static void close_state(void *state)
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
 	tell(intel);
-	for (size_t i = 0; i < intel->count; i++) {
-		struct gpu *gpu = &intel->gpus[i];
-		struct eu_stream_counts counts;
-		char text[240];
-
-		eu_stream_counted(gpu->stream, &counts);
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 " rows of EU stalls, one sample in %" PRIu64
-			 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset "
-			 "%" PRIu64 " times",
-			 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses,
-			 counts.resets);
-		recording_note(intel->recording, "intel",
-			       counts.hardware_losses || counts.resets ? COLLECTOR_PARTIAL
-								       : COLLECTOR_AVAILABLE,
-			       0, text);
-		eu_stream_close(gpu->stream);
-		close(gpu->node);
-	}
+	for (size_t i = 0; i < intel->count; i++)
+		close_gpu(intel, &intel->gpus[i]);
+	counters_close(intel->counters);
 	free(intel);
 }
 
+static int open_stalls(struct intel *intel, uint64_t cycles)
+{
+	intel->told_ns = host_clocks_now_ns();
+	intel->cycles_string = recording_string(intel->recording, "cycles");
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
+		for (uint32_t nth = 0; add_gpu(intel, minor, nth, cycles); nth++)
+			;
+	if (intel->count)
+		return 0;
+	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's driver xe "
+				  "(duet doctor says what is missing)");
+}
+
+static int open_oa(struct intel *intel, uint32_t hz)
+{
+	struct counters_options options = {.collector = "intel",
+					   .sources = &oa_sources,
+					   .names = {[GROUP_MACHINE] = "intel-oa"},
+					   .hz = OA_READS_HZ,
+					   .close_context = oa_units_close,
+					   .root = ""};
+	struct oa_units *units;
+	const int error = oa_units_open(intel->recording, hz, &units);
+
+	if (error)
+		return error;
+	options.context = units;
+	return counters_open(intel->recording, &options, &intel->counters);
+}
+
+/* Either goes without the other. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
 	struct intel *intel;
+	int error = 0, oa_error = 0;
 
 	*ret_state = NULL;
-	if (!session->intel)
+	if (!is_chosen(session))
 		return 0;
 	intel = calloc(1, sizeof(*intel));
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
-	intel->told_ns = host_clocks_now_ns();
-	intel->cycles_string = recording_string(recording, "cycles");
-	for (int minor = FIRST_MINOR; minor <= LAST_MINOR && intel->count < GPUS_MOST; minor++)
-		add_gpu(intel, minor, session->intel_cycles);
-	if (!intel->count) {
+	if (session->intel)
+		error = open_stalls(intel, session->intel_cycles);
+	if (error && session->intel_oa_hz)
+		note_error(intel, error_text());
+	if (session->intel_oa_hz)
+		oa_error = open_oa(intel, session->intel_oa_hz);
+	if (oa_error && intel->count)
+		note_error(intel, error_text());
+	if (!intel->count && !intel->counters) {
 		free(intel);
-		return error_set(-ENODEV,
-				 "no GPU whose instructions can be sampled by Intel's driver xe "
-				 "(duet doctor says what is missing)");
+		return oa_error ? oa_error : error;
 	}
 	*ret_state = intel;
 	return 0;
@@ -290,17 +326,27 @@ static void drain(void *state)
 {
 	struct intel *intel = state;
 
+	if (intel->counters)
+		counters_drain(intel->counters);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
 		tell(intel);
 }
 
 static void catch_up(void *state)
 {
-	tell(state);
+	struct intel *intel = state;
+
+	if (intel->counters)
+		counters_drain(intel->counters);
+	tell(intel);
 }
 
 static void each_second(void *state, uint64_t now_ns)
 {
+	struct intel *intel = state;
+
+	if (intel->counters)
+		counters_count_losses(intel->counters, now_ns);
 }
 
 static int watch(void *state, pid_t pid)
@@ -328,7 +374,9 @@ static const struct collector_work work = {
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
-	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait",
+	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait; "
+		"how busy they are, and their clock",
+	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,
 	.by_request = true,

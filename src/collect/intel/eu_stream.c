@@ -18,25 +18,17 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/thread.h"
-#include "collect/intel/xe_abi.h"
+#include "event/xe_abi.h"
 
-enum {
-	BUFFER_BYTES = 2 << 20,
-	PAUSE_US = 5000,
-	POLL_MS = 50,
-	REOPEN_US = 20000,
-	ANSWER_MOST = 1 << 16,
-	MAIN_GT = 0
-};
+enum { BUFFER_BYTES = 2 << 20, PAUSE_US = 5000, POLL_MS = 50, REOPEN_US = 20000 };
 
 struct eu_stream {
-	int node; /* borrowed */
+	const struct gpu_node *node; /* borrowed */
 	struct eu_stream_facts facts;
 	int fd; /* owned; -1: the GPU was reset */
 	pthread_t thread;
@@ -49,57 +41,23 @@ struct eu_stream {
 
 /* ---- what the driver says ---------------------------------------------------------------------- */
 
-/* Errors: -errno; the answer is the caller's. */
-static int query(int node, uint32_t what, void **ret_answer, uint32_t *ret_size)
+static int find_layout(const struct gpu_node *node, uint32_t nth, struct eu_stream_facts *facts)
 {
-	struct xe_device_query query = {.query = what};
-	auto_free void *answer = NULL;
-
-	if (ioctl(node, XE_IOCTL_DEVICE_QUERY, &query))
-		return -errno;
-	if (!query.size || query.size > ANSWER_MOST)
-		return -EPROTO;
-	answer = calloc(1, query.size);
-	if (!answer)
-		return -ENOMEM;
-	query.data = (uintptr_t)answer;
-	if (ioctl(node, XE_IOCTL_DEVICE_QUERY, &query))
-		return -errno;
-	*ret_answer = answer;
-	*ret_size = query.size;
-	answer = NULL;
-	return 0;
-}
-
-static int ask_gt(int node, struct eu_stream_facts *facts)
-{
-	auto_free struct xe_query_gt_list *list = NULL;
-	uint32_t size;
-	int error = query(node, XE_QUERY_GT_LIST, (void **)&list, &size);
+	struct gpu_gt gt;
+	const int error = gpu_node_find_gt(node, nth, &gt);
 
 	if (error)
-		return error_set(error, "EU stalls: the driver xe does not tell its GTs: %s",
-				 strerror(-error));
-	for (uint32_t i = 0; i < list->num_gt; i++) {
-		const struct xe_gt *gt = &list->gt_list[i];
-
-		if (size < sizeof(*list) + (i + 1) * sizeof(*gt))
-			break;
-		if (gt->type != MAIN_GT)
-			continue;
-		facts->gt = gt->gt_id;
-		facts->major = gt->ip_ver_major;
-		facts->minor = gt->ip_ver_minor;
-		facts->layout = eu_stall_layout_find(facts->major, facts->minor);
-		if (facts->layout)
-			return 0;
-		return error_set(
-			-ENOTSUP,
-			"EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
-			"Data Center GPU Max (PVC) has it, and Xe2 and later",
-			facts->major, facts->minor);
-	}
-	return error_set(-EPROTO, "EU stalls: the driver xe tells of no main GT");
+		return error;
+	facts->gt = gt.id;
+	facts->major = gt.major;
+	facts->minor = gt.minor;
+	facts->layout = eu_stall_layout_find(gt.major, gt.minor);
+	if (facts->layout)
+		return 0;
+	return error_set(-ENOTSUP,
+			 "EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
+			 "Data Center GPU Max (PVC) has it, and Xe2 and later",
+			 gt.major, gt.minor);
 }
 
 /* The shortest time between samples that is not shorter than what is wanted. */
@@ -114,15 +72,16 @@ static uint64_t choose_rate(const struct xe_query_eu_stall *answer, uint64_t wan
 	return rate;
 }
 
-int eu_stream_ask(int node, uint64_t wanted_cycles, struct eu_stream_facts *ret_facts)
+int eu_stream_ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
+		  struct eu_stream_facts *ret_facts)
 {
 	auto_free struct xe_query_eu_stall *answer = NULL;
 	uint32_t size;
-	int error = ask_gt(node, ret_facts);
+	int error = find_layout(node, nth, ret_facts);
 
 	if (error)
 		return error;
-	error = query(node, XE_QUERY_EU_STALL, (void **)&answer, &size);
+	error = gpu_node_ask(node, XE_QUERY_EU_STALL, (void **)&answer, &size);
 	if (error)
 		return error_set(
 			-ENOTSUP,
@@ -164,7 +123,7 @@ static int refused(int error)
 }
 
 /* A descriptor; -errno. */
-static int open_fd(int node, const struct eu_stream_facts *facts)
+static int open_fd(const struct gpu_node *node, const struct eu_stream_facts *facts)
 {
 	struct xe_set_property reports = {.property = XE_EU_STALL_WAIT_NUM_REPORTS, .value = 1};
 	struct xe_set_property rate = {.property = XE_EU_STALL_SAMPLE_RATE,
@@ -176,12 +135,12 @@ static int open_fd(int node, const struct eu_stream_facts *facts)
 	struct xe_observation_param open = {.observation_type = XE_OBSERVATION_EU_STALL,
 					    .observation_op = XE_OBSERVATION_OPEN,
 					    .param = (uintptr_t)&gt};
-	const int fd = ioctl(node, XE_IOCTL_OBSERVATION, &open);
+	const int fd = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open);
 	int error;
 
 	if (fd < 0)
 		return -errno;
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && ioctl(fd, XE_STREAM_ENABLE, 0) == 0)
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
 		return fd;
 	error = -errno;
 	close(fd);
@@ -255,7 +214,8 @@ static void free_stream(struct eu_stream *stream)
 	free(stream);
 }
 
-int eu_stream_open(int node, const struct eu_stream_facts *facts, struct eu_stream **ret_stream)
+int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *facts,
+		   struct eu_stream **ret_stream)
 {
 	struct eu_stream *stream = calloc(1, sizeof(*stream));
 	int error = 0;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/intel/gpu_node.h"
 #include "collect/intel/stalls.h"
 
 struct eu_stream;
@@ -15,7 +16,7 @@ struct eu_stream;
 /* What a GPU's driver says of its sampling. */
 struct eu_stream_facts {
 	const struct eu_stall_layout *layout;
-	uint32_t gt;           /* the number of its main GT */
+	uint32_t gt;           /* the number of its GT */
 	uint32_t major, minor; /* its graphics IP */
 	uint64_t rate_cycles;  /* between two samples */
 };
@@ -28,12 +29,14 @@ struct eu_stream_counts {
 	uint64_t lost;   /* rows without room here */
 };
 
-/* node: a descriptor of a render node. wanted_cycles 0: the driver's usual rate; else the next one that it has. Errors, with
- * the error chain: -ENOTSUP where the GPU or its driver cannot sample; -errno. */
-int eu_stream_ask(int node, uint64_t wanted_cycles, struct eu_stream_facts *ret_facts);
+/* nth: of its GTs that compute. wanted_cycles 0: the driver's usual rate; else the next one that it has. Errors, with the
+ * error chain: -ENOENT: it has not so many GTs; -ENOTSUP where the GPU or its driver cannot sample; -errno. */
+int eu_stream_ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
+		  struct eu_stream_facts *ret_facts);
 
 /* node: borrowed to the end. Errors, with what mends it in the error chain: -EACCES, -EBUSY, -errno. */
-int eu_stream_open(int node, const struct eu_stream_facts *facts, struct eu_stream **ret_stream);
+int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *facts,
+		   struct eu_stream **ret_stream);
 /* Reads what is there, and no more: it can be told still. */
 void eu_stream_stop(struct eu_stream *stream);
 void eu_stream_close(struct eu_stream *stream); /* NULL-safe */

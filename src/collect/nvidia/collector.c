@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/nvidia/collector.c - the collector of NVIDIA: CUDA (cuda.c), and counters of GPUs, by NVML
+ * collect/nvidia/collector.c - the collector of NVIDIA: CUDA (cuda.c), and counters of GPUs, by NVML and by their
+ * hardware (pm.c)
  *
  * Runs in:  the recorder's main thread; samplers have their own
  * Gets:     on or off, how often   Gives: devices, notes, and rows (collect/counters.h)
@@ -22,6 +23,7 @@
 #include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
+#include "collect/nvidia/pm.h"
 #include "collect/proc.h"
 
 static const struct collector_option collector_options[] = {
@@ -29,11 +31,21 @@ static const struct collector_option collector_options[] = {
 	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
+	{"pc",
+	 "CUDA, with samples of what its kernels execute and why they wait: 20 ms of each second"},
+	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms"},
+	{"pc-exact",
+	 "… with kernels that run one after the other, so that each sample is one launch's"},
+	{"pm",
+	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
+	 "so often, 10 to 200000 (pm=10kHz)"},
 	{NULL, NULL},
 };
 
 static const struct collector_rate rate = {
 	.offset = offsetof(struct session_options, nvidia_hz), .usual_hz = 10, .most_hz = 100};
+
+enum { PC_PERIOD_MOST_MS = 3600000 };
 
 /* ---- what is noted ----------------------------------------------------------------------------- */
 
@@ -129,8 +141,8 @@ static int open_nvidia(struct recording *recording, struct nvidia *nvidia)
 	return 0;
 }
 
-static int open_state(struct recording *recording, const struct session_options *session,
-		      void **ret_state)
+static int open_counters(struct recording *recording, const struct session_options *session,
+			 struct counters **ret_counters)
 {
 	struct nvidia *nvidia = session->nvidia_hz ? calloc(1, sizeof(*nvidia)) : NULL;
 	const struct counters_options options = {.collector = "nvidia",
@@ -145,10 +157,8 @@ static int open_state(struct recording *recording, const struct session_options 
 						 .has_processes =
 							 session->command || session->pids_count,
 						 .has_others = session->cpu};
-	struct counters *counters = NULL;
 	int error;
 
-	*ret_state = NULL;
 	if (!session->nvidia_hz)
 		return 0;
 	if (!nvidia)
@@ -157,50 +167,208 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (error)
 		close_nvidia(nvidia);
 	else
-		error = counters_open(recording, &options, &counters);
-	*ret_state = counters;
+		error = counters_open(recording, &options, ret_counters);
 	return error;
 }
 
-static const struct collector_work work = {
-	.open = open_state,
-	COUNTERS_WORK,
+/* ---- both kinds of counters -------------------------------------------------------------------- */
+
+struct both {
+	struct counters *counters; /* NULL each: it was not chosen, or is not there */
+	struct pm *pm;
 };
 
-/* What a file says by a switch that is off. */
-static bool has_option(const char *option)
+static void close_both(void *state)
 {
-	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0;
+	struct both *both = state;
+
+	if (!both)
+		return;
+	/* The hardware's first: its clocks are let go the sooner. */
+	pm_close(both->pm);
+	counters_close(both->counters);
+	free(both);
 }
 
-/* NAME: both; NAME:cuda and NAME:HZ: the one or the other, or both where both are said. */
+/* The one that fails is told, where the other is there. */
+static int open_each(struct recording *recording, const struct session_options *session,
+		     struct both *both)
+{
+	int counters_error = open_counters(recording, session, &both->counters), error = 0;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s", counters_error ? error_text() : "");
+	if (session->nvidia_pm_hz)
+		error = pm_open(recording, session->nvidia_pm_hz, &both->pm);
+	if (error && both->counters)
+		note(recording, COLLECTOR_REFUSED, error_text());
+	if (error && both->counters)
+		recording_warn(recording, error_text());
+	if (counters_error && both->pm)
+		note(recording, COLLECTOR_REFUSED, text);
+	if (both->counters || both->pm)
+		return 0;
+	return counters_error ? error_set(counters_error, "%s", text) : error;
+}
+
+static int open_both(struct recording *recording, const struct session_options *session,
+		     void **ret_state)
+{
+	struct both *both = NULL;
+	int error;
+
+	*ret_state = NULL;
+	if (!session->nvidia_hz && !session->nvidia_pm_hz)
+		return 0;
+	both = calloc(1, sizeof(*both));
+	error = both ? open_each(recording, session, both)
+		     : error_set(-ENOMEM, "counters: out of memory");
+	if (error)
+		free(both);
+	else
+		*ret_state = both;
+	return error;
+}
+
+static int watch_both(void *state, pid_t pid)
+{
+	const struct both *both = state;
+
+	return both->counters ? counters_watch(both->counters, pid) : 0;
+}
+
+static int attach_both(void *state, pid_t pid, int pid_fd)
+{
+	const struct both *both = state;
+
+	return both->counters ? counters_attach(both->counters, pid, pid_fd) : 0;
+}
+
+static uint64_t interval_of_both(const void *state)
+{
+	(void)state;
+	return counters_interval_ns(NULL);
+}
+
+static void drain_both(void *state)
+{
+	const struct both *both = state;
+
+	if (both->counters)
+		counters_drain(both->counters);
+	if (both->pm)
+		pm_drain(both->pm);
+}
+
+static void count_both(void *state, uint64_t now_ns)
+{
+	const struct both *both = state;
+
+	if (both->counters)
+		counters_count_losses(both->counters, now_ns);
+	if (both->pm)
+		pm_each_second(both->pm, now_ns);
+}
+
+static const struct collector_work work = {
+	.open = open_both,
+	.watch = watch_both,
+	.attach = attach_both,
+	.descriptor = counters_work_descriptor,
+	.interval_ns = interval_of_both,
+	.drain = drain_both,
+	.catch_up = drain_both,
+	.each_second = count_both,
+	.close = close_both,
+};
+
+/* "pc=20/1000". */
+static bool read_windows(const char *option, uint32_t *ret_window_ms, uint32_t *ret_period_ms)
+{
+	unsigned int window, period;
+	int length = 0;
+
+	if (sscanf(option, "pc=%6u/%7u%n", &window, &period, &length) != 2 || option[length] ||
+	    option[3] < '0' || option[3] > '9' || !window || window > period ||
+	    period > PC_PERIOD_MOST_MS)
+		return false;
+	*ret_window_ms = window;
+	*ret_period_ms = period;
+	return true;
+}
+
+/* With values, and what a file says by a switch that is off. */
+static bool has_option(const char *option)
+{
+	uint32_t window, period;
+
+	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
+	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
+	       read_windows(option, &window, &period);
+}
+
+static void choose_pc(struct session_options *session, const char *option)
+{
+	session->cuda_pc = true;
+	if (strcmp(option, "pc-exact") == 0)
+		session->cuda_pc_exact = true;
+	else
+		read_windows(option, &session->cuda_pc_window_ms, &session->cuda_pc_period_ms);
+}
+
+/* False: it is none that switches something off. */
+static bool choose_off(struct session_options *session, const char *option)
+{
+	if (strcmp(option, "-graphs") == 0)
+		session->cuda_graphs = false;
+	else if (strcmp(option, "-cuda") == 0)
+		session->cuda = false;
+	else if (strcmp(option, "-pc") == 0)
+		session->cuda_pc = session->cuda_pc_exact = false;
+	else if (strcmp(option, "-pc-exact") == 0)
+		session->cuda_pc_exact = false;
+	else
+		return false;
+	return true;
+}
+
+static int check_option(const char *option)
+{
+	uint32_t hz;
+
+	return pm_option_read(option, &hz);
+}
+
+/* NAME: CUDA and NVML; NAME:cuda, NAME:HZ and NAME:pm: one of them, or those that are said. */
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	bool is_graphs = option && strcmp(option, "graphs") == 0;
-	bool is_cuda = is_graphs || (option && strcmp(option, "cuda") == 0);
+	bool is_pc = option && strncmp(option, "pc", 2) == 0;
+	bool is_cuda = is_graphs || is_pc || (option && strcmp(option, "cuda") == 0);
+	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
 
-	if (on && option && strcmp(option, "-graphs") == 0) {
-		session->cuda_graphs = false;
+	if (!on)
+		session->nvidia_pm_hz = 0;
+	if (on && option && choose_off(session, option))
 		return;
-	}
-	if (on && option && strcmp(option, "-cuda") == 0) {
-		session->cuda = false;
-		return;
-	}
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
+	session->cuda_pc = on && session->cuda_pc;
+	session->cuda_pc_exact = on && session->cuda_pc_exact;
+	if (on && is_pc)
+		choose_pc(session, option);
 	if (!on || !option)
 		session->cuda = session->nvidia_hz_said = on;
 	else if (is_cuda)
 		session->cuda = true;
-	else
+	else if (!is_pm)
 		session->nvidia_hz_said = true;
-	if (is_cuda && !session->nvidia_hz_said)
+	if ((is_cuda || is_pm) && !session->nvidia_hz_said)
 		session->nvidia_hz = 0;
 }
 
 static bool is_chosen(const struct session_options *session)
 {
-	return session->cuda || session->nvidia_hz;
+	return session->cuda || session->nvidia_hz || session->nvidia_pm_hz;
 }
 
 extern const struct collector nvidia_collector;
@@ -208,7 +376,7 @@ const struct collector nvidia_collector = {
 	.name = "nvidia",
 	.help = "CUDA: every kernel, copy and graph with its device times, by CUPTI; counters of "
 		"NVIDIA's GPUs: load, power, clocks, memory, links, since Hopper what their "
-		"multiprocessors do",
+		"multiprocessors do; and, by request, what their hardware counts (pm)",
 	.guest = "cuda",
 	.runtime = "CUDA",
 	.ring_bytes = CUDA_RING_BYTES,
@@ -218,6 +386,7 @@ const struct collector nvidia_collector = {
 	.rate = &rate,
 	.by_request = true,
 	.has_option = has_option,
+	.check_option = check_option,
 	.choose = choose,
 	.is_chosen = is_chosen,
 	.arm = cuda_arm,

@@ -19,11 +19,14 @@
 
 #include "base/array.h"
 #include "collect/environment.h"
+#include "collect/nvidia/holders.h"
 #include "collect/proc.h"
 #include "collect/recording.h"
 
-#define VARIABLE "CUDA_INJECTION64_PATH"
-#define LIBRARY  "libcuda.so"
+#define VARIABLE    "CUDA_INJECTION64_PATH"
+#define LIBRARY     "libcuda.so"
+/* How often instructions are sampled: a ring's options are bits. */
+#define PC_VARIABLE "DUET_CUDA_PC"
 
 /* ---- ways in ----------------------------------------------------------------------------------- */
 
@@ -47,16 +50,24 @@ int cuda_arm(struct recording *recording, const struct session_options *session,
 	     struct environment *environment, bool *ret_armed)
 {
 	const char *why;
+	char windows[32];
+	int error;
 
 	*ret_armed = session->cuda && cuda_can_load(session, &why);
 	if (!session->cuda)
 		return 0;
 	recording_note(recording, "nvidia", *ret_armed ? COLLECTOR_AVAILABLE : COLLECTOR_REFUSED, 0,
 		       *ret_armed ? "" : why);
-	if (*ret_armed)
-		return environment_set(environment, VARIABLE, session->cuda_guest);
-	recording_warn(recording, why);
-	return 0;
+	if (!*ret_armed) {
+		recording_warn(recording, why);
+		return 0;
+	}
+	snprintf(windows, sizeof(windows), "%u/%u", session->cuda_pc_window_ms,
+		 session->cuda_pc_period_ms);
+	error = session->cuda_pc && session->cuda_pc_period_ms
+			? environment_set(environment, PC_VARIABLE, windows)
+			: 0;
+	return error ? error : environment_set(environment, VARIABLE, session->cuda_guest);
 }
 
 /* ---- what is missing --------------------------------------------------------------------------- */
@@ -94,6 +105,8 @@ bool cuda_tell_missing(const struct session_options *session, bool has_guest, bo
 	return true;
 }
 
+enum { HARDWARE_BUSY = 26 };
+
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
 static const struct advice {
@@ -105,6 +118,8 @@ static const struct advice {
 	 "record less of it"},
 	{9, "CUPTI_ERROR_HARDWARE",
 	 "the GPU reports a fault: look for Xid in the kernel's log (dmesg)"},
+	{11, "CUPTI_ERROR_API_NOT_IMPLEMENTED",
+	 "this libcupti does not have it: use that of a newer CUDA (DUET_CUPTI)"},
 	{12, "CUPTI_ERROR_MAX_LIMIT_REACHED",
 	 "CUPTI's own limit is reached: what comes beyond it is missing"},
 	{15, "CUPTI_ERROR_NOT_INITIALIZED",
@@ -146,6 +161,14 @@ static const struct advice *find_advice(int32_t result)
 	return NULL;
 }
 
+const char *cuda_result_advice(int32_t result, const char **ret_name)
+{
+	const struct advice *advice = find_advice(result);
+
+	*ret_name = advice ? advice->name : NULL;
+	return advice ? advice->text : NULL;
+}
+
 /* What is not there when a function says no. */
 static const char *consequence(const char *function)
 {
@@ -160,18 +183,36 @@ static const char *consequence(const char *function)
 		{"cuptiActivityRegisterTimestampCallback",
 		 "device times are those of CLOCK_REALTIME and less exact"},
 		{"cuptiActivityGetNextRecord", "the rest of a buffer of records is lost"},
+		{"cuptiPCSamplingGetData", "some samples of instructions are lost"},
 	};
+	static const char sampling[] = "cuptiPCSampling";
 
 	for (size_t i = 0; i < ARRAY_COUNT(all); i++)
 		if (strcmp(function, all[i].function) == 0)
 			return all[i].text;
+	if (strncmp(function, sampling, strlen(sampling)) == 0)
+		return "no instructions of kernels are sampled";
 	return "nothing of CUDA is recorded";
+}
+
+/* CUPTI does not say who has the counters: those who are known to take them. "": nobody is seen. */
+static void find_busy(char *ret_text, size_t size)
+{
+	struct holder holders[HOLDERS_MOST];
+
+	holders_format(holders, holders_find("", false, holders), ret_text, size);
 }
 
 void cuda_explain(const char *function, int32_t result, const char *holder, char *ret_text,
 		  size_t size)
 {
 	const struct advice *advice = find_advice(result);
+	char busy[160] = "";
+
+	if (result == HARDWARE_BUSY && !*holder) {
+		find_busy(busy, sizeof(busy));
+		holder = busy;
+	}
 
 	if (strcmp(function, "libcupti") == 0)
 		snprintf(
@@ -184,11 +225,11 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 			 "last kernels and copies have no device times",
 			 function);
 	else if (!result)
-		snprintf(
-			ret_text, size,
-			"nothing of CUDA is recorded: this libcupti has no %.64s: use that of CUDA "
-			"11.0 or newer (DUET_CUPTI)",
-			function);
+		snprintf(ret_text, size,
+			 "%s: this libcupti has no %.64s: use that of CUDA "
+			 "%s or newer (DUET_CUPTI)",
+			 consequence(function), function,
+			 strncmp(function, "cuptiPC", 7) == 0 ? "11.3" : "11.0");
 	else
 		snprintf(ret_text, size, "%s: %.64s returned %d (%s)%s%.128s%s%s%s",
 			 consequence(function), function, (int)result,

@@ -31,4 +31,7 @@ bool cuda_tell_missing(const struct session_options *session, bool has_guest, bo
 void cuda_explain(const char *function, int32_t result, const char *holder, char *ret_text,
 		  size_t size);
 
+/* What to do about a result of CUPTI's, and its name; NULL: not known here. */
+const char *cuda_result_advice(int32_t result, const char **ret_name);
+
 #endif

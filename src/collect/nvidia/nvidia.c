@@ -18,12 +18,14 @@ enum { THINGS_OF_A_DEVICE = 16 };
 
 extern const struct source nvidia_state_source, nvidia_fields_source, nvidia_load_source,
 	nvidia_throttle_source, nvidia_codec_source, nvidia_gpm_source, nvidia_process_source,
-	nvidia_pcie_source, own_source;
+	nvidia_pcie_source, nvidia_pm_source, own_source;
 
 static const struct source *const all[] = {
-	&nvidia_state_source,    &nvidia_fields_source, &nvidia_load_source,
-	&nvidia_throttle_source, &nvidia_codec_source,  &nvidia_gpm_source,
-	&nvidia_process_source,  &nvidia_pcie_source,   &own_source,
+	&nvidia_state_source,   &nvidia_fields_source,
+	&nvidia_load_source,    &nvidia_throttle_source,
+	&nvidia_codec_source,   &nvidia_gpm_source,
+	&nvidia_process_source, &nvidia_pcie_source,
+	&nvidia_pm_source,      &own_source,
 };
 const struct source_list nvidia_sources = {all, ARRAY_COUNT(all), .keeps_rights = true};
 

@@ -6,7 +6,7 @@
 #define CAPTURE_CUPTI_H
 
 #include "capture.h"
-#include "inject/cupti_abi.h"
+#include "event/cupti_abi.h"
 
 enum {
 	CAPTURE_ABSENT = -1,    /* as a result: the library has no such function */

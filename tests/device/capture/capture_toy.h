@@ -5,7 +5,7 @@
 #ifndef CAPTURE_TOY_H
 #define CAPTURE_TOY_H
 
-#include "inject/cuda_abi.h"
+#include "event/cuda_abi.h"
 
 #include <stdbool.h>
 #include <stdint.h>

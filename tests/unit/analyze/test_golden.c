@@ -168,6 +168,10 @@ static void add_instructions(struct string_builder *text, const struct analysis 
 				       " lost %" PRIu64 "\n",
 				       ledger->instructions, ledger->instructions_estimated,
 				       ledger->instructions_unknown, ledger->instructions_lost);
+	if (ledger->instructions_unknown_code || ledger->instructions_late)
+		string_builder_appendf(
+			text, "samples of unknown code %" PRIu64 " late %" PRIu64 "\n",
+			ledger->instructions_unknown_code, ledger->instructions_late);
 }
 
 static void add_ledger(struct string_builder *text, const struct analysis *analysis)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What inject/cupti_abi.h and inject/cuda_abi.h say. */
+/* What event/cupti_abi.h and event/cuda_abi.h say. */
 #include "cuda_facts.h"
 
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 
 /* cupti_object_id is a union: as typedefs the structs can be named without saying which. */
 #define FIELD(...)

@@ -20,8 +20,8 @@
 
 #define CUDA_ABI_TABLES_ONLY
 #define CUPTI_ABI_TABLES_ONLY
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

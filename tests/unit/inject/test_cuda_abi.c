@@ -2,7 +2,7 @@
  *
  * tests/unit/inject/test_cuda_abi.c - our declarations of CUPTI and of the CUDA driver against the real ones
  *
- * Arguments: the paths of src/inject/cupti_abi.h and cuda_abi.h, so that nothing added there is forgotten
+ * Arguments: the paths of src/event/cupti_abi.h and cuda_abi.h, so that nothing added there is forgotten
  * here. Compared with the headers of a CUDA 13 toolkit, where meson finds one, and with the library
  * libcupti.so.13, where the loader does; part of that works without a driver.
  */
@@ -12,7 +12,7 @@
 
 #include "cuda_facts.h"
 #include "harness.h"
-#include "inject/cupti_abi.h"
+#include "event/cupti_abi.h"
 
 static const char *abi_paths[2];
 

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/cuda_abi.h"
-#include "inject/cupti_abi.h"
+#include "event/cuda_abi.h"
+#include "event/cupti_abi.h"
 #include "harness.h"
 
 static const char *client_folder;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/cuda_abi.h - the part of the CUDA driver's binary interface that we call or pretend to be
+ * event/cuda_abi.h - the part of the CUDA driver's binary interface that we call or pretend to be
  *
  * Our own declarations, so that building duet needs no CUDA; tests/unit/inject compares them with the
  * real header where that is installed. For programs that look the driver up in libcuda.so.1 and for the
@@ -10,8 +10,8 @@
  *
  * With CUDA_ABI_TABLES_ONLY defined only the table is declared: a test reads it beside the real header.
  */
-#ifndef INJECT_CUDA_ABI_H
-#define INJECT_CUDA_ABI_H
+#ifndef EVENT_CUDA_ABI_H
+#define EVENT_CUDA_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>

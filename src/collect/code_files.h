@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/code_files.h - the files whose code runs, each once, with their unwind tables
+ * collect/code_files.h - the files whose code runs, each once, with their unwind tables
  */
-#ifndef COLLECT_CPU_CODE_FILES_H
-#define COLLECT_CPU_CODE_FILES_H
+#ifndef COLLECT_CODE_FILES_H
+#define COLLECT_CODE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/cpu/code_files.c - the files whose code runs, each once, with their unwind tables
+ * collect/code_files.c - the files whose code runs, each once, with their unwind tables
  *
  * Runs in:  the recorder
  * Gets:     what the kernel says of mappings   Gives: rows' texts, unwind rules
@@ -9,7 +9,7 @@
  * Why:      a table is some 10 % of its library (libc: 120 KB), and a machine has thousands of libraries: the one
  *           that was not asked for the longest time makes room.
  */
-#include "collect/cpu/code_files.h"
+#include "collect/code_files.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/xe_abi.h - of the interface of Linux's driver xe, what we use of it
+ * event/xe_abi.h - of the interface of Linux's driver xe, what we use of it
  *
- * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers are the same since the driver has them (6.8; EU stalls
- *           6.15). Own declarations: the header is on few machines, and older than the kernel on most. Where it is
+ * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers are the same since the driver has them (6.8; OA 6.11; EU
+ *           stalls 6.15). Own declarations: the header is on few machines, and older than the kernel on most. Where it is
  *           installed a test compares both. Also what programs inside the kernel read, and the driver of sim/mock_xe.
  */
-#ifndef COLLECT_INTEL_XE_ABI_H
-#define COLLECT_INTEL_XE_ABI_H
+#ifndef EVENT_XE_ABI_H
+#define EVENT_XE_ABI_H
 
 #include <linux/ioctl.h>
 #include <linux/types.h>
@@ -37,6 +37,22 @@ struct xe_version {
 	char *text;
 };
 
+/* … their objects to wait for, and how a buffer goes. */
+struct xe_sync_object {
+	__u32 handle, flags;
+};
+
+struct xe_gem_close {
+	__u32 handle, pad;
+};
+
+struct xe_sync_wait {
+	__u64 handles;
+	__s64 timeout_ns; /* CLOCK_MONOTONIC */
+	__u32 count, flags;
+	__u32 first_signaled, pad;
+};
+
 struct xe_device_query {
 	__u64 extensions;
 	__u32 query; /* enum xe_query */
@@ -44,7 +60,13 @@ struct xe_device_query {
 	__u64 data;
 	__u64 reserved[2];
 };
-enum xe_query { XE_QUERY_CONFIG = 2, XE_QUERY_GT_LIST = 3, XE_QUERY_EU_STALL = 10 };
+enum xe_query {
+	XE_QUERY_CONFIG = 2,
+	XE_QUERY_GT_LIST = 3,
+	XE_QUERY_GT_TOPOLOGY = 5,
+	XE_QUERY_OA_UNITS = 8,
+	XE_QUERY_EU_STALL = 10
+};
 
 struct xe_gem_create {
 	__u64 extensions;
@@ -122,6 +144,20 @@ struct xe_exec_queue_destroy {
 	__u64 reserved[2];
 };
 
+/* What a submission signals, or waits for. */
+struct xe_sync {
+	__u64 extensions;
+	__u32 type; /* XE_SYNC_OBJECT, or others that nobody here uses */
+	__u32 flags;
+	union {
+		__u32 handle;
+		__u64 addr;
+	};
+	__u64 timeline_value;
+	__u64 reserved[2];
+};
+enum { XE_SYNC_OBJECT = 0, XE_SYNC_SIGNAL = 1 };
+
 struct xe_exec {
 	__u64 extensions;
 	__u32 exec_queue_id, num_syncs;
@@ -145,6 +181,44 @@ struct xe_query_gt_list {
 	struct xe_gt gt_list[];
 };
 
+enum xe_topology {
+	XE_TOPOLOGY_DSS_GEOMETRY = 1,
+	XE_TOPOLOGY_DSS_COMPUTE = 2,
+	XE_TOPOLOGY_EU_PER_DSS = 4, /* EUs of eight lanes … */
+	XE_TOPOLOGY_SIMD16_EU_PER_DSS = 5
+};
+
+/* The answer is one behind the other. */
+struct xe_topology_mask {
+	__u16 gt_id, type; /* enum xe_topology */
+	__u32 num_bytes;
+	__u8 mask[];
+};
+
+enum { XE_OA_UNIT_OAG = 0 };
+
+struct xe_engine_instance {
+	__u16 engine_class, engine_instance, gt_id, pad;
+};
+
+struct xe_oa_unit {
+	__u64 extensions;
+	__u32 oa_unit_id, oa_unit_type;
+	__u64 capabilities; /* enum xe_oa_capability */
+	__u64 oa_timestamp_freq;
+	__u16 gt_id, pad[3]; /* where XE_OA_HAS_GT says so */
+	__u64 reserved[3];
+	__u64 num_engines;
+	struct xe_engine_instance engines[];
+};
+enum xe_oa_capability { XE_OA_HAS_GT = 1 << 5 };
+
+struct xe_query_oa_units {
+	__u64 extensions;
+	__u32 num_oa_units, pad;
+	__u64 oa_units[]; /* struct xe_oa_unit, one behind the other */
+};
+
 struct xe_query_eu_stall {
 	__u64 extensions;
 	__u64 capabilities;
@@ -160,7 +234,12 @@ struct xe_observation_param {
 	__u64 observation_type, observation_op;
 	__u64 param;
 };
-enum { XE_OBSERVATION_OA = 0, XE_OBSERVATION_EU_STALL = 1, XE_OBSERVATION_OPEN = 0 };
+enum { XE_OBSERVATION_OA = 0, XE_OBSERVATION_EU_STALL = 1 };
+enum {
+	XE_OBSERVATION_OPEN = 0,
+	XE_OBSERVATION_ADD_CONFIG = 1,
+	XE_OBSERVATION_REMOVE_CONFIG = 2 /* param: where its number is, a __u64 */
+};
 
 struct xe_set_property {
 	__u64 next_extension;
@@ -173,6 +252,36 @@ enum xe_eu_stall_property {
 	XE_EU_STALL_GT_ID = 1,
 	XE_EU_STALL_SAMPLE_RATE = 2,
 	XE_EU_STALL_WAIT_NUM_REPORTS = 3
+};
+
+enum xe_oa_property {
+	XE_OA_UNIT_ID = 1,
+	XE_OA_SAMPLE = 2,
+	XE_OA_METRIC_SET = 3,
+	XE_OA_FORMAT = 4, /* type | counter select << 8 | counter size << 16 | B and C << 24 */
+	XE_OA_PERIOD_EXPONENT = 5, /* a report each 2^(exponent + 1) time stamps */
+	XE_OA_DISABLED = 6
+};
+enum xe_oa_format_type { XE_OA_FORMAT_OAG = 0, XE_OA_FORMAT_PEC = 5 };
+enum { XE_OA_UUID_CHARACTERS = 36 };
+
+struct xe_oa_config {
+	__u64 extensions;
+	char uuid[XE_OA_UUID_CHARACTERS];
+	__u32 n_regs;
+	__u64 regs_ptr; /* pairs of address and value, __u32 each */
+};
+
+struct xe_oa_stream_status {
+	__u64 extensions;
+	__u64 oa_status; /* enum xe_oa_status, since the last read */
+	__u64 reserved[3];
+};
+enum xe_oa_status {
+	XE_OA_REPORT_LOST = 1 << 0,
+	XE_OA_BUFFER_OVERFLOW = 1 << 1,
+	XE_OA_COUNTER_OVERFLOW = 1 << 2,
+	XE_OA_TRIGGER_QUEUE_FULL = 1 << 3
 };
 
 #define XE_IOCTL_VERSION      _IOWR('d', 0x00, struct xe_version)
@@ -190,7 +299,12 @@ enum xe_eu_stall_property {
 #define XE_IOCTL_EXEC _IOW('d', XE_COMMAND_BASE + XE_EXEC, struct xe_exec)
 #define XE_IOCTL_OBSERVATION \
 	_IOW('d', XE_COMMAND_BASE + XE_OBSERVATION, struct xe_observation_param)
-#define XE_STREAM_ENABLE  _IO('i', 0)
-#define XE_STREAM_DISABLE _IO('i', 1)
+#define XE_IOCTL_GEM_CLOSE    _IOW('d', 0x09, struct xe_gem_close)
+#define XE_IOCTL_SYNC_CREATE  _IOWR('d', 0xbf, struct xe_sync_object)
+#define XE_IOCTL_SYNC_DESTROY _IOWR('d', 0xc0, struct xe_sync_object)
+#define XE_IOCTL_SYNC_WAIT    _IOWR('d', 0xc3, struct xe_sync_wait)
+#define XE_STREAM_ENABLE      _IO('i', 0)
+#define XE_STREAM_DISABLE     _IO('i', 1)
+#define XE_STREAM_STATUS      _IO('i', 3) /* of OA alone */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/cupti_abi.h - the part of CUPTI's binary interface that a profiler touches, 11.0 to 13.x
+ * event/cupti_abi.h - the part of CUPTI's binary interface that a profiler touches, 11.0 to 13.x
  *
  * Our own declarations, so that building duet needs no CUDA; tests/unit/inject compares them with the
  * real headers where those are installed. Constants carry the vendor's names, so that a search finds
@@ -14,15 +14,15 @@
  * With CUPTI_ABI_TABLES_ONLY defined only the tables are declared: a test reads them beside the real
  * headers, whose constants have the same names as ours.
  */
-#ifndef INJECT_CUPTI_ABI_H
-#define INJECT_CUPTI_ABI_H
+#ifndef EVENT_CUPTI_ABI_H
+#define EVENT_CUPTI_ABI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #ifndef CUPTI_ABI_TABLES_ONLY
 
-/* Handles of the driver, tagged as the vendor tags them: inject/cuda_abi.h may be included too. */
+/* Handles of the driver, tagged as the vendor tags them: event/cuda_abi.h may be included too. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUfunc_st *CUfunction;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/code_sites.h - of the code that ever lay at an address, what may have run there in a window
+ */
+#ifndef ANALYZE_CODE_SITES_H
+#define ANALYZE_CODE_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/code_index.h"
+
+/* Code that comes within this time after a window at whose address there is none was that window's. */
+#define CODE_LATE_NS UINT64_C(30000000000)
+
+struct code_sites;
+
+enum code_role {
+	SITE_NOW,     /* it is there */
+	SITE_TWIN,    /* the same as the site before it, by another's word who knows less of it */
+	SITE_REPLACED /* another one of its process came to its place before the window */
+};
+
+struct code_site {
+	const struct code_range *range;
+	enum code_role role;
+};
+
+/* Sites of each process follow one another. Equal ones are one set. */
+struct code_set {
+	const struct code_site *sites; /* none: unknown code */
+	size_t count;
+	bool is_late;
+	uint64_t begin_ns; /* of a late one: when its code came */
+};
+
+/* index is borrowed. Errors: -ENOMEM. */
+int code_sites_new(struct code_index *index, struct code_sites **ret_sites);
+void code_sites_free(struct code_sites *sites); /* NULL-safe */
+
+/* device: id; the window in host ns, the same for a moment. Sets count from 0, without holes. */
+int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
+		    uint64_t end, uint32_t *ret_set);
+
+/* Valid until the next find. */
+const struct code_set *code_sites_set(const struct code_sites *sites, uint32_t set);
+
+#endif

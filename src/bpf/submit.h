@@ -1,0 +1,732 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/submit.h - what programs at Intel's drivers share: calls, identities, memory, and what is told of a submission
+ *
+ * Runs in:  the kernel, in the thread that calls the driver
+ * Gives:    submit_record, submit_unbound, kernel_stack in `records`
+ * Fails:    what has no room is counted in `counts`
+ * Why:      a driver's ids, handles and pointers are used again. Whatever outlives a call is kept under numbers that
+ *           never are: a file gets one when it is seen first, and its spaces and buffers theirs. What was closed is
+ *           found under no number any more.
+ *           Memory is read where the program has it mapped, and only while the kernel's own list says that the same
+ *           thing is mapped there still. So nobody needs to follow munmap, which is everybody's.
+ *
+ * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 vm, __u64 address, struct gpu_range *),
+ * which says what lies at an address of the GPU.
+ */
+#ifndef BPF_SUBMIT_H
+#define BPF_SUBMIT_H
+
+#include "bpf/drm_types.h"
+
+#define GPU_RANGES_FUNCTION __attribute__((noinline))
+#include "event/gpu_ranges.h"
+#include "event/submit_record.h"
+
+struct submit_scratch;
+static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 vm, __u64 address,
+					struct gpu_range *ret_range);
+
+#define BATCH_FUNCTION                                      static __attribute__((noinline))
+#define BATCH_READ                                          submit_read
+#define BATCH_SEE(context, address, number, header, dwords) ((void)(address))
+static long submit_read(void *context, __u64 vm, __u64 address, __u32 bytes, void *target);
+#include "event/batch_parser.h"
+
+enum {
+	SUBMIT_STEPS_MOST = 16384, /* commands of a submission: some 0.7 ms */
+	SUBMIT_TRIES_MOST = 4,
+	SUBMIT_BATCHES_MOST = 8,
+	SUBMIT_OBJECTS_MOST = 128, /* of a list that comes with a submission */
+	SUBMIT_SCRATCHES = 32,
+	SUBMIT_MAPPINGS = 4,
+	PAGE_SHIFT = 12,
+};
+/* Of an object: no buffer, but memory of the process in its lower half. */
+#define SUBMIT_USER_POINTER (1ULL << 63)
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+/* The recorder makes it as large as it was asked to. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} records SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SUBMIT_COUNTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} counts SEC(".maps");
+
+static __always_inline void count(__u32 which)
+{
+	__u64 *value = bpf_map_lookup_elem(&counts, &which);
+
+	if (value)
+		++*value;
+}
+
+#define USER_STACKS_RING records
+#define USER_STACKS_LOST SUBMIT_COUNT_STACKS
+#include "bpf/user_stacks.h"
+
+/* Of a render node by its minor: enum batch_generation and 1, by the recorder; 0: not known. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SUBMIT_MINORS_MOST);
+	__type(key, __u32);
+	__type(value, __u32);
+} generations SEC(".maps");
+
+/* Numbers of files, spaces, objects, bindings and submissions: one row for all, so that it tells which came first. */
+__u64 last_number;
+
+static __always_inline __u64 new_number(void)
+{
+	return __sync_fetch_and_add(&last_number, 1) + 1;
+}
+
+/* ---- identities -------------------------------------------------------------------------------- */
+
+/* Address of an open file -> its number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} files SEC(".maps");
+
+/* What the driver numbers within a file. */
+struct submit_id {
+	__u64 file;
+	__u64 id;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct submit_id);
+	__type(value, __u64);
+} handles SEC(".maps");
+
+/* Places in the file by which buffers are mapped. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct submit_id);
+	__type(value, __u64);
+} offsets SEC(".maps");
+
+/* What commands have set in a queue, and which address space is its. */
+struct submit_queue {
+	__u64 vm;
+	struct batch_bases bases;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct submit_id);
+	__type(value, struct submit_queue);
+} queues SEC(".maps");
+
+static __always_inline __u64 number_of(void *map, const void *key)
+{
+	__u64 *known = bpf_map_lookup_elem(map, key);
+	__u64 number;
+
+	if (known)
+		return *known;
+	number = new_number();
+	/* two threads may meet it at the same time: the first one's stays */
+	bpf_map_update_elem(map, key, &number, BPF_NOEXIST);
+	known = bpf_map_lookup_elem(map, key);
+	return known ? *known : number;
+}
+
+static __always_inline __u64 file_number(const void *file)
+{
+	const __u64 key = (__u64)file;
+
+	return number_of(&files, &key);
+}
+
+static __always_inline void forget_file(const void *file)
+{
+	const __u64 key = (__u64)file;
+
+	bpf_map_delete_elem(&files, &key);
+}
+
+static __always_inline __u64 object_number(__u64 file, __u32 handle)
+{
+	const struct submit_id key = {file, handle};
+
+	return number_of(&handles, &key);
+}
+
+static __always_inline void forget_handle(const void *file, __u32 handle)
+{
+	const struct submit_id key = {file_number(file), handle};
+
+	bpf_map_delete_elem(&handles, &key);
+}
+
+static __always_inline __u32 minor_of(const struct drm_file *file)
+{
+	return BPF_CORE_READ(file, minor, dev, render, index);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+/* A thread inside the driver. */
+struct submit_call {
+	__u64 enter_ns;
+	const void *data; /* arguments: the kernel's copy, or … */
+	const struct drm_file *file;
+	__u32 what;    /* the including file's own; 0: none */
+	__u32 is_user; /* … the program's */
+	__u64 offset;  /* of a mapping: where in the file */
+	struct vm_area_struct *area;
+	__u32 frames_count, frames_first;
+	__u64 frames[KERNEL_FRAMES_MOST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct submit_call);
+} calls SEC(".maps");
+
+static const struct submit_call no_call;
+
+static __always_inline struct submit_call *begin_call(__u32 what, const void *data,
+						      const struct drm_file *file, __u32 is_user)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct submit_call *call;
+
+	bpf_map_update_elem(&calls, &tid, &no_call, BPF_ANY);
+	call = bpf_map_lookup_elem(&calls, &tid);
+	if (!call)
+		return NULL;
+	call->what = what;
+	call->data = data;
+	call->file = file;
+	call->is_user = is_user;
+	call->enter_ns = bpf_ktime_get_ns();
+	return call;
+}
+
+/* Of a program at the function's own begin: what runs below it on its behalf comes first. */
+static __always_inline void take_frames(void *context, struct submit_call *call, __u64 function)
+{
+	enum { BELOW_MOST = 6, ENTRY_BYTES = 32 };
+	const long bytes = bpf_get_stack(context, call->frames, sizeof(call->frames), 0);
+
+	if (bytes <= 0)
+		return;
+	call->frames_count = (__u32)bytes / sizeof(__u64);
+	for (__u32 i = 0; i < BELOW_MOST; i++)
+		if (call->frames[i] - function < ENTRY_BYTES) {
+			call->frames_first = i;
+			break;
+		}
+}
+
+/* NULL: its begin was not seen, or it is another's. */
+static __always_inline struct submit_call *find_call(__u32 what)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct submit_call *call = bpf_map_lookup_elem(&calls, &tid);
+
+	return call && call->what == what ? call : NULL;
+}
+
+static __always_inline void end_call(void)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+
+	bpf_map_delete_elem(&calls, &tid);
+}
+
+static __always_inline bool read_data(void *target, __u32 size, const void *data, __u32 is_user)
+{
+	return !(is_user ? bpf_probe_read_user(target, size, data)
+			 : bpf_probe_read_kernel(target, size, data));
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+/* Where a process has a part of an object. */
+struct submit_mapping {
+	__u64 begin, end;
+	__u64 offset;              /* of begin, in the object */
+	__u64 file, private, page; /* of the kernel's own list, by which it is known again */
+};
+
+struct submit_mappings {
+	__u32 next, reserved;
+	struct submit_mapping all[SUBMIT_MAPPINGS];
+};
+
+struct submit_mappings_key {
+	__u64 object;
+	__u64 tgid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct submit_mappings_key);
+	__type(value, struct submit_mappings);
+} mappings SEC(".maps");
+
+static const struct submit_mappings no_mappings;
+
+static __always_inline struct submit_mappings_key mappings_key(__u64 object)
+{
+	return (struct submit_mappings_key){object, bpf_get_current_pid_tgid() >> 32};
+}
+
+/* NULL: there is no room. */
+static __always_inline struct submit_mapping *new_mapping(__u64 object)
+{
+	const struct submit_mappings_key key = mappings_key(object);
+	struct submit_mappings *known = bpf_map_lookup_elem(&mappings, &key);
+
+	if (!known) {
+		bpf_map_update_elem(&mappings, &key, &no_mappings, BPF_NOEXIST);
+		known = bpf_map_lookup_elem(&mappings, &key);
+	}
+	return known ? &known->all[known->next++ & (SUBMIT_MAPPINGS - 1)] : NULL;
+}
+
+static __always_inline void fill_mapping(struct submit_mapping *mapping,
+					 const struct vm_area_struct *area)
+{
+	mapping->begin = BPF_CORE_READ(area, vm_start);
+	mapping->end = BPF_CORE_READ(area, vm_end);
+	mapping->page = BPF_CORE_READ(area, vm_pgoff);
+	mapping->file = (__u64)BPF_CORE_READ(area, vm_file);
+	mapping->private = (__u64)BPF_CORE_READ(area, vm_private_data);
+}
+
+/* A driver's mmap: at its begin, as it may change where in the file that is; and at its end. */
+static __always_inline void begin_mmap(__u32 what, const struct file *file,
+				       struct vm_area_struct *area)
+{
+	struct submit_call *call = begin_call(what, NULL, BPF_CORE_READ(file, private_data), 0);
+
+	if (!call)
+		return;
+	call->area = area;
+	call->offset = BPF_CORE_READ(area, vm_pgoff) << PAGE_SHIFT;
+}
+
+static __always_inline void end_mmap(__u32 what, int result)
+{
+	struct submit_call *call = find_call(what);
+	struct submit_mapping *mapping;
+	struct submit_id key = {0};
+	__u64 *object;
+
+	if (!call)
+		return;
+	key.file = file_number(call->file);
+	key.id = call->offset;
+	object = result ? NULL : bpf_map_lookup_elem(&offsets, &key);
+	mapping = object ? new_mapping(*object) : NULL;
+	if (mapping) {
+		fill_mapping(mapping, call->area);
+		mapping->offset = 0;
+	}
+	end_call();
+}
+
+/* A part of an address space of the GPU, and where the current process has it. */
+struct submit_piece {
+	__u64 begin, bytes;
+	__u64 cpu;
+};
+
+/* An object of a list that comes with a submission, and where it is on the GPU. */
+struct submit_object {
+	__u64 address;
+	__u32 handle, reserved;
+};
+
+/* A submission whose batches are looked through. */
+struct submit_open {
+	__u64 number;
+	__u64 vm;
+	__u64 file;
+	__u64 enter_ns;
+	__u64 next;      /* address in the program's memory of the next batches' addresses */
+	__u32 next_left; /* so many */
+	__u32 queue, tries, minor;
+	__u32 objects_count, found_told;
+	struct submit_object objects[SUBMIT_OBJECTS_MOST];
+	struct batch_state state;
+};
+
+struct submit_scratch {
+	__u32 is_taken, reserved;
+	struct submit_piece piece;
+	struct submit_open open;
+	struct submit_record record;
+	__u64 arguments[64];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SUBMIT_SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct submit_scratch);
+} scratches SEC(".maps");
+
+/* A processor's own is no way: some kinds of programs can be interrupted by others. NULL: all are taken. */
+static __always_inline struct submit_scratch *take_scratch(void)
+{
+	enum { PROBES = 8 };
+	const __u32 first = bpf_get_smp_processor_id();
+
+	for (__u32 i = 0; i < PROBES; i++) {
+		const __u32 key = (first + i) & (SUBMIT_SCRATCHES - 1);
+		struct submit_scratch *scratch = bpf_map_lookup_elem(&scratches, &key);
+
+		if (scratch && !__sync_val_compare_and_swap(&scratch->is_taken, 0, 1))
+			return scratch;
+	}
+	return NULL;
+}
+
+static __always_inline void put_scratch(struct submit_scratch *scratch)
+{
+	__sync_fetch_and_and(&scratch->is_taken, 0);
+}
+
+struct submit_look {
+	struct submit_mapping known;
+	__u64 address;
+	__u64 begin, end; /* of what is there now */
+	__u64 is_same;
+};
+
+static long look_at_area(struct task_struct *task, struct vm_area_struct *area,
+			 struct submit_look *look)
+{
+	const __u64 page = area->vm_pgoff + ((look->address - area->vm_start) >> PAGE_SHIFT);
+
+	look->begin = area->vm_start;
+	look->end = area->vm_end;
+	look->is_same =
+		(__u64)area->vm_file == look->known.file &&
+		(__u64)area->vm_private_data == look->known.private &&
+		page == look->known.page + ((look->address - look->known.begin) >> PAGE_SHIFT);
+	return 0;
+}
+
+/* Whether what was mapped is so still. */
+static __always_inline bool is_mapped(struct submit_look *look)
+{
+	return !bpf_find_vma(bpf_get_current_task_btf(), look->address, look_at_area, look, 0) &&
+	       look->is_same;
+}
+
+/* The part of [range) that lies in a mapping, around an address. */
+static __always_inline bool clip_piece(struct submit_piece *piece, const struct gpu_range *range,
+				       const struct submit_mapping *mapping, __u64 address)
+{
+	struct submit_look look = {.known = *mapping};
+	__u64 before, behind;
+
+	look.address =
+		mapping->begin + (range->offset + (address - range->begin) - mapping->offset);
+	if (!is_mapped(&look))
+		return false;
+	if (look.begin < mapping->begin)
+		look.begin = mapping->begin;
+	if (look.end > mapping->end)
+		look.end = mapping->end;
+	before = look.address - look.begin;
+	if (before > address - range->begin)
+		before = address - range->begin;
+	behind = look.end - look.address;
+	if (behind > range->end - address)
+		behind = range->end - address;
+	piece->begin = address - before;
+	piece->cpu = look.address - before;
+	piece->bytes = before + behind;
+	return true;
+}
+
+static __always_inline bool find_in_object(struct submit_piece *piece,
+					   const struct gpu_range *range, __u64 address)
+{
+	const __u64 offset = range->offset + (address - range->begin);
+	const struct submit_mappings_key key = mappings_key(range->object);
+	const struct submit_mappings *known = bpf_map_lookup_elem(&mappings, &key);
+
+	if (!known)
+		return false;
+	for (int i = 0; i < SUBMIT_MAPPINGS; i++) {
+		const struct submit_mapping *mapping = &known->all[i];
+
+		if (offset - mapping->offset < mapping->end - mapping->begin &&
+		    clip_piece(piece, range, mapping, address))
+			return true;
+	}
+	return false;
+}
+
+/* What the current process can read of it. */
+static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 vm, __u64 address)
+{
+	struct submit_piece *piece = &scratch->piece;
+	struct gpu_range range;
+
+	piece->bytes = 0;
+	/* bound after the batch was handed in: it is another one's */
+	if (!SUBMIT_FIND(scratch, vm, address, &range) || range.number > scratch->open.number)
+		return false;
+	if (!(range.object & SUBMIT_USER_POINTER))
+		return find_in_object(piece, &range, address);
+	if ((__u32)range.object != bpf_get_current_pid_tgid() >> 32)
+		return false;
+	piece->begin = range.begin;
+	piece->bytes = range.end - range.begin;
+	piece->cpu = range.offset;
+	return true;
+}
+
+struct submit_work {
+	struct submit_scratch *scratch;
+};
+
+static __attribute__((noinline)) long submit_read(void *context, __u64 vm, __u64 address,
+						  __u32 bytes, void *target)
+{
+	struct submit_scratch *scratch = ((struct submit_work *)context)->scratch;
+	struct submit_piece *piece = &scratch->piece;
+	__u64 left;
+
+	if (address - piece->begin >= piece->bytes && !find_piece(scratch, vm, address))
+		return -1;
+	left = piece->bytes - (address - piece->begin);
+	if (left < bytes)
+		bytes = left;
+	/* The compiler knows it; the verifier of 6.1 takes a limit only from a constant. */
+	barrier_var(bytes);
+	if (!bytes || bytes > BATCH_WINDOW_BYTES)
+		return -1;
+	return bpf_probe_read_user(target, bytes,
+				   (const void *)(piece->cpu + (address - piece->begin)))
+		       ? -1
+		       : bytes;
+}
+
+/* ---- looking through batches ------------------------------------------------------------------- */
+
+/* The next one of a submission that has several: what was found so far stays. */
+static __always_inline bool begin_next(struct submit_open *open)
+{
+	struct batch_state *state = &open->state;
+	__u64 address = 0;
+
+	if (!open->next_left ||
+	    bpf_probe_read_user(&address, sizeof(address), (const void *)open->next))
+		return false;
+	open->next += sizeof(address);
+	open->next_left--;
+	state->address = state->levels[0].mark = batch_plain_address(state, address) & ~3ULL;
+	state->levels[0].jumps = 0;
+	state->levels[0].renew_after = 1;
+	state->level = state->noops_in_row = 0;
+	state->status = BATCH_GOING;
+	return true;
+}
+
+static long submit_step(__u32 index, void *context)
+{
+	struct submit_scratch *scratch = ((struct submit_work *)context)->scratch;
+
+	if (!batch_step(&scratch->open.state, context))
+		return 0;
+	return scratch->open.state.status != BATCH_DONE || !begin_next(&scratch->open);
+}
+
+static __always_inline void look_through(struct submit_scratch *scratch)
+{
+	struct submit_work work = {scratch};
+
+	scratch->piece.bytes = 0;
+	bpf_loop(SUBMIT_STEPS_MOST, submit_step, &work, 0);
+	if (scratch->open.state.status == BATCH_GOING)
+		scratch->open.state.status = BATCH_LIMIT;
+}
+
+/* Batches that were not all there, by process: the next call of that process looks again, where their memory is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, __u32);
+	__type(value, struct submit_open);
+} opens SEC(".maps");
+
+static __always_inline void put_found(struct submit_scratch *scratch)
+{
+	const struct batch_state *state = &scratch->open.state;
+	struct submit_record *record = &scratch->record;
+
+	for (__u32 i = 0; i < BATCH_FOUND_MOST; i++) {
+		if (i >= state->found_count)
+			break;
+		record->found[i].address = state->found[i].address;
+		record->found[i].count = state->found[i].count;
+		record->found[i].kind = state->found[i].kind;
+		record->found[i].flags = state->found[i].flags;
+	}
+}
+
+static __always_inline void send_record(struct submit_scratch *scratch)
+{
+	struct submit_open *open = &scratch->open;
+	struct submit_record *record = &scratch->record;
+	__u32 found = open->state.found_count;
+
+	put_found(scratch);
+	record->number = open->number;
+	record->vm = open->vm;
+	record->enter_ns = open->enter_ns;
+	record->queue = open->queue;
+	record->minor = open->minor;
+	record->status = open->state.status;
+	record->tries = open->tries;
+	record->counts = open->state.counts;
+	record->found_count = found;
+	record->found_first = open->found_told;
+	open->found_told = found;
+	barrier_var(found);
+	if (found > BATCH_FOUND_MOST)
+		found = BATCH_FOUND_MOST;
+	if (bpf_ringbuf_output(&records, record,
+			       __builtin_offsetof(struct submit_record, found) +
+				       found * sizeof(struct submit_found),
+			       BPF_RB_NO_WAKEUP))
+		count(SUBMIT_COUNT_RECORDS);
+}
+
+static __always_inline void fill_head(struct kernel_head *head, __u32 kind)
+{
+	const __u64 current = bpf_get_current_pid_tgid();
+
+	head->time_ns = bpf_ktime_get_ns();
+	head->kind = kind;
+	head->cpu = bpf_get_smp_processor_id();
+	head->tid = (__u32)current;
+	head->tgid = current >> 32;
+	head->flags = 0;
+}
+
+/* Looks and tells. Returns the record's flags. */
+static __always_inline __u32 look_and_tell(struct submit_scratch *scratch, __u32 flags)
+{
+	struct submit_open *open = &scratch->open;
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (!flags) {
+		look_through(scratch);
+		if (open->state.status == BATCH_INCOMPLETE && open->tries < SUBMIT_TRIES_MOST)
+			flags |= SUBMIT_IS_OPEN;
+	}
+	scratch->record.head.flags = flags;
+	send_record(scratch);
+	if (flags & SUBMIT_IS_OPEN) {
+		open->tries++;
+		bpf_map_update_elem(&opens, &tgid, open, BPF_ANY);
+	}
+	return flags;
+}
+
+/* What is to be looked through of an accepted call: scratch->open has number, vm, file, queue, and more batches; the
+ * arguments address and bases say where it begins. */
+static __always_inline void tell_submission(struct submit_scratch *scratch,
+					    const struct submit_call *call, __u64 address,
+					    struct submit_queue *queue)
+{
+	struct submit_open *open = &scratch->open;
+	struct submit_record *record = &scratch->record;
+	__u32 *generation;
+	__u32 flags = queue ? 0 : SUBMIT_NO_VM;
+
+	fill_head(&record->head, SUBMIT_RECORD_BATCH);
+	open->enter_ns = call->enter_ns;
+	open->minor = minor_of(call->file);
+	open->tries = open->found_told = 0;
+	record->address = address;
+	record->batches = open->next_left + 1;
+	record->user_stack = find_stack(bpf_get_current_task_btf());
+	bpf_get_current_comm(record->thread, sizeof(record->thread));
+	bpf_probe_read_kernel(record->frames, sizeof(record->frames), call->frames);
+	record->frames_count = call->frames_count | call->frames_first << 16;
+	generation = bpf_map_lookup_elem(&generations, &open->minor);
+	if (!generation || !*generation)
+		flags |= SUBMIT_NO_GENERATION;
+	else
+		open->state.generation = *generation - 1;
+	open->state.vm = open->vm;
+	open->state.steps_most = SUBMIT_STEPS_MOST;
+	if (queue)
+		open->state.bases = queue->bases;
+	else
+		__builtin_memset(&open->state.bases, 0, sizeof(open->state.bases));
+	batch_begin(&open->state, address);
+	flags = look_and_tell(scratch, flags);
+	if (queue && !(flags & SUBMIT_NO_GENERATION))
+		queue->bases = open->state.bases;
+}
+
+/* At any later call of a process: what was not there may be by now. */
+static __always_inline void try_again(void)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct submit_open *open = bpf_map_lookup_elem(&opens, &tgid);
+	struct submit_scratch *scratch;
+	struct submit_id key = {0};
+	struct submit_queue *queue;
+
+	if (!open)
+		return;
+	scratch = take_scratch();
+	if (!scratch)
+		return;
+	bpf_probe_read_kernel(&scratch->open, sizeof(scratch->open), open);
+	/* of two threads one has it */
+	if (!bpf_map_delete_elem(&opens, &tgid)) {
+		fill_head(&scratch->record.head, SUBMIT_RECORD_MORE);
+		batch_resume(&scratch->open.state);
+		look_and_tell(scratch, 0);
+		key.file = scratch->open.file;
+		key.id = scratch->open.queue;
+		queue = bpf_map_lookup_elem(&queues, &key);
+		if (queue)
+			queue->bases = scratch->open.state.bases;
+	}
+	put_scratch(scratch);
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	const __u32 tgid = task->tgid;
+
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&opens, &tgid);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/user_stacks.h - the stacks of users' threads, each told once
+ *
+ * Runs in:  the kernel, in the thread whose stack it is
+ * Gives:    struct kernel_stack in a ring, and a number that stands for it from then on
+ *
+ * Include behind a ring, the map `counts` and count(), with these macros defined:
+ *
+ *	USER_STACKS_RING	the ring
+ *	USER_STACKS_LOST	what to count where it has no room
+ */
+#ifndef BPF_USER_STACKS_H
+#define BPF_USER_STACKS_H
+
+#include "bpf/kernel_types.h"
+#include "event/kernel_record.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	TOP_WORDS = 128, /* of a stack, by which it is known again */
+	PART_WORDS = 8,
+	STACK_MOST = 8 << 20,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} told_stacks SEC(".maps");
+
+struct words {
+	__u64 words[PART_WORDS];
+};
+
+struct top {
+	struct words parts[TOP_WORDS / PART_WORDS];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct top);
+} tops SEC(".maps");
+
+/* How many stacks may still be told; the recorder fills it up. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __s64);
+} allowance SEC(".maps");
+
+/* Code, data and heap, and nothing of the stack itself: numbers that count up would make each stack a new one. */
+static __always_inline bool is_place(__u64 word, __u64 sp)
+{
+	const __u64 high = word >> 40;
+
+	return (high == 0x55 || high == 0x56 || high == 0x7f ||
+		(word >= 0x400000 && word < 0x10000000)) &&
+	       word - sp >= STACK_MOST;
+}
+
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+	return hash ^ hash >> 29;
+}
+
+/* Neither static nor inlined: so the kernel checks each way through it once, and not in each of the parts and of the ways
+ * by which these are come to, which took it 60 ms. */
+__attribute__((noinline)) __u64 mix_places(const struct words *part, __u64 hash, __u64 sp)
+{
+	for (int i = 0; part && i < PART_WORDS; i++)
+		if (is_place(part->words[i], sp))
+			hash = mix(hash, part->words[i]);
+	return hash;
+}
+
+/* 0: nothing of it can be read. */
+static __always_inline __u64 know_stack(__u32 tgid, __u64 ip, __u64 sp, __u64 bp)
+{
+	const __u32 key = 0;
+	struct top *top = bpf_map_lookup_elem(&tops, &key);
+	__u64 hash = mix(mix(mix(tgid, ip), sp), bp);
+	int parts = TOP_WORDS / PART_WORDS;
+
+	if (!top)
+		return 0;
+	/* near its outer end a stack has less than that */
+	if (bpf_probe_read_user(top, sizeof(*top), (void *)sp)) {
+		parts /= 8;
+		if (bpf_probe_read_user(top, sizeof(*top) / 8, (void *)sp))
+			return 0;
+	}
+	for (int i = 0; i < TOP_WORDS / PART_WORDS && i < parts; i++)
+		hash = mix_places(&top->parts[i], hash, sp);
+	return hash ? hash : 1;
+}
+
+static __always_inline bool may_tell(void)
+{
+	const __u32 key = 0;
+	__s64 *left = bpf_map_lookup_elem(&allowance, &key);
+
+	return left && *left > 0 && __sync_fetch_and_add(left, -1) > 0;
+}
+
+/* The pages that are there, from sp on: to wait for one is not to be had here. */
+static __always_inline bool tell_stack(__u64 known, __u32 tgid, __u64 ip, __u64 sp, __u64 bp)
+{
+	struct kernel_stack *told = bpf_ringbuf_reserve(&USER_STACKS_RING, sizeof(*told), 0);
+	__u32 bytes = 0, first = PAGE_BYTES - (sp & (PAGE_BYTES - 1));
+
+	if (!told) {
+		count(USER_STACKS_LOST);
+		return false;
+	}
+	told->user_stack = known;
+	told->ip = ip;
+	told->sp = sp;
+	told->bp = bp;
+	told->tgid = tgid;
+	if (first <= PAGE_BYTES && !bpf_probe_read_user(told->stack, first, (void *)sp))
+		bytes = first;
+	for (int i = 0; i < KERNEL_STACK_BYTES / PAGE_BYTES - 1 && bytes; i++) {
+		if (bytes >= KERNEL_STACK_BYTES ||
+		    bpf_probe_read_user(told->stack + bytes, PAGE_BYTES, (void *)(sp + bytes)))
+			break;
+		bytes += PAGE_BYTES;
+	}
+	told->bytes = bytes;
+	bpf_ringbuf_submit(told, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+static __always_inline __u64 find_stack(struct task_struct *task)
+{
+	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	const __u64 ip = registers->ip, sp = registers->sp, bp = registers->bp;
+	const __u64 known = know_stack(task->tgid, ip, sp, bp);
+	const __u8 one = 1;
+
+	if (!known || bpf_map_lookup_elem(&told_stacks, &known))
+		return known;
+	if (!may_tell() || !tell_stack(known, task->tgid, ip, sp, bp))
+		return 0;
+	bpf_map_update_elem(&told_stacks, &known, &one, BPF_ANY);
+	return known;
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/gpu_node.c - a render node of one of Intel's drivers, and what its driver says of the GPU
+ *
+ * Runs in:  the recorder
+ * Gets:     a minor number   Gives: the driver's name, its answers, the GPU's generation by its IP's version
+ * Owns:     the descriptor
+ * Fails:    with -errno; nothing is changed
+ * Why IP versions: a GPU whose PCI id is younger than duet is still of a generation that it knows
+ */
+#include "collect/intel/gpu_node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "event/xe_abi.h"
+
+enum { ANSWER_MOST = 1 << 16, MAIN_GT = 0 };
+
+static int ask_kernel(int fd, unsigned long request, void *argument)
+{
+	return ioctl(fd, request, argument);
+}
+
+static void find_address(struct gpu_node *node)
+{
+	char path[64], target[512];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device", node->minor);
+	length = readlink(path, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	snprintf(node->address, sizeof(node->address), "%.63s",
+		 length > 0 ? basename(target) : path);
+}
+
+bool gpu_node_open(int minor, struct gpu_node *ret_node)
+{
+	struct gpu_node node = {.minor = minor, .ioctl = ask_kernel};
+	struct xe_version version = {.name_length = sizeof(node.driver) - 1, .name = node.driver};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
+	node.fd = open(path, O_RDWR | O_CLOEXEC);
+	if (node.fd < 0)
+		return false;
+	if (node.ioctl(node.fd, XE_IOCTL_VERSION, &version) ||
+	    (strcmp(node.driver, "xe") != 0 && strcmp(node.driver, "i915") != 0)) {
+		close(node.fd);
+		return false;
+	}
+	find_address(&node);
+	*ret_node = node;
+	return true;
+}
+
+void gpu_node_close(struct gpu_node *node)
+{
+	close(node->fd);
+}
+
+int gpu_node_ask(const struct gpu_node *node, uint32_t what, void **ret_answer, uint32_t *ret_size)
+{
+	struct xe_device_query query = {.query = what};
+	auto_free void *answer = NULL;
+
+	if (node->ioctl(node->fd, XE_IOCTL_DEVICE_QUERY, &query))
+		return -errno;
+	if (!query.size || query.size > ANSWER_MOST)
+		return -EPROTO;
+	answer = calloc(1, query.size);
+	if (!answer)
+		return -ENOMEM;
+	query.data = (uintptr_t)answer;
+	if (node->ioctl(node->fd, XE_IOCTL_DEVICE_QUERY, &query))
+		return -errno;
+	*ret_answer = answer;
+	*ret_size = query.size;
+	answer = NULL;
+	return 0;
+}
+
+int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *ret_gt)
+{
+	auto_free struct xe_query_gt_list *list = NULL;
+	uint32_t size, left = nth;
+	int error = gpu_node_ask(node, XE_QUERY_GT_LIST, (void **)&list, &size);
+
+	if (error)
+		return error_set(error, "the driver xe does not tell its GTs: %s",
+				 strerror(-error));
+	for (uint32_t i = 0; i < list->num_gt; i++) {
+		const struct xe_gt *gt = &list->gt_list[i];
+
+		if (size < sizeof(*list) + (i + 1) * sizeof(*gt))
+			break;
+		if (gt->type != MAIN_GT || left--)
+			continue;
+		*ret_gt = (struct gpu_gt){gt->gt_id, gt->ip_ver_major, gt->ip_ver_minor};
+		return 0;
+	}
+	return error_set(-ENOENT, "the driver xe tells of %u GTs that compute", nth - left);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/oa.c - what a report of Intel's OA unit (observation architecture) says
+ *
+ * Runs in:  the recorder
+ * Gets:     a GPU's graphics IP, reports   Gives: times, cycles, counters
+ * Owns:     nothing
+ * Fails:    a counter that is not known on a GPU is absent; a report that was not written is told as such
+ * Why own metric sets: the driver opens no stream without one, and lists those alone that somebody has given it. Up to MTL
+ *           the counters here are wired, and a set with one idle register suffices; since Xe2 each is what its
+ *           selector says.
+ */
+#include "collect/intel/oa.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "event/xe_abi.h"
+
+enum { XE_HP = 1255, PVC = 1260, XE2 = 2000, XE3P = 3500, SECOND_NS = 1000000000 };
+enum {
+	REASON_SHIFT = 19,
+	REASON_MASK = 0x7f,
+	HAS_CONTEXT = 1 << 16,
+	SHORT_TIME_BITS = 32,
+	LONG_TIME_BITS = 56,
+	EXPONENT_MOST = 30
+};
+
+#define FORMAT(type, select, size) ((type) | (select) << 8 | (size) << 16)
+
+/* ---- layouts ----------------------------------------------------------------------------------- */
+
+/* Of a register with nothing in it: which events a flexible counter of the EUs counts, none of which is read. */
+static const struct oa_register wired_registers[] = {{0xe458, 0}};
+static const struct oa_set wired = {"8f3a1c52-6f0e-4d47-9e0b-3a5f0d1c7b21", wired_registers,
+				    ARRAY_COUNT(wired_registers)};
+
+/* The selector of counter N has four levels of 64 bits each, at 0x13000 + level * 0x200 + N * 8. What is of the EUs is
+ * chosen in the first, what is of the whole GPU in the three others. */
+enum { PEC_EU_STALLED = 20, PEC_EU_ACTIVE = 24, PEC_BUSY = 32 };
+#define SELECT(counter, level, value)                    \
+	{0x13000 + (level)*0x200 + (counter)*8, value},  \
+	{                                                \
+		0x13004 + (level)*0x200 + (counter)*8, 0 \
+	}
+static const struct oa_register selected_registers[] = {
+	SELECT(PEC_EU_STALLED, 0, 0x606), SELECT(PEC_EU_ACTIVE, 0, 0x605),
+	SELECT(PEC_BUSY, 1, 0x5a00),      SELECT(PEC_BUSY, 2, 0x5a00),
+	SELECT(PEC_BUSY, 3, 0x5a00),
+};
+static const struct oa_set selected = {"c1d7a9e4-52b8-4e63-8a1f-96b0e4f2d835", selected_registers,
+				       ARRAY_COUNT(selected_registers)};
+
+#define A40(n)                                 \
+	{                                      \
+		OA_40, 16 + 4 * (n), 160 + (n) \
+	}
+#define A32(n)                         \
+	{                              \
+		OA_32, 16 + 4 * (n), 0 \
+	}
+#define PEC(n)                         \
+	{                              \
+		OA_64, 32 + 8 * (n), 0 \
+	}
+
+static const struct oa_layout gen12 = {
+	"A32u40_A4u32_B8_C8",
+	FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+	256,
+	false,
+	{[OA_BUSY] = A40(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
+	&wired};
+static const struct oa_layout xe_hpg = {
+	"A24u40_A14u32_B8_C8",
+	FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+	256,
+	false,
+	{[OA_BUSY] = A32(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
+	&wired};
+/* Nothing that is public says which of its counters are the EUs'. */
+static const struct oa_layout pvc = {"A24u40_A14u32_B8_C8",
+				     FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+				     256,
+				     false,
+				     {[OA_BUSY] = A32(0)},
+				     &wired};
+static const struct oa_layout xe2 = {"PEC64u64",
+				     FORMAT(XE_OA_FORMAT_PEC, 1, 1),
+				     576,
+				     true,
+				     {[OA_BUSY] = PEC(PEC_BUSY),
+				      [OA_EU_ACTIVE] = PEC(PEC_EU_ACTIVE),
+				      [OA_EU_STALLED] = PEC(PEC_EU_STALLED)},
+				     &selected};
+/* Its selectors are not known: clock and time alone. */
+static const struct oa_layout xe3p = {
+	"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1), 576, true, {{OA_ABSENT}}, &wired};
+
+const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
+{
+	const uint32_t version = major * 100 + minor;
+
+	if (major < 12)
+		return NULL;
+	if (version < XE_HP)
+		return &gen12;
+	if (version == PVC)
+		return &pvc;
+	if (version < XE2)
+		return &xe_hpg;
+	return version < XE3P ? &xe2 : &xe3p;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------- */
+
+static uint64_t word_at(const uint8_t *bytes, size_t size)
+{
+	uint64_t word = 0;
+
+	memcpy(&word, bytes, size);
+	return word;
+}
+
+static uint64_t bits(uint64_t value, uint32_t count)
+{
+	return count < 64 ? value & (((uint64_t)1 << count) - 1) : value;
+}
+
+static uint32_t width_of(const struct oa_place *place)
+{
+	static const uint32_t widths[] = {
+		[OA_ABSENT] = 0, [OA_32] = 32, [OA_40] = 40, [OA_64] = 64};
+
+	return widths[place->width];
+}
+
+static uint32_t time_bits(const struct oa_layout *layout)
+{
+	return layout->has_long_header ? LONG_TIME_BITS : SHORT_TIME_BITS;
+}
+
+static uint64_t read_counter(const struct oa_place *place, const uint8_t *bytes)
+{
+	switch (place->width) {
+	case OA_32:
+		return word_at(bytes + place->offset, 4);
+	case OA_40:
+		return word_at(bytes + place->offset, 4) | (uint64_t)bytes[place->high] << 32;
+	case OA_64:
+		return word_at(bytes + place->offset, 8);
+	default:
+		return 0;
+	}
+}
+
+bool oa_report_read(const struct oa_layout *layout, const void *report,
+		    struct oa_report *ret_report)
+{
+	const size_t word = layout->has_long_header ? 8 : 4;
+	const uint8_t *bytes = report;
+	const uint64_t id = word_at(bytes, word);
+
+	ret_report->time = bits(word_at(bytes + word, word), time_bits(layout));
+	if (!id && !ret_report->time)
+		return false;
+	ret_report->reasons = id >> REASON_SHIFT & REASON_MASK;
+	ret_report->context =
+		id & HAS_CONTEXT ? (uint32_t)word_at(bytes + 2 * word, 4) : OA_NO_CONTEXT;
+	ret_report->ticks = (uint32_t)word_at(bytes + 3 * word, 4);
+	for (size_t i = 0; i < OA_COUNTERS; i++)
+		ret_report->counters[i] = read_counter(&layout->places[i], bytes);
+	return true;
+}
+
+struct oa_report oa_report_since(const struct oa_layout *layout, const struct oa_report *before,
+				 const struct oa_report *now)
+{
+	struct oa_report since = {.time = bits(now->time - before->time, time_bits(layout)),
+				  .ticks = now->ticks - before->ticks,
+				  .reasons = now->reasons,
+				  .context = now->context};
+
+	for (size_t i = 0; i < OA_COUNTERS; i++)
+		since.counters[i] =
+			bits(now->counters[i] - before->counters[i], width_of(&layout->places[i]));
+	return since;
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+uint64_t oa_time_ns(uint64_t clock_hz, uint64_t time)
+{
+	return (uint64_t)((unsigned __int128)time * SECOND_NS / clock_hz);
+}
+
+uint64_t oa_period_ns(uint64_t clock_hz, uint32_t exponent)
+{
+	return oa_time_ns(clock_hz, (uint64_t)2 << exponent);
+}
+
+uint32_t oa_exponent_find(uint64_t clock_hz, uint32_t hz)
+{
+	uint32_t exponent = 0;
+
+	while (exponent < EXPONENT_MOST && oa_period_ns(clock_hz, exponent + 1) <= SECOND_NS / hz)
+		exponent++;
+	return exponent;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/oa_source.c - counters of Intel's GPUs by their OA units, as a source of a sampler
+ *
+ * Runs in:  the main thread, which opens and closes; a sampler's, which reads
+ * Gets:     reports of streams   Gives: rows with the times at which the GPU wrote them
+ * Owns:     render nodes and streams
+ * Fails:    a GPU without is noted; lost reports are losses
+ * Why read 20 times a second: the GPU itself writes a report each period, into a buffer of the driver's that holds more
+ *           than 10 s of them
+ */
+#include "collect/intel/oa_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "collect/devices.h"
+#include "collect/host_clocks.h"
+
+/* ---- the source -------------------------------------------------------------------------------- */
+
+enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, TIME };
+
+static const struct metric metrics[] = {
+	[BUSY] = {"gpu.busy", "ns", "time in which the GPU had something to do, by its own cycles",
+		  NULL, METRIC_PART, TIME, LIMIT_WHOLE},
+	[CLOCK] = {"gpu.clock", "Hz", "mean of the GPU's clock since the reading before", NULL,
+		   METRIC_LEVEL},
+	[EU_ACTIVE] = {"gpu.eu.active", "ns", "time in which an EU executed, mean of all EUs", NULL,
+		       METRIC_PART, TIME, LIMIT_WHOLE},
+	[EU_STALLED] = {"gpu.eu.stalled", "ns",
+			"… in which it had threads, and none of them executed", NULL, METRIC_PART,
+			TIME, LIMIT_WHOLE},
+	[TIME] = {NULL},
+};
+
+static bool open_source(struct source_state *state, const struct tick *tick)
+{
+	const struct oa_units *units = tick->context;
+
+	/* as the GPU writes, and not as it is read */
+	for (size_t i = 0; i < units->count; i++)
+		state->things.interval_ns = units->all[i].facts.period_ns;
+	return units->count != 0;
+}
+
+struct telling {
+	struct source_state *state;
+	struct oa_unit *unit;
+	struct thing *thing;
+};
+
+static void on_step(void *context, const struct oa_step *step)
+{
+	const struct telling *telling = context;
+	struct oa_unit *unit = telling->unit;
+	uint64_t valid = 1u << TIME | (step->has_busy ? 1u << BUSY : 0) |
+			 (step->has_eu ? 1u << EU_ACTIVE | 1u << EU_STALLED : 0);
+	uint64_t values[METRICS_MOST] = {0};
+
+	if (!step->took_ns) {
+		/* what was before is not known: nothing goes on from there */
+		thing_sample(&telling->state->things, telling->thing, step->end_ns, values, 0);
+		valid = 1u << TIME | 1u << BUSY | 1u << EU_ACTIVE | 1u << EU_STALLED;
+	} else {
+		valid |= 1u << CLOCK;
+	}
+	unit->told_ns += step->took_ns;
+	unit->busy_ns += step->busy_ns;
+	unit->eu_active_ns += step->eu_active_ns;
+	unit->eu_stalled_ns += step->eu_stalled_ns;
+	values[TIME] = unit->told_ns;
+	values[BUSY] = unit->busy_ns;
+	values[EU_ACTIVE] = unit->eu_active_ns;
+	values[EU_STALLED] = unit->eu_stalled_ns;
+	values[CLOCK] = step->clock_hz;
+	thing_sample(&telling->state->things, telling->thing, step->end_ns, values, valid);
+}
+
+static void read_unit(struct source_state *state, struct tick *tick, struct oa_unit *unit,
+		      size_t index)
+{
+	bool is_new;
+	struct thing *thing = things_numbered(&state->things, index, &is_new);
+	struct telling telling = {state, unit, thing};
+	struct oa_counts counts;
+
+	if (!thing)
+		return;
+	if (is_new) {
+		thing->of.device = unit->device;
+		snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u", unit->facts.gt.id);
+	}
+	oa_stream_read(unit->stream, on_step, &telling);
+	counts = oa_stream_counted(unit->stream);
+	series_count_lost(tick->series, counts.lost - unit->counted.lost, host_clocks_now_ns());
+	unit->counted = counts;
+}
+
+static void read_all(struct source_state *state, struct tick *tick)
+{
+	struct oa_units *units = tick->context;
+
+	things_begin_round(&state->things);
+	for (size_t i = 0; i < units->count; i++)
+		read_unit(state, tick, &units->all[i], i);
+	tick->time_ns = host_clocks_now_ns();
+	things_end_round(&state->things, tick->time_ns);
+}
+
+static const struct source oa_source = {
+	.name = "oa",
+	.file = "OA unit (xe)",
+	SOURCE_METRICS(metrics),
+	.group = GROUP_MACHINE,
+	.most_hz = OA_MOST_HZ,
+	.things_most = OA_UNITS_MOST,
+	.open = open_source,
+	.read = read_all,
+};
+
+extern const struct source own_source;
+
+static const struct source *const all[] = {&oa_source, &own_source};
+/* A stream that ended is opened again, which takes cap_perfmon. */
+const struct source_list oa_sources = {all, ARRAY_COUNT(all), .keeps_rights = true};
+
+/* ---- units ------------------------------------------------------------------------------------- */
+
+static void note_failed(struct recording *recording, const struct gpu_node *node)
+{
+	char text[700];
+
+	snprintf(text, sizeof(text), "GPU %s: %s", node->address, error_text());
+	recording_note(recording, "intel", COLLECTOR_PARTIAL, 0, text);
+	recording_warn(recording, text);
+	error_clear();
+}
+
+static uint32_t describe(struct recording *recording, const struct oa_unit *unit)
+{
+	char name[80];
+	const struct device_facts facts = {.address = unit->node.address,
+					   .name = name,
+					   .vendor = "Intel",
+					   .driver = unit->node.driver};
+
+	snprintf(name, sizeof(name), "Intel GPU %u.%02u", unit->facts.gt.major,
+		 unit->facts.gt.minor);
+	return devices_meet(recording, &facts);
+}
+
+/* False: the GPU has not so many, or its node is no more ours. */
+static bool add_unit(struct recording *recording, struct oa_units *units, int minor, uint32_t nth,
+		     uint32_t hz)
+{
+	struct oa_unit *unit = &units->all[units->count];
+	int error;
+
+	*unit = (struct oa_unit){.device = 0};
+	if (units->count == OA_UNITS_MOST || !gpu_node_open(minor, &unit->node))
+		return false;
+	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
+	if (!error)
+		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);
+	if (!error) {
+		unit->device = describe(recording, unit);
+		units->count++;
+		return true;
+	}
+	if (error != -ENOENT || !nth)
+		note_failed(recording, &unit->node);
+	error_clear();
+	gpu_node_close(&unit->node);
+	return false;
+}
+
+int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **ret_units)
+{
+	struct oa_units *units = calloc(1, sizeof(*units));
+
+	if (!units)
+		return error_set(-ENOMEM, "intel: out of memory");
+	units->recording = recording;
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
+		for (uint32_t nth = 0; add_unit(recording, units, minor, nth, hz); nth++)
+			;
+	if (units->count) {
+		*ret_units = units;
+		return 0;
+	}
+	free(units);
+	return error_set(-ENODEV,
+			 "no GPU whose OA unit can be read by Intel's driver xe (duet doctor "
+			 "says what is missing)");
+}
+
+static void note_counts(struct recording *recording, const struct oa_unit *unit)
+{
+	const struct oa_counts *counts = &unit->counted;
+	char text[240];
+
+	snprintf(text, sizeof(text),
+		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s), one each %" PRIu64
+		 " us; the hardware lost some %" PRIu64 " times; the stream was opened "
+		 "again %" PRIu64 " times",
+		 unit->node.address, unit->facts.gt.id, counts->reports, unit->facts.layout->name,
+		 unit->facts.period_ns / 1000, counts->losses, counts->resets);
+	recording_note(recording, "intel",
+		       counts->losses || counts->resets ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE,
+		       0, text);
+}
+
+void oa_units_close(void *context)
+{
+	struct oa_units *units = context;
+
+	for (size_t i = 0; units && i < units->count; i++) {
+		note_counts(units->recording, &units->all[i]);
+		oa_stream_close(units->all[i].stream);
+		gpu_node_close(&units->all[i].node);
+	}
+	free(units);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/oa_stream.h - the reports of a GPU's OA unit: asked for, read as they come, and opened again
+ */
+#ifndef COLLECT_INTEL_OA_STREAM_H
+#define COLLECT_INTEL_OA_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/intel/gpu_node.h"
+#include "collect/intel/oa.h"
+
+struct oa_stream;
+
+struct oa_facts {
+	const struct oa_layout *layout;
+	struct gpu_gt gt;
+	uint32_t unit;     /* the driver's number of the OA unit */
+	uint32_t eu_count; /* of the GT; 0: not told */
+	uint32_t exponent;
+	uint64_t clock_hz; /* of its time stamps */
+	uint64_t period_ns;
+};
+
+/* From one report to the next. What the GPU does not count is absent: has_… */
+struct oa_step {
+	uint64_t end_ns;  /* CLOCK_MONOTONIC */
+	uint64_t took_ns; /* 0: nothing is known of before: it begins */
+	uint64_t clock_hz;
+	uint64_t busy_ns, eu_active_ns, eu_stalled_ns; /* of took_ns; of EUs their mean */
+	bool has_busy, has_eu;
+};
+typedef void (*oa_on_step)(void *context, const struct oa_step *step);
+
+struct oa_counts {
+	uint64_t reports;
+	uint64_t losses; /* times that the unit had no room … */
+	uint64_t
+		lost; /* … for so many reports, by the time between those that came; each time one at least */
+	uint64_t resets; /* the stream ended, and another was opened */
+};
+
+/* nth: of its GTs that have a unit. hz: reports a second, at least. Errors, with the error chain: -ENOENT: it has not so
+ * many; -ENOTSUP where the driver or duet knows of none; -errno. */
+int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
+		  struct oa_facts *ret_facts);
+
+/* node: borrowed to the end. Errors, with what mends it in the error chain: -EACCES, -EBUSY, -errno. */
+int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
+		   struct oa_stream **ret_stream);
+void oa_stream_close(struct oa_stream *stream); /* NULL-safe */
+
+/* Tells all that there is, and never waits. */
+void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context);
+
+struct oa_counts oa_stream_counted(const struct oa_stream *stream);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/nvidia/pm.c - PM sampling: counters of whole GPUs, thousands of times a second, by their hardware
+ *
+ * Runs in:  the recorder's main thread; each GPU has its own (pm_device.c)
+ * Gets:     a rate   Gives: devices, clocks and their pairs, rows, losses, notes
+ * Owns:     the GPUs' threads and series
+ * Fails:    a GPU that refuses is noted with what to do; the recording goes on
+ * Why here and not in the program: the counters are of the whole GPU and of all processes, and one sampler is all that a GPU
+ *           has room for. Nothing is loaded into the program, and it needs no rights.
+ */
+#include "collect/nvidia/pm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "collect/devices.h"
+#include "collect/host_clocks.h"
+#include "collect/nvidia/holders.h"
+#include "collect/nvidia/pm_device.h"
+#include "collect/series_rows.h"
+#include "collect/source.h"
+
+enum {
+	SOURCE_FIRST = 32, /* of rows; counters' groups come before */
+	BRACKETS = 20,     /* of the clocks, of which the narrowest counts */
+	BRACKETS_FIRST = 200,
+	OWN_ROWS = 256,
+	OWN_SOURCE = SOURCE_FIRST - 1
+};
+#define STOP_NS UINT64_C(3000000000)
+
+extern const struct source own_source;
+
+struct sampled {
+	struct pm_device *device; /* owned */
+	uint64_t refused;         /* rows, as far as they are written */
+	uint64_t cpu_ns;          /* of its thread, at the last look */
+	uint32_t slot;            /* in the series of its own */
+};
+
+struct pm {
+	struct recording *recording;
+	struct cupti cupti;
+	bool has_profiler; /* cuptiProfilerInitialize has worked: it is not counted, and is ended once */
+	struct sampled sampled[PM_GPUS_MOST];
+	size_t count;
+	struct series own; /* what the samplers cost */
+	uint64_t counted_ns;
+};
+
+static const char clocks_held[] = "while PM sampling is on the driver may hold the GPU's clocks at "
+				  "a fixed rate, so that kernels "
+				  "take longer, or all the same time, than without it: compare "
+				  "times of recordings of one kind "
+				  "alone";
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+int pm_option_read(const char *option, uint32_t *ret_hz)
+{
+	const char *text = option + strlen("pm");
+	unsigned long long hz;
+	char *end;
+
+	if (strncmp(option, "pm", strlen("pm")) != 0 || (*text && *text != '='))
+		return -ENOENT;
+	if (!*text) {
+		*ret_hz = PM_USUAL_HZ;
+		return 0;
+	}
+	text++;
+	hz = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+	if (hz && strcmp(end, "kHz") == 0 && hz < PM_MOST_HZ)
+		hz *= 1000;
+	else if (hz && *end && strcmp(end, "Hz") != 0)
+		hz = 0;
+	if (hz < PM_LEAST_HZ || hz > PM_MOST_HZ)
+		return error_set(
+			-EINVAL,
+			"nvidia:%s: so many samples a second are taken of each GPU, from %u "
+			"to %u: nvidia:pm=1000Hz, nvidia:pm=10kHz",
+			option, PM_LEAST_HZ, PM_MOST_HZ);
+	*ret_hz = (uint32_t)hz;
+	return 0;
+}
+
+/* ---- notes ------------------------------------------------------------------------------------- */
+
+static void note(struct pm *pm, enum event_collector_state state, const char *text)
+{
+	recording_note(pm->recording, "nvidia", state, 0, text);
+}
+
+static void add_holders(char *text, size_t size)
+{
+	struct holder holders[HOLDERS_MOST];
+	size_t count = holders_find("", false, holders), used = strlen(text);
+
+	if (!count || used + 16 > size)
+		return;
+	used += (size_t)snprintf(text + used, size - used, "; there is ");
+	holders_format(holders, count, text + used, size - used);
+}
+
+/* In words, in the error chain. */
+static void word_refusal(const struct pm_device *device, int error)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "no PM sampling of %s (%s): %s", device->gpu.name,
+		 device->gpu.uuid, error_text());
+	if (device->cupti.result == CUPTI_ERROR_HARDWARE_BUSY)
+		add_holders(text, sizeof(text));
+	error_set(error, "%s", text);
+}
+
+static void list_left_out(const struct pm_device *device, char *text, size_t size)
+{
+	const char *before = "; not on this chip, or not together with the others: ";
+	size_t used = strlen(text);
+
+	for (size_t i = 0; i < PM_METRICS && used < size; i++) {
+		if (!device->set.is_left_out[i])
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%s", before,
+					 pm_metrics[i].name);
+		before = ", ";
+	}
+}
+
+static void note_sampled(struct pm *pm, const struct pm_device *device)
+{
+	char text[1536];
+
+	snprintf(text, sizeof(text), "PM sampling of %s (%s, %s): %zu counters, %u times a second",
+		 device->gpu.name, device->gpu.uuid, device->chip, device->set.count, device->hz);
+	if (device->trigger == PM_TRIGGER_CYCLE)
+		snprintf(
+			text + strlen(text), sizeof(text) - strlen(text),
+			", about: this chip samples each %llu cycles of its system clock, and rows "
+			"have the times that it took",
+			(unsigned long long)device->cycles);
+	list_left_out(device, text, sizeof(text));
+	note(pm, COLLECTOR_AVAILABLE, text);
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------ */
+
+static uint32_t describe_clock(struct recording *recording, uint32_t device)
+{
+	const struct event_clock clock = {.id = ++recording->last_clock,
+					  .type = CLOCK_TYPE_DEVICE,
+					  .device = device,
+					  .frequency_hz = 1000000000,
+					  .begin_ns = host_clocks_now_ns()};
+
+	recording->kept_bytes += THING_BYTES;
+	trace_writer_thing(recording->writer, EVENT_CLOCK, &clock);
+	return clock.id;
+}
+
+/* What cuptiGetTimestamp says between two readings of the host's clock; the narrowest of them. False: it says nothing. */
+static bool read_pair(struct pm *pm, unsigned int times, struct event_clock_pair *ret_pair)
+{
+	bool has_one = false;
+
+	for (unsigned int i = 0; i < times; i++) {
+		struct event_clock_pair pair = {.host_lower_ns = host_clocks_now_ns()};
+
+		if (!CUPTI_CALL(&pm->cupti, cuptiGetTimestamp, &pair.time))
+			return has_one;
+		pair.host_upper_ns = host_clocks_now_ns();
+		if (has_one && pair.host_upper_ns - pair.host_lower_ns >=
+				       ret_pair->host_upper_ns - ret_pair->host_lower_ns)
+			continue;
+		*ret_pair = pair;
+		has_one = true;
+	}
+	return has_one;
+}
+
+static void write_pair(struct pm *pm, unsigned int times)
+{
+	struct event_clock_pair pair;
+
+	if (!read_pair(pm, times, &pair))
+		return;
+	for (size_t i = 0; i < pm->count; i++) {
+		const struct trace_source source = {.source = OWN_SOURCE,
+						    .clock = pm->sampled[i].device->clock};
+
+		trace_writer_row(pm->recording->writer, EVENT_CLOCK_PAIR, &source, &pair);
+	}
+}
+
+/* ---- begin ------------------------------------------------------------------------------------- */
+
+static int open_profiler(struct pm *pm)
+{
+	struct cupti_profiler_initialize_params params = {
+		.struct_bytes = CUpti_Profiler_Initialize_Params_STRUCT_SIZE};
+	char text[PM_TEXT_BYTES];
+	int error = cupti_open_driver(&pm->cupti);
+
+	if (!error)
+		error = cupti_open_library(&pm->cupti, CUPTI_WITH_PM_SAMPLING);
+	if (error)
+		return error_note(error, "no PM sampling");
+	/* Before anything is on, so that all times are of the host's own clock. Where it is refused they are
+	 * CLOCK_REALTIME's, and the pairs say so. */
+	CUPTI_CALL(&pm->cupti, cuptiActivityRegisterTimestampCallback, host_clocks_now_ns);
+	pm->has_profiler = CUPTI_CALL(&pm->cupti, cuptiProfilerInitialize, &params);
+	if (pm->has_profiler)
+		return 0;
+	cupti_format_failure(&pm->cupti, text, sizeof(text));
+	return error_set(-EIO, "no PM sampling: %s", text);
+}
+
+/* Its commands, NVML's values and its samples are one device's. */
+static uint32_t meet(struct recording *recording, const struct pm_gpu *gpu)
+{
+	const struct device_facts facts = {.uuid = gpu->uuid,
+					   .name = gpu->name,
+					   .vendor = "NVIDIA Corporation",
+					   .memory_bytes = gpu->memory_bytes};
+	struct device_facts with_address = facts;
+
+	/* An instance of MIG has the address of the whole GPU, which it is not. */
+	if (*gpu->address && !strstr(gpu->name, "MIG"))
+		with_address.address = gpu->address;
+	return devices_meet(recording, &with_address);
+}
+
+static int start_gpu(struct pm_device *device)
+{
+	uint32_t capability = device->gpu.capability;
+
+	if (pm_trigger_of(capability) == PM_TRIGGER_NONE)
+		return error_set(-ENOTSUP,
+				 "its compute capability is %u.%u, and PM sampling came with 7.5 "
+				 "(Turing)",
+				 capability / 10, capability % 10);
+	return pm_device_start(device);
+}
+
+static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
+{
+	struct pm_device *device = calloc(1, sizeof(*device));
+	uint32_t id;
+	int error;
+
+	if (!device)
+		return error_set(-ENOMEM, "PM sampling: out of memory");
+	device->cupti = pm->cupti;
+	device->gpu = *gpu;
+	device->hz = hz;
+	error = start_gpu(device);
+	if (!error) {
+		id = meet(pm->recording, gpu);
+		pm_device_tell(device, id, describe_clock(pm->recording, id));
+		pm->sampled[pm->count++] =
+			(struct sampled){.device = device, .slot = SERIES_NO_SLOT};
+		note_sampled(pm, device);
+		return 0;
+	}
+	word_refusal(device, error);
+	/* One that still tries keeps what it works with. */
+	if (pm_device_stop(device, 0))
+		pm_device_free(device);
+	return error;
+}
+
+/* Where none is sampled the first one's refusal is the whole collector's; else each is told. */
+static int open_gpus(struct pm *pm, uint32_t hz)
+{
+	struct pm_gpu gpus[PM_GPUS_MOST];
+	size_t count = pm_gpus_find(&pm->cupti, gpus), refused = 0;
+	char refusals[PM_GPUS_MOST][PM_TEXT_BYTES];
+	int error = count ? 0 : error_set(-ENODEV, "no PM sampling: CUDA shows no GPU");
+
+	for (size_t i = 0; i < count; i++) {
+		int gpu_error = open_gpu(pm, &gpus[i], hz);
+
+		if (gpu_error)
+			snprintf(refusals[refused++], PM_TEXT_BYTES, "%s", error_text());
+		error = error ? error : gpu_error;
+	}
+	if (!pm->count && refused)
+		return error_set(error, "%s", refusals[0]);
+	for (size_t i = 0; i < refused; i++) {
+		note(pm, COLLECTOR_REFUSED, refusals[i]);
+		recording_warn(pm->recording, refusals[i]);
+	}
+	return pm->count ? 0 : error;
+}
+
+int pm_open(struct recording *recording, uint32_t hz, struct pm **ret_pm)
+{
+	struct pm *pm = calloc(1, sizeof(*pm));
+	int error;
+
+	if (!pm)
+		return error_set(-ENOMEM, "PM sampling: out of memory");
+	pm->recording = recording;
+	pm->counted_ns = host_clocks_now_ns();
+	error = series_open(&pm->own, PM_GPUS_MOST, OWN_ROWS);
+	if (!error)
+		error = open_profiler(pm);
+	if (!error)
+		error = open_gpus(pm, hz);
+	if (error) {
+		pm_close(pm);
+		return error;
+	}
+	write_pair(pm, BRACKETS_FIRST);
+	note(pm, COLLECTOR_AVAILABLE, clocks_held);
+	recording_hint(recording, clocks_held);
+	*ret_pm = pm;
+	return 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+void pm_drain(struct pm *pm)
+{
+	static const struct trace_source own = {.source = OWN_SOURCE, .clock = CLOCK_ID_MONOTONIC};
+
+	for (size_t i = 0; i < pm->count; i++) {
+		struct pm_device *device = pm->sampled[i].device;
+		uint32_t clock = atomic_load(&device->rows_clock);
+		const struct trace_source source = {.source = SOURCE_FIRST + (uint32_t)i,
+						    .clock = clock ? clock : CLOCK_ID_MONOTONIC};
+
+		series_rows_write(&device->series, pm->recording, "nvidia", &source);
+	}
+	series_rows_write(&pm->own, pm->recording, "nvidia", &own);
+}
+
+static uint64_t thread_ns(const struct pm_device *device)
+{
+	struct timespec time;
+	clockid_t clock;
+
+	if (!device->is_started || pthread_getcpuclockid(device->thread, &clock) ||
+	    clock_gettime(clock, &time))
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void put_cost(struct pm *pm, struct sampled *sampled, uint64_t now_ns)
+{
+	struct series_slot about = {.metric = &own_source.metrics[0],
+				    .file = own_source.file,
+				    .limit = 1000000000,
+				    .interval_ns = 1000000000};
+	uint64_t cpu_ns = thread_ns(sampled->device);
+
+	snprintf(about.of.instance, sizeof(about.of.instance), "nvidia-pm %u",
+		 sampled->device->gpu.index);
+	if (cpu_ns <= sampled->cpu_ns)
+		return;
+	if (sampled->slot == SERIES_NO_SLOT)
+		sampled->slot = series_begin(&pm->own, &about, pm->counted_ns);
+	if (sampled->slot != SERIES_NO_SLOT)
+		series_put(&pm->own, sampled->slot, pm->counted_ns, now_ns,
+			   (int64_t)(cpu_ns - sampled->cpu_ns), 0);
+	sampled->cpu_ns = cpu_ns;
+}
+
+static void put_refused(struct pm *pm, struct sampled *sampled, uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = pm->counted_ns,
+				       .end = now_ns,
+				       .kind = EVENT_COUNTER,
+				       .reason = LOSS_RING_FULL,
+				       .count = atomic_load(&sampled->device->series.refused) -
+						sampled->refused};
+
+	if (row.count)
+		trace_writer_row(pm->recording->writer, EVENT_LOSS, &source, &row);
+	sampled->refused += row.count;
+}
+
+static void count(struct pm *pm, uint64_t now_ns)
+{
+	for (size_t i = 0; i < pm->count; i++) {
+		put_cost(pm, &pm->sampled[i], now_ns);
+		put_refused(pm, &pm->sampled[i], now_ns);
+	}
+	pm->counted_ns = now_ns;
+}
+
+void pm_each_second(struct pm *pm, uint64_t now_ns)
+{
+	write_pair(pm, BRACKETS);
+	count(pm, now_ns);
+}
+
+/* ---- end --------------------------------------------------------------------------------------- */
+
+static void close_profiler(struct pm *pm)
+{
+	struct cupti_profiler_deinitialize_params params = {
+		.struct_bytes = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
+
+	if (pm->has_profiler)
+		CUPTI_CALL(&pm->cupti, cuptiProfilerDeInitialize, &params);
+}
+
+static bool stop_all(struct pm *pm)
+{
+	bool all = true;
+
+	/* All are told before one is waited for. */
+	for (size_t i = 0; i < pm->count; i++)
+		atomic_store(&pm->sampled[i].device->is_stopping, true);
+	for (size_t i = 0; i < pm->count; i++) {
+		if (pm_device_stop(pm->sampled[i].device, STOP_NS))
+			continue;
+		all = false;
+		note(pm, COLLECTOR_PARTIAL,
+		     "PM sampling: the driver did not answer when the recording ended: the last "
+		     "samples are absent");
+	}
+	return all;
+}
+
+void pm_close(struct pm *pm)
+{
+	bool all;
+
+	if (!pm)
+		return;
+	if (pm->count) {
+		write_pair(pm, BRACKETS_FIRST);
+		count(pm, host_clocks_now_ns());
+	}
+	all = stop_all(pm);
+	pm_drain(pm);
+	count(pm, host_clocks_now_ns());
+	for (size_t i = 0; i < pm->count; i++)
+		trace_writer_end_thing(pm->recording->writer, EVENT_CLOCK,
+				       pm->sampled[i].device->clock, host_clocks_now_ns());
+	if (!all)
+		return;
+	close_profiler(pm);
+	for (size_t i = 0; i < pm->count; i++)
+		pm_device_free(pm->sampled[i].device);
+	series_close(&pm->own);
+	free(pm);
+}
+
+/* ---- what there is ----------------------------------------------------------------------------- */
+
+/* For the list of metrics. */
+extern const struct source nvidia_pm_source;
+const struct source nvidia_pm_source = {
+	.name = "pm",
+	.file = "cuptiPmSampling",
+	.metrics = pm_metrics,
+	.metrics_count = PM_METRICS,
+	.group = GROUP_MACHINE,
+	.own_hz = PM_MOST_HZ,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/i915_abi.h - of the interface of Linux's driver i915, what we use of it
+ *
+ * Source:   include/uapi/drm/i915_drm.h of Linux 6.1 to 7.3, which are the same here. Own declarations, as event/xe_abi.h.
+ */
+#ifndef EVENT_I915_ABI_H
+#define EVENT_I915_ABI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+enum i915_command {
+	I915_GETPARAM = 0x06,
+	I915_GEM_MMAP = 0x1e,
+	I915_GEM_MMAP_OFFSET = 0x24, /* and of older programs, with fewer fields */
+	I915_GEM_EXECBUFFER2 = 0x29,
+	I915_GEM_CONTEXT_CREATE = 0x2d,
+	I915_GEM_CONTEXT_DESTROY = 0x2e,
+	I915_GEM_USERPTR = 0x33,
+};
+#define I915_COMMAND_BASE 0x40 /* of all DRM drivers */
+
+struct i915_getparam {
+	__s32 param;
+	int *value;
+};
+enum { I915_PARAM_CHIPSET_ID = 4 };
+
+struct i915_mmap {
+	__u32 handle, pad;
+	__u64 offset, size;
+	__u64 addr_ptr; /* where the caller has it now */
+	__u64 flags;
+};
+
+struct i915_mmap_offset {
+	__u32 handle, pad;
+	__u64 offset;
+	__u64 flags;
+	__u64 extensions;
+};
+
+struct i915_userptr {
+	__u64 user_ptr, user_size;
+	__u32 flags, handle;
+};
+
+struct i915_exec_object {
+	__u32 handle;
+	__u32 relocation_count;
+	__u64 relocs_ptr;
+	__u64 alignment;
+	__u64 offset; /* on the GPU; where it is not pinned there, the driver writes it back */
+	__u64 flags;
+	__u64 rsvd1, rsvd2;
+};
+
+struct i915_execbuffer2 {
+	__u64 buffers_ptr; /* of struct i915_exec_object */
+	__u32 buffer_count;
+	__u32 batch_start_offset, batch_len;
+	__u32 DR1, DR4, num_cliprects;
+	__u64 cliprects_ptr;
+	__u64 flags;
+	__u64 rsvd1; /* the context, in its lower half */
+	__u64 rsvd2;
+};
+enum {
+	I915_EXEC_HANDLE_LUT = 1 << 12,  /* relocations name objects by their place in the list */
+	I915_EXEC_BATCH_FIRST = 1 << 18, /* the batch is the first object; else the last */
+};
+
+struct i915_context_create {
+	__u32 ctx_id, flags;
+	__u64 extensions;
+};
+
+struct i915_context_destroy {
+	__u32 ctx_id, pad;
+};
+
+#define I915_IOCTL_GETPARAM _IOWR('d', I915_COMMAND_BASE + I915_GETPARAM, struct i915_getparam)
+#define I915_IOCTL_EXECBUFFER2 \
+	_IOW('d', I915_COMMAND_BASE + I915_GEM_EXECBUFFER2, struct i915_execbuffer2)
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * event/submit_record.h - what our programs inside the kernel tell of submissions to Intel's GPUs
+ *
+ * Written by src/bpf/xe.bpf.c and i915.bpf.c, read by src/collect/intel; as event/kernel_record.h, no format that lasts.
+ * In the same ring, told apart by their size, lie struct kernel_stack: each before the first record that names it.
+ */
+#ifndef EVENT_SUBMIT_RECORD_H
+#define EVENT_SUBMIT_RECORD_H
+
+#include <linux/types.h>
+
+#include "event/batch.h"
+#include "event/kernel_record.h"
+
+enum submit_record_kind {
+	SUBMIT_RECORD_BATCH = 1, /* struct submit_record */
+	SUBMIT_RECORD_MORE =
+		2, /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
+	SUBMIT_RECORD_UNBOUND = 3 /* struct submit_unbound */
+};
+
+enum submit_flag {
+	SUBMIT_IS_OPEN = 1 << 0, /* the batch was not all there; perhaps there is more to come */
+	SUBMIT_NO_VM = 1 << 1,   /* nobody saw its address space being made */
+	SUBMIT_NO_GENERATION = 1 << 2, /* whose commands these are is not known: not looked at */
+	SUBMIT_NO_ROOM = 1 << 3,       /* too many at the same time: not looked at */
+};
+
+struct submit_found {
+	__u64 address; /* on the GPU; with BATCH_IS_RELATIVE only an offset */
+	__u32 count;   /* how many times it is named */
+	__u8 kind;     /* enum batch_kind */
+	__u8 flags;
+	__u16 reserved;
+};
+
+/* A thread has handed batches to a GPU, in one call that was accepted. */
+struct submit_record {
+	struct kernel_head head; /* time_ns: when the call ended; flags: enum submit_flag */
+	__u64 enter_ns;
+	__u64 number;     /* of the submission */
+	__u64 vm;         /* address space, numbered once for all files */
+	__u64 user_stack; /* as in struct kernel_out */
+	__u64 address;    /* of the first batch */
+	__u32 queue;      /* as the driver numbers it, in the file */
+	__u32 minor;      /* of the GPU's render node */
+	__u32 batches;
+	__u32 status; /* enum batch_status of the last one that was looked at */
+	__u32 tries;
+	__u32 frames_count;
+	struct batch_counts counts;
+	char thread[KERNEL_NAME_BYTES];
+	__u64 frames
+		[KERNEL_FRAMES_MOST];   /* of the kernel, innermost first: the driver's function */
+	__u32 found_count, found_first; /* … of the submission's so many were told before */
+	struct submit_found found[BATCH_FOUND_MOST]; /* found_count of them */
+};
+
+/* What was bound there is no more. */
+struct submit_unbound {
+	struct kernel_head head;
+	__u64 vm;
+	__u64 begin, end; /* end 0: all of the address space */
+};
+
+/* What had no room inside the kernel: the places in the map `counts`. */
+enum submit_count {
+	SUBMIT_COUNT_RECORDS = 0, /* as kernel_load_lost reads it */
+	SUBMIT_COUNT_STACKS = 1,  /* of users */
+	SUBMIT_COUNT_BINDINGS = 2,
+	SUBMIT_COUNT_FAILED = 3, /* calls that the driver refused */
+	SUBMIT_COUNT_CALLS = 4,  /* whose begin was not seen */
+	SUBMIT_COUNT_BUSY = 5,   /* nobody was free to look through their batches */
+	SUBMIT_COUNTS
+};
+
+enum { SUBMIT_MINORS_MOST = 256 };
+
+#endif

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# What the OA unit of the second of two GPUs of sim/mock_xe counts; it loses reports, and its stream ends. Then: who has no
+# rights, and what doctor says of drivers that have less.
+/vm/duet record --collect intel:oa=100 -o /tmp/oa.duet -- sh -c '
+	/vm/xe_oa 1 steps 0 20
+	sleep 1
+	/vm/xe_oa 1 lose
+	sleep 1
+	/vm/xe_oa 1 end
+	sleep 1
+	/vm/xe_oa 1 steps 20 10'
+/vm/duet export -f jsonl /tmp/oa.duet | sed 's/^/row /'
+/vm/duet info /tmp/oa.duet | sed 's/^/info /'
+
+doctor() {
+	"$@" doctor --json | tr -d '\n' | sed "s/^/doctor $name /"
+	echo
+}
+chmod 666 /dev/dri/renderD*
+name=root doctor /vm/duet
+name=user doctor /vm/setpriv --reuid 1000 --clear-groups /vm/duet
+echo 0 >/proc/sys/dev/xe/observation_paranoid
+name=open doctor /vm/setpriv --reuid 1000 --clear-groups /vm/duet
+echo 1 >/proc/sys/dev/xe/observation_paranoid
+echo 0 >/sys/module/xe/parameters/stalls
+name=old doctor /vm/duet
+echo 0 >/sys/module/xe/parameters/oa
+name=oldest doctor /vm/duet
