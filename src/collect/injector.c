@@ -64,6 +64,11 @@ static void sleep_ns(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
+static bool is_unwanted(const struct injector *injector)
+{
+	return injector->options->is_unwanted && atomic_load(injector->options->is_unwanted);
+}
+
 static int refuse(const struct injector *injector, int error, const char *why)
 {
 	return error_set(error, "process %d ('%s'): %s", (int)injector->target.pid,
@@ -331,7 +336,7 @@ static int make_thread(struct injector *injector)
 {
 	char text[256];
 
-	for (uint32_t round = 0; round < ROUNDS; round++) {
+	for (uint32_t round = 0; round < ROUNDS && !is_unwanted(injector); round++) {
 		int error = try_threads(injector, round);
 
 		if (error != -EAGAIN)
@@ -344,6 +349,8 @@ static int make_thread(struct injector *injector)
 		if (error)
 			return error;
 	}
+	if (is_unwanted(injector))
+		return refuse(injector, -ECANCELED, "the recording was over before it was entered");
 	snprintf(text, sizeof(text),
 		 "none of its threads could be borrowed to load duet's guest, in %d rounds: they %s: "
 		 "try again",
@@ -389,6 +396,9 @@ static int judge(const struct injector *injector)
 			      "duet's guest could not be copied into its memory: does it see its own "
 			      "/proc?");
 	default:
+		if (is_unwanted(injector))
+			return refuse(injector, -ECANCELED,
+				      "the recording was over before duet's guest was loaded");
 		return refuse(injector, -ETIMEDOUT,
 			      "duet's guest was not loaded within 30 s: a library that it loads itself "
 			      "may be at its constructor; the guest comes when that is over");
@@ -401,7 +411,7 @@ static int await_function(struct injector *injector)
 	const uint32_t is_released = 1;
 	int error = 0;
 
-	while (!error && host_clocks_now_ns() < until_ns) {
+	while (!error && host_clocks_now_ns() < until_ns && !is_unwanted(injector)) {
 		error = read_block(injector);
 		if (!error && injector->block.stage == INJECTED_WANTS_FILE)
 			answer(injector);

@@ -5,6 +5,8 @@
 #ifndef COLLECT_INJECTOR_H
 #define COLLECT_INJECTOR_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -13,6 +15,7 @@ struct injector_options {
 	const char *path;     /* of the library, as we see it; a second time it is not loaded again */
 	const char *entry;    /* its function int (const char *argument), called in a thread of its own */
 	const char *argument; /* at most 511 bytes */
+	const _Atomic bool *is_unwanted; /* true: nobody waits for it any more; NULL: somebody does */
 };
 
 struct injector_result {
