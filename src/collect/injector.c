@@ -35,6 +35,8 @@
 #include "collect/injector_target.h"
 #include "symbol/remote_library.h"
 
+#if defined(__x86_64__)
+
 enum {
 	ROUNDS = 200,
 	ROUND_NS = 3000000,  /* between two */
@@ -428,7 +430,6 @@ static int await_function(struct injector *injector)
 
 int injector_enter(const struct injector_options *options, struct injector_result *ret_result)
 {
-#if defined(__x86_64__)
 	struct injector *injector = calloc(1, sizeof(*injector));
 	int error;
 
@@ -448,11 +449,17 @@ int injector_enter(const struct injector_options *options, struct injector_resul
 	injector_target_close(&injector->target);
 	free(injector);
 	return error;
+}
+
 #else
+
+int injector_enter(const struct injector_options *options, struct injector_result *ret_result)
+{
 	*ret_result = (struct injector_result){0};
 	return error_set(-ENOTSUP,
 			 "process %d: guests are brought into processes of x86-64 alone: start it "
 			 "with duet record instead",
 			 (int)options->pid);
-#endif
 }
+
+#endif

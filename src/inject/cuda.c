@@ -304,6 +304,8 @@ static enum session_entered enter(const char *argument)
 
 	if (!thread)
 		return why;
+	/* Its callers are nobody's code, and gone when somebody asks for their names. */
+	thread->options &= ~(uint32_t)RING_OPTION_NATIVE;
 	if (!has_settled())
 		return SESSION_ENTERED_LEAVING;
 	if (atomic_load(&state.has_gone))
