@@ -44,7 +44,12 @@
 #endif
 
 /* The kernel's own results of system calls that were interrupted; nobody else sees them. */
-enum { RESTART_SYS = 512, RESTART_NO_INTERRUPT = 513, RESTART_NO_HANDLER = 514, RESTART_BLOCK = 516 };
+enum {
+	RESTART_SYS = 512,
+	RESTART_NO_INTERRUPT = 513,
+	RESTART_NO_HANDLER = 514,
+	RESTART_BLOCK = 516
+};
 
 enum {
 	RED_ZONE_BYTES = 128,
@@ -115,7 +120,8 @@ static uint64_t word_of(const uint8_t *bytes, size_t at)
 /* Up to the end of the last feature; the matrices are left out where they are not in use. */
 static size_t measure_state(uint8_t *state, size_t bytes, uint64_t *ret_features)
 {
-	uint64_t features = word_of(state, STATE_SAID_AT), in_use = word_of(state, STATE_FEATURES_AT);
+	uint64_t features = word_of(state, STATE_SAID_AT),
+		 in_use = word_of(state, STATE_FEATURES_AT);
 	size_t end = STATE_LEAST;
 
 	if (!(in_use >> TILES & 1))
@@ -136,11 +142,26 @@ static size_t measure_state(uint8_t *state, size_t bytes, uint64_t *ret_features
 static void copy_registers(const struct user_regs_struct *regs, struct frame_context *context)
 {
 	*context = (struct frame_context){
-		.r8 = regs->r8, .r9 = regs->r9, .r10 = regs->r10, .r11 = regs->r11, .r12 = regs->r12,
-		.r13 = regs->r13, .r14 = regs->r14, .r15 = regs->r15, .di = regs->rdi,
-		.si = regs->rsi, .bp = regs->rbp, .bx = regs->rbx, .dx = regs->rdx, .ax = regs->rax,
-		.cx = regs->rcx, .sp = regs->rsp, .ip = regs->rip, .flags = regs->eflags,
-		.cs = (uint16_t)regs->cs, .ss = (uint16_t)regs->ss,
+		.r8 = regs->r8,
+		.r9 = regs->r9,
+		.r10 = regs->r10,
+		.r11 = regs->r11,
+		.r12 = regs->r12,
+		.r13 = regs->r13,
+		.r14 = regs->r14,
+		.r15 = regs->r15,
+		.di = regs->rdi,
+		.si = regs->rsi,
+		.bp = regs->rbp,
+		.bx = regs->rbx,
+		.dx = regs->rdx,
+		.ax = regs->rax,
+		.cx = regs->rcx,
+		.sp = regs->rsp,
+		.ip = regs->rip,
+		.flags = regs->eflags,
+		.cs = (uint16_t)regs->cs,
+		.ss = (uint16_t)regs->ss,
 	};
 	if ((int64_t)regs->orig_rax < 0)
 		return;
@@ -613,9 +634,7 @@ int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t address, uint
 	error = execute(borrowed, &regs);
 	if (!error && !is_in_libc(borrowed->target, regs.rip))
 		error = -ENOTSUP;
-	return error                                                  ? error
-	       : is_mapped(borrowed->target->pid, address, bytes) ? 0
-								      : -ENOMEM;
+	return error ? error : is_mapped(borrowed->target->pid, address, bytes) ? 0 : -ENOMEM;
 }
 
 int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t end, uint64_t rbx,
@@ -647,8 +666,7 @@ uint64_t borrowed_thread_return(struct borrowed_thread *borrowed)
 {
 	uint64_t stopped_ns = 0;
 
-	if (borrowed->is_seized && borrowed->frame &&
-	    (borrowed->is_stopped || stop(borrowed) >= 0))
+	if (borrowed->is_seized && borrowed->frame && (borrowed->is_stopped || stop(borrowed) >= 0))
 		write_back(borrowed);
 	if (borrowed->is_seized && borrowed->is_stopped) {
 		ptrace(PTRACE_DETACH, borrowed->tid, NULL, NULL);

@@ -17,15 +17,15 @@ enum { BORROWED_STATE_BYTES = 16384 };
 struct borrowed_thread {
 	const struct injector_target *target;
 	pid_t tid;
-	uint32_t ns_pid, ns_tid;       /* as the process counts */
-	struct user_regs_struct regs;  /* as it was */
-	uint8_t *state;                /* owned; of its vector registers, as it was */
-	size_t state_bytes;            /* of which the kernel takes this much back … */
-	size_t frame_state_bytes;      /* … and a frame on its stack has this much */
-	uint64_t mask;                 /* its blocked signals */
-	int signal;                    /* by which it stops for us */
-	uint64_t frame;                /* on its stack: all that was, as for a signal's handler */
-	uint64_t stopped_ns;           /* since when */
+	uint32_t ns_pid, ns_tid;      /* as the process counts */
+	struct user_regs_struct regs; /* as it was */
+	uint8_t *state;               /* owned; of its vector registers, as it was */
+	size_t state_bytes;           /* of which the kernel takes this much back … */
+	size_t frame_state_bytes;     /* … and a frame on its stack has this much */
+	uint64_t mask;                /* its blocked signals */
+	int signal;                   /* by which it stops for us */
+	uint64_t frame;               /* on its stack: all that was, as for a signal's handler */
+	uint64_t stopped_ns;          /* since when */
 	bool is_seized, is_stopped;
 	bool was_told_to_stop; /* by somebody's SIGSTOP, meanwhile */
 };

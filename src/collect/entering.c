@@ -78,11 +78,12 @@ static void start(struct enterings *enterings, struct recording *recording,
 		snprintf(entering->argument, sizeof(entering->argument), "%s", argument);
 		entering->collector = collector;
 		entering->outcome.pid = pid;
-		entering->options = (struct injector_options){.pid = pid,
-							      .path = guest->path,
-							      .entry = guest->entry,
-							      .argument = entering->argument,
-							      .is_unwanted = &entering->is_unwanted};
+		entering->options =
+			(struct injector_options){.pid = pid,
+						  .path = guest->path,
+						  .entry = guest->entry,
+						  .argument = entering->argument,
+						  .is_unwanted = &entering->is_unwanted};
 	}
 	if (!all || !entering || !thread_start(&entering->thread, run, entering)) {
 		say(recording, collector, COLLECTOR_REFUSED,

@@ -25,12 +25,13 @@ struct injected_block {
 	uint64_t code, code_bytes; /* to be unmapped at the end … */
 	uint64_t data, data_bytes; /* … this block included */
 	uint64_t thread;           /* a pthread_t */
-	uint64_t function;         /* the entry, where it is loaded already; 0: path is loaded first */
-	uint32_t pid, tid, signal; /* of the borrowed thread, as the process counts; what it stops by */
-	int32_t created;           /* what pthread_create returned; -1: it was not called */
-	uint32_t stage;            /* enum injected_stage */
-	int32_t memory_fd;         /* -1: none */
-	uint32_t wants_file;       /* 0: path is the library's */
+	uint64_t function; /* the entry, where it is loaded already; 0: path is loaded first */
+	uint32_t pid, tid,
+		signal;      /* of the borrowed thread, as the process counts; what it stops by */
+	int32_t created;     /* what pthread_create returned; -1: it was not called */
+	uint32_t stage;      /* enum injected_stage */
+	int32_t memory_fd;   /* -1: none */
+	uint32_t wants_file; /* 0: path is the library's */
 	uint32_t has_file;
 	uint32_t is_released; /* by the recorder: it has seen enough */
 	uint32_t has_left;    /* the borrowed thread went its way alone, as the recorder had gone */

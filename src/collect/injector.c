@@ -39,7 +39,7 @@
 
 enum {
 	ROUNDS = 200,
-	ROUND_NS = 3000000,  /* between two */
+	ROUND_NS = 3000000, /* between two */
 	ATTEMPTS_A_ROUND = 8,
 	THREADS_MOST = 4096,
 	PAGE = 4096,
@@ -195,7 +195,8 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 		.dlsym = target->dlsym,
 		.dlerror = target->dlerror,
 		.munmap = target->munmap,
-		.frame = borrowed->frame + sizeof(uint64_t), /* as if the restorer had been returned to */
+		.frame = borrowed->frame +
+			 sizeof(uint64_t), /* as if the restorer had been returned to */
 		.code = injector->code,
 		.code_bytes = PAGE,
 		.data = injector->data,
@@ -231,7 +232,8 @@ static int write_code(const struct injector *injector, uint64_t to, const void *
 static int run(struct injector *injector, struct borrowed_thread *borrowed)
 {
 	const uint64_t end = (uint64_t)(injected_code_stop - injected_code_begin);
-	int error = write_code(injector, injector->code, injected_code_begin, injected_code_bytes());
+	int error =
+		write_code(injector, injector->code, injected_code_begin, injected_code_bytes());
 
 	if (!error)
 		error = write_code(injector, injector->data, &injector->block,
@@ -263,8 +265,9 @@ static int work(struct injector *injector, struct borrowed_thread *borrowed)
 			      "it may not have another thread (ulimit -u, the limit of its control "
 			      "group)");
 	if (error == -EDEADLK)
-		return refuse(injector, error,
-			      "the thread that was to load duet's guest waited for a lock: try again");
+		return refuse(
+			injector, error,
+			"the thread that was to load duet's guest waited for a lock: try again");
 	return error ? refuse(injector, error,
 			      "what was to load duet's guest did not come to its end: try again")
 		     : 0;
@@ -286,8 +289,9 @@ static int try_thread(struct injector *injector, pid_t tid)
 		if (error == -EAGAIN || error == -ESRCH)
 			error = -EIO;
 	} else if (error == -EPERM) {
-		error = refuse(injector, error,
-			       "it may not be attached to: record it as root (sudo duet record -p)");
+		error = refuse(
+			injector, error,
+			"it may not be attached to: record it as root (sudo duet record -p)");
 	} else if (error == -ETIMEDOUT) {
 		error = refuse(injector, error, "it could not be stopped within a second");
 	}
@@ -354,7 +358,8 @@ static int make_thread(struct injector *injector)
 	if (is_unwanted(injector))
 		return refuse(injector, -ECANCELED, "the recording was over before it was entered");
 	snprintf(text, sizeof(text),
-		 "none of its threads could be borrowed to load duet's guest, in %d rounds: they %s: "
+		 "none of its threads could be borrowed to load duet's guest, in %d rounds: they "
+		 "%s: "
 		 "try again",
 		 ROUNDS,
 		 injector->why ? injector->why
@@ -394,16 +399,18 @@ static int judge(const struct injector *injector)
 			 block->why);
 		return refuse(injector, -ENOEXEC, text);
 	case INJECTED_HAS_NO_FILE:
-		return refuse(injector, -EIO,
-			      "duet's guest could not be copied into its memory: does it see its own "
-			      "/proc?");
+		return refuse(
+			injector, -EIO,
+			"duet's guest could not be copied into its memory: does it see its own "
+			"/proc?");
 	default:
 		if (is_unwanted(injector))
 			return refuse(injector, -ECANCELED,
 				      "the recording was over before duet's guest was loaded");
-		return refuse(injector, -ETIMEDOUT,
-			      "duet's guest was not loaded within 30 s: a library that it loads itself "
-			      "may be at its constructor; the guest comes when that is over");
+		return refuse(
+			injector, -ETIMEDOUT,
+			"duet's guest was not loaded within 30 s: a library that it loads itself "
+			"may be at its constructor; the guest comes when that is over");
 	}
 }
 

@@ -12,10 +12,12 @@
 
 struct injector_options {
 	pid_t pid;
-	const char *path;     /* of the library, as we see it; a second time it is not loaded again */
-	const char *entry;    /* its function int (const char *argument), called in a thread of its own */
+	const char *path; /* of the library, as we see it; a second time it is not loaded again */
+	const char
+		*entry; /* its function int (const char *argument), called in a thread of its own */
 	const char *argument; /* at most 511 bytes */
-	const _Atomic bool *is_unwanted; /* true: nobody waits for it any more; NULL: somebody does */
+	const _Atomic bool
+		*is_unwanted; /* true: nobody waits for it any more; NULL: somebody does */
 };
 
 struct injector_result {

@@ -98,29 +98,33 @@ static int refuse_rights(const struct injector_target *target)
 	auto_free char *yama = NULL;
 
 	if (uid >= 0 && (uid_t)uid != geteuid() && geteuid() != 0)
-		return error_set(-EPERM,
-				 "process %d ('%s') is of user %s (%ld): record it as that user, or as "
-				 "root (sudo duet record -p %d)",
-				 (int)pid, target->name, user ? user->pw_name : "?", uid, (int)pid);
+		return error_set(
+			-EPERM,
+			"process %d ('%s') is of user %s (%ld): record it as that user, or as "
+			"root (sudo duet record -p %d)",
+			(int)pid, target->name, user ? user->pw_name : "?", uid, (int)pid);
 	if (read_file("/proc/sys/kernel/yama/ptrace_scope", 16, &yama, NULL) == 0)
 		scope = strtol(yama, NULL, 10);
 	error_clear();
 	if (scope == 3)
-		return error_set(-EPERM,
-				 "process %d ('%s') cannot be attached to: kernel.yama.ptrace_scope is "
-				 "3 on this machine, for everybody and until it is booted again",
-				 (int)pid, target->name);
+		return error_set(
+			-EPERM,
+			"process %d ('%s') cannot be attached to: kernel.yama.ptrace_scope is "
+			"3 on this machine, for everybody and until it is booted again",
+			(int)pid, target->name);
 	if (scope > 0)
-		return error_set(-EPERM,
-				 "process %d ('%s') may not be attached to: kernel.yama.ptrace_scope is "
-				 "%ld: record it as root (sudo duet record -p %d), or run sudo sysctl "
-				 "kernel.yama.ptrace_scope=0",
-				 (int)pid, target->name, scope, (int)pid);
-	return error_set(-EPERM,
-			 "process %d ('%s') may not be attached to: it has rights that its user has "
-			 "not, or shuts debuggers out, or duet runs in a container without "
-			 "CAP_SYS_PTRACE: root of the machine may (sudo duet record -p %d)",
-			 (int)pid, target->name, (int)pid);
+		return error_set(
+			-EPERM,
+			"process %d ('%s') may not be attached to: kernel.yama.ptrace_scope is "
+			"%ld: record it as root (sudo duet record -p %d), or run sudo sysctl "
+			"kernel.yama.ptrace_scope=0",
+			(int)pid, target->name, scope, (int)pid);
+	return error_set(
+		-EPERM,
+		"process %d ('%s') may not be attached to: it has rights that its user has "
+		"not, or shuts debuggers out, or duet runs in a container without "
+		"CAP_SYS_PTRACE: root of the machine may (sudo duet record -p %d)",
+		(int)pid, target->name, (int)pid);
 }
 
 static int check_tracer(const struct injector_target *target)
@@ -131,10 +135,11 @@ static int check_tracer(const struct injector_target *target)
 	if (tracer <= 0)
 		return 0;
 	proc_thread_name((uint32_t)tracer, (uint32_t)tracer, name);
-	return error_set(-EBUSY,
-			 "process %d ('%s') is traced by process %ld ('%s') already, and the kernel "
-			 "allows one: end that (gdb, strace) first",
-			 (int)target->pid, target->name, tracer, name);
+	return error_set(
+		-EBUSY,
+		"process %d ('%s') is traced by process %ld ('%s') already, and the kernel "
+		"allows one: end that (gdb, strace) first",
+		(int)target->pid, target->name, tracer, name);
 }
 
 /* A filter may kill for what is called in its process; those that the recorder has too are a container's. */
@@ -221,10 +226,11 @@ static int refuse_library(const struct injector_target *target)
 				 "process %d ('%s') runs with the C library musl, and guests need "
 				 "glibc: they are not for it",
 				 (int)target->pid, target->name);
-	return error_set(-ENOTSUP,
-			 "process %d ('%s') has no libc.so.6: it is statically linked, and loads no "
-			 "libraries",
-			 (int)target->pid, target->name);
+	return error_set(
+		-ENOTSUP,
+		"process %d ('%s') has no libc.so.6: it is statically linked, and loads no "
+		"libraries",
+		(int)target->pid, target->name);
 }
 
 static void guard(struct injector_target *target, uint64_t start, uint64_t end)
@@ -251,18 +257,54 @@ static void guard_libraries(struct injector_target *target)
 static void guard_functions(struct injector_target *target, const struct remote_library *libc)
 {
 	static const char *const names[] = {
-		"malloc",         "free",           "calloc",          "realloc",
-		"memalign",       "aligned_alloc",  "posix_memalign",  "valloc",
-		"pvalloc",        "malloc_trim",    "malloc_stats",    "malloc_info",
-		"mallinfo",       "mallinfo2",      "mallopt",         "malloc_usable_size",
-		"__libc_malloc",  "__libc_free",    "__libc_calloc",   "__libc_realloc",
-		"__libc_memalign", "reallocarray",  "cfree",           "pthread_create",
-		"pthread_exit",   "pthread_getattr_np", "fork",        "_Fork",
-		"vfork",          "posix_spawn",    "posix_spawnp",    "exit",
-		"_exit",          "dlopen",         "dlclose",         "dlsym",
-		"setuid",         "setgid",         "setresuid",       "setresgid",
-		"setreuid",       "setregid",       "seteuid",         "setegid",
-		"setgroups",      "clone",          "__libc_freeres",  "pthread_attr_setstack",
+		"malloc",
+		"free",
+		"calloc",
+		"realloc",
+		"memalign",
+		"aligned_alloc",
+		"posix_memalign",
+		"valloc",
+		"pvalloc",
+		"malloc_trim",
+		"malloc_stats",
+		"malloc_info",
+		"mallinfo",
+		"mallinfo2",
+		"mallopt",
+		"malloc_usable_size",
+		"__libc_malloc",
+		"__libc_free",
+		"__libc_calloc",
+		"__libc_realloc",
+		"__libc_memalign",
+		"reallocarray",
+		"cfree",
+		"pthread_create",
+		"pthread_exit",
+		"pthread_getattr_np",
+		"fork",
+		"_Fork",
+		"vfork",
+		"posix_spawn",
+		"posix_spawnp",
+		"exit",
+		"_exit",
+		"dlopen",
+		"dlclose",
+		"dlsym",
+		"setuid",
+		"setgid",
+		"setresuid",
+		"setresgid",
+		"setreuid",
+		"setregid",
+		"seteuid",
+		"setegid",
+		"setgroups",
+		"clone",
+		"__libc_freeres",
+		"pthread_attr_setstack",
 	};
 	uint64_t size;
 
@@ -377,10 +419,11 @@ static int read_libc(struct injector_target *target, const struct proc_mapping *
 	}
 	if (target->restorer && target->load_argument)
 		return 0;
-	return error_set(-ENOTSUP,
-			 "process %d ('%s'): its C library ('%s') cannot be read, or is none that is "
-			 "known: start it with duet record instead",
-			 (int)target->pid, target->name, first->path);
+	return error_set(
+		-ENOTSUP,
+		"process %d ('%s'): its C library ('%s') cannot be read, or is none that is "
+		"known: start it with duet record instead",
+		(int)target->pid, target->name, first->path);
 }
 
 uint64_t injector_target_gap(const struct injector_target *target, uint64_t bytes)
@@ -389,8 +432,8 @@ uint64_t injector_target_gap(const struct injector_target *target, uint64_t byte
 
 	for (size_t i = 0; i < target->maps.count; i++) {
 		const struct proc_mapping *mapping = &target->maps.mappings[i];
-		const uint64_t end = mapping->start < HIGHEST_ADDRESS ? mapping->start
-								      : HIGHEST_ADDRESS;
+		const uint64_t end =
+			mapping->start < HIGHEST_ADDRESS ? mapping->start : HIGHEST_ADDRESS;
 
 		if (end > before && end - before > most) {
 			most = end - before;

@@ -85,7 +85,7 @@ struct session {
 	void *states
 		[COLLECTORS_MOST]; /* owned; of collectors with work of their own; NULL: not running */
 	struct attach attach;
-	struct running running; /* processes that were there before us */
+	struct running running;     /* processes that were there before us */
 	struct enterings enterings; /* … and guests on their way into them */
 	struct program_state state;
 	struct environment environment;

@@ -31,7 +31,7 @@ static struct {
 	_Atomic bool is_live, has_left;
 	_Atomic bool is_entered; /* by somebody who wants to record, just now */
 	_Atomic bool has_gone;   /* has_left, and the runtime is given back */
-	uint64_t kinds; /* written before is_live */
+	uint64_t kinds;          /* written before is_live */
 	cupti_subscriber subscriber;
 } state;
 

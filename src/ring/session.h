@@ -54,7 +54,7 @@ enum session_entered {
 	SESSION_ENTERED_UNHEARD, /* no recorder has answered */
 	SESSION_ENTERED_TAKEN,   /* another one records this process */
 	SESSION_ENTERED_LEAVING, /* what was there from an earlier recording does not come to its end */
-	SESSION_ENTERED_REFUSED  /* by the runtime, which the recorder is told in a ring */
+	SESSION_ENTERED_REFUSED /* by the runtime, which the recorder is told in a ring */
 };
 
 enum { SESSION_NAMES_BYTES = 256 }; /* of the value of DUET_SESSION, its NUL included */

@@ -137,9 +137,8 @@ uint64_t remote_library_find(const struct remote_library *library, const char *n
 		if (remote_library_read(library->pid,
 					chains + 4 * (uint64_t)(index - library->first_symbol),
 					&value, sizeof(value)) ||
-		    remote_library_read(library->pid,
-					library->symbols + index * sizeof(symbol), &symbol,
-					sizeof(symbol)))
+		    remote_library_read(library->pid, library->symbols + index * sizeof(symbol),
+					&symbol, sizeof(symbol)))
 			return 0;
 		if ((value | 1) == (hash | 1) && symbol.st_value && symbol.st_shndx != SHN_UNDEF &&
 		    ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&

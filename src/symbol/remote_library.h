@@ -11,9 +11,9 @@
 
 struct remote_library {
 	pid_t pid;
-	uint64_t base;                      /* where its first byte is mapped */
+	uint64_t base;                       /* where its first byte is mapped */
 	uint64_t symbols, texts, text_bytes; /* addresses in the process; bytes */
-	uint64_t hash;                      /* of DT_GNU_HASH */
+	uint64_t hash;                       /* of DT_GNU_HASH */
 	uint32_t bucket_count, first_symbol, bloom_words;
 };
 

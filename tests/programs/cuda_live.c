@@ -223,7 +223,8 @@ int main(int argc, char **argv)
 	if (!open_libraries(argc < 3) || !begin())
 		return 2;
 	for (; all[way].has_threads && started < THREADS; started++)
-		if (pthread_create(&threads[started], NULL, run_thread, started % 8 ? &wrong : NULL))
+		if (pthread_create(&threads[started], NULL, run_thread,
+				   started % 8 ? &wrong : NULL))
 			return 2;
 	if (all[way].start)
 		all[way].start();

@@ -84,21 +84,26 @@ bool cuda_enter(const struct session_options *session, pid_t pid, struct collect
 	if (!session->cuda)
 		return false;
 	if (!session->cuda_guest)
-		snprintf(ret_why, size,
-			 "the guest libduet-cuda.so is neither beside duet nor installed: reinstall "
-			 "duet, or run it from its build folder");
+		snprintf(
+			ret_why, size,
+			"the guest libduet-cuda.so is neither beside duet nor installed: reinstall "
+			"duet, or run it from its build folder");
 	else if (!proc_maps_word((uint32_t)pid, "/" LIBRARY "."))
 		snprintf(ret_why, size,
-			 "process %d has not loaded libcuda: it runs no CUDA, and what it may run later "
-			 "is not recorded: start it with 'duet record --collect nvidia:cuda -- PROGRAM'",
+			 "process %d has not loaded libcuda: it runs no CUDA, and what it may run "
+			 "later "
+			 "is not recorded: start it with 'duet record --collect nvidia:cuda -- "
+			 "PROGRAM'",
 			 (int)pid);
 	else if (!proc_maps_word((uint32_t)pid, "/libcupti.so"))
-		snprintf(ret_why, size,
-			 "process %d runs CUDA without libcupti, which is not loaded into a program "
-			 "that runs: its calls and kernels are not recorded, only what -p records of "
-			 "any process (cpu, system, NVML's counters): start it with 'duet record "
-			 "--collect nvidia:cuda -- PROGRAM'",
-			 (int)pid);
+		snprintf(
+			ret_why, size,
+			"process %d runs CUDA without libcupti, which is not loaded into a program "
+			"that runs: its calls and kernels are not recorded, only what -p records "
+			"of "
+			"any process (cpu, system, NVML's counters): start it with 'duet record "
+			"--collect nvidia:cuda -- PROGRAM'",
+			(int)pid);
 	return !ret_why[0];
 }
 
@@ -123,13 +128,16 @@ uint32_t cuda_entered(const struct session_options *session, const struct enteri
 			 index < ARRAY_COUNT(whys) && whys[index] ? whys[index]
 								  : "its guest is of another duet");
 	} else {
-		snprintf(ret_text, size,
-			 "process %d ran when it was attached to (one of its threads was stopped for "
-			 "%.1f ms): graphs that it had made before have the stack of their launch%s",
-			 (int)outcome->pid, (double)outcome->stopped_ns / 1e6,
-			 session->cuda_pc ? ", and instructions are sampled in contexts that are made "
-					    "from now on alone"
-					  : "");
+		snprintf(
+			ret_text, size,
+			"process %d ran when it was attached to (one of its threads was stopped "
+			"for "
+			"%.1f ms): graphs that it had made before have the stack of their launch%s",
+			(int)outcome->pid, (double)outcome->stopped_ns / 1e6,
+			session->cuda_pc
+				? ", and instructions are sampled in contexts that are made "
+				  "from now on alone"
+				: "");
 		return COLLECTOR_PARTIAL;
 	}
 	return COLLECTOR_REFUSED;

@@ -60,8 +60,10 @@ void begin(const long *stack)
 }
 
 #if defined(__x86_64__)
-__asm__(".globl _start\n_start:\n	mov %rsp, %rdi\n	and $-16, %rsp\n	call begin\n");
+__asm__(".globl _start\n_start:\n	mov %rsp, %rdi\n	and $-16, %rsp\n	call "
+	"begin\n");
 #else
-__asm__(".globl _start\n_start:\n	mov %esp, %eax\n	and $-16, %esp\n	sub $12, %esp\n"
+__asm__(".globl _start\n_start:\n	mov %esp, %eax\n	and $-16, %esp\n	sub $12, "
+	"%esp\n"
 	"	push %eax\n	call begin\n");
 #endif

@@ -61,7 +61,8 @@ NOINLINE static double compute(uint64_t seed)
 		zone[i] = seed * (uint64_t)(i + 1);
 	for (uint64_t i = 1; i < 4000; i++)
 		for (int k = 0; k < 8; k++)
-			sums[k] += (double)(i % 97) * 0.5 + (double)(k + 1) / (double)(seed % 13 + 1);
+			sums[k] +=
+				(double)(i % 97) * 0.5 + (double)(k + 1) / (double)(seed % 13 + 1);
 	for (int i = 0; i < 8; i++)
 		if (zone[i] != seed * (uint64_t)(i + 1))
 			return -1;
@@ -223,10 +224,10 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		bool watches;
 	} all[] = {
-		{"read", do_read, false},       {"busy", do_busy, true},
+		{"read", do_read, false},        {"busy", do_busy, true},
 		{"allocate", do_allocate, true}, {"alarm", do_alarm, true},
-		{"sleep", do_sleep, true},      {"wait", do_wait, true},
-		{"threads", do_threads, true},  {"signals", do_read, false},
+		{"sleep", do_sleep, true},       {"wait", do_wait, true},
+		{"threads", do_threads, true},   {"signals", do_read, false},
 	};
 	pthread_t watcher;
 	sigset_t alarm_set;

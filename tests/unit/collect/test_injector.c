@@ -89,8 +89,7 @@ static void *enter_in_thread(void *argument)
 	struct entering *entering = argument;
 
 	entering->error = injector_enter(&entering->options, &entering->result);
-	snprintf(entering->text, sizeof(entering->text), "%s",
-		 entering->error ? error_text() : "");
+	snprintf(entering->text, sizeof(entering->text), "%s", entering->error ? error_text() : "");
 	return NULL;
 }
 
@@ -365,8 +364,8 @@ TEST(a_library_that_is_none)
 	pthread_t thread;
 
 	start(&victim, "read");
-	entering.options = (struct injector_options){
-		victim.pid, getenv("INJECT_PROBE"), "no_such_function", probe_path};
+	entering.options = (struct injector_options){victim.pid, getenv("INJECT_PROBE"),
+						     "no_such_function", probe_path};
 	REQUIRE(pthread_create(&thread, NULL, enter_in_thread, &entering) == 0);
 	pthread_join(thread, NULL);
 	check_refused("undefined symbol: no_such_function", &entering);
@@ -394,7 +393,7 @@ TEST(another_users_process)
 			_exit(9);
 		enter(victim.pid, &entering);
 		_exit(entering.error == -EPERM && strstr(entering.text, "is of user root (0)") ? 0
-											 : 1);
+											       : 1);
 	}
 	waitpid(pid, &status, 0);
 	CHECK_EQUAL(status, 0);
