@@ -56,12 +56,14 @@ enum {
 	STACK_BYTES = 65536, /* of a stack that are looked at */
 	CALL_BYTES = 4096,   /* of it that mmap may take */
 	FRAMES_MOST = 128,
+	CALL_INSTRUCTION_BYTES = 2, /* syscall */
 	CODE_SEGMENT = 0x33,
 	STACK_SEGMENT = 0x2b,
-	STOP_NS = 1000000000,   /* a thread that can run stops at once, when it has a processor */
-	SLOW_NS = 50000000,     /* what is to be over by then … */
-	ENDLESS_NS = 2000000000 /* … and is given up after so long */
+	LOOK_NS = 50000000,  /* what takes longer is looked at */
+	LOOKS_AT_A_LOCK = 10 /* that many in a row: it has the lock itself */
 };
+#define STOP_NS    UINT64_C(5000000000)  /* a thread that can run stops at once, when it has a processor */
+#define ENDLESS_NS UINT64_C(30000000000) /* given up: in the middle, with whatever it has */
 
 /* ---- the kernel's frame of a signal ------------------------------------------------------------ */
 
@@ -170,7 +172,7 @@ static void copy_registers(const struct user_regs_struct *regs, struct frame_con
 	case RESTART_NO_INTERRUPT:
 	case RESTART_NO_HANDLER:
 		context->ax = regs->orig_rax;
-		context->ip -= 2;
+		context->ip -= CALL_INSTRUCTION_BYTES;
 		break;
 	case RESTART_BLOCK: /* its deadline is the kernel's, and gone by then */
 		context->ax = (uint64_t)-EINTR;
@@ -317,7 +319,7 @@ static int stop(struct borrowed_thread *borrowed)
 /* Goes on until our signal. */
 static int go(struct borrowed_thread *borrowed)
 {
-	const uint64_t until_ns = host_clocks_now_ns() + SLOW_NS;
+	const uint64_t until_ns = host_clocks_now_ns() + LOOK_NS;
 	int error = let_go_on(borrowed, 0), status;
 
 	while (!error && (error = wait_stop(borrowed, until_ns, &status)) == 0) {
@@ -374,6 +376,48 @@ static int choose_signal(pid_t pid, pid_t tid)
 	return 0;
 }
 
+/* Those that a stop ends with EINTR, as a handler would, and that have done nothing when they do. */
+static bool may_begin_again(uint64_t call)
+{
+	static const uint16_t calls[] = {
+		SYS_read,       SYS_write,       SYS_readv,           SYS_writev,
+		SYS_recvfrom,   SYS_recvmsg,     SYS_sendto,          SYS_sendmsg,
+		SYS_accept,     SYS_accept4,     SYS_epoll_wait,      SYS_epoll_pwait,
+		SYS_semop,      SYS_semtimedop,  SYS_rt_sigtimedwait, SYS_io_getevents,
+		441 /* epoll_pwait2 */,
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		if (calls[i] == call)
+			return true;
+	return false;
+}
+
+static bool is_signalled(const struct borrowed_thread *borrowed)
+{
+	const pid_t pid = borrowed->target->pid;
+	uint64_t own = 0, shared = 0;
+
+	injector_status(pid, borrowed->tid, "SigPnd", 16, &own);
+	injector_status(pid, borrowed->tid, "ShdPnd", 16, &shared);
+	return (own | shared) != 0;
+}
+
+/* A program that has no handler need not expect EINTR. Where a signal is on its way, it is that one's. A time that such a
+ * call waits for at the longest begins anew. */
+static void undo_interruption(struct borrowed_thread *borrowed)
+{
+	struct user_regs_struct *regs = &borrowed->regs;
+
+	if ((int64_t)regs->rax != -EINTR || !may_begin_again(regs->orig_rax) ||
+	    is_signalled(borrowed))
+		return;
+	regs->rax = regs->orig_rax;
+	regs->orig_rax = (unsigned long long)-1;
+	regs->rip -= CALL_INSTRUCTION_BYTES;
+	borrowed->is_mended = true;
+}
+
 static int read_thread(struct borrowed_thread *borrowed)
 {
 	const pid_t pid = borrowed->target->pid;
@@ -385,6 +429,7 @@ static int read_thread(struct borrowed_thread *borrowed)
 	    ptrace(PTRACE_GETSIGMASK, borrowed->tid, (void *)sizeof(borrowed->mask),
 		   &borrowed->mask) < 0)
 		return -errno;
+	undo_interruption(borrowed);
 	if (state.iov_len < STATE_LEAST)
 		return -ENOTSUP;
 	borrowed->state_bytes = state.iov_len;
@@ -568,30 +613,41 @@ static int set_registers(struct borrowed_thread *borrowed, struct user_regs_stru
 	return 0;
 }
 
-/* A lock that it has itself never comes. */
-static int look_why(struct borrowed_thread *borrowed)
+/* 1: it waits for a lock; 0: it does not. */
+static int look_at_lock(struct borrowed_thread *borrowed)
 {
 	struct user_regs_struct regs;
 
 	if (ptrace(PTRACE_GETREGS, borrowed->tid, NULL, &regs) < 0)
 		return -errno;
-	return regs.orig_rax == SYS_futex && (int64_t)regs.rax < 0 ? -EDEADLK : 0;
+	return regs.orig_rax == SYS_futex && (int64_t)regs.rax < 0;
+}
+
+/* Stopped in the middle: whether it will ever come to its end. */
+static int look(struct borrowed_thread *borrowed, uint64_t until_ns, int *looks)
+{
+	int is_locked = look_at_lock(borrowed);
+
+	if (is_locked < 0)
+		return is_locked;
+	*looks = is_locked ? *looks + 1 : 0;
+	if (*looks == LOOKS_AT_A_LOCK)
+		return -EDEADLK;
+	return host_clocks_now_ns() > until_ns ? -ETIMEDOUT : 0;
 }
 
 /* With these registers, until it stops itself. */
 static int execute(struct borrowed_thread *borrowed, struct user_regs_struct *regs)
 {
-	const uint64_t endless_ns = host_clocks_now_ns() + ENDLESS_NS;
-	int result = set_registers(borrowed, regs);
+	const uint64_t until_ns = host_clocks_now_ns() + ENDLESS_NS;
+	int result = set_registers(borrowed, regs), looks = 0;
 
 	while (!result) {
 		result = go(borrowed);
 		if (result == -ETIMEDOUT)
 			result = stop(borrowed);
 		if (!result)
-			result = look_why(borrowed);
-		if (!result && host_clocks_now_ns() > endless_ns)
-			result = -ETIMEDOUT;
+			result = look(borrowed, until_ns, &looks);
 	}
 	if (result < 0)
 		return result;
@@ -668,6 +724,8 @@ uint64_t borrowed_thread_return(struct borrowed_thread *borrowed)
 
 	if (borrowed->is_seized && borrowed->frame && (borrowed->is_stopped || stop(borrowed) >= 0))
 		write_back(borrowed);
+	else if (borrowed->is_seized && borrowed->is_stopped && borrowed->is_mended)
+		ptrace(PTRACE_SETREGS, borrowed->tid, NULL, &borrowed->regs);
 	if (borrowed->is_seized && borrowed->is_stopped) {
 		ptrace(PTRACE_DETACH, borrowed->tid, NULL, NULL);
 		stopped_ns = host_clocks_now_ns() - borrowed->stopped_ns;

@@ -27,6 +27,7 @@ struct borrowed_thread {
 	uint64_t frame;               /* on its stack: all that was, as for a signal's handler */
 	uint64_t stopped_ns;          /* since when */
 	bool is_seized, is_stopped;
+	bool is_mended;        /* regs are those of a call that begins again */
 	bool was_told_to_stop; /* by somebody's SIGSTOP, meanwhile */
 };
 

@@ -293,7 +293,7 @@ static int try_thread(struct injector *injector, pid_t tid)
 			injector, error,
 			"it may not be attached to: record it as root (sudo duet record -p)");
 	} else if (error == -ETIMEDOUT) {
-		error = refuse(injector, error, "it could not be stopped within a second");
+		error = refuse(injector, error, "it could not be stopped within 5 s");
 	}
 	stopped_ns = borrowed_thread_return(&borrowed);
 	if (!error)

@@ -3,7 +3,7 @@
  * tests/unit/collect/inject_victim.c - a program that notices what is done to its threads
  *
  * Runs in:  a process of its own, until its stdin ends
- * Gets:     what its threads do: read, busy, allocate, threads, alarm, sleep, wait, signals
+ * Gets:     what its threads do: read, busy, wide, allocate, threads, alarm, sleep, wait, signals
  * Gives:    "ready", and at the end "wrong N", what went otherwise than in a program that is let alone
  */
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <time.h>
@@ -67,6 +68,39 @@ NOINLINE static double compute(uint64_t seed)
 		if (zone[i] != seed * (uint64_t)(i + 1))
 			return -1;
 	return sums[0] + sums[3] + sums[7];
+}
+
+typedef double vector __attribute__((vector_size(32)));
+
+/* Whole vectors, in registers all the time; their upper halves are kept apart from the lower ones. */
+__attribute__((target("avx"), noinline)) static double compute_wide(uint64_t seed)
+{
+	vector a = {1, 2, 3, 4}, b = {5, 6, 7, 8}, c = {9, 10, 11, 12};
+	const vector step = {(double)seed, 2, 0.5, 3};
+
+	for (int i = 0; i < 4000; i++) {
+		__asm__ volatile("" : "+x"(a), "+x"(b), "+x"(c));
+		a += step;
+		b += a * step;
+		c -= b;
+	}
+	return a[0] + a[3] + b[1] + b[2] + c[0] + c[3];
+}
+
+static double compute_any(uint64_t seed)
+{
+	return __builtin_cpu_supports("avx") ? compute_wide(seed) : compute(seed);
+}
+
+static void do_wide(void)
+{
+	double wanted[16];
+
+	for (uint64_t i = 0; i < 16; i++)
+		wanted[i] = compute_any(i);
+	for (uint64_t i = 0; !is_over; i++)
+		if (compute_any(i % 16) != wanted[i % 16])
+			fail("compute_wide");
 }
 
 static void do_busy(void)
@@ -154,10 +188,16 @@ static void do_wait(void)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+	int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 
 	while (!is_over) {
 		double begin = now();
+		struct epoll_event event;
 		struct timespec until;
+
+		if (epoll_wait(epoll_fd, &event, 1, 40) != 0 || now() - begin < 0.039)
+			fail("epoll_wait");
+		begin = now();
 
 		if (poll(NULL, 0, 40) != 0 || now() - begin < 0.039)
 			fail("poll");
@@ -170,6 +210,7 @@ static void do_wait(void)
 			fail("pthread_cond_timedwait");
 		pthread_mutex_unlock(&mutex);
 	}
+	close(epoll_fd);
 }
 
 static void *watch_stdin(void *unused)
@@ -224,7 +265,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		bool watches;
 	} all[] = {
-		{"read", do_read, false},        {"busy", do_busy, true},
+		{"wide", do_wide, true},         {"read", do_read, false},        {"busy", do_busy, true},
 		{"allocate", do_allocate, true}, {"alarm", do_alarm, true},
 		{"sleep", do_sleep, true},       {"wait", do_wait, true},
 		{"threads", do_threads, true},   {"signals", do_read, false},

@@ -172,6 +172,11 @@ TEST(a_thread_that_computes)
 	enter_often("busy");
 }
 
+TEST(a_thread_with_vectors)
+{
+	enter_often("wide");
+}
+
 TEST(a_thread_that_allocates)
 {
 	enter_often("allocate");
@@ -262,6 +267,11 @@ TEST(killed_while_a_thread_reads)
 TEST(killed_while_a_thread_computes)
 {
 	kill_while_entering("busy", false);
+}
+
+TEST(killed_while_a_thread_has_vectors)
+{
+	kill_while_entering("wide", false);
 }
 
 TEST(killed_while_threads_allocate)
@@ -441,6 +451,7 @@ int main(void)
 		return 1;
 	RUN(a_thread_that_reads);
 	RUN(a_thread_that_computes);
+	RUN(a_thread_with_vectors);
 	RUN(a_thread_that_allocates);
 	RUN(a_storm_of_alarms);
 	RUN(a_thread_that_sleeps);
@@ -448,6 +459,7 @@ int main(void)
 	RUN(fifty_threads);
 	RUN(killed_while_a_thread_reads);
 	RUN(killed_while_a_thread_computes);
+	RUN(killed_while_a_thread_has_vectors);
 	RUN(killed_while_threads_allocate);
 	RUN(killed_while_a_thread_sleeps);
 	RUN(a_process_that_is_traced);
