@@ -62,7 +62,8 @@ enum {
 	LOOK_NS = 50000000,  /* what takes longer is looked at */
 	LOOKS_AT_A_LOCK = 10 /* that many in a row: it has the lock itself */
 };
-#define STOP_NS    UINT64_C(5000000000)  /* a thread that can run stops at once, when it has a processor */
+#define STOP_NS \
+	UINT64_C(5000000000) /* a thread that can run stops at once, when it has a processor */
 #define ENDLESS_NS UINT64_C(30000000000) /* given up: in the middle, with whatever it has */
 
 /* ---- the kernel's frame of a signal ------------------------------------------------------------ */
@@ -380,10 +381,22 @@ static int choose_signal(pid_t pid, pid_t tid)
 static bool may_begin_again(uint64_t call)
 {
 	static const uint16_t calls[] = {
-		SYS_read,       SYS_write,       SYS_readv,           SYS_writev,
-		SYS_recvfrom,   SYS_recvmsg,     SYS_sendto,          SYS_sendmsg,
-		SYS_accept,     SYS_accept4,     SYS_epoll_wait,      SYS_epoll_pwait,
-		SYS_semop,      SYS_semtimedop,  SYS_rt_sigtimedwait, SYS_io_getevents,
+		SYS_read,
+		SYS_write,
+		SYS_readv,
+		SYS_writev,
+		SYS_recvfrom,
+		SYS_recvmsg,
+		SYS_sendto,
+		SYS_sendmsg,
+		SYS_accept,
+		SYS_accept4,
+		SYS_epoll_wait,
+		SYS_epoll_pwait,
+		SYS_semop,
+		SYS_semtimedop,
+		SYS_rt_sigtimedwait,
+		SYS_io_getevents,
 		441 /* epoll_pwait2 */,
 	};
 

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 
 import duet_test
@@ -32,10 +33,10 @@ CUDA = ["--collect", "nvidia:cuda"]
 class Live:
     """tests/programs/cuda_live, which launches what it is told to."""
 
-    def __init__(self, where, *more, before=()):
+    def __init__(self, *arguments, command=None):
         t.wanted()
         self.process = subprocess.Popen(
-            [*before, program("cuda_live"), where, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command or [program("cuda_live"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=duet_test.clean_environment({"LD_LIBRARY_PATH": STAND_INS}), preexec_fn=duet_test.default_signals)
         self.pid = self.process.pid
         self.said = [self.process.stdout.readline()]
@@ -131,6 +132,25 @@ for place in ("read", "busy", "allocate", "threads", "alarm", "sleep"):
         t.equal(result, (7, "ready\nlaunch 5: done\nlaunch 23: done\ngraph 2: done\nlaunch 4: done\ngraph 1: done\nwrong 0\n", ""),
                 "status, output and errors")
         t.equal(result, plain(place, ["launch 5", "launch 23", "graph 2", "launch 4", "graph 1"]), "as without duet")
+
+with t.case("a program of Python: its functions are in the stacks"):
+    paths = os.path.join(duet_test.ROOT, "tests", "programs", "cuda_paths.py")
+    live = Live(command=["/usr/bin/env", sys.executable, paths, "told"])
+    trace = t.path("python.duet")
+    recorder = Recorder(live.pid, trace)
+    live.tell("go")
+    until("57 commands", lambda: ledger(trace)["matched"] >= 23 + 7 + 5 + 22)
+    t.equal(recorder.end(), 0, "status")
+    report, sums = t.readable(trace), collections.Counter()
+    for row in report["kernels"]:
+        for stack in row["stacks"]:
+            names = tuple(frame["function"] for frame in stack["frames"] if frame.get("file", "").endswith("cuda_paths.py"))
+            sums[names] += stack["count"]
+    t.equal(sums, {("<module>", "forward", "Worker.launch"): 12, ("second_thread", "evaluate", "Worker.launch"): 11,
+                   ("<module>", "replay", "replay"): 22}, "stacks of kernels")
+    t.true("made while it ran" not in text(run([DUET, "info", trace]).stdout), "nothing of ours is in its code")
+    status, said, errors = live.end()
+    t.equal((status, json.loads(said.splitlines()[1])["forward"], errors), (0, {"h2d": 5, "kernels": 12}, ""), "the program")
 
 with t.case(f"the same process, {ROUNDS} times"):
     live = Live("read")

@@ -265,10 +265,11 @@ int main(int argc, char **argv)
 		void (*run)(void);
 		bool watches;
 	} all[] = {
-		{"wide", do_wide, true},         {"read", do_read, false},        {"busy", do_busy, true},
-		{"allocate", do_allocate, true}, {"alarm", do_alarm, true},
-		{"sleep", do_sleep, true},       {"wait", do_wait, true},
-		{"threads", do_threads, true},   {"signals", do_read, false},
+		{"wide", do_wide, true},     {"read", do_read, false},
+		{"busy", do_busy, true},     {"allocate", do_allocate, true},
+		{"alarm", do_alarm, true},   {"sleep", do_sleep, true},
+		{"wait", do_wait, true},     {"threads", do_threads, true},
+		{"signals", do_read, false},
 	};
 	pthread_t watcher;
 	sigset_t alarm_set;
