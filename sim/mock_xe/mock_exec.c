@@ -34,12 +34,13 @@ enum {
 
 struct script {
 	struct list_head link;
-	struct mock_control control; /* rows behind it */
+	struct mock_control *control; /* owned; rows behind it */
 };
 
 struct job {
 	struct drm_sched_job base;
-	struct dma_fence fence; /* the hardware's */
+	struct dma_fence fence; /* the hardware's; who lets go of it last frees the job */
+	bool is_run;            /* or the fence is none yet */
 	struct delayed_work end;
 	struct mock_gpu *gpu;
 	struct mock_vm *vm;       /* a reference */
@@ -55,16 +56,20 @@ enum { SYNCS_MOST = 8 };
 
 int mock_script_put(struct mock_gpu *gpu, const struct mock_control *control)
 {
-	const size_t size = struct_size(control, rows, control->rows_count);
-	struct script *script = kzalloc(offsetof(struct script, control) + size, GFP_KERNEL), *old;
+	struct script *script = kzalloc(sizeof(*script), GFP_KERNEL), *old;
 
-	if (!script)
+	if (script)
+		script->control = kmemdup(control, struct_size(control, rows, control->rows_count),
+					  GFP_KERNEL);
+	if (!script || !script->control) {
+		kfree(script);
 		return -ENOMEM;
-	memcpy(&script->control, control, size);
+	}
 	mutex_lock(&gpu->scripts_lock);
-	list_for_each_entry(old, &gpu->scripts, link) if (old->control.address == control->address)
+	list_for_each_entry(old, &gpu->scripts, link) if (old->control->address == control->address)
 	{
 		list_del(&old->link);
+		kfree(old->control);
 		kfree(old);
 		break;
 	}
@@ -79,7 +84,7 @@ static const struct mock_control *script_of(struct mock_gpu *gpu, u64 address)
 	struct script *script;
 
 	list_for_each_entry(script, &gpu->scripts,
-			    link) if (script->control.address == address) return &script->control;
+			    link) if (script->control->address == address) return script->control;
 	return NULL;
 }
 
@@ -166,7 +171,13 @@ static const char *timeline_name(struct dma_fence *fence)
 	return "ccs0";
 }
 
+static void release_fence(struct dma_fence *fence)
+{
+	kfree_rcu(container_of(fence, struct job, fence), fence.rcu);
+}
+
 static const struct dma_fence_ops fence_ops = {
+	.release = release_fence,
 	.get_driver_name = driver_name,
 	.get_timeline_name = timeline_name,
 };
@@ -184,8 +195,6 @@ static void on_end(struct work_struct *work)
 	}
 	mutex_unlock(&job->gpu->scripts_lock);
 	dma_fence_signal(&job->fence);
-	mock_vm_put(job->vm);
-	put_task_struct(job->task);
 	dma_fence_put(&job->fence);
 }
 
@@ -206,15 +215,25 @@ static noinline struct dma_fence *guc_exec_queue_run_job(struct drm_sched_job *b
 	}
 	mutex_unlock(&job->gpu->scripts_lock);
 	INIT_DELAYED_WORK(&job->end, on_end);
-	dma_fence_get(&job->fence);
+	job->is_run = true;
+	dma_fence_get(&job->fence); /* of the end's */
+	dma_fence_get(&job->fence); /* of the job's: the one that is returned is the scheduler's */
 	queue_delayed_work(job->gpu->work, &job->end, usecs_to_jiffies(duration_us));
 	return &job->fence;
 }
 
-/* Its fence is in it, and may live on. */
+/* Others may still hold its fence. */
 static void free_job(struct drm_sched_job *base)
 {
+	struct job *job = container_of(base, struct job, base);
+
 	drm_sched_job_cleanup(base);
+	mock_vm_put(job->vm);
+	put_task_struct(job->task);
+	if (job->is_run)
+		dma_fence_put(&job->fence);
+	else
+		kfree(job);
 }
 
 static const struct drm_sched_backend_ops scheduler_ops = {

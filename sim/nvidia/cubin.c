@@ -150,6 +150,7 @@ static void add_kernels(struct builder *builder, char *const *names, size_t coun
 			.st_name = add_string(&builder->symbol_names, &builder->symbol_names_size,
 					      "", names[i]),
 			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_other = 0x10, /* can be launched */
 			.st_shndx = (Elf64_Half)(4 + i),
 			.st_size = sizeof(text)};
 	}

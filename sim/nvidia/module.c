@@ -98,7 +98,8 @@ static CUresult load(CUcontext context, const char *image, CUmodule *ret_module)
 	if (!module)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*ret_module = module;
-	tell_module(CUPTI_CBID_RESOURCE_MODULE_LOADED, module);
+	if (!sim_options()->pc_forget)
+		tell_module(CUPTI_CBID_RESOURCE_MODULE_LOADED, module);
 	return CUDA_SUCCESS;
 }
 

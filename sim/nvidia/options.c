@@ -61,6 +61,8 @@ static const struct option_row rows[] = {
 	ROW(pc_buffer, INTEGER),
 	ROW(pc_lag_us, INTEGER),
 	ROW(pc_keep, INTEGER),
+	ROW(pc_forget, INTEGER),
+	ROW(pc_plan, TEXT),
 	ROW(pm_buffer, INTEGER),
 	ROW(pm_nan_every, INTEGER),
 	ROW(pm_other_every, INTEGER),

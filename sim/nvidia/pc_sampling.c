@@ -11,7 +11,9 @@
  * Why:      each multiprocessor gives a sample each 2^n cycles of a kernel, so the sum over the PCs of a
  *           function is its time to within one sample
  */
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +50,21 @@ enum {
 struct pc {
 	struct sim_kernel kernel; /* its name interned */
 	uint32_t instruction, correlation_id, samples;
+	bool is_planned;
+	uint32_t planned[REASONS]; /* samples of each reason */
 };
+
+/* A line of SIM_NVIDIA's pc_plan. */
+struct plan {
+	char kernel[SIM_NAME_BYTES];
+	uint32_t instruction, reason, samples;
+};
+
+enum { PLANS_MOST = 256 };
+
+static struct plan plans[PLANS_MOST];
+static size_t plan_count;
+static pthread_once_t plan_once = PTHREAD_ONCE_INIT;
 
 struct run {
 	struct run *next;
@@ -110,9 +126,42 @@ void sim_pc_on_kernel(const struct sim_work *work)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Under the lock: adds to a PC's samples, or a PC. */
+static uint32_t reason_named(const char *name)
+{
+	for (uint32_t i = 0; i < REASONS; i++)
+		if (strcmp(reasons[i], name) == 0)
+			return i;
+	return REASONS;
+}
+
+/* Aborts where it makes no sense, as with a misspelled option. */
+static void read_plan(void)
+{
+	FILE *file = *sim_options()->pc_plan ? fopen(sim_options()->pc_plan, "r") : NULL;
+	char reason[64];
+	int got = 0;
+
+	while (file && plan_count < PLANS_MOST) {
+		struct plan *plan = &plans[plan_count];
+
+		got = fscanf(file, "%95s %" SCNu32 " %63s %" SCNu32, plan->kernel,
+			     &plan->instruction, reason, &plan->samples);
+		plan->reason = got == 4 ? reason_named(reason) : REASONS;
+		if (plan->reason == REASONS)
+			break;
+		plan_count++;
+	}
+	if (*sim_options()->pc_plan && (!file || got != EOF)) {
+		fprintf(stderr, "sim-nvidia: '%s' is no plan of samples\n", sim_options()->pc_plan);
+		abort();
+	}
+	if (file)
+		fclose(file);
+}
+
+/* Under the lock: adds to a PC's samples, or a PC. reason: REASONS where it is not planned. */
 static void add_samples(struct context *context, const struct run *run, uint32_t instruction,
-			uint32_t samples)
+			uint32_t samples, uint32_t reason)
 {
 	struct pc *more;
 
@@ -124,14 +173,33 @@ static void add_samples(struct context *context, const struct run *run, uint32_t
 		    pc->correlation_id != run->correlation_id)
 			continue;
 		pc->samples += samples;
+		if (reason < REASONS)
+			pc->planned[reason] += samples;
 		return;
 	}
 	more = realloc(context->pcs, (context->pc_count + 1) * sizeof(*more));
 	if (!more)
 		return;
 	context->pcs = more;
-	more[context->pc_count++] =
-		(struct pc){run->kernel, instruction, run->correlation_id, samples};
+	more = &more[context->pc_count++];
+	*more = (struct pc){.kernel = run->kernel,
+			    .instruction = instruction,
+			    .correlation_id = run->correlation_id,
+			    .samples = samples,
+			    .is_planned = reason < REASONS};
+	if (reason < REASONS)
+		more->planned[reason] = samples;
+}
+
+/* Under the lock. */
+static void take_planned(struct context *context, const struct run *run)
+{
+	for (size_t i = 0; i < plan_count; i++) {
+		if (strcmp(plans[i].kernel, run->kernel.name) != 0)
+			continue;
+		context->unread += plans[i].samples;
+		add_samples(context, run, plans[i].instruction, plans[i].samples, plans[i].reason);
+	}
 }
 
 /* Every third instruction is as heavy as eight others. */
@@ -148,6 +216,11 @@ static void take_samples(struct context *context, const struct run *run)
 	uint64_t samples = cycles * (uint64_t)sim_options()->sms >> context->exponent, so_far = 0;
 	uint64_t whole = weight_until(count);
 
+	pthread_once(&plan_once, read_plan);
+	if (plan_count) {
+		take_planned(context, run);
+		return;
+	}
 	if (context->unread + samples > (uint64_t)sim_options()->pc_buffer) {
 		context->is_wedged = true;
 		context->dropped += samples;
@@ -159,7 +232,7 @@ static void take_samples(struct context *context, const struct run *run)
 		uint64_t until = samples * weight_until(i + 1) / whole;
 
 		if (until > so_far)
-			add_samples(context, run, i, (uint32_t)(until - so_far));
+			add_samples(context, run, i, (uint32_t)(until - so_far), REASONS);
 		so_far = until;
 	}
 }
@@ -206,8 +279,26 @@ static bool is_chosen(const struct context *context, uint32_t index)
 	return false;
 }
 
-static size_t write_stalls(const struct context *context, const struct pc *pc,
-			   struct cupti_pc_stall_reason *ret_stalls)
+/* Each with its twin, which counts a part of the same samples. */
+static size_t write_planned(const struct context *context, const struct pc *pc,
+			    struct cupti_pc_stall_reason *ret_stalls)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < REASONS; i++) {
+		uint32_t index = REASON_FIRST_INDEX + 2 * i;
+
+		if (pc->planned[i] && is_chosen(context, index))
+			ret_stalls[count++] = (struct cupti_pc_stall_reason){index, pc->planned[i]};
+		if (pc->planned[i] / 2 && is_chosen(context, index + 1))
+			ret_stalls[count++] =
+				(struct cupti_pc_stall_reason){index + 1, pc->planned[i] / 2};
+	}
+	return count;
+}
+
+static size_t write_share(const struct context *context, const struct pc *pc,
+			  struct cupti_pc_stall_reason *ret_stalls)
 {
 	uint32_t main = reason_of(pc->instruction), stalled = pc->samples - pc->samples / 4;
 	const struct cupti_pc_stall_reason all[STALLS_OF_PC] = {
@@ -220,6 +311,14 @@ static size_t write_stalls(const struct context *context, const struct pc *pc,
 		if (all[i].sample_count && is_chosen(context, all[i].stall_index))
 			ret_stalls[count++] = all[i];
 	return count;
+}
+
+static size_t write_stalls(const struct context *context, const struct pc *pc,
+			   struct cupti_pc_stall_reason *ret_stalls)
+{
+	if (pc->is_planned)
+		return write_planned(context, pc, ret_stalls);
+	return write_share(context, pc, ret_stalls);
 }
 
 /* Before 12.4 a record has 56 bytes, without correlation id. */

@@ -41,6 +41,9 @@
  *	pc_lag_us=0        how long samples take from a kernel's end to cuptiPCSamplingGetData
  *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
  *	                   its place
+ *	pc_plan=FILE       what is sampled, instead of a share of the time: a line of kernel, number of the
+ *	                   instruction, reason and samples for each that a run of the kernel gives
+ *	pc_forget=0        1: code that is loaded is not told of, as where a tool came too late
  *	pm_buffer=4096     samples that the hardware buffer of PM sampling holds
  *	pm_load=-1         the share of the time in which PM sampling sees a kernel, 0 to 1; -1: what kernels of this
  *	                   process do
@@ -83,13 +86,13 @@ struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
 	int64_t subscriber, privileges, busy;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
-	int64_t pc_buffer, pc_lag_us, pc_keep, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t pc_buffer, pc_lag_us, pc_keep, pc_forget, pm_buffer, pm_nan_every, pm_other_every;
 	int64_t pm_full_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
 	double pm_load, kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
-	char chip[32], log[256], nvml_load[256];
+	char chip[32], log[256], pc_plan[256], nvml_load[256];
 };
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */

@@ -279,6 +279,8 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_runner(sweep, &joined, tag);
 	if (!error && launch && is_in_account(&joined) && sweep->addresses)
 		error = sweep_note_ran(sweep, &joined, tag);
+	if (!error && launch && is_in_account(&joined) && sweep->windows)
+		error = sweep_note_window_run(sweep, &joined, tag);
 	if (!error)
 		error = sweep_tell_command(sweep, &joined, tag);
 	if (error || !launch)
@@ -345,7 +347,11 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->stack = row->stack;
 	command->function = row->function_string;
 	command->over_by = UINT64_MAX;
-	if (sweep->addresses && sweep_note_launched(sweep, command))
+	if (command->type == COMMAND_BATCH) {
+		sweep->states[thread].batch_enter = row->enter;
+		sweep->states[thread].batch_correlation = row->correlation;
+	}
+	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
 		return -ENOMEM;
 	sweep_measure_groups(sweep, row, command);
 	error = sweep_launch_in_ranges(sweep, command,
@@ -396,7 +402,12 @@ static int note_part(struct sweep *sweep, const struct event_launch *row)
 		.function = row->function_string,
 		.flags = row->flags};
 
-	return row->result || sweep->is_scouting ? 0 : sweep_note_launched(sweep, &command);
+	const struct thread_state *state = &sweep->states[thread];
+
+	if (row->result || sweep->is_scouting)
+		return 0;
+	return sweep_note_launched(sweep, &command,
+				   state->batch_enter == row->enter ? state->batch_correlation : 0);
 }
 
 static int on_launch(struct sweep *sweep, const struct event_launch *row)
@@ -494,6 +505,8 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	if (item->kind != EVENT_EXECUTION && item->kind != EVENT_INSTRUCTION_SAMPLE)
 		note_time(sweep, item->time_ns);
 	error = sweep_release_addresses(sweep, item->time_ns);
+	if (!error)
+		error = sweep_release_windows(sweep, item->time_ns);
 	if (error)
 		return error;
 	switch (item->kind) {
@@ -520,6 +533,13 @@ static int on_item(struct sweep *sweep, const struct order_item *item)
 	}
 }
 
+static bool is_part(const struct order_item *item)
+{
+	const struct event_launch *launch = item->row;
+
+	return item->kind == EVENT_LAUNCH && (launch->flags & LAUNCH_PART);
+}
+
 static int run(struct sweep *sweep)
 {
 	struct order_item item;
@@ -528,9 +548,9 @@ static int run(struct sweep *sweep)
 	while ((status = order_next(sweep->order, &item)) > 0) {
 		int error;
 
-		sweep->launches += item.kind == EVENT_LAUNCH;
+		sweep->launches += item.kind == EVENT_LAUNCH && !is_part(&item);
 		error = on_item(sweep, &item);
-		if (!error)
+		if (!error && !is_part(&item))
 			error = sweep_tell_row(sweep, &item);
 		if (error)
 			return error;
@@ -749,6 +769,8 @@ static int finish(struct sweep *sweep)
 	error = count_damaged(sweep);
 	if (!error)
 		error = sweep_release_addresses(sweep, UINT64_MAX);
+	if (!error)
+		error = sweep_release_windows(sweep, UINT64_MAX);
 	if (error)
 		return error;
 	close_window(sweep);
@@ -798,6 +820,7 @@ static void sweep_fini(struct sweep *sweep)
 	sweep_samples_fini(sweep);
 	sweep_instructions_fini(sweep);
 	sweep_addresses_fini(sweep);
+	sweep_windows_fini(sweep);
 	sweep_ranges_fini(sweep);
 	sweep_metrics_fini(sweep);
 	free(sweep->calls);
@@ -891,6 +914,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 
 	correlate_init(&sweep.correlate);
 	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
+	order.parts = sweep.has_instructions;
 	sweep.has_switches = model_has(analysis->model, EVENT_SWITCH);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);
 	sweep.delay_ns = order.execution_delay_ns = analysis->clock_error_ns;
@@ -901,6 +925,8 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 	}
 	if (!error)
 		error = sweep_make_addresses(&sweep);
+	if (!error)
+		error = sweep_make_windows(&sweep);
 	if (!error)
 		error = count_losses(&sweep);
 	if (!error && lost->is_told)

@@ -80,6 +80,15 @@ struct analysis_serial {
 	uint64_t waited_ns;
 };
 
+/* Samples in the window that tell addresses, of code that is known. */
+struct analysis_hidden {
+	uint64_t samples;
+	/* Of them: nothing of their kernel ran in their window, as far as anybody saw, nor was it launched then or in the second before. */
+	uint64_t hidden;
+	uint64_t kernels;        /* that have such */
+	uint64_t never_launched; /* of hidden: no launch of the kernel was seen at all */
+};
+
 struct analysis_device {
 	const struct event_device *device; /* NULL: executions whose device is not described */
 	const char *name, *key, *vendor;
@@ -92,6 +101,7 @@ struct analysis_device {
 	struct analysis_transfers small; /* reads, writes and copies in the window, timed */
 	struct analysis_sync sync;
 	struct analysis_serial serial;
+	struct analysis_hidden hidden;
 	struct overlap overlap;
 	struct account account;
 };

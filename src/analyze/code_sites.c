@@ -99,6 +99,17 @@ static int make_set(struct code_sites *sites, const struct choice *choice, uint3
 	return 0;
 }
 
+static bool is_set(const struct code_set *set, const struct choice *choice)
+{
+	if (set->count != choice->count || set->is_late != choice->is_late)
+		return false;
+	for (size_t i = 0; i < set->count; i++)
+		if (set->sites[i].range != choice->sites[i].range ||
+		    set->sites[i].role != choice->sites[i].role)
+			return false;
+	return true;
+}
+
 /* One site after the other, so that no two sets are ever taken for one another. */
 static int find_set(struct code_sites *sites, const struct choice *choice, uint32_t *ret_set)
 {
@@ -264,7 +275,7 @@ static int make_spot(struct code_sites *sites, uint32_t device, uint64_t address
 }
 
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
-		    uint64_t end, uint32_t *ret_set)
+		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place)
 {
 	uint32_t index = pair_map_find(&sites->spot_rows, device, address);
 	struct choice choice;
@@ -280,12 +291,16 @@ int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address,
 		choice.count = 0;
 		choice.is_late = false;
 		choose(spot, begin, end, &choice);
-		error = find_set(sites, &choice, &spot->set);
+		/* mostly what it was in the window before */
+		if (!spot->is_asked || !is_set(&sites->sets[spot->set], &choice))
+			error = find_set(sites, &choice, &spot->set);
 		spot->is_asked = !error;
 		spot->begin = begin;
 		spot->end = end;
 	}
-	if (!error)
-		*ret_set = spot->set;
-	return error;
+	if (error)
+		return error;
+	*ret_set = spot->set;
+	*ret_place = index;
+	return 0;
 }

@@ -39,9 +39,10 @@ struct code_set {
 int code_sites_new(struct code_index *index, struct code_sites **ret_sites);
 void code_sites_free(struct code_sites *sites); /* NULL-safe */
 
-/* device: id; the window in host ns, the same for a moment. Sets count from 0, without holes. */
+/* device: id; the window in host ns, the same for a moment. Sets count from 0, without holes, and so do the places: one for
+ * each address of a device. */
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
-		    uint64_t end, uint32_t *ret_set);
+		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place);
 
 /* Valid until the next find. */
 const struct code_set *code_sites_set(const struct code_sites *sites, uint32_t set);

@@ -43,6 +43,7 @@ const char *finding_id(enum finding_kind kind)
 		[FINDING_LOW_OCCUPANCY] = "low_occupancy",
 		[FINDING_LAUNCH_LATENCY] = "launch_latency",
 		[FINDING_WAIT_UNDER_GIL] = "wait_under_gil",
+		[FINDING_HIDDEN_LAUNCHES] = "hidden_launches",
 	};
 
 	return (unsigned int)kind < FINDING_COUNT ? ids[kind] : "other";
@@ -359,6 +360,21 @@ static bool find_tiny(const struct analysis *analysis, size_t device, struct fin
 	return true;
 }
 
+/* One kernel alone may run for as long as it likes; that several do is less likely than that their launches were not seen. */
+static bool find_hidden(const struct analysis *analysis, size_t device, struct finding *finding)
+{
+	const struct analysis_hidden *hidden = &analysis->devices[device].hidden;
+
+	if (!hidden->samples || !is_share(hidden->hidden, hidden->samples, 10) ||
+	    (hidden->kernels < 2 && !is_share(hidden->never_launched, hidden->samples, 10)))
+		return false;
+	note(finding, "samples", hidden->samples);
+	note(finding, "hidden", hidden->hidden);
+	note(finding, "never_launched", hidden->never_launched);
+	note(finding, "kernels", hidden->kernels);
+	return true;
+}
+
 static const struct {
 	enum finding_kind kind;
 	bool (*find)(const struct analysis *analysis, size_t device, struct finding *finding);
@@ -372,6 +388,7 @@ static const struct {
 	{FINDING_SYNC_COPIES, find_sync_copies},
 	{FINDING_SERIAL_QUEUES, find_serial},
 	{FINDING_TINY_KERNELS, find_tiny},
+	{FINDING_HIDDEN_LAUNCHES, find_hidden},
 };
 
 static int find_of_devices(const struct analysis *analysis, struct findings *findings)

@@ -300,6 +300,16 @@ static size_t keep_waits(struct event_api *rows, size_t count)
 	return kept;
 }
 
+static size_t keep_commands(struct event_launch *rows, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!(rows[i].flags & LAUNCH_PART))
+			rows[kept++] = rows[i];
+	return kept;
+}
+
 /* Into host time, and into its order. Also in the thread that decodes ahead. */
 static size_t place_rows(const void *context, size_t index, void *rows, size_t count)
 {
@@ -317,6 +327,8 @@ static size_t place_rows(const void *context, size_t index, void *rows, size_t c
 			return 0;
 	}
 
+	if (chunk->kind == EVENT_LAUNCH && !order->options.parts)
+		count = keep_commands(rows, count);
 	for (size_t i = 0; i < count; i++)
 		convert_row(&placing, (enum event_kind)chunk->kind, (char *)rows + i * size);
 	sort_rows(chunk->kind, rows, count);

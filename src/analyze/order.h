@@ -33,8 +33,9 @@ enum order_point {
 };
 
 struct order_options {
-	uint32_t kinds;              /* bit (1 << enum event_kind) */
-	bool points;                 /* one item per moment instead of one per row */
+	uint32_t kinds; /* bit (1 << enum event_kind) */
+	bool points;    /* one item per moment instead of one per row */
+	bool parts;     /* launches that are parts of a batch come too: they are no commands */
 	uint64_t execution_delay_ns; /* executions come this much after their key (POINT_ROW) */
 };
 

@@ -83,6 +83,7 @@ struct thread_state {
 	uint64_t gil_until;
 	uint32_t gil_function, gil_stack;
 	bool has_launched;
+	uint64_t batch_enter, batch_correlation; /* the latest batch that it launched; 0: none */
 	struct thread_called called;
 	struct thread_moment
 		*moments; /* in the order of their end; those that may still be asked for */
@@ -253,6 +254,7 @@ struct sweep {
 	uint32_t places_count;
 	bool has_instructions;       /* the trace has samples of them */
 	struct addresses *addresses; /* owned; NULL: it has none */
+	struct windows *windows;     /* owned; NULL: it has none */
 	struct pair_map
 		wait_numbers; /* (wait string << 32 | holder, waker) -> number of state_waits */
 	struct pair_map waker_numbers; /* (thread << 32 | name, the next one) -> number of wakers */
@@ -283,8 +285,9 @@ struct sweep {
 /* Whose samples of an instruction are. */
 struct sweep_found {
 	uint32_t path;
+	uint32_t row;  /* of the analysis's instructions; PAIR_MAP_NONE: to be found */
 	size_t device; /* where no path tells: index into the analysis; ANALYSIS_NO_DEVICE */
-	bool is_estimated, is_late, is_unknown_code;
+	bool is_by_address, is_estimated, is_late, is_unknown_code;
 };
 
 /* What is known of one execution. */
@@ -457,20 +460,23 @@ void sweep_instructions_fini(struct sweep *sweep);
 /* An execution with its launch, of the path that it counts in. */
 int sweep_note_runner(struct sweep *sweep, const struct joined *joined, uint32_t path);
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row);
+/* One whose path is known, or ANALYSIS_NO_PATH. */
+int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			   uint32_t path, bool is_estimated);
 void sweep_sort_instructions(struct analysis *analysis);
 
 /* Whether it is all one whose of two paths' a sample is. */
 bool sweep_is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right);
-/* In the ledger and, in the window, in the table. */
+/* In the ledger and, in the window, in the table; found says then in which row. */
 int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
-			    const struct sweep_found *found);
+			    struct sweep_found *found);
 
 /* ---- sweep_addresses.c ---- */
 
 int sweep_make_addresses(struct sweep *sweep);
 void sweep_addresses_fini(struct sweep *sweep);
-/* A launch that worked, a part of a batch too. */
-int sweep_note_launched(struct sweep *sweep, const struct open_command *command);
+/* A launch that worked; batch: correlation id of that which it is a part of; 0: it is none, or not known of which. */
+int sweep_note_launched(struct sweep *sweep, const struct open_command *command, uint64_t batch);
 /* An execution with its launch, of the path that it counts in; the trace has samples. */
 int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path);
 /* Whether a sample tells an address and a window alone. */
@@ -478,6 +484,18 @@ bool sweep_is_address(const struct event_instruction_sample *row);
 int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row);
 /* Counts the samples about which nothing will come any more; UINT64_MAX: the trace is over. */
 int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns);
+
+/* ---- sweep_windows.c ---- */
+
+int sweep_make_windows(struct sweep *sweep);
+void sweep_windows_fini(struct sweep *sweep);
+/* An execution with its launch, of the path that it counts in; the trace has samples. */
+int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path);
+/* Whether a sample tells its code and a window. */
+bool sweep_is_window(const struct event_instruction_sample *row);
+int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample *row);
+/* Counts the samples of windows that are over; UINT64_MAX: the trace is. */
+int sweep_release_windows(struct sweep *sweep, uint64_t now_ns);
 
 /* ---- sweep_states.c ---- */
 

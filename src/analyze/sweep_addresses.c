@@ -18,6 +18,7 @@
 #include "analyze/code_sites.h"
 #include "analyze/shares.h"
 #include "base/array.h"
+#include "base/number.h"
 
 /* Launches count that were entered in the window or so long before it; else the last ones before. */
 #define LAUNCHED_BEFORE_NS UINT64_C(1000000000)
@@ -40,13 +41,14 @@ struct kernel_runs {
 	size_t ran_count, ran_capacity, ran_limit;
 	struct launched *launched; /* owned; in the order of enter */
 	size_t launched_count, launched_capacity, launched_limit;
+	bool is_hidden; /* samples of it were counted for which no launch was seen */
 };
 
 /* Who launched what: becomes a path where samples are given to it. */
 struct way {
-	uint32_t code; /* index of codes */
 	struct open_command command;
-	uint32_t path; /* ANALYSIS_NO_PATH: not yet */
+	/* As a launch of that code (index of codes), which whoever saw it need not have known by name. */
+	uint32_t code, path;
 	bool is_final; /* the path is that of the kernel's executions */
 };
 
@@ -70,6 +72,25 @@ struct split {
 	struct share *shares;         /* owned; one for each */
 	size_t count, capacity, shares_capacity;
 	bool is_made, is_estimated;
+	bool is_hidden; /* nobody saw what of it ran then */
+};
+
+/* Rows of the analysis that samples of one address are counted in. */
+struct place_rows {
+	struct place_row {
+		uint32_t stall, whose, row;
+	} * rows; /* owned */
+	size_t count, capacity, next;
+};
+
+/* Whose samples are: an index of debts, or one of these. */
+#define WHOSE_NOBODY    0x80000000u /* with an index of codes */
+#define WHOSE_NOT_KNOWN UINT32_MAX
+
+/* A kernel in a batch that is under way. */
+struct batch_part {
+	uint32_t code, way; /* index of codes, of ways */
+	uint32_t next;      /* of its batch; PAIR_MAP_NONE: it was the first */
 };
 
 struct addresses {
@@ -80,8 +101,14 @@ struct addresses {
 	struct pair_map way_rows; /* (code << 32 | stack, function or whom) -> index of ways */
 	struct way *ways;         /* owned */
 	size_t ways_count, ways_capacity;
+	struct pair_map batch_rows; /* (process id, correlation) -> the latest of its parts */
+	struct batch_part *parts;   /* owned */
+	size_t parts_count, parts_capacity;
+	uint32_t free_part;   /* PAIR_MAP_NONE: none */
 	struct split *splits; /* owned; by set */
 	size_t splits_count, splits_capacity;
+	struct place_rows *places; /* owned; by place of the sites */
+	size_t places_count, places_capacity;
 	struct pair_map debt_rows; /* (code, path) -> index of debts */
 	int64_t *debts;            /* owned */
 	size_t debts_count, debts_capacity;
@@ -99,6 +126,8 @@ int sweep_make_addresses(struct sweep *sweep)
 	sweep->addresses = addresses;
 	pair_map_init(&addresses->way_rows);
 	pair_map_init(&addresses->debt_rows);
+	pair_map_init(&addresses->batch_rows);
+	addresses->free_part = PAIR_MAP_NONE;
 	if (code_index_new(sweep->analysis->model, &addresses->index) ||
 	    code_sites_new(addresses->index, &addresses->sites))
 		return -ENOMEM;
@@ -124,6 +153,11 @@ void sweep_addresses_fini(struct sweep *sweep)
 	code_index_free(addresses->index);
 	pair_map_fini(&addresses->way_rows);
 	pair_map_fini(&addresses->debt_rows);
+	pair_map_fini(&addresses->batch_rows);
+	free(addresses->parts);
+	for (size_t i = 0; i < addresses->places_count; i++)
+		free(addresses->places[i].rows);
+	free(addresses->places);
 	free(addresses->waiting.rows);
 	free(addresses->late.rows);
 	free(addresses->runs);
@@ -167,19 +201,6 @@ static int note_ran(struct sweep *sweep, struct kernel_runs *runs, const struct 
 	return 0;
 }
 
-int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path)
-{
-	const size_t code = things_index(&sweep->codes, joined->launch->kernel);
-	const struct ran ran = {.started = joined->row->started,
-				.ended = joined->row->ended,
-				.correlation = joined->row->correlation,
-				.path = path};
-
-	if (!code_index_has(sweep->addresses->index, code))
-		return 0;
-	return note_ran(sweep, &sweep->addresses->runs[code], &ran);
-}
-
 /* What no window that may come asks for; but the last ones before always. */
 static void forget_launched(const struct sweep *sweep, struct kernel_runs *runs, uint64_t now_ns)
 {
@@ -215,11 +236,43 @@ static int find_way(struct sweep *sweep, uint32_t code, const struct open_comman
 	    pair_map_put(&addresses->way_rows, first, second, *ret_way))
 		return -ENOMEM;
 	addresses->ways[addresses->ways_count++] =
-		(struct way){.code = code, .command = *command, .path = ANALYSIS_NO_PATH};
+		(struct way){.command = *command, .path = ANALYSIS_NO_PATH};
 	return 0;
 }
 
-int sweep_note_launched(struct sweep *sweep, const struct open_command *command)
+static int find_path(struct sweep *sweep, struct way *way, uint32_t code, uint32_t *ret_path)
+{
+	int error = 0;
+
+	if (!way->is_final || way->code != code)
+		error = sweep_find_launched_path(sweep, &way->command, code, &way->path,
+						 &way->is_final);
+	way->code = code;
+	if (!error)
+		*ret_path = way->path;
+	return error;
+}
+
+/* The batch was launched by the same call: its execution is that of each of its parts. */
+static int note_batch(struct addresses *addresses, const struct open_command *part, uint32_t code,
+		      uint32_t way, uint64_t batch)
+{
+	uint32_t index = addresses->free_part;
+
+	if (index != PAIR_MAP_NONE) {
+		addresses->free_part = addresses->parts[index].next;
+	} else {
+		index = (uint32_t)addresses->parts_count;
+		if (array_grow(addresses->parts, addresses->parts_capacity, index + (size_t)1))
+			return -ENOMEM;
+		addresses->parts_count++;
+	}
+	addresses->parts[index] = (struct batch_part){
+		code, way, pair_map_find(&addresses->batch_rows, part->process, batch)};
+	return pair_map_put(&addresses->batch_rows, part->process, batch, index);
+}
+
+int sweep_note_launched(struct sweep *sweep, const struct open_command *command, uint64_t batch)
 {
 	struct addresses *addresses = sweep->addresses;
 	const size_t code = addresses ? things_index(&sweep->codes, command->kernel) : 0;
@@ -237,19 +290,47 @@ int sweep_note_launched(struct sweep *sweep, const struct open_command *command)
 	if (array_grow(runs->launched, runs->launched_capacity, runs->launched_count + 1))
 		return -ENOMEM;
 	runs->launched[runs->launched_count++] = launched;
-	return 0;
+	return batch ? note_batch(addresses, command, (uint32_t)code, launched.way, batch) : 0;
 }
 
-static int find_path(struct sweep *sweep, struct way *way, uint32_t *ret_path)
+/* The parts of a batch, with its times. */
+static int note_parts(struct sweep *sweep, const struct ran *batch, uint32_t first)
 {
+	struct addresses *addresses = sweep->addresses;
+	struct ran ran = *batch;
 	int error = 0;
 
-	if (!way->is_final)
-		error = sweep_find_launched_path(sweep, &way->command, way->code, &way->path,
-						 &way->is_final);
-	if (!error)
-		*ret_path = way->path;
+	for (uint32_t i = first, next; i != PAIR_MAP_NONE; i = next) {
+		struct batch_part *part = &addresses->parts[i];
+
+		next = part->next;
+		if (!error)
+			error = find_path(sweep, &addresses->ways[part->way], part->code,
+					  &ran.path);
+		if (!error)
+			error = note_ran(sweep, &addresses->runs[part->code], &ran);
+		part->next = addresses->free_part;
+		addresses->free_part = i;
+	}
 	return error;
+}
+
+int sweep_note_ran(struct sweep *sweep, const struct joined *joined, uint32_t path)
+{
+	struct addresses *addresses = sweep->addresses;
+	const struct event_execution *row = joined->row;
+	const size_t code = things_index(&sweep->codes, joined->launch->kernel);
+	const struct ran ran = {.started = row->started,
+				.ended = row->ended,
+				.correlation = row->correlation,
+				.path = path};
+	const uint32_t first =
+		pair_map_remove(&addresses->batch_rows, row->process, row->correlation);
+	int error = first == PAIR_MAP_NONE ? 0 : note_parts(sweep, &ran, first);
+
+	if (error || !code_index_has(addresses->index, code))
+		return error;
+	return note_ran(sweep, &addresses->runs[code], &ran);
 }
 
 /* ---- candidates -------------------------------------------------------------------------------- */
@@ -332,12 +413,15 @@ static int add_executions(struct search *search)
 	return 0;
 }
 
-enum when { WHEN_IN, WHEN_BEFORE, WHEN_AFTER };
+/* WHEN_AFTER: of code that came late, until it was there for a second. */
+enum when { WHEN_IN, WHEN_BEFORE, WHEN_AFTER, WHEN_NEVER };
 
 static enum when when_of(const struct search *search, uint64_t enter)
 {
 	if (enter > search->end)
-		return WHEN_AFTER;
+		return search->set->is_late && enter <= search->set->begin_ns + LAUNCHED_BEFORE_NS
+			       ? WHEN_AFTER
+			       : WHEN_NEVER;
 	return enter + LAUNCHED_BEFORE_NS < search->begin ? WHEN_BEFORE : WHEN_IN;
 }
 
@@ -359,42 +443,25 @@ static bool has_own(const struct search *search, uint32_t site)
 
 	for (size_t i = runs->launched_count; i-- > 0;)
 		if (!runs->launched[i].is_part &&
-		    (search->set->is_late || runs->launched[i].enter <= search->end))
+		    when_of(search, runs->launched[i].enter) != WHEN_NEVER)
 			return true;
 	return false;
-}
-
-/* The first launch behind the window of any of them. */
-static uint64_t first_after(const struct search *search)
-{
-	uint64_t first = UINT64_MAX;
-
-	for (size_t i = 0; i < search->set->count; i++) {
-		const struct kernel_runs *runs = runs_of(search, i);
-
-		for (size_t one = 0; one < runs->launched_count; one++)
-			if (runs->launched[one].enter > search->end)
-				first = smaller(first, runs->launched[one].enter);
-	}
-	return first;
 }
 
 static int add_launches(struct search *search, uint32_t site, const struct kernel_runs *runs,
 			bool are_parts, enum when when)
 {
-	const uint64_t first = when == WHEN_AFTER ? first_after(search) : 0;
 	size_t most = when == WHEN_BEFORE ? LAUNCHES_KEPT : SIZE_MAX;
 	uint32_t path;
 
 	for (size_t i = runs->launched_count; i-- > 0 && most;) {
 		const struct launched *launched = &runs->launched[i];
 
-		if (launched->is_part != are_parts || when_of(search, launched->enter) != when ||
-		    (when == WHEN_AFTER && launched->enter - first > LAUNCHED_BEFORE_NS))
+		if (launched->is_part != are_parts || when_of(search, launched->enter) != when)
 			continue;
 		most--;
 		if (find_path(search->sweep, &search->sweep->addresses->ways[launched->way],
-			      &path) ||
+			      search->set->sites[site].range->code, &path) ||
 		    add_candidate(search, site, path, 1))
 			return -ENOMEM;
 	}
@@ -421,14 +488,15 @@ static int add_launches_when(struct search *search, enum when when)
 static int find_candidates(struct search *search)
 {
 	static const enum code_role roles[] = {SITE_NOW, SITE_REPLACED};
-	const enum when last = search->set->is_late ? WHEN_AFTER : WHEN_BEFORE;
 	int error = add_executions(search);
 
 	for (size_t i = 0; i < ARRAY_COUNT(roles) && !search->correlation; i++) {
 		search->role = roles[i];
-		for (enum when when = WHEN_IN; when <= last; when++)
-			if (!error && !search->split->count)
+		for (enum when when = WHEN_IN; when < WHEN_NEVER; when++)
+			if (!error && !search->split->count) {
 				error = add_launches_when(search, when);
+				search->split->is_hidden = when == WHEN_BEFORE;
+			}
 	}
 	return error;
 }
@@ -461,8 +529,9 @@ static int make_split(struct sweep *sweep, const struct event_instruction_sample
 	    split->correlation == row->correlation)
 		return 0;
 	split->count = 0;
-	split->is_estimated = false;
+	split->is_estimated = split->is_hidden = false;
 	error = find_candidates(&search);
+	split->is_hidden |= !split->count;
 	for (size_t i = 1; i < split->count; i++)
 		split->is_estimated |=
 			!is_one(&search, &split->candidates[0], &split->candidates[i]);
@@ -475,65 +544,149 @@ static int make_split(struct sweep *sweep, const struct event_instruction_sample
 
 /* ---- samples ----------------------------------------------------------------------------------- */
 
-/* site NULL: nobody knows the code. */
-static int count_part(struct sweep *sweep, const struct event_instruction_sample *row,
-		      const struct code_site *site, struct sweep_found *found, uint64_t count)
-{
-	struct event_instruction_sample part = *row;
-	const struct event_code *code = site ? things_row(&sweep->codes, site->range->code) : NULL;
-	int error = 0;
+/* A sample, and what is known of it. */
+struct given {
+	const struct event_instruction_sample *row;
+	const struct code_set *set;
+	uint32_t place; /* of the sites */
+	struct sweep_found found;
+};
 
-	part.count = count;
-	if (code) {
-		part.code = code->id;
-		error = code_index_offset(sweep->addresses->index, site->range, row->offset,
-					  &part.offset);
+static struct place_rows *find_place(struct addresses *addresses, uint32_t place)
+{
+	if (place >= addresses->places_count) {
+		if (array_grow(addresses->places, addresses->places_capacity, place + (size_t)1))
+			return NULL;
+		addresses->places_count = place + (size_t)1;
 	}
-	return error ? error : sweep_count_instruction(sweep, &part, found);
+	return &addresses->places[place];
 }
 
-static int divide(struct sweep *sweep, const struct event_instruction_sample *row,
-		  const struct code_set *set, struct split *split, struct sweep_found *found)
+/* From window to window the same ones follow one another: mostly the first that is looked at is it. */
+static uint32_t find_known(struct place_rows *rows, uint32_t stall, uint32_t whose)
+{
+	size_t at = rows->next;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		at = at < rows->count ? at : 0;
+		if (rows->rows[at].stall == stall && rows->rows[at].whose == whose) {
+			rows->next = at + 1;
+			return rows->rows[at].row;
+		}
+		at++;
+	}
+	return PAIR_MAP_NONE;
+}
+
+static int keep_known(struct place_rows *rows, uint32_t stall, uint32_t whose, uint32_t row)
+{
+	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		return -ENOMEM;
+	rows->rows[rows->count++] = (struct place_row){stall, whose, row};
+	rows->next = rows->count;
+	return 0;
+}
+
+/* site NULL: nobody knows the code. */
+static int count_part(struct sweep *sweep, struct given *given, const struct code_site *site,
+		      uint32_t whose, uint64_t count)
+{
+	struct addresses *addresses = sweep->addresses;
+	struct event_instruction_sample part = *given->row;
+	struct place_rows *rows = find_place(addresses, given->place);
+	const bool is_plain = !part.text_string;
+	uint32_t known;
+	int error = 0;
+
+	if (!rows)
+		return -ENOMEM;
+	known = is_plain ? find_known(rows, part.stall_string, whose) : PAIR_MAP_NONE;
+	part.count = count;
+	given->found.row = known;
+	if (known == PAIR_MAP_NONE && site) {
+		const struct event_code *code = things_row(&sweep->codes, site->range->code);
+
+		part.code = code->id;
+		error = code_index_offset(addresses->index, site->range, part.offset, &part.offset);
+	}
+	if (!error)
+		error = sweep_count_instruction(sweep, &part, &given->found);
+	if (error || !is_plain || known != PAIR_MAP_NONE || given->found.row == PAIR_MAP_NONE)
+		return error;
+	return keep_known(rows, part.stall_string, whose, given->found.row);
+}
+
+static int divide(struct sweep *sweep, struct given *given, struct split *split)
 {
 	int64_t *debts = sweep->addresses->debts;
 	int error = 0;
 
-	found->is_estimated = split->is_estimated;
+	given->found.is_estimated = split->is_estimated;
 	for (size_t i = 0; i < split->count; i++)
 		split->shares[i].debt = debts[split->candidates[i].debt];
-	shares_divide(split->shares, split->count, row->count);
+	if (split->count == 1)
+		split->shares[0].part = given->row->count;
+	else
+		shares_divide(split->shares, split->count, given->row->count);
 	for (size_t i = 0; i < split->count; i++)
 		debts[split->candidates[i].debt] = split->shares[i].debt;
 	for (size_t i = 0; i < split->count && !error; i++) {
 		const struct candidate *candidate = &split->candidates[i];
 
-		found->path = candidate->path;
+		given->found.path = candidate->path;
 		if (split->shares[i].part)
-			error = count_part(sweep, row, &set->sites[candidate->site], found,
-					   split->shares[i].part);
+			error = count_part(sweep, given, &given->set->sites[candidate->site],
+					   candidate->debt, split->shares[i].part);
 	}
 	return error;
 }
 
-/* All that ran and was launched by the end of its window is known now. */
-static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t number)
+/* For who asks whether launches go past whoever looks for them. */
+static void count_hidden(struct sweep *sweep, const struct given *given, const struct split *split)
 {
-	struct sweep_found found = {.path = ANALYSIS_NO_PATH,
-				    .device = things_index(&sweep->devices, row->device)};
-	const struct code_set *set = code_sites_set(sweep->addresses->sites, number);
-	struct split *split = NULL;
-	int error;
+	struct analysis_hidden *hidden = &sweep->analysis->devices[given->found.device].hidden;
+	struct kernel_runs *runs = &sweep->addresses->runs[given->set->sites[0].range->code];
+	const uint64_t count = given->row->count;
 
-	found.is_late = set->is_late;
-	found.is_unknown_code = !set->count;
-	if (!set->count)
-		return count_part(sweep, row, NULL, &found, row->count);
-	error = make_split(sweep, row, number, &split);
+	if (!is_in_window(sweep->analysis, given->row->begin, given->row->begin))
+		return;
+	hidden->samples = add_saturated(hidden->samples, count);
+	if (!split->is_hidden || given->set->is_late)
+		return;
+	hidden->hidden = add_saturated(hidden->hidden, count);
+	if (!split->count)
+		hidden->never_launched = add_saturated(hidden->never_launched, count);
+	hidden->kernels += !runs->is_hidden;
+	runs->is_hidden = true;
+}
+
+/* All that ran and was launched by the end of its window is known now. */
+static int give(struct sweep *sweep, const struct event_instruction_sample *row, uint32_t set,
+		uint32_t place)
+{
+	struct given given = {.row = row,
+			      .set = code_sites_set(sweep->addresses->sites, set),
+			      .place = place,
+			      .found = {.path = ANALYSIS_NO_PATH,
+					.is_by_address = true,
+					.device = things_index(&sweep->devices, row->device)}};
+	const struct code_site *first = given.set->count ? &given.set->sites[0] : NULL;
+	struct split *split = NULL;
+	int error = 0;
+
+	given.found.is_late = given.set->is_late;
+	given.found.is_unknown_code = !first;
+	if (first)
+		error = make_split(sweep, row, set, &split);
 	if (error)
 		return error;
-	if (!split->count)
-		return count_part(sweep, row, &set->sites[0], &found, row->count);
-	return divide(sweep, row, set, split, &found);
+	if (first)
+		count_hidden(sweep, &given, split);
+	if (!first || !split->count)
+		return count_part(sweep, &given, first,
+				  first ? first->range->code | WHOSE_NOBODY : WHOSE_NOT_KNOWN,
+				  row->count);
+	return divide(sweep, &given, split);
 }
 
 static int push(struct waiting *waiting, const struct event_instruction_sample *row,
@@ -582,17 +735,17 @@ static int release(struct sweep *sweep, struct waiting *waiting, bool is_late, u
 	struct addresses *addresses = sweep->addresses;
 	const struct event_instruction_sample row = pop(waiting);
 	const struct code_set *set;
-	uint32_t number;
+	uint32_t number, place;
 	int error = code_sites_find(addresses->sites, row.device, row.offset, row.begin, row.end,
-				    &number);
+				    &number, &place);
 
 	if (error)
 		return error;
 	set = code_sites_set(addresses->sites, number);
-	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS > now_ns)
+	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS >= now_ns)
 		return push(&addresses->late, &row,
-			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns);
-	return give(sweep, &row, number);
+			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns + 1);
+	return give(sweep, &row, number, place);
 }
 
 int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns)
@@ -616,5 +769,5 @@ bool sweep_is_address(const struct event_instruction_sample *row)
 
 int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row)
 {
-	return push(&sweep->addresses->waiting, row, row->end + sweep->delay_ns);
+	return push(&sweep->addresses->waiting, row, row->end + sweep->delay_ns + 1);
 }

@@ -7,7 +7,7 @@
  *           offset and stall
  * Owns:     the latest executions of each kernel of each process
  * Fails:    -ENOMEM
- * Whose the samples are that tell an address alone: sweep_addresses.c.
+ * Whose the samples are that tell an address alone: sweep_addresses.c; their code and a window: sweep_windows.c.
  * Why by name and time: threads of a CPU device run kernels that no call leads to. The code says which kernel; of its
  *           executions that were running then, the sample is one's. Several of one path are the same to every view;
  *           of different paths it is given to them in turn, and counted as estimated.
@@ -200,10 +200,14 @@ static uint64_t key_of(const struct sweep_found *found)
 	return device << 32 | found->path;
 }
 
-static const char *kernel_of(const struct sweep *sweep, uint32_t path, uint32_t code)
+/* Of several that say what lies at an address, the code that it was found in says it best. */
+static const char *kernel_of(const struct sweep *sweep, const struct sweep_found *found,
+			     uint32_t code)
 {
-	const char *name = path == ANALYSIS_NO_PATH ? "" : sweep->analysis->paths[path].name;
+	const char *name = "";
 
+	if (found->path != ANALYSIS_NO_PATH && !found->is_by_address)
+		name = sweep->analysis->paths[found->path].name;
 	if (*name)
 		return name;
 	return model_code_name(sweep->analysis->model,
@@ -227,7 +231,7 @@ static int make_row(struct sweep *sweep, const struct event_instruction_sample *
 		.device = found->device,
 		.stack = path == ANALYSIS_NO_PATH ? row->stack : analysis->paths[path].stack,
 		.text = model_text(analysis->model, row->text_string, ""),
-		.kernel = kernel_of(sweep, path, row->code),
+		.kernel = kernel_of(sweep, found, row->code),
 		.stall = model_text(analysis->model, row->stall_string, ""),
 		.unit = model_text(analysis->model, row->period_unit_string, "samples")};
 	analysis->instructions_count++;
@@ -243,22 +247,30 @@ static uint64_t end_of(const struct sweep *sweep, const struct event_instruction
 	return end > row->begin ? end : row->begin;
 }
 
-static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,
-		     const struct sweep_found *which)
+static int find_row(struct sweep *sweep, const struct event_instruction_sample *row,
+		    const struct sweep_found *found, uint32_t *ret_row)
 {
-	unsigned __int128 weight = (unsigned __int128)row->count * row->period;
-	struct analysis_instruction *found;
-	uint32_t place, index;
+	uint32_t place;
 	int error = find_told_place(sweep, row, &place);
 
 	if (error)
 		return error;
-	index = pair_map_find(&sweep->instruction_rows, key_of(which), place);
-	if (index == PAIR_MAP_NONE)
-		error = make_row(sweep, row, which, place, &index);
+	*ret_row = pair_map_find(&sweep->instruction_rows, key_of(found), place);
+	return *ret_row == PAIR_MAP_NONE ? make_row(sweep, row, found, place, ret_row) : 0;
+}
+
+static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,
+		     struct sweep_found *which)
+{
+	unsigned __int128 weight = (unsigned __int128)row->count * row->period;
+	struct analysis_instruction *found;
+	int error = 0;
+
+	if (which->row == PAIR_MAP_NONE)
+		error = find_row(sweep, row, which, &which->row);
 	if (error)
 		return error;
-	found = &sweep->analysis->instructions[index];
+	found = &sweep->analysis->instructions[which->row];
 	found->samples = add_saturated(found->samples, row->count);
 	found->weight =
 		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
@@ -266,7 +278,7 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 	return sweep_tell_part(
 		sweep,
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
-					.row = index,
+					.row = which->row,
 					.begin = row->begin,
 					.end = end_of(sweep, row),
 					.by = weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight,
@@ -279,7 +291,7 @@ static void add_to(uint64_t *sum, uint64_t count)
 }
 
 int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
-			    const struct sweep_found *found)
+			    struct sweep_found *found)
 {
 	struct analysis_ledger *ledger = &sweep->analysis->ledger;
 
@@ -297,9 +309,21 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 	return count_row(sweep, row, found);
 }
 
+int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
+			   uint32_t path, bool is_estimated)
+{
+	struct sweep_found found = {.path = path,
+				    .row = PAIR_MAP_NONE,
+				    .device = ANALYSIS_NO_DEVICE,
+				    .is_estimated = is_estimated};
+
+	return sweep_count_instruction(sweep, row, &found);
+}
+
 int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_sample *row)
 {
-	struct sweep_found found = {.device = ANALYSIS_NO_DEVICE};
+	bool is_estimated;
+	uint32_t path;
 
 	note_time(sweep, row->begin);
 	if (row->device)
@@ -307,8 +331,10 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 			true;
 	if (sweep_is_address(row))
 		return sweep_take_address(sweep, row);
-	found.path = find_owner(sweep, row, &found.is_estimated);
-	return sweep_count_instruction(sweep, row, &found);
+	if (sweep_is_window(row))
+		return sweep_take_window(sweep, row);
+	path = find_owner(sweep, row, &is_estimated);
+	return sweep_give_instruction(sweep, row, path, is_estimated);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------- */

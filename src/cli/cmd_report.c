@@ -31,7 +31,8 @@ static const struct option_row report_options[] = {
 	{"json", 0, OPTION_FLAG, NULL, "print one JSON document (schema duet.report/1)",
 	 offsetof(struct report_values, json)},
 	{"by", 0, OPTION_TEXT, "WHAT",
-	 "busy time by kernel (the default), stack, line, instruction or queue; the calls that "
+	 "busy time by kernel (the default), stack, line, instruction or queue; what sampled "
+	 "instructions waited for (stall); the calls that "
 	 "wait "
 	 "(wait); CPU samples by function (cpu); processor time by thread or process; the "
 	 "program's "
@@ -138,7 +139,8 @@ static bool is_known(const char *by)
 	return !by || strcmp(by, "kernel") == 0 || strcmp(by, "queue") == 0 ||
 	       strcmp(by, "process") == 0 || strcmp(by, "wait") == 0 || strcmp(by, "stack") == 0 ||
 	       strcmp(by, "line") == 0 || strcmp(by, "instruction") == 0 ||
-	       strcmp(by, "cpu") == 0 || strcmp(by, "thread") == 0 || strcmp(by, "range") == 0;
+	       strcmp(by, "stall") == 0 || strcmp(by, "cpu") == 0 || strcmp(by, "thread") == 0 ||
+	       strcmp(by, "range") == 0;
 }
 
 static int run_report(const struct command *command, int argc, char **argv)
@@ -151,10 +153,11 @@ static int run_report(const struct command *command, int argc, char **argv)
 	if (argc - first > 1)
 		return usage_error(command, "one FILE at a time");
 	if (!is_known(values.by))
-		return usage_error(command,
-				   "--by takes kernel, stack, line, instruction, queue, process, "
-				   "thread, range, wait or cpu, not '%s'",
-				   values.by);
+		return usage_error(
+			command,
+			"--by takes kernel, stack, line, instruction, stall, queue, process, "
+			"thread, range, wait or cpu, not '%s'",
+			values.by);
 	if (values.to_ns < values.from_ns)
 		return usage_error(command, "--to is before --from");
 	return report_file(command, &values, first < argc ? argv[first] : SELECTION_FILE);

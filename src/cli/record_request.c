@@ -399,8 +399,8 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 	return 0;
 }
 
-/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "system:smaps" of a switch, "system:-smaps" of
- * one that is off, "system" of the group itself. */
+/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "nvidia:pm=50" of pm: 50, "system:smaps" of a
+ * switch, "system:-smaps" of one that is off, "system" of the group itself. */
 static void format_word(const struct collector *collector, const struct config_value *value,
 			char word[WORD_SIZE])
 {
@@ -410,9 +410,14 @@ static void format_word(const struct collector *collector, const struct config_v
 		snprintf(word, WORD_SIZE, "%s", collector->name);
 	else if (strcmp(field, ".rate_hz") == 0)
 		snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
+	else if (strspn(value->text, "0123456789"))
+		snprintf(word, WORD_SIZE, "%s:%s=%s", collector->name, field + 1, value->text);
 	else
 		snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
 			 strcmp(value->text, "true") == 0 ? "" : "-", field + 1);
+	for (char *at = word; *at; at++)
+		if (*at == '_')
+			*at = '-';
 }
 
 /* A rate by what its collector says of its rates. */

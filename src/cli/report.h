@@ -182,6 +182,18 @@ int report_put_instructions(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends; is_by: of the list "by". -ENOMEM. */
 int report_write_instructions(const struct report *report, bool is_by, struct json_writer *json);
 
+/* Whether it is of the device that is shown. */
+bool report_shows_instruction(const struct report *report,
+			      const struct analysis_instruction *instruction);
+/* What share of the samples is not certainly who a table says. */
+void report_put_doubts(const struct report *report);
+
+/* ---- report_stalls.c ---- */
+
+int report_put_stalls(const struct report *report); /* -ENOMEM */
+/* The rows of the list "by". -ENOMEM. */
+int report_write_stalls(const struct report *report, struct json_writer *json);
+
 /* ---- report_cpu.c ---- */
 
 /* A table for each source of CPU samples, those that tell time first. -ENOMEM. */

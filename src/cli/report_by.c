@@ -198,11 +198,12 @@ int report_write_by(const struct report *report, struct json_writer *json)
 	static const struct {
 		const char *name;
 		int (*write)(const struct report *report, struct json_writer *json);
-	} tables[] = {{"kernel", write_kernels},    {"stack", write_stacks},
-		      {"line", write_lines},        {"queue", write_queues},
-		      {"process", write_processes}, {"thread", report_write_threads},
-		      {"wait", write_waits},        {"instruction", write_instructions},
-		      {"cpu", report_write_cpu},    {"range", write_ranges}};
+	} tables[] = {{"kernel", write_kernels},      {"stack", write_stacks},
+		      {"line", write_lines},          {"queue", write_queues},
+		      {"process", write_processes},   {"thread", report_write_threads},
+		      {"wait", write_waits},          {"instruction", write_instructions},
+		      {"stall", report_write_stalls}, {"cpu", report_write_cpu},
+		      {"range", write_ranges}};
 	const char *by = report->values->by ? report->values->by : "kernel";
 	int error = 0;
 

@@ -354,6 +354,23 @@ static void say_gil(const struct report *report, const struct finding *finding,
 	    time_of(finding, "blocked_ns").text);
 }
 
+static void say_hidden(const struct report *report, const struct finding *finding,
+		       struct sentence *sentence)
+{
+	const uint64_t kernels = finding_value(finding, "kernels");
+	const double share = 100.0 * (double)finding_value(finding, "hidden") /
+			     (double)finding_value(finding, "samples");
+
+	say(sentence,
+	    "%.1f %% of the samples with known code are of %" PRIu64
+	    " %s that nobody was seen to launch in the second before: the driver gives work to the "
+	    "GPU "
+	    "without a call into the operating system (direct submission), or they run for longer; "
+	    "record with --collect level_zero, which sees each launch, or run the program with "
+	    "NEOReadDebugKeys=1 EnableDirectSubmission=0",
+	    share, kernels, table_noun(kernels, "kernel", "kernels"));
+}
+
 static const struct {
 	void (*say)(const struct report *report, const struct finding *finding,
 		    struct sentence *sentence);
@@ -366,6 +383,7 @@ static const struct {
 	[FINDING_SYNC_COPIES] = {say_sync_copies},    [FINDING_SERIAL_QUEUES] = {say_serial},
 	[FINDING_TINY_KERNELS] = {say_tiny},          [FINDING_LOW_OCCUPANCY] = {say_occupancy},
 	[FINDING_LAUNCH_LATENCY] = {say_latency},     [FINDING_WAIT_UNDER_GIL] = {say_gil},
+	[FINDING_HIDDEN_LAUNCHES] = {say_hidden},
 };
 
 static void describe(const struct report *report, const struct finding *finding,

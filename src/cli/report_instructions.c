@@ -145,18 +145,31 @@ static void sum_kernels(struct rows *rows)
 	}
 }
 
+static size_t device_of(const struct report *report, const struct analysis_instruction *instruction)
+{
+	if (instruction->path != ANALYSIS_NO_PATH)
+		return report->analysis->paths[instruction->path].device;
+	return instruction->device == ANALYSIS_NO_DEVICE ? ALL_DEVICES : instruction->device;
+}
+
+bool report_shows_instruction(const struct report *report,
+			      const struct analysis_instruction *instruction)
+{
+	const size_t device = device_of(report, instruction);
+
+	return device == ALL_DEVICES ? report->device == ALL_DEVICES
+				     : report_shows_device(report, device);
+}
+
 static int add_row(const struct report *report, const struct analysis_instruction *instruction,
 		   struct rows *rows)
 {
 	struct row row = {.instruction = instruction,
-			  .device = ALL_DEVICES,
+			  .device = device_of(report, instruction),
 			  .samples = instruction->samples,
 			  .estimated = instruction->estimated};
 
-	if (instruction->path != ANALYSIS_NO_PATH)
-		row.device = report->analysis->paths[instruction->path].device;
-	if (row.device == ALL_DEVICES ? report->device != ALL_DEVICES
-				      : !report_shows_device(report, row.device))
+	if (!report_shows_instruction(report, instruction))
 		return 0;
 	if (array_grow(rows->rows, rows->capacity, rows->count + 1) ||
 	    device_code_find(rows->code, instruction->code, instruction->offset, &row.place))
@@ -218,19 +231,25 @@ static void put_row(const struct row *row)
 	putchar('\n');
 }
 
-/* What share of the samples is not certainly who the table says. */
-static void put_doubts(const struct report *report)
+static void put_doubt(uint64_t count, const struct analysis_ledger *ledger, const char *text)
+{
+	if (count)
+		printf("  %s of the samples %s\n", format_percent(count, ledger->instructions).text,
+		       text);
+}
+
+void report_put_doubts(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
-	if (ledger->instructions_estimated)
-		printf("  %s of the samples are one of several commands' that ran then: divided "
-		       "among them\n",
-		       format_percent(ledger->instructions_estimated, ledger->instructions).text);
-	if (ledger->instructions_unknown)
-		printf("  %s of the samples came while no command is known to have run their "
-		       "kernel\n",
-		       format_percent(ledger->instructions_unknown, ledger->instructions).text);
+	put_doubt(ledger->instructions_estimated, ledger,
+		  "are one of several commands' that ran then: divided among them");
+	put_doubt(ledger->instructions_unknown - ledger->instructions_unknown_code, ledger,
+		  "came while no command is known to have run their kernel");
+	put_doubt(ledger->instructions_unknown_code, ledger,
+		  "are at addresses of which nobody told whose code is there: [unknown code]");
+	put_doubt(ledger->instructions_late, ledger,
+		  "came before it was known whose code is there: they are given to the next one's");
 }
 
 /* A thread is interrupted some cycles after what made its time come due: nothing that is asked of the processor here
@@ -285,7 +304,7 @@ int report_put_instructions(const struct report *report)
 	}
 	table_put_rest(shown, rows.count, "instruction", "instructions");
 	put_skid(report, &rows);
-	put_doubts(report);
+	report_put_doubts(report);
 	if (device_code_why(rows.code))
 		printf("  %s\n", device_code_why(rows.code));
 	fini(&rows);

@@ -353,6 +353,8 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "samples", ledger->instructions);
 	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
 	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
+	json_pair_u64(json, "samples_unknown_code", ledger->instructions_unknown_code);
+	json_pair_u64(json, "samples_late", ledger->instructions_late);
 	json_pair_u64(json, "samples_lost", ledger->instructions_lost);
 	json_pair_u64(json, "cpu_samples", ledger->samples);
 	json_pair_u64(json, "cpu_samples_lost", ledger->samples_lost);

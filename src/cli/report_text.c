@@ -352,6 +352,8 @@ static int put_by(const struct report *report, const char *by)
 {
 	if (strcmp(by, "cpu") == 0)
 		return report_put_cpu(report);
+	if (strcmp(by, "stall") == 0)
+		return report_put_stalls(report);
 	if (strcmp(by, "line") == 0)
 		return report_put_lines(report);
 	if (strcmp(by, "wait") == 0)
@@ -396,7 +398,7 @@ int report_print_text(const struct report *report)
 		error = put_by(report, by ? by : "kernel");
 	if (!error && !by)
 		error = report_put_ranges(report);
-	if (!error)
+	if (!error && (!by || strcmp(by, "stall") != 0))
 		error = report_put_instructions(report);
 	report_put_copies(report, ACCOUNT_COPY, "COPIES");
 	report_put_copies(report, ACCOUNT_OTHER, "OTHER COMMANDS");

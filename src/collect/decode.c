@@ -483,6 +483,7 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	const char *end = (const char *)head + head->size;
 	const char *texts[2]; /* name, options */
 	struct event_code row;
+	uint64_t error_ns;
 
 	if (head->size < sizeof(*record) + last ||
 	    !record_texts(head, offsetof(struct record_code, texts), last, texts, 2) ||
@@ -510,8 +511,13 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 	if (row.size_bytes && begin_assembly(injected, ring, &row, record->code, texts[1]))
 		return;
 	injected->contents_lost += row.size_bytes != 0;
-	if (type == CODE_KERNEL && place.address)
+	if (type == CODE_KERNEL && place.address) {
 		row.size_bytes = place.size_bytes;
+		/* samples of its first launch may come before this is read */
+		if (place.time)
+			row.begin_ns =
+				recording_host_ns(injected->recording, place.time, &error_ns);
+	}
 	if (!find_code(injected, record->code, &row, texts[0], texts[1]))
 		describe_code(injected, record->code, &row, texts[0], texts[1]);
 }

@@ -123,6 +123,7 @@ void recording_fini(struct recording *recording)
 	hash_map_fini(&recording->device_users);
 	identities_fini(&recording->gone);
 	hash_map_fini(&recording->pythons);
+	submissions_fini(&recording->submissions);
 	kept_files_finish(&recording->kept, NULL);
 }
 

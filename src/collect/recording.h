@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "collect/kept.h"
+#include "collect/submissions.h"
 #include "trace/writer.h"
 
 struct processes;
@@ -69,8 +70,9 @@ struct recording {
 	void (*on_warning)(void *context, const char *text);
 	void (*on_hint)(void *context, const char *text);
 	void *warning_context;
-	uint32_t lookups;       /* in /proc, that may still be made in this second */
-	uint64_t scratch[8192]; /* one record, the largest there is */
+	struct submissions submissions; /* to GPUs; none where no driver's calls are recorded */
+	uint32_t lookups;               /* in /proc, that may still be made in this second */
+	uint64_t scratch[8192];         /* one record, the largest there is */
 };
 
 enum { RECORDING_GONE = 64 };

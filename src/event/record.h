@@ -149,9 +149,10 @@ struct record_needs {
 	uint64_t group_most, group_multiple, local_bytes, private_bytes;
 };
 
-/* Where its code is on the device; size_bytes 0: not known. The same kernel at another address is another one. */
+/* Where its code is on the device; size_bytes 0: not known. time: since when at the latest, as times of calls; 0: not known.
+ * The same kernel at another address is another one. */
 struct record_place {
-	uint64_t address, size_bytes;
+	uint64_t address, size_bytes, time;
 };
 
 /* RECORD_BYTES; detail: number of bytes that follow. Pieces of one content are written by one thread

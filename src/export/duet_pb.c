@@ -506,7 +506,7 @@ static int on_range(struct pb *pb, const struct event_range *row, bool is_full)
 
 static int each_row(struct pb *pb, enum event_kind kind)
 {
-	const struct order_options options = {.kinds = 1u << kind};
+	const struct order_options options = {.kinds = 1u << kind, .parts = true};
 	struct order *order = NULL;
 	struct order_item item;
 	uint64_t regions = 0;

@@ -123,7 +123,7 @@ static int put_row(struct document *document, const struct order_item *item)
 
 static int put_kind(struct document *document, enum event_kind kind)
 {
-	struct order_options options = {.kinds = 1u << kind};
+	struct order_options options = {.kinds = 1u << kind, .parts = true};
 	struct order *order = NULL;
 	struct order_item item;
 	int error = model_order(document->rows.model, &options, &order), status;

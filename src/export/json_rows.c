@@ -134,7 +134,8 @@ static void put_needs(struct json_rows *rows, const struct event_code *row)
 {
 	if (!row->group_most)
 		return;
-	put_u64(rows, "device", row->device);
+	if (!row->address)
+		put_u64(rows, "device", row->device);
 	put_u64(rows, "group_most", row->group_most);
 	if (row->group_multiple)
 		put_u64(rows, "group_multiple", row->group_multiple);
@@ -142,6 +143,16 @@ static void put_needs(struct json_rows *rows, const struct event_code *row)
 		put_u64(rows, "local_bytes", row->local_bytes);
 	if (row->private_bytes != CODE_UNKNOWN)
 		put_u64(rows, "private_bytes", row->private_bytes);
+}
+
+/* Where it is, and when. */
+static void put_place(struct json_rows *rows, const struct event_code *row)
+{
+	put_u64(rows, "device", row->device);
+	put_u64(rows, "address", row->address);
+	put_time(rows, "begin_ns", row->begin_ns);
+	if (row->end_ns)
+		put_time(rows, "end_ns", row->end_ns);
 }
 
 static void put_code(struct json_rows *rows, const void *thing)
@@ -154,7 +165,7 @@ static void put_code(struct json_rows *rows, const void *thing)
 	put_string(rows, "name", row->name_string);
 	put_u64(rows, "size_bytes", row->size_bytes);
 	if (row->address)
-		put_u64(rows, "address", row->address);
+		put_place(rows, row);
 	put_needs(rows, row);
 }
 

@@ -63,7 +63,8 @@ static int write_lines(struct json_rows *rows, struct order *order, FILE *file, 
 static int write_jsonl(const struct model *model, const struct export_options *options, FILE *file,
 		       uint64_t *ret_rows)
 {
-	struct order_options order_options = {.kinds = ANALYSIS_ORDER_KINDS | 1u << EVENT_LOSS};
+	struct order_options order_options = {.kinds = ANALYSIS_ORDER_KINDS | 1u << EVENT_LOSS,
+					      .parts = true};
 	struct json_rows rows = {.model = model};
 	struct order *order = NULL;
 	int error = model_order(model, &order_options, &order);

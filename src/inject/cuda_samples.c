@@ -39,6 +39,9 @@ enum {
 	VERSION_12_4 = 22
 };
 
+/* How long a sample may take to us. */
+#define LATE_NS UINT64_C(300000000)
+
 enum { WINDOW_MS = 20, PERIOD_MS = 1000, LEAST_MS = 1, MOST_MS = 3600000 };
 
 /* How an event's unit of a period is numbered. */
@@ -61,7 +64,8 @@ struct session {
 	bool is_on, is_started;
 	uint32_t device, restarts;
 	uint64_t period; /* cycles; 0: not known */
-	uint64_t begin;  /* of the window, by CUPTI's clock */
+	uint64_t begin;  /* of the window, by CUPTI's clock … */
+	uint64_t read;   /* … and when samples were read last */
 	uint64_t shown_range_id;
 	size_t shown_count;
 };
@@ -342,12 +346,18 @@ static void put_stall(struct guest_thread *thread, const struct session *session
 	ring_commit(&thread->writer);
 }
 
+/* Of what is read now: samples may lie in CUPTI for some rounds of its own thread, which collects them each 100 ms. */
+static uint64_t begin_of(const struct session *session)
+{
+	return session->read > session->begin + LATE_NS ? session->read - LATE_NS : session->begin;
+}
+
 static void put_pc(struct guest_thread *thread, const struct session *session,
 		   const struct cupti_pc_data *pc, uint64_t end)
 {
 	struct cuda_place place = {0, 0};
 	struct record_samples record = {
-		.begin = session->begin,
+		.begin = begin_of(session),
 		.end = end,
 		.period = session->period ? session->period : 1,
 		.device = session->device,
@@ -358,10 +368,8 @@ static void put_pc(struct guest_thread *thread, const struct session *session,
 	else
 		record.offset = place.offset + pc->pc_offset_bytes;
 	record.code = place.code;
-	if (samples.is_exact && cuda_version >= VERSION_12_4 && pc->correlation_id) {
+	if (samples.is_exact && cuda_version >= VERSION_12_4)
 		record.correlation = pc->correlation_id;
-		record.begin = end; /* that command has begun, whenever the window did */
-	}
 	for (size_t i = 0; i < pc->stall_count && i < samples.all_reasons; i++)
 		put_stall(thread, session, &record, &pc->stalls[i]);
 }
@@ -543,6 +551,7 @@ static void drain(struct guest_thread *thread, struct session *session)
 			break;
 	}
 	put_landed(thread, session, end);
+	session->read = end;
 	if (result == CUPTI_ERROR_OUT_OF_MEMORY)
 		begin_anew(thread, session);
 	else if (result)
@@ -558,7 +567,7 @@ static void start_range(struct guest_thread *thread, struct session *session)
 
 	if (!session->is_on || session->is_started || samples.is_over)
 		return;
-	session->begin = cupti_now();
+	session->begin = session->read = cupti_now();
 	session->is_started = CALL(thread, cuptiPCSamplingStart, &params);
 }
 
@@ -613,8 +622,11 @@ static void close_windows(struct guest_thread *thread, uint64_t now_ms)
 static void drain_all(struct guest_thread *thread)
 {
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context && samples.sessions[i].is_started)
+		if (samples.sessions[i].context && samples.sessions[i].is_started) {
 			drain(thread, &samples.sessions[i]);
+			/* It may have been begun anew. */
+			start_range(thread, &samples.sessions[i]);
+		}
 }
 
 static uint64_t now_ns(void)

@@ -194,7 +194,8 @@ struct level_zero_queue *level_zero_queue(ze_handle handle);
 
 /* Their ids; one that was not described yet is. 0: none. */
 uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queue *queue);
-uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle kernel);
+/* now: as guest_now, a time at which the kernel was there. */
+uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle kernel, uint64_t now);
 uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_module *module);
 
 /* Reads the device's clock next to ours where that is due; now: as guest_now. */

@@ -512,7 +512,7 @@ static void describe_kernel(struct guest_thread *thread, struct level_zero_appen
 	struct level_zero_command *command = &append->command;
 	const uint32_t *group = append->group[0] ? append->group : kernel ? kernel->group : NULL;
 
-	command->kernel = level_zero_kernel_id(thread, append->kernel);
+	command->kernel = level_zero_kernel_id(thread, append->kernel, append->enter);
 	command->kernel_mode = thread->mode;
 	if (!append->has_groups)
 		return;

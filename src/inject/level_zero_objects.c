@@ -755,7 +755,8 @@ static bool ask_name(ze_handle kernel, char name[RECORD_TEXT_BYTES])
 	return true;
 }
 
-static void learn_kernel(struct guest_thread *thread, struct level_zero_kernel *kernel)
+static void learn_kernel(struct guest_thread *thread, struct level_zero_kernel *kernel,
+			 uint64_t now)
 {
 	struct level_zero_module *module = kernel->module;
 	struct level_zero_context *context = module ? module->context : NULL;
@@ -766,6 +767,7 @@ static void learn_kernel(struct guest_thread *thread, struct level_zero_kernel *
 		return;
 	facts.tail.place.address = ask_address(context, kernel->object.handle);
 	facts.tail.place.size_bytes = find_text(module, facts.name);
+	facts.tail.place.time = now;
 	facts.device = device_id(thread, device, context ? context->driver : NULL);
 	ask_for_needs(kernel->object.handle, device ? device->object.handle : NULL,
 		      &facts.tail.needs);
@@ -775,7 +777,7 @@ static void learn_kernel(struct guest_thread *thread, struct level_zero_kernel *
 	guest_unlock(&objects.lock);
 }
 
-uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle handle)
+uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle handle, uint64_t now)
 {
 	struct level_zero_kernel *kernel = level_zero_find(handle, LEVEL_ZERO_KERNEL);
 	int saved;
@@ -787,7 +789,7 @@ uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle handle)
 	if (!guest_is_current(thread))
 		return 0;
 	saved = errno;
-	learn_kernel(thread, kernel);
+	learn_kernel(thread, kernel, now);
 	errno = saved;
 	return kernel->object.id_mode == thread->mode ? kernel->object.id : 0;
 }

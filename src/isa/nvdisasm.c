@@ -36,7 +36,8 @@ enum {
 	OUTPUT_MOST = 1 << 20,
 	WAIT_MS = 10000,
 	FAILURES_MOST = 4,
-	TEXTS_MOST = 1 << 18
+	TEXTS_MOST = 1 << 18,
+	NOTHING = -1 /* instead of a text's id: it was asked about, and nothing was said */
 };
 
 extern char **environ;
@@ -260,6 +261,10 @@ static size_t cut_line(const char *line, size_t length, uint64_t *ret_address,
 	stop = memchr(at, ';', (size_t)(end - at));
 	while (stop && stop > at && (stop[-1] == ' ' || stop[-1] == '\t'))
 		stop--;
+	/* printable ASCII, whatever it wrote */
+	for (const char *letter = at; stop && letter < stop; letter++)
+		if (*letter < ' ' || *letter > '~')
+			return 0;
 	*ret_text = at;
 	return stop ? (size_t)(stop - at) : 0;
 }
@@ -284,6 +289,19 @@ static bool keep_line(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t si
 	return true;
 }
 
+/* It is not asked about again. */
+static void keep_silence(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size,
+			 uint64_t address)
+{
+	for (size_t at = 0; at < size; at += INSTRUCTION_BYTES) {
+		const uint64_t key = key_of(bytes + at, address + at);
+
+		if (nvdisasm->count < TEXTS_MOST && !hash_map_get(&nvdisasm->texts, key, 0) &&
+		    !hash_map_put(&nvdisasm->texts, key, (uint64_t)NOTHING))
+			nvdisasm->count++;
+	}
+}
+
 /* False: it told of nothing. */
 static bool ask(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size, uint64_t address)
 {
@@ -297,6 +315,8 @@ static bool ask(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size, ui
 		line += length + (line[length] == '\n');
 	}
 	free(output);
+	if (kept)
+		keep_silence(nvdisasm, bytes, size, address);
 	return kept > 0;
 }
 
@@ -316,7 +336,7 @@ bool nvdisasm_decode(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t siz
 			nvdisasm->failures++;
 		id = hash_map_get(&nvdisasm->texts, key_of(bytes, address), 0);
 	}
-	if (!id)
+	if (!id || id == (uint64_t)NOTHING)
 		return false;
 	snprintf(text, NVDISASM_TEXT_SIZE, "%s",
 		 string_table_text(&nvdisasm->strings, (uint32_t)id, NULL));

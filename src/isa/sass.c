@@ -43,8 +43,7 @@ enum generation {
 	SINCE_HOPPER = HOPPER | BLACKWELL,
 	SINCE_AMPERE = AMPERE | SINCE_HOPPER,
 	SINCE_TURING = TURING | SINCE_AMPERE,
-	ALL = VOLTA | SINCE_TURING,
-	UP_TO_HOPPER = ALL & ~BLACKWELL
+	ALL = VOLTA | SINCE_TURING
 };
 
 static const struct {
@@ -78,7 +77,7 @@ static const struct {
 	{0x014, "VABSDIFF", ALL},
 	{0x015, "VABSDIFF4", ALL},
 	{0x016, "PRMT", ALL},
-	{0x017, "IMNMX", UP_TO_HOPPER},
+	{0x017, "IMNMX", ALL},
 	{0x018, "SCATTER", SINCE_AMPERE},
 	{0x019, "SHF", ALL},
 	{0x01a, "SGXT", ALL},
@@ -295,8 +294,9 @@ struct sass {
 static unsigned int generation_of(const char *name)
 {
 	unsigned int number = 0;
+	char end = '\0';
 
-	if (!name || sscanf(name, "sm_%3u", &number) != 1)
+	if (!name || sscanf(name, "sm_%3u%c", &number, &end) < 1 || (end >= '0' && end <= '9'))
 		return 0;
 	for (size_t i = 0; i < ARRAY_COUNT(generations); i++)
 		if (number >= generations[i].first && number <= generations[i].last)

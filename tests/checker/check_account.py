@@ -25,6 +25,9 @@ TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles
 BLOCKING = 1
 API_WAIT = 1
 OUT_OF_ORDER = 1
+PART = 8
+KERNEL_CODE = 5
+LATE_NS, LAUNCHED_BEFORE_NS, LAUNCHES_KEPT = 30 * 10 ** 9, 10 ** 9, 64
 DIRECT = 8
 WAKERS_MOST = 4
 
@@ -52,6 +55,16 @@ class Trace:
         for row in self.launches:
             thread = self.things.get("thread", {}).get(row["thread"])
             row["process"] = thread["process"] if thread else 0
+        # a part of a batch is no command, but somebody launched its kernel
+        self.all_launches = [row for row in self.launches if row["result"] == 0]
+        parts = [row for row in self.launches if row["flags"] & PART and row["result"] == 0]
+        self.launches = [row for row in self.launches if not row["flags"] & PART]
+        batches = {(row["thread"], row["enter"]): row for row in self.launches
+                   if row["command"] == "batch" and row["result"] == 0}
+        for row in parts:
+            batch = batches.get((row["thread"], row["enter"]))
+            if batch:
+                batch.setdefault("parts", []).append(row)
         self.join()
 
     def join(self):
@@ -461,19 +474,176 @@ def check_preemptors(comparison, name, report, preemptors):
 def owners(trace, sample):
     """Executions of the sample's kernel by its process that ran then."""
     code = trace.things.get("code", {}).get(sample["code"])
-    return [row for row in trace.executions
-            if code and code["name"] and known_launch(row) and is_in_account(row)
-            and row["process"] == sample["process"]
-            and row["launch"]["command"] in KERNELS
-            and trace.kernel_name(row["launch"]) == code["name"]
-            and (row["correlation"] == sample["correlation"] if sample["correlation"]
-                 else row["started"] <= sample["begin"] < row["ended"])]
+    ran = [row for row in trace.executions
+           if code and code["name"] and known_launch(row) and is_in_account(row)
+           and row["process"] == sample["process"]
+           and row["launch"]["command"] in KERNELS
+           and trace.kernel_name(row["launch"]) == code["name"]]
+    begin, end = sample["begin"], sample["end"]
+    named = [row for row in ran if row["correlation"] == sample["correlation"] != 0]
+    if named or (sample["correlation"] and begin == end):
+        return named
+    if begin < end:
+        return [row for row in ran if row["started"] < end and begin < row["ended"]]
+    return [row for row in ran if row["started"] <= begin < row["ended"]]
+
+
+def is_there(code, begin, end):
+    until = code.get("end_ns", float("inf"))
+    return (code["begin_ns"] <= begin if begin == end else code["begin_ns"] < end) and until > begin
+
+
+def known_of(code):
+    """How much was told of a kernel's place: 3 is all."""
+    return 2 * bool(code["name"]) + bool(code["size_bytes"])
+
+
+def end_of_code(trace, code):
+    """The lower 32 bits of where a kernel ends; of one without a size where the next one of its process begins."""
+    start = code["address"] & 0xffffffff
+    if code["size_bytes"]:
+        return start + code["size_bytes"]
+    end = start + (1 << 20)
+    for other in placed(trace):
+        at = other["address"] & 0xffffffff
+        together = (other["begin_ns"] < code.get("end_ns", float("inf"))
+                    and code["begin_ns"] < other.get("end_ns", float("inf")))
+        same = other["process"] == code["process"] and other["device"] == code["device"]
+        if start < at < end and together and same:
+            end = at
+    return end
+
+
+def placed(trace):
+    return [row for row in trace.things.get("code", {}).values() if row["type"] == KERNEL_CODE and row.get("address")]
+
+
+def sites_of(trace, sample):
+    """What may have run: [(code, twins, whether it was replaced)], and whether it came late."""
+    low, begin, end = sample["offset"] & 0xffffffff, sample["begin"], sample["end"]
+    all_codes = [code for code in placed(trace) if code["device"] == sample["device"]
+                 and code["address"] & 0xffffffff <= low < end_of_code(trace, code)]
+    there = sorted((code for code in all_codes if is_there(code, begin, end)),
+                   key=lambda code: (code["begin_ns"], code["id"]))
+    if not there:
+        later = sorted(((code["begin_ns"], code["id"]) for code in all_codes if 0 <= code["begin_ns"] - end <= LATE_NS))
+        if not later:
+            return [], False
+        first = trace.things["code"][later[0][1]]
+        same = [trace.things["code"][id] for _, id in later]
+        same = [code for code in same if code["process"] == first["process"]
+                and code["address"] & 0xffffffff == first["address"] & 0xffffffff]
+        best = max(same, key=known_of)
+        best = best if known_of(best) > known_of(first) else first
+        return [(best, [first] if best is not first else [], False)], True
+    found = []
+    for process in dict.fromkeys(code["process"] for code in there):
+        own = [code for code in there if code["process"] == process]
+        most = max(map(known_of, own))
+        for code in own:
+            if known_of(code) < most:
+                continue
+            twins = [other for other in own if known_of(other) < most
+                     and other["address"] & 0xffffffff == code["address"] & 0xffffffff]
+            replaced = any(known_of(other) == most and code["begin_ns"] < other["begin_ns"] <= begin for other in own)
+            found.append((code, twins, replaced))
+    return found, False
+
+
+def launches_of(trace, sample, sites, late):
+    """{(code, stack, function): how often it was launched} by the rule that applies."""
+    begin, end = sample["begin"], sample["end"]
+    last = sites[0][0]["begin_ns"] + LAUNCHED_BEFORE_NS if late else end
+    for wanted in (False, True):
+        lists = []
+        for code, twins, replaced in sites:
+            own = [row for row in trace.all_launches if row["kernel"] == code["id"] and not row["flags"] & PART]
+            parts = [[row for row in trace.all_launches if row["kernel"] == one["id"] and row["flags"] & PART]
+                     for one in [code] + twins]
+            if any(row["enter"] <= last for row in own):
+                parts = [own]
+            if replaced == wanted:
+                lists += [(code, rows) for rows in parts]
+        for when in ("in", "before", "after"):
+            found = collections.Counter()
+            for code, rows in lists:
+                rows = sorted(rows, key=lambda row: row["enter"])
+                if when == "in":
+                    rows = [row for row in rows if begin - LAUNCHED_BEFORE_NS <= row["enter"] <= end]
+                elif when == "before":
+                    rows = [row for row in rows if row["enter"] < begin - LAUNCHED_BEFORE_NS][-LAUNCHES_KEPT:]
+                else:
+                    rows = [row for row in rows if end < row["enter"] <= last]
+                found.update((code["id"], stack_of(row), row["function"]) for row in rows)
+            if found:
+                return found
+    return {}
+
+
+def stack_of(launch):
+    return launch.get("stack", 0)
+
+
+def shares_of(trace, sample):
+    """[(code id, stack, function, weight)] of a sample by its address, and whether its code came late."""
+    sites, late = sites_of(trace, sample)
+    if not sites:
+        return None, False
+    begin, end, found = sample["begin"], sample["end"], collections.Counter()
+    for code, twins, _ in sites:
+        names = [one["id"] for one in [code] + twins]
+        for row, launch in ((row, launch) for row in trace.executions if known_launch(row) and is_in_account(row)
+                            for launch in [row["launch"], *row["launch"].get("parts", [])]):
+            if launch["kernel"] not in names:
+                continue
+            weight = (row["started"] <= begin < row["ended"] if begin == end
+                      else min(end, row["ended"]) - max(begin, row["started"]))
+            if sample["correlation"]:
+                weight = row["correlation"] == sample["correlation"]
+            if weight > 0:
+                found[code["id"], stack_of(launch), launch["function"]] += int(weight)
+    if not found and not sample["correlation"]:
+        found = launches_of(trace, sample, sites, late)
+    return [(*key, weight) for key, weight in found.items()] or [(sites[0][0]["id"], None, None, 1)], late
+
+
+def is_address(sample):
+    return not sample["code"] and sample["device"] and not sample.get("stack")
+
+
+def shown_name(code):
+    return code["name"] or f"[kernel {code['address']:#x}]"
+
+
+def check_addresses(comparison, trace, begin, end, windowed, report):
+    """Samples of addresses: what is exact is so, and each kernel and reason has its share, give or take what rounding
+    moves. Returns the sums of the ledger."""
+    sums, by_kernel, slack = collections.Counter(), collections.defaultdict(float), collections.Counter()
+    for row in filter(is_address, trace.instructions):
+        shares, late = shares_of(trace, row)
+        inside = not windowed or begin <= row["begin"] < end
+        sums["samples"] += row["count"]
+        if shares is None:
+            sums["samples_unknown"] += row["count"]
+            sums["samples_unknown_code"] += row["count"]
+            by_kernel["[unknown code]"] += row["count"] * inside
+            continue
+        sums["samples_late"] += row["count"] * late
+        sums["samples_unknown"] += row["count"] * (shares[0][1] is None)
+        sums["samples_estimated"] += row["count"] * (len(shares) > 1)
+        for code, _, _, weight in shares:
+            name = shown_name(trace.things["code"][code])
+            by_kernel[name] += row["count"] * inside * weight / sum(one[3] for one in shares)
+            slack[name] = max(slack[name], 2 * len(shares) if len({one[0] for one in shares}) > 1 else 0)
+    return sums, {name: count for name, count in by_kernel.items() if count}, slack
 
 
 def check_instructions(comparison, trace, begin, end, windowed, report):
     """How many samples each kernel has, and how many belong to nobody for certain."""
     by_kernel, unknown, estimated, total = {}, 0, 0, 0
     for row in trace.instructions:
+        if is_address(row):
+            continue
         found = owners(trace, row)
         paths = {(one["launch"]["stack"], one["launch"]["function"], trace.device_of(one)) for one in found}
         total += row["count"]
@@ -482,16 +652,61 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
         if not windowed or begin <= row["begin"] < end:
             key = trace.things["code"][row["code"]]["name"], bool(found)
             by_kernel[key] = by_kernel.get(key, 0) + row["count"]
-    got = {}
+    sums, addressed, slack = check_addresses(comparison, trace, begin, end, windowed, report)
+    got, got_addressed = {}, {}
     for row in report["instructions"]:
         key = row["kernel"], "device" in row
-        got[key] = got.get(key, 0) + row["samples"]
+        if row["kernel"] in addressed:
+            got_addressed[row["kernel"]] = got_addressed.get(row["kernel"], 0) + row["samples"]
+        else:
+            got[key] = got.get(key, 0) + row["samples"]
     comparison.equal("instruction samples by kernel", got, by_kernel)
+    for name in addressed:
+        near = abs(got_addressed.get(name, 0) - addressed[name]) <= slack[name] + 1e-6
+        comparison.equal(f"samples of {name}", got_addressed.get(name) if not near else 0, addressed[name] if not near else 0)
+    comparison.equal("samples of addresses", sum(got_addressed.values()), round(sum(addressed.values())))
     lost = sum(row["count"] for row in trace.losses if row["lost"] == "instruction_sample")
-    for key, value in (("samples", total), ("samples_unknown", unknown),
-                       ("samples_estimated", estimated), ("samples_lost", lost),
+    for key, value in (("samples", total + sums["samples"]), ("samples_unknown", unknown + sums["samples_unknown"]),
+                       ("samples_estimated", estimated + sums["samples_estimated"]),
+                       ("samples_unknown_code", sums["samples_unknown_code"]),
+                       ("samples_late", sums["samples_late"]), ("samples_lost", lost),
                        ("cpu_samples", len(trace.samples))):
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
+
+
+def check_launchers(comparison, duet, path, trace, options, begin, end):
+    """The same by who launched, from a drawing: of each process, stack and kernel. Stack N is one frame called sN."""
+    want, slack = collections.defaultdict(float), collections.Counter()
+    for row in filter(is_address, trace.instructions):
+        shares, _ = shares_of(trace, row)
+        if (options and not begin <= row["begin"] < end) or shares is None:
+            continue
+        for code, stack, function, weight in shares:
+            thing = trace.things["code"][code]
+            key = thing["process"], f"s{stack}" if stack else "", function or "", shown_name(thing)
+            want[key] += row["count"] * weight / sum(one[3] for one in shares)
+            slack[key] = max(slack[key], 2 * len(shares) if len(shares) > 1 else 0)
+    # without a sample there is nothing to draw
+    drawn = subprocess.run([duet, "flame", "--view", "stall", "--folded", *options, path], check=False,
+                           capture_output=True).stdout.decode().splitlines()
+    got = collections.Counter()
+    pids = {row["pid"]: id for id, row in trace.things.get("process", {}).items()}
+    for line in drawn:
+        frames, count = line.rsplit(" ", 1)
+        frames = frames.split(";")
+        kernel = frames[frames.index("-") + 1].removesuffix("_[G]")
+        if kernel == "[unknown code]":
+            continue
+        stack, function = "", ""
+        for frame in frames[2:frames.index("-")]:
+            if frame.endswith("_[j]"):
+                stack = frame.removesuffix("_[j]")
+            elif not frame.startswith("["):
+                function = frame
+        got[pids[int(frames[1])], stack, function, kernel] += int(count)
+    for key in set(want) | set(got):
+        if abs(want[key] - got[key]) > slack[key] + 1e-6:
+            comparison.equal(f"samples of {key}", got[key], want[key])
 
 
 def ledger(trace):
@@ -624,7 +839,7 @@ def check_threads(comparison, trace, begin, end, windowed, report):
         comparison.equal(f"thread {id}", sums if sums in same else same, sums)
 
 
-def check(duet, path, window):
+def check(duet, path, window, has_named_stacks=False):
     options = []
     if window:
         options = ["--from", f"{window[0]}ns", "--to", f"{window[1]}ns"]
@@ -644,6 +859,8 @@ def check(duet, path, window):
     for key, value in ledger(trace).items():
         comparison.equal(f"ledger {key}", report["ledger"][key], value)
     check_instructions(comparison, trace, begin, end, window, report)
+    if has_named_stacks:
+        check_launchers(comparison, duet, path, trace, options, begin, end)
     check_threads(comparison, trace, begin, end, window, report)
     devices = sorted(trace.things.get("device", {}))
     for index, row in enumerate(report["devices"]):

@@ -35,7 +35,7 @@
  *	                                     code object that it is in
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
  *	                                     a sample of an instruction of which nothing but that is known
- *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE]
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME]
  *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
@@ -590,7 +590,7 @@ static inline int description_instruction(struct description *description, char 
 	struct event_instruction_sample row = {
 		.process = (uint32_t)description_number(words[1]),
 		.begin = description_number(words[2]),
-		.end = description_number(words[2]),
+		.end = description_number(description_option(words, 5, count, "end", words[2])),
 		.offset = description_number(words[4]),
 		.count = description_number(description_option(words, 5, count, "count", "1")),
 		.period = description_number(description_option(words, 5, count, "period", "10")),

@@ -172,6 +172,69 @@ def random_wakings(seed):
     return "\n".join(lines) + "\n"
 
 
+def random_code(generator, lines, processes, devices, horizon):
+    """Kernels on devices: told whole, by name or by address alone, at places that come again. Returns their ids by
+    process and device."""
+    found = {}
+    for number in range(201, 201 + generator.randrange(1, 12)):
+        process, device = generator.randrange(1, processes + 1), generator.randrange(1, devices + 1)
+        address = 0x1000 * generator.randrange(1, 5) + generator.choice((0, 0, 0x100, 0x180))
+        address += process << 32
+        begin = generator.choice((0, 0, generator.randrange(horizon)))
+        end = generator.choice((0, 0, begin + generator.randrange(1, horizon)))
+        told = generator.choice(("name", "name size", "address"))
+        name = f" name=k{generator.randrange(3)}" if "name" in told else ""
+        size = generator.choice((0x40, 0x200, 0x1000)) if "size" in told else 0
+        lines.append(f"code {number} {process} {device} {address:#x} {size} {begin} {end}{name}")
+        found.setdefault((process, device), []).append((number, bool(name)))
+    return found
+
+
+def random_addresses(seed):
+    """Samples that tell an address and a window, of kernels that runtimes and drivers launch. Some runs are seconds long, so that what
+    was launched before counts or does not."""
+    generator = random.Random(seed)
+    horizon = generator.choice((5000, 4 * 10 ** 9, 60 * 10 ** 9))
+    processes, devices = generator.randrange(1, 4), generator.randrange(1, 3)
+    lines = [f"window 0 {horizon}"] + [f"device {device} gpu{device}" for device in range(1, devices + 1)]
+    lines += [f"frame {number} jit s{number}" for number in range(1, 6)]
+    lines += [f"stack {number} {number}" for number in range(1, 6)]
+    for process in range(1, processes + 1):
+        lines.append(f"thread {process} {process}")
+        lines += [f"queue {process * 3 + device} {device} process={process}" for device in range(1, devices + 1)]
+    codes = random_code(generator, lines, processes, devices, horizon)
+    most = generator.choice((12, 12, 12, 300))
+    launched = []
+    # no two calls of a thread at once, so that nobody may ask which was around which
+    moments = {process: iter(generator.sample(range(0, horizon, 4), min(1200, horizon // 4)))
+               for process in range(1, processes + 1)}
+    for (process, device), kernels in codes.items():
+        for number in range(1, generator.randrange(1, most)):
+            code, named = generator.choice(kernels)
+            # the driver knows no names; a runtime always does
+            part = " part=1 function=submit" if not named or generator.random() < 0.1 else ""
+            enter = next(moments[process])
+            launched.append(f"launch {number + device * 1000} {process} {process * 3 + device} {enter} {enter + 3} kernel"
+                            f" code={code} stack={generator.randrange(1, 6)}{part}")
+            if part and generator.random() < 0.5:
+                lines.append(f"launch {number + device * 1000 + 500} {process} {process * 3 + device} {enter} {enter + 3}"
+                             f" batch function=submit")
+            if generator.random() < 0.5:
+                started = enter + 3 + generator.randrange(horizon // 50)
+                ended = started + 1 + generator.randrange(horizon // 20)
+                lines.append(f"execution {process} {number + device * 1000 + (500 if part else 0)}"
+                             f" {process * 3 + device} {enter + 3} {enter + 3} {started} {ended}")
+    lines += launched
+    length = horizon // 40
+    for _ in range(generator.choice((5, 60))):
+        begin = length * generator.randrange(40)
+        end = begin + generator.choice((length, length, 0))
+        address = 0x1000 * generator.randrange(1, 5) + 8 * generator.randrange(0, 0x60)
+        lines.append(f"address {generator.randrange(1, devices + 1)} {begin} {end} {address:#x}"
+                     f" count={generator.choice((1, 1, 2, 7, 1000))} stall=r{generator.randrange(2)}")
+    return "\n".join(lines) + "\n"
+
+
 def random_trace(seed):
     generator = random.Random(seed)
     state = {"queues": generator.randrange(1, 5), "next": 0,
@@ -203,12 +266,12 @@ def random_trace(seed):
     return "\n".join(lines) + "\n"
 
 
-def check(arguments, folder, description, window, cut):
+def check(arguments, folder, description, window, cut, has_named_stacks):
     path = os.path.join(folder, "checked.duet")
     subprocess.run([arguments.make_trace, "-", path], input=description, text=True, check=True)
     if cut:
         os.truncate(path, int(os.path.getsize(path) * cut))
-    return check_account.check(arguments.duet, path, window)
+    return check_account.check(arguments.duet, path, window, has_named_stacks)
 
 
 def main():
@@ -229,12 +292,13 @@ def main():
         cut = random.Random(seed).uniform(0.7, 0.99) if seed % 5 == 1 else None
         cases.append((f"random {seed}{', cut' if cut else ''}", random_trace(seed), window, cut))
         cases.append((f"random waits {seed}", random_waits(seed), window, None))
+        cases += [(f"random addresses {seed}.{part}", random_addresses(seed * 4 + part), window, None) for part in range(4)]
         cases += [(f"random wakings {seed}.{part}", random_wakings(seed * 5 + part), window, None) for part in range(5)]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, description, window, cut) in enumerate(cases, 1):
             try:
-                differences = check(arguments, folder, description, window, cut)
+                differences = check(arguments, folder, description, window, cut, name.startswith("random addresses"))
             except subprocess.CalledProcessError as error:
                 differences = [f"{error}: {error.stderr}"]
             for line in differences:

@@ -209,6 +209,27 @@ with t.case("samples of them: report and flame graph"):
     t.true(any("two.cl:22_[G]" in frames for frames, _ in folded), f"{folded}")
     t.equal(sum(ns for _, ns in folded), 800, "the device's time")
 
+with t.case("samples that tell an address alone find their kernel, its text and its lines"):
+    t.wanted()
+    lines = ["window 0 1000", "device 1 gpu", "thread 1 1", "queue 1 1", "frame 1 jit main", "stack 1 1"]
+    # the second kernel of the file, at a place that has nothing to do with its offset there
+    lines += [f"code 301 1 1 0x40ffff0000 {second['size_bytes']} 0 0 name=second image={zebin('two_dg2')}",
+              "launch 1 1 1 10 20 kernel code=301 stack=1", "execution 1 1 1 15 18 100 900"]
+    for count, one in ((40, picked[0]), (2, picked[1])):
+        lines.append(f"address 1 0 1000 {0xffff0000 + one['offset']:#x} count={count} stall=sbid")
+    addressed = t.described("placed", *lines)
+    document = t.report(addressed)
+    t.equal([(row["kernel"], row["offset"] - second["offset"], row["address"], row["text"], row["function"], row["line"],
+              row["samples"], row["stalls"]) for row in document["instructions"]],
+            [("second", one["offset"], one["offset"], one["text"], "second", one["line"], count, {"sbid": count})
+             for count, one in ((40, picked[0]), (2, picked[1]))], "the rows")
+    t.equal([document["ledger"][key] for key in ("samples", "samples_estimated", "samples_unknown")], [42, 0, 0], "the ledger")
+    folded = t.folded(addressed, "stall")
+    t.equal([frames[:2] + frames[-3:] for frames, _ in folded],
+            [["program", "1001", one["text"].replace(";", "\\x3b") + "_[g]", "sbid_[g]", f"0x{one['offset']:x}_[g]"]
+             for one in sorted(picked[:2], key=lambda one: one["text"])], f"{folded}")
+    t.true(all("main_[j]" in frames and "second_[G]" in frames and any("two.cl" in one for one in frames) for frames, _ in folded), f"{folded}")
+
 with t.case("… where the library knows nothing of it, says what to install"):
     t.wanted()
     if trace is None:

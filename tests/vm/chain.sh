@@ -8,7 +8,7 @@
 #	chain.sh work VARIANT	the programs
 #
 #	plain	both at once
-#	alone	… without the guest in them: what the kernel saw of them
+#	alone	… without the guest in them: what the kernel saw of them, from when duet's programs are in it
 #	losses	the first GPU is reset between them, and the second one loses rows
 #	late	… of the first one's kernel come five seconds before it; others are of what nobody ever describes
 
@@ -19,6 +19,8 @@ work() {
 	export ZE_ENABLE_ALT_DRIVERS=/vm/libsim-level_zero.so
 	SIM_LEVEL_ZERO=node=/dev/dri/renderD128:/dev/dri/renderD129,code=$code /vm/ze_work /vm/three_bmg.bin "$@" >"/tmp/work.$code"
 }
+
+. /vm/ready.sh
 
 first=0x800000000000
 second=0x800001000000
@@ -39,6 +41,7 @@ if [ "$1" = work ]; then
 		wait
 		;;
 	*)
+		[ "$2" = alone ] && wait_ready
 		work $first 2 &
 		work $second 2 scale=2
 		wait
@@ -50,9 +53,17 @@ collect=level_zero,intel
 [ "$1" = alone ] && collect=intel
 /vm/duet record --collect $collect -o /tmp/run.duet -- /vm/chain.sh work "$1"
 cat /tmp/work.*
-/vm/duet export -f jsonl /tmp/run.duet | sed 's/^/row /'
-for view in launch stall; do
-	/vm/duet flame --view $view --folded /tmp/run.duet | sed "s/^/$view /"
-done
-/vm/duet report --by stall --json /tmp/run.duet | sed "s/^/report /"
-/vm/duet info /tmp/run.duet | sed 's/^/info /'
+rm /tmp/work.*
+
+# What a command says, behind a word each line.
+say() {
+	word=$1
+	shift
+	"$@" >/tmp/said
+	sed "s/^/$word /" /tmp/said
+}
+say row /vm/duet export -f jsonl /tmp/run.duet
+say launch /vm/duet flame --view launch --folded /tmp/run.duet
+say stall /vm/duet flame --view stall --folded /tmp/run.duet
+say report /vm/duet report --by stall --top 1000 --json /tmp/run.duet
+say info /vm/duet info /tmp/run.duet

@@ -26,8 +26,19 @@ NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "b
 PROGRAMS = ("probe", "fences", "submit")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "record.sh")
+READY = os.path.join(HERE, "ready.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
 OA = os.path.join(HERE, "oa.sh")
+CHAIN = os.path.join(HERE, "chain.sh")
+ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
+# In the machine: in the build.
+CHAIN_FILES = {
+    "vm/ze_work": "tests/vm/ze_work",
+    "vm/libsim-level_zero.so": "sim/level_zero/libsim-level_zero.so",
+    "vm/libduet-level_zero.so": "libduet-level_zero.so",
+    # a link to the guest, as duet expects it beside itself
+    "vm/level_zero/validation/libze_validation_layer.so.1": "level_zero/validation/libze_validation_layer.so.1",
+}
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
 XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
@@ -121,33 +132,68 @@ def check_batches(report, kernel, result, log):
                 f"status {status}, {count} ok: {'; '.join(failed)}, see {log}")
 
 
-def check_mock(report, apt, kernel, build):
-    """GPUs under the name of the driver xe, in a machine that has not the real one: their stream as duet records it."""
+def build_mock(report, apt, kernel):
+    """As build_made_up()."""
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "source")
         shutil.copytree(MOCK, source)
         shutil.copy(XE_ABI, source)
-        module, why = build_made_up(report, apt, kernel, folder, source, "xe")
+        return build_made_up(report, apt, kernel, folder, source, "xe")
+
+
+def check_mock(report, apt, kernel, build):
+    """GPUs under the name of the driver xe, in a machine that has not the real one: their stream as duet records it, and
+    the whole way there from programs of Level Zero. Once more without the module's types, as in a kernel that has none."""
+    module, why = build_mock(report, apt, kernel)
     if why:
         report.skip(kernel.version, "the mock of xe", why)
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
-    modules["xe gpus=2"] = module
     files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa")}
-    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
-    log = os.path.join(build, f"vm-{kernel.version}-mock.log")
-    result = guest.run(kernel.image, modules, files, [("plain", "/vm/xe_stalls 1 /vm/xe_work 1 2"),
-                                                      ("stalls", "/vm/stalls.sh"), ("oa", "/vm/oa.sh")], log)
-    for name, check in (("plain", work.Stalls), ("stalls", work.RecordedStalls)):
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
+                  "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
+    has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
+    if has_chain:
+        files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
+        files["vm/three_bmg.bin"] = ZEBIN
+    else:
+        report.skip(kernel.version, "the chain", "built without Level Zero (libze-dev)")
+    check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": module}, files,
+                       ("plain", "alone", "losses", "late") if has_chain else (), "")
+    stripped = kernels.without_types(module)
+    if not stripped:
+        report.skip(kernel.version, "the chain without types", "no pahole or objcopy: there are no types to go without")
+    elif has_chain:
+        check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": stripped}, files, ("plain", "alone"),
+                           " without types")
+
+
+def check_mock_machine(report, kernel, build, modules, files, variants, how):
+    log = os.path.join(build, f"vm-{kernel.version}-mock{how.replace(' ', '-')}.log")
+    stalls = {} if how else {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
+                             "stalls": ("/vm/stalls.sh", work.RecordedStalls)}
+    tests = [(name, command) for name, (command, _) in stalls.items()]
+    tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
+    result = guest.run(kernel.image, modules, files, tests, log)
+
+    def line(name, what, complaints_of):
         status, lines = result.tests.get(name, (None, []))
-        complaints = [line for line in lines if line.startswith("failed ")] or list(check(lines).complaints())
-        report.line(kernel.version, f"EU stalls of a mock of xe, {name}", status == 0 and not complaints,
-                    f"status {status}: {'; '.join(complaints)}, see {log}")
-    status, lines = result.tests.get("oa", (None, []))
-    for what, complaints in (("counters of the OA unit of a mock of xe", list(work.RecordedOa(lines).complaints())),
-                             ("what doctor says of a mock of xe", list(work.complaints_of_doctor(lines)))):
+        complaints = [line for line in lines if line.startswith("failed ")] or list(complaints_of(lines))
         report.line(kernel.version, what, status == 0 and not complaints,
-                    f"status {status}: {'; '.join(complaints)}, see {log}")
+                    f"status {status}: {'; '.join(complaints)[:4000]}, see {log}")
+
+    for name, (_, check) in stalls.items():
+        line(name, f"EU stalls of a mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
+    if not how:
+        line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
+        line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
+    for variant in variants:
+        def chain(lines, variant=variant):
+            return work.Chain(lines, ZEBIN, variant)
+
+        line(f"chain_{variant}", f"the chain{how}, {variant}", lambda lines, chain=chain: chain(lines).complaints())
+        line(f"chain_{variant}", f"the chain{how}, {variant}: flame graph",
+             lambda lines, chain=chain: chain(lines).flame_complaints())
 
 
 def build_made_up(report, apt, kernel, folder, source=MADE_UP_SOURCE, name=MADE_UP):
@@ -183,7 +229,7 @@ def check_kernel(report, apt, kernel, build):
         files["vm/test_bpf_batch"] = batches
         tests.append(("batches", "/vm/test_bpf_batch /vm/batch.bpf.o"))
     if made_up:
-        files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD})
+        files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD, "vm/ready.sh": READY})
         tests.append(("record", "/vm/record.sh"))
     log = os.path.join(build, f"vm-{kernel.version}.log")
     result = guest.run(kernel.image, modules, files, tests, log)

@@ -207,3 +207,17 @@ def build_module(headers, source, target):
     if result.returncode:
         raise OSError("\n".join(result.stdout.splitlines()[-5:]))
     return ""
+
+
+def without_types(module):
+    """The bytes of a module that has some, as if it had been built without; None: it has none, or nothing here takes
+    them away."""
+    if b"\0.BTF\0" not in module or not shutil.which("objcopy"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "module.ko")
+        with open(path, "wb") as file:
+            file.write(module)
+        subprocess.run(["objcopy", "--remove-section=.BTF", "--remove-section=.BTF.base", path], check=True)
+        with open(path, "rb") as file:
+            return file.read()

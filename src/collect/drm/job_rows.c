@@ -336,8 +336,13 @@ void job_rows_put(struct job_rows *rows, const struct job *job)
 		rows->counts.crowded++;
 		return;
 	}
-	execution.correlation = CORRELATION_BASE | ++rows->last_correlation;
-	put_launch(rows, job, thread, &execution);
+	/* the call that it was queued in may be recorded already */
+	execution.correlation = submissions_take(&rows->recording->submissions, process->row.id,
+						 job->tid, job->queued_ns);
+	if (!execution.correlation) {
+		execution.correlation = CORRELATION_BASE | ++rows->last_correlation;
+		put_launch(rows, job, thread, &execution);
+	}
 	put_execution(rows, job, start_ns, &execution);
 }
 

@@ -12,13 +12,19 @@
 #include "collect/intel/stalls.h"
 
 struct eu_stream;
+struct eu_driver;
+enum { EU_ENGINES_MOST = 32 };
 
 /* What a GPU's driver says of its sampling. */
 struct eu_stream_facts {
+	const struct eu_driver *driver;
 	const struct eu_stall_layout *layout;
 	uint32_t gt;           /* the number of its GT */
 	uint32_t major, minor; /* its graphics IP */
 	uint64_t rate_cycles;  /* between two samples */
+	/* of i915: the engines that compute */
+	uint32_t engines_count;
+	uint16_t engines[EU_ENGINES_MOST];
 };
 
 struct eu_stream_counts {

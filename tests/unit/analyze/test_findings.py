@@ -393,6 +393,47 @@ with t.case("a wait under Python's lock"):
     document = report(*LOCK[:-3], "window 0 100000000", *LOCK[-2:], *short)
     t.equal(find(document, "wait_under_gil"), None, "0.05 % of the time")
 
+# ---- a driver that needs no call ----------------------------------------------------------------
+
+XE = ("window 0 10000000000", "device 1 gpu", "process 1 100 app", "thread 1 1", "queue 1 1",
+      "code 201 1 1 0x1000 0x100 0 0", "code 202 1 1 0x2000 0x100 0 0")
+SECOND = 10 ** 9
+
+
+def submitted(*seconds, kernels=(201, 202)):
+    """A batch in each of these seconds."""
+    number = 0
+    for at in seconds:
+        number += 1
+        yield f"launch {number} 1 1 {at * SECOND} {at * SECOND + 9} batch function=xe_exec_ioctl"
+        for kernel in kernels:
+            number += 1
+            yield f"launch {number} 1 1 {at * SECOND} {at * SECOND + 9} kernel code={kernel} part=1 function=xe_exec_ioctl"
+
+
+def sampled(*addresses):
+    for at in range(10):
+        for address in addresses:
+            yield f"address 1 {at * SECOND} {at * SECOND + 10 ** 8} {address:#x} count=10 stall=sbid"
+
+
+with t.case("samples go on, and nobody launches"):
+    found = find(report(*XE, *submitted(0), *sampled(0x1000, 0x2010)), "hidden_launches")
+    # the windows that begin with the 0th and the 1st second have a launch
+    t.equal(numbers(found), {"samples": 200, "hidden": 160, "never_launched": 0, "kernels": 2}, "evidence")
+    t.true(found and "80.0 %" in found["text"] and "level_zero" in found["text"], f"{found}")
+    found = find(report(*XE, *submitted(*range(10), kernels=(202,)), *sampled(0x1000, 0x2010)), "hidden_launches")
+    t.equal(numbers(found), {"samples": 200, "hidden": 100, "never_launched": 100, "kernels": 1}, "one never is")
+    for name, lines in (("each second", (*submitted(*range(10)), *sampled(0x1000, 0x2010))),
+                        ("one kernel that runs on", (*submitted(0), *sampled(0x1000))),
+                        ("code of which nothing is known", sampled(0x5000)),
+                        ("executions", (*submitted(0), "launch 9 1 1 5 6 kernel code=201", "launch 10 1 1 5 6 kernel code=202",
+                                        "execution 1 9 1 6 6 7 9900000000", "execution 1 10 1 6 6 7 9900000000",
+                                        *sampled(0x1000, 0x2010)))):
+        t.equal(find(report(*XE, *lines), "hidden_launches"), None, name)
+    said = printed(*XE, *submitted(0), *sampled(0x1000, 0x2010))
+    t.true("direct submission" in said.replace("\n      ", " "), said[:1500])
+
 # ---- host time by layer -------------------------------------------------------------------------
 
 MODULES = ("/home/u/app", "/usr/lib/libc.so.6", "/usr/lib/libpython3.11.so.1.0",

@@ -136,6 +136,7 @@ struct draft {
 		struct record_bytes bytes;
 		struct record_clock_pair pair;
 		struct record_instruction instruction;
+		struct record_samples samples;
 		uint64_t words[8192];
 	};
 };

@@ -221,6 +221,70 @@ static void put_instruction(struct bench *bench, uint32_t device, uint32_t detai
 	draft_decode(bench, &draft);
 }
 
+static void put_function(struct bench *bench, uint32_t function, const char *name)
+{
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_FUNCTION, function, offsetof(struct record_function, texts));
+	draft_add(&draft, name, strlen(name) + 1);
+	draft_decode(bench, &draft);
+}
+
+static void put_samples(struct bench *bench, uint32_t detail, uint64_t begin, uint64_t end)
+{
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_SAMPLES, detail, sizeof(draft.samples));
+	draft.samples.begin = begin;
+	draft.samples.end = end;
+	draft.samples.offset = 0x30;
+	draft.samples.correlation = 77;
+	draft.samples.count = 12;
+	draft.samples.period = 4096;
+	draft.samples.code = 4;
+	draft.samples.device = 1;
+	draft_decode(bench, &draft);
+}
+
+TEST(counted_samples)
+{
+	struct bench bench;
+	struct trace_chunk chunk = {0};
+	struct event_instruction_sample *rows;
+	size_t count;
+
+	bench_open(&bench);
+	put_device(&bench, 1, "key");
+	put_code(&bench, 4, 0, CODE_KERNEL, "saxpy", 0);
+	put_function(&bench, RECORD_FUNCTION_FIRST + 9, "long_scoreboard");
+	put_samples(&bench, (RECORD_FUNCTION_FIRST + 9) | 1 << 16, 3000, 4000);
+	put_samples(&bench, 3 | 3 << 16, 3000, 3000);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	/* a window that ends before it begins, a reason that was never named */
+	put_samples(&bench, 3, 3000, 2999);
+	CHECK_EQUAL(bench.injected->broken_times, 1);
+	put_samples(&bench, RECORD_FUNCTION_FIRST + 10, 5000, 6000);
+	CHECK_EQUAL(bench.injected->broken_times, 2);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_INSTRUCTION_SAMPLE, struct event_instruction_sample, &count,
+		    &chunk);
+	REQUIRE(count == 3);
+	CHECK_EQUAL(rows[1].begin, 3000);
+	CHECK_EQUAL(rows[1].end, 3000);
+	CHECK_TEXT(text_of(&bench, rows[1].stall_string), "waitcnt");
+	CHECK_TEXT(text_of(&bench, rows[1].period_unit_string), "samples");
+	CHECK_EQUAL(rows[0].end, 4000);
+	CHECK_EQUAL(rows[0].offset, 0x30);
+	CHECK(rows[0].correlation != 0);
+	CHECK_EQUAL(rows[0].count, 12);
+	CHECK_EQUAL(rows[0].period, 4096);
+	CHECK_TEXT(text_of(&bench, rows[0].stall_string), "long_scoreboard");
+	CHECK_TEXT(text_of(&bench, rows[0].period_unit_string), "cycles");
+	CHECK_EQUAL(rows[2].stall_string, 0);
+	free(rows);
+	bench_close(&bench);
+}
+
 TEST(instruction_samples)
 {
 	struct bench bench;
@@ -665,7 +729,7 @@ TEST(what_kernels_need)
 TEST(where_kernels_are)
 {
 	const struct record_needs needs = {256, 32, 4096, 16};
-	const struct record_place places[] = {{0x8000, 64}, {0x9000, 64}, {0x8000, 64}};
+	const struct record_place places[] = {{0x8000, 64, 0}, {0x9000, 64, 1}, {0x8000, 64, 0}};
 	const struct event_code *codes;
 	struct bench bench;
 	struct draft draft;
@@ -688,6 +752,8 @@ TEST(where_kernels_are)
 	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQUAL(codes[i].address, places[i].address);
+		CHECK(places[i].time ? codes[i].begin_ns == places[i].time
+				     : codes[i].begin_ns > places[1].time);
 		CHECK_EQUAL(codes[i].size_bytes, 64);
 		CHECK_EQUAL(codes[i].group_most, 256);
 		CHECK_EQUAL(codes[i].private_bytes, 16);
@@ -1116,6 +1182,7 @@ int main(void)
 	RUN(launches);
 	RUN(untimed_launch_is_an_execution_too);
 	RUN(executions);
+	RUN(counted_samples);
 	RUN(instruction_samples);
 	RUN(execution_before_its_queue_waits);
 	RUN(queue_before_its_device_waits);

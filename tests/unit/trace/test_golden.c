@@ -2,7 +2,7 @@
  *
  * tests/unit/trace/test_golden.c - a file of schema 1, written once, reads the same for ever
  *
- *	test_trace_golden FILE...	compares those of schema 1.0, 1.3, and 1.5 to 1.9
+ *	test_trace_golden FILE...	compares those of schema 1.0, 1.3, and 1.5 to 1.10
  *	test_trace_golden --write FILE	writes one; only when a new golden file joins the old ones
  *
  * The rows are made by a fixed rule, so that the file needs no second description.
@@ -271,11 +271,16 @@ TEST(version_1_9_reads_the_same)
 	check_file(golden_paths[6], 9);
 }
 
+TEST(version_1_10_reads_the_same)
+{
+	check_file(golden_paths[7], 10);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--write"))
 		return write_golden(argv[2]);
-	if (argc != 8)
+	if (argc != 9)
 		return 2;
 	golden_paths = argv + 1;
 	RUN(version_1_0_reads_the_same);
@@ -285,5 +290,6 @@ int main(int argc, char **argv)
 	RUN(version_1_7_reads_the_same);
 	RUN(version_1_8_reads_the_same);
 	RUN(version_1_9_reads_the_same);
+	RUN(version_1_10_reads_the_same);
 	return harness_end();
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/programs/cuda_layers.cpp - what a framework is to CUDA: a library in C++ that Python calls and that launches kernels
+ *
+ * Why: a sampled instruction is shown below the Python line, the method and the call that launched its kernel
+ */
+#include <dlfcn.h>
+
+#include <cstddef>
+
+namespace
+{
+const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+		   ".visible .entry matmul(.param .u64 p) { ret; }\n"
+		   ".visible .entry softmax(.param .u64 p) { ret; }\n";
+
+void *library;
+void *kernels[2], *stream;
+
+template <typename... Arguments> int call(const char *name, Arguments... arguments)
+{
+	auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library, name));
+
+	return function ? function(arguments...) : -1;
+}
+} // namespace
+
+namespace model
+{
+class Layer
+{
+	void *kernel;
+
+	public:
+	explicit Layer(int which) : kernel(kernels[which])
+	{
+	}
+
+	__attribute__((noinline)) int forward(int times) const
+	{
+		int wrong = 0;
+
+		for (int i = 0; i < times; i++)
+			wrong += call("cuLaunchKernel", kernel, 8u, 1u, 1u, 256u, 1u, 1u, 0u, stream,
+				      static_cast<void **>(nullptr),
+				      static_cast<void **>(nullptr)) != 0;
+		return wrong;
+	}
+};
+} // namespace model
+
+/* 0: there is a context with both kernels. */
+extern "C" int layers_open()
+{
+	void *context = nullptr, *module = nullptr;
+
+	library = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!library)
+		return -1;
+	return call("cuInit", 0u) || call("cuDevicePrimaryCtxRetain", &context, 0) ||
+	       call("cuCtxSetCurrent", context) ||
+	       call("cuModuleLoadData", &module, static_cast<const void *>(ptx)) ||
+	       call("cuModuleGetFunction", &kernels[0], module, "matmul") ||
+	       call("cuModuleGetFunction", &kernels[1], module, "softmax") ||
+	       call("cuStreamCreate", &stream, 1u);
+}
+
+/* Layer 0 or 1, so many times. */
+extern "C" int layers_forward(int which, int times)
+{
+	return model::Layer(which).forward(times);
+}
+
+extern "C" int layers_wait()
+{
+	return call("cuStreamSynchronize", stream);
+}
