@@ -226,8 +226,10 @@ void sim_delivery_stop(void)
 	if (is_running)
 		pthread_cond_broadcast(&has_work);
 	pthread_mutex_unlock(&lock);
-	if (is_running)
+	if (is_running) {
 		pthread_join(thread, NULL);
+		memset(&buffer, 0, sizeof(buffer)); /* what was not handed over is lost */
+	}
 }
 
 void sim_deliver(struct sim_item *item)

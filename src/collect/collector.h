@@ -24,6 +24,13 @@ struct collector_rate {
 	uint32_t usual_hz, most_hz;
 };
 
+/* A library for a process, and the function of it that is called there: int (const char *argument), whose argument is as
+ * ring/session.h says and whose result is an enum session_entered. */
+struct collector_guest {
+	const char *path, *entry;
+};
+
+struct entering_outcome;
 struct environment;
 struct source_list;
 struct recording;
@@ -84,6 +91,13 @@ struct collector {
 	 * does, or there is none. */
 	int (*arm)(struct recording *recording, const struct session_options *session,
 		   struct environment *environment, bool *ret_armed);
+	/* Whether the guest is to be brought into a process that runs (-p). False: it is not, and ret_why says why; "": that
+	 * needs no saying. NULL: it never is. */
+	bool (*enter)(const struct session_options *session, pid_t pid,
+		      struct collector_guest *ret_guest, char *ret_why, size_t size);
+	/* What became of it, as a sentence. Returns the collector's state with that. */
+	uint32_t (*entered)(const struct session_options *session,
+			    const struct entering_outcome *outcome, char *ret_text, size_t size);
 	/* When all is recorded: why nothing of a runtime was, which the user may miss though the collector was armed or not
 	 * asked for at all. has_device: one was seen. False: there is nothing to say. NULL: never. */
 	bool (*tell_missing)(const struct session_options *session, bool has_guest, bool has_device,

@@ -28,6 +28,7 @@
 #include "base/error.h"
 #include "collect/attach.h"
 #include "collect/collector.h"
+#include "collect/entering.h"
 #include "collect/environment.h"
 #include "collect/host_clocks.h"
 #include "collect/injected.h"
@@ -84,7 +85,8 @@ struct session {
 	void *states
 		[COLLECTORS_MOST]; /* owned; of collectors with work of their own; NULL: not running */
 	struct attach attach;
-	struct running running; /* processes that were there before us */
+	struct running running;     /* processes that were there before us */
+	struct enterings enterings; /* … and guests on their way into them */
 	struct program_state state;
 	struct environment environment;
 	char mark[320]; /* what our program has in its environment, "" where it has nothing */
@@ -1090,6 +1092,7 @@ static void turn(struct session *session)
 	most = drain_guests(session);
 	if (session->attached_count)
 		adapt_interval(session, most);
+	enterings_look(&session->enterings, &session->recording, session->options);
 	now_ns = host_clocks_now_ns();
 	remove_dead(session, now_ns);
 	if (now_ns >= session->next_second_ns)
@@ -1123,6 +1126,16 @@ static int listen_for_guests(struct session *session, uid_t owner, gid_t group)
 	error_clear();
 	attach_close(&session->attach);
 	return attach_open(&session->attach, false, owner, group);
+}
+
+/* They say hello while we wait for them. */
+static void enter_running(struct session *session)
+{
+	char seccomp[32];
+
+	enterings_begin(&session->enterings, &session->recording, session->options,
+			&session->running, session->attach.addresses,
+			seccomp_value(seccomp, sizeof(seccomp)));
 }
 
 static int open_session(struct session *session)
@@ -1162,6 +1175,7 @@ static int open_session(struct session *session)
 	recording_describe_host(&session->recording, session->begin_ns, 0);
 	host_clocks_read(session->writer, session->recording.tsc, &session->recording.first_tsc);
 	session->recording.last_tsc = session->recording.first_tsc;
+	enter_running(session);
 	return 0;
 }
 
@@ -1240,6 +1254,7 @@ static void end_recording(struct session *session)
 	while (!take_hellos(session) && host_clocks_now_ns() - now_ns < LAST_NS / 4)
 		;
 	attach_close(&session->attach);
+	enterings_end(&session->enterings, &session->recording, session->options);
 	note_no_guest(session);
 	note_missing(session);
 	session->result->has_others = has_collectors(session);
@@ -1300,6 +1315,7 @@ static void close_session(struct session *session)
 {
 	int signal;
 
+	enterings_end(&session->enterings, &session->recording, session->options);
 	close_collectors(session);
 	if (session->recording_open)
 		recording_fini(&session->recording);

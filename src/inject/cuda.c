@@ -16,18 +16,22 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "inject/cuda.h"
 #include "inject/describe.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
-enum { EXIT_WAIT_MS = 1000, LEAVE_WAIT_MS = 100 };
+enum { EXIT_WAIT_MS = 1000, LEAVE_WAIT_MS = 100, SETTLE_MS = 1000 };
 
 static struct {
 	_Atomic bool is_live, has_left;
-	uint64_t kinds; /* written before is_live */
+	_Atomic bool is_entered; /* by somebody who wants to record, just now */
+	_Atomic bool has_gone;   /* has_left, and the runtime is given back */
+	uint64_t kinds;          /* written before is_live */
 	cupti_subscriber subscriber;
 } state;
 
@@ -212,18 +216,23 @@ void cuda_leave(void)
 {
 	if (!guest_is_idle() || atomic_exchange(&state.has_left, true))
 		return;
+	if (atomic_load(&state.is_entered)) {
+		atomic_store(&state.has_left, false);
+		return;
+	}
 	if (!cuda_helper_stop(LEAVE_WAIT_MS))
 		return; /* it is in the runtime, and stays there: all is left as it is */
 	atomic_store(&state.is_live, false);
 	cuda_cupti.cuptiUnsubscribe(state.subscriber);
 	if (cuda_cupti.cuptiFinalize)
 		cuda_cupti.cuptiFinalize();
+	atomic_store(&state.has_gone, true);
 }
 
 static void on_fork(void)
 {
 	atomic_store(&state.is_live, false);
-	cuda_helper_forked();
+	cuda_helper_reset();
 	cuda_activity_forked();
 	cuda_objects_forked();
 	cuda_modules_forked();
@@ -239,19 +248,87 @@ static void start_guest(void)
 	guest_init(&backend);
 }
 
+static void start_once(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, start_guest);
+}
+
 /* The driver calls it once in a process. Without a recorder nothing is opened: one that is only slow to answer is waited
  * for. */
 EXPORTED int InitializeInjection(void);
 EXPORTED int InitializeInjection(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct guest_thread *thread;
 	int saved = errno;
 
-	pthread_once(&once, start_guest);
+	start_once();
 	thread = guest_enter_first();
 	if (thread && !cuda_is_live())
 		begin(thread);
 	errno = saved;
 	return 1;
+}
+
+/* ---- entered while the program runs ------------------------------------------------------------- */
+
+/* A call of the program's may be about to leave, or has just seen that it should not. */
+static bool has_settled(void)
+{
+	static const struct timespec tick = {0, 1000000};
+
+	for (int ms = 0; ms < SETTLE_MS; ms++) {
+		if (!atomic_load(&state.has_left) || atomic_load(&state.has_gone))
+			return true;
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
+	}
+	return false;
+}
+
+/* As if nobody had recorded before. */
+static void forget_earlier(void)
+{
+	cuda_helper_reset();
+	cuda_activity_reset();
+	cuda_slots_reset();
+	state.kinds = 0;
+	atomic_store(&state.has_gone, false);
+	atomic_store(&state.has_left, false);
+}
+
+static enum session_entered enter(const char *argument)
+{
+	enum session_entered why;
+	struct guest_thread *thread = guest_enter_for(argument, &why);
+
+	if (!thread)
+		return why;
+	/* Its callers are nobody's code, and gone when somebody asks for their names. */
+	thread->options &= ~(uint32_t)RING_OPTION_NATIVE;
+	if (!has_settled())
+		return SESSION_ENTERED_LEAVING;
+	if (atomic_load(&state.has_gone))
+		forget_earlier();
+	if (!cuda_is_live())
+		begin(thread);
+	if (!cuda_is_live())
+		return SESSION_ENTERED_REFUSED;
+	/* What else the first context would have done: it was made before. */
+	guest_hook_exit();
+	cuda_helper_start();
+	return SESSION_ENTERED;
+}
+
+/* Called in a thread of the recorder's making, which ends with it. */
+EXPORTED int duet_cuda_enter(const char *argument);
+EXPORTED int duet_cuda_enter(const char *argument)
+{
+	enum session_entered result;
+
+	start_once();
+	atomic_store(&state.is_entered, true);
+	result = enter(argument);
+	atomic_store(&state.is_entered, false);
+	return (int)result;
 }

@@ -67,6 +67,8 @@ enum cuda_slot_kind {
 
 /* False: no memory. */
 bool cuda_slots_init(void);
+/* What was open stays so: nothing comes of it any more. */
+void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
 bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
 /* It launched nothing. */
@@ -87,6 +89,7 @@ void cuda_buffer_completed(CUcontext context, uint32_t stream, uint8_t *buffer, 
 void cuda_count_dropped(void);
 /* Records of nodes of graphs so far. */
 uint64_t cuda_nodes(void);
+void cuda_activity_reset(void);
 void cuda_activity_forked(void);
 
 /* ---- overheads (cuda_overheads.c) -------------------------------------------------------------- */
@@ -151,7 +154,8 @@ void cuda_samples_forked(void);
 void cuda_helper_start(void);
 /* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
 bool cuda_helper_stop(uint64_t most_ms);
-void cuda_helper_forked(void);
+/* Another thread may be started. */
+void cuda_helper_reset(void);
 
 #pragma GCC visibility pop
 

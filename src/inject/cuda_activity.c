@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "inject/cuda.h"
 
@@ -330,6 +331,24 @@ void cuda_count_dropped(void)
 uint64_t cuda_nodes(void)
 {
 	return atomic_load(&activity.last_node);
+}
+
+/* The runtime has been given back. Whether it still has buffers of ours it does not say: they stay mapped, without memory,
+ * and are used again when all are so. */
+void cuda_activity_reset(void)
+{
+	uint32_t out = 0;
+
+	if (!guest_lock(&activity.lock))
+		return;
+	for (uint32_t i = 0; i < activity.count; i++) {
+		if (activity.is_out[i])
+			madvise(activity.buffers[i], BUFFER_BYTES, MADV_DONTNEED);
+		out += activity.is_out[i];
+	}
+	if (out == BUFFERS_MOST)
+		memset(activity.is_out, 0, sizeof(activity.is_out));
+	guest_unlock(&activity.lock);
 }
 
 void cuda_activity_forked(void)

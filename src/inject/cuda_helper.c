@@ -26,6 +26,7 @@ static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
 	_Atomic bool is_started, is_told_to_end, has_ended;
 	uint64_t nodes_most; /* before it is started */
+	bool is_switched;    /* launches of graphs are whole */
 } helper;
 
 static void nap(uint32_t wake, uint32_t ms)
@@ -39,13 +40,12 @@ static void nap(uint32_t wake, uint32_t ms)
 static void watch_graphs(void)
 {
 	static uint64_t last_nodes, last_ms;
-	static bool is_switched;
 	uint64_t nodes = cuda_nodes(), new_nodes = nodes - last_nodes, now_ms = ring_now_ms();
 
-	if (is_switched || now_ms < last_ms + FLUSH_MS)
+	if (helper.is_switched || now_ms < last_ms + FLUSH_MS)
 		return;
 	if (last_ms && new_nodes > helper.nodes_most * (now_ms - last_ms) / 1000) {
-		is_switched = true;
+		helper.is_switched = true;
 		if (!cuda_record_whole_graphs())
 			guest_trouble(RING_TROUBLE_CUDA_GRAPHS);
 	}
@@ -136,8 +136,9 @@ bool cuda_helper_stop(uint64_t most_ms)
 	return atomic_load(&helper.has_ended);
 }
 
-void cuda_helper_forked(void)
+void cuda_helper_reset(void)
 {
+	helper.is_switched = false;
 	atomic_store(&helper.is_started, false);
 	atomic_store(&helper.is_told_to_end, false);
 	atomic_store(&helper.has_ended, false);

@@ -33,6 +33,12 @@ bool cuda_slots_init(void)
 	return table.slots != NULL;
 }
 
+void cuda_slots_reset(void)
+{
+	atomic_store(&table.seen, atomic_load(&table.opened));
+	atomic_store(&table.graphs_ms, 0);
+}
+
 static struct slot *slot_of(uint32_t correlation)
 {
 	return &table.slots[correlation & (SLOTS - 1)];

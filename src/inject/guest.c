@@ -441,6 +441,43 @@ struct guest_thread *guest_enter_first(void)
 	return enter_slow(EXPECTED_WAIT_MS);
 }
 
+/* As two texts. */
+static void take_environment(const char *argument)
+{
+	char names[SESSION_NAMES_BYTES] = "";
+	size_t length = strcspn(argument, "\n");
+
+	if (length < sizeof(names))
+		memcpy(names, argument, length);
+	handshake_take_environment(names, argument[length] ? argument + length + 1 : NULL,
+				   &guest.environment);
+}
+
+struct guest_thread *guest_enter_for(const char *argument, enum session_entered *ret_why)
+{
+	int saved = errno, cancel;
+	struct guest_thread *thread = NULL;
+
+	*ret_why = SESSION_ENTERED_UNHEARD;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	guest_notice_fork();
+	guest_still_recording();
+	if (guest_lock(&guest.lock)) {
+		if (is_recording()) {
+			*ret_why = SESSION_ENTERED_TAKEN;
+		} else if (atomic_load(&guest_page.mode) != GUEST_OFF) {
+			take_environment(argument);
+			try_to_attach(EXPECTED_WAIT_MS);
+		}
+		guest_unlock(&guest.lock);
+	}
+	if (*ret_why != SESSION_ENTERED_TAKEN && is_recording())
+		thread = claim_ring();
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
+	return thread;
+}
+
 void guest_look_for_recorder(void)
 {
 	int saved = errno, cancel;

@@ -15,6 +15,7 @@
 
 #include "inject/unwind.h"
 #include "ring/ring.h"
+#include "ring/session.h"
 
 /* Nothing here is for the program's dynamic linker, and what is not needs no detour through the GOT: that
  * detour was a third of an idle call's cost. */
@@ -89,6 +90,10 @@ void guest_notice_fork(void);
 /* As guest_enter, for a first call in which a guest is there or misses all that follows: a recorder that has started this
  * program (DUET_SESSION) is given some seconds more to answer. */
 struct guest_thread *guest_enter_first(void);
+
+/* Where a recorder has brought the guest into the process, and says where it is found and what it knows of filters (argument:
+ * ring/session.h). NULL: *ret_why says why it is not recorded. */
+struct guest_thread *guest_enter_for(const char *argument, enum session_entered *ret_why);
 
 /* For slow calls (context, queue and program creation) of an idle guest: looks for a recorder, at most
  * once a second, without waiting. */

@@ -28,14 +28,19 @@
 
 void handshake_read_environment(struct handshake_environment *ret_environment)
 {
-	const char *names = getenv(SESSION_VARIABLE), *mode = getenv(SESSION_SECCOMP_VARIABLE);
+	handshake_take_environment(getenv(SESSION_VARIABLE), getenv(SESSION_SECCOMP_VARIABLE),
+				   ret_environment);
+}
 
+void handshake_take_environment(const char *names, const char *filters,
+				struct handshake_environment *ret_environment)
+{
 	*ret_environment = (struct handshake_environment){0};
 	if (names && strlen(names) < sizeof(ret_environment->names))
 		memcpy(ret_environment->names, names, strlen(names) + 1);
-	ret_environment->is_recorder_filtered = mode && mode[0] != '0';
+	ret_environment->is_recorder_filtered = filters && filters[0] != '0';
 	ret_environment->recorder_filters =
-		mode && mode[0] && mode[1] == ':' ? strtol(mode + 2, NULL, 10) : -1;
+		filters && filters[0] && filters[1] == ':' ? strtol(filters + 2, NULL, 10) : -1;
 }
 
 /* The number behind a name in a status file, if it is in this piece of it. */

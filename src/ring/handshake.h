@@ -24,6 +24,9 @@ struct handshake_environment {
 	long recorder_filters; /* seccomp filters that the recorder has too; -1: not known */
 };
 void handshake_read_environment(struct handshake_environment *ret_environment);
+/* From what a recorder says instead: the values of SESSION_VARIABLE and SESSION_SECCOMP_VARIABLE; NULL: not set. */
+void handshake_take_environment(const char *names, const char *filters,
+				struct handshake_environment *ret_environment);
 
 /* Of a recorder that is started from here: it has the filters that this thread has now. */
 void handshake_take_own_filters(struct handshake_environment *environment);

@@ -18,6 +18,8 @@
  *           missing between the two where the earlier one says that the guest had left it. A guest of
  *           another name in the same process gets a region beside that. A name may end in ':' and what tells
  *           several guests of one kind apart: libduet may be in a process more than once.
+ * Entered:  where a recorder brings a guest into a process that runs, nothing is in that one's environment: the guest's entry
+ *           is given both values, SESSION_VARIABLE's and behind a line's end SESSION_SECCOMP_VARIABLE's.
  * Owner:    a program that starts a recorder of its own (libduet) hands it one end of a SOCK_SEQPACKET pair.
  *           The recorder sends a session_ready when it records; it ends the recording when the other end
  *           sends no more (shut down, or gone with the program), and sends a session_ended when the file is
@@ -45,6 +47,15 @@
 #define SESSION_SECCOMP_VARIABLE "DUET_SECCOMP"
 /* "@" and a printf format for the uid */
 #define SESSION_ANY              "@duet-any-%u"
+
+/* What such an entry returns. */
+enum session_entered {
+	SESSION_ENTERED,
+	SESSION_ENTERED_UNHEARD, /* no recorder has answered */
+	SESSION_ENTERED_TAKEN,   /* another one records this process */
+	SESSION_ENTERED_LEAVING, /* what was there from an earlier recording does not come to its end */
+	SESSION_ENTERED_REFUSED /* by the runtime, which the recorder is told in a ring */
+};
 
 enum { SESSION_NAMES_BYTES = 256 }; /* of the value of DUET_SESSION, its NUL included */
 

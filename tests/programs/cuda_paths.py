@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A Python program of CUDA's driver interface, by ctypes: work from three call paths and two threads.
 
-    cuda_paths.py [rest SECONDS]
+    cuda_paths.py [rest SECONDS | told]
+
+told: it loads CUPTI, as PyTorch does, prints "ready" and begins when it reads a line; its end is that of stdin.
 
 All together 23 kernels, 7 copies to the device, 5 from it, and a graph of 11 kernels that is launched twice. Prints what
 each path did as a line of JSON: {path: {kind: count}}.
@@ -109,6 +111,11 @@ check(cuda.cuCtxSetCurrent(context))
 check(cuda.cuModuleLoadData(ctypes.byref(module), PTX))
 check(cuda.cuModuleGetFunction(ctypes.byref(matmul), module, b"matmul"))
 check(cuda.cuModuleGetFunction(ctypes.byref(softmax), module, b"softmax"))
+is_told = sys.argv[1:2] == ["told"]
+if is_told:
+    ctypes.CDLL("libcupti.so.13")
+    print("ready", flush=True)
+    sys.stdin.readline()
 thread = threading.Thread(target=second_thread)
 thread.start()
 main = Worker()
@@ -117,5 +124,7 @@ replay(main)
 main.wait()
 thread.join()
 print(json.dumps(done), flush=True)
+if is_told:
+    sys.stdin.read()
 if sys.argv[1:2] == ["rest"]:
     time.sleep(float(sys.argv[2]))

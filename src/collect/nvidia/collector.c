@@ -390,6 +390,8 @@ const struct collector nvidia_collector = {
 	.choose = choose,
 	.is_chosen = is_chosen,
 	.arm = cuda_arm,
+	.enter = cuda_enter,
+	.entered = cuda_entered,
 	.tell_missing = cuda_tell_missing,
 	.work = &work,
 };

@@ -18,10 +18,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/collector.h"
+#include "collect/entering.h"
 #include "collect/environment.h"
 #include "collect/nvidia/holders.h"
 #include "collect/proc.h"
 #include "collect/recording.h"
+#include "ring/session.h"
 
 #define VARIABLE    "CUDA_INJECTION64_PATH"
 #define LIBRARY     "libcuda.so"
@@ -70,22 +73,77 @@ int cuda_arm(struct recording *recording, const struct session_options *session,
 	return error ? error : environment_set(environment, VARIABLE, session->cuda_guest);
 }
 
-/* ---- what is missing --------------------------------------------------------------------------- */
+/* ---- processes that run ------------------------------------------------------------------------- */
 
-static bool tell_too_late(const struct session_options *session, char *text, size_t size)
+/* CUPTI that comes into a process late brings its own ways to fail; one that is there was meant to be used. */
+bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
+		char *ret_why, size_t size)
 {
-	for (size_t i = 0; i < session->pids_count; i++) {
-		if (!proc_maps_word((uint32_t)session->pids[i], LIBRARY))
-			continue;
-		snprintf(text, size,
-			 "process %d runs CUDA, but was started without duet: start it with 'duet "
-			 "record --collect nvidia -- PROGRAM', -p comes too late for its calls and "
-			 "kernels",
-			 (int)session->pids[i]);
-		return true;
-	}
-	return false;
+	*ret_guest = (struct collector_guest){session->cuda_guest, "duet_cuda_enter"};
+	ret_why[0] = '\0';
+	if (!session->cuda)
+		return false;
+	if (!session->cuda_guest)
+		snprintf(
+			ret_why, size,
+			"the guest libduet-cuda.so is neither beside duet nor installed: reinstall "
+			"duet, or run it from its build folder");
+	else if (!proc_maps_word((uint32_t)pid, "/" LIBRARY "."))
+		snprintf(ret_why, size,
+			 "process %d has not loaded libcuda: it runs no CUDA, and what it may run "
+			 "later "
+			 "is not recorded: start it with 'duet record --collect nvidia:cuda -- "
+			 "PROGRAM'",
+			 (int)pid);
+	else if (!proc_maps_word((uint32_t)pid, "/libcupti.so"))
+		snprintf(
+			ret_why, size,
+			"process %d runs CUDA without libcupti, which is not loaded into a program "
+			"that runs: its calls and kernels are not recorded, only what -p records "
+			"of "
+			"any process (cpu, system, NVML's counters): start it with 'duet record "
+			"--collect nvidia:cuda -- PROGRAM'",
+			(int)pid);
+	return !ret_why[0];
 }
+
+uint32_t cuda_entered(const struct session_options *session, const struct entering_outcome *outcome,
+		      char *ret_text, size_t size)
+{
+	static const char *const whys[] = {
+		[SESSION_ENTERED_UNHEARD] = "the guest in it did not get an answer from duet",
+		[SESSION_ENTERED_TAKEN] = "another recording has it already: end that first",
+		[SESSION_ENTERED_LEAVING] =
+			"an earlier recording has not come to its end in it: CUPTI does not come "
+			"back from its last flush",
+		[SESSION_ENTERED_REFUSED] = "CUPTI refused it",
+	};
+	const size_t index = (size_t)outcome->entered;
+
+	if (outcome->error) {
+		snprintf(ret_text, size, "nothing of CUDA is recorded: %.400s", outcome->text);
+	} else if (outcome->entered) {
+		snprintf(ret_text, size, "nothing of CUDA is recorded of process %d: %s",
+			 (int)outcome->pid,
+			 index < ARRAY_COUNT(whys) && whys[index] ? whys[index]
+								  : "its guest is of another duet");
+	} else {
+		snprintf(
+			ret_text, size,
+			"process %d ran when it was attached to (one of its threads was stopped "
+			"for "
+			"%.1f ms): graphs that it had made before have the stack of their launch%s",
+			(int)outcome->pid, (double)outcome->stopped_ns / 1e6,
+			session->cuda_pc
+				? ", and instructions are sampled in contexts that are made "
+				  "from now on alone"
+				: "");
+		return COLLECTOR_PARTIAL;
+	}
+	return COLLECTOR_REFUSED;
+}
+
+/* ---- what is missing --------------------------------------------------------------------------- */
 
 bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
 		       char *ret_text, size_t size)
@@ -94,9 +152,7 @@ bool cuda_tell_missing(const struct session_options *session, bool has_guest, bo
 		  1]; /* as a whole it is in no program that has this code in it */
 
 	snprintf(word, sizeof(word), "%s.", LIBRARY);
-	if (session->cuda)
-		return !has_guest && session->pids_count && tell_too_late(session, ret_text, size);
-	if (!session->opencl || has_device || !session->command ||
+	if (session->cuda || !session->opencl || has_device || !session->command ||
 	    !program_mentions(session->command[0], word))
 		return false;
 	snprintf(ret_text, size,

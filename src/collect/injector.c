@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/injector.c - bring a library into a process that runs
+ *
+ * Runs in:  the recorder, in a thread of its own
+ * Gets:     a process, a library's file, a function of it   Gives: what the function returned
+ * Owns:     nothing but time
+ * Fails:    with a sentence, the process as it was
+ * Why:      the thread that is borrowed is chosen by what it does, and is stopped for a millisecond: one that waits holds
+ *           no lock of the C library's. Where each is busy they are asked again, up to ROUNDS times: a program that
+ *           allocates half of its time is met outside of it soon. The library comes by its own path where the process
+ *           sees the same file there, since a file in memory is a new library each time; else by such a file.
+ */
+#include "collect/injector.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/borrowed_thread.h"
+#include "collect/host_clocks.h"
+#include "collect/injected_code.h"
+#include "collect/injector_target.h"
+#include "symbol/remote_library.h"
+
+#if defined(__x86_64__)
+
+enum {
+	ROUNDS = 200,
+	ROUND_NS = 3000000, /* between two */
+	ATTEMPTS_A_ROUND = 8,
+	THREADS_MOST = 4096,
+	PAGE = 4096,
+	STACK_BYTES = 128 << 10, /* of the borrowed thread, while it makes another */
+	LOOK_NS = 1000000
+};
+#define FUNCTION_NS UINT64_C(30000000000)
+
+struct injector {
+	const struct injector_options *options;
+	struct injector_target target;
+	struct injector_result *result;
+	struct injected_block block;
+	uint64_t code, data; /* in the process; 0: not mapped */
+	uint64_t function;   /* the entry in a library that is there already; 0: none is */
+	bool is_seen;        /* the library's file, by the process */
+	const char *why;     /* no thread was free; what they did */
+};
+
+static void sleep_ns(uint64_t ns)
+{
+	const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	nanosleep(&time, NULL);
+}
+
+static bool is_unwanted(const struct injector *injector)
+{
+	return injector->options->is_unwanted && atomic_load(injector->options->is_unwanted);
+}
+
+static int refuse(const struct injector *injector, int error, const char *why)
+{
+	return error_set(error, "process %d ('%s'): %s", (int)injector->target.pid,
+			 injector->target.name, why);
+}
+
+/* ---- the library's file ------------------------------------------------------------------------ */
+
+static bool may_read(const struct stat *about, uid_t uid, mode_t others, mode_t owners)
+{
+	return uid == 0 || about->st_mode & others ||
+	       (about->st_uid == uid && about->st_mode & owners);
+}
+
+/* Each folder on the way lets the process's user through. */
+static bool is_reachable(const char *path, uid_t uid)
+{
+	char folder[PATH_MAX];
+	struct stat about;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	for (char *slash = strrchr(folder, '/'); slash && slash != folder;
+	     slash = strrchr(folder, '/')) {
+		*slash = '\0';
+		if (stat(folder, &about) < 0 || !may_read(&about, uid, S_IXOTH, S_IXUSR))
+			return false;
+	}
+	return stat(path, &about) == 0 && may_read(&about, uid, S_IROTH, S_IRUSR);
+}
+
+static bool is_seen_by(const struct injector *injector, const char *path)
+{
+	const pid_t pid = injector->target.pid;
+	long uid = injector_status(pid, pid, "Uid", 10, NULL);
+	struct stat ours, theirs;
+	char there[PATH_MAX + 64];
+
+	snprintf(there, sizeof(there), "/proc/%d/root%s", (int)pid, path);
+	return path[0] == '/' && strlen(path) < sizeof(injector->block.path) && uid >= 0 &&
+	       stat(path, &ours) == 0 && stat(there, &theirs) == 0 &&
+	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino &&
+	       is_reachable(path, (uid_t)uid);
+}
+
+/* One that was brought before is still there, under whatever name. */
+static uint64_t find_loaded(const struct injector *injector)
+{
+	const struct proc_maps *maps = &injector->target.maps;
+	const char *slash = strrchr(injector->options->path, '/');
+	const char *name = slash ? slash + 1 : injector->options->path;
+
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct proc_mapping *mapping = &maps->mappings[i];
+		struct remote_library library;
+		uint64_t function;
+
+		if (mapping->file_offset || (!strstr(mapping->path, name) &&
+					     !strstr(mapping->path, injector->options->entry)))
+			continue;
+		if (remote_library_open(&library, injector->target.pid, mapping->start))
+			continue;
+		function = remote_library_find(&library, injector->options->entry, NULL);
+		if (function)
+			return function;
+	}
+	return 0;
+}
+
+/* Into the file in memory that the process has made. */
+static int give_file(const struct injector *injector, int memory_fd)
+{
+	auto_close int from = open(injector->options->path, O_RDONLY | O_CLOEXEC), to = -1;
+	char path[64];
+	struct stat about;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)injector->target.pid, memory_fd);
+	to = memory_fd < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+	if (from < 0 || to < 0 || fstat(from, &about) < 0)
+		return -errno;
+	for (off_t left = about.st_size; left > 0;) {
+		ssize_t done = sendfile(to, from, NULL, (size_t)left);
+
+		if (done <= 0)
+			return done < 0 ? -errno : -ENODATA;
+		left -= done;
+	}
+	return 0;
+}
+
+/* ---- the block --------------------------------------------------------------------------------- */
+
+static int write_block(const struct injector *injector, size_t at, size_t size)
+{
+	struct iovec here = {(char *)&injector->block + at, size};
+	struct iovec there = {(void *)(uintptr_t)(injector->data + at), size};
+	ssize_t done = process_vm_writev(injector->target.pid, &here, 1, &there, 1, 0);
+
+	return done < 0 ? -errno : done == (ssize_t)size ? 0 : -EFAULT;
+}
+
+static int read_block(struct injector *injector)
+{
+	return remote_library_read(injector->target.pid, injector->data, &injector->block,
+				   sizeof(injector->block));
+}
+
+static uint64_t data_bytes(void)
+{
+	return (sizeof(struct injected_block) + PAGE - 1) / PAGE * PAGE + STACK_BYTES;
+}
+
+static void fill_block(struct injector *injector, const struct borrowed_thread *borrowed)
+{
+	const struct injector_target *target = &injector->target;
+	struct injected_block *block = &injector->block;
+
+	*block = (struct injected_block){
+		.pthread_create = target->pthread_create,
+		.pthread_self = target->pthread_self,
+		.pthread_detach = target->pthread_detach,
+		.dlopen = target->dlopen,
+		.dlsym = target->dlsym,
+		.dlerror = target->dlerror,
+		.munmap = target->munmap,
+		.frame = borrowed->frame +
+			 sizeof(uint64_t), /* as if the restorer had been returned to */
+		.code = injector->code,
+		.code_bytes = PAGE,
+		.data = injector->data,
+		.data_bytes = data_bytes(),
+		.function = injector->function,
+		.pid = borrowed->ns_pid,
+		.tid = borrowed->ns_tid,
+		.signal = (uint32_t)borrowed->signal,
+		.created = -1,
+		.memory_fd = -1,
+	};
+	snprintf(block->path, sizeof(block->path), "%s", injector->options->path);
+	snprintf(block->entry, sizeof(block->entry), "%s", injector->options->entry);
+	snprintf(block->argument, sizeof(block->argument), "%s", injector->options->argument);
+	block->wants_file = !injector->function && !injector->is_seen;
+}
+
+/* Past its protection, as debuggers do. */
+static int write_code(const struct injector *injector, uint64_t to, const void *bytes, size_t size)
+{
+	auto_close int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)injector->target.pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	return pwrite(fd, bytes, size, (off_t)to) == (ssize_t)size ? 0 : -EIO;
+}
+
+/* ---- a thread ---------------------------------------------------------------------------------- */
+
+static int run(struct injector *injector, struct borrowed_thread *borrowed)
+{
+	const uint64_t end = (uint64_t)(injected_code_stop - injected_code_begin);
+	int error =
+		write_code(injector, injector->code, injected_code_begin, injected_code_bytes());
+
+	if (!error)
+		error = write_code(injector, injector->data, &injector->block,
+				   sizeof(injector->block));
+	if (!error)
+		error = borrowed_thread_run(borrowed, injector->code, injector->code + end,
+					    injector->data, injector->data + data_bytes() - 64);
+	return error ? error : read_block(injector);
+}
+
+static int work(struct injector *injector, struct borrowed_thread *borrowed)
+{
+	const uint64_t bytes = PAGE + data_bytes();
+	int error = -ENOMEM;
+
+	injector->code = injector_target_gap(&injector->target, bytes);
+	injector->data = injector->code + PAGE;
+	if (injector->code)
+		error = borrowed_thread_map(borrowed, injector->code, bytes, PROT_READ | PROT_EXEC);
+	if (!error) {
+		fill_block(injector, borrowed);
+		error = run(injector, borrowed);
+	}
+	if (error == -ENOMEM || (!error && injector->block.created == -1))
+		return refuse(injector, -ENOMEM,
+			      "it may not map more memory (ulimit -v, vm.max_map_count)");
+	if (!error && injector->block.created)
+		return refuse(injector, -injector->block.created,
+			      "it may not have another thread (ulimit -u, the limit of its control "
+			      "group)");
+	if (error == -EDEADLK)
+		return refuse(
+			injector, error,
+			"the thread that was to load duet's guest waited for a lock: try again");
+	return error ? refuse(injector, error,
+			      "what was to load duet's guest did not come to its end: try again")
+		     : 0;
+}
+
+/* -EAGAIN: this thread does something else. */
+static int try_thread(struct injector *injector, pid_t tid)
+{
+	struct borrowed_thread borrowed;
+	int error = borrowed_thread_take(&injector->target, tid, &borrowed);
+	uint64_t stopped_ns;
+
+	injector->result->attempts += borrowed.is_seized;
+	if (!error && !borrowed_thread_is_free(&borrowed, &injector->why))
+		error = -EAGAIN;
+	if (!error) {
+		error = work(injector, &borrowed);
+		/* what it was asked for is not asked for again */
+		if (error == -EAGAIN || error == -ESRCH)
+			error = -EIO;
+	} else if (error == -EPERM) {
+		error = refuse(
+			injector, error,
+			"it may not be attached to: record it as root (sudo duet record -p)");
+	} else if (error == -ETIMEDOUT) {
+		error = refuse(injector, error, "it could not be stopped within 5 s");
+	}
+	stopped_ns = borrowed_thread_return(&borrowed);
+	if (!error)
+		injector->result->stopped_ns = stopped_ns;
+	return error;
+}
+
+static size_t list_threads(pid_t pid, pid_t *threads)
+{
+	struct dirent *entry;
+	char path[64];
+	size_t count = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	if (!folder)
+		return 0;
+	while (count < THREADS_MOST && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			threads[count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+	closedir(folder);
+	return count;
+}
+
+static int try_threads(struct injector *injector, uint32_t round)
+{
+	auto_free pid_t *threads = calloc(THREADS_MOST, sizeof(*threads));
+	size_t count = threads ? list_threads(injector->target.pid, threads) : 0;
+	int error = -EAGAIN;
+
+	if (!threads)
+		return refuse(injector, -ENOMEM, "out of memory");
+	if (!count)
+		return refuse(injector, -ENOENT, "it has ended");
+	for (size_t i = 0; i < count && i < ATTEMPTS_A_ROUND; i++) {
+		error = try_thread(injector,
+				   threads[((size_t)round * ATTEMPTS_A_ROUND + i) % count]);
+		if (error != -EAGAIN && error != -ESRCH)
+			return error;
+	}
+	return -EAGAIN;
+}
+
+static int make_thread(struct injector *injector)
+{
+	char text[256];
+
+	for (uint32_t round = 0; round < ROUNDS && !is_unwanted(injector); round++) {
+		int error = try_threads(injector, round);
+
+		if (error != -EAGAIN)
+			return error;
+		sleep_ns(ROUND_NS);
+		/* stacks of threads that have come since */
+		proc_maps_fini(&injector->target.maps);
+		injector->target.maps = (struct proc_maps){0};
+		error = proc_maps_read(injector->target.pid, &injector->target.maps);
+		if (error)
+			return error;
+	}
+	if (is_unwanted(injector))
+		return refuse(injector, -ECANCELED, "the recording was over before it was entered");
+	snprintf(text, sizeof(text),
+		 "none of its threads could be borrowed to load duet's guest, in %d rounds: they "
+		 "%s: "
+		 "try again",
+		 ROUNDS,
+		 injector->why ? injector->why
+			       : "wait inside of the kernel, or handle all signals that there are");
+	return refuse(injector, -EBUSY, text);
+}
+
+/* ---- its thread -------------------------------------------------------------------------------- */
+
+static void answer(struct injector *injector)
+{
+	struct injected_block *block = &injector->block;
+
+	if (block->has_file)
+		return;
+	if (give_file(injector, block->memory_fd)) {
+		error_clear();
+		return; /* it gives up */
+	}
+	snprintf(block->path, sizeof(block->path), "/proc/self/fd/%d", block->memory_fd);
+	block->has_file = 1;
+	write_block(injector, offsetof(struct injected_block, path), sizeof(block->path));
+	write_block(injector, offsetof(struct injected_block, has_file), sizeof(block->has_file));
+}
+
+static int judge(const struct injector *injector)
+{
+	const struct injected_block *block = &injector->block;
+	char text[sizeof(block->why) + 128];
+
+	switch (block->stage) {
+	case INJECTED_DONE:
+		injector->result->result = block->result;
+		return 0;
+	case INJECTED_FAILED:
+		snprintf(text, sizeof(text), "its loader does not take duet's guest: %.255s",
+			 block->why);
+		return refuse(injector, -ENOEXEC, text);
+	case INJECTED_HAS_NO_FILE:
+		return refuse(
+			injector, -EIO,
+			"duet's guest could not be copied into its memory: does it see its own "
+			"/proc?");
+	default:
+		if (is_unwanted(injector))
+			return refuse(injector, -ECANCELED,
+				      "the recording was over before duet's guest was loaded");
+		return refuse(
+			injector, -ETIMEDOUT,
+			"duet's guest was not loaded within 30 s: a library that it loads itself "
+			"may be at its constructor; the guest comes when that is over");
+	}
+}
+
+static int await_function(struct injector *injector)
+{
+	const uint64_t until_ns = host_clocks_now_ns() + FUNCTION_NS;
+	const uint32_t is_released = 1;
+	int error = 0;
+
+	while (!error && host_clocks_now_ns() < until_ns && !is_unwanted(injector)) {
+		error = read_block(injector);
+		if (!error && injector->block.stage == INJECTED_WANTS_FILE)
+			answer(injector);
+		if (!error && injector->block.stage > INJECTED_WANTS_FILE)
+			break;
+		sleep_ns(LOOK_NS);
+	}
+	if (error)
+		return refuse(injector, -ESRCH, "it ended, or became another program");
+	injector->block.is_released = is_released;
+	write_block(injector, offsetof(struct injected_block, is_released), sizeof(is_released));
+	return judge(injector);
+}
+
+int injector_enter(const struct injector_options *options, struct injector_result *ret_result)
+{
+	struct injector *injector = calloc(1, sizeof(*injector));
+	int error;
+
+	*ret_result = (struct injector_result){0};
+	if (!injector)
+		return error_set(-ENOMEM, "out of memory");
+	injector->options = options;
+	injector->result = ret_result;
+	error = injector_target_open(options->pid, &injector->target);
+	if (!error) {
+		injector->function = find_loaded(injector);
+		injector->is_seen = is_seen_by(injector, options->path);
+		error = make_thread(injector);
+	}
+	if (!error)
+		error = await_function(injector);
+	injector_target_close(&injector->target);
+	free(injector);
+	return error;
+}
+
+#else
+
+int injector_enter(const struct injector_options *options, struct injector_result *ret_result)
+{
+	*ret_result = (struct injector_result){0};
+	return error_set(-ENOTSUP,
+			 "process %d: guests are brought into processes of x86-64 alone: start it "
+			 "with duet record instead",
+			 (int)options->pid);
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/injector_target.h - whether a library can be brought into a process, and what is needed of that for it
+ */
+#ifndef COLLECT_INJECTOR_TARGET_H
+#define COLLECT_INJECTOR_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/proc_maps.h"
+#include "symbol/unwind_table.h"
+
+enum { INJECTOR_GUARDED_MOST = 64 };
+
+struct injector_range {
+	uint64_t start, end;
+};
+
+struct injector_target {
+	pid_t pid;
+	char name[64];
+	/* functions of its C library */
+	uint64_t pthread_create, pthread_self, pthread_detach, dlopen, dlsym, dlerror, mmap, munmap,
+		raise;
+	uint64_t restorer;      /* to which handlers of signals return */
+	uint64_t load_argument; /* pop %rdi; ret */
+	/* Code in which a thread may hold a lock that is needed to make another thread. */
+	struct injector_range guarded[INJECTOR_GUARDED_MOST];
+	size_t guarded_count;
+	struct proc_maps maps;      /* owned */
+	struct unwind_table *rules; /* owned; of the C library … */
+	struct injector_range libc; /* … whose code lies here … */
+	uint64_t libc_offset;       /* … from this offset in its file on */
+};
+
+/* Errors: -errno with the error chain: why none can be brought in, and what to do about it. */
+int injector_target_open(pid_t pid, struct injector_target *target);
+void injector_target_close(struct injector_target *target); /* safe where open failed */
+
+/* Address of so many bytes in the middle of where nothing is mapped, far from where the kernel puts things by itself. */
+uint64_t injector_target_gap(const struct injector_target *target, uint64_t bytes);
+
+/* Number behind "\nLABEL:" of a status file, the last of several; base: of the number. -1: there is none. */
+long injector_status(pid_t pid, pid_t tid, const char *label, int base, uint64_t *ret_mask);
+
+#endif
