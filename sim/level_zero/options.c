@@ -30,7 +30,8 @@ static const struct option_row rows[] = {
 	ROW(clock_bits, INTEGER), ROW(offset_ns, INTEGER), ROW(no_base_address, INTEGER),
 	ROW(no_binary, INTEGER),  ROW(kernel_us, REAL),    ROW(copy_gbps, REAL),
 	ROW(latency_us, REAL),    ROW(log, TEXT),          ROW(node, TEXT),
-	ROW(code, INTEGER),
+	ROW(code, INTEGER),       ROW(gone, TEXT),         ROW(query_us, REAL),
+	ROW(slow, TEXT),
 };
 
 static const struct option_list list = {
