@@ -26,6 +26,7 @@ static ze_result_t create_pool(ze_context_handle_t context, const ze_event_pool_
 	pool = sim_new(SIM_POOL, sizeof(*pool));
 	pool->flags = desc->flags;
 	pool->count = desc->count;
+	pool->context = context;
 	*ret_pool = pool;
 	return ZE_RESULT_SUCCESS;
 }
@@ -102,11 +103,14 @@ static ze_result_t query_event(ze_event_handle_t event)
 
 	if (!sim_is(event, SIM_EVENT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	/* With a context goes what was made in it. */
+	if (sim_options.gone[0] && !sim_is(event->pool->context, SIM_CONTEXT))
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
 	sim_level_zero_counts.queries++;
 	if (sim_options.query_us > 0)
 		usleep((useconds_t)sim_options.query_us);
 	if (sim_options.slow[0] && unlink(sim_options.slow) == 0)
-		usleep(1500000);
+		usleep((useconds_t)(1000 * sim_options.slow_ms));
 	pthread_mutex_lock(&sim_lock);
 	is_signalled = event->is_signalled;
 	pthread_mutex_unlock(&sim_lock);

@@ -47,8 +47,9 @@ struct sim_options {
 	 * then. Empty: none, and they are. */
 	char gone[512];
 	double query_us; /* that a query of an event takes, asleep */
-	/* A query of an event that finds this file removes it and takes 1.5 s, asleep. Empty: none does. */
+	/* A query of an event that finds this file removes it and takes so long, asleep. Empty: none does. */
 	char slow[512];
+	int64_t slow_ms;
 };
 extern struct sim_options sim_options;
 /* False where SIM_LEVEL_ZERO makes no sense, which was then said on stderr. */
@@ -94,6 +95,8 @@ struct _ze_context_handle_t {
 struct _ze_event_pool_handle_t {
 	struct sim_object object;
 	uint32_t flags, count;
+	ze_context_handle_t
+		context; /* never looked into where objects are freed: it may go first */
 };
 
 struct _ze_event_handle_t {

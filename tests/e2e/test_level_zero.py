@@ -282,6 +282,7 @@ for name, arguments, sim, more in (
         ("events of the program's with time stamps", ["events=2"], "", {}),
         ("a list that runs three times", ["runs=3"], "", {}),
         ("the same, with events of the program's", ["runs=3", "events=1"], "", {}),
+        ("the same, and they go before the list is reset", ["runs=3", "events=1", "early=1"], "", {}),
         ("the same, with an event that the device resets", ["runs=3", "events=2", "reset=1", "barriers=0"], "", {}),
         ("stamps of 28 bits, a clock of 32", [], "stamp_bits=28,clock_bits=32", {}),
         ("handles of the loader's own", [], "", {"ZE_ENABLE_LOADER_INTERCEPT": "1"}),
@@ -359,9 +360,9 @@ for how, timed in (("one", 1), ("both", 2)):
         t.equal(sum(launch["command"] == "graph" for launch in one.document["launches"]), 1, "executions of the clone")
 
 for name in ("slow_queue", "slow_event", "slow_context", "cancelled"):
-    with t.case(f"a query of the driver takes 1.5 s, meanwhile: {name}"):
+    with t.case(f"a query of the driver takes more than a second, meanwhile: {name}"):
         slow = t.path("slow")
-        one = of_case(name, slow, sim=f"slow={slow}")
+        one = of_case(name, slow, sim=f"slow={slow},slow_ms={2500 if name == 'slow_context' else 1500}")
         t.true(text(one.stdout).endswith("done\n"), f"the program's end: {text(one.stdout)}")
         own_times(one)
         if name == "cancelled":
@@ -369,7 +370,7 @@ for name in ("slow_queue", "slow_event", "slow_context", "cancelled"):
 
 with t.case("a recorder that does not read: events are used again, and a binary is not asked for in each launch"):
     one = of_case("full", ZEBIN)
-    t.true(one.facts[0]["events"] < 2000, f"events of the driver's for 50000 commands: {one.facts}")
+    t.true(one.facts[0]["events"] < 600, f"events of the driver's for 2200 commands: {one.facts}")
     t.true(one.facts[0]["binaries"] < 20, f"binaries asked for in 200 launches: {one.facts}")
 
 with t.case("one append looks at so many commands as 1 ms allows"):
@@ -380,8 +381,10 @@ for how in ("exp", "parameters"):
     with t.case(f"lists in an immediate list ({how}), with an event of the call's own"):
         one = of_case("appended", how)
         t.equal(own_times(one), {("copy", SMALL): 2, ("copy", LARGE): 1, ("barrier", 0): 2}, "commands with times")
-        handles = {launch["handle"]: launch for launch in one.document["launches"] if launch.get("handle")}
-        print("#", one.document["launches"])
+        signal = one.document["launches"][-2]
+        t.equal((signal["command"], signal["function"].startswith("zeCommandListImmediateAppendCommandLists")),
+                ("barrier", True), "the last command of the call")
+        t.true(signal["handle"], "… and the event that it signals")
 
 for which in ("driver", "zer"):
     with t.case(f"a context that the driver has made ({which}): times, directions, and where the kernel is"):
@@ -461,10 +464,12 @@ with t.case("each row of event/level_zero_calls.h has the place and the paramete
             with open(os.path.join(HEADERS, name)) as file:
                 texts[name] = re.sub(r"///.*", "", file.read())
     places, functions = {}, {}
-    for table, body in re.findall(r"typedef struct _ze_(\w+)_dditable_t\s*\{(.*?)\}", texts["ze_ddi.h"], re.S):
-        for slot, name in enumerate(re.findall(r"ze_pfn(\w+)_t\s+pfn\w+;", body)):
-            places["ze" + name] = (table, slot)
-    for name, parameters in re.findall(r"ZE_APICALL\s+(ze\w+)\s*\(([^;]*?)\);", texts["ze_api.h"]):
+    for prefix in ("ze", "zer"):
+        for table, body in re.findall(rf"typedef struct _{prefix}_(\w+)_dditable_t\s*\{{(.*?)\}}",
+                                      texts[prefix + "_ddi.h"], re.S):
+            for slot, name in enumerate(re.findall(rf"{prefix}_pfn(\w+)_t\s+pfn\w+;", body)):
+                places[prefix + name] = (table if prefix == "ze" else f"{prefix}_{table}", slot)
+    for name, parameters in re.findall(r"ZE_APICALL\s+(ze\w+)\s*\(([^;]*?)\);", texts["ze_api.h"] + texts["zer_api.h"]):
         functions[name] = parameters.count(",") + 1
     version = max(int(minor) for minor in re.findall(r"ZE_API_VERSION_1_(\d+) =", texts["ze_api.h"]))
     t.equal(len({number for number, *_ in found if number}), len([1 for number, *_ in found if number]), "numbers")

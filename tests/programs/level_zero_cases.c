@@ -22,9 +22,9 @@
 
 enum { SLOTS = 64, LARGE = 1 << 23, SMALL = 4096 };
 
-#define TABLE(name, type)            \
-	static union {               \
-		void *slots[SLOTS];  \
+#define TABLE(name, type)                  \
+	static union {                     \
+		void *slots[SLOTS];        \
 		ze_##type##_dditable_t of; \
 	} name
 TABLE(global, global);
@@ -44,7 +44,7 @@ static void *lists_exp[SLOTS], *runtime[SLOTS];
 /* As sim/level_zero/sim.h has it. */
 static struct {
 	_Atomic unsigned long events, queries, binaries;
-} *counts;
+} * counts;
 
 #define CHECK(call)                                                                     \
 	do {                                                                            \
@@ -340,7 +340,7 @@ static void *wait_elsewhere(void *event)
 	return NULL;
 }
 
-/* A thread's look at what is over takes 1.5 s from now on; argument: the file that makes the driver slow. */
+/* A thread's look at what is over takes the option slow_ms from now on; argument: the file that makes it so. */
 static pthread_t slow_look(const char *argument, ze_event_handle_t event)
 {
 	pthread_t thread;
@@ -405,7 +405,7 @@ static void slow_context(const char *argument)
 {
 	ze_context_desc_t desc = {ZE_STRUCTURE_TYPE_CONTEXT_DESC};
 	ze_context_handle_t kept = context, other;
-	ze_event_handle_t event = new_event();
+	ze_event_handle_t event = new_event(), mine = new_event();
 	ze_command_list_handle_t list;
 	pthread_t thread;
 
@@ -413,15 +413,19 @@ static void slow_context(const char *argument)
 	context = other;
 	list = new_immediate();
 	context = kept;
-	barrier(list);
-	barrier(immediate);
+	for (int i = 0; i < 4; i++)
+		copy(list, SMALL, NULL, 1);
+	copy(list, SMALL, mine, 1);
 	thread = slow_look(argument, event);
+	CHECK(events.of.pfnHostSignal(gate));
+	sleep_until_over(mine);
 	CHECK(lists.of.pfnDestroy(list));
 	CHECK(contexts.of.pfnDestroy(other));
 	pthread_join(thread, NULL);
 	CHECK(contexts.of.pfnCreate(driver, &desc, &other));
 	CHECK(events.of.pfnHostSynchronize(event, UINT64_MAX));
 	CHECK(contexts.of.pfnDestroy(other));
+	CHECK(events.of.pfnDestroy(mine));
 	CHECK(events.of.pfnDestroy(event));
 }
 
@@ -476,13 +480,16 @@ static void launch(ze_kernel_handle_t kernel)
 	CHECK(lists.of.pfnAppendLaunchKernel(immediate, kernel, &groups, NULL, 0, NULL));
 }
 
-/* 50,000 commands, and 200 launches of a kernel that nobody knows yet. */
+/* Calls until a ring is full, and more; then 2000 commands, and 200 launches of a kernel that nobody knows yet. */
 static void full(const char *zebin)
 {
-	ze_kernel_handle_t kernel = NULL;
+	ze_command_list_handle_t list = new_list();
+	ze_kernel_handle_t kernel;
 
 	kill(getppid(), SIGSTOP);
-	for (int i = 0; i < 50000; i++) {
+	for (int i = 0; i < 500000; i++)
+		CHECK(lists.of.pfnClose(list));
+	for (int i = 0; i < 2000; i++) {
 		barrier(immediate);
 		if (i % 100 == 99)
 			wait_for_immediate();
@@ -492,6 +499,7 @@ static void full(const char *zebin)
 		launch(kernel);
 	kill(getppid(), SIGCONT);
 	wait_for_immediate();
+	CHECK(lists.of.pfnDestroy(list));
 	printf("{\"events\": %lu, \"binaries\": %lu}\n", counts->events, counts->binaries);
 }
 
@@ -529,15 +537,15 @@ static void appended(const char *how)
 	CHECK(lists.of.pfnClose(both[0]));
 	CHECK(lists.of.pfnClose(both[1]));
 	if (strcmp(how, "exp") == 0) {
-		ze_result_t (*append)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t *,
-				      ze_event_handle_t, uint32_t, ze_event_handle_t *) =
-			(void *)lists_exp[1];
+		ze_result_t (*append)(ze_command_list_handle_t, uint32_t,
+				      ze_command_list_handle_t *, ze_event_handle_t, uint32_t,
+				      ze_event_handle_t *) = (void *)lists_exp[1];
 
 		CHECK(append(immediate, 2, both, done, 1, &gate));
 	} else {
-		ze_result_t (*append)(ze_command_list_handle_t, uint32_t, ze_command_list_handle_t *,
-				      const void *, ze_event_handle_t, uint32_t,
-				      ze_event_handle_t *) = (void *)lists.slots[40];
+		ze_result_t (*append)(ze_command_list_handle_t, uint32_t,
+				      ze_command_list_handle_t *, const void *, ze_event_handle_t,
+				      uint32_t, ze_event_handle_t *) = (void *)lists.slots[40];
 
 		CHECK(append(immediate, 2, both, NULL, done, 1, &gate));
 	}
@@ -582,12 +590,18 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(const char *);
 	} cases[] = {
-		{"event_first", event_first},   {"two_signallers", two_signallers},
-		{"before", signalled_before},   {"cloned", cloned},
-		{"slow_queue", slow_queue},     {"slow_event", slow_event},
-		{"slow_context", slow_context}, {"cancelled", cancelled},
-		{"full", full},                 {"late_look", late_look},
-		{"appended", appended},         {"default", in_default_context},
+		{"event_first", event_first},
+		{"two_signallers", two_signallers},
+		{"before", signalled_before},
+		{"cloned", cloned},
+		{"slow_queue", slow_queue},
+		{"slow_event", slow_event},
+		{"slow_context", slow_context},
+		{"cancelled", cancelled},
+		{"full", full},
+		{"late_look", late_look},
+		{"appended", appended},
+		{"default", in_default_context},
 	};
 
 	if (argc < 3)
