@@ -362,7 +362,7 @@ for how, timed in (("one", 1), ("both", 2)):
 for name in ("slow_queue", "slow_event", "slow_context", "cancelled"):
     with t.case(f"a query of the driver takes more than a second, meanwhile: {name}"):
         slow = t.path("slow")
-        one = of_case(name, slow, sim=f"slow={slow},slow_ms={2500 if name == 'slow_context' else 1500}")
+        one = of_case(name, slow, sim=f"slow={slow},slow_ms={3600 if name == 'slow_context' else 1500}")
         t.true(text(one.stdout).endswith("done\n"), f"the program's end: {text(one.stdout)}")
         own_times(one)
         if name == "cancelled":
