@@ -48,6 +48,7 @@
 #define ZE_APPEND(number, name, ...)  [number] = #name,
 #define ZE_EXECUTE(number, name, ...) [number] = #name,
 #define ZE_QUIET(...)
+#define ZE_GIVE(...)
 #define ZE_BELOW(...)
 static const char *const function_names[RECORDING_FUNCTIONS] = {
 #include "event/opencl_calls.h"
