@@ -358,6 +358,14 @@ with t.case("timelines have every sample, below its GPU beside the kernels"):
     t.true(len(tracks) == 1 and len(tracks[0].values) >= len(samples), "of Perfetto")
     t.true("H200" in timeline.tracks[tracks[0].parent].name, "below its GPU")
 
+with t.case("another tool's library is the program's, and is not loaded into the recorder"):
+    other = t.path("other.so")
+    result = t.record(["sh", "-c", "echo $CUDA_INJECTION64_PATH"], t.path("injected.duet"), ["--collect", "nvidia:pm"],
+                      env=nvidia("pm_load=0.5", CUDA_INJECTION64_PATH=other, LD_DEBUG="files"))
+    t.equal((result.status, text(result.stdout).strip()), (0, other), "the program has the variable")
+    said = text(result.stderr)
+    t.true("libcupti.so.13" in said and other not in said, "what the recorder loaded")
+
 # ---- ends ----
 
 with t.case("a program that is killed leaves a whole recording"):
