@@ -49,8 +49,9 @@ static void cut(uint64_t begin, uint64_t end)
 		const uint64_t count = gpu_range_buckets(begin, end, level);
 
 		for (uint64_t i = 0; i < count; i++)
-			gpu_bucket_cut(bucket_of(level, (begin >> gpu_range_shift(level)) + i, false),
-				       begin, end);
+			gpu_bucket_cut(
+				bucket_of(level, (begin >> gpu_range_shift(level)) + i, false),
+				begin, end);
 	}
 }
 
@@ -75,9 +76,8 @@ static uint32_t find(uint64_t address, struct gpu_range *ret_range)
 	uint32_t found = 0;
 
 	for (uint32_t level = 0; level < GPU_RANGE_LEVELS; level++)
-		found += gpu_bucket_find(
-				 bucket_of(level, address >> gpu_range_shift(level), false), address,
-				 ret_range) != 0;
+		found += gpu_bucket_find(bucket_of(level, address >> gpu_range_shift(level), false),
+					 address, ret_range) != 0;
 	return found;
 }
 
@@ -134,7 +134,8 @@ TEST(as_all_pages_say)
 				continue;
 			CHECK_EQUAL(got.object, want->object);
 			CHECK_EQUAL(got.number, want->number);
-			CHECK_EQUAL(got.offset + (address - got.begin), want->offset + address % PAGE);
+			CHECK_EQUAL(got.offset + (address - got.begin),
+				    want->offset + address % PAGE);
 		}
 	}
 	CHECK(known > STEPS);
