@@ -115,6 +115,7 @@ SUBMIT_CALL on_context_create(const struct submit_call *call)
 	key.file = file_number(call->file);
 	key.id = arguments.ctx_id;
 	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
+	tell_met();
 }
 
 static __always_inline void on_context_destroy(const void *data, const void *file, __u32 is_user)

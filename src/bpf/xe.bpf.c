@@ -380,6 +380,7 @@ SUBMIT_CALL on_vm_create(const struct submit_call *call)
 	key.file = file_number(call->file);
 	key.id = arguments.vm_id;
 	bpf_map_update_elem(&vms, &key, &number, BPF_ANY);
+	tell_met();
 }
 
 /* Before the driver does it: another thread may get its number at once. */
@@ -464,6 +465,8 @@ static long drop_vm(void *map, const struct submit_id *key, const __u64 *number,
 	vm = *number;
 	bpf_map_delete_elem(&vms, &own);
 	bpf_for_each_map_elem(&buckets, drop_bucket, &vm, 0);
+	if (forgets)
+		bpf_for_each_map_elem(&forgotten, drop_forgotten, &vm, 0);
 	return 0;
 }
 

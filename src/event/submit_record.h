@@ -17,7 +17,8 @@ enum submit_record_kind {
 	SUBMIT_RECORD_BATCH = 1, /* struct submit_record */
 	SUBMIT_RECORD_MORE =
 		2, /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
-	SUBMIT_RECORD_UNBOUND = 3 /* struct submit_unbound */
+	SUBMIT_RECORD_UNBOUND = 3, /* struct submit_unbound */
+	SUBMIT_RECORD_MET = 4      /* struct kernel_head: a process gets ready to submit */
 };
 
 enum submit_flag {

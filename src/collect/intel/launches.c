@@ -132,6 +132,9 @@ static uint32_t device_of(struct launches *launches, uint32_t minor)
 	const struct device_facts facts = {
 		.address = gpu->address, .name = name, .vendor = "Intel", .driver = gpu->driver};
 
+	/* its node may not be ours to open */
+	if (!*gpu->address)
+		snprintf(gpu->address, sizeof(gpu->address), "renderD%u", minor);
 	snprintf(name, sizeof(name), "Intel GPU %s", gpu->address);
 	if (!gpu->device)
 		gpu->device = devices_meet(launches->recording, &facts);
@@ -419,6 +422,17 @@ static void take_stack(struct launches *launches, const struct kernel_stack *tol
 	told_stacks_take(&launches->stacks, process, told);
 }
 
+static void take_met(struct launches *launches, const struct kernel_head *head)
+{
+	struct processes *table;
+	struct process *process = process_of(launches, head->tgid, head->time_ns, &table);
+
+	if (!process)
+		return;
+	process_describe(table, process);
+	told_stacks_meet(&launches->stacks, process);
+}
+
 static bool is_whole(const struct submit_record *record, size_t size)
 {
 	return size >= offsetof(struct submit_record, found) &&
@@ -434,6 +448,10 @@ void launches_take(struct launches *launches, const void *data, size_t size)
 
 	if (size == sizeof(struct kernel_stack)) {
 		take_stack(launches, data);
+		return;
+	}
+	if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET) {
+		take_met(launches, head);
 		return;
 	}
 	if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND) {
