@@ -32,8 +32,8 @@ static const struct chip {
 	uint32_t first, last; /* sm_NN */
 	uint32_t warps, blocks, shared_unit_bytes;
 } chips[] = {
-	{70, 72, 64, 32, 256}, {75, 75, 32, 16, 256},   {80, 80, 64, 32, 128},
-	{86, 88, 48, 16, 128}, {89, 89, 48, 24, 128},   {90, 90, 64, 32, 128},
+	{70, 72, 64, 32, 256},   {75, 75, 32, 16, 256},   {80, 80, 64, 32, 128},
+	{86, 88, 48, 16, 128},   {89, 89, 48, 24, 128},   {90, 90, 64, 32, 128},
 	{100, 100, 64, 32, 128}, {103, 103, 64, 32, 128}, {120, 121, 48, 24, 128},
 };
 
@@ -83,7 +83,8 @@ bool occupancy_find(const char *target, uint64_t unit_shared_bytes,
 	blocks = chip->warps / warps;
 	limit(&occupancy, &blocks, chip->blocks, "blocks");
 	limit(&occupancy, &blocks,
-	      PARTS * (PART_REGISTERS /
+	      PARTS *
+		      (PART_REGISTERS /
 		       round_up((uint64_t)needs->registers * WARP_THREADS, REGISTERS_UNIT)) /
 		      warps,
 	      "registers");

@@ -12,9 +12,10 @@ struct analysis_kernel;
 struct model;
 
 struct occupancy_needs {
-	uint32_t registers;    /* of a thread; 0: not known */
-	uint64_t shared_bytes; /* of a block, as its code names them, with what is kept free of it */
-	uint64_t threads;      /* of a block */
+	uint32_t registers; /* of a thread; 0: not known */
+	uint64_t
+		shared_bytes; /* of a block, as its code names them, with what is kept free of it */
+	uint64_t threads;     /* of a block */
 };
 
 struct occupancy {
