@@ -112,6 +112,7 @@ struct {
 
 #define USER_STACKS_RING user_stacks
 #define USER_STACKS_LOST KERNEL_COUNT_USER_STACKS
+#define USER_STACKS_TOP  128
 #include "bpf/user_stacks.h"
 
 static __always_inline void name_task(struct kernel_task *task, const struct task_struct *of)

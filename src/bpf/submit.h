@@ -11,8 +11,10 @@
  *           Memory is read where the program has it mapped, and only while the kernel's own list says that the same
  *           thing is mapped there still. So nobody needs to follow munmap, which is everybody's.
  *
- * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 vm, __u64 address, struct gpu_range *),
- * which says what lies at an address of the GPU.
+ * Include with these macros defined:
+ *
+ *	SUBMIT_FIND(scratch, address, ret_range)	what lies at an address of the submission's address space; false:
+ *							it is not known
  */
 #ifndef BPF_SUBMIT_H
 #define BPF_SUBMIT_H
@@ -24,14 +26,18 @@
 #include "event/submit_record.h"
 
 struct submit_scratch;
-static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 vm, __u64 address,
+static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 address,
 					struct gpu_range *ret_range);
 
 #define BATCH_FUNCTION                                      static __attribute__((noinline))
-#define BATCH_READ                                          submit_read
+#define BATCH_READ                                          submit_fetch
 #define BATCH_SEE(context, address, number, header, dwords) ((void)(address))
-static long submit_read(void *context, __u64 vm, __u64 address, __u32 bytes, void *target);
+static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address, __u32 bytes,
+					 void *target);
 #include "event/batch_parser.h"
+
+/* What is done in a call is a function of its own, so that not all of them need room on one stack. */
+#define SUBMIT_CALL static __attribute__((noinline)) void
 
 enum {
 	SUBMIT_STEPS_MOST = 16384, /* commands of a submission: some 0.7 ms */
@@ -70,6 +76,8 @@ static __always_inline void count(__u32 which)
 
 #define USER_STACKS_RING records
 #define USER_STACKS_LOST SUBMIT_COUNT_STACKS
+/* Calls of drivers come from the depth of runtimes, and what tells two of them apart is far out. */
+#define USER_STACKS_TOP  512
 #include "bpf/user_stacks.h"
 
 /* Of a render node by its minor: enum batch_generation and 1, by the recorder; 0: not known. */
@@ -93,7 +101,7 @@ static __always_inline __u64 new_number(void)
 /* Address of an open file -> its number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 1024);
 	__type(key, __u64);
 	__type(value, __u64);
 } files SEC(".maps");
@@ -106,7 +114,7 @@ struct submit_id {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 16384);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } handles SEC(".maps");
@@ -114,7 +122,7 @@ struct {
 /* Places in the file by which buffers are mapped. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 16384);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } offsets SEC(".maps");
@@ -127,7 +135,7 @@ struct submit_queue {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 4096);
 	__type(key, struct submit_id);
 	__type(value, struct submit_queue);
 } queues SEC(".maps");
@@ -176,6 +184,9 @@ static __always_inline void forget_handle(const void *file, __u32 handle)
 
 static __always_inline __u32 minor_of(const struct drm_file *file)
 {
+	/* without drivers of GPUs a kernel does not know the types: BPF_PROG_TEST_RUN is tried there too */
+	if (!bpf_core_type_exists(struct drm_file))
+		return 0;
 	return BPF_CORE_READ(file, minor, dev, render, index);
 }
 
@@ -190,12 +201,13 @@ struct submit_call {
 	__u32 is_user; /* … the program's */
 	__u64 offset;  /* of a mapping: where in the file */
 	struct vm_area_struct *area;
-	__u32 frames_count, frames_first;
-	__u64 frames[KERNEL_FRAMES_MOST];
+	__u64 function;    /* of a submission: whose begin was seen … */
+	__u64 system_call; /* … below this one */
 };
 
+/* Taken out when it ends; of a thread whose end was missed, with the thread. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct submit_call);
@@ -221,20 +233,83 @@ static __always_inline struct submit_call *begin_call(__u32 what, const void *da
 	return call;
 }
 
+/* Frames of the kernel: one way leads from a system call to a driver's function, so that they are taken once in a while
+ * and not at each call, which would be a third of all that a submission costs. */
+struct submit_frames_key {
+	__u64 function, system_call;
+};
+
+struct submit_frames {
+	__u64 taken_ns;
+	__u32 count, first; /* those before it are our own */
+	__u64 all[KERNEL_FRAMES_MOST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct submit_frames_key);
+	__type(value, struct submit_frames);
+} kernel_frames SEC(".maps");
+
+static const struct submit_frames no_frames;
+
+/* NULL: they are known. */
+static __always_inline struct submit_frames *need_frames(struct submit_call *call, __u64 function)
+{
+	enum { AGE_MOST_NS = 1000000000 };
+	const struct pt_regs *registers =
+		(const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	const struct submit_frames_key key = {function, registers->orig_ax};
+	struct submit_frames *known = bpf_map_lookup_elem(&kernel_frames, &key);
+
+	call->function = key.function;
+	call->system_call = key.system_call;
+	if (known && call->enter_ns - known->taken_ns < AGE_MOST_NS)
+		return NULL;
+	if (!known) {
+		bpf_map_update_elem(&kernel_frames, &key, &no_frames, BPF_NOEXIST);
+		known = bpf_map_lookup_elem(&kernel_frames, &key);
+	}
+	if (known)
+		known->taken_ns = call->enter_ns;
+	return known;
+}
+
+static __always_inline void put_frames(struct submit_frames *frames, long bytes, __u64 function)
+{
+	enum { BELOW_MOST = 6, ENTRY_BYTES = 32 };
+
+	frames->count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	for (__u32 i = 0; i < BELOW_MOST; i++)
+		if (frames->all[i] - function < ENTRY_BYTES) {
+			frames->first = i;
+			break;
+		}
+}
+
 /* Of a program at the function's own begin: what runs below it on its behalf comes first. */
 static __always_inline void take_frames(void *context, struct submit_call *call, __u64 function)
 {
-	enum { BELOW_MOST = 6, ENTRY_BYTES = 32 };
-	const long bytes = bpf_get_stack(context, call->frames, sizeof(call->frames), 0);
+	struct submit_frames *frames = need_frames(call, function);
 
-	if (bytes <= 0)
+	if (frames)
+		put_frames(frames, bpf_get_stack(context, frames->all, sizeof(frames->all), 0),
+			   function);
+}
+
+static __always_inline void copy_frames(const struct submit_call *call,
+					struct submit_record *record)
+{
+	const struct submit_frames_key key = {call->function, call->system_call};
+	const struct submit_frames *frames = bpf_map_lookup_elem(&kernel_frames, &key);
+
+	record->frames_count = 0;
+	if (!frames)
 		return;
-	call->frames_count = (__u32)bytes / sizeof(__u64);
-	for (__u32 i = 0; i < BELOW_MOST; i++)
-		if (call->frames[i] - function < ENTRY_BYTES) {
-			call->frames_first = i;
-			break;
-		}
+	record->frames_count = frames->count;
+	record->frames_first = frames->first;
+	__builtin_memcpy(record->frames, frames->all, sizeof(record->frames));
 }
 
 /* NULL: its begin was not seen, or it is another's. */
@@ -280,7 +355,7 @@ struct submit_mappings_key {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 8192);
 	__type(key, struct submit_mappings_key);
 	__type(value, struct submit_mappings);
 } mappings SEC(".maps");
@@ -347,6 +422,33 @@ static __always_inline void end_mmap(__u32 what, int result)
 	end_call();
 }
 
+static long fill_from_area(struct task_struct *task, struct vm_area_struct *area,
+			   struct submit_mapping *mapping)
+{
+	mapping->begin = area->vm_start;
+	mapping->end = area->vm_end;
+	mapping->page = area->vm_pgoff;
+	mapping->file = (__u64)area->vm_file;
+	mapping->private = (__u64)area->vm_private_data;
+	return 0;
+}
+
+/* Of a driver that maps a buffer itself, at an address of the current process. */
+static __always_inline void add_mapping(__u64 object, __u64 address, __u64 offset)
+{
+	struct submit_mapping found = {0};
+	struct submit_mapping *mapping;
+
+	if (bpf_find_vma(bpf_get_current_task_btf(), address, fill_from_area, &found, 0))
+		return;
+	found.page += (address - found.begin) >> PAGE_SHIFT;
+	found.begin = address;
+	found.offset = offset;
+	mapping = new_mapping(object);
+	if (mapping)
+		*mapping = found;
+}
+
 /* A part of an address space of the GPU, and where the current process has it. */
 struct submit_piece {
 	__u64 begin, bytes;
@@ -376,6 +478,7 @@ struct submit_open {
 struct submit_scratch {
 	__u32 is_taken, reserved;
 	struct submit_piece piece;
+	struct gpu_range range; /* that piece is in */
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];
@@ -410,7 +513,7 @@ static __always_inline void put_scratch(struct submit_scratch *scratch)
 }
 
 struct submit_look {
-	struct submit_mapping known;
+	const struct submit_mapping *known;
 	__u64 address;
 	__u64 begin, end; /* of what is there now */
 	__u64 is_same;
@@ -424,9 +527,9 @@ static long look_at_area(struct task_struct *task, struct vm_area_struct *area,
 	look->begin = area->vm_start;
 	look->end = area->vm_end;
 	look->is_same =
-		(__u64)area->vm_file == look->known.file &&
-		(__u64)area->vm_private_data == look->known.private &&
-		page == look->known.page + ((look->address - look->known.begin) >> PAGE_SHIFT);
+		(__u64)area->vm_file == look->known->file &&
+		(__u64)area->vm_private_data == look->known->private &&
+		page == look->known->page + ((look->address - look->known->begin) >> PAGE_SHIFT);
 	return 0;
 }
 
@@ -441,7 +544,7 @@ static __always_inline bool is_mapped(struct submit_look *look)
 static __always_inline bool clip_piece(struct submit_piece *piece, const struct gpu_range *range,
 				       const struct submit_mapping *mapping, __u64 address)
 {
-	struct submit_look look = {.known = *mapping};
+	struct submit_look look = {.known = mapping};
 	__u64 before, behind;
 
 	look.address =
@@ -484,22 +587,22 @@ static __always_inline bool find_in_object(struct submit_piece *piece,
 }
 
 /* What the current process can read of it. */
-static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 vm, __u64 address)
+static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 address)
 {
 	struct submit_piece *piece = &scratch->piece;
-	struct gpu_range range;
+	struct gpu_range *range = &scratch->range;
 
 	piece->bytes = 0;
 	/* bound after the batch was handed in: it is another one's */
-	if (!SUBMIT_FIND(scratch, vm, address, &range) || range.number > scratch->open.number)
+	if (!SUBMIT_FIND(scratch, address, range) || range->number > scratch->open.number)
 		return false;
-	if (!(range.object & SUBMIT_USER_POINTER))
-		return find_in_object(piece, &range, address);
-	if ((__u32)range.object != bpf_get_current_pid_tgid() >> 32)
+	if (!(range->object & SUBMIT_USER_POINTER))
+		return find_in_object(piece, range, address);
+	if ((__u32)range->object != bpf_get_current_pid_tgid() >> 32)
 		return false;
-	piece->begin = range.begin;
-	piece->bytes = range.end - range.begin;
-	piece->cpu = range.offset;
+	piece->begin = range->begin;
+	piece->bytes = range->end - range->begin;
+	piece->cpu = range->offset;
 	return true;
 }
 
@@ -507,14 +610,18 @@ struct submit_work {
 	struct submit_scratch *scratch;
 };
 
-static __attribute__((noinline)) long submit_read(void *context, __u64 vm, __u64 address,
-						  __u32 bytes, void *target)
+/* Into the parser's window, all that it ever reads into. Neither static nor inlined: the kernel checks it once, and not in
+ * each of the ways by which it is come to: 0.8 s. */
+__attribute__((noinline)) int submit_read(struct submit_scratch *scratch, __u64 address,
+					  __u32 bytes)
 {
-	struct submit_scratch *scratch = ((struct submit_work *)context)->scratch;
-	struct submit_piece *piece = &scratch->piece;
+	struct submit_piece *piece;
 	__u64 left;
 
-	if (address - piece->begin >= piece->bytes && !find_piece(scratch, vm, address))
+	if (!scratch)
+		return -1;
+	piece = &scratch->piece;
+	if (address - piece->begin >= piece->bytes && !find_piece(scratch, address))
 		return -1;
 	left = piece->bytes - (address - piece->begin);
 	if (left < bytes)
@@ -523,10 +630,16 @@ static __attribute__((noinline)) long submit_read(void *context, __u64 vm, __u64
 	barrier_var(bytes);
 	if (!bytes || bytes > BATCH_WINDOW_BYTES)
 		return -1;
-	return bpf_probe_read_user(target, bytes,
+	return bpf_probe_read_user(scratch->open.state.window, bytes,
 				   (const void *)(piece->cpu + (address - piece->begin)))
 		       ? -1
-		       : bytes;
+		       : (int)bytes;
+}
+
+static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address, __u32 bytes,
+					 void *target)
+{
+	return submit_read(((struct submit_work *)context)->scratch, address, bytes);
 }
 
 /* ---- looking through batches ------------------------------------------------------------------- */
@@ -671,8 +784,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	record->batches = open->next_left + 1;
 	record->user_stack = find_stack(bpf_get_current_task_btf());
 	bpf_get_current_comm(record->thread, sizeof(record->thread));
-	bpf_probe_read_kernel(record->frames, sizeof(record->frames), call->frames);
-	record->frames_count = call->frames_count | call->frames_first << 16;
+	copy_frames(call, record);
 	generation = bpf_map_lookup_elem(&generations, &open->minor);
 	if (!generation || !*generation)
 		flags |= SUBMIT_NO_GENERATION;
@@ -722,8 +834,9 @@ static __always_inline void try_again(void)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	const __u32 tgid = task->tgid;
+	const __u32 tgid = task->tgid, tid = task->pid;
 
+	bpf_map_delete_elem(&calls, &tid);
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&opens, &tgid);
 	return 0;

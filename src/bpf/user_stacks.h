@@ -5,10 +5,11 @@
  * Runs in:  the kernel, in the thread whose stack it is
  * Gives:    struct kernel_stack in a ring, and a number that stands for it from then on
  *
- * Include behind a ring, the map `counts` and count(), with these macros defined:
+ * Include with these macros defined, behind a ring, the map `counts` and count():
  *
  *	USER_STACKS_RING	the ring
  *	USER_STACKS_LOST	what to count where it has no room
+ *	USER_STACKS_TOP		words of a stack by which it is known again: 64 times a power of two
  */
 #ifndef BPF_USER_STACKS_H
 #define BPF_USER_STACKS_H
@@ -18,7 +19,8 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	TOP_WORDS = 128, /* of a stack, by which it is known again */
+	TOP_WORDS = USER_STACKS_TOP,
+	TOP_HALVINGS = 3, /* near its outer end a stack has less than that */
 	PART_WORDS = 8,
 	STACK_MOST = 8 << 20,
 };
@@ -58,8 +60,10 @@ static __always_inline bool is_place(__u64 word, __u64 sp)
 {
 	const __u64 high = word >> 40;
 
-	return (high == 0x55 || high == 0x56 || high == 0x7f ||
-		(word >= 0x400000 && word < 0x10000000)) &&
+	/* most words are small numbers */
+	if (word < 0x400000)
+		return false;
+	return (word < 0x10000000 || high == 0x55 || high == 0x56 || high == 0x7f) &&
 	       word - sp >= STACK_MOST;
 }
 
@@ -89,12 +93,13 @@ static __always_inline __u64 know_stack(__u32 tgid, __u64 ip, __u64 sp, __u64 bp
 
 	if (!top)
 		return 0;
-	/* near its outer end a stack has less than that */
-	if (bpf_probe_read_user(top, sizeof(*top), (void *)sp)) {
-		parts /= 8;
-		if (bpf_probe_read_user(top, sizeof(*top) / 8, (void *)sp))
-			return 0;
+	for (int i = 0; i <= TOP_HALVINGS; i++) {
+		if (!bpf_probe_read_user(top, sizeof(*top) >> i, (void *)sp))
+			break;
+		parts /= 2;
 	}
+	if (parts < TOP_WORDS / PART_WORDS >> TOP_HALVINGS)
+		return 0;
 	for (int i = 0; i < TOP_WORDS / PART_WORDS && i < parts; i++)
 		hash = mix_places(&top->parts[i], hash, sp);
 	return hash ? hash : 1;

@@ -22,22 +22,19 @@ enum {
 	ALL_OBJECTS = 0
 };
 
-enum call {
-	CALL_EXEC = 1,
-	CALL_VM_CREATE,
-	CALL_VM_DESTROY,
-	CALL_VM_BIND,
-	CALL_QUEUE_CREATE,
-	CALL_QUEUE_DESTROY,
-	CALL_MMAP_OFFSET,
-	CALL_GEM_CLOSE,
-	CALL_MMAP
+enum {
+	CALL_EXEC = SUBMIT_XE_EXEC,
+	CALL_VM_CREATE = SUBMIT_XE_VM_CREATE,
+	CALL_VM_BIND = SUBMIT_XE_VM_BIND,
+	CALL_QUEUE_CREATE = SUBMIT_XE_QUEUE_CREATE,
+	CALL_MMAP_OFFSET = SUBMIT_XE_MMAP_OFFSET,
+	CALL_MMAP = SUBMIT_XE_MMAP
 };
 
 /* Address spaces: number in the file -> ours. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 4096);
 	__type(key, struct submit_id);
 	__type(value, __u64);
 } vms SEC(".maps");
@@ -115,9 +112,11 @@ static __always_inline bool find_in_bucket(const struct gpu_bucket_key *key, __u
 	return is_found && !(version & 1) && version == *(volatile __u32 *)&bucket->version;
 }
 
-static __always_inline bool find_range(struct submit_scratch *scratch, __u64 vm, __u64 address,
+static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
+	const __u64 vm = scratch->open.vm;
+
 	for (__u32 level = 0; level < GPU_RANGE_LEVELS; level++) {
 		const struct gpu_bucket_key key = {vm, address >> gpu_range_shift(level), level, 0};
 
@@ -136,14 +135,17 @@ struct bind {
 	__u32 failed;
 };
 
-static __always_inline bool lock_bucket(struct gpu_bucket *bucket)
+/* Global, as the functions of event/gpu_ranges.h are: checked once. */
+__attribute__((noinline)) int lock_bucket(struct gpu_bucket *bucket)
 {
+	if (!bucket)
+		return 0;
 	for (int i = 0; i < LOCK_TRIES; i++)
 		if (!__sync_val_compare_and_swap(&bucket->lock, 0, 1)) {
 			__sync_fetch_and_add(&bucket->version, 1);
-			return true;
+			return 1;
 		}
-	return false;
+	return 0;
 }
 
 static __always_inline void unlock_bucket(struct gpu_bucket *bucket)
@@ -309,9 +311,11 @@ struct further {
 
 static long take_further(__u32 index, struct further *further)
 {
-	struct xe_vm_bind_op *operation = (struct xe_vm_bind_op *)further->scratch->arguments;
+	struct xe_vm_bind_op *operation = &((struct xe_vm_bind *)further->scratch->arguments)->bind;
 
-	if (bpf_probe_read_user(operation, sizeof(*operation),
+	/* one is where several begin */
+	if (further->vector &&
+	    bpf_probe_read_user(operation, sizeof(*operation),
 				(const void *)(further->vector + index * sizeof(*operation))))
 		return 1;
 	take_bind(&further->bind, further->file, operation);
@@ -332,14 +336,7 @@ static __always_inline void on_vm_bind(const struct submit_call *call,
 	key.id = arguments->vm_id;
 	further.bind.vm = number_of(&vms, &key);
 	number = arguments->num_binds;
-	further.vector = arguments->vector_of_binds;
-	if (number == 1) {
-		/* one is where several begin */
-		struct xe_vm_bind_op operation = arguments->bind;
-
-		take_bind(&further.bind, further.file, &operation);
-		return;
-	}
+	further.vector = number > 1 ? arguments->vector_of_binds : 0;
 	if (number > BINDS_MOST) {
 		count(SUBMIT_COUNT_BINDINGS);
 		forget(further.bind.vm, ALL_OBJECTS);
@@ -372,7 +369,7 @@ static long drop_forgotten(void *map, const struct forgotten_key *key, void *val
 	return 0;
 }
 
-static __always_inline void on_vm_create(const struct submit_call *call)
+SUBMIT_CALL on_vm_create(const struct submit_call *call)
 {
 	struct xe_vm_create arguments;
 	struct submit_id key;
@@ -407,7 +404,7 @@ static __always_inline void on_vm_destroy(const void *data, const void *file, __
 	tell_unbound(vm, 0, 0);
 }
 
-static __always_inline void on_queue_create(const struct submit_call *call)
+SUBMIT_CALL on_queue_create(const struct submit_call *call)
 {
 	struct xe_exec_queue_create arguments;
 	struct submit_queue queue = {0};
@@ -434,7 +431,7 @@ static __always_inline void on_queue_destroy(const void *data, const void *file,
 	bpf_map_delete_elem(&queues, &key);
 }
 
-static __always_inline void on_mmap_offset(const struct submit_call *call)
+SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 {
 	struct xe_gem_mmap_offset arguments;
 	struct submit_id key;
@@ -568,31 +565,39 @@ static __always_inline int finish(__u32 what, long result)
 	return 0;
 }
 
-/* ---- by the driver's functions, with their types ------------------------------------------------ */
+/* Of drm_ioctl; 0: nothing to be seen. */
+static __always_inline __u32 call_of(__u32 command)
+{
+	switch (command) {
+	case XE_GEM_MMAP_OFFSET:
+		return CALL_MMAP_OFFSET;
+	case XE_VM_CREATE:
+		return CALL_VM_CREATE;
+	case XE_VM_BIND:
+		return CALL_VM_BIND;
+	case XE_EXEC_QUEUE_CREATE:
+		return CALL_QUEUE_CREATE;
+	case XE_EXEC:
+		return CALL_EXEC;
+	default:
+		return 0;
+	}
+}
 
-#define ON_ENTRY(name, function, what)                                      \
-	SEC("fentry/" #function)                                            \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
-	{                                                                   \
-		struct submit_call *call = begin_call(what, data, file, 0); \
-                                                                            \
-		if (call && what == CALL_EXEC)                              \
-			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
-		return 0;                                                   \
-	}
-#define ON_EXIT(name, function, what)                                                   \
-	SEC("fexit/" #function)                                                         \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
-	{                                                                               \
-		return finish(what, result);                                            \
-	}
-#define ON_BEGIN(name, function, does)                                      \
-	SEC("fentry/" #function)                                            \
-	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
-	{                                                                   \
-		does(data, file, 0);                                        \
-		return 0;                                                   \
-	}
+/* … what it does before the driver does. */
+static __always_inline void on_before(__u32 command, const void *data, const void *file)
+{
+	if (command == XE_VM_DESTROY)
+		on_vm_destroy(data, file, 1);
+	else if (command == XE_EXEC_QUEUE_DESTROY)
+		on_queue_destroy(data, file, 1);
+}
+
+static const char driver_name[] = "xe";
+
+#include "bpf/submit_programs.h"
+
+/* ---- by the driver's functions, with their types ------------------------------------------------ */
 
 ON_ENTRY(exec_enter, xe_exec_ioctl, CALL_EXEC)
 ON_EXIT(exec_exit, xe_exec_ioctl, CALL_EXEC)
@@ -608,60 +613,10 @@ ON_BEGIN(vm_destroy, xe_vm_destroy_ioctl, on_vm_destroy)
 ON_BEGIN(queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
 ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
 
-SEC("fentry/xe_file_close")
-int BPF_PROG(file_close, void *device, struct drm_file *file)
-{
-	on_file_close(file);
-	return 0;
-}
-
-SEC("fentry/drm_gem_mmap")
-int BPF_PROG(mmap_enter, struct file *file, struct vm_area_struct *area)
-{
-	begin_mmap(CALL_MMAP, file, area);
-	return 0;
-}
-
-SEC("fexit/drm_gem_mmap")
-int BPF_PROG(mmap_exit, struct file *file, struct vm_area_struct *area, int result)
-{
-	end_mmap(CALL_MMAP, result);
-	return 0;
-}
-
-SEC("fentry/drm_ioctl")
-int BPF_PROG(again, struct file *file)
-{
-	try_again();
-	return 0;
-}
+ON_CLOSE(file_close, xe_file_close)
+ON_MMAP(mmap_enter, mmap_exit, drm_gem_mmap)
 
 /* ---- by the driver's functions, without types -------------------------------------------------- */
-
-#define ON_PROBE(name, function, what)                                                            \
-	SEC("kprobe/" #function)                                                                  \
-	int name(struct pt_regs *registers)                                                       \
-	{                                                                                         \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
-						      (const struct drm_file *)registers->dx, 0); \
-                                                                                                  \
-		if (call && what == CALL_EXEC)                                                    \
-			take_frames(registers, call, registers->ip);                              \
-		return 0;                                                                         \
-	}
-#define ON_RETURN(name, function, what)                  \
-	SEC("kretprobe/" #function)                      \
-	int name(struct pt_regs *registers)              \
-	{                                                \
-		return finish(what, (int)registers->ax); \
-	}
-#define ON_PROBE_BEGIN(name, function, does)                                       \
-	SEC("kprobe/" #function)                                                   \
-	int name(struct pt_regs *registers)                                        \
-	{                                                                          \
-		does((const void *)registers->si, (const void *)registers->dx, 0); \
-		return 0;                                                          \
-	}
 
 ON_PROBE(probe_exec, xe_exec_ioctl, CALL_EXEC)
 ON_RETURN(return_exec, xe_exec_ioctl, CALL_EXEC)
@@ -677,31 +632,59 @@ ON_PROBE_BEGIN(probe_vm_destroy, xe_vm_destroy_ioctl, on_vm_destroy)
 ON_PROBE_BEGIN(probe_queue_destroy, xe_exec_queue_destroy_ioctl, on_queue_destroy)
 ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
 
-SEC("kprobe/xe_file_close")
-int probe_file_close(struct pt_regs *registers)
+ON_PROBE_CLOSE(probe_file_close, xe_file_close)
+ON_PROBE_MMAP(probe_mmap, return_mmap, drm_gem_mmap)
+
+/* ---- by the way into all drivers --------------------------------------------------------------- */
+
+ON_WAY_IN(way_enter, way_exit)
+
+/* ---- without a driver -------------------------------------------------------------------------- */
+
+static __always_inline void run_mmap(const struct submit_request *request)
 {
-	on_file_close((const void *)registers->si);
-	return 0;
+	const struct submit_id key = {file_number((const void *)request->file), request->offset};
+	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);
+
+	if (object)
+		add_mapping(*object, request->address, 0);
 }
 
-SEC("kprobe/drm_gem_mmap")
-int probe_mmap(struct pt_regs *registers)
+/* Never attached: what the programs above do, with a caller's memory and nobody's file. */
+SEC("syscall")
+int run_call(struct submit_request *request)
 {
-	begin_mmap(CALL_MMAP, (const struct file *)registers->di,
-		   (struct vm_area_struct *)registers->si);
-	return 0;
-}
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_frames *frames;
+	struct submit_call *call;
 
-SEC("kretprobe/drm_gem_mmap")
-int return_mmap(struct pt_regs *registers)
-{
-	end_mmap(CALL_MMAP, (int)registers->ax);
-	return 0;
-}
-
-SEC("kprobe/drm_ioctl")
-int probe_again(struct pt_regs *registers)
-{
-	try_again();
-	return 0;
+	switch (request->call) {
+	case SUBMIT_XE_VM_DESTROY:
+		on_vm_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_XE_QUEUE_DESTROY:
+		on_queue_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_XE_GEM_CLOSE:
+		on_gem_close(data, file, 1);
+		return 0;
+	case SUBMIT_XE_FILE_CLOSE:
+		on_file_close(file);
+		return 0;
+	case SUBMIT_XE_ANY:
+		try_again();
+		return 0;
+	case SUBMIT_XE_MMAP:
+		run_mmap(request);
+		return 0;
+	default:
+		call = begin_call(request->call, data, file, 1);
+	}
+	frames = call && request->call == SUBMIT_XE_EXEC ? need_frames(call, 0) : NULL;
+	if (frames)
+		put_frames(frames,
+			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
+					      sizeof(frames->all), 0),
+			   0);
+	return finish(request->call, request->result);
 }

@@ -56,7 +56,7 @@ static void check_holders(struct doctor_collector *collector, const char *root)
 	holders_format(holders, count, text, sizeof(text));
 	if (count)
 		doctor_add(collector, "holders", true, false, NULL,
-			   "who may have hardware counters, which are not needed here: %s", text);
+			   "who may have hardware counters, which nvidia:pm alone needs: %s", text);
 	else
 		doctor_add(collector, "holders", true, false, NULL,
 			   "nobody is known to have hardware counters, as far as processes may be "

@@ -57,10 +57,8 @@ void doctor_check_iga(struct doctor_collector *collector)
 
 /* ---- the driver -------------------------------------------------------------------------------- */
 
-#define PARANOID   "/proc/sys/dev/xe/observation_paranoid"
-#define XE_FIX     "modprobe xe"
-#define NODE_FIX   "sudo usermod -aG render $USER, and log in again"
-#define RIGHTS_FIX "sudo sysctl dev.xe.observation_paranoid=0"
+#define XE_FIX   "modprobe xe"
+#define NODE_FIX "sudo usermod -aG render $USER, and log in again"
 #define STALLS_FIX                                                                     \
 	"install Linux 6.15 or later (Debian 13: apt-get install -t trixie-backports " \
 	"linux-image-amd64)"
@@ -125,32 +123,47 @@ static void check_none(struct doctor_collector *collector, const char *root)
 			   "driver");
 }
 
-static void check_i915(struct doctor_collector *collector, const struct card *card)
-{
-	doctor_add(collector, "gpu", false, true, I915_FIX,
-		   "%s (%s, %s) has the driver i915, which samples no instructions; xe does, for "
-		   "Xe2 and later, and counts "
-		   "for Gen12 and later. Its jobs are told with i915, too: --collect drm",
-		   card->name, card->pci_id, card->address);
-}
+/* What the driver shows of others' work, and to whom. */
+static const struct observing {
+	const char *driver, *paranoid, *fix;
+} observing[] = {
+	{"xe", "/proc/sys/dev/xe/observation_paranoid",
+	 "sudo sysctl dev.xe.observation_paranoid=0"},
+	{"i915", "/proc/sys/dev/i915/perf_stream_paranoid",
+	 "sudo sysctl dev.i915.perf_stream_paranoid=0"},
+};
 
-static void check_observe(struct doctor_collector *collector, const char *root)
+static void check_observe(struct doctor_collector *collector, const char *root,
+			  const struct observing *by)
 {
 	char paranoid[16], setcap[PATH_MAX + 100];
 
-	read_text(root, PARANOID, paranoid, sizeof(paranoid));
-	if (strcmp(paranoid, "0") == 0 || (!*root && rights_can_observe())) {
-		doctor_add(collector, "rights", true, true, NULL, "%s",
-			   strcmp(paranoid, "0") == 0
-				   ? PARANOID " is 0: everybody may observe GPUs"
-				   : "GPUs may be observed, as root or by cap_perfmon");
+	read_text(root, by->paranoid, paranoid, sizeof(paranoid));
+	if (strcmp(paranoid, "0") == 0) {
+		doctor_add(collector, "rights", true, true, NULL,
+			   "%s is 0: everybody may observe GPUs", by->paranoid);
+		return;
+	}
+	if (!*root && rights_can_observe()) {
+		doctor_add(collector, "rights", true, true, NULL,
+			   "GPUs of %s may be observed, as root or by cap_perfmon", by->driver);
 		return;
 	}
 	rights_setcap_text(0, setcap, sizeof(setcap));
-	doctor_add(collector, "rights", false, true, RIGHTS_FIX,
-		   PARANOID " is %s: the driver xe lets root and cap_perfmon alone observe GPUs: "
-			    "record as root, or %s, or let everybody",
-		   *paranoid ? paranoid : "not there", setcap);
+	doctor_add(collector, "rights", false, true, by->fix,
+		   "%s is %s: the driver %s lets root and cap_perfmon alone observe GPUs: record "
+		   "as root, or %s, or let everybody",
+		   by->paranoid, *paranoid ? paranoid : "not there", by->driver, setcap);
+}
+
+/* No stream of its own is opened to find out whether it is Intel's, for Data Center GPU Max. */
+static void check_i915_stalls(struct doctor_collector *collector, const char *what)
+{
+	doctor_add(collector, "eu_stalls", false, false, I915_FIX,
+		   "%s has the driver i915, of which Intel's own for Data Center GPU Max "
+		   "(intel-i915-dkms) alone samples instructions; "
+		   "the driver xe does for Xe2 and later",
+		   what);
 }
 
 static void check_stalls(struct doctor_collector *collector, const struct gpu_node *node)
@@ -180,13 +193,25 @@ static void check_oa(struct doctor_collector *collector, const struct gpu_node *
 			   "%s: counters of its OA unit, in reports of the format %s",
 			   node->address, facts.layout->name);
 	else
-		doctor_add(collector, "oa", false, false, OA_FIX, "%s: %s", node->address,
+		doctor_add(collector, "oa", false, false,
+			   strcmp(node->driver, "xe") == 0 ? OA_FIX : NULL, "%s: %s", node->address,
 			   error_text());
 	error_clear();
 }
 
-/* How many there are that are ours to open, and what each of them can. */
-static size_t check_nodes(struct doctor_collector *collector)
+static void check_node(struct doctor_collector *collector, const struct gpu_node *node)
+{
+	doctor_add(collector, "gpu", true, true, NULL, "/dev/dri/renderD%d: driver %s, %s",
+		   node->minor, node->driver, node->address);
+	if (strcmp(node->driver, "xe") == 0)
+		check_stalls(collector, node);
+	else
+		check_i915_stalls(collector, node->address);
+	check_oa(collector, node);
+}
+
+/* How many there are of a driver that are ours to open, and what each of them can. */
+static size_t check_nodes(struct doctor_collector *collector, const char *driver)
 {
 	struct gpu_node node;
 	size_t count = 0;
@@ -194,11 +219,8 @@ static size_t check_nodes(struct doctor_collector *collector)
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++) {
 		if (!gpu_node_open(minor, &node))
 			continue;
-		if (strcmp(node.driver, "xe") == 0) {
-			doctor_add(collector, "gpu", true, true, NULL,
-				   "/dev/dri/renderD%d: driver xe, %s", minor, node.address);
-			check_stalls(collector, &node);
-			check_oa(collector, &node);
+		if (strcmp(node.driver, driver) == 0) {
+			check_node(collector, &node);
 			count++;
 		}
 		gpu_node_close(&node);
@@ -214,29 +236,40 @@ static const struct card *find_card(const struct cards *cards, const char *drive
 	return NULL;
 }
 
+/* False: the driver has no GPU. Below a root nothing can be asked. */
+static bool check_driver(struct doctor_collector *collector, const char *root,
+			 const struct cards *cards, const struct observing *by)
+{
+	const struct card *card = find_card(cards, by->driver);
+	const size_t nodes = *root ? 0 : check_nodes(collector, by->driver);
+
+	if (!card && !nodes)
+		return false;
+	if (!nodes && !*root) {
+		doctor_add(collector, "gpu", false, true, NODE_FIX,
+			   "%s (%s, %s) has the driver %s, but no render node of it in /dev/dri "
+			   "may be opened by this "
+			   "user",
+			   card->name, card->pci_id, card->address, by->driver);
+	} else if (!nodes) {
+		doctor_add(collector, "gpu", true, true, NULL, "%s: %s, driver %s, %s", card->name,
+			   card->pci_id, by->driver, card->address);
+		if (strcmp(by->driver, "i915") == 0)
+			check_i915_stalls(collector, card->name);
+	}
+	check_observe(collector, root, by);
+	return true;
+}
+
 void doctor_examine_intel(struct doctor_collector *collector, const char *root)
 {
-	const struct card *xe, *i915;
 	struct cards cards;
-	const size_t nodes = *root ? 0 : check_nodes(collector);
+	bool has_one = false;
 
 	collector->name = "intel";
 	cards_find(root, &cards);
-	xe = find_card(&cards, "xe");
-	i915 = find_card(&cards, "i915");
-	if (xe && !nodes && !*root)
-		doctor_add(collector, "gpu", false, true, NODE_FIX,
-			   "%s (%s, %s) has the driver xe, but no render node of it in /dev/dri "
-			   "may be opened by this "
-			   "user",
-			   xe->name, xe->pci_id, xe->address);
-	else if (xe && !nodes)
-		doctor_add(collector, "gpu", true, true, NULL, "%s: %s, driver xe, %s", xe->name,
-			   xe->pci_id, xe->address);
-	if (xe || nodes)
-		check_observe(collector, root);
-	else if (i915)
-		check_i915(collector, i915);
-	else
+	for (size_t i = 0; i < ARRAY_COUNT(observing); i++)
+		has_one |= check_driver(collector, root, &cards, &observing[i]);
+	if (!has_one)
 		check_none(collector, root);
 }

@@ -30,6 +30,7 @@
 
 enum {
 	MAX_SIZE_LEAST = 1 << 20,
+	MEMORY_LEAST = 1 << 26,
 	FREQUENCY_MOST = 20000,
 	FLUSH_LEAST_NS = 100000000,
 	WORD_SIZE = 128
@@ -81,6 +82,10 @@ const struct option_row request_options[] = {
 	{"max-size", 0, OPTION_SIZE, "N",
 	 "drop the oldest parts so that the file stays below N bytes",
 	 offsetof(struct record_values, max_size_bytes)},
+	{"max-memory", 0, OPTION_SIZE, "N",
+	 "let the recorder take N bytes (default 256M): samples of a GPU's instructions beyond are "
+	 "counted as lost",
+	 offsetof(struct record_values, max_memory_bytes)},
 	{"flush-interval", 0, OPTION_SPAN, "SEC",
 	 "write what is SEC old (default 1): a killed recorder loses no more",
 	 offsetof(struct record_values, flush_ns)},
@@ -183,6 +188,9 @@ static int check_values(const struct request *request)
 	if (values->max_size_bytes < MAX_SIZE_LEAST)
 		return request_refuse(request, "max-size",
 				      "at least 1M, so that a segment fits in");
+	if (values->max_memory_bytes < MEMORY_LEAST)
+		return request_refuse(request, "max-memory",
+				      "at least 64M, which the recorder needs for itself");
 	if (values->flush_ns < FLUSH_LEAST_NS)
 		return request_refuse(request, "flush-interval",
 				      "at least 100ms, which is how often the recorder looks");
@@ -399,8 +407,8 @@ static int parse_pids(const char *text, pid_t *pids, size_t *ret_count)
 	return 0;
 }
 
-/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "system:smaps" of a switch, "system:-smaps" of
- * one that is off, "system" of the group itself. */
+/* What a value of a group is as a word of --collect: "system:50" of rate_hz, "nvidia:pm=50" of pm: 50, "system:smaps" of a
+ * switch, "system:-smaps" of one that is off, "system" of the group itself. */
 static void format_word(const struct collector *collector, const struct config_value *value,
 			char word[WORD_SIZE])
 {
@@ -410,9 +418,14 @@ static void format_word(const struct collector *collector, const struct config_v
 		snprintf(word, WORD_SIZE, "%s", collector->name);
 	else if (strcmp(field, ".rate_hz") == 0)
 		snprintf(word, WORD_SIZE, "%s:%s", collector->name, value->text);
+	else if (strspn(value->text, "0123456789"))
+		snprintf(word, WORD_SIZE, "%s:%s=%s", collector->name, field + 1, value->text);
 	else
 		snprintf(word, WORD_SIZE, "%s:%s%s", collector->name,
 			 strcmp(value->text, "true") == 0 ? "" : "-", field + 1);
+	for (char *at = word; *at; at++)
+		if (*at == '_')
+			*at = '-';
 }
 
 /* A rate by what its collector says of its rates. */
@@ -542,6 +555,7 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 		return request_refuse(request, "user", "%s", error_text());
 
 	options->writer.max_bytes = said_or_0(values->max_size_bytes);
+	options->memory_bytes = said_or_0(values->max_memory_bytes);
 	options->writer.flush_ns = said_or_0(values->flush_ns);
 	options->writer.keep_ns = said_or_0(values->keep_ns);
 	options->duration_ns = said_or_0(values->duration_ns);

@@ -93,6 +93,16 @@ static uint32_t describe(struct recording *recording, const struct device_facts 
 	return row.id;
 }
 
+/* Of an instance of MIG, CUDA tells the bytes alone, as of a whole GPU. */
+static void remember_instance(struct recording *recording, const char *bare, uint32_t id)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "GPU-%.64s", bare);
+	devices_remember(recording, bare, id);
+	devices_remember(recording, text, id);
+}
+
 uint32_t devices_meet(struct recording *recording, const struct device_facts *facts)
 {
 	const char *uuid = facts->uuid ? plain_uuid(facts->uuid) : NULL;
@@ -106,9 +116,8 @@ uint32_t devices_meet(struct recording *recording, const struct device_facts *fa
 		devices_remember(recording, uuid, id);
 	if (facts->uuid)
 		devices_remember(recording, facts->uuid, id);
-	/* CUDA tells of an instance by the bare UUID. */
 	if (uuid && strncmp(uuid, "MIG-", 4) == 0)
-		devices_remember(recording, uuid + 4, id);
+		remember_instance(recording, uuid + 4, id);
 	if (facts->address)
 		devices_remember(recording, facts->address, id);
 	return id;

@@ -66,6 +66,8 @@ static void *run(void *argument)
 	error = kernel_object_open(&load->options.object, &load->object);
 	if (!error)
 		error = open_ring(load);
+	if (!error && load->options.on_loaded)
+		load->options.on_loaded(load->options.context, load->object);
 	if (error) {
 		snprintf(load->reason, sizeof(load->reason), "%s", error_text());
 		error_clear();
@@ -124,10 +126,9 @@ void kernel_load_drain(struct kernel_load *load)
 	ring_buffer__consume(load->ring);
 }
 
-uint64_t kernel_load_lost(const struct kernel_load *load)
+uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
 {
 	uint64_t values[PROCESSORS_MOST], sum = 0;
-	const uint32_t key = 0;
 
 	if (load->counts_fd < 0 || load->processors > (int)ARRAY_COUNT(values) ||
 	    bpf_map_lookup_elem(load->counts_fd, &key, values))
@@ -135,4 +136,15 @@ uint64_t kernel_load_lost(const struct kernel_load *load)
 	for (int i = 0; i < load->processors; i++)
 		sum += values[i];
 	return sum;
+}
+
+uint64_t kernel_load_lost(const struct kernel_load *load)
+{
+	return kernel_load_counted(load, 0);
+}
+
+int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
+		    const void *value)
+{
+	return kernel_object_put(load->object, map, key, value);
 }

@@ -21,6 +21,8 @@ struct kernel_load_options {
 	struct kernel_object_options object;
 	/* Of a record in the object's ring `records`. */
 	void (*on_record)(void *context, const void *record, size_t size);
+	/* In the thread that loads, when all is attached: what its maps need. NULL: nothing. */
+	void (*on_loaded)(void *context, const struct kernel_object *object);
 	void *context;
 };
 
@@ -40,5 +42,10 @@ const struct kernel_program_report *kernel_load_reports(const struct kernel_load
 void kernel_load_drain(struct kernel_load *load);
 /* Records that had no room in the ring so far: the first of the map `counts`. */
 uint64_t kernel_load_lost(const struct kernel_load *load);
+/* … any of it. */
+uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key);
+/* Puts a value into a map of a READY one, as kernel_object_put. */
+int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
+		    const void *value);
 
 #endif

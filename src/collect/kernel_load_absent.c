@@ -16,6 +16,10 @@
 
 const unsigned char bpf_drm[1];
 const size_t bpf_drm_size = 0;
+const unsigned char bpf_xe[1];
+const size_t bpf_xe_size = 0;
+const unsigned char bpf_i915[1];
+const size_t bpf_i915_size = 0;
 
 int kernel_load_start(const struct kernel_load_options *options, struct kernel_load **ret_load)
 {
@@ -46,4 +50,21 @@ void kernel_load_drain(struct kernel_load *load)
 uint64_t kernel_load_lost(const struct kernel_load *load)
 {
 	return 0;
+}
+
+uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
+{
+	return 0;
+}
+
+int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
+		    const void *value)
+{
+	return -ENOSYS;
+}
+
+int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,
+		      const void *value)
+{
+	return -ENOSYS;
 }

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/proc.h"
@@ -41,6 +42,7 @@ struct kernel_object {
 	struct kernel_program_report reports[KERNEL_PROGRAMS_MOST];
 	enum place places[KERNEL_PROGRAMS_MOST];
 	bool has_looked;
+	bool has_functions; /* of programs at functions of the kernel */
 	size_t count;
 };
 
@@ -123,14 +125,34 @@ static char *read_names(const char *path, size_t *ret_bytes)
 }
 
 /* "sched_switch"; NULL: it is attached to something else. */
-static const char *place_name(const struct bpf_program *program)
+static const char *place_name(const struct bpf_program *program, bool *inout_has_functions)
 {
-	static const char before[] = "tp_btf/";
+	static const char *const kinds[] = {"tp_btf/", "fentry/", "fexit/"};
 	const char *section = program ? bpf_program__section_name(program) : NULL;
 
-	return section && strncmp(section, before, sizeof(before) - 1) == 0
-		       ? section + sizeof(before) - 1
-		       : NULL;
+	for (size_t i = 0; section && i < ARRAY_COUNT(kinds); i++)
+		if (strncmp(section, kinds[i], strlen(kinds[i])) == 0) {
+			*inout_has_functions |= i > 0;
+			return section + strlen(kinds[i]);
+		}
+	return NULL;
+}
+
+/* Programs at functions: their names are none of events, and each name is looked at once. */
+static void find_functions(struct kernel_object *object, const char *const *sought,
+			   const char *names, size_t bytes, enum place place)
+{
+	size_t lengths[KERNEL_PROGRAMS_MOST];
+	size_t length;
+
+	for (size_t i = 0; i < object->count; i++)
+		lengths[i] = object->places[i] == PLACE_NONE ? strlen(sought[i]) : 0;
+	for (const char *at = names; at < names + bytes; at += length + 1) {
+		length = strlen(at);
+		for (size_t i = 0; length && i < object->count; i++)
+			if (lengths[i] == length && memcmp(sought[i], at, length) == 0)
+				object->places[i] = place;
+	}
 }
 
 /* False: these types cannot be read. */
@@ -149,6 +171,8 @@ static bool find_places(struct kernel_object *object, const char *const *sought,
 			if (object->places[i] == PLACE_NONE && strcmp(sought[i], at) == 0)
 				object->places[i] = place;
 	}
+	if (names && object->has_functions)
+		find_functions(object, sought, names, bytes, place);
 	return names != NULL;
 }
 
@@ -175,7 +199,8 @@ static void look(struct kernel_object *object, const struct bpf_object *opened)
 	object->has_looked = true;
 	for (size_t i = 0; i < object->count; i++) {
 		sought[i] = place_name(
-			bpf_object__find_program_by_name(opened, object->reports[i].name));
+			bpf_object__find_program_by_name(opened, object->reports[i].name),
+			&object->has_functions);
 		object->places[i] = sought[i] ? PLACE_NONE : PLACE_UNKNOWN;
 	}
 	if (find_places(object, sought, KERNEL_TYPES, PLACE_KERNEL))
@@ -279,6 +304,9 @@ static int load(const struct kernel_object_options *options, struct kernel_objec
 	if (options->looks_first && !object->has_looked)
 		look(object, opened);
 	choose_in(options, object, opened);
+	if (options->ring_bytes)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(opened, "records"),
+					 options->ring_bytes);
 	error = has_any(object) ? bpf_object__load(opened) : -ENOENT;
 	if (error) {
 		bpf_object__close(opened);
@@ -431,4 +459,14 @@ void kernel_object_find_names(const char *const *names, size_t count, bool *ret_
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name)
 {
 	return bpf_object__find_map_by_name(object->object, name);
+}
+
+int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,
+		      const void *value)
+{
+	const struct bpf_map *found = kernel_object_map(object, map);
+
+	if (!found)
+		return -ENOENT;
+	return bpf_map_update_elem(bpf_map__fd(found), key, value, BPF_ANY) ? -errno : 0;
 }

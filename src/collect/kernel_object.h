@@ -34,6 +34,7 @@ struct kernel_object_options {
 	/* Of an object for many kinds of kernels and modules: which of its places are there is read in all types before, as
 	 * each place that is missing costs one more load. */
 	bool looks_first;
+	uint32_t ring_bytes; /* of its map `records`; 0: as it says itself */
 };
 
 enum kernel_program_state {
@@ -63,6 +64,10 @@ bool kernel_object_runs(struct kernel_object *object, const char *program);
 
 /* Whether the kernel's own types, without its modules', have these names. Any kind of name will do. */
 void kernel_object_find_names(const char *const *names, size_t count, bool *ret_has);
+
+/* Puts a value into one of its maps. Errors: -ENOENT: it has no such map; -errno of the kernel. */
+int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,
+		      const void *value);
 
 /* NULL: it has none of this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "collect/kept.h"
+#include "collect/submissions.h"
 #include "trace/writer.h"
 
 struct processes;
@@ -43,6 +44,8 @@ void identities_remember(struct identities *identities, const char *key, uint32_
 struct recording {
 	struct trace_writer *writer; /* borrowed */
 	struct processes *processes; /* owned; all that were seen */
+	struct processes
+		*others; /* owned; that are not recorded, and use GPUs beside those that are */
 	bool tsc;
 	char *const *command; /* borrowed; what is started to be recorded; NULL: nothing */
 	const char *mark; /* borrowed; "NAME=VALUE" in its environment, ours alone; NULL: none */
@@ -69,8 +72,9 @@ struct recording {
 	void (*on_warning)(void *context, const char *text);
 	void (*on_hint)(void *context, const char *text);
 	void *warning_context;
-	uint32_t lookups;       /* in /proc, that may still be made in this second */
-	uint64_t scratch[8192]; /* one record, the largest there is */
+	struct submissions submissions; /* to GPUs; none where no driver's calls are recorded */
+	uint32_t lookups;               /* in /proc, that may still be made in this second */
+	uint64_t scratch[8192];         /* one record, the largest there is */
 };
 
 enum { RECORDING_GONE = 64 };

@@ -511,7 +511,7 @@ enum event_loss_reason {
 	LOSS_RING_BROKEN = 4, /* bytes in a ring made no sense */
 	LOSS_TRACKING = 5,    /* too many commands pending to follow one more */
 	LOSS_DISK = 6,        /* rows that could not be written to the file */
-	LOSS_GAP = 7          /* for a while the process had no recorder */
+	LOSS_GAP = 7          /* for a while the process had no recorder, or a counter no value */
 };
 
 enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */

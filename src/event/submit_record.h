@@ -48,7 +48,7 @@ struct submit_record {
 	__u32 batches;
 	__u32 status; /* enum batch_status of the last one that was looked at */
 	__u32 tries;
-	__u32 frames_count;
+	__u16 frames_count, frames_first; /* those before it are our own programs' */
 	struct batch_counts counts;
 	char thread[KERNEL_NAME_BYTES];
 	__u64 frames
@@ -76,5 +76,30 @@ enum submit_count {
 };
 
 enum { SUBMIT_MINORS_MOST = 256 };
+
+/* ---- to have a call of xe seen that nobody made (src/bpf/xe.bpf.c, BPF_PROG_TEST_RUN) ------------- */
+
+enum submit_xe_call {
+	SUBMIT_XE_EXEC = 1,
+	SUBMIT_XE_VM_CREATE,
+	SUBMIT_XE_VM_BIND,
+	SUBMIT_XE_QUEUE_CREATE,
+	SUBMIT_XE_MMAP_OFFSET,
+	SUBMIT_XE_MMAP, /* the end of one that is there already */
+	/* Seen before the driver does it. */
+	SUBMIT_XE_VM_DESTROY,
+	SUBMIT_XE_QUEUE_DESTROY,
+	SUBMIT_XE_GEM_CLOSE,
+	SUBMIT_XE_FILE_CLOSE,
+	SUBMIT_XE_ANY /* a call that looks at open batches once more */
+};
+
+struct submit_request {
+	__u64 file;            /* stands for one; no address */
+	__u64 data;            /* the call's arguments, in the caller's memory */
+	__u64 address, offset; /* of SUBMIT_XE_MMAP: where it is, and where in the file */
+	__u32 call;            /* enum submit_xe_call */
+	__s32 result;          /* the driver's */
+};
 
 #endif

@@ -145,7 +145,7 @@ with t.case("doctor: its keys"):
         t.true({"name", "available", "reason", "fix"} <= set(collector), f"keys: {collector}")
         if collector["available"]:
             t.equal((collector["reason"], collector["fix"]), (None, None), "nothing to mend")
-    t.equal([c["name"] for c in parsed["collectors"]], ["opencl", "cpu", "amd", "level_zero", "ranges", "system", "nvidia", "drm"], "collectors")
+    t.equal([c["name"] for c in parsed["collectors"]], ["opencl", "cpu", "amd", "level_zero", "ranges", "system", "nvidia", "drm", "intel"], "collectors")
     t.equal(duet("doctor", "x").status, 2, "an operand is one too many")
 
 with t.case("doctor: a machine without OpenCL"):
@@ -231,6 +231,53 @@ with t.case("doctor: a home that PoCL cannot write to is named, not a package th
         raise duet_test.Skip("this driver needs no home")
     t.true("because HOME=/proc/nowhere is in the environment" in opencl["reason"], opencl["reason"])
     t.true(opencl["fix"].startswith("export POCL_CACHE_DIR="), f"what mends it: {opencl['fix']}")
+
+
+
+def intel_of(name, files):
+    """The checks of doctor for Intel's GPUs on a machine with those files, by their names, and whether it can be recorded."""
+    root = t.path(name)
+    for path, content in {"proc/sys/kernel/ostype": "Linux", **files}.items():
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), "w", encoding="ascii") as file:
+            file.write(content + "\n")
+    intel = next(row for row in document("doctor", "--json", env={"DUET_DOCTOR_ROOT": root})["collectors"] if row["name"] == "intel")
+    return intel["available"], {check["name"]: check for check in intel["checks"]}
+
+
+def card_of(driver, pci_id):
+    return {"sys/class/drm/card0/device/uevent": f"DRIVER={driver}\nPCI_ID=8086:{pci_id}\nPCI_SLOT_NAME=0000:03:00.0"}
+
+
+with t.case("doctor: a machine without a GPU of Intel's, and one whose GPU has no driver"):
+    available, checks = intel_of("no_intel", {})
+    t.equal((available, list(checks), checks["gpu"]["fix"]), (False, ["gpu"], None), "no GPU")
+    t.true("no GPU of Intel" in checks["gpu"]["text"], checks["gpu"]["text"])
+    idle = {f"sys/bus/pci/devices/0000:03:00.0/{name}": value for name, value in (("vendor", "0x8086"), ("class", "0x030000"))}
+    others = {f"sys/bus/pci/devices/0000:00:{name}": value for name, value in
+              (("1f.0/vendor", "0x8086"), ("1f.0/class", "0x060100"), ("02.0/vendor", "0x1002"), ("02.0/class", "0x030000"))}
+    available, checks = intel_of("idle_intel", {**idle, **others})
+    t.equal((available, checks["gpu"]["fix"]), (False, "modprobe xe"), "no driver")
+    t.true("0000:03:00.0 has no driver" in checks["gpu"]["text"], checks["gpu"]["text"])
+    t.true("no GPU of Intel" in intel_of("other_devices", others)[1]["gpu"]["text"], "others are none")
+
+with t.case("doctor: GPUs of Intel's with the driver i915 alone"):
+    paranoid = "proc/sys/dev/i915/perf_stream_paranoid"
+    available, checks = intel_of("i915", {**card_of("i915", "A7A0"), paranoid: "1"})
+    t.equal((available, checks["eu_stalls"]["ok"], checks["rights"]["ok"]), (False, False, False), "i915")
+    t.true("Xe2 and later" in checks["eu_stalls"]["text"] and "xe.force_probe" in checks["eu_stalls"]["fix"], f"{checks['eu_stalls']}")
+    t.equal(checks["rights"]["fix"], "sudo sysctl dev.i915.perf_stream_paranoid=0", "rights")
+    available, checks = intel_of("i915_open", {**card_of("i915", "A7A0"), paranoid: "0"})
+    t.equal((available, checks["rights"]["ok"]), (True, True), "its counters can be recorded")
+
+with t.case("doctor: GPUs of Intel's with the driver xe, and who may observe them"):
+    paranoid = "proc/sys/dev/xe/observation_paranoid"
+    available, checks = intel_of("xe", {**card_of("xe", "E20B"), paranoid: "1"})
+    t.equal((available, checks["rights"]["fix"]), (False, "sudo sysctl dev.xe.observation_paranoid=0"), "closed")
+    t.true("cap_perfmon" in checks["rights"]["text"] and "setcap" in checks["rights"]["text"], checks["rights"]["text"])
+    available, checks = intel_of("xe_open", {**card_of("xe", "E20B"), paranoid: "0"})
+    t.equal((available, checks["gpu"]["ok"], checks["rights"]["ok"]), (True, True, True), "open")
+    t.true("not there" in intel_of("xe_old", card_of("xe", "E20B"))[1]["rights"]["text"], "before Linux 6.11")
 
 with t.case("doctor: what is wrong in the variables of ROCm"):
     env = {"HSA_TOOLS_LIB": f"{t.path('none.so')} {DUET} other.so", "RTL_MODE": "fast"}

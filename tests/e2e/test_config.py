@@ -86,7 +86,8 @@ def groups_of_schema():
 def options_of_collector(name):
     """As they are listed behind one that does not exist."""
     told = text(record("--collect", f"{name}:no-such-option", "--", "true").stderr)
-    return re.findall(rf" {name}:([\w-]+)", told)
+    found = re.findall(rf" {name}:([\w-]+)", told)
+    return [name.replace("-", "_") for index, name in enumerate(found) if name not in found[:index]]
 
 
 def options_of_help():

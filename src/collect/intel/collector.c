@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their driver xe
+ * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their drivers
  *
  * Runs in:  the recorder; each GPU's stream is read in a thread of its own, counters in a sampler's
  * Gets:     on or off, how often   Gives: devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
- * Fails:    -ENODEV where there is no GPU of xe; a GPU that cannot be sampled is noted with the reason
+ * Fails:    -ENODEV where there is no GPU of theirs; a GPU that cannot be sampled is noted with the reason
  * Why by request: sampling keeps a GPU awake, and was not run on one yet
  */
 #include <errno.h>
@@ -19,10 +19,18 @@
 #include "collect/counters.h"
 #include "collect/devices.h"
 #include "collect/host_clocks.h"
+#include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
 #include "collect/intel/oa_source.h"
 
-enum { GPUS_MOST = 32, CYCLES_MOST = 100000, TELL_NS = 100000000 };
+enum {
+	GPUS_MOST = 32,
+	CYCLES_MOST = 100000,
+	RING_MIB_MOST = 1024,
+	TELL_NS = 100000000,
+	DRIVER_NS = 20000000,
+	MEMORY_USUAL = 1 << 28
+};
 
 /* A GT whose instructions are sampled. */
 struct gpu {
@@ -39,9 +47,11 @@ struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
+	struct stalls_budget budget; /* of all streams */
 	uint64_t told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
+	struct driver *driver;     /* owned; NULL: not wanted, or not to be had */
 };
 
 static const struct collector_option collector_options[] = {
@@ -51,6 +61,11 @@ static const struct collector_option collector_options[] = {
 	{"oa", "how much of the time the GPU and its EUs are busy, and at which clock, by their OA "
 	       "unit, 100 times a second; instead of samples, or beside them where both are said"},
 	{"oa=HZ", "… so many times a second, 1 to 1000, or the next that the hardware has"},
+	{"driver",
+	 "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
+	 "i915 see it with rights: done anyway; -driver: not"},
+	{"ring=MIB",
+	 "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
 	{NULL, NULL},
 };
 
@@ -70,9 +85,26 @@ static uint32_t read_oa_hz(const char *option)
 	return strncmp(option, "oa=", 3) == 0 ? counters_frequency(option + 3, OA_MOST_HZ) : 0;
 }
 
+/* MiB, a power of two; 0: it is none. */
+static uint32_t read_ring(const char *option)
+{
+	static const char before[] = "ring=";
+	unsigned long size;
+	char *end;
+
+	if (strncmp(option, before, sizeof(before) - 1) != 0)
+		return 0;
+	option += sizeof(before) - 1;
+	size = strtoul(option, &end, 10);
+	return *end || end == option || size > RING_MIB_MOST || (size & (size - 1))
+		       ? 0
+		       : (uint32_t)size;
+}
+
 static bool has_option(const char *option)
 {
-	return read_cycles(option) != 0 || read_oa_hz(option) != 0;
+	return read_cycles(option) != 0 || read_oa_hz(option) != 0 || read_ring(option) != 0 ||
+	       strcmp(option, "-driver") == 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
@@ -86,7 +118,16 @@ static void choose(struct session_options *session, bool on, const char *option)
 		return;
 	}
 	session->intel = on;
-	session->intel_cycles = on && option ? read_cycles(option) : 0;
+	if (!on || !option) {
+		session->intel_cycles = 0;
+		session->intel_no_driver = false;
+	} else if (read_cycles(option)) {
+		session->intel_cycles = read_cycles(option);
+	} else if (read_ring(option)) {
+		session->intel_ring_mib = read_ring(option);
+	} else {
+		session->intel_no_driver = strcmp(option, "-driver") == 0;
+	}
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -138,7 +179,7 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 		return false;
 	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
 	if (!error)
-		error = eu_stream_open(&gpu->node, &gpu->facts, &gpu->stream);
+		error = eu_stream_open(&gpu->node, &gpu->facts, &intel->budget, &gpu->stream);
 	if (!error) {
 		describe(intel, gpu);
 		intel->count++;
@@ -243,6 +284,7 @@ static void close_state(void *state)
 
 	if (!intel)
 		return;
+	driver_close(intel->driver);
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
 	tell(intel);
@@ -261,7 +303,7 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 			;
 	if (intel->count)
 		return 0;
-	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's driver xe "
+	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's drivers "
 				  "(duet doctor says what is missing)");
 }
 
@@ -282,12 +324,40 @@ static int open_oa(struct intel *intel, uint32_t hz)
 	return counters_open(intel->recording, &options, &intel->counters);
 }
 
-/* Either goes without the other. */
+static void open_driver(struct intel *intel, const struct session_options *session)
+{
+	if (!session->intel_no_driver &&
+	    driver_open(intel->recording, session->intel_ring_mib << 20,
+			session->drm_hz && session->drm_jobs, &intel->driver)) {
+		recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
+		error_clear();
+	}
+}
+
+static int open_sampling(struct intel *intel, const struct session_options *session)
+{
+	char why[700];
+	const int error = open_stalls(intel, session->intel_cycles);
+
+	snprintf(why, sizeof(why), "%s", error ? error_text() : "");
+	if (error)
+		error_clear();
+	open_driver(intel, session);
+	if (!error)
+		return 0;
+	if (!intel->driver && !session->intel_oa_hz)
+		return error_set(error, "%s", why);
+	note_error(intel, why);
+	return 0;
+}
+
+/* Each goes without the others. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
 	struct intel *intel;
-	int error = 0, oa_error = 0;
+	uint64_t memory;
+	int error = 0;
 
 	*ret_state = NULL;
 	if (!is_chosen(session))
@@ -296,18 +366,19 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
+	/* the rest is everybody else's: chunks that are being filled, dictionaries, rings */
+	memory = session->memory_bytes ? session->memory_bytes : MEMORY_USUAL;
+	intel->budget.bytes = (int64_t)(memory / 4 * 3);
 	if (session->intel)
-		error = open_stalls(intel, session->intel_cycles);
-	if (error && session->intel_oa_hz)
-		note_error(intel, error_text());
+		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
-		oa_error = open_oa(intel, session->intel_oa_hz);
-	if (oa_error && intel->count)
-		note_error(intel, error_text());
-	if (!intel->count && !intel->counters) {
+		error = open_oa(intel, session->intel_oa_hz);
+	if (!intel->count && !intel->counters && !intel->driver) {
 		free(intel);
-		return oa_error ? oa_error : error;
+		return error;
 	}
+	if (error)
+		note_error(intel, error_text());
 	*ret_state = intel;
 	return 0;
 }
@@ -319,7 +390,9 @@ static int descriptor(const void *state)
 
 static uint64_t interval_ns(const void *state)
 {
-	return TELL_NS;
+	const struct intel *intel = state;
+
+	return intel->driver ? DRIVER_NS : TELL_NS;
 }
 
 static void drain(void *state)
@@ -328,6 +401,8 @@ static void drain(void *state)
 
 	if (intel->counters)
 		counters_drain(intel->counters);
+	if (intel->driver)
+		driver_drain(intel->driver);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
 		tell(intel);
 }
@@ -338,6 +413,8 @@ static void catch_up(void *state)
 
 	if (intel->counters)
 		counters_drain(intel->counters);
+	if (intel->driver)
+		driver_drain(intel->driver);
 	tell(intel);
 }
 
@@ -347,6 +424,8 @@ static void each_second(void *state, uint64_t now_ns)
 
 	if (intel->counters)
 		counters_count_losses(intel->counters, now_ns);
+	if (intel->driver)
+		driver_each_second(intel->driver, now_ns);
 }
 
 static int watch(void *state, pid_t pid)
@@ -374,8 +453,8 @@ static const struct collector_work work = {
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
-	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait; "
-		"how busy they are, and their clock",
+	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
+		"wait; how busy they are, and their clock; what is handed to them, by whom",
 	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,

@@ -43,7 +43,7 @@ static void find_address(struct gpu_node *node)
 
 bool gpu_node_open(int minor, struct gpu_node *ret_node)
 {
-	struct gpu_node node = {.minor = minor, .ioctl = ask_kernel};
+	struct gpu_node node = {.minor = minor, .ioctl = ask_kernel, .read = read};
 	struct xe_version version = {.name_length = sizeof(node.driver) - 1, .name = node.driver};
 	char path[64];
 
@@ -57,6 +57,7 @@ bool gpu_node_open(int minor, struct gpu_node *ret_node)
 		return false;
 	}
 	find_address(&node);
+	snprintf(node.folder, sizeof(node.folder), "/sys/class/drm/renderD%d/device/drm", minor);
 	*ret_node = node;
 	return true;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { GPU_NODE_FIRST = 128, GPU_NODE_LAST = 191 }; /* minor numbers of render nodes */
 
@@ -15,8 +16,10 @@ struct gpu_node {
 	int minor;
 	char driver[16];  /* "xe", "i915" */
 	char address[64]; /* on PCI "0000:03:00.0"; else what its device is called */
-	/* The kernel's; a test has its own. Also of streams that were opened here. */
+	char folder[64];  /* of its card, in which a driver lists metric sets: below /sys */
+	/* The kernel's, for streams that were opened here, too; a test has its own. */
 	int (*ioctl)(int fd, unsigned long request, void *argument);
+	ssize_t (*read)(int fd, void *buffer, size_t size);
 };
 
 /* False: there is none, it is not ours to open, or it is another vendor's. */

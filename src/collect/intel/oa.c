@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "collect/intel/i915_perf_abi.h"
 #include "event/xe_abi.h"
 
 enum { XE_HP = 1255, PVC = 1260, XE2 = 2000, XE3P = 3500, SECOND_NS = 1000000000 };
@@ -65,16 +66,18 @@ static const struct oa_set selected = {"c1d7a9e4-52b8-4e63-8a1f-96b0e4f2d835", s
 		OA_64, 32 + 8 * (n), 0 \
 	}
 
-static const struct oa_layout gen12 = {
+const struct oa_layout oa_gen12_layout = {
 	"A32u40_A4u32_B8_C8",
 	FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+	I915_OA_A32U40_A4U32_B8_C8,
 	256,
 	false,
 	{[OA_BUSY] = A40(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
 	&wired};
-static const struct oa_layout xe_hpg = {
+const struct oa_layout oa_xe_hpg_layout = {
 	"A24u40_A14u32_B8_C8",
 	FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+	I915_OA_A24U40_A14U32_B8_C8,
 	256,
 	false,
 	{[OA_BUSY] = A32(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
@@ -82,12 +85,14 @@ static const struct oa_layout xe_hpg = {
 /* Nothing that is public says which of its counters are the EUs'. */
 static const struct oa_layout pvc = {"A24u40_A14u32_B8_C8",
 				     FORMAT(XE_OA_FORMAT_OAG, 5, 0),
+				     0,
 				     256,
 				     false,
 				     {[OA_BUSY] = A32(0)},
 				     &wired};
 static const struct oa_layout xe2 = {"PEC64u64",
 				     FORMAT(XE_OA_FORMAT_PEC, 1, 1),
+				     0,
 				     576,
 				     true,
 				     {[OA_BUSY] = PEC(PEC_BUSY),
@@ -96,7 +101,7 @@ static const struct oa_layout xe2 = {"PEC64u64",
 				     &selected};
 /* Its selectors are not known: clock and time alone. */
 static const struct oa_layout xe3p = {
-	"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1), 576, true, {{OA_ABSENT}}, &wired};
+	"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1), 0, 576, true, {{OA_ABSENT}}, &wired};
 
 const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
 {
@@ -105,11 +110,11 @@ const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
 	if (major < 12)
 		return NULL;
 	if (version < XE_HP)
-		return &gen12;
+		return &oa_gen12_layout;
 	if (version == PVC)
 		return &pvc;
 	if (version < XE2)
-		return &xe_hpg;
+		return &oa_xe_hpg_layout;
 	return version < XE3P ? &xe2 : &xe3p;
 }
 

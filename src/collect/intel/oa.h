@@ -40,13 +40,17 @@ struct oa_set {
 };
 
 struct oa_layout {
-	const char *name;   /* as the driver's source calls it */
-	uint64_t xe_format; /* XE_OA_FORMAT */
+	const char *name;     /* as the driver's source calls it */
+	uint64_t xe_format;   /* XE_OA_FORMAT */
+	uint32_t i915_format; /* I915_PERF_OA_FORMAT; 0: that driver has it not */
 	uint32_t bytes;
 	bool has_long_header; /* of four words of 64 bits instead of 32 */
 	struct oa_place places[OA_COUNTERS];
 	const struct oa_set *set;
 };
+
+/* The two formats that i915 has, of which a GPU has one: DG2 and later; Gen8 to Gen12. */
+extern const struct oa_layout oa_xe_hpg_layout, oa_gen12_layout;
 
 /* Of a GPU's graphics IP. NULL: older than Gen12, of which the driver xe has no OA. */
 const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor);

@@ -114,7 +114,7 @@ static void read_all(struct source_state *state, struct tick *tick)
 
 static const struct source oa_source = {
 	.name = "oa",
-	.file = "OA unit (xe)",
+	.file = "OA unit",
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
 	.most_hz = OA_MOST_HZ,
@@ -149,8 +149,11 @@ static uint32_t describe(struct recording *recording, const struct oa_unit *unit
 					   .vendor = "Intel",
 					   .driver = unit->node.driver};
 
-	snprintf(name, sizeof(name), "Intel GPU %u.%02u", unit->facts.gt.major,
-		 unit->facts.gt.minor);
+	if (unit->facts.gt.major)
+		snprintf(name, sizeof(name), "Intel GPU %u.%02u", unit->facts.gt.major,
+			 unit->facts.gt.minor);
+	else
+		snprintf(name, sizeof(name), "Intel GPU");
 	return devices_meet(recording, &facts);
 }
 
@@ -168,6 +171,7 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	if (!error)
 		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);
 	if (!error) {
+		unit->facts = *oa_stream_facts(unit->stream);
 		unit->device = describe(recording, unit);
 		units->count++;
 		return true;
@@ -195,7 +199,7 @@ int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **re
 	}
 	free(units);
 	return error_set(-ENODEV,
-			 "no GPU whose OA unit can be read by Intel's driver xe (duet doctor "
+			 "no GPU whose OA unit can be read by Intel's drivers (duet doctor "
 			 "says what is missing)");
 }
 

@@ -29,7 +29,7 @@ struct oa_units {
 	size_t count;
 };
 
-/* Opens each unit of each GPU of xe. Those that cannot be opened are noted with the reason. Errors: -ENODEV with the error
+/* Opens each unit of each GPU of xe and i915. Those that cannot be opened are noted with the reason. Errors: -ENODEV with the error
  * chain where there is none; -ENOMEM. */
 int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **ret_units);
 /* Notes what was lost, and what ended; nobody reads any more. NULL-safe. */

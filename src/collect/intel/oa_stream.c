@@ -3,7 +3,7 @@
  * collect/intel/oa_stream.c - the reports of a GPU's OA unit: asked for, read as they come, and opened again
  *
  * Runs in:  the recorder; a stream in the thread of its sampler
- * Gets:     a render node of the driver xe, Linux 6.11 and later   Gives: what came from report to report, and when
+ * Gets:     a render node, and how its driver is asked (oa_driver.h)   Gives: what came from report to report, and when
  * Owns:     the stream's descriptor and room for what is read at a time
  * Fails:    to open: with what mends it. Later lost reports are counted, and a stream that ended is opened anew
  * Why the metric set goes at once: the stream keeps what it was opened with, so that nothing of ours is left in the driver's
@@ -16,15 +16,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/host_clocks.h"
+#include "collect/intel/oa_driver.h"
 #include "event/xe_abi.h"
 
 enum {
@@ -34,7 +34,7 @@ enum {
 	UNKNOWN_NS = 2000000000, /* 32 bits of cycles are full again after that, at 2 GHz */
 	SLACK_PPM = 100,
 	TRIES = 3,
-	UNIT_CLOCK_MOST = 1 << 30
+	CLOCK_MOST_HZ = 1 << 30
 };
 
 struct oa_stream {
@@ -53,120 +53,18 @@ struct oa_stream {
 	struct oa_counts counts;
 };
 
-/* ---- what the driver says ---------------------------------------------------------------------- */
-
-static const struct xe_oa_unit *next_unit(const struct xe_query_oa_units *units, uint32_t size,
-					  uint32_t *at)
-{
-	const struct xe_oa_unit *unit = (const void *)((const uint8_t *)units + *at);
-
-	if (size < *at + sizeof(*unit) ||
-	    unit->num_engines > (size - *at - sizeof(*unit)) / sizeof(unit->engines[0]))
-		return NULL;
-	*at += (uint32_t)(sizeof(*unit) + unit->num_engines * sizeof(unit->engines[0]));
-	return unit;
-}
-
-/* Of the unit's GT; where the driver does not tell which that is, of the one in its order. */
-static int find_gt(const struct gpu_node *node, const struct xe_oa_unit *unit, uint32_t nth,
-		   struct gpu_gt *ret_gt)
-{
-	const bool has_gt = unit->capabilities & XE_OA_HAS_GT || unit->num_engines;
-	const uint32_t id = unit->capabilities & XE_OA_HAS_GT ? unit->gt_id
-			    : unit->num_engines               ? unit->engines[0].gt_id
-							      : 0;
-	struct gpu_gt gt;
-
-	for (uint32_t i = 0; has_gt && gpu_node_find_gt(node, i, &gt) == 0; i++)
-		if (gt.id == id) {
-			*ret_gt = gt;
-			return 0;
-		}
-	error_clear();
-	return gpu_node_find_gt(node, nth, ret_gt);
-}
-
-static int find_unit(const struct gpu_node *node, uint32_t nth, struct oa_facts *facts)
-{
-	auto_free struct xe_query_oa_units *units = NULL;
-	uint32_t size, at = sizeof(*units), left = nth;
-	const int error = gpu_node_ask(node, XE_QUERY_OA_UNITS, (void **)&units, &size);
-	const struct xe_oa_unit *unit;
-
-	if (error)
-		return error_set(-ENOTSUP,
-				 "OA: the driver xe of this kernel has no OA (%s): it has since "
-				 "Linux 6.11",
-				 strerror(-error));
-	for (uint32_t i = 0; size >= at && i < units->num_oa_units; i++) {
-		unit = next_unit(units, size, &at);
-		if (!unit)
-			break;
-		if (unit->oa_unit_type != XE_OA_UNIT_OAG || left--)
-			continue;
-		if (!unit->oa_timestamp_freq || unit->oa_timestamp_freq > UNIT_CLOCK_MOST)
-			return error_set(-EPROTO,
-					 "OA: the driver xe says %llu time stamps a second",
-					 unit->oa_timestamp_freq);
-		facts->unit = unit->oa_unit_id;
-		facts->clock_hz = unit->oa_timestamp_freq;
-		return find_gt(node, unit, nth, &facts->gt);
-	}
-	return error_set(-ENOENT, "OA: the driver xe tells of no unit");
-}
-
-static uint32_t count_bits(const struct xe_topology_mask *mask)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < mask->num_bytes; i++)
-		count += (uint32_t)__builtin_popcount(mask->mask[i]);
-	return count;
-}
-
-static uint32_t largest(uint32_t left, uint32_t right)
-{
-	return left > right ? left : right;
-}
-
-/* EUs of a GT; 0: not told. */
-static uint32_t count_eus(const struct gpu_node *node, uint32_t gt)
-{
-	auto_free uint8_t *answer = NULL;
-	uint32_t size, at = 0, parts = 0, eus = 0;
-
-	if (gpu_node_ask(node, XE_QUERY_GT_TOPOLOGY, (void **)&answer, &size))
-		return 0;
-	while (at + sizeof(struct xe_topology_mask) <= size) {
-		const struct xe_topology_mask *mask = (const void *)(answer + at);
-
-		if (mask->num_bytes > size - at - sizeof(*mask))
-			break;
-		at += (uint32_t)sizeof(*mask) + mask->num_bytes;
-		if (mask->gt_id != gt)
-			continue;
-		if (mask->type == XE_TOPOLOGY_DSS_GEOMETRY || mask->type == XE_TOPOLOGY_DSS_COMPUTE)
-			parts = largest(parts, count_bits(mask));
-		else if (mask->type == XE_TOPOLOGY_EU_PER_DSS ||
-			 mask->type == XE_TOPOLOGY_SIMD16_EU_PER_DSS)
-			eus = largest(eus, count_bits(mask));
-	}
-	return parts * eus;
-}
-
 int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 		  struct oa_facts *ret_facts)
 {
-	struct oa_facts facts = {.unit = 0};
-	const int error = find_unit(node, nth, &facts);
+	struct oa_facts facts = {.driver = strcmp(node->driver, "i915") == 0 ? &oa_i915_driver
+									     : &oa_xe_driver};
+	const int error = facts.driver->ask(node, nth, &facts);
 
 	if (error)
 		return error;
-	facts.layout = oa_layout_find(facts.gt.major, facts.gt.minor);
-	if (!facts.layout)
-		return error_set(-ENOTSUP, "OA: reports of graphics IP %u.%02u are not known",
-				 facts.gt.major, facts.gt.minor);
-	facts.eu_count = count_eus(node, facts.gt.id);
+	if (!facts.clock_hz || facts.clock_hz > CLOCK_MOST_HZ)
+		return error_set(-EPROTO, "OA: the driver %s says %" PRIu64 " time stamps a second",
+				 node->driver, facts.clock_hz);
 	facts.exponent = oa_exponent_find(facts.clock_hz, hz);
 	facts.period_ns = oa_period_ns(facts.clock_hz, facts.exponent);
 	*ret_facts = facts;
@@ -175,29 +73,6 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 
 /* ---- the metric set ---------------------------------------------------------------------------- */
 
-static int add_set(const struct gpu_node *node, const struct oa_set *set)
-{
-	struct xe_oa_config config = {.n_regs = set->count, .regs_ptr = (uintptr_t)set->registers};
-	struct xe_observation_param add = {.observation_type = XE_OBSERVATION_OA,
-					   .observation_op = XE_OBSERVATION_ADD_CONFIG,
-					   .param = (uintptr_t)&config};
-	int id;
-
-	memcpy(config.uuid, set->uuid, sizeof(config.uuid));
-	id = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &add);
-	return id < 0 ? -errno : id;
-}
-
-static void remove_set(const struct gpu_node *node, int id)
-{
-	uint64_t number = (uint64_t)id;
-	struct xe_observation_param remove = {.observation_type = XE_OBSERVATION_OA,
-					      .observation_op = XE_OBSERVATION_REMOVE_CONFIG,
-					      .param = (uintptr_t)&number};
-
-	node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &remove);
-}
-
 /* One that is there already: another recorder is about to open its own stream. */
 static int find_set(const struct gpu_node *node, const struct oa_set *set)
 {
@@ -205,8 +80,7 @@ static int find_set(const struct gpu_node *node, const struct oa_set *set)
 	glob_t found;
 	int fd, id = -ENOENT;
 
-	snprintf(pattern, sizeof(pattern),
-		 "/sys/class/drm/renderD%d/device/drm/card*/metrics/%s/id", node->minor, set->uuid);
+	snprintf(pattern, sizeof(pattern), "%s/card*/metrics/%s/id", node->folder, set->uuid);
 	if (glob(pattern, 0, NULL, &found))
 		return -ENOENT;
 	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
@@ -221,80 +95,22 @@ static int find_set(const struct gpu_node *node, const struct oa_set *set)
 
 /* ---- the stream -------------------------------------------------------------------------------- */
 
-static int refused(int error)
-{
-	switch (error) {
-	case EACCES:
-	case EPERM:
-		return error_set(-EACCES,
-				 "OA: the driver xe gives its reports to root and cap_perfmon "
-				 "alone; for everybody: "
-				 "'sudo sysctl dev.xe.observation_paranoid=0'");
-	case EBUSY:
-		return error_set(-EBUSY,
-				 "OA: another program reads this GPU's OA unit already: one can at "
-				 "a time");
-	case ENODEV:
-		return error_set(-ENODEV,
-				 "OA: the driver xe has none on this GPU, as on a part of one that "
-				 "a virtual machine "
-				 "was given, or where its firmware GuC is off");
-	default:
-		return error_set(-error, "OA: the driver xe refuses a stream of reports: %s",
-				 strerror(error));
-	}
-}
-
-/* A descriptor; -errno. */
-static int open_with(const struct gpu_node *node, const struct oa_facts *facts, int set)
-{
-	const uint64_t values[][2] = {
-		{XE_OA_UNIT_ID, facts->unit},
-		{XE_OA_SAMPLE, 1},
-		{XE_OA_METRIC_SET, (uint64_t)set},
-		{XE_OA_FORMAT, facts->layout->xe_format},
-		{XE_OA_PERIOD_EXPONENT, facts->exponent},
-		{XE_OA_DISABLED, 1},
-	};
-	struct xe_set_property properties[ARRAY_COUNT(values)] = {{0}};
-	struct xe_observation_param open = {.observation_type = XE_OBSERVATION_OA,
-					    .observation_op = XE_OBSERVATION_OPEN,
-					    .param = (uintptr_t)properties};
-	int fd, error;
-
-	for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
-		properties[i].property = (uint32_t)values[i][0];
-		properties[i].value = values[i][1];
-		properties[i].next_extension =
-			i + 1 < ARRAY_COUNT(values) ? (uintptr_t)&properties[i + 1] : 0;
-	}
-	fd = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open);
-	if (fd < 0)
-		return -errno;
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
-	    node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
-		return fd;
-	error = -errno;
-	close(fd);
-	return error;
-}
-
 /* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
-static int open_fd(const struct gpu_node *node, const struct oa_facts *facts)
+static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 {
 	int fd = -EAGAIN;
 
 	for (int i = 0; i < TRIES; i++) {
-		const int added = add_set(node, facts->layout->set);
+		const int added = facts->driver->add_set(node, facts->layout->set);
 		const int set = added == -EADDRINUSE ? find_set(node, facts->layout->set) : added;
 
 		if (set == -ENOENT)
 			continue;
 		if (set < 0)
 			return set;
-		fd = open_with(node, facts, set);
+		fd = facts->driver->open(node, facts, set);
 		if (added > 0)
-			remove_set(node, added);
+			facts->driver->remove_set(node, added);
 		if (added > 0 || fd != -EINVAL)
 			break;
 	}
@@ -340,12 +156,12 @@ int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
 	stream->node = node;
 	stream->facts = *facts;
 	stream->buffer = malloc(BUFFER_BYTES);
-	stream->fd = stream->buffer ? open_fd(node, facts) : -ENOMEM;
+	stream->fd = stream->buffer ? open_fd(node, &stream->facts) : -ENOMEM;
 	if (stream->fd >= 0) {
 		*ret_stream = stream;
 		return 0;
 	}
-	error = refused(-stream->fd);
+	error = facts->driver->refused(-stream->fd);
 	free(stream->buffer);
 	free(stream);
 	return error;
@@ -359,6 +175,11 @@ void oa_stream_close(struct oa_stream *stream)
 		close(stream->fd);
 	free(stream->buffer);
 	free(stream);
+}
+
+const struct oa_facts *oa_stream_facts(const struct oa_stream *stream)
+{
+	return &stream->facts;
 }
 
 struct oa_counts oa_stream_counted(const struct oa_stream *stream)
@@ -449,36 +270,49 @@ static void tell(struct oa_stream *stream, const struct oa_report *report, uint6
 /* Follows the unit's clock to the newest of what was read. */
 static void follow(struct oa_stream *stream, size_t size)
 {
-	const struct oa_layout *layout = stream->facts.layout;
+	const struct oa_facts *facts = &stream->facts;
+	const uint8_t *bytes;
 	struct oa_report report;
+	enum oa_next next;
+	size_t at = 0;
 
-	for (size_t at = 0; at + layout->bytes <= size; at += layout->bytes) {
-		if (!oa_report_read(layout, stream->buffer + at, &report))
+	while ((next = facts->driver->next(facts->layout, stream->buffer, size, &at, &bytes))) {
+		if (next != OA_NEXT_REPORT || !oa_report_read(facts->layout, bytes, &report))
 			continue;
 		if (stream->has_newest)
 			stream->newest_time +=
-				oa_report_since(layout, &stream->newest, &report).time;
+				oa_report_since(facts->layout, &stream->newest, &report).time;
 		stream->newest = report;
 		stream->has_newest = true;
 	}
 }
 
+static void begin_loss(struct oa_stream *stream)
+{
+	stream->counts.losses++;
+	stream->is_after_loss = true;
+}
+
 static void take(struct oa_stream *stream, size_t size, oa_on_step on_step, void *context)
 {
-	const struct oa_layout *layout = stream->facts.layout;
+	const struct oa_facts *facts = &stream->facts;
 	const uint64_t now_ns = host_clocks_now_ns();
 	struct oa_report report, last = stream->newest;
 	uint64_t time = stream->newest_time;
 	bool has_last = stream->has_newest;
+	const uint8_t *bytes;
+	enum oa_next next;
+	size_t at = 0;
 
 	follow(stream, size);
-	if (!stream->has_newest)
-		return;
-	compare_clocks(stream, now_ns);
-	for (size_t at = 0; at + layout->bytes <= size; at += layout->bytes) {
-		if (!oa_report_read(layout, stream->buffer + at, &report))
+	if (stream->has_newest)
+		compare_clocks(stream, now_ns);
+	while ((next = facts->driver->next(facts->layout, stream->buffer, size, &at, &bytes))) {
+		if (next == OA_NEXT_LOSS)
+			begin_loss(stream);
+		if (next != OA_NEXT_REPORT || !oa_report_read(facts->layout, bytes, &report))
 			continue;
-		time += has_last ? oa_report_since(layout, &last, &report).time : 0;
+		time += has_last ? oa_report_since(facts->layout, &last, &report).time : 0;
 		last = report;
 		has_last = true;
 		stream->counts.reports++;
@@ -488,16 +322,14 @@ static void take(struct oa_stream *stream, size_t size, oa_on_step on_step, void
 
 static void lose(struct oa_stream *stream)
 {
-	struct xe_oa_stream_status status = {.oa_status = 0};
+	const struct oa_driver *driver = stream->facts.driver;
+	const uint64_t status =
+		driver->status ? driver->status(stream->node, stream->fd) : XE_OA_REPORT_LOST;
 
-	if (stream->node->ioctl(stream->fd, XE_STREAM_STATUS, &status))
-		status.oa_status = XE_OA_REPORT_LOST;
-	if (status.oa_status & (XE_OA_REPORT_LOST | XE_OA_BUFFER_OVERFLOW)) {
-		stream->counts.losses++;
-		stream->is_after_loss = true;
-	}
+	if (status & (XE_OA_REPORT_LOST | XE_OA_BUFFER_OVERFLOW))
+		begin_loss(stream);
 	/* what was counted is no difference any more */
-	if (status.oa_status & XE_OA_COUNTER_OVERFLOW)
+	if (status & XE_OA_COUNTER_OVERFLOW)
 		stream->has_before = false;
 }
 
@@ -506,7 +338,7 @@ void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context)
 	if (!is_open(stream))
 		return;
 	for (int i = 0; i < READS_MOST; i++) {
-		const ssize_t size = read(stream->fd, stream->buffer, BUFFER_BYTES);
+		const ssize_t size = stream->node->read(stream->fd, stream->buffer, BUFFER_BYTES);
 
 		if (size > 0)
 			take(stream, (size_t)size, on_step, context);

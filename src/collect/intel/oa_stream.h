@@ -12,10 +12,12 @@
 #include "collect/intel/oa.h"
 
 struct oa_stream;
+struct oa_driver;
 
 struct oa_facts {
+	const struct oa_driver *driver;
 	const struct oa_layout *layout;
-	struct gpu_gt gt;
+	struct gpu_gt gt;  /* its IP is 0.00 where the driver does not tell it */
 	uint32_t unit;     /* the driver's number of the OA unit */
 	uint32_t eu_count; /* of the GT; 0: not told */
 	uint32_t exponent;
@@ -54,6 +56,8 @@ void oa_stream_close(struct oa_stream *stream); /* NULL-safe */
 /* Tells all that there is, and never waits. */
 void oa_stream_read(struct oa_stream *stream, oa_on_step on_step, void *context);
 
+/* As it was opened: its layout may be another than was asked for. */
+const struct oa_facts *oa_stream_facts(const struct oa_stream *stream);
 struct oa_counts oa_stream_counted(const struct oa_stream *stream);
 
 #endif

@@ -20,10 +20,10 @@
 #include "base/error.h"
 #include "collect/nvidia/cuda.h"
 
-#define DRIVER    "libcuda.so.1"
+#define DRIVER    "libcuda.so"
 #define INJECTION "CUDA_INJECTION64_PATH"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, DRIVER_MAJOR = 1 };
 
 /* ---- the driver -------------------------------------------------------------------------------- */
 
@@ -60,9 +60,12 @@ static int refuse_driver(CUresult result)
 int cupti_open_driver(struct cupti *cupti)
 {
 	struct cuda_functions *driver = &cupti->driver;
+	char name[sizeof(DRIVER) + 4];
 	CUresult result;
 
-	cupti->driver_handle = dlopen(DRIVER, RTLD_NOW | RTLD_GLOBAL);
+	/* As a whole it is in no program that has this code in it: whose file mentions it uses CUDA (cuda.c). */
+	snprintf(name, sizeof(name), "%s.%d", DRIVER, DRIVER_MAJOR);
+	cupti->driver_handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
 	if (!cupti->driver_handle)
 		return error_set(-ENOENT, "there is no CUDA driver (" DRIVER
 					  "): install NVIDIA's driver, or in a "

@@ -224,16 +224,15 @@ static int open_profiler(struct pm *pm)
 /* Its commands, NVML's values and its samples are one device's. */
 static uint32_t meet(struct recording *recording, const struct pm_gpu *gpu)
 {
+	/* An instance of MIG has the address of the whole GPU, which it is not. */
+	const bool has_address = *gpu->address && !gpu->is_instance;
 	const struct device_facts facts = {.uuid = gpu->uuid,
+					   .address = has_address ? gpu->address : NULL,
 					   .name = gpu->name,
 					   .vendor = "NVIDIA Corporation",
 					   .memory_bytes = gpu->memory_bytes};
-	struct device_facts with_address = facts;
 
-	/* An instance of MIG has the address of the whole GPU, which it is not. */
-	if (*gpu->address && !strstr(gpu->name, "MIG"))
-		with_address.address = gpu->address;
-	return devices_meet(recording, &with_address);
+	return devices_meet(recording, &facts);
 }
 
 static int start_gpu(struct pm_device *device)

@@ -31,10 +31,11 @@ static void read_address(const struct cuda_functions *driver, CUdevice device, c
 		*at = (char)tolower((unsigned char)*at);
 }
 
-static void format_uuid(const CUuuid *uuid, char *ret_text)
+static void format_uuid(const CUuuid *uuid, bool is_instance, char *ret_text)
 {
 	const uint8_t *bytes = (const uint8_t *)uuid->bytes;
 
+	ret_text += sprintf(ret_text, "%s", is_instance ? "MIG-" : "GPU-");
 	for (int i = 0; i < 16; i++)
 		ret_text += sprintf(ret_text, "%s%02x",
 				    i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
@@ -54,11 +55,13 @@ static bool describe(const struct cuda_functions *driver, CUdevice device, struc
 
 	if (driver->cuDeviceGetUuid_v2(&uuid, device))
 		return false;
-	format_uuid(&uuid, gpu->uuid);
 	read_address(driver, device, gpu->address, sizeof(gpu->address));
 	if (!driver->cuDeviceGetName ||
 	    driver->cuDeviceGetName(gpu->name, sizeof(gpu->name), device))
 		snprintf(gpu->name, sizeof(gpu->name), "a GPU of NVIDIA");
+	/* The driver says it nowhere else. */
+	gpu->is_instance = strstr(gpu->name, " MIG ");
+	format_uuid(&uuid, gpu->is_instance, gpu->uuid);
 	if (driver->cuDeviceTotalMem_v2 && !driver->cuDeviceTotalMem_v2(&bytes, device))
 		gpu->memory_bytes = bytes;
 	gpu->capability =

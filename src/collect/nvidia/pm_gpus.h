@@ -5,6 +5,7 @@
 #ifndef COLLECT_NVIDIA_PM_GPUS_H
 #define COLLECT_NVIDIA_PM_GPUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,10 +14,10 @@
 enum { PM_GPUS_MOST = 16, PM_NAME_BYTES = 96 };
 
 struct pm_gpu {
-	uint32_t
-		index; /* CUDA's ordinal in this process, after CUDA_VISIBLE_DEVICES: of no use to anybody else */
-	char uuid
-		[48]; /* as the driver has it, without the word before it: of a MIG instance it is the instance's */
+	/* CUDA's ordinal in this process, after CUDA_VISIBLE_DEVICES: of no use to anybody else. */
+	uint32_t index;
+	char uuid[48];    /* as NVML writes it: "GPU-…", "MIG-…" */
+	bool is_instance; /* of MIG: the driver shows no more than one to a process */
 	char address[32]; /* "0000:1b:00.0"; "": not known */
 	char name[PM_NAME_BYTES];
 	uint64_t memory_bytes; /* 0: not known */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/submit_programs.h - the programs at a driver's functions, each by its types and by its name
+ *
+ * Runs in:  the kernel, in threads that call the driver
+ * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
+ *
+ * Include with these macros defined, behind the functions of a driver: finish(what, result), call_of(command),
+ * on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ *
+ *	CALL_EXEC, CALL_MMAP	its numbers for these calls
+ */
+#ifndef BPF_SUBMIT_PROGRAMS_H
+#define BPF_SUBMIT_PROGRAMS_H
+
+#include "bpf/submit.h"
+
+#define ON_ENTRY(name, function, what)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		struct submit_call *call = begin_call(what, data, file, 0); \
+                                                                            \
+		if (call && what == CALL_EXEC)                              \
+			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
+		return 0;                                                   \
+	}
+#define ON_EXIT(name, function, what)                                                   \
+	SEC("fexit/" #function)                                                         \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
+	{                                                                               \
+		return finish(what, result);                                            \
+	}
+#define ON_BEGIN(name, function, does)                                      \
+	SEC("fentry/" #function)                                            \
+	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
+	{                                                                   \
+		does(data, file, 0);                                        \
+		return 0;                                                   \
+	}
+
+#define ON_PROBE(name, function, what)                                                            \
+	SEC("kprobe/" #function)                                                                  \
+	int name(struct pt_regs *registers)                                                       \
+	{                                                                                         \
+		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
+						      (const struct drm_file *)registers->dx, 0); \
+                                                                                                  \
+		if (call && what == CALL_EXEC)                                                    \
+			take_frames(registers, call, registers->ip);                              \
+		return 0;                                                                         \
+	}
+#define ON_RETURN(name, function, what)                  \
+	SEC("kretprobe/" #function)                      \
+	int name(struct pt_regs *registers)              \
+	{                                                \
+		return finish(what, (int)registers->ax); \
+	}
+#define ON_PROBE_BEGIN(name, function, does)                                       \
+	SEC("kprobe/" #function)                                                   \
+	int name(struct pt_regs *registers)                                        \
+	{                                                                          \
+		does((const void *)registers->si, (const void *)registers->dx, 0); \
+		return 0;                                                          \
+	}
+
+#define ON_CLOSE(name, function)                                \
+	SEC("fentry/" #function)                                \
+	int BPF_PROG(name, void *device, struct drm_file *file) \
+	{                                                       \
+		on_file_close(file);                            \
+		return 0;                                       \
+	}
+#define ON_MMAP(enter, exit, function)                                                 \
+	SEC("fentry/" #function)                                                       \
+	int BPF_PROG(enter, struct file *file, struct vm_area_struct *area)            \
+	{                                                                              \
+		begin_mmap(CALL_MMAP, file, area);                                     \
+		return 0;                                                              \
+	}                                                                              \
+	SEC("fexit/" #function)                                                        \
+	int BPF_PROG(exit, struct file *file, struct vm_area_struct *area, int result) \
+	{                                                                              \
+		end_mmap(CALL_MMAP, result);                                           \
+		return 0;                                                              \
+	}
+#define ON_PROBE_CLOSE(name, function)                      \
+	SEC("kprobe/" #function)                            \
+	int name(struct pt_regs *registers)                 \
+	{                                                   \
+		on_file_close((const void *)registers->si); \
+		return 0;                                   \
+	}
+#define ON_PROBE_MMAP(enter, exit, function)                              \
+	SEC("kprobe/" #function)                                          \
+	int enter(struct pt_regs *registers)                              \
+	{                                                                 \
+		begin_mmap(CALL_MMAP, (const struct file *)registers->di, \
+			   (struct vm_area_struct *)registers->si);       \
+		return 0;                                                 \
+	}                                                                 \
+	SEC("kretprobe/" #function)                                       \
+	int exit(struct pt_regs *registers)                               \
+	{                                                                 \
+		end_mmap(CALL_MMAP, (int)registers->ax);                  \
+		return 0;                                                 \
+	}
+
+SEC("fentry/drm_ioctl")
+int BPF_PROG(again, struct file *file)
+{
+	try_again();
+	return 0;
+}
+
+SEC("kprobe/drm_ioctl")
+int probe_again(struct pt_regs *registers)
+{
+	try_again();
+	return 0;
+}
+
+/* ---- drm_ioctl --------------------------------------------------------------------------------- */
+
+enum {
+	DRM_TYPE = 'd',
+	DRM_GEM_CLOSE = 0x09,
+	DRM_COMMANDS = 0x40, /* a driver's own begin here */
+};
+
+static __always_inline bool is_ours(const struct drm_file *file)
+{
+	char name[sizeof(driver_name)] = "";
+
+	bpf_probe_read_kernel_str(name, sizeof(name),
+				  BPF_CORE_READ(file, minor, dev, driver, name));
+	for (__u32 i = 0; i < sizeof(name) - 1; i++)
+		if (name[i] != driver_name[i])
+			return false;
+	return true;
+}
+
+static __always_inline bool is_command(__u32 command, const struct drm_file *file)
+{
+	const __u32 number = command & 0xff;
+
+	if ((command >> 8 & 0xff) != DRM_TYPE || (number < DRM_COMMANDS && number != DRM_GEM_CLOSE))
+		return false;
+	return file && is_ours(file);
+}
+
+static __always_inline void enter_way(void *context, const struct drm_file *file, __u32 command,
+				      const void *data, __u64 function)
+{
+	struct submit_call *call;
+	__u32 what;
+
+	if (!is_command(command, file))
+		return;
+	command &= 0xff;
+	if (command == DRM_GEM_CLOSE) {
+		on_gem_close(data, file, 1);
+		return;
+	}
+	on_before(command - DRM_COMMANDS, data, file);
+	what = call_of(command - DRM_COMMANDS);
+	call = what ? begin_call(what, data, file, 1) : NULL;
+	if (call && what == CALL_EXEC)
+		take_frames(context, call, function);
+}
+
+static __always_inline void exit_way(int result)
+{
+	const __u32 tid = (__u32)bpf_get_current_pid_tgid();
+	const struct submit_call *call = bpf_map_lookup_elem(&calls, &tid);
+
+	if (call && call->is_user)
+		finish(call->what, result);
+}
+
+#define ON_WAY_IN(enter, exit)                                                                  \
+	SEC("kprobe/drm_ioctl")                                                                 \
+	int enter(struct pt_regs *registers)                                                    \
+	{                                                                                       \
+		const struct file *file = (const struct file *)registers->di;                   \
+                                                                                                \
+		try_again();                                                                    \
+		enter_way(registers, BPF_CORE_READ(file, private_data), (__u32)registers->si,   \
+			  (const void *)registers->dx, registers->ip);                          \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kretprobe/drm_ioctl")                                                              \
+	int exit(struct pt_regs *registers)                                                     \
+	{                                                                                       \
+		exit_way((int)registers->ax);                                                   \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kprobe/drm_release")                                                               \
+	int probe_release(struct pt_regs *registers)                                            \
+	{                                                                                       \
+		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
+		return 0;                                                                       \
+	}                                                                                       \
+	SEC("kprobe/drm_release_noglobal")                                                      \
+	int probe_release_noglobal(struct pt_regs *registers)                                   \
+	{                                                                                       \
+		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
+		return 0;                                                                       \
+	}
+
+#endif

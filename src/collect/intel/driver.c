@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/driver.c - what programs hand to Intel's GPUs, as the drivers in the kernel see it
+ *
+ * Runs in:  the recorder
+ * Gets:     records of src/bpf/xe.bpf.c and i915.bpf.c   Gives: rows (launches.c)
+ * Owns:     the programs inside the kernel
+ * Fails:    with a note of what is missing and what would mend it
+ * Why:      a driver's functions can be looked into by their types, by their names alone, or not at all, and then the way
+ *           into all drivers is left. Each is tried when the one before does not see submissions: one load more.
+ */
+#include "collect/intel/driver.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "bpf/objects.h"
+#include "collect/host_clocks.h"
+#include "collect/intel/generation.h"
+#include "collect/intel/gpu_node.h"
+#include "collect/intel/launches.h"
+#include "collect/kernel_load.h"
+
+enum { STACKS_A_ROUND = 64 };
+
+/* The programs of a way to see submissions; the first one tells them. */
+struct level {
+	const char *name;
+	const struct kernel_program *programs;
+	size_t count;
+};
+
+#define LACKS_KERNELS "kernels of batches in buffers that come from now on"
+static const struct kernel_program xe_types[] = {
+	{"exec_exit", NULL, NULL},
+	{"exec_enter", NULL, NULL},
+	{"vm_create_enter", NULL, NULL},
+	{"vm_create_exit", NULL, NULL},
+	{"vm_bind_enter", NULL, NULL},
+	{"vm_bind_exit", NULL, LACKS_KERNELS},
+	{"queue_create_enter", NULL, NULL},
+	{"queue_create_exit", NULL, LACKS_KERNELS},
+	{"mmap_offset_enter", NULL, NULL},
+	{"mmap_offset_exit", NULL, LACKS_KERNELS},
+	{"vm_destroy", NULL, NULL},
+	{"queue_destroy", NULL, NULL},
+	{"gem_close", NULL, NULL},
+	{"file_close", NULL, NULL},
+	{"mmap_enter", NULL, NULL},
+	{"mmap_exit", NULL, LACKS_KERNELS},
+	{"again", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program xe_names[] = {
+	{"return_exec", NULL, NULL},        {"probe_exec", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},    {"return_vm_create", NULL, NULL},
+	{"probe_vm_bind", NULL, NULL},      {"return_vm_bind", NULL, LACKS_KERNELS},
+	{"probe_queue_create", NULL, NULL}, {"return_queue_create", NULL, LACKS_KERNELS},
+	{"probe_mmap_offset", NULL, NULL},  {"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_vm_destroy", NULL, NULL},   {"probe_queue_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},    {"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},         {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},        {"on_exit", NULL, NULL},
+};
+static const struct kernel_program xe_way_in[] = {
+	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL}, {"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_types[] = {
+	{"exec_exit", NULL, NULL},
+	{"exec_enter", NULL, NULL},
+	{"context_create_enter", NULL, NULL},
+	{"context_create_exit", NULL, NULL},
+	{"mmap_offset_enter", NULL, NULL},
+	{"mmap_offset_exit", NULL, LACKS_KERNELS},
+	{"gem_mmap_enter", NULL, NULL},
+	{"gem_mmap_exit", NULL, NULL},
+	{"userptr_enter", NULL, NULL},
+	{"userptr_exit", NULL, NULL},
+	{"context_destroy", NULL, NULL},
+	{"gem_close", NULL, NULL},
+	{"file_close", NULL, NULL},
+	{"mmap_enter", NULL, NULL},
+	{"mmap_exit", NULL, LACKS_KERNELS},
+	{"again", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_names[] = {
+	{"return_exec", NULL, NULL},
+	{"probe_exec", NULL, NULL},
+	{"probe_context_create", NULL, NULL},
+	{"return_context_create", NULL, NULL},
+	{"probe_mmap_offset", NULL, NULL},
+	{"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_gem_mmap", NULL, NULL},
+	{"return_gem_mmap", NULL, NULL},
+	{"probe_userptr", NULL, NULL},
+	{"return_userptr", NULL, NULL},
+	{"probe_context_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},
+	{"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct kernel_program i915_way_in[] = {
+	{"way_exit", NULL, NULL},
+	{"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release_noglobal", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+static const struct level xe_levels[] = {
+	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
+	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
+	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
+};
+static const struct level i915_levels[] = {
+	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
+	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
+	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
+};
+
+struct kind {
+	const char *driver, *function;
+	const unsigned char *elf;
+	const size_t *elf_bytes;
+	const struct level *levels;
+	size_t levels_count;
+};
+
+static const struct kind kinds[] = {
+	{"xe", "xe_exec_ioctl", bpf_xe, &bpf_xe_size, xe_levels, ARRAY_COUNT(xe_levels)},
+	{"i915", "i915_gem_execbuffer2_ioctl", bpf_i915, &bpf_i915_size, i915_levels,
+	 ARRAY_COUNT(i915_levels)},
+};
+
+/* A driver that has GPUs. */
+struct tracer {
+	struct driver *owner;
+	const struct kind *kind; /* NULL: it has none */
+	size_t level;
+	struct kernel_load *load; /* owned; NULL: it was refused */
+	bool is_ready;
+	struct launches *launches; /* owned */
+	uint64_t told_lost;
+};
+
+struct driver {
+	struct recording *recording; /* borrowed */
+	uint32_t ring_bytes;
+	uint64_t begin_ns;
+	struct launch_gpu gpus[SUBMIT_MINORS_MOST];
+	struct tracer tracers[ARRAY_COUNT(kinds)];
+};
+
+/* ---- GPUs -------------------------------------------------------------------------------------- */
+
+static void look_at_gpu(int minor, struct launch_gpu *gpu)
+{
+	struct gpu_node node;
+
+	if (!gpu_node_open(minor, &node))
+		return;
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (strcmp(node.driver, kinds[i].driver) != 0)
+			continue;
+		snprintf(gpu->driver, sizeof(gpu->driver), "%s", node.driver);
+		snprintf(gpu->address, sizeof(gpu->address), "%s", node.address);
+		gpu->generation = generation_of(&node);
+	}
+	gpu_node_close(&node);
+}
+
+static bool has_gpu(const struct driver *driver, const char *name)
+{
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
+		if (strcmp(driver->gpus[minor].driver, name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+static void on_record(void *context, const void *record, size_t size)
+{
+	launches_take(((struct tracer *)context)->launches, record, size);
+}
+
+/* In the thread that loads, which may. */
+static void on_loaded(void *context, const struct kernel_object *object)
+{
+	const struct tracer *tracer = context;
+
+	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++)
+		kernel_object_put(object, "generations", &minor,
+				  &tracer->owner->gpus[minor].generation);
+}
+
+static int start_load(struct tracer *tracer)
+{
+	const struct level *level = &tracer->kind->levels[tracer->level];
+	const struct kernel_load_options options = {
+		.object = {.name = tracer->kind->driver,
+			   .elf = tracer->kind->elf,
+			   .elf_bytes = *tracer->kind->elf_bytes,
+			   .programs = level->programs,
+			   .programs_count = level->count,
+			   .looks_first = true,
+			   .ring_bytes = tracer->owner->ring_bytes},
+		.on_record = on_record,
+		.on_loaded = on_loaded,
+		.context = tracer};
+
+	return kernel_load_start(&options, &tracer->load);
+}
+
+static void note(const struct driver *driver, uint32_t state, const char *text)
+{
+	recording_note(driver->recording, "intel", state, 0, text);
+}
+
+static void note_refused(const struct tracer *tracer, const char *reason)
+{
+	char text[PATH_MAX + 900];
+
+	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s",
+		 tracer->kind->driver, reason);
+	note(tracer->owner, COLLECTOR_PARTIAL, text);
+	recording_hint(tracer->owner->recording, text);
+}
+
+static void stop_load(struct tracer *tracer)
+{
+	kernel_load_stop(tracer->load);
+	tracer->load = NULL;
+	tracer->is_ready = false;
+}
+
+/* False: there is no other way, or it cannot be tried. */
+static bool try_next(struct tracer *tracer)
+{
+	stop_load(tracer);
+	if (tracer->level + 1 >= tracer->kind->levels_count)
+		return false;
+	tracer->level++;
+	if (start_load(tracer) == 0)
+		return true;
+	error_clear();
+	return false;
+}
+
+static void note_missing(const struct tracer *tracer)
+{
+	size_t count;
+	const struct kernel_program_report *reports = kernel_load_reports(tracer->load, &count);
+	char text[600];
+
+	for (size_t i = 0; i < count; i++) {
+		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
+			continue;
+		snprintf(text, sizeof(text), "%s: %s are not told: the kernel %s%s%s",
+			 tracer->kind->driver, reports[i].lacks,
+			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see them"
+								   : "refuses a program",
+			 reports[i].reason[0] ? ": " : "", reports[i].reason);
+		note(tracer->owner, COLLECTOR_PARTIAL, text);
+		return;
+	}
+}
+
+/* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
+static void note_blind(const struct tracer *tracer)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "submissions to GPUs of %s are told from %.1f ms after the begin on, seen by %s: "
+		 "of buffers that were bound before, kernels are not known",
+		 tracer->kind->driver,
+		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
+		 tracer->kind->levels[tracer->level].name);
+	note(tracer->owner, COLLECTOR_AVAILABLE, text);
+}
+
+static void look_whether_ready(struct tracer *tracer)
+{
+	const struct kernel_program_report *reports;
+	char why[KERNEL_REASON_BYTES + PATH_MAX];
+	const char *reason;
+	size_t count;
+
+	switch (kernel_load_state(tracer->load, &reason)) {
+	case KERNEL_LOAD_GOES_ON:
+		return;
+	case KERNEL_LOAD_REFUSED:
+		snprintf(why, sizeof(why), "%s", reason);
+		if (!try_next(tracer))
+			note_refused(tracer, why);
+		return;
+	case KERNEL_LOAD_READY:
+		reports = kernel_load_reports(tracer->load, &count);
+		if (reports[0].state != KERNEL_PROGRAM_RUNS) {
+			snprintf(why, sizeof(why), "%s",
+				 reports[0].reason[0] ? reports[0].reason
+						      : "the kernel has no place to see it");
+			if (!try_next(tracer))
+				note_refused(tracer, why);
+			return;
+		}
+		tracer->is_ready = true;
+		note_missing(tracer);
+		note_blind(tracer);
+	}
+}
+
+/* ---- the recording ----------------------------------------------------------------------------- */
+
+static int open_tracer(struct driver *driver, size_t index, bool is_timed)
+{
+	struct tracer *tracer = &driver->tracers[index];
+
+	if (!has_gpu(driver, kinds[index].driver))
+		return 0;
+	tracer->owner = driver;
+	tracer->kind = &kinds[index];
+	tracer->launches =
+		launches_new(driver->recording, kinds[index].function, driver->gpus, is_timed);
+	if (!tracer->launches)
+		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
+	return start_load(tracer);
+}
+
+static void catch_up(void *context)
+{
+	driver_drain(context);
+}
+
+int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
+		struct driver **ret_driver)
+{
+	struct driver *driver = calloc(1, sizeof(*driver));
+	bool has_any = false;
+	int error = 0;
+
+	if (!driver)
+		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
+	driver->recording = recording;
+	driver->ring_bytes = ring_bytes;
+	driver->begin_ns = host_clocks_now_ns();
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
+		look_at_gpu(minor, &driver->gpus[minor]);
+	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
+		error = open_tracer(driver, i, is_timed);
+		has_any |= driver->tracers[i].kind != NULL;
+	}
+	if (!error && !has_any)
+		error = error_set(-ENODEV, "no GPU of Intel's drivers xe and i915");
+	if (error) {
+		driver_close(driver);
+		return error;
+	}
+	recording->submissions.catch_up = catch_up;
+	recording->submissions.context = driver;
+	*ret_driver = driver;
+	return 0;
+}
+
+static void allow_stacks(const struct tracer *tracer)
+{
+	const uint32_t key = 0;
+	const int64_t value = STACKS_A_ROUND;
+
+	kernel_load_put(tracer->load, "allowance", &key, &value);
+}
+
+void driver_drain(struct driver *driver)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
+		struct tracer *tracer = &driver->tracers[i];
+
+		if (tracer->load && !tracer->is_ready)
+			look_whether_ready(tracer);
+		if (!tracer->is_ready)
+			continue;
+		kernel_load_drain(tracer->load);
+		allow_stacks(tracer);
+	}
+}
+
+static void put_lost(struct tracer *tracer, uint64_t now_ns)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const uint64_t lost = kernel_load_lost(tracer->load);
+	const struct event_loss row = {.begin = now_ns,
+				       .end = now_ns,
+				       .kind = EVENT_LAUNCH,
+				       .reason = LOSS_RING_FULL,
+				       .count = lost - tracer->told_lost};
+
+	if (lost > tracer->told_lost)
+		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
+	tracer->told_lost = lost;
+}
+
+void driver_each_second(struct driver *driver, uint64_t now_ns)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
+		if (driver->tracers[i].is_ready)
+			put_lost(&driver->tracers[i], now_ns);
+		if (driver->tracers[i].launches)
+			launches_each_second(driver->tracers[i].launches, now_ns);
+	}
+}
+
+static void note_counts(const struct tracer *tracer)
+{
+	const struct launches_counts *counts = launches_counted(tracer->launches);
+	const struct {
+		uint64_t count;
+		const char *what;
+	} parts[] = {
+		{counts->told, "submissions left out: their runtime tells of the same work"},
+		{counts->incomplete, "batches that could not be read to the end"},
+		{counts->looping, "batches that never end, as those of direct submission"},
+		{counts->cut, "batches with more commands than are looked at, or with none"},
+		{counts->relative, "kernels whose base was set before recording"},
+		{counts->left_out, "kernels beyond 256 of a batch, or 128 different ones"},
+		{counts->mismatched, "commands of another form than their GPU's"},
+		{counts->unresolved, "descriptors that could not be read"},
+		{counts->too_deep, "calls deeper than three, not followed"},
+		{counts->no_space, "submissions of queues that were made before"},
+		{counts->no_generation, "submissions to GPUs whose commands are not known"},
+		{counts->stackless,
+		 "submissions without a user's stack: too many new ones at a time"},
+		{counts->malformed, "records that made no sense"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS),
+		 "bindings that had no room"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS),
+		 "user stacks that had no room"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
+			 kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY),
+		 "submissions that nobody could look at"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED),
+		 "submissions that the driver refused: no launches"},
+	};
+	char text[1500];
+	size_t length;
+
+	length =
+		(size_t)snprintf(text, sizeof(text),
+				 "%s: %" PRIu64 " submissions with %" PRIu64 " launches of kernels",
+				 tracer->kind->driver, counts->submissions, counts->kernels);
+	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++)
+		if (parts[i].count)
+			length +=
+				(size_t)snprintf(text + length, sizeof(text) - length,
+						 "; %" PRIu64 " %s", parts[i].count, parts[i].what);
+	note(tracer->owner,
+	     counts->incomplete || counts->looping || counts->cut || counts->relative ||
+			     counts->left_out || counts->no_generation
+		     ? COLLECTOR_PARTIAL
+		     : COLLECTOR_AVAILABLE,
+	     text);
+}
+
+/* What goes on inside libbpf ends with the recorder, and has this until then. */
+static bool is_loading(const struct tracer *tracer)
+{
+	const char *reason;
+
+	if (!tracer->load || kernel_load_state(tracer->load, &reason) != KERNEL_LOAD_GOES_ON)
+		return false;
+	note_refused(tracer, "the kernel had not loaded what sees it when the recording ended");
+	return true;
+}
+
+void driver_close(struct driver *driver)
+{
+	bool is_busy = false;
+
+	if (!driver)
+		return;
+	driver_drain(driver);
+	driver->recording->submissions.catch_up = NULL;
+	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
+		struct tracer *tracer = &driver->tracers[i];
+
+		if (tracer->is_ready) {
+			launches_end(tracer->launches);
+			put_lost(tracer, host_clocks_now_ns());
+			note_counts(tracer);
+		}
+		is_busy |= is_loading(tracer);
+		kernel_load_stop(tracer->load);
+		launches_free(tracer->launches);
+	}
+	if (!is_busy)
+		free(driver);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/driver.h - what programs hand to Intel's GPUs, as the drivers in the kernel see it
+ */
+#ifndef COLLECT_INTEL_DRIVER_H
+#define COLLECT_INTEL_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/recording.h"
+
+struct driver;
+
+/* Looks for GPUs of xe and i915, and begins to load what sees their submissions. ring_bytes: of the kernel's ring, a power of
+ * two; 0: 16 MiB. is_timed: jobs are recorded too. Errors, with the error chain: -ENODEV where there is no such GPU, -ENOMEM. */
+int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
+		struct driver **ret_driver);
+void driver_drain(struct driver *driver);
+void driver_each_second(struct driver *driver, uint64_t now_ns);
+/* Notes what was missed. */
+void driver_close(struct driver *driver); /* NULL-safe */
+
+#endif

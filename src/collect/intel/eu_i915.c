@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/eu_i915.c - the stream of EU-stall rows of Intel's own i915 for Data Center GPU Max (intel-i915-dkms)
+ *
+ * Runs in:  the recorder
+ * Gets:     a render node   Gives: what it samples, a stream
+ * Owns:     nothing
+ * Fails:    with what mends it
+ * Why it is tried: that driver has the name and the version of the kernel's own, which refuses its flag
+ *
+ * Not run on a GPU yet.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/intel/eu_driver.h"
+#include "collect/intel/i915_perf_abi.h"
+
+enum {
+	ROOM_BYTES = 512 << 10,    /* of each subslice */
+	POLL_PERIOD_NS = 10000000, /* looks of the driver at the hardware's pointers */
+	ANSWER_MOST = 1 << 16,
+	PVC_MAJOR = 12,
+	PVC_MINOR = 60,
+	PROPERTIES = 5 /* beside engines */
+};
+
+#define WHICH                                                                                \
+	"only Intel's own i915 for Data Center GPU Max (intel-i915-dkms) has them, and the " \
+	"driver xe for Xe2 and later"
+
+/* Errors: -errno; the answer is the caller's. */
+static int ask_engines(const struct gpu_node *node, struct i915_query_engine_info **ret_info,
+		       size_t *ret_size)
+{
+	struct i915_query_item item = {.query_id = I915_QUERY_ENGINE_INFO};
+	struct i915_query query = {.num_items = 1, .items_ptr = (uintptr_t)&item};
+	auto_free void *answer = NULL;
+
+	if (node->ioctl(node->fd, I915_IOCTL_QUERY, &query))
+		return -errno;
+	if (item.length < (int)sizeof(**ret_info) || item.length > ANSWER_MOST)
+		return item.length < 0 ? item.length : -EPROTO;
+	answer = calloc(1, (size_t)item.length);
+	if (!answer)
+		return -ENOMEM;
+	item.data_ptr = (uintptr_t)answer;
+	if (node->ioctl(node->fd, I915_IOCTL_QUERY, &query))
+		return -errno;
+	if (item.length < (int)sizeof(**ret_info))
+		return item.length < 0 ? item.length : -EPROTO;
+	*ret_size = (size_t)item.length;
+	*ret_info = answer;
+	answer = NULL;
+	return 0;
+}
+
+static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
+	       struct eu_stream_facts *facts)
+{
+	auto_free struct i915_query_engine_info *info = NULL;
+	const uint64_t unit = (wanted_cycles + EU_RATE_CYCLES - 1) / EU_RATE_CYCLES;
+	size_t size;
+	int error;
+
+	if (nth)
+		return error_set(-ENOENT, "EU stalls: one stream is all that i915 has");
+	error = ask_engines(node, &info, &size);
+	if (error)
+		return error_set(error, "EU stalls: the driver i915 does not tell its engines: %s",
+				 strerror(-error));
+	for (uint32_t i = 0; i < info->num_engines; i++) {
+		const struct i915_engine_info *engine = &info->engines[i];
+
+		if (size < sizeof(*info) + (i + 1) * sizeof(*engine))
+			break;
+		if (engine->engine_class == I915_ENGINE_CLASS_COMPUTE &&
+		    facts->engines_count < EU_ENGINES_MOST)
+			facts->engines[facts->engines_count++] = engine->engine_instance;
+	}
+	if (!facts->engines_count)
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: the driver i915 has no engine for them on this GPU: " WHICH);
+	facts->major = PVC_MAJOR;
+	facts->minor = PVC_MINOR;
+	facts->layout = eu_stall_layout_find(PVC_MAJOR, PVC_MINOR);
+	facts->rate_cycles = EU_RATE_CYCLES * (!unit             ? EU_RATE_USUAL
+					       : unit < EU_RATES ? unit
+								 : EU_RATES);
+	return 0;
+}
+
+static int open_stream(const struct gpu_node *node, const struct eu_stream_facts *facts)
+{
+	uint64_t properties[PROPERTIES + EU_ENGINES_MOST][2] = {
+		{PRELIM_EU_STALL_BUF_SZ, ROOM_BYTES},
+		{PRELIM_EU_STALL_SAMPLE_RATE, facts->rate_cycles / EU_RATE_CYCLES},
+		{PRELIM_EU_STALL_POLL_PERIOD, POLL_PERIOD_NS},
+		{PRELIM_EU_STALL_EVENT_REPORT_COUNT, 1},
+		{PRELIM_EU_STALL_ENGINE_CLASS, I915_ENGINE_CLASS_COMPUTE},
+	};
+	struct i915_perf_open_param open = {.flags = I915_PERF_CLOEXEC | I915_PERF_NONBLOCK |
+						     I915_PERF_DISABLED | PRELIM_I915_PERF_EU_STALL,
+					    .num_properties = PROPERTIES + facts->engines_count,
+					    .properties_ptr = (uintptr_t)properties};
+	int fd, error;
+
+	for (uint32_t i = 0; i < facts->engines_count; i++) {
+		properties[PROPERTIES + i][0] = PRELIM_EU_STALL_ENGINE_INSTANCE;
+		properties[PROPERTIES + i][1] = facts->engines[i];
+	}
+	fd = node->ioctl(node->fd, I915_IOCTL_PERF_OPEN, &open);
+	if (fd < 0)
+		return -errno;
+	if (node->ioctl(fd, I915_STREAM_ENABLE, NULL) == 0)
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+static int refused(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return error_set(-EACCES, "EU stalls: the driver i915 gives them to root and "
+					  "cap_perfmon alone; for everybody: "
+					  "'sudo sysctl dev.i915.perf_stream_paranoid=0'");
+	case EBUSY:
+		return error_set(-EBUSY,
+				 "EU stalls: another program samples this GPU already: one can at "
+				 "a time");
+	case EINVAL:
+	case ENODEV:
+	case EOPNOTSUPP:
+		return error_set(-ENOTSUP,
+				 "EU stalls: the driver i915 of this kernel has none: " WHICH);
+	default:
+		return error_set(-error, "EU stalls: the driver i915 refuses their stream: %s",
+				 strerror(error));
+	}
+}
+
+/* All rows that are read of a subslice at a time say it: that is one time. */
+static uint64_t count_losses(const void *rows, size_t size)
+{
+	const uint8_t *bytes = rows;
+	struct prelim_eu_stall_info before = {0}, info;
+	uint64_t count = 0;
+
+	for (size_t at = 0; at + EU_STALL_ROW_BYTES <= size; at += EU_STALL_ROW_BYTES) {
+		memcpy(&info, bytes + at + PRELIM_EU_STALL_INFO, sizeof(info));
+		if (info.flags & PRELIM_EU_STALL_DROPPED &&
+		    !(before.flags & PRELIM_EU_STALL_DROPPED && before.subslice == info.subslice))
+			count++;
+		before = info;
+	}
+	return count;
+}
+
+const struct eu_driver eu_i915_driver = {
+	.ask = ask,
+	.open = open_stream,
+	.refused = refused,
+	.count_losses = count_losses,
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/intel/eu_xe.c - the stream of EU-stall rows of the driver xe, Linux 6.15 and later
+ *
+ * Runs in:  the recorder
+ * Gets:     a render node   Gives: what it samples, a stream
+ * Owns:     nothing
+ * Fails:    with what mends it
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/intel/eu_driver.h"
+#include "event/xe_abi.h"
+
+/* ---- what the driver says ---------------------------------------------------------------------- */
+
+static int find_layout(const struct gpu_node *node, uint32_t nth, struct eu_stream_facts *facts)
+{
+	struct gpu_gt gt;
+	const int error = gpu_node_find_gt(node, nth, &gt);
+
+	if (error)
+		return error;
+	facts->gt = gt.id;
+	facts->major = gt.major;
+	facts->minor = gt.minor;
+	facts->layout = eu_stall_layout_find(gt.major, gt.minor);
+	if (facts->layout)
+		return 0;
+	return error_set(-ENOTSUP,
+			 "EU stalls: this GPU (graphics IP %u.%02u) has no sampling of them: "
+			 "Data Center GPU Max (PVC) has it, and Xe2 and later",
+			 gt.major, gt.minor);
+}
+
+/* The shortest time between samples that is not shorter than what is wanted. */
+static uint64_t choose_rate(const struct xe_query_eu_stall *answer, uint64_t wanted_cycles)
+{
+	uint64_t count = answer->num_sampling_rates, rate = answer->sampling_rates[count - 1];
+
+	if (!wanted_cycles)
+		return answer->sampling_rates[count / 2];
+	while (count-- && answer->sampling_rates[count] >= wanted_cycles)
+		rate = answer->sampling_rates[count];
+	return rate;
+}
+
+static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
+	       struct eu_stream_facts *ret_facts)
+{
+	auto_free struct xe_query_eu_stall *answer = NULL;
+	uint32_t size;
+	int error = find_layout(node, nth, ret_facts);
+
+	if (error)
+		return error;
+	error = gpu_node_ask(node, XE_QUERY_EU_STALL, (void **)&answer, &size);
+	if (error)
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: the driver xe of this kernel cannot sample them (%s): it can "
+			"since Linux 6.15",
+			strerror(-error));
+	if (size < sizeof(*answer) || !answer->num_sampling_rates ||
+	    answer->num_sampling_rates > (size - sizeof(*answer)) / sizeof(uint64_t))
+		return error_set(-EPROTO, "EU stalls: the driver xe tells of no rate of sampling");
+	if (answer->record_size != EU_STALL_ROW_BYTES)
+		return error_set(
+			-ENOTSUP,
+			"EU stalls: a row has %llu bytes on this GPU, and not %d: a newer duet "
+			"may know them",
+			answer->record_size, EU_STALL_ROW_BYTES);
+	ret_facts->rate_cycles = choose_rate(answer, wanted_cycles);
+	return 0;
+}
+
+/* ---- the stream -------------------------------------------------------------------------------- */
+
+static int refused(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+		return error_set(
+			-EACCES,
+			"EU stalls: the driver xe gives them to root and cap_perfmon alone; for "
+			"everybody: 'sudo sysctl dev.xe.observation_paranoid=0'");
+	case EBUSY:
+		return error_set(-EBUSY,
+				 "EU stalls: another program samples this GPU already: one can at "
+				 "a time");
+	default:
+		return error_set(-error, "EU stalls: the driver xe refuses their stream: %s",
+				 strerror(error));
+	}
+}
+
+/* A descriptor; -errno. */
+static int open_stream(const struct gpu_node *node, const struct eu_stream_facts *facts)
+{
+	struct xe_set_property reports = {.property = XE_EU_STALL_WAIT_NUM_REPORTS, .value = 1};
+	struct xe_set_property rate = {.property = XE_EU_STALL_SAMPLE_RATE,
+				       .value = facts->rate_cycles,
+				       .next_extension = (uintptr_t)&reports};
+	struct xe_set_property gt = {.property = XE_EU_STALL_GT_ID,
+				     .value = facts->gt,
+				     .next_extension = (uintptr_t)&rate};
+	struct xe_observation_param open = {.observation_type = XE_OBSERVATION_EU_STALL,
+					    .observation_op = XE_OBSERVATION_OPEN,
+					    .param = (uintptr_t)&gt};
+	const int fd = node->ioctl(node->fd, XE_IOCTL_OBSERVATION, &open);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
+		return fd;
+	error = -errno;
+	close(fd);
+	return error;
+}
+
+const struct eu_driver eu_xe_driver = {
+	.ask = ask,
+	.open = open_stream,
+	.refused = refused,
+};

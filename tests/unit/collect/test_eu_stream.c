@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_eu_stream.c - streams of EU-stall rows of made-up drivers: xe, and Intel's own i915
+ */
+#include "collect/intel/eu_stream.h"
+
+#include "base/error.h"
+#include "collect/host_clocks.h"
+#include "harness.h"
+#include "made_up_node.h"
+
+enum { RATES = 7 };
+#define PATIENCE_NS UINT64_C(20000000000)
+
+static const struct {
+	struct xe_query_gt_list head;
+	struct xe_gt gts[3];
+} gts = {{.num_gt = 3},
+	 {{.gt_id = 4, .ip_ver_major = 20, .ip_ver_minor = 1},
+	  {.type = 1, .gt_id = 1},
+	  {.gt_id = 2, .ip_ver_major = 12, .ip_ver_minor = 55}}};
+
+static const struct {
+	struct xe_query_eu_stall head;
+	uint64_t rates[RATES];
+} rates = {{.record_size = 64, .num_sampling_rates = RATES},
+	   {251, 502, 753, 1004, 1255, 1506, 1757}};
+
+/* Only some compute. */
+static const struct {
+	struct i915_query_engine_info head;
+	struct i915_engine_info engines[4];
+} engines = {{.num_engines = 4},
+	     {{.engine_class = 0},
+	      {.engine_class = I915_ENGINE_CLASS_COMPUTE, .engine_instance = 1},
+	      {.engine_class = 1, .engine_instance = 2},
+	      {.engine_class = I915_ENGINE_CLASS_COMPUTE, .engine_instance = 3}}};
+
+static struct gpu_node begin_xe(void)
+{
+	struct gpu_node node = made_up_begin("xe");
+
+	made_up.queries[XE_QUERY_GT_LIST] = (struct made_up_answer){&gts, sizeof(gts)};
+	made_up.queries[XE_QUERY_EU_STALL] = (struct made_up_answer){&rates, sizeof(rates)};
+	return node;
+}
+
+TEST(what_xe_tells)
+{
+	struct gpu_node node = begin_xe();
+	struct eu_stream_facts facts;
+
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 0, &facts), 0);
+	CHECK_EQUAL(facts.gt, 4);
+	CHECK_EQUAL(facts.rate_cycles, 1004);
+	CHECK_TEXT(facts.layout->name, "Xe2");
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 600, &facts), 0);
+	CHECK_EQUAL(facts.rate_cycles, 753);
+	/* a GT that cannot sample, and one that is not there */
+	CHECK_EQUAL(eu_stream_ask(&node, 1, 0, &facts), -ENOTSUP);
+	CHECK(strstr(error_text(), "12.55"));
+	error_clear();
+	CHECK_EQUAL(eu_stream_ask(&node, 2, 0, &facts), -ENOENT);
+	error_clear();
+	made_up.queries[XE_QUERY_EU_STALL].answer = NULL;
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 0, &facts), -ENOTSUP);
+	CHECK(strstr(error_text(), "since Linux 6.15"));
+	error_clear();
+}
+
+/* ---- rows of Intel's own i915 ------------------------------------------------------------------ */
+
+struct sums {
+	uint64_t active, sbid, places;
+};
+
+static void on_counts(void *context, uint64_t address, const uint32_t *counts, uint32_t *note)
+{
+	struct sums *sums = context;
+
+	CHECK(address == 0x1000 || address == 0x2000);
+	sums->active += counts[0];
+	sums->sbid += counts[6];
+	sums->places++;
+}
+
+/* As PVC writes it, with what the driver adds. */
+static void make_row(uint8_t *row, uint32_t address, uint8_t active, uint8_t sbid,
+		     uint16_t subslice, uint16_t flags)
+{
+	const struct prelim_eu_stall_info info = {subslice, flags};
+	const unsigned __int128 value = (unsigned __int128)(address >> 3) |
+					(unsigned __int128)active << 29 |
+					(unsigned __int128)sbid << 77;
+
+	memset(row, 0, EU_STALL_ROW_BYTES);
+	memcpy(row, &value, sizeof(value));
+	memcpy(row + PRELIM_EU_STALL_INFO, &info, sizeof(info));
+}
+
+static bool wait_rows(struct eu_stream *stream, uint64_t rows)
+{
+	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
+	struct eu_stream_counts counts;
+
+	do {
+		eu_stream_counted(stream, &counts);
+		usleep(1000);
+	} while (counts.rows < rows && host_clocks_now_ns() < end_ns);
+	return counts.rows == rows;
+}
+
+TEST(rows_of_intels_own_i915)
+{
+	struct gpu_node node = made_up_begin("i915");
+	struct eu_stream_counts counts;
+	struct eu_stream_facts facts;
+	struct eu_stream *stream;
+	struct sums sums = {0};
+	uint8_t rows[8][EU_STALL_ROW_BYTES];
+
+	made_up.engines = (struct made_up_answer){&engines, sizeof(engines)};
+	REQUIRE(eu_stream_ask(&node, 0, 700, &facts) == 0);
+	CHECK_EQUAL(facts.rate_cycles, 753);
+	CHECK_TEXT(facts.layout->name, "PVC");
+	CHECK_EQUAL(eu_stream_ask(&node, 1, 0, &facts), -ENOENT);
+	error_clear();
+	REQUIRE(eu_stream_ask(&node, 0, 700, &facts) == 0);
+	/* twice the first subslice, once the second, which then has lost some once more */
+	make_row(rows[0], 0x1000, 3, 0, 0, 0);
+	make_row(rows[1], 0x2000, 0, 200, 0, PRELIM_EU_STALL_DROPPED);
+	make_row(rows[2], 0x1000, 4, 0, 0, PRELIM_EU_STALL_DROPPED);
+	make_row(rows[3], 0x1000, 4, 0, 1, PRELIM_EU_STALL_DROPPED);
+	make_row(rows[4], 0x1000, 4, 0, 1, 0);
+	make_row(rows[5], 0x2000, 0, 100, 1, PRELIM_EU_STALL_DROPPED);
+	made_up_put(0, rows, 6 * EU_STALL_ROW_BYTES);
+	make_row(rows[6], 0x2000, 0, 50, 2, 0);
+	made_up_put(0, rows[6], EU_STALL_ROW_BYTES);
+	REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
+	CHECK_EQUAL(made_up.values[0],
+		    I915_PERF_CLOEXEC | I915_PERF_NONBLOCK | I915_PERF_DISABLED | 1 << 16);
+	CHECK_EQUAL(made_up.values[1001 - 980], 512 << 10);
+	CHECK_EQUAL(made_up.values[1002 - 980], 3);
+	CHECK_EQUAL(made_up.values[1004 - 980], 4);
+	CHECK_EQUAL(made_up.instances, 1 << 1 | 1 << 3);
+	CHECK(wait_rows(stream, 7));
+	eu_stream_stop(stream);
+	eu_stream_tell(stream, on_counts, &sums);
+	CHECK_EQUAL(sums.active, 15);
+	CHECK_EQUAL(sums.sbid, 350);
+	CHECK_EQUAL(sums.places, 2);
+	eu_stream_counted(stream, &counts);
+	CHECK_EQUAL(counts.hardware_losses, 3);
+	CHECK_EQUAL(counts.resets, 0);
+	eu_stream_close(stream);
+}
+
+/* The kernel's own i915 has the name and the version, and knows nothing of the flag. */
+TEST(who_is_refused_by_i915)
+{
+	static const struct {
+		int error, result;
+		const char *says;
+	} cases[] = {
+		{EINVAL, -ENOTSUP, "intel-i915-dkms"},
+		{EACCES, -EACCES, "dev.i915.perf_stream_paranoid=0"},
+		{EBUSY, -EBUSY, "another program"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpu_node node = made_up_begin("i915");
+		struct eu_stream_facts facts;
+		struct eu_stream *stream;
+
+		CHECK(eu_stream_ask(&node, 0, 0, &facts) < 0);
+		error_clear();
+		made_up.engines = (struct made_up_answer){&engines, sizeof(engines)};
+		made_up.open_error = cases[i].error;
+		REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+		CHECK_EQUAL(eu_stream_open(&node, &facts, NULL, &stream), cases[i].result);
+		CHECK(strstr(error_text(), cases[i].says));
+		error_clear();
+	}
+}
+
+/* … and older GPUs have no engine for it. */
+TEST(a_gpu_without_engines_that_compute)
+{
+	static const struct {
+		struct i915_query_engine_info head;
+		struct i915_engine_info engine;
+	} one = {{.num_engines = 1}, {.engine_class = 0}};
+	struct gpu_node node = made_up_begin("i915");
+	struct eu_stream_facts facts;
+
+	made_up.engines = (struct made_up_answer){&one, sizeof(one)};
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 0, &facts), -ENOTSUP);
+	CHECK(strstr(error_text(), "Xe2 and later"));
+	error_clear();
+	/* an answer that is cut off */
+	made_up.engines = (struct made_up_answer){&engines, sizeof(engines) - 1};
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 0, &facts), 0);
+	CHECK_EQUAL(facts.engines_count, 1);
+}
+
+int main(void)
+{
+	RUN(what_xe_tells);
+	RUN(rows_of_intels_own_i915);
+	RUN(who_is_refused_by_i915);
+	RUN(a_gpu_without_engines_that_compute);
+	return harness_end();
+}
