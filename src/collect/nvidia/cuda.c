@@ -79,6 +79,9 @@ int cuda_arm(struct recording *recording, const struct session_options *session,
 bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
 		char *ret_why, size_t size)
 {
+	char library[sizeof(LIBRARY) + 2]; /* as in cuda_tell_missing */
+
+	snprintf(library, sizeof(library), "/%s.", LIBRARY);
 	*ret_guest = (struct collector_guest){session->cuda_guest, "duet_cuda_enter"};
 	ret_why[0] = '\0';
 	if (!session->cuda)
@@ -88,7 +91,7 @@ bool cuda_enter(const struct session_options *session, pid_t pid, struct collect
 			ret_why, size,
 			"the guest libduet-cuda.so is neither beside duet nor installed: reinstall "
 			"duet, or run it from its build folder");
-	else if (!proc_maps_word((uint32_t)pid, "/" LIBRARY "."))
+	else if (!proc_maps_word((uint32_t)pid, library))
 		snprintf(ret_why, size,
 			 "process %d has not loaded libcuda: it runs no CUDA, and what it may run "
 			 "later "

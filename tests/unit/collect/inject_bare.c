@@ -46,7 +46,7 @@ void begin(const long *stack)
 {
 	char byte;
 
-	if (MMAP && stack[0] > 1) {
+	if (MMAP != 0 && stack[0] > 1) {
 		long fd = call(OPEN, stack[2], 0, 0, 0, 0);
 
 		call(MMAP, 0, 4096, 1, 2, fd);
