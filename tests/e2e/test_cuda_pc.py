@@ -211,7 +211,7 @@ with t.case("who may have the counters is named"):
 
 with t.case("options that make no sense"):
     t.wanted()
-    for option in ("pc=0/100", "pc=30/20", "pc=", "pc=20", "pc=-1/5", "pc=1/2x"):
+    for option in ("pc=0/100", "pc=30/20", "pc=", "pc=20", "pc=-1/5", "pc=1/2x", "pc=1/9999999"):
         result = run([DUET, "record", "--collect", f"nvidia:{option}", "-o", t.path("no.duet"), "--", "true"])
         t.equal(result.status, 125, f"{option}: {text(result.stderr)}")
         t.true("pc=WINDOW/PERIOD" in text(result.stderr), f"{option}: {text(result.stderr)}")

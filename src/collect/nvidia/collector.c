@@ -32,8 +32,8 @@ static const struct collector_option collector_options[] = {
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
 	{"pc",
-	 "CUDA, with samples of what its kernels execute and why they wait: 20 ms of each second"},
-	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms"},
+	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second; "
+	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
 	{"pm",
@@ -334,8 +334,13 @@ static bool choose_off(struct session_options *session, const char *option)
 
 static int check_option(const char *option)
 {
-	uint32_t hz;
+	uint32_t hz, window, period;
 
+	if (strncmp(option, "pc=", 3) == 0 && !read_windows(option, &window, &period))
+		return error_set(-EINVAL,
+				 "'%s' makes no sense: it is pc=WINDOW/PERIOD, in ms, and a window "
+				 "is as long as its period at most, and that an hour (pc=20/1000)",
+				 option);
 	return pm_option_read(option, &hz);
 }
 
