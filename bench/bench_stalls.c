@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	for (int is_zipf = 0; is_zipf < 2; is_zipf++) {
-		struct stalls *stalls = stalls_new(eu_stall_layout_find(20, 1));
+		struct stalls *stalls = stalls_new(eu_stall_layout_find(20, 1), NULL);
 
 		if (!stalls)
 			return 1;

@@ -7,15 +7,18 @@
  * Owns:     the driver and its devices
  * Fails:    zeInit fails where SIM_LEVEL_ZERO makes no sense
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
-static struct _ze_driver_handle_t driver = {.object = {SIM_DRIVER}};
+struct _ze_driver_handle_t sim_driver = {.object = {SIM_DRIVER, SIM_DRIVER}};
+struct sim_counts sim_level_zero_counts;
 struct _ze_device_handle_t sim_devices[SIM_DEVICES_MOST];
 
 void *sim_new(enum sim_kind kind, size_t size)
@@ -28,9 +31,44 @@ void *sim_new(enum sim_kind kind, size_t size)
 	return object;
 }
 
+static const char *name_of(enum sim_kind kind)
+{
+	static const char *const names[] = {"driver", "device", "context", "queue",  "list",
+					    "pool",   "event",  "fence",   "module", "kernel"};
+
+	return names[kind - SIM_DRIVER];
+}
+
+/* A line is one write, as in the log. */
+static void tell_gone(const struct sim_object *object)
+{
+	char line[64];
+	int length = snprintf(line, sizeof(line), "%d %s\n", (int)getpid(), name_of(object->was));
+	int file = open(sim_options.gone, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+	if (file < 0 || write(file, line, (size_t)length) != length)
+		fprintf(stderr, "sim-level_zero: %s cannot be written\n", sim_options.gone);
+	if (file >= 0)
+		close(file);
+}
+
 bool sim_is(const void *handle, enum sim_kind kind)
 {
-	return handle && ((const struct sim_object *)handle)->kind == kind;
+	const struct sim_object *object = handle;
+
+	if (object && object->kind == SIM_GONE && sim_options.gone[0])
+		tell_gone(object);
+	return object && object->kind == kind;
+}
+
+void sim_free(void *freed)
+{
+	struct sim_object *object = freed;
+
+	object->was = object->kind;
+	object->kind = SIM_GONE;
+	if (!sim_options.gone[0])
+		free(object);
 }
 
 /* ---- beginning --------------------------------------------------------------------------------- */
@@ -71,7 +109,7 @@ static void start(void)
 	make_condition();
 	pthread_atfork(before_fork, after_fork, in_child);
 	for (uint32_t i = 0; i < SIM_DEVICES_MOST; i++)
-		sim_devices[i] = (struct _ze_device_handle_t){{SIM_DEVICE}, i, NULL};
+		sim_devices[i] = (struct _ze_device_handle_t){{SIM_DEVICE, SIM_DEVICE}, i, NULL};
 	is_ready = is_ready && sim_nodes_open();
 }
 
@@ -88,7 +126,7 @@ static ze_result_t get_drivers(uint32_t *count, ze_driver_handle_t *drivers)
 	if (!count)
 		return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
 	if (*count && drivers)
-		drivers[0] = &driver;
+		drivers[0] = &sim_driver;
 	*count = 1;
 	return ZE_RESULT_SUCCESS;
 }
@@ -256,7 +294,7 @@ static void fill_device(ze_device_dditable_t *table)
 	table->pfnPciGetPropertiesExt = get_pci;
 }
 
-/* A newer loader's table is longer than what is known here: what is behind stays empty. */
+/* A newer loader's table is longer than what the headers know: what is behind is newer.c's, or stays empty. */
 #define GIVES(name, type, fill)                                                      \
 	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table); \
 	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table)  \
@@ -266,12 +304,23 @@ static void fill_device(ze_device_dditable_t *table)
 		fill(table);                                                         \
 		return ZE_RESULT_SUCCESS;                                            \
 	}
+#define GIVES_NEWER(name, type, fill, fill_newer)                                    \
+	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table); \
+	EXPORTED ze_result_t ZE_APICALL name(ze_api_version_t version, type *table)  \
+	{                                                                            \
+		if (!table)                                                          \
+			return ZE_RESULT_ERROR_INVALID_NULL_POINTER;                 \
+		fill(table);                                                         \
+		fill_newer(version, (void **)table);                                 \
+		return ZE_RESULT_SUCCESS;                                            \
+	}
 GIVES(zeGetGlobalProcAddrTable, ze_global_dditable_t, fill_global)
-GIVES(zeGetDriverProcAddrTable, ze_driver_dditable_t, fill_driver)
+GIVES_NEWER(zeGetDriverProcAddrTable, ze_driver_dditable_t, fill_driver, sim_fill_newer_drivers)
 GIVES(zeGetDeviceProcAddrTable, ze_device_dditable_t, fill_device)
 GIVES(zeGetContextProcAddrTable, ze_context_dditable_t, sim_fill_contexts)
 GIVES(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t, sim_fill_queues)
-GIVES(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, sim_fill_lists)
+GIVES_NEWER(zeGetCommandListProcAddrTable, ze_command_list_dditable_t, sim_fill_lists,
+	    sim_fill_newer_lists)
 GIVES(zeGetEventPoolProcAddrTable, ze_event_pool_dditable_t, sim_fill_pools)
 GIVES(zeGetEventProcAddrTable, ze_event_dditable_t, sim_fill_events)
 GIVES(zeGetFenceProcAddrTable, ze_fence_dditable_t, sim_fill_fences)

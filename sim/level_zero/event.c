@@ -7,6 +7,7 @@
  * Fails:    time stamps of an event of a pool without them are refused, as a driver does
  */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sim.h"
 
@@ -25,6 +26,7 @@ static ze_result_t create_pool(ze_context_handle_t context, const ze_event_pool_
 	pool = sim_new(SIM_POOL, sizeof(*pool));
 	pool->flags = desc->flags;
 	pool->count = desc->count;
+	pool->context = context;
 	*ret_pool = pool;
 	return ZE_RESULT_SUCCESS;
 }
@@ -33,8 +35,7 @@ static ze_result_t destroy_pool(ze_event_pool_handle_t pool)
 {
 	if (!sim_is(pool, SIM_POOL))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	pool->object.kind = 0;
-	free(pool);
+	sim_free(pool);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -48,6 +49,7 @@ static ze_result_t create_event(ze_event_pool_handle_t pool, const ze_event_desc
 	if (desc->index >= pool->count)
 		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 	event = sim_new(SIM_EVENT, sizeof(*event));
+	sim_level_zero_counts.events++;
 	event->pool = pool;
 	*ret_event = event;
 	return ZE_RESULT_SUCCESS;
@@ -57,8 +59,7 @@ static ze_result_t destroy_event(ze_event_handle_t event)
 {
 	if (!sim_is(event, SIM_EVENT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	event->object.kind = 0;
-	free(event);
+	sim_free(event);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -102,6 +103,14 @@ static ze_result_t query_event(ze_event_handle_t event)
 
 	if (!sim_is(event, SIM_EVENT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	/* With a context goes what was made in it. */
+	if (sim_options.gone[0] && !sim_is(event->pool->context, SIM_CONTEXT))
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	sim_level_zero_counts.queries++;
+	if (sim_options.query_us > 0)
+		usleep((useconds_t)sim_options.query_us);
+	if (sim_options.slow[0] && unlink(sim_options.slow) == 0)
+		usleep((useconds_t)(1000 * sim_options.slow_ms));
 	pthread_mutex_lock(&sim_lock);
 	is_signalled = event->is_signalled;
 	pthread_mutex_unlock(&sim_lock);
@@ -157,8 +166,7 @@ static ze_result_t destroy_fence(ze_fence_handle_t fence)
 {
 	if (!sim_is(fence, SIM_FENCE))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	fence->object.kind = 0;
-	free(fence);
+	sim_free(fence);
 	return ZE_RESULT_SUCCESS;
 }
 

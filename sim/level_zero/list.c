@@ -13,6 +13,13 @@
 
 /* ---- contexts and lists ------------------------------------------------------------------------ */
 
+ze_context_handle_t sim_default_context(void)
+{
+	static struct _ze_context_handle_t context = {.object = {SIM_CONTEXT, SIM_CONTEXT}};
+
+	return &context;
+}
+
 static ze_result_t create_context(ze_driver_handle_t driver, const ze_context_desc_t *desc,
 				  ze_context_handle_t *ret_context)
 {
@@ -26,8 +33,7 @@ static ze_result_t destroy_context(ze_context_handle_t context)
 {
 	if (!sim_is(context, SIM_CONTEXT))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	context->object.kind = 0;
-	free(context);
+	sim_free(context);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -76,9 +82,46 @@ static ze_result_t destroy_list(ze_command_list_handle_t list)
 		return result;
 	if (list->queue)
 		sim_queue_free(list->queue);
-	list->object.kind = 0;
 	free(list->commands);
-	free(list);
+	sim_free(list);
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t keep(ze_command_list_handle_t list, const struct sim_command *command)
+{
+	if (list->count == list->capacity) {
+		uint32_t capacity = list->capacity ? 2 * list->capacity : 16;
+		struct sim_command *larger = realloc(list->commands, capacity * sizeof(*larger));
+
+		if (!larger)
+			return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+		list->commands = larger;
+		list->capacity = capacity;
+	}
+	list->commands[list->count++] = *command;
+	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t sim_list_clone(ze_command_list_handle_t list, ze_command_list_handle_t *ret_list)
+{
+	ze_command_list_handle_t clone;
+
+	if (!sim_is(list, SIM_LIST) || !ret_list)
+		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+	if (list->queue || !list->is_closed)
+		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+	clone = sim_new(SIM_LIST, sizeof(*clone));
+	clone->device = list->device;
+	clone->is_closed = true;
+	for (uint32_t i = 0; i < list->count; i++) {
+		struct sim_command command = list->commands[i];
+
+		command.waits = calloc(command.wait_count + 1, sizeof(*command.waits));
+		memcpy(command.waits, list->commands[i].waits,
+		       command.wait_count * sizeof(*command.waits));
+		keep(clone, &command);
+	}
+	*ret_list = clone;
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -108,21 +151,6 @@ static ze_result_t check(ze_command_list_handle_t list, const struct order *orde
 	for (uint32_t i = 0; i < order->wait_count; i++)
 		if (!sim_is(order->waits[i], SIM_EVENT))
 			return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	return ZE_RESULT_SUCCESS;
-}
-
-static ze_result_t keep(ze_command_list_handle_t list, const struct sim_command *command)
-{
-	if (list->count == list->capacity) {
-		uint32_t capacity = list->capacity ? 2 * list->capacity : 16;
-		struct sim_command *larger = realloc(list->commands, capacity * sizeof(*larger));
-
-		if (!larger)
-			return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-		list->commands = larger;
-		list->capacity = capacity;
-	}
-	list->commands[list->count++] = *command;
 	return ZE_RESULT_SUCCESS;
 }
 

@@ -117,10 +117,9 @@ static ze_result_t destroy_module(ze_module_handle_t module)
 {
 	if (!sim_is(module, SIM_MODULE))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	module->object.kind = 0;
 	sim_code_free(module->code);
 	free(module->bytes);
-	free(module);
+	sim_free(module);
 	return ZE_RESULT_SUCCESS;
 }
 
@@ -132,8 +131,10 @@ static ze_result_t get_binary(ze_module_handle_t module, size_t *size, uint8_t *
 		return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 	if (bytes && *size < module->size)
 		return ZE_RESULT_ERROR_INVALID_SIZE;
-	if (bytes)
+	if (bytes) {
 		memcpy(bytes, module->bytes, module->size);
+		sim_level_zero_counts.binaries++;
+	}
 	*size = module->size;
 	return ZE_RESULT_SUCCESS;
 }
@@ -171,8 +172,7 @@ static ze_result_t destroy_kernel(ze_kernel_handle_t kernel)
 {
 	if (!sim_is(kernel, SIM_KERNEL))
 		return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-	kernel->object.kind = 0;
-	free(kernel);
+	sim_free(kernel);
 	return ZE_RESULT_SUCCESS;
 }
 

@@ -21,6 +21,7 @@ struct sim_options sim_options = {
 	.kernel_us = 50,
 	.copy_gbps = 8,
 	.latency_us = 5,
+	.slow_ms = 1500,
 };
 
 #define ROW(member, type) OPTION_ROW(sim_options, member, type)
@@ -30,7 +31,8 @@ static const struct option_row rows[] = {
 	ROW(clock_bits, INTEGER), ROW(offset_ns, INTEGER), ROW(no_base_address, INTEGER),
 	ROW(no_binary, INTEGER),  ROW(kernel_us, REAL),    ROW(copy_gbps, REAL),
 	ROW(latency_us, REAL),    ROW(log, TEXT),          ROW(node, TEXT),
-	ROW(code, INTEGER),
+	ROW(code, INTEGER),       ROW(gone, TEXT),         ROW(query_us, REAL),
+	ROW(slow, TEXT),          ROW(slow_ms, INTEGER),
 };
 
 static const struct option_list list = {

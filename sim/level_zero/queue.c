@@ -185,8 +185,7 @@ void sim_queue_free(ze_command_queue_handle_t queue)
 	pthread_mutex_unlock(&sim_lock);
 	pthread_join(queue->thread, NULL);
 	sim_batches_free(queue->batches);
-	queue->object.kind = 0;
-	free(queue);
+	sim_free(queue);
 }
 
 /* NULL: there is no memory. */

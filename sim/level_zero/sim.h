@@ -10,6 +10,7 @@
  *	event.c      event pools, events, fences
  *	list.c       contexts, command lists, appends
  *	queue.c      command queues, each with a thread that executes
+ *	newer.c      functions that the headers of Level Zero may be too old for, by their slots
  *	node.c       … devices that are GPUs of sim/mock_xe: code, batches and submissions by their driver
  *
  * Runs in a test program, loaded by the real libze_loader (ZE_ENABLE_ALT_DRIVERS). It stands for a driver that no test
@@ -42,6 +43,13 @@ struct sim_options {
 	double kernel_us, copy_gbps, latency_us;
 	char node[512]; /* render nodes, ':' between: each is a device; empty: devices of nothing */
 	char log[512];  /* file to which the true times go, one line a command; empty: none */
+	/* File to which every use of an object that was destroyed goes, one line each; such objects are never freed
+	 * then. Empty: none, and they are. */
+	char gone[512];
+	double query_us; /* that a query of an event takes, asleep */
+	/* A query of an event that finds this file removes it and takes so long, asleep. Empty: none does. */
+	char slow[512];
+	int64_t slow_ms;
 };
 extern struct sim_options sim_options;
 /* False where SIM_LEVEL_ZERO makes no sense, which was then said on stderr. */
@@ -59,12 +67,14 @@ enum sim_kind {
 	SIM_EVENT,
 	SIM_FENCE,
 	SIM_MODULE,
-	SIM_KERNEL
+	SIM_KERNEL,
+	SIM_GONE
 };
 
 /* What every object begins with. */
 struct sim_object {
 	enum sim_kind kind;
+	enum sim_kind was; /* of what is gone */
 };
 
 struct _ze_driver_handle_t {
@@ -85,6 +95,8 @@ struct _ze_context_handle_t {
 struct _ze_event_pool_handle_t {
 	struct sim_object object;
 	uint32_t flags, count;
+	ze_context_handle_t
+		context; /* never looked into where objects are freed: it may go first */
 };
 
 struct _ze_event_handle_t {
@@ -180,6 +192,13 @@ extern struct _ze_device_handle_t sim_devices[SIM_DEVICES_MOST];
 
 void *sim_new(enum sim_kind kind, size_t size);
 bool sim_is(const void *handle, enum sim_kind kind);
+void sim_free(void *object);
+
+/* What the driver was asked for, for the program that looks it up. */
+struct sim_counts {
+	_Atomic unsigned long events, queries, binaries; /* made; of events; that were copied out */
+};
+extern struct sim_counts sim_level_zero_counts __attribute__((visibility("default")));
 
 /* ---- clock ------------------------------------------------------------------------------------- */
 
@@ -207,6 +226,9 @@ void sim_queue_free(ze_command_queue_handle_t queue);
 ze_result_t sim_queue_put(ze_command_queue_handle_t queue, const struct sim_command *commands,
 			  uint32_t count, ze_fence_handle_t fence);
 ze_result_t sim_queue_wait(ze_command_queue_handle_t queue, uint64_t timeout_ns);
+/* A list with the same commands. */
+ze_result_t sim_list_clone(ze_command_list_handle_t list, ze_command_list_handle_t *ret_list);
+ze_context_handle_t sim_default_context(void);
 /* Waits on sim_changed, the lock held. False: the time is up. */
 bool sim_wait_changed(uint64_t deadline_ns);
 uint64_t sim_deadline(uint64_t timeout_ns);
@@ -241,6 +263,10 @@ void sim_fill_fences(ze_fence_dditable_t *table);
 void sim_fill_contexts(ze_context_dditable_t *table);
 void sim_fill_lists(ze_command_list_dditable_t *table);
 void sim_fill_queues(ze_command_queue_dditable_t *table);
+/* What newer versions have in the same tables. */
+void sim_fill_newer_drivers(ze_api_version_t version, void **slots);
+void sim_fill_newer_lists(ze_api_version_t version, void **slots);
+extern struct _ze_driver_handle_t sim_driver;
 ze_result_t sim_kernel_address(ze_kernel_handle_t kernel, uint64_t *ret_address);
 
 #endif

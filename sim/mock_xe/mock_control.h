@@ -18,7 +18,7 @@ enum mock_what {
 	MOCK_DROP = 3,   /* the hardware loses rows: the stream says so once */
 	MOCK_ROWS = 4,   /* rows at once, of no launch */
 	MOCK_WAIT =
-		5, /* until somebody has read all that the stream has; ETIMEDOUT after half a minute */
+		5, /* until somebody has read all that the stream has; ETIMEDOUT after 15 seconds */
 	MOCK_OA_STEPS = 6, /* reports of its OA unit: rows are struct mock_oa_step */
 	MOCK_OA_LOSE = 7,  /* the unit loses reports: its stream says so once */
 	MOCK_OA_END = 8    /* its stream ends */

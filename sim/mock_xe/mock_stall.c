@@ -23,7 +23,7 @@ enum {
 	ROWS_MOST = 8192,
 	RATE_UNIT = 251, /* cycles */
 	RATES = 7,
-	WAIT_MOST = 30 * HZ,
+	WAIT_MOST = 15 * HZ,
 	PROPERTIES_MOST = 5,
 	IP_BITS = 29
 };

@@ -349,7 +349,9 @@ static int open_launch(struct sweep *sweep, const struct event_launch *row, size
 	command->over_by = UINT64_MAX;
 	if (command->type == COMMAND_BATCH) {
 		sweep->states[thread].batch_enter = row->enter;
-		sweep->states[thread].batch_correlation = row->correlation;
+		/* nobody waits for the times of one that has none */
+		sweep->states[thread].batch_correlation =
+			row->flags & LAUNCH_UNTIMED ? 0 : row->correlation;
 	}
 	if (sweep->addresses && sweep_note_launched(sweep, command, 0))
 		return -ENOMEM;

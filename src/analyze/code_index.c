@@ -45,13 +45,33 @@ static uint64_t end_of_life(const struct event_code *row)
 	return row->end_ns ? row->end_ns : UINT64_MAX;
 }
 
+/* A runtime may have described a part of a GPU, "0000:03:00.0/1"; its sampler knows the whole one. */
+static uint32_t whole_device(const struct code_index *index, uint32_t device)
+{
+	const struct event_device *row = model_thing(index->model, EVENT_DEVICE, device), *rows;
+	const char *key = row ? model_text(index->model, row->key_string, "") : "";
+	const char *part = strchr(key, '/');
+	const void *things = NULL;
+	size_t count = part ? model_things(index->model, EVENT_DEVICE, &things) : 0;
+
+	rows = things;
+	for (size_t i = 0; i < count; i++) {
+		const char *other = model_text(index->model, rows[i].key_string, "");
+
+		if (strlen(other) == (size_t)(part - key) &&
+		    strncmp(other, key, (size_t)(part - key)) == 0)
+			return rows[i].id;
+	}
+	return device;
+}
+
 static struct code_range range_of(const struct code_index *index, size_t code)
 {
 	const struct event_code *row = &index->codes[code];
 
 	return (struct code_range){
 		.code = (uint32_t)code,
-		.device = row->device,
+		.device = whole_device(index, row->device),
 		.process = row->process,
 		.start = (uint32_t)row->address,
 		.size = row->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size_bytes,

@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/model.h"
 #include "analyze/pair_map.h"
 #include "base/arena.h"
 #include "base/array.h"
+#include "event/event.h"
 
 /* Who share a device load one program to the same addresses: so many processes, and what they loaded there before. */
 enum { RANGES_MOST = 128 };
@@ -32,7 +34,9 @@ struct spot {
 };
 
 struct code_sites {
-	struct code_index *index; /* borrowed */
+	struct code_index *index;  /* borrowed */
+	struct code_index *own;    /* owned; NULL: it is somebody else's */
+	const struct model *model; /* borrowed; of the own one */
 	struct arena memory;
 	struct pair_map spot_rows; /* (device, address) -> index */
 	struct spot *spots;        /* owned */
@@ -63,10 +67,28 @@ int code_sites_new(struct code_index *index, struct code_sites **ret_sites)
 	return 0;
 }
 
+int code_sites_of_model(const struct model *model, struct code_sites **ret_sites)
+{
+	struct code_index *index;
+	int error = code_index_new(model, &index);
+
+	if (error)
+		return error;
+	error = code_sites_new(index, ret_sites);
+	if (error) {
+		code_index_free(index);
+		return error;
+	}
+	(*ret_sites)->own = index;
+	(*ret_sites)->model = model;
+	return 0;
+}
+
 void code_sites_free(struct code_sites *sites)
 {
 	if (!sites)
 		return;
+	code_index_free(sites->own);
 	arena_fini(&sites->memory);
 	pair_map_fini(&sites->spot_rows);
 	pair_map_fini(&sites->set_rows);
@@ -302,5 +324,44 @@ int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address,
 		return error;
 	*ret_set = spot->set;
 	*ret_place = index;
+	return 0;
+}
+
+/* NULL: none, or more than one. */
+static const struct code_range *only_range(const struct code_set *set)
+{
+	const struct code_range *only = NULL;
+
+	for (size_t i = 0; i < set->count; i++) {
+		if (set->sites[i].role != SITE_NOW)
+			continue;
+		if (only)
+			return NULL;
+		only = set->sites[i].range;
+	}
+	return only;
+}
+
+int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample *row)
+{
+	const struct code_range *range;
+	const struct event_code *codes;
+	const void *things = NULL;
+	uint32_t set, place;
+	int error;
+
+	if (row->code || !row->device || row->stack || code_index_is_empty(sites->index))
+		return 0;
+	error = code_sites_find(sites, row->device, row->offset, row->begin, row->end, &set,
+				&place);
+	range = error ? NULL : only_range(&sites->sets[set]);
+	if (!range)
+		return error;
+	error = code_index_offset(sites->index, range, row->offset, &row->offset);
+	if (error || !model_things(sites->model, EVENT_CODE, &things))
+		return error;
+	codes = things;
+	row->code = codes[range->code].id;
+	row->process = range->process;
 	return 0;
 }

@@ -15,6 +15,8 @@
 #define CODE_LATE_NS UINT64_C(30000000000)
 
 struct code_sites;
+struct event_instruction_sample;
+struct model;
 
 enum code_role {
 	SITE_NOW,     /* it is there */
@@ -37,12 +39,18 @@ struct code_set {
 
 /* index is borrowed. Errors: -ENOMEM. */
 int code_sites_new(struct code_index *index, struct code_sites **ret_sites);
+/* With an index of its own. */
+int code_sites_of_model(const struct model *model, struct code_sites **ret_sites);
 void code_sites_free(struct code_sites *sites); /* NULL-safe */
 
 /* device: id; the window in host ns, the same for a moment. Sets count from 0, without holes, and so do the places: one for
  * each address of a device. */
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
 		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place);
+
+/* For who shows rows as they are: a row that tells an address alone gets the code, its process and the offset in it, where
+ * that is one kernel for certain. -ENOMEM. */
+int code_sites_resolve(struct code_sites *sites, struct event_instruction_sample *row);
 
 /* Valid until the next find. */
 const struct code_set *code_sites_set(const struct code_sites *sites, uint32_t set);

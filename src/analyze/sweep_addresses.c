@@ -22,7 +22,7 @@
 
 /* Launches count that were entered in the window or so long before it; else the last ones before. */
 #define LAUNCHED_BEFORE_NS UINT64_C(1000000000)
-enum { LAUNCHES_KEPT = 64, WAITING_MOST = 1 << 20 };
+enum { LAUNCHES_KEPT = 64, WAITING_MOST = 1 << 20, AHEAD = 8 };
 
 struct ran {
 	uint64_t started, ended, correlation;
@@ -61,6 +61,10 @@ struct waiting {
 	size_t first, count, capacity;
 };
 
+struct sorted {
+	uint32_t address, index;
+};
+
 struct candidate {
 	uint32_t path, site, debt;
 };
@@ -97,6 +101,8 @@ struct addresses {
 	struct code_index *index; /* owned */
 	struct code_sites *sites; /* owned */
 	struct waiting waiting, late;
+	struct sorted *sorted; /* owned; a window's rows by address, and room for as many */
+	size_t sorted_capacity;
 	struct kernel_runs *runs; /* owned; by index of codes */
 	struct pair_map way_rows; /* (code << 32 | stack, function or whom) -> index of ways */
 	struct way *ways;         /* owned */
@@ -159,6 +165,7 @@ void sweep_addresses_fini(struct sweep *sweep)
 		free(addresses->places[i].rows);
 	free(addresses->places);
 	free(addresses->waiting.rows);
+	free(addresses->sorted);
 	free(addresses->late.rows);
 	free(addresses->runs);
 	free(addresses->ways);
@@ -714,13 +721,9 @@ static int push(struct waiting *waiting, const struct event_instruction_sample *
 	return 0;
 }
 
-static struct event_instruction_sample pop(struct waiting *waiting)
+static const struct event_instruction_sample *row_at(const struct waiting *waiting, size_t index)
 {
-	const struct event_instruction_sample row = waiting->rows[waiting->first].row;
-
-	waiting->first = (waiting->first + 1) & (waiting->capacity - 1);
-	waiting->count--;
-	return row;
+	return &waiting->rows[(waiting->first + index) & (waiting->capacity - 1)].row;
 }
 
 static bool is_due(const struct waiting *waiting, uint64_t now_ns)
@@ -729,23 +732,86 @@ static bool is_due(const struct waiting *waiting, uint64_t now_ns)
 	       (waiting->rows[waiting->first].due_ns <= now_ns || waiting->count > WAITING_MOST);
 }
 
+/* How many of one window are at the front. */
+static size_t count_window(const struct waiting *waiting)
+{
+	const struct event_instruction_sample *first = row_at(waiting, 0);
+	size_t count = 1;
+
+	while (count < waiting->count && row_at(waiting, count)->begin == first->begin &&
+	       row_at(waiting, count)->end == first->end)
+		count++;
+	return count;
+}
+
+/* By address, those of one in the order in which they came: byte by byte, from the lowest on. */
+static int sort_window(struct addresses *addresses, const struct waiting *waiting, size_t count)
+{
+	struct sorted *from, *to;
+
+	if (array_grow(addresses->sorted, addresses->sorted_capacity, 2 * count))
+		return -ENOMEM;
+	from = addresses->sorted;
+	to = from + count;
+	for (size_t i = 0; i < count; i++)
+		from[i] = (struct sorted){(uint32_t)row_at(waiting, i)->offset, (uint32_t)i};
+	for (unsigned int shift = 0; shift < 32; shift += 8) {
+		size_t places[257] = {0};
+		struct sorted *other = from;
+
+		for (size_t i = 0; i < count; i++)
+			places[(from[i].address >> shift & 255) + 1]++;
+		for (size_t i = 1; i < 257; i++)
+			places[i] += places[i - 1];
+		for (size_t i = 0; i < count; i++)
+			to[places[from[i].address >> shift & 255]++] = from[i];
+		from = to;
+		to = other;
+	}
+	return 0;
+}
+
 /* The code is looked for again: the answer of its address is the same. */
-static int release(struct sweep *sweep, struct waiting *waiting, bool is_late, uint64_t now_ns)
+static int release(struct sweep *sweep, const struct event_instruction_sample *row, bool is_late,
+		   uint64_t now_ns)
 {
 	struct addresses *addresses = sweep->addresses;
-	const struct event_instruction_sample row = pop(waiting);
 	const struct code_set *set;
 	uint32_t number, place;
-	int error = code_sites_find(addresses->sites, row.device, row.offset, row.begin, row.end,
-				    &number, &place);
+	int error = code_sites_find(addresses->sites, row->device, row->offset, row->begin,
+				    row->end, &number, &place);
 
 	if (error)
 		return error;
 	set = code_sites_set(addresses->sites, number);
 	if (!is_late && set->is_late && set->begin_ns + LAUNCHED_BEFORE_NS >= now_ns)
-		return push(&addresses->late, &row,
+		return push(&addresses->late, row,
 			    set->begin_ns + LAUNCHED_BEFORE_NS + sweep->delay_ns + 1);
-	return give(sweep, &row, number, place);
+	return give(sweep, row, number, place);
+}
+
+/* Neighbours have their code, launches and rows in common, and what is asked of one is still at hand for the next. */
+static int release_window(struct sweep *sweep, struct waiting *waiting, bool is_late,
+			  uint64_t now_ns)
+{
+	struct addresses *addresses = sweep->addresses;
+	const size_t count = count_window(waiting);
+	int error = sort_window(addresses, waiting, count);
+
+	for (size_t i = 0; i < count && !error; i++) {
+		if (i + AHEAD < count) {
+			const struct event_instruction_sample *ahead =
+				row_at(waiting, addresses->sorted[i + AHEAD].index);
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch((const char *)ahead + 64);
+		}
+		error = release(sweep, row_at(waiting, addresses->sorted[i].index), is_late,
+				now_ns);
+	}
+	waiting->first = (waiting->first + count) & (waiting->capacity - 1);
+	waiting->count -= count;
+	return error;
 }
 
 int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns)
@@ -756,9 +822,9 @@ int sweep_release_addresses(struct sweep *sweep, uint64_t now_ns)
 	if (!addresses || (!addresses->waiting.count && !addresses->late.count))
 		return 0;
 	while (!error && is_due(&addresses->waiting, now_ns))
-		error = release(sweep, &addresses->waiting, false, now_ns);
+		error = release_window(sweep, &addresses->waiting, false, now_ns);
 	while (!error && is_due(&addresses->late, now_ns))
-		error = release(sweep, &addresses->late, true, now_ns);
+		error = release_window(sweep, &addresses->late, true, now_ns);
 	return error;
 }
 

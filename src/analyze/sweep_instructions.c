@@ -215,13 +215,12 @@ static const char *kernel_of(const struct sweep *sweep, const struct sweep_found
 }
 
 static int make_row(struct sweep *sweep, const struct event_instruction_sample *row,
-		    const struct sweep_found *found, uint32_t place, uint32_t *ret_index)
+		    const struct sweep_found *found, uint32_t *ret_index)
 {
 	struct analysis *analysis = sweep->analysis;
 	const uint32_t index = (uint32_t)analysis->instructions_count, path = found->path;
 
-	if (array_grow(analysis->instructions, sweep->instructions_capacity, index + (size_t)1) ||
-	    pair_map_put(&sweep->instruction_rows, key_of(found), place, index))
+	if (array_grow(analysis->instructions, sweep->instructions_capacity, index + (size_t)1))
 		return -ENOMEM;
 	analysis->instructions[index] = (struct analysis_instruction){
 		.path = path,
@@ -247,16 +246,24 @@ static uint64_t end_of(const struct sweep *sweep, const struct event_instruction
 	return end > row->begin ? end : row->begin;
 }
 
+/* Who looks for rows by their address has looked already. */
 static int find_row(struct sweep *sweep, const struct event_instruction_sample *row,
 		    const struct sweep_found *found, uint32_t *ret_row)
 {
 	uint32_t place;
-	int error = find_told_place(sweep, row, &place);
+	int error;
 
+	if (found->is_by_address && !row->text_string)
+		return make_row(sweep, row, found, ret_row);
+	error = find_told_place(sweep, row, &place);
 	if (error)
 		return error;
 	*ret_row = pair_map_find(&sweep->instruction_rows, key_of(found), place);
-	return *ret_row == PAIR_MAP_NONE ? make_row(sweep, row, found, place, ret_row) : 0;
+	if (*ret_row != PAIR_MAP_NONE)
+		return 0;
+	error = make_row(sweep, row, found, ret_row);
+	return error ? error
+		     : pair_map_put(&sweep->instruction_rows, key_of(found), place, *ret_row);
 }
 
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,

@@ -103,7 +103,7 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 
 /* ---- contexts, buffers ------------------------------------------------------------------------- */
 
-static __always_inline void on_context_create(const struct submit_call *call)
+SUBMIT_CALL on_context_create(const struct submit_call *call)
 {
 	struct i915_context_create arguments;
 	struct submit_queue queue = {0};
@@ -115,6 +115,7 @@ static __always_inline void on_context_create(const struct submit_call *call)
 	key.file = file_number(call->file);
 	key.id = arguments.ctx_id;
 	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
+	tell_met();
 }
 
 static __always_inline void on_context_destroy(const void *data, const void *file, __u32 is_user)
@@ -129,7 +130,7 @@ static __always_inline void on_context_destroy(const void *data, const void *fil
 	bpf_map_delete_elem(&queues, &key);
 }
 
-static __always_inline void on_mmap_offset(const struct submit_call *call)
+SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 {
 	struct i915_mmap_offset arguments;
 	struct submit_id key;
@@ -145,7 +146,7 @@ static __always_inline void on_mmap_offset(const struct submit_call *call)
 	bpf_map_update_elem(&offsets, &key, &object, BPF_ANY);
 }
 
-static __always_inline void on_gem_mmap(const struct submit_call *call)
+SUBMIT_CALL on_gem_mmap(const struct submit_call *call)
 {
 	struct i915_mmap arguments;
 
@@ -154,7 +155,7 @@ static __always_inline void on_gem_mmap(const struct submit_call *call)
 			    arguments.addr_ptr, arguments.offset);
 }
 
-static __always_inline void on_userptr(const struct submit_call *call)
+SUBMIT_CALL on_userptr(const struct submit_call *call)
 {
 	struct user_memory memory = {0};
 	struct i915_userptr arguments;
@@ -205,24 +206,24 @@ static long take_object(__u32 index, struct list *list)
 
 /* Address of the batch; 0: it is not among those that are kept. */
 static __always_inline __u64 take_objects(struct submit_open *open,
-					  const struct i915_execbuffer2 *arguments)
+					  const struct i915_execbuffer2 *arguments,
+					  struct i915_exec_object *batch)
 {
 	struct list list = {open, arguments->buffers_ptr};
 	__u32 number = arguments->buffer_count;
-	struct i915_exec_object batch;
 	__u32 place = arguments->flags & I915_EXEC_BATCH_FIRST ? 0 : number - 1;
-	const void *at = (const void *)(list.objects + place * sizeof(batch));
+	const void *at = (const void *)(list.objects + place * sizeof(*batch));
 
 	open->objects_count = 0;
-	if (bpf_probe_read_user(&batch, sizeof(batch), at))
+	if (bpf_probe_read_user(batch, sizeof(*batch), at))
 		return 0;
 	/* one place is the batch's, wherever it stands in the list */
 	if (number > SUBMIT_OBJECTS_MOST - 1)
 		number = SUBMIT_OBJECTS_MOST - 1;
 	bpf_loop(number, take_object, &list, 0);
 	number = open->objects_count & (SUBMIT_OBJECTS_MOST - 1);
-	open->objects[number].address = batch.offset & ((1ULL << 48) - 1);
-	open->objects[number].handle = batch.handle;
+	open->objects[number].address = batch->offset & ((1ULL << 48) - 1);
+	open->objects[number].handle = batch->handle;
 	open->objects_count = number + 1;
 	return open->objects[number].address + arguments->batch_start_offset;
 }
@@ -256,7 +257,7 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	queue = queue_of(&key);
 	open->vm = queue ? queue->vm : 0;
 	open->next_left = 0;
-	address = take_objects(open, arguments);
+	address = take_objects(open, arguments, (struct i915_exec_object *)(arguments + 1));
 	open->number = new_number();
 	tell_submission(scratch, call, address, queue);
 }

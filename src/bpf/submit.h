@@ -11,8 +11,10 @@
  *           Memory is read where the program has it mapped, and only while the kernel's own list says that the same
  *           thing is mapped there still. So nobody needs to follow munmap, which is everybody's.
  *
- * Include with SUBMIT_FIND defined: bool SUBMIT_FIND(struct submit_scratch *, __u64 address, struct gpu_range *),
- * which says what lies at an address of the submission's address space.
+ * Include with these macros defined:
+ *
+ *	SUBMIT_FIND(scratch, address, ret_range)	what lies at an address of the submission's address space; false:
+ *							it is not known
  */
 #ifndef BPF_SUBMIT_H
 #define BPF_SUBMIT_H
@@ -33,6 +35,9 @@ static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 ad
 static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address, __u32 bytes,
 					 void *target);
 #include "event/batch_parser.h"
+
+/* What is done in a call is a function of its own, so that not all of them need room on one stack. */
+#define SUBMIT_CALL static __attribute__((noinline)) void
 
 enum {
 	SUBMIT_STEPS_MOST = 16384, /* commands of a submission: some 0.7 ms */
@@ -196,13 +201,14 @@ struct submit_call {
 	__u32 is_user; /* … the program's */
 	__u64 offset;  /* of a mapping: where in the file */
 	struct vm_area_struct *area;
-	__u32 frames_count, frames_first;
-	__u64 frames[KERNEL_FRAMES_MOST];
+	__u64 function;    /* of a submission: whose begin was seen … */
+	__u64 system_call; /* … below this one */
 };
 
+/* Taken out when it ends; of a thread whose end was missed, with the thread. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct submit_call);
 } calls SEC(".maps");
@@ -227,20 +233,83 @@ static __always_inline struct submit_call *begin_call(__u32 what, const void *da
 	return call;
 }
 
+/* Frames of the kernel: one way leads from a system call to a driver's function, so that they are taken once in a while
+ * and not at each call, which would be a third of all that a submission costs. */
+struct submit_frames_key {
+	__u64 function, system_call;
+};
+
+struct submit_frames {
+	__u64 taken_ns;
+	__u32 count, first; /* those before it are our own */
+	__u64 all[KERNEL_FRAMES_MOST];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 64);
+	__type(key, struct submit_frames_key);
+	__type(value, struct submit_frames);
+} kernel_frames SEC(".maps");
+
+static const struct submit_frames no_frames;
+
+/* NULL: they are known. */
+static __always_inline struct submit_frames *need_frames(struct submit_call *call, __u64 function)
+{
+	enum { AGE_MOST_NS = 1000000000 };
+	const struct pt_regs *registers =
+		(const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	const struct submit_frames_key key = {function, registers->orig_ax};
+	struct submit_frames *known = bpf_map_lookup_elem(&kernel_frames, &key);
+
+	call->function = key.function;
+	call->system_call = key.system_call;
+	if (known && call->enter_ns - known->taken_ns < AGE_MOST_NS)
+		return NULL;
+	if (!known) {
+		bpf_map_update_elem(&kernel_frames, &key, &no_frames, BPF_NOEXIST);
+		known = bpf_map_lookup_elem(&kernel_frames, &key);
+	}
+	if (known)
+		known->taken_ns = call->enter_ns;
+	return known;
+}
+
+static __always_inline void put_frames(struct submit_frames *frames, long bytes, __u64 function)
+{
+	enum { BELOW_MOST = 6, ENTRY_BYTES = 32 };
+
+	frames->count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
+	for (__u32 i = 0; i < BELOW_MOST; i++)
+		if (frames->all[i] - function < ENTRY_BYTES) {
+			frames->first = i;
+			break;
+		}
+}
+
 /* Of a program at the function's own begin: what runs below it on its behalf comes first. */
 static __always_inline void take_frames(void *context, struct submit_call *call, __u64 function)
 {
-	enum { BELOW_MOST = 6, ENTRY_BYTES = 32 };
-	const long bytes = bpf_get_stack(context, call->frames, sizeof(call->frames), 0);
+	struct submit_frames *frames = need_frames(call, function);
 
-	if (bytes <= 0)
+	if (frames)
+		put_frames(frames, bpf_get_stack(context, frames->all, sizeof(frames->all), 0),
+			   function);
+}
+
+static __always_inline void copy_frames(const struct submit_call *call,
+					struct submit_record *record)
+{
+	const struct submit_frames_key key = {call->function, call->system_call};
+	const struct submit_frames *frames = bpf_map_lookup_elem(&kernel_frames, &key);
+
+	record->frames_count = 0;
+	if (!frames)
 		return;
-	call->frames_count = (__u32)bytes / sizeof(__u64);
-	for (__u32 i = 0; i < BELOW_MOST; i++)
-		if (call->frames[i] - function < ENTRY_BYTES) {
-			call->frames_first = i;
-			break;
-		}
+	record->frames_count = frames->count;
+	record->frames_first = frames->first;
+	__builtin_memcpy(record->frames, frames->all, sizeof(record->frames));
 }
 
 /* NULL: its begin was not seen, or it is another's. */
@@ -676,6 +745,16 @@ static __always_inline void fill_head(struct kernel_head *head, __u32 kind)
 	head->flags = 0;
 }
 
+/* A process that submits once and ends is looked at before that. */
+static __always_inline void tell_met(void)
+{
+	struct kernel_head head;
+
+	fill_head(&head, SUBMIT_RECORD_MET);
+	if (bpf_ringbuf_output(&records, &head, sizeof(head), BPF_RB_NO_WAKEUP))
+		count(SUBMIT_COUNT_RECORDS);
+}
+
 /* Looks and tells. Returns the record's flags. */
 static __always_inline __u32 look_and_tell(struct submit_scratch *scratch, __u32 flags)
 {
@@ -715,8 +794,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	record->batches = open->next_left + 1;
 	record->user_stack = find_stack(bpf_get_current_task_btf());
 	bpf_get_current_comm(record->thread, sizeof(record->thread));
-	bpf_probe_read_kernel(record->frames, sizeof(record->frames), call->frames);
-	record->frames_count = call->frames_count | call->frames_first << 16;
+	copy_frames(call, record);
 	generation = bpf_map_lookup_elem(&generations, &open->minor);
 	if (!generation || !*generation)
 		flags |= SUBMIT_NO_GENERATION;
@@ -766,8 +844,9 @@ static __always_inline void try_again(void)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	const __u32 tgid = task->tgid;
+	const __u32 tgid = task->tgid, tid = task->pid;
 
+	bpf_map_delete_elem(&calls, &tid);
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&opens, &tgid);
 	return 0;

@@ -5,8 +5,10 @@
  * Runs in:  the kernel, in threads that call the driver
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
- * Include behind finish(what, result), call_of(command), on_before(command, data, file), on_gem_close and on_file_close,
- * with driver_name and CALL_EXEC, CALL_MMAP defined.
+ * Include with these macros defined, behind the functions of a driver: finish(what, result), call_of(command),
+ * on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ *
+ *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
 #ifndef BPF_SUBMIT_PROGRAMS_H
 #define BPF_SUBMIT_PROGRAMS_H

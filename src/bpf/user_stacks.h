@@ -5,7 +5,7 @@
  * Runs in:  the kernel, in the thread whose stack it is
  * Gives:    struct kernel_stack in a ring, and a number that stands for it from then on
  *
- * Include behind a ring, the map `counts` and count(), with these macros defined:
+ * Include with these macros defined, behind a ring, the map `counts` and count():
  *
  *	USER_STACKS_RING	the ring
  *	USER_STACKS_LOST	what to count where it has no room
@@ -60,8 +60,10 @@ static __always_inline bool is_place(__u64 word, __u64 sp)
 {
 	const __u64 high = word >> 40;
 
-	return (high == 0x55 || high == 0x56 || high == 0x7f ||
-		(word >= 0x400000 && word < 0x10000000)) &&
+	/* most words are small numbers */
+	if (word < 0x400000)
+		return false;
+	return (word < 0x10000000 || high == 0x55 || high == 0x56 || high == 0x7f) &&
 	       word - sp >= STACK_MOST;
 }
 

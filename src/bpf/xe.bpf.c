@@ -369,7 +369,7 @@ static long drop_forgotten(void *map, const struct forgotten_key *key, void *val
 	return 0;
 }
 
-static __always_inline void on_vm_create(const struct submit_call *call)
+SUBMIT_CALL on_vm_create(const struct submit_call *call)
 {
 	struct xe_vm_create arguments;
 	struct submit_id key;
@@ -380,6 +380,7 @@ static __always_inline void on_vm_create(const struct submit_call *call)
 	key.file = file_number(call->file);
 	key.id = arguments.vm_id;
 	bpf_map_update_elem(&vms, &key, &number, BPF_ANY);
+	tell_met();
 }
 
 /* Before the driver does it: another thread may get its number at once. */
@@ -404,7 +405,7 @@ static __always_inline void on_vm_destroy(const void *data, const void *file, __
 	tell_unbound(vm, 0, 0);
 }
 
-static __always_inline void on_queue_create(const struct submit_call *call)
+SUBMIT_CALL on_queue_create(const struct submit_call *call)
 {
 	struct xe_exec_queue_create arguments;
 	struct submit_queue queue = {0};
@@ -431,7 +432,7 @@ static __always_inline void on_queue_destroy(const void *data, const void *file,
 	bpf_map_delete_elem(&queues, &key);
 }
 
-static __always_inline void on_mmap_offset(const struct submit_call *call)
+SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 {
 	struct xe_gem_mmap_offset arguments;
 	struct submit_id key;
@@ -464,6 +465,8 @@ static long drop_vm(void *map, const struct submit_id *key, const __u64 *number,
 	vm = *number;
 	bpf_map_delete_elem(&vms, &own);
 	bpf_for_each_map_elem(&buckets, drop_bucket, &vm, 0);
+	if (forgets)
+		bpf_for_each_map_elem(&forgotten, drop_forgotten, &vm, 0);
 	return 0;
 }
 
@@ -655,8 +658,8 @@ SEC("syscall")
 int run_call(struct submit_request *request)
 {
 	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_frames *frames;
 	struct submit_call *call;
-	long bytes;
 
 	switch (request->call) {
 	case SUBMIT_XE_VM_DESTROY:
@@ -680,10 +683,11 @@ int run_call(struct submit_request *request)
 	default:
 		call = begin_call(request->call, data, file, 1);
 	}
-	if (call && request->call == SUBMIT_XE_EXEC) {
-		bytes = bpf_get_task_stack(bpf_get_current_task_btf(), call->frames,
-					   sizeof(call->frames), 0);
-		call->frames_count = bytes > 0 ? (__u32)bytes / sizeof(__u64) : 0;
-	}
+	frames = call && request->call == SUBMIT_XE_EXEC ? need_frames(call, 0) : NULL;
+	if (frames)
+		put_frames(frames,
+			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
+					      sizeof(frames->all), 0),
+			   0);
 	return finish(request->call, request->result);
 }

@@ -30,6 +30,7 @@
 
 enum {
 	MAX_SIZE_LEAST = 1 << 20,
+	MEMORY_LEAST = 1 << 26,
 	FREQUENCY_MOST = 20000,
 	FLUSH_LEAST_NS = 100000000,
 	WORD_SIZE = 128
@@ -81,6 +82,10 @@ const struct option_row request_options[] = {
 	{"max-size", 0, OPTION_SIZE, "N",
 	 "drop the oldest parts so that the file stays below N bytes",
 	 offsetof(struct record_values, max_size_bytes)},
+	{"max-memory", 0, OPTION_SIZE, "N",
+	 "let the recorder take N bytes (default 256M): samples of a GPU's instructions beyond are "
+	 "counted as lost",
+	 offsetof(struct record_values, max_memory_bytes)},
 	{"flush-interval", 0, OPTION_SPAN, "SEC",
 	 "write what is SEC old (default 1): a killed recorder loses no more",
 	 offsetof(struct record_values, flush_ns)},
@@ -183,6 +188,9 @@ static int check_values(const struct request *request)
 	if (values->max_size_bytes < MAX_SIZE_LEAST)
 		return request_refuse(request, "max-size",
 				      "at least 1M, so that a segment fits in");
+	if (values->max_memory_bytes < MEMORY_LEAST)
+		return request_refuse(request, "max-memory",
+				      "at least 64M, which the recorder needs for itself");
 	if (values->flush_ns < FLUSH_LEAST_NS)
 		return request_refuse(request, "flush-interval",
 				      "at least 100ms, which is how often the recorder looks");
@@ -547,6 +555,7 @@ int request_fill(struct request *request, pid_t *pids, struct session_options *o
 		return request_refuse(request, "user", "%s", error_text());
 
 	options->writer.max_bytes = said_or_0(values->max_size_bytes);
+	options->memory_bytes = said_or_0(values->max_memory_bytes);
 	options->writer.flush_ns = said_or_0(values->flush_ns);
 	options->writer.keep_ns = said_or_0(values->keep_ns);
 	options->duration_ns = said_or_0(values->duration_ns);

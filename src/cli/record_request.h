@@ -17,7 +17,8 @@ enum { REQUEST_PIDS_MOST = 1024 };
 
 struct record_values {
 	const char *output, *config, *collect, *user, *stacks, *event, *pids;
-	uint64_t duration_ns, max_size_bytes, keep_ns, flush_ns, frequency_hz, owner_fd, turn;
+	uint64_t duration_ns, max_size_bytes, max_memory_bytes, keep_ns, flush_ns, frequency_hz,
+		owner_fd, turn;
 	enum option_switch all, preload, verbose, archive;
 	bool print_config;
 };

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "analyze/occupancy.h"
 #include "base/json.h"
 #include "cli/table.h"
 #include "export/json_about.h"
@@ -107,6 +108,21 @@ static int write_devices(const struct report *report, struct json_writer *json)
 	return error;
 }
 
+static void write_occupancy(const struct report *report, const struct analysis_kernel *kernel,
+			    struct json_writer *json)
+{
+	struct occupancy occupancy;
+
+	if (!occupancy_of_kernel(report->model, kernel, &occupancy))
+		return;
+	json_key(json, "occupancy");
+	json_object_begin(json);
+	json_pair_u64(json, "warps", occupancy.warps);
+	json_pair_u64(json, "of_warps", occupancy.of_warps);
+	json_pair_text(json, "limit", occupancy.limit);
+	json_object_end(json);
+}
+
 static void write_kernels(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -140,6 +156,7 @@ static void write_kernels(const struct report *report, struct json_writer *json)
 		json_double(json, device->account.busy_ns ? 100.0 * (double)kernel->share_ns /
 								    (double)device->account.busy_ns
 							  : 0);
+		write_occupancy(report, kernel, json);
 		json_key(json, "stacks");
 		report_write_stacks(report, ACCOUNT_KERNEL, kernel->name, kernel->device, json);
 		json_object_end(json);

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analyze/occupancy.h"
 #include "cli/table.h"
 
 static void put_kernel_name(const struct report *report, const struct analysis_kernel *kernel)
@@ -28,6 +29,17 @@ static void put_kernel_name(const struct report *report, const struct analysis_k
 	snprintf(text, sizeof(text), "%.*s on %s", REPORT_NAME_BYTES, kernel->name,
 		 analysis_device_label(analysis, kernel->device, label, sizeof(label)));
 	table_put_name(text, 34);
+}
+
+/* Where its code is in the trace. */
+static void put_occupancy(const struct report *report, const struct analysis_kernel *kernel)
+{
+	struct occupancy occupancy;
+
+	if (occupancy_of_kernel(report->model, kernel, &occupancy))
+		printf("    a multiprocessor has room for %" PRIu64 " of %" PRIu64
+		       " warps, by %s\n",
+		       occupancy.warps, occupancy.of_warps, occupancy.limit);
 }
 
 void report_put_kernels(const struct report *report)
@@ -59,6 +71,7 @@ void report_put_kernels(const struct report *report)
 			table_put_right("not timed", TABLE_CELL);
 		}
 		putchar('\n');
+		put_occupancy(report, kernel);
 	}
 	table_put_rest(shown, all, "kernel", "kernels");
 }

@@ -48,6 +48,7 @@
 #define ZE_APPEND(number, name, ...)  [number] = #name,
 #define ZE_EXECUTE(number, name, ...) [number] = #name,
 #define ZE_QUIET(...)
+#define ZE_GIVE(...)
 #define ZE_BELOW(...)
 static const char *const function_names[RECORDING_FUNCTIONS] = {
 #include "event/opencl_calls.h"
@@ -101,9 +102,15 @@ int recording_init(struct recording *recording, struct trace_writer *writer)
 	recording->host = 1;
 	recording->lookups = RECORDING_LOOKUPS;
 	recording->processes = calloc(1, sizeof(*recording->processes));
-	if (!recording->processes)
+	recording->others = calloc(1, sizeof(*recording->others));
+	if (!recording->processes || !recording->others) {
+		free(recording->processes);
+		free(recording->others);
+		*recording = (struct recording){.writer = NULL};
 		return error_set(-ENOMEM, "recording: out of memory");
+	}
 	processes_init(recording->processes, recording);
+	processes_init(recording->others, recording);
 	identities_init(&recording->devices);
 	hash_map_init(&recording->sketches);
 	hash_map_init(&recording->device_users);
@@ -118,6 +125,8 @@ void recording_fini(struct recording *recording)
 		return;
 	processes_fini(recording->processes);
 	free(recording->processes);
+	processes_fini(recording->others);
+	free(recording->others);
 	identities_fini(&recording->devices);
 	hash_map_fini(&recording->sketches);
 	hash_map_fini(&recording->device_users);

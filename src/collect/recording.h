@@ -44,6 +44,8 @@ void identities_remember(struct identities *identities, const char *key, uint32_
 struct recording {
 	struct trace_writer *writer; /* borrowed */
 	struct processes *processes; /* owned; all that were seen */
+	struct processes
+		*others; /* owned; that are not recorded, and use GPUs beside those that are */
 	bool tsc;
 	char *const *command; /* borrowed; what is started to be recorded; NULL: nothing */
 	const char *mark; /* borrowed; "NAME=VALUE" in its environment, ours alone; NULL: none */

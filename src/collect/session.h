@@ -65,7 +65,9 @@ struct session_options {
 	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
 	bool intel_no_driver;    /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
-	bool preload;            /* LD_PRELOAD instead of a loader's layer */
+	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */
+	uint64_t memory_bytes;
+	bool preload; /* LD_PRELOAD instead of a loader's layer */
 	const char *
 		archive; /* folder for files that may be gone when the recording ends; NULL: none */
 	const char *guest;            /* path of libduet-opencl.so; NULL: not installed */

@@ -32,7 +32,7 @@ int submissions_put(struct submissions *submissions, const struct submission *su
 
 /* The newest first: a job comes soon after its call. */
 static uint64_t take(struct submissions *submissions, uint32_t process, uint32_t tid,
-		     uint64_t queued_ns)
+		     uint64_t queued_ns, bool is_fence)
 {
 	const uint64_t count = submissions->count;
 	const uint64_t there = count < SUBMISSIONS_MOST ? count : SUBMISSIONS_MOST;
@@ -40,22 +40,22 @@ static uint64_t take(struct submissions *submissions, uint32_t process, uint32_t
 	for (uint64_t i = 0; i < there; i++) {
 		struct submission *one = &submissions->all[(count - 1 - i) % SUBMISSIONS_MOST];
 
-		if (one->tid != tid || one->process != process || one->is_taken ||
+		if (one->tid != tid || one->process != process || (one->is_taken && !is_fence) ||
 		    queued_ns < one->enter_ns || queued_ns > one->exit_ns)
 			continue;
-		one->is_taken = true;
+		one->is_taken |= !is_fence;
 		return one->correlation;
 	}
 	return 0;
 }
 
 uint64_t submissions_take(struct submissions *submissions, uint32_t process, uint32_t tid,
-			  uint64_t queued_ns)
+			  uint64_t queued_ns, bool is_fence)
 {
-	uint64_t found = take(submissions, process, tid, queued_ns);
+	uint64_t found = take(submissions, process, tid, queued_ns, is_fence);
 
 	if (found || !submissions->catch_up)
 		return found;
 	submissions->catch_up(submissions->context);
-	return take(submissions, process, tid, queued_ns);
+	return take(submissions, process, tid, queued_ns, is_fence);
 }

@@ -35,8 +35,9 @@ void submissions_fini(struct submissions *submissions); /* NULL-safe */
 /* Errors: -ENOMEM. */
 int submissions_put(struct submissions *submissions, const struct submission *submission);
 
-/* Of a thread, that was going on then and is no job's yet: it is one from now on. 0: there is none. */
+/* The correlation of a thread's submission that was going on then, and is no job's yet: it is one from now on. Of a fence of
+ * the driver: of any, and it stays what it was. 0: there is none. */
 uint64_t submissions_take(struct submissions *submissions, uint32_t process, uint32_t tid,
-			  uint64_t queued_ns);
+			  uint64_t queued_ns, bool is_fence);
 
 #endif

@@ -9,8 +9,11 @@
  *           are at least as large as it, in two of them at most, cut at their border. What is bound or unbound is cut
  *           out of all levels at once, so that whatever is found is what was bound there last.
  *
- * A bucket is changed under its own lock; who reads looks whether it changed meanwhile. Include with
- * GPU_RANGES_FUNCTION defined: storage of functions that are called.
+ * A bucket is changed under its own lock; who reads looks whether it changed meanwhile.
+ *
+ * Include with these macros defined:
+ *
+ *	GPU_RANGES_FUNCTION	storage of functions that are called
  */
 #ifndef EVENT_GPU_RANGES_H
 #define EVENT_GPU_RANGES_H

@@ -18,9 +18,11 @@
  *	ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)         waits for a device
  *	ZE_APPEND(number, name, table, slot, minor, command, parameters, arguments, describe)
  *	                               puts a command that may signal an event into `list`
- *	ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue, count, lists)
+ *	ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue, count, lists,
+ *	        describe)
  *	                               puts the commands of lists into a queue
  *	ZE_QUIET(name, table, slot, minor, parameters, arguments)    the guest must know of it; no record
+ *	ZE_GIVE(name, table, slot, minor, parameters, arguments)     … and it returns a handle, not a result
  *	ZE_BELOW(name, table, slot, minor, parameters)               the guest calls it itself
  *
  * callee: next (the function below) or own (our own body around it); look: LOOK where an idle guest looks for a
@@ -48,7 +50,7 @@ ZE_CALL(1032, zeCommandQueueCreate, command_queue, 0, 0, (ze_handle context, ze_
 	ze_queue_desc *desc, ze_handle *ret_queue), (context, device, desc, ret_queue), own, LOOK, 0, )
 ZE_CALL(1033, zeCommandQueueDestroy, command_queue, 1, 0, (ze_handle queue), (queue), own, LOOK, 0, )
 ZE_EXECUTE(1034, zeCommandQueueExecuteCommandLists, command_queue, 2, 0, (ze_handle queue, uint32_t count,
-	ze_handle *lists, ze_handle fence), (queue, count, lists, fence), queue, count, lists)
+	ze_handle *lists, ze_handle fence), (queue, count, lists, fence), queue, count, lists, )
 ZE_WAIT(1035, zeCommandQueueSynchronize, command_queue, 3, 0, (ze_handle queue, uint64_t timeout), (queue,
 	timeout), queue_id(thread, queue))
 ZE_CALL(1036, zeCommandListCreate, command_list, 0, 0, (ze_handle context, ze_handle device, const void *desc,
@@ -62,10 +64,11 @@ ZE_CALL(1040, zeCommandListClose, command_list, 3, 0, (ze_handle list), (list), 
 ZE_CALL(1041, zeCommandListReset, command_list, 4, 0, (ze_handle list), (list), own, NO_LOOK, 0, )
 ZE_EXECUTE(1042, zeCommandListImmediateAppendCommandListsExp, command_list_exp, 1, 8, (ze_handle list, uint32_t
 	count, ze_handle *lists, ze_handle signal, uint32_t wait_count, ze_handle *waits), (list, count, lists, signal,
-	wait_count, waits), list, count, lists)
+	wait_count, waits), list, count, lists, SIGNALS(signal, wait_count, waits))
 ZE_EXECUTE(1043, zeCommandListImmediateAppendCommandListsWithParameters, command_list, 40, 16, (ze_handle list,
 	uint32_t count, ze_handle *lists, const void *next_desc, ze_handle signal, uint32_t wait_count, ze_handle
-	*waits), (list, count, lists, next_desc, signal, wait_count, waits), list, count, lists)
+	*waits), (list, count, lists, next_desc, signal, wait_count, waits), list, count, lists, SIGNALS(signal,
+	wait_count, waits))
 ZE_WAIT(1044, zeCommandListHostSynchronize, command_list, 28, 6, (ze_handle list, uint64_t timeout), (list,
 	timeout), queue_id(thread, list))
 
@@ -150,7 +153,7 @@ ZE_APPEND(1066, zeCommandListAppendQueryKernelTimestamps, command_list, 21, 0, C
 ZE_CALL(1067, zeCommandListAppendMemoryPrefetch, command_list, 16, 0, (ze_handle list, const void *memory, size_t
 	bytes), (list, memory, bytes), next, NO_LOOK, bytes, )
 ZE_CALL(1068, zeCommandListAppendSignalEvent, command_list, 18, 0, (ze_handle list, ze_handle event), (list,
-	event), next, NO_LOOK, 0, )
+	event), own, NO_LOOK, 0, )
 ZE_CALL(1069, zeCommandListAppendWaitOnEvents, command_list, 19, 0, (ze_handle list, uint32_t count, ze_handle
 	*events), (list, count, events), next, NO_LOOK, 0, )
 ZE_CALL(1070, zeCommandListAppendEventReset, command_list, 20, 0, (ze_handle list, ze_handle event), (list,
@@ -221,7 +224,12 @@ ZE_CALL(1091, zeImageDestroy, image, 2, 0, (ze_handle image), (image), next, NO_
 ZE_BELOW(zeMemGetAllocProperties, mem, 4, 0, (ze_handle context, const void *memory, struct
 	ze_allocation_properties *properties, ze_handle *ret_device))
 
+/* ---- contexts that nobody makes ---- */
+ZE_GIVE(zeDriverGetDefaultContext, driver, 8, 14, (ze_handle driver), (driver))
+ZE_GIVE(zerGetDefaultContext, zer_global, 3, 14, (void), ())
+
 /* ---- what the guest asks ---- */
+ZE_BELOW(zeDriverGet, driver, 0, 0, (uint32_t *count, ze_handle *drivers))
 ZE_BELOW(zeDriverGetProperties, driver, 2, 0, (ze_handle driver, struct ze_driver_properties *properties))
 ZE_BELOW(zeDriverGetExtensionFunctionAddress, driver, 5, 1, (ze_handle driver, const char *name, void
 	**ret_function))

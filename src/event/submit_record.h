@@ -17,7 +17,8 @@ enum submit_record_kind {
 	SUBMIT_RECORD_BATCH = 1, /* struct submit_record */
 	SUBMIT_RECORD_MORE =
 		2, /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
-	SUBMIT_RECORD_UNBOUND = 3 /* struct submit_unbound */
+	SUBMIT_RECORD_UNBOUND = 3, /* struct submit_unbound */
+	SUBMIT_RECORD_MET = 4      /* struct kernel_head: a process gets ready to submit */
 };
 
 enum submit_flag {
@@ -48,7 +49,7 @@ struct submit_record {
 	__u32 batches;
 	__u32 status; /* enum batch_status of the last one that was looked at */
 	__u32 tries;
-	__u32 frames_count;
+	__u16 frames_count, frames_first; /* those before it are our own programs' */
 	struct batch_counts counts;
 	char thread[KERNEL_NAME_BYTES];
 	__u64 frames

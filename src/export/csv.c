@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/code_sites.h"
 #include "analyze/model.h"
 #include "analyze/units.h"
 #include "base/array.h"
@@ -38,6 +39,7 @@ struct csv {
 	struct filter filter;
 	struct stack_texts stacks;
 	const struct model *model;
+	struct code_sites *sites; /* owned; of samples of instructions; NULL: of none */
 	FILE *file;
 	bool has_cells; /* in this line */
 	uint64_t rows;
@@ -553,19 +555,32 @@ static const struct table *table_of(const struct export_options *options)
 	return options->kinds ? NULL : &tables[0];
 }
 
+/* A sample of an address is its kernel's. */
+static int resolve(struct csv *csv, struct order_item *item,
+		   struct event_instruction_sample *sample)
+{
+	if (!csv->sites)
+		return 0;
+	*sample = *(const struct event_instruction_sample *)item->row;
+	item->row = sample;
+	return code_sites_resolve(csv->sites, sample);
+}
+
 static int write_rows(struct csv *csv, const struct table *table)
 {
+	struct event_instruction_sample sample;
 	const struct order_options options = {.kinds = 1u << table->event};
 	struct order *order = NULL;
 	struct order_item item;
 	int error = model_order(csv->model, &options, &order), status;
 
+	if (!error && table->event == EVENT_INSTRUCTION_SAMPLE)
+		error = code_sites_of_model(csv->model, &csv->sites);
 	while (!error && (status = order_next(order, &item)) != 0) {
-		if (status < 0)
-			error = status;
-		else if (!filter_has_item(&csv->filter, &item))
+		error = status < 0 ? status : resolve(csv, &item, &sample);
+		if (!error && !filter_has_item(&csv->filter, &item))
 			continue;
-		else
+		if (!error)
 			error = table->put(csv, item.row);
 		if (!error)
 			error = end_row(csv);
@@ -607,6 +622,7 @@ static int write_csv(const struct model *model, const struct export_options *opt
 	if (!error)
 		error = write_table(&csv);
 	*ret_rows = csv.rows;
+	code_sites_free(csv.sites);
 	stack_texts_fini(&csv.stacks);
 	profile_close(&csv.profile);
 	return error;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/code_sites.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "analyze/units.h"
@@ -92,6 +93,7 @@ struct database {
 	const struct model *model;
 	struct filter filter;
 	struct analysis *analysis;
+	struct code_sites *sites; /* owned; of samples of instructions */
 	struct frames *frames;
 	struct stack_set stacks;
 	struct sqlite_library library;
@@ -682,6 +684,23 @@ static int put_item(struct database *database, enum table table, const struct or
 	return error ? error : stack_set_add(&database->stacks, filter_stack_of(item));
 }
 
+/* A sample of an address is its kernel's. */
+static int put_sampled(struct database *database, enum table table, struct order_item *item)
+{
+	struct event_instruction_sample sample;
+	int error = 0;
+
+	if (item->kind != EVENT_INSTRUCTION_SAMPLE)
+		return put_item(database, table, item);
+	sample = *(const struct event_instruction_sample *)item->row;
+	item->row = &sample;
+	if (!database->sites)
+		error = code_sites_of_model(database->model, &database->sites);
+	if (!error)
+		error = code_sites_resolve(database->sites, &sample);
+	return error ? error : put_item(database, table, item);
+}
+
 static int put_kind(struct database *database, size_t index)
 {
 	struct order_options options = {.kinds = 1u << happenings[index].kind};
@@ -691,7 +710,7 @@ static int put_kind(struct database *database, size_t index)
 
 	database->kind_rows = 0;
 	while (!error && (status = order_next(order, &item)) != 0)
-		error = status < 0 ? status : put_item(database, happenings[index].table, &item);
+		error = status < 0 ? status : put_sampled(database, happenings[index].table, &item);
 	order_free(order);
 	return error;
 }
@@ -919,6 +938,7 @@ static void close_database(struct database *database)
 	sqlite_library_close(&database->library);
 	string_builder_fini(&database->text);
 	stack_set_fini(&database->stacks);
+	code_sites_free(database->sites);
 	frames_free(database->frames);
 	analysis_free(database->analysis);
 }

@@ -38,6 +38,8 @@ static _Thread_local uint32_t idle_appends __attribute__((tls_model("initial-exe
 #define COPY(to_, from_, other_, size) \
 	(append.to = (to_), append.from = (from_), append.from_context = (other_), BYTES(size))
 #define KERNEL(handle, groups) (append.kernel = (handle), take_groups(&append, groups))
+#define SIGNALS(event, count, list) \
+	(execute.signal = (event), execute.wait_count = (count), execute.waits = (list))
 #define GROUP(size) \
 	(append.group[0] = (size).x, append.group[1] = (size).y, append.group[2] = (size).z)
 
@@ -93,8 +95,9 @@ static ze_result own_zeContextCreateEx(ze_handle driver, const void *desc, uint3
 
 static ze_result own_zeContextDestroy(ze_handle context)
 {
-	level_zero_before_context_goes(guest_enter(), context);
-	level_zero_remove(context, LEVEL_ZERO_CONTEXT);
+	bool is_unused = level_zero_before_context_goes(guest_enter(), context);
+
+	level_zero_remove(context, LEVEL_ZERO_CONTEXT, is_unused);
 	return next.zeContextDestroy(context);
 }
 
@@ -110,8 +113,9 @@ static ze_result own_zeCommandQueueCreate(ze_handle context, ze_handle device,
 
 static ze_result own_zeCommandQueueDestroy(ze_handle queue)
 {
-	level_zero_before_queue_goes(guest_enter(), queue);
-	level_zero_remove(queue, LEVEL_ZERO_QUEUE);
+	bool is_unused = level_zero_before_queue_goes(guest_enter(), queue);
+
+	level_zero_remove(queue, LEVEL_ZERO_QUEUE, is_unused);
 	return next.zeCommandQueueDestroy(queue);
 }
 
@@ -141,8 +145,10 @@ static ze_result own_zeCommandListCreateCloneExp(ze_handle list, ze_handle *ret_
 {
 	ze_result result = next.zeCommandListCreateCloneExp(list, ret_list);
 
-	if (result == ZE_SUCCESS)
+	if (result == ZE_SUCCESS) {
+		level_zero_list_cloned(guest_enter(), list);
 		level_zero_clone_made(*ret_list, list);
+	}
 	return result;
 }
 
@@ -153,10 +159,11 @@ static ze_result own_zeCommandListDestroy(ze_handle list)
 
 	level_zero_before_list_changes(thread, list);
 	if (known && known->queue) {
-		level_zero_before_queue_goes(thread, list);
-		level_zero_remove(known->queue->object.handle, LEVEL_ZERO_QUEUE);
+		bool is_unused = level_zero_before_queue_goes(thread, list);
+
+		level_zero_remove(known->queue->object.handle, LEVEL_ZERO_QUEUE, is_unused);
 	}
-	level_zero_remove(list, LEVEL_ZERO_LIST);
+	level_zero_remove(list, LEVEL_ZERO_LIST, true);
 	return next.zeCommandListDestroy(list);
 }
 
@@ -179,7 +186,7 @@ static ze_result own_zeModuleCreate(ze_handle context, ze_handle device, const v
 static ze_result own_zeModuleDestroy(ze_handle module)
 {
 	level_zero_before_module_goes(module);
-	level_zero_remove(module, LEVEL_ZERO_MODULE);
+	level_zero_remove(module, LEVEL_ZERO_MODULE, true);
 	return next.zeModuleDestroy(module);
 }
 
@@ -194,7 +201,7 @@ static ze_result own_zeKernelCreate(ze_handle module, const void *desc, ze_handl
 
 static ze_result own_zeKernelDestroy(ze_handle kernel)
 {
-	level_zero_remove(kernel, LEVEL_ZERO_KERNEL);
+	level_zero_remove(kernel, LEVEL_ZERO_KERNEL, true);
 	return next.zeKernelDestroy(kernel);
 }
 
@@ -255,7 +262,7 @@ static ze_result own_zeEventPoolCreate(ze_handle context, const struct ze_event_
 
 static ze_result own_zeEventPoolDestroy(ze_handle pool)
 {
-	level_zero_remove(pool, LEVEL_ZERO_POOL);
+	level_zero_remove(pool, LEVEL_ZERO_POOL, true);
 	return next.zeEventPoolDestroy(pool);
 }
 
@@ -289,8 +296,9 @@ static ze_result own_zeEventCreate(ze_handle pool, const struct ze_event_desc *d
 
 static ze_result own_zeEventDestroy(ze_handle event)
 {
-	level_zero_before_event_changes(guest_enter(), event);
-	level_zero_remove(event, LEVEL_ZERO_EVENT);
+	bool is_unused = level_zero_before_event_goes(guest_enter(), event);
+
+	level_zero_remove(event, LEVEL_ZERO_EVENT, is_unused);
 	return next.zeEventDestroy(event);
 }
 
@@ -341,7 +349,33 @@ static ze_result own_zeCommandListAppendEventReset(ze_handle list, ze_handle eve
 
 	if (thread)
 		level_zero_harvest_all(thread);
+	level_zero_append_reset(list, event);
 	return next.zeCommandListAppendEventReset(list, event);
+}
+
+static ze_result own_zeCommandListAppendSignalEvent(ze_handle list, ze_handle event)
+{
+	level_zero_append_signal(guest_enter(), event);
+	return next.zeCommandListAppendSignalEvent(list, event);
+}
+
+/* ---- contexts that nobody makes ---------------------------------------------------------------- */
+
+static ze_handle own_zeDriverGetDefaultContext(ze_handle driver)
+{
+	ze_handle context = next.zeDriverGetDefaultContext(driver);
+
+	level_zero_context_met(context, driver);
+	return context;
+}
+
+/* That of the first driver. */
+static ze_handle own_zerGetDefaultContext(void)
+{
+	ze_handle context = next.zerGetDefaultContext();
+
+	level_zero_context_met(context, NULL);
+	return context;
 }
 
 /* ---- the wrappers ------------------------------------------------------------------------------ */
@@ -446,18 +480,22 @@ static int32_t answer_of(ze_result result)
 		return record_##name arguments;                                                    \
 	}
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
-		   lists)                                                                        \
+		   lists, describe)                                                              \
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
 	{                                                                                        \
 		struct guest_thread *thread = guest_enter();                                     \
-		struct level_zero_execute execute = {                                            \
-			number, level_zero_queue(queue_handle), count, lists, 0, 0, 0};          \
+		struct level_zero_execute execute = {.function = number,                         \
+						     .queue = level_zero_queue(queue_handle),    \
+						     .count = count,                             \
+						     .lists = lists,                             \
+						     .immediate = queue_handle};                 \
 		ze_result result;                                                                \
                                                                                                  \
 		if (!thread) {                                                                   \
 			guest_missed(RING_TROUBLE_NO_RING_LAUNCH);                               \
 			return next.name arguments;                                              \
 		}                                                                                \
+		describe;                                                                        \
 		level_zero_execute_begin(thread, &execute);                                      \
 		result = next.name arguments;                                                    \
 		execute.exit = guest_now(thread);                                                \
@@ -477,6 +515,11 @@ static int32_t answer_of(ze_result result)
 	{                                                         \
 		return own_##name arguments;                      \
 	}
+#define ZE_GIVE(name, table, slot, minor, parameters, arguments) \
+	static ze_handle hook_##name parameters                  \
+	{                                                        \
+		return own_##name arguments;                     \
+	}
 #define ZE_BELOW(name, table, slot, minor, parameters)
 #include "event/level_zero_calls.h"
 #undef ZE_CALL
@@ -484,6 +527,7 @@ static int32_t answer_of(ze_result result)
 #undef ZE_APPEND
 #undef ZE_EXECUTE
 #undef ZE_QUIET
+#undef ZE_GIVE
 #undef ZE_BELOW
 
 /* ---- the tables of the loader ------------------------------------------------------------------ */
@@ -507,7 +551,8 @@ enum table {
 	TABLE_mem,
 	TABLE_physical_mem,
 	TABLE_virtual_mem,
-	TABLE_image
+	TABLE_image,
+	TABLE_zer_global
 };
 
 #define ROW(name, table, slot, minor, hook) \
@@ -517,6 +562,7 @@ enum table {
 #define ZE_APPEND(number, name, table, slot, minor, ...)  ROW(name, table, slot, minor, hook_##name)
 #define ZE_EXECUTE(number, name, table, slot, minor, ...) ROW(name, table, slot, minor, hook_##name)
 #define ZE_QUIET(name, table, slot, minor, ...)           ROW(name, table, slot, minor, hook_##name)
+#define ZE_GIVE(name, table, slot, minor, ...)            ROW(name, table, slot, minor, hook_##name)
 #define ZE_BELOW(name, table, slot, minor, parameters)    ROW(name, table, slot, minor, NULL)
 static const struct row {
 	enum table table;
@@ -685,6 +731,6 @@ GIVES(zesGetSchedulerProcAddrTable, NONE)
 GIVES(zesGetStandbyProcAddrTable, NONE)
 GIVES(zesGetTemperatureProcAddrTable, NONE)
 GIVES(zesGetVFManagementExpProcAddrTable, NONE)
-GIVES(zerGetGlobalProcAddrTable, NONE)
+GIVES(zerGetGlobalProcAddrTable, zer_global)
 /* Of a tracing layer; a program that would trace is told that it cannot. */
 GIVES(zelGetTracerApiProcAddrTable, NONE)

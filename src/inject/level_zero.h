@@ -29,6 +29,7 @@ struct level_zero_functions {
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, ...) ZE_FUNCTION(name, parameters)
 #define ZE_QUIET(name, table, slot, minor, parameters, ...)           ZE_FUNCTION(name, parameters)
 #define ZE_BELOW(name, table, slot, minor, parameters)                ZE_FUNCTION(name, parameters)
+#define ZE_GIVE(name, table, slot, minor, parameters, ...)            ze_handle(*name) parameters;
 #include "event/level_zero_calls.h"
 #undef ZE_CALL
 #undef ZE_WAIT
@@ -36,6 +37,7 @@ struct level_zero_functions {
 #undef ZE_EXECUTE
 #undef ZE_QUIET
 #undef ZE_BELOW
+#undef ZE_GIVE
 };
 extern struct level_zero_functions next;
 
@@ -64,6 +66,11 @@ struct level_zero_object {
 	uint32_t id;           /* as the recorder knows it; 0: none yet */
 	uint32_t id_mode;      /* of the attachment that the id was given out in */
 	_Atomic uint32_t mode; /* of the attachment that it is described in */
+	/* Of this use of the structure, which is used again, but never unmapped; 0: what it was of is gone. */
+	_Atomic uint64_t serial;
+	/* Attempts to describe it that have failed, one after the other, and when the next one is due: as guest_now. */
+	uint32_t failed;
+	uint64_t next_attempt;
 };
 
 /* NULL: not known, or of another kind. Takes no lock: entries never move, and memory is not given back. */
@@ -71,8 +78,20 @@ void *level_zero_find(ze_handle handle, enum level_zero_kind kind);
 /* The structure of a new object, zeroed but for its head; what had the handle before is forgotten. NULL: no room,
  * counted. */
 void *level_zero_add(ze_handle handle, enum level_zero_kind kind);
-void level_zero_remove(ze_handle handle, enum level_zero_kind kind);
+/* is_unused: nothing of ours points to the structure any more; else it is left alone for good. */
+void level_zero_remove(ze_handle handle, enum level_zero_kind kind, bool is_unused);
 void level_zero_handles_forked(void);
+
+static inline bool level_zero_is_there(const struct level_zero_object *object)
+{
+	return atomic_load_explicit(&object->serial, memory_order_acquire) != 0;
+}
+
+/* The driver is never asked about it again. */
+static inline void level_zero_mark_gone(struct level_zero_object *object)
+{
+	atomic_store_explicit(&object->serial, 0, memory_order_release);
+}
 
 static inline bool level_zero_is_described(const struct guest_thread *thread,
 					   const struct level_zero_object *object)
@@ -105,7 +124,9 @@ struct level_zero_context {
 	ze_handle driver;
 	struct level_zero_event *free_events; /* of ours, ready to be signalled … */
 	struct level_zero_own_pool *pools;    /* … and what they are of */
-	bool is_refused;                      /* the driver gives none */
+	struct level_zero_event *first_lost,
+		*last_lost; /* … that a command of nobody's will signal: oldest first */
+	bool is_refused;    /* the driver gives none */
 	bool zex_asked;
 	zex_kernel_get_base_address *zex;
 };
@@ -117,6 +138,7 @@ struct level_zero_queue {
 	struct level_zero_device *device;
 	uint32_t flags; /* enum event_queue_flag */
 	bool is_synchronous;
+	bool is_linked;       /* is one of those; from its first pending command on */
 	uint32_t first, last; /* pending commands, oldest first */
 };
 
@@ -130,8 +152,10 @@ struct level_zero_command {
 	uint64_t global_size[3], local_size[3];
 	uint64_t waits[LEVEL_ZERO_WAITS_MOST];
 	uint32_t stack, stack_mode, stack_thread; /* whose ring knows the stack */
-	struct level_zero_event *event;           /* NULL: it has no time stamps */
-	ze_handle asked;                          /* the program's event; NULL: it gave none */
+	struct level_zero_event *event;           /* NULL: it has no time stamps … */
+	uint64_t event_serial; /* … nor where the structure is another event's by now */
+	bool is_renewed; /* another command of its list signals the event before it, and the device resets it between */
+	ze_handle asked; /* the program's event; NULL: it gave none */
 };
 
 struct level_zero_list {
@@ -140,6 +164,7 @@ struct level_zero_list {
 	struct level_zero_device *device;
 	struct level_zero_queue *queue; /* of an immediate list: its own; else NULL */
 	bool has_unseen;                /* commands that were appended while nobody recorded */
+	uint64_t contents; /* a number of what it holds, another one after each reset; never 0 */
 	struct level_zero_command *commands;
 	uint32_t count, capacity;
 };
@@ -155,9 +180,12 @@ struct level_zero_event {
 	struct level_zero_event *next_free_event;
 	struct level_zero_context *context; /* of one of ours; else NULL */
 	bool is_timed, is_forced;
-	/* Its list was executed again before an earlier execution had signaled it: whose a signal is can be told when
-	 * the list is not executed any more. */
+	/* What is not over signals it too, or may: whose a signal is can be told when the device signals it no more … */
 	bool is_overtaken;
+	bool is_mixed; /* … and not even then, since nothing says which of the two is the later one */
+	/* The list whose command was the last to be given it, and whether the list resets it behind that. */
+	uint64_t contents;
+	bool is_renewed;
 	struct ze_stamps
 		before;   /* what it showed before: the time stamps of its command are others */
 	uint32_t pending; /* the command that signals it and is not over; NO_COMMAND: none */
@@ -179,6 +207,8 @@ struct level_zero_kernel {
 
 /* After the call that made it. */
 void level_zero_context_made(ze_handle handle, ze_handle driver);
+/* One that the program did not make: it is the driver's. driver: NULL where it is the only or the first one. */
+void level_zero_context_met(ze_handle handle, ze_handle driver);
 void level_zero_queue_made(ze_handle handle, ze_handle context, ze_handle device,
 			   const struct ze_queue_desc *desc);
 void level_zero_list_made(ze_handle handle, ze_handle context, ze_handle device,
@@ -209,6 +239,8 @@ uint64_t level_zero_extend(struct level_zero_device *device, uint64_t stamp);
 struct level_zero_event *level_zero_event_take(struct level_zero_context *context);
 /* Resets it. */
 void level_zero_event_give_back(struct level_zero_event *event);
+/* Of a command that nobody follows: used again when the device has signalled it. */
+void level_zero_event_lose(struct level_zero_event *event);
 /* Before their context goes. */
 void level_zero_events_destroy(struct level_zero_context *context);
 void level_zero_events_forked(void);
@@ -247,6 +279,12 @@ struct level_zero_execute {
 	struct level_zero_queue *queue;
 	uint32_t count;
 	const ze_handle *lists;
+	ze_handle immediate; /* the list that they are appended to; NULL: it is a queue */
+	ze_handle signal;    /* when all of them are over; NULL: nothing */
+	uint32_t wait_count; /* … that they wait for */
+	const ze_handle *waits;
+	struct level_zero_event *event; /* that of `signal`, where it has time stamps */
+	bool is_renewed;
 	uint32_t stack;
 	uint64_t enter, exit;
 };
@@ -260,18 +298,25 @@ void level_zero_harvest_all(struct guest_thread *thread);
 /* Where something is pending, and as long ago as it costs. */
 void level_zero_poll(struct guest_thread *thread);
 
-/* The program is about to reset or destroy an event, or to reuse, reset or destroy what holds it: what it says of the
- * last command is read before. thread: NULL where the calling one has no ring. */
+/* The program is about to signal or reset an event, or to reset or destroy what holds it: what it says of the last
+ * command is read before. thread: NULL where the calling one has no ring. */
 void level_zero_before_event_changes(struct guest_thread *thread, ze_handle event);
 void level_zero_before_list_changes(struct guest_thread *thread, ze_handle list);
-void level_zero_before_queue_goes(struct guest_thread *thread, ze_handle queue);
-void level_zero_before_context_goes(struct guest_thread *thread, ze_handle context);
+/* … or destroys it. False: another thread is at work on it, or this one was interrupted there, and its structure must
+ * stay. */
+bool level_zero_before_event_goes(struct guest_thread *thread, ze_handle event);
+bool level_zero_before_queue_goes(struct guest_thread *thread, ze_handle queue);
+bool level_zero_before_context_goes(struct guest_thread *thread, ze_handle context);
+
+/* The device resets an event, or signals it, in between the commands of a list. */
+void level_zero_append_reset(ze_handle list, ze_handle event);
+void level_zero_append_signal(struct guest_thread *thread, ze_handle event);
+/* From now on another list signals the events of this one. */
+void level_zero_list_cloned(struct guest_thread *thread, ze_handle list);
+uint64_t level_zero_new_contents(void);
 
 void level_zero_commands_forked(void);
 void level_zero_objects_forked(void);
-
-/* A queue comes, and is gone: before, as above. */
-void level_zero_commands_add_queue(struct level_zero_queue *queue);
 
 #pragma GCC visibility pop
 

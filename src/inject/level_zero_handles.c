@@ -28,6 +28,7 @@ static struct {
 	char *pool; /* structures are cut from here */
 	size_t pool_left;
 	struct level_zero_object *free[LEVEL_ZERO_KINDS];
+	uint64_t last_serial;
 } handles;
 
 static const size_t sizes[LEVEL_ZERO_KINDS] = {
@@ -79,7 +80,8 @@ void *level_zero_find(ze_handle handle, enum level_zero_kind kind)
 	struct level_zero_object *object =
 		entry ? atomic_load_explicit(&entry->object, memory_order_acquire) : NULL;
 
-	return GUEST_LIKELY(object && object->kind == kind) ? object : NULL;
+	return GUEST_LIKELY(object && object->kind == kind && level_zero_is_there(object)) ? object
+											   : NULL;
 }
 
 /* Under the lock: the smallest table that has room. */
@@ -165,9 +167,11 @@ static void *put(ze_handle handle, enum level_zero_kind kind)
 		return NULL;
 	object->handle = handle;
 	object->kind = kind;
+	atomic_store_explicit(&object->serial, ++handles.last_serial, memory_order_release);
 	before = atomic_exchange_explicit(&entry->object, object, memory_order_acq_rel);
+	/* Nobody has said that it goes: it may be in lists of ours, and its structure is no other's from now on. */
 	if (before)
-		let_go(before);
+		level_zero_mark_gone(before);
 	return object;
 }
 
@@ -186,17 +190,20 @@ void *level_zero_add(ze_handle handle, enum level_zero_kind kind)
 	return object;
 }
 
-void level_zero_remove(ze_handle handle, enum level_zero_kind kind)
+void level_zero_remove(ze_handle handle, enum level_zero_kind kind, bool is_unused)
 {
 	struct entry *entry = find_entry(handle);
-	struct level_zero_object *object;
+	struct level_zero_object *object = entry ? atomic_load(&entry->object) : NULL;
 
-	if (!entry || !guest_lock(&handles.lock))
+	if (!object || object->kind != kind)
 		return;
-	object = atomic_load(&entry->object);
-	if (object && object->kind == kind) {
+	level_zero_mark_gone(object);
+	if (!guest_lock(&handles.lock))
+		return;
+	if (atomic_load(&entry->object) == object) {
 		atomic_store_explicit(&entry->object, NULL, memory_order_release);
-		let_go(object);
+		if (is_unused)
+			let_go(object);
 	}
 	guest_unlock(&handles.lock);
 }

@@ -52,6 +52,7 @@ static void give_id(const struct guest_thread *thread, struct level_zero_object 
 		return;
 	object->id = atomic_fetch_add_explicit(last, 1, memory_order_relaxed) + 1;
 	object->id_mode = thread->mode;
+	object->failed = 0;
 }
 
 static void make_described(const struct guest_thread *thread, struct level_zero_object *object)
@@ -67,6 +68,57 @@ void level_zero_context_made(ze_handle handle, ze_handle driver)
 
 	if (context)
 		context->driver = driver;
+}
+
+static ze_handle first_driver(uint32_t *ret_count)
+{
+	uint32_t count = 1;
+	ze_handle driver = NULL;
+
+	*ret_count = 0;
+	/* To be asked for none sets how many there are; to be asked for one may leave that at one. */
+	if (!next.zeDriverGet || next.zeDriverGet(ret_count, NULL) != ZE_SUCCESS || !*ret_count ||
+	    next.zeDriverGet(&count, &driver) != ZE_SUCCESS)
+		return NULL;
+	return driver;
+}
+
+void level_zero_context_met(ze_handle handle, ze_handle driver)
+{
+	struct level_zero_context *context = level_zero_find(handle, LEVEL_ZERO_CONTEXT);
+	uint32_t count;
+
+	if (!handle || context)
+		return;
+	if (!driver)
+		driver = first_driver(&count);
+	if (lock_objects()) {
+		context = level_zero_find(handle, LEVEL_ZERO_CONTEXT);
+		if (!context)
+			level_zero_context_made(handle, driver);
+		guest_unlock(&objects.lock);
+	}
+}
+
+/* One of the program's, or one that it got in a way that nobody saw. Of several drivers nobody knows whose that is. */
+static struct level_zero_context *meet_context(ze_handle handle)
+{
+	struct level_zero_context *context = level_zero_find(handle, LEVEL_ZERO_CONTEXT);
+	ze_handle driver;
+	uint32_t count;
+
+	if (context || !handle)
+		return context;
+	driver = first_driver(&count);
+	if (lock_objects()) {
+		context = level_zero_find(handle, LEVEL_ZERO_CONTEXT);
+		if (!context) {
+			level_zero_context_made(handle, count == 1 ? driver : NULL);
+			context = level_zero_find(handle, LEVEL_ZERO_CONTEXT);
+		}
+		guest_unlock(&objects.lock);
+	}
+	return context;
 }
 
 /* Under the lock. */
@@ -98,12 +150,11 @@ static struct level_zero_device *meet_device(ze_handle handle)
 static void fill_queue(struct level_zero_queue *queue, ze_handle context, ze_handle device,
 		       const struct ze_queue_desc *desc)
 {
-	queue->context = level_zero_find(context, LEVEL_ZERO_CONTEXT);
+	queue->context = meet_context(context);
 	queue->device = meet_device(device);
 	queue->is_synchronous = desc && desc->mode == ZE_QUEUE_MODE_SYNCHRONOUS;
 	queue->flags = desc && (desc->flags & ZE_QUEUE_IN_ORDER) ? 0 : QUEUE_OUT_OF_ORDER;
 	queue->first = queue->last = NO_COMMAND;
-	level_zero_commands_add_queue(queue);
 }
 
 void level_zero_queue_made(ze_handle handle, ze_handle context, ze_handle device,
@@ -129,8 +180,9 @@ void level_zero_list_made(ze_handle handle, ze_handle context, ze_handle device,
 
 	if (!list)
 		return;
-	list->context = level_zero_find(context, LEVEL_ZERO_CONTEXT);
+	list->context = meet_context(context);
 	list->device = meet_device(device);
+	list->contents = level_zero_new_contents();
 	if (!desc)
 		return;
 	list->queue = level_zero_add(handle_of_queue(handle), LEVEL_ZERO_QUEUE);
@@ -148,6 +200,7 @@ void level_zero_clone_made(ze_handle handle, ze_handle from)
 		return;
 	list->context = known->context;
 	list->device = known->device;
+	list->contents = level_zero_new_contents();
 	list->has_unseen = true;
 }
 
@@ -157,7 +210,7 @@ void level_zero_module_made(ze_handle handle, ze_handle context, ze_handle devic
 
 	if (!module)
 		return;
-	module->context = level_zero_find(context, LEVEL_ZERO_CONTEXT);
+	module->context = meet_context(context);
 	module->device = meet_device(device);
 }
 
@@ -508,6 +561,32 @@ uint32_t level_zero_queue_id(struct guest_thread *thread, struct level_zero_queu
 
 /* ---- modules and kernels ----------------------------------------------------------------------- */
 
+/* What could not be described, mostly because the ring was full, is tried again later and later: to ask for a binary
+ * takes milliseconds. From 1 ms to 1 s (ns), a third to half of that in cycles. */
+enum { ATTEMPT_FIRST_BITS = 20, ATTEMPT_LAST_BITS = 30 };
+
+static bool is_attempt_due(const struct guest_thread *thread,
+			   const struct level_zero_object *object)
+{
+	return object->id_mode != thread->mode || !object->failed ||
+	       guest_now(thread) >= object->next_attempt;
+}
+
+/* Two threads may do so at once: then one of them tries sooner. */
+static void note_attempt(const struct guest_thread *thread, struct level_zero_object *object)
+{
+	uint32_t bits = ATTEMPT_FIRST_BITS + object->failed;
+
+	if (level_zero_is_described(thread, object)) {
+		object->failed = 0;
+		return;
+	}
+	object->failed++;
+	object->next_attempt =
+		guest_now(thread) +
+		(UINT64_C(1) << (bits < ATTEMPT_LAST_BITS ? bits : (uint32_t)ATTEMPT_LAST_BITS));
+}
+
 /* How long the code of a kernel is, by its name. */
 struct level_zero_text {
 	uint64_t name_hash, size_bytes;
@@ -653,6 +732,8 @@ uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_mod
 		return 0;
 	if (level_zero_is_described(thread, &module->object))
 		return module->object.id;
+	if (!is_attempt_due(thread, &module->object))
+		return module->object.id;
 	saved = errno;
 	device =
 		device_id(thread, module->device, module->context ? module->context->driver : NULL);
@@ -663,6 +744,7 @@ uint32_t level_zero_module_id(struct guest_thread *thread, struct level_zero_mod
 	}
 	if (bytes)
 		guest_memory_free(bytes, size);
+	note_attempt(thread, &module->object);
 	errno = saved;
 	return module->object.id_mode == thread->mode ? module->object.id : 0;
 }
@@ -687,7 +769,7 @@ static uint64_t ask_address(struct level_zero_context *context, ze_handle kernel
 
 	if (!context)
 		return 0;
-	if (!context->zex_asked && next.zeDriverGetExtensionFunctionAddress) {
+	if (!context->zex_asked && context->driver && next.zeDriverGetExtensionFunctionAddress) {
 		if (next.zeDriverGetExtensionFunctionAddress(
 			    context->driver, ZEX_KERNEL_GET_BASE_ADDRESS, &function) == ZE_SUCCESS)
 			context->zex = (zex_kernel_get_base_address *)function;
@@ -788,8 +870,11 @@ uint32_t level_zero_kernel_id(struct guest_thread *thread, ze_handle handle, uin
 		return kernel->object.id;
 	if (!guest_is_current(thread))
 		return 0;
-	saved = errno;
-	learn_kernel(thread, kernel, now);
-	errno = saved;
+	if (is_attempt_due(thread, &kernel->object)) {
+		saved = errno;
+		learn_kernel(thread, kernel, now);
+		note_attempt(thread, &kernel->object);
+		errno = saved;
+	}
 	return kernel->object.id_mode == thread->mode ? kernel->object.id : 0;
 }

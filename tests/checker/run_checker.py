@@ -292,7 +292,7 @@ def main():
         cut = random.Random(seed).uniform(0.7, 0.99) if seed % 5 == 1 else None
         cases.append((f"random {seed}{', cut' if cut else ''}", random_trace(seed), window, cut))
         cases.append((f"random waits {seed}", random_waits(seed), window, None))
-        cases += [(f"random addresses {seed}.{part}", random_addresses(seed * 4 + part), window, None) for part in range(4)]
+        cases += [(f"random addresses {seed}.{part}", random_addresses(seed * 2 + part), window, None) for part in range(2)]
         cases += [(f"random wakings {seed}.{part}", random_wakings(seed * 5 + part), window, None) for part in range(5)]
     failures = 0
     with tempfile.TemporaryDirectory() as folder:

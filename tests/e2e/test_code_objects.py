@@ -3,6 +3,7 @@
 """Code objects of Intel GPUs: their kernels, sizes, instructions and lines, next to what other tools say of them, and how
 samples of such instructions are shown. DUET_IGA: a newer library of IGA than that of Debian 12, which knows no Xe2 and Xe3."""
 import bisect
+import csv
 import json
 import os
 import re
@@ -179,7 +180,7 @@ with t.case("what is no code object, or a damaged one"):
             t.true(b"cut off or damaged" in result.stderr, f"{size} bytes: {result.stderr}")
     result = run([DUET, "info", "/bin/true"])
     t.equal(result.status, 1, "a program")
-    t.true(b"neither a trace nor a code object of an Intel GPU" in result.stderr, f"{result.stderr}")
+    t.true(b"neither a trace nor a code object of a GPU of Intel result.stderr, f"{result.stderr}")
 
 trace = None
 
@@ -224,6 +225,18 @@ with t.case("samples that tell an address alone find their kernel, its text and 
             [("second", one["offset"], one["offset"], one["text"], "second", one["line"], count, {"sbid": count})
              for count, one in ((40, picked[0]), (2, picked[1]))], "the rows")
     t.equal([document["ledger"][key] for key in ("samples", "samples_estimated", "samples_unknown")], [42, 0, 0], "the ledger")
+    listed = t.report(addressed, "--by", "stall")["by"]
+    reasons = {row["name"]: row for row in json.loads(run([DUET, "list", "--json", "stalls"]).stdout)["stalls"]}
+    t.equal([(row["key"], row["count"], row["kernel"], row["meaning"], row["remedy"]) for row in listed],
+            [("sbid", 42, "second", reasons["sbid"]["help"], reasons["sbid"]["remedy"])], "by reason")
+    said = text(run([DUET, "report", "--by", "stall", addressed]).stdout)
+    t.true("STALLS" in said and "INSTRUCTIONS" not in said and reasons["sbid"]["help"][:40] in said, said)
+    t.true(all(len(line) <= 100 for line in said.splitlines()), said)
+    table = t.path("samples.csv")
+    t.equal(run([DUET, "export", "--format", "csv", "--kind", "instruction_sample", "-o", table, addressed]).status, 0, "csv")
+    with open(table, encoding="utf-8", newline="") as file:
+        t.equal([(row["pid"], row["kernel"], int(row["offset"]) - second["offset"], row["count"]) for row in csv.DictReader(file)],
+                [("1001", "second", one["offset"], str(count)) for count, one in ((40, picked[0]), (2, picked[1]))], "its rows")
     folded = t.folded(addressed, "stall")
     t.equal([frames[:2] + frames[-3:] for frames, _ in folded],
             [["program", "1001", one["text"].replace(";", "\\x3b") + "_[g]", "sbid_[g]", f"0x{one['offset']:x}_[g]"]

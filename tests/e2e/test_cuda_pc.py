@@ -168,6 +168,10 @@ with t.case("without a plan the time decides: the report's instructions have the
     t.true(rows and all(row["text"] and row["samples"] == sum(row["stalls"].values()) for row in rows),
            f"instructions: {rows[:2]}")
     t.equal(sum(row["samples"] for row in rows), one.report["ledger"]["samples"], "all samples")
+    # Blocks of 128 threads with 40 registers each: 12 warps of 1280 registers in each quarter of 65536.
+    for row in one.report["kernels"]:
+        t.equal(row.get("occupancy"), {"warps": 48, "of_warps": 64, "limit": "registers"}, f"room for {row['name']}")
+    t.true("room for 48 of 64 warps, by registers" in text(run([DUET, "report", one.trace]).stdout), "… in words")
 
 with t.case("killed: what was read is kept"):
     one = recorded(work(kernels=4, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)

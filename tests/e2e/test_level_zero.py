@@ -37,7 +37,7 @@ Recorded = collections.namedtuple("Recorded", "facts works document report stder
 
 
 def environment(sim="", **more):
-    options = ",".join(filter(None, [sim, f"log={t.path('log')}"]))
+    options = ",".join(filter(None, [sim, f"log={t.path('log')}", f"gone={t.path('gone')}"]))
     return {"ZE_ENABLE_ALT_DRIVERS": SIM, "SIM_LEVEL_ZERO": options, **more}
 
 
@@ -62,8 +62,18 @@ def exported(output):
 
 
 def clear_log():
-    if os.path.exists(t.path("log")):
-        os.unlink(t.path("log"))
+    for name in ("log", "gone"):
+        if os.path.exists(t.path(name)):
+            os.unlink(t.path(name))
+
+
+def check_gone():
+    """The driver was asked about nothing that was destroyed."""
+    lines = []
+    if os.path.exists(t.path("gone")):
+        with open(t.path("gone")) as file:
+            lines = file.read().split("\n")[:-1]
+    t.equal(lines, [], "uses of destroyed objects")
 
 
 def facts_of(stdout):
@@ -83,6 +93,7 @@ def recorded(*arguments, sim="", collect="level_zero", status=0, **more):
         t.same_text(result.stdout, plain.stdout, "stdout")
     facts = facts_of(result.stdout)
     t.equal(sum(one["wrong"] for one in facts), 0, "values that are not what the work should have made")
+    check_gone()
     return Recorded(facts, read_log(), exported(output), t.readable(output), text(result.stderr), result.stdout)
 
 
@@ -147,6 +158,38 @@ def check_times(one, most_ns=TICK_NS, all_of_them=True):
         t.equal(len([one_left for one_left in left if one_left[1] - one_left[0] != 1000]), 0,
                 "commands of the log that the trace has no times of")
     return len(got)
+
+
+def of_case(name, argument, *more, sim=""):
+    """A run of level_zero_cases that duet records."""
+    t.wanted()
+    clear_log()
+    output = t.path("case.duet")
+    result = t.record([program("level_zero_cases"), name, argument, *more], output, ["--collect", "level_zero"],
+                      env=environment(sim), timeout=60)
+    t.equal(result.status, 0, f"status: {text(result.stderr)}")
+    check_gone()
+    return Recorded(facts_of(result.stdout), read_log(), exported(output), t.readable(output), text(result.stderr),
+                    result.stdout)
+
+
+def own_times(one):
+    """{(kind, bytes): commands with times}; each of them has those of a command of the log that moved as many bytes."""
+    begin, counted = one.document["begin_ns"], collections.Counter()
+    error = 2 * TICK_NS + max(clock["error_ns"] or 0 for clock in one.report["clocks"])
+    left = of_program(one.works)
+    for launch, end, _, _ in commands(one):
+        if not end or "started" not in end:
+            continue
+        key = (launch["command"], launch["bytes"])
+        start, stop = begin + end["started"], begin + end["ended"]
+        match = next((work for work in left if work.bytes == launch["bytes"] and abs(work.start_ns - start) <= error
+                      and abs(work.end_ns - stop) <= error), None)
+        t.true(match is not None, f"times of {key}, {stop - start} ns, are those of such a command in {left}")
+        if match:
+            left.remove(match)
+        counted[key] += 1
+    return counted
 
 
 def kernels(one):
@@ -239,6 +282,7 @@ for name, arguments, sim, more in (
         ("events of the program's with time stamps", ["events=2"], "", {}),
         ("a list that runs three times", ["runs=3"], "", {}),
         ("the same, with events of the program's", ["runs=3", "events=1"], "", {}),
+        ("the same, and they go before the list is reset", ["runs=3", "events=1", "early=1"], "", {}),
         ("the same, with an event that the device resets", ["runs=3", "events=2", "reset=1", "barriers=0"], "", {}),
         ("stamps of 28 bits, a clock of 32", [], "stamp_bits=28,clock_bits=32", {}),
         ("handles of the loader's own", [], "", {"ZE_ENABLE_LOADER_INTERCEPT": "1"}),
@@ -287,6 +331,66 @@ with t.case("calls that fail are findings by the errors' names, and what comes b
     found = {row["id"]: row["text"] for row in one.report["findings"] if row["id"].startswith("failed")}
     t.true("ZE_RESULT_ERROR_INVALID_KERNEL_NAME" in found.get("failed_builds", ""), f"findings: {found}")
     t.true("ZE_RESULT_ERROR_INVALID_NULL_POINTER" in found.get("failed_launches", ""), f"findings: {found}")
+
+# ---- events that go, and that several commands signal ----
+
+LARGE, SMALL = 1 << 23, 4096
+
+for how in ("reset", "destroy"):
+    with t.case(f"an event goes before its list ({how}) while another event has its place: both commands have times"):
+        one = of_case("event_first", how)
+        t.equal(own_times(one), {("copy", SMALL): 1, ("copy", LARGE): 1}, "commands with times")
+
+for how, timed in (("event", {("copy", SMALL): 1}), ("list", {("copy", SMALL): 1}), ("mixed", {})):
+    with t.case(f"one event of two commands of a list ({how}): the later one has times, where it is reset between them"):
+        one = of_case("two_signallers", how)
+        t.equal(own_times(one), timed, "commands with times")
+        t.equal([launch["bytes"] for launch in one.document["launches"]], [LARGE, SMALL], "launches")
+        t.equal(one.report["ledger"]["dropped"], 0, "dropped")
+
+for how in ("copy", "signal"):
+    with t.case(f"a command has not the times of a {how} that signals its event before it"):
+        one = of_case("before", how)
+        t.equal(own_times(one)["copy", SMALL], 0, "times of the later command")
+
+for how, timed in (("one", 1), ("both", 2)):
+    with t.case(f"a clone's commands signal the events of its original ({how} executed): none other has their times"):
+        one = of_case("cloned", how)
+        t.equal(own_times(one), {("copy", SMALL): 1}, "commands with times")
+        t.equal(sum(launch["command"] == "graph" for launch in one.document["launches"]), 1, "executions of the clone")
+
+for name in ("slow_queue", "slow_event", "slow_context", "cancelled"):
+    with t.case(f"a query of the driver takes more than a second, meanwhile: {name}"):
+        slow = t.path("slow")
+        one = of_case(name, slow, sim=f"slow={slow},slow_ms={3600 if name == 'slow_context' else 1500}")
+        t.true(text(one.stdout).endswith("done\n"), f"the program's end: {text(one.stdout)}")
+        own_times(one)
+        if name == "cancelled":
+            t.equal(own_times(one)["copy", SMALL], 8, "copies with times behind it")
+
+with t.case("a recorder that does not read: events are used again, and a binary is not asked for in each launch"):
+    one = of_case("full", ZEBIN)
+    t.true(one.facts[0]["events"] < 600, f"events of the driver's for 2200 commands: {one.facts}")
+    t.true(one.facts[0]["binaries"] < 20, f"binaries asked for in 200 launches: {one.facts}")
+
+with t.case("one append looks at so many commands as 1 ms allows"):
+    one = of_case("late_look", "-", sim="query_us=200")
+    t.true(1 <= one.facts[0]["queries"] <= 40, f"queries of 400 that are over: {one.facts}")
+
+for how in ("exp", "parameters"):
+    with t.case(f"lists in an immediate list ({how}), with an event of the call's own"):
+        one = of_case("appended", how)
+        t.equal(own_times(one), {("copy", SMALL): 2, ("copy", LARGE): 1, ("barrier", 0): 2}, "commands with times")
+        signal = one.document["launches"][-2]
+        t.equal((signal["command"], signal["function"].startswith("zeCommandListImmediateAppendCommandLists")),
+                ("barrier", True), "the last command of the call")
+        t.true(signal["handle"], "… and the event that it signals")
+
+for which in ("driver", "zer"):
+    with t.case(f"a context that the driver has made ({which}): times, directions, and where the kernel is"):
+        one = of_case("default", ZEBIN, which)
+        t.equal(own_times(one), {("write", SMALL): 1, ("kernel", 0): 1}, "commands with times")
+        t.equal([code["address"] for code in kernels(one)], [0x800000000000], "address of the kernel")
 
 # ---- ways in and out ----
 
@@ -354,15 +458,18 @@ with t.case("each row of event/level_zero_calls.h has the place and the paramete
     with open(os.path.join(ROOT, "src", "event", "level_zero_calls.h")) as file:
         rows = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     found = re.findall(r"^ZE_[A-Z]+\((?:(\d+), )?(ze\w+), (\w+), (\d+), (\d+),[^(]*\(([^)]*)\)", rows, re.M)
-    texts = {}
-    for name in ("ze_ddi.h", "ze_api.h"):
-        with open(os.path.join(HEADERS, name)) as file:
-            texts[name] = re.sub(r"///.*", "", file.read())
+    texts = collections.defaultdict(str)
+    for name in ("ze_ddi.h", "ze_api.h", "zer_ddi.h", "zer_api.h"):
+        if os.path.exists(os.path.join(HEADERS, name)):
+            with open(os.path.join(HEADERS, name)) as file:
+                texts[name] = re.sub(r"///.*", "", file.read())
     places, functions = {}, {}
-    for table, body in re.findall(r"typedef struct _ze_(\w+)_dditable_t\s*\{(.*?)\}", texts["ze_ddi.h"], re.S):
-        for slot, name in enumerate(re.findall(r"ze_pfn(\w+)_t\s+pfn\w+;", body)):
-            places["ze" + name] = (table, slot)
-    for name, parameters in re.findall(r"ZE_APICALL\s+(ze\w+)\s*\(([^;]*?)\);", texts["ze_api.h"]):
+    for prefix in ("ze", "zer"):
+        for table, body in re.findall(rf"typedef struct _{prefix}_(\w+)_dditable_t\s*\{{(.*?)\}}",
+                                      texts[prefix + "_ddi.h"], re.S):
+            for slot, name in enumerate(re.findall(rf"{prefix}_pfn(\w+)_t\s+pfn\w+;", body)):
+                places[prefix + name] = (table if prefix == "ze" else f"{prefix}_{table}", slot)
+    for name, parameters in re.findall(r"ZE_APICALL\s+(ze\w+)\s*\(([^;]*?)\);", texts["ze_api.h"] + texts["zer_api.h"]):
         functions[name] = parameters.count(",") + 1
     version = max(int(minor) for minor in re.findall(r"ZE_API_VERSION_1_(\d+) =", texts["ze_api.h"]))
     t.equal(len({number for number, *_ in found if number}), len([1 for number, *_ in found if number]), "numbers")

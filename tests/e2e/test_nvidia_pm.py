@@ -11,6 +11,8 @@ import sqlite3
 import time
 
 import duet_test
+import perfetto_trace
+import view_file
 from duet_test import DUET, Running, program, run, text
 
 STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
@@ -71,6 +73,18 @@ class Rows:
 
     def losses(self):
         return self.ask("select begin_ns, end_ns, reason, count from losses where lost = 'counter' order by 1")
+
+
+def exported(trace, verb, ending, *options):
+    path = f"{trace}.{ending}"
+    t.equal(run([DUET, verb, "-o", path, *options, trace]).status, 0, f"{verb} {ending}")
+    return path
+
+
+def trail(page, track):
+    """Names of all tracks that it is below, the outermost first."""
+    parent = track.head.get("parent")
+    return [] if parent is None else [*trail(page, page.tracks[parent]), page.tracks[parent].name]
 
 
 def gaps(samples):
@@ -138,7 +152,7 @@ with t.case("10,000 a second for 10 s, and a buffer that is full after 3: a gap 
     lost = sum(round((end - begin) / 100000) for begin, end, _, _ in losses)
     t.true(abs(len(samples) + lost - (samples[-1][1] - samples[0][0]) / 100000) < 2, "samples and losses make up the time")
     t.true(samples[-1][1] - samples[0][0] > 9.5e9, "for ten seconds")
-    t.equal([row for row in samples if not 0 < row[3] <= 101000 or not row[2] <= row[3]], [], "each is a share of its time")
+    t.equal([row for row in samples if not 0 < row[3] <= 150000 or not row[2] <= row[3]], [], "each is a share of its time")
     t.true("buffer was full" in notes(trace), "it is noted")
 
 with t.case("what is no number has no row"):
@@ -327,6 +341,30 @@ with t.case("kernels and the hardware's counters of one GPU, without NVML"):
     document = t.report(trace)
     t.equal([(device["executions"], device["measured"]) for device in document["devices"]], [(120, True)], "one device")
     t.equal(len(pm(document)), METRICS, "metrics")
+
+with t.case("timelines have every sample, below its GPU beside the kernels"):
+    trace = t.path("alone.duet")
+    samples = Rows(trace).samples("gpu.pm.sm.active")
+    page = view_file.read(exported(trace, "view", "html"))
+    for problem in view_file.problems(page):
+        t.fail(problem[:400])
+    tracks = [track for track in page.of_kind("counter") if track.name.startswith("gpu.pm.sm.active")]
+    t.equal([len(list(track.items())) for track in tracks], [len(samples)], "of duet view")
+    above = trail(page, tracks[0])
+    kernels = [trail(page, track) for track in page.tracks if track.kind == "device"]
+    t.true(any("H200" in name for name in above), f"below {above}, beside {kernels}")
+    timeline = perfetto_trace.load(exported(trace, "export", "perfetto", "--format", "perfetto"))
+    tracks = [track for track in timeline.tracks.values() if track.is_recorded and track.name.startswith("gpu.pm.sm.active")]
+    t.true(len(tracks) == 1 and len(tracks[0].values) >= len(samples), "of Perfetto")
+    t.true("H200" in timeline.tracks[tracks[0].parent].name, "below its GPU")
+
+with t.case("another tool's library is the program's, and is not loaded into the recorder"):
+    other = t.path("other.so")
+    result = t.record(["sh", "-c", "echo $CUDA_INJECTION64_PATH"], t.path("injected.duet"), ["--collect", "nvidia:pm"],
+                      env=nvidia("pm_load=0.5", CUDA_INJECTION64_PATH=other, LD_DEBUG="files"))
+    t.equal((result.status, text(result.stdout).strip()), (0, other), "the program has the variable")
+    said = text(result.stderr)
+    t.true("libcupti.so.13" in said and other not in said, "what the recorder loaded")
 
 # ---- ends ----
 

@@ -18,6 +18,7 @@
  *	hold=0     1: when all is done a line is printed and the program sleeps until it is killed
  *	bad=0      1: the first thread asks for what is refused: a kernel that is not there, a copy from nowhere
  *	reset=0    1: an event is reset by the device, in the list that signals it (with events=2)
+ *	early=0    1: events are destroyed before the list that signals them is reset
  */
 #include <level_zero/ze_api.h>
 
@@ -34,8 +35,9 @@
 enum { ITEMS = 256, THREADS = 2, QUEUES = 2, EVENTS_MOST = 256 };
 
 static struct {
-	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset, bad;
-} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0, 0};
+	long launches, h2d, d2h, fills, barriers, events, runs, wait, sync, fork, hold, reset, bad,
+		early;
+} options = {23, 7, 5, 3, 2, 0, 1, 1, 0, 0, 0, 0, 0, 0};
 
 static const struct {
 	const char *name;
@@ -47,7 +49,7 @@ static const struct {
 	{"runs", &options.runs},         {"wait", &options.wait},
 	{"sync", &options.sync},         {"fork", &options.fork},
 	{"hold", &options.hold},         {"reset", &options.reset},
-	{"bad", &options.bad},
+	{"bad", &options.bad},           {"early", &options.early},
 };
 
 struct counts {
@@ -301,6 +303,8 @@ NOINLINE static void run_list(struct work *work)
 	CHECK(zeFenceHostSynchronize(work->fence, UINT64_MAX));
 	CHECK(zeFenceReset(work->fence));
 	look_at_events(work);
+	if (options.early)
+		drop_events(work);
 	CHECK(zeCommandListReset(work->list));
 	drop_events(work);
 	count_all(work, 0, options.runs);

@@ -49,8 +49,11 @@ if [ "$1" = work ]; then
 	esac
 	exit
 fi
-collect=level_zero,intel
-[ "$1" = alone ] && collect=intel
+case $1 in
+alone) collect=intel ;;
+losses) collect=level_zero,intel:-driver ;; # sooner: nothing to load into the kernel
+*) collect=level_zero,intel ;;
+esac
 /vm/duet record --collect $collect -o /tmp/run.duet -- /vm/chain.sh work "$1"
 cat /tmp/work.*
 rm /tmp/work.*

@@ -21,6 +21,8 @@ import work
 
 USUAL = ("6.1", "6.12")
 MODULES = ("gpu_sched", "i915", "xe", "vgem")
+# Objects that are of one driver alone.
+DRIVERS = ("xe", "i915")
 MADE_UP = "made_up_gpu"
 NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "cpio": "cpio", "busybox": "busybox-static", "apt-get": "apt"}
 PROGRAMS = ("probe", "fences", "submit")
@@ -28,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = os.path.join(HERE, "record.sh")
 READY = os.path.join(HERE, "ready.sh")
 STALLS = os.path.join(HERE, "stalls.sh")
+SUBMISSIONS = os.path.join(HERE, "submissions.sh")
 OA = os.path.join(HERE, "oa.sh")
 CHAIN = os.path.join(HERE, "chain.sh")
 ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
@@ -149,8 +152,9 @@ def check_mock(report, apt, kernel, build):
         report.skip(kernel.version, "the mock of xe", why)
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
-    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa")}
-    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa", "xe_submit")}
+    files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS,
+                  "vm/submissions.sh": SUBMISSIONS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
                   "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
@@ -164,17 +168,23 @@ def check_mock(report, apt, kernel, build):
     if not stripped:
         report.skip(kernel.version, "the chain without types", "no pahole or objcopy: there are no types to go without")
     elif has_chain:
-        check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": stripped}, files, ("plain", "alone"),
+        check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": stripped}, files, ("alone",),
                            " without types")
 
 
 def check_mock_machine(report, kernel, build, modules, files, variants, how):
     log = os.path.join(build, f"vm-{kernel.version}-mock{how.replace(' ', '-')}.log")
     stalls = {} if how else {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
-                             "stalls": ("/vm/stalls.sh", work.RecordedStalls)}
-    tests = [(name, command) for name, (command, _) in stalls.items()]
+                             "stalls": ("/vm/stalls.sh", work.RecordedStalls),
+                             "submissions": ("/vm/submissions.sh", work.RecordedSubmissions)}
+    tests = [(name, command) for name, (command, _) in stalls.items()] + ([] if how else [("oa", "/vm/oa.sh")])
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
+    # the last: it takes away what the module can
+    tests += [] if how else [("oa", "/vm/oa.sh")]
     result = guest.run(kernel.image, modules, files, tests, log)
+
+    # by the functions of the driver, whose types the module brings: where there is no pahole it has none
+    way = "names" if how or b"\0.BTF\0" not in modules["xe gpus=2"] else "types"
 
     def line(name, what, complaints_of):
         status, lines = result.tests.get(name, (None, []))
@@ -183,13 +193,13 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
                     f"status {status}: {'; '.join(complaints)[:4000]}, see {log}")
 
     for name, (_, check) in stalls.items():
-        line(name, f"EU stalls of a mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
+        line(name, f"the mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
     if not how:
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
         line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:
         def chain(lines, variant=variant):
-            return work.Chain(lines, ZEBIN, variant)
+            return work.Chain(lines, ZEBIN, variant, way)
 
         line(f"chain_{variant}", f"the chain{how}, {variant}", lambda lines, chain=chain: chain(lines).complaints())
         line(f"chain_{variant}", f"the chain{how}, {variant}: flame graph",
@@ -215,6 +225,10 @@ def build_made_up(report, apt, kernel, folder, source=MADE_UP_SOURCE, name=MADE_
 def check_kernel(report, apt, kernel, build):
     started = time.monotonic()
     objects = {os.path.basename(path).removesuffix(".bpf.o"): path for path in glob.glob(f"{build}/src/bpf/*.bpf.o")}
+    for name in DRIVERS:
+        if name in objects and name not in kernel.modules:
+            report.skip(kernel.version, f"{name} all together", "this kernel has no such driver")
+            del objects[name]
     files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in PROGRAMS}
     files.update({f"vm/{name}.bpf.o": path for name, path in objects.items()})
     modules = kernel.closure(MODULES)

@@ -28,3 +28,6 @@ echo 0 >/sys/module/xe/parameters/stalls
 name=old doctor /vm/duet
 echo 0 >/sys/module/xe/parameters/oa
 name=oldest doctor /vm/duet
+# as it was
+echo 1 >/sys/module/xe/parameters/oa
+echo 1 >/sys/module/xe/parameters/stalls

@@ -12,7 +12,8 @@
  *		record KIND TIME_NS TGID TID CONTEXT NUMBER THREAD [DRIVER TIMELINE], while each PROGRAM ran
  *		job QUEUED_NS RUN_NS DONE_NS TGID TID FLAGS CONTEXT NUMBER CLIENT THREAD DRIVER DEVICE RING, as collect/drm/jobs.c makes them of it
  * Fails:    exits 1 where the object is none, or a PROGRAM failed
- * Why:      each program is loaded and attached alone: in an object the first that a kernel refuses hides the others
+ * Why:      where not all programs are taken together each is loaded and attached alone: in an object the first that a
+ *           kernel refuses hides the others
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -118,6 +119,18 @@ static int list_programs(struct probe *probe)
 	return 0;
 }
 
+static struct bpf_object *load_together(struct probe *probe, int *ret_error)
+{
+	size_t count = 0;
+	struct bpf_object *object = load(probe, PROGRAMS_MOST, ret_error);
+
+	for (size_t i = 0; i < probe->count; i++)
+		count += probe->runs[i];
+	if (object)
+		printf("together %zu runs\n", count);
+	return object;
+}
+
 static void try_each(struct probe *probe)
 {
 	for (size_t i = 0; i < probe->count; i++) {
@@ -136,18 +149,22 @@ static void try_each(struct probe *probe)
 	}
 }
 
-static struct bpf_object *load_together(const struct probe *probe)
+static struct bpf_object *try_all(struct probe *probe)
 {
-	size_t count = 0;
+	struct bpf_object *object;
 	int error;
-	struct bpf_object *object = load(probe, PROGRAMS_MOST, &error);
 
 	for (size_t i = 0; i < probe->count; i++)
-		count += probe->runs[i];
+		probe->runs[i] = true;
+	object = load_together(probe, &error);
+	for (size_t i = 0; object && i < probe->count; i++)
+		printf("program %s runs\n", probe->names[i]);
 	if (object)
-		printf("together %zu runs\n", count);
-	else
-		printf("together %zu refused %s: %s\n", count, strerror(-error), reason);
+		return object;
+	try_each(probe);
+	object = load_together(probe, &error);
+	if (!object)
+		printf("together refused %s: %s\n", strerror(-error), reason);
 	return object;
 }
 
@@ -226,8 +243,7 @@ int main(int argc, char **argv)
 		printf("no object: %s\n", reason);
 		return 1;
 	}
-	try_each(&probe);
-	object = load_together(&probe);
+	object = try_all(&probe);
 	if (argc > 2)
 		status = object ? follow(object, argv + 2) : 1;
 	bpf_object__close(object);

@@ -56,22 +56,28 @@ static inline int xe_open(int index)
 	return -1;
 }
 
-static inline void xe_begin(struct xe_gpu *gpu, int index)
+/* An address space, and a queue of it. */
+static inline void xe_make_queue(struct xe_gpu *gpu)
 {
 	struct xe_vm_create vm = {.flags = 0};
 	uint64_t engine = 4; /* of class compute */
 	struct xe_exec_queue_create queue = {
 		.width = 1, .num_placements = 1, .instances = (uintptr_t)&engine};
 
-	gpu->fd = xe_open(index);
-	if (gpu->fd < 0)
-		give_up("no such GPU");
 	if (ioctl(gpu->fd, XE_IOCTL_VM_CREATE, &vm))
 		give_up("vm");
 	gpu->vm = queue.vm_id = vm.vm_id;
 	if (ioctl(gpu->fd, XE_IOCTL_EXEC_QUEUE_CREATE, &queue))
 		give_up("queue");
 	gpu->queue = queue.exec_queue_id;
+}
+
+static inline void xe_begin(struct xe_gpu *gpu, int index)
+{
+	gpu->fd = xe_open(index);
+	if (gpu->fd < 0)
+		give_up("no such GPU");
+	xe_make_queue(gpu);
 }
 
 static inline void xe_bind(struct xe_gpu *gpu, struct xe_buffer *buffer, uint64_t address)

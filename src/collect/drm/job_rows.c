@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     jobs, of all processes   Gives: launches and executions, with their devices, queues, processes, threads
- * Owns:     the processes that are seen here alone
+ * Owns:     rings and queues
  * Fails:    without memory a job has no row; who is too many at a time is counted, and written as lost
  * Why:      a driver knows buffers of commands and not what is in them. Where a runtime tells of its own commands, its
  *           process's jobs would be the same work once more, so that only those of others are written. A job may be
@@ -53,7 +53,6 @@ struct queue {
 struct job_rows {
 	struct recording *recording;
 	const struct cards *cards;
-	struct processes others; /* who is not recorded */
 	struct ring rings[RINGS_MOST];
 	size_t rings_count;
 	struct hash_map by_ring; /* key_of() -> index into rings */
@@ -74,7 +73,6 @@ struct job_rows *job_rows_new(struct recording *recording, const struct cards *c
 		return NULL;
 	rows->recording = recording;
 	rows->cards = cards;
-	processes_init(&rows->others, recording);
 	hash_map_init(&rows->by_ring);
 	hash_map_init(&rows->by_queue);
 	return rows;
@@ -84,7 +82,6 @@ void job_rows_free(struct job_rows *rows)
 {
 	if (!rows)
 		return;
-	processes_fini(&rows->others);
 	hash_map_fini(&rows->by_ring);
 	hash_map_fini(&rows->by_queue);
 	free(rows);
@@ -124,9 +121,10 @@ static struct process *process_of(struct job_rows *rows, const struct job *job,
 	*ret_table = rows->recording->processes;
 	if (process)
 		return process;
-	*ret_table = &rows->others;
-	process = processes_find(&rows->others, job->tgid);
-	return process ? process : processes_begin(&rows->others, job->tgid, job->queued_ns);
+	*ret_table = rows->recording->others;
+	process = processes_find(rows->recording->others, job->tgid);
+	return process ? process
+		       : processes_begin(rows->recording->others, job->tgid, job->queued_ns);
 }
 
 static struct place place_of(uint32_t process, uint32_t device, const struct job *job)
@@ -330,15 +328,20 @@ void job_rows_put(struct job_rows *rows, const struct job *job)
 		rows->counts.told++;
 		return;
 	}
+	/* the call that it was queued in may be recorded already; of what it queues one thing is the work */
+	execution.correlation =
+		submissions_take(&rows->recording->submissions, process->row.id, job->tid,
+				 job->queued_ns, job->flags & JOB_IS_FENCE);
+	if (execution.correlation && (job->flags & JOB_IS_FENCE)) {
+		rows->counts.told++;
+		return;
+	}
 	execution.process = process->row.id;
 	execution.queue = queue_of(rows, job, process->row.id, device);
 	if (!execution.queue) {
 		rows->counts.crowded++;
 		return;
 	}
-	/* the call that it was queued in may be recorded already */
-	execution.correlation = submissions_take(&rows->recording->submissions, process->row.id,
-						 job->tid, job->queued_ns);
 	if (!execution.correlation) {
 		execution.correlation = CORRELATION_BASE | ++rows->last_correlation;
 		put_launch(rows, job, thread, &execution);
@@ -352,15 +355,16 @@ static void see_ends(struct job_rows *rows, uint64_t now_ns)
 	size_t cursor = 0;
 	uint64_t pid, value;
 
-	while (hash_map_next(&rows->others.by_pid, &cursor, &pid, &value))
+	while (hash_map_next(&rows->recording->others->by_pid, &cursor, &pid, &value))
 		if (!((const struct process *)(uintptr_t)value)->has_ended && kill((pid_t)pid, 0) &&
 		    errno == ESRCH)
-			processes_end(&rows->others, (uint32_t)pid, now_ns);
+			processes_end(rows->recording->others, (uint32_t)pid, now_ns);
 }
 
 static bool is_there(const struct job_rows *rows, const struct queue *queue)
 {
-	const struct processes *const tables[] = {rows->recording->processes, &rows->others};
+	const struct processes *const tables[] = {rows->recording->processes,
+						  rows->recording->others};
 
 	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
 		const struct process *process = processes_find(tables[i], queue->pid);
@@ -374,7 +378,7 @@ static bool is_there(const struct job_rows *rows, const struct queue *queue)
 void job_rows_each_second(struct job_rows *rows, uint64_t now_ns)
 {
 	see_ends(rows, now_ns);
-	processes_forget(&rows->others, now_ns);
+	processes_forget(rows->recording->others, now_ns);
 	for (size_t i = rows->queues_count; i-- > 0;)
 		if (!is_there(rows, &rows->queues[i]))
 			drop_queue(rows, i, now_ns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their driver xe
+ * collect/intel/collector.c - what Intel's GPUs execute, and why they do not: samples and counters of their drivers
  *
  * Runs in:  the recorder; each GPU's stream is read in a thread of its own, counters in a sampler's
  * Gets:     on or off, how often   Gives: devices, samples of instructions by their addresses, counters (oa_source.h)
  * Owns:     render nodes and streams
- * Fails:    -ENODEV where there is no GPU of xe; a GPU that cannot be sampled is noted with the reason
+ * Fails:    -ENODEV where there is no GPU of theirs; a GPU that cannot be sampled is noted with the reason
  * Why by request: sampling keeps a GPU awake, and was not run on one yet
  */
 #include <errno.h>
@@ -28,7 +28,8 @@ enum {
 	CYCLES_MOST = 100000,
 	RING_MIB_MOST = 1024,
 	TELL_NS = 100000000,
-	DRIVER_NS = 20000000
+	DRIVER_NS = 20000000,
+	MEMORY_USUAL = 1 << 28
 };
 
 /* A GT whose instructions are sampled. */
@@ -46,6 +47,7 @@ struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
+	struct stalls_budget budget; /* of all streams */
 	uint64_t told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
@@ -177,7 +179,7 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 		return false;
 	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
 	if (!error)
-		error = eu_stream_open(&gpu->node, &gpu->facts, &gpu->stream);
+		error = eu_stream_open(&gpu->node, &gpu->facts, &intel->budget, &gpu->stream);
 	if (!error) {
 		describe(intel, gpu);
 		intel->count++;
@@ -301,7 +303,7 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 			;
 	if (intel->count)
 		return 0;
-	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's driver xe "
+	return error_set(-ENODEV, "no GPU whose instructions can be sampled by Intel's drivers "
 				  "(duet doctor says what is missing)");
 }
 
@@ -354,6 +356,7 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	struct intel *intel;
+	uint64_t memory;
 	int error = 0;
 
 	*ret_state = NULL;
@@ -363,6 +366,9 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
+	/* the rest is everybody else's: chunks that are being filled, dictionaries, rings */
+	memory = session->memory_bytes ? session->memory_bytes : MEMORY_USUAL;
+	intel->budget.bytes = (int64_t)(memory / 4 * 3);
 	if (session->intel)
 		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
@@ -447,8 +453,8 @@ static const struct collector_work work = {
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
-	.help = "Intel's GPUs by their driver xe: which instructions execute, and why others wait; "
-		"how busy they are, and their clock; what is handed to them, by whom",
+	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
+		"wait; how busy they are, and their clock; what is handed to them, by whom",
 	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,

@@ -12,26 +12,22 @@
 #include "collect/intel/driver.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "bpf/objects.h"
 #include "collect/host_clocks.h"
 #include "collect/intel/generation.h"
+#include "collect/intel/gpu_node.h"
 #include "collect/intel/launches.h"
 #include "collect/kernel_load.h"
-#include "event/xe_abi.h"
 
-enum { FIRST_MINOR = 128, LAST_MINOR = 191, STACKS_A_ROUND = 64 };
+enum { STACKS_A_ROUND = 64 };
 
 /* The programs of a way to see submissions; the first one tells them. */
 struct level {
@@ -169,40 +165,25 @@ struct driver {
 
 /* ---- GPUs -------------------------------------------------------------------------------------- */
 
-/* On PCI "0000:03:00.0". */
-static void find_address(int minor, char *ret_address, size_t size)
-{
-	char path[64], target[PATH_MAX];
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/sys/class/drm/renderD%d/device", minor);
-	length = readlink(path, target, sizeof(target) - 1);
-	target[length > 0 ? length : 0] = '\0';
-	snprintf(ret_address, size, "%s", length > 0 ? basename(target) : path);
-}
-
 static void look_at_gpu(int minor, struct launch_gpu *gpu)
 {
-	char path[64], name[sizeof(gpu->driver)] = "";
-	struct xe_version version = {.name_length = sizeof(name) - 1, .name = name};
-	auto_close int fd = -1;
+	struct gpu_node node;
 
-	snprintf(path, sizeof(path), "/dev/dri/renderD%d", minor);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 || ioctl(fd, XE_IOCTL_VERSION, &version))
+	if (!gpu_node_open(minor, &node))
 		return;
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
-		if (strcmp(name, kinds[i].driver) != 0)
+		if (strcmp(node.driver, kinds[i].driver) != 0)
 			continue;
-		snprintf(gpu->driver, sizeof(gpu->driver), "%s", name);
-		find_address(minor, gpu->address, sizeof(gpu->address));
-		gpu->generation = generation_of(fd, name);
+		snprintf(gpu->driver, sizeof(gpu->driver), "%s", node.driver);
+		snprintf(gpu->address, sizeof(gpu->address), "%s", node.address);
+		gpu->generation = generation_of(&node);
 	}
+	gpu_node_close(&node);
 }
 
 static bool has_gpu(const struct driver *driver, const char *name)
 {
-	for (int minor = FIRST_MINOR; minor <= LAST_MINOR; minor++)
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		if (strcmp(driver->gpus[minor].driver, name) == 0)
 			return true;
 	return false;
@@ -376,7 +357,7 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	driver->recording = recording;
 	driver->ring_bytes = ring_bytes;
 	driver->begin_ns = host_clocks_now_ns();
-	for (int minor = FIRST_MINOR; minor <= LAST_MINOR; minor++)
+	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		look_at_gpu(minor, &driver->gpus[minor]);
 	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
 		error = open_tracer(driver, i, is_timed);
@@ -459,6 +440,8 @@ static void note_counts(const struct tracer *tracer)
 		{counts->too_deep, "calls deeper than three, not followed"},
 		{counts->no_space, "submissions of queues that were made before"},
 		{counts->no_generation, "submissions to GPUs whose commands are not known"},
+		{counts->stackless,
+		 "submissions without a user's stack: too many new ones at a time"},
 		{counts->malformed, "records that made no sense"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS),
 		 "bindings that had no room"},

@@ -121,7 +121,7 @@ static void free_stream(struct eu_stream *stream)
 }
 
 int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *facts,
-		   struct eu_stream **ret_stream)
+		   struct stalls_budget *budget, struct eu_stream **ret_stream)
 {
 	struct eu_stream *stream = calloc(1, sizeof(*stream));
 	int error = 0;
@@ -132,8 +132,8 @@ int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *fa
 	stream->facts = *facts;
 	pthread_mutex_init(&stream->lock, NULL);
 	stream->buffer = malloc(BUFFER_BYTES);
-	stream->filled = stalls_new(facts->layout);
-	stream->told = stalls_new(facts->layout);
+	stream->filled = stalls_new(facts->layout, budget);
+	stream->told = stalls_new(facts->layout, budget);
 	stream->fd = facts->driver->open(node, facts);
 	if (stream->fd < 0)
 		error = facts->driver->refused(-stream->fd);

@@ -40,9 +40,9 @@ struct eu_stream_counts {
 int eu_stream_ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles,
 		  struct eu_stream_facts *ret_facts);
 
-/* node: borrowed to the end. Errors, with what mends it in the error chain: -EACCES, -EBUSY, -errno. */
+/* node, budget: borrowed to the end. Errors, with what mends it in the error chain: -EACCES, -EBUSY, -errno. */
 int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *facts,
-		   struct eu_stream **ret_stream);
+		   struct stalls_budget *budget, struct eu_stream **ret_stream);
 /* Reads what is there, and no more: it can be told still. */
 void eu_stream_stop(struct eu_stream *stream);
 void eu_stream_close(struct eu_stream *stream); /* NULL-safe */

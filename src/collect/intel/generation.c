@@ -11,16 +11,11 @@
  */
 #include "collect/intel/generation.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "base/error.h"
 #include "event/i915_abi.h"
-#include "event/xe_abi.h"
-
-enum { ANSWER_MOST = 1 << 20 };
 
 uint32_t generation_of_ip(uint32_t major, uint32_t minor)
 {
@@ -56,39 +51,28 @@ uint32_t generation_of_pci(uint32_t device)
 	return 0;
 }
 
-static uint32_t ask_xe(int node)
+static uint32_t ask_xe(const struct gpu_node *node)
 {
-	struct xe_device_query query = {.query = XE_QUERY_GT_LIST};
-	auto_free struct xe_query_gt_list *list = NULL;
+	struct gpu_gt gt;
 
-	if (ioctl(node, XE_IOCTL_DEVICE_QUERY, &query) || query.size < sizeof(*list) ||
-	    query.size > ANSWER_MOST)
+	if (gpu_node_find_gt(node, 0, &gt)) {
+		error_clear();
 		return 0;
-	list = calloc(1, query.size);
-	query.data = (uintptr_t)list;
-	if (!list || ioctl(node, XE_IOCTL_DEVICE_QUERY, &query))
-		return 0;
-	for (uint32_t i = 0; i < list->num_gt; i++) {
-		if (query.size < sizeof(*list) + (i + 1) * sizeof(list->gt_list[0]))
-			break;
-		if (list->gt_list[i].type == 0)
-			return generation_of_ip(list->gt_list[i].ip_ver_major,
-						list->gt_list[i].ip_ver_minor);
 	}
-	return 0;
+	return generation_of_ip(gt.major, gt.minor);
 }
 
-static uint32_t ask_i915(int node)
+static uint32_t ask_i915(const struct gpu_node *node)
 {
 	int device = 0;
 	struct i915_getparam question = {.param = I915_PARAM_CHIPSET_ID, .value = &device};
 
-	if (ioctl(node, I915_IOCTL_GETPARAM, &question))
+	if (node->ioctl(node->fd, I915_IOCTL_GETPARAM, &question))
 		return 0;
 	return generation_of_pci((uint32_t)device);
 }
 
-uint32_t generation_of(int node, const char *driver)
+uint32_t generation_of(const struct gpu_node *node)
 {
-	return strcmp(driver, "xe") == 0 ? ask_xe(node) : ask_i915(node);
+	return strcmp(node->driver, "xe") == 0 ? ask_xe(node) : ask_i915(node);
 }

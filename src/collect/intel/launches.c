@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     records of src/bpf/xe.bpf.c or i915.bpf.c   Gives: launches of batches, and behind each those of its kernels
- * Owns:     the processes that are seen here alone, stacks, kernels by their addresses
+ * Owns:     stacks, kernels by their addresses
  * Fails:    without memory a submission has no row
  * Why:      a kernel is known by its address alone here: whoever knows more of what lies there says so with the same
  *           address. Where a runtime's own commands are recorded on the device, a submission would be the same work once
@@ -55,7 +55,6 @@ struct launches {
 	struct launch_gpu *gpus;     /* borrowed */
 	const char *function;
 	bool is_timed;
-	struct processes others; /* who is not recorded */
 	struct told_stacks stacks;
 	struct code *codes; /* owned */
 	size_t codes_count, codes_capacity;
@@ -79,7 +78,6 @@ struct launches *launches_new(struct recording *recording, const char *function,
 	launches->function = function;
 	launches->gpus = gpus;
 	launches->is_timed = is_timed;
-	processes_init(&launches->others, recording);
 	told_stacks_init(&launches->stacks, recording);
 	hash_map_init(&launches->by_code);
 	hash_map_init(&launches->by_queue);
@@ -90,7 +88,6 @@ void launches_free(struct launches *launches)
 {
 	if (!launches)
 		return;
-	processes_fini(&launches->others);
 	told_stacks_fini(&launches->stacks);
 	hash_map_fini(&launches->by_code);
 	hash_map_fini(&launches->by_queue);
@@ -108,9 +105,9 @@ static struct process *process_of(struct launches *launches, uint32_t tgid, uint
 	*ret_table = launches->recording->processes;
 	if (process)
 		return process;
-	*ret_table = &launches->others;
-	process = processes_find(&launches->others, tgid);
-	return process ? process : processes_begin(&launches->others, tgid, now_ns);
+	*ret_table = launches->recording->others;
+	process = processes_find(launches->recording->others, tgid);
+	return process ? process : processes_begin(launches->recording->others, tgid, now_ns);
 }
 
 static uint32_t describe_thread(const struct submit_record *record, struct processes *table,
@@ -135,6 +132,9 @@ static uint32_t device_of(struct launches *launches, uint32_t minor)
 	const struct device_facts facts = {
 		.address = gpu->address, .name = name, .vendor = "Intel", .driver = gpu->driver};
 
+	/* its node may not be ours to open */
+	if (!*gpu->address)
+		snprintf(gpu->address, sizeof(gpu->address), "renderD%u", minor);
 	snprintf(name, sizeof(name), "Intel GPU %s", gpu->address);
 	if (!gpu->device)
 		gpu->device = devices_meet(launches->recording, &facts);
@@ -322,14 +322,15 @@ static void count_status(struct launches_counts *counts, const struct submit_rec
 
 static uint32_t stack_of(struct launches *launches, const struct submit_record *record)
 {
-	const uint32_t first = record->frames_count >> 16;
-	uint32_t count = record->frames_count & 0xffff;
+	const uint32_t first = record->frames_first;
+	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack);
+	uint32_t count = record->frames_count;
 
+	launches->counts.stackless += user == 0;
 	if (count > KERNEL_FRAMES_MOST)
 		count = KERNEL_FRAMES_MOST;
 	return told_stacks_put_kernel(&launches->stacks, record->frames + first,
-				      count > first ? count - first : 0,
-				      told_stacks_find(&launches->stacks, record->user_stack));
+				      count > first ? count - first : 0, user);
 }
 
 static void remember(struct launches *launches, const struct event_launch *row, uint32_t process,
@@ -421,6 +422,17 @@ static void take_stack(struct launches *launches, const struct kernel_stack *tol
 	told_stacks_take(&launches->stacks, process, told);
 }
 
+static void take_met(struct launches *launches, const struct kernel_head *head)
+{
+	struct processes *table;
+	struct process *process = process_of(launches, head->tgid, head->time_ns, &table);
+
+	if (!process)
+		return;
+	process_describe(table, process);
+	told_stacks_meet(&launches->stacks, process);
+}
+
 static bool is_whole(const struct submit_record *record, size_t size)
 {
 	return size >= offsetof(struct submit_record, found) &&
@@ -436,6 +448,10 @@ void launches_take(struct launches *launches, const void *data, size_t size)
 
 	if (size == sizeof(struct kernel_stack)) {
 		take_stack(launches, data);
+		return;
+	}
+	if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET) {
+		take_met(launches, head);
 		return;
 	}
 	if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND) {
@@ -462,16 +478,16 @@ static void see_ends(struct launches *launches, uint64_t now_ns)
 	size_t cursor = 0;
 	uint64_t pid, value;
 
-	while (hash_map_next(&launches->others.by_pid, &cursor, &pid, &value))
+	while (hash_map_next(&launches->recording->others->by_pid, &cursor, &pid, &value))
 		if (!((const struct process *)(uintptr_t)value)->has_ended && kill((pid_t)pid, 0) &&
 		    errno == ESRCH)
-			processes_end(&launches->others, (uint32_t)pid, now_ns);
+			processes_end(launches->recording->others, (uint32_t)pid, now_ns);
 }
 
 static bool is_there(const struct launches *launches, const struct code *code)
 {
 	const struct processes *const tables[] = {launches->recording->processes,
-						  &launches->others};
+						  launches->recording->others};
 
 	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
 		const struct process *process = processes_find(tables[i], code->pid);
@@ -488,7 +504,7 @@ void launches_each_second(struct launches *launches, uint64_t now_ns)
 		if (!is_there(launches, &launches->codes[i]))
 			end_code(launches, i, now_ns);
 	see_ends(launches, now_ns);
-	processes_forget(&launches->others, now_ns);
+	processes_forget(launches->recording->others, now_ns);
 }
 
 void launches_end(struct launches *launches)

@@ -34,6 +34,7 @@ struct launches_counts {
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
 	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
+	uint64_t stackless; /* submissions whose user stack was not told */
 	uint64_t malformed;
 };
 

@@ -37,6 +37,7 @@ struct stalls {
 	uint32_t *fresh; /* owned; places, in the order of their first row of the round */
 	size_t fresh_count;
 	uint64_t lost;
+	struct stalls_budget *budget; /* borrowed; NULL: none */
 };
 
 static size_t most_of(uint32_t bits)
@@ -44,11 +45,37 @@ static size_t most_of(uint32_t bits)
 	return (size_t)1 << (bits - 1);
 }
 
+static int64_t bytes_of(uint32_t bits)
+{
+	return (int64_t)((sizeof(struct instruction) << bits) + most_of(bits) * sizeof(uint32_t));
+}
+
+/* For a moment, while it is tidied up, a table may be there twice. */
+static int take_bytes(struct stalls *stalls, uint32_t bits)
+{
+	struct stalls_budget *budget = stalls->budget;
+
+	if (!budget || atomic_fetch_sub(&budget->bytes, bytes_of(bits)) >= bytes_of(bits) ||
+	    bits == LEAST_BITS || bits <= stalls->bits)
+		return 0;
+	atomic_fetch_add(&budget->bytes, bytes_of(bits));
+	return -1;
+}
+
+static void give_bytes(struct stalls *stalls, uint32_t bits)
+{
+	if (stalls->budget && bits)
+		atomic_fetch_add(&stalls->budget->bytes, bytes_of(bits));
+}
+
 static int make_room(struct stalls *stalls, uint32_t bits)
 {
 	struct instruction *instructions = NULL;
-	uint32_t *fresh = malloc(most_of(bits) * sizeof(*fresh));
+	uint32_t *fresh;
 
+	if (take_bytes(stalls, bits))
+		return -1;
+	fresh = malloc(most_of(bits) * sizeof(*fresh));
 	if (fresh && posix_memalign((void **)&instructions, HUGE_BYTES,
 				    sizeof(*instructions) << bits) == 0) {
 		/* without, each look waits for the page's translation, too */
@@ -60,16 +87,18 @@ static int make_room(struct stalls *stalls, uint32_t bits)
 		return 0;
 	}
 	free(fresh);
+	give_bytes(stalls, bits);
 	return -1;
 }
 
-struct stalls *stalls_new(const struct eu_stall_layout *layout)
+struct stalls *stalls_new(const struct eu_stall_layout *layout, struct stalls_budget *budget)
 {
 	struct stalls *stalls = calloc(1, sizeof(*stalls));
 
 	if (!stalls)
 		return NULL;
 	stalls->layout = layout;
+	stalls->budget = budget;
 	stalls->ip_mask = ((uint64_t)1 << layout->ip_bits) - 1;
 	stalls->round = 1;
 	if (make_room(stalls, LEAST_BITS)) {
@@ -83,6 +112,7 @@ void stalls_free(struct stalls *stalls)
 {
 	if (!stalls)
 		return;
+	give_bytes(stalls, stalls->bits);
 	free(stalls->instructions);
 	free(stalls->fresh);
 	free(stalls);
@@ -111,7 +141,8 @@ static struct instruction *put(struct stalls *stalls, uint64_t key)
 static int move(struct stalls *stalls, uint32_t bits, int only_fresh)
 {
 	struct instruction *old = stalls->instructions;
-	const size_t old_places = (size_t)1 << stalls->bits;
+	const uint32_t old_bits = stalls->bits;
+	const size_t old_places = (size_t)1 << old_bits;
 	const size_t fresh_count = stalls->fresh_count;
 	uint32_t *fresh = stalls->fresh;
 
@@ -130,17 +161,18 @@ static int move(struct stalls *stalls, uint32_t bits, int only_fresh)
 			*put(stalls, old[i].key) = old[i];
 	free(old);
 	free(fresh);
+	give_bytes(stalls, old_bits);
 	return 0;
 }
 
 /* Who has counted nothing in this round makes room where there is no more. */
 static int grow(struct stalls *stalls)
 {
-	if (stalls->bits < MOST_BITS)
-		return move(stalls, stalls->bits + 1, 0);
-	if (stalls->fresh_count >= STALLS_INSTRUCTIONS_MOST - STALLS_INSTRUCTIONS_MOST / 8)
-		return -1;
-	return move(stalls, MOST_BITS, 1);
+	const size_t most = most_of(stalls->bits);
+
+	if (stalls->bits < MOST_BITS && move(stalls, stalls->bits + 1, 0) == 0)
+		return 0;
+	return stalls->fresh_count >= most - most / 8 ? -1 : move(stalls, stalls->bits, 1);
 }
 
 /* NULL: there is no room. */

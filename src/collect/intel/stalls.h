@@ -5,6 +5,7 @@
 #ifndef COLLECT_INTEL_STALLS_H
 #define COLLECT_INTEL_STALLS_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,8 +21,13 @@ enum { STALLS_INSTRUCTIONS_MOST = 1 << 19 };
 typedef void (*stalls_on_counts)(void *context, uint64_t address,
 				 const uint32_t counts[EU_STALL_REASONS], uint32_t *note);
 
-/* NULL: out of memory. */
-struct stalls *stalls_new(const struct eu_stall_layout *layout);
+/* Memory that several of them share, whatever threads they are in: so many bytes are left. What each needs to begin with it takes in any case. */
+struct stalls_budget {
+	_Atomic int64_t bytes;
+};
+
+/* budget: borrowed; NULL: as much as STALLS_INSTRUCTIONS_MOST need. NULL: out of memory. */
+struct stalls *stalls_new(const struct eu_stall_layout *layout, struct stalls_budget *budget);
 void stalls_free(struct stalls *stalls); /* NULL-safe */
 
 /* Whole rows, as they were read; what is left over behind them is not looked at. */
@@ -33,7 +39,7 @@ size_t stalls_waiting(const struct stalls *stalls);
 /* Tells each of them, in the order in which they came, and begins anew. Addresses are the lowest bits of a layout's. */
 void stalls_tell(struct stalls *stalls, stalls_on_counts on_counts, void *context);
 
-/* Rows that were not counted: of instructions beyond STALLS_INSTRUCTIONS_MOST. */
+/* Rows that were not counted: of instructions beyond STALLS_INSTRUCTIONS_MOST, or what the budget has room for. */
 uint64_t stalls_lost(const struct stalls *stalls);
 
 #endif

@@ -35,12 +35,14 @@ static int program, error;
 static struct ring_buffer *ring;
 static struct submit_record records[RECORDS_MOST];
 static struct submit_unbound last_unbound;
-static size_t records_count, stacks_count, unbound_count;
+static size_t records_count, stacks_count, unbound_count, met_count;
 
 static int on_record(void *context, void *data, size_t size)
 {
 	if (size == sizeof(struct kernel_stack)) {
 		stacks_count++;
+	} else if (size == sizeof(struct kernel_head)) {
+		met_count += ((struct kernel_head *)data)->kind == SUBMIT_RECORD_MET;
 	} else if (((struct kernel_head *)data)->kind == SUBMIT_RECORD_UNBOUND) {
 		last_unbound = *(struct submit_unbound *)data;
 		unbound_count++;
@@ -194,9 +196,11 @@ static uint64_t kernel_of(const struct submit_record *record)
 
 static void begin(void)
 {
+	met_count = 0;
 	make_vm(FILE_A, 1);
 	make_queue(FILE_A, 1, 1);
 	take_records();
+	CHECK_EQUAL(met_count, 1);
 }
 
 static void end(void)

@@ -19,6 +19,11 @@
 #include "collect/intel/i915_perf_abi.h"
 #include "event/xe_abi.h"
 
+/* An answer is the driver's head with what belongs to it, one behind the other. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end"
+#endif
+
 enum { READS_PUT_MOST = 32, READ_BYTES_MOST = 1 << 16, QUERIES_MOST = 16, ASKED_MOST = 64 };
 
 struct made_up_answer {

@@ -136,7 +136,7 @@ TEST(rows_of_intels_own_i915)
 	made_up_put(0, rows, 6 * EU_STALL_ROW_BYTES);
 	make_row(rows[6], 0x2000, 0, 50, 2, 0);
 	made_up_put(0, rows[6], EU_STALL_ROW_BYTES);
-	REQUIRE(eu_stream_open(&node, &facts, &stream) == 0);
+	REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
 	CHECK_EQUAL(made_up.values[0],
 		    I915_PERF_CLOEXEC | I915_PERF_NONBLOCK | I915_PERF_DISABLED | 1 << 16);
 	CHECK_EQUAL(made_up.values[1001 - 980], 512 << 10);
@@ -177,7 +177,7 @@ TEST(who_is_refused_by_i915)
 		made_up.engines = (struct made_up_answer){&engines, sizeof(engines)};
 		made_up.open_error = cases[i].error;
 		REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
-		CHECK_EQUAL(eu_stream_open(&node, &facts, &stream), cases[i].result);
+		CHECK_EQUAL(eu_stream_open(&node, &facts, NULL, &stream), cases[i].result);
 		CHECK(strstr(error_text(), cases[i].says));
 		error_clear();
 	}

@@ -239,6 +239,15 @@ TEST(neighbours_that_overlap_by_the_error_of_their_clock)
 
 /* ---- the real library ---- */
 
+/* libcupti loads its half of the metrics with RTLD_DEEPBIND, at which sanitizers end the program. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#define HAS_SANITIZER (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#else
+#define HAS_SANITIZER 0
+#endif
+
 static const struct chip {
 	const char *name;
 	size_t count;
@@ -330,8 +339,10 @@ int main(void)
 	RUN(a_sample_that_is_missing_is_a_gap_without_an_overflow);
 	RUN(no_number_is_no_row);
 	RUN(neighbours_that_overlap_by_the_error_of_their_clock);
-	RUN(which_metrics_the_real_library_samples_together);
-	RUN(a_chip_that_the_real_library_does_not_sample);
-	RUN(every_metric_is_one_of_a_real_chip);
+	if (!HAS_SANITIZER) {
+		RUN(which_metrics_the_real_library_samples_together);
+		RUN(a_chip_that_the_real_library_does_not_sample);
+		RUN(every_metric_is_one_of_a_real_chip);
+	}
 	return harness_end();
 }

@@ -145,7 +145,7 @@ static void check_layout(size_t which)
 			     .layout = eu_stall_layout_find(known[which].major, known[which].minor),
 			     .first_ip = ((uint64_t)1 << known[which].ip_bits) - INSTRUCTIONS};
 	REQUIRE(sums.layout);
-	stalls = stalls_new(sums.layout);
+	stalls = stalls_new(sums.layout, NULL);
 	REQUIRE(stalls);
 	for (size_t i = 0; i < ROWS; i++) {
 		const size_t index = (size_t)rand() % INSTRUCTIONS;
@@ -202,7 +202,7 @@ static void count_all(void *context, uint64_t address, const uint32_t *counts, u
 TEST(what_has_no_room_is_counted)
 {
 	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
-	struct stalls *stalls = stalls_new(layout);
+	struct stalls *stalls = stalls_new(layout, NULL);
 	const uint64_t most = STALLS_INSTRUCTIONS_MOST;
 	const uint8_t counts[EU_STALL_REASONS] = {1};
 	uint64_t told[2] = {0}, next = 0, lost;
@@ -229,9 +229,45 @@ TEST(what_has_no_room_is_counted)
 	stalls_free(stalls);
 }
 
+/* Two of them, with room for half of what they would take: what is counted is right, what is not is lost, and bytes come back. */
+TEST(a_budget_is_kept)
+{
+	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
+	const int64_t bytes = INT64_C(40) << 20;
+	struct stalls_budget budget = {bytes};
+	struct stalls *both[] = {stalls_new(layout, &budget), stalls_new(layout, &budget)};
+	const uint8_t counts[EU_STALL_REASONS] = {1};
+	uint8_t row[EU_STALL_ROW_BYTES];
+	uint64_t told[2] = {0}, lost = 0;
+	enum { EACH_ONCE = 400000 };
+
+	REQUIRE(both[0] && both[1]);
+	for (uint64_t i = 0; i < EACH_ONCE; i++) {
+		make_row(row, 1, i, counts);
+		stalls_take(both[i & 1], row, sizeof(row));
+		CHECK(atomic_load(&budget.bytes) >= 0);
+	}
+	for (unsigned int round = 0; round < 2; round++) {
+		for (unsigned int i = 0; i < 2; i++)
+			stalls_tell(both[i], count_all, told);
+		/* others take their places, without more room */
+		for (uint64_t i = 0; i < 1000 && !round; i++) {
+			make_row(row, 1, EACH_ONCE + i, counts);
+			stalls_take(both[i & 1], row, sizeof(row));
+		}
+	}
+	lost = stalls_lost(both[0]) + stalls_lost(both[1]);
+	CHECK(lost > 0 && lost < EACH_ONCE);
+	CHECK_EQUAL(told[0] + lost, EACH_ONCE + 1000);
+	for (unsigned int i = 0; i < 2; i++)
+		stalls_free(both[i]);
+	CHECK_EQUAL(budget.bytes, bytes);
+}
+
 int main(void)
 {
 	RUN(each_layout_as_its_bits_say);
 	RUN(what_has_no_room_is_counted);
+	RUN(a_budget_is_kept);
 	return harness_end();
 }

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * analyze/occupancy.c - how many warps of a kernel an NVIDIA multiprocessor has room for
+ *
+ * Runs in:  the readers
+ * Gets:     what a kernel's code needs, the size of its blocks   Gives: warps, and what there is too little of
+ * Owns:     nothing
+ * Fails:    by saying nothing: of a target that is not in the table, and of code that is not in the trace
+ * Why from code: records of launches do not keep registers; cubins are kept where instructions are sampled.
+ */
+#include "analyze/occupancy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/analysis.h"
+#include "analyze/model.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "symbol/cubin.h"
+#include "trace/reader.h"
+
+enum {
+	WARP_THREADS = 32,
+	PARTS = 4, /* of a multiprocessor, each with its own registers */
+	PART_REGISTERS = 65536 / PARTS,
+	REGISTERS_UNIT = 256, /* of a warp */
+	RESERVED_BYTES = 1024 /* of shared memory, for each block since sm_80 */
+};
+
+static const struct chip {
+	uint32_t first, last; /* sm_NN */
+	uint32_t warps, blocks, shared_unit_bytes;
+} chips[] = {
+	{70, 72, 64, 32, 256},   {75, 75, 32, 16, 256},   {80, 80, 64, 32, 128},
+	{86, 88, 48, 16, 128},   {89, 89, 48, 24, 128},   {90, 90, 64, 32, 128},
+	{100, 100, 64, 32, 128}, {103, 103, 64, 32, 128}, {120, 121, 48, 24, 128},
+};
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+static const struct chip *find_chip(const char *target, uint32_t *ret_number)
+{
+	if (sscanf(target, "sm_%3u", ret_number) != 1)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_COUNT(chips); i++)
+		if (*ret_number >= chips[i].first && *ret_number <= chips[i].last)
+			return &chips[i];
+	return NULL;
+}
+
+static void limit(struct occupancy *occupancy, uint64_t *blocks, uint64_t most, const char *name)
+{
+	if (most >= *blocks)
+		return;
+	*blocks = most;
+	occupancy->limit = name;
+}
+
+/* Since sm_90 code says what is kept free with what it names; a block without any has it all the same. */
+static uint64_t shared_of(uint32_t number, const struct occupancy_needs *needs)
+{
+	if (number < 80)
+		return needs->shared_bytes;
+	if (number < 90)
+		return needs->shared_bytes + RESERVED_BYTES;
+	return needs->shared_bytes > RESERVED_BYTES ? needs->shared_bytes : RESERVED_BYTES;
+}
+
+bool occupancy_find(const char *target, uint64_t unit_shared_bytes,
+		    const struct occupancy_needs *needs, struct occupancy *ret_occupancy)
+{
+	uint64_t warps = (needs->threads + WARP_THREADS - 1) / WARP_THREADS, blocks, shared;
+	struct occupancy occupancy = {.limit = "warps"};
+	uint32_t number;
+	const struct chip *chip = find_chip(target, &number);
+
+	if (!chip || !warps || !needs->registers || !unit_shared_bytes)
+		return false;
+	blocks = chip->warps / warps;
+	limit(&occupancy, &blocks, chip->blocks, "blocks");
+	limit(&occupancy, &blocks,
+	      PARTS *
+		      (PART_REGISTERS /
+		       round_up((uint64_t)needs->registers * WARP_THREADS, REGISTERS_UNIT)) /
+		      warps,
+	      "registers");
+	shared = round_up(shared_of(number, needs), chip->shared_unit_bytes);
+	if (shared)
+		limit(&occupancy, &blocks, unit_shared_bytes / shared, "shared memory");
+	occupancy.warps = blocks * warps;
+	occupancy.of_warps = chip->warps;
+	if (blocks)
+		*ret_occupancy = occupancy;
+	return blocks != 0;
+}
+
+/* ---- of a trace -------------------------------------------------------------------------------- */
+
+static const struct cubin_function *find_function(const struct cubin *cubin, const char *name)
+{
+	const struct cubin_function *functions;
+	size_t count = cubin_functions(cubin, &functions);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(functions[i].name, name) == 0)
+			return &functions[i];
+	return NULL;
+}
+
+/* By the code object that one of the trace's kernels is in. */
+static bool find_in(const struct model *model, const struct event_code *row,
+		    const struct analysis_fill *fill, struct occupancy *ret_occupancy)
+{
+	const struct event_code *binary = model_thing(model, EVENT_CODE, row->parent);
+	const struct cubin_function *function;
+	struct occupancy_needs needs = {.threads = fill->items};
+	size_t size = 0;
+	const void *bytes = binary ? trace_reader_content(model->reader, binary->hash_low,
+							  binary->hash_high, &size)
+				   : NULL;
+	struct cubin *cubin;
+	bool is_found = false;
+
+	if (!bytes || !cubin_is(bytes, size))
+		return false;
+	if (cubin_open(bytes, size, &cubin)) {
+		error_clear();
+		return false;
+	}
+	function = find_function(cubin, model_text(model, row->name_string, ""));
+	if (function) {
+		needs.registers = function->registers;
+		needs.shared_bytes = function->shared_bytes;
+		is_found = occupancy_find(cubin_target(cubin), fill->unit_local_bytes, &needs,
+					  ret_occupancy);
+	}
+	cubin_close(cubin);
+	return is_found;
+}
+
+bool occupancy_of_kernel(const struct model *model, const struct analysis_kernel *kernel,
+			 struct occupancy *ret_occupancy)
+{
+	const char *name = *kernel->symbol ? kernel->symbol : kernel->name;
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_CODE, &things);
+	const struct event_code *rows = things;
+
+	for (size_t i = 0; i < count && kernel->fill.items; i++)
+		if (rows[i].type == CODE_KERNEL && rows[i].parent &&
+		    strcmp(model_text(model, rows[i].name_string, ""), name) == 0 &&
+		    find_in(model, &rows[i], &kernel->fill, ret_occupancy))
+			return true;
+	return false;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tests/unit/collect/test_launches.c - rows of submissions to Intel's GPUs, and the jobs that are the same work
+ */
+#include "collect/intel/launches.h"
+
+#include "bench.h"
+#include "collect/devices.h"
+#include "collect/intel/generation.h"
+#include "collect/submissions.h"
+#include "harness.h"
+
+enum { MINOR = 128, KERNEL = 0x10000 };
+
+static struct bench bench;
+static struct launch_gpu gpus[SUBMIT_MINORS_MOST];
+static struct launches *launches;
+static uint64_t begin_ns;
+
+static void begin(bool is_timed)
+{
+	bench_open(&bench);
+	memset(gpus, 0, sizeof(gpus));
+	snprintf(gpus[MINOR].address, sizeof(gpus[MINOR].address), "0000:03:00.0");
+	snprintf(gpus[MINOR].driver, sizeof(gpus[MINOR].driver), "xe");
+	launches = launches_new(bench.recording, "xe_exec_ioctl", gpus, is_timed);
+	begin_ns = host_clocks_now_ns();
+}
+
+static void end(void)
+{
+	launches_end(launches);
+	launches_free(launches);
+	bench_read(&bench);
+}
+
+/* Of this thread, a batch with `count` kernels. */
+static struct submit_record record_of(uint64_t number, uint32_t count)
+{
+	struct submit_record record = {
+		.head = {.time_ns = begin_ns + 10 * number + 5,
+			 .kind = SUBMIT_RECORD_BATCH,
+			 .tid = (uint32_t)gettid(),
+			 .tgid = (uint32_t)getpid()},
+		.enter_ns = begin_ns + 10 * number,
+		.number = number,
+		.vm = 7,
+		.minor = MINOR,
+		.batches = 1,
+		.status = BATCH_DONE,
+		.thread = "renderer",
+		.found_count = count,
+	};
+
+	for (uint32_t i = 0; i < count; i++)
+		record.found[i] = (struct submit_found){.address = KERNEL * (i + 1), .count = 1};
+	return record;
+}
+
+static void take(const struct submit_record *record)
+{
+	launches_take(launches, record,
+		      offsetof(struct submit_record, found) +
+			      record->found_count * sizeof(record->found[0]));
+}
+
+static struct event_launch *read_launches(size_t *ret_count)
+{
+	return ROWS(&bench, EVENT_LAUNCH, struct event_launch, ret_count, NULL);
+}
+
+TEST(a_batch_and_behind_it_its_kernels)
+{
+	struct submit_record record;
+	struct event_launch *rows;
+	const struct event_code *codes;
+	const struct event_queue *queues;
+	size_t count;
+
+	begin(false);
+	record = record_of(1, 3);
+	record.found[1].count = 2;
+	record.found[2].kind = BATCH_SYSTEM_ROUTINE;
+	take(&record);
+	end();
+	rows = read_launches(&count);
+	REQUIRE(count == 5);
+	CHECK_EQUAL(rows[0].command, COMMAND_BATCH);
+	CHECK_EQUAL(rows[0].flags, LAUNCH_UNTIMED);
+	CHECK_EQUAL(rows[0].enter, begin_ns + 10);
+	CHECK_EQUAL(rows[0].exit, begin_ns + 15);
+	CHECK_TEXT(text_of(&bench, rows[0].function_string), "xe_exec_ioctl");
+	for (size_t i = 1; i < count; i++) {
+		CHECK_EQUAL(rows[i].command, COMMAND_KERNEL);
+		CHECK_EQUAL(rows[i].flags, LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART);
+		CHECK(rows[i].correlation != rows[i - 1].correlation);
+	}
+	CHECK_EQUAL(rows[2].kernel, rows[3].kernel);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
+	CHECK_EQUAL(codes[0].address, KERNEL);
+	CHECK_EQUAL(codes[0].type, CODE_KERNEL);
+	CHECK_EQUAL(codes[0].size_bytes, 0);
+	CHECK_TEXT(text_of(&bench, codes[0].name_string), "");
+	CHECK_TEXT(text_of(&bench, codes[2].name_string), "[system routine]");
+	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	CHECK_EQUAL(queues[0].device, codes[0].device);
+	free(rows);
+	bench_close(&bench);
+}
+
+TEST(a_kernel_ends_where_it_is_unbound)
+{
+	struct submit_record record;
+	struct submit_unbound unbound = {.head = {.kind = SUBMIT_RECORD_UNBOUND}, .vm = 7};
+	const struct event_code *codes;
+	struct event_launch *rows;
+	size_t count;
+
+	begin(false);
+	record = record_of(1, 2);
+	take(&record);
+	unbound.head.time_ns = begin_ns + 100;
+	unbound.begin = KERNEL;
+	unbound.end = KERNEL + 1;
+	launches_take(launches, &unbound, sizeof(unbound));
+	record = record_of(20, 2);
+	take(&record);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 3);
+	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
+	CHECK_EQUAL(codes[1].end_ns, 0);
+	CHECK_EQUAL(codes[2].address, KERNEL);
+	CHECK_EQUAL(codes[2].begin_ns, begin_ns + 200);
+	rows = read_launches(&count);
+	REQUIRE(count == 6);
+	CHECK_EQUAL(rows[2].kernel, rows[5].kernel);
+	CHECK(rows[1].kernel != rows[4].kernel);
+	free(rows);
+	bench_close(&bench);
+}
+
+TEST(what_is_found_later_is_of_the_same_submission)
+{
+	struct submit_record record;
+	struct event_launch *rows;
+	size_t count;
+
+	begin(false);
+	record = record_of(1, 1);
+	record.head.flags = SUBMIT_IS_OPEN;
+	record.status = BATCH_INCOMPLETE;
+	take(&record);
+	record = record_of(1, 2);
+	record.head.kind = SUBMIT_RECORD_MORE;
+	record.found[0].count = 2;
+	take(&record);
+	record = record_of(2, 0);
+	record.head.flags = SUBMIT_IS_OPEN;
+	record.status = BATCH_INCOMPLETE;
+	take(&record);
+	end();
+	rows = read_launches(&count);
+	REQUIRE(count == 5);
+	CHECK_EQUAL(rows[1].kernel, rows[2].kernel);
+	CHECK(rows[3].kernel != rows[2].kernel);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQUAL(rows[i].enter, begin_ns + 10);
+	CHECK_EQUAL(rows[4].command, COMMAND_BATCH);
+	free(rows);
+	bench_close(&bench);
+}
+
+TEST(what_is_not_known_is_counted)
+{
+	const struct launches_counts *counts;
+	struct submit_record record;
+
+	begin(false);
+	counts = launches_counted(launches);
+	record = record_of(1, 2);
+	record.found[0].flags = BATCH_IS_RELATIVE;
+	record.found[1].count = LAUNCHES_A_BATCH + 10;
+	record.status = BATCH_LOOP;
+	record.counts.too_deep = 3;
+	take(&record);
+	CHECK_EQUAL(counts->relative, 1);
+	CHECK_EQUAL(counts->kernels, LAUNCHES_A_BATCH);
+	CHECK_EQUAL(counts->left_out, 10);
+	CHECK_EQUAL(counts->looping, 1);
+	CHECK_EQUAL(counts->too_deep, 3);
+	CHECK_EQUAL(counts->stackless, 1);
+	record = record_of(2, 0);
+	record.status = BATCH_INCOMPLETE;
+	take(&record);
+	CHECK_EQUAL(counts->incomplete, 1);
+	record.found_count = BATCH_FOUND_MOST + 1;
+	launches_take(launches, &record, sizeof(record));
+	launches_take(launches, &record, 8);
+	record = record_of(3, 0);
+	record.minor = SUBMIT_MINORS_MOST;
+	take(&record);
+	CHECK_EQUAL(counts->malformed, 3);
+	CHECK_EQUAL(counts->submissions, 2);
+	end();
+	bench_close(&bench);
+}
+
+TEST(of_who_tells_of_its_own_commands_there_is_none)
+{
+	struct submit_record record;
+	struct event_launch *rows;
+	size_t count;
+
+	begin(false);
+	put_device(&bench, 1, "0000:03:00.0");
+	put_context(&bench, 1);
+	put_queue(&bench, 1, 1, 1);
+	record = record_of(1, 1);
+	take(&record);
+	CHECK_EQUAL(launches_counted(launches)->told, 1);
+	end();
+	rows = read_launches(&count);
+	CHECK_EQUAL(count, 0);
+	free(rows);
+	bench_close(&bench);
+}
+
+static uint64_t take_job(uint64_t queued_ns, bool is_fence)
+{
+	return submissions_take(&bench.recording->submissions, bench.injected->process->row.id,
+				(uint32_t)gettid(), queued_ns, is_fence);
+}
+
+TEST(a_job_is_the_submission_that_it_was_queued_in)
+{
+	struct submit_record record;
+	struct event_launch *rows;
+	uint64_t job, fence;
+	size_t count;
+
+	begin(true);
+	record = record_of(1, 1);
+	take(&record);
+	record = record_of(2, 0);
+	take(&record);
+	CHECK_EQUAL(take_job(begin_ns + 9, false), 0);
+	CHECK_EQUAL(take_job(begin_ns + 16, false), 0);
+	job = take_job(begin_ns + 12, false);
+	fence = take_job(begin_ns + 13, true);
+	CHECK_EQUAL(take_job(begin_ns + 12, false), 0);
+	end();
+	rows = read_launches(&count);
+	REQUIRE(count == 3);
+	CHECK_EQUAL(rows[0].flags, 0);
+	CHECK_EQUAL(rows[0].correlation, job);
+	CHECK_EQUAL(fence, job);
+	CHECK_EQUAL(rows[1].flags, LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART);
+	free(rows);
+	bench_close(&bench);
+}
+
+TEST(generations)
+{
+	CHECK_EQUAL(generation_of_ip(12, 0), BATCH_GEN12 + 1);
+	CHECK_EQUAL(generation_of_ip(12, 55), BATCH_XE_HPG + 1);
+	CHECK_EQUAL(generation_of_ip(12, 60), BATCH_XE_HPC + 1);
+	CHECK_EQUAL(generation_of_ip(12, 74), BATCH_XE_HPG + 1);
+	CHECK_EQUAL(generation_of_ip(20, 1), BATCH_XE2 + 1);
+	CHECK_EQUAL(generation_of_ip(30, 0), BATCH_XE3 + 1);
+	CHECK_EQUAL(generation_of_ip(11, 0), 0);
+	CHECK_EQUAL(generation_of_pci(0x5917), BATCH_GEN9 + 1);
+	CHECK_EQUAL(generation_of_pci(0x8a52), BATCH_GEN11 + 1);
+	CHECK_EQUAL(generation_of_pci(0x9a49), BATCH_GEN12 + 1);
+	CHECK_EQUAL(generation_of_pci(0x56a0), BATCH_XE_HPG + 1);
+	CHECK_EQUAL(generation_of_pci(0x0bd5), BATCH_XE_HPC + 1);
+	CHECK_EQUAL(generation_of_pci(0x0116), 0);
+}
+
+int main(void)
+{
+	RUN(a_batch_and_behind_it_its_kernels);
+	RUN(a_kernel_ends_where_it_is_unbound);
+	RUN(what_is_found_later_is_of_the_same_submission);
+	RUN(what_is_not_known_is_counted);
+	RUN(of_who_tells_of_its_own_commands_there_is_none);
+	RUN(a_job_is_the_submission_that_it_was_queued_in);
+	RUN(generations);
+	return harness_end();
+}
