@@ -33,6 +33,7 @@
 #include "collect/host_clocks.h"
 #include "collect/injected_code.h"
 #include "collect/injector_target.h"
+#include "collect/proc.h"
 #include "symbol/remote_library.h"
 
 #if defined(__x86_64__)
@@ -453,6 +454,9 @@ int injector_enter(const struct injector_options *options, struct injector_resul
 	}
 	if (!error)
 		error = await_function(injector);
+	/* What was not found then is no wonder. */
+	if (error && !proc_is_alive(-1, (uint32_t)options->pid))
+		error = refuse(injector, -ESRCH, "it ended while duet's guest was brought into it");
 	injector_target_close(&injector->target);
 	free(injector);
 	return error;

@@ -26,6 +26,7 @@ if os.uname().machine != "x86_64":
     raise SystemExit(0)
 
 t = duet_test.Suite(needs_opencl=False)
+duet_test.leave_network()  # recorders of running processes listen under a name that one has
 ROUNDS = int(os.environ.get("DUET_ATTACH_ROUNDS") or 5)
 CUDA = ["--collect", "nvidia:cuda"]
 

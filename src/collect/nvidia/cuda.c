@@ -84,7 +84,7 @@ bool cuda_enter(const struct session_options *session, pid_t pid, struct collect
 	snprintf(library, sizeof(library), "/%s.", LIBRARY);
 	*ret_guest = (struct collector_guest){session->cuda_guest, "duet_cuda_enter"};
 	ret_why[0] = '\0';
-	if (!session->cuda)
+	if (!session->cuda || !proc_is_alive(-1, (uint32_t)pid))
 		return false;
 	if (!session->cuda_guest)
 		snprintf(
