@@ -219,6 +219,11 @@ static bool try_to_finish(struct guest_thread *thread, struct pending *pending)
 	if (event->is_overtaken)
 		return false;
 	status = next.zeEventQueryStatus(event->object.handle);
+	/* It may have gone meanwhile: who destroys it waits for the lock for a second. */
+	if (!is_there(event, pending->event_serial)) {
+		give_up(thread, pending);
+		return true;
+	}
 	if (status == ZE_NOT_READY)
 		return false;
 	has_stamps = status == ZE_SUCCESS && read_stamps(event, &stamps);

@@ -237,17 +237,15 @@ static struct opencl_queue *take_busy(void)
 	return queue;
 }
 
-/* Without the lock what was taken out would be lost: its holder is another thread or gives up first. */
-static void lock_to_give_back(void)
-{
-	while (!guest_lock(&commands.lock))
-		;
-}
-
+/* Without the lock the queue stays out of the list until its next command: a holder that a signal handler keeps may wait
+ * for this very thread, which must not wait for it for ever. */
 static void give_back_busy(struct opencl_queue *queue)
 {
-	lock_to_give_back();
+	bool is_locked = guest_lock(&commands.lock);
+
 	queue->busy = 0;
+	if (!is_locked)
+		return;
 	if (queue->first != NO_COMMAND)
 		append_busy(queue);
 	guest_unlock(&commands.lock);
@@ -289,6 +287,20 @@ static bool finish(struct guest_thread *thread, struct command *command)
 	return true;
 }
 
+/* Of a command that is in no list and cannot be put back: what has a callback of its own is recorded by that. Its slot is
+ * used no more. */
+static void abandon(struct command *command)
+{
+	uint32_t expected = SLOT_PENDING;
+
+	if (!command->polled ||
+	    !atomic_compare_exchange_strong(&command->state, &expected, SLOT_TAKEN))
+		return;
+	atomic_fetch_sub_explicit(&opencl_polled, 1, memory_order_relaxed);
+	next.clReleaseEvent(command->event);
+	guest_trouble(RING_TROUBLE_TRACKING);
+}
+
 /* True: out of the list for good. */
 static bool try_to_finish(struct guest_thread *thread, struct command *command)
 {
@@ -321,7 +333,12 @@ static uint32_t return_batch(struct opencl_queue *queue, const uint32_t *batch, 
 {
 	uint32_t left = 0;
 
-	lock_to_give_back();
+	if (!guest_lock(&commands.lock)) {
+		for (uint32_t i = 0; i < count; i++)
+			if (!over[i])
+				abandon(slot(batch[i]));
+		return 0;
+	}
 	for (uint32_t i = count; i-- > 0;) {
 		if (over[i]) {
 			give_back(batch[i]);
@@ -501,7 +518,10 @@ static void follow_by_callback(struct command *command, uint32_t index)
 		command->polled = true;
 		atomic_fetch_add_explicit(&opencl_polled, 1, memory_order_relaxed);
 	}
-	lock_to_give_back();
+	if (!guest_lock(&commands.lock)) {
+		abandon(command);
+		return;
+	}
 	make_busy(queue, index);
 	guest_unlock(&commands.lock);
 }

@@ -381,10 +381,10 @@ for how in ("exp", "parameters"):
     with t.case(f"lists in an immediate list ({how}), with an event of the call's own"):
         one = of_case("appended", how)
         t.equal(own_times(one), {("copy", SMALL): 2, ("copy", LARGE): 1, ("barrier", 0): 2}, "commands with times")
-        signal = one.document["launches"][-2]
-        t.equal((signal["command"], signal["function"].startswith("zeCommandListImmediateAppendCommandLists")),
+        behind = one.document["launches"][-2]
+        t.equal((behind["command"], behind["function"].startswith("zeCommandListImmediateAppendCommandLists")),
                 ("barrier", True), "the last command of the call")
-        t.true(signal["handle"], "… and the event that it signals")
+        t.true(behind["handle"], "… and the event that it signals")
 
 for which in ("driver", "zer"):
     with t.case(f"a context that the driver has made ({which}): times, directions, and where the kernel is"):
