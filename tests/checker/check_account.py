@@ -518,10 +518,17 @@ def placed(trace):
     return [row for row in trace.things.get("code", {}).values() if row["type"] == KERNEL_CODE and row.get("address")]
 
 
+def whole_of(trace, device):
+    """The GPU that a device is a part of ("KEY/1"), where it is described too; else the device."""
+    devices = trace.things.get("device", {})
+    key = devices[device]["key"].partition("/")[0] if device in devices else ""
+    return next((row["id"] for row in devices.values() if row["key"] == key), device)
+
+
 def sites_of(trace, sample):
     """What may have run: [(code, twins, whether it was replaced)], and whether it came late."""
     low, begin, end = sample["offset"] & 0xffffffff, sample["begin"], sample["end"]
-    all_codes = [code for code in placed(trace) if code["device"] == sample["device"]
+    all_codes = [code for code in placed(trace) if whole_of(trace, code["device"]) == whole_of(trace, sample["device"])
                  and code["address"] & 0xffffffff <= low < end_of_code(trace, code)]
     there = sorted((code for code in all_codes if is_there(code, begin, end)),
                    key=lambda code: (code["begin_ns"], code["id"]))
