@@ -328,7 +328,8 @@ static void open_driver(struct intel *intel, const struct session_options *sessi
 {
 	if (!session->intel_no_driver &&
 	    driver_open(intel->recording, session->intel_ring_mib << 20,
-			session->drm_hz && session->drm_jobs, &intel->driver)) {
+			session->drm_hz && session->drm_jobs, session->command != NULL,
+			&intel->driver)) {
 		recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();
 	}

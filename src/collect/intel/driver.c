@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -28,6 +29,8 @@
 #include "collect/kernel_load.h"
 
 enum { STACKS_A_ROUND = 64 };
+/* To load takes some 100 ms; a machine that is emulated needs seconds. */
+#define READY_MOST_NS UINT64_C(10000000000)
 
 /* The programs of a way to see submissions; the first one tells them. */
 struct level {
@@ -345,7 +348,31 @@ static void catch_up(void *context)
 	driver_drain(context);
 }
 
-int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
+static bool is_coming(const struct tracer *tracer)
+{
+	return tracer->load && !tracer->is_ready;
+}
+
+/* What a program binds before is not known in what it submits later. */
+static void wait_ready(struct driver *driver)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	const uint64_t end_ns = host_clocks_now_ns() + READY_MOST_NS;
+	bool is_waiting = true;
+
+	while (is_waiting && host_clocks_now_ns() < end_ns) {
+		is_waiting = false;
+		for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
+			if (is_coming(&driver->tracers[i]))
+				look_whether_ready(&driver->tracers[i]);
+			is_waiting |= is_coming(&driver->tracers[i]);
+		}
+		if (is_waiting)
+			nanosleep(&nap, NULL);
+	}
+}
+
+int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,
 		struct driver **ret_driver)
 {
 	struct driver *driver = calloc(1, sizeof(*driver));
@@ -371,6 +398,8 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	}
 	recording->submissions.catch_up = catch_up;
 	recording->submissions.context = driver;
+	if (waits)
+		wait_ready(driver);
 	*ret_driver = driver;
 	return 0;
 }
@@ -388,7 +417,7 @@ void driver_drain(struct driver *driver)
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
 		struct tracer *tracer = &driver->tracers[i];
 
-		if (tracer->load && !tracer->is_ready)
+		if (is_coming(tracer))
 			look_whether_ready(tracer);
 		if (!tracer->is_ready)
 			continue;
