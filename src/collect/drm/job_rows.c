@@ -22,10 +22,13 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "collect/devices.h"
+#include "collect/host_clocks.h"
 #include "collect/processes.h"
 #include "event/event.h"
 
 enum {
+	DEFERRED_MOST = 256,
+	DEFERRED_NS = 1000000000,
 	RINGS_MOST =
 		1024, /* one that was done with long ago makes room: nothing waits for it any more */
 	/* Guests count commands anew with each attachment, in the highest byte: this one is never theirs alone. */
@@ -50,6 +53,13 @@ struct queue {
 	uint32_t id, pid;
 };
 
+/* A job whose call is not over yet, as it seems: what it is queued in is told when it ends. */
+struct deferred {
+	struct job job;
+	uint64_t start_ns, since_ns;
+	uint32_t device;
+};
+
 struct job_rows {
 	struct recording *recording;
 	const struct cards *cards;
@@ -59,6 +69,8 @@ struct job_rows {
 	struct queue queues[JOB_QUEUES_MOST];
 	size_t queues_count;
 	struct hash_map by_queue; /* … into queues */
+	struct deferred deferred[DEFERRED_MOST];
+	size_t deferred_count;
 	uint64_t last_correlation;
 	struct job_rows_counts counts;
 	struct job_rows_lost told; /* so many are written already */
@@ -306,47 +318,81 @@ static uint32_t describe_thread(const struct job *job, struct processes *table,
 	return process_thread_describe(table, process, thread);
 }
 
-void job_rows_put(struct job_rows *rows, const struct job *job)
+/* Whether the calls of its driver are recorded. */
+static bool is_expected(const struct job_rows *rows, const struct job *job)
 {
+	return rows->recording->submissions.catch_up &&
+	       (strcmp(job->driver, "xe") == 0 || strcmp(job->driver, "i915") == 0);
+}
+
+/* False: the call that it was queued in may still be told. */
+static bool put_job(struct job_rows *rows, const struct deferred *deferred, bool is_last)
+{
+	const struct job *job = &deferred->job;
+	const bool is_fence = job->flags & JOB_IS_FENCE;
 	struct event_execution execution = {.correlation = 0};
 	struct processes *table;
-	struct process *process;
-	uint32_t device, thread;
-	uint64_t start_ns;
+	struct process *process = process_of(rows, job, &table);
+	uint32_t thread;
 
-	if (!job->queued_ns || !job->tgid) {
-		rows->counts.ownerless++;
-		return;
-	}
-	device = device_of(rows, job);
-	start_ns = start_of(rows, job, device);
-	process = process_of(rows, job, &table);
 	if (!process)
-		return;
+		return true;
 	thread = describe_thread(job, table, process);
-	if (devices_has_user(rows->recording, device, process->row.id)) {
-		rows->counts.told++;
-		return;
-	}
-	/* the call that it was queued in may be recorded already; of what it queues one thing is the work */
-	execution.correlation =
-		submissions_take(&rows->recording->submissions, process->row.id, job->tid,
-				 job->queued_ns, job->flags & JOB_IS_FENCE);
-	if (execution.correlation && (job->flags & JOB_IS_FENCE)) {
-		rows->counts.told++;
-		return;
-	}
 	execution.process = process->row.id;
-	execution.queue = queue_of(rows, job, process->row.id, device);
+	if (devices_has_user(rows->recording, deferred->device, execution.process)) {
+		rows->counts.told++;
+		return true;
+	}
+	execution.correlation = submissions_take(&rows->recording->submissions, execution.process,
+						 job->tid, job->queued_ns, is_fence);
+	if (!execution.correlation && !is_last && is_expected(rows, job))
+		return false;
+	/* of what a call queues one thing is the work */
+	if (execution.correlation && is_fence) {
+		rows->counts.told++;
+		return true;
+	}
+	execution.queue = queue_of(rows, job, execution.process, deferred->device);
 	if (!execution.queue) {
 		rows->counts.crowded++;
-		return;
+		return true;
 	}
 	if (!execution.correlation) {
 		execution.correlation = CORRELATION_BASE | ++rows->last_correlation;
 		put_launch(rows, job, thread, &execution);
 	}
-	put_execution(rows, job, start_ns, &execution);
+	put_execution(rows, job, deferred->start_ns, &execution);
+	return true;
+}
+
+void job_rows_put(struct job_rows *rows, const struct job *job)
+{
+	struct deferred deferred = {.job = *job};
+
+	if (!job->queued_ns || !job->tgid) {
+		rows->counts.ownerless++;
+		return;
+	}
+	deferred.device = device_of(rows, job);
+	deferred.start_ns = start_of(rows, job, deferred.device);
+	if (put_job(rows, &deferred, rows->deferred_count == DEFERRED_MOST))
+		return;
+	deferred.since_ns = host_clocks_now_ns();
+	rows->deferred[rows->deferred_count++] = deferred;
+}
+
+void job_rows_retry(struct job_rows *rows, bool is_last)
+{
+	const uint64_t now_ns = host_clocks_now_ns();
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->deferred_count; i++) {
+		const struct deferred *deferred = &rows->deferred[i];
+
+		if (!put_job(rows, deferred, is_last || now_ns - deferred->since_ns > DEFERRED_NS))
+			rows->deferred[kept++] = *deferred;
+	}
+	rows->deferred_count = kept;
 }
 
 /* Nobody tells of their ends, and their numbers are used again. */

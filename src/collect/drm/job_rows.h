@@ -5,6 +5,7 @@
 #ifndef COLLECT_DRM_JOB_ROWS_H
 #define COLLECT_DRM_JOB_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collect/drm/cards.h"
@@ -35,6 +36,8 @@ void job_rows_free(struct job_rows *rows); /* NULL-safe */
 
 /* A launch and an execution, of a queue that is its process's part of the ring. */
 void job_rows_put(struct job_rows *rows, const struct job *job);
+/* Those that may be the work of a call that was not over then; is_last: no more of it will be told. */
+void job_rows_retry(struct job_rows *rows, bool is_last);
 
 /* Processes that are not recorded and have ended are forgotten, and queues of all that have. */
 void job_rows_each_second(struct job_rows *rows, uint64_t now_ns);

@@ -179,8 +179,10 @@ void kernel_jobs_drain(struct kernel_jobs *jobs)
 {
 	if (jobs->load && !jobs->is_ready)
 		look_whether_ready(jobs);
-	if (jobs->is_ready)
-		kernel_load_drain(jobs->load);
+	if (!jobs->is_ready)
+		return;
+	kernel_load_drain(jobs->load);
+	job_rows_retry(jobs->rows, false);
 }
 
 /* ---- losses ------------------------------------------------------------------------------------ */
@@ -226,6 +228,7 @@ void kernel_jobs_close(struct kernel_jobs *jobs)
 	kernel_jobs_drain(jobs);
 	if (jobs->is_ready) {
 		jobs_end(jobs->jobs);
+		job_rows_retry(jobs->rows, true);
 		put_lost(jobs, host_clocks_now_ns());
 		note_counts(jobs);
 	}

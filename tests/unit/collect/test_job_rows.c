@@ -339,6 +339,49 @@ TEST(queues_of_who_has_ended_leave_room)
 	bench_close(&bench);
 }
 
+static void nothing_more(void *context)
+{
+}
+
+/* A job may be done before the call that it was queued in is over, and told. */
+TEST(a_job_waits_for_its_call)
+{
+	struct job job;
+	struct submission submission = {.correlation = 77, .tid = (uint32_t)getpid()};
+	struct event_execution *executions;
+	struct event_launch *launches;
+	size_t count;
+
+	begin();
+	bench.recording->submissions.catch_up = nothing_more;
+	job = job_of(begin_ns + 100, begin_ns + 200, begin_ns + 300);
+	snprintf(job.driver, sizeof(job.driver), "xe");
+	job_rows_put(rows, &job);
+	job_rows_retry(rows, false);
+	submission.enter_ns = begin_ns + 50;
+	submission.exit_ns = begin_ns + 400;
+	submission.process = bench.injected->process->row.id;
+	submissions_put(&bench.recording->submissions, &submission);
+	job_rows_retry(rows, false);
+	/* of no call */
+	job.queued_ns = begin_ns + 500;
+	job.run_ns = begin_ns + 600;
+	job.done_ns = begin_ns + 700;
+	job_rows_put(rows, &job);
+	job_rows_retry(rows, true);
+	end();
+	executions = ROWS(&bench, EVENT_EXECUTION, struct event_execution, &count, NULL);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(executions[0].correlation, 77);
+	CHECK_EQUAL(executions[0].ended, begin_ns + 300);
+	launches = ROWS(&bench, EVENT_LAUNCH, struct event_launch, &count, NULL);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(launches[0].correlation, executions[1].correlation);
+	free(executions);
+	free(launches);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	RUN(a_ring_comes_to_a_job_when_the_one_before_has_ended);
@@ -349,5 +392,6 @@ int main(void)
 	RUN(rings_of_one_name_are_told_apart);
 	RUN(no_ring_is_one_too_many);
 	RUN(queues_of_who_has_ended_leave_room);
+	RUN(a_job_waits_for_its_call);
 	return harness_end();
 }
