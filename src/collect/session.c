@@ -1090,6 +1090,8 @@ static void turn(struct session *session)
 		answer(session);
 	note_turned_away(session);
 	most = drain_guests(session);
+	if (session->recording.submissions.settle)
+		session->recording.submissions.settle(session->recording.submissions.context);
 	if (session->attached_count)
 		adapt_interval(session, most);
 	enterings_look(&session->enterings, &session->recording, session->options);

@@ -27,6 +27,8 @@ struct submissions {
 	uint64_t count;
 	/* Asks whoever tells of submissions for those that it knows of; NULL: nobody does. */
 	void (*catch_up)(void *context);
+	/* What guests have told so far is known: whether a submission is the same work. NULL: nobody asks. */
+	void (*settle)(void *context);
 	void *context;
 };
 

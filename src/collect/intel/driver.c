@@ -348,6 +348,15 @@ static void catch_up(void *context)
 	driver_drain(context);
 }
 
+static void settle(void *context)
+{
+	const struct driver *driver = context;
+
+	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++)
+		if (driver->tracers[i].launches)
+			launches_settle(driver->tracers[i].launches);
+}
+
 static bool is_coming(const struct tracer *tracer)
 {
 	return tracer->load && !tracer->is_ready;
@@ -397,6 +406,7 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 		return error;
 	}
 	recording->submissions.catch_up = catch_up;
+	recording->submissions.settle = settle;
 	recording->submissions.context = driver;
 	if (waits)
 		wait_ready(driver);
@@ -520,7 +530,9 @@ void driver_close(struct driver *driver)
 	if (!driver)
 		return;
 	driver_drain(driver);
+	settle(driver);
 	driver->recording->submissions.catch_up = NULL;
+	driver->recording->submissions.settle = NULL;
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
 		struct tracer *tracer = &driver->tracers[i];
 

@@ -65,6 +65,9 @@ struct launches {
 	size_t opens_next;
 	uint64_t last_correlation;
 	struct launches_counts counts;
+	/* Records that wait: each behind its size, in whole words. */
+	uint64_t *held; /* owned */
+	size_t held_count, held_capacity;
 };
 
 struct launches *launches_new(struct recording *recording, const char *function,
@@ -92,6 +95,7 @@ void launches_free(struct launches *launches)
 	hash_map_fini(&launches->by_code);
 	hash_map_fini(&launches->by_queue);
 	free(launches->codes);
+	free(launches->held);
 	free(launches);
 }
 
@@ -441,19 +445,12 @@ static bool is_whole(const struct submit_record *record, size_t size)
 			       record->found_count * sizeof(record->found[0]);
 }
 
-void launches_take(struct launches *launches, const void *data, size_t size)
+/* Of a batch or what was unbound. */
+static void take_now(struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
 	const struct submit_record *record = data;
 
-	if (size == sizeof(struct kernel_stack)) {
-		take_stack(launches, data);
-		return;
-	}
-	if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET) {
-		take_met(launches, head);
-		return;
-	}
 	if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND) {
 		take_unbound(launches, data);
 		return;
@@ -468,6 +465,56 @@ void launches_take(struct launches *launches, const void *data, size_t size)
 		take_batch(launches, record);
 	else
 		take_more(launches, record);
+}
+
+/* The guest of a process may have told of the queue and its device, and nobody has read that yet. */
+static bool has_to_wait(const struct launches *launches, const void *data, size_t size)
+{
+	const struct kernel_head *head = data;
+
+	if (launches->held_count)
+		return true;
+	return size > sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_BATCH &&
+	       processes_find(launches->recording->processes, head->tgid);
+}
+
+static int hold(struct launches *launches, const void *data, size_t size)
+{
+	const size_t words = 1 + (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+
+	if (array_grow(launches->held, launches->held_capacity, launches->held_count + words))
+		return -ENOMEM;
+	launches->held[launches->held_count] = size;
+	memcpy(launches->held + launches->held_count + 1, data, size);
+	launches->held_count += words;
+	return 0;
+}
+
+void launches_settle(struct launches *launches)
+{
+	size_t place = 0;
+
+	while (place < launches->held_count) {
+		const size_t size = launches->held[place];
+
+		take_now(launches, launches->held + place + 1, size);
+		place += 1 + (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+	}
+	launches->held_count = 0;
+}
+
+void launches_take(struct launches *launches, const void *data, size_t size)
+{
+	const struct kernel_head *head = data;
+
+	if (size == sizeof(struct kernel_stack))
+		take_stack(launches, data);
+	else if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET)
+		take_met(launches, head);
+	else if (size < sizeof(*head))
+		launches->counts.malformed++;
+	else if (!has_to_wait(launches, data, size) || hold(launches, data, size))
+		take_now(launches, data, size);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------- */

@@ -46,8 +46,11 @@ struct launches *launches_new(struct recording *recording, const char *function,
 			      struct launch_gpu *gpus, bool is_timed);
 void launches_free(struct launches *launches); /* NULL-safe */
 
-/* A record of src/bpf/submit.h, in the kernel's order. */
+/* A record of src/bpf/submit.h, in the kernel's order. Its rows are written now or by launches_settle. */
 void launches_take(struct launches *launches, const void *record, size_t size);
+
+/* All that guests had told of when the records came is known by now. */
+void launches_settle(struct launches *launches);
 
 /* Nothing more comes of who has ended. */
 void launches_each_second(struct launches *launches, uint64_t now_ns);

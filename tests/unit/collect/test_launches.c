@@ -62,6 +62,7 @@ static void take(const struct submit_record *record)
 	launches_take(launches, record,
 		      offsetof(struct submit_record, found) +
 			      record->found_count * sizeof(record->found[0]));
+	launches_settle(launches);
 }
 
 static struct event_launch *read_launches(size_t *ret_count)
@@ -123,6 +124,7 @@ TEST(a_kernel_ends_where_it_is_unbound)
 	unbound.begin = KERNEL;
 	unbound.end = KERNEL + 1;
 	launches_take(launches, &unbound, sizeof(unbound));
+	launches_settle(launches);
 	record = record_of(20, 2);
 	take(&record);
 	end();
@@ -196,6 +198,7 @@ TEST(what_is_not_known_is_counted)
 	record.found_count = BATCH_FOUND_MOST + 1;
 	launches_take(launches, &record, sizeof(record));
 	launches_take(launches, &record, 8);
+	launches_settle(launches);
 	record = record_of(3, 0);
 	record.minor = SUBMIT_MINORS_MOST;
 	take(&record);
@@ -217,6 +220,30 @@ TEST(of_who_tells_of_its_own_commands_there_is_none)
 	put_queue(&bench, 1, 1, 1);
 	record = record_of(1, 1);
 	take(&record);
+	CHECK_EQUAL(launches_counted(launches)->told, 1);
+	end();
+	rows = read_launches(&count);
+	CHECK_EQUAL(count, 0);
+	free(rows);
+	bench_close(&bench);
+}
+
+/* What its guest told before the call was read behind it. */
+TEST(who_tells_of_its_own_commands_may_be_known_later)
+{
+	struct submit_record record;
+	struct event_launch *rows;
+	size_t count;
+
+	begin(false);
+	record = record_of(1, 1);
+	launches_take(launches, &record, sizeof(record));
+	CHECK_EQUAL(launches_counted(launches)->submissions, 0);
+	put_device(&bench, 1, "0000:03:00.0");
+	put_context(&bench, 1);
+	put_queue(&bench, 1, 1, 1);
+	launches_settle(launches);
+	CHECK_EQUAL(launches_counted(launches)->submissions, 1);
 	CHECK_EQUAL(launches_counted(launches)->told, 1);
 	end();
 	rows = read_launches(&count);
@@ -283,6 +310,7 @@ int main(void)
 	RUN(what_is_found_later_is_of_the_same_submission);
 	RUN(what_is_not_known_is_counted);
 	RUN(of_who_tells_of_its_own_commands_there_is_none);
+	RUN(who_tells_of_its_own_commands_may_be_known_later);
 	RUN(a_job_is_the_submission_that_it_was_queued_in);
 	RUN(generations);
 	return harness_end();
