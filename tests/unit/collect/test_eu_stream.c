@@ -4,6 +4,7 @@
  */
 #include "collect/intel/eu_stream.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -228,6 +229,50 @@ TEST(an_exec_closes_the_stream)
 	}
 }
 
+/* Of the other thread; UINT64_MAX: it cannot be told. */
+static uint64_t others_rights(void)
+{
+	char path[300], line[200];
+	uint64_t rights = UINT64_MAX;
+	struct dirent *entry;
+	DIR *folder = opendir("/proc/self/task");
+
+	while (folder && (entry = readdir(folder))) {
+		FILE *file;
+
+		if (atoi(entry->d_name) <= 0 || atoi(entry->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file))
+			if (strncmp(line, "CapPrm:", 7) == 0)
+				rights = strtoull(line + 7, NULL, 16);
+		if (file)
+			fclose(file);
+	}
+	if (folder)
+		closedir(folder);
+	return rights;
+}
+
+/* Its thread opens it again, and does nothing else that takes a right. */
+TEST(rights_of_the_thread)
+{
+	const uint64_t perfmon = UINT64_C(1) << 38, admin = UINT64_C(1) << 21;
+	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
+	struct gpu_node node = begin_xe();
+	struct eu_stream_facts facts;
+	struct eu_stream *stream;
+
+	REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+	REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
+	while ((others_rights() & ~(perfmon | admin)) && host_clocks_now_ns() < end_ns)
+		usleep(1000);
+	CHECK_EQUAL(others_rights() & ~(perfmon | admin), 0);
+	CHECK(others_rights() != (perfmon | admin));
+	eu_stream_close(stream);
+}
+
 static bool wait_ended(struct eu_stream *stream, bool is_ended)
 {
 	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
@@ -350,6 +395,7 @@ TEST(an_xe_that_does_not_tell_its_ip)
 int main(void)
 {
 	RUN(an_exec_closes_the_stream);
+	RUN(rights_of_the_thread);
 	RUN(a_stream_that_ends);
 	RUN(a_node_that_is_shut);
 	RUN(an_xe_that_does_not_tell_its_ip);
