@@ -22,6 +22,11 @@ function numberRows(table) {
 		.map(([key, value]) => [key.replace(/_/g, " "), /_bytes$/.test(key) ? formatBytes(value) : formatCount(value)]);
 }
 
+/** How many rows were lost, as far as anybody knows. */
+function formatLost(loss) {
+	return loss.uncounted ? "at least " + formatCount((loss.count || 0) + loss.uncounted) : formatCount(loss.count);
+}
+
 /** Shows what is known of the recording. */
 export function showAbout(view, content) {
 	const {model} = view, report = model.report || {};
@@ -34,7 +39,7 @@ export function showAbout(view, content) {
 	if (model.cut)
 		run.push(["left out", (model.cut.tracks ? model.cut.tracks + " tracks lack their finest levels: " : "") +
 			(model.cut.reason || "the file would be too large")]);
-	const losses = (report.losses || []).map((loss) => [loss.kind, formatCount(loss.count) + " lost: " + loss.reason]);
+	const losses = (report.losses || []).map((loss) => [loss.kind, formatLost(loss) + " lost: " + loss.reason]);
 	fill(content, make("div", "columns", ...[aboutTable("Run", run),
 		aboutTable("Processes", (report.processes || []).slice(0, 100).map((process) => [process.name + " " + process.pid, process.command || ""])),
 		aboutTable("Clocks", clockRows(report)), aboutTable("Ledger", numberRows(report.ledger)), aboutTable("Losses", losses),

@@ -404,7 +404,8 @@ int mock_oa_open(struct mock_gpu *gpu, u64 data)
 	oa->reports = vzalloc(REPORTS_MOST * REPORT_BYTES);
 	result = oa->reports ? take_place(gpu, oa) : -ENOMEM;
 	if (!result) {
-		result = anon_inode_getfd("[xe_oa]", &oa_ops, oa, O_RDONLY | O_CLOEXEC);
+		/* as the driver does, without O_CLOEXEC */
+		result = anon_inode_getfd("[xe_oa]", &oa_ops, oa, 0);
 		if (result >= 0)
 			return result;
 		gpu->oa = NULL;

@@ -274,8 +274,8 @@ int xe_eu_stall_stream_open(struct drm_device *device, u64 data, struct drm_file
 	stream->rows = vzalloc(ROWS_MOST * ROW_BYTES);
 	result = stream->rows ? take_place(gpu, stream) : -ENOMEM;
 	if (!result) {
-		result = anon_inode_getfd("[xe_eu_stall]", &stream_ops, stream,
-					  O_RDONLY | O_CLOEXEC);
+		/* as the driver does, without O_CLOEXEC: that is left to who opens it */
+		result = anon_inode_getfd("[xe_eu_stall]", &stream_ops, stream, 0);
 		if (result >= 0)
 			return result;
 		gpu->stream = NULL;

@@ -578,6 +578,7 @@ static int add_loss(struct sweep *sweep, uint32_t kind, uint32_t reason, uint64_
 		analysis->losses[i] = (struct analysis_loss){.kind = kind, .reason = reason};
 	}
 	analysis->losses[i].count += count;
+	analysis->losses[i].uncounted += count == LOSS_COUNT_UNKNOWN;
 	return 0;
 }
 
@@ -706,8 +707,8 @@ static void find_window(struct sweep *sweep, const struct analysis_options *opti
 static bool knows_calls(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].count && (analysis->losses[i].kind == EVENT_API ||
-						  analysis->losses[i].kind == EVENT_LAUNCH))
+		if (analysis->losses[i].kind == EVENT_API ||
+		    analysis->losses[i].kind == EVENT_LAUNCH)
 			return false;
 	return model_is_whole(analysis->model, &analysis->damage);
 }
@@ -724,7 +725,7 @@ static void forget_host(struct analysis *analysis)
 static bool has_lost_switches(const struct analysis *analysis)
 {
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		if (analysis->losses[i].count && analysis->losses[i].kind == EVENT_SWITCH)
+		if (analysis->losses[i].kind == EVENT_SWITCH)
 			return true;
 	return false;
 }

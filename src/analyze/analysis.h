@@ -379,7 +379,8 @@ double analysis_range_max(const struct analysis_range_metric *metric,
 
 struct analysis_loss {
 	uint32_t kind, reason;
-	uint64_t count;
+	uint64_t count;     /* rows, where it is known how many */
+	uint64_t uncounted; /* times that nobody knows how many: it is at least as many more */
 };
 
 struct analysis_code {

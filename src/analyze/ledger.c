@@ -47,6 +47,7 @@ void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t cou
 		break;
 	case EVENT_INSTRUCTION_SAMPLE:
 		ledger->instructions_lost += count;
+		ledger->instructions_uncounted += count == LOSS_COUNT_UNKNOWN;
 		break;
 	default:
 		break;

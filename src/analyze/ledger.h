@@ -26,6 +26,7 @@ struct analysis_ledger {
 	uint64_t samples_lost;
 	uint64_t instructions; /* samples of device instructions */
 	uint64_t instructions_lost;
+	uint64_t instructions_uncounted; /* times that more were lost, nobody knows how many */
 	uint64_t instructions_estimated; /* of them: given to one of several commands */
 	uint64_t instructions_unknown;   /* of them: given to none */
 	uint64_t

@@ -178,8 +178,9 @@ static void check_stalls(struct doctor_collector *collector, const struct gpu_no
 			   node->address, facts.layout->name,
 			   (unsigned long long)facts.rate_cycles);
 	else
-		doctor_add(collector, "eu_stalls", false, false, facts.layout ? STALLS_FIX : NULL,
-			   "%s: %s", node->address, error_text());
+		doctor_add(collector, "eu_stalls", false, false,
+			   facts.layout || !facts.major ? STALLS_FIX : NULL, "%s: %s",
+			   node->address, error_text());
 	error_clear();
 }
 

@@ -373,6 +373,8 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "samples_unknown_code", ledger->instructions_unknown_code);
 	json_pair_u64(json, "samples_late", ledger->instructions_late);
 	json_pair_u64(json, "samples_lost", ledger->instructions_lost);
+	if (ledger->instructions_uncounted)
+		json_pair_u64(json, "samples_lost_uncounted", ledger->instructions_uncounted);
 	json_pair_u64(json, "cpu_samples", ledger->samples);
 	json_pair_u64(json, "cpu_samples_lost", ledger->samples_lost);
 	json_pair_u64(json, "ranges_unbegun", report->analysis->ranges_unbegun);
@@ -391,7 +393,10 @@ static void write_losses(const struct report *report, struct json_writer *json)
 		json_pair_text(json, "kind", analysis_kind_name(loss->kind));
 		json_pair_text(json, "reason",
 			       loss->reason ? analysis_loss_name(loss->reason) : "damage");
-		json_pair_u64(json, "count", loss->count);
+		if (loss->count)
+			json_pair_u64(json, "count", loss->count);
+		if (loss->uncounted)
+			json_pair_u64(json, "uncounted", loss->uncounted);
 		json_object_end(json);
 	}
 	json_array_end(json);

@@ -82,6 +82,25 @@ static bool put_unknown_loss(const struct analysis_loss *loss)
 	return true;
 }
 
+static void put_lost_rows(const struct analysis_loss *loss)
+{
+	const char *kind = analysis_kind_name(loss->kind);
+	const char *reason = loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk";
+
+	if (!loss->uncounted)
+		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
+			    table_noun(loss->count, "row", "rows"), kind, reason);
+	else if (!loss->count)
+		put_warning("lost: rows of kind %s (%s), %" PRIu64 " %s; how many, nobody knows",
+			    kind, reason, loss->uncounted,
+			    table_noun(loss->uncounted, "time", "times"));
+	else
+		put_warning("lost: %" PRIu64 " %s of kind %s (%s), and %" PRIu64
+			    " %s more; how many, nobody knows",
+			    loss->count, table_noun(loss->count, "row", "rows"), kind, reason,
+			    loss->uncounted, table_noun(loss->uncounted, "time", "times"));
+}
+
 static void put_losses(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -91,9 +110,7 @@ static void put_losses(const struct report *report)
 
 		if (loss->kind == EVENT_PADDING && put_unknown_loss(loss))
 			continue;
-		put_warning("lost: %" PRIu64 " %s of kind %s (%s)", loss->count,
-			    table_noun(loss->count, "row", "rows"), analysis_kind_name(loss->kind),
-			    loss->reason ? analysis_loss_name(loss->reason) : "damaged chunk");
+		put_lost_rows(loss);
 	}
 }
 

@@ -137,8 +137,7 @@ int group_start(struct group *group)
 						.interval_ns = group->interval_ns,
 						.tick = group_tick,
 						.context = group,
-						.keeps_rights =
-							group->options.sources->keeps_rights};
+						.rights = group->options.sources->rights};
 
 	return sampler_start(&group->sampler, &options);
 }

@@ -107,6 +107,13 @@ void rights_keep_loading(bool of_modules)
 	keep(has_own && !of_modules ? to_load : to_load | RIGHT(CAP_SYS_ADMIN));
 }
 
+void rights_keep_observing(void)
+{
+	const bool has_own = held().effective & RIGHT(CAP_PERFMON);
+
+	keep(has_own ? RIGHT(CAP_PERFMON) : RIGHT(CAP_SYS_ADMIN));
+}
+
 void rights_keep_none(void)
 {
 	keep(0);

@@ -10,6 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What a thread of ours keeps of them. */
+enum rights_kept {
+	RIGHTS_RECORDING, /* rights_keep_recording */
+	RIGHTS_OBSERVING, /* rights_keep_observing */
+	RIGHTS_ALL
+};
+
 /* Whether programs may be loaded into the kernel that look at threads: cap_bpf with cap_perfmon, or cap_sys_admin. The
  * kernel has the last word: root of a container has the name of rights that it has not. */
 bool rights_can_load(void);
@@ -20,6 +27,10 @@ bool rights_can_observe(void);
 /* Keeps of the calling thread's rights those to load programs into the kernel, and no other. of_modules: programs that
  * are attached to places in modules, whose types the kernel shows to cap_sys_admin alone. */
 void rights_keep_loading(bool of_modules);
+
+/* … that to observe what all users do, and no other: cap_perfmon, or cap_sys_admin where that is what there is. For threads that
+ * open a stream of a driver again. */
+void rights_keep_observing(void);
 
 /* … none of all. */
 void rights_keep_none(void);

@@ -88,8 +88,10 @@ static void *run(void *argument)
 	prctl(PR_SET_NAME, sampler->options.name);
 	/* The kernel may wake a thread 50 us later than asked, to save power. */
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (!sampler->options.keeps_rights)
+	if (sampler->options.rights == RIGHTS_RECORDING)
 		rights_keep_recording(false);
+	else if (sampler->options.rights == RIGHTS_OBSERVING)
+		rights_keep_observing();
 	pthread_mutex_lock(&sampler->lock);
 	while (!sampler->is_stopping) {
 		uint64_t late_ns = host_clocks_now_ns() - deadline_ns;

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/rights.h"
+
 struct sampler_options {
 	const char *name;
 	uint64_t interval_ns;
 	void (*tick)(void *context);
 	void *context;
-	bool keeps_rights; /* else the thread has those of a recording alone (rights.h) */
+	enum rights_kept rights; /* of the thread */
 };
 
 struct sampler {

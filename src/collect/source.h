@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/rights.h"
 #include "collect/things.h"
 
 struct sampler;
@@ -72,7 +73,7 @@ struct source {
 struct source_list {
 	const struct source *const *all;
 	size_t count;
-	bool keeps_rights; /* a vendor's driver asks for more than files and /proc do (rights.h) */
+	enum rights_kept rights; /* a vendor's driver may ask for more than files and /proc do */
 };
 
 /* Opens a file below the root; -1: it is not there, or not ours to read (errno). */

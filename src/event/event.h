@@ -516,8 +516,10 @@ enum event_loss_reason {
 
 enum { LOSS_KIND_STACK = 70 }; /* beside enum event_kind */
 
+enum { LOSS_COUNT_UNKNOWN = 0 }; /* there were some, nobody knows how many */
+
 /* Rows that are not in the file. kind is what was lost; for EVENT_LAUNCH and EVENT_EXECUTION the
- * ledger adds count to `dropped`. Sorted by begin. */
+ * ledger adds count to `dropped`; LOSS_COUNT_UNKNOWN: it cannot be said. Sorted by begin. */
 struct event_loss {
 	uint64_t begin, end;
 	uint32_t process;

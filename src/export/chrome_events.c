@@ -295,7 +295,8 @@ void chrome_events_loss(const struct chrome_events *events, const struct chrome_
 	begin_event(events, "i", place, "loss", name, row->begin);
 	json_pair_text(events->json, "s", "g");
 	begin_arguments(events);
-	json_pair_u64(events->json, "count", row->count);
+	if (row->count != LOSS_COUNT_UNKNOWN)
+		json_pair_u64(events->json, "count", row->count);
 	json_pair_text(events->json, "reason", analysis_loss_name(row->reason));
 	json_pair_u64(events->json, "duration_ns", row->end - row->begin);
 	if (process)

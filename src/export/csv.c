@@ -488,7 +488,7 @@ static int put_loss(struct csv *csv, const void *item)
 	put_thread(csv, row->thread);
 	put_text(csv, analysis_kind_name(row->kind));
 	put_text(csv, analysis_loss_name(row->reason));
-	put_u64(csv, row->count);
+	put_known(csv, row->count);
 	return 0;
 }
 

@@ -291,7 +291,9 @@ static int on_loss(struct ctf *ctf, const struct order_item *item)
 	int error = is_event ? find_lost(ctf, row, &stream) : 0;
 
 	if (!error && stream)
-		error = ctf_stream_discard(stream, item->time_ns, row->count);
+		/* a reader knows no number that is not known: one was lost at the least */
+		error = ctf_stream_discard(stream, item->time_ns,
+					   row->count == LOSS_COUNT_UNKNOWN ? 1 : row->count);
 	if (error)
 		return error;
 	begin_host(ctf, CTF_LOST, item->time_ns, row->process, row->thread);

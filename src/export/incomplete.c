@@ -43,9 +43,14 @@ static void add_commands(struct incomplete *incomplete, uint64_t count, const ch
 }
 
 static void add_damage(struct incomplete *incomplete, const struct trace_damage *damage,
-		       uint64_t lost, bool ends_early)
+		       uint64_t lost, bool is_more, bool ends_early)
 {
-	if (lost)
+	if (is_more && !lost)
+		add(incomplete, "rows lost, nobody knows how many");
+	else if (is_more)
+		add(incomplete, "more than %" PRIu64 " %s lost", lost,
+		    format_noun(lost, "row", "rows"));
+	else if (lost)
 		add(incomplete, "%" PRIu64 " %s lost", lost, format_noun(lost, "row", "rows"));
 	if (damage->chunks)
 		add(incomplete, "%" PRIu64 " damaged %s left out", damage->chunks,
@@ -61,13 +66,16 @@ struct incomplete incomplete_analysis(const struct analysis *analysis)
 {
 	const struct analysis_ledger *ledger = &analysis->ledger;
 	struct incomplete incomplete = {""};
+	bool is_more = false;
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < analysis->losses_count; i++)
+	for (size_t i = 0; i < analysis->losses_count; i++) {
 		lost += analysis->losses[i].count;
+		is_more |= analysis->losses[i].uncounted;
+	}
 	add_commands(&incomplete, ledger->in_flight_at_exit, "in flight at exit");
 	add_commands(&incomplete, ledger->dropped, "dropped");
-	add_damage(&incomplete, &analysis->damage, lost, analysis_ends_early(analysis));
+	add_damage(&incomplete, &analysis->damage, lost, is_more, analysis_ends_early(analysis));
 	return incomplete;
 }
 
@@ -77,16 +85,17 @@ struct incomplete incomplete_model(const struct model *model)
 	size_t count = trace_reader_losses(model->reader, &losses);
 	struct incomplete incomplete = {""};
 	struct trace_damage damage;
-	bool ends_early;
+	bool ends_early, is_more = false;
 	uint64_t lost = 0;
 
 	trace_reader_damage(model->reader, &damage);
 	ends_early = damage.truncated;
 	for (size_t i = 0; i < count; i++) {
 		lost += losses[i].count;
+		is_more |= losses[i].count == LOSS_COUNT_UNKNOWN;
 		ends_early |= losses[i].reason == LOSS_DISK;
 	}
-	add_damage(&incomplete, &damage, lost + damage.rows, ends_early);
+	add_damage(&incomplete, &damage, lost + damage.rows, is_more, ends_early);
 	return incomplete;
 }
 

@@ -346,7 +346,8 @@ static void put_loss(struct json_rows *rows, const struct event_loss *row)
 	put_u64(rows, "thread", row->thread);
 	put_text(rows, "lost", analysis_kind_name(row->kind));
 	put_text(rows, "reason", analysis_loss_name(row->reason));
-	put_u64(rows, "count", row->count);
+	if (row->count != LOSS_COUNT_UNKNOWN)
+		put_u64(rows, "count", row->count);
 }
 
 /* Every thing begins with its id. */

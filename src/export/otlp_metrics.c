@@ -279,8 +279,11 @@ static void put_losses(struct metrics *metrics)
 	begin_metric(metrics, &metric);
 	for (size_t i = 0; i < analysis->losses_count; i++) {
 		const struct analysis_loss *loss = &analysis->losses[i];
-		size_t point = begin_point(metrics);
+		size_t point;
 
+		if (!loss->count)
+			continue;
+		point = begin_point(metrics);
 		put_text(metrics, "duet.kind", analysis_kind_name(loss->kind));
 		put_text(metrics, "duet.reason",
 			 loss->reason ? analysis_loss_name(loss->reason) : "damage");

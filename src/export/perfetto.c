@@ -280,7 +280,8 @@ static void put_loss(struct perfetto *perfetto, const struct slice *slice)
 	snprintf(name, sizeof(name), "lost: %s", analysis_kind_name(row->kind));
 	packets_category(packets, CATEGORY_LOSS);
 	packets_name(packets, name);
-	packets_u64(packets, KEY_COUNT_LOST, row->count);
+	if (row->count != LOSS_COUNT_UNKNOWN)
+		packets_u64(packets, KEY_COUNT_LOST, row->count);
 	packets_constant(packets, KEY_REASON, analysis_loss_name(row->reason));
 	packets_u64(packets, KEY_DURATION, row->end - row->begin);
 	if (process)

@@ -620,7 +620,7 @@ static void put_loss(struct database *database, const struct event_loss *row)
 	put_known(database, row->process);
 	put_text(database, analysis_kind_name(row->kind));
 	put_text(database, analysis_loss_name(row->reason));
-	put_u64(database, row->count);
+	put_known(database, row->count);
 	put_time(database, row->begin);
 	put_time(database, row->end);
 }

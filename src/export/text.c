@@ -292,8 +292,12 @@ static int on_loss(struct text *text, const struct order_item *item)
 			    .group = "loss",
 			    .name = analysis_kind_name(row->kind)};
 
-	add_detail(&line, "count=%" PRIu64 " reason=%s duration_ns=%" PRIu64, row->count,
-		   analysis_loss_name(row->reason), row->end - row->begin);
+	if (row->count == LOSS_COUNT_UNKNOWN)
+		add_detail(&line, "count=?");
+	else
+		add_detail(&line, "count=%" PRIu64, row->count);
+	add_detail(&line, "reason=%s duration_ns=%" PRIu64, analysis_loss_name(row->reason),
+		   row->end - row->begin);
 	return write_line(text, &line);
 }
 

@@ -21,7 +21,7 @@ static bool lost_executions(const struct model *model)
 	size_t count = trace_reader_losses(model->reader, &losses);
 
 	for (size_t i = 0; i < count; i++)
-		if (losses[i].count && losses[i].kind == EVENT_EXECUTION)
+		if (losses[i].kind == EVENT_EXECUTION)
 			return true;
 	return false;
 }
@@ -128,8 +128,7 @@ static void drop_flights(struct view_tracks *tracks)
 	bool has_all = true;
 
 	for (size_t i = 0; i < analysis->losses_count; i++)
-		has_all &=
-			analysis->losses[i].kind != EVENT_EXECUTION || !analysis->losses[i].count;
+		has_all &= analysis->losses[i].kind != EVENT_EXECUTION;
 	for (size_t i = 0; i <= tracks->devices_count && !has_all; i++) {
 		if (tracks->flights[i])
 			pyramid_fini(&tracks->flights[i]->pyramid);

@@ -4,74 +4,213 @@
  *
  * Runs in:  the recorder and the readers
  * Gets:     the section's YAML, which may be anything   Gives: numbers of each kernel
- * Owns:     libyaml's document while it is read
- * Fails:    -ENOMEM; what is no YAML tells nothing
- * Why the whole document: libyaml does not expand what is named twice, so that it is no larger than some hundred times the
- *           text, and a text of more than 4 MiB is refused
+ * Owns:     libyaml's parser while it is read
+ * Fails:    -ENOMEM; what is no YAML tells nothing, and neither does what comes behind a limit
+ * Why event by event: of a document as a whole libyaml holds some hundred times the text, and what is nested or named takes
+ *           it the square of their number: 200 KB of "[" took 95 s. So no deeper than such a section ever is, and no name is
+ *           followed
  */
 #include "symbol/ze_info.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #include "base/array.h"
 
-enum { TEXT_MOST = 4 << 20 };
+enum {
+	TEXT_MOST = 4 << 20,
+	EVENTS_MOST = 1 << 20, /* 0.3 s; a kernel has some hundred */
+	DEPTH_MOST = 32,
+	DIRECTIVES_MOST = 16, /* lines with %, each of which libyaml compares with all before */
+	NAME_MOST = 1 << 16
+};
 
-/* NULL: there is none of that name. */
-static yaml_node_t *find(yaml_document_t *document, yaml_node_t *mapping, const char *key)
+/* Where we are: in the document's mapping, in its list of kernels, in one of them, in its execution_env. */
+enum level { LEVEL_DOCUMENT = 1, LEVEL_KERNELS, LEVEL_KERNEL, LEVEL_ENVIRONMENT };
+
+struct reading {
+	void (*on_kernel)(void *context, const char *name, const struct ze_info_kernel *kernel);
+	void *context;
+	uint32_t depth; /* of collections that are open */
+	uint32_t level; /* of them that are what we look for, from the outermost on */
+	bool has_key;   /* in a mapping that we look into: its value is next */
+	char key[24];   /* "": none of ours */
+	char *name;     /* owned; of the kernel at hand */
+	struct ze_info_kernel kernel;
+};
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+static uint32_t parse_number(const char *text)
 {
-	if (!mapping || mapping->type != YAML_MAPPING_NODE)
-		return NULL;
-	for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start;
-	     pair < mapping->data.mapping.pairs.top; pair++) {
-		yaml_node_t *node = yaml_document_get_node(document, pair->key);
-
-		if (node && node->type == YAML_SCALAR_NODE &&
-		    node->data.scalar.length == strlen(key) &&
-		    memcmp(node->data.scalar.value, key, strlen(key)) == 0)
-			return yaml_document_get_node(document, pair->value);
-	}
-	return NULL;
-}
-
-/* libyaml ends each scalar with a NUL, and one may be inside too. */
-static const char *text_of(yaml_node_t *node)
-{
-	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
-}
-
-static uint32_t number_of(yaml_node_t *node)
-{
-	const char *text = text_of(node);
 	char *end;
 	unsigned long long number = strtoull(text, &end, 10);
 
 	return end != text && !*end && *text != '-' && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-static void tell(yaml_document_t *document, yaml_node_t *node,
-		 void (*on_kernel)(void *, const char *, const struct ze_info_kernel *),
-		 void *context)
+static void take_number(struct reading *reading, const char *text)
 {
-	yaml_node_t *environment = find(document, node, "execution_env");
-	struct ze_info_kernel kernel = {0};
 	const struct {
 		const char *key;
 		uint32_t *number;
-	} numbers[] = {{"simd_size", &kernel.simd_size},
-		       {"grf_count", &kernel.grf_count},
-		       {"eu_thread_count", &kernel.eu_thread_count},
-		       {"slm_size", &kernel.slm_size},
-		       {"spill_size", &kernel.spill_size}};
-	const char *name = text_of(find(document, node, "name"));
+	} numbers[] = {{"simd_size", &reading->kernel.simd_size},
+		       {"grf_count", &reading->kernel.grf_count},
+		       {"eu_thread_count", &reading->kernel.eu_thread_count},
+		       {"slm_size", &reading->kernel.slm_size},
+		       {"spill_size", &reading->kernel.spill_size}};
 
 	for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
-		*numbers[i].number = number_of(find(document, environment, numbers[i].key));
-	if (*name)
-		on_kernel(context, name, &kernel);
+		if (strcmp(reading->key, numbers[i].key) == 0)
+			*numbers[i].number = parse_number(text);
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+static bool is_looked_into(const struct reading *reading)
+{
+	return reading->depth == reading->level;
+}
+
+static bool is_mapping(const struct reading *reading)
+{
+	return reading->level && reading->level != LEVEL_KERNELS;
+}
+
+/* What is no scalar was a value, or a key that is none of ours. */
+static void pass(struct reading *reading)
+{
+	if (!is_looked_into(reading) || !is_mapping(reading))
+		return;
+	if (!reading->has_key)
+		reading->key[0] = '\0';
+	reading->has_key = !reading->has_key;
+}
+
+static bool is_value_of(const struct reading *reading, const char *key)
+{
+	return reading->has_key && strcmp(reading->key, key) == 0;
+}
+
+static bool goes_on(const struct reading *reading, bool is_sequence)
+{
+	switch (reading->level) {
+	case 0:
+		return !is_sequence;
+	case LEVEL_DOCUMENT:
+		return is_sequence && is_value_of(reading, "kernels");
+	case LEVEL_KERNELS:
+		return !is_sequence;
+	case LEVEL_KERNEL:
+		return !is_sequence && is_value_of(reading, "execution_env");
+	default:
+		return false;
+	}
+}
+
+/* False: it is too deep. */
+static bool open_collection(struct reading *reading, bool is_sequence)
+{
+	const bool is_ours = is_looked_into(reading) && goes_on(reading, is_sequence);
+
+	if (reading->depth == DEPTH_MOST)
+		return false;
+	pass(reading);
+	reading->depth++;
+	if (!is_ours)
+		return true;
+	reading->level++;
+	reading->has_key = false;
+	if (reading->level == LEVEL_KERNEL)
+		reading->kernel = (struct ze_info_kernel){0};
+	return true;
+}
+
+static void close_collection(struct reading *reading)
+{
+	if (is_looked_into(reading)) {
+		if (reading->level == LEVEL_KERNEL && reading->name)
+			reading->on_kernel(reading->context, reading->name, &reading->kernel);
+		if (reading->level == LEVEL_KERNEL) {
+			free(reading->name);
+			reading->name = NULL;
+		}
+		reading->level--;
+		/* of what it was in, it was a value */
+		reading->has_key = false;
+	}
+	reading->depth--;
+}
+
+/* libyaml ends each with a NUL, and one may be inside too. -ENOMEM. */
+static int take_scalar(struct reading *reading, const char *text, size_t length)
+{
+	if (!is_looked_into(reading) || !is_mapping(reading))
+		return 0;
+	if (!reading->has_key) {
+		const bool fits = length < sizeof(reading->key);
+
+		memcpy(reading->key, fits ? text : "", fits ? length + 1 : 1);
+	} else if (reading->level == LEVEL_ENVIRONMENT) {
+		take_number(reading, text);
+	} else if (reading->level == LEVEL_KERNEL && strcmp(reading->key, "name") == 0 && *text &&
+		   length < NAME_MOST && !reading->name) {
+		reading->name = strdup(text);
+		if (!reading->name)
+			return -ENOMEM;
+	}
+	reading->has_key = !reading->has_key;
+	return 0;
+}
+
+/* 1: there is more to read. */
+static int take_event(struct reading *reading, const yaml_event_t *event)
+{
+	int error;
+
+	switch (event->type) {
+	case YAML_MAPPING_START_EVENT:
+		return open_collection(reading, false);
+	case YAML_SEQUENCE_START_EVENT:
+		return open_collection(reading, true);
+	case YAML_MAPPING_END_EVENT:
+	case YAML_SEQUENCE_END_EVENT:
+		close_collection(reading);
+		return reading->depth != 0;
+	case YAML_SCALAR_EVENT:
+		error = take_scalar(reading, (const char *)event->data.scalar.value,
+				    event->data.scalar.length);
+		return error ? error : reading->depth != 0;
+	case YAML_ALIAS_EVENT:
+		pass(reading);
+		return reading->depth != 0;
+	case YAML_STREAM_START_EVENT:
+	case YAML_DOCUMENT_START_EVENT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+/* At the begin of a line, of which YAML has five ends, and which may be in UTF-16. */
+static bool has_many_directives(const char *text, size_t size)
+{
+	static const char ends[] = "\n\r\x85\xa8\xa9"; /* with the NUL */
+	const char *end = text + size, *at = text;
+	size_t count = 0;
+
+	while (at < end && (at = memchr(at, '%', (size_t)(end - at)))) {
+		count += at == text || memchr(ends, at[-1], sizeof(ends));
+		at++;
+		if (count > DIRECTIVES_MOST)
+			return true;
+	}
+	return false;
 }
 
 int ze_info_read(const char *text, size_t size,
@@ -79,28 +218,25 @@ int ze_info_read(const char *text, size_t size,
 				   const struct ze_info_kernel *kernel),
 		 void *context)
 {
+	struct reading reading = {.on_kernel = on_kernel, .context = context};
 	yaml_parser_t parser;
-	yaml_document_t document;
-	yaml_node_t *kernels;
-	int error = 0;
+	yaml_event_t event;
+	int status = 1;
 
-	if (size > TEXT_MOST)
+	if (size > TEXT_MOST || has_many_directives(text, size))
 		return 0;
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
-	if (!yaml_parser_load(&parser, &document)) {
-		error = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : 0;
-		yaml_parser_delete(&parser);
-		return error;
+	for (size_t i = 0; i < EVENTS_MOST && status == 1; i++) {
+		if (!yaml_parser_parse(&parser, &event)) {
+			status = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : 0;
+			break;
+		}
+		status = take_event(&reading, &event);
+		yaml_event_delete(&event);
 	}
-	kernels = find(&document, yaml_document_get_root_node(&document), "kernels");
-	if (kernels && kernels->type == YAML_SEQUENCE_NODE)
-		for (yaml_node_item_t *item = kernels->data.sequence.items.start;
-		     item < kernels->data.sequence.items.top; item++)
-			tell(&document, yaml_document_get_node(&document, *item), on_kernel,
-			     context);
-	yaml_document_delete(&document);
+	free(reading.name);
 	yaml_parser_delete(&parser);
-	return 0;
+	return status < 0 ? status : 0;
 }

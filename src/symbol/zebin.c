@@ -52,15 +52,17 @@ bool zebin_has_bytes(const struct zebin *zebin, const Elf64_Shdr *section)
 	       section->sh_size <= zebin->size - section->sh_offset;
 }
 
-/* "" for what does not end inside of the table. */
+/* "" for what does not end inside of the table, or is no name. */
 const char *zebin_text(const struct zebin *zebin, const Elf64_Shdr *table, uint32_t offset)
 {
 	const char *text;
+	uint64_t left;
 
 	if (!zebin_has_bytes(zebin, table) || offset >= table->sh_size)
 		return "";
 	text = (const char *)zebin->bytes + table->sh_offset + offset;
-	return memchr(text, '\0', table->sh_size - offset) ? text : "";
+	left = table->sh_size - offset;
+	return memchr(text, '\0', left < ZEBIN_NAME_MOST ? left : ZEBIN_NAME_MOST) ? text : "";
 }
 
 const char *zebin_section_name(const struct zebin *zebin, const Elf64_Shdr *section)

@@ -13,6 +13,7 @@
  *           the length of its code and by its order, in which the kernels are too.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,9 @@
 #define DEBUG_LINE ".debug_line"
 #define RELOCATIONS \
 	((size_t)1 << 22) /* that are applied at most; sections may lie on one another */
-#define NOWHERE (UINT64_C(1) << 63)
-#define WIDE    UINT32_MAX /* a length of DWARF with 64 bits */
+#define NAME_STEP 256     /* bytes of a name that count as one more */
+#define NOWHERE   (UINT64_C(1) << 63)
+#define WIDE      UINT32_MAX /* a length of DWARF with 64 bits */
 
 enum relocation { RELOCATION_64 = 1, RELOCATION_32 = 2, RELOCATION_32_HIGH = 3 };
 
@@ -67,6 +69,33 @@ static bool read_symbol(const struct link *link, uint64_t index, Elf64_Sym *ret_
 static const char *symbol_name(const struct link *link, const Elf64_Sym *symbol)
 {
 	return zebin_text(link->zebin, &link->texts, symbol->st_name);
+}
+
+/* Bytes of a name that are looked through, also in vain. */
+static size_t name_cost(const struct link *link, const char *name)
+{
+	const uintptr_t bytes = (uintptr_t)link->zebin->bytes;
+	const bool is_there =
+		(uintptr_t)name >= bytes && (uintptr_t)name - bytes < link->zebin->size;
+
+	return (is_there ? strlen(name) : ZEBIN_NAME_MOST) / NAME_STEP;
+}
+
+/* What a relocation takes of what may be done for all: names are looked through each time, and all may have the same long one. */
+static size_t cost_of(const struct link *link, const Elf64_Sym *symbol, const Elf64_Shdr *target)
+{
+	Elf64_Shdr section;
+	size_t cost = 1 + (symbol->st_name ? name_cost(link, symbol_name(link, symbol)) : 0);
+
+	cost += name_cost(link, zebin_section_name(link->zebin, target));
+	if (zebin_read_section(link->zebin, symbol->st_shndx, &section))
+		cost += name_cost(link, zebin_section_name(link->zebin, &section));
+	return cost;
+}
+
+static void pay(size_t *left, size_t cost)
+{
+	*left -= cost < *left ? cost : *left;
 }
 
 static bool is_in_debug(const struct link *link, const Elf64_Sym *symbol)
@@ -146,39 +175,81 @@ static bool read_relocation(const struct link *link, const Elf64_Shdr *section, 
 	       read_symbol(link, ELF64_R_SYM(ret->r_info), ret_symbol);
 }
 
-/* A kernel behind the one that the unit before has, with as much code; whose is known keeps it. */
-static void assign(struct link *link, const uint64_t *lengths)
+struct sized {
+	uint64_t bytes;
+	size_t kernel;
+};
+
+static int compare_sizes(const void *first, const void *second)
+{
+	const struct sized *one = first, *other = second;
+
+	if (one->bytes != other->bytes)
+		return one->bytes < other->bytes ? -1 : 1;
+	return one->kernel < other->kernel ? -1 : one->kernel > other->kernel;
+}
+
+/* The first kernel from next on with so much code; count: there is none. */
+static size_t find_sized(const struct sized *sorted, size_t count, uint64_t bytes, size_t next)
+{
+	const struct sized wanted = {bytes, next};
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_sizes(&sorted[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && sorted[low].bytes == bytes ? sorted[low].kernel : count;
+}
+
+/* A kernel behind the one that the unit before has, with as much code; whose is known keeps it. It is searched for in a sorted
+ * list: a file of 4 MB can have ten thousands of both. */
+static int assign(struct link *link, const uint64_t *lengths)
 {
 	const struct zebin_kernel *kernels;
 	size_t count = zebin_kernels(link->zebin, &kernels), next = 0;
+	struct sized *sorted = calloc(count + 1, sizeof(*sorted));
 
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = (struct sized){kernels[i].code_bytes, i};
+	qsort(sorted, count, sizeof(*sorted), compare_sizes);
 	for (size_t i = 0; i < link->info.count; i++) {
 		struct unit *unit = &link->info.units[i];
-		size_t found = next;
 
-		while (!unit->kernel && found < count && kernels[found].code_bytes != lengths[i])
-			found++;
-		if (!unit->kernel && lengths[i] && found < count)
-			unit->kernel = &kernels[found];
+		if (!unit->kernel && lengths[i]) {
+			const size_t found = find_sized(sorted, count, lengths[i], next);
+
+			unit->kernel = found < count ? &kernels[found] : NULL;
+		}
 		if (unit->kernel)
 			next = (size_t)(unit->kernel - kernels) + 1;
 	}
+	free(sorted);
+	return 0;
 }
 
 /* By the relocations of .debug_info: a name, or the largest address, which is the end of the code. */
-static int find_owners(struct link *link, const Elf64_Shdr *section)
+static int find_owners(struct link *link, const Elf64_Shdr *section, const Elf64_Shdr *target)
 {
 	uint64_t *lengths = calloc(link->info.count + 1, sizeof(*lengths));
+	size_t left = RELOCATIONS;
 	Elf64_Rela relocation;
 	Elf64_Sym symbol;
+	int error;
 
 	if (!lengths)
 		return -ENOMEM;
-	for (uint64_t i = 0;
-	     i < RELOCATIONS && read_relocation(link, section, i, &relocation, &symbol); i++) {
+	for (uint64_t i = 0; left && read_relocation(link, section, i, &relocation, &symbol); i++) {
 		struct unit *unit = find_unit(&link->info, relocation.r_offset);
 		size_t index = unit ? (size_t)(unit - link->info.units) : 0;
 
+		pay(&left, cost_of(link, &symbol, target));
 		if (!unit || ELF64_R_TYPE(relocation.r_info) != RELOCATION_64)
 			continue;
 		if (!unit->kernel)
@@ -186,9 +257,9 @@ static int find_owners(struct link *link, const Elf64_Shdr *section)
 		if (is_nameless(link, &symbol) && (uint64_t)relocation.r_addend > lengths[index])
 			lengths[index] = (uint64_t)relocation.r_addend;
 	}
-	assign(link, lengths);
+	error = assign(link, lengths);
 	free(lengths);
-	return 0;
+	return error;
 }
 
 /* ---- relocations ---- */
@@ -256,7 +327,7 @@ static void relocate(struct link *link, const Elf64_Shdr *section)
 	for (uint64_t i = 0; link->left && read_relocation(link, section, i, &relocation, &symbol);
 	     i++) {
 		apply(link, &target, &relocation, &symbol);
-		link->left--;
+		pay(&link->left, cost_of(link, &symbol, &target));
 	}
 }
 
@@ -337,7 +408,7 @@ static int resolve(struct link *link)
 	for (uint32_t i = 0; !error && zebin_read_section(link->zebin, i, &section); i++)
 		if (find_target(link, &section, &target) &&
 		    strcmp(zebin_section_name(link->zebin, &target), DEBUG_INFO) == 0) {
-			error = find_owners(link, &section);
+			error = find_owners(link, &section, &target);
 			break;
 		}
 	/* each unit has a line table, in the same order */

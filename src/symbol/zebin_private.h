@@ -16,6 +16,9 @@
 #define EM_INTELGT 205
 #endif
 
+/* Names are looked at again for each relocation, and a table may have no end. */
+enum { ZEBIN_NAME_MOST = 1 << 16 };
+
 #define ZEBIN_TEXT ".text." /* and a kernel's name: the section with its code */
 
 struct zebin {

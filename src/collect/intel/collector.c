@@ -29,6 +29,7 @@ enum {
 	RING_MIB_MOST = 1024,
 	TELL_NS = 100000000,
 	DRIVER_NS = 20000000,
+	UNSAMPLED_NS = 1000000000, /* … and it is said */
 	MEMORY_USUAL = 1 << 28
 };
 
@@ -41,6 +42,9 @@ struct gpu {
 	uint32_t stalls[EU_STALL_REASONS];
 	uint64_t hardware_losses; /* written so far */
 	uint64_t lost;
+	uint64_t ends;     /* of its stream, likewise */
+	uint64_t since_ns; /* an end is not written yet: when it began; 0: there is none */
+	bool is_told;      /* that it is not sampled any more */
 };
 
 struct intel {
@@ -48,7 +52,7 @@ struct intel {
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
 	struct stalls_budget budget; /* of all streams */
-	uint64_t told_ns;
+	uint64_t opened_ns, told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
 	struct driver *driver;     /* owned; NULL: not wanted, or not to be had */
@@ -170,13 +174,17 @@ static void describe(struct intel *intel, struct gpu *gpu)
 static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycles)
 {
 	struct gpu *gpu = &intel->gpus[intel->count];
+	char text[700];
 	int error;
 
 	if (intel->count == GPUS_MOST)
 		return false;
 	*gpu = (struct gpu){.device = 0};
-	if (!gpu_node_open(minor, &gpu->node))
+	if (!gpu_node_open(minor, &gpu->node)) {
+		if (gpu_node_is_shut("", minor, text, sizeof(text)))
+			note_error(intel, text);
 		return false;
+	}
 	error = eu_stream_ask(&gpu->node, nth, cycles, &gpu->facts);
 	if (!error)
 		error = eu_stream_open(&gpu->node, &gpu->facts, &intel->budget, &gpu->stream);
@@ -197,8 +205,17 @@ static bool add_gpu(struct intel *intel, int minor, uint32_t nth, uint64_t cycle
 struct telling {
 	struct intel *intel;
 	struct gpu *gpu;
-	uint64_t until_ns;
+	uint64_t since_ns, until_ns;
 };
+
+/* What is read was sampled a little earlier: between a sample and its row there are a look of the driver's and one of ours. */
+static uint64_t sampled_since(const struct intel *intel, const struct gpu *gpu)
+{
+	const uint64_t late_ns = gpu->facts.late_ns + EU_STREAM_PAUSE_NS;
+	const uint64_t since_ns = intel->told_ns > late_ns ? intel->told_ns - late_ns : 0;
+
+	return since_ns > intel->opened_ns ? since_ns : intel->opened_ns;
+}
 
 static void on_counts(void *context, uint64_t address, const uint32_t *counts, uint32_t *note)
 {
@@ -206,7 +223,7 @@ static void on_counts(void *context, uint64_t address, const uint32_t *counts, u
 	const struct gpu *gpu = telling->gpu;
 	const struct trace_source source = {.source = gpu->device, .clock = CLOCK_ID_MONOTONIC};
 	struct event_instruction_sample row = {
-		.begin = telling->intel->told_ns,
+		.begin = telling->since_ns,
 		.end = telling->until_ns,
 		.offset = address,
 		.period = gpu->facts.rate_cycles,
@@ -224,40 +241,98 @@ static void on_counts(void *context, uint64_t address, const uint32_t *counts, u
 	}
 }
 
-static void put_loss(struct intel *intel, uint64_t count, uint64_t until_ns)
+static void put_loss(const struct telling *telling, enum event_loss_reason reason, uint64_t count)
 {
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const struct event_loss row = {.begin = intel->told_ns,
-				       .end = until_ns,
+	const struct event_loss row = {.begin = telling->since_ns,
+				       .end = telling->until_ns,
 				       .kind = EVENT_INSTRUCTION_SAMPLE,
-				       .reason = LOSS_RING_FULL,
+				       .reason = reason,
 				       .count = count};
 
-	if (count)
-		trace_writer_row(intel->recording->writer, EVENT_LOSS, &source, &row);
+	trace_writer_row(telling->intel->recording->writer, EVENT_LOSS, &source, &row);
 }
 
-static void tell(struct intel *intel)
+static void tell_end(const struct telling *telling, const struct eu_stream_counts *counts)
+{
+	const struct gpu *gpu = telling->gpu;
+	char text[700];
+
+	eu_stream_refused(gpu->stream, counts->error);
+	snprintf(text, sizeof(text), "GPU %s is not sampled any more until it can be again: %s",
+		 gpu->node.address, error_text());
+	error_clear();
+	recording_warn(telling->intel->recording, text);
+}
+
+/* A row for each end of the stream, from there until it is open again: how much is missing nobody knows. */
+static void put_ends(struct telling *telling, const struct eu_stream_counts *counts, bool is_last)
+{
+	struct gpu *gpu = telling->gpu;
+	const uint64_t ends = counts->resets + counts->breaks;
+
+	if (ends == gpu->ends)
+		return;
+	if (!gpu->since_ns)
+		gpu->since_ns = telling->since_ns;
+	if (counts->ended_ns && !is_last) {
+		if (telling->until_ns - counts->ended_ns >= UNSAMPLED_NS && !gpu->is_told)
+			tell_end(telling, counts);
+		gpu->is_told |= telling->until_ns - counts->ended_ns >= UNSAMPLED_NS;
+		return;
+	}
+	telling->since_ns = gpu->since_ns;
+	for (; gpu->ends < ends; gpu->ends++)
+		put_loss(telling, LOSS_GAP, LOSS_COUNT_UNKNOWN);
+	gpu->since_ns = 0;
+	gpu->is_told = false;
+}
+
+static void put_losses(struct telling *telling, bool is_last)
+{
+	struct gpu *gpu = telling->gpu;
+	struct eu_stream_counts counts;
+
+	eu_stream_counted(gpu->stream, &counts);
+	if (counts.lost != gpu->lost)
+		put_loss(telling, LOSS_RING_FULL, counts.lost - gpu->lost);
+	/* once, however often the hardware had no room */
+	if (counts.hardware_losses != gpu->hardware_losses)
+		put_loss(telling, LOSS_RING_FULL, LOSS_COUNT_UNKNOWN);
+	gpu->lost = counts.lost;
+	gpu->hardware_losses = counts.hardware_losses;
+	put_ends(telling, &counts, is_last);
+}
+
+static void tell(struct intel *intel, bool is_last)
 {
 	const uint64_t now_ns = host_clocks_now_ns();
 
 	for (size_t i = 0; i < intel->count; i++) {
 		struct gpu *gpu = &intel->gpus[i];
-		struct telling telling = {intel, gpu, now_ns};
-		struct eu_stream_counts counts;
+		struct telling telling = {intel, gpu, sampled_since(intel, gpu), now_ns};
 
 		eu_stream_tell(gpu->stream, on_counts, &telling);
-		eu_stream_counted(gpu->stream, &counts);
-		put_loss(intel,
-			 counts.lost - gpu->lost + counts.hardware_losses - gpu->hardware_losses,
-			 now_ns);
-		gpu->lost = counts.lost;
-		gpu->hardware_losses = counts.hardware_losses;
+		put_losses(&telling, is_last);
 	}
 	intel->told_ns = now_ns;
 }
 
 /* ---- the collector ----------------------------------------------------------------------------- */
+
+static void note_end(struct intel *intel, const struct gpu *gpu,
+		     const struct eu_stream_counts *counts)
+{
+	char text[700];
+
+	eu_stream_refused(gpu->stream, counts->error);
+	snprintf(text, sizeof(text),
+		 "GPU %s was not sampled for the last %" PRIu64 " ms, its stream had ended: %s",
+		 gpu->node.address, (host_clocks_now_ns() - counts->ended_ns) / 1000000,
+		 error_text());
+	error_clear();
+	recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, text);
+}
 
 static void close_gpu(struct intel *intel, struct gpu *gpu)
 {
@@ -265,14 +340,18 @@ static void close_gpu(struct intel *intel, struct gpu *gpu)
 	char text[240];
 
 	eu_stream_counted(gpu->stream, &counts);
+	if (counts.ended_ns)
+		note_end(intel, gpu, &counts);
 	snprintf(text, sizeof(text),
 		 "%" PRIu64 " rows of EU stalls, one sample in %" PRIu64
 		 " cycles; the hardware lost some %" PRIu64 " times; the GPU was reset "
-		 "%" PRIu64 " times",
-		 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses, counts.resets);
+		 "%" PRIu64 " times%s",
+		 counts.rows, gpu->facts.rate_cycles, counts.hardware_losses, counts.resets,
+		 counts.breaks ? "; its stream broke off otherwise, too" : "");
 	recording_note(intel->recording, "intel",
-		       counts.hardware_losses || counts.resets ? COLLECTOR_PARTIAL
-							       : COLLECTOR_AVAILABLE,
+		       counts.hardware_losses || counts.resets || counts.breaks
+			       ? COLLECTOR_PARTIAL
+			       : COLLECTOR_AVAILABLE,
 		       0, text);
 	eu_stream_close(gpu->stream);
 	gpu_node_close(&gpu->node);
@@ -287,7 +366,7 @@ static void close_state(void *state)
 	driver_close(intel->driver);
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
-	tell(intel);
+	tell(intel, true);
 	for (size_t i = 0; i < intel->count; i++)
 		close_gpu(intel, &intel->gpus[i]);
 	counters_close(intel->counters);
@@ -296,7 +375,7 @@ static void close_state(void *state)
 
 static int open_stalls(struct intel *intel, uint64_t cycles)
 {
-	intel->told_ns = host_clocks_now_ns();
+	intel->opened_ns = intel->told_ns = host_clocks_now_ns();
 	intel->cycles_string = recording_string(intel->recording, "cycles");
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		for (uint32_t nth = 0; add_gpu(intel, minor, nth, cycles); nth++)
@@ -405,7 +484,7 @@ static void drain(void *state)
 	if (intel->driver)
 		driver_drain(intel->driver);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
-		tell(intel);
+		tell(intel, false);
 }
 
 static void catch_up(void *state)
@@ -416,7 +495,7 @@ static void catch_up(void *state)
 		counters_drain(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
-	tell(intel);
+	tell(intel, false);
 }
 
 static void each_second(void *state, uint64_t now_ns)

@@ -86,6 +86,7 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 		return error_set(
 			-ENOTSUP,
 			"EU stalls: the driver i915 has no engine for them on this GPU: " WHICH);
+	facts->late_ns = POLL_PERIOD_NS;
 	facts->major = PVC_MAJOR;
 	facts->minor = PVC_MINOR;
 	facts->layout = eu_stall_layout_find(PVC_MAJOR, PVC_MINOR);

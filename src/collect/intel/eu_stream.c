@@ -5,7 +5,8 @@
  * Runs in:  the recorder; reading in a thread of its own
  * Gets:     a render node, and how its driver is asked (eu_driver.h)   Gives: counts by instruction
  * Owns:     the stream's descriptor, two tables: one is filled while the other is told
- * Fails:    to open: with what mends it. Later a reset of the GPU ends the stream, and another is opened
+ * Fails:    to open: with what mends it. Later a reset of the GPU ends the stream, and another is opened; while that fails,
+ *           it is said since when and why
  * Why:      the driver looks at the hardware's buffers every 5 ms and hands out what is there: to read more often gives
  *           less at a time and no more
  */
@@ -21,14 +22,21 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "collect/host_clocks.h"
 #include "collect/intel/eu_driver.h"
+#include "collect/rights.h"
 
-enum { BUFFER_BYTES = 2 << 20, PAUSE_US = 5000, POLL_MS = 50, REOPEN_US = 20000 };
+enum { BUFFER_BYTES = 2 << 20, PAUSE_US = EU_STREAM_PAUSE_NS / 1000, POLL_MS = 50 };
+/* Between attempts to open a stream again; twice as long after each that failed, or was soon over. */
+enum { REOPEN_US = 20000, REOPEN_MOST_US = 2000000 };
+#define LONG_NS UINT64_C(1000000000)
 
 struct eu_stream {
 	const struct gpu_node *node; /* borrowed */
 	struct eu_stream_facts facts;
-	int fd; /* owned; -1: the GPU was reset */
+	int fd; /* owned; -1: it has ended */
+	uint32_t pause_us;
+	uint64_t opened_ns;
 	pthread_t thread;
 	atomic_bool is_over;
 	uint8_t *buffer; /* owned */
@@ -68,6 +76,25 @@ static void count_one(struct eu_stream *stream, uint64_t *count)
 	pthread_mutex_unlock(&stream->lock);
 }
 
+/* After a reset of the GPU no descriptor of before says anything else. */
+static void end(struct eu_stream *stream, int error)
+{
+	const uint64_t now_ns = host_clocks_now_ns();
+
+	close(stream->fd);
+	stream->fd = -1;
+	if (now_ns - stream->opened_ns > LONG_NS)
+		stream->pause_us = REOPEN_US;
+	pthread_mutex_lock(&stream->lock);
+	if (error == ENODEV)
+		stream->counts.resets++;
+	else
+		stream->counts.breaks++;
+	stream->counts.ended_ns = now_ns;
+	stream->counts.error = error;
+	pthread_mutex_unlock(&stream->lock);
+}
+
 /* All that there is. */
 static void read_all_rows(struct eu_stream *stream)
 {
@@ -78,15 +105,32 @@ static void read_all_rows(struct eu_stream *stream)
 			take(stream, (size_t)size);
 		} else if (size < 0 && errno == EIO) {
 			count_one(stream, &stream->counts.hardware_losses);
-		} else if (size < 0 && errno == ENODEV) {
-			count_one(stream, &stream->counts.resets);
-			close(stream->fd);
-			stream->fd = -1;
+		} else if (size == 0 || errno == EAGAIN) {
 			return;
-		} else if (size == 0 || errno != EINTR) {
+		} else if (errno != EINTR) {
+			end(stream, errno);
 			return;
 		}
 	}
+}
+
+/* It is asked in between whether there is still somebody to read for. */
+static void open_again(struct eu_stream *stream)
+{
+	for (uint32_t waited = 0; waited < stream->pause_us; waited += REOPEN_US) {
+		if (stream->is_over)
+			return;
+		usleep(REOPEN_US);
+	}
+	if (stream->pause_us < REOPEN_MOST_US)
+		stream->pause_us *= 2;
+	stream->fd = stream->facts.driver->open(stream->node, &stream->facts);
+	stream->opened_ns = host_clocks_now_ns();
+	pthread_mutex_lock(&stream->lock);
+	if (stream->fd >= 0)
+		stream->counts.ended_ns = 0;
+	stream->counts.error = stream->fd >= 0 ? 0 : -stream->fd;
+	pthread_mutex_unlock(&stream->lock);
 }
 
 static void *run(void *argument)
@@ -94,10 +138,11 @@ static void *run(void *argument)
 	struct eu_stream *stream = argument;
 	struct pollfd entry = {.events = POLLIN};
 
+	/* a thread has rights of its own, and had all of the recorder's */
+	rights_keep_observing();
 	while (!stream->is_over) {
 		if (stream->fd < 0) {
-			usleep(REOPEN_US);
-			stream->fd = stream->facts.driver->open(stream->node, &stream->facts);
+			open_again(stream);
 			continue;
 		}
 		entry.fd = stream->fd;
@@ -130,6 +175,8 @@ int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *fa
 		return error_set(-ENOMEM, "EU stalls: out of memory");
 	stream->node = node;
 	stream->facts = *facts;
+	stream->pause_us = REOPEN_US;
+	stream->opened_ns = host_clocks_now_ns();
 	pthread_mutex_init(&stream->lock, NULL);
 	stream->buffer = malloc(BUFFER_BYTES);
 	stream->filled = stalls_new(facts->layout, budget);
@@ -160,6 +207,11 @@ void eu_stream_close(struct eu_stream *stream)
 		return;
 	eu_stream_stop(stream);
 	free_stream(stream);
+}
+
+int eu_stream_refused(const struct eu_stream *stream, int error)
+{
+	return stream->facts.driver->refused(error);
 }
 
 void eu_stream_tell(struct eu_stream *stream, stalls_on_counts on_counts, void *context)

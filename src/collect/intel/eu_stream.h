@@ -15,6 +15,9 @@ struct eu_stream;
 struct eu_driver;
 enum { EU_ENGINES_MOST = 32 };
 
+/* How often at most a stream is read. */
+enum { EU_STREAM_PAUSE_NS = 5000000 };
+
 /* What a GPU's driver says of its sampling. */
 struct eu_stream_facts {
 	const struct eu_driver *driver;
@@ -22,6 +25,7 @@ struct eu_stream_facts {
 	uint32_t gt;           /* the number of its GT */
 	uint32_t major, minor; /* its graphics IP */
 	uint64_t rate_cycles;  /* between two samples */
+	uint64_t late_ns; /* so much later than it is sampled a row is there to be read, at most */
 	/* of i915: the engines that compute */
 	uint32_t engines_count;
 	uint16_t engines[EU_ENGINES_MOST];
@@ -32,7 +36,12 @@ struct eu_stream_counts {
 	uint64_t
 		hardware_losses; /* times that the hardware had no room for rows; nobody knows for how many */
 	uint64_t resets; /* of the GPU: what was not read before is lost */
+	uint64_t breaks; /* other ends of the stream */
 	uint64_t lost;   /* rows without room here */
+	/* The stream has ended and could not be opened again yet: since when (CLOCK_MONOTONIC), and the errno of the last
+	 * attempt, or of its end. 0: it is open. */
+	uint64_t ended_ns;
+	int error;
 };
 
 /* nth: of its GTs that compute. wanted_cycles 0: the driver's usual rate; else the next one that it has. Errors, with the
@@ -46,6 +55,9 @@ int eu_stream_open(const struct gpu_node *node, const struct eu_stream_facts *fa
 /* Reads what is there, and no more: it can be told still. */
 void eu_stream_stop(struct eu_stream *stream);
 void eu_stream_close(struct eu_stream *stream); /* NULL-safe */
+
+/* What it says of an errno of eu_stream_counts: the error chain. */
+int eu_stream_refused(const struct eu_stream *stream, int error);
 
 /* What has come since the last time. The stream is read on meanwhile. */
 void eu_stream_tell(struct eu_stream *stream, stalls_on_counts on_counts, void *context);

@@ -17,6 +17,9 @@
 #include "collect/intel/eu_driver.h"
 #include "event/xe_abi.h"
 
+/* The driver's worker looks at the hardware's buffers so often. */
+enum { LOOKS_NS = 5000000 };
+
 /* ---- what the driver says ---------------------------------------------------------------------- */
 
 static int find_layout(const struct gpu_node *node, uint32_t nth, struct eu_stream_facts *facts)
@@ -75,6 +78,7 @@ static int ask(const struct gpu_node *node, uint32_t nth, uint64_t wanted_cycles
 			"EU stalls: a row has %llu bytes on this GPU, and not %d: a newer duet "
 			"may know them",
 			answer->record_size, EU_STALL_ROW_BYTES);
+	ret_facts->late_ns = LOOKS_NS;
 	ret_facts->rate_cycles = choose_rate(answer, wanted_cycles);
 	return 0;
 }
@@ -118,7 +122,9 @@ static int open_stream(const struct gpu_node *node, const struct eu_stream_facts
 
 	if (fd < 0)
 		return -errno;
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
+	/* the driver gives it to whatever is executed, which must not have it: while anybody does, it is on */
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 &&
+	    node->ioctl(fd, XE_STREAM_ENABLE, NULL) == 0)
 		return fd;
 	error = -errno;
 	close(fd);

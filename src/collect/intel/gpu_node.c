@@ -12,10 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -62,6 +64,36 @@ bool gpu_node_open(int minor, struct gpu_node *ret_node)
 	return true;
 }
 
+bool gpu_node_is_shut(const char *root, int minor, char *ret_text, size_t size)
+{
+	char path[512], target[512] = "";
+	const struct group *group;
+	const char *driver;
+	struct stat about;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/sys/class/drm/renderD%d/device/driver", root, minor);
+	length = readlink(path, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	driver = basename(target);
+	if (strcmp(driver, "xe") != 0 && strcmp(driver, "i915") != 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/dev/dri/renderD%d", root, minor);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || errno != EACCES || stat(path, &about))
+		return false;
+	group = getgrgid(about.st_gid);
+	snprintf(ret_text, size,
+		 "%s, a GPU of the driver %s, may not be opened by this user: it takes the group "
+		 "%s ('sudo usermod -aG %s $USER', and log in again)",
+		 path, driver, group ? group->gr_name : "of that file",
+		 group ? group->gr_name : "render");
+	return true;
+}
+
 void gpu_node_close(struct gpu_node *node)
 {
 	close(node->fd);
@@ -104,6 +136,11 @@ int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *r
 			break;
 		if (gt->type != MAIN_GT || left--)
 			continue;
+		if (!gt->ip_ver_major)
+			return error_set(-ENOTSUP,
+					 "the driver xe of this kernel is too old: it does not "
+					 "tell which graphics IP its GPU has; it has OA since "
+					 "Linux 6.11 and samples instructions since Linux 6.15");
 		*ret_gt = (struct gpu_gt){gt->gt_id, gt->ip_ver_major, gt->ip_ver_minor};
 		return 0;
 	}

@@ -24,6 +24,9 @@ struct gpu_node {
 
 /* False: there is none, it is not ours to open, or it is another vendor's. */
 bool gpu_node_open(int minor, struct gpu_node *ret_node);
+/* Whether it is one of theirs, which this user may not open, and what mends that: "/dev/dri/renderD128 …". root: "", or where
+ * /dev and /sys lie. */
+bool gpu_node_is_shut(const char *root, int minor, char *ret_text, size_t size);
 void gpu_node_close(struct gpu_node *node);
 
 /* Of xe: the answer to a query (enum xe_query) is the caller's. Errors: -errno, without the error chain. */
@@ -37,7 +40,7 @@ struct gpu_gt {
 };
 
 /* Of xe: the nth that computes (others are for media). Errors, with the error chain: -ENOENT: there are not so many;
- * -errno. */
+ * -ENOTSUP: the kernel is too old to tell their IP; -errno. */
 int gpu_node_find_gt(const struct gpu_node *node, uint32_t nth, struct gpu_gt *ret_gt);
 
 #endif

@@ -127,17 +127,22 @@ extern const struct source own_source;
 
 static const struct source *const all[] = {&oa_source, &own_source};
 /* A stream that ended is opened again, which takes cap_perfmon. */
-const struct source_list oa_sources = {all, ARRAY_COUNT(all), .keeps_rights = true};
+const struct source_list oa_sources = {all, ARRAY_COUNT(all), .rights = RIGHTS_OBSERVING};
 
 /* ---- units ------------------------------------------------------------------------------------- */
+
+static void note(struct recording *recording, const char *text)
+{
+	recording_note(recording, "intel", COLLECTOR_PARTIAL, 0, text);
+	recording_warn(recording, text);
+}
 
 static void note_failed(struct recording *recording, const struct gpu_node *node)
 {
 	char text[700];
 
 	snprintf(text, sizeof(text), "GPU %s: %s", node->address, error_text());
-	recording_note(recording, "intel", COLLECTOR_PARTIAL, 0, text);
-	recording_warn(recording, text);
+	note(recording, text);
 	error_clear();
 }
 
@@ -162,11 +167,17 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 		     uint32_t hz)
 {
 	struct oa_unit *unit = &units->all[units->count];
+	char text[700];
 	int error;
 
 	*unit = (struct oa_unit){.device = 0};
-	if (units->count == OA_UNITS_MOST || !gpu_node_open(minor, &unit->node))
+	if (units->count == OA_UNITS_MOST)
 		return false;
+	if (!gpu_node_open(minor, &unit->node)) {
+		if (gpu_node_is_shut("", minor, text, sizeof(text)))
+			note(recording, text);
+		return false;
+	}
 	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
 	if (!error)
 		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);

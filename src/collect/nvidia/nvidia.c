@@ -27,7 +27,7 @@ static const struct source *const all[] = {
 	&nvidia_process_source, &nvidia_pcie_source,
 	&nvidia_pm_source,      &own_source,
 };
-const struct source_list nvidia_sources = {all, ARRAY_COUNT(all), .keeps_rights = true};
+const struct source_list nvidia_sources = {all, ARRAY_COUNT(all), .rights = RIGHTS_ALL};
 
 bool nvidia_has_answered(struct nvidia *nvidia, const struct tick *tick, size_t index,
 			 nvmlReturn_t result)

@@ -42,7 +42,8 @@ static struct {
 	/* what was asked */
 	uint64_t values[ASKED_MOST]; /* of properties, by number from 0 or from 1000 on */
 	uint32_t instances;          /* of engines, as bits */
-	uint32_t opened, added, removed;
+	uint32_t opened, added, removed, tried;
+	int fd; /* of the last stream */
 	char uuid[XE_OA_UUID_CHARACTERS + 1];
 	/* what is read */
 	struct {
@@ -70,12 +71,13 @@ static void made_up_note(uint64_t number, uint64_t value)
 }
 
 /* It can be polled for, and always can be read from. */
-static int made_up_stream(void)
+static int made_up_stream(bool is_closed_by_exec)
 {
+	made_up.tried++;
 	if (made_up.open_error)
 		return made_up_fail(made_up.open_error);
 	made_up.opened++;
-	return eventfd(1, EFD_CLOEXEC);
+	return made_up.fd = eventfd(1, is_closed_by_exec ? EFD_CLOEXEC : 0);
 }
 
 static int made_up_observe(const struct xe_observation_param *param)
@@ -94,7 +96,8 @@ static int made_up_observe(const struct xe_observation_param *param)
 	default:
 		for (; property; property = (const void *)(uintptr_t)property->next_extension)
 			made_up_note(property->property, property->value);
-		return made_up_stream();
+		/* xe has no flag for it */
+		return made_up_stream(false);
 	}
 }
 
@@ -108,7 +111,7 @@ static int made_up_perf_open(const struct i915_perf_open_param *param)
 	if (!(param->flags & PRELIM_I915_PERF_EU_STALL) &&
 	    made_up.values[I915_PERF_OA_FORMAT] != made_up.i915_format)
 		return made_up_fail(EINVAL);
-	return made_up_stream();
+	return made_up_stream(param->flags & I915_PERF_CLOEXEC);
 }
 
 static int made_up_engines(const struct i915_query *query)

@@ -4,6 +4,11 @@
  */
 #include "collect/intel/eu_stream.h"
 
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "harness.h"
@@ -203,8 +208,197 @@ TEST(a_gpu_without_engines_that_compute)
 	CHECK_EQUAL(facts.engines_count, 1);
 }
 
+/* Whatever is executed later must not have the stream: while anybody has it, nobody else can open one. */
+TEST(an_exec_closes_the_stream)
+{
+	static const char *const drivers[] = {"xe", "i915"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct gpu_node node = begin_xe();
+		struct eu_stream_facts facts;
+		struct eu_stream *stream;
+
+		strcpy(node.driver, drivers[i]);
+		made_up.engines = (struct made_up_answer){&engines, sizeof(engines)};
+		REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+		REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
+		CHECK_EQUAL(fcntl(made_up.fd, F_GETFD), FD_CLOEXEC);
+		CHECK(i || (fcntl(made_up.fd, F_GETFL) & O_NONBLOCK));
+		CHECK(facts.late_ns >= 5000000);
+		eu_stream_close(stream);
+	}
+}
+
+/* Of the other thread; UINT64_MAX: it cannot be told. */
+static uint64_t others_rights(void)
+{
+	char path[300], line[200];
+	uint64_t rights = UINT64_MAX;
+	struct dirent *entry;
+	DIR *folder = opendir("/proc/self/task");
+
+	while (folder && (entry = readdir(folder))) {
+		FILE *file;
+
+		if (atoi(entry->d_name) <= 0 || atoi(entry->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", entry->d_name);
+		file = fopen(path, "r");
+		while (file && fgets(line, sizeof(line), file))
+			if (strncmp(line, "CapPrm:", 7) == 0)
+				rights = strtoull(line + 7, NULL, 16);
+		if (file)
+			fclose(file);
+	}
+	if (folder)
+		closedir(folder);
+	return rights;
+}
+
+/* Its thread opens it again, and does nothing else that takes a right. */
+TEST(rights_of_the_thread)
+{
+	const uint64_t perfmon = UINT64_C(1) << 38, admin = UINT64_C(1) << 21;
+	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
+	struct gpu_node node = begin_xe();
+	struct eu_stream_facts facts;
+	struct eu_stream *stream;
+
+	REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+	REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
+	while ((others_rights() & ~(perfmon | admin)) && host_clocks_now_ns() < end_ns)
+		usleep(1000);
+	CHECK_EQUAL(others_rights() & ~(perfmon | admin), 0);
+	CHECK(others_rights() != (perfmon | admin));
+	eu_stream_close(stream);
+}
+
+static bool wait_ended(struct eu_stream *stream, bool is_ended)
+{
+	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
+	struct eu_stream_counts counts;
+
+	do {
+		eu_stream_counted(stream, &counts);
+		usleep(1000);
+	} while (!counts.ended_ns == is_ended && host_clocks_now_ns() < end_ns);
+	return !counts.ended_ns != is_ended;
+}
+
+/* Whatever ends it, it is opened again; while that fails, it is known since when, and why. */
+TEST(a_stream_that_ends)
+{
+	static const int ends[] = {ENODEV, EINVAL};
+
+	for (size_t i = 0; i < 2; i++) {
+		const uint64_t before_ns = host_clocks_now_ns();
+		struct gpu_node node = begin_xe();
+		struct eu_stream_counts counts;
+		struct eu_stream_facts facts;
+		struct eu_stream *stream;
+		uint8_t row[EU_STALL_ROW_BYTES];
+
+		REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+		REQUIRE(eu_stream_open(&node, &facts, NULL, &stream) == 0);
+		made_up.open_error = EBUSY;
+		made_up_put(ends[i], NULL, 0);
+		CHECK(wait_ended(stream, true));
+		usleep(300000);
+		eu_stream_counted(stream, &counts);
+		CHECK(counts.ended_ns > before_ns);
+		CHECK_EQUAL(counts.error, EBUSY);
+		CHECK_EQUAL(counts.resets, i == 0);
+		CHECK_EQUAL(counts.breaks, i == 1);
+		CHECK_EQUAL(eu_stream_refused(stream, counts.error), -EBUSY);
+		CHECK(strstr(error_text(), "another program"));
+		error_clear();
+		/* after 20 ms, 40, 80, …, and not each 20 ms */
+		CHECK(made_up.tried <= 3 + (host_clocks_now_ns() - before_ns) / 40000000);
+		made_up.open_error = 0;
+		make_row(row, 0x1000, 3, 0, 0, 0);
+		made_up_put(0, row, sizeof(row));
+		CHECK(wait_rows(stream, 1));
+		CHECK(wait_ended(stream, false));
+		eu_stream_counted(stream, &counts);
+		CHECK_EQUAL(counts.error, 0);
+		eu_stream_close(stream);
+	}
+}
+
+static void make_node(const char *root, const char *driver)
+{
+	char path[300], target[300];
+	int fd;
+
+	snprintf(path, sizeof(path),
+		 "mkdir -p %s/dev/dri %s/sys/class/drm/renderD128/device && chmod -R 755 %s", root,
+		 root, root);
+	REQUIRE(system(path) == 0);
+	snprintf(path, sizeof(path), "%s/sys/class/drm/renderD128/device/driver", root);
+	snprintf(target, sizeof(target), "../../../../bus/pci/drivers/%s", driver);
+	unlink(path);
+	REQUIRE(symlink(target, path) == 0);
+	snprintf(path, sizeof(path), "%s/dev/dri/renderD128", root);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0);
+	close(fd);
+	REQUIRE(chmod(path, 0) == 0);
+}
+
+/* Who is not in the group is told of it; another vendor's node is nobody's business here. */
+TEST(a_node_that_is_shut)
+{
+	char root[] = "/tmp/duet-node-XXXXXX", path[100], text[700] = "";
+	const uid_t own = geteuid();
+
+	REQUIRE(mkdtemp(root));
+	make_node(root, "xe");
+	if (own == 0)
+		REQUIRE(seteuid(65534) == 0);
+	CHECK(gpu_node_is_shut(root, 128, text, sizeof(text)));
+	CHECK(!gpu_node_is_shut(root, 129, path, sizeof(path)));
+	REQUIRE(seteuid(own) == 0);
+	CHECK(strstr(text, "/dev/dri/renderD128"));
+	CHECK(strstr(text, "the driver xe"));
+	CHECK(strstr(text, "sudo usermod -aG "));
+	make_node(root, "amdgpu");
+	if (own == 0)
+		REQUIRE(seteuid(65534) == 0);
+	CHECK(!gpu_node_is_shut(root, 128, text, sizeof(text)));
+	REQUIRE(seteuid(own) == 0);
+	make_node(root, "i915");
+	snprintf(path, sizeof(path), "%s/dev/dri/renderD128", root);
+	REQUIRE(chmod(path, 0600) == 0);
+	CHECK(!gpu_node_is_shut(root, 128, text, sizeof(text)));
+	snprintf(path, sizeof(path), "rm -r %s", root);
+	CHECK(system(path) == 0);
+}
+
+/* Before its list of GTs had a place for it. */
+TEST(an_xe_that_does_not_tell_its_ip)
+{
+	static const struct {
+		struct xe_query_gt_list head;
+		struct xe_gt gt;
+	} old = {{.num_gt = 1}, {.gt_id = 0}};
+	struct gpu_node node = begin_xe();
+	struct eu_stream_facts facts;
+
+	made_up.queries[XE_QUERY_GT_LIST] = (struct made_up_answer){&old, sizeof(old)};
+	CHECK_EQUAL(eu_stream_ask(&node, 0, 0, &facts), -ENOTSUP);
+	CHECK(strstr(error_text(), "too old"));
+	CHECK(strstr(error_text(), "Linux 6.15"));
+	CHECK_EQUAL(facts.major, 0);
+	error_clear();
+}
+
 int main(void)
 {
+	RUN(an_exec_closes_the_stream);
+	RUN(rights_of_the_thread);
+	RUN(a_stream_that_ends);
+	RUN(a_node_that_is_shut);
+	RUN(an_xe_that_does_not_tell_its_ip);
 	RUN(what_xe_tells);
 	RUN(rows_of_intels_own_i915);
 	RUN(who_is_refused_by_i915);

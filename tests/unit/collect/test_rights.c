@@ -85,6 +85,12 @@ static int records_and_looks(void)
 	return !(permitted() & right(BPF)) || (permitted() & right(PERFMON)) || rights_can_load();
 }
 
+static int observes(void)
+{
+	rights_keep_observing();
+	return permitted() != right(PERFMON) || !rights_can_observe() || rights_can_load();
+}
+
 static int has_none(void)
 {
 	rights_keep_none();
@@ -97,13 +103,14 @@ static int comes_back(void)
 	rights_keep_none();
 	rights_keep_recording(true);
 	rights_keep_loading(false);
+	rights_keep_observing();
 	return permitted() != 0;
 }
 
 TEST(rights_that_are_kept)
 {
-	static int (*const ways[])(void) = {loads, records, records_and_looks, has_none,
-					    comes_back};
+	static int (*const ways[])(void) = {loads,    records,  records_and_looks,
+					    observes, has_none, comes_back};
 	const uint64_t all =
 		right(BPF) | right(PERFMON) | right(CAP_SYS_PTRACE) | right(CAP_SETPCAP);
 
