@@ -268,7 +268,8 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 	pair_map_init(&pass->early_places);
 	error = judge_all(pass);
 	trace_reader_damage(model->reader, &damage);
-	verdicts->lost_executions = verdicts->ledger.lost_executions || damage.rows;
+	verdicts->lost_executions = verdicts->ledger.lost_executions ||
+				    verdicts->ledger.commands_uncounted || damage.rows;
 	correlate_fini(&pass->correlate);
 	pair_map_fini(&pass->early_places);
 	free(pass->launches);
