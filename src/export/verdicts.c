@@ -219,8 +219,12 @@ static void add_lost(struct analysis_ledger *ledger, const struct model *model,
 
 	for (size_t i = 0; i < count; i++)
 		ledger_add_lost(ledger, losses[i].kind, losses[i].count);
-	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
-		ledger_add_lost(ledger, kinds[i], order_damaged_rows(order, kinds[i]));
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		const uint64_t damaged = order_damaged_rows(order, kinds[i]);
+
+		if (damaged)
+			ledger_add_lost(ledger, kinds[i], damaged);
+	}
 	ledger_close(ledger);
 }
 
