@@ -35,6 +35,8 @@ void ledger_add_match(struct analysis_ledger *ledger, const struct event_executi
 
 void ledger_add_lost(struct analysis_ledger *ledger, uint32_t kind, uint64_t count)
 {
+	if (count == LOSS_COUNT_UNKNOWN && (kind == EVENT_LAUNCH || kind == EVENT_EXECUTION))
+		ledger->commands_uncounted++;
 	switch (kind) {
 	case EVENT_LAUNCH:
 		ledger->dropped_launches += count;

@@ -12,12 +12,14 @@ struct event_execution;
 
 /* launched = matched + in_flight_at_exit + dropped + rejected, always. */
 struct analysis_ledger {
-	uint64_t launched;          /* launch rows with result 0, and launch rows lost */
-	uint64_t executed;          /* execution rows */
-	uint64_t matched;           /* executions with their launch, not rejected */
-	uint64_t dropped;           /* launches or executions lost */
-	uint64_t dropped_launches;  /* of dropped: launches, of which nothing else is known */
-	uint64_t lost_executions;   /* rows; in dropped are those that an open launch may lack */
+	uint64_t launched;         /* launch rows with result 0, and launch rows lost */
+	uint64_t executed;         /* execution rows */
+	uint64_t matched;          /* executions with their launch, not rejected */
+	uint64_t dropped;          /* launches or executions lost */
+	uint64_t dropped_launches; /* of dropped: launches, of which nothing else is known */
+	uint64_t lost_executions;  /* rows; in dropped are those that an open launch may lack */
+	uint64_t
+		commands_uncounted; /* times that launches or executions were lost, nobody knows how many */
 	uint64_t rejected;          /* failed, or with impossible stamps */
 	uint64_t in_flight_at_exit; /* the rest */
 	uint64_t untimed;           /* of matched: without device times */

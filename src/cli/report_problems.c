@@ -53,7 +53,8 @@ static void put_in_flight(const struct report *report)
 	uint64_t count = analysis->ledger.in_flight_at_exit;
 	struct report_culprit place;
 
-	if (!count || !longest->name || analysis->ledger.lost_executions)
+	if (!count || !longest->name || analysis->ledger.lost_executions ||
+	    analysis->ledger.commands_uncounted)
 		return;
 	put_warning("in flight at exit: %" PRIu64 " %s; longest %s, launched %s before the end",
 		    count, table_noun(count, "command", "commands"), longest->name,

@@ -3,8 +3,9 @@
  * event/xe_abi.h - of the interface of Linux's driver xe, what we use of it
  *
  * Source:   include/uapi/drm/xe_drm.h of Linux 7.3; the numbers are the same since the driver has them (6.8; OA 6.11; EU
- *           stalls 6.15). Own declarations: the header is on few machines, and older than the kernel on most. What is
- *           here was compared with that header by hand. Also what programs inside the kernel read, and the driver of sim/mock_xe.
+ *           stalls 6.15). Own declarations: the header is on few machines, and older than the kernel on most. A test
+ *           has the kernel's numbers and compares them (tests/unit/event/test_xe_abi.c). Also what programs inside the
+ *           kernel read, and the driver of sim/mock_xe.
  */
 #ifndef EVENT_XE_ABI_H
 #define EVENT_XE_ABI_H

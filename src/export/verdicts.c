@@ -219,8 +219,12 @@ static void add_lost(struct analysis_ledger *ledger, const struct model *model,
 
 	for (size_t i = 0; i < count; i++)
 		ledger_add_lost(ledger, losses[i].kind, losses[i].count);
-	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++)
-		ledger_add_lost(ledger, kinds[i], order_damaged_rows(order, kinds[i]));
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		const uint64_t damaged = order_damaged_rows(order, kinds[i]);
+
+		if (damaged)
+			ledger_add_lost(ledger, kinds[i], damaged);
+	}
 	ledger_close(ledger);
 }
 
@@ -268,7 +272,8 @@ int verdicts_init(struct verdicts *verdicts, const struct model *model, uint64_t
 	pair_map_init(&pass->early_places);
 	error = judge_all(pass);
 	trace_reader_damage(model->reader, &damage);
-	verdicts->lost_executions = verdicts->ledger.lost_executions || damage.rows;
+	verdicts->lost_executions = verdicts->ledger.lost_executions ||
+				    verdicts->ledger.commands_uncounted || damage.rows;
 	correlate_fini(&pass->correlate);
 	pair_map_fini(&pass->early_places);
 	free(pass->launches);

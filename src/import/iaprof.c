@@ -87,7 +87,7 @@ struct iaprof {
 	uint64_t begin_ns, end_ns; /* of the interval */
 	bool has_times;
 	char first[256]; /* what is wrong with the first bad line */
-	uint64_t samples, lines, bad_lines, frames, routines, cut_stacks, again;
+	uint64_t samples, lines, bad_lines, frames, routines, cut_stacks, again, anew;
 };
 
 /* ---- texts ------------------------------------------------------------------------------------- */
@@ -604,11 +604,11 @@ static int take_interval(struct iaprof *iaprof, char **fields)
 		error = iaprof_line_time(iaprof->source, fields[2], &time_ns);
 	if (error)
 		return error;
-	if (iaprof->has_times && time_ns < iaprof->end_ns)
-		return import_source_fail(iaprof->source,
-					  "a time not before that of the interval "
-					  "before it",
-					  fields[2]);
+	/* another recording, of before: its first interval, too, is as long as usual */
+	if (iaprof->has_times && time_ns < iaprof->end_ns) {
+		iaprof->has_times = false;
+		iaprof->anew++;
+	}
 	iaprof->begin_ns = iaprof->has_times       ? iaprof->end_ns
 			   : time_ns > INTERVAL_NS ? time_ns - INTERVAL_NS
 						   : 0;
@@ -822,6 +822,8 @@ static void note_all(struct iaprof *iaprof)
 	     " of more than 512 frames, of which the middle is left out");
 	note(iaprof, iaprof->routines, "line", "lines",
 	     " of system routines or debug areas, which only their names tell");
+	note(iaprof, iaprof->anew, "time", "times",
+	     " before that of the interval in front: another recording begins there");
 	note(iaprof, iaprof->frames, "mark", "marks", " of a picture's end left out");
 	import_target_note(iaprof->target,
 			   "no commands of the device and no times of them, no threads; how many "

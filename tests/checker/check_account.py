@@ -104,7 +104,7 @@ class Trace:
         whole = not any(self.damage[key] for key in ("chunks", "bytes", "truncated"))
         return whole and not any(row["reason"] in ("disk", "ring_broken") or
                                  row["lost"] == "unknown" or
-                                 row["count"] and row["lost"] in ("api", "launch")
+                                 row["lost"] in ("api", "launch")
                                  for row in self.losses)
 
     def window(self):
@@ -188,7 +188,7 @@ class Trace:
 
     def knows_switches(self, thread, since):
         """Whether a thread's switches are all known from a moment on."""
-        if not self.switches or any(row["count"] and row["lost"] == "switch" for row in self.losses):
+        if not self.switches or any(row["lost"] == "switch" for row in self.losses):
             return False
         seen = [row["time"] for row in self.samples if row["thread"] == thread]
         seen += [row["time"] for row in self.switches if thread in (row["previous"], row["next"])]
@@ -672,7 +672,7 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
         near = abs(got_addressed.get(name, 0) - addressed[name]) <= slack[name] + 1e-6
         comparison.equal(f"samples of {name}", got_addressed.get(name) if not near else 0, addressed[name] if not near else 0)
     comparison.equal("samples of addresses", sum(got_addressed.values()), round(sum(addressed.values())))
-    lost = sum(row["count"] for row in trace.losses if row["lost"] == "instruction_sample")
+    lost = sum(row.get("count", 0) for row in trace.losses if row["lost"] == "instruction_sample")
     for key, value in (("samples", total + sums["samples"]), ("samples_unknown", unknown + sums["samples_unknown"]),
                        ("samples_estimated", estimated + sums["samples_estimated"]),
                        ("samples_unknown_code", sums["samples_unknown_code"]),
@@ -724,7 +724,7 @@ def ledger(trace):
     lost = {"launch": 0, "execution": 0}
     for row in trace.losses:
         if row["lost"] in lost:
-            lost[row["lost"]] += row["count"]
+            lost[row["lost"]] += row.get("count", 0)
     open_commands = len(launched) - matched - rejected
     lost_executions = min(lost["execution"], open_commands)
     return {"launched": len(launched) + lost["launch"], "executed": len(trace.executions),
@@ -805,7 +805,7 @@ def check_depth(comparison, trace, queue, begin, end, windowed, report, complete
         inside = row["enter"] < end and row["exit"] > begin or begin <= row["enter"] == row["exit"] < end
         in_window += inside or not windowed
     timed = any(row["queue"] == queue and is_in_account(row) for row in trace.executions)
-    lost = any(row["count"] and row["lost"] in ("launch", "execution") for row in trace.losses)
+    lost = any(row["lost"] in ("launch", "execution") for row in trace.losses)
     known = report["depth"]
     comparison.equal(f"queue {queue} depth is known", known is not None, bool(in_window and timed and complete and not lost))
     if not known:
@@ -822,7 +822,7 @@ def check_depth(comparison, trace, queue, begin, end, windowed, report, complete
 
 def check_threads(comparison, trace, begin, end, windowed, report):
     """Where each thread was, from interval to interval."""
-    known = trace.switches and not any(row["count"] and row["lost"] == "switch" for row in trace.losses)
+    known = trace.switches and not any(row["lost"] == "switch" for row in trace.losses)
     told = collections.defaultdict(list)  # after an exec the same number is another thread
     for row in report["by"]:
         told[row["tid"]].append(row)

@@ -280,6 +280,16 @@ with t.case("numbers that are given anew, and stacks of a thousand frames"):
              "0xffffffffc0234567_[k]"], "both ends")
     comes_back(trace, "tiber")
 
+with t.case("a time that goes back begins another recording"):
+    lines = "".join(f"interval\t0\t{time}\n{SAMPLE}" for time in ("100.000000", "100.500000", "20.000000", "20.010000"))
+    trace, said = imported(written("in.iaprof", lines))
+    t.true("1 time before that of the interval in front" in said and "left out line" not in said, said)
+    rows = [json.loads(line) for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()]
+    t.equal(sorted((row["begin"], row["end"]) for row in rows if row["kind"] == "instruction_sample"),
+            [(0, 10_000_000), (10_000_000, 20_000_000), (80_000_000_000, 80_010_000_000), (80_010_000_000, 80_510_000_000)],
+            "each has its own interval")
+    comes_back(trace, "tiber")
+
 with t.case("a line of 17 MiB, a name of 100 KiB"):
     path = written("long.iaprof", SAMPLE + "STRING;50;" + "x" * (17 << 20) + "\n" + "GPU_SYMBOL;60;" + "y" * 100000 + "\n" +
                    SAMPLE.replace(";10;11;20;", ";10;60;20;") + SAMPLE)

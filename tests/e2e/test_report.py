@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What report and export say of traces that are written for it: tests/checker/description.h has the
 grammar."""
+import contextlib
 import json
+import sqlite3
 
 import duet_test
 from duet_test import DUET, run, text
@@ -117,6 +119,37 @@ def export(*options):
     lines = text(result.stdout).splitlines()
     return result.status, [line for line in lines if line[0] != "#"], text(result.stderr)
 
+
+with t.case("losses that nobody counted are no number"):
+    lines = ["window 0 1000000", "thread 1 1", "call 1 10 20 call f"]
+    one = described("uncounted.duet", *lines, "loss instruction_sample 0 time=5", "loss instruction_sample 0 time=6")
+    some = described("more.duet", *lines, "loss instruction_sample 7 time=5", "loss instruction_sample 0 time=6")
+    said, more = " ".join(report_text(one).split()), " ".join(report_text(some).split())
+    t.true("lost: rows of kind instruction_sample (ring_full), 2 times; how many, nobody knows" in said, said)
+    t.true("lost: 7 rows of kind instruction_sample (ring_full), and 1 time more; how many, nobody knows" in more, more)
+    document = t.report(one)
+    t.equal(document["losses"], [{"kind": "instruction_sample", "reason": "ring_full", "uncounted": 2}], "report --json")
+    t.equal((document["ledger"]["samples_lost"], document["ledger"]["samples_lost_uncounted"]), (0, 2), "ledger")
+    document = t.report(some)
+    t.equal(document["losses"], [{"kind": "instruction_sample", "reason": "ring_full", "count": 7, "uncounted": 1}], "both")
+
+    def exported(form, *options):
+        return text(run([DUET, "export", "-f", form, *options, some]).stdout)
+
+    rows = [row for row in map(json.loads, exported("jsonl").splitlines()) if row["kind"] == "loss"]
+    t.equal([row.get("count") for row in rows], [7, None], "jsonl")
+    t.equal([row.get("count") for row in json.loads(exported("json"))["losses"]], [7, None], "json")
+    t.equal([line.rsplit(",", 1)[1] for line in exported("csv", "--kind", "loss").splitlines()[1:]], ["7", ""], "csv")
+    t.true("count=7 reason" in exported("text") and "count=? reason" in exported("text"), exported("text"))
+    run([DUET, "export", "-f", "sqlite", "-o", t.path("lost.db"), some])
+    with contextlib.closing(sqlite3.connect(t.path("lost.db"))) as database:
+        t.equal(database.execute("SELECT count FROM losses ORDER BY begin_ns").fetchall(), [(7,), (None,)], "sqlite")
+    drawn = [event["args"].get("count") for event in json.loads(exported("chrome"))["traceEvents"] if event.get("cat") == "loss"]
+    t.equal(drawn, [7, None], "chrome")
+    for path, what in ((some, "more than 7 rows lost"), (one, "rows lost, nobody knows how many")):
+        run([DUET, "flame", "-o", t.path("lost.svg"), path])
+        with open(t.path("lost.svg"), encoding="utf-8") as file:
+            t.true(what in file.read(), what)
 
 with t.case("export: a process that is not there"):
     for form in ("text", "jsonl"):
