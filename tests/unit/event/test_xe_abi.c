@@ -13,9 +13,18 @@
 #include "harness.h"
 
 #ifdef __x86_64__
-#define SIZE(type, number)          {"sizeof " #type, sizeof(struct type), number}
-#define PLACE(type, member, number) {#type "." #member, offsetof(struct type, member), number}
-#define NUMBER(name, number)        {#name, (unsigned long)(name), number}
+#define SIZE(type, number)                                   \
+	{                                                    \
+		"sizeof " #type, sizeof(struct type), number \
+	}
+#define PLACE(type, member, number)                                      \
+	{                                                                \
+#type "." #member, offsetof(struct type, member), number \
+	}
+#define NUMBER(name, number)                         \
+	{                                            \
+#name, (unsigned long)(name), number \
+	}
 
 /* clang-format off */
 static const struct {
@@ -218,8 +227,8 @@ TEST(as_the_kernel_has_it)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (facts[i].ours != facts[i].kernels) {
-			printf("# %s is %lu, and %lu in the kernel\n", facts[i].name,
-			       facts[i].ours, facts[i].kernels);
+			printf("# %s is %lu, and %lu in the kernel\n", facts[i].name, facts[i].ours,
+			       facts[i].kernels);
 			CHECK_EQUAL(facts[i].ours, facts[i].kernels);
 		}
 }
