@@ -3,7 +3,8 @@
  * tests/fuzz/fuzz_symbol.c - a libFuzzer target: any bytes to everything that symbol/ reads
  *
  * Input: a byte that says what the rest is: a program, a perf map, a dump of generated code, mappings,
- * a line table of Python, a name, an image in memory, a program's unwind tables. What comes out must be readable.
+ * a line table of Python, a name, an image in memory, a program's unwind tables, a zebin, or what one says of its kernels.
+ * What comes out must be readable.
  *
  * Why a mutator of its own: in a program of 20 KB most random changes hit padding or code. Nearly always
  * this one changes a few bytes of one section.
@@ -29,13 +30,27 @@
 #include "symbol/symbolizer.h"
 #include "symbol/unwind_table.h"
 #include "symbol/unwind_walk.h"
+#include "symbol/ze_info.h"
+#include "symbol/zebin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t size, size_t max_size);
 
-enum input { PROGRAM, PERF_MAP, JITDUMP, PROC_MAPS, PYTHON_LINES, NAME, IMAGE, UNWIND, INPUTS };
+enum input {
+	PROGRAM,
+	PERF_MAP,
+	JITDUMP,
+	PROC_MAPS,
+	PYTHON_LINES,
+	NAME,
+	IMAGE,
+	UNWIND,
+	ZE_INFO,
+	ZEBIN,
+	INPUTS
+};
 
 static volatile size_t total;
 
@@ -238,6 +253,35 @@ static void try_name(const uint8_t *bytes, size_t size)
 	free(name);
 }
 
+static void on_kernel(void *context, const char *name, const struct ze_info_kernel *kernel)
+{
+	if (!*name)
+		abort();
+	read_text(name);
+	total += kernel->simd_size;
+}
+
+static void try_zebin(const uint8_t *bytes, size_t size)
+{
+	const struct zebin_kernel *kernels;
+	struct zebin *zebin;
+	size_t count, image_size;
+	void *image;
+
+	if (zebin_open(bytes, size, &zebin))
+		return;
+	count = zebin_kernels(zebin, &kernels);
+	for (size_t i = 0; i < count; i++)
+		if (kernels[i].offset > size || kernels[i].size_bytes > size - kernels[i].offset ||
+		    kernels[i].code_bytes > kernels[i].size_bytes || !*kernels[i].name)
+			abort();
+	if (zebin_link(zebin, &image, &image_size) == 0) {
+		total += ((const uint8_t *)image)[image_size - 1];
+		free(image);
+	}
+	zebin_close(zebin);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	char text[BUILD_ID_TEXT_SIZE];
@@ -273,6 +317,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	case UNWIND:
 		try_unwind(copy, size - 1);
 		break;
+	case ZE_INFO:
+		if (ze_info_read((const char *)copy, size - 1, on_kernel, NULL))
+			abort();
+		break;
+	case ZEBIN:
+		try_zebin(copy, size - 1);
+		break;
 	}
 	free(copy);
 	return 0;
@@ -307,7 +358,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size, size_t max_size, uns
 {
 	size_t start, length, at;
 
-	if (size < 1 || (bytes[0] % INPUTS != PROGRAM && bytes[0] % INPUTS != UNWIND) ||
+	if (size < 1 ||
+	    (bytes[0] % INPUTS != PROGRAM && bytes[0] % INPUTS != UNWIND &&
+	     bytes[0] % INPUTS != ZEBIN) ||
 	    seed % 16 == 0 || !pick_section(bytes + 1, size - 1, seed / 16, &start, &length))
 		return LLVMFuzzerMutate(bytes, size, max_size);
 	/* the same length, so that everything else stays where it is */
@@ -338,6 +391,8 @@ static void write_seeds(const char *folder)
 {
 	static const char maps[] =
 		"1000-2000 r-xp 00001000 fe:01 7    /a b\\012c (deleted)\n3000-4000 rw-s 0 0:0 0\n";
+	static const char kernels[] = "kernels:\n  - name: one\n    execution_env:\n"
+				      "      simd_size: 16\n  - {name: two, a: [b, *c]}\n";
 	static const char map[] = "1000 10 one\n1008 20 two words\n0x1000 4 three\n";
 	static const uint8_t table[] = {0xf8, 0x02, 0x80, 0x11, 0xd9, 0x13, 0xeb, 0x42, 0x01};
 	static const char *const names[] = {
@@ -354,6 +409,11 @@ static void write_seeds(const char *folder)
 	char *bytes;
 	size_t size;
 
+	write_seed(folder, "kernels", ZE_INFO, kernels, sizeof(kernels) - 1);
+	if (read_file(FUZZ_ZEBIN, 0, &bytes, &size) == 0) {
+		write_seed(folder, "zebin", ZEBIN, bytes, size);
+		free(bytes);
+	}
 	write_seed(folder, "maps", PROC_MAPS, maps, sizeof(maps) - 1);
 	write_seed(folder, "map", PERF_MAP, map, sizeof(map) - 1);
 	write_seed(folder, "table", PYTHON_LINES, table, sizeof(table));

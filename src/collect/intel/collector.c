@@ -208,15 +208,6 @@ struct telling {
 	uint64_t since_ns, until_ns;
 };
 
-/* What is read was sampled a little earlier: between a sample and its row there are a look of the driver's and one of ours. */
-static uint64_t sampled_since(const struct intel *intel, const struct gpu *gpu)
-{
-	const uint64_t late_ns = gpu->facts.late_ns + EU_STREAM_PAUSE_NS;
-	const uint64_t since_ns = intel->told_ns > late_ns ? intel->told_ns - late_ns : 0;
-
-	return since_ns > intel->opened_ns ? since_ns : intel->opened_ns;
-}
-
 static void on_counts(void *context, uint64_t address, const uint32_t *counts, uint32_t *note)
 {
 	const struct telling *telling = context;
@@ -310,7 +301,10 @@ static void tell(struct intel *intel, bool is_last)
 
 	for (size_t i = 0; i < intel->count; i++) {
 		struct gpu *gpu = &intel->gpus[i];
-		struct telling telling = {intel, gpu, sampled_since(intel, gpu), now_ns};
+		struct telling telling = {
+			intel, gpu,
+			eu_stream_sampled_since(&gpu->facts, intel->opened_ns, intel->told_ns),
+			now_ns};
 
 		eu_stream_tell(gpu->stream, on_counts, &telling);
 		put_losses(&telling, is_last);

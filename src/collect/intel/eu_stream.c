@@ -209,6 +209,14 @@ void eu_stream_close(struct eu_stream *stream)
 	free_stream(stream);
 }
 
+uint64_t eu_stream_sampled_since(const struct eu_stream_facts *facts, uint64_t opened_ns,
+				 uint64_t told_ns)
+{
+	const uint64_t late_ns = facts->late_ns + EU_STREAM_PAUSE_NS;
+
+	return told_ns - opened_ns > late_ns ? told_ns - late_ns : opened_ns;
+}
+
 int eu_stream_refused(const struct eu_stream *stream, int error)
 {
 	return stream->facts.driver->refused(error);

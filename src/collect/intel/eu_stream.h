@@ -59,6 +59,11 @@ void eu_stream_close(struct eu_stream *stream); /* NULL-safe */
 /* What it says of an errno of eu_stream_counts: the error chain. */
 int eu_stream_refused(const struct eu_stream *stream, int error);
 
+/* When what has come since told_ns was sampled at the earliest, of a stream that was opened at opened_ns: between a sample and
+ * its row there are a look of the driver's at the hardware and one of ours at the driver. All CLOCK_MONOTONIC. */
+uint64_t eu_stream_sampled_since(const struct eu_stream_facts *facts, uint64_t opened_ns,
+				 uint64_t told_ns);
+
 /* What has come since the last time. The stream is read on meanwhile. */
 void eu_stream_tell(struct eu_stream *stream, stalls_on_counts on_counts, void *context);
 void eu_stream_counted(struct eu_stream *stream, struct eu_stream_counts *ret_counts);

@@ -325,6 +325,23 @@ TEST(a_stream_that_ends)
 	}
 }
 
+/* Of xe two looks of 5 ms each; nothing was sampled before the stream was there. */
+TEST(samples_are_older_than_their_rows)
+{
+	const uint64_t second = 1000000000, ms = 1000000;
+	struct gpu_node node = begin_xe();
+	struct eu_stream_facts facts;
+
+	REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+	CHECK_EQUAL(eu_stream_sampled_since(&facts, second, 2 * second), 2 * second - 10 * ms);
+	CHECK_EQUAL(eu_stream_sampled_since(&facts, second, second), second);
+	CHECK_EQUAL(eu_stream_sampled_since(&facts, second, second + 9 * ms), second);
+	node = made_up_begin("i915");
+	made_up.engines = (struct made_up_answer){&engines, sizeof(engines)};
+	REQUIRE(eu_stream_ask(&node, 0, 0, &facts) == 0);
+	CHECK_EQUAL(eu_stream_sampled_since(&facts, second, 2 * second), 2 * second - 15 * ms);
+}
+
 static void make_node(const char *root, const char *driver)
 {
 	char path[300], target[300];
@@ -397,6 +414,7 @@ int main(void)
 	RUN(an_exec_closes_the_stream);
 	RUN(rights_of_the_thread);
 	RUN(a_stream_that_ends);
+	RUN(samples_are_older_than_their_rows);
 	RUN(a_node_that_is_shut);
 	RUN(an_xe_that_does_not_tell_its_ip);
 	RUN(what_xe_tells);
