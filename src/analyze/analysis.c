@@ -917,6 +917,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 
 	correlate_init(&sweep.correlate);
 	sweep.has_instructions = model_has(analysis->model, EVENT_INSTRUCTION_SAMPLE);
+	sweep.has_launches = model_has(analysis->model, EVENT_LAUNCH);
 	order.parts = sweep.has_instructions;
 	sweep.has_switches = model_has(analysis->model, EVENT_SWITCH);
 	analysis->clock_error_ns = clocks_device_error_ns(analysis->model->clocks);

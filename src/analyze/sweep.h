@@ -252,7 +252,8 @@ struct sweep {
 	struct runners **runners;         /* owned */
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
-	bool has_instructions;       /* the trace has samples of them */
+	bool has_instructions; /* the trace has samples of them */
+	bool has_launches;
 	struct addresses *addresses; /* owned; NULL: it has none */
 	struct windows *windows;     /* owned; NULL: it has none */
 	struct pair_map

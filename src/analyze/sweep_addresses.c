@@ -835,5 +835,8 @@ bool sweep_is_address(const struct event_instruction_sample *row)
 
 int sweep_take_address(struct sweep *sweep, const struct event_instruction_sample *row)
 {
+	/* nobody ever has code anywhere, as in many an imported trace: nothing is to be waited for */
+	if (code_index_is_empty(sweep->addresses->index))
+		return release(sweep, row, true, row->begin);
 	return push(&sweep->addresses->waiting, row, row->end + sweep->delay_ns + 1);
 }

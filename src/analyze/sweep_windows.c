@@ -277,6 +277,9 @@ int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample
 {
 	struct windows *windows = sweep->windows;
 
+	/* as in many an imported trace: nothing is to be waited for */
+	if (!sweep->has_launches)
+		return sweep_give_instruction(sweep, row, ANALYSIS_NO_PATH, false);
 	if (windows->waiting_count == windows->waiting_capacity) {
 		const size_t capacity =
 			windows->waiting_capacity ? 2 * windows->waiting_capacity : 256;

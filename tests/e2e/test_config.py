@@ -36,6 +36,7 @@ VALUES = {
     "duration": (["-d", "1.5"], 'duration: "1500ms"'),
     "keep": (["--keep", "3600"], 'keep: "1h"'),
     "max_size": (["--max-size", "1024K"], 'max_size: "1M"'),
+    "max_memory": (["--max-memory", "65536K"], 'max_memory: "64M"'),
     "flush_interval": (["--flush-interval", "0.25"], 'flush_interval: "250ms"'),
     "archive": (["--archive"], "archive: true"),
     "verbose": (["-v"], "verbose: true"),
@@ -312,7 +313,7 @@ LEFT_OUT = "is of the samples of the collector cpu, which is left out"
 MISTAKES = [
     ("outptu: 'x'", [], "1:1: unknown field 'outptu'; did you mean 'output'?"),
     ("nothing: 1", [], "1:1: unknown field 'nothing'; there are: output, command, pid, all, user, preload, collect, frequency, "
-                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, system, nvidia, drm"),
+                       "event, stacks, duration, keep, max_size, archive, verbose, flush_interval, max_memory, system, nvidia, drm"),
     ("\n  frequency: fast", [], "2:14: 'frequency' takes a whole number from 0 to 18446744073709551615, not fast"),
     ("stacks: pyton", [], "1:9: 'stacks' takes all, native, python or none, not pyton; did you mean python?"),
     ("stacks: 'all'", [], "1:9: 'stacks' takes all, native, python or none, not 'all'; did you mean all, without quotes?"),
