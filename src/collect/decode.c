@@ -81,10 +81,14 @@ static bool hold(struct injected *injected, uint64_t bytes)
 	return true;
 }
 
+/* Without a limit the room is whole again in each round, what was held in an earlier one included: to add that would
+ * wrap around, and leave next to none. */
 static void let_go(struct injected *injected, uint64_t bytes)
 {
+	const uint64_t most = UINT64_MAX - injected->room_bytes;
+
 	injected->held_bytes -= bytes;
-	injected->room_bytes += bytes;
+	injected->room_bytes += bytes < most ? bytes : most;
 }
 
 /* array_grow for one array of a process. */

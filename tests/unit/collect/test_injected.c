@@ -418,6 +418,57 @@ TEST(calls_of_a_process_without_room_are_taken)
 	bench_close(&bench);
 }
 
+/* A round begins with what the user has left: all there is, or what the round before has left. */
+static void put_content_in_two_rounds(struct bench *bench, uint64_t room_bytes)
+{
+	static const char half[6000];
+
+	bench->injected->room_bytes = room_bytes;
+	put_code(bench, 1, 0, CODE_BINARY, "", 2 * sizeof(half));
+	put_piece(bench, 1, 0, half, sizeof(half));
+	if (room_bytes == UINT64_MAX)
+		bench->injected->room_bytes = UINT64_MAX;
+	put_piece(bench, 1, sizeof(half), half, sizeof(half));
+}
+
+TEST(what_comes_back_leaves_a_process_without_limit)
+{
+	const struct event_queue *queues;
+	struct bench bench;
+
+	bench_open(&bench);
+	put_content_in_two_rounds(&bench, UINT64_MAX);
+	CHECK(bench.injected->room_bytes > UINT64_MAX / 2);
+	put_device(&bench, 1, "key");
+	put_queue(&bench, 1000, 0, 1);
+	put_launch_of(&bench, 0, 1000);
+	CHECK_EQUAL(bench.injected->undescribed, 0);
+	usleep(1000);
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	CHECK(queues[0].device != 0);
+	bench_close(&bench);
+}
+
+/* All of it, and no more. */
+TEST(what_comes_back_to_a_process_with_a_limit)
+{
+	enum { ROOM = 1 << 20 };
+	struct bench bench;
+	uint64_t held_bytes, kept_bytes;
+
+	bench_open(&bench);
+	held_bytes = bench.injected->held_bytes;
+	kept_bytes = bench.recording->kept_bytes;
+	put_content_in_two_rounds(&bench, ROOM);
+	CHECK_EQUAL(bench.injected->assembling_bytes, 0);
+	CHECK_EQUAL(bench.injected->room_bytes, ROOM - (bench.injected->held_bytes - held_bytes) -
+							(bench.recording->kept_bytes - kept_bytes));
+	usleep(1000);
+	bench_read(&bench);
+	bench_close(&bench);
+}
+
 /* ---- time -------------------------------------------------------------------------------------- */
 
 static void map_guest(struct injected *injected, int fd, struct guest *guest)
@@ -756,6 +807,8 @@ int main(void)
 	RUN(a_program_that_lives_on_keeps_no_memory);
 	RUN(no_process_fills_the_recorder);
 	RUN(calls_of_a_process_without_room_are_taken);
+	RUN(what_comes_back_leaves_a_process_without_limit);
+	RUN(what_comes_back_to_a_process_with_a_limit);
 	RUN(a_round_ends_in_time);
 	RUN(what_is_not_read_is_told);
 	RUN(losses_of_a_thread_that_ended);

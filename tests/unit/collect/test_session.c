@@ -147,6 +147,71 @@ static int many(int count)
 	return failed ? 94 : 0;
 }
 
+enum { WHOLE_BYTES = 12024 };
+
+static void write_record(struct ring_writer *writer, uint16_t kind, uint32_t detail,
+			 const void *fixed, uint32_t fixed_bytes, uint32_t more_bytes)
+{
+	uint32_t size = (fixed_bytes + more_bytes + 7) & ~7u;
+	struct record *record = ring_reserve(writer, kind, size);
+
+	if (!record)
+		_exit(92);
+	memset(record, 0, size);
+	memcpy(record, fixed, fixed_bytes);
+	*record = (struct record){.kind = kind, .size = (uint16_t)size, .detail = detail};
+	ring_commit(writer);
+}
+
+static void write_code(struct ring_writer *writer, uint32_t code, uint32_t type,
+		       uint64_t size_bytes)
+{
+	const struct record_code record = {.code = code, .size_bytes = size_bytes};
+
+	/* two empty texts */
+	write_record(writer, EVENT_CODE, type, &record, offsetof(struct record_code, texts), 2);
+}
+
+static void write_half(struct ring_writer *writer, uint64_t offset)
+{
+	const struct record_bytes record = {.code = 1, .offset = offset};
+
+	write_record(writer, RECORD_BYTES, WHOLE_BYTES / 2, &record, sizeof(record),
+		     WHOLE_BYTES / 2);
+}
+
+/* A content of which the recorder reads one half before there is the other; with that comes what else there is, to
+ * be read in the same round. */
+static int halves(struct ring_region *region)
+{
+	const struct record_device device = {.device = 1};
+	/* to know one of so many takes more than the content did */
+	const struct record_queue queue = {.queue = 10000, .device = 1};
+	static struct ring_control unseen;
+	struct ring_control *control;
+	struct ring_writer writer;
+
+	if (!ring_claim(region, region->ring_count, region->ring_bytes, (uint32_t)getpid(),
+			&writer))
+		return 92;
+	write_code(&writer, 1, CODE_BINARY, WHOLE_BYTES);
+	write_half(&writer, 0);
+	for (int i = 0; i < 10000 && atomic_load(&writer.control->tail) != writer.head; i++)
+		usleep(1000);
+	if (atomic_load(&writer.control->tail) != writer.head)
+		return 91;
+	control = writer.control;
+	writer.control = &unseen;
+	write_half(&writer, WHOLE_BYTES / 2);
+	/* five empty texts */
+	write_record(&writer, EVENT_DEVICE, DEVICE_GPU, &device,
+		     offsetof(struct record_device, texts), 5);
+	write_record(&writer, EVENT_QUEUE, QUEUE_TIMED, &queue, sizeof(queue), 0);
+	write_code(&writer, 2, CODE_KERNEL, 0);
+	atomic_store(&control->head, writer.head);
+	return 0;
+}
+
 static int play_guest(char **argv)
 {
 	struct ring_region *region = strcmp(argv[2], "many") == 0 ? NULL : attach();
@@ -157,6 +222,8 @@ static int play_guest(char **argv)
 		return come_back(region);
 	if (strcmp(argv[2], "two") == 0)
 		return two_guests(region);
+	if (strcmp(argv[2], "halves") == 0)
+		return halves(region);
 	if (strcmp(argv[2], "fork") == 0)
 		child_that_attaches();
 	if (strcmp(argv[2], "kill") == 0)
@@ -321,6 +388,26 @@ TEST(many_programs_at_once)
 	CHECK_EQUAL(recorded.result.program_status, 0);
 	CHECK_EQUAL(recorded.count, 300);
 	CHECK_TEXT(recorded.result.note, "");
+	forget(&recorded);
+}
+
+/* What a content took comes back in a later round than it was taken in: who has no limit has none then either. */
+TEST(a_content_that_is_read_in_two_rounds)
+{
+	const struct event_queue *queues;
+	const struct event_code *codes;
+	struct recorded recorded;
+	uint64_t losses = 0;
+
+	record_guest("halves", "0", &recorded);
+	CHECK_EQUAL(recorded.result.program_status, 0);
+	REQUIRE(trace_reader_things(recorded.reader, EVENT_QUEUE, (const void **)&queues) == 1);
+	CHECK(queues[0].device != 0 && queues[0].clock != 0);
+	REQUIRE(trace_reader_things(recorded.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK(codes[0].hash_low || codes[0].hash_high);
+	for (size_t i = 0; i < trace_reader_chunk_count(recorded.reader); i++)
+		losses += trace_reader_chunk(recorded.reader, i)->kind == EVENT_LOSS;
+	CHECK_EQUAL(losses, 0);
 	forget(&recorded);
 }
 
@@ -534,6 +621,7 @@ int main(int argc, char **argv)
 	RUN(two_guests_are_one_process);
 	RUN(a_guest_that_is_not_chosen);
 	RUN(many_programs_at_once);
+	RUN(a_content_that_is_read_in_two_rounds);
 	RUN(a_flood_costs_nobody_else);
 	RUN(signals_and_limits_are_given_back);
 	rmdir(folder);
