@@ -511,6 +511,13 @@ TEST(what_the_driver_refuses_is_none)
 	end();
 }
 
+/* AddressSanitizer puts frames elsewhere with each call, so that pointers to them on the stack are others. */
+#ifdef __SANITIZE_ADDRESS__
+enum { IS_SAME_STACK = 0 };
+#else
+enum { IS_SAME_STACK = 1 };
+#endif
+
 TEST(stacks_are_told_once)
 {
 	const struct xe_exec arguments = {
@@ -522,9 +529,9 @@ TEST(stacks_are_told_once)
 		call_of(FILE_A, SUBMIT_XE_EXEC, &arguments);
 	take_records();
 	REQUIRE(records_count == 10);
-	CHECK_EQUAL(stacks_count, 1);
+	CHECK(stacks_count >= 1 && stacks_count <= (IS_SAME_STACK ? 1 : 10));
 	for (int i = 0; i < 10; i++)
-		CHECK_EQUAL(records[i].user_stack, records[0].user_stack);
+		CHECK(!IS_SAME_STACK || records[i].user_stack == records[0].user_stack);
 	end();
 }
 

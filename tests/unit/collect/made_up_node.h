@@ -37,13 +37,13 @@ static struct {
 	struct made_up_answer engines;               /* of i915 */
 	int params[64];                              /* of i915; 0: EINVAL */
 	uint32_t i915_format;                        /* the one that is opened */
-	int open_error, add_error;                   /* 0: none */
+	_Atomic int open_error, add_error;           /* 0: none */
 	uint64_t status;                             /* of OA, after EIO */
 	/* what was asked */
-	uint64_t values[ASKED_MOST]; /* of properties, by number from 0 or from 1000 on */
-	uint32_t instances;          /* of engines, as bits */
-	uint32_t opened, added, removed, tried;
-	int fd; /* of the last stream */
+	_Atomic uint64_t values[ASKED_MOST]; /* of properties, by number from 0 or from 1000 on */
+	_Atomic uint32_t instances;          /* of engines, as bits */
+	_Atomic uint32_t opened, added, removed, tried;
+	_Atomic int fd; /* of the last stream */
 	char uuid[XE_OA_UUID_CHARACTERS + 1];
 	/* what is read */
 	struct {
