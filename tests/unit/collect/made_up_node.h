@@ -77,7 +77,8 @@ static int made_up_stream(bool is_closed_by_exec)
 	if (made_up.open_error)
 		return made_up_fail(made_up.open_error);
 	made_up.opened++;
-	return made_up.fd = eventfd(1, is_closed_by_exec ? EFD_CLOEXEC : 0);
+	made_up.fd = eventfd(1, is_closed_by_exec ? EFD_CLOEXEC : 0);
+	return made_up.fd;
 }
 
 static int made_up_observe(const struct xe_observation_param *param)
