@@ -568,7 +568,8 @@ static bool is_of_library(const struct borrowed_thread *borrowed)
 	       head[0] == borrowed->regs.fs_base && head[2] == borrowed->regs.fs_base;
 }
 
-/* In bytes that are mapped around the stack pointer; false: none. */
+/* In bytes that are mapped around the stack pointer; false: none. What is below it is the stack's alone where the C library
+ * made it, with the thread's own data at its end: a coroutine's lies in the middle of a program's memory. */
 static bool find_stack(const struct borrowed_thread *borrowed, uint64_t *ret_below,
 		       uint64_t *ret_above)
 {
@@ -576,6 +577,9 @@ static bool find_stack(const struct borrowed_thread *borrowed, uint64_t *ret_bel
 	const struct proc_mapping *mapping = proc_maps_find(&borrowed->target->maps, sp);
 
 	if (!mapping || !mapping->is_writable)
+		return false;
+	if (strcmp(mapping->path, "[stack]") != 0 &&
+	    (borrowed->regs.fs_base < mapping->start || borrowed->regs.fs_base >= mapping->end))
 		return false;
 	*ret_below = sp - mapping->start;
 	*ret_above = mapping->end - sp;
@@ -591,7 +595,7 @@ bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char 
 
 	*ret_why = NULL;
 	if (!stack || !find_stack(borrowed, &below, &above))
-		*ret_why = "are on stacks that were not there a moment ago";
+		*ret_why = "are on stacks that are not their own, or were not there a moment ago";
 	else if (below < frame_bytes(borrowed) + CALL_BYTES)
 		*ret_why = "have hardly any stack left";
 	else if (!is_of_library(borrowed))

@@ -57,7 +57,8 @@ struct injector {
 	uint64_t code, data; /* in the process; 0: not mapped */
 	uint64_t function;   /* the entry in a library that is there already; 0: none is */
 	bool is_seen;        /* the library's file, by the process */
-	const char *why;     /* no thread was free; what they did */
+	bool wants_file; /* it is to get one, and has not yet: the block is the process's to write */
+	const char *why; /* no thread was free; what they did */
 };
 
 static void sleep_ns(uint64_t ns)
@@ -140,16 +141,54 @@ static uint64_t find_loaded(const struct injector *injector)
 	return 0;
 }
 
+/* A file in memory of the process's own user, as memfd_create makes it: nobody else has it, and nothing is in it yet. The
+ * number is what the process says, and we may write where it may not. */
+static bool is_new_file(const struct injector *injector, int fd)
+{
+	char path[64];
+	struct stat about, process;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)injector->target.pid);
+	return fstat(fd, &about) == 0 && stat(path, &process) == 0 && S_ISREG(about.st_mode) &&
+	       about.st_nlink == 0 && about.st_size == 0 && about.st_uid == process.st_uid;
+}
+
+/* -errno. What it is is looked at before it is opened: a pipe waits, and a device does something. */
+static int open_memory(const struct injector *injector, int memory_fd)
+{
+	auto_close int file = -1;
+	char path[64];
+	int to;
+
+	if (memory_fd < 0)
+		return -EBADF;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)injector->target.pid, memory_fd);
+	file = open(path, O_PATH | O_CLOEXEC);
+	if (file < 0)
+		return -errno;
+	if (!is_new_file(injector, file))
+		return -EPERM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	to = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (to < 0)
+		return -errno;
+	if (fcntl(to, F_GET_SEALS) < 0) {
+		close(to);
+		return -EPERM;
+	}
+	return to;
+}
+
 /* Into the file in memory that the process has made. */
 static int give_file(const struct injector *injector, int memory_fd)
 {
 	auto_close int from = open(injector->options->path, O_RDONLY | O_CLOEXEC), to = -1;
-	char path[64];
 	struct stat about;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)injector->target.pid, memory_fd);
-	to = memory_fd < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
-	if (from < 0 || to < 0 || fstat(from, &about) < 0)
+	to = from < 0 ? -errno : open_memory(injector, memory_fd);
+	if (to < 0)
+		return to;
+	if (fstat(from, &about) < 0)
 		return -errno;
 	for (off_t left = about.st_size; left > 0;) {
 		ssize_t done = sendfile(to, from, NULL, (size_t)left);
@@ -213,6 +252,7 @@ static void fill_block(struct injector *injector, const struct borrowed_thread *
 	snprintf(block->entry, sizeof(block->entry), "%s", injector->options->entry);
 	snprintf(block->argument, sizeof(block->argument), "%s", injector->options->argument);
 	block->wants_file = !injector->function && !injector->is_seen;
+	injector->wants_file = block->wants_file;
 }
 
 /* Past its protection, as debuggers do. */
@@ -374,8 +414,9 @@ static void answer(struct injector *injector)
 {
 	struct injected_block *block = &injector->block;
 
-	if (block->has_file)
+	if (block->has_file || !injector->wants_file)
 		return;
+	injector->wants_file = false;
 	if (give_file(injector, block->memory_fd)) {
 		error_clear();
 		return; /* it gives up */

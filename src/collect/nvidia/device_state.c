@@ -86,12 +86,14 @@ static uint64_t read_memory(struct nvidia *nvidia, const struct tick *tick, size
 {
 	struct nvml_memory_v2 newer = {.version = NVML_MEMORY_V2};
 	struct nvml_memory memory;
+	bool has_worked;
 
 	if (NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMemoryInfo_v2, &newer))
 		return take(values, USED, true, newer.used_bytes) |
 		       take(values, RESERVED, true, newer.reserved_bytes);
-	return take(values, USED, NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMemoryInfo, &memory),
-		    memory.used_bytes);
+	/* a statement of its own: what it fills must not be read before */
+	has_worked = NVIDIA_ASK(nvidia, tick, index, nvmlDeviceGetMemoryInfo, &memory);
+	return take(values, USED, has_worked, has_worked ? memory.used_bytes : 0);
 }
 
 static uint64_t read_state(struct source_state *state, struct tick *tick, size_t index,
