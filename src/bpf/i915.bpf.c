@@ -262,43 +262,17 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	tell_submission(scratch, call, address, queue);
 }
 
-static __always_inline void end_exec(const struct submit_call *call)
+/* What else the driver has done. */
+static __always_inline void on_done(__u32 what, const struct submit_call *call)
 {
-	struct submit_scratch *scratch = take_scratch();
-
-	if (!scratch) {
-		count(SUBMIT_COUNT_BUSY);
-		return;
-	}
-	on_exec(call, scratch);
-	put_scratch(scratch);
-}
-
-static __always_inline int finish(__u32 what, long result)
-{
-	struct submit_call *call = find_call(what);
-
-	if (!call) {
-		if (what == CALL_EXEC)
-			count(SUBMIT_COUNT_CALLS);
-		return 0;
-	}
-	if (result) {
-		if (what == CALL_EXEC)
-			count(SUBMIT_COUNT_FAILED);
-	} else if (what == CALL_EXEC) {
-		end_exec(call);
-	} else if (what == CALL_CONTEXT_CREATE) {
+	if (what == CALL_CONTEXT_CREATE)
 		on_context_create(call);
-	} else if (what == CALL_MMAP_OFFSET) {
+	else if (what == CALL_MMAP_OFFSET)
 		on_mmap_offset(call);
-	} else if (what == CALL_GEM_MMAP) {
+	else if (what == CALL_GEM_MMAP)
 		on_gem_mmap(call);
-	} else if (what == CALL_USERPTR) {
+	else if (what == CALL_USERPTR)
 		on_userptr(call);
-	}
-	end_call();
-	return 0;
 }
 
 /* Of drm_ioctl; 0: nothing to be seen. */

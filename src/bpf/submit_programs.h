@@ -5,8 +5,8 @@
  * Runs in:  the kernel, in threads that call the driver
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
- * Include with these macros defined, behind the functions of a driver: finish(what, result), call_of(command),
- * on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ * Include with these macros defined, behind the functions of a driver: on_exec(call, scratch), on_done(what, call),
+ * call_of(command), on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -14,6 +14,40 @@
 #define BPF_SUBMIT_PROGRAMS_H
 
 #include "bpf/submit.h"
+
+static __always_inline void end_exec(const struct submit_call *call)
+{
+	struct submit_scratch *scratch = take_scratch();
+
+	if (!scratch) {
+		count(SUBMIT_COUNT_BUSY);
+		return;
+	}
+	on_exec(call, scratch);
+	put_scratch(scratch);
+}
+
+/* The driver comes back from a call: what it refused is nothing. */
+static __always_inline int finish(__u32 what, long result)
+{
+	struct submit_call *call = find_call(what);
+
+	if (!call) {
+		if (what == CALL_EXEC)
+			count(SUBMIT_COUNT_CALLS);
+		return 0;
+	}
+	if (result) {
+		if (what == CALL_EXEC)
+			count(SUBMIT_COUNT_FAILED);
+	} else if (what == CALL_EXEC) {
+		end_exec(call);
+	} else {
+		on_done(what, call);
+	}
+	end_call();
+	return 0;
+}
 
 #define ON_ENTRY(name, function, what)                                      \
 	SEC("fentry/" #function)                                            \

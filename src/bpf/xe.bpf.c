@@ -515,18 +515,6 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	tell_submission(scratch, call, address, queue);
 }
 
-static __always_inline void end_exec(const struct submit_call *call)
-{
-	struct submit_scratch *scratch = take_scratch();
-
-	if (!scratch) {
-		count(SUBMIT_COUNT_BUSY);
-		return;
-	}
-	on_exec(call, scratch);
-	put_scratch(scratch);
-}
-
 static __always_inline void end_bind(const struct submit_call *call)
 {
 	struct submit_scratch *scratch = take_scratch();
@@ -541,31 +529,17 @@ static __always_inline void end_bind(const struct submit_call *call)
 	put_scratch(scratch);
 }
 
-static __always_inline int finish(__u32 what, long result)
+/* What else the driver has done. */
+static __always_inline void on_done(__u32 what, const struct submit_call *call)
 {
-	struct submit_call *call = find_call(what);
-
-	if (!call) {
-		if (what == CALL_EXEC)
-			count(SUBMIT_COUNT_CALLS);
-		return 0;
-	}
-	if (result) {
-		if (what == CALL_EXEC)
-			count(SUBMIT_COUNT_FAILED);
-	} else if (what == CALL_EXEC) {
-		end_exec(call);
-	} else if (what == CALL_VM_BIND) {
+	if (what == CALL_VM_BIND)
 		end_bind(call);
-	} else if (what == CALL_VM_CREATE) {
+	else if (what == CALL_VM_CREATE)
 		on_vm_create(call);
-	} else if (what == CALL_QUEUE_CREATE) {
+	else if (what == CALL_QUEUE_CREATE)
 		on_queue_create(call);
-	} else if (what == CALL_MMAP_OFFSET) {
+	else if (what == CALL_MMAP_OFFSET)
 		on_mmap_offset(call);
-	}
-	end_call();
-	return 0;
 }
 
 /* Of drm_ioctl; 0: nothing to be seen. */
