@@ -26,15 +26,15 @@
 #include "base/format.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/string.h"
 #include "cli/command.h"
 #include "cli/info_cubin.h"
+#include "cli/info_instruction.h"
 #include "isa/isa.h"
 #include "symbol/cubin.h"
 #include "symbol/symbolizer.h"
 #include "symbol/zebin.h"
 
-enum { FILE_MOST = 256 << 20, LINE_WIDTH = 24 };
+enum { FILE_MOST = 256 << 20 };
 
 struct code_file {
 	const char *path;
@@ -46,14 +46,6 @@ struct code_file {
 	struct symbol_module *module;
 	struct isa *isa;        /* owned */
 	const char *generation; /* NULL: not known */
-};
-
-struct instruction {
-	uint64_t offset; /* in its kernel */
-	size_t length;
-	char text[ISA_TEXT_SIZE];
-	const char *file; /* NULL: not known */
-	uint32_t line;
 };
 
 bool info_is_code(const char *path)
@@ -106,7 +98,7 @@ static int open_code(struct code_file *file)
 	return error ? error : open_symbols(file);
 }
 
-static int find_line(struct code_file *file, uint64_t offset, struct instruction *instruction)
+static int find_line(struct code_file *file, uint64_t offset, struct info_instruction *instruction)
 {
 	struct symbol symbol;
 
@@ -119,7 +111,7 @@ static int find_line(struct code_file *file, uint64_t offset, struct instruction
 
 /* The instruction at `offset` in the kernel; what does not fit before the kernel's end is bytes. */
 static int read_instruction(struct code_file *file, const struct zebin_kernel *kernel,
-			    uint64_t offset, struct instruction *ret)
+			    uint64_t offset, struct info_instruction *ret)
 {
 	const uint8_t *bytes = (const uint8_t *)file->bytes + kernel->offset;
 	int error;
@@ -151,8 +143,7 @@ static void put_number(const char *name, uint32_t value)
 
 static int print_kernel(struct code_file *file, const struct zebin_kernel *kernel)
 {
-	struct instruction one = {0};
-	char place[512];
+	struct info_instruction one = {0};
 	int error;
 
 	printf("\n%s\n  at 0x%" PRIx64 ", %" PRIu64 " bytes of code in %" PRIu64,
@@ -168,12 +159,7 @@ static int print_kernel(struct code_file *file, const struct zebin_kernel *kerne
 		error = read_instruction(file, kernel, at, &one);
 		if (error)
 			return error;
-		place[0] = '\0';
-		if (one.file)
-			snprintf(place, sizeof(place), "%s:%" PRIu32, path_base(one.file),
-				 one.line);
-		printf("  0x%04" PRIx64 "  %-*s %s\n", one.offset, LINE_WIDTH,
-		       format_text(place).text, one.text);
+		info_instruction_print(&one);
 	}
 	return 0;
 }
@@ -202,7 +188,7 @@ static int print_text(struct code_file *file)
 static int write_instructions(struct code_file *file, const struct zebin_kernel *kernel,
 			      struct json_writer *json)
 {
-	struct instruction one = {0};
+	struct info_instruction one = {0};
 	int error;
 
 	json_key(json, "instructions");
@@ -211,16 +197,7 @@ static int write_instructions(struct code_file *file, const struct zebin_kernel 
 		error = read_instruction(file, kernel, at, &one);
 		if (error)
 			return error;
-		json_newline(json);
-		json_object_begin(json);
-		json_pair_u64(json, "offset", one.offset);
-		json_pair_u64(json, "length", one.length);
-		json_pair_text(json, "text", one.text);
-		if (one.file) {
-			json_pair_text(json, "file", one.file);
-			json_pair_u64(json, "line", one.line);
-		}
-		json_object_end(json);
+		info_instruction_write(&one, json);
 	}
 	json_array_end(json);
 	return 0;

@@ -19,12 +19,10 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/json.h"
-#include "base/string.h"
 #include "cli/command.h"
+#include "cli/info_instruction.h"
 #include "isa/isa.h"
 #include "symbol/cubin.h"
-
-enum { LINE_WIDTH = 24 };
 
 struct cubin_file {
 	const char *path;
@@ -54,16 +52,8 @@ static uint32_t need_of(const struct cubin_function *function, const struct need
 	return value;
 }
 
-struct instruction {
-	uint64_t offset; /* in its function */
-	size_t length;
-	char text[ISA_TEXT_SIZE];
-	const char *file; /* NULL: not known */
-	uint32_t line;
-};
-
 static int read_instruction(struct cubin_file *file, const struct cubin_function *function,
-			    uint64_t offset, struct instruction *ret)
+			    uint64_t offset, struct info_instruction *ret)
 {
 	ret->offset = offset;
 	if (!cubin_find_line(file->cubin, function->offset + offset, &ret->file, &ret->line))
@@ -77,8 +67,7 @@ static int read_instruction(struct cubin_file *file, const struct cubin_function
 
 static int print_function(struct cubin_file *file, const struct cubin_function *function)
 {
-	struct instruction one = {0};
-	char place[512];
+	struct info_instruction one = {0};
 	int error;
 
 	printf("\n%s%s\n  at 0x%" PRIx64 ", %" PRIu64 " bytes of code",
@@ -92,12 +81,7 @@ static int print_function(struct cubin_file *file, const struct cubin_function *
 		error = read_instruction(file, function, at, &one);
 		if (error)
 			return error;
-		place[0] = '\0';
-		if (one.file)
-			snprintf(place, sizeof(place), "%s:%" PRIu32, path_base(one.file),
-				 one.line);
-		printf("  0x%04" PRIx64 "  %-*s %s\n", one.offset, LINE_WIDTH,
-		       format_text(place).text, one.text);
+		info_instruction_print(&one);
 	}
 	return 0;
 }
@@ -133,7 +117,7 @@ static int print_text(struct cubin_file *file)
 static int write_instructions(struct cubin_file *file, const struct cubin_function *function,
 			      struct json_writer *json)
 {
-	struct instruction one = {0};
+	struct info_instruction one = {0};
 	int error;
 
 	json_key(json, "instructions");
@@ -142,16 +126,7 @@ static int write_instructions(struct cubin_file *file, const struct cubin_functi
 		error = read_instruction(file, function, at, &one);
 		if (error)
 			return error;
-		json_newline(json);
-		json_object_begin(json);
-		json_pair_u64(json, "offset", one.offset);
-		json_pair_u64(json, "length", one.length);
-		json_pair_text(json, "text", one.text);
-		if (one.file) {
-			json_pair_text(json, "file", one.file);
-			json_pair_u64(json, "line", one.line);
-		}
-		json_object_end(json);
+		info_instruction_write(&one, json);
 	}
 	json_array_end(json);
 	return 0;
