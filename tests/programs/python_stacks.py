@@ -102,7 +102,7 @@ def compare_frame(seen, frame, innermost):
 def probe(from_c=None, loose=False):
     """Compares the stack from here. from_c: names of the frames that C called, from 3.11 on. loose:
     frames may be there that Python does not show."""
-    library = local.library
+    library = local.probing
     seen, truncated, evaluations = take(library)
     here = sys._getframe()
     if line_of(here.f_code, seen[0].instruction) is None or seen[0].name != "take":
@@ -423,7 +423,7 @@ def ctypes_callback():
         except Wrong as wrong:
             failures.append(wrong)
 
-    local.library.probe_call(CALLBACK(callback))
+    local.probing.probe_call(CALLBACK(callback))
     if failures:
         raise failures[0]
 
@@ -448,7 +448,7 @@ def nested_callbacks():
         sorted([1], key=key)
 
     def each(number):
-        local.library.probe_call(CALLBACK(callback))
+        local.probing.probe_call(CALLBACK(callback))
 
     list(map(each, [1, 2]))
     if failures:
@@ -658,7 +658,7 @@ def threads():
     failures = []
 
     def work(number):
-        local.library, local.probes = (FREE, HELD)[number % 2], 0
+        local.probing, local.probes = (FREE, HELD)[number % 2], 0
         local.also = ("work",) if VERSION == (3, 11) else ()
         try:
             for _ in range(20):
@@ -682,7 +682,7 @@ def foreign_thread():
     failures, done = [], []
 
     def callback():
-        local.library, local.probes, local.also = FREE, 0, ()
+        local.probing, local.probes, local.also = FREE, 0, ()
         try:
             probe(from_c=("callback",))
             done.append(1)
@@ -702,7 +702,7 @@ def few_wanted():
     def down(depth):
         if depth:
             return down(depth - 1)
-        return take(local.library), take(local.library, 5), take(local.library, 0)
+        return take(local.probing), take(local.probing, 5), take(local.probing, 0)
 
     (every, none_left, _), (some, left, _), (nothing, all_left, _) = down(20)
     if none_left or len(some) != 5 or left != len(every) - 5 or nothing or all_left != len(every):
@@ -746,7 +746,7 @@ def sub_interpreter():
             names = [line.split("\\t")[0] for line in text.value.decode().splitlines()[1:]]
             os.write(%d, (str(count) + " " + " ".join(names)).encode())
         in_sub()
-    """ % ("CDLL" if local.library is FREE else "PyDLL", sys.argv[1], write)
+    """ % ("CDLL" if local.probing is FREE else "PyDLL", sys.argv[1], write)
     one = make()
     interpreters.run_string(one, script)
     interpreters.destroy(one)
@@ -770,7 +770,7 @@ def compare_all():
     failed = False
     for library in (FREE, HELD):
         for stack in STACKS:
-            local.library, local.probes, local.also = library, 0, ()
+            local.probing, local.probes, local.also = library, 0, ()
             name = "%s, lock %s" % (stack.__name__, "given away" if library is FREE else "held")
             try:
                 note = stack()
