@@ -265,10 +265,16 @@ with t.case("doctor: GPUs of Intel's with the driver i915 alone"):
     paranoid = "proc/sys/dev/i915/perf_stream_paranoid"
     available, checks = intel_of("i915", {**card_of("i915", "A7A0"), paranoid: "1"})
     t.equal((available, checks["eu_stalls"]["ok"], checks["rights"]["ok"]), (False, False, False), "i915")
-    t.true("Xe2 and later" in checks["eu_stalls"]["text"] and "xe.force_probe" in checks["eu_stalls"]["fix"], f"{checks['eu_stalls']}")
+    t.true("Xe2 and later" in checks["eu_stalls"]["text"], f"{checks['eu_stalls']}")
+    t.equal(checks["eu_stalls"]["fix"], None, "another driver would not give that GPU what it lacks")
     t.equal(checks["rights"]["fix"], "sudo sysctl dev.i915.perf_stream_paranoid=0", "rights")
     available, checks = intel_of("i915_open", {**card_of("i915", "A7A0"), paranoid: "0"})
     t.equal((available, checks["rights"]["ok"]), (True, True), "its counters can be recorded")
+    for pci_id in ("0BD5", "0b69"):
+        check = intel_of(f"max_{pci_id}", {**card_of("i915", pci_id), paranoid: "1"})[1]["eu_stalls"]
+        t.true("Data Center GPU Max" in check["text"] and "xe.force_probe" in check["fix"], f"{check}")
+    check = intel_of("i915_bare", card_of("i915", "A7A0"))[1]["rights"]
+    t.true("not there" in check["text"] and check["fix"] is None, f"{check}")
 
 with t.case("doctor: GPUs of Intel's with the driver xe, and who may observe them"):
     paranoid = "proc/sys/dev/xe/observation_paranoid"
@@ -277,7 +283,9 @@ with t.case("doctor: GPUs of Intel's with the driver xe, and who may observe the
     t.true("cap_perfmon" in checks["rights"]["text"] and "setcap" in checks["rights"]["text"], checks["rights"]["text"])
     available, checks = intel_of("xe_open", {**card_of("xe", "E20B"), paranoid: "0"})
     t.equal((available, checks["gpu"]["ok"], checks["rights"]["ok"]), (True, True, True), "open")
-    t.true("not there" in intel_of("xe_old", card_of("xe", "E20B"))[1]["rights"]["text"], "before Linux 6.11")
+    check = intel_of("xe_old", card_of("xe", "E20B"))[1]["rights"]
+    t.true("not there" in check["text"] and "since Linux 6.11" in check["text"], check["text"])
+    t.equal((check["ok"], check["fix"]), (False, None), "no sysctl where there is no file of it")
 
 with t.case("doctor: what is wrong in the variables of ROCm"):
     env = {"HSA_TOOLS_LIB": f"{t.path('none.so')} {DUET} other.so", "RTL_MODE": "fast"}

@@ -700,9 +700,9 @@ class RecordedOa:
 
 def complaints_of_doctor(lines):
     """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
-    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
-              "user": (False, {"rights": False, "eu_stalls": True, "oa": True}, "sysctl dev.xe.observation_paranoid=0"),
-              "open": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "is seen by its functions' types"),
+              "user": (False, {"rights": False, "eu_stalls": True, "oa": True, "submissions": False}, "sysctl dev.xe.observation_paranoid=0"),
+              "open": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": False}, "by whom, is not told: that takes more rights"),
               "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
               "oldest": (True, {"rights": True, "eu_stalls": False, "oa": False}, "since Linux 6.11")}
     found = {name: json.loads(" ".join(rest)) for name, *rest in words(lines, "doctor")}
