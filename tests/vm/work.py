@@ -672,7 +672,9 @@ class RecordedOa:
             if row["kind"] == "counter" and row["series"] in self.series:
                 name = (self.series[row["series"]]["metric"], devices.get(self.series[row["series"]].get("device")))
                 self.rows.setdefault(name, []).append(row)
-        self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "counter")
+        losses = [row for row in rows if row["kind"] == "loss" and row["lost"] == "counter"]
+        self.losses = sum(row.get("count", 0) for row in losses)
+        self.gaps = [row for row in losses if "count" not in row]
         self.notes = [line for line in lines if line.startswith("info ")]
 
     def of(self, metric):
@@ -693,6 +695,11 @@ class RecordedOa:
             yield f"clocks {clocks} of {self.steps}"
         if self.losses != 4 or len(self.late) != 1:
             yield f"{self.losses} losses"
+        # the end of the stream: behind the row that was late, before those that came again
+        late, again = [self.of("gpu.clock")[i] for i in (20, 21)] if len(clocks) > 21 else [None, None]
+        if [row["reason"] for row in self.gaps] != ["gap"] or not late or \
+                not late["begin"] < self.gaps[0]["begin"] < self.gaps[0]["end"] <= again["begin"]:
+            yield f"gaps {self.gaps} between {late} and {again}"
         if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
                    for note in self.notes):
             yield f"noted {self.notes}"

@@ -81,6 +81,23 @@ static void on_step(void *context, const struct oa_step *step)
 	thing_sample(&telling->state->things, telling->thing, step->end_ns, values, valid);
 }
 
+/* From the last row before the end of a stream until it is open again: how much is missing nobody knows. One row each. */
+static void tell_ends(struct tick *tick, struct oa_unit *unit, const struct oa_counts *counts)
+{
+	if (unit->ends == counts->resets)
+		return;
+	if (!unit->since_ns)
+		unit->since_ns = counts->ended_ns;
+	if (counts->ended_ns)
+		return;
+	while (unit->ends < counts->resets &&
+	       series_put_loss(tick->series, unit->since_ns, counts->opened_ns, LOSS_GAP,
+			       LOSS_COUNT_UNKNOWN))
+		unit->ends++;
+	if (unit->ends == counts->resets)
+		unit->since_ns = 0;
+}
+
 static void read_unit(struct source_state *state, struct tick *tick, struct oa_unit *unit,
 		      size_t index)
 {
@@ -98,6 +115,7 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 	oa_stream_read(unit->stream, on_step, &telling);
 	counts = oa_stream_counted(unit->stream);
 	series_count_lost(tick->series, counts.lost - unit->counted.lost, host_clocks_now_ns());
+	tell_ends(tick, unit, &counts);
 	unit->counted = counts;
 }
 
@@ -230,11 +248,26 @@ static void note_counts(struct recording *recording, const struct oa_unit *unit)
 		       0, text);
 }
 
+/* Of a stream that is not open again: nobody reads any more. */
+static void put_last_end(struct recording *recording, const struct oa_unit *unit)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = unit->since_ns,
+				       .end = host_clocks_now_ns(),
+				       .kind = EVENT_COUNTER,
+				       .reason = LOSS_GAP,
+				       .count = LOSS_COUNT_UNKNOWN};
+
+	for (uint64_t i = unit->ends; i < unit->counted.resets; i++)
+		trace_writer_row(recording->writer, EVENT_LOSS, &source, &row);
+}
+
 void oa_units_close(void *context)
 {
 	struct oa_units *units = context;
 
 	for (size_t i = 0; units && i < units->count; i++) {
+		put_last_end(units->recording, &units->all[i]);
 		note_counts(units->recording, &units->all[i]);
 		oa_stream_close(units->all[i].stream);
 		gpu_node_close(&units->all[i].node);

@@ -20,6 +20,8 @@ struct oa_unit {
 	/* since the beginning, as far as it is known */
 	uint64_t told_ns, busy_ns, eu_active_ns, eu_stalled_ns;
 	struct oa_counts counted; /* so far as it was told */
+	uint64_t ends;            /* of its stream, likewise */
+	uint64_t since_ns;        /* an end is not told yet: of when it is; 0: there is none */
 };
 
 /* The context of the sources. */

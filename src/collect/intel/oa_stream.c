@@ -129,6 +129,7 @@ static void end(struct oa_stream *stream)
 	close(stream->fd);
 	stream->fd = -1;
 	stream->ended_ns = host_clocks_now_ns();
+	stream->counts.ended_ns = stream->told_ns ? stream->told_ns : stream->ended_ns;
 	stream->counts.resets++;
 }
 
@@ -139,10 +140,14 @@ static bool is_open(struct oa_stream *stream)
 	if (host_clocks_now_ns() - stream->ended_ns < REOPEN_NS)
 		return false;
 	stream->fd = open_fd(stream->node, &stream->facts);
-	if (stream->fd < 0)
-		stream->ended_ns = host_clocks_now_ns();
 	begin_anew(stream);
-	return stream->fd >= 0;
+	if (stream->fd < 0) {
+		stream->ended_ns = host_clocks_now_ns();
+		return false;
+	}
+	stream->counts.ended_ns = 0;
+	stream->counts.opened_ns = host_clocks_now_ns();
+	return true;
 }
 
 int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,

@@ -40,7 +40,9 @@ struct oa_counts {
 	uint64_t losses; /* times that the unit had no room … */
 	uint64_t
 		lost; /* … for so many reports, by the time between those that came; each time one at least */
-	uint64_t resets; /* the stream ended, and another was opened */
+	uint64_t resets;    /* the stream ended, and another is opened */
+	uint64_t ended_ns;  /* the last that was told before; 0: it is open */
+	uint64_t opened_ns; /* … again; 0: it never had to be */
 };
 
 /* nth: of its GTs that have a unit. hz: reports a second, at least. Errors, with the error chain: -ENOENT: it has not so

@@ -398,15 +398,28 @@ TEST(steps_losses_and_an_end)
 
 	made_up_put(ENODEV, NULL, 0);
 	oa_stream_read(stream, on_step, &told);
-	CHECK_EQUAL(oa_stream_counted(stream).resets, 1);
+	counts = oa_stream_counted(stream);
+	CHECK_EQUAL(counts.resets, 1);
+	CHECK_EQUAL(counts.ended_ns, told.steps[4].end_ns);
+	CHECK_EQUAL(counts.opened_ns, 0);
+	usleep(30000);
+	/* it is not given back at once */
+	made_up.open_error = EBUSY;
+	oa_stream_read(stream, on_step, &told);
+	CHECK_EQUAL(oa_stream_counted(stream).ended_ns, told.steps[4].end_ns);
+	made_up.open_error = 0;
 	usleep(30000);
 	advance(&unit, PERIOD, 1, 1, 1);
 	made_up_put(0, bytes, write_report(&unit, bytes));
 	oa_stream_read(stream, on_step, &told);
 	REQUIRE(told.count == 6);
 	CHECK_EQUAL(told.steps[5].took_ns, 0);
+	counts = oa_stream_counted(stream);
+	CHECK_EQUAL(counts.ended_ns, 0);
+	CHECK_EQUAL(counts.resets, 1);
+	CHECK(counts.opened_ns >= told.steps[4].end_ns + 50000000);
 	CHECK_EQUAL(made_up.opened, 2);
-	CHECK_EQUAL(made_up.removed, 2);
+	CHECK_EQUAL(made_up.removed, 3);
 	oa_stream_close(stream);
 }
 
