@@ -63,6 +63,7 @@ struct session_options {
 	bool intel;              /* collect what Intel's GPUs execute … */
 	uint64_t intel_cycles;   /* … sampled each time after so many cycles; 0: as usual */
 	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
+	char intel_oa_set[64];   /* … by which metric set of the driver's list; "": duet's own */
 	bool intel_no_driver;    /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
 	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */

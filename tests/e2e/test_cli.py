@@ -11,7 +11,7 @@ from duet_test import DUET, ROOT, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-TOPICS = ("collectors", "formats", "metrics", "stalls")
+TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
 STATUSES = re.compile(r"Verbs:(.*)")
 
 
@@ -129,6 +129,24 @@ with t.case("list"):
         lines = text(duet("list", topic).stdout).splitlines()
         t.equal([item["name"] for item in parsed[topic]], [line.split()[0] for line in lines],
                 f"names of {topic}")
+
+with t.case("list: metric sets that the drivers of Intel's GPUs list, and how one is asked for"):
+    root, listed = t.path("oa_sets"), "01234567-89ab-cdef-0123-456789abcdef"
+    for card, (driver, names) in {"card0": ("xe", (listed, "none-of-theirs")), "card1": ("i915", ()), "card2": ("amdgpu", ())}.items():
+        os.makedirs(f"{root}/sys/class/drm/{card}/device")
+        with open(f"{root}/sys/class/drm/{card}/device/uevent", "w", encoding="ascii") as file:
+            file.write(f"DRIVER={driver}\nPCI_SLOT_NAME=0000:0{card[-1]}:00.0\n")
+        for name in names:
+            os.makedirs(f"{root}/sys/class/drm/{card}/metrics/{name}")
+            with open(f"{root}/sys/class/drm/{card}/metrics/{name}/id", "w", encoding="ascii") as file:
+                file.write("3\n")
+    sets = document("list", "--json", "oa-sets", env={"DUET_COUNTERS_ROOT": root})["oa-sets"]
+    t.equal([(row["name"], row["device"]) for row in sets], [(listed, "0000:00:00.0")], "sets")
+    t.true(text(duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root}).stdout).startswith(f"{listed} 0000:00:00.0 "), "a line")
+    for word in ("oa-set=", "oa-set=" + 64 * "x", "oa-sets=a"):
+        result = duet("record", "--collect", f"intel:{word}", "-o", t.path("none.duet"), "--", "true")
+        t.equal(result.status, 2, f"status of {word}")
+        t.true("intel:oa-set=NAME" in text(result.stderr), text(result.stderr))
 
 with t.case("list refuses what is no topic"):
     for arguments in ([], ["kernels"], ["formats", "metrics"]):

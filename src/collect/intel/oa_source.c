@@ -23,7 +23,7 @@
 
 /* ---- the source -------------------------------------------------------------------------------- */
 
-enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, TIME };
+enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, COUNTER, TIME };
 
 static const struct metric metrics[] = {
 	[BUSY] = {"gpu.busy", "ns", "time in which the GPU had something to do, by its own cycles",
@@ -35,6 +35,9 @@ static const struct metric metrics[] = {
 	[EU_STALLED] = {"gpu.eu.stalled", "ns",
 			"… in which it had threads, and none of them executed", NULL, METRIC_PART,
 			TIME, LIMIT_WHOLE},
+	[COUNTER] = {"gpu.oa.counter", "events",
+		     "what a counter of a metric set counted, whatever the set has it count", NULL,
+		     METRIC_TOTAL},
 	[TIME] = {NULL},
 };
 
@@ -52,7 +55,39 @@ struct telling {
 	struct source_state *state;
 	struct oa_unit *unit;
 	struct thing *thing;
+	size_t index;
 };
+
+/* Each is a thing of its own. Where they begin anew the first reading is none. */
+static void tell_counters(const struct telling *telling, const struct oa_step *step)
+{
+	struct oa_unit *unit = telling->unit;
+	const struct oa_layout *layout = unit->facts.layout;
+	const uint32_t count = *unit->facts.set ? oa_raw_count(layout) : 0;
+	uint64_t values[METRICS_MOST] = {0};
+	char name[OA_RAW_NAME_BYTES];
+	struct thing *thing;
+	bool is_new;
+
+	for (uint32_t i = 0; i < count; i++) {
+		thing = things_numbered(&telling->state->things,
+					OA_UNITS_MOST + telling->index * OA_RAW_MOST + i, &is_new);
+		if (!thing)
+			continue;
+		if (is_new) {
+			oa_raw_name(layout, i, name);
+			thing->of.device = unit->device;
+			snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u %s",
+				 unit->facts.gt.id, name);
+		}
+		if (!step->took_ns)
+			thing_sample(&telling->state->things, thing, step->end_ns, values, 0);
+		else
+			unit->raw[i] += step->raw[i];
+		values[COUNTER] = unit->raw[i];
+		thing_sample(&telling->state->things, thing, step->end_ns, values, 1u << COUNTER);
+	}
+}
 
 static void on_step(void *context, const struct oa_step *step)
 {
@@ -79,6 +114,7 @@ static void on_step(void *context, const struct oa_step *step)
 	values[EU_STALLED] = unit->eu_stalled_ns;
 	values[CLOCK] = step->clock_hz;
 	thing_sample(&telling->state->things, telling->thing, step->end_ns, values, valid);
+	tell_counters(telling, step);
 }
 
 /* From the last row before the end of a stream until it is open again: how much is missing nobody knows. One row each. */
@@ -103,7 +139,7 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 {
 	bool is_new;
 	struct thing *thing = things_numbered(&state->things, index, &is_new);
-	struct telling telling = {state, unit, thing};
+	struct telling telling = {state, unit, thing, index};
 	struct oa_counts counts;
 
 	if (!thing)
@@ -136,7 +172,7 @@ static const struct source oa_source = {
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
 	.most_hz = OA_MOST_HZ,
-	.things_most = OA_UNITS_MOST,
+	.things_most = OA_UNITS_MOST * (1 + OA_RAW_MOST),
 	.open = open_source,
 	.read = read_all,
 };
@@ -182,7 +218,7 @@ static uint32_t describe(struct recording *recording, const struct oa_unit *unit
 
 /* False: the GPU has not so many, or its node is no more ours. */
 static bool add_unit(struct recording *recording, struct oa_units *units, int minor, uint32_t nth,
-		     uint32_t hz)
+		     uint32_t hz, const char *set)
 {
 	struct oa_unit *unit = &units->all[units->count];
 	char text[700];
@@ -197,6 +233,7 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 		return false;
 	}
 	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
+	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
 	if (!error)
 		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);
 	if (!error) {
@@ -212,7 +249,8 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	return false;
 }
 
-int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **ret_units)
+int oa_units_open(struct recording *recording, uint32_t hz, const char *set,
+		  struct oa_units **ret_units)
 {
 	struct oa_units *units = calloc(1, sizeof(*units));
 
@@ -220,7 +258,7 @@ int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **re
 		return error_set(-ENOMEM, "intel: out of memory");
 	units->recording = recording;
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
-		for (uint32_t nth = 0; add_unit(recording, units, minor, nth, hz); nth++)
+		for (uint32_t nth = 0; add_unit(recording, units, minor, nth, hz, set); nth++)
 			;
 	if (units->count) {
 		*ret_units = units;
@@ -235,13 +273,14 @@ int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **re
 static void note_counts(struct recording *recording, const struct oa_unit *unit)
 {
 	const struct oa_counts *counts = &unit->counted;
-	char text[240];
+	char text[320];
 
 	snprintf(text, sizeof(text),
-		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s), one each %" PRIu64
+		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s%s%s), one each %" PRIu64
 		 " us; the hardware lost some %" PRIu64 " times; the stream was opened "
 		 "again %" PRIu64 " times",
 		 unit->node.address, unit->facts.gt.id, counts->reports, unit->facts.layout->name,
+		 *unit->facts.set ? ", metric set " : "", unit->facts.set,
 		 unit->facts.period_ns / 1000, counts->losses, counts->resets);
 	recording_note(recording, "intel",
 		       counts->losses || counts->resets ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE,

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,38 +70,30 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 	return 0;
 }
 
-/* ---- the metric set ---------------------------------------------------------------------------- */
-
-/* One that is there already: another recorder is about to open its own stream. */
-static int find_set(const struct gpu_node *node, const struct oa_set *set)
-{
-	char pattern[200], number[32] = "";
-	glob_t found;
-	int fd, id = -ENOENT;
-
-	snprintf(pattern, sizeof(pattern), "%s/card*/metrics/%s/id", node->folder, set->uuid);
-	if (glob(pattern, 0, NULL, &found))
-		return -ENOENT;
-	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
-	globfree(&found);
-	if (fd < 0)
-		return -ENOENT;
-	if (read(fd, number, sizeof(number) - 1) > 0)
-		id = atoi(number);
-	close(fd);
-	return id > 0 ? id : -ENOENT;
-}
-
 /* ---- the stream -------------------------------------------------------------------------------- */
+
+/* Of the driver's list. */
+static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
+{
+	const int set = oa_sets_number(card, facts->set);
+
+	return set < 0 ? set : facts->driver->open(node, facts, set);
+}
 
 /* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
 static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 {
+	char card[200];
 	int fd = -EAGAIN;
 
+	snprintf(card, sizeof(card), "%s/card*", node->folder);
+	if (*facts->set)
+		return open_listed(node, facts, card);
 	for (int i = 0; i < TRIES; i++) {
 		const int added = facts->driver->add_set(node, facts->layout->set);
-		const int set = added == -EADDRINUSE ? find_set(node, facts->layout->set) : added;
+		const int set = added == -EADDRINUSE
+					? oa_sets_number(card, facts->layout->set->uuid)
+					: added;
 
 		if (set == -ENOENT)
 			continue;
@@ -166,7 +157,8 @@ int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
 		*ret_stream = stream;
 		return 0;
 	}
-	error = facts->driver->refused(-stream->fd);
+	error = *facts->set && stream->fd == -ENOENT ? oa_sets_check(node, facts->set)
+						     : facts->driver->refused(-stream->fd);
 	free(stream->buffer);
 	free(stream);
 	return error;
@@ -228,15 +220,23 @@ static void fill_step(const struct oa_stream *stream, const struct oa_report *si
 {
 	const struct oa_facts *facts = &stream->facts;
 	const uint64_t eu_ticks = (uint64_t)since->ticks * facts->eu_count;
+	const bool is_known = facts->layout->is_wired || !*facts->set;
 
 	step->took_ns = oa_time_ns(facts->clock_hz, since->time);
 	step->clock_hz =
 		(uint64_t)((unsigned __int128)since->ticks * facts->clock_hz / since->time);
-	step->has_busy = facts->layout->places[OA_BUSY].width != OA_ABSENT;
-	step->has_eu = facts->eu_count && facts->layout->places[OA_EU_ACTIVE].width != OA_ABSENT;
-	step->busy_ns = share(step->took_ns, since->counters[OA_BUSY], since->ticks);
-	step->eu_active_ns = share(step->took_ns, since->counters[OA_EU_ACTIVE], eu_ticks);
-	step->eu_stalled_ns = share(step->took_ns, since->counters[OA_EU_STALLED], eu_ticks);
+	step->has_busy = is_known && facts->layout->places[OA_BUSY].width != OA_ABSENT;
+	step->has_eu = is_known && facts->eu_count &&
+		       facts->layout->places[OA_EU_ACTIVE].width != OA_ABSENT;
+	if (step->has_busy)
+		step->busy_ns = share(step->took_ns, since->counters[OA_BUSY], since->ticks);
+	if (step->has_eu) {
+		step->eu_active_ns = share(step->took_ns, since->counters[OA_EU_ACTIVE], eu_ticks);
+		step->eu_stalled_ns =
+			share(step->took_ns, since->counters[OA_EU_STALLED], eu_ticks);
+	}
+	step->raw = since->raw;
+	step->raw_count = *facts->set ? oa_raw_count(facts->layout) : 0;
 }
 
 /* How many are missing between two, by their distance. */

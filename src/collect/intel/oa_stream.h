@@ -10,6 +10,7 @@
 
 #include "collect/intel/gpu_node.h"
 #include "collect/intel/oa.h"
+#include "collect/intel/oa_sets.h"
 
 struct oa_stream;
 struct oa_driver;
@@ -23,6 +24,8 @@ struct oa_facts {
 	uint32_t exponent;
 	uint64_t clock_hz; /* of its time stamps */
 	uint64_t period_ns;
+	/* Of the driver's list, as oa_sets.h names it; "": duet's own. Set by who opens the stream. */
+	char set[OA_SET_NAME_BYTES];
 };
 
 /* From one report to the next. What the GPU does not count is absent: has_… */
@@ -32,6 +35,9 @@ struct oa_step {
 	uint64_t clock_hz;
 	uint64_t busy_ns, eu_active_ns, eu_stalled_ns; /* of took_ns; of EUs their mean */
 	bool has_busy, has_eu;
+	/* With a set of the driver's list: what each counter counted, by its position. */
+	const uint64_t *raw;
+	uint32_t raw_count; /* 0: with duet's own set */
 };
 typedef void (*oa_on_step)(void *context, const struct oa_step *step);
 
