@@ -11,10 +11,12 @@
  */
 #include "cli/command.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/stalls.h"
 #include "base/array.h"
@@ -129,7 +131,7 @@ static bool next_stall(const struct found *found, size_t index, struct item *ret
 	return true;
 }
 
-static void add_sets(struct found *found, const struct card *card, const struct oa_sets *sets)
+static void add_sets(struct found *found, const char *device, const struct oa_sets *sets)
 {
 	struct found_set *more =
 		reallocarray(found->sets, found->count + sets->count + 1, sizeof(*more));
@@ -141,23 +143,46 @@ static void add_sets(struct found *found, const struct card *card, const struct 
 		struct found_set *set = &found->sets[found->count++];
 
 		snprintf(set->name, sizeof(set->name), "%s", sets->names[i]);
-		snprintf(set->device, sizeof(set->device), "%s", card->address);
+		snprintf(set->device, sizeof(set->device), "%s", device);
 	}
+}
+
+/* By what its device says of itself, else by what the device is called; else "card0". */
+static void name_device(const struct cards *cards, const char *card, char *ret_name, size_t size)
+{
+	char link[PATH_MAX + 16], target[PATH_MAX];
+	const char *name = strrchr(card, '/') + 1;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "%s/device", card);
+	length = readlink(link, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	snprintf(ret_name, size, "%s", length > 0 ? basename(target) : name);
+	for (size_t i = 0; i < cards->count; i++)
+		if (strcmp(cards->all[i].name, name) == 0)
+			snprintf(ret_name, size, "%s", cards->all[i].address);
 }
 
 static void look_for_oa_sets(struct found *found)
 {
 	const char *named = getenv("DUET_COUNTERS_ROOT"), *root = named ? named : "";
 	struct oa_sets *sets = malloc(sizeof(*sets));
-	char folder[PATH_MAX];
+	char pattern[PATH_MAX], device[CARD_TEXT_BYTES];
 	struct cards cards;
+	glob_t paths;
 
 	cards_find(root, &cards);
-	for (size_t i = 0; sets && i < cards.count; i++) {
-		snprintf(folder, sizeof(folder), "%s/sys/class/drm/%s", root, cards.all[i].name);
-		oa_sets_find(folder, sets);
-		add_sets(found, &cards.all[i], sets);
+	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
+	if (!sets || glob(pattern, 0, NULL, &paths)) {
+		free(sets);
+		return;
 	}
+	for (size_t i = 0; i < paths.gl_pathc; i++) {
+		oa_sets_find(paths.gl_pathv[i], sets);
+		name_device(&cards, paths.gl_pathv[i], device, sizeof(device));
+		add_sets(found, device, sets);
+	}
+	globfree(&paths);
 	free(sets);
 }
 

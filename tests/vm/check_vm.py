@@ -196,6 +196,7 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
         line(name, f"the mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
     if not how:
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
+        line("oa", "a metric set of a mock of xe", lambda lines: work.RecordedSet(lines).complaints())
         line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:
         def chain(lines, variant=variant):

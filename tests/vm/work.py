@@ -705,6 +705,41 @@ class RecordedOa:
             yield f"noted {self.notes}"
 
 
+class RecordedSet:
+    """tests/vm/oa.sh: what duet recorded by a metric set of the driver's list, which the second GPU has and the first has not."""
+    NAME, DEVICE = "01234567-89ab-cdef-0123-456789abcdef", "0000:04:00.0"
+
+    def __init__(self, lines):
+        self.listed = [fields[:2] for fields in words(lines, "list")]
+        lines = [line.removeprefix("set ") for line in lines if line.startswith("set ")]
+        self.steps = [[int(text) for text in fields] for fields in words(lines, "step")]
+        self.notes = [line for line in lines if line.startswith("info ")]
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
+        self.series = {row["id"]: (row["metric"], row["instance"], devices.get(row.get("device")))
+                       for row in rows if row["kind"] == "series" and row["source"].startswith("OA")}
+        self.rows = {}
+        for row in sorted((row for row in rows if row["kind"] == "counter"), key=lambda row: row["begin"]):
+            if row["series"] in self.series:
+                self.rows.setdefault(self.series[row["series"]], []).append(row["value"])
+
+    def complaints(self):
+        if self.listed != [[self.NAME, self.DEVICE]]:
+            yield f"listed {self.listed}"
+        for counter in range(64):
+            column = {3: 2, 5: 3}.get(counter)
+            wanted = [step[column] if column else 0 for step in self.steps]
+            found = self.rows.get(("gpu.oa.counter", f"gt0 PEC{counter}", self.DEVICE))
+            if len(wanted) != 10 or found != wanted:
+                yield f"counter {counter} is {found}, and not {wanted}"
+        others = {key[0] for key in self.rows} - {"gpu.oa.counter", "gpu.clock"}
+        if others:
+            yield f"{others} by a set that may count something else there"
+        if not any(f"metric set {self.NAME}" in note for note in self.notes) or \
+                not any(f"offers no metric set '{self.NAME}'" in note for note in self.notes):
+            yield f"noted {self.notes}"
+
+
 def complaints_of_doctor(lines):
     """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
     wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "is seen by its functions' types"),
