@@ -42,7 +42,7 @@ struct engine {
 	int fd;    /* owned; the group's leader, which is read */
 	int other; /* owned: what went by, in the same ticks; -1: what is read are ns */
 	size_t card;
-	char name[SERIES_NAME_BYTES]; /* "rcs0", "gt1 vcs2" */
+	char name[SERIES_NAME_BYTES];     /* "rcs0", "gt1 vcs2" */
 	uint64_t active, total, until_ns; /* at the last reading; until_ns 0: there was none */
 	uint64_t busy_ns, of_ns;
 };
@@ -158,8 +158,8 @@ static void open_named(struct source_state *state, const struct tick *tick, cons
 	if (!read_words(tick, pmu, file, text, sizeof(text)) ||
 	    !event_parse(text, strlen(text), &words[0]))
 		return;
-	snprintf(name, sizeof(name), "%.*s",
-		 (int)(strlen(file) - strlen(before) - strlen(behind)), file + strlen(before));
+	snprintf(name, sizeof(name), "%.*s", (int)(strlen(file) - strlen(before) - strlen(behind)),
+		 file + strlen(before));
 	fd = open_event(pmu, words, -1);
 	if (fd >= 0)
 		add_engine(state, card, fd, -1, name);
