@@ -39,7 +39,8 @@ struct item {
 /* What this machine has, of a topic that is not what duet knows. */
 struct found {
 	struct found_set {
-		char name[OA_SET_NAME_BYTES], device[CARD_TEXT_BYTES];
+		struct oa_set_name set;
+		char device[CARD_TEXT_BYTES];
 	} * sets; /* owned */
 	size_t count;
 };
@@ -140,10 +141,10 @@ static void add_sets(struct found *found, const char *device, const struct oa_se
 		return;
 	found->sets = more;
 	for (size_t i = 0; i < sets->count; i++) {
-		struct found_set *set = &found->sets[found->count++];
+		struct found_set *added = &found->sets[found->count++];
 
-		snprintf(set->name, sizeof(set->name), "%s", sets->names[i]);
-		snprintf(set->device, sizeof(set->device), "%s", device);
+		added->set = sets->all[i];
+		snprintf(added->device, sizeof(added->device), "%s", device);
 	}
 }
 
@@ -178,8 +179,8 @@ static void look_for_oa_sets(struct found *found)
 		return;
 	}
 	for (size_t i = 0; i < paths.gl_pathc; i++) {
-		oa_sets_find(paths.gl_pathv[i], sets);
 		name_device(&cards, paths.gl_pathv[i], device, sizeof(device));
+		oa_sets_find(paths.gl_pathv[i], device, sets);
 		add_sets(found, device, sets);
 	}
 	globfree(&paths);
@@ -190,8 +191,8 @@ static bool next_oa_set(const struct found *found, size_t index, struct item *re
 {
 	if (index >= found->count)
 		return false;
-	*ret_item = (struct item){.name = found->sets[index].name,
-				  .help = "what a program has added to the driver's list",
+	*ret_item = (struct item){.name = found->sets[index].set.name,
+				  .help = found->sets[index].set.text,
 				  .device = found->sets[index].device};
 	return true;
 }

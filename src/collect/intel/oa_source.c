@@ -58,6 +58,19 @@ struct telling {
 	size_t index;
 };
 
+/* "gt0 GpuBusy" as the set has it, else by its position, "gt0 A7". */
+static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_name, size_t size)
+{
+	const struct oa_place place = oa_raw_place(unit->facts.layout, nth);
+	const char *name = unit->library
+				   ? igdmd_counter(unit->library, unit->facts.library_set, &place)
+				   : NULL;
+	char position[OA_RAW_NAME_BYTES];
+
+	oa_raw_name(unit->facts.layout, nth, position);
+	snprintf(ret_name, size, "gt%u %s", unit->facts.gt.id, name ? name : position);
+}
+
 /* Each is a thing of its own. Where they begin anew the first reading is none. */
 static void tell_counters(const struct telling *telling, const struct oa_step *step)
 {
@@ -65,7 +78,6 @@ static void tell_counters(const struct telling *telling, const struct oa_step *s
 	const struct oa_layout *layout = unit->facts.layout;
 	const uint32_t count = *unit->facts.set ? oa_raw_count(layout) : 0;
 	uint64_t values[METRICS_MOST] = {0};
-	char name[OA_RAW_NAME_BYTES];
 	struct thing *thing;
 	bool is_new;
 
@@ -75,10 +87,8 @@ static void tell_counters(const struct telling *telling, const struct oa_step *s
 		if (!thing)
 			continue;
 		if (is_new) {
-			oa_raw_name(layout, i, name);
 			thing->of.device = unit->device;
-			snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u %s",
-				 unit->facts.gt.id, name);
+			name_counter(unit, i, thing->of.instance, sizeof(thing->of.instance));
 		}
 		if (!step->took_ns)
 			thing_sample(&telling->state->things, thing, step->end_ns, values, 0);
@@ -216,6 +226,17 @@ static uint32_t describe(struct recording *recording, const struct oa_unit *unit
 	return devices_meet(recording, &facts);
 }
 
+static int choose_set(struct oa_unit *unit, const char *set)
+{
+	const int error =
+		oa_sets_choose(&unit->node, set, &unit->library, &unit->facts.library_set);
+
+	unit->facts.library = unit->library;
+	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
+	/* who asks for the next GT of the GPU takes it for one that is not there */
+	return error == -ENOENT ? error_set(-ENODEV, "%s", error_text()) : error;
+}
+
 /* False: the GPU has not so many, or its node is no more ours. */
 static bool add_unit(struct recording *recording, struct oa_units *units, int minor, uint32_t nth,
 		     uint32_t hz, const char *set)
@@ -233,7 +254,8 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 		return false;
 	}
 	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
-	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
+	if (!error && *set)
+		error = choose_set(unit, set);
 	if (!error)
 		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);
 	if (!error) {
@@ -245,6 +267,7 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	if (error != -ENOENT || !nth)
 		note_failed(recording, &unit->node);
 	error_clear();
+	igdmd_close(unit->library);
 	gpu_node_close(&unit->node);
 	return false;
 }
@@ -309,6 +332,7 @@ void oa_units_close(void *context)
 		put_last_end(units->recording, &units->all[i]);
 		note_counts(units->recording, &units->all[i]);
 		oa_stream_close(units->all[i].stream);
+		igdmd_close(units->all[i].library);
 		gpu_node_close(&units->all[i].node);
 	}
 	free(units);

@@ -72,12 +72,35 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 
 /* ---- the stream -------------------------------------------------------------------------------- */
 
+/* What is said of one that was there when it was chosen. */
+static int set_refused(const struct oa_facts *facts, int error)
+{
+	if (*facts->set && error == -ENOENT)
+		return error_set(error, "OA: the metric set %s is not in the driver's list%s",
+				 facts->set, facts->library ? "" : " any more");
+	if (facts->library && error == -EPROTO)
+		return error_set(-EACCES,
+				 "OA: Intel's library of metric sets cannot have the driver list "
+				 "%s: that takes root or cap_perfmon, or that everybody may "
+				 "observe GPUs (duet doctor)",
+				 facts->set);
+	return facts->driver->refused(-error);
+}
+
 /* Of the driver's list. */
 static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
 {
-	const int set = oa_sets_number(card, facts->set);
+	const int error = facts->library ? igdmd_begin(facts->library, facts->library_set) : 0;
+	int set;
 
-	return set < 0 ? set : facts->driver->open(node, facts, set);
+	if (error)
+		return error;
+	set = oa_sets_number(card, facts->library ? IGDMD_UUID : facts->set);
+	if (set >= 0)
+		set = facts->driver->open(node, facts, set);
+	if (facts->library)
+		igdmd_end(facts->library, facts->library_set);
+	return set;
 }
 
 /* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
@@ -157,8 +180,7 @@ int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
 		*ret_stream = stream;
 		return 0;
 	}
-	error = *facts->set && stream->fd == -ENOENT ? oa_sets_check(node, facts->set)
-						     : facts->driver->refused(-stream->fd);
+	error = set_refused(facts, stream->fd);
 	free(stream->buffer);
 	free(stream);
 	return error;

@@ -24,8 +24,10 @@ struct oa_facts {
 	uint32_t exponent;
 	uint64_t clock_hz; /* of its time stamps */
 	uint64_t period_ns;
-	/* Of the driver's list, as oa_sets.h names it; "": duet's own. Set by who opens the stream. */
+	/* As oa_sets.h names it; "": duet's own. Set by who opens the stream … */
 	char set[OA_SET_NAME_BYTES];
+	struct igdmd *library; /* … borrowed to its end: has the driver list the set; NULL: it does already */
+	uint32_t library_set;  /* … as this one */
 };
 
 /* From one report to the next. What the GPU does not count is absent: has_… */

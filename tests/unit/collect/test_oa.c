@@ -432,18 +432,23 @@ TEST(a_set_of_the_drivers_list)
 	struct told told = {.count = 0};
 	struct oa_facts facts;
 	struct oa_stream *stream;
+	struct igdmd *library;
+	uint32_t set;
 
 	REQUIRE(mkdtemp(folder));
 	snprintf(node.folder, sizeof(node.folder), "%s", folder);
 	REQUIRE(oa_stream_ask(&node, 0, 100, &facts) == 0);
 	strcpy(facts.set, name);
 	CHECK_EQUAL(oa_stream_open(&node, &facts, &stream), -ENOENT);
+	CHECK(strstr(error_text(), name) && strstr(error_text(), "not in the driver's list any more"));
+	error_clear();
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
 	CHECK(strstr(error_text(), name) && strstr(error_text(), "and no other"));
 	error_clear();
 	list_set(folder, "11111111-2222-3333-4444-555555555555", 5);
 	list_set(folder, "not-a-set", 6);
 	list_set(folder, facts.layout->set->uuid, 7);
-	CHECK_EQUAL(oa_stream_open(&node, &facts, &stream), -ENOENT);
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
 	CHECK(strstr(error_text(), "it offers: 11111111-2222-3333-4444-555555555555 ("));
 	error_clear();
 	strcpy(facts.set, "../card0/metrics/not-a-set");
@@ -451,6 +456,9 @@ TEST(a_set_of_the_drivers_list)
 	error_clear();
 	strcpy(facts.set, name);
 	list_set(folder, name, 9);
+	library = (void *)name;
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), 0);
+	CHECK(!library);
 	REQUIRE(oa_stream_open(&node, &facts, &stream) == 0);
 	CHECK_EQUAL(made_up.values[XE_OA_METRIC_SET], 9);
 	CHECK_EQUAL(made_up.added, 0);
