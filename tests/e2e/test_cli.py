@@ -143,6 +143,13 @@ with t.case("list: metric sets that the drivers of Intel's GPUs list, and how on
     sets = document("list", "--json", "oa-sets", env={"DUET_COUNTERS_ROOT": root})["oa-sets"]
     t.equal([(row["name"], row["device"]) for row in sets], [(listed, "0000:00:00.0")], "sets")
     t.true(text(duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root}).stdout).startswith(f"{listed} 0000:00:00.0 "), "a line")
+    library = os.path.join(os.path.dirname(os.path.realpath(DUET)), "sim/igdmd/libigdmd.so.1")
+    if os.path.exists(library):
+        env = {"DUET_COUNTERS_ROOT": root, "DUET_IGDMD": library, "SIM_IGDMD": "0"}
+        t.equal([(row["name"], row["help"], row["device"]) for row in document("list", "--json", "oa-sets", env=env)["oa-sets"]][:2],
+                [("SimBasic", "Simulated basic set", "0000:00:00.0"), ("SimSmall", "Simulated small set", "0000:00:00.0")], "by Intel's library")
+        env["SIM_IGDMD"] = "9"
+        t.equal([row["name"] for row in document("list", "--json", "oa-sets", env=env)["oa-sets"]], [listed], "it knows no GPU of these")
     for word in ("oa-set=", "oa-set=" + 64 * "x", "oa-sets=a"):
         result = duet("record", "--collect", f"intel:{word}", "-o", t.path("none.duet"), "--", "true")
         t.equal(result.status, 125, f"status of {word}")

@@ -16,12 +16,25 @@
 
 set=01234567-89ab-cdef-0123-456789abcdef
 /vm/xe_oa 1 set $set
-/vm/duet list oa-sets | sed 's/^/list /'
+/vm/duet list oa-sets | sed 's/^/set list /'
 /vm/duet record --collect intel:oa-set=$set -o /tmp/set.duet -- sh -c '
 	/vm/xe_oa 1 steps 0 10
 	sleep 1' | sed 's/^/set /'
 /vm/duet export -f jsonl /tmp/set.duet | sed 's/^/set row /'
 /vm/duet info /tmp/set.duet | sed 's/^/set info /'
+
+# by its name in Intel's library of sets, of which there is a stand-in
+if [ -e /vm/libigdmd.so.1 ]; then
+	export DUET_IGDMD=/vm/libigdmd.so.1
+	/vm/duet list oa-sets | sed 's/^/named list /'
+	/vm/duet record --collect intel:oa-set=SimBasic -o /tmp/named.duet -- sh -c '
+		/vm/xe_oa 1 steps 0 10
+		sleep 1' | sed 's/^/named /'
+	/vm/duet export -f jsonl /tmp/named.duet | sed 's/^/named row /'
+	/vm/duet info /tmp/named.duet | sed 's/^/named info /'
+	ls /sys/class/drm/card*/metrics | sed 's/^/after /'
+	unset DUET_IGDMD
+fi
 
 doctor() {
 	"$@" doctor --json | tr -d '\n' | sed "s/^/doctor $name /"

@@ -707,11 +707,13 @@ class RecordedOa:
 
 class RecordedSet:
     """tests/vm/oa.sh: what duet recorded by a metric set of the driver's list, which the second GPU has and the first has not."""
-    NAME, DEVICE = "01234567-89ab-cdef-0123-456789abcdef", "0000:04:00.0"
+    PREFIX, NAME, DEVICE = "set ", "01234567-89ab-cdef-0123-456789abcdef", "0000:04:00.0"
+    NAMES = {}
+    LISTED = [[NAME, DEVICE]]
 
     def __init__(self, lines):
+        lines = [line.removeprefix(self.PREFIX) for line in lines if line.startswith(self.PREFIX)]
         self.listed = [fields[:2] for fields in words(lines, "list")]
-        lines = [line.removeprefix("set ") for line in lines if line.startswith("set ")]
         self.steps = [[int(text) for text in fields] for fields in words(lines, "step")]
         self.notes = [line for line in lines if line.startswith("info ")]
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
@@ -724,12 +726,12 @@ class RecordedSet:
                 self.rows.setdefault(self.series[row["series"]], []).append(row["value"])
 
     def complaints(self):
-        if self.listed != [[self.NAME, self.DEVICE]]:
+        if self.listed != self.LISTED:
             yield f"listed {self.listed}"
         for counter in range(64):
             column = {3: 2, 5: 3}.get(counter)
             wanted = [step[column] if column else 0 for step in self.steps]
-            found = self.rows.get(("gpu.oa.counter", f"gt0 PEC{counter}", self.DEVICE))
+            found = self.rows.get(("gpu.oa.counter", f"gt0 {self.NAMES.get(counter, f'PEC{counter}')}", self.DEVICE))
             if len(wanted) != 10 or found != wanted:
                 yield f"counter {counter} is {found}, and not {wanted}"
         others = {key[0] for key in self.rows} - {"gpu.oa.counter", "gpu.clock"}
@@ -738,6 +740,22 @@ class RecordedSet:
         if not any(f"metric set {self.NAME}" in note for note in self.notes) or \
                 not any(f"offers no metric set '{self.NAME}'" in note for note in self.notes):
             yield f"noted {self.notes}"
+
+
+class NamedSet(RecordedSet):
+    """… by its name in Intel's library of sets (sim/igdmd), which knows the second GPU alone, and two counters of it."""
+    PREFIX, NAME = "named ", "SimBasic"
+    NAMES = {3: "GpuBusyTicks", 5: "EuActiveTicks"}
+    LISTED = [[name, RecordedSet.DEVICE] for name in ("SimBasic", "SimSmall", RecordedSet.NAME)]
+
+    def __init__(self, lines):
+        super().__init__(lines)
+        self.after = [fields[0] for fields in words(lines, "after") if fields and not fields[0].startswith("/")]
+
+    def complaints(self):
+        yield from super().complaints()
+        if self.after != [RecordedSet.NAME]:
+            yield f"in the driver's list after it: {self.after}"
 
 
 def complaints_of_doctor(lines):

@@ -16,7 +16,8 @@ struct igdmd;
 /* Of the GPU at a PCI address, "0000:03:00.0". DUET_IGDMD names another library. Errors: -ENOENT, -ENODEV, -ENOMEM; why: a
  * sentence that says what is missing. */
 int igdmd_open(const char *address, struct igdmd **ret_library, char *ret_why, size_t size);
-void igdmd_close(struct igdmd *library); /* NULL-safe; nothing of it is in the driver's list any more */
+void igdmd_close(
+	struct igdmd *library); /* NULL-safe; nothing of it is in the driver's list any more */
 
 /* "ComputeBasic", "Compute Metrics Basic set", valid until it is closed. False: there are not so many. */
 bool igdmd_set(const struct igdmd *library, uint32_t index, const char **ret_name,

@@ -19,11 +19,7 @@ typedef void *md_unused;
 
 /* ---- what is read of a report ---- */
 
-enum md_element_type {
-	MD_READ_UINT32 = 4,
-	MD_READ_UINT64 = 5,
-	MD_READ_40_BITS = 7
-};
+enum md_element_type { MD_READ_UINT32 = 4, MD_READ_UINT64 = 5, MD_READ_40_BITS = 7 };
 
 struct md_element {
 	int32_t type; /* enum md_element_type */

@@ -56,6 +56,8 @@ struct telling {
 	struct oa_unit *unit;
 	struct thing *thing;
 	size_t index;
+	struct thing *counters[OA_RAW_MOST]; /* NULL: there was no room */
+	uint32_t count;
 };
 
 /* "gt0 GpuBusy" as the set has it, else by its position, "gt0 A7". */
@@ -71,28 +73,40 @@ static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_nam
 	snprintf(ret_name, size, "gt%u %s", unit->facts.gt.id, name ? name : position);
 }
 
-/* Each is a thing of its own. Where they begin anew the first reading is none. */
+/* Each is a thing of its own, which is there whether something comes of it or not. */
+static void find_counters(struct telling *telling)
+{
+	const struct oa_unit *unit = telling->unit;
+	bool is_new;
+
+	telling->count = *unit->facts.set ? oa_raw_count(unit->facts.layout) : 0;
+	for (uint32_t i = 0; i < telling->count; i++) {
+		struct thing *thing =
+			things_numbered(&telling->state->things,
+					OA_UNITS_MOST + telling->index * OA_RAW_MOST + i, &is_new);
+
+		telling->counters[i] = thing;
+		if (!thing || !is_new)
+			continue;
+		thing->of.device = unit->device;
+		name_counter(unit, i, thing->of.instance, sizeof(thing->of.instance));
+	}
+}
+
+/* Where they begin anew the first reading is none. */
 static void tell_counters(const struct telling *telling, const struct oa_step *step)
 {
 	struct oa_unit *unit = telling->unit;
-	const struct oa_layout *layout = unit->facts.layout;
-	const uint32_t count = *unit->facts.set ? oa_raw_count(layout) : 0;
 	uint64_t values[METRICS_MOST] = {0};
-	struct thing *thing;
-	bool is_new;
 
-	for (uint32_t i = 0; i < count; i++) {
-		thing = things_numbered(&telling->state->things,
-					OA_UNITS_MOST + telling->index * OA_RAW_MOST + i, &is_new);
+	for (uint32_t i = 0; i < telling->count; i++) {
+		struct thing *thing = telling->counters[i];
+
 		if (!thing)
 			continue;
-		if (is_new) {
-			thing->of.device = unit->device;
-			name_counter(unit, i, thing->of.instance, sizeof(thing->of.instance));
-		}
 		if (!step->took_ns)
 			thing_sample(&telling->state->things, thing, step->end_ns, values, 0);
-		else
+		else if (i < step->raw_count)
 			unit->raw[i] += step->raw[i];
 		values[COUNTER] = unit->raw[i];
 		thing_sample(&telling->state->things, thing, step->end_ns, values, 1u << COUNTER);
@@ -149,7 +163,7 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 {
 	bool is_new;
 	struct thing *thing = things_numbered(&state->things, index, &is_new);
-	struct telling telling = {state, unit, thing, index};
+	struct telling telling = {.state = state, .unit = unit, .thing = thing, .index = index};
 	struct oa_counts counts;
 
 	if (!thing)
@@ -158,6 +172,7 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 		thing->of.device = unit->device;
 		snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u", unit->facts.gt.id);
 	}
+	find_counters(&telling);
 	oa_stream_read(unit->stream, on_step, &telling);
 	counts = oa_stream_counted(unit->stream);
 	series_count_lost(tick->series, counts.lost - unit->counted.lost, host_clocks_now_ns());
