@@ -144,6 +144,8 @@ void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
 /* Opens and closes windows, takes what came. Gives ms to the next time that it is to be called, at most most_ms. */
 uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms);
+/* Nobody records: sampling is off until the next turn. */
+void cuda_samples_rest(void);
 /* Takes the rest, and switches sampling off. */
 void cuda_samples_end(struct guest_thread *thread);
 void cuda_samples_forked(void);
