@@ -60,11 +60,11 @@ def recorded(command, sim="", status=0, options=("--collect", ALWAYS), is_planne
     return Recorded(text(result.stdout), text(result.stderr), trace, t.readable(trace))
 
 
-def layers(trained, evaluated):
+def layers(trained, evaluated, *more):
     library = program("cuda_layers.so")
     if not os.path.exists(library):
         raise Skip("no compiler for C++ was there to build cuda_layers.so")
-    return [sys.executable, LAYERS, library, str(trained), str(evaluated)]
+    return [sys.executable, LAYERS, library, *map(str, (trained, evaluated, *more))]
 
 
 def work(**arguments):
@@ -147,6 +147,26 @@ with t.case("one kernel of two callers, side by side: in proportion to their tim
     sampled, estimated, unknown = samples_of(one)
     t.true(sampled == 8 * MATMUL + 6 * SOFTMAX and 0 < estimated <= 8 * MATMUL and not unknown, f"{samples_of(one)}")
     t.true(set(paths) == {"train", "evaluate"}, f"both have some: {paths}")
+
+with t.case("one kernel of two callers, each on a GPU of its own: a sample says which GPU it is of"):
+    one = recorded(layers(2, 6, 1), "devices=2")
+    t.equal(by_path(one, "matmul"), {"train": 2 * MATMUL, "evaluate": 6 * MATMUL}, "of each caller")
+    t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 0, 0), "samples, estimated, unknown")
+
+with t.case("GPUs of two kinds: reasons have the names of the chip"):
+    one = recorded(work(devices=2, threads=2, kernels=4), "devices=2,pc_chips=1")
+    t.equal(of_device(one), planned({"_Z4stepPfi": 2 * 2, "reduce": 2 * 2}, demangled), "samples")
+
+with t.case("what comes when its window is over is of its window"):
+    one = recorded(layers(1, 1, 0, 2), "pc_lag_us=100000,pc_late=1", options=("--collect", "nvidia:pc=30/500"))
+    t.equal(by_path(one, "matmul")["train"], MATMUL, f"the first window's: {by_path(one, 'matmul')}")
+    t.equal(samples_of(one)[1:], (0, 0), "samples, estimated, unknown")
+
+with t.case("a context that is destroyed while CUPTI hands out its samples for long"):
+    one = recorded(work(contexts=2, kernels=2, pace_ms=400), "pc_slow_ms=2500,context_reuse=1")
+    t.equal(json.loads(one.stdout)["wrong"], 0, "the program")
+    found = of_device(one)
+    t.true(sum(found.values()) >= 9, f"samples: {found}")
 
 with t.case("nodes of graphs, and several threads"):
     one = recorded(work(graphs=2, nodes=11, threads=2, kernels=3))
