@@ -905,10 +905,9 @@ void cuda_samples_remove(CUcontext context)
 {
 	struct session *session = samples.is_wanted && context ? find_session(context) : NULL;
 
-	if (!session)
-		return;
-	atomic_store(&session->gone, context);
-	if (!guest_lock(&samples.lock))
+	/* Where it is gone already, it is one that was at this address before. */
+	if (!session || atomic_exchange(&session->gone, context) == context ||
+	    !guest_lock(&samples.lock))
 		return;
 	/* It may be another's place by now, or nobody's. */
 	session = find_session(context);
