@@ -170,6 +170,15 @@ with t.case("a context that is destroyed while CUPTI hands out its samples for l
         # The last lap is in the primary context.
         t.true(of_device(one).total() > 11, f"others than the slow one are sampled: {of_device(one)}")
 
+with t.case("kernels without times: launches have the same share each, which is said to be estimated"):
+    for sim in ("fail_cuptiActivityEnable=27", "untimed_every=1"):
+        one = recorded(layers(2, 6), sim)
+        paths = by_path(one, "matmul")
+        t.equal(sum(paths.values()), 8 * MATMUL, f"{sim}: no sample is lost: {paths}")
+        t.true(set(paths) == {"train", "evaluate"}, f"{sim}: both have some: {paths}")
+        t.equal(by_path(one, "softmax"), {"evaluate": 6 * SOFTMAX}, f"{sim}: what one path launches is its own")
+        t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 8 * MATMUL, 0), f"{sim}: samples, estimated, unknown")
+
 with t.case("nodes of graphs, and several threads"):
     one = recorded(work(graphs=2, nodes=11, threads=2, kernels=3))
     t.equal(of_device(one), planned({"_Z4stepPfi": 2 * (2 * 6 + 2), "reduce": 2 * (2 * 5 + 1)}, demangled), "samples")
