@@ -28,6 +28,7 @@
  *	chip=GH100         what cuptiDeviceGetChipName says
  *	log=FILE           the truth about each piece of work: a line of kind, correlation id, stream id and
  *	                   CLOCK_MONOTONIC ns of start and end
+ *	correlation=1      the id of the first call; they have 32 bits and wrap
  *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
@@ -88,7 +89,7 @@ enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
-	int64_t subscriber, privileges, busy;
+	int64_t subscriber, privileges, busy, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;

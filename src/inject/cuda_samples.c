@@ -405,8 +405,8 @@ static void put_pc(struct guest_thread *thread, const struct session *session,
 	else
 		record.offset = place.offset + pc->pc_offset_bytes;
 	record.code = place.code;
-	if (samples.is_exact && cuda_version >= VERSION_12_4)
-		record.correlation = pc->correlation_id;
+	if (samples.is_exact && cuda_version >= VERSION_12_4 && pc->correlation_id)
+		record.correlation = cuda_correlation(pc->correlation_id);
 	for (size_t i = 0; i < pc->stall_count && i < session->reasons.all_count; i++)
 		put_stall(thread, session, &record, &pc->stalls[i]);
 }

@@ -179,6 +179,17 @@ with t.case("kernels without times: launches have the same share each, which is 
         t.equal(by_path(one, "softmax"), {"evaluate": 6 * SOFTMAX}, f"{sim}: what one path launches is its own")
         t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 8 * MATMUL, 0), f"{sim}: samples, estimated, unknown")
 
+with t.case("CUPTI's ids wrap: each command and each sample finds its own all the same"):
+    for graphs, options in ((2, ("--collect", ALWAYS)), (0, ("--collect", "nvidia:pc-exact"))):
+        one = recorded(work(kernels=40, graphs=graphs, nodes=4), f"correlation={2 ** 32 - 40}", options=options)
+        runs = 20 + 2 * graphs
+        t.equal(of_device(one), planned({"_Z4stepPfi": runs, "reduce": runs}, demangled), "samples")
+        ledger = one.report["ledger"]
+        launched = 40 + 4 * graphs
+        t.equal((ledger["launched"], ledger["matched"], ledger["untimed"]), (launched, launched, 0), f"ledger: {ledger}")
+        if not graphs:
+            t.equal(samples_of(one)[1:], (0, 0), "samples, estimated, unknown")
+
 with t.case("nodes of graphs, and several threads"):
     one = recorded(work(graphs=2, nodes=11, threads=2, kernels=3))
     t.equal(of_device(one), planned({"_Z4stepPfi": 2 * (2 * 6 + 2), "reduce": 2 * (2 * 5 + 1)}, demangled), "samples")
