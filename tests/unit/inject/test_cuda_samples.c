@@ -190,8 +190,7 @@ static cupti_result get_data(struct cupti_pc_sampling_get_data_params *params)
 	pc->stall_count = context->twins ? 2 : 1;
 	pc->stalls[0] = (struct cupti_pc_stall_reason){context->index, context->count};
 	if (context->twins)
-		pc->stalls[1] =
-			(struct cupti_pc_stall_reason){context->index + 1, context->twins};
+		pc->stalls[1] = (struct cupti_pc_stall_reason){context->index + 1, context->twins};
 	context->count = 0;
 	return CUPTI_SUCCESS;
 }
