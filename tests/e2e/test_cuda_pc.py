@@ -340,7 +340,9 @@ with t.case("nvdisasm gives operands where it is; what it does not say, or one t
     t.true("nvdisasm" in document["decoder"] and "why" not in document, f"{document.get('decoder')}")
     for script in ("#!/bin/sh\nexit 1\n", "#!/bin/sh\nkill -SEGV $$\n", "#!/bin/sh\nhead -c 3000000 /dev/zero\n",
                    "no script"):
-        t.equal(texts(script)[1], ["LDC", "S2R", "LDC"], f"{script!r}")
+        document, got = texts(script)
+        t.equal(got, ["LDC", "S2R", "LDC"], f"{script!r}")
+        t.true("failed 4 times" in document.get("why", ""), f"{script!r}: it is said: {document.get('why')}")
 
 with t.case("a cubin that is cut off"):
     t.wanted()
