@@ -243,8 +243,8 @@ with t.case("each refusal has its sentence; kernels are recorded all the same"):
         t.equal(one.report["ledger"]["samples"], 0, f"{sim}: samples")
 
 with t.case("what sampling takes of the GPU is said"):
-    t.true("512 MiB" in recorded(work(kernels=1)).stderr, "with it")
-    t.true("512 MiB" not in recorded(work(kernels=1), options=("--collect", "nvidia:cuda")).stderr, "not without")
+    t.true("512 MiB" in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:pc")).stderr, "with it")
+    t.true("512 MiB" not in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:cuda")).stderr, "not without")
 
 with t.case("who may have the counters is named"):
     t.wanted()
