@@ -41,8 +41,9 @@ struct nodes {
 	struct waiting_node *waiting; /* owned */
 	size_t waiting_count, waiting_capacity;
 	struct hash_map captured; /* owned; graph node -> stack << 32 | function string */
-	struct hash_map copies;   /* owned; graph node -> the one it was copied from, not captured yet */
-	struct hash_map stacks;   /* owned; launch's stack << 32 | captured one -> both as one */
+	struct hash_map
+		copies; /* owned; graph node -> the one it was copied from, not captured yet */
+	struct hash_map stacks; /* owned; launch's stack << 32 | captured one -> both as one */
 };
 enum { NODE_CALLS = 1 << 16, NODES_WAITING_MOST = 1 << 16 };
 /* What a node takes, in a map that is half full. */

@@ -115,8 +115,10 @@ uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t 
 uint32_t cuda_kernel(struct guest_thread *thread, const char *name);
 /* An id for code that is not described yet. */
 uint32_t cuda_new_code(void);
-/* A stream or a context was destroyed: their handles may come again. */
+/* A stream or a context was made: their handles may have been others'. */
 void cuda_handles_changed(void);
+/* One is about to go, NULL: with its context; what runs in it may still be told of. */
+void cuda_stream_ends(CUcontext context, CUstream stream);
 /* CUPTI's clock beside ours, where that is due; always at the end. */
 void cuda_read_clock(struct guest_thread *thread, bool is_end);
 void cuda_objects_forked(void);

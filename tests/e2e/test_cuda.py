@@ -206,6 +206,12 @@ with t.case("what CUPTI takes the program's time for is ranges of its own"):
     t.true(all(0 <= row["begin"] <= row["end"] <= one.report["wall_ns"] for row in one.document["ranges"]),
            f"within the recording: {one.document['ranges'][:3]}")
 
+with t.case("a stream for each request: all commands have times, and a queue of their own"):
+    one = recorded(work(streams=3000, kept=1500), "kernel_us=1,latency_us=1")
+    check_closed(one, 3000)
+    t.equal(one.report["ledger"]["untimed"], 0, "without times")
+    t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 3000, "queues")
+
 # ---- what is refused ----
 
 MULTIPLE = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"

@@ -5,7 +5,8 @@
  * Runs in:  a process of its own, with libcuda.so.1 as the loader finds it
  * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses), sets, graphs
  *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
- *           pace_ms (the kernels again, with a wait and a pause each time),
+ *           pace_ms (the kernels again, with a wait and a pause each time), streams (made one after the other, with a kernel
+ *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
  *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
  *           fork)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
@@ -37,7 +38,7 @@ static _Atomic int wrong;
 
 static struct {
 	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
-	int laps, pace_ms, rest_ms;
+	int laps, pace_ms, rest_ms, streams, kept;
 	const char *end;
 } want = {.threads = 1, .nodes = 11, .laps = 1, .end = "return"};
 
@@ -49,7 +50,8 @@ static const struct {
 	{"d2h", &want.d2h},         {"any", &want.any},         {"sets", &want.sets},
 	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
 	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
-	{"waits", &want.waits},     {"rest_ms", &want.rest_ms},
+	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"streams", &want.streams},
+	{"kept", &want.kept},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -165,6 +167,22 @@ __attribute__((noinline)) static void launch_graphs(CUstream stream)
 	}
 }
 
+/* As programs do that make one for each request. */
+__attribute__((noinline)) static void use_streams(void)
+{
+	CUstream stream;
+
+	for (int i = 0; i < want.streams; i++) {
+		CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CHECK(cu.cuLaunchKernel(reduce, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+		CHECK(cu.cuStreamSynchronize(stream));
+		if (i >= want.kept)
+			CHECK(cu.cuStreamDestroy_v2(stream));
+		if (i % 1000 == 999)
+			pause_for(want.pace_ms);
+	}
+}
+
 static void *work(void *unused)
 {
 	char host[BYTES] = "";
@@ -183,6 +201,7 @@ static void *work(void *unused)
 			pause_for(want.pace_ms);
 		}
 	}
+	use_streams();
 	copy_all(stream, host, device, other);
 	if (want.graphs)
 		launch_graphs(stream);
