@@ -50,7 +50,7 @@ bool sim_is_kind_on(uint32_t kind, uint32_t context_id)
 /* 30 went with 13.0. */
 static bool is_kind(uint32_t kind)
 {
-	return kind > 0 && kind < KINDS && sim_stride(kind) &&
+	return kind > 0 && kind < KINDS && sim_stride(kind) && kind != sim_options()->no_kind &&
 	       !(kind == CUPTI_ACTIVITY_KIND_PC_SAMPLING && sim_options()->version >= 130000);
 }
 

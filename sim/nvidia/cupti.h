@@ -116,6 +116,8 @@ const char *sim_intern(const char *text);
 
 void sim_pc_on_kernel(const struct sim_work *work);
 bool sim_pc_is_serialized(uint32_t context_id);
+/* Another thread is inside of a call of PM sampling that takes long. */
+bool sim_pm_is_inside(void);
 /* A call of the driver ends: in serialized mode only once its kernel is over. */
 void sim_pc_on_exit(uint32_t context_id);
 

@@ -31,6 +31,7 @@
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
  *	busy=0             1: PM and PC sampling are in other hands: 26
+ *	no_kind=0          this kind of activity is refused: 21
  *	drop_every=0       each Nth record finds no host buffer
  *	untimed_every=0    each Nth kernel record has start and end 0
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
@@ -50,6 +51,7 @@
  *	pm_full_ms=0       so long after sampling began first the buffer is full, once; 0: never
  *	pm_clock=0         1: samples have CLOCK_REALTIME's times, whatever the timestamp callback says; 2: those of no
  *	                   clock there is
+ *	pm_hang_ms=0       so long the last device's cuptiPmSamplingEnable takes
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
@@ -84,10 +86,10 @@ enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
-	int64_t subscriber, privileges, busy;
+	int64_t subscriber, privileges, busy, no_kind;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t pc_buffer, pc_lag_us, pc_keep, pc_forget, pm_buffer, pm_nan_every, pm_other_every;
-	int64_t pm_full_ms, pm_clock;
+	int64_t pm_full_ms, pm_hang_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;

@@ -75,8 +75,10 @@ bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
 void cuda_slot_close(uint32_t correlation);
 /* A record with this correlation has come. */
 enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
-/* Something was launched of which nothing has come, or nobody knows. */
+/* Something was launched of which nothing has come, or a graph of which something came just now. */
 bool cuda_slots_are_open(void);
+/* A graph was launched: what is in it, and whether all of it has run, nobody says. */
+bool cuda_slots_have_graphs(void);
 /* Something was launched, ever. */
 bool cuda_slots_were_used(void);
 

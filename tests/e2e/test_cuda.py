@@ -164,6 +164,10 @@ with t.case("graphs as a whole: where the user says so, and where their nodes co
            many["graph"] + (many["step"] + many["reduce"]) // 11 == 200, f"every launch is there, as nodes or whole: {many}")
     check_closed(one)
     t.true("each launch of a graph is one command" in one.stderr, one.stderr)
+    one = recorded(work(graphs=200, nodes=11, pace_ms=5), "no_kind=51", environment=("DUET_CUDA_NODES=100",))
+    t.equal(counted(one), {"step": 200 * 6, "reduce": 200 * 5}, "where CUPTI refuses it the nodes go on")
+    t.true("cuptiActivityEnable(GRAPH_TRACE) returned 21" in one.stderr and "each node of a graph is a command" in one.stderr,
+           one.stderr)
     one = recorded(work(graphs=5, nodes=11))
     t.equal(counted(one), {"step": 30, "reduce": 25}, "without it each node is a command")
 
@@ -261,6 +265,11 @@ with t.case("other calls of CUPTI's that fail"):
     t.true("no libcupti is found" in one.stderr, one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
 
+with t.case("CUPTI of before CUDA 11, whose records are shorter, is left alone"):
+    one = recorded(work(kernels=2, graphs=1), "version=12")
+    t.true("older than that of CUDA 11.0" in one.stderr, one.stderr)
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
+
 with t.case("the vendor's own libcupti without a driver says so"):
     library = "/usr/local/cuda/lib64/libcupti.so"
     if not os.path.exists(library):
@@ -296,6 +305,11 @@ with t.case("CUPTI that crashes without a buffer, and one that hands over a stra
 with t.case("killed: what was drained is kept"):
     one = recorded(work(kernels=9, graphs=1, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
     check_closed(one, 20)
+    check_times(one)
+
+with t.case("killed while a graph's last node is late: what ran long ago and what ran just now is kept"):
+    one = recorded(work(graphs=1, nodes=2, rest_ms=1000, end="kill"), "us_reduce=2500000", status=128 + signal.SIGKILL)
+    t.equal(counted(one), {"step": 1, "reduce": 1}, "nodes")
     check_times(one)
 
 with t.case("_exit at once: launches are there"):

@@ -278,6 +278,11 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 			ret_text, size,
 			"nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
 			"or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
+	else if (strcmp(function, "libcupti 11.0") == 0)
+		snprintf(ret_text, size,
+			 "nothing of CUDA is recorded: the libcupti that is loaded is older than "
+			 "that of CUDA 11.0, whose records are others: name a newer one in "
+			 "DUET_CUPTI, or run the program with a newer CUDA");
 	else if (!result && strcmp(function, "cuptiActivityFlushAll") == 0)
 		snprintf(ret_text, size,
 			 "CUPTI did not come back from its last flush (%.64s) within a second: the "
