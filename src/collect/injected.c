@@ -127,6 +127,9 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.command_string = recording_string(recording, info->command),
 		.cgroup_string = recording_string(recording, info->cgroup),
 		.status = -1,
+		.rank = info->rank.rank,
+		.local_rank = info->rank.local_rank,
+		.rank_count = info->rank.count,
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};

@@ -338,6 +338,18 @@ with t.case("two processes at once"):
             "launches of each")
     t.equal(len(one.document["devices"]), 1, "of one device")
 
+with t.case("ranks of a job: each process with its own, in one trace"):
+    ranks = " & ".join(f"RANK={rank} LOCAL_RANK={rank % 2} WORLD_SIZE=4 {' '.join(work(kernels=10 + rank))}"
+                       for rank in range(4))
+    one = recorded(["sh", "-c", f"{ranks}; wait"])
+    check_closed(one, 4 * 10 + 6)
+    told = {(row.get("rank"), row.get("local_rank"), row.get("ranks")): row["launches"]
+            for row in one.report["processes"] if row["launches"]}
+    t.equal(told, {(rank, rank % 2, 4): 10 + rank for rank in range(4)}, "launches by rank")
+    t.equal(sorted(row["rank"] for row in one.document["processes"] if "rank" in row), [0, 1, 2, 3], "in the export")
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("cuda_work, rank 3 of 4" in said, said)
+
 with t.case("a program of CUDA that is recorded without it"):
     t.wanted()
     result = t.record(work(kernels=1), t.path("without.duet"),
