@@ -169,6 +169,12 @@ struct sim_wait {
 	CUstream stream;
 };
 
+/* An allocation or a release. */
+struct sim_memory {
+	uint32_t operation, memory_kind, correlation_id, device_id, context_id;
+	uint64_t address, size_bytes, at_ns; /* CLOCK_MONOTONIC */
+};
+
 struct sim_overhead {
 	uint32_t kind, correlation_id;
 	uint64_t start_ns, end_ns;
@@ -186,6 +192,7 @@ struct sim_hooks {
 	void (*work)(const struct sim_work *work);
 	void (*waited)(const struct sim_wait *wait);
 	void (*overhead)(const struct sim_overhead *overhead);
+	void (*memory)(const struct sim_memory *memory);
 	void (*context)(uint32_t context_id, uint32_t device_id);
 	void (*stream)(const struct sim_stream_facts *facts);
 	bool (*is_serialized)(uint32_t context_id);

@@ -8,6 +8,7 @@
  *	cuda_slots.c      commands from their call to what the device tells of them
  *	cuda_activity.c   CUPTI's buffers and records
  *	cuda_overheads.c  what CUPTI takes the program's time for
+ *	cuda_memory.c     what is allocated
  *	cuda_objects.c    devices, contexts, streams and kernels to ids, the clock
  *	cuda_modules.c    the code of kernels, where their instructions are sampled
  *	cuda_samples.c    samples of instructions
@@ -99,6 +100,16 @@ void cuda_activity_forked(void);
 /* Where CUPTI's clock is CLOCK_MONOTONIC: reads it beside the ring's. */
 void cuda_overheads_begin(const struct guest_thread *thread);
 void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record);
+void cuda_take_wait(struct guest_thread *thread,
+		    const struct cupti_activity_synchronization *record);
+/* A time of a record's, which is CLOCK_MONOTONIC, in the ring's clock. False: nobody can say. */
+bool cuda_to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time);
+
+/* ---- memory (cuda_memory.c) -------------------------------------------------------------------- */
+
+void cuda_take_memory(struct guest_thread *thread,
+		      const struct cupti_activity_memory_operation *record);
+void cuda_memory_forked(void);
 
 /* ---- objects (cuda_objects.c) ------------------------------------------------------------------ */
 

@@ -216,6 +216,42 @@ with t.case("a stream for each request: all commands have times, and a queue of 
     t.equal(one.report["ledger"]["untimed"], 0, "without times")
     t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 3000, "queues")
 
+def memory_of(one):
+    return {row["name"]: row for row in one.report["metrics"] if row["name"].startswith("cuda.memory.")}
+
+
+with t.case("memory that a program has allocated, by device and kind"):
+    for version in VERSIONS.values():
+        one = recorded(work(kernels=4, laps=2, pace_ms=20, managed=1 << 20), f"version={version}")
+        rows = memory_of(one)
+        t.equal({name: (row["max"], row["unit"]) for name, row in rows.items()},
+                {"cuda.memory.device": (8192 / 2 ** 20, "MiB"), "cuda.memory.managed": (1, "MiB")}, "the most at a time")
+        t.equal({row["device"] for row in rows.values()}, {one.document["devices"][0]["key"]}, "of the device")
+        t.true(all(row["pid"] for row in rows.values()), "and of the process")
+    t.equal(memory_of(recorded(work(kernels=4, managed=1 << 20), "no_kind=49")), {}, "where CUPTI has no such kind")
+
+with t.case("when kernels were queued and submitted, where that is asked for"):
+    one = recorded(work(kernels=6, h2d=2, graphs=1, nodes=3), options=("--collect", "nvidia:latency"))
+    ends = {name: [end for _, end, other in commands(one) if other == name] for name in ("step", "reduce")}
+    t.equal(sum(len(rows) for rows in ends.values()), 9, "kernels")
+    t.true(all(end["queued"] <= end["submitted"] <= end["started"] for rows in ends.values() for end in rows),
+           f"in order: {ends['step'][:1]}")
+    zones = [row["zones"] for row in one.report["queues"] if row["zones"]["queued_submitted"]["count"]]
+    t.equal(sum(zone["queued_submitted"]["count"] for zone in zones), 9, "zones of the report")
+    check_times(one)
+    plain = recorded(work(kernels=2))
+    t.true(all("queued" not in end and "submitted" not in end for _, end, _ in commands(plain)), "not without it")
+    one = recorded(work(kernels=2), "fail_cuptiActivityEnableLatencyTimestamps=27", options=("--collect", "nvidia:latency"))
+    t.true("no times when they were queued" in one.stderr, one.stderr)
+    check_closed(one, 2)
+
+with t.case("what is waited for as CUPTI tells it, where that is asked for"):
+    one = recorded(work(kernels=4, laps=3, pace_ms=5), options=("--collect", "nvidia:waits"))
+    counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
+    t.equal(counts.get("waiting for a stream"), 4, f"waits: {counts}")
+    one = recorded(work(kernels=2), "no_kind=38", options=("--collect", "nvidia:waits"))
+    t.true("waits are those that the calls show" in one.stderr, one.stderr)
+
 # ---- what is refused ----
 
 MULTIPLE = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"

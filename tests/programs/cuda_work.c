@@ -38,7 +38,7 @@ static _Atomic int wrong;
 
 static struct {
 	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
-	int laps, pace_ms, rest_ms, streams, kept;
+	int laps, pace_ms, rest_ms, streams, kept, managed;
 	const char *end;
 } want = {.threads = 1, .nodes = 11, .laps = 1, .end = "return"};
 
@@ -51,7 +51,7 @@ static const struct {
 	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
 	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
 	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"streams", &want.streams},
-	{"kept", &want.kept},
+	{"kept", &want.kept},       {"managed", &want.managed},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -186,7 +186,7 @@ __attribute__((noinline)) static void use_streams(void)
 static void *work(void *unused)
 {
 	char host[BYTES] = "";
-	CUdeviceptr device = 0, other = 0;
+	CUdeviceptr device = 0, other = 0, managed = 0;
 	CUstream stream = NULL;
 
 	(void)unused;
@@ -194,6 +194,8 @@ static void *work(void *unused)
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cu.cuMemAlloc_v2(&device, BYTES));
 	CHECK(cu.cuMemAlloc_v2(&other, BYTES));
+	if (want.managed)
+		CHECK(cu.cuMemAllocManaged(&managed, (size_t)want.managed, 1));
 	for (int i = 0; i < want.laps; i++) {
 		launch_steps(stream);
 		if (want.pace_ms) {
@@ -211,6 +213,8 @@ static void *work(void *unused)
 	for (int i = 0; i < want.waits; i++)
 		CHECK(cu.cuStreamSynchronize(stream));
 	CHECK(cu.cuStreamSynchronize(stream));
+	if (managed)
+		CHECK(cu.cuMemFree_v2(managed));
 	CHECK(cu.cuMemFree_v2(other));
 	CHECK(cu.cuMemFree_v2(device));
 	return NULL;
