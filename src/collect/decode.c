@@ -837,6 +837,7 @@ static void decode_node(struct injected *injected, const struct record *head)
 	const struct node_call *call;
 	struct injected_queue *queue;
 	struct waiting_node node;
+	bool is_whole;
 
 	if (head->size < sizeof(*record) || record->dimensions > 3 ||
 	    head->size - sizeof(*record) < 16u * record->dimensions)
@@ -874,7 +875,11 @@ static void decode_node(struct injected *injected, const struct record *head)
 		node.launch.local_size[i] = record->values[record->dimensions + i];
 	}
 	call = nodes_find(&injected->nodes, record->parent);
-	if (call || !record->parent || !keep_node(injected, &node))
+	/* What made it may be in a ring that comes later in this round. */
+	is_whole = !record->parent ||
+		   (call && (!record->graph_node ||
+			     nodes_is_captured(&injected->nodes, record->graph_node)));
+	if (is_whole || !keep_node(injected, &node))
 		put_node(injected, &node, call);
 }
 

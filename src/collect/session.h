@@ -54,6 +54,8 @@ struct session_options {
 	uint32_t nvidia_pm_hz; /* … and by their hardware, so often a second; 0: not */
 	bool cuda;             /* collect CUDA … */
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
+	bool cuda_latency;     /* … with times when kernels were queued and submitted */
+	bool cuda_waits;       /* … with waits as CUPTI tells of them */
 	bool cuda_pc;          /* … with samples of what its kernels execute … */
 	bool cuda_pc_exact;    /* … of one kernel at a time */
 	/* … in windows of so many ms in each so many ms; 0: as usual */
