@@ -450,12 +450,19 @@ cupti_result cuptiActivityEnableHWTrace(uint8_t is_on)
 
 cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
+	static _Atomic uint64_t last_passes;
+	cupti_result result;
+	uint64_t passes;
+
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	while (sim_options()->flush_hang)
 		sim_sleep_until(sim_now() + 1000000000u);
-	return sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	result = sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	passes = sim_passes();
+	sim_note_flushed(passes - atomic_exchange(&last_passes, passes));
+	return result;
 }
 
 /* Full buffers go by themselves. */

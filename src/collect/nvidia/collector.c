@@ -36,6 +36,10 @@ static const struct collector_option collector_options[] = {
 	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
+	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
+		 "measures what that "
+		 "costs; nothing is recorded"},
+	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
 	{"pm",
 	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
 	 "so often, 10 to 200000 (pm=10kHz)"},
@@ -303,6 +307,7 @@ static bool has_option(const char *option)
 	uint32_t window, period;
 
 	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
+	       strcmp(option, "-idle") == 0 || strcmp(option, "-idle-subscribed") == 0 ||
 	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
 	       read_windows(option, &window, &period);
 }
@@ -327,6 +332,10 @@ static bool choose_off(struct session_options *session, const char *option)
 		session->cuda_pc = session->cuda_pc_exact = false;
 	else if (strcmp(option, "-pc-exact") == 0)
 		session->cuda_pc_exact = false;
+	else if (strcmp(option, "-idle") == 0)
+		session->cuda_idle = session->cuda_subscribed = false;
+	else if (strcmp(option, "-idle-subscribed") == 0)
+		session->cuda_subscribed = false;
 	else
 		return false;
 	return true;
@@ -349,7 +358,8 @@ static void choose(struct session_options *session, bool on, const char *option)
 {
 	bool is_graphs = option && strcmp(option, "graphs") == 0;
 	bool is_pc = option && strncmp(option, "pc", 2) == 0;
-	bool is_cuda = is_graphs || is_pc || (option && strcmp(option, "cuda") == 0);
+	bool is_idle = option && strncmp(option, "idle", 4) == 0;
+	bool is_cuda = is_graphs || is_pc || is_idle || (option && strcmp(option, "cuda") == 0);
 	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
 
 	if (!on)
@@ -357,6 +367,9 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (on && option && choose_off(session, option))
 		return;
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
+	session->cuda_idle = on && (session->cuda_idle || is_idle);
+	session->cuda_subscribed = on && (session->cuda_subscribed ||
+					  (is_idle && strcmp(option, "idle-subscribed") == 0));
 	session->cuda_pc = on && session->cuda_pc;
 	session->cuda_pc_exact = on && session->cuda_pc_exact;
 	if (on && is_pc)
