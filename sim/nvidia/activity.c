@@ -451,8 +451,8 @@ cupti_result cuptiActivityEnableHWTrace(uint8_t is_on)
 cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
 	static _Atomic uint64_t last_passes;
+	uint64_t begin_ns = sim_now(), passes;
 	cupti_result result;
-	uint64_t passes;
 
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
@@ -461,7 +461,7 @@ cupti_result cuptiActivityFlushAll(uint32_t flag)
 		sim_sleep_until(sim_now() + 1000000000u);
 	result = sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 	passes = sim_passes();
-	sim_note_flushed(passes - atomic_exchange(&last_passes, passes));
+	sim_note_flushed(begin_ns, passes - atomic_exchange(&last_passes, passes));
 	return result;
 }
 

@@ -104,11 +104,12 @@ void sim_note_call(const char *function)
 		sim_sleep_until(sim_now() + delay_ns);
 }
 
-void sim_note_flushed(uint64_t passes)
+void sim_note_flushed(uint64_t begin_ns, uint64_t passes)
 {
-	char rest[32];
+	char rest[48];
 
-	snprintf(rest, sizeof(rest), " %llu", (unsigned long long)passes);
+	snprintf(rest, sizeof(rest), " %llu %llu", (unsigned long long)begin_ns,
+		 (unsigned long long)passes);
 	if (sim_options()->calls[0])
 		note("flushed", rest);
 }

@@ -38,7 +38,7 @@ CUPTI_FUNCTIONS(X)
 
 /* Waits as ms_FUNCTION says, and writes down what calls=FILE asks for. */
 void sim_note_call(const char *function);
-void sim_note_flushed(uint64_t passes);
+void sim_note_flushed(uint64_t begin_ns, uint64_t passes);
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 

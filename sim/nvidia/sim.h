@@ -37,7 +37,8 @@
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
  *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
- *	                   cuptiActivityFlushAll is over "flushed", ns, and how often the worker has looked since the last
+ *	                   cuptiActivityFlushAll is over "flushed", ns, when it began, and how often the worker has looked
+ *	                   since the last, 10 ms apart
  *	finalize_crash=0   1: cuptiFinalize aborts beside a graph that can be launched, as before 12.6
  *	flush_hang=0       1: cuptiActivityFlushAll never returns
  *	stray_buffer=0     1: with each buffer comes one that the program never gave
