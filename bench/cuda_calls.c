@@ -26,13 +26,13 @@ static const char ptx[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
 static struct cuda_functions cu;
 static struct cupti_functions cupti;
 
-#define CHECK(call)                                                      \
-	do {                                                             \
-		int result_ = (int)(call);                               \
-		if (result_) {                                           \
+#define CHECK(call)                                                          \
+	do {                                                                 \
+		int result_ = (int)(call);                                   \
+		if (result_) {                                               \
 			fprintf(stderr, "%s returned %d\n", #call, result_); \
-			exit(99);                                        \
-		}                                                        \
+			exit(99);                                            \
+		}                                                            \
 	} while (0)
 
 static void *open_library(const char *name)
