@@ -47,6 +47,8 @@ bool cuda_has_kind(uint32_t kind);
 /* Tells the recorder what was refused, with who holds it; "": nobody is named. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
+/* The program has a graph. */
+void cuda_saw_graph(struct guest_thread *thread);
 /* From now on a launch of a graph is one record. */
 cupti_result cuda_record_whole_graphs(void);
 /* In a call that ends: where nobody records any more, gives the runtime back. */
@@ -156,6 +158,8 @@ void cuda_modules_forked(void);
 
 /* Reads how often they are wanted. False: not at all. */
 bool cuda_samples_begin(const struct guest_thread *thread);
+/* As begin, where an earlier recording has left them on: *ret_is_kept, as they are, for windows of the new one's. */
+bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept);
 /* In the callbacks of a context. */
 void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
@@ -173,6 +177,8 @@ void cuda_samples_forked(void);
 void cuda_helper_start(void);
 /* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
 bool cuda_helper_stop(uint64_t most_ms);
+/* Nodes of graphs are recorded again: they are watched anew. */
+void cuda_helper_watch_graphs(void);
 /* Another thread may be started. */
 void cuda_helper_reset(void);
 
