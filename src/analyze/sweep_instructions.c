@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/number.h"
 
 void sweep_instructions_fini(struct sweep *sweep)
@@ -266,6 +267,11 @@ static int find_row(struct sweep *sweep, const struct event_instruction_sample *
 		     : pair_map_put(&sweep->instruction_rows, key_of(found), place, *ret_row);
 }
 
+static bool is_estimate(const struct sweep_found *found)
+{
+	return found->is_divided || found->is_unsized || found->is_early;
+}
+
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,
 		     struct sweep_found *which)
 {
@@ -281,7 +287,7 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 	found->samples = add_saturated(found->samples, row->count);
 	found->weight =
 		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
-	found->estimated = add_saturated(found->estimated, which->is_estimated ? row->count : 0);
+	found->estimated = add_saturated(found->estimated, is_estimate(which) ? row->count : 0);
 	return sweep_tell_part(
 		sweep,
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
@@ -303,8 +309,14 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 	struct analysis_ledger *ledger = &sweep->analysis->ledger;
 
 	add_to(&ledger->instructions, row->count);
-	if (found->is_estimated)
+	if (is_estimate(found))
 		add_to(&ledger->instructions_estimated, row->count);
+	if (found->is_divided)
+		add_to(&ledger->instructions_divided, row->count);
+	if (found->is_unsized)
+		add_to(&ledger->instructions_unsized, row->count);
+	if (found->is_early)
+		add_to(&ledger->instructions_early, row->count);
 	if (found->is_late)
 		add_to(&ledger->instructions_late, row->count);
 	if (found->path == ANALYSIS_NO_PATH)
@@ -322,7 +334,7 @@ int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_s
 	struct sweep_found found = {.path = path,
 				    .row = PAIR_MAP_NONE,
 				    .device = ANALYSIS_NO_DEVICE,
-				    .is_estimated = is_estimated};
+				    .is_divided = is_estimated};
 
 	return sweep_count_instruction(sweep, row, &found);
 }
@@ -353,10 +365,8 @@ static int compare_texts(const struct analysis_instruction *a, const struct anal
 	return order ? order : strcmp(a->text, b->text);
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const struct analysis_instruction *a, const struct analysis_instruction *b)
 {
-	const struct analysis_instruction *a = left, *b = right;
-
 	if (a->path != b->path)
 		return a->path < b->path ? -1 : 1;
 	if (a->samples != b->samples)
@@ -372,11 +382,102 @@ static int compare(const void *left, const void *right)
 	return compare_texts(a, b);
 }
 
-void sweep_sort_instructions(struct analysis *analysis)
+/* What mostly decides of a row's place, in little room: millions of rows are asked. */
+struct sort_key {
+	uint64_t words[2]; /* the more significant one is the last */
+	uint32_t row;
+};
+
+static uint32_t clip(uint64_t number)
 {
-	if (analysis->instructions_count)
-		qsort(analysis->instructions, analysis->instructions_count,
-		      sizeof(*analysis->instructions), compare);
+	return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
+/* By one byte; equal ones stay as they were. False: it is the same in all of them. */
+static bool sort_byte(const struct sort_key *from, struct sort_key *to, size_t count, size_t byte)
+{
+	const unsigned int shift = byte % 8 * 8;
+	size_t places[257] = {0};
+
+	for (size_t i = 0; i < count; i++)
+		places[(from[i].words[byte / 8] >> shift & 255) + 1]++;
+	if (places[(from[0].words[byte / 8] >> shift & 255) + 1] == count)
+		return false;
+	for (size_t i = 1; i < 257; i++)
+		places[i] += places[i - 1];
+	for (size_t i = 0; i < count; i++)
+		to[places[from[i].words[byte / 8] >> shift & 255]++] = from[i];
+	return true;
+}
+
+static int compare_keys(const void *left, const void *right, void *context)
+{
+	const struct analysis_instruction *rows = context;
+	const struct sort_key *a = left, *b = right;
+
+	return compare(&rows[a->row], &rows[b->row]);
+}
+
+static bool is_alike(const struct sort_key *a, const struct sort_key *b)
+{
+	return a->words[1] == b->words[1] && (a->words[0] == b->words[0] || !(uint32_t)a->words[1]);
+}
+
+/* What the keys do not tell: of equal ones, and where so many samples are that they were clipped. */
+static void sort_alike(struct sort_key *keys, size_t count, struct analysis_instruction *rows)
+{
+	for (size_t i = 0, next; i < count; i = next) {
+		next = i + 1;
+		while (next < count && is_alike(&keys[i], &keys[next]))
+			next++;
+		if (next - i > 1)
+			qsort_r(keys + i, next - i, sizeof(*keys), compare_keys, rows);
+	}
+}
+
+static void fill_keys(const struct analysis *analysis, struct sort_key *keys)
+{
+	for (size_t i = 0; i < analysis->instructions_count; i++) {
+		const struct analysis_instruction *row = &analysis->instructions[i];
+
+		keys[i] = (struct sort_key){{(uint64_t)row->code << 32 | clip(row->offset),
+					     (uint64_t)row->path << 32 | ~clip(row->samples)},
+					    (uint32_t)i};
+	}
+}
+
+int sweep_sort_instructions(struct analysis *analysis)
+{
+	enum { BYTES = 16, AHEAD = 16 };
+	const size_t count = analysis->instructions_count;
+	auto_free struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
+	struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
+	struct sort_key *from = keys, *to = keys ? keys + count : NULL, *other;
+
+	if (!keys || !rows) {
+		free(rows);
+		return -ENOMEM;
+	}
+	fill_keys(analysis, from);
+	for (size_t byte = 0; count && byte < BYTES; byte++)
+		if (sort_byte(from, to, count, byte)) {
+			other = from;
+			from = to;
+			to = other;
+		}
+	sort_alike(from, count, analysis->instructions);
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count) {
+			const void *ahead = &analysis->instructions[from[i + AHEAD].row];
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch((const char *)ahead + 64);
+		}
+		rows[i] = analysis->instructions[from[i].row];
+	}
+	free(analysis->instructions);
+	analysis->instructions = rows;
+	return 0;
 }
 
 size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,

@@ -242,8 +242,15 @@ void report_put_doubts(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
-	put_doubt(ledger->instructions_estimated, ledger,
+	put_doubt(ledger->instructions_divided, ledger,
 		  "are one of several commands' that ran then: divided among them");
+	put_doubt(ledger->instructions_unsized, ledger,
+		  "are behind the begin of a kernel of which nobody told where it ends: taken for "
+		  "its own, "
+		  "an estimate");
+	put_doubt(ledger->instructions_early, ledger,
+		  "were given away before all was read that may have run then, as too many waited: "
+		  "an estimate");
 	put_doubt(ledger->instructions_unknown - ledger->instructions_unknown_code, ledger,
 		  "came while no command is known to have run their kernel");
 	put_doubt(ledger->instructions_unknown_code, ledger,
