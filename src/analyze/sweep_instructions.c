@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/key_sort.h"
 #include "base/number.h"
 
 void sweep_instructions_fini(struct sweep *sweep)
@@ -382,57 +383,16 @@ static int compare(const struct analysis_instruction *a, const struct analysis_i
 	return compare_texts(a, b);
 }
 
-/* What mostly decides of a row's place, in little room: millions of rows are asked. */
-struct sort_key {
-	uint64_t words[2]; /* the more significant one is the last */
-	uint32_t row;
-};
+static int compare_rows(const void *context, uint32_t left, uint32_t right)
+{
+	const struct analysis_instruction *rows = context;
+
+	return compare(&rows[left], &rows[right]);
+}
 
 static uint32_t clip(uint64_t number)
 {
 	return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-}
-
-/* By one byte; equal ones stay as they were. False: it is the same in all of them. */
-static bool sort_byte(const struct sort_key *from, struct sort_key *to, size_t count, size_t byte)
-{
-	const unsigned int shift = byte % 8 * 8;
-	size_t places[257] = {0};
-
-	for (size_t i = 0; i < count; i++)
-		places[(from[i].words[byte / 8] >> shift & 255) + 1]++;
-	if (places[(from[0].words[byte / 8] >> shift & 255) + 1] == count)
-		return false;
-	for (size_t i = 1; i < 257; i++)
-		places[i] += places[i - 1];
-	for (size_t i = 0; i < count; i++)
-		to[places[from[i].words[byte / 8] >> shift & 255]++] = from[i];
-	return true;
-}
-
-static int compare_keys(const void *left, const void *right, void *context)
-{
-	const struct analysis_instruction *rows = context;
-	const struct sort_key *a = left, *b = right;
-
-	return compare(&rows[a->row], &rows[b->row]);
-}
-
-static bool is_alike(const struct sort_key *a, const struct sort_key *b)
-{
-	return a->words[1] == b->words[1] && (a->words[0] == b->words[0] || !(uint32_t)a->words[1]);
-}
-
-/* What the keys do not tell: of equal ones, and where so many samples are that they were clipped. */
-static void sort_alike(struct sort_key *keys, size_t count, struct analysis_instruction *rows)
-{
-	for (size_t i = 0, next; i < count; i = next) {
-		next = i + 1;
-		while (next < count && is_alike(&keys[i], &keys[next]))
-			next++;
-		if (next - i > 1)
-			qsort_r(keys + i, next - i, sizeof(*keys), compare_keys, rows);
-	}
 }
 
 static void fill_keys(const struct analysis *analysis, struct sort_key *keys)
@@ -440,40 +400,34 @@ static void fill_keys(const struct analysis *analysis, struct sort_key *keys)
 	for (size_t i = 0; i < analysis->instructions_count; i++) {
 		const struct analysis_instruction *row = &analysis->instructions[i];
 
-		keys[i] = (struct sort_key){{(uint64_t)row->code << 32 | clip(row->offset),
-					     (uint64_t)row->path << 32 | ~clip(row->samples)},
-					    (uint32_t)i};
+		keys[i] = (struct sort_key){
+			{(uint64_t)row->code << 32 | clip(row->offset), ~row->samples, row->path},
+			(uint32_t)i};
 	}
 }
 
 int sweep_sort_instructions(struct analysis *analysis)
 {
-	enum { BYTES = 16, AHEAD = 16 };
+	enum { AHEAD = 16 };
 	const size_t count = analysis->instructions_count;
 	auto_free struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
 	struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
-	struct sort_key *from = keys, *to = keys ? keys + count : NULL, *other;
+	const struct sort_key *sorted;
 
 	if (!keys || !rows) {
 		free(rows);
 		return -ENOMEM;
 	}
-	fill_keys(analysis, from);
-	for (size_t byte = 0; count && byte < BYTES; byte++)
-		if (sort_byte(from, to, count, byte)) {
-			other = from;
-			from = to;
-			to = other;
-		}
-	sort_alike(from, count, analysis->instructions);
+	fill_keys(analysis, keys);
+	sorted = key_sort(keys, count, compare_rows, analysis->instructions);
 	for (size_t i = 0; i < count; i++) {
 		if (i + AHEAD < count) {
-			const void *ahead = &analysis->instructions[from[i + AHEAD].row];
+			const void *ahead = &analysis->instructions[sorted[i + AHEAD].row];
 
 			__builtin_prefetch(ahead);
 			__builtin_prefetch((const char *)ahead + 64);
 		}
-		rows[i] = analysis->instructions[from[i].row];
+		rows[i] = analysis->instructions[sorted[i].row];
 	}
 	free(analysis->instructions);
 	analysis->instructions = rows;

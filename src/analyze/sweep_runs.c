@@ -145,8 +145,8 @@ static int note_ran(struct sweep *sweep, struct kernel_runs *runs, const struct 
 		runs->ran[place] = runs->ran[place - 1];
 	runs->ran[place] = *ran;
 	for (; place < runs->ran_count; place++)
-		runs->ran[place].latest = larger(runs->ran[place].ended,
-						 place ? runs->ran[place - 1].latest : 0);
+		runs->ran[place].latest =
+			larger(runs->ran[place].ended, place ? runs->ran[place - 1].latest : 0);
 	return 0;
 }
 
@@ -226,8 +226,8 @@ int sweep_note_launched(struct sweep *sweep, const struct open_command *command,
 	const bool is_part = command->flags & LAUNCH_PART;
 	/* a part has the times of its batch */
 	struct launched launched = {.enter = command->enter,
-				    .is_untimed = is_part ? !batch
-							  : command->flags & LAUNCH_UNTIMED};
+				    .is_untimed =
+					    is_part ? !batch : command->flags & LAUNCH_UNTIMED};
 	struct kernel_runs *runs;
 	struct launched_list *list;
 
@@ -437,9 +437,8 @@ static size_t count_until(const struct launched_list *list, uint64_t moment, boo
 static void find_when(const struct search *search, const struct launched_list *list, enum when when,
 		      size_t *ret_first, size_t *ret_end)
 {
-	const uint64_t since = search->begin > LAUNCHED_BEFORE_NS
-				       ? search->begin - LAUNCHED_BEFORE_NS
-				       : 0;
+	const uint64_t since =
+		search->begin > LAUNCHED_BEFORE_NS ? search->begin - LAUNCHED_BEFORE_NS : 0;
 	const size_t before = count_until(list, since, true);
 	const size_t in = count_until(list, search->end, false);
 
@@ -647,8 +646,7 @@ int sweep_make_split(struct sweep *sweep, const struct event_instruction_sample 
 	error = find_candidates(&search);
 	split->is_hidden |= !split->count;
 	for (size_t i = 1; i < split->count && !split->is_divided; i++)
-		split->is_divided =
-			!is_one(&search, &split->candidates[0], &split->candidates[i]);
+		split->is_divided = !is_one(&search, &split->candidates[0], &split->candidates[i]);
 	if (split->count >= MANY_CANDIDATES)
 		shares_line_up(split->shares, split->count);
 	split->begin = row->begin;

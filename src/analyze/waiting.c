@@ -121,6 +121,6 @@ void waiting_drop(struct waiting *waiting)
 
 size_t waiting_size(const struct waiting *waiting)
 {
-	return waiting->rows_count + waiting->windows_count * sizeof(struct waiting_window) /
-					     sizeof(struct waiting_row);
+	return waiting->rows_count +
+	       waiting->windows_count * sizeof(struct waiting_window) / sizeof(struct waiting_row);
 }

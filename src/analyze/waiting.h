@@ -17,7 +17,8 @@ struct waiting_row {
 };
 
 struct waiting_window {
-	struct event_instruction_sample head; /* what they have in common, and the first one's own */
+	struct event_instruction_sample
+		head; /* what they have in common, and the first one's own */
 	uint64_t due_ns;
 	size_t count;
 };
