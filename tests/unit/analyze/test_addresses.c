@@ -171,8 +171,7 @@ static void describe_in_turn(struct scene *scene, uint32_t count, bool tells_end
 		fprintf(scene->file,
 			"code %u %u 1 0x500000 0x100 %" PRIu64 " %" PRIu64 " name=k%u\n", 1000 + i,
 			10 + i, from, tells_ends ? to : 0, i);
-		fprintf(scene->file,
-			"address 1 %" PRIu64 " %" PRIu64 " 0x500010 count=%u\n",
+		fprintf(scene->file, "address 1 %" PRIu64 " %" PRIu64 " 0x500010 count=%u\n",
 			from + SECOND / 2, from + SECOND / 2 + 1000, i + 1);
 	}
 }
@@ -201,8 +200,8 @@ TEST(thousands_at_once_are_unknown)
 
 	begin(&scene);
 	for (uint32_t i = 0; i < 5000; i++)
-		fprintf(scene.file, "code %u %u 1 0x500000 0x100 1000000000 0 name=k%u\n",
-			1000 + i, 10 + i, i);
+		fprintf(scene.file, "code %u %u 1 0x500000 0x100 1000000000 0 name=k%u\n", 1000 + i,
+			10 + i, i);
 	fputs("address 1 2000000000 2100000000 0x500010 count=9\n", scene.file);
 	analyze(&scene, NULL);
 	CHECK_EQUAL(scene.analysis->ledger.instructions, 9);
