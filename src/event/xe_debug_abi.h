@@ -96,7 +96,8 @@ struct xe_debug_event_queue {
 	struct xe_debug_event base;
 	__u64 client, vm, queue;
 	__u32 engine_class, width;
-	__u64 lrc[]; /* width of them, of which the driver copies so many bytes only: their lowest */
+	__u64 lrc
+		[]; /* width of them, of which the driver copies so many bytes only: their lowest */
 };
 
 struct xe_debug_event_placements {

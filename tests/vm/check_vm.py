@@ -33,6 +33,7 @@ STALLS = os.path.join(HERE, "stalls.sh")
 SUBMISSIONS = os.path.join(HERE, "submissions.sh")
 OA = os.path.join(HERE, "oa.sh")
 CHAIN = os.path.join(HERE, "chain.sh")
+DEBUG = os.path.join(HERE, "debug.sh")
 ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
 # In the machine: in the build.
 CHAIN_FILES = {
@@ -44,7 +45,7 @@ CHAIN_FILES = {
 }
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
+XE_ABI = [os.path.join(HERE, "../../src/event", name) for name in ("xe_abi.h", "xe_debug_abi.h")]
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin") or "setpriv"
 
 # Programs of which a kernel needs one: the event has had two names.
@@ -140,7 +141,8 @@ def build_mock(report, apt, kernel):
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "source")
         shutil.copytree(MOCK, source)
-        shutil.copy(XE_ABI, source)
+        for path in XE_ABI:
+            shutil.copy(path, source)
         return build_made_up(report, apt, kernel, folder, source, "xe")
 
 
@@ -152,14 +154,14 @@ def check_mock(report, apt, kernel, build):
         report.skip(kernel.version, "the mock of xe", why)
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
-    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa", "xe_submit")}
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa", "xe_submit",
+                                                                      "xe_debug")}
     files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS,
                   "vm/submissions.sh": SUBMISSIONS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
-                  "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
+                  "vm/oa.sh": OA, "vm/debug.sh": DEBUG, "vm/setpriv": SETPRIV, "vm/three_bmg.bin": ZEBIN})
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
-        files["vm/three_bmg.bin"] = ZEBIN
     else:
         report.skip(kernel.version, "the chain", "built without Level Zero (libze-dev)")
     check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": module}, files,
@@ -180,7 +182,7 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
     tests = [(name, command) for name, (command, _) in stalls.items()]
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
     # the last: it takes away what the module can
-    tests += [] if how else [("oa", "/vm/oa.sh")]
+    tests += [] if how else [("debug", "/vm/debug.sh"), ("oa", "/vm/oa.sh")]
     result = guest.run(kernel.image, modules, files, tests, log)
 
     # by the functions of the driver, whose types the module brings: where there is no pahole it has none
@@ -195,6 +197,7 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
     for name, (_, check) in stalls.items():
         line(name, f"the mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
     if not how:
+        line("debug", "the mock of xe, debugged", lambda lines: work.Debugged(lines, ZEBIN).complaints())
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
         line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:

@@ -376,7 +376,7 @@ def words_of(lines, *wanted):
 
 class Zebin:
     """Instructions of its kernels, by their opcodes alone."""
-    NAMES = {0x01: "sync", 0x31: "send", 0x38: "math", 0x40: "add", 0x61: "mov"}
+    NAMES = {0x01: "sync", 0x31: "send", 0x38: "math", 0x40: "add", 0x61: "mov", 0x65: "and"}
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -696,6 +696,82 @@ class RecordedOa:
         if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
                    for note in self.notes):
             yield f"noted {self.notes}"
+
+
+class Debugged:
+    """tests/vm/debug.sh: what duet recorded as the debugger of tests/vm/xe_debug.c; complaints() yields what is wrong."""
+    THREADS, KERNELS, SECOND = 24, 3, 0x800000100000
+
+    def __init__(self, lines, path):
+        self.lines, self.zebin = lines, Zebin(path)
+        self.names = {int(address, 16): name for name, address in words(lines, "code")}
+        self.scripted = {int(address, 16): (int(offset), [int(count) for count in counts])
+                         for address, offset, *counts in words(lines, "scripted")}
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.kernels = [row for row in rows if row["kind"] == "code" and row["type"] == 5 and row["name"]]
+        self.binaries = [row for row in rows if row["kind"] == "code" and row["type"] == 2]
+        series = {row["id"] for row in rows if row["kind"] == "series" and row["metric"] == "gpu.eu.threads"}
+        self.threads = [row["value"] for row in rows if row["kind"] == "counter" and row["series"] in series]
+        self.stalls = [line.removeprefix("stall ") for line in lines if line.startswith("stall ")]
+        self.notes = [line for line in lines if line.startswith("info ")]
+
+    def complaints(self):
+        if len(self.names) != 2 * self.KERNELS or not {self.names[address] for address in self.scripted}:
+            yield f"kernels {self.names}, scripted {self.scripted}"
+            return
+        yield from self.of_codes()
+        yield from self.of_samples()
+        yield from self.of_threads()
+        yield from self.of_others()
+
+    def of_codes(self):
+        found = {row["address"]: row["name"] for row in self.kernels}
+        ended = {row["address"] for row in self.kernels if "end_ns" in row}
+        if found != self.names or len(self.kernels) != len(self.names):
+            yield f"code objects {self.kernels}, and not {self.names}"
+        elif not {address for address in self.names if address >= self.SECOND} <= ended:
+            yield f"what was unbound has not ended: {self.kernels}"
+        if len(self.binaries) != 2:
+            yield f"binaries {self.binaries}"
+
+    def of_samples(self):
+        """Names and instructions are those of the code object, which nobody else knows; the stack is the driver's."""
+        wanted, found = collections.Counter(), collections.Counter()
+        for address, (offset, counts) in self.scripted.items():
+            for reason, count in zip(Stalls.REASONS, counts):
+                if count:
+                    wanted[self.names[address], offset, reason] += count
+        for line in self.stalls:
+            stack, count = line.rsplit(" ", 1)
+            frames = stack.split(";")
+            name, instruction, reason, place = (frame.rsplit("_[", 1)[0] for frame in frames[-4:])
+            found[name, int(place, 16), reason] += int(count)
+            if name not in self.zebin.kernels or instruction.split()[0] != self.zebin.name(name, int(place, 16)):
+                yield f"{instruction} of {name}: {line}"
+            if "run_kernel" not in frames or "xe_exec_ioctl [xe]_[k]" not in frames:
+                yield f"whose: {line}"
+        if found != wanted:
+            yield f"samples {found - wanted} too many, {wanted - found} too few"
+
+    def of_threads(self):
+        if not self.threads or set(self.threads) != {self.THREADS}:
+            yield f"threads {self.threads}"
+        if not any(f"threads stopped {len(self.threads)} times" in note for note in self.notes):
+            yield f"noted {self.notes}"
+
+    def of_others(self):
+        """Nobody waits for ever, whoever goes: neither for a fence nor for threads that stand still."""
+        if len(words(self.lines, "fences")) != 2 or len(words(self.lines, "went-on")) != 1:
+            yield f"fences {words(self.lines, 'fences')}, went on {words(self.lines, 'went-on')}"
+        if words(self.lines, "left") != [["0", "0"], ["0", "0"]]:
+            yield f"left {words(self.lines, 'left')}"
+        if words(self.lines, "debugged") != [["1"]] or len(words(self.lines, "survived")) != 1:
+            yield "a program did not survive the recorder that was its debugger"
+        refused = {number: " ".join(" ".join(rest) for first, *rest in words(self.lines, "refused") if first == number)
+                   for number in "01"}
+        for number, says in (("0", "has no interface for debuggers"), ("1", "debugging is switched off")):
+            if says not in refused[number]:
+                yield f"nothing of '{says}' in {refused[number]}"
 
 
 def complaints_of_doctor(lines):

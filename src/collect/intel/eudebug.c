@@ -125,8 +125,10 @@ static void explain(const struct gpu *gpu, pid_t pid, int error, char *text, siz
 		break;
 	case ENOTTY:
 	case EINVAL:
-		snprintf(text, size, "GPU %s: %s; record the runtime's own calls instead (--collect "
-			 "level_zero)", address, lacks);
+		snprintf(text, size,
+			 "GPU %s: %s; record the runtime's own calls instead (--collect "
+			 "level_zero)",
+			 address, lacks);
 		break;
 	case ENODEV:
 	case EOPNOTSUPP:
@@ -137,13 +139,15 @@ static void explain(const struct gpu *gpu, pid_t pid, int error, char *text, siz
 		break;
 	case EBUSY:
 		snprintf(text, size,
-			 "GPU %s: a debugger is attached to process %d already: there can be one at a "
+			 "GPU %s: a debugger is attached to process %d already: there can be one "
+			 "at a "
 			 "time",
 			 address, pid);
 		break;
 	case ENOSPC:
-		snprintf(text, size, "GPU %s: process %d is one too many: %d are debugged at a time",
-			 address, pid, EUDEBUG_LINKS_MOST);
+		snprintf(text, size,
+			 "GPU %s: process %d is one too many: %d are debugged at a time", address,
+			 pid, EUDEBUG_LINKS_MOST);
 		break;
 	default:
 		snprintf(text, size, "GPU %s: its driver refuses to have process %d debugged: %s",
@@ -199,8 +203,7 @@ static bool is_stopped(const struct eudebug *debug, const struct watched *watche
 {
 	if (!debug->options.stops)
 		return false;
-	return debug->options.pid ? watched->pid == (pid_t)debug->options.pid
-				  : watched->is_program;
+	return debug->options.pid ? watched->pid == (pid_t)debug->options.pid : watched->is_program;
 }
 
 static void connect_to(struct eudebug *debug, const struct watched *watched, size_t gpu)
@@ -209,8 +212,8 @@ static void connect_to(struct eudebug *debug, const struct watched *watched, siz
 	struct process *process = process_of(debug, watched->pid, &debuggee.table);
 	int link;
 
-	if (!process || array_grow(debug->debuggees, debug->debuggees_capacity,
-				   debug->debuggees_count + 1))
+	if (!process ||
+	    array_grow(debug->debuggees, debug->debuggees_capacity, debug->debuggees_count + 1))
 		return;
 	link = eudebug_links_connect(debug->links, &debug->gpus[gpu].node, watched->pid,
 				     is_stopped(debug, watched));
@@ -415,10 +418,10 @@ static void place_kernels(struct eudebug *debug, const struct binary *binary,
 	}
 	for (size_t i = 0; i < binary->count; i++) {
 		const struct kernel *kernel = &binary->kernels[i];
-		const bool is_there = kernel->address ? kernel->address >= place->begin &&
-								kernel->address - place->begin <
-									place->size
-						      : binary->count == 1;
+		const bool is_there = kernel->address
+					      ? kernel->address >= place->begin &&
+							kernel->address - place->begin < place->size
+					      : binary->count == 1;
 
 		if (is_there)
 			describe_kernel(debug, debuggee, binary, kernel, place);
@@ -449,8 +452,7 @@ static int read_kernels(struct eudebug *debug, const struct eudebug_told *told,
 static void take_binary(struct eudebug *debug, const struct eudebug_told *told)
 {
 	const struct debuggee *debuggee = debuggee_of(debug, told->link);
-	struct binary binary = {
-		.link = told->link, .client = told->client, .number = told->binary};
+	struct binary binary = {.link = told->link, .client = told->client, .number = told->binary};
 
 	/* i915 has other things of the same kind, and a runtime may have code in a form of its own */
 	if (!debuggee || !zebin_is(told->bytes, told->size) ||
@@ -500,8 +502,7 @@ static void end_places(struct eudebug *debug, const struct eudebug_told *told)
 
 static void take_placed(struct eudebug *debug, const struct eudebug_told *told)
 {
-	const struct binary *binary =
-		find_binary(debug, told->link, told->client, told->binary);
+	const struct binary *binary = find_binary(debug, told->link, told->client, told->binary);
 	const struct place place = {.link = told->link,
 				    .client = told->client,
 				    .space = told->space,
@@ -544,15 +545,15 @@ static uint32_t describe_series(const struct eudebug *debug, const struct debugg
 				uint64_t now_ns)
 {
 	struct recording *recording = debug->recording;
-	const struct event_series row = {
-		.id = ++recording->last_series,
-		.metric_string = recording_string(recording, "gpu.eu.threads"),
-		.unit_string = recording_string(recording, "events"),
-		.source_string = recording_string(recording, "EU debug"),
-		.type = SERIES_LEVEL,
-		.host = recording->host,
-		.device = debug->gpus[debuggee->gpu].device,
-		.begin_ns = now_ns};
+	const struct event_series row = {.id = ++recording->last_series,
+					 .metric_string =
+						 recording_string(recording, "gpu.eu.threads"),
+					 .unit_string = recording_string(recording, "events"),
+					 .source_string = recording_string(recording, "EU debug"),
+					 .type = SERIES_LEVEL,
+					 .host = recording->host,
+					 .device = debug->gpus[debuggee->gpu].device,
+					 .begin_ns = now_ns};
 
 	recording->kept_bytes += THING_BYTES;
 	trace_writer_thing(recording->writer, EVENT_SERIES, &row);
@@ -564,8 +565,9 @@ static void take_stop(struct eudebug *debug, const struct eudebug_told *told)
 	const struct debuggee *debuggee = debuggee_of(debug, told->link);
 	struct gpu *gpu = debuggee ? &debug->gpus[debuggee->gpu] : NULL;
 	struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	struct event_counter row = {
-		.begin = told->time_ns - told->begin, .end = told->time_ns, .value = (int64_t)told->size};
+	struct event_counter row = {.begin = told->time_ns - told->begin,
+				    .end = told->time_ns,
+				    .value = (int64_t)told->size};
 
 	if (!gpu)
 		return;
@@ -720,11 +722,13 @@ static void note_counts(const struct eudebug *debug)
 				   debug->unplaced, debug->left_out + counts.lost, counts.broken);
 	if (debug->options.stops)
 		snprintf(text + length, sizeof(text) - (size_t)length,
-			 "; threads stopped %" PRIu64 " times, for %.1f ms at most and %.1f ms in all",
+			 "; threads stopped %" PRIu64
+			 " times, for %.1f ms at most and %.1f ms in all",
 			 counts.stops, (double)counts.stopped_most_ns / 1e6,
 			 (double)counts.stopped_ns / 1e6);
-	note(debug, counts.lost || counts.broken || debug->left_out ? COLLECTOR_PARTIAL
-								    : COLLECTOR_AVAILABLE,
+	note(debug,
+	     counts.lost || counts.broken || debug->left_out ? COLLECTOR_PARTIAL
+							     : COLLECTOR_AVAILABLE,
 	     text);
 }
 

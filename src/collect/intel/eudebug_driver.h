@@ -70,7 +70,7 @@ struct eudebug_driver {
 		       uint8_t *mask, uint32_t *inout_bytes);
 	int (*resume)(const struct gpu_node *node, int fd, const struct eudebug_event *queue,
 		      const uint8_t *mask, uint32_t bytes);
-	const char *lacks; /* where a driver that can is to be had */
+	const char *lacks;       /* where a driver that can is to be had */
 	const char *folder_file; /* in its device's folder: 1 switches it on */
 };
 

@@ -94,8 +94,8 @@ static bool decode_bind(const struct i915_debug_event_vm_bind *bind, size_t size
 	event->begin = bind->va_start;
 	event->size = bind->va_length;
 	event->kind = bind->num_uuids && !event->is_end ? EUDEBUG_PLACED : EUDEBUG_BOUND;
-	event->binaries_count = bind->num_uuids < EUDEBUG_BINARIES_MOST ? bind->num_uuids
-								       : EUDEBUG_BINARIES_MOST;
+	event->binaries_count =
+		bind->num_uuids < EUDEBUG_BINARIES_MOST ? bind->num_uuids : EUDEBUG_BINARIES_MOST;
 	memcpy(event->binaries, uuids, event->binaries_count * sizeof(uint64_t));
 	return true;
 }

@@ -41,7 +41,7 @@ enum {
 	EVENTS_A_ROUND = 1024,
 	TOLD_MOST = 1 << 18
 };
-#define BINARY_MOST  (UINT64_C(64) << 20)
+#define BINARY_MOST   (UINT64_C(64) << 20)
 #define BINARIES_MOST (UINT64_C(256) << 20) /* that nobody has taken yet */
 #define STOP_EVERY_NS UINT64_C(100000000)
 /* Threads come to a stop one after the other. */
@@ -66,7 +66,7 @@ struct eudebug_links {
 	pthread_t thread;
 	atomic_bool is_over;
 	bool is_stopped;
-	int wake_fd; /* owned */
+	int wake_fd;     /* owned */
 	uint8_t *buffer; /* owned; the thread's */
 	size_t buffer_bytes;
 	pthread_mutex_t lock; /* of all that follows; a link itself is the thread's */
@@ -293,9 +293,8 @@ static int read_into(const struct link *link, const struct eudebug_event *event,
 static int take_binary(struct eudebug_links *links, const struct link *link,
 		       const struct eudebug_event *event)
 {
-	struct eudebug_told told = {.kind = EUDEBUG_TOLD_BINARY,
-				    .client = event->client,
-				    .binary = event->binaries[0]};
+	struct eudebug_told told = {
+		.kind = EUDEBUG_TOLD_BINARY, .client = event->client, .binary = event->binaries[0]};
 	const int error = read_into(link, event, &told.bytes, &told.size);
 
 	if (error == -EBUSY)
@@ -507,8 +506,7 @@ int eudebug_links_open(struct eudebug_links **ret_links)
 	links->buffer_bytes = EVENT_BYTES;
 	links->buffer = malloc(EVENT_BYTES);
 	links->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (links->buffer && links->wake_fd >= 0 &&
-	    thread_start(&links->thread, run, links)) {
+	if (links->buffer && links->wake_fd >= 0 && thread_start(&links->thread, run, links)) {
 		*ret_links = links;
 		return 0;
 	}

@@ -61,10 +61,8 @@ static int acknowledge(const struct gpu_node *node, int fd, const struct eudebug
 static int read_binary(const struct gpu_node *node, int fd, uint64_t client, uint64_t binary,
 		       void *bytes, uint64_t *inout_size)
 {
-	struct xe_debug_read_metadata read = {.client = client,
-					      .metadata = binary,
-					      .ptr = (uintptr_t)bytes,
-					      .size = *inout_size};
+	struct xe_debug_read_metadata read = {
+		.client = client, .metadata = binary, .ptr = (uintptr_t)bytes, .size = *inout_size};
 
 	if (node->ioctl(fd, XE_DEBUG_IOCTL_READ_METADATA, &read))
 		return -errno;
