@@ -104,16 +104,15 @@ static void note(const struct eudebug *debug, uint32_t state, const char *text)
 		recording_warn(debug->recording, text);
 }
 
-static const struct eudebug_driver *driver_of(const struct gpu *gpu)
+static const struct eudebug_driver *driver_of(const struct gpu_node *node)
 {
-	return strcmp(gpu->node.driver, "i915") == 0 ? &eudebug_i915_driver : &eudebug_xe_driver;
+	return strcmp(node->driver, "i915") == 0 ? &eudebug_i915_driver : &eudebug_xe_driver;
 }
 
-/* What the driver's refusal means, and what mends it. */
-static void explain(const struct gpu *gpu, pid_t pid, int error, char *text, size_t size)
+void eudebug_explain(const struct gpu_node *node, pid_t pid, int error, char *text, size_t size)
 {
-	const char *lacks = driver_of(gpu)->lacks;
-	const char *address = gpu->node.address;
+	const char *lacks = driver_of(node)->lacks;
+	const char *address = node->address;
 
 	switch (error) {
 	case EACCES:
@@ -135,7 +134,7 @@ static void explain(const struct gpu *gpu, pid_t pid, int error, char *text, siz
 		snprintf(text, size,
 			 "GPU %s: debugging is switched off; 'echo 1 | sudo tee "
 			 "/sys/class/drm/renderD%d/device/%s' switches it on, where the GPU has it",
-			 address, gpu->node.minor, driver_of(gpu)->folder_file);
+			 address, node->minor, driver_of(node)->folder_file);
 		break;
 	case EBUSY:
 		snprintf(text, size,
@@ -168,7 +167,7 @@ static void note_refused(struct eudebug *debug, struct gpu *gpu, pid_t pid, int 
 		if (gpu->refused[i])
 			continue;
 		gpu->refused[i] = error;
-		explain(gpu, pid, error, reason, sizeof(reason));
+		eudebug_explain(&gpu->node, pid, error, reason, sizeof(reason));
 		snprintf(text, sizeof(text), "code objects by debugging: %s", reason);
 		note(debug, COLLECTOR_PARTIAL, text);
 		return;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/intel/gpu_node.h"
 #include "collect/recording.h"
 
 struct eudebug;
@@ -29,5 +30,8 @@ void eudebug_watch(struct eudebug *debug, pid_t pid, bool is_program);
 void eudebug_drain(struct eudebug *debug);
 /* Lets go of all processes, and notes what was told. */
 void eudebug_close(struct eudebug *debug); /* NULL-safe */
+
+/* What a driver's refusal of a process means, and what mends it. */
+void eudebug_explain(const struct gpu_node *node, pid_t pid, int error, char *text, size_t size);
 
 #endif
