@@ -3,7 +3,7 @@
  * tests/vm/xe_debug.c - a program that tells its debugger what its code is, and cannot go on without one that answers
  *
  *	xe_debug GPU ZEBIN	with a debugger: kernels that were there before it came, and later ones
- *	xe_debug GPU ZEBIN again	binds for four seconds, whoever comes and goes
+ *	xe_debug GPU ZEBIN again	binds for three seconds, whoever comes and goes
  *
  * Runs in:  a virtual machine that has sim/mock_xe
  * Gives:    lines, read by tests/vm/work.py:
@@ -202,7 +202,7 @@ static void run_all(void)
 	for (uint32_t i = 0; i < KERNELS; i++) {
 		script(FIRST_ADDRESS + i * KERNEL_BYTES, 150000);
 		run_kernel(FIRST_ADDRESS + i * KERNEL_BYTES, false);
-		script(SECOND_ADDRESS + i * KERNEL_BYTES, 1000000);
+		script(SECOND_ADDRESS + i * KERNEL_BYTES, i ? 150000 : 1000000);
 		run_kernel(SECOND_ADDRESS + i * KERNEL_BYTES, i == 0);
 	}
 }
@@ -220,7 +220,7 @@ static void bind_many(void)
 
 static void bind_again(void)
 {
-	const time_t end = time(NULL) + 4;
+	const time_t end = time(NULL) + 3;
 	struct xe_buffer page;
 	uint32_t count = 0;
 
