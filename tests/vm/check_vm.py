@@ -6,7 +6,8 @@ program.
     tests/vm/check_vm.py BUILD [KERNEL...]
 
 KERNEL: a series ("6.12": the newest of it), a version, or "all": the newest of each series that the mirror of this
-machine has in any suite, and a table at the end. A kernel that the mirror lacks, or does not give, is skipped.
+machine has in any suite, and a table at the end: which takes and attaches which program, and by which way. A kernel
+that the mirror lacks, or does not give, is skipped.
 """
 import concurrent.futures
 import glob
@@ -68,9 +69,9 @@ class Report:
             self.put(*row)
         self.failures += part.failures
 
-    def line(self, kernel, what, is_good, why=""):
+    def line(self, kernel, what, is_good, why="", cell="yes"):
         words = f": {why}" if why and not is_good else ""
-        self.put(kernel, what, "ok" if is_good else "not ok", words, "yes" if is_good else "NO")
+        self.put(kernel, what, "ok" if is_good else "not ok", words, cell if is_good else "NO")
         self.failures += not is_good
 
     def skip(self, kernel, what, why):
@@ -89,6 +90,19 @@ class Report:
         print("#", " " * width, *names)
         for what, row in self.cells.items():
             print("#", what.ljust(width), *(row.get(name, "").ljust(len(name)) for name in names))
+        for (thing, way), row in self.ways(names).items():
+            print("#", f"{thing} by {way}".ljust(width), *(f"{count} programs".ljust(len(name)) if count else "".ljust(len(name))
+                                                           for name, count in zip(names, row)))
+
+    def ways(self, names):
+        """{(object, way): how many of its programs each kernel has taken and attached so}."""
+        found = {}
+        for what, row in self.cells.items():
+            for column, name in enumerate(names):
+                cell = row.get(name, "")
+                if cell not in ("", "-", "yes", "NO"):
+                    found.setdefault((what.split()[0], cell), [0] * len(names))[column] += 1
+        return found
 
 
 class Machines:
@@ -137,7 +151,7 @@ def check_programs(report, kernel, name, lines):
         if state == "absent" and instead:
             report.skip(kernel.version, f"{name} {program}", f"this kernel has {instead[0]} instead")
         else:
-            report.line(kernel.version, f"{name} {program}", state == "runs", f"{state} {reason}")
+            report.line(kernel.version, f"{name} {program}", state == "runs", f"{state} {reason}", reason or "yes")
     together = [" ".join(fields) for fields in work.words(lines, "together")]
     report.line(kernel.version, f"{name} all together", len(together) == 1 and together[0].endswith(" runs"),
                 f"{together}")
