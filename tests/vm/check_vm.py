@@ -209,6 +209,8 @@ def check_mock(machines, apt, kernel, build):
     files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS,
                   "vm/submissions.sh": SUBMISSIONS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
                   "vm/oa.sh": OA, "vm/debug.sh": DEBUG, "vm/setpriv": SETPRIV, "vm/three_bmg.bin": ZEBIN})
+    if os.path.exists(f"{build}/sim/igdmd/libigdmd.so.1"):
+        files["vm/libigdmd.so.1"] = f"{build}/sim/igdmd/libigdmd.so.1"
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
@@ -254,6 +256,9 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
     if not how:
         line("debug", "the mock of xe, debugged", lambda lines: work.Debugged(lines, ZEBIN).complaints())
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
+        line("oa", "a metric set of a mock of xe", lambda lines: work.RecordedSet(lines).complaints())
+        if "vm/libigdmd.so.1" in files:
+            line("oa", "a named metric set of a mock of xe", lambda lines: work.NamedSet(lines).complaints())
         line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:
         def chain(lines, variant=variant):
