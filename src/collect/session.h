@@ -71,6 +71,9 @@ struct session_options {
 	char intel_oa_set[64]; /* … by which metric set of the driver's list; "": duet's own */
 	bool intel_no_driver;  /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
+	bool intel_debug;        /* … with code objects as debuggers are told them */
+	bool intel_debug_stops;  /* … and threads of one process stopped and counted … */
+	uint32_t intel_debug_pid; /* … this one; 0: the program that is started */
 	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */
 	uint64_t memory_bytes;
 	bool preload; /* LD_PRELOAD instead of a loader's layer */
