@@ -69,6 +69,9 @@ void kernel_object_find_names(const char *const *names, size_t count, bool *ret_
 int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,
 		      const void *value);
 
+/* Takes one out. Errors: the same; -ENOENT where it is not there, too. */
+int kernel_object_remove(const struct kernel_object *object, const char *map, const void *key);
+
 /* NULL: it has none of this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);
 
