@@ -81,11 +81,11 @@ static bool is_same(const struct program_image *one, const struct program_image 
 	       (one->inode == other->inode && one->device == other->device);
 }
 
-static struct submitter *known_of(const struct submitters *submitters, const struct process *process)
+static struct submitter *known_of(const struct submitters *submitters,
+				  const struct process *process)
 {
-	return process->is_described
-		       ? hash_map_find_pointer(&submitters->known, process->row.id)
-		       : NULL;
+	return process->is_described ? hash_map_find_pointer(&submitters->known, process->row.id)
+				     : NULL;
 }
 
 static uint64_t ticks_of(const struct submitter_name *name)

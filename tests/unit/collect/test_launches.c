@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "collect/devices.h"
 #include "collect/intel/generation.h"
+#include "collect/processes.h"
 #include "collect/submissions.h"
 #include "harness.h"
 
@@ -286,6 +287,164 @@ TEST(a_job_is_the_submission_that_it_was_queued_in)
 	bench_close(&bench);
 }
 
+/* ---- what is open, and whose ------------------------------------------------------------------- */
+
+static void take_open(uint64_t number)
+{
+	struct submit_record record = record_of(number, 1);
+
+	record.head.flags = SUBMIT_IS_OPEN;
+	record.status = BATCH_INCOMPLETE;
+	take(&record);
+}
+
+static void take_more(uint64_t number, uint32_t status)
+{
+	struct submit_record record = record_of(number, 1);
+
+	record.head.kind = SUBMIT_RECORD_MORE;
+	record.status = status;
+	take(&record);
+}
+
+TEST(batches_that_are_given_up_are_counted)
+{
+	enum { OPEN = 64 };
+	const struct launches_counts *counts;
+
+	begin(false);
+	counts = launches_counted(launches);
+	for (uint64_t i = 1; i <= OPEN; i++)
+		take_open(i);
+	take_more(5, BATCH_DONE);
+	CHECK_EQUAL(counts->incomplete, 0);
+	/* into its place */
+	take_open(OPEN + 1);
+	CHECK_EQUAL(counts->incomplete, 0);
+	take_open(OPEN + 2);
+	CHECK_EQUAL(counts->incomplete, 1);
+	take_more(1, BATCH_DONE);
+	CHECK_EQUAL(counts->unmatched, 1);
+	take_more(2, BATCH_INCOMPLETE);
+	CHECK_EQUAL(counts->incomplete, 2);
+	launches_end(launches);
+	CHECK_EQUAL(counts->incomplete, OPEN + 1);
+	end();
+	bench_close(&bench);
+}
+
+TEST(what_lies_in_another_space_is_another_kernel)
+{
+	struct submit_unbound unbound = {.head = {.kind = SUBMIT_RECORD_UNBOUND}, .vm = 7};
+	struct submit_record record;
+	const struct event_code *codes;
+
+	begin(false);
+	record = record_of(1, 1);
+	take(&record);
+	record = record_of(2, 1);
+	record.vm = 8;
+	take(&record);
+	unbound.head.time_ns = begin_ns + 100;
+	launches_take(launches, &unbound, sizeof(unbound));
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
+	CHECK_EQUAL(codes[1].end_ns, 0);
+	bench_close(&bench);
+}
+
+TEST(what_is_left_out_lacks_nothing)
+{
+	const struct launches_counts *counts;
+	struct submit_record record;
+
+	begin(false);
+	counts = launches_counted(launches);
+	put_device(&bench, 1, "0000:03:00.0");
+	put_context(&bench, 1);
+	put_queue(&bench, 1, 1, 1);
+	record = record_of(1, 0);
+	record.status = BATCH_LOOP;
+	record.counts.too_deep = record.counts.unresolved = record.counts.mismatched = 3;
+	record.head.flags = SUBMIT_NO_VM;
+	take(&record);
+	record.head.flags = 0;
+	take(&record);
+	take_open(2);
+	take_more(2, BATCH_LOOP);
+	take_open(3);
+	launches_end(launches);
+	CHECK_EQUAL(counts->told, 4);
+	CHECK_EQUAL(counts->looping + counts->incomplete + counts->unmatched, 0);
+	CHECK_EQUAL(counts->too_deep + counts->unresolved + counts->mismatched, 0);
+	CHECK_EQUAL(counts->no_space, 0);
+	end();
+	bench_close(&bench);
+}
+
+enum { GONE = 4194303 }; /* above what Linux gives out by itself */
+
+static struct submit_record record_of_another(uint64_t number)
+{
+	struct submit_record record = record_of(number, 1);
+
+	record.head.tgid = record.head.tid = GONE;
+	return record;
+}
+
+TEST(a_number_that_is_used_again_is_not_its_former_owners)
+{
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+	size_t count;
+
+	begin(false);
+	record = record_of_another(1);
+	take(&record);
+	processes_end(bench.recording->others, GONE, begin_ns + 100);
+	/* read late: it is of before */
+	record = record_of_another(5);
+	take(&record);
+	record = record_of_another(20);
+	take(&record);
+	end();
+	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	REQUIRE(count == 3);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 100);
+	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 200);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].process, processes[1].id);
+	CHECK_EQUAL(codes[1].process, processes[2].id);
+	bench_close(&bench);
+}
+
+TEST(who_is_gone_takes_its_kernels_with_it)
+{
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+
+	begin(false);
+	record = record_of(1, 1);
+	take(&record);
+	record = record_of_another(2);
+	take(&record);
+	record = record_of_another(3);
+	record.head.flags = SUBMIT_IS_OPEN;
+	take(&record);
+	launches_each_second(launches, begin_ns + 1000);
+	CHECK_EQUAL(launches_counted(launches)->incomplete, 1);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 1000);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].end_ns, 0);
+	CHECK_EQUAL(codes[1].end_ns, begin_ns + 1000);
+	bench_close(&bench);
+}
+
 TEST(generations)
 {
 	CHECK_EQUAL(generation_of_ip(12, 0), BATCH_GEN12 + 1);
@@ -312,6 +471,11 @@ int main(void)
 	RUN(of_who_tells_of_its_own_commands_there_is_none);
 	RUN(who_tells_of_its_own_commands_may_be_known_later);
 	RUN(a_job_is_the_submission_that_it_was_queued_in);
+	RUN(batches_that_are_given_up_are_counted);
+	RUN(what_lies_in_another_space_is_another_kernel);
+	RUN(what_is_left_out_lacks_nothing);
+	RUN(a_number_that_is_used_again_is_not_its_former_owners);
+	RUN(who_is_gone_takes_its_kernels_with_it);
 	RUN(generations);
 	return harness_end();
 }
