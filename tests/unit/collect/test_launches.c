@@ -4,6 +4,7 @@
  */
 #include "collect/intel/launches.h"
 
+#include "base/array.h"
 #include "bench.h"
 #include "collect/devices.h"
 #include "collect/intel/generation.h"
@@ -445,6 +446,220 @@ TEST(who_is_gone_takes_its_kernels_with_it)
 	bench_close(&bench);
 }
 
+/* ---- stacks of guests -------------------------------------------------------------------------- */
+
+static void on_catch_up(void *context)
+{
+	++*(int *)context;
+}
+
+/* A call of the driver by this thread, in [enter, exit) of the recording. */
+static void take_call(uint64_t enter, uint64_t exit, uint32_t tid)
+{
+	struct submit_record record = record_of(enter, 0);
+
+	record.enter_ns = begin_ns + enter;
+	record.head.time_ns = begin_ns + exit;
+	record.head.tid = tid;
+	record.frames_count = 4;
+	record.frames_first = 1;
+	for (uint32_t i = 0; i < record.frames_count; i++)
+		record.frames[i] = 0xffffffff80001000 - 0x100 * i;
+	launches_take(launches, &record, offsetof(struct submit_record, found));
+}
+
+static void put_guest_stack(uint32_t id)
+{
+	const uint64_t frames[] = {0x401234, 0x400010};
+	struct record_stack stack = {
+		.head = {.kind = RECORD_STACK, .detail = 2}, .stack = id, .kept = 2};
+	struct draft draft;
+
+	draft_begin(&draft, RECORD_STACK, 2, 0);
+	draft_add(&draft, &stack, sizeof(stack));
+	draft_add(&draft, frames, sizeof(frames));
+	draft_decode(&bench, &draft);
+}
+
+/* What it is launched by, between two times. */
+static void put_guest_launch(uint64_t enter, uint64_t exit, uint64_t correlation)
+{
+	const uint64_t stack = 1;
+	struct draft draft;
+
+	draft_begin(&draft, EVENT_LAUNCH,
+		    3 | COMMAND_KERNEL << 16 | (uint32_t)RECORD_LAUNCH_STACK << 24,
+		    sizeof(draft.launch));
+	draft.launch.enter = begin_ns + enter;
+	draft.launch.exit = begin_ns + exit;
+	draft.launch.correlation = correlation;
+	draft_add(&draft, &stack, sizeof(stack));
+	draft_decode(&bench, &draft);
+}
+
+/* Frames of the kernel in a stack, the innermost first. */
+static size_t kernel_frames_of(uint32_t stack, uint64_t offsets[4])
+{
+	const struct event_stack *node;
+	size_t count = 0;
+
+	for (; (node = trace_reader_stack(bench.reader, stack)); stack = node->caller) {
+		const struct event_frame *frame = trace_reader_frame(bench.reader, node->frame);
+
+		if (frame->type != FRAME_KERNEL)
+			break;
+		if (count < 4)
+			offsets[count] = frame->offset;
+		count++;
+	}
+	return count;
+}
+
+TEST(a_guests_stack_has_the_way_of_its_thread_into_the_driver)
+{
+	/* by correlation: whether the driver was called within */
+	static const struct {
+		uint64_t enter, exit;
+		bool has_way;
+	} calls[] = {{100, 200, true},  {100, 200, true},   {250, 300, false},
+		     {350, 440, false}, {430, 500, false},  {600, 700, true},
+		     {800, 900, false}, {1000, 1100, true}, {1101, 1200, false}};
+	const uint32_t me = (uint32_t)gettid();
+	struct event_launch *rows;
+	uint64_t offsets[4] = {0};
+	int caught_up = 0;
+	size_t count;
+
+	begin(false);
+	bench.recording->tsc = false;
+	bench.ring->thread.tid = me;
+	bench.recording->submissions.catch_up = on_catch_up;
+	bench.recording->submissions.context = &caught_up;
+	put_guest_stack(1);
+	take_call(50, 60, me);
+	take_call(110, 120, me);
+	/* begun before, or ended behind it: of neither */
+	take_call(340, 360, me);
+	take_call(435, 505, me);
+	take_call(600, 650, me);
+	take_call(660, 700, me);
+	/* another thread's */
+	take_call(810, 820, me + 1);
+	take_call(1050, 1060, me);
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		put_guest_launch(calls[i].enter, calls[i].exit, i + 1);
+	CHECK_EQUAL(caught_up, ARRAY_COUNT(calls));
+	/* all that ended by then is known */
+	bench.recording->driver_calls.read_ns = begin_ns + 5000;
+	put_guest_launch(1300, 1400, ARRAY_COUNT(calls) + 1);
+	CHECK_EQUAL(caught_up, ARRAY_COUNT(calls));
+	bench.recording->submissions.catch_up = NULL;
+	put_device(&bench, 1, "0000:03:00.0");
+	put_context(&bench, 1);
+	put_queue(&bench, 1, 1, 1);
+	launches_settle(launches);
+	end();
+	rows = read_launches(&count);
+	REQUIRE(count == ARRAY_COUNT(calls) + 1);
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
+		CHECK_EQUAL(rows[i].enter, begin_ns + calls[i].enter);
+		CHECK_EQUAL(kernel_frames_of(rows[i].stack, offsets), calls[i].has_way ? 3 : 0);
+	}
+	/* the first frame was our own program's; the others are where calls return to */
+	kernel_frames_of(rows[0].stack, offsets);
+	CHECK_EQUAL(offsets[0], 0xffffffff80000f00);
+	CHECK_EQUAL(offsets[1], 0xffffffff80000e00 - 1);
+	CHECK_EQUAL(offsets[2], 0xffffffff80000d00 - 1);
+	free(rows);
+	bench_close(&bench);
+}
+
+/* ---- a busy system ----------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%*u %llu", &pages) != 1)
+		abort();
+	fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of a made-up machine: 300 processes, each for a while, with a stack that is new each 16th time, kernels in 64 places, data
+ * that is unbound, batches that stay open. */
+static void take_one_of_many(uint64_t number)
+{
+	enum { LIVES = 3000, AT_ONCE = 300 };
+	static struct kernel_stack told = {.bytes = 64};
+	const uint32_t pid = GONE - (uint32_t)(number / LIVES * 7 + number * 31 % AT_ONCE);
+	struct submit_unbound unbound = {.head = {.kind = SUBMIT_RECORD_UNBOUND, .tgid = pid}};
+	struct submit_record record = record_of(number, 3);
+
+	if (number % 16 == 0) {
+		told.user_stack = number / 16 + 1;
+		told.ip = 0x400000 + number % 1024;
+		told.sp = 0x7ffff000;
+		told.tgid = pid;
+		launches_take(launches, &told, sizeof(told));
+	}
+	record.head.tgid = record.head.tid = pid;
+	record.vm = pid;
+	record.queue = number % 4;
+	record.user_stack = number / 16 + 1;
+	record.frames_count = 3;
+	for (uint32_t i = 0; i < 3; i++) {
+		record.frames[i] = 0xffffffff80001000 + i;
+		record.found[i].address = KERNEL * (1 + (number * 7 + i) % 64);
+	}
+	if (number % 32 == 1)
+		record.head.flags = SUBMIT_IS_OPEN;
+	launches_take(launches, &record,
+		      offsetof(struct submit_record, found) + 3 * sizeof(record.found[0]));
+	unbound.vm = pid;
+	unbound.begin = KERNEL * (1 + number % 128);
+	unbound.end = unbound.begin + KERNEL;
+	unbound.head.time_ns = record.head.time_ns;
+	if (number % 4 == 3)
+		launches_take(launches, &unbound, sizeof(unbound));
+}
+
+TEST(a_million_submissions_take_no_more_memory_than_a_tenth_of_them)
+{
+	enum { ALL = 1000000, PART = ALL / 10, GROWN_MOST = 96 << 20 };
+	const struct launches_counts *counts;
+	struct event_launch *rows;
+	uint64_t before, grown;
+	size_t count;
+
+	begin(false);
+	counts = launches_counted(launches);
+	for (uint64_t i = 1; i <= PART; i++) {
+		take_one_of_many(i);
+		if (i % 10000 == 0)
+			launches_each_second(launches, begin_ns + 10 * i);
+	}
+	before = resident_bytes();
+	for (uint64_t i = PART + 1; i <= ALL; i++) {
+		take_one_of_many(i);
+		if (i % 10000 == 0)
+			launches_each_second(launches, begin_ns + 10 * i);
+	}
+	grown = resident_bytes() - before;
+	printf("# %.1f MiB after a tenth, %.1f MiB more at the end\n", (double)before / (1 << 20),
+	       (double)grown / (1 << 20));
+	CHECK_EQUAL(counts->submissions, ALL);
+	CHECK_EQUAL(counts->kernels, 3 * ALL);
+	CHECK_EQUAL(counts->malformed + counts->left_out + counts->refused_stacks, 0);
+	CHECK(grown < GROWN_MOST);
+	end();
+	rows = read_launches(&count);
+	CHECK_EQUAL(count, 4 * ALL);
+	free(rows);
+	bench_close(&bench);
+}
+
 TEST(generations)
 {
 	CHECK_EQUAL(generation_of_ip(12, 0), BATCH_GEN12 + 1);
@@ -476,6 +691,8 @@ int main(void)
 	RUN(what_is_left_out_lacks_nothing);
 	RUN(a_number_that_is_used_again_is_not_its_former_owners);
 	RUN(who_is_gone_takes_its_kernels_with_it);
+	RUN(a_guests_stack_has_the_way_of_its_thread_into_the_driver);
+	RUN(a_million_submissions_take_no_more_memory_than_a_tenth_of_them);
 	RUN(generations);
 	return harness_end();
 }
