@@ -35,7 +35,7 @@
 
 enum {
 	OPEN_MOST = 64,
-	CODES_MOST = 1 << 20,
+	CODES_MOST = 1 << 20, /* in all: a trace keeps them to its end, some 200 MiB */
 	QUEUES_MOST = 65536,
 	HELD_WORDS_MOST = 8 << 20 /* 64 MiB */
 };
@@ -58,6 +58,7 @@ struct launches {
 	struct told_stacks stacks;
 	struct submitters submitters;
 	struct code_places codes;
+	uint32_t codes_count; /* that were described */
 	struct hash_map
 		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
 	struct open_batch opens[OPEN_MOST];
@@ -214,8 +215,9 @@ static uint32_t code_of(struct launches *launches, const struct open_batch *batc
 
 	if (id)
 		return id;
-	if (launches->codes.count == CODES_MOST)
+	if (launches->codes_count == CODES_MOST)
 		return 0;
+	launches->codes_count++;
 	id = describe_code(launches, &place, found->kind, now_ns);
 	/* without memory for its place it is another one each time, and never ends */
 	code_places_put(&launches->codes, &place, id);
