@@ -46,7 +46,8 @@ struct mock_gpu {
 	struct mock_stream *stream;
 	wait_queue_head_t taking; /* for the stream to be read */
 	struct mock_oa *oa;       /* the only one, too */
-	struct xarray sets;       /* metric sets of OA */
+	struct xarray sets;       /* metric sets of OA … */
+	struct kobject *metrics;  /* … and where they are listed */
 	struct mutex scripts_lock;
 	struct list_head scripts;
 };
@@ -120,6 +121,8 @@ void mock_oa_put(struct mock_gpu *gpu, const struct mock_oa_step *steps, u32 cou
 void mock_oa_lose(struct mock_gpu *gpu);
 void mock_oa_end(struct mock_gpu *gpu);
 
+/* Before the first. */
+int mock_oa_list_sets(struct mock_gpu *gpu);
 int mock_oa_add_set(struct mock_gpu *gpu, u64 data);
 int mock_oa_remove_set(struct mock_gpu *gpu, u64 data);
 int mock_oa_open(struct mock_gpu *gpu, u64 data);

@@ -226,6 +226,8 @@ static int add_gpu(u32 index)
 	if (!error)
 		error = drm_dev_register(&gpu->drm, 0);
 	if (!error)
+		error = mock_oa_list_sets(gpu);
+	if (!error)
 		all[index] = gpu;
 	return error;
 }

@@ -23,6 +23,7 @@ const struct sim_driver sim_driver_table = {
 	.is_ready = sim_is_ready,
 	.attach = sim_attach,
 	.context_ids = sim_context_ids,
+	.is_context = sim_is_context,
 	.stream_id = sim_stream_id,
 	.node_id = sim_node_id,
 	.graph_id = sim_graph_id,

@@ -279,7 +279,7 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_runner(sweep, &joined, tag);
 	if (!error && launch && is_in_account(&joined) && sweep->addresses)
 		error = sweep_note_ran(sweep, &joined, tag);
-	if (!error && launch && is_in_account(&joined) && sweep->windows)
+	if (!error && launch && !ledger_rejects(row) && sweep->windows)
 		error = sweep_note_window_run(sweep, &joined, tag);
 	if (!error)
 		error = sweep_tell_command(sweep, &joined, tag);

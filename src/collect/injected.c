@@ -410,6 +410,10 @@ static const struct fact {
 	 "instructions were sampled at the beginning alone: the GPU's buffer was full again and "
 	 "again, or the names that CUPTI gives took too much of the program's memory",
 	 NULL},
+	{RING_TROUBLE_CUDA_PC_CONTEXTS, true, LOSES_NOTHING, NULL,
+	 "contexts have no instruction samples: a process has more than 16 of them, or CUPTI was "
+	 "busy "
+	 "with another one for longer than a program may wait"},
 };
 
 static void count_facts(struct injected *injected, uint64_t now_ns)

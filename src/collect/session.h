@@ -58,12 +58,14 @@ struct session_options {
 	bool cuda_pc_exact;    /* … of one kernel at a time */
 	/* … in windows of so many ms in each so many ms; 0: as usual */
 	uint32_t cuda_pc_window_ms, cuda_pc_period_ms;
-	uint32_t drm_hz;         /* … of GPUs that the kernel has a DRM driver for */
-	bool drm_jobs;           /* … and what they did for whom */
-	bool intel;              /* collect what Intel's GPUs execute … */
-	uint64_t intel_cycles;   /* … sampled each time after so many cycles; 0: as usual */
-	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
-	bool intel_no_driver;    /* … without what their drivers see being handed to them */
+	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
+	bool drm_jobs;         /* … and what they did for whom */
+	bool drm_engines;      /* … and how busy engines are, also where that keeps a GPU awake */
+	bool intel;            /* collect what Intel's GPUs execute … */
+	uint64_t intel_cycles; /* … sampled each time after so many cycles; 0: as usual */
+	uint32_t intel_oa_hz;  /* … and what their OA units count, so often a second; 0: not */
+	char intel_oa_set[64]; /* … by which metric set of the driver's list; "": duet's own */
+	bool intel_no_driver;  /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
 	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */
 	uint64_t memory_bytes;

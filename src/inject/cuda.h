@@ -65,16 +65,18 @@ enum cuda_slot_kind {
 	CUDA_SLOT_NODE   /* one of several */
 };
 
+/* CUPTI's id of a call, in 64 bits, in which it does not wrap. */
+uint64_t cuda_correlation(uint32_t correlation);
 /* False: no memory. */
 bool cuda_slots_init(void);
 /* What was open stays so: nothing comes of it any more. */
 void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
-bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
+bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph);
 /* It launched nothing. */
-void cuda_slot_close(uint32_t correlation);
+void cuda_slot_close(uint64_t correlation);
 /* A record with this correlation has come. */
-enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
+enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode);
 /* Something was launched of which nothing has come, or nobody knows. */
 bool cuda_slots_are_open(void);
 /* Something was launched, ever. */
@@ -144,6 +146,8 @@ void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
 /* Opens and closes windows, takes what came. Gives ms to the next time that it is to be called, at most most_ms. */
 uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms);
+/* Nobody records: sampling is off until the next turn. */
+void cuda_samples_rest(void);
 /* Takes the rest, and switches sampling off. */
 void cuda_samples_end(struct guest_thread *thread);
 void cuda_samples_forked(void);

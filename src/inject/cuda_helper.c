@@ -71,7 +71,11 @@ static uint32_t sample(void)
 {
 	struct guest_thread *thread = guest_enter();
 
-	return thread ? cuda_samples_turn(thread, FLUSH_MS) : FLUSH_MS;
+	if (thread)
+		return cuda_samples_turn(thread, FLUSH_MS);
+	if (guest_is_idle())
+		cuda_samples_rest();
+	return FLUSH_MS;
 }
 
 static void flush_when_due(void)

@@ -70,6 +70,19 @@ static inline bool guest_is_idle(void)
 	return atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE;
 }
 
+/* What the program calls in the place of function `name`: `look` and `callee` while nobody records, else record_NAME. It is a
+ * function of its own: a load, a compare and a jump, which must not share a frame with the recording, whose saved registers alone
+ * would double its cost. */
+#define GUEST_HOOK(type, name, parameters, arguments, look, callee) \
+	static type hook_##name parameters                          \
+	{                                                           \
+		if (GUEST_LIKELY(guest_is_idle())) {                \
+			look;                                       \
+			return callee arguments;                    \
+		}                                                   \
+		return record_##name arguments;                     \
+	}
+
 /* The calling thread's ring while someone records, else NULL. */
 static inline struct guest_thread *guest_enter(void)
 {

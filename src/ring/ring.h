@@ -91,6 +91,7 @@ enum ring_trouble {
 	RING_TROUBLE_CUDA_PC_CODE, /* samples of kernels whose code was not seen */
 	RING_TROUBLE_CUDA_PC_RARE, /* windows of sampling are rarer than they were asked for */
 	RING_TROUBLE_CUDA_PC_OVER, /* … and there are none any more */
+	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_COUNT
 };

@@ -156,6 +156,8 @@ def check_mock(report, apt, kernel, build):
     files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS,
                   "vm/submissions.sh": SUBMISSIONS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
                   "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
+    if os.path.exists(f"{build}/sim/igdmd/libigdmd.so.1"):
+        files["vm/libigdmd.so.1"] = f"{build}/sim/igdmd/libigdmd.so.1"
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
@@ -196,6 +198,9 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
         line(name, f"the mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
     if not how:
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
+        line("oa", "a metric set of a mock of xe", lambda lines: work.RecordedSet(lines).complaints())
+        if "vm/libigdmd.so.1" in files:
+            line("oa", "a named metric set of a mock of xe", lambda lines: work.NamedSet(lines).complaints())
         line("oa", "what doctor says of a mock of xe", work.complaints_of_doctor)
     for variant in variants:
         def chain(lines, variant=variant):

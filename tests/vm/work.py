@@ -672,7 +672,9 @@ class RecordedOa:
             if row["kind"] == "counter" and row["series"] in self.series:
                 name = (self.series[row["series"]]["metric"], devices.get(self.series[row["series"]].get("device")))
                 self.rows.setdefault(name, []).append(row)
-        self.losses = sum(row["count"] for row in rows if row["kind"] == "loss" and row["lost"] == "counter")
+        losses = [row for row in rows if row["kind"] == "loss" and row["lost"] == "counter"]
+        self.losses = sum(row.get("count", 0) for row in losses)
+        self.gaps = [row for row in losses if "count" not in row]
         self.notes = [line for line in lines if line.startswith("info ")]
 
     def of(self, metric):
@@ -693,16 +695,74 @@ class RecordedOa:
             yield f"clocks {clocks} of {self.steps}"
         if self.losses != 4 or len(self.late) != 1:
             yield f"{self.losses} losses"
+        # the end of the stream: behind the row that was late, before those that came again
+        late, again = [self.of("gpu.clock")[i] for i in (20, 21)] if len(clocks) > 21 else [None, None]
+        if [row["reason"] for row in self.gaps] != ["gap"] or not late or \
+                not late["begin"] < self.gaps[0]["begin"] < self.gaps[0]["end"] <= again["begin"]:
+            yield f"gaps {self.gaps} between {late} and {again}"
         if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
                    for note in self.notes):
             yield f"noted {self.notes}"
 
 
+class RecordedSet:
+    """tests/vm/oa.sh: what duet recorded by a metric set of the driver's list, which the second GPU has and the first has not."""
+    PREFIX, NAME, DEVICE = "set ", "01234567-89ab-cdef-0123-456789abcdef", "0000:04:00.0"
+    NAMES = {}
+    LISTED = [[NAME, DEVICE]]
+
+    def __init__(self, lines):
+        lines = [line.removeprefix(self.PREFIX) for line in lines if line.startswith(self.PREFIX)]
+        self.listed = [fields[:2] for fields in words(lines, "list")]
+        self.steps = [[int(text) for text in fields] for fields in words(lines, "step")]
+        self.notes = [line for line in lines if line.startswith("info ")]
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        devices = {row["id"]: row["key"] for row in rows if row["kind"] == "device"}
+        self.series = {row["id"]: (row["metric"], row["instance"], devices.get(row.get("device")))
+                       for row in rows if row["kind"] == "series" and row["source"].startswith("OA")}
+        self.rows = {}
+        for row in sorted((row for row in rows if row["kind"] == "counter"), key=lambda row: row["begin"]):
+            if row["series"] in self.series:
+                self.rows.setdefault(self.series[row["series"]], []).append(row["value"])
+
+    def complaints(self):
+        if self.listed != self.LISTED:
+            yield f"listed {self.listed}"
+        for counter in range(64):
+            column = {3: 2, 5: 3}.get(counter)
+            wanted = [step[column] if column else 0 for step in self.steps]
+            found = self.rows.get(("gpu.oa.counter", f"gt0 {self.NAMES.get(counter, f'PEC{counter}')}", self.DEVICE))
+            if len(wanted) != 10 or found != wanted:
+                yield f"counter {counter} is {found}, and not {wanted}"
+        others = {key[0] for key in self.rows} - {"gpu.oa.counter", "gpu.clock"}
+        if others:
+            yield f"{others} by a set that may count something else there"
+        if not any(f"metric set {self.NAME}" in note for note in self.notes) or \
+                not any(f"offers no metric set '{self.NAME}'" in note for note in self.notes):
+            yield f"noted {self.notes}"
+
+
+class NamedSet(RecordedSet):
+    """… by its name in Intel's library of sets (sim/igdmd), which knows the second GPU alone, and two counters of it."""
+    PREFIX, NAME = "named ", "SimBasic"
+    NAMES = {3: "GpuBusyTicks", 5: "EuActiveTicks"}
+    LISTED = [[name, RecordedSet.DEVICE] for name in ("SimBasic", "SimSmall", RecordedSet.NAME)]
+
+    def __init__(self, lines):
+        super().__init__(lines)
+        self.after = [fields[0] for fields in words(lines, "after") if fields and not fields[0].startswith("/")]
+
+    def complaints(self):
+        yield from super().complaints()
+        if self.after != [RecordedSet.NAME]:
+            yield f"in the driver's list after it: {self.after}"
+
+
 def complaints_of_doctor(lines):
     """tests/vm/oa.sh: of each machine, whether Intel's GPUs can be recorded, and checks that have to be there."""
-    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
-              "user": (False, {"rights": False, "eu_stalls": True, "oa": True}, "sysctl dev.xe.observation_paranoid=0"),
-              "open": (True, {"rights": True, "eu_stalls": True, "oa": True}, ""),
+    wanted = {"root": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": True}, "is seen by its functions' types"),
+              "user": (False, {"rights": False, "eu_stalls": True, "oa": True, "submissions": False}, "sysctl dev.xe.observation_paranoid=0"),
+              "open": (True, {"rights": True, "eu_stalls": True, "oa": True, "submissions": False}, "by whom, is not told: that takes more rights"),
               "old": (True, {"rights": True, "eu_stalls": False, "oa": True}, "since Linux 6.15"),
               "oldest": (True, {"rights": True, "eu_stalls": False, "oa": False}, "since Linux 6.11")}
     found = {name: json.loads(" ".join(rest)) for name, *rest in words(lines, "doctor")}

@@ -21,6 +21,7 @@
 #include "collect/host_clocks.h"
 #include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
+#include "collect/intel/oa_sets.h"
 #include "collect/intel/oa_source.h"
 
 enum {
@@ -65,6 +66,8 @@ static const struct collector_option collector_options[] = {
 	{"oa", "how much of the time the GPU and its EUs are busy, and at which clock, by their OA "
 	       "unit, 100 times a second; instead of samples, or beside them where both are said"},
 	{"oa=HZ", "… so many times a second, 1 to 1000, or the next that the hardware has"},
+	{"oa-set=NAME",
+	 "… the counters of a metric set of theirs, too, of those that duet list oa-sets names"},
 	{"driver",
 	 "what is handed to GPUs, by whom, and which kernels are in it, as the drivers xe and "
 	 "i915 see it with rights: done anyway; -driver: not"},
@@ -105,18 +108,38 @@ static uint32_t read_ring(const char *option)
 		       : (uint32_t)size;
 }
 
+/* NULL: it is none. */
+static const char *read_oa_set(const char *option)
+{
+	static const char before[] = "oa-set=";
+	const char *name = option + sizeof(before) - 1;
+
+	if (strncmp(option, before, sizeof(before) - 1) != 0)
+		return NULL;
+	return *name && strlen(name) < OA_SET_NAME_BYTES ? name : NULL;
+}
+
 static bool has_option(const char *option)
 {
 	return read_cycles(option) != 0 || read_oa_hz(option) != 0 || read_ring(option) != 0 ||
-	       strcmp(option, "-driver") == 0;
+	       read_oa_set(option) || strcmp(option, "-driver") == 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	const uint32_t oa_hz = on && option ? read_oa_hz(option) : 0;
+	const char *set = on && option ? read_oa_set(option) : NULL;
 
-	if (!on)
+	if (!on) {
 		session->intel_oa_hz = 0;
+		session->intel_oa_set[0] = '\0';
+	}
+	if (set) {
+		snprintf(session->intel_oa_set, sizeof(session->intel_oa_set), "%s", set);
+		if (!session->intel_oa_hz)
+			session->intel_oa_hz = OA_USUAL_HZ;
+		return;
+	}
 	if (oa_hz) {
 		session->intel_oa_hz = oa_hz;
 		return;
@@ -380,7 +403,7 @@ static int open_stalls(struct intel *intel, uint64_t cycles)
 				  "(duet doctor says what is missing)");
 }
 
-static int open_oa(struct intel *intel, uint32_t hz)
+static int open_oa(struct intel *intel, const struct session_options *session)
 {
 	struct counters_options options = {.collector = "intel",
 					   .sources = &oa_sources,
@@ -389,7 +412,8 @@ static int open_oa(struct intel *intel, uint32_t hz)
 					   .close_context = oa_units_close,
 					   .root = ""};
 	struct oa_units *units;
-	const int error = oa_units_open(intel->recording, hz, &units);
+	const int error = oa_units_open(intel->recording, session->intel_oa_hz,
+					session->intel_oa_set, &units);
 
 	if (error)
 		return error;
@@ -446,7 +470,7 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (session->intel)
 		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
-		error = open_oa(intel, session->intel_oa_hz);
+		error = open_oa(intel, session);
 	if (!intel->count && !intel->counters && !intel->driver) {
 		free(intel);
 		return error;

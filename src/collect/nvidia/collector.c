@@ -47,6 +47,10 @@ static const struct collector_rate rate = {
 
 enum { PC_PERIOD_MOST_MS = 3600000 };
 
+static const char memory_taken[] =
+	"sampling of instructions takes 512 MiB of the GPU's memory, by CUPTI's documentation, for "
+	"each context of CUDA: a program that fills its GPU may find too little left";
+
 /* ---- what is noted ----------------------------------------------------------------------------- */
 
 static void note(struct recording *recording, enum event_collector_state state, const char *text)
@@ -218,6 +222,8 @@ static int open_both(struct recording *recording, const struct session_options *
 	int error;
 
 	*ret_state = NULL;
+	if (session->cuda_pc)
+		recording_hint(recording, memory_taken);
 	if (!session->nvidia_hz && !session->nvidia_pm_hz)
 		return 0;
 	both = calloc(1, sizeof(*both));
