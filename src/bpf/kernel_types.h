@@ -73,6 +73,13 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+} KERNEL_TYPE;
+
+struct mm_struct {
+	unsigned long mmap_base; /* where mappings begin, downwards mostly */
+	unsigned long start_code, brk;
 } KERNEL_TYPE;
 
 struct irqaction {

@@ -5,8 +5,8 @@
  * Runs in:  the kernel, in threads that call the driver
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
- * Include with these macros defined, behind the functions of a driver: on_exec(call, scratch), on_done(what, call),
- * call_of(command), on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ * Include with these macros defined, behind the functions of a driver: on_begin(what, call), on_exec(call, scratch), on_done(what,
+ * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -27,6 +27,16 @@ static __always_inline void end_exec(const struct submit_call *call)
 	put_scratch(scratch);
 }
 
+static __always_inline struct submit_call *enter(__u32 what, const void *data,
+						 const struct drm_file *file, __u32 is_user)
+{
+	struct submit_call *call = begin_call(what, data, file, is_user);
+
+	if (call)
+		on_begin(what, call);
+	return call;
+}
+
 /* The driver comes back from a call: what it refused is nothing. */
 static __always_inline int finish(__u32 what, long result)
 {
@@ -35,6 +45,8 @@ static __always_inline int finish(__u32 what, long result)
 	if (!call) {
 		if (what == CALL_EXEC)
 			count(SUBMIT_COUNT_CALLS);
+		else if (!result)
+			on_lost(what);
 		return 0;
 	}
 	if (result) {
@@ -53,7 +65,7 @@ static __always_inline int finish(__u32 what, long result)
 	SEC("fentry/" #function)                                            \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
 	{                                                                   \
-		struct submit_call *call = begin_call(what, data, file, 0); \
+		struct submit_call *call = enter(what, data, file, 0);      \
                                                                             \
 		if (call && what == CALL_EXEC)                              \
 			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
@@ -77,8 +89,8 @@ static __always_inline int finish(__u32 what, long result)
 	SEC("kprobe/" #function)                                                                  \
 	int name(struct pt_regs *registers)                                                       \
 	{                                                                                         \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
-						      (const struct drm_file *)registers->dx, 0); \
+		struct submit_call *call = enter(what, (const void *)registers->si,               \
+						 (const struct drm_file *)registers->dx, 0);      \
                                                                                                   \
 		if (call && what == CALL_EXEC)                                                    \
 			take_frames(registers, call, registers->ip);                              \
@@ -198,7 +210,7 @@ static __always_inline void enter_way(void *context, const struct drm_file *file
 	}
 	on_before(command - DRM_COMMANDS, data, file);
 	what = call_of(command - DRM_COMMANDS);
-	call = what ? begin_call(what, data, file, 1) : NULL;
+	call = what ? enter(what, data, file, 1) : NULL;
 	if (call && what == CALL_EXEC)
 		take_frames(context, call, function);
 }

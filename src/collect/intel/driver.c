@@ -51,7 +51,8 @@ static const struct kernel_program xe_types[] = {
 	{"queue_create_exit", NULL, LACKS_KERNELS},
 	{"mmap_offset_enter", NULL, NULL},
 	{"mmap_offset_exit", NULL, LACKS_KERNELS},
-	{"vm_destroy", NULL, NULL},
+	{"vm_destroy_enter", NULL, NULL},
+	{"vm_destroy_exit", NULL, NULL},
 	{"queue_destroy", NULL, NULL},
 	{"gem_close", NULL, NULL},
 	{"file_close", NULL, NULL},
@@ -66,7 +67,8 @@ static const struct kernel_program xe_names[] = {
 	{"probe_vm_bind", NULL, NULL},      {"return_vm_bind", NULL, LACKS_KERNELS},
 	{"probe_queue_create", NULL, NULL}, {"return_queue_create", NULL, LACKS_KERNELS},
 	{"probe_mmap_offset", NULL, NULL},  {"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_vm_destroy", NULL, NULL},   {"probe_queue_destroy", NULL, NULL},
+	{"probe_vm_destroy", NULL, NULL},   {"return_vm_destroy", NULL, NULL},
+	{"probe_queue_destroy", NULL, NULL},
 	{"probe_gem_close", NULL, NULL},    {"probe_file_close", NULL, NULL},
 	{"probe_mmap", NULL, NULL},         {"return_mmap", NULL, LACKS_KERNELS},
 	{"probe_again", NULL, NULL},        {"on_exit", NULL, NULL},
@@ -74,7 +76,8 @@ static const struct kernel_program xe_names[] = {
 static const struct kernel_program xe_way_in[] = {
 	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
 	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release", NULL, NULL}, {"on_exit", NULL, NULL},
+	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
+	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_types[] = {
 	{"exec_exit", NULL, NULL},
@@ -119,6 +122,7 @@ static const struct kernel_program i915_way_in[] = {
 	{"way_enter", NULL, NULL},
 	{"probe_mmap", NULL, NULL},
 	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL},
 	{"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };

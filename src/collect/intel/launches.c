@@ -437,6 +437,16 @@ static void take_met(struct launches *launches, const struct kernel_head *head)
 	told_stacks_meet(&launches->stacks, process);
 }
 
+/* It stays as it is. */
+static void take_dropped(struct launches *launches, const struct submit_dropped *dropped)
+{
+	struct open_batch *batch = find_open(launches, dropped->number);
+
+	launches->counts.incomplete++;
+	if (batch)
+		*batch = (struct open_batch){0};
+}
+
 static bool is_whole(const struct submit_record *record, size_t size)
 {
 	return size >= offsetof(struct submit_record, found) &&
@@ -445,7 +455,7 @@ static bool is_whole(const struct submit_record *record, size_t size)
 			       record->found_count * sizeof(record->found[0]);
 }
 
-/* Of a batch or what was unbound. */
+/* Of a batch, or what ends. */
 static void take_now(struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
@@ -455,6 +465,12 @@ static void take_now(struct launches *launches, const void *data, size_t size)
 		take_unbound(launches, data);
 		return;
 	}
+	if (size == sizeof(struct submit_dropped) && head->kind == SUBMIT_RECORD_DROPPED) {
+		take_dropped(launches, data);
+		return;
+	}
+	if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_EXIT)
+		return;
 	if (!is_whole(record, size)) {
 		launches->counts.malformed++;
 		return;
@@ -509,7 +525,7 @@ void launches_take(struct launches *launches, const void *data, size_t size)
 
 	if (size == sizeof(struct kernel_stack))
 		take_stack(launches, data);
-	else if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET)
+	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
 		take_met(launches, head);
 	else if (size < sizeof(*head))
 		launches->counts.malformed++;

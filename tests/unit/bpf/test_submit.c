@@ -34,22 +34,44 @@ static struct bpf_object *object;
 static int program, error;
 static struct ring_buffer *ring;
 static struct submit_record records[RECORDS_MOST];
-static struct submit_unbound last_unbound;
-static size_t records_count, stacks_count, unbound_count, met_count;
+static struct submit_unbound unbounds[RECORDS_MOST];
+static struct submit_process last_exit;
+static uint64_t last_dropped;
+static size_t records_count, stacks_count, unbound_count, met_count, exit_count, dropped_count;
+
+static void on_process(const struct submit_process *process)
+{
+	met_count += process->head.kind == SUBMIT_RECORD_MET;
+	if (process->head.kind != SUBMIT_RECORD_EXIT)
+		return;
+	exit_count++;
+	last_exit = *process;
+}
 
 static int on_record(void *context, void *data, size_t size)
 {
-	if (size == sizeof(struct kernel_stack)) {
-		stacks_count++;
-	} else if (size == sizeof(struct kernel_head)) {
-		met_count += ((struct kernel_head *)data)->kind == SUBMIT_RECORD_MET;
-	} else if (((struct kernel_head *)data)->kind == SUBMIT_RECORD_UNBOUND) {
-		last_unbound = *(struct submit_unbound *)data;
+	switch (((struct kernel_head *)data)->kind) {
+	case SUBMIT_RECORD_MET:
+	case SUBMIT_RECORD_EXIT:
+		if (size == sizeof(struct submit_process))
+			on_process(data);
+		return 0;
+	case SUBMIT_RECORD_UNBOUND:
+		if (unbound_count < RECORDS_MOST)
+			unbounds[unbound_count] = *(struct submit_unbound *)data;
 		unbound_count++;
-	} else if (records_count < RECORDS_MOST) {
-		memcpy(&records[records_count++], data, size);
+		return 0;
+	case SUBMIT_RECORD_DROPPED:
+		last_dropped = ((struct submit_dropped *)data)->number;
+		dropped_count++;
+		return 0;
+	default:
+		if (size == sizeof(struct kernel_stack))
+			stacks_count++;
+		else if (records_count < RECORDS_MOST)
+			memcpy(&records[records_count++], data, size);
+		return 0;
 	}
-	return 0;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */
@@ -122,7 +144,7 @@ static void bind(uint64_t file, uint32_t vm, uint32_t handle, uint64_t offset, u
 
 static void take_records(void)
 {
-	records_count = 0;
+	records_count = unbound_count = dropped_count = exit_count = 0;
 	ring_buffer__consume(ring);
 }
 
@@ -209,6 +231,8 @@ static void end(void)
 
 	call_of(FILE_A, SUBMIT_XE_FILE_CLOSE, &nothing);
 	call_of(FILE_B, SUBMIT_XE_FILE_CLOSE, &nothing);
+	call_of(FILE_A, SUBMIT_XE_EXIT, &nothing);
+	take_records();
 }
 
 /* ---- tests ------------------------------------------------------------------------------------- */
@@ -286,10 +310,11 @@ TEST(what_is_bound_over_is_not_there)
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 2 * PAGE)), 0xc0);
 	unbound_count = 0;
 	bind(FILE_A, 1, 0, 0, AREA + 2 * PAGE, PAGE);
+	take_records();
+	REQUIRE(unbound_count == 1);
+	CHECK_EQUAL(unbounds[0].begin, AREA + 2 * PAGE);
+	CHECK_EQUAL(unbounds[0].end, AREA + 3 * PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 2 * PAGE)), 0);
-	CHECK_EQUAL(unbound_count, 1);
-	CHECK_EQUAL(last_unbound.begin, AREA + 2 * PAGE);
-	CHECK_EQUAL(last_unbound.end, AREA + 3 * PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 3 * PAGE)), 0x100);
 	munmap(first, 4 * PAGE);
 	munmap(second, PAGE);
