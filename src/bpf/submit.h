@@ -15,6 +15,7 @@
  *
  *	SUBMIT_FIND(scratch, address, ret_range)	what lies at an address of the submission's address space; false:
  *							it is not known
+ *	SUBMIT_FOUND(scratch)				kernels were found that are told next
  *	SUBMIT_MISSED(call)				what a call may have changed whose end was not seen is not known
  */
 #ifndef BPF_SUBMIT_H
@@ -29,6 +30,7 @@
 struct submit_scratch;
 struct submit_call;
 static __always_inline void SUBMIT_MISSED(const struct submit_call *call);
+static __always_inline void SUBMIT_FOUND(struct submit_scratch *scratch);
 static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 address,
 					struct gpu_range *ret_range);
 
@@ -907,6 +909,7 @@ static __always_inline __u32 look_and_tell(struct submit_scratch *scratch, __u32
 		look_through(scratch);
 		open->found_before = open->found_told;
 		open->found_told = open->state.found_count;
+		SUBMIT_FOUND(scratch);
 		if (open->state.status == BATCH_INCOMPLETE && open->tries++ < SUBMIT_TRIES_MOST &&
 		    keep_open(open))
 			flags |= SUBMIT_IS_OPEN;
@@ -991,6 +994,16 @@ static __always_inline void try_again(void)
 {
 	if (*(volatile __u32 *)&opens_count)
 		bpf_loop(SUBMIT_OPENS_A_PROCESS, try_slot, NULL, 0);
+}
+
+/* Without a driver: what is mapped already. */
+static __always_inline void run_mmap(const struct submit_request *request)
+{
+	const struct submit_id key = {file_number((const void *)request->file), request->offset};
+	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);
+
+	if (object)
+		add_mapping(*object, request->address, 0);
 }
 
 /* ---- ends -------------------------------------------------------------------------------------- */

@@ -61,6 +61,23 @@ static __always_inline int finish(__u32 what, long result)
 	return 0;
 }
 
+/* Never attached: what the programs do, with a caller's memory and nobody's file. */
+static __always_inline int run_through(const struct submit_request *request)
+{
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_call *call =
+		request->seen == SUBMIT_SEEN_END ? NULL : enter(request->call, data, file, 1);
+	struct submit_frames *frames =
+		call && request->call == CALL_EXEC ? need_frames(call, 0) : NULL;
+
+	if (frames)
+		put_frames(frames,
+			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
+					      sizeof(frames->all), 0),
+			   0);
+	return request->seen == SUBMIT_SEEN_BEGIN ? 0 : finish(request->call, request->result);
+}
+
 #define ON_ENTRY(name, function, what)                                      \
 	SEC("fentry/" #function)                                            \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \

@@ -11,6 +11,7 @@
  *           by kprobe; or drm_ioctl, the way into all drivers, with what the program wrote. The recorder loads one.
  */
 #define SUBMIT_FIND   find_range
+#define SUBMIT_FOUND  on_found
 #define SUBMIT_MISSED on_missed
 #include "bpf/submit.h"
 
@@ -565,6 +566,11 @@ static __always_inline void on_begin(__u32 what, struct submit_call *call)
 	call->vm = space ? space->number : 0;
 }
 
+/* Binds say where they end. */
+static __always_inline void on_found(struct submit_scratch *scratch)
+{
+}
+
 static __always_inline void on_missed(const struct submit_call *call)
 {
 	if (call->what == CALL_VM_BIND || call->what == CALL_VM_DESTROY)
@@ -818,22 +824,10 @@ ON_WAY_IN(way_enter, way_exit)
 
 /* ---- without a driver -------------------------------------------------------------------------- */
 
-static __always_inline void run_mmap(const struct submit_request *request)
-{
-	const struct submit_id key = {file_number((const void *)request->file), request->offset};
-	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);
-
-	if (object)
-		add_mapping(*object, request->address, 0);
-}
-
-/* Never attached: what the programs above do, with a caller's memory and nobody's file. */
 SEC("syscall")
 int run_call(struct submit_request *request)
 {
 	const void *data = (const void *)request->data, *file = (const void *)request->file;
-	struct submit_frames *frames;
-	struct submit_call *call;
 
 	switch (request->call) {
 	case SUBMIT_XE_QUEUE_DESTROY:
@@ -855,16 +849,6 @@ int run_call(struct submit_request *request)
 		end_process(bpf_get_current_pid_tgid() >> 32);
 		return 0;
 	default:
-		call = request->seen == SUBMIT_SEEN_END ? NULL
-							: enter(request->call, data, file, 1);
+		return run_through(request);
 	}
-	frames = call && request->call == SUBMIT_XE_EXEC ? need_frames(call, 0) : NULL;
-	if (frames)
-		put_frames(frames,
-			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
-					      sizeof(frames->all), 0),
-			   0);
-	if (request->seen == SUBMIT_SEEN_BEGIN)
-		return 0;
-	return finish(request->call, request->result);
 }

@@ -119,6 +119,26 @@ enum submit_xe_call {
 	SUBMIT_XE_EXIT   /* the last thread of the process ends */
 };
 
+/* … of i915 (src/bpf/i915.bpf.c). */
+enum submit_i915_call {
+	SUBMIT_I915_EXEC = 1,
+	SUBMIT_I915_CONTEXT_CREATE,
+	SUBMIT_I915_MMAP_OFFSET,
+	SUBMIT_I915_GEM_MMAP,
+	SUBMIT_I915_USERPTR,
+	SUBMIT_I915_MMAP, /* the end of one that is there already */
+	SUBMIT_I915_CONTEXT_SETPARAM,
+	SUBMIT_I915_CONTEXT_GETPARAM,
+	SUBMIT_I915_VM_CREATE,
+	/* Seen before the driver does it. */
+	SUBMIT_I915_VM_DESTROY,
+	SUBMIT_I915_CONTEXT_DESTROY,
+	SUBMIT_I915_GEM_CLOSE,
+	SUBMIT_I915_FILE_CLOSE,
+	SUBMIT_I915_ANY,
+	SUBMIT_I915_EXIT
+};
+
 /* How much of a call is seen. */
 enum submit_seen { SUBMIT_SEEN = 0, SUBMIT_SEEN_BEGIN = 1, SUBMIT_SEEN_END = 2 };
 
@@ -126,7 +146,7 @@ struct submit_request {
 	__u64 file;            /* stands for one; no address */
 	__u64 data;            /* the call's arguments, in the caller's memory */
 	__u64 address, offset; /* of SUBMIT_XE_MMAP: where it is, and where in the file */
-	__u32 call;            /* enum submit_xe_call */
+	__u32 call;            /* enum submit_xe_call, or enum submit_i915_call */
 	__s32 result;          /* the driver's */
 	__u32 seen;            /* enum submit_seen */
 	__u32 reserved;
