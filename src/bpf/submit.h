@@ -255,8 +255,8 @@ struct submit_call {
 	__u32 is_user; /* … the program's */
 	__u64 offset;  /* of a mapping: where in the file */
 	struct vm_area_struct *area;
-	__u64 function;    /* of a submission: whose begin was seen … */
-	__u64 system_call; /* … below this one */
+	__u64 function;         /* of a submission: whose begin was seen … */
+	__u64 system_call;      /* … below this one */
 	struct submit_id space; /* of calls that change one: which, … */
 	__u64 vm;               /* … and its number then; 0: none */
 };
@@ -895,8 +895,8 @@ static __always_inline void send_record(struct submit_scratch *scratch)
 	barrier_var(found);
 	if (found > BATCH_FOUND_MOST)
 		found = BATCH_FOUND_MOST;
-	tell(record, __builtin_offsetof(struct submit_record, found) +
-			     found * sizeof(struct submit_found));
+	tell(record,
+	     __builtin_offsetof(struct submit_record, found) + found * sizeof(struct submit_found));
 }
 
 /* Looks and tells. Returns the record's flags. */

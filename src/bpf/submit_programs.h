@@ -102,16 +102,16 @@ static __always_inline int run_through(const struct submit_request *request)
 		return 0;                                                   \
 	}
 
-#define ON_PROBE(name, function, what)                                                            \
-	SEC("kprobe/" #function)                                                                  \
-	int name(struct pt_regs *registers)                                                       \
-	{                                                                                         \
-		struct submit_call *call = enter(what, (const void *)registers->si,               \
-						 (const struct drm_file *)registers->dx, 0);      \
-                                                                                                  \
-		if (call && what == CALL_EXEC)                                                    \
-			take_frames(registers, call, registers->ip);                              \
-		return 0;                                                                         \
+#define ON_PROBE(name, function, what)                                                       \
+	SEC("kprobe/" #function)                                                             \
+	int name(struct pt_regs *registers)                                                  \
+	{                                                                                    \
+		struct submit_call *call = enter(what, (const void *)registers->si,          \
+						 (const struct drm_file *)registers->dx, 0); \
+                                                                                             \
+		if (call && what == CALL_EXEC)                                               \
+			take_frames(registers, call, registers->ip);                         \
+		return 0;                                                                    \
 	}
 #define ON_RETURN(name, function, what)                  \
 	SEC("kretprobe/" #function)                      \

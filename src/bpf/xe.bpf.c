@@ -180,10 +180,10 @@ struct bind {
 	__u64 vm;
 	__u32 level;
 	__u32 steps, tells; /* of the call so far */
-	__u32 is_over;      /* it has come to the most, or another holds a bucket: the space is void */
-	__u32 has_cut;      /* there was something */
-	__u32 is_mirror;    /* the process's own memory, at the same address */
-	__u64 vector;       /* where the operations are; 0: there is one, in the call's own arguments */
+	__u32 is_over;   /* it has come to the most, or another holds a bucket: the space is void */
+	__u32 has_cut;   /* there was something */
+	__u32 is_mirror; /* the process's own memory, at the same address */
+	__u64 vector; /* where the operations are; 0: there is one, in the call's own arguments */
 };
 
 /* What loops are handed lies on the stack. */
@@ -481,8 +481,7 @@ static __always_inline void take_bind(struct bind *bind, const struct xe_vm_bind
 static long take_further(__u32 index, struct binding *binding)
 {
 	struct bind *bind = binding->bind;
-	struct xe_vm_bind_op *operation =
-		&((struct xe_vm_bind *)binding->scratch->arguments)->bind;
+	struct xe_vm_bind_op *operation = &((struct xe_vm_bind *)binding->scratch->arguments)->bind;
 
 	/* one is where several begin */
 	if (bind->vector &&

@@ -20,10 +20,7 @@
 
 #include <linux/types.h>
 
-enum {
-	GPU_RANGES_A_BUCKET = 64,
-	GPU_RANGE_LEVELS = 4
-};
+enum { GPU_RANGES_A_BUCKET = 64, GPU_RANGE_LEVELS = 4 };
 
 struct gpu_range {
 	__u64 begin, end; /* end 0: a free place */
@@ -99,8 +96,8 @@ GPU_RANGES_FUNCTION int gpu_bucket_put(struct gpu_bucket *bucket, const struct g
 }
 
 /* Takes [begin, end) out of one range; what is left behind it needs a place of its own. False: it has no part of it. */
-GPU_RANGES_INLINE int gpu_range_cut(struct gpu_bucket *bucket, struct gpu_range *range,
-				    __u64 begin, __u64 end)
+GPU_RANGES_INLINE int gpu_range_cut(struct gpu_bucket *bucket, struct gpu_range *range, __u64 begin,
+				    __u64 end)
 {
 	const __u64 from = range->begin, until = range->end;
 	struct gpu_range rest;
