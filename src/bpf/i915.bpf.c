@@ -49,12 +49,19 @@ struct place {
 	__u64 vm, address;
 };
 
+struct occupant {
+	__u64 object;
+	__u64 homes_ended; /* when that was so */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, struct place);
-	__type(value, __u64);
+	__type(value, struct occupant);
 } places SEC(".maps");
+
+__u64 homes_ended; /* so many: what was known before has to be looked at again */
 
 /* Of an object that has kernels in it: the part where they are. It ends when the object is closed. */
 struct home {
@@ -173,6 +180,19 @@ static __always_inline void widen_home(__u64 object, const struct place *place)
 		home->end = place->address + 1;
 }
 
+/* Mostly no object has been closed since it was looked at last. */
+static __always_inline bool is_settled(struct occupant *known)
+{
+	const __u64 now = homes_ended;
+
+	if (known->homes_ended == now)
+		return true;
+	if (!bpf_map_lookup_elem(&homes, &known->object))
+		return false;
+	known->homes_ended = now;
+	return true;
+}
+
 /* A kernel that was found: which object it is in is looked for once, as the list of them is long. */
 static long settle_one(__u32 index, struct settling *settling)
 {
@@ -181,15 +201,18 @@ static long settle_one(__u32 index, struct settling *settling)
 		&open->state.found[(open->found_before + index) & (BATCH_FOUND_MOST - 1)];
 	const struct place place = {open->vm, found->address};
 	struct nearest nearest = {.address = place.address, .next = place.address + BYTES_MOST};
-	const __u64 *known = bpf_map_lookup_elem(&places, &place);
+	struct occupant *known = bpf_map_lookup_elem(&places, &place);
+	struct occupant fresh = {.homes_ended = homes_ended};
+	const __u64 *object;
 
-	if (known && bpf_map_lookup_elem(&homes, known))
+	if (known && is_settled(known))
 		return 0;
-	known = find_object(open, &nearest);
-	if (!known)
+	object = find_object(open, &nearest);
+	if (!object)
 		return 0;
-	bpf_map_update_elem(&places, &place, known, BPF_ANY);
-	widen_home(*known, &place);
+	fresh.object = *object;
+	widen_home(fresh.object, &place);
+	bpf_map_update_elem(&places, &place, &fresh, BPF_ANY);
 	return 0;
 }
 
@@ -418,8 +441,10 @@ static __always_inline void end_home(__u64 object)
 	if (!home)
 		return;
 	ended = *home;
-	if (!bpf_map_delete_elem(&homes, &object))
-		tell_unbound(ended.vm, ended.begin, ended.end);
+	if (bpf_map_delete_elem(&homes, &object))
+		return;
+	__sync_fetch_and_add(&homes_ended, 1);
+	tell_unbound(ended.vm, ended.begin, ended.end);
 }
 
 static __always_inline void on_gem_close(const void *data, const void *file, __u32 is_user)

@@ -21,10 +21,9 @@ enum {
 	PAGE_BYTES = 4096,
 	TOP_WORDS = USER_STACKS_TOP,
 	TOP_HALVINGS = 3, /* near its outer end a stack has less than that */
-	PART_WORDS = 8,
+	PART_WORDS = TOP_WORDS >> TOP_HALVINGS, /* the least that is read */
 	STACK_MOST = 8 << 20,
-	LOWEST = 0x400000,
-	LOW_MOST = 0x10000000, /* programs that are not moved */
+	LOWEST = 0x10000, /* nothing is mapped below it */
 };
 #define MAPPINGS_MOST (1ULL << 40) /* below where they begin, or above it where they go up */
 
@@ -71,7 +70,7 @@ static __always_inline bool is_place(__u64 word, const struct layout *layout)
 	/* most words are small numbers */
 	if (word < LOWEST)
 		return false;
-	return (word < LOW_MOST || word - layout->program < layout->program_bytes ||
+	return (word - layout->program < layout->program_bytes ||
 		word - layout->mappings < layout->mappings_bytes) &&
 	       word - layout->sp >= STACK_MOST;
 }

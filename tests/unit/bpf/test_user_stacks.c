@@ -76,7 +76,7 @@ TEST(numbers_are_not_ways)
 
 	begin();
 	for (uint64_t i = 0; i < 9; i += 3) {
-		words[i] = i;
+		words[i] = 5000000 + i * 1234567;
 		words[i + 1] = NOWHERE + i * 123456789;
 		words[i + 2] = UINT64_C(0x7b00000000000000) + i;
 	}
