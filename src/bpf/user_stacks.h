@@ -20,7 +20,7 @@
 enum {
 	PAGE_BYTES = 4096,
 	TOP_WORDS = USER_STACKS_TOP,
-	TOP_HALVINGS = 3, /* near its outer end a stack has less than that */
+	TOP_HALVINGS = 3,                       /* near its outer end a stack has less than that */
 	PART_WORDS = TOP_WORDS >> TOP_HALVINGS, /* the least that is read */
 	STACK_MOST = 8 << 20,
 	LOWEST = 0x10000, /* nothing is mapped below it */

@@ -7,15 +7,15 @@
 #include "event/i915_abi.h"
 #include "made_up_calls.h"
 
-enum { FIRST = 11, SECOND = 12, COST_RUNS = 2000 };
+enum { COST_RUNS = 2000 };
 #define BATCH (AREA + (1 << 24))
 
 static void make_context(uint32_t id, const struct i915_context_extension *extension)
 {
-	const struct i915_context_create arguments = {.ctx_id = id,
-						      .flags = extension ? I915_CONTEXT_HAS_EXTENSIONS
-									 : 0,
-						      .extensions = (uintptr_t)extension};
+	const struct i915_context_create arguments = {
+		.ctx_id = id,
+		.flags = extension ? I915_CONTEXT_HAS_EXTENSIONS : 0,
+		.extensions = (uintptr_t)extension};
 
 	call_of(FILE_A, SUBMIT_I915_CONTEXT_CREATE, &arguments);
 }
@@ -119,10 +119,9 @@ TEST(contexts_have_their_own_space_or_share_one)
 {
 	struct i915_context_extension other = {.name = I915_EXTENSION_SETPARAM,
 					       .param = {.param = 1, .value = 5}};
-	struct i915_context_extension extension = {
-		.next = (uintptr_t)&other,
-		.name = I915_EXTENSION_SETPARAM,
-		.param = {.param = I915_CONTEXT_VM, .value = 3}};
+	struct i915_context_extension extension = {.next = (uintptr_t)&other,
+						   .name = I915_EXTENSION_SETPARAM,
+						   .param = {.param = I915_CONTEXT_VM, .value = 3}};
 	uint64_t own, shared;
 
 	make_context(1, NULL);

@@ -37,7 +37,7 @@ static inline void map_buffer(uint64_t file, uint32_t handle, void *bytes)
 }
 
 static inline struct xe_vm_bind_op bind_op(uint32_t handle, uint64_t offset, uint64_t address,
-				    uint64_t bytes)
+					   uint64_t bytes)
 {
 	return (struct xe_vm_bind_op){.obj = handle,
 				      .obj_offset = offset,
@@ -54,8 +54,8 @@ static inline void bind_one(uint64_t file, uint32_t vm, const struct xe_vm_bind_
 }
 
 /* handle 0: unbinds. */
-static inline void bind(uint64_t file, uint32_t vm, uint32_t handle, uint64_t offset, uint64_t address,
-		 uint64_t bytes)
+static inline void bind(uint64_t file, uint32_t vm, uint32_t handle, uint64_t offset,
+			uint64_t address, uint64_t bytes)
 {
 	const struct xe_vm_bind_op operation = bind_op(handle, offset, address, bytes);
 
