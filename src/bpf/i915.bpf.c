@@ -469,7 +469,7 @@ static long drop_queue(void *map, const struct submit_id *key, const struct subm
 	const struct submit_id own = *key;
 	const __u64 vm = queue->vm;
 
-	if (own.file == *file && !bpf_map_delete_elem(&queues, &own))
+	if (is_of_file(own.file, *file) && !bpf_map_delete_elem(&queues, &own))
 		release_space(vm);
 	return 0;
 }
@@ -480,9 +480,15 @@ static long drop_space(void *map, const struct submit_id *key, const __u64 *numb
 	const struct submit_id own = *key;
 	const __u64 vm = *number;
 
-	if (own.file == *file && !bpf_map_delete_elem(&spaces, &own))
+	if (is_of_file(own.file, *file) && !bpf_map_delete_elem(&spaces, &own))
 		release_space(vm);
 	return 0;
+}
+
+static __always_inline void drop_files(__u64 number)
+{
+	bpf_for_each_map_elem(&queues, drop_queue, &number, 0);
+	bpf_for_each_map_elem(&spaces, drop_space, &number, 0);
 }
 
 static __always_inline void on_file_close(const void *file)
@@ -495,8 +501,7 @@ static __always_inline void on_file_close(const void *file)
 		return;
 	number = *known;
 	forget_file(file);
-	bpf_for_each_map_elem(&queues, drop_queue, &number, 0);
-	bpf_for_each_map_elem(&spaces, drop_space, &number, 0);
+	drop_files(number);
 }
 
 /* Where an object is comes with each submission: nothing stays that a missed end would leave wrong. */
@@ -685,6 +690,8 @@ ON_PROBE_MMAP(probe_mmap, return_mmap, i915_gem_mmap)
 /* ---- by the way into all drivers --------------------------------------------------------------- */
 
 ON_WAY_IN(way_enter, way_exit)
+
+#include "bpf/submit_syscalls.h"
 
 /* ---- without a driver -------------------------------------------------------------------------- */
 

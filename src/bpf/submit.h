@@ -215,6 +215,29 @@ static __always_inline __u64 file_number(const void *file)
 	return number_of(&files, &key);
 }
 
+/* Where nobody sees how a file ends but by calls of its process: by our number, whose it is. */
+struct submit_owner {
+	__u64 file; /* address */
+	__u32 tgid, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct submit_owner);
+} owners SEC(".maps");
+
+__u32 has_owners;
+
+/* In a number's place: all whose process is not there any more. */
+#define SUBMIT_FILES_GONE (~0ULL)
+
+static __always_inline bool is_of_file(__u64 file, __u64 sought)
+{
+	return sought == SUBMIT_FILES_GONE ? !bpf_map_lookup_elem(&owners, &file) : file == sought;
+}
+
 static __always_inline void forget_file(const void *file)
 {
 	const __u64 key = (__u64)file;
@@ -257,6 +280,8 @@ struct submit_call {
 	struct vm_area_struct *area;
 	__u64 function;         /* of a submission: whose begin was seen … */
 	__u64 system_call;      /* … below this one */
+	__u32 node;             /* the render node's minor and 1; 0: its file says it */
+	__u32 reserved;
 	struct submit_id space; /* of calls that change one: which, … */
 	__u64 vm;               /* … and its number then; 0: none */
 };
@@ -932,7 +957,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 
 	fill_head(&record->head, SUBMIT_RECORD_BATCH);
 	open->enter_ns = call->enter_ns;
-	open->minor = minor_of(call->file);
+	open->minor = call->node ? call->node - 1 : minor_of(call->file);
 	open->tries = open->found_told = open->found_before = 0;
 	record->address = address;
 	record->start_ns = start_of(bpf_get_current_task_btf());
@@ -1004,33 +1029,6 @@ static __always_inline void run_mmap(const struct submit_request *request)
 
 	if (object)
 		add_mapping(*object, request->address, 0);
-}
-
-/* ---- ends -------------------------------------------------------------------------------------- */
-
-static __always_inline void end_process(__u32 tgid)
-{
-	/* of two threads that end at the same time one tells */
-	if (bpf_map_delete_elem(&callers, &tgid))
-		return;
-	for (__u32 i = 0; i < SUBMIT_OPENS_A_PROCESS; i++)
-		drop_open(i);
-	tell_process(SUBMIT_RECORD_EXIT);
-}
-
-/* Of every thread of the machine: most have never called a driver. */
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
-{
-	const __u32 tgid = task->tgid, tid = task->pid;
-
-	if (!has_callers || !bpf_map_lookup_elem(&callers, &tgid))
-		return 0;
-	miss_call(tid);
-	bpf_map_delete_elem(&calls, &tid);
-	if (task->signal->live.counter == 0)
-		end_process(tgid);
-	return 0;
 }
 
 #endif

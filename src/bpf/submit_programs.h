@@ -6,7 +6,7 @@
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
  * Include with these macros defined, behind the functions of a driver: on_begin(what, call), on_exec(call, scratch), on_done(what,
- * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -212,23 +212,30 @@ static __always_inline bool is_command(__u32 command, const struct drm_file *fil
 	return file && is_ours(file);
 }
 
+/* NULL: there is nothing to be seen when it ends. */
+static __always_inline struct submit_call *enter_command(__u32 command, const struct drm_file *file,
+							 const void *data)
+{
+	__u32 what;
+
+	if (command == DRM_GEM_CLOSE) {
+		on_gem_close(data, file, 1);
+		return NULL;
+	}
+	on_before(command - DRM_COMMANDS, data, file);
+	what = call_of(command - DRM_COMMANDS);
+	return what ? enter(what, data, file, 1) : NULL;
+}
+
 static __always_inline void enter_way(void *context, const struct drm_file *file, __u32 command,
 				      const void *data, __u64 function)
 {
 	struct submit_call *call;
-	__u32 what;
 
 	if (!is_command(command, file))
 		return;
-	command &= 0xff;
-	if (command == DRM_GEM_CLOSE) {
-		on_gem_close(data, file, 1);
-		return;
-	}
-	on_before(command - DRM_COMMANDS, data, file);
-	what = call_of(command - DRM_COMMANDS);
-	call = what ? enter(what, data, file, 1) : NULL;
-	if (call && what == CALL_EXEC)
+	call = enter_command(command & 0xff, file, data);
+	if (call && call->what == CALL_EXEC)
 		take_frames(context, call, function);
 }
 
@@ -270,5 +277,60 @@ static __always_inline void exit_way(int result)
 		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
 		return 0;                                                                       \
 	}
+
+/* ---- ends -------------------------------------------------------------------------------------- */
+
+struct disowning {
+	__u32 tgid, reserved;
+};
+
+static long disown_one(void *map, const __u64 *number, const struct submit_owner *owner,
+		       const struct disowning *disowning)
+{
+	const __u64 own = *number;
+
+	if (owner->tgid != disowning->tgid)
+		return 0;
+	forget_file((const void *)owner->file);
+	bpf_map_delete_elem(&owners, &own);
+	return 0;
+}
+
+/* All that its files hold ends, though others may have them too: what these go on with is not known then. */
+SUBMIT_CALL disown_files(__u32 tgid)
+{
+	const struct disowning disowning = {tgid, 0};
+
+	if (!has_owners)
+		return;
+	bpf_for_each_map_elem(&owners, disown_one, (void *)&disowning, 0);
+	drop_files(SUBMIT_FILES_GONE);
+}
+
+static __always_inline void end_process(__u32 tgid)
+{
+	/* of two threads that end at the same time one tells */
+	if (bpf_map_delete_elem(&callers, &tgid))
+		return;
+	for (__u32 i = 0; i < SUBMIT_OPENS_A_PROCESS; i++)
+		drop_open(i);
+	disown_files(tgid);
+	tell_process(SUBMIT_RECORD_EXIT);
+}
+
+/* Of every thread of the machine: most have never called a driver. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	const __u32 tgid = task->tgid, tid = task->pid;
+
+	if (!has_callers || !bpf_map_lookup_elem(&callers, &tgid))
+		return 0;
+	miss_call(tid);
+	bpf_map_delete_elem(&calls, &tid);
+	if (task->signal->live.counter == 0)
+		end_process(tgid);
+	return 0;
+}
 
 #endif

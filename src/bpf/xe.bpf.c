@@ -130,7 +130,7 @@ static long drop_bucket(void *map, const struct gpu_bucket_key *key, struct gpu_
 {
 	struct gpu_bucket_key own;
 
-	if (key->vm != dropping->vm && bucket->owner != dropping->owner)
+	if (dropping->vm ? key->vm != dropping->vm : !is_of_file(bucket->owner, dropping->owner))
 		return 0;
 	own = *key;
 	bpf_map_delete_elem(&buckets, &own);
@@ -640,7 +640,7 @@ static long drop_of_file(void *map, const struct submit_id *key, const struct sp
 {
 	struct submit_id own;
 
-	if (key->file != *file)
+	if (!is_of_file(key->file, *file))
 		return 0;
 	tell_unbound(space->number, 0, 0);
 	own = *key;
@@ -648,19 +648,26 @@ static long drop_of_file(void *map, const struct submit_id *key, const struct sp
 	return 0;
 }
 
+static __always_inline void drop_files(__u64 number)
+{
+	struct dropping dropping = {.owner = number};
+
+	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
+	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
+}
+
 /* With its number all that it numbers is out of reach; what fills a table is taken out as well. */
 static __always_inline void on_file_close(const void *file)
 {
 	const __u64 key = (__u64)file;
 	__u64 *known = bpf_map_lookup_elem(&files, &key);
-	struct dropping dropping = {0};
+	__u64 number;
 
 	if (!known)
 		return;
-	dropping.owner = *known;
+	number = *known;
 	forget_file(file);
-	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
-	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
+	drop_files(number);
 }
 
 /* ---- submissions ------------------------------------------------------------------------------- */
@@ -820,6 +827,8 @@ ON_PROBE_MMAP(probe_mmap, return_mmap, drm_gem_mmap)
 /* ---- by the way into all drivers --------------------------------------------------------------- */
 
 ON_WAY_IN(way_enter, way_exit)
+
+#include "bpf/submit_syscalls.h"
 
 /* ---- without a driver -------------------------------------------------------------------------- */
 
