@@ -278,9 +278,9 @@ struct submit_call {
 	__u32 is_user; /* … the program's */
 	__u64 offset;  /* of a mapping: where in the file */
 	struct vm_area_struct *area;
-	__u64 function;         /* of a submission: whose begin was seen … */
-	__u64 system_call;      /* … below this one */
-	__u32 node;             /* the render node's minor and 1; 0: its file says it */
+	__u64 function;    /* of a submission: whose begin was seen … */
+	__u64 system_call; /* … below this one */
+	__u32 node;        /* the render node's minor and 1; 0: its file says it */
 	__u32 reserved;
 	struct submit_id space; /* of calls that change one: which, … */
 	__u64 vm;               /* … and its number then; 0: none */

@@ -81,8 +81,8 @@ static __always_inline void own_file(const void *file, __u32 tgid)
 	has_owners = 1;
 }
 
-static __always_inline void enter_ioctl(const struct task_struct *task, __u64 descriptor, __u32 command,
-			const void *data)
+static __always_inline void enter_ioctl(const struct task_struct *task, __u64 descriptor,
+					__u32 command, const void *data)
 {
 	const struct file *file = file_at(task, descriptor);
 	const __u32 node = file ? node_of(file) : 0;
@@ -131,8 +131,8 @@ int BPF_PROG(call_enter, struct pt_regs *registers, long number)
 {
 	if (number == SYSTEM_CALL_IOCTL) {
 		if ((registers->si >> 8 & 0xff) == DRM_TYPE)
-			enter_ioctl(bpf_get_current_task_btf(), registers->di,
-				    (__u32)registers->si, (const void *)registers->dx);
+			enter_ioctl(bpf_get_current_task_btf(), registers->di, (__u32)registers->si,
+				    (const void *)registers->dx);
 	} else if (!has_owners) {
 		return 0;
 	} else if (number == SYSTEM_CALL_CLOSE) {

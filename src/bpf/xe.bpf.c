@@ -27,8 +27,8 @@ enum {
 	STEPS_A_CUT = 3,
 	STEPS_A_PUT = 6,
 	STEPS_A_TAKE = 12,
-	STEPS_A_WALK = 512, /* through the table, whatever is in it */
-	WALK_FROM = 1024    /* buckets to be looked for: so many are found sooner by a walk */
+	STEPS_A_WALK = 2048, /* through the table, whatever is in it */
+	WALK_FROM = 1024     /* buckets to be looked for: so many are found sooner by a walk */
 };
 
 enum {

@@ -28,7 +28,11 @@
 #include "collect/intel/launches.h"
 #include "collect/kernel_load.h"
 
-enum { STACKS_A_ROUND = 64 };
+enum {
+	STACKS_A_ROUND = 64,
+	DRM_MAJOR = 226,
+	KERNEL_MINOR_BITS = 20 /* of a device number, as the kernel itself keeps it */
+};
 /* To load takes some 100 ms; a machine that is emulated needs seconds. */
 #define READY_MOST_NS UINT64_C(10000000000)
 
@@ -134,15 +138,28 @@ static const struct kernel_program i915_way_in[] = {
 	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
+/* Of either; only where it was asked for. */
+static const struct kernel_program system_calls[] = {
+	{"call_exit", NULL, NULL},
+	{"call_enter", NULL, NULL},
+	{"call_exec", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+#define SYSTEM_CALLS                                                    \
+	{                                                               \
+		"system calls", system_calls, ARRAY_COUNT(system_calls) \
+	}
 static const struct level xe_levels[] = {
 	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
 	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
 	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
+	SYSTEM_CALLS,
 };
 static const struct level i915_levels[] = {
 	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
 	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
 	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
+	SYSTEM_CALLS,
 };
 
 struct kind {
@@ -173,6 +190,7 @@ struct tracer {
 struct driver {
 	struct recording *recording; /* borrowed */
 	uint32_t ring_bytes;
+	bool may_see_calls; /* system calls */
 	uint64_t begin_ns;
 	struct launch_gpu gpus[SUBMIT_MINORS_MOST];
 	struct tracer tracers[ARRAY_COUNT(kinds)];
@@ -211,14 +229,40 @@ static void on_record(void *context, const void *record, size_t size)
 	launches_take(((struct tracer *)context)->launches, record, size);
 }
 
+/* The numbers of a GPU's nodes, its render node's and its card's. */
+static void put_nodes(const struct kernel_object *object, uint32_t minor)
+{
+	char path[64], *render, *card;
+	const uint32_t value = minor + 1;
+	uint32_t device;
+
+	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, minor);
+	render = realpath(path, NULL);
+	for (uint32_t each = 0; each < GPU_NODE_FIRST && render; each++) {
+		snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, each);
+		card = realpath(path, NULL);
+		device = DRM_MAJOR << KERNEL_MINOR_BITS | each;
+		if (card && strcmp(card, render) == 0)
+			kernel_object_put(object, "nodes", &device, &value);
+		free(card);
+	}
+	free(render);
+	device = DRM_MAJOR << KERNEL_MINOR_BITS | minor;
+	kernel_object_put(object, "nodes", &device, &value);
+}
+
 /* In the thread that loads, which may. */
 static void on_loaded(void *context, const struct kernel_object *object)
 {
 	const struct tracer *tracer = context;
 
-	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++)
-		kernel_object_put(object, "generations", &minor,
-				  &tracer->owner->gpus[minor].generation);
+	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++) {
+		const struct launch_gpu *gpu = &tracer->owner->gpus[minor];
+
+		kernel_object_put(object, "generations", &minor, &gpu->generation);
+		if (strcmp(gpu->driver, tracer->kind->driver) == 0)
+			put_nodes(object, minor);
+	}
 }
 
 static int start_load(struct tracer *tracer)
@@ -248,8 +292,12 @@ static void note_refused(const struct tracer *tracer, const char *reason)
 {
 	char text[PATH_MAX + 900];
 
-	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s",
-		 tracer->kind->driver, reason);
+	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s%s",
+		 tracer->kind->driver, reason,
+		 tracer->owner->may_see_calls
+			 ? ""
+			 : "; intel:syscalls sees it in system calls, each of which then takes "
+			   "longer, on the whole machine");
 	note(tracer->owner, COLLECTOR_PARTIAL, text);
 	recording_hint(tracer->owner->recording, text);
 }
@@ -261,11 +309,16 @@ static void stop_load(struct tracer *tracer)
 	tracer->is_ready = false;
 }
 
+static size_t levels_of(const struct tracer *tracer)
+{
+	return tracer->kind->levels_count - !tracer->owner->may_see_calls;
+}
+
 /* False: there is no other way, or it cannot be tried. */
 static bool try_next(struct tracer *tracer)
 {
 	stop_load(tracer);
-	if (tracer->level + 1 >= tracer->kind->levels_count)
+	if (tracer->level + 1 >= levels_of(tracer))
 		return false;
 	tracer->level++;
 	if (start_load(tracer) == 0)
@@ -296,14 +349,17 @@ static void note_missing(const struct tracer *tracer)
 /* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
 static void note_blind(const struct tracer *tracer)
 {
-	char text[300];
+	char text[400];
 
 	snprintf(text, sizeof(text),
 		 "submissions to GPUs of %s are told from %.1f ms after the begin on, seen by %s: "
-		 "of buffers that were bound before, kernels are not known",
+		 "of buffers that were bound before, kernels are not known%s",
 		 tracer->kind->driver,
 		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
-		 tracer->kind->levels[tracer->level].name);
+		 tracer->kind->levels[tracer->level].name,
+		 tracer->kind->levels[tracer->level].programs == system_calls
+			 ? "; each system call of the machine takes longer meanwhile, some 0.1 us"
+			 : "");
 	note(tracer->owner, COLLECTOR_AVAILABLE, text);
 }
 
@@ -393,7 +449,7 @@ static void wait_ready(struct driver *driver)
 	}
 }
 
-int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,
+int driver_open(struct recording *recording, const struct driver_options *options,
 		struct driver **ret_driver)
 {
 	struct driver *driver = calloc(1, sizeof(*driver));
@@ -403,12 +459,13 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	if (!driver)
 		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
 	driver->recording = recording;
-	driver->ring_bytes = ring_bytes;
+	driver->ring_bytes = options->ring_bytes;
+	driver->may_see_calls = options->may_see_calls;
 	driver->begin_ns = host_clocks_now_ns();
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		look_at_gpu(minor, &driver->gpus[minor]);
 	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
-		error = open_tracer(driver, i, is_timed);
+		error = open_tracer(driver, i, options->is_timed);
 		has_any |= driver->tracers[i].kind != NULL;
 	}
 	if (!error && !has_any)
@@ -420,7 +477,7 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	recording->submissions.catch_up = catch_up;
 	recording->submissions.settle = settle;
 	recording->submissions.context = driver;
-	if (waits)
+	if (options->waits)
 		wait_ready(driver);
 	*ret_driver = driver;
 	return 0;
@@ -501,10 +558,16 @@ static void note_counts(const struct tracer *tracer)
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
 			 kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY),
 		 "submissions that nobody could look at"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED),
+		 "calls of the driver whose end was not seen"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED),
+		 "address spaces of which all that was known had to be forgotten"},
+		{kernel_load_missed(tracer->load),
+		 "runs of programs that the kernel left out, as they ran already"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED),
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[1500];
+	char text[2000];
 	size_t length;
 
 	length =
