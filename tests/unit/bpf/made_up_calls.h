@@ -172,18 +172,31 @@ static inline void allow_stacks(void)
 	bpf_map_update_elem(map, &first, &many, BPF_ANY);
 }
 
-/* 0, or -errno. */
-static inline int load(const char *path)
+/* Those that are wanted; the first one is *ret_first. */
+static inline void choose(const char *const *names, struct bpf_program **ret_first)
 {
-	struct bpf_program *each, *found;
+	struct bpf_program *each;
+
+	*ret_first = bpf_object__find_program_by_name(object, names[0]);
+	bpf_object__for_each_program(each, object) bpf_program__set_autoload(each, false);
+	for (size_t i = 0; names[i]; i++) {
+		each = bpf_object__find_program_by_name(object, names[i]);
+		if (each)
+			bpf_program__set_autoload(each, true);
+	}
+}
+
+/* 0, or -errno. */
+static inline int load(const char *path, const char *const *names)
+{
+	struct bpf_program *found;
 	const uint32_t minor = 0, generation = BATCH_XE2 + 1;
 
 	libbpf_set_print(keep_reason);
 	object = bpf_object__open_file(path, NULL);
 	if (!object)
 		return -errno;
-	found = bpf_object__find_program_by_name(object, "run_call");
-	bpf_object__for_each_program(each, object) bpf_program__set_autoload(each, each == found);
+	choose(names, &found);
 	error = bpf_object__load(object);
 	if (error || !found)
 		return error ? error : -ENOENT;
@@ -204,7 +217,7 @@ TEST(kernel_takes_the_program)
 }
 
 /* False: there is nothing more to be done; the first line of the test is written. */
-static inline bool begin_tests(const char *path)
+static inline bool begin_tests_of(const char *path, const char *const *names)
 {
 	const int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 4, 1, NULL);
 
@@ -213,11 +226,18 @@ static inline bool begin_tests(const char *path)
 		return false;
 	}
 	close(map);
-	error = load(path);
+	error = load(path, names);
 	RUN(kernel_takes_the_program);
 	if (error)
 		harness_end();
 	return !error;
+}
+
+static inline bool begin_tests(const char *path)
+{
+	static const char *const names[] = {"run_call", NULL};
+
+	return begin_tests_of(path, names);
 }
 
 static inline int end_tests(void)
