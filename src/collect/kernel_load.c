@@ -144,6 +144,11 @@ uint64_t kernel_load_lost(const struct kernel_load *load)
 	return kernel_load_counted(load, 0);
 }
 
+uint64_t kernel_load_missed(const struct kernel_load *load)
+{
+	return kernel_object_missed(load->object);
+}
+
 int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
 		    const void *value)
 {

@@ -46,6 +46,8 @@ bool kernel_load_drain(struct kernel_load *load);
 uint64_t kernel_load_lost(const struct kernel_load *load);
 /* … any of it. */
 uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key);
+/* … how often the kernel left out to run one of its programs, which ran on that processor already. */
+uint64_t kernel_load_missed(const struct kernel_load *load);
 /* Puts a value into a map of a READY one, as kernel_object_put. */
 int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
 		    const void *value);

@@ -53,6 +53,11 @@ uint64_t kernel_load_lost(const struct kernel_load *load)
 	return 0;
 }
 
+uint64_t kernel_load_missed(const struct kernel_load *load)
+{
+	return 0;
+}
+
 uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
 {
 	return 0;

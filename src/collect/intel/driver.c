@@ -28,7 +28,12 @@
 #include "collect/intel/launches.h"
 #include "collect/kernel_load.h"
 
-enum { STACKS_A_ROUND = 64, RING_USUAL_BYTES = 16 << 20 };
+enum {
+	STACKS_A_ROUND = 64,
+	RING_USUAL_BYTES = 16 << 20,
+	DRM_MAJOR = 226,
+	KERNEL_MINOR_BITS = 20 /* of a device number, as the kernel itself keeps it */
+};
 /* To load takes some 100 ms; a machine that is emulated needs seconds. */
 #define READY_MOST_NS UINT64_C(10000000000)
 /* … as a trial, which nobody's program waits for. */
@@ -53,7 +58,8 @@ static const struct kernel_program xe_types[] = {
 	{"queue_create_exit", NULL, LACKS_KERNELS},
 	{"mmap_offset_enter", NULL, NULL},
 	{"mmap_offset_exit", NULL, LACKS_KERNELS},
-	{"vm_destroy", NULL, NULL},
+	{"vm_destroy_enter", NULL, NULL},
+	{"vm_destroy_exit", NULL, NULL},
 	{"queue_destroy", NULL, NULL},
 	{"gem_close", NULL, NULL},
 	{"file_close", NULL, NULL},
@@ -63,20 +69,31 @@ static const struct kernel_program xe_types[] = {
 	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_names[] = {
-	{"return_exec", NULL, NULL},        {"probe_exec", NULL, NULL},
-	{"probe_vm_create", NULL, NULL},    {"return_vm_create", NULL, NULL},
-	{"probe_vm_bind", NULL, NULL},      {"return_vm_bind", NULL, LACKS_KERNELS},
-	{"probe_queue_create", NULL, NULL}, {"return_queue_create", NULL, LACKS_KERNELS},
-	{"probe_mmap_offset", NULL, NULL},  {"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_vm_destroy", NULL, NULL},   {"probe_queue_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},    {"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},         {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},        {"on_exit", NULL, NULL},
+	{"return_exec", NULL, NULL},
+	{"probe_exec", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},
+	{"return_vm_create", NULL, NULL},
+	{"probe_vm_bind", NULL, NULL},
+	{"return_vm_bind", NULL, LACKS_KERNELS},
+	{"probe_queue_create", NULL, NULL},
+	{"return_queue_create", NULL, LACKS_KERNELS},
+	{"probe_mmap_offset", NULL, NULL},
+	{"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_vm_destroy", NULL, NULL},
+	{"return_vm_destroy", NULL, NULL},
+	{"probe_queue_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},
+	{"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},
+	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_way_in[] = {
 	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
 	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release", NULL, NULL}, {"on_exit", NULL, NULL},
+	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
+	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_types[] = {
 	{"exec_exit", NULL, NULL},
@@ -89,6 +106,13 @@ static const struct kernel_program i915_types[] = {
 	{"gem_mmap_exit", NULL, NULL},
 	{"userptr_enter", NULL, NULL},
 	{"userptr_exit", NULL, NULL},
+	{"setparam_enter", NULL, NULL},
+	{"setparam_exit", NULL, NULL},
+	{"getparam_enter", NULL, NULL},
+	{"getparam_exit", NULL, NULL},
+	{"vm_create_enter", NULL, NULL},
+	{"vm_create_exit", NULL, NULL},
+	{"vm_destroy", NULL, NULL},
 	{"context_destroy", NULL, NULL},
 	{"gem_close", NULL, NULL},
 	{"file_close", NULL, NULL},
@@ -98,41 +122,47 @@ static const struct kernel_program i915_types[] = {
 	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_names[] = {
-	{"return_exec", NULL, NULL},
-	{"probe_exec", NULL, NULL},
-	{"probe_context_create", NULL, NULL},
-	{"return_context_create", NULL, NULL},
-	{"probe_mmap_offset", NULL, NULL},
-	{"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_gem_mmap", NULL, NULL},
-	{"return_gem_mmap", NULL, NULL},
-	{"probe_userptr", NULL, NULL},
-	{"return_userptr", NULL, NULL},
-	{"probe_context_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},
-	{"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},
-	{"on_exit", NULL, NULL},
+	{"return_exec", NULL, NULL},          {"probe_exec", NULL, NULL},
+	{"probe_context_create", NULL, NULL}, {"return_context_create", NULL, NULL},
+	{"probe_mmap_offset", NULL, NULL},    {"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_gem_mmap", NULL, NULL},       {"return_gem_mmap", NULL, NULL},
+	{"probe_userptr", NULL, NULL},        {"return_userptr", NULL, NULL},
+	{"probe_setparam", NULL, NULL},       {"return_setparam", NULL, NULL},
+	{"probe_getparam", NULL, NULL},       {"return_getparam", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},      {"return_vm_create", NULL, NULL},
+	{"probe_vm_destroy", NULL, NULL},     {"probe_context_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},      {"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},           {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},          {"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_way_in[] = {
-	{"way_exit", NULL, NULL},
-	{"way_enter", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release_noglobal", NULL, NULL},
+	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
+/* Of either; only where it was asked for. */
+static const struct kernel_program system_calls[] = {
+	{"call_exit", NULL, NULL},
+	{"call_enter", NULL, NULL},
+	{"call_exec", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+#define SYSTEM_CALLS                                                    \
+	{                                                               \
+		"system calls", system_calls, ARRAY_COUNT(system_calls) \
+	}
 static const struct level xe_levels[] = {
 	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
 	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
 	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
+	SYSTEM_CALLS,
 };
 static const struct level i915_levels[] = {
 	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
 	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
 	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
+	SYSTEM_CALLS,
 };
 
 struct kind {
@@ -163,6 +193,7 @@ struct tracer {
 struct driver {
 	struct recording *recording; /* borrowed */
 	uint32_t ring_bytes;
+	bool may_see_calls; /* system calls */
 	uint64_t begin_ns;
 	struct launch_gpu gpus[SUBMIT_MINORS_MOST];
 	struct tracer tracers[ARRAY_COUNT(kinds)];
@@ -212,14 +243,40 @@ static void on_record(void *context, const void *record, size_t size)
 	launches_take(((struct tracer *)context)->launches, record, size);
 }
 
+/* The numbers of a GPU's nodes, its render node's and its card's. */
+static void put_nodes(const struct kernel_object *object, uint32_t minor)
+{
+	char path[64], *render, *card;
+	const uint32_t value = minor + 1;
+	uint32_t device;
+
+	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, minor);
+	render = realpath(path, NULL);
+	for (uint32_t each = 0; each < GPU_NODE_FIRST && render; each++) {
+		snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, each);
+		card = realpath(path, NULL);
+		device = DRM_MAJOR << KERNEL_MINOR_BITS | each;
+		if (card && strcmp(card, render) == 0)
+			kernel_object_put(object, "nodes", &device, &value);
+		free(card);
+	}
+	free(render);
+	device = DRM_MAJOR << KERNEL_MINOR_BITS | minor;
+	kernel_object_put(object, "nodes", &device, &value);
+}
+
 /* In the thread that loads, which may. */
 static void on_loaded(void *context, const struct kernel_object *object)
 {
 	const struct tracer *tracer = context;
 
-	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++)
-		kernel_object_put(object, "generations", &minor,
-				  &tracer->owner->gpus[minor].generation);
+	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++) {
+		const struct launch_gpu *gpu = &tracer->owner->gpus[minor];
+
+		kernel_object_put(object, "generations", &minor, &gpu->generation);
+		if (strcmp(gpu->driver, tracer->kind->driver) == 0)
+			put_nodes(object, minor);
+	}
 }
 
 static int start_load(struct tracer *tracer)
@@ -249,8 +306,12 @@ static void note_refused(const struct tracer *tracer, const char *reason)
 {
 	char text[PATH_MAX + 900];
 
-	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s",
-		 tracer->kind->driver, reason);
+	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s%s",
+		 tracer->kind->driver, reason,
+		 tracer->owner->may_see_calls
+			 ? ""
+			 : "; intel:syscalls sees it in system calls, each of which then takes "
+			   "longer, on the whole machine");
 	note(tracer->owner, COLLECTOR_PARTIAL, text);
 	recording_hint(tracer->owner->recording, text);
 }
@@ -262,11 +323,16 @@ static void stop_load(struct tracer *tracer)
 	tracer->is_ready = false;
 }
 
+static size_t levels_of(const struct tracer *tracer)
+{
+	return tracer->kind->levels_count - !tracer->owner->may_see_calls;
+}
+
 /* False: there is no other way, or it cannot be tried. */
 static bool try_next(struct tracer *tracer)
 {
 	stop_load(tracer);
-	if (tracer->level + 1 >= tracer->kind->levels_count)
+	if (tracer->level + 1 >= levels_of(tracer))
 		return false;
 	tracer->level++;
 	if (start_load(tracer) == 0)
@@ -306,14 +372,17 @@ static void note_missing(const struct tracer *tracer)
 /* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
 static void note_blind(const struct tracer *tracer)
 {
-	char text[300];
+	char text[400];
 
 	snprintf(text, sizeof(text),
 		 "submissions to GPUs of %s are told from %.1f ms after the begin on, seen by %s: "
-		 "of buffers that were bound before, kernels are not known",
+		 "of buffers that were bound before, kernels are not known%s",
 		 tracer->kind->driver,
 		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
-		 tracer->kind->levels[tracer->level].name);
+		 tracer->kind->levels[tracer->level].name,
+		 tracer->kind->levels[tracer->level].programs == system_calls
+			 ? "; each system call of the machine takes longer meanwhile, some 0.1 us"
+			 : "");
 	note(tracer->owner, COLLECTOR_AVAILABLE, text);
 }
 
@@ -468,7 +537,7 @@ bool driver_try(const char *name, char *ret_text, size_t size)
 	return state == KERNEL_LOAD_READY;
 }
 
-int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,
+int driver_open(struct recording *recording, const struct driver_options *options,
 		struct driver **ret_driver)
 {
 	struct driver *driver = calloc(1, sizeof(*driver));
@@ -478,12 +547,13 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	if (!driver)
 		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
 	driver->recording = recording;
-	driver->ring_bytes = ring_bytes;
+	driver->ring_bytes = options->ring_bytes;
+	driver->may_see_calls = options->may_see_calls;
 	driver->begin_ns = host_clocks_now_ns();
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		look_at_gpu(minor, &driver->gpus[minor]);
 	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
-		error = open_tracer(driver, i, is_timed);
+		error = open_tracer(driver, i, options->is_timed);
 		has_any |= driver->tracers[i].kind != NULL;
 	}
 	if (!error && !has_any)
@@ -495,7 +565,7 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	recording->submissions.catch_up = catch_up;
 	recording->submissions.settle = settle;
 	recording->submissions.context = driver;
-	if (waits)
+	if (options->waits)
 		wait_ready(driver);
 	*ret_driver = driver;
 	return 0;
@@ -603,6 +673,8 @@ static void note_counts(const struct tracer *tracer)
 		{counts->incomplete, false, "batches that could not be read to the end"},
 		{counts->looping, false, "batches that never end, as those of direct submission"},
 		{counts->cut, false, "batches with more commands than are looked at, or with none"},
+		{counts->beyond, false,
+		 "submissions with more than 16 batches, of which those were looked at"},
 		{counts->relative, false, "kernels whose base was set before recording"},
 		{counts->left_out, false,
 		 "kernels beyond 256 of a batch, 128 different ones, or 1,048,576 of all"},
@@ -622,10 +694,16 @@ static void note_counts(const struct tracer *tracer)
 		 "user stacks that had no room"},
 		{count_unseen(tracer), false, "submissions that nobody could look at"},
 		{kernel_load_lost(tracer->load), false, "records that had no room"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED), false,
+		 "calls of the driver whose end was not seen"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED), false,
+		 "address spaces of which all that was known had to be forgotten"},
+		{kernel_load_missed(tracer->load), false,
+		 "runs of programs that the kernel left out, as they ran already"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[2000];
+	char text[2400];
 	bool is_whole = true;
 	size_t length;
 

@@ -389,6 +389,7 @@ static void put_rows(struct launches *launches, struct open_batch *batch,
 		     const struct submit_record *record, uint32_t thread)
 {
 	launches->counts.no_space += (record->head.flags & SUBMIT_NO_VM) != 0;
+	launches->counts.beyond += (record->head.flags & SUBMIT_HAS_MORE) != 0;
 	launches->counts.no_generation += (record->head.flags & SUBMIT_NO_GENERATION) != 0;
 	if (is_looked_through(record))
 		count_status(&launches->counts, record);
@@ -399,7 +400,9 @@ static void put_rows(struct launches *launches, struct open_batch *batch,
 static void take_batch(struct launches *launches, const struct submit_record *record)
 {
 	struct processes *table;
-	const struct submitter_name name = {.pid = record->head.tgid, .time_ns = record->enter_ns};
+	const struct submitter_name name = {.pid = record->head.tgid,
+					    .time_ns = record->enter_ns,
+					    .start_ns = record->start_ns};
 	struct process *process = submitters_find(&launches->submitters, &name, &table);
 	struct open_batch batch = {.number = record->number, .vm = record->vm};
 	uint32_t thread;
@@ -463,17 +466,39 @@ static void end_process(struct launches *launches, uint32_t process, uint64_t ti
 	told_stacks_forget(&launches->stacks, process);
 }
 
-static void take_met(struct launches *launches, const struct kernel_head *head)
+static struct submitter_name name_of(const struct submit_process *told)
 {
-	const struct submitter_name name = {.pid = head->tgid, .time_ns = head->time_ns};
+	return (struct submitter_name){
+		.pid = told->head.tgid, .time_ns = told->head.time_ns, .start_ns = told->start_ns};
+}
+
+static void take_met(struct launches *launches, const struct submit_process *told)
+{
+	const struct submitter_name name = name_of(told);
 	struct submitters *submitters = &launches->submitters;
 	struct processes *table;
 	struct process *process;
 
-	end_process(launches, submitters_check(submitters, &name), head->time_ns);
+	end_process(launches, submitters_check(submitters, &name), name.time_ns);
 	process = submitters_find(submitters, &name, &table);
 	if (process)
 		told_stacks_meet(&launches->stacks, process);
+}
+
+static void take_exit(struct launches *launches, const struct submit_process *told)
+{
+	const struct submitter_name name = name_of(told);
+
+	end_process(launches, submitters_end(&launches->submitters, &name), name.time_ns);
+}
+
+/* It stays as it is. Of one that has been given up here that was counted then. */
+static void take_dropped(struct launches *launches, const struct submit_dropped *dropped)
+{
+	struct open_batch *batch = find_open(launches, dropped->number);
+
+	if (batch)
+		give_up(launches, batch);
 }
 
 static bool is_whole(const struct submit_record *record, size_t size)
@@ -499,10 +524,14 @@ static void take_now(struct launches *launches, const void *data, size_t size)
 
 	if (size == sizeof(struct kernel_stack))
 		take_stack(launches, data);
-	else if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET)
-		take_met(launches, head);
+	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
+		take_met(launches, data);
 	else if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND)
 		take_unbound(launches, data);
+	else if (size == sizeof(struct submit_dropped) && head->kind == SUBMIT_RECORD_DROPPED)
+		take_dropped(launches, data);
+	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_EXIT)
+		take_exit(launches, data);
 	else if (!is_submission(data, size))
 		launches->counts.malformed++;
 	else if (head->kind == SUBMIT_RECORD_BATCH)

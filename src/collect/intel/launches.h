@@ -35,6 +35,7 @@ struct launches_counts {
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
 	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
+	uint64_t beyond;         /* submissions with more than SUBMIT_BATCHES_MOST batches */
 	uint64_t unmatched;      /* later looks at batches that were given up here before */
 	uint64_t stackless;      /* submissions whose user stack was not told */
 	uint64_t refused_stacks; /* … that were told, and not kept; known at the end */

@@ -421,6 +421,141 @@ TEST(a_number_that_is_used_again_is_not_its_former_owners)
 	bench_close(&bench);
 }
 
+static void take_exit(uint32_t pid, uint64_t time, uint64_t start_ns)
+{
+	const struct submit_process told = {.head = {.time_ns = begin_ns + time,
+						     .kind = SUBMIT_RECORD_EXIT,
+						     .tid = pid,
+						     .tgid = pid},
+					    .start_ns = start_ns};
+
+	launches_take(launches, &told, sizeof(told));
+}
+
+/* The kernel told it between two submissions, all read at once. */
+TEST(an_end_is_behind_what_was_before)
+{
+	const struct launches_counts *counts;
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+
+	begin(false);
+	counts = launches_counted(launches);
+	record = record_of_another(1);
+	record.head.flags = SUBMIT_IS_OPEN;
+	take(&record);
+	take_exit(GONE, 100, 0);
+	CHECK_EQUAL(counts->incomplete, 1);
+	record = record_of_another(20);
+	take(&record);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 100);
+	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 200);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
+	CHECK_EQUAL(codes[1].process, processes[2].id);
+	bench_close(&bench);
+}
+
+/* Of one that is recorded who records it tells the end; what comes behind it under its number is another's. */
+TEST(the_end_of_one_that_is_recorded)
+{
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+
+	begin(false);
+	record = record_of(1, 1);
+	launches_take(launches, &record, sizeof(record));
+	take_exit((uint32_t)getpid(), 100, 0);
+	record = record_of(20, 1);
+	launches_take(launches, &record, sizeof(record));
+	launches_settle(launches);
+	CHECK(!processes_find(bench.recording->processes, (uint32_t)getpid())->has_ended);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].end_ns, begin_ns + 100);
+	CHECK_EQUAL(codes[0].process, processes[0].id);
+	CHECK_EQUAL(codes[1].process, processes[1].id);
+	bench_close(&bench);
+}
+
+/* No end was told, or it had no room: that they began at different times is enough. */
+TEST(two_that_began_at_different_times_are_two)
+{
+	enum { SECOND = 1000000000 };
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+
+	begin(false);
+	for (uint64_t i = 1; i <= 3; i++) {
+		record = record_of_another(i);
+		record.start_ns = (i + 1) / 2 * (uint64_t)SECOND + i;
+		take(&record);
+	}
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	CHECK_EQUAL(processes[1].begin_ns, begin_ns + 10);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 30);
+	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 30);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[0].process, processes[1].id);
+	CHECK_EQUAL(codes[1].process, processes[2].id);
+	bench_close(&bench);
+}
+
+/* … and is this process in /proc, which is no word of one that began at another time. */
+TEST(who_has_the_number_now_is_not_who_had_it)
+{
+	const struct event_process *processes;
+	struct submit_record record;
+	size_t count;
+
+	begin(false);
+	record = record_of(1, 1);
+	record.head.tid = record.head.tgid = (uint32_t)getppid();
+	record.start_ns = 1;
+	take(&record);
+	end();
+	count = trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(processes[1].pid, (uint32_t)getppid());
+	CHECK_EQUAL(processes[1].exe_string, 0);
+	CHECK_EQUAL(processes[1].start_ticks, 0);
+	bench_close(&bench);
+}
+
+TEST(what_the_kernel_has_dropped_stays_incomplete)
+{
+	const struct submit_dropped dropped = {
+		.head = {.kind = SUBMIT_RECORD_DROPPED, .tgid = (uint32_t)getpid()}, .number = 2};
+	const struct launches_counts *counts;
+	struct submit_record record;
+
+	begin(false);
+	counts = launches_counted(launches);
+	take_open(1);
+	take_open(2);
+	launches_take(launches, &dropped, sizeof(dropped));
+	CHECK_EQUAL(counts->incomplete, 1);
+	launches_take(launches, &dropped, sizeof(dropped));
+	CHECK_EQUAL(counts->incomplete, 1);
+	take_more(1, BATCH_DONE);
+	record = record_of(3, 1);
+	record.head.flags = SUBMIT_HAS_MORE;
+	take(&record);
+	CHECK_EQUAL(counts->beyond, 1);
+	launches_end(launches);
+	CHECK_EQUAL(counts->incomplete, 1);
+	CHECK_EQUAL(counts->malformed + counts->unmatched, 0);
+	end();
+	bench_close(&bench);
+}
+
 TEST(who_is_gone_takes_its_kernels_with_it)
 {
 	const struct event_process *processes;
@@ -694,6 +829,11 @@ int main(void)
 	RUN(what_lies_in_another_space_is_another_kernel);
 	RUN(what_is_left_out_lacks_nothing);
 	RUN(a_number_that_is_used_again_is_not_its_former_owners);
+	RUN(an_end_is_behind_what_was_before);
+	RUN(the_end_of_one_that_is_recorded);
+	RUN(two_that_began_at_different_times_are_two);
+	RUN(who_has_the_number_now_is_not_who_had_it);
+	RUN(what_the_kernel_has_dropped_stays_incomplete);
 	RUN(who_is_gone_takes_its_kernels_with_it);
 	RUN(a_guests_stack_has_the_way_of_its_thread_into_the_driver);
 	RUN(a_million_submissions_are_decoded_in_bounded_memory);
