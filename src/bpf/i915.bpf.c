@@ -275,7 +275,7 @@ SUBMIT_CALL on_vm_create(const struct submit_call *call)
 }
 
 /* Contexts go on with it. The driver refuses what has more in it. */
-static __always_inline void on_vm_destroy(const void *data, const void *file, __u32 is_user)
+SUBMIT_CALL on_vm_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct i915_vm arguments;
 	struct submit_id key;
@@ -330,7 +330,7 @@ SUBMIT_CALL on_context_create(const struct submit_call *call)
 }
 
 /* It is refused for the one that each file has from the begin, and with more in it. */
-static __always_inline void on_context_destroy(const void *data, const void *file, __u32 is_user)
+SUBMIT_CALL on_context_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct i915_context_destroy arguments;
 	struct submit_queue *queue;
@@ -351,7 +351,7 @@ static __always_inline void on_context_destroy(const void *data, const void *fil
 }
 
 /* A context is there from the begin; others may have been made before we were. */
-static __always_inline struct submit_queue *queue_of(const struct submit_id *key)
+static __attribute__((noinline)) struct submit_queue *queue_of(const struct submit_id *key)
 {
 	struct submit_queue *queue = bpf_map_lookup_elem(&queues, key);
 	struct submit_queue fresh = {0};
@@ -433,7 +433,7 @@ SUBMIT_CALL on_userptr(const struct submit_call *call)
 }
 
 /* Kernels are not in it any more, whatever lies there next. */
-static __always_inline void end_home(__u64 object)
+SUBMIT_CALL end_home(__u64 object)
 {
 	const struct home *home = bpf_map_lookup_elem(&homes, &object);
 	struct home ended;
@@ -447,7 +447,7 @@ static __always_inline void end_home(__u64 object)
 	tell_unbound(ended.vm, ended.begin, ended.end);
 }
 
-static __always_inline void on_gem_close(const void *data, const void *file, __u32 is_user)
+SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
 {
 	struct submit_id key = {0};
 	const __u64 *object;
@@ -491,7 +491,7 @@ static __always_inline void drop_files(__u64 number)
 	bpf_for_each_map_elem(&spaces, drop_space, &number, 0);
 }
 
-static __always_inline void on_file_close(const void *file)
+SUBMIT_CALL on_file_close(const void *file)
 {
 	const __u64 key = (__u64)file;
 	const __u64 *known = bpf_map_lookup_elem(&files, &key);
