@@ -22,7 +22,14 @@
 #include "event/xe_abi.h"
 #include "made_up_calls.h"
 
-enum { OWN_NODE = 2, MESSAGE = 1 << 20, LOOPS = 200000, ROUNDS = 5, PAGES_A_BUFFER = 4, REFUSED = 99 };
+enum {
+	OWN_NODE = 2,
+	MESSAGE = 1 << 20,
+	LOOPS = 200000,
+	ROUNDS = 5,
+	PAGES_A_BUFFER = 4,
+	REFUSED = 99
+};
 #define FILE_BYTES (UINT64_C(1) << 40)
 
 static struct bpf_link *links[4];
@@ -309,8 +316,7 @@ static bool attach_all(void)
 	static const char *const names[] = {"call_exit", "call_enter", "call_exec", "on_exit"};
 
 	for (size_t i = 0; i < 4; i++) {
-		links[i] = bpf_program__attach(
-			bpf_object__find_program_by_name(object, names[i]));
+		links[i] = bpf_program__attach(bpf_object__find_program_by_name(object, names[i]));
 		if (!links[i])
 			return false;
 	}
@@ -340,7 +346,8 @@ TEST(cost)
 
 int main(int argc, char **argv)
 {
-	static const char *const names[] = {"call_exit", "call_enter", "call_exec", "on_exit", NULL};
+	static const char *const names[] = {"call_exit", "call_enter", "call_exec", "on_exit",
+					    NULL};
 	const uint32_t device = 0, node = 1;
 	pid_t pid = 0;
 
