@@ -25,10 +25,9 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "cli/command.h"
 #include "cli/info_cubin.h"
-#include "cli/info_instruction.h"
+#include "cli/info_object.h"
 #include "isa/isa.h"
 #include "symbol/cubin.h"
 #include "symbol/symbolizer.h"
@@ -98,28 +97,16 @@ static int open_code(struct code_file *file)
 	return error ? error : open_symbols(file);
 }
 
-static int find_line(struct code_file *file, uint64_t offset, struct info_instruction *instruction)
+static int find_line(void *context, uint64_t offset, const char **ret_file, uint32_t *ret_line)
 {
+	struct code_file *file = context;
 	struct symbol symbol;
 
 	if (symbolizer_lookup(file->symbolizer, file->module, offset, false, &symbol))
-		return -ENOMEM;
-	instruction->line = symbol.frames[0].file ? symbol.frames[0].line : 0;
-	instruction->file = instruction->line ? symbol.frames[0].file : NULL;
+		return error_set(-ENOMEM, "out of memory");
+	*ret_line = symbol.frames[0].file ? symbol.frames[0].line : 0;
+	*ret_file = *ret_line ? symbol.frames[0].file : NULL;
 	return 0;
-}
-
-/* The instruction at `offset` in the kernel; what does not fit before the kernel's end is bytes. */
-static int read_instruction(struct code_file *file, const struct zebin_kernel *kernel,
-			    uint64_t offset, struct info_instruction *ret)
-{
-	const uint8_t *bytes = (const uint8_t *)file->bytes + kernel->offset;
-	int error;
-
-	ret->offset = offset;
-	error = isa_decode(file->isa, bytes + offset, kernel->code_bytes - offset, offset,
-			   ret->text, sizeof(ret->text), &ret->length);
-	return error ? error : find_line(file, kernel->offset + offset, ret);
 }
 
 static struct number format_ip(const struct code_file *file)
@@ -133,135 +120,48 @@ static struct number format_ip(const struct code_file *file)
 	return number;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
-
-static void put_number(const char *name, uint32_t value)
+static struct info_kernel describe_kernel(const struct code_file *file,
+					  const struct zebin_kernel *kernel)
 {
-	if (value)
-		printf(", %s %" PRIu32, name, value);
+	return (struct info_kernel){
+		.name = kernel->name,
+		.offset = kernel->offset,
+		.code = (const uint8_t *)file->bytes + kernel->offset,
+		.code_bytes = kernel->code_bytes,
+		.size_bytes = kernel->size_bytes,
+		.facts = {{"simd_size", "SIMD", kernel->simd_size},
+			  {"grf_count", "registers", kernel->grf_count},
+			  {"eu_threads", "threads of an EU", kernel->eu_threads},
+			  {"local_bytes", "bytes of local memory", kernel->local_bytes},
+			  {"spill_bytes", "bytes spilled", kernel->spill_bytes}},
+	};
 }
 
-static int print_kernel(struct code_file *file, const struct zebin_kernel *kernel)
-{
-	struct info_instruction one = {0};
-	int error;
-
-	printf("\n%s\n  at 0x%" PRIx64 ", %" PRIu64 " bytes of code in %" PRIu64,
-	       format_text(kernel->name).text, kernel->offset, kernel->code_bytes,
-	       kernel->size_bytes);
-	put_number("SIMD", kernel->simd_size);
-	put_number("registers", kernel->grf_count);
-	put_number("threads of an EU", kernel->eu_threads);
-	put_number("bytes of local memory", kernel->local_bytes);
-	put_number("bytes spilled", kernel->spill_bytes);
-	printf("\n\n");
-	for (uint64_t at = 0; at < kernel->code_bytes; at += one.length) {
-		error = read_instruction(file, kernel, at, &one);
-		if (error)
-			return error;
-		info_instruction_print(&one);
-	}
-	return 0;
-}
-
-static int print_text(struct code_file *file)
+static int print_code(struct code_file *file, bool is_json)
 {
 	const struct zebin_kernel *kernels;
 	size_t count = zebin_kernels(file->zebin, &kernels);
-	const char *ip = format_ip(file).text;
-	int error = 0;
+	struct number ip = format_ip(file);
+	auto_free struct info_kernel *described = calloc(count + 1, sizeof(*described));
+	struct info_object object = {
+		.path = file->path,
+		.size_bytes = file->size,
+		.vendor = "Intel",
+		.gpu = "an Intel GPU",
+		.generation = file->generation,
+		.ip_version = *ip.text ? ip.text : NULL,
+		.isa = file->isa,
+		.kernels = described,
+		.kernel_count = count,
+		.find_line = find_line,
+		.context = file,
+	};
 
-	printf("file      %s\n", format_text(file->path).text);
-	printf("code      of an Intel GPU: %s%s%s; %zu bytes\n",
-	       file->generation ? file->generation : "not known which", *ip ? ", IP " : "", ip,
-	       file->size);
-	printf("decoded   %s%s\n", isa_library(file->isa) ? "by " : "",
-	       isa_library(file->isa) ? isa_library(file->isa) : isa_why(file->isa));
-	printf("kernels   %zu\n", count);
-	for (size_t i = 0; i < count && !error; i++)
-		error = print_kernel(file, &kernels[i]);
-	return error;
-}
-
-/* ---- JSON -------------------------------------------------------------------------------------- */
-
-static int write_instructions(struct code_file *file, const struct zebin_kernel *kernel,
-			      struct json_writer *json)
-{
-	struct info_instruction one = {0};
-	int error;
-
-	json_key(json, "instructions");
-	json_array_begin(json);
-	for (uint64_t at = 0; at < kernel->code_bytes; at += one.length) {
-		error = read_instruction(file, kernel, at, &one);
-		if (error)
-			return error;
-		info_instruction_write(&one, json);
-	}
-	json_array_end(json);
-	return 0;
-}
-
-static void write_known(struct json_writer *json, const char *key, uint32_t value)
-{
-	if (value)
-		json_pair_u64(json, key, value);
-}
-
-static int write_kernel(struct code_file *file, const struct zebin_kernel *kernel,
-			struct json_writer *json)
-{
-	int error;
-
-	json_newline(json);
-	json_object_begin(json);
-	json_pair_text(json, "name", kernel->name);
-	json_pair_u64(json, "offset", kernel->offset);
-	json_pair_u64(json, "size_bytes", kernel->size_bytes);
-	json_pair_u64(json, "code_bytes", kernel->code_bytes);
-	write_known(json, "simd_size", kernel->simd_size);
-	write_known(json, "grf_count", kernel->grf_count);
-	write_known(json, "eu_threads", kernel->eu_threads);
-	write_known(json, "local_bytes", kernel->local_bytes);
-	write_known(json, "spill_bytes", kernel->spill_bytes);
-	error = write_instructions(file, kernel, json);
-	json_object_end(json);
-	return error;
-}
-
-static int print_json(struct code_file *file)
-{
-	const struct zebin_kernel *kernels;
-	size_t count = zebin_kernels(file->zebin, &kernels);
-	struct json_writer json;
-	int error = 0;
-
-	json_init_file(&json, stdout);
-	json_object_begin(&json);
-	json_pair_text(&json, "schema", "duet.info/1");
-	json_pair_text(&json, "file", file->path);
-	json_pair_u64(&json, "size_bytes", file->size);
-	json_key(&json, "code_object");
-	json_object_begin(&json);
-	json_pair_text(&json, "vendor", "Intel");
-	if (file->generation)
-		json_pair_text(&json, "generation", file->generation);
-	if (*format_ip(file).text)
-		json_pair_text(&json, "ip_version", format_ip(file).text);
-	if (isa_library(file->isa))
-		json_pair_text(&json, "decoder", isa_library(file->isa));
-	if (isa_why(file->isa))
-		json_pair_text(&json, "why", isa_why(file->isa));
-	json_key(&json, "kernels");
-	json_array_begin(&json);
-	for (size_t i = 0; i < count && !error; i++)
-		error = write_kernel(file, &kernels[i], &json);
-	json_array_end(&json);
-	json_object_end(&json);
-	json_object_end(&json);
-	printf("\n");
-	return error;
+	if (!described)
+		return error_set(-ENOMEM, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		described[i] = describe_kernel(file, &kernels[i]);
+	return info_object_print(&object, is_json);
 }
 
 int info_code(const struct command *command, const char *path, bool is_json)
@@ -274,7 +174,7 @@ int info_code(const struct command *command, const char *path, bool is_json)
 	} else if (!error) {
 		error = open_code(&file);
 		if (!error)
-			error = is_json ? print_json(&file) : print_text(&file);
+			error = print_code(&file, is_json);
 	}
 	fini(&file);
 	if (error) {

@@ -51,6 +51,7 @@ struct guest_thread {
 	uint32_t mode;  /* of the attachment it belongs to */
 	uint32_t clock; /* enum ring_clock */
 	uint32_t options;
+	uint32_t numbers[RING_NUMBER_COUNT];
 	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
 	/* stacks.c */
 	uint64_t stack_hash; /* of the last stack … */
@@ -69,6 +70,19 @@ static inline bool guest_is_idle(void)
 {
 	return atomic_load_explicit(&guest_page.mode, memory_order_relaxed) == GUEST_IDLE;
 }
+
+/* What the program calls in the place of function `name`: `look` and `callee` while nobody records, else record_NAME. It is a
+ * function of its own: a load, a compare and a jump, which must not share a frame with the recording, whose saved registers alone
+ * would double its cost. */
+#define GUEST_HOOK(type, name, parameters, arguments, look, callee) \
+	static type hook_##name parameters                          \
+	{                                                           \
+		if (GUEST_LIKELY(guest_is_idle())) {                \
+			look;                                       \
+			return callee arguments;                    \
+		}                                                   \
+		return record_##name arguments;                     \
+	}
 
 /* The calling thread's ring while someone records, else NULL. */
 static inline struct guest_thread *guest_enter(void)

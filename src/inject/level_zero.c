@@ -389,8 +389,7 @@ static int32_t answer_of(ze_result result)
 	return result == ZE_NOT_READY ? ZE_SUCCESS : (int32_t)result;
 }
 
-/* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
- * its frame with the recording. */
+/* Two functions a row: record_NAME, and the hook before it (GUEST_HOOK). */
 #define ZE_CALL(number, name, table, slot, minor, parameters, arguments, callee, look, argument,   \
 		after)                                                                             \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
@@ -413,14 +412,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_poll(thread);                                                           \
 		return result;                                                                     \
 	}                                                                                          \
-	static ze_result hook_##name parameters                                                    \
-	{                                                                                          \
-		if (GUEST_LIKELY(guest_is_idle())) {                                               \
-			look;                                                                      \
-			return CALLEE_##callee(name) arguments;                                    \
-		}                                                                                  \
-		return record_##name arguments;                                                    \
-	}
+	GUEST_HOOK(ze_result, name, parameters, arguments, look, CALLEE_##callee(name))
 #define ZE_WAIT(number, name, table, slot, minor, parameters, arguments, argument)                 \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
 	{                                                                                          \
@@ -442,14 +434,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_harvest_all(thread);                                                    \
 		return result;                                                                     \
 	}                                                                                          \
-	static ze_result hook_##name parameters                                                    \
-	{                                                                                          \
-		if (GUEST_LIKELY(guest_is_idle())) {                                               \
-			LOOK;                                                                      \
-			return next.name arguments;                                                \
-		}                                                                                  \
-		return record_##name arguments;                                                    \
-	}
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK, next.name)
 #define ZE_APPEND(number, name, table, slot, minor, command_kind, parameters, arguments, describe) \
 	static __attribute__((noinline)) ze_result record_##name parameters                        \
 	{                                                                                          \
@@ -470,15 +455,8 @@ static int32_t answer_of(ze_result result)
 		level_zero_append_end(thread, &append, result);                                    \
 		return result;                                                                     \
 	}                                                                                          \
-	static ze_result hook_##name parameters                                                    \
-	{                                                                                          \
-		if (GUEST_LIKELY(guest_is_idle())) {                                               \
-			LOOK_NOW_AND_THEN;                                                         \
-			level_zero_append_unseen(list);                                            \
-			return next.name arguments;                                                \
-		}                                                                                  \
-		return record_##name arguments;                                                    \
-	}
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN;                      \
+		   level_zero_append_unseen(list), next.name)
 #define ZE_EXECUTE(number, name, table, slot, minor, parameters, arguments, queue_handle, count, \
 		   lists, describe)                                                              \
 	static __attribute__((noinline)) ze_result record_##name parameters                      \
@@ -502,14 +480,7 @@ static int32_t answer_of(ze_result result)
 		level_zero_execute_end(thread, &execute, result);                                \
 		return result;                                                                   \
 	}                                                                                        \
-	static ze_result hook_##name parameters                                                  \
-	{                                                                                        \
-		if (GUEST_LIKELY(guest_is_idle())) {                                             \
-			LOOK_NOW_AND_THEN;                                                       \
-			return next.name arguments;                                              \
-		}                                                                                \
-		return record_##name arguments;                                                  \
-	}
+	GUEST_HOOK(ze_result, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
 #define ZE_QUIET(name, table, slot, minor, parameters, arguments) \
 	static ze_result hook_##name parameters                   \
 	{                                                         \

@@ -376,8 +376,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 
 /* ---- the wrappers ------------------------------------------------------------------------------ */
 
-/* Two functions a row: the hook is a load, a compare and a jump while nobody records, and must not share
- * its frame with the recording: the saved registers alone would double its cost. */
+/* Two functions a row: record_NAME, and the hook before it (GUEST_HOOK). */
 #define STATUS(number, name, parameters, arguments, callee, look, value, after)            \
 	static __attribute__((noinline)) cl_int record_##name parameters                   \
 	{                                                                                  \
@@ -400,14 +399,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		end_call(thread);                                                          \
 		return result;                                                             \
 	}                                                                                  \
-	static cl_int hook_##name parameters                                               \
-	{                                                                                  \
-		if (GUEST_LIKELY(guest_is_idle())) {                                       \
-			look;                                                              \
-			return CALLEE_##callee(name) arguments;                            \
-		}                                                                          \
-		return record_##name arguments;                                            \
-	}
+	GUEST_HOOK(cl_int, name, parameters, arguments, look, CALLEE_##callee(name))
 #define CREATE(number, name, type, parameters, arguments, callee, look, value, after)      \
 	static __attribute__((noinline)) type record_##name parameters                     \
 	{                                                                                  \
@@ -434,14 +426,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		end_call(thread);                                                          \
 		return object;                                                             \
 	}                                                                                  \
-	static type hook_##name parameters                                                 \
-	{                                                                                  \
-		if (GUEST_LIKELY(guest_is_idle())) {                                       \
-			look;                                                              \
-			return CALLEE_##callee(name) arguments;                            \
-		}                                                                          \
-		return record_##name arguments;                                            \
-	}
+	GUEST_HOOK(type, name, parameters, arguments, look, CALLEE_##callee(name))
 #define POINTER(number, name, parameters, arguments, callee, value)                             \
 	static __attribute__((noinline)) void *record_##name parameters                         \
 	{                                                                                       \
@@ -460,14 +445,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		end_call(thread);                                                               \
 		return object;                                                                  \
 	}                                                                                       \
-	static void *hook_##name parameters                                                     \
-	{                                                                                       \
-		if (GUEST_LIKELY(guest_is_idle())) {                                            \
-			NO_LOOK;                                                                \
-			return CALLEE_##callee(name) arguments;                                 \
-		}                                                                               \
-		return record_##name arguments;                                                 \
-	}
+	GUEST_HOOK(void *, name, parameters, arguments, NO_LOOK, CALLEE_##callee(name))
 #define NOTHING(number, name, parameters, arguments)                              \
 	static __attribute__((noinline)) void record_##name parameters            \
 	{                                                                         \
@@ -514,14 +492,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		after;                                                                         \
 		return result;                                                                 \
 	}                                                                                      \
-	static cl_int hook_##name parameters                                                   \
-	{                                                                                      \
-		if (GUEST_LIKELY(guest_is_idle())) {                                           \
-			LOOK;                                                                  \
-			return next.name arguments;                                            \
-		}                                                                              \
-		return record_##name arguments;                                                \
-	}
+	GUEST_HOOK(cl_int, name, parameters, arguments, LOOK, next.name)
 #define ENQUEUE_WITH(number, name, command_kind, parameters, arguments, type, begin, get_result, \
 		     describe)                                                                   \
 	static __attribute__((noinline)) type record_##name parameters                           \
@@ -544,14 +515,7 @@ static void *own_clGetExtensionFunctionAddressForPlatform(cl_platform_id platfor
 		opencl_launch_end(thread, &launch, get_result);                                  \
 		return returned;                                                                 \
 	}                                                                                        \
-	static type hook_##name parameters                                                       \
-	{                                                                                        \
-		if (GUEST_LIKELY(guest_is_idle())) {                                             \
-			LOOK_NOW_AND_THEN;                                                       \
-			return next.name arguments;                                              \
-		}                                                                                \
-		return record_##name arguments;                                                  \
-	}
+	GUEST_HOOK(type, name, parameters, arguments, LOOK_NOW_AND_THEN, next.name)
 #define ENQUEUE(number, name, command, parameters, arguments, describe)    \
 	ENQUEUE_WITH(number, name, command, parameters, arguments, cl_int, \
 		     event = opencl_launch_begin(thread, &launch, event), returned, describe)
