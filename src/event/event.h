@@ -221,10 +221,12 @@ struct event_code {
 	/* KERNEL: what its runtime says of it for `device`, where it was launched first. Work items of a work-group: at
 	 * most, and a multiple that suits the device; 0: not known. */
 	uint64_t group_most, group_multiple;
-	/* Of a work-group, and of a work item on its own; not known where group_most is not, or CODE_UNKNOWN. */
+	/* Of a work-group, with what its launches ask for, and of a work item on its own; not known where neither group_most nor
+	 * registers is, or CODE_UNKNOWN. */
 	uint64_t local_bytes, private_bytes;
 	/* Of a kernel, or a binary, on its device from begin_ns to end_ns: where its size_bytes are. 0: not known. */
 	uint64_t address;
+	uint32_t registers; /* KERNEL: of a work item; 0: not known */
 };
 #define CODE_UNKNOWN UINT64_MAX
 
