@@ -72,6 +72,9 @@ struct recording {
 	void (*on_warning)(void *context, const char *text);
 	void (*on_hint)(void *context, const char *text);
 	void *warning_context;
+	/* A guest's runtime has refused it all, in a process; NULL: nobody does anything about it. */
+	void (*on_refused)(void *context, const char *collector, uint32_t pid);
+	void *refused_context;
 	struct submissions submissions; /* to GPUs; none where no driver's calls are recorded */
 	uint32_t lookups;               /* in /proc, that may still be made in this second */
 	uint64_t scratch[8192];         /* one record, the largest there is */
