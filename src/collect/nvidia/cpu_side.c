@@ -89,8 +89,9 @@ static uint32_t command_of(const char *name)
 		return COMMAND_GRAPH;
 	if (strncmp(name, "cuMemset", 8) == 0)
 		return COMMAND_FILL;
-	return strstr(name, "HtoD") ? COMMAND_WRITE : strstr(name, "DtoH") ? COMMAND_READ
-									   : COMMAND_COPY;
+	return strstr(name, "HtoD")   ? COMMAND_WRITE
+	       : strstr(name, "DtoH") ? COMMAND_READ
+				      : COMMAND_COPY;
 }
 
 static struct process *process_of(struct cpu_side *side, uint32_t tgid, uint64_t now_ns)
@@ -141,7 +142,7 @@ static uint32_t stack_of(const struct cpu_side *side, const struct call_record *
 	struct event_stack row;
 
 	return stack && trace_writer_find_stack(side->recording->writer, stack, &row) ? row.caller
-										     : 0;
+										      : 0;
 }
 
 static void put_rows(struct cpu_side *side, const struct event_launch *launch, uint32_t process)
@@ -149,9 +150,8 @@ static void put_rows(struct cpu_side *side, const struct event_launch *launch, u
 	const struct trace_source source = {.source = launch->thread,
 					    .clock = CLOCK_ID_MONOTONIC,
 					    .seen_clock = CLOCK_ID_MONOTONIC};
-	const struct event_execution execution = {.seen = launch->exit,
-						  .correlation = launch->correlation,
-						  .process = process};
+	const struct event_execution execution = {
+		.seen = launch->exit, .correlation = launch->correlation, .process = process};
 
 	trace_writer_row(side->recording->writer, EVENT_LAUNCH, &source, launch);
 	trace_writer_row(side->recording->writer, EVENT_EXECUTION, &source, &execution);
@@ -311,13 +311,14 @@ void cpu_side_drain(struct cpu_side *side)
 
 void cpu_side_count(struct cpu_side *side, uint64_t now_ns)
 {
-	static const uint32_t kinds[CALL_COUNTS] = {[CALL_COUNT_RECORDS] = EVENT_LAUNCH,
-						    [CALL_COUNT_STACKS] = LOSS_KIND_STACK};
+	static const uint32_t kinds[CALL_COUNTS] = {
+		[CALL_COUNT_RECORDS] = EVENT_LAUNCH, [CALL_COUNT_STACKS] = LOSS_KIND_STACK};
 	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
 
 	for (int i = 0; i < CALL_COUNTS && side->probes; i++) {
 		const uint64_t lost = call_probes_lost(side->probes, (enum call_count)i);
-		const struct event_loss row = {.begin = side->counted_ns ? side->counted_ns : now_ns,
+		const struct event_loss row = {.begin =
+						       side->counted_ns ? side->counted_ns : now_ns,
 					       .end = now_ns,
 					       .kind = kinds[i],
 					       .reason = LOSS_RING_FULL,
