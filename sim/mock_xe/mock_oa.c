@@ -4,7 +4,7 @@
  *
  * Runs in:  the kernel of a virtual machine
  * Gets:     what comes from report to report   Gives: reports, by poll and read
- * Owns:     metric sets, a ring of reports
+ * Owns:     metric sets and where they are listed, a ring of reports
  * Why:      as the driver does: no stream without a set, which it keeps when the set is removed; EIO once where the unit
  *           says so, with the reason by STATUS; EBUSY for the second. A counter counts what its selector in the set
  *           chooses, so that one which chooses wrongly counts nothing.
@@ -12,6 +12,7 @@
 #include <drm/drm_file.h>
 #include <linux/anon_inodes.h>
 #include <linux/capability.h>
+#include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
@@ -43,6 +44,12 @@ enum {
 struct mock_set {
 	char uuid[XE_OA_UUID_CHARACTERS];
 	u32 events[COUNTERS]; /* of the first level that chooses one */
+	u32 id;
+	/* metrics/UUID/id of the card */
+	char name[XE_OA_UUID_CHARACTERS + 1];
+	struct kobj_attribute file;
+	struct attribute *files[2];
+	struct attribute_group group;
 };
 
 struct mock_oa {
@@ -235,6 +242,30 @@ static const struct file_operations oa_ops = {
 
 /* ---- metric sets ------------------------------------------------------------------------------- */
 
+int mock_oa_list_sets(struct mock_gpu *gpu)
+{
+	gpu->metrics = kobject_create_and_add("metrics", &gpu->drm.primary->kdev->kobj);
+	return gpu->metrics ? 0 : -ENOMEM;
+}
+
+static ssize_t show_id(struct kobject *folder, struct kobj_attribute *file, char *text)
+{
+	return sysfs_emit(text, "%u\n", container_of(file, struct mock_set, file)->id);
+}
+
+static int list(struct mock_gpu *gpu, struct mock_set *set)
+{
+	memcpy(set->name, set->uuid, sizeof(set->uuid));
+	sysfs_attr_init(&set->file.attr);
+	set->file.attr.name = "id";
+	set->file.attr.mode = 0444;
+	set->file.show = show_id;
+	set->files[0] = &set->file.attr;
+	set->group.name = set->name;
+	set->group.attrs = set->files;
+	return sysfs_create_group(gpu->metrics, &set->group);
+}
+
 static void choose(struct mock_set *set, u32 address, u32 value)
 {
 	const u32 counter = (address - SELECTORS) % SELECTOR_LEVEL / 8;
@@ -273,7 +304,6 @@ int mock_oa_add_set(struct mock_gpu *gpu, u64 data)
 {
 	struct xe_oa_config config;
 	struct mock_set *set;
-	u32 id;
 	int error;
 
 	if (!mock_may_observe())
@@ -290,9 +320,13 @@ int mock_oa_add_set(struct mock_gpu *gpu, u64 data)
 	memcpy(set->uuid, config.uuid, sizeof(set->uuid));
 	error = read_registers(set, &config);
 	if (!error)
-		error = xa_alloc(&gpu->sets, &id, set, xa_limit_31b, GFP_KERNEL);
-	if (!error)
-		return id;
+		error = xa_alloc(&gpu->sets, &set->id, set, xa_limit_31b, GFP_KERNEL);
+	if (!error) {
+		error = list(gpu, set);
+		if (!error)
+			return set->id;
+		xa_erase(&gpu->sets, set->id);
+	}
 	kfree(set);
 	return error;
 }
@@ -307,6 +341,8 @@ int mock_oa_remove_set(struct mock_gpu *gpu, u64 data)
 	if (get_user(id, (const u64 __user *)u64_to_user_ptr(data)))
 		return -EFAULT;
 	set = xa_erase(&gpu->sets, id);
+	if (set)
+		sysfs_remove_group(gpu->metrics, &set->group);
 	kfree(set);
 	return set ? 0 : -ENOENT;
 }

@@ -474,12 +474,19 @@ cupti_result cuptiActivityEnableHWTrace(uint8_t is_on)
 
 cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
+	static _Atomic uint64_t last_passes;
+	uint64_t begin_ns = sim_now(), passes;
+	cupti_result result;
+
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	while (sim_options()->flush_hang)
 		sim_sleep_until(sim_now() + 1000000000u);
-	return sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	result = sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	passes = sim_passes();
+	sim_note_flushed(begin_ns, passes - atomic_exchange(&last_passes, passes));
+	return result;
 }
 
 /* Full buffers go by themselves. */

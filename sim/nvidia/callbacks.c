@@ -21,7 +21,7 @@ struct CUpti_Subscriber_st {
 
 static struct CUpti_Subscriber_st subscriber;
 static _Atomic uint8_t enabled[SIM_DOMAINS][SIM_CBIDS_MOST];
-static _Atomic uint32_t correlation_ids = 1;
+static _Atomic uint32_t correlations; /* so far, of calls */
 
 static _Thread_local uint32_t runtime_correlation_id;
 static _Thread_local bool is_in_callback;
@@ -178,9 +178,10 @@ void sim_on_enter(struct sim_call *call)
 {
 	bool is_runtime = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API;
 
-	call->correlation_id = is_runtime || !runtime_correlation_id
-				       ? atomic_fetch_add(&correlation_ids, 1)
-				       : runtime_correlation_id;
+	call->correlation_id = runtime_correlation_id;
+	if (is_runtime || !runtime_correlation_id)
+		call->correlation_id =
+			(uint32_t)sim_options()->correlation + atomic_fetch_add(&correlations, 1);
 	if (is_runtime)
 		runtime_correlation_id = call->correlation_id;
 	if (sim_is_kind_on(is_runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER,

@@ -14,7 +14,7 @@
 enum { STREAM_NULL_ID = 7, STREAM_PER_THREAD_ID = 8 };
 
 static struct CUctx_st contexts[SIM_CONTEXTS_MOST];
-static uint32_t context_count;
+static uint32_t context_count, last_id;
 static CUcontext primary[SIM_DEVICES_MOST];
 static unsigned primary_flags[SIM_DEVICES_MOST];
 
@@ -46,15 +46,23 @@ static void set_current(CUcontext context)
 }
 
 /* Under the lock; NULL: too many. */
+static CUcontext find_place(void)
+{
+	for (uint32_t i = 0; sim_options()->context_reuse && i < context_count; i++)
+		if (!contexts[i].is_live)
+			return &contexts[i];
+	return context_count < SIM_CONTEXTS_MOST ? &contexts[context_count++] : NULL;
+}
+
+/* Under the lock; NULL: too many. */
 static CUcontext make(CUdevice device, unsigned flags)
 {
-	CUcontext context;
+	CUcontext context = find_place();
 
-	if (context_count == SIM_CONTEXTS_MOST)
+	if (!context)
 		return NULL;
-	context = &contexts[context_count++];
 	*context = (struct CUctx_st){.magic = SIM_CONTEXT_MAGIC,
-				     .id = context_count,
+				     .id = ++last_id,
 				     .device_id = (uint32_t)device,
 				     .flags = flags,
 				     .is_live = true};

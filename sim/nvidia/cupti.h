@@ -26,14 +26,19 @@ enum { SIM_CBIDS_MOST = 1024, SIM_DOMAINS = 7, SIM_RECORD_BYTES_MOST = 256 };
 CUPTI_FUNCTIONS(X)
 #undef X
 
-/* First in each function: what SIM_NVIDIA's fail_FUNCTION says. */
+/* First in each function: what SIM_NVIDIA's fail_FUNCTION and others say. */
 #define SIM_FAIL_AS_ASKED()                          \
 	do {                                         \
 		int asked_ = sim_failure(__func__);  \
                                                      \
+		sim_note_call(__func__);             \
 		if (asked_)                          \
 			return (cupti_result)asked_; \
 	} while (0)
+
+/* Waits as ms_FUNCTION says, and writes down what calls=FILE asks for. */
+void sim_note_call(const char *function);
+void sim_note_flushed(uint64_t begin_ns, uint64_t passes);
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
@@ -102,6 +107,8 @@ void sim_deliver(struct sim_item *item);
 cupti_result sim_flush(bool is_forced);
 cupti_result sim_delivery_start(void);
 void sim_delivery_stop(void);
+/* How often the worker has looked for what is over. */
+uint64_t sim_passes(void);
 
 /* ---- records --------------------------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@ static struct sim_options options = {
 	.sm_mhz = 1980,
 	.subscriber = 1,
 	.privileges = 1,
+	.correlation = 1,
 	.pc_buffer = 1000000,
 	.pm_buffer = 4096,
 	.pm_load = -1,
@@ -34,10 +35,11 @@ static struct sim_options options = {
 	.chip = "GH100",
 };
 
-enum { FAILURES, DURATIONS, PREFIXES };
+enum { FAILURES, DURATIONS, DELAYS, PREFIXES };
 static struct option_prefix prefixes[PREFIXES] = {
 	[FAILURES] = {.prefix = "fail_"},
 	[DURATIONS] = {.prefix = "us_"},
+	[DELAYS] = {.prefix = "ms_"},
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -52,15 +54,21 @@ static const struct option_row rows[] = {
 	ROW(subscriber, INTEGER),
 	ROW(privileges, INTEGER),
 	ROW(busy, INTEGER),
+	ROW(correlation, INTEGER),
 	ROW(no_kind, INTEGER),
 	ROW(drop_every, INTEGER),
 	ROW(untimed_every, INTEGER),
 	ROW(null_crash, INTEGER),
 	ROW(bad_after, INTEGER),
 	ROW(flush_hang, INTEGER),
+	ROW(finalize_crash, INTEGER),
 	ROW(stray_buffer, INTEGER),
 	ROW(pc_buffer, INTEGER),
 	ROW(pc_lag_us, INTEGER),
+	ROW(pc_late, INTEGER),
+	ROW(pc_slow_ms, INTEGER),
+	ROW(pc_chips, INTEGER),
+	ROW(context_reuse, INTEGER),
 	ROW(pc_keep, INTEGER),
 	ROW(pc_forget, INTEGER),
 	ROW(pc_plan, TEXT),
@@ -87,6 +95,7 @@ static const struct option_row rows[] = {
 	ROW(drift_ppm, REAL),
 	ROW(chip, TEXT),
 	ROW(log, TEXT),
+	ROW(calls, TEXT),
 	ROW(nvml_load, TEXT),
 };
 
@@ -127,6 +136,12 @@ int sim_failure(const char *function)
 {
 	sim_options();
 	return (int)option_prefix_find(&prefixes[FAILURES], function, 0);
+}
+
+uint64_t sim_delay_ns(const char *function)
+{
+	sim_options();
+	return (uint64_t)(option_prefix_find(&prefixes[DELAYS], function, 0) * 1000000);
 }
 
 uint64_t sim_kernel_ns(const char *name)

@@ -7,7 +7,8 @@
  * Owns:     for each context what was configured, and the samples that nobody has read yet. The buffer of the
  *           configuration is ours to fill and the program's to leave alone: at the end of a range, which is
  *           cuptiPCSamplingStop or a kernel's end in serialized mode, and at Disable its data land there
- * Fails:    35 and 26 as SIM_NVIDIA asks; 8 once the hardware buffer was full, until disabled and enabled
+ * Fails:    35 and 26 as SIM_NVIDIA asks; 8 once the hardware buffer was full, until disabled and enabled; aborts where it is
+ *           asked about a context that was destroyed, which the real one reads all the same
  * Why:      each multiprocessor gives a sample each 2^n cycles of a kernel, so the sum over the PCs of a
  *           function is its time to within one sample
  */
@@ -75,7 +76,7 @@ struct run {
 
 static struct context {
 	bool is_enabled, is_controlled, is_sampling, is_wedged;
-	uint32_t mode, exponent;
+	uint32_t mode, exponent, device_id;
 	uint64_t range_id, foreign, dropped, unread;
 	struct run *runs;
 	struct pc *pcs; /* from pc_first on: not read yet */
@@ -240,8 +241,8 @@ static void take_samples(struct context *context, const struct run *run)
 /* Under the lock: what is over by now; not at a range's end: and has come through the hardware's buffer. */
 static void take_runs(struct context *context, bool is_range_end)
 {
-	uint64_t now_ns =
-		sim_now() - (is_range_end ? 0 : (uint64_t)sim_options()->pc_lag_us * 1000);
+	const bool has_lag = !is_range_end || sim_options()->pc_late;
+	uint64_t now_ns = sim_now() - (has_lag ? (uint64_t)sim_options()->pc_lag_us * 1000 : 0);
 	struct run **link = &context->runs, *run;
 
 	while ((run = *link)) {
@@ -265,6 +266,14 @@ static uint32_t reason_of(uint32_t instruction)
 	return cycle[instruction % sizeof(cycle)];
 }
 
+/* Of a reason on the chip of a device, and of its twin behind it. */
+static uint32_t index_of(uint32_t device_id, uint32_t reason)
+{
+	if (sim_options()->pc_chips && device_id % 2)
+		reason = REASONS - 1 - reason;
+	return REASON_FIRST_INDEX + 2 * reason;
+}
+
 /* Is the reason among those that were chosen? */
 static bool is_chosen(const struct context *context, uint32_t index)
 {
@@ -286,7 +295,7 @@ static size_t write_planned(const struct context *context, const struct pc *pc,
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < REASONS; i++) {
-		uint32_t index = REASON_FIRST_INDEX + 2 * i;
+		uint32_t index = index_of(context->device_id, i);
 
 		if (pc->planned[i] && is_chosen(context, index))
 			ret_stalls[count++] = (struct cupti_pc_stall_reason){index, pc->planned[i]};
@@ -300,11 +309,12 @@ static size_t write_planned(const struct context *context, const struct pc *pc,
 static size_t write_share(const struct context *context, const struct pc *pc,
 			  struct cupti_pc_stall_reason *ret_stalls)
 {
-	uint32_t main = reason_of(pc->instruction), stalled = pc->samples - pc->samples / 4;
+	uint32_t main = index_of(context->device_id, reason_of(pc->instruction)),
+		 stalled = pc->samples - pc->samples / 4;
 	const struct cupti_pc_stall_reason all[STALLS_OF_PC] = {
-		{REASON_FIRST_INDEX + 2 * main, stalled},
-		{REASON_FIRST_INDEX + 2 * main + 1, stalled / 2},
-		{REASON_FIRST_INDEX + 2 * REASON_SELECTED, pc->samples / 4}};
+		{main, stalled},
+		{main + 1, stalled / 2},
+		{index_of(context->device_id, REASON_SELECTED), pc->samples / 4}};
 	size_t count = 0;
 
 	for (size_t i = 0; i < STALLS_OF_PC; i++)
@@ -453,16 +463,21 @@ void sim_pc_on_exit(uint32_t context_id)
 /* -> the context, locked; or NULL and why */
 static struct context *hold(CUcontext handle, bool is_enabled, cupti_result *ret_result)
 {
-	uint32_t id;
+	uint32_t id, device_id;
 
 	*ret_result = CUPTI_SUCCESS;
 	if (!sim_driver())
 		*ret_result = CUPTI_ERROR_UNKNOWN;
-	else if (!sim_driver()->context_ids(handle, &id, NULL) || id >= CONTEXTS)
+	else if (!sim_driver()->context_ids(handle, &id, &device_id) || id >= CONTEXTS)
 		*ret_result = CUPTI_ERROR_INVALID_CONTEXT;
 	if (*ret_result)
 		return NULL;
+	if (handle && !sim_driver()->is_context(handle)) {
+		fprintf(stderr, "sim-nvidia: PC sampling of context %u, which is destroyed\n", id);
+		abort();
+	}
 	pthread_mutex_lock(&lock);
+	contexts[id].device_id = device_id;
 	if (contexts[id].is_enabled == is_enabled)
 		return &contexts[id];
 	pthread_mutex_unlock(&lock);
@@ -472,9 +487,11 @@ static struct context *hold(CUcontext handle, bool is_enabled, cupti_result *ret
 
 cupti_result cuptiPCSamplingGetData(struct cupti_pc_sampling_get_data_params *params)
 {
+	static atomic_bool was_slow;
 	struct cupti_pc_sampling_data *data;
 	struct context *context;
 	cupti_result result;
+	bool is_slow;
 
 	SIM_FAIL_AS_ASKED();
 	if (!params || params->struct_bytes < CUpti_PCSamplingGetDataParamsSize || !params->data)
@@ -487,7 +504,10 @@ cupti_result cuptiPCSamplingGetData(struct cupti_pc_sampling_get_data_params *pa
 	hand_over(context, data);
 	if (context->is_wedged)
 		result = CUPTI_ERROR_OUT_OF_MEMORY;
+	is_slow = sim_options()->pc_slow_ms && data->pc_count && context != &contexts[1];
 	pthread_mutex_unlock(&lock);
+	if (is_slow && !atomic_exchange(&was_slow, true))
+		sim_sleep_until(sim_now() + (uint64_t)sim_options()->pc_slow_ms * 1000000);
 	return result;
 }
 
@@ -510,6 +530,7 @@ cupti_result cuptiPCSamplingEnable(struct cupti_pc_sampling_enable_params *param
 		return result;
 	*context = (struct context){.is_enabled = true,
 				    .is_sampling = true,
+				    .device_id = context->device_id,
 				    .mode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS,
 				    .exponent = EXPONENT_DEFAULT};
 	pthread_mutex_unlock(&lock);
@@ -694,13 +715,16 @@ cuptiPCSamplingGetNumStallReasons(struct cupti_pc_sampling_num_stall_reasons_par
 
 cupti_result cuptiPCSamplingGetStallReasons(struct cupti_pc_sampling_stall_reasons_params *params)
 {
+	uint32_t device_id = 0;
+
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	if (!params || !params->ret_indices || !params->ret_names)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	sim_driver()->context_ids(params->context, NULL, &device_id);
 	for (size_t i = 0; i < params->count && i < (size_t)2 * REASONS; i++) {
-		params->ret_indices[i] = REASON_FIRST_INDEX + (uint32_t)i;
+		params->ret_indices[i] = index_of(device_id, (uint32_t)i / 2) + (uint32_t)i % 2;
 		strcpy(params->ret_names[i], "smsp__pcsamp_warps_issue_stalled_");
 		strcat(params->ret_names[i], reasons[i / 2]);
 		strcat(params->ret_names[i], i % 2 ? "_not_issued" : "");

@@ -23,11 +23,14 @@
  *	latency_us=3       between a call and the earliest start of its work
  *	queue_us=0         how far a stream may be ahead of its program, whose calls block then; 0: any
  *	drift_ppm=30       how much faster than CLOCK_MONOTONIC the GPU's clock is
+ *	context_reuse=0    1: a new context is where a destroyed one was
  *	sms=132 sm_mhz=1980    multiprocessors and their clock
  *	chip=GH100         what cuptiDeviceGetChipName says
  *	log=FILE           the truth about each piece of work: a line of kind, correlation id, stream id and
  *	                   CLOCK_MONOTONIC ns of start and end
+ *	correlation=1      the id of the first call; they have 32 bits and wrap
  *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
+ *	ms_FUNCTION=N      the function of libcupti takes so long
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
  *	busy=0             1: PM and PC sampling are in other hands: 26
@@ -36,10 +39,17 @@
  *	untimed_every=0    each Nth kernel record has start and end 0
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
+ *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
+ *	                   cuptiActivityFlushAll is over "flushed", ns, when it began, and how often the worker has looked
+ *	                   since the last, 10 ms apart
+ *	finalize_crash=0   1: cuptiFinalize aborts beside a graph that can be launched, as before 12.6
  *	flush_hang=0       1: cuptiActivityFlushAll never returns
  *	stray_buffer=0     1: with each buffer comes one that the program never gave
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
  *	pc_lag_us=0        how long samples take from a kernel's end to cuptiPCSamplingGetData
+ *	pc_late=0          1: … that is so at the end of a range too: what is not there by then comes behind it
+ *	pc_slow_ms=0       how long the first cuptiPCSamplingGetData takes that gives a sample of a second context
+ *	pc_chips=0         1: every second GPU numbers reasons in another way
  *	pc_keep=0          1: what landed in the configuration's buffer is not given, and the next range's takes
  *	                   its place
  *	pc_plan=FILE       what is sampled, instead of a share of the time: a line of kernel, number of the
@@ -86,21 +96,25 @@ enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
-	int64_t subscriber, privileges, busy, no_kind;
+	int64_t subscriber, privileges, busy, no_kind, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
-	int64_t pc_buffer, pc_lag_us, pc_keep, pc_forget, pm_buffer, pm_nan_every, pm_other_every;
+	int64_t finalize_crash;
+	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
+	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;
 	int64_t pm_full_ms, pm_hang_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
 	double pm_load, kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
-	char chip[32], log[256], pc_plan[256], nvml_load[256];
+	char chip[32], log[256], calls[256], pc_plan[256], nvml_load[256];
 };
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */
 const struct sim_options *sim_options(void);
 /* What fail_FUNCTION says; 0: nothing. */
 int sim_failure(const char *function);
+/* What ms_FUNCTION says, in ns. */
+uint64_t sim_delay_ns(const char *function);
 /* What us_NAME says, in ns, or kernel_us. */
 uint64_t sim_kernel_ns(const char *name);
 
@@ -202,10 +216,12 @@ struct sim_driver {
 	bool (*is_ready)(void);                        /* cuInit was called */
 	void (*attach)(const struct sim_hooks *hooks); /* NULL: no more */
 	bool (*context_ids)(CUcontext context, uint32_t *ret_id, uint32_t *ret_device_id);
+	bool (*is_context)(CUcontext context); /* False: it was destroyed, or is none */
 	bool (*stream_id)(CUcontext context, CUstream stream, uint32_t *ret_id);
 	uint64_t (*node_id)(CUgraphNode node);
 	uint32_t (*graph_id)(CUgraph graph);
 	uint32_t (*graph_exec_id)(CUgraphExec graph_exec);
+	uint32_t (*graph_exec_count)(void); /* that were made and not destroyed */
 	/* Calls the hooks context and stream for all that there are. */
 	void (*replay)(void);
 	/* A call of the runtime around calls of the driver, which take its correlation id. */

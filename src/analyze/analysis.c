@@ -279,7 +279,7 @@ static int on_execution(struct sweep *sweep, const struct event_execution *row)
 		error = sweep_note_runner(sweep, &joined, tag);
 	if (!error && launch && is_in_account(&joined) && sweep->addresses)
 		error = sweep_note_ran(sweep, &joined, tag);
-	if (!error && launch && is_in_account(&joined) && sweep->windows)
+	if (!error && launch && !ledger_rejects(row) && sweep->windows)
 		error = sweep_note_window_run(sweep, &joined, tag);
 	if (!error)
 		error = sweep_tell_command(sweep, &joined, tag);
@@ -803,7 +803,9 @@ static int finish(struct sweep *sweep)
 	sweep_close_ranges(sweep);
 	sweep_close_idle(sweep);
 	sweep_sort_tables(analysis);
-	sweep_sort_instructions(analysis);
+	/* the rows are there twice for a moment */
+	sweep_addresses_fini(sweep);
+	error = sweep_sort_instructions(analysis);
 	/* Without rows of CPUs, nothing but its OpenCL brought a process here. */
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		analysis->processes[i].has_calls |=
@@ -812,7 +814,7 @@ static int finish(struct sweep *sweep)
 	}
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
-	return 0;
+	return error;
 }
 
 static void sweep_fini(struct sweep *sweep)
@@ -911,6 +913,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 			      .lost = lost,
 			      .observer = options ? options->observer : NULL,
 			      .by_thread = options && options->by_thread,
+			      .waiting_most = options ? options->waiting_most : 0,
 			      .stacks_dense =
 				      2 * trace_reader_stack_count(analysis->model->reader) + 64};
 	int error;

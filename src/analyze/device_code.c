@@ -487,6 +487,7 @@ static void name_place(struct device_code *code, struct object *object, const st
 		place->source = source_line(code, object, inner->line);
 }
 
+/* What decodes may have given up with this one. */
 static int decode(struct device_code *code, struct object *object, struct device_place *place)
 {
 	const struct zebin_kernel *kernel = find_kernel(object, place->offset);
@@ -505,6 +506,7 @@ static int decode(struct device_code *code, struct object *object, struct device
 	if (isa_decode(object->isa, object->bytes + place->offset, size, place->address, text,
 		       sizeof(text), &length))
 		return -ENOMEM;
+	note_why(code, object);
 	place->text = keep(code, text);
 	return 0;
 }

@@ -7,8 +7,9 @@
  * Owns:     samples that wait; of each kernel the executions that a window may still ask for
  * Fails:    -ENOMEM
  * Why samples wait: they are told with the begin of their window, and what ran in it begins later. A kernel is its name in its
- *           process: the launch knows no other. Executions of the kernel have a share of its samples by how long they
- *           were in the window, unless the sample says which one it is of.
+ *           process: the launch knows no other. Executions of the kernel on the sample's device have a share of its samples
+ *           by how long they were in the window, unless the sample says which one it is of. Where nothing tells when they
+ *           ran, each launch in the window has the same share, and where there was none, each launch before.
  */
 #include "analyze/sweep.h"
 
@@ -20,15 +21,19 @@
 
 enum { WAITING_MOST = 1 << 20, RAN_LEAST = 64 };
 
+/* What has no times is known when whoever recorded it saw its end: so much later. */
+#define UNTIMED_LATE_NS UINT64_C(1000000000)
+
 struct ran {
-	uint64_t started, ended, correlation;
+	uint64_t started, ended, correlation; /* both the launch's begin where it has no times */
 	uint32_t path;
 };
 
 struct candidate {
 	uint32_t path;
-	uint64_t weight; /* in the latest window */
-	int64_t debt;    /* as in struct share, from one window to the next */
+	uint64_t weight;   /* in the latest window */
+	uint64_t launches; /* without times, so far */
+	int64_t debt;      /* as in struct share, from one window to the next */
 };
 
 /* Of one kernel of one process. */
@@ -37,10 +42,12 @@ struct kernel_runs {
 	size_t ran_count, ran_capacity, ran_limit;
 	/* Whose its samples are, in the latest window. */
 	uint64_t begin, end, correlation;
+	uint32_t device;              /* the sample's id */
 	struct candidate *candidates; /* owned; all paths so far */
 	struct share *shares;         /* owned; of those with weight, in their order */
 	size_t count, capacity, shares_count, shares_capacity;
 	bool is_made, is_estimated;
+	bool is_by_launches; /* or of nobody */
 };
 
 struct windows {
@@ -50,6 +57,7 @@ struct windows {
 	/* In the order of their begin, which is that of their end too where they do not overlap. */
 	struct event_instruction_sample *waiting; /* owned; a ring of a power of two */
 	size_t first, waiting_count, waiting_capacity;
+	uint64_t wait_until_ns; /* for launches of the first; 0: it was not looked at */
 };
 
 int sweep_make_windows(struct sweep *sweep)
@@ -120,10 +128,39 @@ static void forget(const struct sweep *sweep, struct kernel_runs *kernel, uint64
 	kernel->ran_limit = 2 * kept + RAN_LEAST;
 }
 
+/* It has neither weight nor launches where it is new. */
+static int find_candidate(struct kernel_runs *kernel, uint32_t path, struct candidate **ret)
+{
+	for (size_t i = 0; i < kernel->count; i++)
+		if (kernel->candidates[i].path == path) {
+			*ret = &kernel->candidates[i];
+			return 0;
+		}
+	if (array_grow(kernel->candidates, kernel->capacity, kernel->count + 1) ||
+	    array_grow(kernel->shares, kernel->shares_capacity, kernel->count + 1))
+		return -ENOMEM;
+	kernel->candidates[kernel->count] = (struct candidate){.path = path};
+	*ret = &kernel->candidates[kernel->count++];
+	return 0;
+}
+
+static int add_launch(struct kernel_runs *kernel, uint32_t path)
+{
+	struct candidate *candidate;
+	int error = find_candidate(kernel, path, &candidate);
+
+	if (!error)
+		candidate->launches++;
+	return error;
+}
+
 int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint32_t path)
 {
 	const struct event_code *code =
 		things_row(&sweep->codes, things_index(&sweep->codes, joined->launch->kernel));
+	const bool has_times = is_in_account(joined);
+	const uint64_t started = has_times ? joined->row->started : joined->launch->enter,
+		       ended = has_times ? joined->row->ended : started;
 	struct kernel_runs *kernel;
 
 	if (!code || !code->name_string)
@@ -132,14 +169,14 @@ int sweep_note_window_run(struct sweep *sweep, const struct joined *joined, uint
 	if (!kernel)
 		return -ENOMEM;
 	if (kernel->ran_count >= kernel->ran_limit)
-		forget(sweep, kernel, joined->row->started);
+		forget(sweep, kernel, started);
 	if (array_grow(kernel->ran, kernel->ran_capacity, kernel->ran_count + 1))
 		return -ENOMEM;
-	kernel->ran[kernel->ran_count++] = (struct ran){.started = joined->row->started,
-							.ended = joined->row->ended,
+	kernel->ran[kernel->ran_count++] = (struct ran){.started = started,
+							.ended = ended,
 							.correlation = joined->row->correlation,
 							.path = path};
-	return 0;
+	return has_times ? 0 : add_launch(kernel, path);
 }
 
 /* ---- whose samples are ------------------------------------------------------------------------- */
@@ -154,48 +191,87 @@ static uint64_t overlap(const struct ran *ran, const struct event_instruction_sa
 
 static int add_weight(struct kernel_runs *kernel, uint32_t path, uint64_t weight)
 {
-	for (size_t i = 0; i < kernel->count; i++)
-		if (kernel->candidates[i].path == path) {
-			kernel->shares_count += !kernel->candidates[i].weight;
-			kernel->candidates[i].weight += weight;
-			return 0;
-		}
-	if (array_grow(kernel->candidates, kernel->capacity, kernel->count + 1) ||
-	    array_grow(kernel->shares, kernel->shares_capacity, kernel->count + 1))
-		return -ENOMEM;
-	kernel->candidates[kernel->count++] = (struct candidate){.path = path, .weight = weight};
-	kernel->shares_count++;
+	struct candidate *candidate;
+	int error = find_candidate(kernel, path, &candidate);
+
+	if (error)
+		return error;
+	kernel->shares_count += !candidate->weight;
+	candidate->weight += weight;
 	return 0;
 }
 
-/* By correlation where the sample has one and its command is known, as nodes of graphs are not; else by time. */
-static int weigh(struct kernel_runs *kernel, const struct event_instruction_sample *row,
-		 bool by_time)
+/* Whether it may be a sample of what this path launched: of none on another device. */
+static bool is_of_device(const struct sweep *sweep, const struct event_instruction_sample *row,
+			 uint32_t path)
+{
+	return !row->device ||
+	       sweep->analysis->paths[path].device == things_index(&sweep->devices, row->device);
+}
+
+/* By correlation where the sample has one and its command is known, as nodes of graphs are not; else by time; else each launch in
+ * the window is one. */
+enum weighing { BY_CORRELATION, BY_TIME, BY_LAUNCHES, WEIGHINGS };
+
+static uint64_t weight_of(const struct ran *ran, const struct event_instruction_sample *row,
+			  enum weighing weighing)
+{
+	switch (weighing) {
+	case BY_CORRELATION:
+		return row->correlation && ran->correlation == row->correlation;
+	case BY_TIME:
+		return overlap(ran, row);
+	default:
+		return ran->started == ran->ended && ran->started >= row->begin &&
+		       ran->started < row->end;
+	}
+}
+
+static int weigh(const struct sweep *sweep, struct kernel_runs *kernel,
+		 const struct event_instruction_sample *row, enum weighing weighing)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < kernel->ran_count && !error; i++) {
 		const struct ran *ran = &kernel->ran[i];
-		const uint64_t weight =
-			by_time ? overlap(ran, row) : ran->correlation == row->correlation;
+		const uint64_t weight = weight_of(ran, row, weighing);
 
-		if (weight)
+		if (weight && is_of_device(sweep, row, ran->path))
 			error = add_weight(kernel, ran->path, weight);
 	}
 	return error;
 }
 
-static bool is_estimate(const struct sweep *sweep, const struct kernel_runs *kernel)
+/* All launches so far. */
+static void weigh_launches(const struct sweep *sweep, struct kernel_runs *kernel,
+			   const struct event_instruction_sample *row)
+{
+	for (size_t i = 0; i < kernel->count; i++) {
+		struct candidate *candidate = &kernel->candidates[i];
+
+		if (!is_of_device(sweep, row, candidate->path))
+			continue;
+		candidate->weight = candidate->launches;
+		kernel->shares_count += candidate->weight != 0;
+	}
+}
+
+/* By launches it is one where others launched the kernel too, be it before. */
+static bool is_estimate(const struct sweep *sweep, const struct kernel_runs *kernel,
+			const struct event_instruction_sample *row)
 {
 	uint32_t first = ANALYSIS_NO_PATH;
 
 	for (size_t i = 0; i < kernel->count; i++) {
-		if (!kernel->candidates[i].weight)
+		const struct candidate *candidate = &kernel->candidates[i];
+
+		if (!candidate->weight && !(kernel->is_by_launches && candidate->launches &&
+					    is_of_device(sweep, row, candidate->path)))
 			continue;
 		if (first != ANALYSIS_NO_PATH &&
-		    !sweep_is_same_code(sweep->analysis, first, kernel->candidates[i].path))
+		    !sweep_is_same_code(sweep->analysis, first, candidate->path))
 			return true;
-		first = kernel->candidates[i].path;
+		first = candidate->path;
 	}
 	return false;
 }
@@ -206,19 +282,22 @@ static int make_split(const struct sweep *sweep, struct kernel_runs *kernel,
 	int error = 0;
 
 	if (kernel->is_made && kernel->begin == row->begin && kernel->end == row->end &&
-	    kernel->correlation == row->correlation)
+	    kernel->correlation == row->correlation && kernel->device == row->device)
 		return 0;
 	for (size_t i = 0; i < kernel->count; i++)
 		kernel->candidates[i].weight = 0;
 	kernel->shares_count = 0;
-	if (row->correlation)
-		error = weigh(kernel, row, false);
+	for (int by = 0; by < WEIGHINGS && !kernel->shares_count && !error; by++) {
+		error = weigh(sweep, kernel, row, (enum weighing)by);
+		kernel->is_by_launches = by == BY_LAUNCHES;
+	}
 	if (!error && !kernel->shares_count)
-		error = weigh(kernel, row, true);
-	kernel->is_estimated = is_estimate(sweep, kernel);
+		weigh_launches(sweep, kernel, row);
+	kernel->is_estimated = is_estimate(sweep, kernel, row);
 	kernel->begin = row->begin;
 	kernel->end = row->end;
 	kernel->correlation = row->correlation;
+	kernel->device = row->device;
 	kernel->is_made = !error;
 	return error;
 }
@@ -249,14 +328,21 @@ static int divide(struct sweep *sweep, struct kernel_runs *kernel,
 	return error;
 }
 
-static int give(struct sweep *sweep, const struct event_instruction_sample *row)
+/* NULL: nobody ran it so far. */
+static struct kernel_runs *kernel_of(const struct sweep *sweep,
+				     const struct event_instruction_sample *row)
 {
 	const struct event_code *code =
 		things_row(&sweep->codes, things_index(&sweep->codes, row->code));
-	struct kernel_runs *kernel =
-		code && code->name_string
-			? find_kernel(sweep->windows, row->process, code->name_string, false)
-			: NULL;
+
+	return code && code->name_string
+		       ? find_kernel(sweep->windows, row->process, code->name_string, false)
+		       : NULL;
+}
+
+static int give(struct sweep *sweep, const struct event_instruction_sample *row)
+{
+	struct kernel_runs *kernel = kernel_of(sweep, row);
 	int error = kernel ? make_split(sweep, kernel, row) : 0;
 
 	if (error)
@@ -300,19 +386,48 @@ int sweep_take_window(struct sweep *sweep, const struct event_instruction_sample
 	return 0;
 }
 
+/* 1: what has no times may still come. */
+static int waits_for_launches(struct sweep *sweep, const struct event_instruction_sample *row,
+			      uint64_t now_ns)
+{
+	struct windows *windows = sweep->windows;
+
+	if (!windows->wait_until_ns) {
+		struct kernel_runs *kernel = kernel_of(sweep, row);
+		const int error = kernel ? make_split(sweep, kernel, row) : 0;
+
+		if (error)
+			return error;
+		if (kernel && !kernel->is_by_launches)
+			return 0;
+		windows->wait_until_ns = row->end + sweep->delay_ns + UNTIMED_LATE_NS;
+		if (kernel)
+			kernel->is_made = false;
+	}
+	return now_ns <= windows->wait_until_ns;
+}
+
 int sweep_release_windows(struct sweep *sweep, uint64_t now_ns)
 {
 	struct windows *windows = sweep->windows;
-	int error = 0;
 
-	while (windows && windows->waiting_count && !error) {
+	while (windows && windows->waiting_count) {
 		const struct event_instruction_sample row = windows->waiting[windows->first];
+		int error = 0;
 
-		if (row.end + sweep->delay_ns >= now_ns && windows->waiting_count <= WAITING_MOST)
-			break;
+		if (windows->waiting_count <= WAITING_MOST) {
+			if (row.end + sweep->delay_ns >= now_ns)
+				return 0;
+			error = waits_for_launches(sweep, &row, now_ns);
+		}
+		if (error)
+			return error < 0 ? error : 0;
 		error = give(sweep, &row);
+		if (error)
+			return error;
+		windows->wait_until_ns = 0;
 		windows->first = (windows->first + 1) & (windows->waiting_capacity - 1);
 		windows->waiting_count--;
 	}
-	return error;
+	return 0;
 }

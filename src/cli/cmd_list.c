@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli/cmd_list.c - what there is: collectors, formats, metrics, stall reasons
+ * cli/cmd_list.c - what there is: collectors, formats, metrics, stall reasons, metric sets of this machine's GPUs
  *
  * Runs in:  our own process
  * Gets:     a topic   Gives: one line per thing, or JSON "duet.list/1"
@@ -11,14 +11,20 @@
  */
 #include "cli/command.h"
 
+#include <glob.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/stalls.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "collect/collector.h"
+#include "collect/drm/cards.h"
 #include "collect/group.h"
+#include "collect/intel/oa_sets.h"
 #include "export/exporter.h"
 
 struct item {
@@ -27,12 +33,23 @@ struct item {
 	const char *unit, *source;   /* of a metric; NULL: it is none */
 	uint32_t most_hz;            /* … how often it is read at most */
 	const char *vendor, *remedy; /* of a stall reason; NULL: it is none */
+	const char *device;          /* of a metric set; NULL: it is none */
+};
+
+/* What this machine has, of a topic that is not what duet knows. */
+struct found {
+	struct found_set {
+		struct oa_set_name set;
+		char device[CARD_TEXT_BYTES];
+	} * sets; /* owned */
+	size_t count;
 };
 
 struct topic {
 	const char *name;
 	/* The item at `index`; false behind the last. */
-	bool (*next)(size_t index, struct item *ret_item);
+	bool (*next)(const struct found *found, size_t index, struct item *ret_item);
+	void (*look)(struct found *found); /* before; NULL: it is what duet knows */
 };
 
 struct list_values {
@@ -45,7 +62,7 @@ static const struct option_row list_options[] = {
 	{NULL},
 };
 
-static bool next_collector(size_t index, struct item *ret_item)
+static bool next_collector(const struct found *found, size_t index, struct item *ret_item)
 {
 	if (index >= collectors_count)
 		return false;
@@ -53,7 +70,7 @@ static bool next_collector(size_t index, struct item *ret_item)
 	return true;
 }
 
-static bool next_format(size_t index, struct item *ret_item)
+static bool next_format(const struct found *found, size_t index, struct item *ret_item)
 {
 	for (size_t i = 0; i <= index; i++) {
 		if (!exporters[i])
@@ -89,7 +106,7 @@ static bool next_metric_of(const struct source *source, uint32_t most_hz, size_t
 	return false;
 }
 
-static bool next_metric(size_t index, struct item *ret_item)
+static bool next_metric(const struct found *found, size_t index, struct item *ret_item)
 {
 	for (size_t i = 0; i < collectors_count; i++) {
 		const struct source_list *list = collectors[i]->sources;
@@ -104,7 +121,7 @@ static bool next_metric(size_t index, struct item *ret_item)
 	return false;
 }
 
-static bool next_stall(size_t index, struct item *ret_item)
+static bool next_stall(const struct found *found, size_t index, struct item *ret_item)
 {
 	if (index >= stall_reasons_count)
 		return false;
@@ -115,25 +132,93 @@ static bool next_stall(size_t index, struct item *ret_item)
 	return true;
 }
 
+static void add_sets(struct found *found, const char *device, const struct oa_sets *sets)
+{
+	struct found_set *more =
+		reallocarray(found->sets, found->count + sets->count + 1, sizeof(*more));
+
+	if (!more)
+		return;
+	found->sets = more;
+	for (size_t i = 0; i < sets->count; i++) {
+		struct found_set *added = &found->sets[found->count++];
+
+		added->set = sets->all[i];
+		snprintf(added->device, sizeof(added->device), "%s", device);
+	}
+}
+
+/* By what its device says of itself, else by what the device is called; else "card0". */
+static void name_device(const struct cards *cards, const char *card, char *ret_name, size_t size)
+{
+	char link[PATH_MAX + 16], target[PATH_MAX];
+	const char *name = strrchr(card, '/') + 1;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "%s/device", card);
+	length = readlink(link, target, sizeof(target) - 1);
+	target[length > 0 ? length : 0] = '\0';
+	snprintf(ret_name, size, "%s", length > 0 ? basename(target) : name);
+	for (size_t i = 0; i < cards->count; i++)
+		if (strcmp(cards->all[i].name, name) == 0)
+			snprintf(ret_name, size, "%s", cards->all[i].address);
+}
+
+static void look_for_oa_sets(struct found *found)
+{
+	const char *named = getenv("DUET_COUNTERS_ROOT"), *root = named ? named : "";
+	struct oa_sets *sets = malloc(sizeof(*sets));
+	char pattern[PATH_MAX], device[CARD_TEXT_BYTES];
+	struct cards cards;
+	glob_t paths;
+
+	cards_find(root, &cards);
+	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
+	if (!sets || glob(pattern, 0, NULL, &paths)) {
+		free(sets);
+		return;
+	}
+	for (size_t i = 0; i < paths.gl_pathc; i++) {
+		name_device(&cards, paths.gl_pathv[i], device, sizeof(device));
+		oa_sets_find(paths.gl_pathv[i], device, sets);
+		add_sets(found, device, sets);
+	}
+	globfree(&paths);
+	free(sets);
+}
+
+static bool next_oa_set(const struct found *found, size_t index, struct item *ret_item)
+{
+	if (index >= found->count)
+		return false;
+	*ret_item = (struct item){.name = found->sets[index].set.name,
+				  .help = found->sets[index].set.text,
+				  .device = found->sets[index].device};
+	return true;
+}
+
 static const struct topic topics[] = {
-	{"collectors", next_collector},
-	{"formats", next_format},
-	{"metrics", next_metric},
-	{"stalls", next_stall},
+	{"collectors", next_collector, NULL},
+	{"formats", next_format, NULL},
+	{"metrics", next_metric, NULL},
+	{"stalls", next_stall, NULL},
+	{"oa-sets", next_oa_set, look_for_oa_sets},
 };
 
-static void print_text(const struct topic *topic)
+static void print_text(const struct topic *topic, const struct found *found)
 {
 	struct item item;
 	size_t count = 0;
 
-	for (; topic->next(count, &item); count++) {
+	for (; topic->next(found, count, &item); count++) {
 		if (item.unit)
 			printf("%-26s %-10s %4u/s %-24s %s\n", item.name, item.unit, item.most_hz,
 			       item.source, item.help);
 		else if (item.remedy)
 			printf("%-24s %-5s %s. Usual remedy: %s.\n", item.name, item.vendor,
 			       item.help, item.remedy);
+		else if (item.device)
+			printf("%-36s %s %s\n", item.name, item.device, item.help);
 		else
 			printf("%-14s %s\n", item.name, item.help ? item.help : "");
 	}
@@ -143,7 +228,7 @@ static void print_text(const struct topic *topic)
 	}
 }
 
-static void print_json(const struct topic *topic)
+static void print_json(const struct topic *topic, const struct found *found)
 {
 	struct json_writer json;
 	struct item item;
@@ -154,7 +239,7 @@ static void print_json(const struct topic *topic)
 	json_string(&json, "duet.list/1");
 	json_key(&json, topic->name);
 	json_array_begin(&json);
-	for (size_t i = 0; topic->next(i, &item); i++) {
+	for (size_t i = 0; topic->next(found, i, &item); i++) {
 		json_newline(&json);
 		json_object_begin(&json);
 		json_key(&json, "name");
@@ -170,6 +255,8 @@ static void print_json(const struct topic *topic)
 			json_pair_text(&json, "vendor", item.vendor);
 			json_pair_text(&json, "remedy", item.remedy);
 		}
+		if (item.device)
+			json_pair_text(&json, "device", item.device);
 		json_object_end(&json);
 	}
 	json_array_end(&json);
@@ -189,32 +276,36 @@ static const struct topic *find_topic(const char *name)
 static int run_list(const struct command *command, int argc, char **argv)
 {
 	struct list_values values = {0};
+	struct found found = {0};
 	int operand = options_parse(command, argc, argv, false, &values);
 	const struct topic *topic;
 
 	if (operand < 0)
 		return operand == -1 ? STATUS_DONE : STATUS_USAGE;
 	if (argc - operand != 1)
-		return usage_error(command,
-				   "name one topic: collectors, formats, metrics or stalls");
+		return usage_error(
+			command, "name one topic: collectors, formats, metrics, stalls or oa-sets");
 	topic = find_topic(argv[operand]);
 	if (!topic)
 		return usage_error(
 			command,
-			"there is no topic '%s'; topics are collectors, formats, metrics "
-			"and stalls",
+			"there is no topic '%s'; topics are collectors, formats, metrics, "
+			"stalls and oa-sets",
 			argv[operand]);
+	if (topic->look)
+		topic->look(&found);
 	if (values.json)
-		print_json(topic);
+		print_json(topic, &found);
 	else
-		print_text(topic);
+		print_text(topic, &found);
+	free(found.sets);
 	return finish_output(command->name, STATUS_DONE);
 }
 
 const struct command command_list = {
 	.name = "list",
-	.arguments = "[--json] collectors|formats|metrics|stalls",
-	.summary = "list collectors, export formats, metrics or stall reasons",
+	.arguments = "[--json] collectors|formats|metrics|stalls|oa-sets",
+	.summary = "list collectors, export formats, metrics, stall reasons or metric sets of GPUs",
 	.run = run_list,
 	.options = list_options,
 };

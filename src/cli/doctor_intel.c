@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -22,6 +23,7 @@
 #include "base/io.h"
 #include "cli/doctor.h"
 #include "collect/drm/cards.h"
+#include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
 #include "collect/intel/oa_stream.h"
 #include "collect/rights.h"
@@ -125,12 +127,12 @@ static void check_none(struct doctor_collector *collector, const char *root)
 
 /* What the driver shows of others' work, and to whom. */
 static const struct observing {
-	const char *driver, *paranoid, *fix;
+	const char *driver, *paranoid, *fix, *since;
 } observing[] = {
-	{"xe", "/proc/sys/dev/xe/observation_paranoid",
-	 "sudo sysctl dev.xe.observation_paranoid=0"},
+	{"xe", "/proc/sys/dev/xe/observation_paranoid", "sudo sysctl dev.xe.observation_paranoid=0",
+	 "it has OA since Linux 6.11, and EU stalls since Linux 6.15"},
 	{"i915", "/proc/sys/dev/i915/perf_stream_paranoid",
-	 "sudo sysctl dev.i915.perf_stream_paranoid=0"},
+	 "sudo sysctl dev.i915.perf_stream_paranoid=0", "it has OA from Gen8 on"},
 };
 
 static void check_observe(struct doctor_collector *collector, const char *root,
@@ -150,20 +152,46 @@ static void check_observe(struct doctor_collector *collector, const char *root,
 		return;
 	}
 	rights_setcap_text(0, setcap, sizeof(setcap));
-	doctor_add(collector, "rights", false, true, by->fix,
-		   "%s is %s: the driver %s lets root and cap_perfmon alone observe GPUs: record "
-		   "as root, or %s, or let everybody",
-		   by->paranoid, *paranoid ? paranoid : "not there", by->driver, setcap);
+	if (*paranoid)
+		doctor_add(collector, "rights", false, true, by->fix,
+			   "%s is %s: the driver %s lets root and cap_perfmon alone observe GPUs: "
+			   "record as root, or %s, or let everybody",
+			   by->paranoid, paranoid, by->driver, setcap);
+	else
+		/* so that no sysctl mends it */
+		doctor_add(collector, "rights", false, true, NULL,
+			   "%s is not there: the driver %s of this kernel has nothing of its GPUs "
+			   "to observe: %s",
+			   by->paranoid, by->driver, by->since);
+}
+
+/* Data Center GPU Max: of the GPUs that i915 may have those alone whose instructions can be sampled. */
+static bool is_max(const char *pci_id)
+{
+	static const char *const ids[] = {"0B69", "0B6E", "0BD0", "0BD4", "0BD5", "0BD6", "0BD7",
+					  "0BD8", "0BD9", "0BDA", "0BDB", "0BE0", "0BE1", "0BE5"};
+	const char *id = strchr(pci_id, ':');
+
+	for (size_t i = 0; id && i < ARRAY_COUNT(ids); i++)
+		if (strcasecmp(id + 1, ids[i]) == 0)
+			return true;
+	return false;
 }
 
 /* No stream of its own is opened to find out whether it is Intel's, for Data Center GPU Max. */
-static void check_i915_stalls(struct doctor_collector *collector, const char *what)
+static void check_i915_stalls(struct doctor_collector *collector, const char *what,
+			      const char *pci_id)
 {
-	doctor_add(collector, "eu_stalls", false, false, I915_FIX,
-		   "%s has the driver i915, of which Intel's own for Data Center GPU Max "
-		   "(intel-i915-dkms) alone samples instructions; "
-		   "the driver xe does for Xe2 and later",
-		   what);
+	if (is_max(pci_id))
+		doctor_add(collector, "eu_stalls", false, false, I915_FIX,
+			   "%s is a Data Center GPU Max with the driver i915, of which Intel's own "
+			   "(intel-i915-dkms) alone samples instructions; the driver xe does, too",
+			   what);
+	else
+		doctor_add(collector, "eu_stalls", false, false, NULL,
+			   "%s has the driver i915: no GPU of that driver but Data Center GPU Max "
+			   "samples instructions; those of Xe2 and later do, with the driver xe",
+			   what);
 }
 
 static void check_stalls(struct doctor_collector *collector, const struct gpu_node *node)
@@ -200,19 +228,23 @@ static void check_oa(struct doctor_collector *collector, const struct gpu_node *
 	error_clear();
 }
 
-static void check_node(struct doctor_collector *collector, const struct gpu_node *node)
+static void check_node(struct doctor_collector *collector, const struct cards *cards,
+		       const struct gpu_node *node)
 {
+	const struct card *card = cards_match(cards, node->address, node->driver);
+
 	doctor_add(collector, "gpu", true, true, NULL, "/dev/dri/renderD%d: driver %s, %s",
 		   node->minor, node->driver, node->address);
 	if (strcmp(node->driver, "xe") == 0)
 		check_stalls(collector, node);
 	else
-		check_i915_stalls(collector, node->address);
+		check_i915_stalls(collector, node->address, card ? card->pci_id : "");
 	check_oa(collector, node);
 }
 
 /* How many there are of a driver that are ours to open, and what each of them can. */
-static size_t check_nodes(struct doctor_collector *collector, const char *driver)
+static size_t check_nodes(struct doctor_collector *collector, const struct cards *cards,
+			  const char *driver)
 {
 	struct gpu_node node;
 	size_t count = 0;
@@ -221,12 +253,34 @@ static size_t check_nodes(struct doctor_collector *collector, const char *driver
 		if (!gpu_node_open(minor, &node))
 			continue;
 		if (strcmp(node.driver, driver) == 0) {
-			check_node(collector, &node);
+			check_node(collector, cards, &node);
 			count++;
 		}
 		gpu_node_close(&node);
 	}
 	return count;
+}
+
+/* Loaded as a recording would: no version of a kernel says what its verifier takes. */
+static void check_submissions(struct doctor_collector *collector, const char *driver)
+{
+	char text[1024], setcap[PATH_MAX + 100];
+
+	rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
+	if (!rights_can_load())
+		doctor_add(
+			collector, "submissions", false, false, NULL,
+			"what is handed to GPUs of %s, and by whom, is not told: that takes more "
+			"rights: record as root, or %s",
+			driver, setcap);
+	else if (driver_try(driver, text, sizeof(text)))
+		doctor_add(collector, "submissions", true, false, NULL,
+			   "what is handed to GPUs of %s, and by whom, is seen by %s", driver,
+			   text);
+	else
+		doctor_add(collector, "submissions", false, false, NULL,
+			   "what is handed to GPUs of %s, and by whom, is not told: %s", driver,
+			   text);
 }
 
 static const struct card *find_card(const struct cards *cards, const char *driver)
@@ -242,7 +296,7 @@ static bool check_driver(struct doctor_collector *collector, const char *root,
 			 const struct cards *cards, const struct observing *by)
 {
 	const struct card *card = find_card(cards, by->driver);
-	const size_t nodes = *root ? 0 : check_nodes(collector, by->driver);
+	const size_t nodes = *root ? 0 : check_nodes(collector, cards, by->driver);
 
 	if (!card && !nodes)
 		return false;
@@ -256,9 +310,11 @@ static bool check_driver(struct doctor_collector *collector, const char *root,
 		doctor_add(collector, "gpu", true, true, NULL, "%s: %s, driver %s, %s", card->name,
 			   card->pci_id, by->driver, card->address);
 		if (strcmp(by->driver, "i915") == 0)
-			check_i915_stalls(collector, card->name);
+			check_i915_stalls(collector, card->name, card->pci_id);
 	}
 	check_observe(collector, root, by);
+	if (nodes)
+		check_submissions(collector, by->driver);
 	return true;
 }
 

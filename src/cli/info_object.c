@@ -100,6 +100,8 @@ static int print_text(const struct info_object *object)
 	printf("kernels   %zu\n", count_kernels(object));
 	for (size_t i = 0; i < object->kernel_count && !error; i++)
 		error = print_kernel(object, &object->kernels[i]);
+	if (library && isa_why(object->isa))
+		printf("note      %s\n", isa_why(object->isa));
 	return error;
 }
 
@@ -170,12 +172,13 @@ static int print_json(const struct info_object *object)
 	write_text(&json, "generation", object->generation);
 	write_text(&json, "ip_version", object->ip_version);
 	write_text(&json, "decoder", isa_library(object->isa));
-	write_text(&json, "why", isa_why(object->isa));
 	json_key(&json, "kernels");
 	json_array_begin(&json);
 	for (size_t i = 0; i < object->kernel_count && !error; i++)
 		error = write_kernel(object, &object->kernels[i], &json);
 	json_array_end(&json);
+	/* What decodes may have given up in the middle. */
+	write_text(&json, "why", isa_why(object->isa));
 	json_object_end(&json);
 	json_object_end(&json);
 	printf("\n");

@@ -380,6 +380,9 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_about_ledger(json, ledger);
 	json_pair_u64(json, "samples", ledger->instructions);
 	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
+	json_pair_u64(json, "samples_divided", ledger->instructions_divided);
+	json_pair_u64(json, "samples_unsized", ledger->instructions_unsized);
+	json_pair_u64(json, "samples_early", ledger->instructions_early);
 	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
 	json_pair_u64(json, "samples_unknown_code", ledger->instructions_unknown_code);
 	json_pair_u64(json, "samples_late", ledger->instructions_late);

@@ -1080,9 +1080,12 @@ static void decode_refused(struct injected *injected, const struct record *head)
 	injected->explain(texts[0], record->result, texts[1], text + length,
 			  sizeof(text) - (size_t)length);
 	recording_note(injected->recording, injected->collector,
-		       head->detail == REFUSED_ALL ? COLLECTOR_REFUSED : COLLECTOR_PARTIAL,
+		       head->detail == REFUSED_ALL     ? COLLECTOR_REFUSED
+		       : head->detail == REFUSED_LATER ? COLLECTOR_AVAILABLE
+						       : COLLECTOR_PARTIAL,
 		       process->id, text);
-	recording_warn(injected->recording, text);
+	if (head->detail != REFUSED_LATER)
+		recording_warn(injected->recording, text);
 	if (head->detail == REFUSED_ALL)
 		tell_refused(injected);
 }

@@ -87,6 +87,7 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 		injected->region->clock =
 			injected->recording->tsc ? RING_CLOCK_TSC : RING_CLOCK_MONOTONIC;
 		injected->region->options = options;
+		memcpy(injected->region->numbers, injected->numbers, sizeof(injected->numbers));
 		atomic_store(&injected->region->beat_ns, host_clocks_now_ns());
 		atomic_store(&injected->region->enabled, 1);
 		injected->region->magic = RING_MAGIC;
@@ -224,6 +225,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
 	injected->ring_most = peer->ring_bytes ? peer->ring_bytes : USUAL_BYTES;
+	memcpy(injected->numbers, peer->numbers, sizeof(injected->numbers));
 	injected->room_bytes = UINT64_MAX;
 	injected->looks = peer->looks;
 	identities_init(&injected->codes_known);
@@ -416,6 +418,10 @@ static const struct fact {
 	 "instructions were sampled at the beginning alone: the GPU's buffer was full again and "
 	 "again, or the names that CUPTI gives took too much of the program's memory",
 	 NULL},
+	{RING_TROUBLE_CUDA_PC_CONTEXTS, true, LOSES_NOTHING, NULL,
+	 "contexts have no instruction samples: a process has more than 16 of them, or CUPTI was "
+	 "busy "
+	 "with another one for longer than a program may wait"},
 };
 
 static void count_facts(struct injected *injected, uint64_t now_ns)

@@ -58,15 +58,22 @@ struct session_options {
 	bool cuda_waits;       /* … with waits as CUPTI tells of them */
 	bool cuda_pc;          /* … with samples of what its kernels execute … */
 	bool cuda_pc_exact;    /* … of one kernel at a time */
+	bool cuda_idle;        /* … with its guest there and nothing switched on … */
+	bool cuda_subscribed;  /* … but for the subscription */
 	/* … in windows of so many ms in each so many ms; 0: as usual */
 	uint32_t cuda_pc_window_ms, cuda_pc_period_ms;
-	uint32_t drm_hz;         /* … of GPUs that the kernel has a DRM driver for */
-	bool drm_jobs;           /* … and what they did for whom */
-	bool intel;              /* collect what Intel's GPUs execute … */
-	uint64_t intel_cycles;   /* … sampled each time after so many cycles; 0: as usual */
-	uint32_t intel_oa_hz;    /* … and what their OA units count, so often a second; 0: not */
-	bool intel_no_driver;    /* … without what their drivers see being handed to them */
+	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
+	bool drm_jobs;         /* … and what they did for whom */
+	bool drm_engines;      /* … and how busy engines are, also where that keeps a GPU awake */
+	bool intel;            /* collect what Intel's GPUs execute … */
+	uint64_t intel_cycles; /* … sampled each time after so many cycles; 0: as usual */
+	uint32_t intel_oa_hz;  /* … and what their OA units count, so often a second; 0: not */
+	char intel_oa_set[64]; /* … by which metric set of the driver's list; "": duet's own */
+	bool intel_no_driver;  /* … without what their drivers see being handed to them */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
+	bool intel_debug;        /* … with code objects as debuggers are told them */
+	bool intel_debug_stops;  /* … and threads of one process stopped and counted … */
+	uint32_t intel_debug_pid; /* … this one; 0: the program that is started */
 	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */
 	uint64_t memory_bytes;
 	bool preload; /* LD_PRELOAD instead of a loader's layer */

@@ -40,6 +40,9 @@ void flame_free(struct flame *flame)
 	string_table_fini(&flame->names);
 	hash_map_fini(&flame->frame_ids);
 	free(flame->frames);
+	for (size_t i = 0; i < flame->notes_count; i++)
+		free(flame->notes[i].text);
+	free(flame->notes);
 	free(flame->pool);
 	free(flame->nodes);
 	free(flame->slots);
@@ -69,6 +72,29 @@ uint32_t flame_frame(struct flame *flame, const char *name, enum flame_class fra
 		return FLAME_NONE;
 	flame->frames[flame->frames_count] = (struct flame_name){string, (uint8_t)frame_class};
 	return flame->frames_count++;
+}
+
+const struct flame_note *flame_find_note(const struct flame *flame, uint32_t frame)
+{
+	for (size_t i = 0; i < flame->notes_count; i++)
+		if (flame->notes[i].frame == frame)
+			return &flame->notes[i];
+	return NULL;
+}
+
+int flame_note(struct flame *flame, uint32_t frame, const char *note)
+{
+	char *text;
+
+	if (flame_find_note(flame, frame))
+		return 0;
+	text = strdup(note);
+	if (!text || array_grow(flame->notes, flame->notes_capacity, flame->notes_count + 1)) {
+		free(text);
+		return -ENOMEM;
+	}
+	flame->notes[flame->notes_count++] = (struct flame_note){frame, text};
+	return 0;
 }
 
 /* The child's slot, or the free one where it belongs; the table is never full. */

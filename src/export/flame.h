@@ -26,6 +26,7 @@ enum flame_class {
 	FLAME_PYTHON,
 	FLAME_DEVICE,      /* _[G] */
 	FLAME_INSTRUCTION, /* _[g] */
+	FLAME_STALL,       /* _[g]; why an instruction waited */
 	FLAME_SEPARATOR,   /* its name is always "-" */
 	FLAME_IDLE,
 	FLAME_TRUNCATED, /* its name is always "[truncated]" */
@@ -51,6 +52,10 @@ void flame_free(struct flame *flame); /* NULL-safe */
 /* The id of a frame, the same for the same name and class. The name is any bytes but NUL, without
  * the suffix of its class. UINT32_MAX: out of memory. */
 uint32_t flame_frame(struct flame *flame, const char *name, enum flame_class frame_class);
+
+/* What a picture tells of a frame beside its name, where a reader points at it; copied. Once a frame: the first stays.
+ * Errors: -ENOMEM. */
+int flame_note(struct flame *flame, uint32_t frame, const char *note);
 
 /* Adds value to a stack of `count` frames, root first; the same stack again adds up, and value 0
  * adds nothing. On failure nothing is added: -EINVAL without frames or with an unknown one,

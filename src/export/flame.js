@@ -17,7 +17,7 @@
 	const WORDS = new Map([
 		["h", ["host", ""]], ["k", ["OS kernel", "_[k]"]], ["j", ["JIT", "_[j]"]],
 		["i", ["inlined", "_[i]"]], ["p", ["Python", ""]], ["G", ["device", "_[G]"]],
-		["g", ["device instruction", "_[g]"]], ["s", ["host to device", ""]],
+		["g", ["device instruction", "_[g]"]], ["w", ["stall reason", "_[g]"]], ["s", ["host to device", ""]],
 		["d", ["idle", ""]], ["t", ["truncated", ""]], ["r", ["", ""]]]);
 	const HELP = [
 		["click, Enter", "zoom to a frame"],
@@ -161,7 +161,7 @@
 
 	// -- the frames --
 
-	function readFrame(g, longNames, above) {
+	function readFrame(g, longNames, notes, above) {
 		const title = g.firstElementChild, rect = title.nextElementSibling;
 		const row = Math.round((Number(rect.getAttribute("y")) - headStatic) / ROW);
 		const depth = isIcicle ? row : rowCount - 1 - row;
@@ -172,6 +172,7 @@
 			g: g, rect: rect, text: rect.nextElementSibling, index: frames.length, end: 0,
 			name: g.dataset.l ? longNames[Number(g.dataset.l)] :
 				shown.slice(0, shown.lastIndexOf("\n")),
+			note: g.dataset.n ? notes[Number(g.dataset.n)] : "",
 			letter: rect.getAttribute("class").charAt(0),
 			exact: g.dataset.v, value: Number(g.dataset.v), start: 0, filled: 0,
 			hiddenCount: Number(hidden[0]), hiddenExact: hidden[1],
@@ -192,13 +193,17 @@
 		frameOf.set(g, frame);
 	}
 
+	function texts(id) {
+		const list = svg.querySelector(id);
+		return list ? Array.from(list.children, (entry) => entry.textContent) : [];
+	}
+
 	function readFrames() {
-		const names = svg.querySelector("#names");
-		const longNames = names ? Array.from(names.children, (n) => n.textContent) : [];
+		const longNames = texts("#names"), notes = texts("#notes");
 		const above = [];
 		for (const g of Array.from(group.children)) {
 			if (g.localName === "g")
-				readFrame(g, longNames, above);
+				readFrame(g, longNames, notes, above);
 		}
 		for (let i = frames.length - 1; i >= 0; i--) {
 			const frame = frames[i];
@@ -744,6 +749,21 @@
 		return lines;
 	}
 
+	// Lines of whole words.
+	function wrapWords(text, columns) {
+		const lines = [];
+		let line = "";
+		for (const word of text.split(" ")) {
+			if (line && line.length + 1 + word.length > columns) {
+				lines.push(line);
+				line = word;
+			} else {
+				line += (line ? " " : "") + word;
+			}
+		}
+		return line ? lines.concat(line) : lines;
+	}
+
 	const MISSING = "stands for frames that are not known, or were left out of a very deep stack";
 
 	function facts(frame) {
@@ -789,7 +809,7 @@
 	function showTip(frame, x, y, isBelow) {
 		const pageHeight = Number(svg.getAttribute("height"));
 		const columns = Math.max(20, Math.floor((Math.min(width - 2 * PAD, 900) - 24) / (advance + 0.4)));
-		const rest = facts(frame);
+		const rest = facts(frame).concat(wrapWords(frame.note, columns));
 		const most = Math.max(2, Math.floor((pageHeight - 60) / 16) - rest.length - 1);
 		let lines = wrap(frame.name, columns);
 		if (lines.length > most) {

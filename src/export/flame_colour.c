@@ -31,6 +31,7 @@ static const struct family families[FLAME_CLASS_COUNT] = {
 	[FLAME_PYTHON] = {"Python", 'p', 72, 104, 48, 64, 74, 42, 20, 26},
 	[FLAME_DEVICE] = {"device", 'G', 184, 215, 72, 64, 73, 62, 24, 31},
 	[FLAME_INSTRUCTION] = {"device instruction", 'g', 198, 212, 78, 85, 91, 30, 34, 39},
+	[FLAME_STALL] = {"stall reason", 'w', 252, 276, 62, 79, 87, 34, 35, 42},
 	[FLAME_SEPARATOR] = {"host to device", 's', 0, 0, 0, 72, 72, 0, 36, 36},
 	[FLAME_IDLE] = {"idle", 'd', 220, 230, 7, 80, 88, 7, 24, 31},
 	[FLAME_TRUNCATED] = {"truncated (frames missing)", 't', 0, 0, 0, 76, 76, 0, 33, 33},

@@ -22,6 +22,7 @@
 #include "analyze/frames.h"
 #include "analyze/layers.h"
 #include "analyze/model.h"
+#include "analyze/stalls.h"
 #include "base/array.h"
 #include "base/error.h"
 #include "base/string.h"
@@ -223,7 +224,7 @@ static int push_instruction(struct drawing *drawing, const struct analysis_instr
 	if (!error)
 		error = push(drawing, text, FLAME_INSTRUCTION);
 	if (!error && *row->stall)
-		error = push(drawing, row->stall, FLAME_INSTRUCTION);
+		error = push(drawing, row->stall, FLAME_STALL);
 	return error;
 }
 
@@ -735,7 +736,7 @@ static int push_stall(struct drawing *drawing, const struct analysis_instruction
 	if (!error)
 		error = push(drawing, *text ? text : "[unknown instruction]", FLAME_INSTRUCTION);
 	if (!error && *row->stall)
-		error = push(drawing, row->stall, FLAME_INSTRUCTION);
+		error = push(drawing, row->stall, FLAME_STALL);
 	snprintf(offset, sizeof(offset), "0x%llx", (unsigned long long)place.address);
 	return error ? error : push(drawing, offset, FLAME_INSTRUCTION);
 }
@@ -767,6 +768,23 @@ static bool is_stall_shown(const struct drawing *drawing, const struct analysis_
 	       is_of_process(drawing, process_of(drawing, row));
 }
 
+/* What each reason means, where a reader points at it. */
+static int note_stalls(struct drawing *drawing)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < stall_reasons_count && !error; i++) {
+		const struct stall_reason *reason = &stall_reasons[i];
+		uint32_t frame = flame_frame(drawing->flame, reason->name, FLAME_STALL);
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s. Usual remedy: %s.", reason->meaning,
+			 reason->remedy);
+		error = frame == UINT32_MAX ? -ENOMEM : flame_note(drawing->flame, frame, text);
+	}
+	return error ? out_of_memory() : 0;
+}
+
 static int draw_stalls(struct drawing *drawing)
 {
 	const struct analysis *analysis = drawing->analysis;
@@ -789,6 +807,8 @@ bool drawing_shows(const struct drawing *drawing, size_t device)
 
 int drawing_draw(struct drawing *drawing)
 {
+	if (drawing->analysis->instructions_count && note_stalls(drawing))
+		return -ENOMEM;
 	if (drawing->view->cpu)
 		return draw_cpu(drawing);
 	if (drawing->view->offcpu)

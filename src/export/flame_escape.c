@@ -20,7 +20,7 @@
 
 static const char *const suffixes[FLAME_CLASS_COUNT] = {
 	[FLAME_KERNEL] = "_[k]", [FLAME_JIT] = "_[j]",         [FLAME_INLINED] = "_[i]",
-	[FLAME_DEVICE] = "_[G]", [FLAME_INSTRUCTION] = "_[g]",
+	[FLAME_DEVICE] = "_[G]", [FLAME_INSTRUCTION] = "_[g]", [FLAME_STALL] = "_[g]",
 };
 
 /* Bytes of the valid UTF-8 character at `text`, 0 where there is none. */

@@ -37,7 +37,9 @@
 /* What a frame looks like wherever it is drawn; text has the visible form, unescaped. */
 struct look {
 	char *text, *xml;
-	uint32_t shade, long_index; /* long_index: 1 + its place among long names, 0: it is short */
+	uint32_t shade;
+	uint32_t long_index; /* 1 + its place among long names; 0: it is short */
+	uint32_t note_index; /* 1 + its place among notes; 0: there is none */
 };
 
 struct svg {
@@ -48,6 +50,9 @@ struct svg {
 	uint32_t *long_frames;
 	size_t long_capacity;
 	uint32_t long_count;
+	const struct flame_note **notes; /* drawn ones; borrowed */
+	size_t notes_capacity;
+	uint32_t notes_count;
 	bool is_used[FLAME_CLASS_COUNT][FLAME_SHADES];
 	uint32_t head_px; /* above the boxes */
 	struct string_builder text;
@@ -62,6 +67,7 @@ static void svg_fini(struct svg *svg)
 	}
 	free(svg->looks);
 	free(svg->long_frames);
+	free(svg->notes);
 	flame_layout_fini(&svg->layout);
 	string_builder_fini(&svg->text);
 	flame_output_fini(&svg->output);
@@ -103,6 +109,19 @@ static char *bounded_xml(const char *text, size_t limit)
 	return string_builder_take(&xml);
 }
 
+static int look_at_note(struct svg *svg, uint32_t frame)
+{
+	const struct flame_note *note = flame_find_note(svg->flame, frame);
+
+	if (!note)
+		return 0;
+	if (array_grow(svg->notes, svg->notes_capacity, svg->notes_count + (size_t)1))
+		return -ENOMEM;
+	svg->notes[svg->notes_count++] = note;
+	svg->looks[frame].note_index = svg->notes_count;
+	return 0;
+}
+
 static int look_at(struct svg *svg, uint32_t frame)
 {
 	struct look *look = &svg->looks[frame];
@@ -115,7 +134,7 @@ static int look_at(struct svg *svg, uint32_t frame)
 	flame_escape_shown(&shown, name);
 	look->text = string_builder_take(&shown);
 	look->xml = look->text ? bounded_xml(look->text, TITLE_BYTES) : NULL;
-	if (!look->xml)
+	if (!look->xml || look_at_note(svg, frame))
 		return -ENOMEM;
 	if (strlen(look->text) <= TITLE_BYTES)
 		return 0;
@@ -414,6 +433,10 @@ static void write_box(struct svg *svg, uint32_t index)
 		flame_output_text(output, "\" data-l=\"");
 		flame_output_u64(output, look->long_index - 1);
 	}
+	if (look && look->note_index) {
+		flame_output_text(output, "\" data-n=\"");
+		flame_output_u64(output, look->note_index - 1);
+	}
 	flame_output_text(output, "\"><title>");
 	flame_output_text(output, look ? look->xml : "all");
 	write_title(svg, box);
@@ -439,22 +462,36 @@ static void write_boxes(struct svg *svg)
 	flame_output_text(&svg->output, "</g>\n");
 }
 
-static int write_long_names(struct svg *svg)
+static int write_desc(struct svg *svg, const char *text)
 {
-	if (!svg->long_count)
-		return 0;
-	flame_output_text(&svg->output, "<defs id=\"names\">\n");
-	for (uint32_t i = 0; i < svg->long_count; i++) {
-		auto_free char *xml = bounded_xml(svg->looks[svg->long_frames[i]].text, NAME_BYTES);
+	auto_free char *xml = bounded_xml(text, NAME_BYTES);
 
-		if (!xml)
-			return -ENOMEM;
-		flame_output_text(&svg->output, "<desc>");
-		flame_output_text(&svg->output, xml);
-		flame_output_text(&svg->output, "</desc>\n");
-	}
-	flame_output_text(&svg->output, "</defs>\n");
+	if (!xml)
+		return -ENOMEM;
+	flame_output_text(&svg->output, "<desc>");
+	flame_output_text(&svg->output, xml);
+	flame_output_text(&svg->output, "</desc>\n");
 	return 0;
+}
+
+/* What boxes name by a number: names that are long, and notes. */
+static int write_texts(struct svg *svg)
+{
+	int error = 0;
+
+	if (svg->long_count)
+		flame_output_text(&svg->output, "<defs id=\"names\">\n");
+	for (uint32_t i = 0; i < svg->long_count && !error; i++)
+		error = write_desc(svg, svg->looks[svg->long_frames[i]].text);
+	if (svg->long_count)
+		flame_output_text(&svg->output, "</defs>\n");
+	if (svg->notes_count)
+		flame_output_text(&svg->output, "<defs id=\"notes\">\n");
+	for (uint32_t i = 0; i < svg->notes_count && !error; i++)
+		error = write_desc(svg, svg->notes[i]->text);
+	if (svg->notes_count)
+		flame_output_text(&svg->output, "</defs>\n");
+	return error;
 }
 
 static int write_all_parts(struct svg *svg)
@@ -471,7 +508,7 @@ static int write_all_parts(struct svg *svg)
 			      "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
 	string_builder_append(&svg->text, head);
 	write_boxes(svg);
-	if (write_long_names(svg) || svg->text.error)
+	if (write_texts(svg) || svg->text.error)
 		return -ENOMEM;
 	flame_output_text(&svg->output, "<script><![CDATA[\n");
 	flame_output_bytes(&svg->output, flame_script, flame_script_size);

@@ -31,12 +31,20 @@ struct flame_slot {
 	uint32_t length; /* the node's, so that the node itself need not be fetched where it is 1 */
 };
 
+/* What is told of a frame beside its name. There are few. */
+struct flame_note {
+	uint32_t frame;
+	char *text; /* owned */
+};
+
 struct flame {
 	struct string_table names;
 	struct hash_map frame_ids; /* string and class -> frame */
 	struct flame_name *frames;
 	size_t frames_capacity;
 	uint32_t frames_count;
+	struct flame_note *notes;
+	size_t notes_capacity, notes_count;
 	uint32_t *pool; /* frames of the nodes */
 	size_t pool_capacity, pool_count;
 	struct flame_node *nodes;
@@ -57,6 +65,9 @@ struct flame_text {
 };
 int flame_rank(const struct flame *flame, const struct flame_text *texts, uint32_t **ret_ranks,
 	       bool *ret_has_equals);
+
+/* NULL: there is none. */
+const struct flame_note *flame_find_note(const struct flame *flame, uint32_t frame);
 
 /* The name's bytes. */
 struct flame_text flame_frame_name(const struct flame *flame, uint32_t frame);

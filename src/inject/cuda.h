@@ -47,6 +47,8 @@ bool cuda_has_kind(uint32_t kind);
 /* Tells the recorder what was refused, with who holds it; "": nobody is named. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
+/* The program has a graph. */
+void cuda_saw_graph(struct guest_thread *thread);
 /* From now on a launch of a graph is one record. */
 cupti_result cuda_record_whole_graphs(void);
 /* In a call that ends: where nobody records any more, gives the runtime back. */
@@ -66,16 +68,18 @@ enum cuda_slot_kind {
 	CUDA_SLOT_NODE   /* one of several */
 };
 
+/* CUPTI's id of a call, in 64 bits, in which it does not wrap. */
+uint64_t cuda_correlation(uint32_t correlation);
 /* False: no memory. */
 bool cuda_slots_init(void);
 /* What was open stays so: nothing comes of it any more. */
 void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
-bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph);
+bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph);
 /* It launched nothing. */
-void cuda_slot_close(uint32_t correlation);
+void cuda_slot_close(uint64_t correlation);
 /* A record with this correlation has come. */
-enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode);
+enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode);
 /* Something was launched of which nothing has come, or a graph of which something came just now. */
 bool cuda_slots_are_open(void);
 /* A graph was launched: what is in it, and whether all of it has run, nobody says. */
@@ -154,11 +158,15 @@ void cuda_modules_forked(void);
 
 /* Reads how often they are wanted. False: not at all. */
 bool cuda_samples_begin(const struct guest_thread *thread);
+/* As begin, where an earlier recording has left them on: *ret_is_kept, as they are, for windows of the new one's. */
+bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept);
 /* In the callbacks of a context. */
 void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
 /* Opens and closes windows, takes what came. Gives ms to the next time that it is to be called, at most most_ms. */
 uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms);
+/* Nobody records: sampling is off until the next turn. */
+void cuda_samples_rest(void);
 /* Takes the rest, and switches sampling off. */
 void cuda_samples_end(struct guest_thread *thread);
 void cuda_samples_forked(void);
@@ -169,6 +177,8 @@ void cuda_samples_forked(void);
 void cuda_helper_start(void);
 /* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
 bool cuda_helper_stop(uint64_t most_ms);
+/* Nodes of graphs are recorded again: they are watched anew. */
+void cuda_helper_watch_graphs(void);
 /* Another thread may be started. */
 void cuda_helper_reset(void);
 

@@ -107,8 +107,8 @@ static bool is_out(const uint8_t *buffer)
 
 /* What a record says of a command. */
 struct work {
-	uint32_t device, context, stream, correlation, command;
-	uint64_t queued, submitted, started, ended, bytes, graph_node;
+	uint32_t device, context, stream, command;
+	uint64_t correlation, queued, submitted, started, ended, bytes, graph_node;
 	const char *kernel; /* NULL: it is none */
 	const int32_t *grid, *block;
 };
@@ -165,10 +165,10 @@ static void put_execution(struct guest_thread *thread, const struct work *work, 
 	ring_commit(&thread->writer);
 }
 
-/* Node ids lie beyond CUPTI's correlation ids, which have 32 bits. */
+/* Beyond the ids of calls; the uppermost 8 bits are the recorder's. */
 static uint64_t new_node(void)
 {
-	return UINT64_C(1) << 40 | (atomic_fetch_add(&activity.last_node, 1) + 1);
+	return UINT64_C(1) << 55 | (atomic_fetch_add(&activity.last_node, 1) + 1);
 }
 
 static void put_node(struct guest_thread *thread, const struct work *work, uint32_t queue)
@@ -220,12 +220,13 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 		put_node(thread, work, queue);
 }
 
-#define WORK(record, what)                                                                  \
-	(struct work)                                                                       \
-	{                                                                                   \
-		.device = (record)->device_id, .context = (record)->context_id,             \
-		.stream = (record)->stream_id, .correlation = (record)->correlation_id,     \
-		.command = (what), .started = (record)->start_ns, .ended = (record)->end_ns \
+#define WORK(record, what)                                                                    \
+	(struct work)                                                                         \
+	{                                                                                     \
+		.device = (record)->device_id, .context = (record)->context_id,               \
+		.stream = (record)->stream_id,                                                \
+		.correlation = cuda_correlation((record)->correlation_id), .command = (what), \
+		.started = (record)->start_ns, .ended = (record)->end_ns                      \
 	}
 
 static void take_kernel(struct guest_thread *thread, const struct cupti_activity_kernel *record)

@@ -88,8 +88,8 @@ static struct call
 
 /* A call that has been entered. */
 struct entered {
-	uint32_t correlation, cbid, mode, stack;
-	uint64_t enter;
+	uint32_t cbid, mode, stack;
+	uint64_t correlation, enter;
 	bool is_captured, is_open;
 };
 
@@ -428,20 +428,22 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	if (inside.depth == DEPTH_MOST)
 		inside.depth = 0;
 	entered = &inside.calls[inside.depth++];
-	entered->correlation = data->correlation_id;
+	entered->correlation = cuda_correlation(data->correlation_id);
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
+	if (call->class == CALL_MANY)
+		cuda_saw_graph(thread);
 	entered->stack = call->class == CALL_PLAIN ? 0 : guest_stack(thread);
 	/* Before it runs: what it launches may be over before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
-		entered->is_open = cuda_slot_open(data->correlation_id, thread->mode,
+		entered->is_open = cuda_slot_open(entered->correlation, thread->mode,
 						  call->class == CALL_MANY);
 	entered->enter = guest_now(thread);
 }
 
 /* The one that was entered last with this id; what was entered after it was left by a jump. */
-static bool take_entered(uint32_t cbid, uint32_t correlation, struct entered *ret_entered)
+static bool take_entered(uint32_t cbid, uint64_t correlation, struct entered *ret_entered)
 {
 	for (uint32_t i = inside.depth; i > 0; i--) {
 		if (inside.calls[i - 1].cbid != cbid ||
@@ -464,7 +466,7 @@ static void on_exit_of_call(uint32_t cbid, const struct cupti_callback_data *dat
 
 	if (data->function_return_value)
 		memcpy(&result, data->function_return_value, sizeof(result));
-	if (!take_entered(cbid, data->correlation_id, &entered) || !thread ||
+	if (!take_entered(cbid, cuda_correlation(data->correlation_id), &entered) || !thread ||
 	    entered.mode != thread->mode) {
 		if (!thread && !guest_is_idle())
 			guest_missed(may_launch(&calls[cbid]) ? RING_TROUBLE_NO_RING_LAUNCH
@@ -514,6 +516,14 @@ static uint64_t node_id(CUgraphNode node)
 		       : 0;
 }
 
+static void note_graph(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		cuda_saw_graph(thread);
+}
+
 /* Inside of the call that makes it. */
 static void on_node_created(const struct cupti_graph_resource *graph)
 {
@@ -522,6 +532,7 @@ static void on_node_created(const struct cupti_graph_resource *graph)
 
 	if (entered)
 		entered->is_captured = true;
+	note_graph();
 	if (id)
 		put_captured(id, 0, entered);
 }

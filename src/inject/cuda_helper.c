@@ -25,8 +25,8 @@ enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
 static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
 	_Atomic bool is_started, is_told_to_end, has_ended;
-	uint64_t nodes_most; /* before it is started */
-	bool is_switched;    /* launches of graphs are whole, or cannot be */
+	uint64_t nodes_most;      /* before it is started */
+	_Atomic bool is_switched; /* launches of graphs are whole, or cannot be */
 } helper;
 
 static void nap(uint32_t wake, uint32_t ms)
@@ -76,7 +76,11 @@ static uint32_t sample(void)
 {
 	struct guest_thread *thread = guest_enter();
 
-	return thread ? cuda_samples_turn(thread, FLUSH_MS) : FLUSH_MS;
+	if (thread)
+		return cuda_samples_turn(thread, FLUSH_MS);
+	if (guest_is_idle())
+		cuda_samples_rest();
+	return FLUSH_MS;
 }
 
 static void flush_when_due(void)
@@ -136,13 +140,19 @@ bool cuda_helper_stop(uint64_t most_ms)
 
 	if (!atomic_load(&helper.is_started))
 		return true;
-	atomic_store(&helper.is_told_to_end, true);
-	atomic_fetch_add(&helper.wake, 1);
-	syscall(SYS_futex, &helper.wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	if (!atomic_exchange(&helper.is_told_to_end, true)) {
+		atomic_fetch_add(&helper.wake, 1);
+		syscall(SYS_futex, &helper.wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	}
 	for (uint64_t end_ms = ring_now_ms() + most_ms;
 	     !atomic_load(&helper.has_ended) && ring_now_ms() < end_ms;)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
 	return atomic_load(&helper.has_ended);
+}
+
+void cuda_helper_watch_graphs(void)
+{
+	helper.is_switched = false;
 }
 
 void cuda_helper_reset(void)

@@ -7,8 +7,10 @@
  * Owns:     of each module CUPTI's checksum and a row for each function, to the process's end
  * Fails:    a sample of a module that was not seen, or for which there was no room, has no place, and is counted
  * Why:      a sample says the checksum of a cubin, a function's name and an offset in the function. The cubin is there in
- *           the callback alone, so that what finds the place again, 16 bytes a function, is taken out of it then. Modules
- *           that are unloaded are kept: their samples come later, and what is loaded again has the same checksum.
+ *           the callback alone, so that what finds the place again, 24 bytes a function in a table that is half empty, is
+ *           taken out of it then. It is found by 64 bits of its name's hash: of 32, two of 10,000 functions would be the
+ *           same once in a hundred cubins. Modules that are unloaded are kept: their samples come later, and what is
+ *           loaded again has the same checksum.
  */
 #include <elf.h>
 #include <string.h>
@@ -24,16 +26,18 @@ enum {
 };
 
 struct function {
-	uint32_t name_hash; /* lower half */
+	uint64_t name_hash; /* 0: free */
+	uint64_t offset;    /* in the cubin; NOT_ONE: there are several */
 	_Atomic uint32_t code;
-	uint64_t offset; /* in the cubin */
 };
+
+#define NOT_ONE UINT64_MAX
 
 struct module {
 	uint64_t crc;
 	uint32_t code;
 	_Atomic uint32_t mode; /* of the attachment that it is described in */
-	uint32_t function_count;
+	uint32_t places;       /* in functions, a power of two; 0: none are known */
 	struct function *functions;
 };
 
@@ -101,13 +105,14 @@ static bool open_cubin(struct cubin *cubin, const void *bytes, size_t size)
 	return find_symbols(cubin);
 }
 
-static uint32_t hash_bytes(const char *name, size_t length)
+/* FNV-1a, and never 0. */
+static uint64_t hash_bytes(const char *name, size_t length)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < length; i++)
 		hash = (hash ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
-	return (uint32_t)(hash ^ hash >> 32);
+	return hash ? hash : 1;
 }
 
 /* One of the table's, where it is a function with code. */
@@ -152,22 +157,48 @@ static struct module *find_module(uint64_t crc)
 	return NULL;
 }
 
+/* Where it is, or would be. places: a power of two, of which some are free. */
+static struct function *place_of(struct function *functions, uint32_t places, uint64_t name_hash)
+{
+	uint64_t place = name_hash ^ name_hash >> 32;
+
+	while (functions[place & (places - 1)].name_hash &&
+	       functions[place & (places - 1)].name_hash != name_hash)
+		place++;
+	return &functions[place & (places - 1)];
+}
+
 /* Under the lock. Without memory, and beyond the most that is kept, it has no functions. */
 static void take_functions(struct module *module, const struct cubin *cubin)
 {
 	uint64_t symbols = symbol_count(cubin), count = 0;
 	struct function function;
+	uint32_t places = 2;
 
 	for (uint64_t i = 0; i < symbols; i++)
 		count += read_function(cubin, i, &function);
 	if (!count || count > FUNCTIONS_MOST - code.function_count)
 		return;
-	module->functions = guest_memory(count * sizeof(function));
-	for (uint64_t i = 0; i < symbols && module->functions && module->function_count < count;
-	     i++)
-		if (read_function(cubin, i, &module->functions[module->function_count]))
-			module->function_count++;
-	code.function_count += module->function_count;
+	while (places < 2 * count)
+		places *= 2;
+	module->functions = guest_memory(places * sizeof(function));
+	if (!module->functions)
+		return;
+	for (uint64_t i = 0, taken = 0; i < symbols && taken < count; i++) {
+		struct function *place;
+
+		if (!read_function(cubin, i, &function))
+			continue;
+		place = place_of(module->functions, places, function.name_hash);
+		/* Which of them is meant nobody can tell. */
+		if (place->name_hash && place->offset != function.offset)
+			function.offset = NOT_ONE;
+		place->name_hash = function.name_hash;
+		place->offset = function.offset;
+		taken++;
+	}
+	module->places = places;
+	code.function_count += (uint32_t)count;
 }
 
 /* Under the lock; NULL: there is no room. */
@@ -204,7 +235,7 @@ static void describe_module(struct guest_thread *thread, struct module *module, 
 	const struct guest_tail tail = {.texts = texts, .text_count = 2};
 
 	/* Those of an earlier recorder are not known to this one. */
-	for (uint32_t i = 0; i < module->function_count; i++)
+	for (uint32_t i = 0; i < module->places; i++)
 		atomic_store(&module->functions[i].code, 0);
 	if (!guest_put_with_texts(thread, &record.head, offsetof(struct record_code, texts),
 				  &tail)) {
@@ -249,14 +280,15 @@ void cuda_module_loaded(CUcontext context, const struct cupti_module_resource *r
 
 /* ---- lookups ----------------------------------------------------------------------------------- */
 
+/* NULL: there is none, or more than one. */
 static struct function *find_function(const struct module *module, const char *name)
 {
-	uint32_t hash = hash_bytes(name, strlen(name));
+	struct function *place;
 
-	for (uint32_t i = 0; i < module->function_count; i++)
-		if (module->functions[i].name_hash == hash)
-			return &module->functions[i];
-	return NULL;
+	if (!module->places)
+		return NULL;
+	place = place_of(module->functions, module->places, hash_bytes(name, strlen(name)));
+	return place->name_hash && place->offset != NOT_ONE ? place : NULL;
 }
 
 static bool describe_function(struct guest_thread *thread, const struct module *module,

@@ -20,7 +20,7 @@ enum { APART_NS = 1000000 };
 
 static struct {
 	uint64_t monotonic_ns, guest;
-	uint32_t mode; /* of the attachment in which they were read */
+	_Atomic uint32_t mode; /* of the attachment in which they were read */
 	_Atomic uint64_t last_id;
 } first;
 
@@ -57,9 +57,11 @@ static uint64_t read_monotonic(void)
 
 void cuda_overheads_begin(const struct guest_thread *thread)
 {
+	/* A thread of CUPTI's may look meanwhile. */
+	atomic_store(&first.mode, 0);
 	first.monotonic_ns = read_monotonic();
 	first.guest = guest_now(thread);
-	first.mode = thread->mode;
+	atomic_store(&first.mode, thread->mode);
 }
 
 bool cuda_to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time)

@@ -5,14 +5,17 @@
  * Runs in:  the profiled process: begun where a context is made; windows and reading on the helper's thread
  * Gets:     CUPTI's PC sampling (CUDA 11.3 and newer)   Gives: a record for each instruction and reason in a window
  * Owns:     one session for each context, and the memory that its samples come in
- * Fails:    by sampling nothing, which is told with CUPTI's answer; what CUPTI and the GPU drop is counted
+ * Fails:    by sampling nothing, which is told with CUPTI's answer; what CUPTI and the GPU drop is counted. A context that
+ *           goes away while the helper is in CUPTI for longer than a program may wait is asked about nothing any more
  * Why:      sampling is on for windows of 20 ms in each second, at a place in it that changes, so that neither its cost nor a
  *           program's own rhythm is in the way; where reading takes more than one hundredth of the time, windows become
  *           rarer. Names of functions are CUPTI's, shared by records of which nobody knows when the last one came: they
  *           are never freed, and when those that came are 32 MiB, sampling ends. At a window's end samples land in a
  *           buffer that CUPTI owns while sampling is on, from which it may give them or not: that one is read too, each
- *           state of it once, and never written. The GPU's own buffer, where it was full, gives nothing more until
- *           sampling was off and on again. Written by the headers of CUDA 13.0 and not yet tried on a GPU.
+ *           state of it once, and never written. What comes after a window is read before the next one begins, and has
+ *           the times of its own. The GPU's own buffer, where it was full, gives nothing more until sampling was off and
+ *           on again. Chips number their reasons each in its own way, so that each session asks for itself. Written by
+ *           the headers of CUDA 13.0 and not yet tried on a GPU.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +28,8 @@
 enum {
 	SESSIONS_MOST = 16,
 	REASONS_MOST = 128,
-	PCS = 4096, /* that come at a time */
+	STALL_NAMES_MOST = 512, /* of all chips */
+	PCS = 4096,             /* that come at a time */
 	ROUNDS_MOST = 256,
 	RESTARTS_MOST = 8,
 	SLOWER_MOST = 64,
@@ -58,13 +62,23 @@ struct pcs {
 	size_t memory_bytes;
 };
 
+/* Of one chip, those that count each sample once. */
+struct reasons {
+	uint32_t indices[REASONS_MOST];
+	uint32_t names[REASONS_MOST]; /* places in samples.names */
+	uint32_t count, all_count;
+};
+
 struct session {
-	CUcontext context; /* NULL: free */
+	CUcontext _Atomic context; /* written under the lock; NULL: free */
+	CUcontext _Atomic gone;    /* the context, once nothing may be asked about it any more */
 	struct pcs drain, configured;
+	struct reasons reasons;
 	bool is_on, is_started;
 	uint32_t device, restarts;
 	uint64_t period; /* cycles; 0: not known */
 	uint64_t begin;  /* of the window, by CUPTI's clock … */
+	uint64_t end;    /* … where it is over … */
 	uint64_t read;   /* … and when samples were read last */
 	uint64_t shown_range_id;
 	size_t shown_count;
@@ -73,11 +87,10 @@ struct session {
 static struct {
 	struct guest_lock lock;
 	struct session sessions[SESSIONS_MOST];
-	/* Of this chip, those that count each sample once. */
-	uint32_t reasons[REASONS_MOST];
-	char names[REASONS_MOST][CUPTI_STALL_REASON_STRING_SIZE];
-	uint32_t reason_count, all_reasons;
+	char names[STALL_NAMES_MOST][CUPTI_STALL_REASON_STRING_SIZE];
+	uint32_t name_count;
 	bool is_wanted, is_exact, is_over, is_told; /* is_told: of the first refusal */
+	bool is_resting; /* nobody records: all is off until somebody does */
 	/* Windows, in ms of the clock of ring_now_ms. */
 	uint32_t window_ms, period_ms, slower;
 	uint64_t next_ms, end_ms;
@@ -90,40 +103,24 @@ static struct {
 
 /* ---- what is wanted ---------------------------------------------------------------------------- */
 
-static bool is_duration(long ms)
+/* As the recorder has put them there. */
+static void take_windows(const struct guest_thread *thread)
 {
-	return ms >= LEAST_MS && ms <= MOST_MS;
-}
+	const uint32_t window = thread->numbers[RING_NUMBER_CUDA_PC_WINDOW_MS];
+	const uint32_t period = thread->numbers[RING_NUMBER_CUDA_PC_PERIOD_MS];
+	const bool is_said = window >= LEAST_MS && window <= period && period <= MOST_MS;
 
-/* DUET_CUDA_PC=WINDOW/PERIOD, as the recorder has put it there. */
-static void read_windows(void)
-{
-	const char *text = getenv("DUET_CUDA_PC");
-	char *end;
-	long window, period;
-
-	samples.window_ms = WINDOW_MS;
-	samples.period_ms = PERIOD_MS;
-	if (!text)
-		return;
-	window = strtol(text, &end, 10);
-	period = *end == '/' ? strtol(end + 1, &end, 10) : 0;
-	if (*end || !is_duration(window) || !is_duration(period) || window > period)
-		return;
-	samples.window_ms = (uint32_t)window;
-	samples.period_ms = (uint32_t)period;
+	samples.window_ms = is_said ? window : WINDOW_MS;
+	samples.period_ms = is_said ? period : PERIOD_MS;
+	samples.slower = 1;
 }
 
 bool cuda_samples_begin(const struct guest_thread *thread)
 {
-	int saved = errno;
-
 	if (!(thread->options & RING_OPTION_CUDA_PC))
 		return false;
-	read_windows();
-	errno = saved;
+	take_windows(thread);
 	samples.is_exact = thread->options & RING_OPTION_CUDA_PC_EXACT;
-	samples.slower = 1;
 	samples.random = ring_now_ms() | 1;
 	samples.is_wanted = true;
 	return true;
@@ -174,14 +171,14 @@ static size_t data_bytes(void)
 		       : offsetof(struct cupti_pc_sampling_data, foreign_sample_count);
 }
 
-static bool make_pcs(struct pcs *pcs)
+static bool make_pcs(struct pcs *pcs, uint32_t all_reasons)
 {
 	struct cupti_pc_stall_reason *stalls;
 
 	memset(pcs, 0, sizeof(*pcs));
 	pcs->stride = cuda_version >= VERSION_12_4 ? sizeof(struct cupti_pc_data)
 						   : sizeof(struct cupti_pc_data_56);
-	pcs->memory_bytes = PCS * (pcs->stride + samples.all_reasons * sizeof(*stalls));
+	pcs->memory_bytes = PCS * (pcs->stride + all_reasons * sizeof(*stalls));
 	pcs->memory = guest_memory(pcs->memory_bytes);
 	if (!pcs->memory)
 		return false;
@@ -191,7 +188,7 @@ static bool make_pcs(struct pcs *pcs)
 	pcs->data.pcs = pcs->memory;
 	for (size_t i = 0; i < PCS; i++) {
 		record_at(pcs, i)->struct_bytes = pcs->stride;
-		record_at(pcs, i)->stalls = stalls + i * samples.all_reasons;
+		record_at(pcs, i)->stalls = stalls + i * all_reasons;
 	}
 	return true;
 }
@@ -215,39 +212,59 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
+/* Its place among the names of all chips; STALL_NAMES_MOST: there is no room. */
+static uint32_t keep_name(const char *name)
+{
+	uint32_t place = 0;
+
+	while (place < samples.name_count && strcmp(samples.names[place], name) != 0)
+		place++;
+	if (place < samples.name_count || place == STALL_NAMES_MOST)
+		return place;
+	strcpy(samples.names[place], name);
+	samples.name_count++;
+	return place;
+}
+
 /* Counts of samples, and the twins that count a part of the same ones, are left out. */
-static void keep_reasons(const uint32_t *indices, char (*names)[CUPTI_STALL_REASON_STRING_SIZE])
+static void keep_reasons(struct reasons *reasons, const uint32_t *indices,
+			 char (*names)[CUPTI_STALL_REASON_STRING_SIZE])
 {
 	const size_t prefix = strlen(REASON_PREFIX);
 
-	for (uint32_t i = 0; i < samples.all_reasons; i++) {
+	for (uint32_t i = 0; i < reasons->all_count; i++) {
+		uint32_t place;
+
 		names[i][CUPTI_STALL_REASON_STRING_SIZE - 1] = '\0';
 		if (strncmp(names[i], REASON_PREFIX, prefix) != 0 ||
 		    ends_with(names[i], REASON_TWIN) || !names[i][prefix])
 			continue;
-		samples.reasons[samples.reason_count] = indices[i];
-		strcpy(samples.names[samples.reason_count], names[i] + prefix);
-		samples.reason_count++;
+		place = keep_name(names[i] + prefix);
+		if (place == STALL_NAMES_MOST)
+			continue;
+		reasons->indices[reasons->count] = indices[i];
+		reasons->names[reasons->count++] = place;
 	}
 }
 
-static bool find_reasons(struct guest_thread *thread, CUcontext context)
+static bool find_reasons(struct guest_thread *thread, struct session *session)
 {
 	static char texts[REASONS_MOST][CUPTI_STALL_REASON_STRING_SIZE];
+	struct reasons *reasons = &session->reasons;
 	uint32_t indices[REASONS_MOST];
 	char *names[REASONS_MOST];
 	size_t count = 0;
 	struct cupti_pc_sampling_num_stall_reasons_params ask = {
 		.struct_bytes = CUpti_PCSamplingGetNumStallReasonsParamsSize,
-		.context = context,
+		.context = session->context,
 		.ret_count = &count};
 	struct cupti_pc_sampling_stall_reasons_params get = {
 		.struct_bytes = CUpti_PCSamplingGetStallReasonsParamsSize,
-		.context = context,
+		.context = session->context,
 		.ret_indices = indices,
 		.ret_names = names};
 
-	if (samples.reason_count)
+	if (reasons->count)
 		return true;
 	if (!CALL(thread, cuptiPCSamplingGetNumStallReasons, &ask))
 		return false;
@@ -256,42 +273,46 @@ static bool find_reasons(struct guest_thread *thread, CUcontext context)
 	get.count = count < REASONS_MOST ? count : REASONS_MOST;
 	if (!CALL(thread, cuptiPCSamplingGetStallReasons, &get))
 		return false;
-	samples.all_reasons = (uint32_t)get.count;
-	keep_reasons(indices, texts);
-	if (!samples.reason_count)
+	reasons->all_count = (uint32_t)get.count;
+	keep_reasons(reasons, indices, texts);
+	if (!reasons->count)
 		refused(thread, "cuptiPCSamplingGetStallReasons", CUPTI_ERROR_NOT_SUPPORTED);
-	return samples.reason_count > 0;
+	return reasons->count > 0;
 }
 
-/* A reason's number in this ring, which names it first; 0: it was not asked for. */
-static uint32_t stall_of(struct guest_thread *thread, uint32_t index)
+/* Its name's place; STALL_NAMES_MOST: it was not asked for, as twins are not. */
+static uint32_t name_of(const struct reasons *reasons, uint32_t index)
+{
+	for (uint32_t i = 0; i < reasons->count; i++)
+		if (reasons->indices[i] == index)
+			return reasons->names[i];
+	return STALL_NAMES_MOST;
+}
+
+/* A name's number in this ring, which describes it first; 0: there is no room for that. */
+static uint32_t number_of(struct guest_thread *thread, uint32_t name)
 {
 	static _Thread_local struct {
 		uint32_t mode;
-		uint64_t described[REASONS_MOST / 64];
+		uint64_t described[STALL_NAMES_MOST / 64];
 	} known __attribute__((tls_model("initial-exec")));
-	uint32_t i = 0;
 
-	while (i < samples.reason_count && samples.reasons[i] != index)
-		i++;
-	if (i == samples.reason_count)
-		return 0;
 	if (known.mode != thread->mode) {
 		memset(known.described, 0, sizeof(known.described));
 		known.mode = thread->mode;
 	}
-	if (!(known.described[i / 64] >> i % 64 & 1)) {
+	if (!(known.described[name / 64] >> name % 64 & 1)) {
 		struct record_function record = {
-			.head = {.kind = RECORD_FUNCTION, .detail = STALL_FIRST + i}};
-		const char *texts[] = {samples.names[i]};
+			.head = {.kind = RECORD_FUNCTION, .detail = STALL_FIRST + name}};
+		const char *texts[] = {samples.names[name]};
 		const struct guest_tail tail = {.texts = texts, .text_count = 1};
 
 		if (!guest_put_with_texts(thread, &record.head,
 					  offsetof(struct record_function, texts), &tail))
 			return 0;
-		known.described[i / 64] |= UINT64_C(1) << i % 64;
+		known.described[name / 64] |= UINT64_C(1) << name % 64;
 	}
-	return STALL_FIRST + i;
+	return STALL_FIRST + name;
 }
 
 /* ---- what comes -------------------------------------------------------------------------------- */
@@ -323,18 +344,18 @@ static void put_stall(struct guest_thread *thread, const struct session *session
 		      const struct record_samples *samples_of_pc,
 		      const struct cupti_pc_stall_reason *stall)
 {
-	uint32_t number = stall->sample_count ? stall_of(thread, stall->stall_index) : 0;
-	uint32_t unit = session->period ? PC_UNIT_CYCLES : PC_UNIT_SAMPLES;
+	uint32_t name = stall->sample_count ? name_of(&session->reasons, stall->stall_index)
+					    : STALL_NAMES_MOST;
+	uint32_t unit = session->period ? PC_UNIT_CYCLES : PC_UNIT_SAMPLES, number;
 	struct record_samples *record;
 
-	if (!number) {
-		/* Without its reason's name the record would be of no use. */
-		if (stall->sample_count && samples.all_reasons == samples.reason_count)
-			ring_count_lost(&thread->writer, EVENT_INSTRUCTION_SAMPLE,
-					stall->sample_count);
+	if (name == STALL_NAMES_MOST)
 		return;
-	}
-	record = guest_reserve(thread, RECORD_SAMPLES, sizeof(*record), number | unit << 16);
+	/* Without its reason's name the record would be of no use. */
+	number = number_of(thread, name);
+	record =
+		number ? guest_reserve(thread, RECORD_SAMPLES, sizeof(*record), number | unit << 16)
+		       : NULL;
 	if (!record) {
 		ring_count_lost(&thread->writer, EVENT_INSTRUCTION_SAMPLE, stall->sample_count);
 		return;
@@ -368,9 +389,9 @@ static void put_pc(struct guest_thread *thread, const struct session *session,
 	else
 		record.offset = place.offset + pc->pc_offset_bytes;
 	record.code = place.code;
-	if (samples.is_exact && cuda_version >= VERSION_12_4)
-		record.correlation = pc->correlation_id;
-	for (size_t i = 0; i < pc->stall_count && i < samples.all_reasons; i++)
+	if (samples.is_exact && cuda_version >= VERSION_12_4 && pc->correlation_id)
+		record.correlation = cuda_correlation(pc->correlation_id);
+	for (size_t i = 0; i < pc->stall_count && i < session->reasons.all_count; i++)
 		put_stall(thread, session, &record, &pc->stalls[i]);
 }
 
@@ -396,6 +417,12 @@ static uint64_t cupti_now(void)
 	uint64_t time = 0;
 
 	return cuda_cupti.cuptiGetTimestamp(&time) ? 0 : time;
+}
+
+/* Of what is read now: what comes when a window is over was sampled in it. */
+static uint64_t end_of(const struct session *session)
+{
+	return session->end ? session->end : cupti_now();
 }
 
 /* Should CUPTI not give what has landed, the next window's samples take its place. */
@@ -425,7 +452,7 @@ static uint32_t fill_infos(struct session *session,
 					 : CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS};
 	infos[count++] = (struct cupti_pc_sampling_configuration_info){
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_STALL_REASON,
-		.value.stall_reasons = {samples.reason_count, samples.reasons}};
+		.value.stall_reasons = {session->reasons.count, session->reasons.indices}};
 	infos[count++] = (struct cupti_pc_sampling_configuration_info){
 		.attribute = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_OUTPUT_DATA_FORMAT,
 		.value.output_format = CUPTI_PC_SAMPLING_OUTPUT_DATA_FORMAT_PARSED};
@@ -471,17 +498,29 @@ static bool configure(struct guest_thread *thread, struct session *session)
 	return true;
 }
 
+/* Its context goes away, and who destroys it waits no more: CUPTI is not to be asked about it. */
+static bool is_gone(const struct session *session)
+{
+	return atomic_load(&session->gone) == atomic_load(&session->context);
+}
+
 static void turn_off(struct guest_thread *thread, struct session *session)
 {
 	struct cupti_pc_sampling_disable_params params = {
 		.struct_bytes = CUpti_PCSamplingDisableParamsSize, .context = session->context};
 
 	session->is_on = false;
-	if (cuda_cupti.cuptiPCSamplingDisable(&params))
+	if (is_gone(session) || cuda_cupti.cuptiPCSamplingDisable(&params)) {
+		/* It may still write there. */
+		memset(&session->configured, 0, sizeof(session->configured));
 		return;
-	/* What nobody has read before comes here. */
-	if (session->configured.stride && thread)
-		put_landed(thread, session, cupti_now());
+	}
+	if (!session->configured.stride || !thread)
+		return;
+	/* What nobody has read before comes here; of what found no room there, CUPTI says of how many places it is. */
+	put_landed(thread, session, end_of(session));
+	ring_count_lost(&thread->writer, EVENT_INSTRUCTION_SAMPLE,
+			session->configured.data.remaining_count);
 }
 
 static bool turn_on(struct guest_thread *thread, struct session *session)
@@ -489,15 +528,15 @@ static bool turn_on(struct guest_thread *thread, struct session *session)
 	struct cupti_pc_sampling_enable_params params = {
 		.struct_bytes = CUpti_PCSamplingEnableParamsSize, .context = session->context};
 
-	if (!CALL(thread, cuptiPCSamplingEnable, &params))
+	if (is_gone(session) || !CALL(thread, cuptiPCSamplingEnable, &params))
 		return false;
 	session->is_on = true;
-	if (!find_reasons(thread, session->context))
+	if (!find_reasons(thread, session))
 		return false;
 	free_pcs(&session->configured);
 	session->shown_range_id = session->shown_count = 0;
-	if ((!session->drain.stride && !make_pcs(&session->drain)) ||
-	    !make_pcs(&session->configured)) {
+	if ((!session->drain.stride && !make_pcs(&session->drain, session->reasons.all_count)) ||
+	    !make_pcs(&session->configured, session->reasons.all_count)) {
 		refused(thread, "cuptiPCSamplingEnable", CUPTI_ERROR_OUT_OF_MEMORY);
 		return false;
 	}
@@ -541,10 +580,10 @@ static void begin_anew(struct guest_thread *thread, struct session *session)
 
 static void drain(struct guest_thread *thread, struct session *session)
 {
-	uint64_t end = cupti_now();
+	uint64_t end = end_of(session);
 	cupti_result result = CUPTI_SUCCESS;
 
-	for (uint32_t round = 0; round < ROUNDS_MOST && !result; round++) {
+	for (uint32_t round = 0; round < ROUNDS_MOST && !result && !is_gone(session); round++) {
 		result = get_data(session);
 		put_pcs(thread, session, &session->drain, end);
 		if (!has_more(session))
@@ -552,6 +591,8 @@ static void drain(struct guest_thread *thread, struct session *session)
 	}
 	put_landed(thread, session, end);
 	session->read = end;
+	if (is_gone(session))
+		return;
 	if (result == CUPTI_ERROR_OUT_OF_MEMORY)
 		begin_anew(thread, session);
 	else if (result)
@@ -567,7 +608,13 @@ static void start_range(struct guest_thread *thread, struct session *session)
 
 	if (!session->is_on || session->is_started || samples.is_over)
 		return;
+	/* What came late is of the window before. */
+	if (session->end)
+		drain(thread, session);
+	if (!session->is_on || is_gone(session))
+		return;
 	session->begin = session->read = cupti_now();
+	session->end = 0;
 	session->is_started = CALL(thread, cuptiPCSamplingStart, &params);
 }
 
@@ -576,10 +623,11 @@ static void stop_range(struct guest_thread *thread, struct session *session)
 	struct cupti_pc_sampling_stop_params params = {
 		.struct_bytes = CUpti_PCSamplingStopParamsSize, .context = session->context};
 
-	if (!session->is_started)
+	if (!session->is_started || is_gone(session))
 		return;
 	session->is_started = false;
 	CALL(thread, cuptiPCSamplingStop, &params);
+	session->end = cupti_now();
 	drain(thread, session);
 }
 
@@ -599,13 +647,21 @@ static void plan_next(uint64_t now_ms)
 			  random_below(period_ms - samples.window_ms + 1);
 }
 
+/* NULL: there is none at this place, or none that CUPTI may be asked about. */
+static struct session *session_at(uint32_t place)
+{
+	struct session *session = &samples.sessions[place];
+
+	return session->context && !is_gone(session) ? session : NULL;
+}
+
 /* One that is always open is closed for no time at all. */
 static void open_windows(struct guest_thread *thread, uint64_t now_ms)
 {
 	samples.is_open = true;
 	samples.end_ms = now_ms + samples.window_ms;
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context)
+		if (session_at(i))
 			start_range(thread, &samples.sessions[i]);
 }
 
@@ -613,7 +669,7 @@ static void close_windows(struct guest_thread *thread, uint64_t now_ms)
 {
 	samples.is_open = false;
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context)
+		if (session_at(i))
 			stop_range(thread, &samples.sessions[i]);
 	plan_next(now_ms);
 }
@@ -622,7 +678,7 @@ static void close_windows(struct guest_thread *thread, uint64_t now_ms)
 static void drain_all(struct guest_thread *thread)
 {
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context && samples.sessions[i].is_started) {
+		if (session_at(i) && samples.sessions[i].is_started) {
 			drain(thread, &samples.sessions[i]);
 			/* It may have been begun anew. */
 			start_range(thread, &samples.sessions[i]);
@@ -670,35 +726,11 @@ static void turn(struct guest_thread *thread)
 		drain_all(thread);
 		samples.spent_ns += now_ns() - begin_ns;
 	}
-	if (!samples.is_open && now_ms >= samples.next_ms)
+	if (!samples.is_open && now_ms >= samples.next_ms) {
+		begin_ns = now_ns();
 		open_windows(thread, now_ms);
-}
-
-uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms)
-{
-	uint64_t now_ms, due_ms;
-
-	if (!samples.is_wanted || samples.is_over || !guest_lock(&samples.lock))
-		return most_ms;
-	turn(thread);
-	now_ms = ring_now_ms();
-	due_ms = !samples.is_open    ? samples.next_ms
-		 : samples.has_begun ? samples.end_ms
-				     : now_ms + WINDOW_MS;
-	guest_unlock(&samples.lock);
-	if (due_ms <= now_ms)
-		return LEAST_MS;
-	return due_ms - now_ms < most_ms ? (uint32_t)(due_ms - now_ms) : most_ms;
-}
-
-/* ---- contexts ---------------------------------------------------------------------------------- */
-
-static struct session *find_session(CUcontext context)
-{
-	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context == context)
-			return &samples.sessions[i];
-	return NULL;
+		samples.spent_ns += now_ns() - begin_ns;
+	}
 }
 
 static void remove_session(struct guest_thread *thread, struct session *session)
@@ -712,18 +744,114 @@ static void remove_session(struct guest_thread *thread, struct session *session)
 	memset(session, 0, sizeof(*session));
 }
 
+/* Under the lock. */
+static void remove_all(struct guest_thread *thread)
+{
+	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
+		if (session_at(i))
+			remove_session(thread, &samples.sessions[i]);
+}
+
+/* Under the lock: somebody records again. */
+static void wake(struct guest_thread *thread)
+{
+	samples.is_resting = samples.is_open = samples.has_begun = false;
+	samples.next_ms = 0;
+	for (uint32_t i = 0; i < SESSIONS_MOST; i++) {
+		struct session *session = session_at(i);
+
+		if (session && !turn_on(thread, session))
+			remove_session(thread, session);
+	}
+}
+
+uint32_t cuda_samples_turn(struct guest_thread *thread, uint32_t most_ms)
+{
+	uint64_t now_ms, due_ms;
+
+	if (!samples.is_wanted || !guest_lock(&samples.lock))
+		return most_ms;
+	if (samples.is_over) {
+		/* The GPU samples for nobody, and has memory for it. */
+		remove_all(thread);
+		guest_unlock(&samples.lock);
+		return most_ms;
+	}
+	if (samples.is_resting)
+		wake(thread);
+	turn(thread);
+	now_ms = ring_now_ms();
+	due_ms = !samples.is_open    ? samples.next_ms
+		 : samples.has_begun ? samples.end_ms
+				     : now_ms + WINDOW_MS;
+	guest_unlock(&samples.lock);
+	if (due_ms <= now_ms)
+		return LEAST_MS;
+	return due_ms - now_ms < most_ms ? (uint32_t)(due_ms - now_ms) : most_ms;
+}
+
+void cuda_samples_rest(void)
+{
+	if (!samples.is_wanted || samples.is_resting || !guest_lock(&samples.lock))
+		return;
+	samples.is_resting = true;
+	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
+		if (session_at(i)) {
+			struct session *session = &samples.sessions[i];
+
+			session->is_started = false;
+			session->end = 0;
+			if (session->is_on)
+				turn_off(NULL, session);
+		}
+	guest_unlock(&samples.lock);
+}
+
+/* ---- contexts ---------------------------------------------------------------------------------- */
+
+static struct session *find_session(CUcontext context)
+{
+	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
+		if (atomic_load(&samples.sessions[i].context) == context)
+			return &samples.sessions[i];
+	return NULL;
+}
+
+/* Frees one whose context went away without it: CUPTI is asked nothing, and what it may still write to stays. */
+static void bury(struct session *session)
+{
+	free_pcs(&session->drain);
+	memset(session, 0, sizeof(*session));
+}
+
+/* Under the lock; NULL: there is no room, or the context has one. */
+static struct session *find_place(CUcontext context)
+{
+	struct session *session = find_session(context);
+
+	if (session && !is_gone(session))
+		return NULL;
+	/* The one before at this address; else a free one. */
+	if (!session)
+		session = find_session(NULL);
+	for (uint32_t i = 0; i < SESSIONS_MOST && !session; i++)
+		if (!session_at(i))
+			session = &samples.sessions[i];
+	if (!session)
+		guest_trouble(RING_TROUBLE_CUDA_PC_CONTEXTS);
+	else if (session->context)
+		bury(session);
+	return session;
+}
+
 /* Under the lock. The first window is open as soon as there is a context: a program may be short. */
 static void add_session(struct guest_thread *thread, CUcontext context)
 {
-	struct session *session = find_session(NULL);
+	struct session *session = find_place(context);
 	uint32_t ordinal = 0;
 
-	if (find_session(context))
+	if (!session)
 		return;
-	if (!session) {
-		guest_trouble(RING_TROUBLE_OBJECTS);
-		return;
-	}
 	if (!has_functions()) {
 		refused(thread, "cuptiPCSamplingEnable", 0);
 		return;
@@ -745,22 +873,32 @@ void cuda_samples_add(CUcontext context)
 {
 	struct guest_thread *thread = samples.is_wanted && context ? guest_enter() : NULL;
 
-	if (!thread || samples.is_over || !guest_lock(&samples.lock))
+	if (!thread || samples.is_over)
 		return;
+	if (!guest_lock(&samples.lock)) {
+		guest_trouble(RING_TROUBLE_CUDA_PC_CONTEXTS);
+		return;
+	}
 	add_session(thread, context);
 	guest_unlock(&samples.lock);
 }
 
-/* Where the helper is in CUPTI for long, the context goes without. */
+/* The helper, where it is in CUPTI, ends with this context as soon as it is out of there, so that the lock is to be had; where
+ * it stays for long, nobody asks about the context any more. */
 void cuda_samples_remove(CUcontext context)
 {
-	struct session *session;
+	struct session *session = samples.is_wanted && context ? find_session(context) : NULL;
 
-	if (!samples.is_wanted || !context || !guest_lock(&samples.lock))
+	/* Where it is gone already, it is one that was at this address before. */
+	if (!session || atomic_exchange(&session->gone, context) == context ||
+	    !guest_lock(&samples.lock))
 		return;
+	/* It may be another's place by now, or nobody's. */
 	session = find_session(context);
-	if (session)
+	if (session) {
+		atomic_store(&session->gone, NULL);
 		remove_session(guest_enter(), session);
+	}
 	guest_unlock(&samples.lock);
 }
 
@@ -769,10 +907,28 @@ void cuda_samples_end(struct guest_thread *thread)
 	if (!samples.is_wanted || !guest_lock(&samples.lock))
 		return;
 	samples.is_wanted = false;
-	for (uint32_t i = 0; i < SESSIONS_MOST; i++)
-		if (samples.sessions[i].context)
-			remove_session(thread, &samples.sessions[i]);
+	remove_all(thread);
 	guest_unlock(&samples.lock);
+}
+
+bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept)
+{
+	const bool is_exact = thread->options & RING_OPTION_CUDA_PC_EXACT;
+
+	*ret_is_kept = samples.is_wanted && thread->options & RING_OPTION_CUDA_PC &&
+		       is_exact == samples.is_exact;
+	if (*ret_is_kept) {
+		/* What was sampled in between is nobody's; the next turn switches it on again. */
+		cuda_samples_rest();
+		if (guest_lock(&samples.lock)) {
+			take_windows(thread);
+			guest_unlock(&samples.lock);
+		}
+		return true;
+	}
+	cuda_samples_end(thread);
+	samples.is_told = false;
+	return cuda_samples_begin(thread);
 }
 
 void cuda_samples_forked(void)

@@ -6,15 +6,16 @@
  * Gets:     CUPTI's correlation ids   Gives: whose command a record is
  * Owns:     a table by the lower bits of the id
  * Fails:    where a command takes longer than 262144 calls: its record finds nothing, and is counted
- * Why:      ids count up by one with each call of the driver, so that a place is found without a search or a lock. What
+ * Why:      ids count up by one with each call of the driver, so that a place is found without a search or a lock. They
+ *           have 32 bits and wrap, after hours of small kernels: which one is meant is the one next to the latest. What
  *           was launched before a recorder came is told of all the same: only what is in the table has a launch.
  */
 #include "inject/cuda.h"
 
-enum { SLOTS = 1 << 18 };
+enum { SLOTS = 1 << 18, LATEST_STEP = 1 << 20 };
 
 struct slot {
-	_Atomic uint32_t correlation; /* 0: none */
+	_Atomic uint64_t correlation; /* 0: none */
 	uint32_t mode;                /* of the attachment it was launched in */
 	_Atomic uint32_t records;     /* so many have come */
 	bool is_graph;
@@ -24,6 +25,7 @@ static struct {
 	struct slot *slots;
 	/* Calls with commands, and those of which something came. Of a graph nobody knows what there is. */
 	_Atomic uint64_t opened, seen, graphs_ms;
+	_Atomic uint64_t latest; /* id, to within LATEST_STEP */
 } table;
 
 bool cuda_slots_init(void)
@@ -39,12 +41,31 @@ void cuda_slots_reset(void)
 	atomic_store(&table.graphs_ms, 0);
 }
 
-static struct slot *slot_of(uint32_t correlation)
+/* Written seldom: all threads read it in each call. */
+uint64_t cuda_correlation(uint32_t correlation)
+{
+	uint64_t latest = atomic_load_explicit(&table.latest, memory_order_relaxed);
+	int64_t away = (int32_t)(correlation - (uint32_t)latest);
+	uint64_t whole;
+
+	/* The first, or one from before it. */
+	if (!latest || (away < 0 && (uint64_t)-away > latest)) {
+		atomic_compare_exchange_strong(&table.latest, &(uint64_t){0}, correlation);
+		return correlation;
+	}
+	whole = latest + (uint64_t)away;
+	while (whole > latest + LATEST_STEP &&
+	       !atomic_compare_exchange_weak(&table.latest, &latest, whole))
+		;
+	return whole;
+}
+
+static struct slot *slot_of(uint64_t correlation)
 {
 	return &table.slots[correlation & (SLOTS - 1)];
 }
 
-bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph)
+bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph)
 {
 	struct slot *slot = slot_of(correlation);
 
@@ -60,7 +81,7 @@ bool cuda_slot_open(uint32_t correlation, uint32_t mode, bool is_graph)
 	return true;
 }
 
-void cuda_slot_close(uint32_t correlation)
+void cuda_slot_close(uint64_t correlation)
 {
 	struct slot *slot = slot_of(correlation);
 
@@ -69,7 +90,7 @@ void cuda_slot_close(uint32_t correlation)
 		atomic_fetch_add_explicit(&table.seen, 1, memory_order_relaxed);
 }
 
-enum cuda_slot_kind cuda_slot_take(uint32_t correlation, uint32_t mode)
+enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode)
 {
 	struct slot *slot = slot_of(correlation);
 	uint32_t before;

@@ -176,6 +176,8 @@ const char *isa_why(const struct isa *isa)
 {
 	if (isa->apart && apart_is_over(isa->apart))
 		return "LLVM has crashed too often on this code, which may be damaged";
+	if (isa->sass && sass_why(isa->sass))
+		return sass_why(isa->sass);
 	return isa_library(isa) ? NULL : isa->why;
 }
 

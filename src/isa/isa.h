@@ -37,7 +37,7 @@ struct isa;
 int isa_new(enum isa_type type, const char *processor, struct isa **ret_isa);
 void isa_free(struct isa *isa); /* NULL-safe */
 
-/* NULL: instructions are decoded. Otherwise a sentence that says why not, or, of Xe and SASS, why without operands, and what to do
+/* NULL: instructions are decoded, so far. Otherwise a sentence that says why not, or, of Xe and SASS, why without operands, and what to do
  * about it. */
 const char *isa_why(const struct isa *isa);
 

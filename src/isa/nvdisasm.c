@@ -5,9 +5,10 @@
  * Runs in:  the readers, and a child for each piece of code
  * Gets:     bytes of code, which may be anything   Gives: lines of nvdisasm's
  * Owns:     the texts of what was asked about
- * Fails:    false; a program that hangs, crashes or writes what makes no sense is asked four times and then no more
+ * Fails:    false; a program that hangs, crashes or writes what makes no sense is asked four times and then no more, which is said
  * Why a child: it is a program, and none that may be given to others with ours. It takes tens of ms to begin, so it is asked
- *           about 256 instructions at a time, whose texts are kept by where they are and what their bytes are.
+ *           about 256 instructions at a time, whose texts are kept by where they are and what their bytes are, up to 262,144
+ *           of them: then they are asked about again.
  */
 #include "isa/nvdisasm.h"
 
@@ -49,6 +50,7 @@ struct nvdisasm {
 	struct string_table strings;
 	size_t count;
 	int failures;
+	char why[NVDISASM_WHY_MAX]; /* it is asked no more */
 };
 
 /* ---- where it is ------------------------------------------------------------------------------- */
@@ -126,6 +128,11 @@ void nvdisasm_free(struct nvdisasm *nvdisasm)
 const char *nvdisasm_name(const struct nvdisasm *nvdisasm)
 {
 	return nvdisasm->name;
+}
+
+const char *nvdisasm_why(const struct nvdisasm *nvdisasm)
+{
+	return nvdisasm->failures < FAILURES_MOST ? NULL : nvdisasm->why;
 }
 
 /* ---- the child --------------------------------------------------------------------------------- */
@@ -278,7 +285,7 @@ static bool keep_line(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t si
 	uint32_t id;
 
 	if (!text_length || at < address || at - address > size - INSTRUCTION_BYTES ||
-	    (at - address) % INSTRUCTION_BYTES || nvdisasm->count >= TEXTS_MOST)
+	    (at - address) % INSTRUCTION_BYTES)
 		return false;
 	id = string_table_add(&nvdisasm->strings, text,
 			      text_length < NVDISASM_TEXT_SIZE ? text_length
@@ -296,10 +303,31 @@ static void keep_silence(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t
 	for (size_t at = 0; at < size; at += INSTRUCTION_BYTES) {
 		const uint64_t key = key_of(bytes + at, address + at);
 
-		if (nvdisasm->count < TEXTS_MOST && !hash_map_get(&nvdisasm->texts, key, 0) &&
+		if (!hash_map_get(&nvdisasm->texts, key, 0) &&
 		    !hash_map_put(&nvdisasm->texts, key, (uint64_t)NOTHING))
 			nvdisasm->count++;
 	}
+}
+
+/* All texts, so that there is room for more. */
+static void forget(struct nvdisasm *nvdisasm)
+{
+	hash_map_fini(&nvdisasm->texts);
+	string_table_fini(&nvdisasm->strings);
+	hash_map_init(&nvdisasm->texts);
+	string_table_init(&nvdisasm->strings);
+	nvdisasm->count = 0;
+}
+
+static void count_failure(struct nvdisasm *nvdisasm)
+{
+	if (++nvdisasm->failures < FAILURES_MOST)
+		return;
+	snprintf(
+		nvdisasm->why, sizeof(nvdisasm->why),
+		"some instructions of NVIDIA's GPUs are shown without operands: '%.300s' failed %d "
+		"times (is it of a CUDA that knows %s? Another one can be named in DUET_NVDISASM)",
+		nvdisasm->path, FAILURES_MOST, nvdisasm->target);
 }
 
 /* False: it told of nothing. */
@@ -308,6 +336,8 @@ static bool ask(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size, ui
 	char *output = run(nvdisasm, bytes, size, address), *line = output;
 	size_t kept = 0;
 
+	if (nvdisasm->count > TEXTS_MOST - AT_A_TIME)
+		forget(nvdisasm);
 	while (line && *line) {
 		size_t length = strcspn(line, "\n");
 
@@ -333,7 +363,7 @@ bool nvdisasm_decode(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t siz
 	id = hash_map_get(&nvdisasm->texts, key_of(bytes, address), 0);
 	if (!id && nvdisasm->failures < FAILURES_MOST) {
 		if (!ask(nvdisasm, bytes, asked, address))
-			nvdisasm->failures++;
+			count_failure(nvdisasm);
 		id = hash_map_get(&nvdisasm->texts, key_of(bytes, address), 0);
 	}
 	if (!id || id == (uint64_t)NOTHING)

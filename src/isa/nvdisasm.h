@@ -23,6 +23,9 @@ void nvdisasm_free(struct nvdisasm *nvdisasm); /* NULL-safe */
 /* "nvdisasm (/usr/local/cuda/bin/nvdisasm)" */
 const char *nvdisasm_name(const struct nvdisasm *nvdisasm);
 
+/* NULL: it is asked. Otherwise a sentence that says why it is not any more. */
+const char *nvdisasm_why(const struct nvdisasm *nvdisasm);
+
 /* The instruction of 16 bytes at bytes[0]; as many behind it as are asked about at a time are asked about with it. False: it
  * is none, or the program failed. text has NVDISASM_TEXT_SIZE bytes. */
 bool nvdisasm_decode(struct nvdisasm *nvdisasm, const uint8_t *bytes, size_t size, uint64_t address,

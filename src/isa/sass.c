@@ -344,6 +344,11 @@ const char *sass_library(const struct sass *sass)
 	return sass->nvdisasm ? nvdisasm_name(sass->nvdisasm) : NULL;
 }
 
+const char *sass_why(const struct sass *sass)
+{
+	return sass->nvdisasm ? nvdisasm_why(sass->nvdisasm) : NULL;
+}
+
 /* "@!P0 BRA", "@UP1 UMOV", "EXIT". */
 static void format_name(const struct sass *sass, uint32_t word, char *text)
 {

@@ -22,6 +22,9 @@ void sass_free(struct sass *sass); /* NULL-safe */
 /* NULL: there is none, and instructions have names alone. */
 const char *sass_library(const struct sass *sass);
 
+/* NULL: nothing has gone wrong since it was opened. Otherwise a sentence: instructions have names alone from then on. */
+const char *sass_why(const struct sass *sass);
+
 /* SASS_INSTRUCTION_BYTES, or 0 where it is no instruction. The bytes behind it, as far as there are some, may be decoded
  * with it. text has SASS_TEXT_SIZE bytes. */
 size_t sass_decode(struct sass *sass, const uint8_t *bytes, size_t size, uint64_t address,

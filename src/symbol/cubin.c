@@ -7,7 +7,9 @@
  * Owns:     the lists of functions and lines
  * Fails:    -ENOEXEC with a text, -ENOMEM; what .nv.info says in a way that is not known is left out
  * Why by hand: what is needed are its symbols and three numbers, all kernels lie at the same address, and each offset in a file
- *           that comes from a trace has to be looked at
+ *           that comes from a trace has to be looked at. Nothing says that its sections lie apart: what is read of all of
+ *           them together, names and code of functions too, is bounded by the file's size, so that a file which names the
+ *           same bytes over and over takes no square of its size.
  */
 #include "symbol/cubin.h"
 
@@ -59,14 +61,26 @@ bool cubin_has_bytes(const struct cubin *cubin, const Elf64_Shdr *section)
 	       section->sh_size <= cubin->size - section->sh_offset;
 }
 
-const char *cubin_text(const struct cubin *cubin, const Elf64_Shdr *table, uint32_t offset)
+static const char *text_at(const struct cubin *cubin, const Elf64_Shdr *table, uint64_t end,
+			   uint32_t offset)
 {
-	const char *text;
+	return offset < end ? (const char *)cubin->bytes + table->sh_offset + offset : "";
+}
 
-	if (!cubin_has_bytes(cubin, table) || offset >= table->sh_size)
-		return "";
-	text = (const char *)cubin->bytes + table->sh_offset + offset;
-	return memchr(text, '\0', table->sh_size - offset) ? text : "";
+const char *cubin_name(const struct cubin *cubin, const Elf64_Shdr *section)
+{
+	return text_at(cubin, &cubin->names, cubin->names_end, section->sh_name);
+}
+
+/* Where its last text ends; 0: it has none. */
+static uint64_t end_of_texts(const struct cubin *cubin, const Elf64_Shdr *table)
+{
+	const uint8_t *last;
+
+	if (!cubin_has_bytes(cubin, table))
+		return 0;
+	last = memrchr(cubin->bytes + table->sh_offset, '\0', table->sh_size);
+	return last ? (uint64_t)(last - cubin->bytes) - table->sh_offset + 1 : 0;
 }
 
 bool cubin_read_symbol(const struct cubin *cubin, uint64_t index, Elf64_Sym *ret_symbol)
@@ -96,14 +110,20 @@ bool cubin_is(const void *bytes, size_t size)
 
 /* ---- functions ---- */
 
-static int add_function(struct cubin *cubin, const Elf64_Sym *symbol)
+/* *left: bytes of names that may still be had. */
+static int add_function(struct cubin *cubin, const Elf64_Sym *symbol, uint64_t *left)
 {
-	const char *name = cubin_text(cubin, &cubin->texts, symbol->st_name);
+	const char *name = text_at(cubin, &cubin->texts, cubin->texts_end, symbol->st_name);
 	Elf64_Shdr section;
+	size_t length;
 
 	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !*name || symbol->st_shndx == SHN_UNDEF ||
 	    !cubin_read_section(cubin, symbol->st_shndx, &section) ||
 	    !cubin_has_bytes(cubin, &section) || symbol->st_value >= section.sh_size)
+		return 0;
+	length = strnlen(name, *left);
+	*left -= length;
+	if (!*left)
 		return 0;
 	if (array_grow(cubin->functions, cubin->capacity, cubin->count + 1))
 		return -ENOMEM;
@@ -126,7 +146,7 @@ static int compare_functions(const void *left, const void *right)
 
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return a->name < b->name ? -1 : a->name > b->name;
 }
 
 static struct cubin_function *find_at(const struct cubin *cubin, uint64_t offset)
@@ -152,16 +172,42 @@ const struct cubin_function *cubin_function_at(const struct cubin *cubin, uint64
 	return find_at(cubin, offset);
 }
 
+/* A function ends where the next one begins. Several may begin at the same place, as long as all code together is no more than
+ * twice the file. */
+static void bound_code(struct cubin *cubin)
+{
+	uint64_t next = cubin->size, all = 0;
+	size_t kept = 0;
+
+	for (size_t i = cubin->count; i-- > 0;) {
+		struct cubin_function *function = &cubin->functions[i];
+
+		if (i + 1 < cubin->count && cubin->functions[i + 1].offset > function->offset)
+			next = cubin->functions[i + 1].offset;
+		if (function->size_bytes > next - function->offset)
+			function->size_bytes = next - function->offset;
+	}
+	for (size_t i = 0; i < cubin->count; i++) {
+		all += cubin->functions[i].size_bytes;
+		if (all <= 2 * (uint64_t)cubin->size)
+			cubin->functions[kept++] = cubin->functions[i];
+	}
+	cubin->count = kept;
+}
+
 static int read_functions(struct cubin *cubin)
 {
+	uint64_t left = cubin->size;
 	Elf64_Sym symbol;
 	int error = 0;
 
-	for (uint64_t i = 0; !error && cubin_read_symbol(cubin, i, &symbol); i++)
-		error = add_function(cubin, &symbol);
-	if (cubin->count)
-		qsort(cubin->functions, cubin->count, sizeof(*cubin->functions), compare_functions);
-	return error;
+	for (uint64_t i = 0; !error && left && cubin_read_symbol(cubin, i, &symbol); i++)
+		error = add_function(cubin, &symbol, &left);
+	if (error || !cubin->count)
+		return error;
+	qsort(cubin->functions, cubin->count, sizeof(*cubin->functions), compare_functions);
+	bound_code(cubin);
+	return 0;
 }
 
 /* ---- what functions need ---- */
@@ -182,7 +228,8 @@ static void set_need(struct cubin *cubin, uint32_t attribute, const uint32_t val
 		function->stack_bytes = values[1];
 }
 
-static void read_info(struct cubin *cubin, const Elf64_Shdr *section)
+/* *left: bytes that may still be read. */
+static void read_info(struct cubin *cubin, const Elf64_Shdr *section, uint64_t *left)
 {
 	struct {
 		uint8_t format, attribute;
@@ -192,6 +239,9 @@ static void read_info(struct cubin *cubin, const Elf64_Shdr *section)
 	for (uint64_t at = 0; at + sizeof(head) <= section->sh_size; at += sizeof(head)) {
 		uint32_t values[2];
 
+		if (*left < sizeof(head))
+			return;
+		*left -= sizeof(head);
 		if (!cubin_read(cubin, section->sh_offset + at, &head, sizeof(head)))
 			return;
 		if (head.format != INFO_WITH_BYTES)
@@ -219,13 +269,14 @@ static void read_shared(struct cubin *cubin, const Elf64_Shdr *section)
 
 static void read_needs(struct cubin *cubin)
 {
+	uint64_t left = cubin->size;
 	Elf64_Shdr section;
 
 	for (uint32_t i = 0; cubin_read_section(cubin, i, &section); i++) {
-		const char *name = cubin_text(cubin, &cubin->names, section.sh_name);
+		const char *name = cubin_name(cubin, &section);
 
 		if (strcmp(name, INFO) == 0 && cubin_has_bytes(cubin, &section))
-			read_info(cubin, &section);
+			read_info(cubin, &section, &left);
 		else if (strncmp(name, SHARED, strlen(SHARED)) == 0)
 			read_shared(cubin, &section);
 	}
@@ -254,11 +305,13 @@ static void find_tables(struct cubin *cubin)
 		cubin->section_count =
 			section.sh_size < SECTIONS_MOST ? (uint32_t)section.sh_size : SECTIONS_MOST;
 	}
-	cubin_read_section(cubin, cubin->head.e_shstrndx, &cubin->names);
+	if (cubin_read_section(cubin, cubin->head.e_shstrndx, &cubin->names))
+		cubin->names_end = end_of_texts(cubin, &cubin->names);
 	for (uint32_t i = 0; cubin_read_section(cubin, i, &section); i++)
 		if (section.sh_type == SHT_SYMTAB) {
 			cubin->symbols = section;
-			cubin_read_section(cubin, section.sh_link, &cubin->texts);
+			if (cubin_read_section(cubin, section.sh_link, &cubin->texts))
+				cubin->texts_end = end_of_texts(cubin, &cubin->texts);
 			return;
 		}
 }

@@ -21,13 +21,19 @@
 
 #define LINES ".debug_line"
 
-enum { RELOCATION_32 = 1, RELOCATION_64 = 2, LINES_MOST = 1 << 22, TABLES_MOST = 1 << 20 };
+enum {
+	RELOCATION_32 = 1,
+	RELOCATION_64 = 2,
+	LINES_MOST = 1 << 22,
+	TABLES_MOST = 1 << 20,
+	PATH_MOST = 4096
+};
 
 static bool find_section(const struct cubin *cubin, const char *name, uint32_t *ret_index,
 			 Elf64_Shdr *ret_section)
 {
 	for (uint32_t i = 0; cubin_read_section(cubin, i, ret_section); i++)
-		if (strcmp(cubin_text(cubin, &cubin->names, ret_section->sh_name), name) == 0 &&
+		if (strcmp(cubin_name(cubin, ret_section), name) == 0 &&
 		    cubin_has_bytes(cubin, ret_section)) {
 			*ret_index = i;
 			return true;
@@ -68,6 +74,7 @@ static void apply(const struct cubin *cubin, uint8_t *image, const Elf64_Shdr *l
 static void relocate(const struct cubin *cubin, uint8_t *image, uint32_t index,
 		     const Elf64_Shdr *lines)
 {
+	uint64_t left = cubin->size; /* bytes, of all sections */
 	Elf64_Shdr section;
 
 	for (uint32_t i = 0; cubin_read_section(cubin, i, &section); i++) {
@@ -77,9 +84,10 @@ static void relocate(const struct cubin *cubin, uint8_t *image, uint32_t index,
 		if ((!has_addend && section.sh_type != SHT_REL) || section.sh_info != index ||
 		    !cubin_has_bytes(cubin, &section))
 			continue;
-		for (uint64_t at = 0; at + size <= section.sh_size; at += size) {
+		for (uint64_t at = 0; at + size <= section.sh_size && left >= size; at += size) {
 			Elf64_Rela relocation = {0};
 
+			left -= size;
 			if (cubin_read(cubin, section.sh_offset + at, &relocation, size))
 				apply(cubin, image, lines, &relocation, has_addend);
 		}
@@ -100,7 +108,7 @@ static int add_line(struct cubin *cubin, Dwarf_Line *line)
 	    (!is_end && dwarf_lineno(line, &number)))
 		return 0;
 	if (file && !is_end)
-		id = string_table_add(&cubin->files, file, strlen(file));
+		id = string_table_add(&cubin->files, file, strnlen(file, PATH_MOST));
 	if (cubin->line_count >= LINES_MOST ||
 	    array_grow(cubin->lines, cubin->line_capacity, cubin->line_count + 1))
 		return -ENOMEM;

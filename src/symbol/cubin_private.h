@@ -29,6 +29,8 @@ struct cubin {
 	uint32_t section_count;
 	Elf64_Shdr names; /* their section */
 	Elf64_Shdr symbols, texts;
+	uint64_t names_end,
+		texts_end; /* behind the last NUL of names and texts: what begins before it ends */
 	char target[16];
 	struct cubin_function *functions;
 	size_t count, capacity;
@@ -42,8 +44,8 @@ struct cubin {
 bool cubin_read(const struct cubin *cubin, uint64_t offset, void *ret, size_t size);
 bool cubin_read_section(const struct cubin *cubin, uint32_t index, Elf64_Shdr *ret_section);
 bool cubin_has_bytes(const struct cubin *cubin, const Elf64_Shdr *section);
-/* "" for what does not end inside of the table. */
-const char *cubin_text(const struct cubin *cubin, const Elf64_Shdr *table, uint32_t offset);
+/* Of a section; "" where it does not end inside of the table. */
+const char *cubin_name(const struct cubin *cubin, const Elf64_Shdr *section);
 bool cubin_read_symbol(const struct cubin *cubin, uint64_t index, Elf64_Sym *ret_symbol);
 
 /* Fills in lines; where there are none it stays empty. */

@@ -3,10 +3,10 @@
  * tests/e2e/make_flame.c - lines of frames from stdin, a flame graph to stdout
  *
  *	make_flame [--icicle] [--folded] [--unit U] [--title T] [--subtitle T] [--warning T]
- *		   [--width PX] [--min-width PX]
+ *		   [--width PX] [--min-width PX] [--note NAME=TEXT]
  *
  * Runs in:  a process of the tests
- * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgsdt and a tab behind it,
+ * Gets:     lines of frames, root first, each "C:NAME" with C one of hkjipGgwsdt and a tab behind it,
  *           then the value; \xNN in a name is a byte   Gives: SVG, or folded text
  * Owns:     the flame
  * Fails:    status 1 with the reason on stderr
@@ -21,7 +21,7 @@
 
 #define FRAMES_MAX 4096
 
-static const char letters[] = "hkjipGgsdt";
+static const char letters[] = "hkjipGgwsdt";
 
 static void unescape(char *name)
 {
@@ -69,12 +69,22 @@ static int read_lines(struct flame *flame)
 	return error;
 }
 
-static bool parse(int argc, char **argv, struct flame_options *options)
+/* What a reason of a stall means: "NAME=TEXT". */
+static void add_note(struct flame *flame, char *note)
+{
+	char *text = strchr(note, '=');
+
+	*text++ = '\0';
+	flame_note(flame, flame_frame(flame, note, FLAME_STALL), text);
+}
+
+static bool parse(int argc, char **argv, struct flame *flame, struct flame_options *options)
 {
 	static const struct option table[] = {
 		{"icicle", 0, NULL, 'i'}, {"folded", 0, NULL, 'f'},    {"unit", 1, NULL, 'u'},
 		{"title", 1, NULL, 't'},  {"subtitle", 1, NULL, 's'},  {"warning", 1, NULL, 'w'},
-		{"width", 1, NULL, 'W'},  {"min-width", 1, NULL, 'm'}, {NULL, 0, NULL, 0},
+		{"width", 1, NULL, 'W'},  {"min-width", 1, NULL, 'm'}, {"note", 1, NULL, 'n'},
+		{NULL, 0, NULL, 0},
 	};
 	bool is_folded = false;
 	int letter;
@@ -82,6 +92,8 @@ static bool parse(int argc, char **argv, struct flame_options *options)
 	while ((letter = getopt_long(argc, argv, "", table, NULL)) != -1) {
 		is_folded |= letter == 'f';
 		options->is_icicle |= letter == 'i';
+		if (letter == 'n')
+			add_note(flame, optarg);
 		if (letter == 'u')
 			options->unit = optarg;
 		if (letter == 't')
@@ -101,8 +113,8 @@ static bool parse(int argc, char **argv, struct flame_options *options)
 int main(int argc, char **argv)
 {
 	struct flame_options options = {0};
-	bool is_folded = parse(argc, argv, &options);
 	struct flame *flame = flame_new();
+	bool is_folded = parse(argc, argv, flame, &options);
 	int error = read_lines(flame);
 
 	if (!error)

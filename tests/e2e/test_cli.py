@@ -11,7 +11,7 @@ from duet_test import DUET, ROOT, run, text
 
 t = duet_test.Suite(needs_opencl=False)
 
-TOPICS = ("collectors", "formats", "metrics", "stalls")
+TOPICS = ("collectors", "formats", "metrics", "stalls", "oa-sets")
 STATUSES = re.compile(r"Verbs:(.*)")
 
 
@@ -129,6 +129,31 @@ with t.case("list"):
         lines = text(duet("list", topic).stdout).splitlines()
         t.equal([item["name"] for item in parsed[topic]], [line.split()[0] for line in lines],
                 f"names of {topic}")
+
+with t.case("list: metric sets that the drivers of Intel's GPUs list, and how one is asked for"):
+    root, listed = t.path("oa_sets"), "01234567-89ab-cdef-0123-456789abcdef"
+    for card, (driver, names) in {"card0": ("xe", (listed, "none-of-theirs")), "card1": ("i915", ()), "card2": ("amdgpu", ())}.items():
+        os.makedirs(f"{root}/sys/class/drm/{card}/device")
+        with open(f"{root}/sys/class/drm/{card}/device/uevent", "w", encoding="ascii") as file:
+            file.write(f"DRIVER={driver}\nPCI_SLOT_NAME=0000:0{card[-1]}:00.0\n")
+        for name in names:
+            os.makedirs(f"{root}/sys/class/drm/{card}/metrics/{name}")
+            with open(f"{root}/sys/class/drm/{card}/metrics/{name}/id", "w", encoding="ascii") as file:
+                file.write("3\n")
+    sets = document("list", "--json", "oa-sets", env={"DUET_COUNTERS_ROOT": root})["oa-sets"]
+    t.equal([(row["name"], row["device"]) for row in sets], [(listed, "0000:00:00.0")], "sets")
+    t.true(text(duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root}).stdout).startswith(f"{listed} 0000:00:00.0 "), "a line")
+    library = os.path.join(os.path.dirname(os.path.realpath(DUET)), "sim/igdmd/libigdmd.so.1")
+    if os.path.exists(library):
+        env = {"DUET_COUNTERS_ROOT": root, "DUET_IGDMD": library, "SIM_IGDMD": "0"}
+        t.equal([(row["name"], row["help"], row["device"]) for row in document("list", "--json", "oa-sets", env=env)["oa-sets"]][:2],
+                [("SimBasic", "Simulated basic set", "0000:00:00.0"), ("SimSmall", "Simulated small set", "0000:00:00.0")], "by Intel's library")
+        env["SIM_IGDMD"] = "9"
+        t.equal([row["name"] for row in document("list", "--json", "oa-sets", env=env)["oa-sets"]], [listed], "it knows no GPU of these")
+    for word in ("oa-set=", "oa-set=" + 64 * "x", "oa-sets=a"):
+        result = duet("record", "--collect", f"intel:{word}", "-o", t.path("none.duet"), "--", "true")
+        t.equal(result.status, 125, f"status of {word}")
+        t.true("intel:oa-set=NAME" in text(result.stderr), text(result.stderr))
 
 with t.case("list refuses what is no topic"):
     for arguments in ([], ["kernels"], ["formats", "metrics"]):
@@ -265,10 +290,16 @@ with t.case("doctor: GPUs of Intel's with the driver i915 alone"):
     paranoid = "proc/sys/dev/i915/perf_stream_paranoid"
     available, checks = intel_of("i915", {**card_of("i915", "A7A0"), paranoid: "1"})
     t.equal((available, checks["eu_stalls"]["ok"], checks["rights"]["ok"]), (False, False, False), "i915")
-    t.true("Xe2 and later" in checks["eu_stalls"]["text"] and "xe.force_probe" in checks["eu_stalls"]["fix"], f"{checks['eu_stalls']}")
+    t.true("Xe2 and later" in checks["eu_stalls"]["text"], f"{checks['eu_stalls']}")
+    t.equal(checks["eu_stalls"]["fix"], None, "another driver would not give that GPU what it lacks")
     t.equal(checks["rights"]["fix"], "sudo sysctl dev.i915.perf_stream_paranoid=0", "rights")
     available, checks = intel_of("i915_open", {**card_of("i915", "A7A0"), paranoid: "0"})
     t.equal((available, checks["rights"]["ok"]), (True, True), "its counters can be recorded")
+    for pci_id in ("0BD5", "0b69"):
+        check = intel_of(f"max_{pci_id}", {**card_of("i915", pci_id), paranoid: "1"})[1]["eu_stalls"]
+        t.true("Data Center GPU Max" in check["text"] and "xe.force_probe" in check["fix"], f"{check}")
+    check = intel_of("i915_bare", card_of("i915", "A7A0"))[1]["rights"]
+    t.true("not there" in check["text"] and check["fix"] is None, f"{check}")
 
 with t.case("doctor: GPUs of Intel's with the driver xe, and who may observe them"):
     paranoid = "proc/sys/dev/xe/observation_paranoid"
@@ -277,7 +308,9 @@ with t.case("doctor: GPUs of Intel's with the driver xe, and who may observe the
     t.true("cap_perfmon" in checks["rights"]["text"] and "setcap" in checks["rights"]["text"], checks["rights"]["text"])
     available, checks = intel_of("xe_open", {**card_of("xe", "E20B"), paranoid: "0"})
     t.equal((available, checks["gpu"]["ok"], checks["rights"]["ok"]), (True, True, True), "open")
-    t.true("not there" in intel_of("xe_old", card_of("xe", "E20B"))[1]["rights"]["text"], "before Linux 6.11")
+    check = intel_of("xe_old", card_of("xe", "E20B"))[1]["rights"]
+    t.true("not there" in check["text"] and "since Linux 6.11" in check["text"], check["text"])
+    t.equal((check["ok"], check["fix"]), (False, None), "no sysctl where there is no file of it")
 
 with t.case("doctor: what is wrong in the variables of ROCm"):
     env = {"HSA_TOOLS_LIB": f"{t.path('none.so')} {DUET} other.so", "RTL_MODE": "fast"}

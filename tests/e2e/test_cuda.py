@@ -350,6 +350,19 @@ with t.case("CUPTI that crashes without a buffer, and one that hands over a stra
     one = recorded(work(kernels=40, threads=3), "null_crash=1,stray_buffer=1,version=22")
     check_closed(one, 120)
 
+def calls_of_cupti():
+    """[(name, numbers)] as the stand-in wrote them down (calls=FILE)."""
+    with open(t.path("calls"), encoding="ascii") as file:
+        return [(row[0], tuple(map(int, row[1:]))) for row in map(str.split, file)]
+
+
+def counting(sim=""):
+    """Has the stand-in write them down anew."""
+    if os.path.exists(t.path("calls")):
+        os.unlink(t.path("calls"))
+    return ",".join(filter(None, [sim, f"calls={t.path('calls')}"]))
+
+
 with t.case("killed: what was drained is kept"):
     one = recorded(work(kernels=9, graphs=1, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
     check_closed(one, 20)
@@ -359,6 +372,17 @@ with t.case("killed while a graph's last node is late: what ran long ago and wha
     one = recorded(work(graphs=1, nodes=2, rest_ms=1000, end="kill"), "us_reduce=2500000", status=128 + signal.SIGKILL)
     t.equal(counted(one), {"step": 1, "reduce": 1}, "nodes")
     check_times(one)
+
+with t.case("killed in the middle: 200 ms are lost at the most"):
+    one = recorded(work(kernels=2, laps=60, pace_ms=25, end="kill"), counting(), status=128 + signal.SIGKILL)
+    flushes = [numbers for name, numbers in calls_of_cupti() if name == "flushed"]
+    drained = sorted(correlation for _, correlation, _, end in one.log if end < flushes[-1][1])
+    kept = {launch["correlation"] for launch, end, _ in commands(one) if end and "started" in end}
+    t.equal([correlation for correlation in drained if correlation not in kept], [], "over before the last flush began")
+    t.true(len(drained) > 60, f"much was over by then: {len(drained)} of {len(one.log)}")
+    # by the stand-in's own clock, which a loaded machine holds up as well: 10 ms each
+    looks = sorted(numbers[2] for numbers in flushes)
+    t.true(len(flushes) > 3 and looks[len(looks) // 2] <= 20, f"looks of the stand-in between two flushes: {looks}")
 
 with t.case("_exit at once: launches are there"):
     one = recorded(work(kernels=9, end="_exit"))
@@ -406,7 +430,10 @@ with t.case("a program of CUDA that is recorded without it"):
            text(result.stderr))
 
 with t.case("a recording that ends before the program gives CUPTI back"):
-    one = recorded(work(kernels=2, laps=60, pace_ms=50), options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    calls = collections.Counter(name for name, _ in calls_of_cupti())
+    t.equal([calls[name] for name in ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")], [1, 1, 1],
+            "begun, ended and given back")
     t.equal(one.facts["wrong"], 0, "the program runs to its end")
     launched = one.report["ledger"]["launched"]
     t.true(2 <= launched < 120, f"launched while it was recorded: {launched}")

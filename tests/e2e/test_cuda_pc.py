@@ -60,11 +60,11 @@ def recorded(command, sim="", status=0, options=("--collect", ALWAYS), is_planne
     return Recorded(text(result.stdout), text(result.stderr), trace, t.readable(trace))
 
 
-def layers(trained, evaluated):
+def layers(trained, evaluated, *more):
     library = program("cuda_layers.so")
     if not os.path.exists(library):
         raise Skip("no compiler for C++ was there to build cuda_layers.so")
-    return [sys.executable, LAYERS, library, str(trained), str(evaluated)]
+    return [sys.executable, LAYERS, library, *map(str, (trained, evaluated, *more))]
 
 
 def work(**arguments):
@@ -148,6 +148,48 @@ with t.case("one kernel of two callers, side by side: in proportion to their tim
     t.true(sampled == 8 * MATMUL + 6 * SOFTMAX and 0 < estimated <= 8 * MATMUL and not unknown, f"{samples_of(one)}")
     t.true(set(paths) == {"train", "evaluate"}, f"both have some: {paths}")
 
+with t.case("one kernel of two callers, each on a GPU of its own: a sample says which GPU it is of"):
+    one = recorded(layers(2, 6, 1), "devices=2")
+    t.equal(by_path(one, "matmul"), {"train": 2 * MATMUL, "evaluate": 6 * MATMUL}, "of each caller")
+    t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 0, 0), "samples, estimated, unknown")
+
+with t.case("GPUs of two kinds: reasons have the names of the chip"):
+    one = recorded(work(devices=2, threads=2, kernels=4), "devices=2,pc_chips=1")
+    t.equal(of_device(one), planned({"_Z4stepPfi": 2 * 2, "reduce": 2 * 2}, demangled), "samples")
+
+with t.case("what comes when its window is over is of its window"):
+    one = recorded(layers(1, 1, 0, 2), "pc_lag_us=100000,pc_late=1", options=("--collect", "nvidia:pc=30/500"))
+    t.equal(by_path(one, "matmul")["train"], MATMUL, f"the first window's: {by_path(one, 'matmul')}")
+    t.equal(samples_of(one)[1:], (0, 0), "samples, estimated, unknown")
+
+with t.case("a context that is destroyed while CUPTI hands out its samples for long"):
+    for reuse in 0, 1:
+        one = recorded(work(contexts=3, kernels=2, pace_ms=400), f"pc_slow_ms=1500,context_reuse={reuse}")
+        t.equal(json.loads(one.stdout)["wrong"], 0, "the program")
+        t.true("no instructions of kernels" not in one.stderr, f"nothing is asked that makes no sense: {one.stderr}")
+        # The last lap is in the primary context.
+        t.true(of_device(one).total() > 11, f"others than the slow one are sampled: {of_device(one)}")
+
+with t.case("kernels without times: launches have the same share each, which is said to be estimated"):
+    for sim in ("fail_cuptiActivityEnable=27", "untimed_every=1"):
+        one = recorded(layers(2, 6), sim)
+        paths = by_path(one, "matmul")
+        t.equal(sum(paths.values()), 8 * MATMUL, f"{sim}: no sample is lost: {paths}")
+        t.true(set(paths) == {"train", "evaluate"}, f"{sim}: both have some: {paths}")
+        t.equal(by_path(one, "softmax"), {"evaluate": 6 * SOFTMAX}, f"{sim}: what one path launches is its own")
+        t.equal(samples_of(one), (8 * MATMUL + 6 * SOFTMAX, 8 * MATMUL, 0), f"{sim}: samples, estimated, unknown")
+
+with t.case("CUPTI's ids wrap: each command and each sample finds its own all the same"):
+    for graphs, options in ((2, ("--collect", ALWAYS)), (0, ("--collect", "nvidia:pc-exact"))):
+        one = recorded(work(kernels=40, graphs=graphs, nodes=4), f"correlation={2 ** 32 - 40}", options=options)
+        runs = 20 + 2 * graphs
+        t.equal(of_device(one), planned({"_Z4stepPfi": runs, "reduce": runs}, demangled), "samples")
+        ledger = one.report["ledger"]
+        launched = 40 + 4 * graphs
+        t.equal((ledger["launched"], ledger["matched"], ledger["untimed"]), (launched, launched, 0), f"ledger: {ledger}")
+        if not graphs:
+            t.equal(samples_of(one)[1:], (0, 0), "samples, estimated, unknown")
+
 with t.case("nodes of graphs, and several threads"):
     one = recorded(work(graphs=2, nodes=11, threads=2, kernels=3))
     t.equal(of_device(one), planned({"_Z4stepPfi": 2 * (2 * 6 + 2), "reduce": 2 * (2 * 5 + 1)}, demangled), "samples")
@@ -199,6 +241,10 @@ with t.case("each refusal has its sentence; kernels are recorded all the same"):
         t.equal(json.loads(one.stdout)["wrong"], 0, f"{sim}: the program")
         t.equal((one.report["ledger"]["launched"], one.report["ledger"]["matched"]), (6, 6), f"{sim}: kernels")
         t.equal(one.report["ledger"]["samples"], 0, f"{sim}: samples")
+
+with t.case("what sampling takes of the GPU is said"):
+    t.true("512 MiB" in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:pc")).stderr, "with it")
+    t.true("512 MiB" not in recorded(work(kernels=1), options=("-v", "--collect", "nvidia:cuda")).stderr, "not without")
 
 with t.case("who may have the counters is named"):
     t.wanted()
@@ -298,7 +344,9 @@ with t.case("nvdisasm gives operands where it is; what it does not say, or one t
     t.true("nvdisasm" in document["decoder"] and "why" not in document, f"{document.get('decoder')}")
     for script in ("#!/bin/sh\nexit 1\n", "#!/bin/sh\nkill -SEGV $$\n", "#!/bin/sh\nhead -c 3000000 /dev/zero\n",
                    "no script"):
-        t.equal(texts(script)[1], ["LDC", "S2R", "LDC"], f"{script!r}")
+        document, got = texts(script)
+        t.equal(got, ["LDC", "S2R", "LDC"], f"{script!r}")
+        t.true("failed 4 times" in document.get("why", ""), f"{script!r}: it is said: {document.get('why')}")
 
 with t.case("a cubin that is cut off"):
     t.wanted()

@@ -153,6 +153,18 @@ def test_tooltip(t, page, url, folder):
                 "not drawn: 500 narrower children, 500 ns, < 0.01 % of this", "c")
         t.equal(page.get("document.querySelectorAll('#frames title').length"), 0, "native tooltips")
 
+    with t.case("tooltip: what a stall reason means, by whole words"):
+        words = " ".join(f"word{i}" for i in range(60))
+        page.open(make(os.path.join(folder, "stall.svg"), [("g:send w:sbid g:0x40", 3), ("g:sync w:send", 1)],
+                       "--note", f"sbid={words} <b>&amp;</b>", "--note", "sync=not drawn: word"))
+        shown = page.hover("sbid").split("|")
+        t.equal(shown[:3], ["sbid", "stall reason frame: 3 samples", "100.00 % of its parent, 75.00 % of the total"],
+                "as others")
+        t.equal(" ".join(shown[3:]), f"{words} <b>&amp;</b>", "the whole note")
+        t.true(len(shown) > 5 and all(" " in line and not line.startswith(" ") for line in shown[3:]), f"lines: {shown}")
+        t.true(all("word" not in page.hover(name) for name in ("sync", "0x40")), "others have none")
+        t.equal(page.get("document.querySelectorAll('#notes desc').length"), 1, "notes in the file")
+
     with t.case("values are exact up to 2^64 - 1"):
         page.open(make(os.path.join(folder, "large.svg"), [("h:a h:b", 2 ** 64 - 3), ("h:a", 2)],
                        "--unit", "ns"))

@@ -251,6 +251,44 @@ with t.case("sensors of amdgpu, xe and i915"):
     t.equal(metrics(document, "gpu.power", device=xe), [], "an empty file is no value")
     t.equal(sorted(d["vendor"] for d in document["devices"]), ["AMD", "Intel", "Intel"], "vendors")
 
+def pmus(root, folders):
+    """PMUs of GPUs by events that each kernel has: cpu-clock (0), which counts the ns that go by, context switches (3)."""
+    for name, files in folders.items():
+        for path, content in {"type": "1", "cpumask": "0", **files}.items():
+            path = f"{root}/sys/bus/event_source/devices/{name}/{path}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(content + "\n")
+
+
+XE_PMU = {"events/engine-active-ticks": "event=0x03", "events/engine-total-ticks": "event=0x00", "format/event": "config:0-7",
+          "format/gt": "config:60-63", "format/engine_class": "config1:0-7", "format/engine_instance": "config:12-19"}
+
+with t.case("how busy engines are, by perf events of i915 and xe"):
+    root = tree("engines", {"card0": AMD, "card1": XE, "card2": I915})
+    pmus(root, {"i915": {"events/rcs0-busy": "config=0x0", "events/rcs0-busy.unit": "ns", "events/bcs0-busy": "config=0x3",
+                         "events/rcs0-wait": "config=0x0", "events/vcs0-busy": "config=0x4000", "events/vcs1-busy": "what"},
+                "i915_0000_09_00.0": {"events/ccs0-busy": "config=0x0"}, "xe_0000_04_00.0": XE_PMU})
+    document, _, trace = record("engines.duet", ["sleep", "0.6"], "drm,drm:engines", {"DUET_COUNTERS_ROOT": root})
+    rows = {(row["device"], row["instance"]): row for row in metrics(document, "gpu.engine.busy")}
+    if not rows and "perf_event_paranoid" in notes(trace):
+        raise Skip("perf events of the whole machine are not ours here, which is said")
+    t.equal(set(rows), {("0000:00:02.0", "rcs0"), ("0000:00:02.0", "bcs0"),
+                        *[("0000:04:00.0", f"gt0 {name}0") for name in ("rcs", "bcs", "vcs", "vecs", "ccs")]}, "engines that are there")
+    t.true(rows["0000:00:02.0", "rcs0"]["mean"] > 95, f"always busy: {rows['0000:00:02.0', 'rcs0']}")
+    t.true(rows["0000:00:02.0", "bcs0"]["mean"] < 5, f"hardly busy, by ns: {rows['0000:00:02.0', 'bcs0']}")
+    t.true(rows["0000:04:00.0", "gt0 ccs0"]["mean"] < 5, f"hardly busy, by ticks: {rows['0000:04:00.0', 'gt0 ccs0']}")
+    t.true(all(row["limit"] == 100 and row["readings"] >= 3 for row in rows.values()), "of the time that went by")
+    document = record("asleep_engines.duet", ["sleep", "0.3"], "drm", {"DUET_COUNTERS_ROOT": root})[0]
+    t.equal({row["device"] for row in metrics(document, "gpu.engine.busy")}, {"0000:00:02.0"}, "xe is kept awake by request alone")
+    # ticks of ticks: a driver that swaps them, or has one of them alone
+    pmus(root, {"xe_0000_04_00.0": {"events/engine-active-ticks": "event=0x00"}})
+    document = record("busy_engines.duet", ["sleep", "0.4"], "drm:engines", {"DUET_COUNTERS_ROOT": root})[0]
+    t.true(metric(document, "gpu.engine.busy", instance="gt0 rcs0")["mean"] > 99.9, "always, by ticks")
+    os.remove(f"{root}/sys/bus/event_source/devices/xe_0000_04_00.0/events/engine-total-ticks")
+    document = record("old_engines.duet", ["sleep", "0.3"], "drm:engines", {"DUET_COUNTERS_ROOT": root})[0]
+    t.equal({row["device"] for row in metrics(document, "gpu.engine.busy")}, {"0000:00:02.0"}, "xe without such events")
+
 with t.case("a sleeping GPU is not asked"):
     asleep = dict(AMD, **{"device/power/runtime_status": "suspended"})
     root = tree("asleep", {"card0": asleep})

@@ -15,7 +15,9 @@ const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 		   ".visible .entry softmax(.param .u64 p) { ret; }\n";
 
 void *library;
-void *kernels[2], *stream;
+struct {
+	void *context, *kernels[2], *stream;
+} devices[2];
 
 template <typename... Arguments> int call(const char *name, Arguments... arguments)
 {
@@ -29,10 +31,11 @@ namespace model
 {
 class Layer
 {
-	void *kernel;
+	void *kernel, *stream;
 
 	public:
-	explicit Layer(int which) : kernel(kernels[which])
+	Layer(int which, int device)
+	    : kernel(devices[device].kernels[which]), stream(devices[device].stream)
 	{
 	}
 
@@ -49,29 +52,38 @@ class Layer
 };
 } // namespace model
 
-/* 0: there is a context with both kernels. */
-extern "C" int layers_open()
+/* 0: there is a context with both kernels on each of the first devices, at most two. */
+extern "C" int layers_open(int count)
 {
-	void *context = nullptr, *module = nullptr;
+	int wrong;
 
 	library = dlopen("libcuda.so.1", RTLD_NOW);
-	if (!library)
-		return -1;
-	return call("cuInit", 0u) || call("cuDevicePrimaryCtxRetain", &context, 0) ||
-	       call("cuCtxSetCurrent", context) ||
-	       call("cuModuleLoadData", &module, static_cast<const void *>(ptx)) ||
-	       call("cuModuleGetFunction", &kernels[0], module, "matmul") ||
-	       call("cuModuleGetFunction", &kernels[1], module, "softmax") ||
-	       call("cuStreamCreate", &stream, 1u);
+	wrong = library ? call("cuInit", 0u) : -1;
+	for (int i = 0; i < count && !wrong; i++) {
+		auto &device = devices[i];
+		void *module = nullptr;
+
+		wrong = call("cuDevicePrimaryCtxRetain", &device.context, i) ||
+			call("cuCtxSetCurrent", device.context) ||
+			call("cuModuleLoadData", &module, static_cast<const void *>(ptx)) ||
+			call("cuModuleGetFunction", &device.kernels[0], module, "matmul") ||
+			call("cuModuleGetFunction", &device.kernels[1], module, "softmax") ||
+			call("cuStreamCreate", &device.stream, 1u);
+	}
+	return wrong;
 }
 
 /* Layer 0 or 1, so many times. */
-extern "C" int layers_forward(int which, int times)
+extern "C" int layers_forward(int which, int times, int device)
 {
-	return model::Layer(which).forward(times);
+	return call("cuCtxSetCurrent", devices[device].context)
+		       ? -1
+		       : model::Layer(which, device).forward(times);
 }
 
-extern "C" int layers_wait()
+extern "C" int layers_wait(int device)
 {
-	return call("cuStreamSynchronize", stream);
+	return call("cuCtxSetCurrent", devices[device].context)
+		       ? -1
+		       : call("cuStreamSynchronize", devices[device].stream);
 }

@@ -8,7 +8,8 @@
  *           pace_ms (the kernels again, with a wait and a pause each time), streams (made one after the other, with a kernel
  *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
  *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
- *           fork)
+ *           fork), contexts (one after the other before all that, each with the kernels once), devices (threads take
+ *           turns with their primary contexts)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
  * Why:      each thread launches its share in a stream of its own, through functions that a stack can show
  */
@@ -25,22 +26,25 @@
 
 #include "event/cuda_abi.h"
 
-enum { BYTES = 4096, THREADS_MOST = 64 };
+enum { BYTES = 4096, THREADS_MOST = 64, DEVICES_MOST = 8 };
 
 static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
 			  ".visible .entry _Z4stepPfi(.param .u64 p) { ret; }\n"
 			  ".visible .entry reduce(.param .u64 p) { ret; }\n";
 
 static struct cuda_functions cu;
-static CUcontext context;
-static CUfunction step, reduce;
+static struct device {
+	CUcontext context;
+	CUfunction step, reduce;
+} devices[DEVICES_MOST];
+static _Thread_local CUfunction step, reduce; /* of the thread's context */
 static _Atomic int wrong;
 
 static struct {
 	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
-	int laps, pace_ms, rest_ms, streams, kept, managed;
+	int laps, pace_ms, rest_ms, contexts, devices, streams, kept, managed;
 	const char *end;
-} want = {.threads = 1, .nodes = 11, .laps = 1, .end = "return"};
+} want = {.threads = 1, .nodes = 11, .laps = 1, .devices = 1, .end = "return"};
 
 static const struct {
 	const char *name;
@@ -50,8 +54,9 @@ static const struct {
 	{"d2h", &want.d2h},         {"any", &want.any},         {"sets", &want.sets},
 	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
 	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
-	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"streams", &want.streams},
-	{"kept", &want.kept},       {"managed", &want.managed},
+	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"contexts", &want.contexts},
+	{"devices", &want.devices}, {"streams", &want.streams}, {"kept", &want.kept},
+	{"managed", &want.managed},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -183,14 +188,49 @@ __attribute__((noinline)) static void use_streams(void)
 	}
 }
 
-static void *work(void *unused)
+static void load_kernels(void)
 {
+	CUmodule module = NULL;
+
+	CHECK(cu.cuModuleLoadData(&module, ptx));
+	CHECK(cu.cuModuleGetFunction(&step, module, "_Z4stepPfi"));
+	CHECK(cu.cuModuleGetFunction(&reduce, module, "reduce"));
+}
+
+static void open_device(int ordinal)
+{
+	struct device *device = &devices[ordinal];
+
+	CHECK(cu.cuDevicePrimaryCtxRetain(&device->context, ordinal));
+	CHECK(cu.cuCtxSetCurrent(device->context));
+	load_kernels();
+	device->step = step;
+	device->reduce = reduce;
+}
+
+/* Of its own. */
+static void use_context(void)
+{
+	CUcontext own = NULL;
+
+	CHECK(cu.cuCtxCreate_v2(&own, 0, 0));
+	load_kernels();
+	launch_steps(NULL);
+	CHECK(cu.cuStreamSynchronize(NULL));
+	pause_for(want.pace_ms);
+	CHECK(cu.cuCtxDestroy_v2(own));
+}
+
+static void *work(void *argument)
+{
+	const struct device *device_of_thread = argument;
 	char host[BYTES] = "";
 	CUdeviceptr device = 0, other = 0, managed = 0;
 	CUstream stream = NULL;
 
-	(void)unused;
-	CHECK(cu.cuCtxSetCurrent(context));
+	step = device_of_thread->step;
+	reduce = device_of_thread->reduce;
+	CHECK(cu.cuCtxSetCurrent(device_of_thread->context));
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cu.cuMemAlloc_v2(&device, BYTES));
 	CHECK(cu.cuMemAlloc_v2(&other, BYTES));
@@ -253,22 +293,20 @@ static int end(void)
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS_MOST];
-	CUmodule module;
 
 	read_arguments(argv + (argc > 0));
 	if (open_driver())
 		return 2;
 	CHECK(cu.cuInit(0));
-	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
-	CHECK(cu.cuCtxSetCurrent(context));
-	CHECK(cu.cuModuleLoadData(&module, ptx));
-	CHECK(cu.cuModuleGetFunction(&step, module, "_Z4stepPfi"));
-	CHECK(cu.cuModuleGetFunction(&reduce, module, "reduce"));
+	for (int i = 0; i < want.devices && i < DEVICES_MOST; i++)
+		open_device(i);
+	for (int i = 0; i < want.contexts; i++)
+		use_context();
 	if (wrong)
 		return end();
 	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
-		wrong += pthread_create(&threads[i], NULL, work, NULL) != 0;
-	work(NULL);
+		wrong += pthread_create(&threads[i], NULL, work, &devices[i % want.devices]) != 0;
+	work(&devices[0]);
 	for (int i = 1; i < want.threads && i < THREADS_MOST; i++)
 		pthread_join(threads[i], NULL);
 	return end();

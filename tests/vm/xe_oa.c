@@ -3,6 +3,7 @@
  * tests/vm/xe_oa.c - tells the mock of xe what its OA unit reports
  *
  *	xe_oa GPU steps FIRST COUNT	so many steps of the script, from one on
+ *	xe_oa GPU set UUID		adds a metric set to the driver's list: its 4th counter is the busy cycles, its 6th the EUs' active ones
  *	xe_oa GPU lose|end		the unit loses reports, and one step comes much later; its stream ends
  *
  * Gives:    lines, read by tests/vm/work.py:
@@ -65,6 +66,24 @@ static void tell_steps(int gpu, uint32_t first, uint32_t count)
 	tell(gpu, MOCK_OA_STEPS, steps, count);
 }
 
+static void add_set(int gpu, const char *uuid)
+{
+	/* the selectors of the 4th and the 6th in the first of four levels, with what each counts */
+	static const struct {
+		uint32_t address, value;
+	} registers[] = {{0x13018, 0x5a00}, {0x13028, 0x605}};
+	struct xe_oa_config config = {.n_regs = 2, .regs_ptr = (uintptr_t)registers};
+	struct xe_observation_param add = {.observation_type = XE_OBSERVATION_OA,
+					   .observation_op = XE_OBSERVATION_ADD_CONFIG,
+					   .param = (uintptr_t)&config};
+	const int fd = xe_open(gpu);
+
+	memcpy(config.uuid, uuid, sizeof(config.uuid));
+	if (fd < 0 || ioctl(fd, XE_IOCTL_OBSERVATION, &add) <= 0)
+		give_up("set");
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const int gpu = argc > 2 ? atoi(argv[1]) : 0;
@@ -73,6 +92,9 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 5 && strcmp(argv[2], "steps") == 0 && atoi(argv[4]) <= STEPS_MOST) {
 		tell_steps(gpu, (uint32_t)atoi(argv[3]), (uint32_t)atoi(argv[4]));
+	} else if (argc == 4 && strcmp(argv[2], "set") == 0 &&
+		   strlen(argv[3]) == XE_OA_UUID_CHARACTERS) {
+		add_set(gpu, argv[3]);
 	} else if (argc == 3 && strcmp(argv[2], "lose") == 0) {
 		late.time *= MISSING + 1;
 		say("late", &late);

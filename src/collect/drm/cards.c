@@ -24,9 +24,10 @@
 
 #define FOLDER "/sys/class/drm"
 
-extern const struct source drm_sensor_source, drm_client_source, own_source;
+extern const struct source drm_sensor_source, drm_client_source, drm_engine_source, own_source;
 
-static const struct source *const all[] = {&drm_sensor_source, &drm_client_source, &own_source};
+static const struct source *const all[] = {&drm_sensor_source, &drm_engine_source,
+					   &drm_client_source, &own_source};
 const struct source_list drm_sources = {all, ARRAY_COUNT(all)};
 
 static const struct {

@@ -5,6 +5,7 @@
 #ifndef COLLECT_DRM_CARDS_H
 #define COLLECT_DRM_CARDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct card {
 struct cards {
 	struct card all[CARDS_MOST];
 	size_t count;
+	bool keeps_awake; /* what keeps a GPU awake is read, too: the user asked for it */
 };
 
 /* What a card's uevent says. */

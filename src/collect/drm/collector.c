@@ -26,6 +26,9 @@ static const struct collector_option collector_options[] = {
 	{"jobs", "what each process gives a GPU to do, and when it does it, as the kernel tells "
 		 "with rights: "
 		 "done anyway; -jobs: not"},
+	{"engines",
+	 "how much of the time each engine of GPUs of the driver xe is busy, which keeps "
+	 "them awake; of i915 it is told anyway"},
 	{NULL, NULL},
 };
 
@@ -51,8 +54,12 @@ static void choose(struct session_options *session, bool on, const char *option)
 {
 	if (option && strcmp(option, "-jobs") == 0)
 		session->drm_jobs = false;
+	else if (on && option && strcmp(option, "engines") == 0)
+		session->drm_engines = true;
 	else if (!on || !option || strcmp(option, "jobs") == 0)
 		session->drm_jobs = on;
+	if (!on)
+		session->drm_engines = false;
 }
 
 static void describe_cards(struct recording *recording, struct cards *cards)
@@ -89,6 +96,7 @@ static int open_counters(struct drm *drm, const struct session_options *session)
 	int error;
 
 	cards_find(options.root, drm->cards);
+	drm->cards->keeps_awake = session->drm_engines;
 	if (!drm->cards->count)
 		return error_set(-ENODEV, "/sys/class/drm shows no card: the kernel has no DRM "
 					  "driver for a GPU, or, in a "

@@ -31,6 +31,8 @@
 enum { STACKS_A_ROUND = 64 };
 /* To load takes some 100 ms; a machine that is emulated needs seconds. */
 #define READY_MOST_NS UINT64_C(10000000000)
+/* … as a trial, which nobody's program waits for. */
+#define TRIAL_MOST_NS UINT64_C(60000000000)
 
 /* The programs of a way to see submissions; the first one tells them. */
 struct level {
@@ -262,23 +264,32 @@ static bool try_next(struct tracer *tracer)
 	return false;
 }
 
-static void note_missing(const struct tracer *tracer)
+/* "kernels of … are not told: the kernel …". False: nothing is missing. */
+static bool say_missing(const struct tracer *tracer, char *ret_text, size_t size)
 {
 	size_t count;
 	const struct kernel_program_report *reports = kernel_load_reports(tracer->load, &count);
-	char text[600];
 
 	for (size_t i = 0; i < count; i++) {
 		if (reports[i].state == KERNEL_PROGRAM_RUNS || !reports[i].lacks)
 			continue;
-		snprintf(text, sizeof(text), "%s: %s are not told: the kernel %s%s%s",
-			 tracer->kind->driver, reports[i].lacks,
+		snprintf(ret_text, size, "%s are not told: the kernel %s%s%s", reports[i].lacks,
 			 reports[i].state == KERNEL_PROGRAM_ABSENT ? "has no place to see them"
 								   : "refuses a program",
 			 reports[i].reason[0] ? ": " : "", reports[i].reason);
-		note(tracer->owner, COLLECTOR_PARTIAL, text);
-		return;
+		return true;
 	}
+	return false;
+}
+
+static void note_missing(const struct tracer *tracer)
+{
+	char what[500], text[600];
+
+	if (!say_missing(tracer, what, sizeof(what)))
+		return;
+	snprintf(text, sizeof(text), "%s: %s", tracer->kind->driver, what);
+	note(tracer->owner, COLLECTOR_PARTIAL, text);
 }
 
 /* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
@@ -295,31 +306,37 @@ static void note_blind(const struct tracer *tracer)
 	note(tracer->owner, COLLECTOR_AVAILABLE, text);
 }
 
-static void look_whether_ready(struct tracer *tracer)
+/* *ret_why: of REFUSED, why the way at hand is none. */
+static enum kernel_load_state state_of(const struct tracer *tracer, char *ret_why, size_t size)
 {
-	const struct kernel_program_report *reports;
-	char why[KERNEL_REASON_BYTES + PATH_MAX];
 	const char *reason;
+	const enum kernel_load_state state = kernel_load_state(tracer->load, &reason);
+	const struct kernel_program_report *reports;
 	size_t count;
 
-	switch (kernel_load_state(tracer->load, &reason)) {
+	snprintf(ret_why, size, "%s", reason);
+	if (state != KERNEL_LOAD_READY)
+		return state;
+	reports = kernel_load_reports(tracer->load, &count);
+	if (reports[0].state == KERNEL_PROGRAM_RUNS)
+		return KERNEL_LOAD_READY;
+	snprintf(ret_why, size, "%s",
+		 reports[0].reason[0] ? reports[0].reason : "the kernel has no place to see it");
+	return KERNEL_LOAD_REFUSED;
+}
+
+static void look_whether_ready(struct tracer *tracer)
+{
+	char why[KERNEL_REASON_BYTES + PATH_MAX];
+
+	switch (state_of(tracer, why, sizeof(why))) {
 	case KERNEL_LOAD_GOES_ON:
 		return;
 	case KERNEL_LOAD_REFUSED:
-		snprintf(why, sizeof(why), "%s", reason);
 		if (!try_next(tracer))
 			note_refused(tracer, why);
 		return;
 	case KERNEL_LOAD_READY:
-		reports = kernel_load_reports(tracer->load, &count);
-		if (reports[0].state != KERNEL_PROGRAM_RUNS) {
-			snprintf(why, sizeof(why), "%s",
-				 reports[0].reason[0] ? reports[0].reason
-						      : "the kernel has no place to see it");
-			if (!try_next(tracer))
-				note_refused(tracer, why);
-			return;
-		}
 		tracer->is_ready = true;
 		note_missing(tracer);
 		note_blind(tracer);
@@ -379,6 +396,64 @@ static void wait_ready(struct driver *driver)
 		if (is_waiting)
 			nanosleep(&nap, NULL);
 	}
+}
+
+/* Waits for the way at hand. */
+static enum kernel_load_state try_way(const struct tracer *tracer, char *ret_why, size_t size)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	const uint64_t end_ns = host_clocks_now_ns() + TRIAL_MOST_NS;
+	enum kernel_load_state state;
+
+	while ((state = state_of(tracer, ret_why, size)) == KERNEL_LOAD_GOES_ON &&
+	       host_clocks_now_ns() < end_ns)
+		nanosleep(&nap, NULL);
+	return state;
+}
+
+/* tracer: its load goes on, or was started. */
+static enum kernel_load_state try_ways(struct tracer *tracer, char *ret_text, size_t size)
+{
+	enum kernel_load_state state;
+	char missing[500] = "";
+
+	do
+		state = try_way(tracer, ret_text, size);
+	while (state == KERNEL_LOAD_REFUSED && try_next(tracer));
+	if (state == KERNEL_LOAD_READY)
+		snprintf(ret_text, size, "%s%s%s", tracer->kind->levels[tracer->level].name,
+			 say_missing(tracer, missing, sizeof(missing)) ? "; " : "", missing);
+	return state;
+}
+
+bool driver_try(const char *name, char *ret_text, size_t size)
+{
+	struct driver *driver = calloc(1, sizeof(*driver));
+	struct tracer *tracer = driver ? &driver->tracers[0] : NULL;
+	enum kernel_load_state state = KERNEL_LOAD_REFUSED;
+
+	snprintf(ret_text, size, driver ? "duet knows no such driver" : "out of memory");
+	for (size_t i = 0; driver && i < ARRAY_COUNT(kinds); i++)
+		if (strcmp(kinds[i].driver, name) == 0)
+			tracer->kind = &kinds[i];
+	if (driver && tracer->kind) {
+		tracer->owner = driver;
+		if (start_load(tracer) == 0) {
+			state = try_ways(tracer, ret_text, size);
+		} else {
+			snprintf(ret_text, size, "%s", error_text());
+			error_clear();
+		}
+	}
+	if (state == KERNEL_LOAD_GOES_ON) {
+		/* left to its thread, with all that it looks at */
+		snprintf(ret_text, size, "the kernel was still looking at it after a minute");
+		return false;
+	}
+	if (driver)
+		stop_load(tracer);
+	free(driver);
+	return state == KERNEL_LOAD_READY;
 }
 
 int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,

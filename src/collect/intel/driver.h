@@ -6,6 +6,7 @@
 #define COLLECT_INTEL_DRIVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collect/recording.h"
@@ -20,5 +21,9 @@ void driver_drain(struct driver *driver);
 void driver_each_second(struct driver *driver, uint64_t now_ns);
 /* Notes what was missed. */
 void driver_close(struct driver *driver); /* NULL-safe */
+
+/* Whether the kernel takes what sees submissions to GPUs of a driver, "xe" or "i915": it is loaded, and goes again. ret_text: by
+ * what they are seen, "its functions' types, but not …", or why not. Takes 0.1 s, a minute at most for each way. */
+bool driver_try(const char *name, char *ret_text, size_t size);
 
 #endif

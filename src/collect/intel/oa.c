@@ -12,6 +12,7 @@
  */
 #include "collect/intel/oa.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -72,6 +73,8 @@ const struct oa_layout oa_gen12_layout = {
 	I915_OA_A32U40_A4U32_B8_C8,
 	256,
 	false,
+	OA_POSITIONS_GEN12,
+	true,
 	{[OA_BUSY] = A40(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
 	&wired};
 const struct oa_layout oa_xe_hpg_layout = {
@@ -80,6 +83,8 @@ const struct oa_layout oa_xe_hpg_layout = {
 	I915_OA_A24U40_A14U32_B8_C8,
 	256,
 	false,
+	OA_POSITIONS_XE_HPG,
+	true,
 	{[OA_BUSY] = A32(0), [OA_EU_ACTIVE] = A40(7), [OA_EU_STALLED] = A40(8)},
 	&wired};
 /* Nothing that is public says which of its counters are the EUs'. */
@@ -88,6 +93,8 @@ static const struct oa_layout pvc = {"A24u40_A14u32_B8_C8",
 				     0,
 				     256,
 				     false,
+				     OA_POSITIONS_XE_HPG,
+				     true,
 				     {[OA_BUSY] = A32(0)},
 				     &wired};
 static const struct oa_layout xe2 = {"PEC64u64",
@@ -95,13 +102,23 @@ static const struct oa_layout xe2 = {"PEC64u64",
 				     0,
 				     576,
 				     true,
+				     OA_POSITIONS_PEC,
+				     false,
 				     {[OA_BUSY] = PEC(PEC_BUSY),
 				      [OA_EU_ACTIVE] = PEC(PEC_EU_ACTIVE),
 				      [OA_EU_STALLED] = PEC(PEC_EU_STALLED)},
 				     &selected};
 /* Its selectors are not known: clock and time alone. */
-static const struct oa_layout xe3p = {
-	"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1), 0, 576, true, {{OA_ABSENT}}, &wired};
+static const struct oa_layout xe3p = {"PEC64u64", FORMAT(XE_OA_FORMAT_PEC, 1, 1),
+				      0,          576,
+				      true,       OA_POSITIONS_PEC,
+				      false,      {{OA_ABSENT}},
+				      &wired};
+
+bool oa_is_own_set(const char *uuid)
+{
+	return strcmp(uuid, wired.uuid) == 0 || strcmp(uuid, selected.uuid) == 0;
+}
 
 const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
 {
@@ -116,6 +133,66 @@ const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor)
 	if (version < XE2)
 		return &oa_xe_hpg_layout;
 	return version < XE3P ? &xe2 : &xe3p;
+}
+
+/* ---- positions --------------------------------------------------------------------------------- */
+
+/* Of the formats with counters A, B and C: how many A, and their widths as the header's names of the formats count them. */
+enum { B_COUNT = 8, C_COUNT = 8, A_GEN12 = 36, A_XE_HPG = 38, LATE_A = 32 };
+enum { LATE_A_AT = 144, B_AT = 192, C_AT = 224, A36_AT = 160, A37_AT = 184 };
+
+static uint32_t count_a(const struct oa_layout *layout)
+{
+	return layout->positions == OA_POSITIONS_GEN12 ? A_GEN12 : A_XE_HPG;
+}
+
+uint32_t oa_raw_count(const struct oa_layout *layout)
+{
+	return layout->positions == OA_POSITIONS_PEC ? OA_RAW_MOST
+						     : count_a(layout) + B_COUNT + C_COUNT;
+}
+
+/* Since DG2 A0 to A3 and A24 to A27 have 32 bits; in the room of their upper 8 lie A36 and A37. */
+static struct oa_place place_of_a(const struct oa_layout *layout, uint32_t nth)
+{
+	const bool is_short =
+		layout->positions == OA_POSITIONS_XE_HPG && (nth < 4 || (nth >= 24 && nth < 28));
+
+	if (nth == 36)
+		return (struct oa_place){OA_32, A36_AT, 0};
+	if (nth == 37)
+		return (struct oa_place){OA_32, A37_AT, 0};
+	if (nth >= LATE_A)
+		return (struct oa_place){OA_32, (uint16_t)(LATE_A_AT + 4 * (nth - LATE_A)), 0};
+	return is_short ? (struct oa_place){OA_32, (uint16_t)(16 + 4 * nth), 0}
+			: (struct oa_place){OA_40, (uint16_t)(16 + 4 * nth), (uint16_t)(160 + nth)};
+}
+
+struct oa_place oa_raw_place(const struct oa_layout *layout, uint32_t nth)
+{
+	const uint32_t a = count_a(layout);
+
+	if (layout->positions == OA_POSITIONS_PEC)
+		return (struct oa_place){OA_64, (uint16_t)(32 + 8 * nth), 0};
+	if (nth < a)
+		return place_of_a(layout, nth);
+	return nth < a + B_COUNT
+		       ? (struct oa_place){OA_32, (uint16_t)(B_AT + 4 * (nth - a)), 0}
+		       : (struct oa_place){OA_32, (uint16_t)(C_AT + 4 * (nth - a - B_COUNT)), 0};
+}
+
+void oa_raw_name(const struct oa_layout *layout, uint32_t nth, char ret_name[OA_RAW_NAME_BYTES])
+{
+	const uint32_t a = count_a(layout);
+
+	if (layout->positions == OA_POSITIONS_PEC)
+		snprintf(ret_name, OA_RAW_NAME_BYTES, "PEC%u", nth % OA_RAW_MOST);
+	else if (nth < a)
+		snprintf(ret_name, OA_RAW_NAME_BYTES, "A%u", nth);
+	else if (nth < a + B_COUNT)
+		snprintf(ret_name, OA_RAW_NAME_BYTES, "B%u", nth - a);
+	else
+		snprintf(ret_name, OA_RAW_NAME_BYTES, "C%u", (nth - a - B_COUNT) % C_COUNT);
 }
 
 /* ---- reports ----------------------------------------------------------------------------------- */
@@ -176,6 +253,11 @@ bool oa_report_read(const struct oa_layout *layout, const void *report,
 	ret_report->ticks = (uint32_t)word_at(bytes + 3 * word, 4);
 	for (size_t i = 0; i < OA_COUNTERS; i++)
 		ret_report->counters[i] = read_counter(&layout->places[i], bytes);
+	for (uint32_t i = 0; i < oa_raw_count(layout); i++) {
+		const struct oa_place place = oa_raw_place(layout, i);
+
+		ret_report->raw[i] = read_counter(&place, bytes);
+	}
 	return true;
 }
 
@@ -190,6 +272,11 @@ struct oa_report oa_report_since(const struct oa_layout *layout, const struct oa
 	for (size_t i = 0; i < OA_COUNTERS; i++)
 		since.counters[i] =
 			bits(now->counters[i] - before->counters[i], width_of(&layout->places[i]));
+	for (uint32_t i = 0; i < oa_raw_count(layout); i++) {
+		const struct oa_place place = oa_raw_place(layout, i);
+
+		since.raw[i] = bits(now->raw[i] - before->raw[i], width_of(&place));
+	}
 	return since;
 }
 

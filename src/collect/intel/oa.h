@@ -20,6 +20,9 @@ enum oa_counter {
 	OA_COUNTERS
 };
 
+/* Counters of a report, whatever they count: 64 since Xe2, before that 54 and less. */
+enum { OA_RAW_MOST = 64, OA_RAW_NAME_BYTES = 8 };
+
 enum oa_width { OA_ABSENT, OA_32, OA_40, OA_64 };
 
 struct oa_place {
@@ -30,6 +33,13 @@ struct oa_place {
 
 struct oa_register {
 	uint32_t address, value;
+};
+
+/* How a report's counters lie. */
+enum oa_positions {
+	OA_POSITIONS_GEN12,  /* A0 to A35, of which 32 have 40 bits; B0 to B7; C0 to C7 */
+	OA_POSITIONS_XE_HPG, /* … A0 to A37, of which 24 have 40 bits */
+	OA_POSITIONS_PEC     /* 64 of 64 bits */
 };
 
 /* A metric set of our own: what its registers choose stands in the places of a layout. */
@@ -45,12 +55,17 @@ struct oa_layout {
 	uint32_t i915_format; /* I915_PERF_OA_FORMAT; 0: that driver has it not */
 	uint32_t bytes;
 	bool has_long_header; /* of four words of 64 bits instead of 32 */
+	uint8_t positions;    /* enum oa_positions */
+	bool is_wired;        /* what stands in the places does so by whatever set */
 	struct oa_place places[OA_COUNTERS];
 	const struct oa_set *set;
 };
 
 /* The two formats that i915 has, of which a GPU has one: DG2 and later; Gen8 to Gen12. */
 extern const struct oa_layout oa_xe_hpg_layout, oa_gen12_layout;
+
+/* Whether a driver lists it because a recorder of ours is about to open a stream. */
+bool oa_is_own_set(const char *uuid);
 
 /* Of a GPU's graphics IP. NULL: older than Gen12, of which the driver xe has no OA. */
 const struct oa_layout *oa_layout_find(uint32_t major, uint32_t minor);
@@ -64,13 +79,20 @@ struct oa_report {
 	uint32_t reasons; /* enum oa_reason: why it was written */
 	uint32_t context; /* which runs on the engine; OA_NO_CONTEXT: none, or not told */
 	uint64_t counters[OA_COUNTERS];
+	uint64_t raw[OA_RAW_MOST]; /* by position */
 };
+
+/* How many there are, and where. */
+uint32_t oa_raw_count(const struct oa_layout *layout);
+struct oa_place oa_raw_place(const struct oa_layout *layout, uint32_t nth);
+/* "A7", "PEC20". */
+void oa_raw_name(const struct oa_layout *layout, uint32_t nth, char ret_name[OA_RAW_NAME_BYTES]);
 
 /* bytes: of the layout's size. False: nothing was written there. */
 bool oa_report_read(const struct oa_layout *layout, const void *bytes,
 		    struct oa_report *ret_report);
 
-/* What came between two reports: time, ticks and counters; each was less than its width holds. */
+/* What came between two reports: time, ticks, counters; each was less than its width holds. */
 struct oa_report oa_report_since(const struct oa_layout *layout, const struct oa_report *before,
 				 const struct oa_report *now);
 

@@ -23,7 +23,7 @@
 
 /* ---- the source -------------------------------------------------------------------------------- */
 
-enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, TIME };
+enum { BUSY, CLOCK, EU_ACTIVE, EU_STALLED, COUNTER, TIME };
 
 static const struct metric metrics[] = {
 	[BUSY] = {"gpu.busy", "ns", "time in which the GPU had something to do, by its own cycles",
@@ -35,6 +35,9 @@ static const struct metric metrics[] = {
 	[EU_STALLED] = {"gpu.eu.stalled", "ns",
 			"… in which it had threads, and none of them executed", NULL, METRIC_PART,
 			TIME, LIMIT_WHOLE},
+	[COUNTER] = {"gpu.oa.counter", "events",
+		     "what a counter of a metric set counted, whatever the set has it count", NULL,
+		     METRIC_TOTAL},
 	[TIME] = {NULL},
 };
 
@@ -52,7 +55,63 @@ struct telling {
 	struct source_state *state;
 	struct oa_unit *unit;
 	struct thing *thing;
+	size_t index;
+	struct thing *counters[OA_RAW_MOST]; /* NULL: there was no room */
+	uint32_t count;
 };
+
+/* "gt0 GpuBusy" as the set has it, else by its position, "gt0 A7". */
+static void name_counter(const struct oa_unit *unit, uint32_t nth, char *ret_name, size_t size)
+{
+	const struct oa_place place = oa_raw_place(unit->facts.layout, nth);
+	const char *name = unit->library
+				   ? igdmd_counter(unit->library, unit->facts.library_set, &place)
+				   : NULL;
+	char position[OA_RAW_NAME_BYTES];
+
+	oa_raw_name(unit->facts.layout, nth, position);
+	snprintf(ret_name, size, "gt%u %s", unit->facts.gt.id, name ? name : position);
+}
+
+/* Each is a thing of its own, which is there whether something comes of it or not. */
+static void find_counters(struct telling *telling)
+{
+	const struct oa_unit *unit = telling->unit;
+	bool is_new;
+
+	telling->count = *unit->facts.set ? oa_raw_count(unit->facts.layout) : 0;
+	for (uint32_t i = 0; i < telling->count; i++) {
+		struct thing *thing =
+			things_numbered(&telling->state->things,
+					OA_UNITS_MOST + telling->index * OA_RAW_MOST + i, &is_new);
+
+		telling->counters[i] = thing;
+		if (!thing || !is_new)
+			continue;
+		thing->of.device = unit->device;
+		name_counter(unit, i, thing->of.instance, sizeof(thing->of.instance));
+	}
+}
+
+/* Where they begin anew the first reading is none. */
+static void tell_counters(const struct telling *telling, const struct oa_step *step)
+{
+	struct oa_unit *unit = telling->unit;
+	uint64_t values[METRICS_MOST] = {0};
+
+	for (uint32_t i = 0; i < telling->count; i++) {
+		struct thing *thing = telling->counters[i];
+
+		if (!thing)
+			continue;
+		if (!step->took_ns)
+			thing_sample(&telling->state->things, thing, step->end_ns, values, 0);
+		else if (i < step->raw_count)
+			unit->raw[i] += step->raw[i];
+		values[COUNTER] = unit->raw[i];
+		thing_sample(&telling->state->things, thing, step->end_ns, values, 1u << COUNTER);
+	}
+}
 
 static void on_step(void *context, const struct oa_step *step)
 {
@@ -79,6 +138,24 @@ static void on_step(void *context, const struct oa_step *step)
 	values[EU_STALLED] = unit->eu_stalled_ns;
 	values[CLOCK] = step->clock_hz;
 	thing_sample(&telling->state->things, telling->thing, step->end_ns, values, valid);
+	tell_counters(telling, step);
+}
+
+/* From the last row before the end of a stream until it is open again: how much is missing nobody knows. One row each. */
+static void tell_ends(struct tick *tick, struct oa_unit *unit, const struct oa_counts *counts)
+{
+	if (unit->ends == counts->resets)
+		return;
+	if (!unit->since_ns)
+		unit->since_ns = counts->ended_ns;
+	if (counts->ended_ns)
+		return;
+	while (unit->ends < counts->resets &&
+	       series_put_loss(tick->series, unit->since_ns, counts->opened_ns, LOSS_GAP,
+			       LOSS_COUNT_UNKNOWN))
+		unit->ends++;
+	if (unit->ends == counts->resets)
+		unit->since_ns = 0;
 }
 
 static void read_unit(struct source_state *state, struct tick *tick, struct oa_unit *unit,
@@ -86,7 +163,7 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 {
 	bool is_new;
 	struct thing *thing = things_numbered(&state->things, index, &is_new);
-	struct telling telling = {state, unit, thing};
+	struct telling telling = {.state = state, .unit = unit, .thing = thing, .index = index};
 	struct oa_counts counts;
 
 	if (!thing)
@@ -95,9 +172,11 @@ static void read_unit(struct source_state *state, struct tick *tick, struct oa_u
 		thing->of.device = unit->device;
 		snprintf(thing->of.instance, sizeof(thing->of.instance), "gt%u", unit->facts.gt.id);
 	}
+	find_counters(&telling);
 	oa_stream_read(unit->stream, on_step, &telling);
 	counts = oa_stream_counted(unit->stream);
 	series_count_lost(tick->series, counts.lost - unit->counted.lost, host_clocks_now_ns());
+	tell_ends(tick, unit, &counts);
 	unit->counted = counts;
 }
 
@@ -118,7 +197,7 @@ static const struct source oa_source = {
 	SOURCE_METRICS(metrics),
 	.group = GROUP_MACHINE,
 	.most_hz = OA_MOST_HZ,
-	.things_most = OA_UNITS_MOST,
+	.things_most = OA_UNITS_MOST * (1 + OA_RAW_MOST),
 	.open = open_source,
 	.read = read_all,
 };
@@ -162,9 +241,20 @@ static uint32_t describe(struct recording *recording, const struct oa_unit *unit
 	return devices_meet(recording, &facts);
 }
 
+static int choose_set(struct oa_unit *unit, const char *set)
+{
+	const int error =
+		oa_sets_choose(&unit->node, set, &unit->library, &unit->facts.library_set);
+
+	unit->facts.library = unit->library;
+	snprintf(unit->facts.set, sizeof(unit->facts.set), "%s", set);
+	/* who asks for the next GT of the GPU takes it for one that is not there */
+	return error == -ENOENT ? error_set(-ENODEV, "%s", error_text()) : error;
+}
+
 /* False: the GPU has not so many, or its node is no more ours. */
 static bool add_unit(struct recording *recording, struct oa_units *units, int minor, uint32_t nth,
-		     uint32_t hz)
+		     uint32_t hz, const char *set)
 {
 	struct oa_unit *unit = &units->all[units->count];
 	char text[700];
@@ -179,6 +269,8 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 		return false;
 	}
 	error = oa_stream_ask(&unit->node, nth, hz, &unit->facts);
+	if (!error && *set)
+		error = choose_set(unit, set);
 	if (!error)
 		error = oa_stream_open(&unit->node, &unit->facts, &unit->stream);
 	if (!error) {
@@ -190,11 +282,13 @@ static bool add_unit(struct recording *recording, struct oa_units *units, int mi
 	if (error != -ENOENT || !nth)
 		note_failed(recording, &unit->node);
 	error_clear();
+	igdmd_close(unit->library);
 	gpu_node_close(&unit->node);
 	return false;
 }
 
-int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **ret_units)
+int oa_units_open(struct recording *recording, uint32_t hz, const char *set,
+		  struct oa_units **ret_units)
 {
 	struct oa_units *units = calloc(1, sizeof(*units));
 
@@ -202,7 +296,7 @@ int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **re
 		return error_set(-ENOMEM, "intel: out of memory");
 	units->recording = recording;
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
-		for (uint32_t nth = 0; add_unit(recording, units, minor, nth, hz); nth++)
+		for (uint32_t nth = 0; add_unit(recording, units, minor, nth, hz, set); nth++)
 			;
 	if (units->count) {
 		*ret_units = units;
@@ -217,17 +311,32 @@ int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **re
 static void note_counts(struct recording *recording, const struct oa_unit *unit)
 {
 	const struct oa_counts *counts = &unit->counted;
-	char text[240];
+	char text[320];
 
 	snprintf(text, sizeof(text),
-		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s), one each %" PRIu64
+		 "GPU %s, gt%u: %" PRIu64 " reports of its OA unit (%s%s%s), one each %" PRIu64
 		 " us; the hardware lost some %" PRIu64 " times; the stream was opened "
 		 "again %" PRIu64 " times",
 		 unit->node.address, unit->facts.gt.id, counts->reports, unit->facts.layout->name,
+		 *unit->facts.set ? ", metric set " : "", unit->facts.set,
 		 unit->facts.period_ns / 1000, counts->losses, counts->resets);
 	recording_note(recording, "intel",
 		       counts->losses || counts->resets ? COLLECTOR_PARTIAL : COLLECTOR_AVAILABLE,
 		       0, text);
+}
+
+/* Of a stream that is not open again: nobody reads any more. */
+static void put_last_end(struct recording *recording, const struct oa_unit *unit)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = unit->since_ns,
+				       .end = host_clocks_now_ns(),
+				       .kind = EVENT_COUNTER,
+				       .reason = LOSS_GAP,
+				       .count = LOSS_COUNT_UNKNOWN};
+
+	for (uint64_t i = unit->ends; i < unit->counted.resets; i++)
+		trace_writer_row(recording->writer, EVENT_LOSS, &source, &row);
 }
 
 void oa_units_close(void *context)
@@ -235,8 +344,10 @@ void oa_units_close(void *context)
 	struct oa_units *units = context;
 
 	for (size_t i = 0; units && i < units->count; i++) {
+		put_last_end(units->recording, &units->all[i]);
 		note_counts(units->recording, &units->all[i]);
 		oa_stream_close(units->all[i].stream);
+		igdmd_close(units->all[i].library);
 		gpu_node_close(&units->all[i].node);
 	}
 	free(units);

@@ -16,10 +16,14 @@ struct oa_unit {
 	struct gpu_node node;
 	struct oa_facts facts;
 	struct oa_stream *stream; /* owned */
+	struct igdmd *library;    /* owned; of its metric set; NULL: it takes none */
 	uint32_t device;          /* the trace's */
 	/* since the beginning, as far as it is known */
 	uint64_t told_ns, busy_ns, eu_active_ns, eu_stalled_ns;
+	uint64_t raw[OA_RAW_MOST];
 	struct oa_counts counted; /* so far as it was told */
+	uint64_t ends;            /* of its stream, likewise */
+	uint64_t since_ns;        /* an end is not told yet: of when it is; 0: there is none */
 };
 
 /* The context of the sources. */
@@ -29,9 +33,10 @@ struct oa_units {
 	size_t count;
 };
 
-/* Opens each unit of each GPU of xe and i915. Those that cannot be opened are noted with the reason. Errors: -ENODEV with the error
+/* set: a metric set of the drivers' lists; "": duet's own. Opens each unit of each GPU of xe and i915. Those that cannot be opened are noted with the reason. Errors: -ENODEV with the error
  * chain where there is none; -ENOMEM. */
-int oa_units_open(struct recording *recording, uint32_t hz, struct oa_units **ret_units);
+int oa_units_open(struct recording *recording, uint32_t hz, const char *set,
+		  struct oa_units **ret_units);
 /* Notes what was lost, and what ended; nobody reads any more. NULL-safe. */
 void oa_units_close(void *units);
 

@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,38 +70,53 @@ int oa_stream_ask(const struct gpu_node *node, uint32_t nth, uint32_t hz,
 	return 0;
 }
 
-/* ---- the metric set ---------------------------------------------------------------------------- */
+/* ---- the stream -------------------------------------------------------------------------------- */
 
-/* One that is there already: another recorder is about to open its own stream. */
-static int find_set(const struct gpu_node *node, const struct oa_set *set)
+/* What is said of one that was there when it was chosen. */
+static int set_refused(const struct oa_facts *facts, int error)
 {
-	char pattern[200], number[32] = "";
-	glob_t found;
-	int fd, id = -ENOENT;
-
-	snprintf(pattern, sizeof(pattern), "%s/card*/metrics/%s/id", node->folder, set->uuid);
-	if (glob(pattern, 0, NULL, &found))
-		return -ENOENT;
-	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
-	globfree(&found);
-	if (fd < 0)
-		return -ENOENT;
-	if (read(fd, number, sizeof(number) - 1) > 0)
-		id = atoi(number);
-	close(fd);
-	return id > 0 ? id : -ENOENT;
+	if (*facts->set && error == -ENOENT)
+		return error_set(error, "OA: the metric set %s is not in the driver's list%s",
+				 facts->set, facts->library ? "" : " any more");
+	if (facts->library && error == -EPROTO)
+		return error_set(-EACCES,
+				 "OA: Intel's library of metric sets cannot have the driver list "
+				 "%s: that takes root or cap_perfmon, or that everybody may "
+				 "observe GPUs (duet doctor)",
+				 facts->set);
+	return facts->driver->refused(-error);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* Of the driver's list. */
+static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
+{
+	const int error = facts->library ? igdmd_begin(facts->library, facts->library_set) : 0;
+	int set;
+
+	if (error)
+		return error;
+	set = oa_sets_number(card, facts->library ? IGDMD_UUID : facts->set);
+	if (set >= 0)
+		set = facts->driver->open(node, facts, set);
+	if (facts->library)
+		igdmd_end(facts->library, facts->library_set);
+	return set;
+}
 
 /* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
 static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 {
+	char card[200];
 	int fd = -EAGAIN;
 
+	snprintf(card, sizeof(card), "%s/card*", node->folder);
+	if (*facts->set)
+		return open_listed(node, facts, card);
 	for (int i = 0; i < TRIES; i++) {
 		const int added = facts->driver->add_set(node, facts->layout->set);
-		const int set = added == -EADDRINUSE ? find_set(node, facts->layout->set) : added;
+		const int set = added == -EADDRINUSE
+					? oa_sets_number(card, facts->layout->set->uuid)
+					: added;
 
 		if (set == -ENOENT)
 			continue;
@@ -129,6 +143,7 @@ static void end(struct oa_stream *stream)
 	close(stream->fd);
 	stream->fd = -1;
 	stream->ended_ns = host_clocks_now_ns();
+	stream->counts.ended_ns = stream->told_ns ? stream->told_ns : stream->ended_ns;
 	stream->counts.resets++;
 }
 
@@ -139,10 +154,14 @@ static bool is_open(struct oa_stream *stream)
 	if (host_clocks_now_ns() - stream->ended_ns < REOPEN_NS)
 		return false;
 	stream->fd = open_fd(stream->node, &stream->facts);
-	if (stream->fd < 0)
-		stream->ended_ns = host_clocks_now_ns();
 	begin_anew(stream);
-	return stream->fd >= 0;
+	if (stream->fd < 0) {
+		stream->ended_ns = host_clocks_now_ns();
+		return false;
+	}
+	stream->counts.ended_ns = 0;
+	stream->counts.opened_ns = host_clocks_now_ns();
+	return true;
 }
 
 int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
@@ -161,7 +180,7 @@ int oa_stream_open(const struct gpu_node *node, const struct oa_facts *facts,
 		*ret_stream = stream;
 		return 0;
 	}
-	error = facts->driver->refused(-stream->fd);
+	error = set_refused(facts, stream->fd);
 	free(stream->buffer);
 	free(stream);
 	return error;
@@ -223,15 +242,23 @@ static void fill_step(const struct oa_stream *stream, const struct oa_report *si
 {
 	const struct oa_facts *facts = &stream->facts;
 	const uint64_t eu_ticks = (uint64_t)since->ticks * facts->eu_count;
+	const bool is_known = facts->layout->is_wired || !*facts->set;
 
 	step->took_ns = oa_time_ns(facts->clock_hz, since->time);
 	step->clock_hz =
 		(uint64_t)((unsigned __int128)since->ticks * facts->clock_hz / since->time);
-	step->has_busy = facts->layout->places[OA_BUSY].width != OA_ABSENT;
-	step->has_eu = facts->eu_count && facts->layout->places[OA_EU_ACTIVE].width != OA_ABSENT;
-	step->busy_ns = share(step->took_ns, since->counters[OA_BUSY], since->ticks);
-	step->eu_active_ns = share(step->took_ns, since->counters[OA_EU_ACTIVE], eu_ticks);
-	step->eu_stalled_ns = share(step->took_ns, since->counters[OA_EU_STALLED], eu_ticks);
+	step->has_busy = is_known && facts->layout->places[OA_BUSY].width != OA_ABSENT;
+	step->has_eu = is_known && facts->eu_count &&
+		       facts->layout->places[OA_EU_ACTIVE].width != OA_ABSENT;
+	if (step->has_busy)
+		step->busy_ns = share(step->took_ns, since->counters[OA_BUSY], since->ticks);
+	if (step->has_eu) {
+		step->eu_active_ns = share(step->took_ns, since->counters[OA_EU_ACTIVE], eu_ticks);
+		step->eu_stalled_ns =
+			share(step->took_ns, since->counters[OA_EU_STALLED], eu_ticks);
+	}
+	step->raw = since->raw;
+	step->raw_count = *facts->set ? oa_raw_count(facts->layout) : 0;
 }
 
 /* How many are missing between two, by their distance. */

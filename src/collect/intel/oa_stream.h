@@ -10,6 +10,7 @@
 
 #include "collect/intel/gpu_node.h"
 #include "collect/intel/oa.h"
+#include "collect/intel/oa_sets.h"
 
 struct oa_stream;
 struct oa_driver;
@@ -23,6 +24,11 @@ struct oa_facts {
 	uint32_t exponent;
 	uint64_t clock_hz; /* of its time stamps */
 	uint64_t period_ns;
+	/* As oa_sets.h names it; "": duet's own. Set by who opens the stream … */
+	char set[OA_SET_NAME_BYTES];
+	struct igdmd *
+		library; /* … borrowed to its end: has the driver list the set; NULL: it does already */
+	uint32_t library_set; /* … as this one */
 };
 
 /* From one report to the next. What the GPU does not count is absent: has_… */
@@ -32,6 +38,9 @@ struct oa_step {
 	uint64_t clock_hz;
 	uint64_t busy_ns, eu_active_ns, eu_stalled_ns; /* of took_ns; of EUs their mean */
 	bool has_busy, has_eu;
+	/* With a set of the driver's list: what each counter counted, by its position. */
+	const uint64_t *raw;
+	uint32_t raw_count; /* 0: with duet's own set */
 };
 typedef void (*oa_on_step)(void *context, const struct oa_step *step);
 
@@ -40,7 +49,9 @@ struct oa_counts {
 	uint64_t losses; /* times that the unit had no room … */
 	uint64_t
 		lost; /* … for so many reports, by the time between those that came; each time one at least */
-	uint64_t resets; /* the stream ended, and another was opened */
+	uint64_t resets;    /* the stream ended, and another is opened */
+	uint64_t ended_ns;  /* the last that was told before; 0: it is open */
+	uint64_t opened_ns; /* … again; 0: it never had to be */
 };
 
 /* nth: of its GTs that have a unit. hz: reports a second, at least. Errors, with the error chain: -ENOENT: it has not so

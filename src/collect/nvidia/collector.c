@@ -41,6 +41,10 @@ static const struct collector_option collector_options[] = {
 	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
+	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
+		 "measures what that "
+		 "costs; nothing is recorded"},
+	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
 	{"pm",
 	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
 	 "so often, 10 to 200000 (pm=10kHz)"},
@@ -51,6 +55,10 @@ static const struct collector_rate rate = {
 	.offset = offsetof(struct session_options, nvidia_hz), .usual_hz = 10, .most_hz = 100};
 
 enum { PC_PERIOD_MOST_MS = 3600000 };
+
+static const char memory_taken[] =
+	"sampling of instructions takes 512 MiB of the GPU's memory, by CUPTI's documentation, for "
+	"each context of CUDA: a program that fills its GPU may find too little left";
 
 /* ---- what is noted ----------------------------------------------------------------------------- */
 
@@ -243,6 +251,8 @@ static int open_both(struct recording *recording, const struct session_options *
 	int error;
 
 	*ret_state = NULL;
+	if (session->cuda_pc)
+		recording_hint(recording, memory_taken);
 	if (!session->nvidia_hz && !session->nvidia_pm_hz && !session->cuda)
 		return 0;
 	both = calloc(1, sizeof(*both));
@@ -344,6 +354,7 @@ static bool has_option(const char *option)
 
 	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
 	       strcmp(option, "-latency") == 0 || strcmp(option, "-waits") == 0 ||
+	       strcmp(option, "-idle") == 0 || strcmp(option, "-idle-subscribed") == 0 ||
 	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
 	       read_windows(option, &window, &period);
 }
@@ -372,6 +383,10 @@ static bool choose_off(struct session_options *session, const char *option)
 		session->cuda_pc = session->cuda_pc_exact = false;
 	else if (strcmp(option, "-pc-exact") == 0)
 		session->cuda_pc_exact = false;
+	else if (strcmp(option, "-idle") == 0)
+		session->cuda_idle = session->cuda_subscribed = false;
+	else if (strcmp(option, "-idle-subscribed") == 0)
+		session->cuda_subscribed = false;
 	else
 		return false;
 	return true;
@@ -396,7 +411,8 @@ static void choose(struct session_options *session, bool on, const char *option)
 	bool is_pc = option && strncmp(option, "pc", 2) == 0;
 	bool is_latency = option && strcmp(option, "latency") == 0;
 	bool is_waits = option && strcmp(option, "waits") == 0;
-	bool is_cuda = is_graphs || is_pc || is_latency || is_waits ||
+	bool is_idle = option && strncmp(option, "idle", 4) == 0;
+	bool is_cuda = is_graphs || is_pc || is_latency || is_waits || is_idle ||
 		       (option && strcmp(option, "cuda") == 0);
 	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
 
@@ -407,6 +423,9 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
 	session->cuda_latency = on && (session->cuda_latency || is_latency);
 	session->cuda_waits = on && (session->cuda_waits || is_waits);
+	session->cuda_idle = on && (session->cuda_idle || is_idle);
+	session->cuda_subscribed = on && (session->cuda_subscribed ||
+					  (is_idle && strcmp(option, "idle-subscribed") == 0));
 	session->cuda_pc = on && session->cuda_pc;
 	session->cuda_pc_exact = on && session->cuda_pc_exact;
 	if (on && is_pc)

@@ -28,6 +28,63 @@ TEST(levels_of_a_clock)
 	CHECK(!dpm("0: 8.0GT/s, x16 *\n", &mhz));
 }
 
+static bool event_of(const char *text, uint64_t *ret_config)
+{
+	return event_parse(text, strlen(text), ret_config);
+}
+
+TEST(events_of_a_driver)
+{
+	uint64_t config = 0;
+
+	CHECK(event_of("event=0x02\n", &config));
+	CHECK_EQUAL(config, 2);
+	CHECK(event_of("config=0x10000000100Ab3", &config));
+	CHECK_EQUAL(config, 0x10000000100ab3);
+	CHECK(event_of("config=0xffffffffffffffff\n", &config));
+	CHECK_EQUAL(config, UINT64_MAX);
+	CHECK(!event_of("", &config));
+	CHECK(!event_of("ns\n", &config));
+	CHECK(!event_of("event=\n", &config));
+	CHECK(!event_of("event=0x\n", &config));
+	CHECK(!event_of("event=2\n", &config));
+	CHECK(!event_of("event=0x2,umask=0x3\n", &config));
+	CHECK(!event_of("config=0x10000000000000000\n", &config));
+	CHECK_EQUAL(config, UINT64_MAX);
+}
+
+static bool field_of(const char *text, struct event_field *ret_field)
+{
+	return event_field_parse(text, strlen(text), ret_field);
+}
+
+TEST(fields_of_an_event)
+{
+	struct event_field field = {0};
+	uint64_t words[EVENT_WORDS] = {2, 0, 0};
+
+	CHECK(field_of("config:60-63\n", &field));
+	CHECK(event_field_put(&field, 9, words));
+	CHECK(!event_field_put(&field, 16, words));
+	CHECK(field_of("config:12-19\n", &field));
+	CHECK(event_field_put(&field, 255, words));
+	CHECK(field_of("config2:7", &field));
+	CHECK(event_field_put(&field, 1, words));
+	CHECK(!event_field_put(&field, 2, words));
+	CHECK(field_of("config1:0-63\n", &field));
+	CHECK(event_field_put(&field, UINT64_MAX, words));
+	CHECK_EQUAL(words[0], UINT64_C(9) << 60 | 0xff000 | 2);
+	CHECK_EQUAL(words[1], UINT64_MAX);
+	CHECK_EQUAL(words[2], 1 << 7);
+	CHECK(!field_of("", &field));
+	CHECK(!field_of("config3:0-7\n", &field));
+	CHECK(!field_of("config:7-0\n", &field));
+	CHECK(!field_of("config:0-64\n", &field));
+	CHECK(!field_of("config:0-7,9\n", &field));
+	CHECK(!field_of("config:-7\n", &field));
+	CHECK(!field_of("config:0-\n", &field));
+}
+
 static struct card card_of(const char *text)
 {
 	struct card card = {.id = 0};
@@ -67,6 +124,8 @@ TEST(a_client_finds_its_card)
 int main(void)
 {
 	RUN(levels_of_a_clock);
+	RUN(events_of_a_driver);
+	RUN(fields_of_an_event);
 	RUN(what_a_card_says_of_itself);
 	RUN(a_client_finds_its_card);
 	return harness_end();

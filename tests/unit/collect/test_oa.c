@@ -129,6 +129,82 @@ TEST(differences_over_an_overflow)
 	}
 }
 
+/* Each position has a name and a place of its own, beside the header and inside the report; spot checks with published
+ * metric sets' own reading of reports. */
+TEST(positions)
+{
+	static const struct {
+		uint32_t major, minor, count;
+		struct {
+			const char *name;
+			uint32_t offset, high, bits;
+		} some[8];
+	} wanted[] = {
+		{12,
+		 0,
+		 52,
+		 {{"A0", 0x10, 0xa0, 40},
+		  {"A31", 0x8c, 0xbf, 40},
+		  {"A32", 0x90, 0, 32},
+		  {"A35", 0x9c, 0, 32},
+		  {"B0", 0xc0, 0, 32},
+		  {"B7", 0xdc, 0, 32},
+		  {"C0", 0xe0, 0, 32},
+		  {"C7", 0xfc, 0, 32}}},
+		{12,
+		 71,
+		 54,
+		 {{"A0", 0x10, 0, 32},
+		  {"A4", 0x20, 0xa4, 40},
+		  {"A24", 0x70, 0, 32},
+		  {"A28", 0x80, 0xbc, 40},
+		  {"A32", 0x90, 0, 32},
+		  {"A36", 0xa0, 0, 32},
+		  {"A37", 0xb8, 0, 32},
+		  {"C7", 0xfc, 0, 32}}},
+		{20,
+		 1,
+		 64,
+		 {{"PEC0", 0x20, 0, 64},
+		  {"PEC20", 0xc0, 0, 64},
+		  {"PEC63", 0x218, 0, 64},
+		  {"PEC1", 0x28, 0, 64},
+		  {"PEC2", 0x30, 0, 64},
+		  {"PEC3", 0x38, 0, 64},
+		  {"PEC4", 0x40, 0, 64},
+		  {"PEC5", 0x48, 0, 64}}},
+	};
+	static const uint32_t bits_of[] = {[OA_32] = 32, [OA_40] = 40, [OA_64] = 64};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const struct oa_layout *layout = oa_layout_find(wanted[i].major, wanted[i].minor);
+		uint8_t taken[576] = {0};
+		uint32_t found = 0;
+
+		REQUIRE(oa_raw_count(layout) == wanted[i].count);
+		for (uint32_t nth = 0; nth < wanted[i].count; nth++) {
+			const struct oa_place place = oa_raw_place(layout, nth);
+			char name[OA_RAW_NAME_BYTES];
+
+			oa_raw_name(layout, nth, name);
+			for (uint32_t at = 0; at < (place.width == OA_64 ? 8 : 4); at++)
+				CHECK(place.offset + at < layout->bytes &&
+				      !taken[place.offset + at]++);
+			if (place.width == OA_40)
+				CHECK(!taken[place.high]++);
+			for (size_t j = 0; j < 8; j++) {
+				if (strcmp(name, wanted[i].some[j].name) != 0)
+					continue;
+				found++;
+				CHECK_EQUAL(place.offset, wanted[i].some[j].offset);
+				CHECK_EQUAL(place.high, wanted[i].some[j].high);
+				CHECK_EQUAL(bits_of[place.width], wanted[i].some[j].bits);
+			}
+		}
+		CHECK_EQUAL(found, 8);
+	}
+}
+
 TEST(periods)
 {
 	CHECK_EQUAL(oa_exponent_find(STAMPS, 100), 16);
@@ -190,6 +266,7 @@ static struct gpu_node begin_xe(void)
 
 struct told {
 	struct oa_step steps[STEPS_MOST];
+	uint64_t raw[OA_RAW_MOST]; /* of the last */
 	size_t count;
 };
 
@@ -199,6 +276,8 @@ static void on_step(void *context, const struct oa_step *step)
 
 	REQUIRE(told->count < STEPS_MOST);
 	told->steps[told->count++] = *step;
+	for (uint32_t i = 0; i < step->raw_count; i++)
+		told->raw[i] = step->raw[i];
 }
 
 /* What a unit has counted so far, by the format of `known`. */
@@ -332,6 +411,84 @@ TEST(a_set_that_is_there_already)
 	CHECK_EQUAL(system(path), 0);
 }
 
+static void list_set(const char *folder, const char *uuid, int number)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "mkdir -p %s/card0/metrics/%s && echo %d >%s/card0/metrics/%s/id", folder, uuid,
+		 number, folder, uuid);
+	REQUIRE(system(text) == 0);
+}
+
+/* What is asked for by name: it is there, goes, and comes again by another number; what its counters count, by position. */
+TEST(a_set_of_the_drivers_list)
+{
+	static const char name[] = "01234567-89ab-cdef-0123-456789abcdef";
+	static uint8_t bytes[READ_BYTES_MOST];
+	char folder[] = "/tmp/duet-oa-XXXXXX", text[200];
+	struct gpu_node node = begin_xe();
+	struct unit unit = {.which = 5, .time = 1000};
+	struct told told = {.count = 0};
+	struct oa_facts facts;
+	struct oa_stream *stream;
+	struct igdmd *library;
+	uint32_t set;
+
+	REQUIRE(mkdtemp(folder));
+	snprintf(node.folder, sizeof(node.folder), "%s", folder);
+	REQUIRE(oa_stream_ask(&node, 0, 100, &facts) == 0);
+	strcpy(facts.set, name);
+	CHECK_EQUAL(oa_stream_open(&node, &facts, &stream), -ENOENT);
+	CHECK(strstr(error_text(), name) &&
+	      strstr(error_text(), "not in the driver's list any more"));
+	error_clear();
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
+	CHECK(strstr(error_text(), name) && strstr(error_text(), "and no other"));
+	error_clear();
+	list_set(folder, "11111111-2222-3333-4444-555555555555", 5);
+	list_set(folder, "not-a-set", 6);
+	list_set(folder, facts.layout->set->uuid, 7);
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), -ENOENT);
+	CHECK(strstr(error_text(), "it offers: 11111111-2222-3333-4444-555555555555 ("));
+	error_clear();
+	strcpy(facts.set, "../card0/metrics/not-a-set");
+	CHECK_EQUAL(oa_stream_open(&node, &facts, &stream), -ENOENT);
+	error_clear();
+	strcpy(facts.set, name);
+	list_set(folder, name, 9);
+	library = (void *)name;
+	CHECK_EQUAL(oa_sets_choose(&node, name, &library, &set), 0);
+	CHECK(!library);
+	REQUIRE(oa_stream_open(&node, &facts, &stream) == 0);
+	CHECK_EQUAL(made_up.values[XE_OA_METRIC_SET], 9);
+	CHECK_EQUAL(made_up.added, 0);
+	CHECK_EQUAL(made_up.removed, 0);
+	made_up_put(0, bytes, write_report(&unit, bytes));
+	advance(&unit, PERIOD, 8000000, 2000000, 4000000);
+	made_up_put(0, bytes, write_report(&unit, bytes));
+	oa_stream_read(stream, on_step, &told);
+	REQUIRE(told.count == 2);
+	/* that set may choose other events for duet's counters */
+	CHECK(!told.steps[1].has_busy && !told.steps[1].has_eu);
+	CHECK_EQUAL(told.steps[1].raw_count, 64);
+	CHECK_EQUAL(told.raw[32], 2000000);
+	CHECK_EQUAL(told.raw[24], 4000000);
+	CHECK_EQUAL(told.raw[0], 0);
+	CHECK_EQUAL(told.steps[1].clock_hz, (uint64_t)8000000 * STAMPS / PERIOD);
+
+	list_set(folder, name, 11);
+	made_up_put(ENODEV, NULL, 0);
+	oa_stream_read(stream, on_step, &told);
+	usleep(30000);
+	oa_stream_read(stream, on_step, &told);
+	CHECK_EQUAL(made_up.opened, 2);
+	CHECK_EQUAL(made_up.values[XE_OA_METRIC_SET], 11);
+	oa_stream_close(stream);
+	snprintf(text, sizeof(text), "rm -r %s", folder);
+	CHECK_EQUAL(system(text), 0);
+}
+
 /* Three reports, two at a time and one; an EIO with four missing; one whose counters overflowed; the stream ends. */
 TEST(steps_losses_and_an_end)
 {
@@ -398,15 +555,28 @@ TEST(steps_losses_and_an_end)
 
 	made_up_put(ENODEV, NULL, 0);
 	oa_stream_read(stream, on_step, &told);
-	CHECK_EQUAL(oa_stream_counted(stream).resets, 1);
+	counts = oa_stream_counted(stream);
+	CHECK_EQUAL(counts.resets, 1);
+	CHECK_EQUAL(counts.ended_ns, told.steps[4].end_ns);
+	CHECK_EQUAL(counts.opened_ns, 0);
+	usleep(30000);
+	/* it is not given back at once */
+	made_up.open_error = EBUSY;
+	oa_stream_read(stream, on_step, &told);
+	CHECK_EQUAL(oa_stream_counted(stream).ended_ns, told.steps[4].end_ns);
+	made_up.open_error = 0;
 	usleep(30000);
 	advance(&unit, PERIOD, 1, 1, 1);
 	made_up_put(0, bytes, write_report(&unit, bytes));
 	oa_stream_read(stream, on_step, &told);
 	REQUIRE(told.count == 6);
 	CHECK_EQUAL(told.steps[5].took_ns, 0);
+	counts = oa_stream_counted(stream);
+	CHECK_EQUAL(counts.ended_ns, 0);
+	CHECK_EQUAL(counts.resets, 1);
+	CHECK(counts.opened_ns >= told.steps[4].end_ns + 50000000);
 	CHECK_EQUAL(made_up.opened, 2);
-	CHECK_EQUAL(made_up.removed, 2);
+	CHECK_EQUAL(made_up.removed, 3);
 	oa_stream_close(stream);
 }
 
@@ -527,13 +697,17 @@ TEST(who_is_refused_by_i915)
 
 int main(void)
 {
+	/* a machine may have the library, and a GPU that it knows */
+	setenv("DUET_IGDMD", "/no/such/library.so", 1);
 	RUN(each_format_byte_by_byte);
 	RUN(differences_over_an_overflow);
+	RUN(positions);
 	RUN(periods);
 	RUN(what_a_driver_tells);
 	RUN(what_is_asked_for);
 	RUN(who_is_refused);
 	RUN(a_set_that_is_there_already);
+	RUN(a_set_of_the_drivers_list);
 	RUN(steps_losses_and_an_end);
 	RUN(times_of_reports);
 	RUN(records_of_i915);

@@ -118,7 +118,7 @@ TEST(frames_are_interned)
 TEST(suffixes)
 {
 	static const char expected[] = "Py (a.py:1) 1\n[truncated] 1\ndev_[G] 1\nhost 1\nidle 1\n"
-				       "in_[i] 1\njit_[j] 1\nkern_[k] 1\nmad_[g] 1\n";
+				       "in_[i] 1\njit_[j] 1\nkern_[k] 1\nmad_[g] 1\nsbid_[g] 1\n";
 	struct flame *flame = flame_new();
 	auto_free char *text = NULL;
 
@@ -129,6 +129,7 @@ TEST(suffixes)
 	add_one(flame, "Py (a.py:1)", FLAME_PYTHON);
 	add_one(flame, "dev", FLAME_DEVICE);
 	add_one(flame, "mad", FLAME_INSTRUCTION);
+	add_one(flame, "sbid", FLAME_STALL);
 	add_one(flame, "", FLAME_SEPARATOR);
 	add_one(flame, "idle", FLAME_IDLE);
 	add_one(flame, "", FLAME_TRUNCATED);

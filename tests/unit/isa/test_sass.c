@@ -9,7 +9,9 @@
 
 #include "harness.h"
 
-enum { BYTES = 16, GUARD_TRUE = 7 };
+enum { BYTES = 16, GUARD_TRUE = 7, AT_A_TIME = 256, MANY = 270000 /* more than are kept */ };
+
+static char *disassembler;
 
 static char text[ISA_TEXT_SIZE];
 
@@ -112,11 +114,38 @@ TEST(why)
 	}
 }
 
-int main(void)
+/* Of each 256 one is asked about, and all are told of with it. */
+TEST(operands_of_more_instructions_than_are_kept)
 {
+	uint8_t *code = calloc(AT_A_TIME, BYTES);
+	struct isa *isa = make("sm_90");
+	char want[64];
+
+	isa_free(isa);
+	REQUIRE(code && disassembler);
+	setenv("DUET_NVDISASM", disassembler, 1);
+	REQUIRE(isa_new(ISA_SASS, "sm_90", &isa) == 0);
+	for (uint64_t at = 0; at < MANY; at += AT_A_TIME) {
+		size_t length;
+
+		CHECK_EQUAL(isa_decode(isa, code, (size_t)AT_A_TIME * BYTES, at * BYTES, text,
+				       sizeof(text), &length),
+			    0);
+		snprintf(want, sizeof(want), "MOV R1, 0x%lx", (unsigned long)(at * BYTES));
+		REQUIRE(strcmp(text, want) == 0);
+	}
+	CHECK(!isa_why(isa));
+	isa_free(isa);
+	free(code);
+}
+
+int main(int argc, char **argv)
+{
+	disassembler = argc > 1 ? argv[1] : NULL;
 	RUN(names_by_generation);
 	RUN(guards);
 	RUN(lengths);
 	RUN(why);
+	RUN(operands_of_more_instructions_than_are_kept);
 	return harness_end();
 }

@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "harness.h"
 
-enum { FLIPS = 400 };
+enum { FLIPS = 400, LARGE = 2 << 20 };
 
 static char **paths;
 static int path_count;
@@ -171,6 +171,58 @@ TEST(damaged)
 	}
 }
 
+/* A file of which one half is symbols and the other sections, each of which is the whole file. With a square of its size this
+ * takes minutes. */
+TEST(the_same_bytes_over_and_over)
+{
+	enum { SECTIONS = 0xfe00, TEXT = 1, SYMBOLS = 2, NAMES = 3, INFO = 64 };
+	static const char *const names[] = {".nv.info", ".text.k", ".symtab"};
+	const size_t section_at = 4096, symbol_at = section_at + SECTIONS * sizeof(Elf64_Shdr),
+		     size = symbol_at + LARGE, name_at = size - 4096;
+	char *bytes = calloc(1, size);
+	Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)bytes;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(bytes + section_at);
+	Elf64_Sym *symbols = (Elf64_Sym *)(void *)(bytes + symbol_at);
+	const struct cubin_function *functions;
+	uint64_t code = 0, texts = 0;
+	struct cubin *cubin = NULL;
+	size_t count;
+
+	REQUIRE(bytes);
+	memcpy(head->e_ident, ELFMAG "\2\1\1", 7);
+	head->e_machine = 190;
+	head->e_shoff = section_at;
+	head->e_shnum = SECTIONS;
+	head->e_shstrndx = NAMES;
+	for (size_t i = 0; i < LARGE / sizeof(*symbols); i++)
+		symbols[i] = (Elf64_Sym){
+			.st_name = (Elf64_Word)(i % 4096), .st_info = STT_FUNC, .st_shndx = TEXT};
+	memset(bytes + name_at, 'a', 4095);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		strcpy(bytes + INFO + 16 * i, names[i]);
+	for (int i = 1; i < SECTIONS; i++)
+		sections[i] =
+			(Elf64_Shdr){.sh_name = INFO, .sh_type = SHT_PROGBITS, .sh_size = size};
+	sections[TEXT].sh_name = INFO + 16;
+	sections[SYMBOLS] = (Elf64_Shdr){.sh_name = INFO + 32,
+					 .sh_type = SHT_SYMTAB,
+					 .sh_offset = symbol_at,
+					 .sh_size = LARGE - 4096,
+					 .sh_link = SECTIONS - 1};
+	sections[SECTIONS - 1].sh_offset = name_at;
+	sections[SECTIONS - 1].sh_size = 4096;
+	REQUIRE(cubin_open(bytes, size, &cubin) == 0);
+	count = cubin_functions(cubin, &functions);
+	CHECK(count > 0);
+	for (size_t i = 0; i < count; i++) {
+		code += functions[i].size_bytes;
+		texts += strlen(functions[i].name);
+	}
+	CHECK(code <= 2 * size && texts <= size);
+	cubin_close(cubin);
+	free(bytes);
+}
+
 int main(int argc, char **argv)
 {
 	paths = argv + 1;
@@ -179,5 +231,6 @@ int main(int argc, char **argv)
 	RUN(what_is_none);
 	RUN(cut_off);
 	RUN(damaged);
+	RUN(the_same_bytes_over_and_over);
 	return harness_end();
 }
