@@ -135,8 +135,8 @@ __attribute__((noinline)) static void launch(unsigned blocks, uint32_t rounds)
 {
 	void *parameters[] = {&memory, &rounds};
 
-	check("cuLaunchKernel", cuda.launch(function, blocks, 1, 1, THREADS, 1, 1, 0, stream,
-					    parameters, NULL));
+	check("cuLaunchKernel",
+	      cuda.launch(function, blocks, 1, 1, THREADS, 1, 1, 0, stream, parameters, NULL));
 	kernels++;
 }
 

@@ -228,7 +228,7 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
     live = Live("read", sim="version=22,finalize_crash=1")
-    kinds = 5  # kernels, copies, copies between devices, sets, overheads
+    kinds = 6  # kernels, copies, copies between devices, sets, memory, overheads
     for turn in range(1, 3):
         trace = t.path("old.duet")
         record_once(live, trace, 3, 2)
