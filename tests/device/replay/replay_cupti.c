@@ -43,7 +43,7 @@ static struct {
 	char names[CBIDS][NAME_BYTES];
 	cupti_buffer_requested requested;
 	cupti_buffer_completed completed;
-	struct call *calls; /* CALLS */
+	struct call *calls;   /* CALLS */
 	const char **symbols; /* CALLS: of the kernel that a call launched */
 } replay;
 
@@ -130,8 +130,8 @@ static size_t stride_of(uint32_t kind)
 		CUPTI_RECORD_SIZES(SIZE)
 #undef SIZE
 	};
-	uint32_t wanted = kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
-							     : kind;
+	uint32_t wanted =
+		kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL : kind;
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -160,7 +160,8 @@ static struct parts parts_of(uint32_t kind)
 	case CUPTI_ACTIVITY_KIND_MEMCPY:
 		return (struct parts){AT(memcpy, start_ns), AT(memcpy, correlation_id), 0};
 	case CUPTI_ACTIVITY_KIND_MEMCPY2:
-		return (struct parts){AT(memcpy_peer, start_ns), AT(memcpy_peer, correlation_id), 0};
+		return (struct parts){AT(memcpy_peer, start_ns), AT(memcpy_peer, correlation_id),
+				      0};
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		return (struct parts){AT(memset, start_ns), AT(memset, correlation_id), 0};
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
@@ -409,7 +410,7 @@ EXPORTED int replay_play(void)
 
 /* ---- the library ------------------------------------------------------------------------------- */
 
-#define FUNCTION(name, parameters)       \
+#define FUNCTION(name, parameters)             \
 	EXPORTED cupti_result name parameters; \
 	EXPORTED cupti_result name parameters
 
