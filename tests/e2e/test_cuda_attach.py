@@ -226,6 +226,15 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
     t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
     t.equal(live.end()[0], 7, "the program")
 
+with t.case("what only the first recording asked for is off in the second"):
+    live = Live("read")
+    record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
+    record_once(live, t.path("second.duet"), 4)
+    for name, wanted in (("first", 3), ("second", 0)):
+        zones = t.report(t.path(f"{name}.duet"))["queues"]
+        t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+    t.equal(live.end()[0], 7, "the program")
+
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
     live = Live("read", sim="version=22,finalize_crash=1")
     kinds = 6  # kernels, copies, copies between devices, sets, memory, overheads
