@@ -1093,6 +1093,15 @@ static void decode_samples(struct injected *injected, const struct injected_ring
 	write_samples(injected, ring, head->detail, record);
 }
 
+static void tell_refused(const struct injected *injected)
+{
+	const struct recording *recording = injected->recording;
+
+	if (recording->on_refused)
+		recording->on_refused(recording->refused_context, injected->collector,
+				      injected->process->row.pid);
+}
+
 static void decode_refused(struct injected *injected, const struct record *head)
 {
 	const struct record_refused *record = (const struct record_refused *)head;
@@ -1118,6 +1127,8 @@ static void decode_refused(struct injected *injected, const struct record *head)
 		       process->id, text);
 	if (head->detail != REFUSED_LATER)
 		recording_warn(injected->recording, text);
+	if (head->detail == REFUSED_ALL)
+		tell_refused(injected);
 }
 
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);
