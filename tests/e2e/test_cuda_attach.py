@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import duet_test
-from duet_test import DUET, PATIENCE, Running, program, run, text
+from duet_test import DUET, PATIENCE, Running, Skip, program, run, text
 
 STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
 if not os.path.exists(os.path.join(STAND_INS, "libcuda.so.1")):
@@ -295,6 +296,62 @@ with t.case("the guest and CUPTI alone, for who measures them"):
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable"), (subscribed, 0, 0, 0), f"{option}: what was called")
         record_once(live, t.path("after.duet"), 3)
         t.equal(live.end()[0], 7, "the program")
+
+# Starts two of what its arguments say, each a rank, and tells both what it is told.
+LAUNCHER = """
+import os, subprocess, sys
+ranks = [subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "RANK": str(rank)})
+         for rank in range(2)]
+def answers():
+    return [rank.stdout.readline() for rank in ranks]
+print(answers()[0].decode().strip(), flush=True)
+for line in sys.stdin:
+    for rank in ranks:
+        rank.stdin.write(line.encode())
+        rank.stdin.flush()
+    print(answers()[0].decode().strip(), flush=True)
+for rank in ranks:
+    rank.stdin.close()
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
+with t.case("ranks that a process has started are recorded with it"):
+    live = Live(command=[sys.executable, "-c", LAUNCHER, program("cuda_live"), "read"])
+    recorder = Recorder(live.pid, t.path("ranks.duet"))
+    until("attached", lambda: recorder.said().count("ran when it was attached to") == 2)
+    t.true("has not loaded libcuda" not in recorder.said(), f"nothing is missing: {recorder.said()}")
+    live.tell("launch 7")
+    until("14 commands", lambda: ledger(t.path("ranks.duet"))["matched"] >= 14)
+    t.equal(recorder.end(), 0, "status")
+    report = t.report(t.path("ranks.duet"))
+    t.equal(t.ledger(report)["launched"], 14, "launches of both")
+    t.equal(live.end()[0], 7, "the programs")
+
+
+def in_container(script, *options):
+    """cuda_live in namespaces of its own, from copies in the folder that it begins in."""
+    folder = t.path("container")
+    os.makedirs(folder, exist_ok=True)
+    for path in (program("cuda_live"), os.path.join(STAND_INS, "libcuda.so.1"), os.path.join(STAND_INS, "libcupti.so.13")):
+        shutil.copy(path, folder)
+    return Live(command=["unshare", "--mount", *options, "sh", "-c",
+                         f"cd '{folder}' && {script} && LD_LIBRARY_PATH=. exec ./cuda_live read"])
+
+
+with t.case("a process in a container"):
+    if os.geteuid() != 0:
+        raise Skip("needs root for namespaces")
+    # it does not see the guest's file, and its numbers are its own
+    live = in_container(f"mount -t tmpfs none '{duet_test.BUILD}'", "--pid", "--fork", "--kill-child")
+    record_once(live, t.path("container.duet"), 5)
+    t.equal(live.end()[0], 7, "the program")
+    # it does not find duet either
+    live = in_container("mount -t tmpfs none /tmp && mount -t tmpfs none /run", "--net")
+    result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("alone.duet")])
+    t.true("is in a container" in text(result.stderr) and "run duet in that container" in text(result.stderr), text(result.stderr))
+    with open(f"/proc/{live.pid}/maps", encoding="utf-8") as file:
+        t.true("duet_cuda" not in file.read(), "nothing is loaded")
+    t.equal(live.end()[0], 7, "the program")
 
 with t.case("without libcupti nothing is loaded, and what is recorded is said"):
     live = Live("busy", "without")
