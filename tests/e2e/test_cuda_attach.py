@@ -205,21 +205,25 @@ ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
 with t.case("CUPTI that needs longer than a program may wait is given back all the same"):
-    live = Live("read", sim="ms_cuptiPCSamplingDisable=600")
+    gate = t.path("gate")
+    live = Live("read", sim=f"gate={gate}")
     before = live.threads()
     for turn in range(1, 4):
         recorder = Recorder(live.pid, t.path("late.duet"), ("--collect", ALWAYS_OPEN))
         live.tell("context 3")
         until("3 commands", lambda: ledger(t.path("late.duet"))["matched"] >= 3)
+        with open(gate, "w", encoding="ascii"):
+            disabled = live.count("cuptiPCSamplingDisable")[0]
         t.equal(recorder.end(), 0, "status")
-        disabled = live.count("cuptiPCSamplingDisable")[0]
-        # a call has told the helper to end, which has begun to: no call gives it back for now
-        live.launch_until("switched off", lambda least=disabled: live.count("cuptiPCSamplingDisable")[0] > least)
+        live.launch_until("switching off", lambda least=disabled: live.count("cuptiPCSamplingDisable")[0] > least)
+        live.tell("launch 2")  # these have the helper end, which cannot
         t.equal(live.count(*GIVEN_BACK), (turn, turn - 1, turn - 1), "begun, not ended yet")
+        os.unlink(gate)
         if turn < 3:
             live.launch_until("given back", lambda: live.threads() == before)
             t.equal(live.count(*GIVEN_BACK), (turn, turn, turn), "begun, ended and given back")
     # what no call has given back is taken over
+    until("the helper's end", lambda: "duet-cuda" not in live.threads())
     said = record_once(live, t.path("late.duet"), 4)
     t.true("has not come to its end" not in said, said)
     t.equal(live.count(*GIVEN_BACK), (3, 2, 2), "begun, ended and given back")
