@@ -22,6 +22,7 @@ static const struct sim_hooks hooks = {
 	.work = sim_on_work,
 	.waited = sim_on_waited,
 	.overhead = sim_on_overhead,
+	.memory = sim_on_memory,
 	.context = sim_on_context,
 	.stream = sim_on_stream,
 	.is_serialized = sim_is_serialized,

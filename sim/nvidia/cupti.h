@@ -90,6 +90,7 @@ bool sim_is_kind_on(uint32_t kind, uint32_t context_id);
 void sim_on_work(const struct sim_work *work);
 void sim_on_waited(const struct sim_wait *wait);
 void sim_on_overhead(const struct sim_overhead *overhead);
+void sim_on_memory(const struct sim_memory *memory);
 void sim_on_context(uint32_t context_id, uint32_t device_id);
 void sim_on_stream(const struct sim_stream_facts *facts);
 bool sim_is_serialized(uint32_t context_id);
@@ -123,6 +124,8 @@ const char *sim_intern(const char *text);
 
 void sim_pc_on_kernel(const struct sim_work *work);
 bool sim_pc_is_serialized(uint32_t context_id);
+/* Another thread is inside of a call of PM sampling that takes long. */
+bool sim_pm_is_inside(void);
 /* A call of the driver ends: in serialized mode only once its kernel is over. */
 void sim_pc_on_exit(uint32_t context_id);
 

@@ -33,6 +33,7 @@
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
  *	busy=0             1: PM and PC sampling are in other hands: 26
+ *	no_kind=0          this kind of activity is refused: 21
  *	drop_every=0       each Nth record finds no host buffer
  *	untimed_every=0    each Nth kernel record has start and end 0
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
@@ -60,6 +61,7 @@
  *	pm_full_ms=0       so long after sampling began first the buffer is full, once; 0: never
  *	pm_clock=0         1: samples have CLOCK_REALTIME's times, whatever the timestamp callback says; 2: those of no
  *	                   clock there is
+ *	pm_hang_ms=0       so long the last device's cuptiPmSamplingEnable takes
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
@@ -94,12 +96,12 @@ enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
-	int64_t subscriber, privileges, busy, correlation;
+	int64_t subscriber, privileges, busy, no_kind, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
 	int64_t finalize_crash;
 	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;
-	int64_t pm_full_ms, pm_clock;
+	int64_t pm_full_ms, pm_hang_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
@@ -179,6 +181,12 @@ struct sim_wait {
 	CUstream stream;
 };
 
+/* An allocation or a release. */
+struct sim_memory {
+	uint32_t operation, memory_kind, correlation_id, device_id, context_id;
+	uint64_t address, size_bytes, at_ns; /* CLOCK_MONOTONIC */
+};
+
 struct sim_overhead {
 	uint32_t kind, correlation_id;
 	uint64_t start_ns, end_ns;
@@ -196,6 +204,7 @@ struct sim_hooks {
 	void (*work)(const struct sim_work *work);
 	void (*waited)(const struct sim_wait *wait);
 	void (*overhead)(const struct sim_overhead *overhead);
+	void (*memory)(const struct sim_memory *memory);
 	void (*context)(uint32_t context_id, uint32_t device_id);
 	void (*stream)(const struct sim_stream_facts *facts);
 	bool (*is_serialized)(uint32_t context_id);

@@ -128,6 +128,9 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.command_string = recording_string(recording, info->command),
 		.cgroup_string = recording_string(recording, info->cgroup),
 		.status = -1,
+		.rank = info->rank.rank,
+		.local_rank = info->rank.local_rank,
+		.rank_count = info->rank.count,
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
@@ -389,6 +392,9 @@ static const struct fact {
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
 	 "no PC sampling, or another tool has it",
 	 NULL},
+	{RING_TROUBLE_QUEUES, false, LOSES_NOTHING, NULL,
+	 "times a command was in a stream beyond the 65536 that are remembered: those of a GPU are "
+	 "shown as one queue"},
 	{RING_TROUBLE_CUDA_TIMES, false, LOSES_NOTHING, NULL,
 	 "commands have no device times: CUPTI told of times that cannot be (it does after some 25 "
 	 "million nodes of graphs)"},

@@ -456,6 +456,8 @@ static uint32_t ring_options(const struct session_options *options)
 	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) |
 	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0) |
 	       (options->cuda_pc ? RING_OPTION_CUDA_PC : 0) |
+	       (options->cuda_latency ? RING_OPTION_CUDA_LATENCY : 0) |
+	       (options->cuda_waits ? RING_OPTION_CUDA_WAITS : 0) |
 	       (options->cuda_pc_exact ? RING_OPTION_CUDA_PC_EXACT : 0) |
 	       (options->cuda_idle ? RING_OPTION_CUDA_IDLE : 0) |
 	       (options->cuda_subscribed ? RING_OPTION_CUDA_SUBSCRIBED : 0);

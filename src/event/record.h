@@ -232,7 +232,7 @@ enum record_range_of {
 };
 enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
 
-/* EVENT_COUNTER. Texts: metric, unit. */
+/* EVENT_COUNTER; detail: the device that it is of, described in this ring; 0: none. Texts: metric, unit. */
 struct record_counter {
 	struct record head;
 	uint64_t time;

@@ -213,6 +213,31 @@ static void enable_kinds(struct guest_thread *thread)
 	}
 }
 
+/* What a version lacks nobody misses, unless it was asked for. */
+static void enable_more(struct guest_thread *thread)
+{
+	const bool has_waits = thread->options & RING_OPTION_CUDA_WAITS;
+	cupti_result result = CUPTI_ERROR_NOT_SUPPORTED;
+
+	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2))
+		state.kinds |= UINT64_C(1) << CUPTI_ACTIVITY_KIND_MEMORY2;
+	if (has_waits)
+		result = cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+	if (has_waits && result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(SYNCHRONIZATION)", result,
+			     "");
+	else if (has_waits)
+		state.kinds |= UINT64_C(1) << CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	if (!(thread->options & RING_OPTION_CUDA_LATENCY))
+		return;
+	result = CUPTI_ERROR_NOT_SUPPORTED;
+	if (cuda_cupti.cuptiActivityEnableLatencyTimestamps)
+		result = cuda_cupti.cuptiActivityEnableLatencyTimestamps(1);
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnableLatencyTimestamps", result,
+			     "");
+}
+
 cupti_result cuda_record_whole_graphs(void)
 {
 	cupti_result result = cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
@@ -263,6 +288,7 @@ static void begin(struct guest_thread *thread)
 	enable_kinds(thread);
 	if (has_clock)
 		enable_overheads(thread);
+	enable_more(thread);
 	choose_graphs(thread);
 	leave_out_runtime();
 	/* An interpreter is found in the first stack, by one thread: the others' would go without it meanwhile. */
@@ -353,6 +379,7 @@ static void on_fork(void)
 	cuda_activity_forked();
 	cuda_objects_forked();
 	cuda_modules_forked();
+	cuda_memory_forked();
 	cuda_samples_forked();
 	guest_stacks_forked();
 }

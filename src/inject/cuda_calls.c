@@ -556,7 +556,10 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
 		cuda_samples_remove(data->context);
-		cuda_handles_changed();
+		cuda_stream_ends(data->context, NULL);
+		break;
+	case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+		cuda_stream_ends(data->context, data->stream);
 		break;
 	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
 		cuda_module_loaded(data->context, data->descriptor);

@@ -52,6 +52,9 @@ enum ring_option {
 	RING_OPTION_CUDA_GRAPHS = 1024, /* of the CUDA guest: a launch of a graph is one command */
 	RING_OPTION_CUDA_PC = 4096,     /* … instructions of kernels are sampled … */
 	RING_OPTION_CUDA_PC_EXACT = 8192, /* … of one kernel at a time */
+	RING_OPTION_CUDA_LATENCY =
+		65536, /* … kernels have the times when they were queued and submitted */
+	RING_OPTION_CUDA_WAITS = 131072, /* … what is waited for is told by the runtime too */
 	RING_OPTION_CUDA_IDLE =
 		16384, /* … nothing is: it is loaded with CUPTI, and there it ends … */
 	RING_OPTION_CUDA_SUBSCRIBED = 32768, /* … or, with that, once it has subscribed */
@@ -103,6 +106,7 @@ enum ring_trouble {
 	RING_TROUBLE_CUDA_PC_OVER, /* … and there are none any more */
 	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
+	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
 	RING_TROUBLE_COUNT
 };
 

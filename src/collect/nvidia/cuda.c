@@ -240,6 +240,10 @@ static const char *consequence(const char *function)
 		{"cuptiActivityRegisterCallbacks", "kernels and copies have no device times"},
 		{"cuptiActivityEnable", "kernels or copies have no device times"},
 		{"cuptiActivityEnable(GRAPH_TRACE)", "each node of a graph is a command"},
+		{"cuptiActivityEnable(SYNCHRONIZATION)",
+		 "waits are those that the calls show, without CUPTI's ranges"},
+		{"cuptiActivityEnableLatencyTimestamps",
+		 "kernels have no times when they were queued and submitted"},
 		{"cuptiActivityRegisterTimestampCallback",
 		 "device times are those of CLOCK_REALTIME and less exact"},
 		{"cuptiActivityGetNextRecord", "the rest of a buffer of records is lost"},
@@ -279,6 +283,11 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 			ret_text, size,
 			"nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
 			"or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
+	else if (strcmp(function, "libcupti 11.0") == 0)
+		snprintf(ret_text, size,
+			 "nothing of CUDA is recorded: the libcupti that is loaded is older than "
+			 "that of CUDA 11.0, whose records are others: name a newer one in "
+			 "DUET_CUPTI, or run the program with a newer CUDA");
 	else if (!result && strcmp(function, "cuptiActivityFlushAll") == 0)
 		snprintf(ret_text, size,
 			 "CUPTI did not come back from its last flush (%.64s) within a second: the "
