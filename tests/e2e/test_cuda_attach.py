@@ -233,12 +233,14 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
     live = Live("read", sim="version=22,finalize_crash=1")
-    kinds = 5  # kernels, copies, copies between devices, sets, overheads
+    kinds = 0  # of activity, that a recording has on
     for turn in range(1, 3):
         trace = t.path("old.duet")
         record_once(live, trace, 3, 2)
         t.true("CUPTI stays in it, switched off" in " ".join(text(run([DUET, "info", trace]).stdout).split()), "noted")
         live.launch_until("switched off", lambda wanted=turn: live.count("cuptiUnsubscribe") == (wanted,))
+        kinds = kinds or live.count("cuptiActivityEnable")[0]
+        t.true(kinds >= 5, f"kernels, copies, copies between devices, sets, overheads at least: {kinds}")
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable", "cuptiActivityDisable"), (turn, turn, 0, kinds * turn, kinds * turn),
                 "begun, ended, not given back, and each kind on and off")
         until("the helper's end", lambda: "duet-cuda" not in live.threads())
