@@ -231,7 +231,7 @@ static uint32_t code_of(struct launches *launches, const struct open_batch *batc
 		launches->codes[index].vm = batch->vm;
 		return launches->codes[index].id;
 	}
-	if (launches->codes_count == CODES_MOST ||
+	if (launches->codes_count == CODES_MOST || launches->recording->is_memory_full ||
 	    array_grow(launches->codes, launches->codes_capacity, launches->codes_count + 1))
 		return 0;
 	code.id = describe_code(launches, &code, found->kind, now_ns);
