@@ -129,8 +129,8 @@ static int answer_node(unsigned long request, void *argument)
 static void make_row(uint8_t *row)
 {
 	const uint64_t number = random_number();
-	const uint64_t address = 0x10000000 + number % feed.kernels * 2 * KERNEL_BYTES +
-				 (number >> 32) % HOT * 16;
+	const uint64_t address =
+		0x10000000 + number % feed.kernels * 2 * KERNEL_BYTES + (number >> 32) % HOT * 16;
 	const unsigned int shift = 29 + (unsigned int)(number >> 48) % REASONS * 8;
 	uint64_t words[8] = {address >> 3};
 

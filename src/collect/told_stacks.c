@@ -196,8 +196,7 @@ void told_stacks_take(struct told_stacks *stacks, struct process *process,
 	struct walk walk = {stacks, process, map_of(stacks, process)};
 	uint32_t stack;
 
-	if (!walk.map || stacks->stacks.count >= STACKS_MOST ||
-	    stacks->recording->is_memory_full) {
+	if (!walk.map || stacks->stacks.count >= STACKS_MOST || stacks->recording->is_memory_full) {
 		stacks->refused++;
 		return;
 	}
