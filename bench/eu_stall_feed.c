@@ -26,6 +26,11 @@
 
 #include "event/xe_abi.h"
 
+/* An answer is the driver's head with what belongs to it, one behind the other. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end"
+#endif
+
 enum { ROW_BYTES = 64, HOT = 32, KERNEL_BYTES = 4096, BUFFER_BYTES = 1 << 19, REASONS = 10 };
 
 static struct {
