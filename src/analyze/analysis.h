@@ -247,14 +247,14 @@ struct analysis_instruction {
 		path; /* index into the analysis; ANALYSIS_NO_PATH: no command is known to have run it */
 	uint32_t number; /* in the order in which they were found, from 0 on */
 	uint32_t code;   /* thing of the trace; 0: not known */
+	uint32_t
+		stack; /* that launched it: of the path, else as the sampler told it; 0: not known */
 	uint64_t offset; /* in the code object, bytes; code 0: the device's own address */
 	size_t device;   /* where there is no path: index into the analysis; ANALYSIS_NO_DEVICE */
 	const char *kernel; /* of the path, else of the code; "": not known */
 	const char *stall;  /* the vendor's reason; "": none is known */
 	const char *text;   /* the instruction, as another program told it; "": nobody did */
-	uint32_t
-		stack; /* that launched it: of the path, else as the sampler told it; 0: not known */
-	const char *unit; /* of weight: "ns", "cycles" … */
+	const char *unit;   /* of weight: "ns", "cycles" … */
 	uint64_t samples, weight;
 	uint64_t estimated; /* of samples: several commands may have run it */
 };

@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/number.h"
 
-enum { WAITING_MOST = 1 << 22, FEW_ROWS = 48, FIRST_CELLS = 16, AHEAD = 16 };
+enum { WAITING_MOST = 1 << 22, FEW_ROWS = 48, FIRST_CELLS = 64, AHEAD = 16 };
 
 struct sorted {
 	uint32_t address, index;

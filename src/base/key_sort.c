@@ -6,8 +6,8 @@
  * Gets:     keys   Gives: them, in order
  * Owns:     nothing
  * Fails:    never
- * Why bytes: of 10^6 rows most bytes of a key are the same in all of them, and cost a look each; the others are put in order one
- *           after the other, without a comparison. It takes a quarter of the time of qsort of the rows themselves.
+ * Why bytes: of 10^6 rows most bytes of a key are the same in all of them, which one look at all keys tells; the others are put in
+ *           order one after the other, without a comparison
  */
 #include "base/key_sort.h"
 
@@ -21,20 +21,28 @@ static unsigned int byte_of(const struct sort_key *key, size_t byte)
 	return (unsigned int)(key->words[byte / 8] >> byte % 8 * 8 & 255);
 }
 
-/* Equal ones stay as they were. False: it is the same in all of them. */
-static bool sort_byte(const struct sort_key *from, struct sort_key *to, size_t count, size_t byte)
+/* Equal ones stay as they were. */
+static void sort_byte(const struct sort_key *from, struct sort_key *to, size_t count, size_t byte)
 {
 	size_t places[257] = {0};
 
 	for (size_t i = 0; i < count; i++)
 		places[byte_of(&from[i], byte) + 1]++;
-	if (places[byte_of(from, byte) + 1] == count)
-		return false;
 	for (size_t i = 1; i < 257; i++)
 		places[i] += places[i - 1];
 	for (size_t i = 0; i < count; i++)
 		to[places[byte_of(&from[i], byte)]++] = from[i];
-	return true;
+}
+
+/* Bits that are not the same in all of them. */
+static struct sort_key find_different(const struct sort_key *keys, size_t count)
+{
+	struct sort_key different = {.row = 0};
+
+	for (size_t i = 1; i < count; i++)
+		for (size_t word = 0; word < SORT_WORDS; word++)
+			different.words[word] |= keys[i].words[word] ^ keys->words[word];
+	return different;
 }
 
 static bool is_alike(const struct sort_key *a, const struct sort_key *b)
@@ -73,14 +81,17 @@ struct sort_key *key_sort(struct sort_key *keys, size_t count, key_sort_compare 
 			  const void *context)
 {
 	struct asked asked = {compare, context};
+	const struct sort_key different = find_different(keys, count);
 	struct sort_key *from = keys, *to = keys + count, *other;
 
-	for (size_t byte = 0; count && byte < BYTES; byte++)
-		if (sort_byte(from, to, count, byte)) {
-			other = from;
-			from = to;
-			to = other;
-		}
+	for (size_t byte = 0; byte < BYTES; byte++) {
+		if (!byte_of(&different, byte))
+			continue;
+		sort_byte(from, to, count, byte);
+		other = from;
+		from = to;
+		to = other;
+	}
 	if (compare)
 		sort_alike(from, count, &asked);
 	return from;

@@ -62,29 +62,6 @@ static int order_kernels(const struct row *a, const struct row *b)
 	return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
-static int compare_places(const struct row *a, const struct row *b)
-{
-	int order = order_kernels(a, b);
-
-	if (!order)
-		order = strcmp(a->place.name, b->place.name);
-	if (!order && !*a->place.name)
-		order = (a->instruction->code > b->instruction->code) -
-			(a->instruction->code < b->instruction->code);
-	if (!order)
-		order = (a->place.offset > b->place.offset) - (a->place.offset < b->place.offset);
-	return order;
-}
-
-static int compare_samples(const void *left, const void *right)
-{
-	const struct row *a = left, *b = right;
-
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return compare_places(a, b);
-}
-
 static int add_stall(struct rows *rows, struct row *row, const struct analysis_instruction *from)
 {
 	if (row->stalls && strcmp(rows->stalls[rows->stalls_count - 1].name, from->stall) == 0) {
@@ -300,6 +277,29 @@ static void sum_kernels(struct rows *rows)
 	}
 }
 
+/* The most first; of equal ones the order of places stays. */
+static int sort_by_samples(struct rows *rows)
+{
+	struct sort_key *keys = malloc((2 * rows->count + 1) * sizeof(*keys));
+	struct row *sorted = malloc((rows->count + 1) * sizeof(*sorted));
+	const struct sort_key *order;
+
+	if (!keys || !sorted) {
+		free(keys);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		keys[i] = (struct sort_key){{~rows->rows[i].samples}, (uint32_t)i};
+	order = key_sort(keys, rows->count, NULL, NULL);
+	for (size_t i = 0; i < rows->count; i++)
+		sorted[i] = rows->rows[order[i].row];
+	free(keys);
+	free(rows->rows);
+	rows->rows = sorted;
+	return 0;
+}
+
 static int find(const struct report *report, struct rows *ret_rows)
 {
 	const size_t count = report->analysis->instructions_count;
@@ -318,10 +318,12 @@ static int find(const struct report *report, struct rows *ret_rows)
 		return error;
 	}
 	sum_kernels(&rows);
-	if (rows.count)
-		qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_samples);
-	*ret_rows = rows;
-	return 0;
+	error = sort_by_samples(&rows);
+	if (error)
+		fini(&rows);
+	else
+		*ret_rows = rows;
+	return error;
 }
 
 static const char *kernel_of(const struct row *row)

@@ -56,7 +56,7 @@ struct call_probes {
 	size_t count, done, told; /* told <= done <= count */
 	bool is_stopping;
 	struct ring_buffer *ring; /* owned; NULL: nothing is loaded yet */
-	int counts_fd;
+	int counts_fd, stacks_fd;
 	/* The thread's own. */
 	struct bpf_object *object; /* owned */
 	bool has_tried;
@@ -93,6 +93,11 @@ static struct ring_buffer *open_ring(struct call_probes *probes)
 	return records ? ring_buffer__new(bpf_map__fd(records), on_record, probes, NULL) : NULL;
 }
 
+static int fd_of_map(const struct call_probes *probes, const char *name)
+{
+	return bpf_map__fd(bpf_object__find_map_by_name(probes->object, name));
+}
+
 /* Once. False: refusal says why. */
 static bool load(struct call_probes *probes)
 {
@@ -115,16 +120,15 @@ static bool load(struct call_probes *probes)
 			 "programs inside the kernel (BPF), 'calls': %s", strerror(-error));
 	pthread_mutex_lock(&probes->lock);
 	probes->ring = ring;
-	probes->counts_fd =
-		ring ? bpf_map__fd(bpf_object__find_map_by_name(probes->object, "counts")) : -1;
+	probes->counts_fd = ring ? fd_of_map(probes, "counts") : -1;
+	probes->stacks_fd = ring ? fd_of_map(probes, "told_stacks") : -1;
 	pthread_mutex_unlock(&probes->lock);
 	return !error;
 }
 
 static void put(struct call_probes *probes, const char *map, uint32_t key, const void *value)
 {
-	bpf_map_update_elem(bpf_map__fd(bpf_object__find_map_by_name(probes->object, map)), &key,
-			    value, BPF_ANY);
+	bpf_map_update_elem(fd_of_map(probes, map), &key, value, BPF_ANY);
 }
 
 /* ---- probes ------------------------------------------------------------------------------------ */
@@ -265,7 +269,7 @@ int call_probes_start(const struct call_probes_options *options, struct call_pro
 	if (!probes)
 		return error_set(-ENOMEM, "out of memory");
 	probes->options = *options;
-	probes->counts_fd = -1;
+	probes->counts_fd = probes->stacks_fd = -1;
 	probes->processors = libbpf_num_possible_cpus();
 	pthread_mutex_init(&probes->lock, NULL);
 	pthread_cond_init(&probes->changed, NULL);
@@ -331,6 +335,13 @@ bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *r
 	}
 	pthread_mutex_unlock(&probes->lock);
 	return has_one;
+}
+
+/* Who knows of a stack has taken a record of it: it is loaded. */
+void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack)
+{
+	if (probes && probes->stacks_fd >= 0)
+		bpf_map_delete_elem(probes->stacks_fd, &user_stack);
 }
 
 void call_probes_drain(struct call_probes *probes)

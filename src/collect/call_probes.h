@@ -40,6 +40,9 @@ int call_probes_watch(struct call_probes *probes, uint32_t pid, int library_fd);
 bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *ret_functions,
 		      char ret_text[CALL_PROBES_TEXT_BYTES]);
 
+/* The stack of this number is told again the next time. */
+void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack); /* NULL-safe */
+
 /* Takes what the kernel has written so far. */
 void call_probes_drain(struct call_probes *probes);
 /* … and what it had no room for so far. */

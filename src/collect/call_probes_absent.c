@@ -35,6 +35,10 @@ bool call_probes_next(struct call_probes *probes, uint32_t *ret_pid, uint32_t *r
 	return false;
 }
 
+void call_probes_forget_stack(struct call_probes *probes, uint64_t user_stack)
+{
+}
+
 void call_probes_drain(struct call_probes *probes)
 {
 }

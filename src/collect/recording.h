@@ -63,6 +63,8 @@ struct recording {
 	struct event_clock_pair first_tsc, last_tsc; /* the recorder's own readings */
 	uint32_t last_string, last_frame, last_stack;
 	uint64_t kept_bytes; /* of all that stays in memory to the end */
+	/* The recorder has as much memory as it may: whoever can do without more, and count what is left out, does. */
+	bool is_memory_full;
 	/* With --archive: what may lose its path before the archive is made. */
 	bool keeps_files;
 	struct kept_files kept;

@@ -275,7 +275,8 @@ static bool take(struct told_stacks *stacks, struct process *process,
 	struct told_stack *place;
 	uint32_t stack;
 
-	if (!walk.map || stacks->stack_bytes >= STACK_BYTES_MOST)
+	if (!walk.map || stacks->stack_bytes >= STACK_BYTES_MOST ||
+	    stacks->recording->is_memory_full)
 		return false;
 	stack = walk_stack(&walk, told);
 	stacks->stack_bytes += stacks->recording->kept_bytes - before;

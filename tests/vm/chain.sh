@@ -77,6 +77,8 @@ say() {
 	sed "s/^/$word /" /tmp/said
 }
 say row /vm/duet export -f jsonl /tmp/run.duet
+/vm/duet export -f json /tmp/run.duet >/tmp/said # … and the stacks that rows name
+sed -n '/^"stacks":/,/^"ledger":/s/^/tree /p' /tmp/said
 say launch /vm/duet flame --view launch --folded /tmp/run.duet
 say stall /vm/duet flame --view stall --folded /tmp/run.duet
 say report /vm/duet report --by stall --top 1000 --json /tmp/run.duet

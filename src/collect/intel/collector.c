@@ -24,6 +24,7 @@
 #include "collect/intel/eudebug.h"
 #include "collect/intel/oa_sets.h"
 #include "collect/intel/oa_source.h"
+#include "collect/own_memory.h"
 
 enum {
 	GPUS_MOST = 32,
@@ -54,6 +55,7 @@ struct intel {
 	struct gpu gpus[GPUS_MOST];
 	size_t count;
 	struct stalls_budget budget; /* of all streams */
+	int64_t memory;              /* of the whole recorder, bytes */
 	uint64_t opened_ns, told_ns;
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
@@ -526,12 +528,21 @@ static int open_sampling(struct intel *intel, const struct session_options *sess
 	return 0;
 }
 
+/* What everybody else has is not the tables'. A part stays free: for tables that are there twice while they are tidied up, for chunks that
+ * are being filled, and for what comes until the next look. */
+static void share_memory(struct intel *intel)
+{
+	const int64_t own = (int64_t)own_memory_bytes(), taken = atomic_load(&intel->budget.taken);
+
+	intel->recording->is_memory_full = own > intel->memory;
+	stalls_budget_set(&intel->budget, intel->memory / 4 * 3 - (own - taken));
+}
+
 /* Each goes without the others. */
 static int open_state(struct recording *recording, const struct session_options *session,
 		      void **ret_state)
 {
 	struct intel *intel;
-	uint64_t memory;
 	int error = 0;
 
 	*ret_state = NULL;
@@ -541,9 +552,11 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
-	/* the rest is everybody else's: chunks that are being filled, dictionaries, rings */
-	memory = session->memory_bytes ? session->memory_bytes : MEMORY_USUAL;
-	intel->budget.bytes = (int64_t)(memory / 4 * 3);
+	intel->memory =
+		session->memory_bytes > INT64_MAX ? INT64_MAX : (int64_t)session->memory_bytes;
+	if (!intel->memory)
+		intel->memory = MEMORY_USUAL;
+	share_memory(intel);
 	if (session->intel)
 		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
@@ -601,6 +614,7 @@ static void each_second(void *state, uint64_t now_ns)
 {
 	struct intel *intel = state;
 
+	share_memory(intel);
 	if (intel->counters)
 		counters_count_losses(intel->counters, now_ns);
 	if (intel->driver)

@@ -215,7 +215,7 @@ static uint32_t code_of(struct launches *launches, const struct open_batch *batc
 
 	if (id)
 		return id;
-	if (launches->codes_count == CODES_MOST)
+	if (launches->codes_count == CODES_MOST || launches->recording->is_memory_full)
 		return 0;
 	launches->codes_count++;
 	id = describe_code(launches, &place, found->kind, now_ns);

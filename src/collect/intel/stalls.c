@@ -50,22 +50,35 @@ static int64_t bytes_of(uint32_t bits)
 	return (int64_t)((sizeof(struct instruction) << bits) + most_of(bits) * sizeof(uint32_t));
 }
 
+void stalls_budget_set(struct stalls_budget *budget, int64_t bytes)
+{
+	const int64_t all = atomic_load(&budget->bytes) + atomic_load(&budget->taken);
+
+	atomic_fetch_add(&budget->bytes, bytes - all);
+}
+
 /* For a moment, while it is tidied up, a table may be there twice. */
 static int take_bytes(struct stalls *stalls, uint32_t bits)
 {
 	struct stalls_budget *budget = stalls->budget;
 
-	if (!budget || atomic_fetch_sub(&budget->bytes, bytes_of(bits)) >= bytes_of(bits) ||
-	    bits == LEAST_BITS || bits <= stalls->bits)
+	if (!budget)
 		return 0;
+	if (atomic_fetch_sub(&budget->bytes, bytes_of(bits)) >= bytes_of(bits) ||
+	    bits == LEAST_BITS || bits <= stalls->bits) {
+		atomic_fetch_add(&budget->taken, bytes_of(bits));
+		return 0;
+	}
 	atomic_fetch_add(&budget->bytes, bytes_of(bits));
 	return -1;
 }
 
 static void give_bytes(struct stalls *stalls, uint32_t bits)
 {
-	if (stalls->budget && bits)
-		atomic_fetch_add(&stalls->budget->bytes, bytes_of(bits));
+	if (!stalls->budget || !bits)
+		return;
+	atomic_fetch_sub(&stalls->budget->taken, bytes_of(bits));
+	atomic_fetch_add(&stalls->budget->bytes, bytes_of(bits));
 }
 
 static int make_room(struct stalls *stalls, uint32_t bits)
@@ -277,6 +290,9 @@ void stalls_tell(struct stalls *stalls, stalls_on_counts on_counts, void *contex
 	}
 	stalls->fresh_count = 0;
 	stalls->round++;
+	/* others need the memory more: who is not known in the small table comes again */
+	if (stalls->budget && atomic_load(&stalls->budget->bytes) < 0 && stalls->bits > LEAST_BITS)
+		move(stalls, LEAST_BITS, 1);
 }
 
 uint64_t stalls_lost(const struct stalls *stalls)

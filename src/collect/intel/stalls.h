@@ -23,8 +23,12 @@ typedef void (*stalls_on_counts)(void *context, uint64_t address,
 
 /* Memory that several of them share, whatever threads they are in: so many bytes are left. What each needs to begin with it takes in any case. */
 struct stalls_budget {
-	_Atomic int64_t bytes;
+	_Atomic int64_t bytes; /* below 0: what is told gives its room back */
+	_Atomic int64_t taken;
 };
+
+/* So many bytes are theirs from now on, with those that they have taken. */
+void stalls_budget_set(struct stalls_budget *budget, int64_t bytes);
 
 /* budget: borrowed; NULL: as much as STALLS_INSTRUCTIONS_MOST need. NULL: out of memory. */
 struct stalls *stalls_new(const struct eu_stall_layout *layout, struct stalls_budget *budget);

@@ -136,9 +136,9 @@ static uint32_t code_of(struct cpu_side *side, uint32_t process, uint32_t functi
 }
 
 /* The driver's own function is what the row is of: the stack begins with who called it. */
-static uint32_t stack_of(const struct cpu_side *side, const struct call_record *record)
+static uint32_t stack_of(struct cpu_side *side, const struct call_record *record, uint32_t process)
 {
-	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack);
+	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack, process);
 	struct event_stack row;
 
 	return stack && trace_writer_find_stack(side->recording->writer, stack, &row) ? row.caller
@@ -173,7 +173,7 @@ static void take_call(struct cpu_side *side, const struct call_record *record)
 		return;
 	launch.thread = thread_of(side, process, record);
 	launch.function_string = recording_string(side->recording, name);
-	launch.stack = stack_of(side, record);
+	launch.stack = stack_of(side, record, process->row.id);
 	if (launch.command == COMMAND_KERNEL)
 		launch.kernel =
 			code_of(side, process->row.id, record->function, record->head.time_ns);
@@ -201,6 +201,13 @@ static void on_record(void *context, const void *data, size_t size)
 		take_call(context, record);
 }
 
+static void on_forgotten(void *context, uint64_t user_stack)
+{
+	const struct cpu_side *side = context;
+
+	call_probes_forget_stack(side->probes, user_stack);
+}
+
 /* ---- begin and end ----------------------------------------------------------------------------- */
 
 struct cpu_side *cpu_side_open(struct recording *recording)
@@ -215,6 +222,8 @@ struct cpu_side *cpu_side_open(struct recording *recording)
 		return NULL;
 	side->recording = recording;
 	told_stacks_init(&side->stacks, recording);
+	side->stacks.on_forgotten = on_forgotten;
+	side->stacks.context = side;
 	hash_map_init(&side->pids);
 	hash_map_init(&side->codes);
 	if (call_probes_start(&options, &side->probes)) {

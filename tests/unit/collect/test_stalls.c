@@ -264,10 +264,45 @@ TEST(a_budget_is_kept)
 	CHECK_EQUAL(budget.bytes, bytes);
 }
 
+/* When others need the memory, what is told is given back; what comes then and has no room is counted. */
+TEST(a_budget_becomes_smaller_and_larger)
+{
+	const struct eu_stall_layout *layout = eu_stall_layout_find(20, 1);
+	struct stalls_budget budget = {INT64_C(40) << 20};
+	struct stalls *stalls = stalls_new(layout, &budget);
+	const uint8_t counts[EU_STALL_REASONS] = {1};
+	uint8_t row[EU_STALL_ROW_BYTES];
+	uint64_t told[2] = {0}, lost;
+	int64_t large;
+	enum { TAKEN = 100000 };
+
+	REQUIRE(stalls);
+	for (int round = 0; round < 3; round++) {
+		stalls_budget_set(&budget, round == 1 ? 0 : INT64_C(40) << 20);
+		CHECK_EQUAL(atomic_load(&budget.bytes) + atomic_load(&budget.taken),
+			    round == 1 ? 0 : INT64_C(40) << 20);
+		stalls_tell(stalls, count_all, told);
+		large = atomic_load(&budget.taken);
+		CHECK(round != 1 || large < INT64_C(8) << 20);
+		lost = stalls_lost(stalls);
+		for (uint64_t i = 0; i < TAKEN; i++) {
+			make_row(row, 1, i, counts);
+			stalls_take(stalls, row, sizeof(row));
+		}
+		CHECK_EQUAL(stalls_lost(stalls) > lost, round == 1);
+		CHECK_EQUAL(atomic_load(&budget.taken) > INT64_C(8) << 20, round != 1);
+	}
+	stalls_tell(stalls, count_all, told);
+	CHECK_EQUAL(told[0] + stalls_lost(stalls), 3 * TAKEN);
+	stalls_free(stalls);
+	CHECK_EQUAL(budget.taken, 0);
+}
+
 int main(void)
 {
 	RUN(each_layout_as_its_bits_say);
 	RUN(what_has_no_room_is_counted);
 	RUN(a_budget_is_kept);
+	RUN(a_budget_becomes_smaller_and_larger);
 	return harness_end();
 }
