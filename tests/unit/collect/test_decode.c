@@ -652,6 +652,7 @@ static const struct {
 	{RECORD_FUNCTION, offsetof(struct record_function, texts), 1},
 	{RECORD_NODE, sizeof(struct record_node), 0},
 	{RECORD_CAPTURED, sizeof(struct record_captured), 0},
+	{RECORD_KERNEL_NEEDS, sizeof(struct record_kernel_needs), 0},
 	{RECORD_REFUSED, offsetof(struct record_refused, texts), 2},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -722,6 +723,46 @@ TEST(what_kernels_need)
 	CHECK_EQUAL(codes[0].local_bytes, 4096);
 	CHECK(codes[0].private_bytes == CODE_UNKNOWN);
 	CHECK_EQUAL(codes[1].group_most + codes[1].local_bytes + codes[1].private_bytes, 0);
+	bench_close(&bench);
+}
+
+static void draft_needs(struct draft *draft, uint32_t code, uint32_t registers,
+			uint64_t local_bytes)
+{
+	struct record_kernel_needs record = {
+		.local_bytes = local_bytes, .code = code, .registers = registers};
+
+	draft_begin(draft, RECORD_KERNEL_NEEDS, 0, sizeof(record.head));
+	draft_add(draft, (char *)&record + sizeof(record.head),
+		  sizeof(record) - sizeof(record.head));
+}
+
+/* The newest is what counts; of what is not described nothing is kept. */
+TEST(what_launches_take)
+{
+	const struct event_code *codes;
+	struct bench bench;
+	struct draft draft;
+
+	bench_open(&bench);
+	draft_local_device(&draft, 1, "key");
+	draft_add(&draft, &(uint64_t){65536}, sizeof(uint64_t));
+	draft_decode(&bench, &draft);
+	draft_needs(&draft, 1, 24, 0);
+	draft_decode(&bench, &draft);
+	draft_kernel(&draft, 1, "saxpy", 1);
+	draft_add(&draft, &(struct record_needs){0}, sizeof(struct record_needs));
+	draft_decode(&bench, &draft);
+	draft_needs(&draft, 1, 40, 1024);
+	draft_decode(&bench, &draft);
+	draft_needs(&draft, 1, 40, 4096);
+	draft_decode(&bench, &draft);
+	CHECK_EQUAL(bench.injected->broken_times, 0);
+	bench_read(&bench);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 1);
+	CHECK_TEXT(text_of(&bench, codes[0].name_string), "saxpy");
+	CHECK_EQUAL(codes[0].registers, 40);
+	CHECK_EQUAL(codes[0].local_bytes, 4096);
 	bench_close(&bench);
 }
 
@@ -1199,6 +1240,7 @@ int main(void)
 	RUN(content_out_of_order_overlapping_too_long);
 	RUN(content_without_a_beginning);
 	RUN(what_kernels_need);
+	RUN(what_launches_take);
 	RUN(where_kernels_are);
 	RUN(needs_without_room);
 	RUN(truncated_records_are_counted);
