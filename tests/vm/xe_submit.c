@@ -126,43 +126,30 @@ static void reuse_file(int index)
 	submit("file-again", OTHER_ADDRESS, 0x100);
 }
 
-/* Two that go on where nothing lies yet: kernels that are found later are of the one, and of the other. */
+/* Two that go on where nothing is written yet: kernels that are found later are of the one, and of the other. */
 static void leave_two_open(void)
 {
-	struct xe_buffer begins, ends;
+	struct xe_buffer buffer;
 	uint32_t *at;
 
-	xe_make(&gpu, &begins, 2 * PAGE);
-	xe_make(&gpu, &ends, 2 * PAGE);
-	xe_bind(&gpu, &begins, CHAIN_ADDRESS);
+	xe_make(&gpu, &buffer, 4 * PAGE);
+	xe_bind(&gpu, &buffer, CHAIN_ADDRESS);
 	for (uint32_t i = 0; i < 2; i++) {
-		const uint64_t further = CHAIN_ADDRESS + (i + 1) * 0x1000000;
-
-		at = xe_put_walker(xe_put_base(begins.dwords + i * PAGE / 4, CODE_ADDRESS),
+		at = xe_put_walker(xe_put_base(buffer.dwords + i * PAGE / 4, CODE_ADDRESS),
 				   0x1000 * (i + 1));
 		at[0] = XE2_BATCH_START;
-		at[1] = (uint32_t)further;
+		at[1] = (uint32_t)(CHAIN_ADDRESS + (i + 2) * PAGE);
 		at[2] = 0;
-		xe_put_end(xe_put_walker(ends.dwords + i * PAGE / 4, 0x1000 * (i + 1) + 0x40));
 	}
 	for (uint32_t i = 0; i < 2; i++)
 		if (xe_submit(&gpu, CHAIN_ADDRESS + i * PAGE) == 0)
 			printf("submitted open %#lx %#lx\n", CODE_ADDRESS + 0x1000 * (i + 1),
 			       CODE_ADDRESS + 0x1000 * (i + 1) + 0x40);
-	for (uint32_t i = 0; i < 2; i++) {
-		struct xe_vm_bind bind = {.vm_id = gpu.vm,
-					  .num_binds = 1,
-					  .bind = {.obj = ends.handle,
-						   .obj_offset = i * PAGE,
-						   .range = PAGE,
-						   .addr = CHAIN_ADDRESS + (i + 1) * 0x1000000,
-						   .op = XE_BIND_MAP}};
-
-		if (ioctl(gpu.fd, XE_IOCTL_VM_BIND, &bind))
-			give_up("bind of what follows");
-	}
-	/* a call that does nothing, in which it is looked again */
-	xe_unbind(&gpu, &begins);
+	for (uint32_t i = 0; i < 2; i++)
+		xe_put_end(
+			xe_put_walker(buffer.dwords + (i + 2) * PAGE / 4, 0x1000 * (i + 1) + 0x40));
+	/* a call, in which it is looked again */
+	xe_unbind(&gpu, &buffer);
 }
 
 static void make_code(struct xe_buffer *batch, struct xe_buffer *code)
