@@ -176,6 +176,8 @@ static void replace_code(int index)
 {
 	struct xe_buffer batch, code, other;
 
+	/* one of which nothing is mapped in the end, so that it can be closed */
+	xe_begin(&gpu, index);
 	make_code(&batch, &code);
 	submit("code", SHORT_ADDRESS, CODE_OFFSET);
 	xe_unbind(&gpu, &code);
@@ -189,6 +191,9 @@ static void replace_code(int index)
 	submit("code-bound-over", SHORT_ADDRESS, CODE_OFFSET);
 	usleep(300000);
 	/* its address space was not destroyed */
+	munmap(batch.dwords, batch.size);
+	munmap(code.dwords, code.size);
+	munmap(other.dwords, other.size);
 	close(gpu.fd);
 	xe_begin(&gpu, index);
 	make_code(&batch, &code);
