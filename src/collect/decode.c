@@ -36,6 +36,9 @@ enum {
 	HELD_MOST = 512 << 20
 };
 
+/* A call of a driver takes longer: one that lies within another is so, however the clocks are off. */
+#define CLOCK_ERROR_MOST_NS 1000
+
 static void broken(struct injected *injected)
 {
 	injected->broken_times++;
@@ -679,6 +682,25 @@ static uint32_t stack_of(const struct injected_ring *ring, const struct record_l
 		       : 0;
 }
 
+/* The thread's way into the driver, too, where that is known. Its time may be off by how well two clocks are known. */
+static uint32_t launch_stack(struct injected *injected, const struct injected_ring *ring,
+			     const struct record_launch *record)
+{
+	struct recording *recording = injected->recording;
+	const uint32_t stack = stack_of(ring, record);
+	struct driver_call call = {.tid = ring->thread.tid};
+	uint64_t error_ns;
+
+	if (!stack || !recording->submissions.catch_up)
+		return stack;
+	call.enter_ns = recording_host_ns(recording, record->enter, &error_ns);
+	if (error_ns > CLOCK_ERROR_MOST_NS)
+		return stack;
+	call.enter_ns -= error_ns;
+	call.exit_ns = recording_host_ns(recording, record->exit, &error_ns) + error_ns;
+	return driver_calls_extend(recording, &call, stack);
+}
+
 /* What it launched is told of by the device, and may be told of before. */
 static void remember_call(struct injected *injected, const struct event_launch *row,
 			  uint64_t correlation)
@@ -742,7 +764,7 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 		.dimensions = record->dimensions,
 		.bytes = record->bytes,
 		.handle = record->handle,
-		.stack = stack_of(ring, record),
+		.stack = launch_stack(injected, ring, record),
 	};
 	if (row.command >= COMMAND_COUNT)
 		row.command = COMMAND_OTHER;
@@ -837,6 +859,7 @@ static void decode_node(struct injected *injected, const struct record *head)
 	const struct node_call *call;
 	struct injected_queue *queue;
 	struct waiting_node node;
+	bool is_whole;
 
 	if (head->size < sizeof(*record) || record->dimensions > 3 ||
 	    head->size - sizeof(*record) < 16u * record->dimensions)
@@ -874,7 +897,11 @@ static void decode_node(struct injected *injected, const struct record *head)
 		node.launch.local_size[i] = record->values[record->dimensions + i];
 	}
 	call = nodes_find(&injected->nodes, record->parent);
-	if (call || !record->parent || !keep_node(injected, &node))
+	/* What made it may be in a ring that comes later in this round. */
+	is_whole = !record->parent ||
+		   (call && (!record->graph_node ||
+			     nodes_is_captured(&injected->nodes, record->graph_node)));
+	if (is_whole || !keep_node(injected, &node))
 		put_node(injected, &node, call);
 }
 
@@ -1066,9 +1093,12 @@ static void decode_refused(struct injected *injected, const struct record *head)
 	injected->explain(texts[0], record->result, texts[1], text + length,
 			  sizeof(text) - (size_t)length);
 	recording_note(injected->recording, injected->collector,
-		       head->detail == REFUSED_ALL ? COLLECTOR_REFUSED : COLLECTOR_PARTIAL,
+		       head->detail == REFUSED_ALL     ? COLLECTOR_REFUSED
+		       : head->detail == REFUSED_LATER ? COLLECTOR_AVAILABLE
+						       : COLLECTOR_PARTIAL,
 		       process->id, text);
-	recording_warn(injected->recording, text);
+	if (head->detail != REFUSED_LATER)
+		recording_warn(injected->recording, text);
 }
 
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);

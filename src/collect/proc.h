@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/ranks.h"
+
 enum { PROC_COMMAND_BYTES = 4096 };
 
 struct proc_info {
@@ -19,11 +21,15 @@ struct proc_info {
 	char exe[4096];
 	char command[PROC_COMMAND_BYTES]; /* arguments as a shell would need them */
 	char cgroup[4096];
+	struct rank rank;
 };
 
 /* False for a process that has ended, also where its parent has not waited for it. pid_fd -1: the number is
  * asked, which may be another's by now. */
 bool proc_is_alive(int pid_fd, uint32_t pid);
+
+/* When the process began, in ticks of the kernel: of two with one number it tells which it is. 0: there is none. */
+uint64_t proc_start_ticks(uint32_t pid);
 
 /* Whether we may see what a process is (/proc/PID/exe), the right that samples of it need too. Errors: -EACCES, -EPERM:
  * we may not; else -errno: it is gone, or a thread of the kernel. */

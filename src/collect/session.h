@@ -54,8 +54,12 @@ struct session_options {
 	uint32_t nvidia_pm_hz; /* … and by their hardware, so often a second; 0: not */
 	bool cuda;             /* collect CUDA … */
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
+	bool cuda_latency;     /* … with times when kernels were queued and submitted */
+	bool cuda_waits;       /* … with waits as CUPTI tells of them */
 	bool cuda_pc;          /* … with samples of what its kernels execute … */
 	bool cuda_pc_exact;    /* … of one kernel at a time */
+	bool cuda_idle;        /* … with its guest there and nothing switched on … */
+	bool cuda_subscribed;  /* … but for the subscription */
 	/* … in windows of so many ms in each so many ms; 0: as usual */
 	uint32_t cuda_pc_window_ms, cuda_pc_period_ms;
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
@@ -66,6 +70,7 @@ struct session_options {
 	uint32_t intel_oa_hz;  /* … and what their OA units count, so often a second; 0: not */
 	char intel_oa_set[64]; /* … by which metric set of the driver's list; "": duet's own */
 	bool intel_no_driver;  /* … without what their drivers see being handed to them */
+	bool intel_syscalls;   /* … or with it, if it has to be in all system calls */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
 	bool intel_debug;        /* … with code objects as debuggers are told them */
 	bool intel_debug_stops;  /* … and threads of one process stopped and counted … */
