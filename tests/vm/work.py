@@ -315,7 +315,7 @@ class RecordedSubmissions:
             for function in self.paths:
                 if function in frames:
                     whole = (frames[frames.index(function) - 1] == "main" and frames.count("go_down") == self.DEEP and
-                             any(frame.startswith(self.innermost + " ") and frame.endswith("_[k]") for frame in frames))
+                             self.innermost + "_[k]" in frames)
                     found[function] += int(count) if whole else 0
         if found != self.paths:
             yield f"stacks of {found}, and not {self.paths}: {self.flame}"
@@ -780,7 +780,7 @@ class Debugged:
             found[name, int(place, 16), reason] += int(count)
             if name not in self.zebin.kernels or instruction.split()[0] != self.zebin.name(name, int(place, 16)):
                 yield f"{instruction} of {name}: {line}"
-            if "run_kernel" not in frames or "xe_exec_ioctl [xe]_[k]" not in frames:
+            if "run_kernel" not in frames or "xe_exec_ioctl_[k]" not in frames:
                 yield f"whose: {line}"
         if found != wanted:
             yield f"samples {found - wanted} too many, {wanted - found} too few"
