@@ -25,7 +25,7 @@ program=$!
 /vm/duet record --collect intel:-driver,intel:debug -o /tmp/killed.duet -p $program &
 recorder=$!
 looks=0
-while [ "$(cat $parameters/debuggers)" = 0 ] && [ $looks -lt 100 ]; do
+while [ "$(cat $parameters/debuggers)" = 0 ] && [ $looks -lt 600 ]; do
 	looks=$((looks + 1))
 	sleep 0.05
 done
