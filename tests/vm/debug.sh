@@ -3,9 +3,17 @@
 #
 # A recorder that is the debugger of a program on a GPU of sim/mock_xe: its code objects, how many threads it has; a
 # recorder that is killed; drivers that cannot be debugged.
+#
+#	debug.sh	all of it
+#	debug.sh work	waits until a recorder has its programs in the kernel, then becomes the program
+. /vm/ready.sh
 parameters=/sys/module/xe/parameters
 
-/vm/duet record --collect intel:debug,intel:debug-stop=0 -o /tmp/debug.duet -- /vm/xe_debug 0 /vm/three_bmg.bin
+if [ "$1" = work ]; then
+	wait_ready
+	exec /vm/xe_debug 0 /vm/three_bmg.bin
+fi
+/vm/duet record --collect intel:debug,intel:debug-stop=0 -o /tmp/debug.duet -- /vm/debug.sh work
 /vm/duet export -f jsonl /tmp/debug.duet | sed 's/^/row /'
 /vm/duet flame --view stall --folded /tmp/debug.duet 2>/dev/null | sed 's/^/stall /'
 /vm/duet info /tmp/debug.duet | sed 's/^/info /'
@@ -17,7 +25,7 @@ program=$!
 /vm/duet record --collect intel:-driver,intel:debug -o /tmp/killed.duet -p $program &
 recorder=$!
 looks=0
-while [ "$(cat $parameters/debuggers)" = 0 ] && [ $looks -lt 100 ]; do
+while [ "$(cat $parameters/debuggers)" = 0 ] && [ $looks -lt 600 ]; do
 	looks=$((looks + 1))
 	sleep 0.05
 done

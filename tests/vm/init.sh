@@ -19,7 +19,7 @@ done </modules/order
 
 while read -r name command; do
 	echo "begin $name"
-	timeout -s KILL 240 $command </dev/null
+	timeout -s KILL 600 $command </dev/null
 	echo "end $name $?"
 done </tests
 

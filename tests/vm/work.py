@@ -258,7 +258,8 @@ class RecordedSubmissions:
     def __init__(self, lines, innermost="xe_exec_ioctl", way="its functions'"):
         self.innermost, self.way = innermost, way
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
-        self.addresses = {row["id"]: row.get("address") for row in rows if row["kind"] == "code"}
+        self.codes = {row["id"]: row for row in rows if row["kind"] == "code"}
+        self.addresses = {number: row.get("address") for number, row in self.codes.items()}
         launches = sorted((row for row in rows if row["kind"] == "launch"), key=lambda row: row["enter"])
         self.batches = [row for row in launches if row["function"] == "xe_exec_ioctl" and row["command"] == "batch"]
         self.kernels = [row for row in launches if row["command"] == "kernel"]
@@ -268,7 +269,10 @@ class RecordedSubmissions:
         self.notes = [line for line in lines if line.startswith("info ")]
         self.flame = [line.removeprefix("flame ") for line in lines if line.startswith("flame ")]
         # in the order of submissions; 0: nobody may know it
-        self.wanted = [int(address, 16) for _, address in words(lines, "submitted")]
+        submitted = [[int(address, 16) for address in addresses] for _, *addresses in words(lines, "submitted")]
+        self.wanted = [address for addresses in submitted for address in addresses]
+        self.further = len(self.wanted) - len(submitted)
+        self.replaced = {int(address, 16): int(count) for address, count in words(lines, "replaced")}
         kernels = {number: int(address, 16) for number, address in words(lines, "kernel")}
         self.paths = {}
         for number, function, count in words(lines, "launched"):
@@ -280,8 +284,8 @@ class RecordedSubmissions:
         wanted = [address for address in self.wanted if address]
         if not wanted or found != wanted:
             yield f"kernels {[hex(address or 0) for address in found]}, and not {[hex(address) for address in wanted]}"
-        if len(self.batches) != len(self.wanted):
-            yield f"{len(self.batches)} batches of {len(self.wanted)}"
+        if len(self.batches) != len(self.wanted) - self.further:
+            yield f"{len(self.batches)} batches of {len(self.wanted) - self.further}"
         unknown = len(self.wanted) - len(wanted)
         if not any(f"{unknown} batches that could not be read to the end" in note for note in self.notes):
             yield f"{unknown} batches have to be unknown: {self.notes}"
@@ -291,7 +295,16 @@ class RecordedSubmissions:
             yield f"{len(self.executions)} executions, {len(strangers)} of no batch of {len(self.batches)}"
         if not any(f"seen by {self.way}" in note for note in self.notes):
             yield f"not seen by {self.way}: {self.notes}"
+        yield from self.replaced_complaints()
         yield from self.path_complaints()
+
+    def replaced_complaints(self):
+        """What lies where another kernel lay is another one, and that one has ended."""
+        for address, count in self.replaced.items():
+            found = [self.codes[row["kernel"]] for row in self.kernels if self.addresses.get(row["kernel"]) == address]
+            if len(found) != count or len({row["id"] for row in found}) != count or \
+                    not all("end_ns" in row for row in found[:-1]):
+                yield f"at {address:#x} {count} kernels one after the other, and not {found}"
 
     def path_complaints(self):
         """The whole stack, from main to the driver's function in the kernel, with no frame pointers."""
@@ -302,7 +315,7 @@ class RecordedSubmissions:
             for function in self.paths:
                 if function in frames:
                     whole = (frames[frames.index(function) - 1] == "main" and frames.count("go_down") == self.DEEP and
-                             any(frame.startswith(self.innermost + " ") and frame.endswith("_[k]") for frame in frames))
+                             self.innermost + "_[k]" in frames)
                     found[function] += int(count) if whole else 0
         if found != self.paths:
             yield f"stacks of {found}, and not {self.paths}: {self.flame}"
@@ -800,7 +813,7 @@ class Debugged:
             found[name, int(place, 16), reason] += int(count)
             if name not in self.zebin.kernels or instruction.split()[0] != self.zebin.name(name, int(place, 16)):
                 yield f"{instruction} of {name}: {line}"
-            if "run_kernel" not in frames or "xe_exec_ioctl [xe]_[k]" not in frames:
+            if "run_kernel" not in frames or "xe_exec_ioctl_[k]" not in frames:
                 yield f"whose: {line}"
         if found != wanted:
             yield f"samples {found - wanted} too many, {wanted - found} too few"

@@ -3,7 +3,7 @@
  * tests/vm/xe_debug.c - a program that tells its debugger what its code is, and cannot go on without one that answers
  *
  *	xe_debug GPU ZEBIN	with a debugger: kernels that were there before it came, and later ones
- *	xe_debug GPU ZEBIN again	binds for three seconds, whoever comes and goes
+ *	xe_debug GPU ZEBIN again	binds until a debugger has come and gone
  *
  * Runs in:  a virtual machine that has sim/mock_xe
  * Gives:    lines, read by tests/vm/work.py:
@@ -113,20 +113,24 @@ static void bind_code(struct xe_buffer *buffer, uint64_t address, uint64_t size,
 	}
 }
 
+static bool has_debugger(void)
+{
+	FILE *file = fopen("/sys/module/xe/parameters/debuggers", "r");
+	char text[8] = "0";
+
+	if (!file || !fgets(text, sizeof(text), file))
+		give_up("debuggers");
+	fclose(file);
+	return *text != '0';
+}
+
 static void wait_debugger(void)
 {
 	const time_t end = time(NULL) + PATIENCE_S;
-	char text[8] = "0";
 
-	while (*text == '0' && has_time(end)) {
-		FILE *file = fopen("/sys/module/xe/parameters/debuggers", "r");
-
-		if (!file || !fgets(text, sizeof(text), file))
-			give_up("debuggers");
-		fclose(file);
+	while (!has_debugger() && has_time(end))
 		usleep(10000);
-	}
-	if (*text == '0') {
+	if (!has_debugger()) {
 		errno = ETIMEDOUT;
 		give_up("no debugger");
 	}
@@ -218,16 +222,20 @@ static void bind_many(void)
 	printf("fences %u\n", 1 + BURST / 10);
 }
 
+/* Until its debugger has come, and a while after it has gone. */
 static void bind_again(void)
 {
-	const time_t end = time(NULL) + 3;
+	const time_t end = time(NULL) + 2 * PATIENCE_S;
 	struct xe_buffer page;
-	uint32_t count = 0;
+	uint32_t count = 0, alone = 0;
+	bool is_met = false;
 
 	xe_make(&gpu, &page, PAGE);
-	for (; has_time(end); count++) {
+	for (; alone < 100 && has_time(end); count++) {
 		bind_code(&page, BURST_ADDRESS, PAGE, 0, true);
 		usleep(1000);
+		is_met |= has_debugger();
+		alone += is_met && !has_debugger();
 	}
 	printf("fences %u\n", count);
 }
