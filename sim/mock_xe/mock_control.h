@@ -21,7 +21,9 @@ enum mock_what {
 		5, /* until somebody has read all that the stream has; ETIMEDOUT after 15 seconds */
 	MOCK_OA_STEPS = 6, /* reports of its OA unit: rows are struct mock_oa_step */
 	MOCK_OA_LOSE = 7,  /* the unit loses reports: its stream says so once */
-	MOCK_OA_END = 8    /* its stream ends */
+	MOCK_OA_END = 8,   /* its stream ends */
+	MOCK_ATTENTION =
+		9 /* the threads of what runs stand still, until the debugger of who says this lets them go on */
 };
 
 /* Rows of one instruction. */

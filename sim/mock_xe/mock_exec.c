@@ -45,6 +45,7 @@ struct job {
 	struct mock_gpu *gpu;
 	struct mock_vm *vm;       /* a reference */
 	struct task_struct *task; /* a reference; who submitted it */
+	u64 queue;                /* its id */
 	u64 address;
 	u64 kernels[KERNELS_MOST];
 	u32 kernels_count;
@@ -182,11 +183,28 @@ static const struct dma_fence_ops fence_ops = {
 	.get_timeline_name = timeline_name,
 };
 
+/* Whether its threads stand still: then it does not end. */
+static bool is_stopped(struct job *job)
+{
+	bool is_it;
+
+	spin_lock_irq(&job->gpu->lock);
+	is_it = job->gpu->stopped == job->queue;
+	if (!is_it)
+		job->gpu->running = 0;
+	spin_unlock_irq(&job->gpu->lock);
+	return is_it;
+}
+
 static void on_end(struct work_struct *work)
 {
 	struct job *job = container_of(to_delayed_work(work), struct job, end);
 	const struct mock_control *script;
 
+	if (is_stopped(job)) {
+		queue_delayed_work(job->gpu->work, &job->end, 1);
+		return;
+	}
 	mutex_lock(&job->gpu->scripts_lock);
 	for (u32 i = 0; i < job->kernels_count; i++) {
 		script = script_of(job->gpu, job->kernels[i]);
@@ -214,6 +232,9 @@ static noinline struct dma_fence *guc_exec_queue_run_job(struct drm_sched_job *b
 		duration_us += script ? script->duration_us : 0;
 	}
 	mutex_unlock(&job->gpu->scripts_lock);
+	spin_lock_irq(&job->gpu->lock);
+	job->gpu->running = job->queue;
+	spin_unlock_irq(&job->gpu->lock);
 	INIT_DELAYED_WORK(&job->end, on_end);
 	job->is_run = true;
 	dma_fence_get(&job->fence); /* of the end's */
@@ -288,9 +309,12 @@ int xe_exec_queue_create_ioctl(struct drm_device *device, void *data, struct drm
 	}
 	kref_get(&vm->references);
 	queue->vm = vm;
+	queue->id = mock_debug_id();
 	error = xa_alloc(&mine->queues, &arguments->exec_queue_id, queue, xa_limit_31b, GFP_KERNEL);
 	if (error)
 		mock_queue_free(queue);
+	else
+		mock_debug_queue(mine, queue, XE_DEBUG_CREATE);
 	return error;
 }
 
@@ -309,6 +333,7 @@ int xe_exec_queue_destroy_ioctl(struct drm_device *device, void *data, struct dr
 
 	if (!queue)
 		return -ENOENT;
+	mock_debug_queue(mine, queue, XE_DEBUG_DESTROY);
 	mock_queue_free(queue);
 	return 0;
 }
@@ -370,6 +395,7 @@ static int submit(struct mock_file *mine, struct mock_queue *queue, struct drm_f
 	}
 	job->vm = queue->vm;
 	kref_get(&job->vm->references);
+	job->queue = queue->id;
 	job->task = get_task_struct(current);
 	drm_sched_job_arm(&job->base);
 	for (u32 i = 0; i < arguments->num_syncs; i++)

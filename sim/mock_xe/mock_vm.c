@@ -22,6 +22,7 @@ struct mapped {
 	struct drm_gem_object *buffer; /* a reference; NULL: a user pointer */
 	void *bytes;                   /* of the buffer, mapped */
 	u64 offset;                    /* in it; or the pointer */
+	u64 metadata;                  /* what debuggers are told of it; 0: nothing */
 };
 
 /* ---- buffers ----------------------------------------------------------------------------------- */
@@ -100,7 +101,8 @@ static int take_buffer(struct mapped *range, struct drm_file *file, u32 handle)
 	return error;
 }
 
-static int map_range(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struct drm_file *file)
+static int map_range(struct mock_vm *vm, const struct xe_vm_bind_op *bind, u64 metadata,
+		     struct drm_file *file)
 {
 	struct mapped *range = kzalloc(sizeof(*range), GFP_KERNEL);
 	int error = 0;
@@ -110,6 +112,7 @@ static int map_range(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struc
 	range->begin = bind->addr;
 	range->end = bind->addr + bind->range;
 	range->offset = bind->obj_offset;
+	range->metadata = metadata;
 	if (bind->op == XE_BIND_MAP)
 		error = take_buffer(range, file, bind->obj);
 	if (error) {
@@ -132,7 +135,8 @@ static void unmap_buffer(struct mock_vm *vm, struct drm_file *file, u32 handle)
 		drm_gem_object_put(buffer);
 }
 
-static int bind(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struct drm_file *file)
+static int bind(struct mock_vm *vm, const struct xe_vm_bind_op *bind, u64 metadata,
+		struct drm_file *file)
 {
 	if ((bind->addr | bind->range) & (PAGE_SIZE - 1) ||
 	    (!bind->range && bind->op != XE_BIND_UNMAP_ALL))
@@ -140,7 +144,7 @@ static int bind(struct mock_vm *vm, const struct xe_vm_bind_op *bind, struct drm
 	switch (bind->op) {
 	case XE_BIND_MAP:
 	case XE_BIND_MAP_USERPTR:
-		return map_range(vm, bind, file);
+		return map_range(vm, bind, metadata, file);
 	case XE_BIND_UNMAP:
 		unmap(vm, bind->addr, bind->addr + bind->range);
 		return 0;
@@ -171,9 +175,12 @@ int xe_vm_create_ioctl(struct drm_device *device, void *data, struct drm_file *f
 	kref_init(&vm->references);
 	mutex_init(&vm->lock);
 	INIT_LIST_HEAD(&vm->ranges);
+	vm->id = mock_debug_id();
 	error = xa_alloc(&mine->vms, &arguments->vm_id, vm, xa_limit_31b, GFP_KERNEL);
 	if (error)
 		mock_vm_put(vm);
+	else
+		mock_debug_vm(mine, vm, XE_DEBUG_CREATE);
 	return error;
 }
 
@@ -198,8 +205,35 @@ int xe_vm_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *
 
 	if (!vm)
 		return -ENOENT;
+	mock_debug_vm(mine, vm, XE_DEBUG_DESTROY);
 	mock_vm_put(vm);
 	return 0;
+}
+
+/* One operation, and what debuggers are told of it. */
+static int bind_one(struct mock_file *mine, struct mock_vm *vm, const struct xe_vm_bind_op *what,
+		    const struct xe_sync *sync, struct drm_file *file)
+{
+	const u64 metadata = mock_debug_find_metadata(mine, what->extensions);
+	int error;
+
+	mutex_lock(&vm->lock);
+	error = bind(vm, what, metadata, file);
+	mutex_unlock(&vm->lock);
+	return error ? error : mock_debug_bind(mine, vm, what, metadata, sync);
+}
+
+/* A bind may signal one fence in its program's memory, when it is done; others are refused. */
+static int read_sync(const struct xe_vm_bind *arguments, struct xe_sync *sync)
+{
+	if (!arguments->num_syncs)
+		return 0;
+	if (copy_from_user(sync, u64_to_user_ptr(arguments->syncs), sizeof(*sync)))
+		return -EFAULT;
+	return arguments->num_syncs > 1 || sync->type != XE_SYNC_USER_FENCE ||
+			       sync->flags != XE_SYNC_SIGNAL
+		       ? -EINVAL
+		       : 0;
 }
 
 int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *file)
@@ -207,14 +241,17 @@ int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *fil
 	struct xe_vm_bind *arguments = data;
 	struct mock_file *mine = file->driver_priv;
 	struct mock_vm *vm = xa_load(&mine->vms, arguments->vm_id);
+	const struct xe_sync *last = NULL;
 	struct xe_vm_bind_op further;
-	int error = 0;
+	struct xe_sync sync;
+	int error;
 
 	if (!vm)
 		return -ENOENT;
-	mutex_lock(&vm->lock);
-	if (arguments->num_binds == 1)
-		error = bind(vm, &arguments->bind, file);
+	error = read_sync(arguments, &sync);
+	last = arguments->num_syncs ? &sync : NULL;
+	if (arguments->num_binds == 1 && !error)
+		error = bind_one(mine, vm, &arguments->bind, last, file);
 	for (u32 i = 0; arguments->num_binds > 1 && i < arguments->num_binds && !error; i++) {
 		if (copy_from_user(
 			    &further,
@@ -222,10 +259,27 @@ int xe_vm_bind_ioctl(struct drm_device *device, void *data, struct drm_file *fil
 			    sizeof(further)))
 			error = -EFAULT;
 		else
-			error = bind(vm, &further, file);
+			error = bind_one(mine, vm, &further,
+					 i + 1 == arguments->num_binds ? last : NULL, file);
+	}
+	return error;
+}
+
+bool mock_vm_next(struct mock_vm *vm, u64 from, struct mock_range *ret_range)
+{
+	struct mapped *range;
+	bool has_any = false;
+
+	mutex_lock(&vm->lock);
+	list_for_each_entry(range, &vm->ranges, link)
+	{
+		if (range->begin < from || (has_any && range->begin >= ret_range->begin))
+			continue;
+		*ret_range = (struct mock_range){range->begin, range->end, range->metadata};
+		has_any = true;
 	}
 	mutex_unlock(&vm->lock);
-	return error;
+	return has_any;
 }
 
 static int read_range(const struct mapped *range, struct task_struct *task, u64 offset, void *to,

@@ -16,6 +16,7 @@
 #include <linux/xarray.h>
 
 #include "mock_control.h"
+#include "xe_debug_abi.h"
 #include "xe_abi.h"
 
 enum { GPUS_MOST = 4 };
@@ -48,6 +49,9 @@ struct mock_gpu {
 	struct mock_oa *oa;       /* the only one, too */
 	struct xarray sets;       /* metric sets of OA … */
 	struct kobject *metrics;  /* … and where they are listed */
+	u64 running, stopped;     /* a queue's id each, under the lock; 0: none */
+	struct mutex debug_lock;
+	struct list_head debuggers, files;
 	struct mutex scripts_lock;
 	struct list_head scripts;
 };
@@ -57,17 +61,27 @@ struct mock_vm {
 	struct kref references;
 	struct mutex lock;
 	struct list_head ranges;
+	u64 id; /* for debuggers */
 };
 
 struct mock_queue {
 	struct drm_sched_entity entity;
 	struct mock_vm *vm; /* a reference */
 	u16 width;
+	u64 id; /* the same */
 };
 
 struct mock_file {
 	struct mock_gpu *gpu;
-	struct xarray vms, queues;
+	struct xarray vms, queues, metadata;
+	struct list_head link; /* of the GPU's */
+	struct pid *pid;       /* a reference; who opened it */
+	u64 id;
+};
+
+/* What is bound. */
+struct mock_range {
+	u64 begin, end, metadata;
 };
 
 #define to_gpu(device) container_of(device, struct mock_gpu, drm)
@@ -76,6 +90,8 @@ struct mock_file {
 
 /* What the kernel of this machine has: drivers before Linux 6.15 have no EU stalls, before 6.11 no OA. */
 extern bool mock_has_stalls, mock_has_oa;
+/* 2: it can be debugged, 1: that is switched off, 0: it is a driver that cannot. */
+extern int mock_debug_is;
 /* Whether who asks may observe what others do. */
 bool mock_may_observe(void);
 
@@ -84,6 +100,9 @@ bool mock_may_observe(void);
 void mock_vm_put(struct mock_vm *vm);
 /* Bytes at a GPU's address. task: whose memory user pointers are of. */
 int mock_vm_read(struct mock_vm *vm, struct task_struct *task, u64 address, void *to, size_t size);
+
+/* The first range that begins there or later; false: there is none. */
+bool mock_vm_next(struct mock_vm *vm, u64 from, struct mock_range *ret_range);
 
 int xe_gem_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 int xe_gem_mmap_offset_ioctl(struct drm_device *device, void *data, struct drm_file *file);
@@ -126,5 +145,24 @@ int mock_oa_list_sets(struct mock_gpu *gpu);
 int mock_oa_add_set(struct mock_gpu *gpu, u64 data);
 int mock_oa_remove_set(struct mock_gpu *gpu, u64 data);
 int mock_oa_open(struct mock_gpu *gpu, u64 data);
+
+/* ---- mock_debug.c ---- */
+
+u64 mock_debug_id(void);
+void mock_debug_open(struct mock_file *mine);
+void mock_debug_close(struct mock_file *mine);
+void mock_debug_vm(struct mock_file *mine, const struct mock_vm *vm, u16 flags);
+void mock_debug_queue(struct mock_file *mine, const struct mock_queue *queue, u16 flags);
+/* What a bind's extension says that lies there; 0: nothing. */
+u64 mock_debug_find_metadata(struct mock_file *mine, u64 extension);
+/* A bind that was done. sync: signaled now, or when the debugger has said so; NULL: there is none. */
+int mock_debug_bind(struct mock_file *mine, const struct mock_vm *vm,
+		    const struct xe_vm_bind_op *operation, u64 metadata,
+		    const struct xe_sync *sync);
+int mock_debug_attention(struct mock_gpu *gpu);
+
+int xe_eudebug_connect_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_debug_metadata_create_ioctl(struct drm_device *device, void *data, struct drm_file *file);
+int xe_debug_metadata_destroy_ioctl(struct drm_device *device, void *data, struct drm_file *file);
 
 #endif

@@ -32,6 +32,8 @@ module_param(gpus, uint, 0444);
 bool mock_has_stalls = true, mock_has_oa = true;
 module_param_named(stalls, mock_has_stalls, bool, 0644);
 module_param_named(oa, mock_has_oa, bool, 0644);
+int mock_debug_is = 2;
+module_param_named(debug, mock_debug_is, int, 0644);
 
 static struct mock_gpu *all[GPUS_MOST];
 
@@ -66,6 +68,7 @@ static int open_file(struct drm_device *device, struct drm_file *file)
 	xa_init_flags(&mine->vms, XA_FLAGS_ALLOC1);
 	xa_init_flags(&mine->queues, XA_FLAGS_ALLOC1);
 	file->driver_priv = mine;
+	mock_debug_open(mine);
 	return 0;
 }
 
@@ -77,6 +80,7 @@ static noinline void xe_file_close(struct drm_device *device, struct drm_file *f
 	struct mock_vm *vm;
 	unsigned long id;
 
+	mock_debug_close(mine);
 	xa_for_each(&mine->queues, id, queue) mock_queue_free(queue);
 	xa_for_each(&mine->vms, id, vm) mock_vm_put(vm);
 	xa_destroy(&mine->queues);
@@ -104,6 +108,11 @@ static const struct drm_ioctl_desc ioctls[] = {
 	      xe_exec_queue_destroy_ioctl),
 	ENTRY(XE_EXEC, _IOC_WRITE, struct xe_exec, xe_exec_ioctl),
 	ENTRY(XE_OBSERVATION, _IOC_WRITE, struct xe_observation_param, xe_observation_ioctl),
+	ENTRY(XE_DEBUG_CONNECT, BOTH, struct xe_debug_connect, xe_eudebug_connect_ioctl),
+	ENTRY(XE_DEBUG_METADATA_CREATE, BOTH, struct xe_debug_metadata_create,
+	      xe_debug_metadata_create_ioctl),
+	ENTRY(XE_DEBUG_METADATA_DESTROY, _IOC_WRITE, struct xe_debug_metadata_destroy,
+	      xe_debug_metadata_destroy_ioctl),
 };
 
 static const struct file_operations file_ops = {
@@ -167,6 +176,8 @@ static int obey(const struct mock_control *control, size_t size)
 	case MOCK_OA_END:
 		mock_oa_end(gpu);
 		return 0;
+	case MOCK_ATTENTION:
+		return mock_debug_attention(gpu);
 	default:
 		return -EINVAL;
 	}
@@ -221,6 +232,9 @@ static int add_gpu(u32 index)
 	gpu->index = index;
 	spin_lock_init(&gpu->lock);
 	init_waitqueue_head(&gpu->taking);
+	mutex_init(&gpu->debug_lock);
+	INIT_LIST_HEAD(&gpu->debuggers);
+	INIT_LIST_HEAD(&gpu->files);
 	xa_init_flags(&gpu->sets, XA_FLAGS_ALLOC1);
 	error = mock_exec_open(gpu);
 	if (!error)

@@ -50,7 +50,7 @@ bool sim_is_kind_on(uint32_t kind, uint32_t context_id)
 /* 30 went with 13.0. */
 static bool is_kind(uint32_t kind)
 {
-	return kind > 0 && kind < KINDS && sim_stride(kind) &&
+	return kind > 0 && kind < KINDS && sim_stride(kind) && kind != sim_options()->no_kind &&
 	       !(kind == CUPTI_ACTIVITY_KIND_PC_SAMPLING && sim_options()->version >= 130000);
 }
 
@@ -240,6 +240,30 @@ void sim_on_overhead(const struct sim_overhead *overhead)
 	item->thread_id = sim_thread_id();
 	item->overhead = *overhead;
 	sim_deliver(item);
+}
+
+/* Releases have no size before 12.0, as a tool may have to bear. */
+void sim_on_memory(const struct sim_memory *memory)
+{
+	const bool has_size =
+		memory->operation == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION ||
+		sim_options()->version >= 19;
+	const struct cupti_activity_memory_operation record = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+		.operation_type = memory->operation,
+		.memory_kind = memory->memory_kind,
+		.correlation_id = memory->correlation_id,
+		.address = memory->address,
+		.size_bytes = has_size ? memory->size_bytes : 0,
+		.timestamp_ns = sim_stamp(memory->at_ns),
+		.process_id = (uint32_t)getpid(),
+		.device_id = memory->device_id,
+		.context_id = memory->context_id,
+		.stream_id = CUPTI_INVALID_STREAM_ID,
+	};
+
+	if (sim_is_kind_on(CUPTI_ACTIVITY_KIND_MEMORY2, memory->context_id))
+		emit(CUPTI_ACTIVITY_KIND_MEMORY2, &record, sizeof(record));
 }
 
 void sim_on_context(uint32_t context_id, uint32_t device_id)
@@ -450,12 +474,19 @@ cupti_result cuptiActivityEnableHWTrace(uint8_t is_on)
 
 cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
+	static _Atomic uint64_t last_passes;
+	uint64_t begin_ns = sim_now(), passes;
+	cupti_result result;
+
 	SIM_FAIL_AS_ASKED();
 	if (!sim_driver())
 		return CUPTI_ERROR_UNKNOWN;
 	while (sim_options()->flush_hang)
 		sim_sleep_until(sim_now() + 1000000000u);
-	return sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	result = sim_flush(flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+	passes = sim_passes();
+	sim_note_flushed(begin_ns, passes - atomic_exchange(&last_passes, passes));
+	return result;
 }
 
 /* Full buffers go by themselves. */

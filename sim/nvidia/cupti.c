@@ -6,6 +6,9 @@
  * Gets:     the simulated driver, if the program has loaded and initialized one   Gives: hooks to it
  * Fails:    with 999 without a driver, as the real one does
  */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@ static const struct sim_hooks hooks = {
 	.work = sim_on_work,
 	.waited = sim_on_waited,
 	.overhead = sim_on_overhead,
+	.memory = sim_on_memory,
 	.context = sim_on_context,
 	.stream = sim_on_stream,
 	.is_serialized = sim_is_serialized,
@@ -46,6 +50,10 @@ cupti_result cuptiFinalize(void)
 	const struct sim_driver *found = driver;
 
 	SIM_FAIL_AS_ASKED();
+	if (found && found->graph_exec_count() && sim_options()->finalize_crash) {
+		fprintf(stderr, "sim-nvidia: cuptiFinalize beside a graph\n");
+		abort();
+	}
 	if (found)
 		found->attach(NULL);
 	driver = NULL;
@@ -62,6 +70,49 @@ cupti_result cuptiGetVersion(uint32_t *ret_version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*ret_version = (uint32_t)sim_options()->version;
 	return CUPTI_SUCCESS;
+}
+
+/* ---- what was called ------------------------------------------------------------------------- */
+
+static const char *const noted[] = {
+	"cuptiSubscribe",       "cuptiUnsubscribe",     "cuptiFinalize",
+	"cuptiActivityEnable",  "cuptiActivityDisable", "cuptiPCSamplingEnable",
+	"cuptiPCSamplingStart", "cuptiPCSamplingStop",  "cuptiPCSamplingDisable",
+};
+
+/* In one piece each, also where the program is killed. */
+static void note(const char *name, const char *rest)
+{
+	char line[128];
+	int length = snprintf(line, sizeof(line), "%s %llu%s\n", name,
+			      (unsigned long long)sim_now(), rest);
+	int fd = open(sim_options()->calls, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0 || write(fd, line, (size_t)length) != length)
+		perror("sim-nvidia: calls");
+	if (fd >= 0)
+		close(fd);
+}
+
+void sim_note_call(const char *function)
+{
+	uint64_t delay_ns = sim_delay_ns(function);
+
+	for (size_t i = 0; sim_options()->calls[0] && i < sizeof(noted) / sizeof(noted[0]); i++)
+		if (strcmp(noted[i], function) == 0)
+			note(function, "");
+	if (delay_ns)
+		sim_sleep_until(sim_now() + delay_ns);
+}
+
+void sim_note_flushed(uint64_t begin_ns, uint64_t passes)
+{
+	char rest[48];
+
+	snprintf(rest, sizeof(rest), " %llu %llu", (unsigned long long)begin_ns,
+		 (unsigned long long)passes);
+	if (sim_options()->calls[0])
+		note("flushed", rest);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -26,14 +26,19 @@ enum { SIM_CBIDS_MOST = 1024, SIM_DOMAINS = 7, SIM_RECORD_BYTES_MOST = 256 };
 CUPTI_FUNCTIONS(X)
 #undef X
 
-/* First in each function: what SIM_NVIDIA's fail_FUNCTION says. */
+/* First in each function: what SIM_NVIDIA's fail_FUNCTION and others say. */
 #define SIM_FAIL_AS_ASKED()                          \
 	do {                                         \
 		int asked_ = sim_failure(__func__);  \
                                                      \
+		sim_note_call(__func__);             \
 		if (asked_)                          \
 			return (cupti_result)asked_; \
 	} while (0)
+
+/* Waits as ms_FUNCTION says, and writes down what calls=FILE asks for. */
+void sim_note_call(const char *function);
+void sim_note_flushed(uint64_t begin_ns, uint64_t passes);
 
 /* ---- the driver ------------------------------------------------------------------------------ */
 
@@ -85,6 +90,7 @@ bool sim_is_kind_on(uint32_t kind, uint32_t context_id);
 void sim_on_work(const struct sim_work *work);
 void sim_on_waited(const struct sim_wait *wait);
 void sim_on_overhead(const struct sim_overhead *overhead);
+void sim_on_memory(const struct sim_memory *memory);
 void sim_on_context(uint32_t context_id, uint32_t device_id);
 void sim_on_stream(const struct sim_stream_facts *facts);
 bool sim_is_serialized(uint32_t context_id);
@@ -101,6 +107,8 @@ void sim_deliver(struct sim_item *item);
 cupti_result sim_flush(bool is_forced);
 cupti_result sim_delivery_start(void);
 void sim_delivery_stop(void);
+/* How often the worker has looked for what is over. */
+uint64_t sim_passes(void);
 
 /* ---- records --------------------------------------------------------------------------------- */
 
@@ -116,6 +124,8 @@ const char *sim_intern(const char *text);
 
 void sim_pc_on_kernel(const struct sim_work *work);
 bool sim_pc_is_serialized(uint32_t context_id);
+/* Another thread is inside of a call of PM sampling that takes long. */
+bool sim_pm_is_inside(void);
 /* A call of the driver ends: in serialized mode only once its kernel is over. */
 void sim_pc_on_exit(uint32_t context_id);
 

@@ -42,6 +42,7 @@ static struct {
 static uint64_t record_number;
 
 static _Atomic size_t dropped;
+static _Atomic uint64_t passes;
 static _Thread_local bool is_worker;
 
 /* ---- buffers --------------------------------------------------------------------------------- */
@@ -186,6 +187,7 @@ static void *work(void *none)
 		if (state.asked == state.flushed)
 			wait_for_work();
 		pass();
+		passes++;
 	}
 	pthread_mutex_unlock(&lock);
 	return NULL;
@@ -243,6 +245,11 @@ void sim_deliver(struct sim_item *item)
 }
 
 /* ---- for the program ------------------------------------------------------------------------- */
+
+uint64_t sim_passes(void)
+{
+	return passes;
+}
 
 cupti_result sim_flush(bool is_forced)
 {

@@ -28,6 +28,7 @@ const struct sim_driver sim_driver_table = {
 	.node_id = sim_node_id,
 	.graph_id = sim_graph_id,
 	.graph_exec_id = sim_graph_exec_id,
+	.graph_exec_count = sim_graph_exec_count,
 	.replay = sim_replay,
 	.runtime_enter = sim_runtime_enter,
 	.runtime_exit = sim_runtime_exit,

@@ -287,5 +287,6 @@ CUresult sim_graph_add(CUgraph graph, const struct sim_task *task, CUgraphNode *
 uint64_t sim_node_id(CUgraphNode node);
 uint32_t sim_graph_id(CUgraph graph);
 uint32_t sim_graph_exec_id(CUgraphExec graph_exec);
+uint32_t sim_graph_exec_count(void);
 
 #endif

@@ -32,7 +32,7 @@ struct CUgraphExec_st {
 	CUgraph graph;
 };
 
-static _Atomic uint32_t graph_ids = 1;
+static _Atomic uint32_t graph_ids = 1, graph_execs;
 static _Atomic uint64_t node_ids = 1;
 
 uint64_t sim_node_id(CUgraphNode node)
@@ -43,6 +43,11 @@ uint64_t sim_node_id(CUgraphNode node)
 uint32_t sim_graph_id(CUgraph graph)
 {
 	return graph && graph->magic == SIM_GRAPH_MAGIC ? graph->id : 0;
+}
+
+uint32_t sim_graph_exec_count(void)
+{
+	return graph_execs;
 }
 
 uint32_t sim_graph_exec_id(CUgraphExec graph_exec)
@@ -233,6 +238,7 @@ static CUresult instantiate(CUgraph graph, CUgraphExec *ret_graph_exec)
 	tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
 	     (struct cupti_graph_resource){.graph = graph, .graph_exec = graph_exec});
 	*ret_graph_exec = graph_exec;
+	graph_execs++;
 	return CUDA_SUCCESS;
 }
 
@@ -264,6 +270,7 @@ CUresult cuGraphExecDestroy(CUgraphExec graph_exec)
 			tell(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
 			     (struct cupti_graph_resource){.graph_exec = graph_exec});
 			free_graph(graph_exec->graph);
+			graph_execs--;
 			graph_exec->magic = 0;
 			free(graph_exec);
 		}

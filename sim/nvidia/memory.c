@@ -46,7 +46,21 @@ static uint8_t kind_of(const void *address, size_t size)
 	return kind;
 }
 
-static CUresult allocate(CUcontext context, size_t size, uint8_t kind, void **ret_address)
+static void tell(const struct sim_call *call, uint32_t operation, const struct allocation *one)
+{
+	struct sim_memory memory = {.operation = operation,
+				    .memory_kind = one->kind,
+				    .correlation_id = call->correlation_id,
+				    .address = (uint64_t)(uintptr_t)one->bytes,
+				    .size_bytes = one->size,
+				    .at_ns = sim_now()};
+
+	sim_context_ids(one->context, &memory.context_id, &memory.device_id);
+	if (call->hooks)
+		call->hooks->memory(&memory);
+}
+
+static CUresult allocate(const struct sim_call *call, size_t size, uint8_t kind, void **ret_address)
 {
 	struct allocation *one;
 
@@ -61,17 +75,18 @@ static CUresult allocate(CUcontext context, size_t size, uint8_t kind, void **re
 	}
 	one->size = size;
 	one->kind = kind;
-	one->context = context;
+	one->context = call->context;
 	pthread_mutex_lock(&sim_lock);
 	one->next = allocations;
 	allocations = one;
 	allocated_bytes += size;
 	pthread_mutex_unlock(&sim_lock);
 	*ret_address = one->bytes;
+	tell(call, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION, one);
 	return CUDA_SUCCESS;
 }
 
-static CUresult release(void *address)
+static CUresult release(const struct sim_call *call, void *address)
 {
 	struct allocation *found = NULL;
 
@@ -89,17 +104,18 @@ static CUresult release(void *address)
 	pthread_mutex_unlock(&sim_lock);
 	if (!found)
 		return CUDA_ERROR_INVALID_VALUE;
+	tell(call, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE, found);
 	free(found->bytes);
 	free(found);
 	return CUDA_SUCCESS;
 }
 
-static CUresult allocate_device(CUcontext context, size_t size, uint8_t kind,
+static CUresult allocate_device(const struct sim_call *call, size_t size, uint8_t kind,
 				CUdeviceptr *ret_address)
 {
 	void *address = NULL;
 	CUresult result =
-		ret_address ? allocate(context, size, kind, &address) : CUDA_ERROR_INVALID_VALUE;
+		ret_address ? allocate(call, size, kind, &address) : CUDA_ERROR_INVALID_VALUE;
 
 	if (!result)
 		*ret_address = (CUdeviceptr)(uintptr_t)address;
@@ -133,8 +149,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t bytes)
 	SIM_CALL(cuMemAlloc_v2, &parameters);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = allocate_device(call.context, bytes,
-					      CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, ret_address);
+		call.result = allocate_device(&call, bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE,
+					      ret_address);
 	return sim_call_end(&call);
 }
 
@@ -143,7 +159,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
 	SIM_CALL(cuMemFree_v2, &address);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = release((void *)(uintptr_t)address);
+		call.result = release(&call, (void *)(uintptr_t)address);
 	return sim_call_end(&call);
 }
 
@@ -156,8 +172,8 @@ CUresult cuMemAllocHost_v2(void **ret_address, size_t bytes)
 	SIM_CALL(cuMemAllocHost_v2, &parameters);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = allocate(call.context, bytes, CUPTI_ACTIVITY_MEMORY_KIND_PINNED,
-				       ret_address);
+		call.result =
+			allocate(&call, bytes, CUPTI_ACTIVITY_MEMORY_KIND_PINNED, ret_address);
 	return sim_call_end(&call);
 }
 
@@ -166,7 +182,7 @@ CUresult cuMemFreeHost(void *address)
 	SIM_CALL(cuMemFreeHost, &address);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = release(address);
+		call.result = release(&call, address);
 	return sim_call_end(&call);
 }
 
@@ -180,8 +196,8 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t bytes, unsigned flag
 	SIM_CALL(cuMemAllocManaged, &parameters);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = allocate_device(call.context, bytes,
-					      CUPTI_ACTIVITY_MEMORY_KIND_MANAGED, ret_address);
+		call.result = allocate_device(&call, bytes, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED,
+					      ret_address);
 	return sim_call_end(&call);
 }
 
@@ -196,9 +212,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t bytes, CUstream stream
 
 	if (sim_call_begin_in_context(&call)) {
 		if (sim_stream_of(stream))
-			call.result =
-				allocate_device(call.context, bytes,
-						CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, ret_address);
+			call.result = allocate_device(
+				&call, bytes, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE, ret_address);
 		else
 			call.result = CUDA_ERROR_INVALID_HANDLE;
 	}
@@ -214,7 +229,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 	SIM_CALL(cuMemFreeAsync, &parameters);
 
 	if (sim_call_begin_in_context(&call))
-		call.result = sim_stream_of(stream) ? release((void *)(uintptr_t)address)
+		call.result = sim_stream_of(stream) ? release(&call, (void *)(uintptr_t)address)
 						    : CUDA_ERROR_INVALID_HANDLE;
 	return sim_call_end(&call);
 }

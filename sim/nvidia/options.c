@@ -35,10 +35,11 @@ static struct sim_options options = {
 	.chip = "GH100",
 };
 
-enum { FAILURES, DURATIONS, PREFIXES };
+enum { FAILURES, DURATIONS, DELAYS, PREFIXES };
 static struct option_prefix prefixes[PREFIXES] = {
 	[FAILURES] = {.prefix = "fail_"},
 	[DURATIONS] = {.prefix = "us_"},
+	[DELAYS] = {.prefix = "ms_"},
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -54,11 +55,13 @@ static const struct option_row rows[] = {
 	ROW(privileges, INTEGER),
 	ROW(busy, INTEGER),
 	ROW(correlation, INTEGER),
+	ROW(no_kind, INTEGER),
 	ROW(drop_every, INTEGER),
 	ROW(untimed_every, INTEGER),
 	ROW(null_crash, INTEGER),
 	ROW(bad_after, INTEGER),
 	ROW(flush_hang, INTEGER),
+	ROW(finalize_crash, INTEGER),
 	ROW(stray_buffer, INTEGER),
 	ROW(pc_buffer, INTEGER),
 	ROW(pc_lag_us, INTEGER),
@@ -73,6 +76,7 @@ static const struct option_row rows[] = {
 	ROW(pm_nan_every, INTEGER),
 	ROW(pm_other_every, INTEGER),
 	ROW(pm_full_ms, INTEGER),
+	ROW(pm_hang_ms, INTEGER),
 	ROW(pm_clock, INTEGER),
 	ROW(pm_load, REAL),
 	ROW(nvml_unsupported, INTEGER),
@@ -91,6 +95,7 @@ static const struct option_row rows[] = {
 	ROW(drift_ppm, REAL),
 	ROW(chip, TEXT),
 	ROW(log, TEXT),
+	ROW(calls, TEXT),
 	ROW(nvml_load, TEXT),
 };
 
@@ -131,6 +136,12 @@ int sim_failure(const char *function)
 {
 	sim_options();
 	return (int)option_prefix_find(&prefixes[FAILURES], function, 0);
+}
+
+uint64_t sim_delay_ns(const char *function)
+{
+	sim_options();
+	return (uint64_t)(option_prefix_find(&prefixes[DELAYS], function, 0) * 1000000);
 }
 
 uint64_t sim_kernel_ns(const char *name)

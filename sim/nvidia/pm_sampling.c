@@ -27,6 +27,24 @@ struct CUpti_PmSampling_Object {
 
 static struct CUpti_PmSampling_Object objects[SIM_DEVICES_MOST];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t calls_inside; /* of cuptiPmSamplingEnable that take long */
+
+bool sim_pm_is_inside(void)
+{
+	return calls_inside != 0;
+}
+
+static void hang(uint64_t device_index)
+{
+	const int64_t ms = sim_options()->pm_hang_ms;
+	const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+	if (!ms || device_index + 1 != sim_visible_count())
+		return;
+	calls_inside++;
+	nanosleep(&time, NULL);
+	calls_inside--;
+}
 
 static bool is_object(cupti_pm_sampling_object object)
 {
@@ -85,6 +103,7 @@ cupti_result cuptiPmSamplingEnable(struct cupti_pm_sampling_enable_params *param
 		return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
 	if (sim_options()->busy)
 		return CUPTI_ERROR_HARDWARE_BUSY;
+	hang(params->device_index);
 	pthread_mutex_lock(&lock);
 	if (objects[params->device_index].is_used) {
 		result = CUPTI_ERROR_INVALID_OPERATION;

@@ -30,13 +30,19 @@
  *	                   CLOCK_MONOTONIC ns of start and end
  *	correlation=1      the id of the first call; they have 32 bits and wrap
  *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
+ *	ms_FUNCTION=N      the function of libcupti takes so long
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
  *	busy=0             1: PM and PC sampling are in other hands: 26
+ *	no_kind=0          this kind of activity is refused: 21
  *	drop_every=0       each Nth record finds no host buffer
  *	untimed_every=0    each Nth kernel record has start and end 0
  *	null_crash=0       1: aborts when the program gives no buffer, as CUPTI before 12.9
  *	bad_after=0        records of graph nodes after the Nth have impossible times
+ *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
+ *	                   cuptiActivityFlushAll is over "flushed", ns, when it began, and how often the worker has looked
+ *	                   since the last, 10 ms apart
+ *	finalize_crash=0   1: cuptiFinalize aborts beside a graph that can be launched, as before 12.6
  *	flush_hang=0       1: cuptiActivityFlushAll never returns
  *	stray_buffer=0     1: with each buffer comes one that the program never gave
  *	pc_buffer=1000000  samples that the hardware buffer of PC sampling holds
@@ -55,6 +61,7 @@
  *	pm_full_ms=0       so long after sampling began first the buffer is full, once; 0: never
  *	pm_clock=0         1: samples have CLOCK_REALTIME's times, whatever the timestamp callback says; 2: those of no
  *	                   clock there is
+ *	pm_hang_ms=0       so long the last device's cuptiPmSamplingEnable takes
  *	pm_nan_every=0     each Nth sample has NaN for values
  *	pm_other_every=0   each Nth decoding stops for another reason
  *	nvml_unsupported=0 1: NVML says NOT_SUPPORTED to all that a GPU may lack
@@ -89,22 +96,25 @@ enum { SIM_DEVICES_MOST = 16, SIM_INSTANCES_MOST = 7, SIM_NAME_BYTES = 96 };
 
 struct sim_options {
 	int64_t devices, driver, version, sms, sm_mhz;
-	int64_t subscriber, privileges, busy, correlation;
+	int64_t subscriber, privileges, busy, no_kind, correlation;
 	int64_t drop_every, untimed_every, null_crash, bad_after, flush_hang, stray_buffer;
+	int64_t finalize_crash;
 	int64_t pc_buffer, pc_lag_us, pc_late, pc_slow_ms, pc_chips, pc_keep, pc_forget;
 	int64_t context_reuse, pm_buffer, pm_nan_every, pm_other_every;
-	int64_t pm_full_ms, pm_clock;
+	int64_t pm_full_ms, pm_hang_ms, pm_clock;
 	int64_t nvml_unsupported, nvml_step_ms, nvml_pid, nvml_reasons, nvml_lost_ms,
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
 	double pm_load, kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
-	char chip[32], log[256], pc_plan[256], nvml_load[256];
+	char chip[32], log[256], calls[256], pc_plan[256], nvml_load[256];
 };
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */
 const struct sim_options *sim_options(void);
 /* What fail_FUNCTION says; 0: nothing. */
 int sim_failure(const char *function);
+/* What ms_FUNCTION says, in ns. */
+uint64_t sim_delay_ns(const char *function);
 /* What us_NAME says, in ns, or kernel_us. */
 uint64_t sim_kernel_ns(const char *name);
 
@@ -173,6 +183,12 @@ struct sim_wait {
 	CUstream stream;
 };
 
+/* An allocation or a release. */
+struct sim_memory {
+	uint32_t operation, memory_kind, correlation_id, device_id, context_id;
+	uint64_t address, size_bytes, at_ns; /* CLOCK_MONOTONIC */
+};
+
 struct sim_overhead {
 	uint32_t kind, correlation_id;
 	uint64_t start_ns, end_ns;
@@ -190,6 +206,7 @@ struct sim_hooks {
 	void (*work)(const struct sim_work *work);
 	void (*waited)(const struct sim_wait *wait);
 	void (*overhead)(const struct sim_overhead *overhead);
+	void (*memory)(const struct sim_memory *memory);
 	void (*context)(uint32_t context_id, uint32_t device_id);
 	void (*stream)(const struct sim_stream_facts *facts);
 	bool (*is_serialized)(uint32_t context_id);
@@ -204,6 +221,7 @@ struct sim_driver {
 	uint64_t (*node_id)(CUgraphNode node);
 	uint32_t (*graph_id)(CUgraph graph);
 	uint32_t (*graph_exec_id)(CUgraphExec graph_exec);
+	uint32_t (*graph_exec_count)(void); /* that were made and not destroyed */
 	/* Calls the hooks context and stream for all that there are. */
 	void (*replay)(void);
 	/* A call of the runtime around calls of the driver, which take its correlation id. */

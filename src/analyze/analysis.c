@@ -803,7 +803,9 @@ static int finish(struct sweep *sweep)
 	sweep_close_ranges(sweep);
 	sweep_close_idle(sweep);
 	sweep_sort_tables(analysis);
-	sweep_sort_instructions(analysis);
+	/* the rows are there twice for a moment */
+	sweep_addresses_fini(sweep);
+	error = sweep_sort_instructions(analysis);
 	/* Without rows of CPUs, nothing but its OpenCL brought a process here. */
 	for (size_t i = 0; i < analysis->processes_count; i++) {
 		analysis->processes[i].has_calls |=
@@ -812,7 +814,7 @@ static int finish(struct sweep *sweep)
 	}
 	analysis->peak_rows = order_peak_rows(sweep->order);
 	analysis->peak_commands = sweep->correlate.count;
-	return 0;
+	return error;
 }
 
 static void sweep_fini(struct sweep *sweep)
@@ -911,6 +913,7 @@ static int sweep_once(struct analysis *analysis, const struct analysis_options *
 			      .lost = lost,
 			      .observer = options ? options->observer : NULL,
 			      .by_thread = options && options->by_thread,
+			      .waiting_most = options ? options->waiting_most : 0,
 			      .stacks_dense =
 				      2 * trace_reader_stack_count(analysis->model->reader) + 64};
 	int error;

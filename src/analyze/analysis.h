@@ -399,6 +399,7 @@ struct analysis_options {
 	bool has_from, has_to;
 	uint64_t from_ns, to_ns;                  /* relative to the begin of the recording */
 	const struct analysis_observer *observer; /* NULL: nobody is told */
+	size_t waiting_most; /* rows of samples that wait for what may come; 0: 2^22 */
 };
 
 /* Of the commands without an execution the one that was launched first. */

@@ -6,9 +6,9 @@
  * Gets:     the kernels of a trace   Gives: those at an address
  * Owns:     a sorted list of places; where kernels begin in their files, as far as somebody asked
  * Fails:    -ENOMEM
- * Why a list and the farthest end so far: places of different processes and times lie over each other, so that no single
- *           one is the answer. From the last begin below the address backwards, the farthest end says when to stop; whoever asks
- *           keeps the answer, as 10^6 samples are of few thousand addresses.
+ * Why a list and a tree of ends: places of different processes and times lie over each other, so that no single one is the
+ *           answer, and a file may have 10^6 at one address. The tree has the farthest end of each half, so that only those are
+ *           looked at that are part of the answer. It is the same for all addresses of a stretch, and whoever asks keeps it.
  */
 #include "analyze/code_index.h"
 
@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "analyze/model.h"
+#include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "event/event.h"
 #include "symbol/zebin.h"
@@ -24,14 +26,23 @@
 
 /* How far a kernel may go whose size nobody told. */
 #define SIZE_MOST (1u << 20)
+/* Of one process there, so many are asked whether they are there at a time with it. */
+enum { LOOKS_MOST = 4096 };
+/* Of Linux, for programs of every kind. */
+#define TICK_NS UINT64_C(10000000)
 
 struct code_index {
 	const struct model *model; /* borrowed */
 	struct code_range *ranges; /* owned; by start */
-	uint64_t *farthest;        /* owned; end of any of the ranges up to here */
 	size_t count;
+	uint64_t *
+		ends; /* owned; a heap's order: of 2 leaves, of 4 …, from leaves on of each range */
+	size_t leaves;    /* a power of two */
+	uint64_t *bounds; /* owned; where any of them begins or ends, each once; 0 is the first */
+	size_t bounds_count;
 	const struct event_code *codes; /* the trace's */
 	size_t codes_count;
+	uint32_t boot_clock;     /* 0: when processes began is not known */
 	struct hash_map offsets; /* code -> where it begins in its file, + 1; 0: it has no file */
 };
 
@@ -40,9 +51,35 @@ static bool is_placed(const struct event_code *row)
 	return row->type == CODE_KERNEL && row->address;
 }
 
-static uint64_t end_of_life(const struct event_code *row)
+static uint64_t end_of_life(const struct event_code *row, const struct event_process *process)
 {
-	return row->end_ns ? row->end_ns : UINT64_MAX;
+	const uint64_t end = row->end_ns ? row->end_ns : UINT64_MAX;
+
+	/* whoever tells of a process's end need not tell of all that goes with it */
+	return process && process->end_ns > row->begin_ns && process->end_ns < end ? process->end_ns
+										   : end;
+}
+
+static uint32_t find_boot_clock(const struct model *model)
+{
+	const void *things = NULL;
+	const size_t count = model_things(model, EVENT_CLOCK, &things);
+	const struct event_clock *clocks = things;
+
+	for (size_t i = 0; i < count; i++)
+		if (clocks[i].type == CLOCK_TYPE_BOOTTIME &&
+		    clocks_is_placed(model->clocks, clocks[i].id))
+			return clocks[i].id;
+	return 0;
+}
+
+static uint64_t start_of(const struct code_index *index, const struct event_process *process)
+{
+	if (!process || !process->start_ticks || !index->boot_clock ||
+	    process->start_ticks > UINT64_MAX / TICK_NS)
+		return 0;
+	return clocks_to_host(index->model->clocks, index->boot_clock,
+			      process->start_ticks * TICK_NS);
 }
 
 /* A runtime may have described a part of a GPU, "0000:03:00.0/1"; its sampler knows the whole one. */
@@ -68,6 +105,8 @@ static uint32_t whole_device(const struct code_index *index, uint32_t device)
 static struct code_range range_of(const struct code_index *index, size_t code)
 {
 	const struct event_code *row = &index->codes[code];
+	const struct event_process *process =
+		model_thing(index->model, EVENT_PROCESS, row->process);
 
 	return (struct code_range){
 		.code = (uint32_t)code,
@@ -77,7 +116,8 @@ static struct code_range range_of(const struct code_index *index, size_t code)
 		.size = row->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)row->size_bytes,
 		.address = row->address,
 		.begin_ns = row->begin_ns,
-		.end_ns = end_of_life(row),
+		.end_ns = end_of_life(row, process),
+		.started_ns = start_of(index, process),
 		.known = (uint8_t)((row->name_string ? 2 : 0) | (row->size_bytes ? 1 : 0))};
 }
 
@@ -90,54 +130,136 @@ static int compare_starts(const void *left, const void *right)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
-static bool is_beside(const struct code_range *a, const struct code_range *b)
+/* ---- sizes that nobody told -------------------------------------------------------------------- */
+
+/* By process, then as the ranges are. */
+static int compare_processes(const void *left, const void *right, void *context)
 {
-	return a->process == b->process && (a->device == b->device || !a->device || !b->device) &&
-	       a->begin_ns < b->end_ns && b->begin_ns < a->end_ns;
+	const struct code_range *ranges = context;
+	const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (ranges[a].process != ranges[b].process)
+		return ranges[a].process < ranges[b].process ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
-/* One that is known by its address goes to where the next one of its process begins. */
-static uint32_t guess_size(const struct code_index *index, size_t at)
+static bool is_beside(const struct code_range *a, const struct code_range *b)
 {
-	const struct code_range *own = &index->ranges[at];
+	return (a->device == b->device || !a->device || !b->device) && a->begin_ns < b->end_ns &&
+	       b->begin_ns < a->end_ns;
+}
 
-	for (size_t i = at + 1; i < index->count; i++) {
-		const struct code_range *next = &index->ranges[i];
+/* One that is known by its address goes to where the next one of its process begins. first: in the order by process, the
+ * first one that begins elsewhere. Where too many were there at other times, the last of them that was asked is taken for it. */
+static uint32_t guess_size(const struct code_index *index, const uint32_t *order, size_t first,
+			   const struct code_range *own)
+{
+	uint32_t looks = 0, size = SIZE_MOST;
 
-		if (next->start - own->start >= SIZE_MOST)
+	for (size_t i = first; i < index->count; i++) {
+		const struct code_range *next = &index->ranges[order[i]];
+
+		if (next->process != own->process || next->start - own->start >= SIZE_MOST)
 			break;
-		if (next->start != own->start && is_beside(own, next))
-			return next->start - own->start;
+		size = next->start - own->start;
+		if (is_beside(own, next) || ++looks == LOOKS_MOST)
+			return size;
+		size = SIZE_MOST;
 	}
-	return SIZE_MOST;
+	return size;
+}
+
+static int guess_sizes(struct code_index *index)
+{
+	auto_free uint32_t *order = calloc(index->count + 1, sizeof(*order));
+	size_t next = index->count;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++)
+		order[i] = (uint32_t)i;
+	if (index->count)
+		qsort_r(order, index->count, sizeof(*order), compare_processes, index->ranges);
+	for (size_t i = index->count; i-- > 0;) {
+		struct code_range *own = &index->ranges[order[i]];
+
+		if (i + 1 < index->count && (index->ranges[order[i + 1]].process != own->process ||
+					     index->ranges[order[i + 1]].start != own->start))
+			next = i + 1;
+		if (!(own->known & 1))
+			own->size = guess_size(index, order, next, own);
+	}
+	return 0;
+}
+
+/* ---- the lists --------------------------------------------------------------------------------- */
+
+static uint64_t end_of(const struct code_range *range)
+{
+	return (uint64_t)range->start + range->size;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static int list_bounds(struct code_index *index)
+{
+	size_t kept = 1;
+
+	index->bounds = calloc(2 * index->count + 1, sizeof(*index->bounds));
+	if (!index->bounds)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++) {
+		index->bounds[2 * i + 1] = index->ranges[i].start;
+		index->bounds[2 * i + 2] = end_of(&index->ranges[i]);
+	}
+	qsort(index->bounds, 2 * index->count + 1, sizeof(*index->bounds), compare_numbers);
+	for (size_t i = 1; i < 2 * index->count + 1; i++)
+		if (index->bounds[i] != index->bounds[kept - 1])
+			index->bounds[kept++] = index->bounds[i];
+	index->bounds_count = kept;
+	return 0;
+}
+
+static int plant_ends(struct code_index *index)
+{
+	for (index->leaves = 1; index->leaves < index->count; index->leaves *= 2)
+		;
+	index->ends = calloc(2 * index->leaves, sizeof(*index->ends));
+	if (!index->ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < index->count; i++)
+		index->ends[index->leaves + i] = end_of(&index->ranges[i]);
+	for (size_t i = index->leaves; i-- > 1;)
+		index->ends[i] = index->ends[2 * i] > index->ends[2 * i + 1]
+					 ? index->ends[2 * i]
+					 : index->ends[2 * i + 1];
+	return 0;
 }
 
 static int list_ranges(struct code_index *index)
 {
-	uint64_t farthest = 0;
 	size_t placed = 0;
+	int error;
 
 	for (size_t i = 0; i < index->codes_count; i++)
 		placed += is_placed(&index->codes[i]);
 	index->ranges = calloc(placed + 1, sizeof(*index->ranges));
-	index->farthest = calloc(placed + 1, sizeof(*index->farthest));
-	if (!index->ranges || !index->farthest)
+	if (!index->ranges)
 		return -ENOMEM;
 	for (size_t i = 0; i < index->codes_count; i++)
 		if (is_placed(&index->codes[i]))
 			index->ranges[index->count++] = range_of(index, i);
 	if (index->count)
 		qsort(index->ranges, index->count, sizeof(*index->ranges), compare_starts);
-	for (size_t i = 0; i < index->count; i++) {
-		struct code_range *range = &index->ranges[i];
-
-		if (!(range->known & 1))
-			range->size = guess_size(index, i);
-		if ((uint64_t)range->start + range->size > farthest)
-			farthest = (uint64_t)range->start + range->size;
-		index->farthest[i] = farthest;
-	}
-	return 0;
+	error = guess_sizes(index);
+	if (!error)
+		error = list_bounds(index);
+	return error ? error : plant_ends(index);
 }
 
 int code_index_new(const struct model *model, struct code_index **ret_index)
@@ -150,6 +272,7 @@ int code_index_new(const struct model *model, struct code_index **ret_index)
 	index->model = model;
 	index->codes_count = model_things(model, EVENT_CODE, &things);
 	index->codes = things;
+	index->boot_clock = find_boot_clock(model);
 	hash_map_init(&index->offsets);
 	if (list_ranges(index)) {
 		code_index_free(index);
@@ -165,7 +288,8 @@ void code_index_free(struct code_index *index)
 		return;
 	hash_map_fini(&index->offsets);
 	free(index->ranges);
-	free(index->farthest);
+	free(index->ends);
+	free(index->bounds);
 	free(index);
 }
 
@@ -206,32 +330,93 @@ static bool holds(const struct code_range *range, uint32_t device, uint64_t addr
 	return (uint32_t)address - range->start < range->size;
 }
 
-/* Kept in the order of begin. */
-static void insert(const struct code_range **ranges, size_t count, const struct code_range *range)
+void code_index_stretch(const struct code_index *index, uint64_t address,
+			struct code_stretch *ret_stretch)
 {
-	size_t i = count;
+	size_t low = 0, high = index->bounds_count - 1;
 
-	while (i && (range->begin_ns < ranges[i - 1]->begin_ns ||
-		     (range->begin_ns == ranges[i - 1]->begin_ns &&
-		      range->code < ranges[i - 1]->code))) {
-		ranges[i] = ranges[i - 1];
-		i--;
+	while (low < high) {
+		const size_t middle = (low + high + 1) / 2;
+
+		if (index->bounds[middle] <= (uint32_t)address)
+			low = middle;
+		else
+			high = middle - 1;
 	}
-	ranges[i] = range;
+	ret_stretch->first = index->bounds[low];
+	ret_stretch->end = low + 1 < index->bounds_count ? index->bounds[low + 1] : UINT64_MAX;
+	ret_stretch->number = (uint32_t)low;
 }
 
-size_t code_index_find(const struct code_index *index, uint32_t device, uint64_t address,
-		       const struct code_range **ret_ranges, size_t most)
+void code_found_fini(struct code_found *found)
 {
-	size_t count = 0;
+	free(found->ranges);
+	*found = (struct code_found){0};
+}
 
-	for (size_t i = count_up_to(index, (uint32_t)address); i-- > 0 && count < most;) {
-		if (index->farthest[i] <= (uint32_t)address)
-			break;
-		if (holds(&index->ranges[i], device, address))
-			insert(ret_ranges, count++, &index->ranges[i]);
-	}
-	return count;
+/* While the tree of ends is climbed. */
+struct search {
+	const struct code_index *index;
+	uint64_t address;
+	uint32_t device;
+	size_t below; /* ranges that begin at the address or below */
+	size_t left;  /* so many may be seen still */
+	struct code_found *found;
+};
+
+static int take(struct search *search, const struct code_range *range)
+{
+	struct code_found *found = search->found;
+
+	if (!search->left--)
+		return -E2BIG;
+	if (!holds(range, search->device, search->address))
+		return 0;
+	if (array_grow(found->ranges, found->capacity, found->count + 1))
+		return -ENOMEM;
+	found->ranges[found->count++] = range;
+	return 0;
+}
+
+/* node: over `width` leaves from first on; as deep as the logarithm of the ranges. */
+static int climb(struct search *search, size_t node, size_t first, size_t width)
+{
+	int error;
+
+	if (first >= search->below || search->index->ends[node] <= (uint32_t)search->address)
+		return 0;
+	if (width == 1)
+		return take(search, &search->index->ranges[first]);
+	error = climb(search, 2 * node, first, width / 2);
+	return error ? error : climb(search, 2 * node + 1, first + width / 2, width / 2);
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+	const struct code_range *a = *(const struct code_range *const *)left,
+				*b = *(const struct code_range *const *)right;
+
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns ? -1 : 1;
+	return (a->code > b->code) - (a->code < b->code);
+}
+
+int code_index_find(const struct code_index *index, uint32_t device, uint64_t address, size_t most,
+		    struct code_found *found)
+{
+	struct search search = {.index = index,
+				.address = address,
+				.device = device,
+				.below = count_up_to(index, (uint32_t)address),
+				.left = most,
+				.found = found};
+	int error;
+
+	found->count = 0;
+	error = climb(&search, 1, 0, index->leaves);
+	if (!error && found->count > 1)
+		qsort(found->ranges, found->count, sizeof(*found->ranges), compare_begins);
+	return error;
 }
 
 /* ---- offsets ----------------------------------------------------------------------------------- */

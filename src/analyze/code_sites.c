@@ -4,10 +4,11 @@
  *
  * Runs in:  the readers
  * Gets:     an address, a window   Gives: a set of kernels
- * Owns:     what was found at each address, and the sets
+ * Owns:     what was found at each stretch of addresses, and the sets
  * Fails:    -ENOMEM
  * Why sets: the addresses of one kernel have the same answer, and whose their samples are is asked once a window and set, not once
- *           a sample.
+ *           a sample. Who share a device load one program to the same addresses, one process after the other: of 10^4 that
+ *           were there only those are looked at that may have been there in the window.
  */
 #include "analyze/code_sites.h"
 
@@ -21,16 +22,34 @@
 #include "base/array.h"
 #include "event/event.h"
 
-/* Who share a device load one program to the same addresses: so many processes, and what they loaded there before. */
-enum { RANGES_MOST = 128 };
+/* So many ranges at a place, and at all places, are kept; a set has so many sites. What is beyond is unknown code. */
+enum { RANGES_MOST = 1 << 16, KEPT_MOST = 1 << 24, SITES_MOST = 4096, REPLACED_MOST = 16 };
 
-/* An address of a device: what was found there, and the answer for the latest window. */
+/* A stretch of addresses of a device: what was found there, and the answer for the latest window. */
 struct spot {
-	const struct code_range **ranges; /* in memory */
+	const struct code_range **ranges; /* in memory; in the order of begin */
+	uint64_t *farthest;               /* in memory; the latest end of the ranges up to here */
 	size_t count;
 	uint64_t begin, end;
 	uint32_t set;
-	bool is_asked;
+	bool is_asked, is_full;
+};
+
+/* What is there in a window, by process. */
+struct present {
+	const struct code_range *range;
+	uint32_t order; /* by begin */
+	uint32_t first; /* the order of its process's first one; later as mark_replaced says */
+};
+
+/* While a set is made. */
+struct choice {
+	struct code_site *sites; /* owned */
+	size_t count, capacity;
+	struct present *present; /* owned */
+	size_t present_count, present_capacity;
+	uint64_t begin, end;
+	bool is_late, is_full;
 };
 
 struct code_sites {
@@ -38,19 +57,18 @@ struct code_sites {
 	struct code_index *own;    /* owned; NULL: it is somebody else's */
 	const struct model *model; /* borrowed; of the own one */
 	struct arena memory;
-	struct pair_map spot_rows; /* (device, address) -> index */
+	struct pair_map spot_rows; /* (device and upper bits of the address, stretch) -> index */
 	struct spot *spots;        /* owned */
 	size_t spots_count, spots_capacity;
-	struct pair_map set_rows; /* (set of all but the last, last) -> set */
+	size_t kept;              /* ranges of all spots */
+	struct pair_map set_rows; /* (hash, count) -> the latest set with them */
 	struct code_set *sets;    /* owned; their sites in memory */
 	size_t sets_count, sets_capacity;
-};
-
-/* While a set is made. */
-struct choice {
-	struct code_site sites[RANGES_MOST];
-	size_t count;
-	bool is_late;
+	struct choice choice;
+	struct code_found found;
+	struct code_stretch latest; /* the answer to the latest question was latest_spot */
+	uint64_t latest_key;
+	uint32_t latest_spot; /* PAIR_MAP_NONE: nobody has asked */
 };
 
 int code_sites_new(struct code_index *index, struct code_sites **ret_sites)
@@ -60,6 +78,7 @@ int code_sites_new(struct code_index *index, struct code_sites **ret_sites)
 	if (!sites)
 		return -ENOMEM;
 	sites->index = index;
+	sites->latest_spot = PAIR_MAP_NONE;
 	arena_init(&sites->memory);
 	pair_map_init(&sites->spot_rows);
 	pair_map_init(&sites->set_rows);
@@ -94,6 +113,9 @@ void code_sites_free(struct code_sites *sites)
 	pair_map_fini(&sites->set_rows);
 	free(sites->spots);
 	free(sites->sets);
+	free(sites->choice.sites);
+	free(sites->choice.present);
+	code_found_fini(&sites->found);
 	free(sites);
 }
 
@@ -104,19 +126,21 @@ const struct code_set *code_sites_set(const struct code_sites *sites, uint32_t s
 
 /* ---- sets -------------------------------------------------------------------------------------- */
 
-static int make_set(struct code_sites *sites, const struct choice *choice, uint32_t *ret_set)
+static int make_set(struct code_sites *sites, const struct choice *choice, uint32_t next,
+		    uint32_t *ret_set)
 {
-	struct code_site *kept =
-		arena_alloc(&sites->memory, (choice->count + 1) * sizeof(*choice->sites));
-	struct code_set *set;
+	struct code_site *kept = arena_alloc(&sites->memory, (choice->count + 1) * sizeof(*kept));
 
 	if (!kept || array_grow(sites->sets, sites->sets_capacity, sites->sets_count + 1))
 		return -ENOMEM;
-	memcpy(kept, choice->sites, choice->count * sizeof(*kept));
-	set = &sites->sets[sites->sets_count];
-	*set = (struct code_set){.sites = kept, .count = choice->count, .is_late = choice->is_late};
-	if (choice->count)
-		set->begin_ns = kept->range->begin_ns;
+	for (size_t i = 0; i < choice->count; i++)
+		kept[i] = choice->sites[i];
+	sites->sets[sites->sets_count] =
+		(struct code_set){.sites = kept,
+				  .count = choice->count,
+				  .is_late = choice->is_late,
+				  .begin_ns = choice->count ? kept->range->begin_ns : 0,
+				  .next = next};
 	*ret_set = (uint32_t)sites->sets_count++;
 	return 0;
 }
@@ -132,194 +156,346 @@ static bool is_set(const struct code_set *set, const struct choice *choice)
 	return true;
 }
 
-/* One site after the other, so that no two sets are ever taken for one another. */
+static uint64_t hash_of(const struct choice *choice)
+{
+	uint64_t hash = choice->is_late;
+
+	for (size_t i = 0; i < choice->count; i++) {
+		const struct code_site *site = &choice->sites[i];
+
+		hash = (hash ^ ((uint64_t)site->range->code << 2 | site->role)) *
+		       UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* Whole sets are compared, so that no two are ever taken for one another. */
 static int find_set(struct code_sites *sites, const struct choice *choice, uint32_t *ret_set)
 {
-	struct choice part = {.is_late = choice->is_late};
-	uint64_t before = UINT64_MAX - choice->is_late;
-	uint32_t set = PAIR_MAP_NONE;
-	int error = 0;
+	const uint64_t hash = hash_of(choice);
+	const uint32_t first = pair_map_find(&sites->set_rows, hash, choice->count);
+	uint32_t set = first;
+	int error;
 
-	for (size_t i = 0; i <= choice->count && !error; i++) {
-		const struct code_site *last = i ? &choice->sites[i - 1] : NULL;
-		const uint64_t key =
-			last ? (uint64_t)last->range->code << 2 | last->role : UINT64_MAX;
-
-		if (last)
-			part.sites[part.count++] = *last;
-		set = pair_map_find(&sites->set_rows, before, key);
-		if (set == PAIR_MAP_NONE) {
-			error = make_set(sites, &part, &set);
-			if (!error)
-				error = pair_map_put(&sites->set_rows, before, key, set);
-		}
-		before = set;
+	while (set != PAIR_MAP_NONE && !is_set(&sites->sets[set], choice))
+		set = sites->sets[set].next;
+	if (set == PAIR_MAP_NONE) {
+		error = make_set(sites, choice, first, &set);
+		if (!error)
+			error = pair_map_put(&sites->set_rows, hash, choice->count, set);
+		if (error)
+			return error;
 	}
-	if (!error)
-		*ret_set = set;
-	return error;
+	*ret_set = set;
+	return 0;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------- */
 
-static bool is_there(const struct code_range *range, uint64_t begin, uint64_t end)
+static bool has_come(const struct code_range *range, uint64_t begin, uint64_t end)
 {
-	const bool has_come = begin == end ? range->begin_ns <= begin : range->begin_ns < end;
-
-	return has_come && range->end_ns > begin;
+	return begin == end ? range->begin_ns <= begin : range->begin_ns < end;
 }
 
-/* The most that anybody knows of the code of a process there. */
-static uint8_t most_known(const struct spot *spot, uint32_t process, uint64_t begin, uint64_t end)
+static int add_site(struct choice *choice, const struct code_range *range, enum code_role role)
 {
-	uint8_t most = 0;
-
-	for (size_t i = 0; i < spot->count; i++)
-		if (spot->ranges[i]->process == process && is_there(spot->ranges[i], begin, end) &&
-		    spot->ranges[i]->known > most)
-			most = spot->ranges[i]->known;
-	return most;
-}
-
-/* In one address space there is one code at a place: who comes replaces who was there, whether anybody told its end or not. */
-static bool is_replaced(const struct spot *spot, size_t own, uint64_t begin, uint64_t end)
-{
-	const struct code_range *range = spot->ranges[own];
-
-	for (size_t i = own + 1; i < spot->count; i++) {
-		const struct code_range *later = spot->ranges[i];
-
-		if (later->process == range->process && later->known == range->known &&
-		    later->begin_ns > range->begin_ns && later->begin_ns <= begin &&
-		    is_there(later, begin, end))
-			return true;
+	if (choice->count == SITES_MOST) {
+		choice->is_full = true;
+		return 0;
 	}
-	return false;
+	if (array_grow(choice->sites, choice->capacity, choice->count + 1))
+		return -ENOMEM;
+	choice->sites[choice->count++] = (struct code_site){range, role};
+	return 0;
 }
 
-static void add_site(struct choice *choice, const struct code_range *range, enum code_role role)
+/* How many had come when the window was over. */
+static size_t count_come(const struct spot *spot, uint64_t begin, uint64_t end)
 {
-	if (choice->count < RANGES_MOST)
-		choice->sites[choice->count++] = (struct code_site){range, role};
-}
+	size_t low = 0, high = spot->count;
 
-static void add_twins(struct choice *choice, const struct spot *spot, const struct code_range *own,
-		      uint64_t begin, uint64_t end)
-{
-	for (size_t i = 0; i < spot->count; i++) {
-		const struct code_range *range = spot->ranges[i];
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
 
-		if (range->process == own->process && range->start == own->start &&
-		    range->known < own->known && is_there(range, begin, end))
-			add_site(choice, range, SITE_TWIN);
+		if (has_come(spot->ranges[middle], begin, end))
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	return low;
 }
 
-static bool is_first_of_process(const struct spot *spot, size_t own, uint64_t begin, uint64_t end)
+/* In the order of their begin. */
+static int list_present(struct choice *choice, const struct spot *spot)
 {
-	for (size_t i = 0; i < own; i++)
-		if (spot->ranges[i]->process == spot->ranges[own]->process &&
-		    is_there(spot->ranges[i], begin, end))
-			return false;
-	return true;
-}
+	size_t first = count_come(spot, choice->begin, choice->end);
+	const size_t come = first;
 
-static void choose_of_process(const struct spot *spot, uint32_t process, uint64_t begin,
-			      uint64_t end, struct choice *choice)
-{
-	const uint8_t most = most_known(spot, process, begin, end);
-
-	for (size_t i = 0; i < spot->count; i++) {
-		const struct code_range *range = spot->ranges[i];
-
-		if (range->process != process || range->known != most ||
-		    !is_there(range, begin, end))
+	while (first && spot->farthest[first - 1] > choice->begin)
+		first--;
+	choice->present_count = 0;
+	for (size_t i = first; i < come; i++) {
+		if (spot->ranges[i]->end_ns <= choice->begin)
 			continue;
-		add_site(choice, range,
-			 is_replaced(spot, i, begin, end) ? SITE_REPLACED : SITE_NOW);
-		add_twins(choice, spot, range, begin, end);
+		if (array_grow(choice->present, choice->present_capacity,
+			       choice->present_count + 1))
+			return -ENOMEM;
+		choice->present[choice->present_count++] =
+			(struct present){.range = spot->ranges[i], .order = (uint32_t)i};
 	}
+	return 0;
+}
+
+static int compare_process(const void *left, const void *right)
+{
+	const struct present *a = left, *b = right;
+
+	if (a->range->process != b->range->process)
+		return a->range->process < b->range->process ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+static int compare_first(const void *left, const void *right)
+{
+	const struct present *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Those of one process follow one another, processes in the order in which their first one began. */
+static void sort_present(struct choice *choice)
+{
+	struct present *present = choice->present;
+	bool is_one = true;
+
+	for (size_t i = 1; i < choice->present_count; i++)
+		is_one &= present[i].range->process == present->range->process;
+	if (is_one)
+		return;
+	qsort(present, choice->present_count, sizeof(*present), compare_process);
+	for (size_t i = 0; i < choice->present_count; i++)
+		present[i].first = i && present[i].range->process == present[i - 1].range->process
+					   ? present[i - 1].first
+					   : present[i].order;
+	qsort(present, choice->present_count, sizeof(*present), compare_first);
+}
+
+static int add_twins(struct choice *choice, const struct present *present, size_t count,
+		     const struct code_range *own)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error && !choice->is_full; i++) {
+		const struct code_range *range = present[i].range;
+
+		if (range->start == own->start && range->known < own->known)
+			error = add_site(choice, range, SITE_TWIN);
+	}
+	return error;
+}
+
+/* In one address space there is one code at a place: who comes replaces who was there, whether anybody told its end or not. Marks
+ * in first whether one is left out, 0 not, 1 as it is replaced, 2 as there are later ones of those. */
+static void mark_replaced(const struct choice *choice, struct present *present, size_t count,
+			  uint8_t most)
+{
+	uint64_t latest = 0;
+	bool has_latest = false;
+	uint32_t replaced = 0;
+
+	for (size_t i = count; i-- > 0;) {
+		const struct code_range *range = present[i].range;
+
+		present[i].first = 0;
+		if (range->known != most)
+			continue;
+		if (has_latest && latest > range->begin_ns)
+			present[i].first = replaced++ < REPLACED_MOST ? 1 : 2;
+		if (!has_latest && range->begin_ns <= choice->begin) {
+			latest = range->begin_ns;
+			has_latest = true;
+		}
+	}
+}
+
+/* The most that anybody knows of the code of a process there counts. */
+static int choose_of_process(struct choice *choice, struct present *present, size_t count)
+{
+	uint8_t most = 0, least = UINT8_MAX;
+	int error = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		most = present[i].range->known > most ? present[i].range->known : most;
+		least = present[i].range->known < least ? present[i].range->known : least;
+	}
+	mark_replaced(choice, present, count, most);
+	for (size_t i = 0; i < count && !error && !choice->is_full; i++) {
+		const struct code_range *range = present[i].range;
+
+		if (range->known != most || present[i].first == 2)
+			continue;
+		error = add_site(choice, range, present[i].first ? SITE_REPLACED : SITE_NOW);
+		if (!error && least < most)
+			error = add_twins(choice, present, count, range);
+	}
+	return error;
+}
+
+/* Nobody had code there before the process began. */
+static bool may_be_late(const struct code_range *range, uint64_t end)
+{
+	return range->begin_ns >= end && range->begin_ns - end <= CODE_LATE_NS &&
+	       range->started_ns <= end;
 }
 
 /* The one that comes next; somebody who knows more of it may tell of it a little later. */
-static void choose_late(const struct spot *spot, uint64_t end, struct choice *choice)
+static int choose_late(struct choice *choice, const struct spot *spot)
 {
+	const uint64_t end = choice->end;
 	const struct code_range *next = NULL, *best;
+	size_t at = count_come(spot, end, end);
+	int error;
 
-	for (size_t i = 0; i < spot->count && !next; i++)
-		if (spot->ranges[i]->begin_ns >= end)
-			next = spot->ranges[i];
-	if (!next || next->begin_ns - end > CODE_LATE_NS)
-		return;
+	while (at && spot->ranges[at - 1]->begin_ns == end)
+		at--;
+	for (; at < spot->count && spot->ranges[at]->begin_ns - end <= CODE_LATE_NS && !next; at++)
+		if (may_be_late(spot->ranges[at], end))
+			next = spot->ranges[at];
 	best = next;
-	for (size_t i = 0; i < spot->count; i++) {
-		const struct code_range *range = spot->ranges[i];
+	for (; next && at < spot->count && spot->ranges[at]->begin_ns - end <= CODE_LATE_NS; at++) {
+		const struct code_range *range = spot->ranges[at];
 
 		if (range->process == next->process && range->start == next->start &&
-		    range->known > best->known && range->begin_ns >= end &&
-		    range->begin_ns - end <= CODE_LATE_NS)
+		    range->known > best->known && may_be_late(range, end))
 			best = range;
 	}
+	if (!next)
+		return 0;
 	choice->is_late = true;
-	add_site(choice, best, SITE_NOW);
-	if (best != next)
-		add_site(choice, next, SITE_TWIN);
+	error = add_site(choice, best, SITE_NOW);
+	return error || best == next ? error : add_site(choice, next, SITE_TWIN);
 }
 
-static void choose(const struct spot *spot, uint64_t begin, uint64_t end, struct choice *choice)
+static int choose(struct choice *choice, const struct spot *spot)
 {
-	for (size_t i = 0; i < spot->count; i++)
-		if (is_there(spot->ranges[i], begin, end) &&
-		    is_first_of_process(spot, i, begin, end))
-			choose_of_process(spot, spot->ranges[i]->process, begin, end, choice);
-	if (!choice->count)
-		choose_late(spot, end, choice);
+	struct present *present;
+	int error = list_present(choice, spot);
+
+	if (error)
+		return error;
+	sort_present(choice);
+	present = choice->present;
+	for (size_t i = 0, count; i < choice->present_count && !error; i += count) {
+		count = 1;
+		while (i + count < choice->present_count &&
+		       present[i + count].range->process == present[i].range->process)
+			count++;
+		error = choose_of_process(choice, &present[i], count);
+	}
+	if (!error && !choice->count)
+		error = choose_late(choice, spot);
+	if (choice->is_full)
+		choice->count = 0;
+	return error;
 }
 
 /* ---- looking ----------------------------------------------------------------------------------- */
 
-static int make_spot(struct code_sites *sites, uint32_t device, uint64_t address,
+static int keep_found(struct code_sites *sites, struct spot *spot)
+{
+	const size_t count = sites->found.count;
+	uint64_t farthest = 0;
+
+	spot->ranges = arena_alloc(&sites->memory, (count + 1) * sizeof(const struct code_range *));
+	spot->farthest = arena_alloc(&sites->memory, (count + 1) * sizeof(*spot->farthest));
+	if (!spot->ranges || !spot->farthest)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		spot->ranges[i] = sites->found.ranges[i];
+		farthest = spot->ranges[i]->end_ns > farthest ? spot->ranges[i]->end_ns : farthest;
+		spot->farthest[i] = farthest;
+	}
+	spot->count = count;
+	sites->kept += count;
+	return 0;
+}
+
+static int make_spot(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t key,
 		     uint32_t *ret_index)
 {
-	const struct code_range *found[RANGES_MOST];
-	const size_t count = code_index_find(sites->index, device, address, found, RANGES_MOST);
-	const struct code_range **kept = arena_alloc(&sites->memory, (count + 1) * sizeof(*kept));
+	const size_t left = KEPT_MOST - sites->kept, most = left < RANGES_MOST ? left : RANGES_MOST;
 	const uint32_t index = (uint32_t)sites->spots_count;
+	struct spot spot = {.is_full = false};
+	int error = code_index_find(sites->index, device, address, most, &sites->found);
 
-	if (!kept || array_grow(sites->spots, sites->spots_capacity, index + (size_t)1) ||
-	    pair_map_put(&sites->spot_rows, device, address, index))
+	spot.is_full = error == -E2BIG;
+	if (error == -E2BIG)
+		sites->found.count = 0;
+	else if (error)
+		return error;
+	if (array_grow(sites->spots, sites->spots_capacity, index + (size_t)1) ||
+	    keep_found(sites, &spot) ||
+	    pair_map_put(&sites->spot_rows, key, sites->latest.number, index))
 		return -ENOMEM;
-	memcpy(kept, found, count * sizeof(*kept));
-	sites->spots[index] = (struct spot){.ranges = kept, .count = count};
+	sites->spots[index] = spot;
 	sites->spots_count++;
 	*ret_index = index;
 	return 0;
 }
 
+static int find_spot(struct code_sites *sites, uint32_t device, uint64_t address,
+		     uint32_t *ret_index)
+{
+	const uint64_t key = (uint64_t)device << 32 | address >> 32;
+	int error = 0;
+
+	if (sites->latest_spot == PAIR_MAP_NONE || sites->latest_key != key ||
+	    (uint32_t)address < sites->latest.first || (uint32_t)address >= sites->latest.end) {
+		code_index_stretch(sites->index, address, &sites->latest);
+		sites->latest_key = key;
+		sites->latest_spot = pair_map_find(&sites->spot_rows, key, sites->latest.number);
+	}
+	if (sites->latest_spot == PAIR_MAP_NONE)
+		error = make_spot(sites, device, address, key, &sites->latest_spot);
+	*ret_index = sites->latest_spot;
+	return error;
+}
+
+static int ask(struct code_sites *sites, struct spot *spot, uint64_t begin, uint64_t end)
+{
+	struct choice *choice = &sites->choice;
+	int error = 0;
+
+	choice->count = 0;
+	choice->begin = begin;
+	choice->end = end;
+	choice->is_late = choice->is_full = false;
+	if (!spot->is_full)
+		error = choose(choice, spot);
+	/* mostly what it was in the window before */
+	if (!error && (!spot->is_asked || !is_set(&sites->sets[spot->set], choice)))
+		error = find_set(sites, choice, &spot->set);
+	spot->is_asked = !error;
+	spot->begin = begin;
+	spot->end = end;
+	return error;
+}
+
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
 		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place)
 {
-	uint32_t index = pair_map_find(&sites->spot_rows, device, address);
-	struct choice choice;
 	struct spot *spot;
-	int error = 0;
+	uint32_t index;
+	int error = find_spot(sites, device, address, &index);
 
-	if (index == PAIR_MAP_NONE)
-		error = make_spot(sites, device, address, &index);
 	if (error)
 		return error;
 	spot = &sites->spots[index];
-	if (!spot->is_asked || spot->begin != begin || spot->end != end) {
-		choice.count = 0;
-		choice.is_late = false;
-		choose(spot, begin, end, &choice);
-		/* mostly what it was in the window before */
-		if (!spot->is_asked || !is_set(&sites->sets[spot->set], &choice))
-			error = find_set(sites, &choice, &spot->set);
-		spot->is_asked = !error;
-		spot->begin = begin;
-		spot->end = end;
-	}
+	if (!spot->is_asked || spot->begin != begin || spot->end != end)
+		error = ask(sites, spot, begin, end);
 	if (error)
 		return error;
 	*ret_set = spot->set;

@@ -35,6 +35,7 @@ struct code_set {
 	size_t count;
 	bool is_late;
 	uint64_t begin_ns; /* of a late one: when its code came */
+	uint32_t next;     /* another one of the same hash; UINT32_MAX: there is none */
 };
 
 /* index is borrowed. Errors: -ENOMEM. */
@@ -44,7 +45,8 @@ int code_sites_of_model(const struct model *model, struct code_sites **ret_sites
 void code_sites_free(struct code_sites *sites); /* NULL-safe */
 
 /* device: id; the window in host ns, the same for a moment. Sets count from 0, without holes, and so do the places: one for
- * each address of a device. */
+ * each stretch of addresses of a device with the same code. Where more code was at an address than is looked at, it is unknown.
+ * Who asks in the order of addresses has the answer at once where it is that of the one before. */
 int code_sites_find(struct code_sites *sites, uint32_t device, uint64_t address, uint64_t begin,
 		    uint64_t end, uint32_t *ret_set, uint32_t *ret_place);
 

@@ -29,7 +29,10 @@ struct analysis_ledger {
 	uint64_t instructions; /* samples of device instructions */
 	uint64_t instructions_lost;
 	uint64_t instructions_uncounted; /* times that more were lost, nobody knows how many */
-	uint64_t instructions_estimated; /* of them: given to one of several commands */
+	uint64_t instructions_estimated; /* of them: by one or more of the three reasons below */
+	uint64_t instructions_divided;   /* of those: given to one of several commands */
+	uint64_t instructions_unsized;   /* of those: of code of which nobody told where it ends */
+	uint64_t instructions_early;     /* of those: given away before all was known */
 	uint64_t instructions_unknown;   /* of them: given to none */
 	uint64_t
 		instructions_unknown_code; /* of those: nobody knows even the code; of the others, who launched it */

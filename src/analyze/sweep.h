@@ -3,7 +3,7 @@
  * analyze/sweep.h - what the parts of an analysis share while they sweep over a trace
  *
  * Of this room only: analysis.c leads; sweep_tables.c, sweep_paths.c, sweep_waits.c, sweep_cpu.c, sweep_gil.c, sweep_fill.c,
- * sweep_queues.c, sweep_ranges.c and sweep_idle.c count; sweep_calls.c knows who called what when; sweep_flight.c follows what is open, sweep_instructions.c and sweep_addresses.c who runs what, sweep_states.c where
+ * sweep_queues.c, sweep_ranges.c and sweep_idle.c count; sweep_calls.c knows who called what when; sweep_flight.c follows what is open, sweep_instructions.c, sweep_addresses.c and sweep_runs.c who runs what, sweep_states.c where
  * threads are; sweep_threads.c how long; sweep_things.c makes the lists.
  */
 #ifndef ANALYZE_SWEEP_H
@@ -253,6 +253,7 @@ struct sweep {
 	size_t runners_count, runners_capacity, instructions_capacity;
 	uint32_t places_count;
 	bool has_instructions; /* the trace has samples of them */
+	size_t waiting_most;   /* as analysis_options say */
 	bool has_launches;
 	struct addresses *addresses; /* owned; NULL: it has none */
 	struct windows *windows;     /* owned; NULL: it has none */
@@ -288,7 +289,10 @@ struct sweep_found {
 	uint32_t path;
 	uint32_t row;  /* of the analysis's instructions; PAIR_MAP_NONE: to be found */
 	size_t device; /* where no path tells: index into the analysis; ANALYSIS_NO_DEVICE */
-	bool is_by_address, is_estimated, is_late, is_unknown_code;
+	bool is_by_address, is_late, is_unknown_code;
+	/* Why it is an estimate: several commands may have run it; nobody told how large its code is; it could not wait until all
+	 * was known. */
+	bool is_divided, is_unsized, is_early;
 };
 
 /* What is known of one execution. */
@@ -464,7 +468,7 @@ int sweep_take_instruction(struct sweep *sweep, const struct event_instruction_s
 /* One whose path is known, or ANALYSIS_NO_PATH. */
 int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_sample *row,
 			   uint32_t path, bool is_estimated);
-void sweep_sort_instructions(struct analysis *analysis);
+int sweep_sort_instructions(struct analysis *analysis);
 
 /* Whether it is all one whose of two paths' a sample is. */
 bool sweep_is_same_code(const struct analysis *analysis, uint32_t left, uint32_t right);

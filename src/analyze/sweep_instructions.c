@@ -19,6 +19,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/key_sort.h"
 #include "base/number.h"
 
 void sweep_instructions_fini(struct sweep *sweep)
@@ -266,6 +268,11 @@ static int find_row(struct sweep *sweep, const struct event_instruction_sample *
 		     : pair_map_put(&sweep->instruction_rows, key_of(found), place, *ret_row);
 }
 
+static bool is_estimate(const struct sweep_found *found)
+{
+	return found->is_divided || found->is_unsized || found->is_early;
+}
+
 static int count_row(struct sweep *sweep, const struct event_instruction_sample *row,
 		     struct sweep_found *which)
 {
@@ -281,7 +288,7 @@ static int count_row(struct sweep *sweep, const struct event_instruction_sample 
 	found->samples = add_saturated(found->samples, row->count);
 	found->weight =
 		add_saturated(found->weight, weight > UINT64_MAX ? UINT64_MAX : (uint64_t)weight);
-	found->estimated = add_saturated(found->estimated, which->is_estimated ? row->count : 0);
+	found->estimated = add_saturated(found->estimated, is_estimate(which) ? row->count : 0);
 	return sweep_tell_part(
 		sweep,
 		&(struct observed_part){.table = OBSERVED_INSTRUCTION,
@@ -303,8 +310,14 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 	struct analysis_ledger *ledger = &sweep->analysis->ledger;
 
 	add_to(&ledger->instructions, row->count);
-	if (found->is_estimated)
+	if (is_estimate(found))
 		add_to(&ledger->instructions_estimated, row->count);
+	if (found->is_divided)
+		add_to(&ledger->instructions_divided, row->count);
+	if (found->is_unsized)
+		add_to(&ledger->instructions_unsized, row->count);
+	if (found->is_early)
+		add_to(&ledger->instructions_early, row->count);
 	if (found->is_late)
 		add_to(&ledger->instructions_late, row->count);
 	if (found->path == ANALYSIS_NO_PATH)
@@ -322,7 +335,7 @@ int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_s
 	struct sweep_found found = {.path = path,
 				    .row = PAIR_MAP_NONE,
 				    .device = ANALYSIS_NO_DEVICE,
-				    .is_estimated = is_estimated};
+				    .is_divided = is_estimated};
 
 	return sweep_count_instruction(sweep, row, &found);
 }
@@ -353,10 +366,8 @@ static int compare_texts(const struct analysis_instruction *a, const struct anal
 	return order ? order : strcmp(a->text, b->text);
 }
 
-static int compare(const void *left, const void *right)
+static int compare(const struct analysis_instruction *a, const struct analysis_instruction *b)
 {
-	const struct analysis_instruction *a = left, *b = right;
-
 	if (a->path != b->path)
 		return a->path < b->path ? -1 : 1;
 	if (a->samples != b->samples)
@@ -372,11 +383,55 @@ static int compare(const void *left, const void *right)
 	return compare_texts(a, b);
 }
 
-void sweep_sort_instructions(struct analysis *analysis)
+static int compare_rows(const void *context, uint32_t left, uint32_t right)
 {
-	if (analysis->instructions_count)
-		qsort(analysis->instructions, analysis->instructions_count,
-		      sizeof(*analysis->instructions), compare);
+	const struct analysis_instruction *rows = context;
+
+	return compare(&rows[left], &rows[right]);
+}
+
+static uint32_t clip(uint64_t number)
+{
+	return number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
+static void fill_keys(const struct analysis *analysis, struct sort_key *keys)
+{
+	for (size_t i = 0; i < analysis->instructions_count; i++) {
+		const struct analysis_instruction *row = &analysis->instructions[i];
+
+		keys[i] = (struct sort_key){
+			{(uint64_t)row->code << 32 | clip(row->offset), ~row->samples, row->path},
+			(uint32_t)i};
+	}
+}
+
+int sweep_sort_instructions(struct analysis *analysis)
+{
+	enum { AHEAD = 16 };
+	const size_t count = analysis->instructions_count;
+	auto_free struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
+	struct analysis_instruction *rows = malloc((count + 1) * sizeof(*rows));
+	const struct sort_key *sorted;
+
+	if (!keys || !rows) {
+		free(rows);
+		return -ENOMEM;
+	}
+	fill_keys(analysis, keys);
+	sorted = key_sort(keys, count, compare_rows, analysis->instructions);
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count) {
+			const void *ahead = &analysis->instructions[sorted[i + AHEAD].row];
+
+			__builtin_prefetch(ahead);
+			__builtin_prefetch((const char *)ahead + 64);
+		}
+		rows[i] = analysis->instructions[sorted[i].row];
+	}
+	free(analysis->instructions);
+	analysis->instructions = rows;
+	return 0;
 }
 
 size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,

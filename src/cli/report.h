@@ -104,6 +104,8 @@ void report_put_problems(const struct report *report);
 
 void report_put_kernels(const struct report *report);
 void report_put_processes(const struct report *report);
+/* In the object of a process: its rank in a job, where it has one. */
+void report_write_rank(const struct event_process *process, struct json_writer *json);
 void report_put_queues(const struct report *report);
 void report_put_copies(const struct report *report, enum account_class class, const char *title);
 void report_put_calls(const struct report *report);

@@ -172,6 +172,7 @@ static int write_processes(const struct report *report, struct json_writer *json
 		shown++;
 		begin_row(json, process->name);
 		json_pair_u64(json, "pid", process->process->pid);
+		report_write_rank(process->process, json);
 		json_pair_u64(json, "count", process->executions);
 		json_pair_u64(json, "launches", process->launches);
 		json_pair_u64(json, "share_ns", process->share_ns);

@@ -19,7 +19,9 @@
 
 #include "analyze/device_code.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/json.h"
+#include "base/key_sort.h"
 #include "base/string.h"
 #include "cli/table.h"
 
@@ -60,9 +62,8 @@ static int order_kernels(const struct row *a, const struct row *b)
 	return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
-static int compare_places(const void *left, const void *right)
+static int compare_places(const struct row *a, const struct row *b)
 {
-	const struct row *a = left, *b = right;
 	int order = order_kernels(a, b);
 
 	if (!order)
@@ -72,14 +73,7 @@ static int compare_places(const void *left, const void *right)
 			(a->instruction->code < b->instruction->code);
 	if (!order)
 		order = (a->place.offset > b->place.offset) - (a->place.offset < b->place.offset);
-	return order ? order : strcmp(a->instruction->stall, b->instruction->stall);
-}
-
-static bool is_one_place(const struct row *a, const struct row *b)
-{
-	return order_kernels(a, b) == 0 && a->place.offset == b->place.offset &&
-	       strcmp(a->place.name, b->place.name) == 0 &&
-	       (*a->place.name || a->instruction->code == b->instruction->code);
+	return order;
 }
 
 static int compare_samples(const void *left, const void *right)
@@ -88,62 +82,73 @@ static int compare_samples(const void *left, const void *right)
 
 	if (a->samples != b->samples)
 		return a->samples > b->samples ? -1 : 1;
-	return compare_places(left, right);
+	return compare_places(a, b);
 }
 
-static int add_stall(struct rows *rows, struct row *row, const struct row *from)
+static int add_stall(struct rows *rows, struct row *row, const struct analysis_instruction *from)
 {
-	const char *name = from->instruction->stall;
-
-	if (row->stalls && strcmp(rows->stalls[rows->stalls_count - 1].name, name) == 0) {
+	if (row->stalls && strcmp(rows->stalls[rows->stalls_count - 1].name, from->stall) == 0) {
 		rows->stalls[rows->stalls_count - 1].samples += from->samples;
 		return 0;
 	}
 	if (array_grow(rows->stalls, rows->stalls_capacity, rows->stalls_count + 1))
 		return -ENOMEM;
-	rows->stalls[rows->stalls_count++] = (struct stall){name, from->samples};
+	rows->stalls[rows->stalls_count++] = (struct stall){from->stall, from->samples};
 	row->stalls++;
 	return 0;
 }
 
-/* From one row for each path to one for each place. */
-static int merge(struct rows *rows)
+/* ---- names ------------------------------------------------------------------------------------- */
+
+/* Texts that rows have, and which place each has among them. */
+struct names {
+	const char **texts; /* owned */
+	size_t count, capacity;
+	struct hash_map by_address; /* of the text -> its place */
+};
+
+static void names_fini(struct names *names)
 {
-	size_t kept = 0;
-
-	qsort(rows->rows, rows->count, sizeof(*rows->rows), compare_places);
-	for (size_t i = 0; i < rows->count; i++) {
-		struct row from = rows->rows[i];
-
-		if (!kept || !is_one_place(&rows->rows[kept - 1], &from)) {
-			rows->rows[kept] = from;
-			rows->rows[kept].first_stall = rows->stalls_count;
-			rows->rows[kept].samples = rows->rows[kept].estimated = 0;
-			kept++;
-		}
-		rows->rows[kept - 1].samples += from.samples;
-		rows->rows[kept - 1].estimated += from.estimated;
-		if (add_stall(rows, &rows->rows[kept - 1], &from))
-			return -ENOMEM;
-	}
-	rows->count = kept;
-	return 0;
+	free(names->texts);
+	hash_map_fini(&names->by_address);
 }
 
-/* Rows of one kernel follow one another. */
-static void sum_kernels(struct rows *rows)
+static int add_name(struct names *names, const char *text)
 {
-	for (size_t i = 0, end; i < rows->count; i = end) {
-		uint64_t sum = 0;
+	const uintptr_t address = (uintptr_t)text;
 
-		for (end = i;
-		     end < rows->count && order_kernels(&rows->rows[i], &rows->rows[end]) == 0;
-		     end++)
-			sum += rows->rows[end].samples;
-		for (size_t one = i; one < end; one++)
-			rows->rows[one].of_kernel = sum;
+	if (hash_map_find(&names->by_address, address))
+		return 0;
+	if (array_grow(names->texts, names->capacity, names->count + 1))
+		return -ENOMEM;
+	names->texts[names->count++] = text;
+	return hash_map_put(&names->by_address, address, 0);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* "" is 0, equal ones have one place, wherever they are. */
+static void rank_names(struct names *names)
+{
+	uint64_t place = 0;
+
+	if (names->count)
+		qsort(names->texts, names->count, sizeof(*names->texts), compare_names);
+	for (size_t i = 0; i < names->count; i++) {
+		place += strcmp(names->texts[i], i ? names->texts[i - 1] : "") != 0;
+		*hash_map_find(&names->by_address, (uintptr_t)names->texts[i]) = place;
 	}
 }
+
+static uint64_t place_among(const struct names *names, const char *text)
+{
+	return hash_map_get(&names->by_address, (uintptr_t)text, 0);
+}
+
+/* ---- one row for each place -------------------------------------------------------------------- */
 
 static size_t device_of(const struct report *report, const struct analysis_instruction *instruction)
 {
@@ -161,35 +166,153 @@ bool report_shows_instruction(const struct report *report,
 				     : report_shows_device(report, device);
 }
 
-static int add_row(const struct report *report, const struct analysis_instruction *instruction,
-		   struct rows *rows)
-{
-	struct row row = {.instruction = instruction,
-			  .device = device_of(report, instruction),
-			  .samples = instruction->samples,
-			  .estimated = instruction->estimated};
+/* While rows for each path become one for each place. */
+struct merging {
+	const struct report *report;
+	struct rows *rows;
+	struct names names;
+	struct sort_key *keys; /* owned */
+	size_t count;
+};
 
-	if (!report_shows_instruction(report, instruction))
-		return 0;
-	if (array_grow(rows->rows, rows->capacity, rows->count + 1) ||
-	    device_code_find(rows->code, instruction->code, instruction->offset, &row.place))
-		return -ENOMEM;
+static int find_place(const struct merging *merging, const struct analysis_instruction *instruction,
+		      struct device_place *ret_place)
+{
+	return device_code_find(merging->rows->code, instruction->code, instruction->offset,
+				ret_place);
+}
+
+static int name_rows(struct merging *merging)
+{
+	const struct analysis *analysis = merging->report->analysis;
+	struct device_place place;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->instructions_count && !error; i++) {
+		const struct analysis_instruction *instruction = &analysis->instructions[i];
+
+		error = find_place(merging, instruction, &place);
+		if (!error)
+			error = add_name(&merging->names, instruction->kernel);
+		if (!error)
+			error = add_name(&merging->names, place.name);
+	}
+	rank_names(&merging->names);
+	return error;
+}
+
+static int fill_keys(struct merging *merging)
+{
+	const struct analysis *analysis = merging->report->analysis;
+	struct device_place place;
+	int error = 0;
+
+	for (size_t i = 0; i < analysis->instructions_count && !error; i++) {
+		const struct analysis_instruction *instruction = &analysis->instructions[i];
+		/* there are not so many devices */
+		const uint32_t device = (uint32_t)device_of(merging->report, instruction);
+		uint64_t name;
+
+		if (!report_shows_instruction(merging->report, instruction))
+			continue;
+		error = find_place(merging, instruction, &place);
+		if (error)
+			break;
+		name = place_among(&merging->names, place.name);
+		merging->keys[merging->count++] = (struct sort_key){
+			{place.offset, name << 32 | (name ? 0 : instruction->code),
+			 place_among(&merging->names, instruction->kernel) << 32 | device},
+			(uint32_t)i};
+	}
+	return error;
+}
+
+static int compare_stalls(const void *context, uint32_t left, uint32_t right)
+{
+	const struct analysis_instruction *instructions = context;
+
+	return strcmp(instructions[left].stall, instructions[right].stall);
+}
+
+static int add_row(const struct merging *merging, const struct analysis_instruction *instruction)
+{
+	struct rows *rows = merging->rows;
+	struct row row = {.instruction = instruction,
+			  .device = device_of(merging->report, instruction),
+			  .first_stall = rows->stalls_count};
+	int error = find_place(merging, instruction, &row.place);
+
+	if (error)
+		return error;
 	if (!*row.place.text)
 		row.place.text = instruction->text;
+	if (array_grow(rows->rows, rows->capacity, rows->count + 1))
+		return -ENOMEM;
 	rows->rows[rows->count++] = row;
 	return 0;
 }
 
+static int add_to_place(const struct merging *merging, const struct sort_key *key,
+			const struct sort_key *before)
+{
+	const struct analysis_instruction *from =
+		&merging->report->analysis->instructions[key->row];
+	const bool is_new = !before || memcmp(key->words, before->words, sizeof(key->words)) != 0;
+	int error = is_new ? add_row(merging, from) : 0;
+	struct row *row;
+
+	if (error)
+		return error;
+	row = &merging->rows->rows[merging->rows->count - 1];
+	row->samples += from->samples;
+	row->estimated += from->estimated;
+	return add_stall(merging->rows, row, from);
+}
+
+static int merge(struct merging *merging)
+{
+	const struct analysis *analysis = merging->report->analysis;
+	const struct sort_key *sorted;
+	int error = name_rows(merging);
+
+	if (!error)
+		error = fill_keys(merging);
+	if (error)
+		return error;
+	sorted = key_sort(merging->keys, merging->count, compare_stalls, analysis->instructions);
+	for (size_t i = 0; i < merging->count && !error; i++)
+		error = add_to_place(merging, &sorted[i], i ? &sorted[i - 1] : NULL);
+	return error;
+}
+
+/* Rows of one kernel follow one another. */
+static void sum_kernels(struct rows *rows)
+{
+	for (size_t i = 0, end; i < rows->count; i = end) {
+		uint64_t sum = 0;
+
+		for (end = i;
+		     end < rows->count && order_kernels(&rows->rows[i], &rows->rows[end]) == 0;
+		     end++)
+			sum += rows->rows[end].samples;
+		for (size_t one = i; one < end; one++)
+			rows->rows[one].of_kernel = sum;
+	}
+}
+
 static int find(const struct report *report, struct rows *ret_rows)
 {
-	const struct analysis *analysis = report->analysis;
+	const size_t count = report->analysis->instructions_count;
 	struct rows rows = {0};
+	struct merging merging = {.report = report, .rows = &rows};
 	int error = device_code_new(report->model, &rows.code);
 
-	for (size_t i = 0; i < analysis->instructions_count && !error; i++)
-		error = add_row(report, &analysis->instructions[i], &rows);
-	if (!error && rows.count)
-		error = merge(&rows);
+	hash_map_init(&merging.names.by_address);
+	merging.keys = malloc((2 * count + 1) * sizeof(*merging.keys));
+	if (!error)
+		error = merging.keys ? merge(&merging) : -ENOMEM;
+	free(merging.keys);
+	names_fini(&merging.names);
 	if (error) {
 		fini(&rows);
 		return error;
@@ -242,8 +365,15 @@ void report_put_doubts(const struct report *report)
 {
 	const struct analysis_ledger *ledger = &report->analysis->ledger;
 
-	put_doubt(ledger->instructions_estimated, ledger,
+	put_doubt(ledger->instructions_divided, ledger,
 		  "are one of several commands' that ran then: divided among them");
+	put_doubt(ledger->instructions_unsized, ledger,
+		  "are behind the begin of a kernel of which nobody told where it ends: taken for "
+		  "its own, "
+		  "an estimate");
+	put_doubt(ledger->instructions_early, ledger,
+		  "were given away before all was read that may have run then, as too many waited: "
+		  "an estimate");
 	put_doubt(ledger->instructions_unknown - ledger->instructions_unknown_code, ledger,
 		  "came while no command is known to have run their kernel");
 	put_doubt(ledger->instructions_unknown_code, ledger,

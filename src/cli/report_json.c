@@ -44,6 +44,16 @@ static void write_end(const struct event_process *process, struct json_writer *j
 		json_pair_u64(json, "exit_status", (uint64_t)WEXITSTATUS(process->status));
 }
 
+void report_write_rank(const struct event_process *process, struct json_writer *json)
+{
+	if (process->rank)
+		json_pair_u64(json, "rank", process->rank - 1);
+	if (process->local_rank)
+		json_pair_u64(json, "local_rank", process->local_rank - 1);
+	if (process->rank_count)
+		json_pair_u64(json, "ranks", process->rank_count);
+}
+
 static void write_processes(const struct report *report, struct json_writer *json)
 {
 	const struct analysis *analysis = report->analysis;
@@ -58,6 +68,7 @@ static void write_processes(const struct report *report, struct json_writer *jso
 		json_pair_text(json, "name", process->name);
 		json_pair_text(json, "command",
 			       model_text(report->model, process->process->command_string, ""));
+		report_write_rank(process->process, json);
 		write_end(process->process, json);
 		json_pair_u64(json, "launches", process->launches);
 		json_pair_u64(json, "executions", process->executions);
@@ -369,6 +380,9 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_about_ledger(json, ledger);
 	json_pair_u64(json, "samples", ledger->instructions);
 	json_pair_u64(json, "samples_estimated", ledger->instructions_estimated);
+	json_pair_u64(json, "samples_divided", ledger->instructions_divided);
+	json_pair_u64(json, "samples_unsized", ledger->instructions_unsized);
+	json_pair_u64(json, "samples_early", ledger->instructions_early);
 	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
 	json_pair_u64(json, "samples_unknown_code", ledger->instructions_unknown_code);
 	json_pair_u64(json, "samples_late", ledger->instructions_late);

@@ -76,6 +76,21 @@ void report_put_kernels(const struct report *report)
 	table_put_rest(shown, all, "kernel", "kernels");
 }
 
+/* Processes of a job have one name. */
+static void put_process_name(const struct analysis_process *process)
+{
+	const struct event_process *row = process->process;
+	char name[96];
+
+	snprintf(name, sizeof(name), "%.64s", process->name);
+	if (row->rank && row->rank_count)
+		snprintf(name, sizeof(name), "%.64s, rank %" PRIu32 " of %" PRIu32, process->name,
+			 row->rank - 1, row->rank_count);
+	else if (row->rank)
+		snprintf(name, sizeof(name), "%.64s, rank %" PRIu32, process->name, row->rank - 1);
+	table_put_name(name, 34);
+}
+
 void report_put_processes(const struct report *report)
 {
 	const struct analysis *analysis = report->analysis;
@@ -91,7 +106,7 @@ void report_put_processes(const struct report *report)
 
 		if (!process->has_calls)
 			continue;
-		table_put_name(process->name, 34);
+		put_process_name(process);
 		table_put_cell(format_count(process->process->pid));
 		table_put_cell(format_count(process->launches));
 		table_put_cell(format_count(process->executions));

@@ -375,6 +375,17 @@ static int put_by(const struct report *report, const char *by)
 	return 0;
 }
 
+/* Of a job, whose slow one is looked for: two or more that called. */
+static bool has_ranks(const struct report *report)
+{
+	const struct analysis *analysis = report->analysis;
+	size_t count = 0;
+
+	for (size_t i = 0; i < analysis->processes_count; i++)
+		count += analysis->processes[i].has_calls && analysis->processes[i].process->rank;
+	return count > 1;
+}
+
 int report_print_text(const struct report *report)
 {
 	const char *by = report->values->by;
@@ -396,6 +407,8 @@ int report_print_text(const struct report *report)
 	error = is_cpu_only(report) ? 0 : put_devices(report);
 	if (!error)
 		error = put_by(report, by ? by : "kernel");
+	if (!by && has_ranks(report))
+		report_put_processes(report);
 	if (!error && !by)
 		error = report_put_ranges(report);
 	if (!error && (!by || strcmp(by, "stall") != 0))

@@ -197,12 +197,20 @@ static int write_memory(pid_t pid, uint64_t address, const void *bytes, size_t s
 	return done < 0 ? -errno : done == (ssize_t)size ? 0 : -EFAULT;
 }
 
-static int lay_frame(struct borrowed_thread *borrowed)
+/* Below the frame; what is called takes it off the stack. */
+static int lay_chain(const struct borrowed_thread *borrowed)
 {
 	const struct chain chain = {.align = borrowed->target->load_argument + 1,
 				    .load = borrowed->target->load_argument,
 				    .signal = (uint64_t)borrowed->signal,
 				    .raise = borrowed->target->raise};
+
+	return write_memory(borrowed->target->pid, borrowed->frame - sizeof(chain), &chain,
+			    sizeof(chain));
+}
+
+static int lay_frame(struct borrowed_thread *borrowed)
+{
 	const pid_t pid = borrowed->target->pid;
 	const uint32_t end = STATE_END_MAGIC;
 	struct signal_frame frame = {.restorer = borrowed->target->restorer,
@@ -232,8 +240,7 @@ static int lay_frame(struct borrowed_thread *borrowed)
 		error = write_memory(pid, at + size, &end, sizeof(end));
 	if (!error)
 		error = write_memory(pid, borrowed->frame, &frame, sizeof(frame));
-	return error ? error
-		     : write_memory(pid, borrowed->frame - sizeof(chain), &chain, sizeof(chain));
+	return error ? error : lay_chain(borrowed);
 }
 
 /* ---- stops ------------------------------------------------------------------------------------- */
@@ -406,6 +413,21 @@ static bool may_begin_again(uint64_t call)
 	return false;
 }
 
+/* The call that the stop has interrupted; -1: it was in none, or that was over. */
+static int64_t interrupted_call(const struct user_regs_struct *regs)
+{
+	switch (-(int64_t)regs->rax) {
+	case RESTART_SYS:
+	case RESTART_NO_INTERRUPT:
+	case RESTART_NO_HANDLER:
+	case RESTART_BLOCK:
+	case EINTR:
+		return (int64_t)regs->orig_rax;
+	default:
+		return -1;
+	}
+}
+
 static bool is_signalled(const struct borrowed_thread *borrowed)
 {
 	const pid_t pid = borrowed->target->pid;
@@ -442,6 +464,7 @@ static int read_thread(struct borrowed_thread *borrowed)
 	    ptrace(PTRACE_GETSIGMASK, borrowed->tid, (void *)sizeof(borrowed->mask),
 		   &borrowed->mask) < 0)
 		return -errno;
+	borrowed->call = interrupted_call(&borrowed->regs);
 	undo_interruption(borrowed);
 	if (state.iov_len < STATE_LEAST)
 		return -ENOTSUP;
@@ -568,22 +591,46 @@ static bool is_of_library(const struct borrowed_thread *borrowed)
 	       head[0] == borrowed->regs.fs_base && head[2] == borrowed->regs.fs_base;
 }
 
-/* In bytes that are mapped around the stack pointer; false: none. What is below it is the stack's alone where the C library
- * made it, with the thread's own data at its end: a coroutine's lies in the middle of a program's memory. */
+/* The stack that the kernel made for the first thread, or one that the C library made for another, which has the thread's own
+ * data above it. The first thread's data is anywhere, in one mapping with whatever came to lie beside it. */
+static bool is_own_stack(const struct borrowed_thread *borrowed, const struct proc_mapping *mapping)
+{
+	if (borrowed->tid == borrowed->target->pid)
+		return strcmp(mapping->path, "[stack]") == 0;
+	return borrowed->regs.rsp < borrowed->regs.fs_base && borrowed->regs.fs_base < mapping->end;
+}
+
+/* In bytes that are mapped around the stack pointer; false: none. What is below it is the stack's alone where that is the
+ * thread's own: a coroutine's lies in the middle of a program's memory. */
 static bool find_stack(const struct borrowed_thread *borrowed, uint64_t *ret_below,
 		       uint64_t *ret_above)
 {
 	const uint64_t sp = borrowed->regs.rsp;
 	const struct proc_mapping *mapping = proc_maps_find(&borrowed->target->maps, sp);
 
-	if (!mapping || !mapping->is_writable)
-		return false;
-	if (strcmp(mapping->path, "[stack]") != 0 &&
-	    (borrowed->regs.fs_base < mapping->start || borrowed->regs.fs_base >= mapping->end))
+	if (!mapping || !mapping->is_writable || !is_own_stack(borrowed, mapping))
 		return false;
 	*ret_below = sp - mapping->start;
 	*ret_above = mapping->end - sp;
 	return true;
+}
+
+/* In a call that waits for somebody outside: no allocator does that, while it waits for locks and gives memory back. A short
+ * sleep may be one that comes to its lock. */
+static bool waits_outside(const struct borrowed_thread *borrowed)
+{
+	static const uint16_t calls[] = {
+		SYS_read,          SYS_readv,           SYS_recvfrom,     SYS_recvmsg,
+		SYS_recvmmsg,      SYS_accept,          SYS_accept4,      SYS_poll,
+		SYS_ppoll,         SYS_select,          SYS_pselect6,     SYS_epoll_wait,
+		SYS_epoll_pwait,   SYS_wait4,           SYS_waitid,       SYS_pause,
+		SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_io_getevents, 441 /* epoll_pwait2 */,
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++)
+		if (calls[i] == borrowed->call)
+			return true;
+	return false;
 }
 
 bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char **ret_why)
@@ -602,6 +649,10 @@ bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char 
 		*ret_why = "were not made by its C library";
 	else if (is_in_sequence(borrowed))
 		*ret_why = "are in restartable sequences";
+	else if (target->has_other_allocator && !waits_outside(borrowed))
+		*ret_why = "have an allocator that is not the C library's and may be inside of it, "
+			   "and "
+			   "none waits for something from outside";
 	if (*ret_why)
 		return false;
 	bytes = above < STACK_BYTES ? (size_t)above : STACK_BYTES;
@@ -708,6 +759,20 @@ int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t address, uint
 	if (!error && !is_in_libc(borrowed->target, regs.rip))
 		error = -ENOTSUP;
 	return error ? error : is_mapped(borrowed->target->pid, address, bytes) ? 0 : -ENOMEM;
+}
+
+int borrowed_thread_unmap(struct borrowed_thread *borrowed, uint64_t address, uint64_t bytes)
+{
+	struct user_regs_struct regs = borrowed->regs;
+	int error = lay_chain(borrowed);
+
+	if (error)
+		return error;
+	regs.rip = borrowed->target->munmap;
+	regs.rsp = borrowed->frame - sizeof(struct chain);
+	regs.rdi = address;
+	regs.rsi = bytes;
+	return execute(borrowed, &regs);
 }
 
 int borrowed_thread_run(struct borrowed_thread *borrowed, uint64_t code, uint64_t end, uint64_t rbx,

@@ -23,6 +23,7 @@ struct borrowed_thread {
 	size_t state_bytes;           /* of which the kernel takes this much back … */
 	size_t frame_state_bytes;     /* … and a frame on its stack has this much */
 	uint64_t mask;                /* its blocked signals */
+	int64_t call;                 /* the system call that it waited in; -1: none */
 	int signal;                   /* by which it stops for us */
 	uint64_t frame;               /* on its stack: all that was, as for a signal's handler */
 	uint64_t stopped_ns;          /* since when */
@@ -43,6 +44,9 @@ bool borrowed_thread_is_free(const struct borrowed_thread *borrowed, const char 
  * -errno; -ENOMEM: it could not. */
 int borrowed_thread_map(struct borrowed_thread *borrowed, uint64_t address, uint64_t bytes,
 			int protection);
+
+/* Has it give back what it has mapped, of which nobody makes use any more. */
+int borrowed_thread_unmap(struct borrowed_thread *borrowed, uint64_t address, uint64_t bytes);
 
 /* Has it execute `code`, with rbx and rsp as told, until it signals itself before the instruction at `end`. Errors:
  * -errno; -EDEADLK: it waits for something that it has itself. */

@@ -859,6 +859,7 @@ static void decode_node(struct injected *injected, const struct record *head)
 	const struct node_call *call;
 	struct injected_queue *queue;
 	struct waiting_node node;
+	bool is_whole;
 
 	if (head->size < sizeof(*record) || record->dimensions > 3 ||
 	    head->size - sizeof(*record) < 16u * record->dimensions)
@@ -896,7 +897,11 @@ static void decode_node(struct injected *injected, const struct record *head)
 		node.launch.local_size[i] = record->values[record->dimensions + i];
 	}
 	call = nodes_find(&injected->nodes, record->parent);
-	if (call || !record->parent || !keep_node(injected, &node))
+	/* What made it may be in a ring that comes later in this round. */
+	is_whole = !record->parent ||
+		   (call && (!record->graph_node ||
+			     nodes_is_captured(&injected->nodes, record->graph_node)));
+	if (is_whole || !keep_node(injected, &node))
 		put_node(injected, &node, call);
 }
 
@@ -1088,9 +1093,12 @@ static void decode_refused(struct injected *injected, const struct record *head)
 	injected->explain(texts[0], record->result, texts[1], text + length,
 			  sizeof(text) - (size_t)length);
 	recording_note(injected->recording, injected->collector,
-		       head->detail == REFUSED_ALL ? COLLECTOR_REFUSED : COLLECTOR_PARTIAL,
+		       head->detail == REFUSED_ALL     ? COLLECTOR_REFUSED
+		       : head->detail == REFUSED_LATER ? COLLECTOR_AVAILABLE
+						       : COLLECTOR_PARTIAL,
 		       process->id, text);
-	recording_warn(injected->recording, text);
+	if (head->detail != REFUSED_LATER)
+		recording_warn(injected->recording, text);
 }
 
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);

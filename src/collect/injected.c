@@ -87,6 +87,7 @@ static int map_region(struct injected *injected, uint32_t options, int *ret_fd)
 		injected->region->clock =
 			injected->recording->tsc ? RING_CLOCK_TSC : RING_CLOCK_MONOTONIC;
 		injected->region->options = options;
+		memcpy(injected->region->numbers, injected->numbers, sizeof(injected->numbers));
 		atomic_store(&injected->region->beat_ns, host_clocks_now_ns());
 		atomic_store(&injected->region->enabled, 1);
 		injected->region->magic = RING_MAGIC;
@@ -127,6 +128,9 @@ static void describe_process(struct injected *injected, const struct injected_pe
 		.command_string = recording_string(recording, info->command),
 		.cgroup_string = recording_string(recording, info->cgroup),
 		.status = -1,
+		.rank = info->rank.rank,
+		.local_rank = info->rank.local_rank,
+		.rank_count = info->rank.count,
 		.start_ticks = info->start_ticks,
 		.begin_ns = host_clocks_now_ns(),
 	};
@@ -221,6 +225,7 @@ int injected_open(struct recording *recording, const struct injected_peer *peer,
 	injected->pid = peer->pid;
 	injected->pid_fd = peer->pid_fd;
 	injected->ring_most = peer->ring_bytes ? peer->ring_bytes : USUAL_BYTES;
+	memcpy(injected->numbers, peer->numbers, sizeof(injected->numbers));
 	injected->room_bytes = UINT64_MAX;
 	injected->looks = peer->looks;
 	identities_init(&injected->codes_known);
@@ -387,6 +392,9 @@ static const struct fact {
 	 "no instructions are sampled: this ROCm (6.2 is needed), its driver or its GPUs offer "
 	 "no PC sampling, or another tool has it",
 	 NULL},
+	{RING_TROUBLE_QUEUES, false, LOSES_NOTHING, NULL,
+	 "times a command was in a stream beyond the 65536 that are remembered: those of a GPU are "
+	 "shown as one queue"},
 	{RING_TROUBLE_CUDA_TIMES, false, LOSES_NOTHING, NULL,
 	 "commands have no device times: CUPTI told of times that cannot be (it does after some 25 "
 	 "million nodes of graphs)"},

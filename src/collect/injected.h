@@ -91,7 +91,8 @@ struct injected {
 	uint64_t region_inode;
 	size_t region_bytes;
 	uint32_t ring_count, ring_bytes;
-	uint32_t ring_most;  /* … of a ring that it may have */
+	uint32_t ring_most; /* … of a ring that it may have */
+	uint32_t numbers[RING_NUMBER_COUNT];
 	uint32_t rings_seen; /* rings below this index have been claimed at some time */
 	uint32_t next_ring;  /* where the next round begins */
 	bool has_more;       /* the last round ended before the rings' */
@@ -139,10 +140,11 @@ struct injected {
 
 /* Who said hello. */
 struct injected_peer {
-	const char *collector;    /* borrowed; whose guest it is … */
-	const char *guest;        /* … as which it says hello */
-	uint32_t ring_bytes;      /* struct collector */
-	explain_refusal *explain; /* the same */
+	const char *collector;               /* borrowed; whose guest it is … */
+	const char *guest;                   /* … as which it says hello */
+	uint32_t ring_bytes;                 /* struct collector */
+	uint32_t numbers[RING_NUMBER_COUNT]; /* beside the options; kept for a renewal */
+	explain_refusal *explain;            /* the same */
 	struct injected *sibling; /* another guest of the same image; NULL: it is the first */
 	pid_t pid;
 	uint32_t ns_pid; /* as it counts itself */

@@ -298,11 +298,14 @@ static int work(struct injector *injector, struct borrowed_thread *borrowed)
 		fill_block(injector, borrowed);
 		error = run(injector, borrowed);
 	}
+	/* It has come to its end and there is no other thread: nobody is in there. In the middle of a lock one may be. */
+	if (!error && injector->block.created)
+		borrowed_thread_unmap(borrowed, injector->code, bytes);
 	if (error == -ENOMEM || (!error && injector->block.created == -1))
 		return refuse(injector, -ENOMEM,
 			      "it may not map more memory (ulimit -v, vm.max_map_count)");
 	if (!error && injector->block.created)
-		return refuse(injector, -injector->block.created,
+		return refuse(injector, -EAGAIN,
 			      "it may not have another thread (ulimit -u, the limit of its control "
 			      "group)");
 	if (error == -EDEADLK)

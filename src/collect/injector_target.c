@@ -239,17 +239,57 @@ static void guard(struct injector_target *target, uint64_t start, uint64_t end)
 		target->guarded[target->guarded_count++] = (struct injector_range){start, end};
 }
 
+static bool is_guarded_library(const char *name)
+{
+	return begins_with(name, "ld-linux") || begins_with(name, "ld-2.") ||
+	       (begins_with(name, "lib") && strstr(name, "malloc"));
+}
+
 /* The loader, and allocators that take the C library's place. */
 static void guard_libraries(struct injector_target *target)
 {
 	for (size_t i = 0; i < target->maps.count; i++) {
 		const struct proc_mapping *mapping = &target->maps.mappings[i];
-		const char *name = file_name(mapping);
 
 		if (mapping->is_executable && mapping->kind == PROC_MAPPING_FILE &&
-		    (begins_with(name, "ld-linux") || begins_with(name, "ld-2.") ||
-		     (begins_with(name, "lib") && strstr(name, "malloc"))))
+		    is_guarded_library(file_name(mapping)))
 			guard(target, mapping->start, mapping->end);
+	}
+}
+
+static bool has_code(const struct proc_maps *maps, uint64_t inode)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (maps->mappings[i].is_executable &&
+		    maps->mappings[i].kind == PROC_MAPPING_FILE && maps->mappings[i].inode == inode)
+			return true;
+	return false;
+}
+
+/* In the program itself, or in a library under any name (jemalloc, tcmalloc, mimalloc, a sanitizer's). Its inner functions
+ * have no names: what a thread does there is not seen. */
+static bool has_allocator(const struct injector_target *target, const struct proc_mapping *first)
+{
+	static const char *const names[] = {"malloc", "calloc", "free"};
+	struct remote_library library;
+	bool is_there = false;
+
+	if (first->kind != PROC_MAPPING_FILE || first->file_offset ||
+	    is_guarded_library(file_name(first)) || !has_code(&target->maps, first->inode) ||
+	    remote_library_open(&library, target->pid, first->start))
+		return false;
+	for (size_t i = 0; i < ARRAY_COUNT(names) && !is_there; i++)
+		is_there = remote_library_find(&library, names[i], NULL) != 0;
+	return is_there;
+}
+
+static void find_allocators(struct injector_target *target, const struct proc_mapping *libc)
+{
+	for (size_t i = 0; i < target->maps.count && !target->has_other_allocator; i++) {
+		const struct proc_mapping *mapping = &target->maps.mappings[i];
+
+		target->has_other_allocator =
+			mapping->inode != libc->inode && has_allocator(target, mapping);
 	}
 }
 
@@ -469,6 +509,7 @@ int injector_target_open(pid_t pid, struct injector_target *target)
 	if (!libc)
 		return refuse_library(target);
 	guard_libraries(target);
+	find_allocators(target, libc);
 	error = read_libc(target, libc);
 	return error ? error : find_functions(target);
 }

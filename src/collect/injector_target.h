@@ -30,6 +30,8 @@ struct injector_target {
 	/* Code in which a thread may hold a lock that is needed to make another thread. */
 	struct injector_range guarded[INJECTOR_GUARDED_MOST];
 	size_t guarded_count;
+	/* Somebody else than its C library and what is guarded has a malloc: no thread's code says whether it is inside. */
+	bool has_other_allocator;
 	struct proc_maps maps;      /* owned */
 	struct unwind_table *rules; /* owned; of the C library … */
 	struct injector_range libc; /* … whose code lies here … */

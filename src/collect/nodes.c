@@ -43,11 +43,19 @@ bool nodes_capture(struct nodes *nodes, uint64_t graph_node, const struct captur
 			    (uint64_t)captured->stack << 32 | captured->function_string) == 0;
 }
 
+/* Copies of copies: a graph that is cloned and instantiated has two. */
+enum { COPIES_DEEP = 8 };
+
 static bool find_captured(const struct nodes *nodes, uint64_t graph_node,
 			  struct captured *ret_captured)
 {
-	const uint64_t *found = graph_node ? hash_map_find(&nodes->captured, graph_node) : NULL;
+	const uint64_t *found = NULL, *original = &graph_node;
 
+	for (int i = 0; i < COPIES_DEEP && original && *original && !found; i++) {
+		graph_node = *original;
+		found = hash_map_find(&nodes->captured, graph_node);
+		original = hash_map_find(&nodes->copies, graph_node);
+	}
 	if (found)
 		*ret_captured = (struct captured){(uint32_t)*found, (uint32_t)(*found >> 32)};
 	return found != NULL;
@@ -57,8 +65,16 @@ bool nodes_copy(struct nodes *nodes, uint64_t graph_node, uint64_t original)
 {
 	struct captured captured;
 
-	return !find_captured(nodes, original, &captured) ||
-	       nodes_capture(nodes, graph_node, &captured);
+	if (!find_captured(nodes, original, &captured))
+		return hash_map_put(&nodes->copies, graph_node, original) == 0;
+	return nodes_capture(nodes, graph_node, &captured);
+}
+
+bool nodes_is_captured(const struct nodes *nodes, uint64_t graph_node)
+{
+	struct captured captured;
+
+	return find_captured(nodes, graph_node, &captured);
 }
 
 enum { DEPTH_MOST = 2048 };
@@ -141,6 +157,7 @@ void nodes_fini(struct nodes *nodes)
 	free(nodes->calls);
 	free(nodes->waiting);
 	hash_map_fini(&nodes->captured);
+	hash_map_fini(&nodes->copies);
 	hash_map_fini(&nodes->stacks);
 	*nodes = (struct nodes){0};
 }

@@ -41,7 +41,9 @@ struct nodes {
 	struct waiting_node *waiting; /* owned */
 	size_t waiting_count, waiting_capacity;
 	struct hash_map captured; /* owned; graph node -> stack << 32 | function string */
-	struct hash_map stacks;   /* owned; launch's stack << 32 | captured one -> both as one */
+	struct hash_map
+		copies; /* owned; graph node -> the one it was copied from, not captured yet */
+	struct hash_map stacks; /* owned; launch's stack << 32 | captured one -> both as one */
 };
 enum { NODE_CALLS = 1 << 16, NODES_WAITING_MOST = 1 << 16 };
 /* What a node takes, in a map that is half full. */
@@ -57,8 +59,10 @@ const struct node_call *nodes_find(const struct nodes *nodes, uint64_t correlati
 
 /* False: no memory. */
 bool nodes_capture(struct nodes *nodes, uint64_t graph_node, const struct captured *captured);
-/* The same of a copy; nothing where the original is not known. */
+/* The same of a copy, also where the original is told of in a ring that comes later in the round. */
 bool nodes_copy(struct nodes *nodes, uint64_t graph_node, uint64_t original);
+/* Whether the call that made it is known. */
+bool nodes_is_captured(const struct nodes *nodes, uint64_t graph_node);
 
 /* Fills in what the call says of the command (NULL: it is not known), and of a graph's node where it comes from: its
  * function is that of the call that made it, its stack the launch's, "[graph launch]", and of the stack of the other call

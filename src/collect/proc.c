@@ -25,6 +25,9 @@
 #include "base/error.h"
 #include "base/io.h"
 
+/* Of one process; the kernel allows arguments and environment 6 MiB together, where the stack is not larger. */
+enum { ENVIRONMENT_MOST = 6 << 20 };
+
 static size_t read_text(const char *path, size_t most, char *text)
 {
 	auto_free char *bytes = NULL;
@@ -158,6 +161,21 @@ static uint32_t ns_tid_of(uint32_t pid, uint32_t tid)
 	return last ? (uint32_t)strtoul(last + 1, NULL, 10) : 0;
 }
 
+/* The environment that it was started with: what it has set since is its own business. */
+static struct rank read_rank(uint32_t pid)
+{
+	auto_free char *environment = NULL;
+	struct rank rank;
+	char path[64];
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (read_file(path, ENVIRONMENT_MOST, &environment, &size) < 0)
+		error_clear();
+	rank = ranks_parse(environment, size);
+	return rank;
+}
+
 int proc_read(uint32_t pid, struct proc_info *ret_info)
 {
 	auto_free struct proc_info *info = calloc(1, sizeof(*info));
@@ -184,6 +202,7 @@ int proc_read(uint32_t pid, struct proc_info *ret_info)
 	read_text(path, sizeof(info->cgroup), info->cgroup);
 	info->cgroup[strcspn(info->cgroup, "\n")] = '\0';
 	info->ns_pid = ns_tid_of(pid, pid);
+	info->rank = read_rank(pid);
 	*ret_info = *info;
 	return 0;
 }

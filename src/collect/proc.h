@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/ranks.h"
+
 enum { PROC_COMMAND_BYTES = 4096 };
 
 struct proc_info {
@@ -19,6 +21,7 @@ struct proc_info {
 	char exe[4096];
 	char command[PROC_COMMAND_BYTES]; /* arguments as a shell would need them */
 	char cgroup[4096];
+	struct rank rank;
 };
 
 /* False for a process that has ended, also where its parent has not waited for it. pid_fd -1: the number is

@@ -116,6 +116,9 @@ void process_inherit(struct process *process, const struct process *from, bool i
 
 	row->uid = from->row.uid;
 	row->cgroup_string = from->row.cgroup_string;
+	row->rank = from->row.rank;
+	row->local_rank = from->row.local_rank;
+	row->rank_count = from->row.rank_count;
 	row->parent = from->row.parent;
 	row->parent_pid = from->row.parent_pid;
 	if (!is_child)
@@ -221,6 +224,9 @@ static void take_program(struct recording *recording, struct process *process,
 	struct event_process *row = &process->row;
 
 	row->cgroup_string = recording_string(recording, info->cgroup);
+	row->rank = info->rank.rank;
+	row->local_rank = info->rank.local_rank;
+	row->rank_count = info->rank.count;
 	if (!process->name[0])
 		row->name_string = recording_string(recording, info->name);
 	if (row->exe_string)

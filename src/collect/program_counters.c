@@ -3,7 +3,7 @@
  * collect/program_counters.c - values that a program names, as series of its process
  *
  * Runs in:  the recorder
- * Gets:     records of libduet: a name, a unit, a value   Gives: a series for each name, a row for each value
+ * Gets:     records of libduet and of runtimes: a name, a unit, a value, a device or none   Gives: a series for each name, a row for each value
  * Owns:     of each process its series, with the time of the last reading
  * Fails:    a series that there is no room for is counted as lost, reading by reading
  * Why a level: a value stands until the next one comes, so that a program need not say how often it counts
@@ -23,12 +23,13 @@ enum { SERIES_MOST = 1024 };
 
 /* The last one is looked at first: a program mostly counts the same few in a row. */
 static struct program_counter *find(struct program_counters *counters, uint32_t metric_string,
-				    uint32_t unit_string)
+				    uint32_t unit_string, uint32_t device)
 {
 	for (size_t i = counters->count; i > 0; i--) {
 		struct program_counter *counter = &counters->items[i - 1];
 
-		if (counter->metric_string == metric_string && counter->unit_string == unit_string)
+		if (counter->metric_string == metric_string &&
+		    counter->unit_string == unit_string && counter->device == device)
 			return counter;
 	}
 	return NULL;
@@ -36,13 +37,16 @@ static struct program_counter *find(struct program_counters *counters, uint32_t 
 
 static void describe(struct injected *injected, const struct program_counter *counter)
 {
+	/* A program says no device; a runtime does. */
+	const char *source = counter->device ? injected->collector : "libduet";
 	const struct event_series row = {
 		.id = counter->series,
 		.metric_string = counter->metric_string,
 		.unit_string = counter->unit_string,
-		.source_string = recording_string(injected->recording, "libduet"),
+		.source_string = recording_string(injected->recording, source),
 		.type = SERIES_LEVEL,
 		.process = injected->process->row.id,
+		.device = counter->device,
 		.begin_ns = host_clocks_now_ns(),
 	};
 
@@ -50,11 +54,12 @@ static void describe(struct injected *injected, const struct program_counter *co
 	trace_writer_thing(injected->recording->writer, EVENT_SERIES, &row);
 }
 
-static struct program_counter *add(struct injected *injected, const char *metric, const char *unit)
+static struct program_counter *add(struct injected *injected, const char *metric, const char *unit,
+				   uint32_t device)
 {
 	const uint64_t bytes = THING_BYTES + 2 * TEXT_BYTES + strlen(metric) + strlen(unit);
 	struct program_counters *counters = &injected->counters;
-	struct program_counter counter = {0};
+	struct program_counter counter = {.device = device};
 
 	if (counters->count >= SERIES_MOST || injected->room_bytes < bytes ||
 	    array_grow(counters->items, counters->capacity, counters->count + 1) < 0)
@@ -67,7 +72,8 @@ static struct program_counter *add(struct injected *injected, const char *metric
 	return &counters->items[counters->count++];
 }
 
-static struct program_counter *get(struct injected *injected, const char *metric, const char *unit)
+static struct program_counter *get(struct injected *injected, const char *metric, const char *unit,
+				   uint32_t device)
 {
 	struct trace_writer *writer = injected->recording->writer;
 	const uint32_t metric_string = trace_writer_find_string(writer, metric, strlen(metric));
@@ -76,8 +82,8 @@ static struct program_counter *get(struct injected *injected, const char *metric
 
 	/* 0 is also the text of none. */
 	if (metric_string && (unit_string || !unit[0]))
-		known = find(&injected->counters, metric_string, unit_string);
-	return known ? known : add(injected, metric, unit);
+		known = find(&injected->counters, metric_string, unit_string, device);
+	return known ? known : add(injected, metric, unit, device);
 }
 
 /* A value stands from when it was said to the next one. */
@@ -97,12 +103,17 @@ bool program_counters_take(struct injected *injected, const struct record *head)
 	const struct record_counter *record = (const struct record_counter *)head;
 	const char *texts[2]; /* metric, unit */
 	struct program_counter *counter;
+	uint32_t device = 0;
 
 	if (!record_texts(head, offsetof(struct record_counter, texts), 0, texts,
 			  ARRAY_COUNT(texts)) ||
 	    !texts[0][0])
 		return false;
-	counter = get(injected, texts[0], texts[1]);
+	if (head->detail && head->detail <= injected->devices.capacity)
+		device = injected->devices.items[head->detail - 1];
+	if (head->detail && !device)
+		return false;
+	counter = get(injected, texts[0], texts[1], device);
 	if (!counter) {
 		injected->counters.lost++;
 		return true;

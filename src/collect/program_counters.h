@@ -18,7 +18,7 @@ struct program_counters {
 	struct program_counter {
 		uint64_t time; /* of the reading that stands; 0: none */
 		int64_t value;
-		uint32_t series, metric_string, unit_string;
+		uint32_t series, metric_string, unit_string, device;
 	} * items; /* owned */
 	size_t count, capacity;
 	uint64_t lost; /* readings of series that there was no room for; not written yet */

@@ -456,7 +456,11 @@ static uint32_t ring_options(const struct session_options *options)
 	       (options->level_zero_time ? RING_OPTION_LEVEL_ZERO_TIME : 0) |
 	       (options->cuda_graphs ? RING_OPTION_CUDA_GRAPHS : 0) |
 	       (options->cuda_pc ? RING_OPTION_CUDA_PC : 0) |
-	       (options->cuda_pc_exact ? RING_OPTION_CUDA_PC_EXACT : 0);
+	       (options->cuda_latency ? RING_OPTION_CUDA_LATENCY : 0) |
+	       (options->cuda_waits ? RING_OPTION_CUDA_WAITS : 0) |
+	       (options->cuda_pc_exact ? RING_OPTION_CUDA_PC_EXACT : 0) |
+	       (options->cuda_idle ? RING_OPTION_CUDA_IDLE : 0) |
+	       (options->cuda_subscribed ? RING_OPTION_CUDA_SUBSCRIBED : 0);
 }
 
 static void refuse(struct session *session, enum refusal refusal, const char *text)
@@ -583,6 +587,8 @@ static int welcome(struct session *session, const struct attach_hello *hello,
 	struct injected_peer peer = {
 		.collector = collectors[index]->name,
 		.ring_bytes = collectors[index]->ring_bytes,
+		.numbers = {[RING_NUMBER_CUDA_PC_WINDOW_MS] = session->options->cuda_pc_window_ms,
+			    [RING_NUMBER_CUDA_PC_PERIOD_MS] = session->options->cuda_pc_period_ms},
 		.explain = collectors[index]->explain,
 		.guest = hello->hello.guest,
 		.sibling = sibling,

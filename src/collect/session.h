@@ -54,8 +54,12 @@ struct session_options {
 	uint32_t nvidia_pm_hz; /* … and by their hardware, so often a second; 0: not */
 	bool cuda;             /* collect CUDA … */
 	bool cuda_graphs;      /* … with a launch of a graph as one command */
+	bool cuda_latency;     /* … with times when kernels were queued and submitted */
+	bool cuda_waits;       /* … with waits as CUPTI tells of them */
 	bool cuda_pc;          /* … with samples of what its kernels execute … */
 	bool cuda_pc_exact;    /* … of one kernel at a time */
+	bool cuda_idle;        /* … with its guest there and nothing switched on … */
+	bool cuda_subscribed;  /* … but for the subscription */
 	/* … in windows of so many ms in each so many ms; 0: as usual */
 	uint32_t cuda_pc_window_ms, cuda_pc_period_ms;
 	uint32_t drm_hz;       /* … of GPUs that the kernel has a DRM driver for */
@@ -68,6 +72,9 @@ struct session_options {
 	bool intel_no_driver;  /* … without what their drivers see being handed to them */
 	bool intel_syscalls;   /* … or with it, if it has to be in all system calls */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
+	bool intel_debug;        /* … with code objects as debuggers are told them */
+	bool intel_debug_stops;  /* … and threads of one process stopped and counted … */
+	uint32_t intel_debug_pid; /* … this one; 0: the program that is started */
 	/* that tables of samples may take, with what the recorder needs beside; 0: as usual */
 	uint64_t memory_bytes;
 	bool preload; /* LD_PRELOAD instead of a loader's layer */

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	10 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches */
+	11 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches; 11: ranks of processes */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -88,6 +88,10 @@ struct event_process {
 	uint64_t begin_ns, end_ns; /* first and last seen */
 	/* Stacks that were taken a second way too, and those of them of which that said otherwise. */
 	uint64_t stacks_checked, stacks_wrong;
+	/* Of a job of several processes, as its launcher told them: one more than it counts, 0: none. */
+	uint32_t rank;       /* in the job */
+	uint32_t local_rank; /* among those of its host */
+	uint32_t rank_count; /* how many it has; 0: not known */
 };
 
 struct event_thread {

@@ -232,7 +232,7 @@ enum record_range_of {
 };
 enum { RECORD_RANGE_TEXT_BYTES = 1024 }; /* longer texts are cut */
 
-/* EVENT_COUNTER. Texts: metric, unit. */
+/* EVENT_COUNTER; detail: the device that it is of, described in this ring; 0: none. Texts: metric, unit. */
 struct record_counter {
 	struct record head;
 	uint64_t time;
@@ -288,7 +288,8 @@ struct record_refused {
 enum record_refusal {
 	REFUSED_ALL = 0,  /* nothing of the runtime is recorded */
 	REFUSED_PART = 1, /* something of it is not */
-	REFUSED_END = 2   /* the runtime was left alone before the end */
+	REFUSED_END = 2,  /* the runtime was left alone before the end */
+	REFUSED_LATER = 3 /* nothing is missing: what will not be done at the end */
 };
 
 /* RECORD_MODULE; detail: its id. Text: path. */

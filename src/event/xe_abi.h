@@ -162,7 +162,8 @@ struct xe_sync {
 	__u64 timeline_value;
 	__u64 reserved[2];
 };
-enum { XE_SYNC_OBJECT = 0, XE_SYNC_SIGNAL = 1 };
+enum { XE_SYNC_OBJECT = 0, XE_SYNC_USER_FENCE = 2 }; /* types */
+enum { XE_SYNC_SIGNAL = 1 };                         /* a flag */
 
 struct xe_exec {
 	__u64 extensions;

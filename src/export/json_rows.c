@@ -79,6 +79,12 @@ static void put_process(struct json_rows *rows, const void *thing)
 	put_string(rows, "name", row->name_string);
 	put_string(rows, "exe", row->exe_string);
 	put_string(rows, "command", row->command_string);
+	if (row->rank)
+		put_u64(rows, "rank", row->rank - 1);
+	if (row->local_rank)
+		put_u64(rows, "local_rank", row->local_rank - 1);
+	if (row->rank_count)
+		put_u64(rows, "ranks", row->rank_count);
 }
 
 static void put_thread(struct json_rows *rows, const void *thing)

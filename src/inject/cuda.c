@@ -26,13 +26,27 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 enum { EXIT_WAIT_MS = 1000, LEAVE_WAIT_MS = 100, SETTLE_MS = 1000 };
+enum { API_VERSION_12_6 = 24, REFUSALS_KEPT = 16 };
 
 static struct {
 	_Atomic bool is_live, has_left;
 	_Atomic bool is_entered; /* by somebody who wants to record, just now */
+	_Atomic bool
+		is_late; /* has_left, and the helper had not ended by then: whoever takes this looks again */
 	_Atomic bool has_gone;   /* has_left, and the runtime is given back */
-	uint64_t kinds;          /* written before is_live */
+	_Atomic bool has_graphs; /* the program has some, or may have had before we came */
+	_Atomic bool is_whole;   /* launches of graphs are recorded as a whole */
+	/* The runtime has our subscription, our functions for buffers, its overheads for us. */
+	bool is_subscribed, has_buffers, has_overheads;
+	uint64_t kinds; /* written before is_live */
 	cupti_subscriber subscriber;
+	/* What was refused, for a recorder that takes over. */
+	struct refusal {
+		enum record_refusal refusal;
+		const char *function; /* lives as long as the guest; NULL: it was asked for again */
+		cupti_result result;
+	} refusals[REFUSALS_KEPT];
+	_Atomic uint32_t refusal_count;
 } state;
 
 bool cuda_is_live(void)
@@ -45,8 +59,8 @@ bool cuda_has_kind(uint32_t kind)
 	return state.kinds >> kind & 1;
 }
 
-void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
-		  cupti_result result, const char *holder)
+static void tell_refused(struct guest_thread *thread, enum record_refusal refusal,
+			 const char *function, cupti_result result, const char *holder)
 {
 	struct record_refused record = {.head = {.kind = RECORD_REFUSED, .detail = refusal},
 					.result = result};
@@ -54,6 +68,46 @@ void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, cons
 	const struct guest_tail tail = {.texts = texts, .text_count = 2};
 
 	guest_put_with_texts(thread, &record.head, offsetof(struct record_refused, texts), &tail);
+}
+
+void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
+		  cupti_result result, const char *holder)
+{
+	uint32_t place = atomic_fetch_add(&state.refusal_count, 1);
+
+	if (place < REFUSALS_KEPT)
+		state.refusals[place] = (struct refusal){refusal, function, result};
+	tell_refused(thread, refusal, function, result, holder);
+}
+
+/* Those whose functions begin so are asked for again. */
+static void forget_refusals(const char *begin)
+{
+	for (uint32_t i = 0; i < REFUSALS_KEPT; i++)
+		if (state.refusals[i].function &&
+		    strncmp(state.refusals[i].function, begin, strlen(begin)) == 0)
+			state.refusals[i].function = NULL;
+}
+
+static void repeat_refusals(struct guest_thread *thread)
+{
+	for (uint32_t i = 0; i < REFUSALS_KEPT; i++) {
+		const struct refusal *refusal = &state.refusals[i];
+
+		if (refusal->function && refusal->refusal != REFUSED_END)
+			tell_refused(thread, refusal->refusal, refusal->function, refusal->result,
+				     "");
+	}
+}
+
+/* Before CUDA 12.6 CUPTI that is given back beside graphs may crash the program. */
+void cuda_saw_graph(struct guest_thread *thread)
+{
+	if (atomic_load_explicit(&state.has_graphs, memory_order_relaxed) ||
+	    atomic_exchange(&state.has_graphs, true))
+		return;
+	if (cuda_version < API_VERSION_12_6 && cuda_cupti.cuptiFinalize)
+		cuda_refused(thread, REFUSED_LATER, "cuptiFinalize", 0, "");
 }
 
 /* ---- what is switched on ----------------------------------------------------------------------- */
@@ -92,12 +146,15 @@ static bool subscribe(struct guest_thread *thread)
 	char holder[HOLDER_BYTES] = "";
 	cupti_result result = CUPTI_ERROR_OUT_OF_MEMORY;
 
+	if (state.is_subscribed)
+		return true;
 	if (cuda_slots_init())
 		result = cuda_cupti.cuptiSubscribe(&state.subscriber, cuda_on_callback, NULL);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		ask_holder(holder);
 	if (result)
 		cuda_refused(thread, REFUSED_ALL, "cuptiSubscribe", result, holder);
+	state.is_subscribed = !result;
 	return !result;
 }
 
@@ -117,8 +174,23 @@ static bool set_clock(struct guest_thread *thread)
 /* What is not there has no times of ours, and nobody misses it where a version lacks it. */
 static void enable_overheads(const struct guest_thread *thread)
 {
-	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD))
+	state.has_overheads = !cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+	if (state.has_overheads)
 		cuda_overheads_begin(thread);
+}
+
+/* The runtime keeps them where it was not given back. */
+static bool register_buffers(struct guest_thread *thread)
+{
+	cupti_result result = CUPTI_SUCCESS;
+
+	if (!state.has_buffers)
+		result = cuda_cupti.cuptiActivityRegisterCallbacks(cuda_buffer_requested,
+								   cuda_buffer_completed);
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterCallbacks", result, "");
+	state.has_buffers = !result;
+	return !result;
 }
 
 /* Kinds that are refused have no times; the first refusal of each answer is told. */
@@ -129,12 +201,8 @@ static void enable_kinds(struct guest_thread *thread)
 					 CUPTI_ACTIVITY_KIND_MEMSET};
 	cupti_result last = CUPTI_SUCCESS, result;
 
-	result = cuda_cupti.cuptiActivityRegisterCallbacks(cuda_buffer_requested,
-							   cuda_buffer_completed);
-	if (result) {
-		cuda_refused(thread, REFUSED_PART, "cuptiActivityRegisterCallbacks", result, "");
+	if (!register_buffers(thread))
 		return;
-	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		result = cuda_cupti.cuptiActivityEnable(kinds[i]);
 		if (!result)
@@ -145,9 +213,38 @@ static void enable_kinds(struct guest_thread *thread)
 	}
 }
 
+/* What a version lacks nobody misses, unless it was asked for. */
+static void enable_more(struct guest_thread *thread)
+{
+	const bool has_waits = thread->options & RING_OPTION_CUDA_WAITS;
+	cupti_result result = CUPTI_ERROR_NOT_SUPPORTED;
+
+	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2))
+		state.kinds |= UINT64_C(1) << CUPTI_ACTIVITY_KIND_MEMORY2;
+	if (has_waits)
+		result = cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+	if (has_waits && result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(SYNCHRONIZATION)", result,
+			     "");
+	else if (has_waits)
+		state.kinds |= UINT64_C(1) << CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+	if (!(thread->options & RING_OPTION_CUDA_LATENCY))
+		return;
+	result = CUPTI_ERROR_NOT_SUPPORTED;
+	if (cuda_cupti.cuptiActivityEnableLatencyTimestamps)
+		result = cuda_cupti.cuptiActivityEnableLatencyTimestamps(1);
+	if (result)
+		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnableLatencyTimestamps", result,
+			     "");
+}
+
 cupti_result cuda_record_whole_graphs(void)
 {
-	return cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	cupti_result result = cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+
+	if (!result)
+		atomic_store(&state.is_whole, true);
+	return result;
 }
 
 /* CUPTI 11.6 and older has no such kind: the nodes are recorded. */
@@ -178,12 +275,20 @@ static void begin(struct guest_thread *thread)
 		cuda_refused(thread, REFUSED_ALL, missing, 0, "");
 		return;
 	}
+	/* For who measures what that alone costs. */
+	if (thread->options & RING_OPTION_CUDA_IDLE &&
+	    !(thread->options & RING_OPTION_CUDA_SUBSCRIBED))
+		return;
 	if (!subscribe(thread))
 		return;
 	has_clock = set_clock(thread);
+	/* Without callbacks no call says where to give it back: it stays for a later recording. */
+	if (thread->options & RING_OPTION_CUDA_IDLE)
+		return;
 	enable_kinds(thread);
 	if (has_clock)
 		enable_overheads(thread);
+	enable_more(thread);
 	choose_graphs(thread);
 	leave_out_runtime();
 	/* An interpreter is found in the first stack, by one thread: the others' would go without it meanwhile. */
@@ -211,22 +316,60 @@ static void at_exit(void)
 	}
 }
 
-/* The helper notices that nobody records any more; the buffers that are left are taken by nobody. */
+static bool may_finalize(void)
+{
+	return cuda_cupti.cuptiFinalize &&
+	       (cuda_version >= API_VERSION_12_6 || !atomic_load(&state.has_graphs));
+}
+
+static void disable_kinds(void)
+{
+	for (uint32_t kind = 0; kind < 64; kind++)
+		if (cuda_has_kind(kind))
+			cuda_cupti.cuptiActivityDisable(kind);
+	if (state.has_overheads)
+		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD);
+	if (atomic_load(&state.is_whole))
+		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+}
+
+/* The buffers that are left are taken by nobody. */
+static void give_back(void)
+{
+	const bool is_whole = may_finalize();
+
+	atomic_store(&state.is_live, false);
+	if (!is_whole)
+		disable_kinds();
+	cuda_cupti.cuptiUnsubscribe(state.subscriber);
+	state.is_subscribed = false;
+	if (is_whole) {
+		cuda_cupti.cuptiFinalize();
+		state.has_buffers = false;
+	}
+	atomic_store(&state.has_gone, true);
+}
+
+/* The helper notices that nobody records any more. The first call that ends then tells it to end, and waits for it as long as
+ * a program may wait; where that was not enough, a later one looks again. */
 void cuda_leave(void)
 {
-	if (!guest_is_idle() || atomic_exchange(&state.has_left, true))
+	uint64_t wait_ms = LEAVE_WAIT_MS;
+
+	if (!guest_is_idle())
 		return;
-	if (atomic_load(&state.is_entered)) {
+	if (atomic_exchange(&state.has_left, true)) {
+		if (!atomic_load(&state.is_late) || !atomic_exchange(&state.is_late, false))
+			return;
+		wait_ms = 0;
+	} else if (atomic_load(&state.is_entered)) {
 		atomic_store(&state.has_left, false);
 		return;
 	}
-	if (!cuda_helper_stop(LEAVE_WAIT_MS))
-		return; /* it is in the runtime, and stays there: all is left as it is */
-	atomic_store(&state.is_live, false);
-	cuda_cupti.cuptiUnsubscribe(state.subscriber);
-	if (cuda_cupti.cuptiFinalize)
-		cuda_cupti.cuptiFinalize();
-	atomic_store(&state.has_gone, true);
+	if (cuda_helper_stop(wait_ms))
+		give_back();
+	else
+		atomic_store(&state.is_late, true);
 }
 
 static void on_fork(void)
@@ -236,6 +379,7 @@ static void on_fork(void)
 	cuda_activity_forked();
 	cuda_objects_forked();
 	cuda_modules_forked();
+	cuda_memory_forked();
 	cuda_samples_forked();
 	guest_stacks_forked();
 }
@@ -273,13 +417,27 @@ EXPORTED int InitializeInjection(void)
 
 /* ---- entered while the program runs ------------------------------------------------------------- */
 
+/* The helper was told to end and was late, and no call of the program's has seen since that it did: all is as it was. */
+static bool has_stayed(void)
+{
+	if (!atomic_exchange(&state.is_late, false))
+		return false;
+	if (!cuda_helper_stop(0)) {
+		atomic_store(&state.is_late, true);
+		return false;
+	}
+	cuda_helper_reset();
+	atomic_store(&state.has_left, false);
+	return true;
+}
+
 /* A call of the program's may be about to leave, or has just seen that it should not. */
 static bool has_settled(void)
 {
 	static const struct timespec tick = {0, 1000000};
 
 	for (int ms = 0; ms < SETTLE_MS; ms++) {
-		if (!atomic_load(&state.has_left) || atomic_load(&state.has_gone))
+		if (!atomic_load(&state.has_left) || atomic_load(&state.has_gone) || has_stayed())
 			return true;
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
 	}
@@ -290,11 +448,39 @@ static bool has_settled(void)
 static void forget_earlier(void)
 {
 	cuda_helper_reset();
-	cuda_activity_reset();
+	if (!state.has_buffers)
+		cuda_activity_reset();
 	cuda_slots_reset();
 	state.kinds = 0;
+	state.has_overheads = false;
+	atomic_store(&state.is_whole, false);
+	atomic_store(&state.has_graphs, false);
+	memset(state.refusals, 0, sizeof(state.refusals));
+	atomic_store(&state.refusal_count, 0);
 	atomic_store(&state.has_gone, false);
 	atomic_store(&state.has_left, false);
+}
+
+/* All is on as an earlier recording has left it: this one may want other things. */
+static void renew(struct guest_thread *thread)
+{
+	static const char whole[] = "cuptiActivityEnable(GRAPH_TRACE)";
+	bool is_kept, has_samples = cuda_samples_renew(thread, &is_kept);
+
+	forget_refusals(whole);
+	if (!is_kept)
+		forget_refusals("cuptiPC");
+	if (state.has_overheads)
+		cuda_overheads_begin(thread);
+	if (!(thread->options & RING_OPTION_CUDA_GRAPHS) &&
+	    atomic_exchange(&state.is_whole, false)) {
+		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+		cuda_helper_watch_graphs();
+	}
+	repeat_refusals(thread);
+	choose_graphs(thread);
+	if (has_samples && !is_kept)
+		cuda_calls_enable(state.subscriber, true);
 }
 
 static enum session_entered enter(const char *argument)
@@ -310,8 +496,14 @@ static enum session_entered enter(const char *argument)
 		return SESSION_ENTERED_LEAVING;
 	if (atomic_load(&state.has_gone))
 		forget_earlier();
-	if (!cuda_is_live())
+	if (cuda_is_live()) {
+		renew(thread);
+	} else {
 		begin(thread);
+		cuda_saw_graph(thread); /* one that was made before */
+	}
+	if (thread->options & RING_OPTION_CUDA_IDLE)
+		return SESSION_ENTERED;
 	if (!cuda_is_live())
 		return SESSION_ENTERED_REFUSED;
 	/* What else the first context would have done: it was made before. */

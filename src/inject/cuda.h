@@ -8,6 +8,7 @@
  *	cuda_slots.c      commands from their call to what the device tells of them
  *	cuda_activity.c   CUPTI's buffers and records
  *	cuda_overheads.c  what CUPTI takes the program's time for
+ *	cuda_memory.c     what is allocated
  *	cuda_objects.c    devices, contexts, streams and kernels to ids, the clock
  *	cuda_modules.c    the code of kernels, where their instructions are sampled
  *	cuda_samples.c    samples of instructions
@@ -46,6 +47,8 @@ bool cuda_has_kind(uint32_t kind);
 /* Tells the recorder what was refused, with who holds it; "": nobody is named. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
+/* The program has a graph. */
+void cuda_saw_graph(struct guest_thread *thread);
 /* From now on a launch of a graph is one record. */
 cupti_result cuda_record_whole_graphs(void);
 /* In a call that ends: where nobody records any more, gives the runtime back. */
@@ -77,8 +80,10 @@ bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph);
 void cuda_slot_close(uint64_t correlation);
 /* A record with this correlation has come. */
 enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode);
-/* Something was launched of which nothing has come, or nobody knows. */
+/* Something was launched of which nothing has come, or a graph of which something came just now. */
 bool cuda_slots_are_open(void);
+/* A graph was launched: what is in it, and whether all of it has run, nobody says. */
+bool cuda_slots_have_graphs(void);
 /* Something was launched, ever. */
 bool cuda_slots_were_used(void);
 
@@ -99,6 +104,16 @@ void cuda_activity_forked(void);
 /* Where CUPTI's clock is CLOCK_MONOTONIC: reads it beside the ring's. */
 void cuda_overheads_begin(const struct guest_thread *thread);
 void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record);
+void cuda_take_wait(struct guest_thread *thread,
+		    const struct cupti_activity_synchronization *record);
+/* A time of a record's, which is CLOCK_MONOTONIC, in the ring's clock. False: nobody can say. */
+bool cuda_to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time);
+
+/* ---- memory (cuda_memory.c) -------------------------------------------------------------------- */
+
+void cuda_take_memory(struct guest_thread *thread,
+		      const struct cupti_activity_memory_operation *record);
+void cuda_memory_forked(void);
 
 /* ---- objects (cuda_objects.c) ------------------------------------------------------------------ */
 
@@ -117,8 +132,10 @@ uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t 
 uint32_t cuda_kernel(struct guest_thread *thread, const char *name);
 /* An id for code that is not described yet. */
 uint32_t cuda_new_code(void);
-/* A stream or a context was destroyed: their handles may come again. */
+/* A stream or a context was made: their handles may have been others'. */
 void cuda_handles_changed(void);
+/* One is about to go, NULL: with its context; what runs in it may still be told of. */
+void cuda_stream_ends(CUcontext context, CUstream stream);
 /* CUPTI's clock beside ours, where that is due; always at the end. */
 void cuda_read_clock(struct guest_thread *thread, bool is_end);
 void cuda_objects_forked(void);
@@ -141,6 +158,8 @@ void cuda_modules_forked(void);
 
 /* Reads how often they are wanted. False: not at all. */
 bool cuda_samples_begin(const struct guest_thread *thread);
+/* As begin, where an earlier recording has left them on: *ret_is_kept, as they are, for windows of the new one's. */
+bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept);
 /* In the callbacks of a context. */
 void cuda_samples_add(CUcontext context);
 void cuda_samples_remove(CUcontext context);
@@ -158,6 +177,8 @@ void cuda_samples_forked(void);
 void cuda_helper_start(void);
 /* Has it flush for the last time and waits for it, at most so long; false: it is still in the runtime. */
 bool cuda_helper_stop(uint64_t most_ms);
+/* Nodes of graphs are recorded again: they are watched anew. */
+void cuda_helper_watch_graphs(void);
 /* Another thread may be started. */
 void cuda_helper_reset(void);
 

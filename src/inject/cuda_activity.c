@@ -108,7 +108,7 @@ static bool is_out(const uint8_t *buffer)
 /* What a record says of a command. */
 struct work {
 	uint32_t device, context, stream, command;
-	uint64_t correlation, started, ended, bytes, graph_node;
+	uint64_t correlation, queued, submitted, started, ended, bytes, graph_node;
 	const char *kernel; /* NULL: it is none */
 	const int32_t *grid, *block;
 };
@@ -130,10 +130,18 @@ static uint32_t copy_command(uint32_t kind)
 /* Both are 0 where the device told of no times; some versions tell of times that cannot be. */
 static uint32_t valid_times(const struct work *work)
 {
+	uint32_t valid = EXECUTION_STARTED | EXECUTION_ENDED;
+
 	if (!work->started || !work->ended)
 		return 0;
+	/* CUPTI leaves out what it does not know of, each for itself. */
+	if (work->submitted && work->submitted <= work->started)
+		valid |= EXECUTION_SUBMITTED;
+	if (work->queued && work->queued <= work->started &&
+	    (!(valid & EXECUTION_SUBMITTED) || work->queued <= work->submitted))
+		valid |= EXECUTION_QUEUED;
 	if (work->ended >= work->started && work->ended - work->started < UINT64_C(1) << 50)
-		return EXECUTION_STARTED | EXECUTION_ENDED;
+		return valid;
 	guest_trouble(RING_TROUBLE_CUDA_TIMES);
 	return 0;
 }
@@ -147,7 +155,8 @@ static void put_execution(struct guest_thread *thread, const struct work *work, 
 	if (!record)
 		return;
 	record->correlation = work->correlation;
-	record->queued = record->submitted = 0;
+	record->queued = valid & EXECUTION_QUEUED ? work->queued : 0;
+	record->submitted = valid & EXECUTION_SUBMITTED ? work->submitted : 0;
 	record->started = valid ? work->started : 0;
 	record->ended = valid ? work->ended : 0;
 	record->seen = guest_now(thread);
@@ -177,7 +186,8 @@ static void put_node(struct guest_thread *thread, const struct work *work, uint3
 	}
 	record->parent = work->correlation;
 	record->correlation = new_node();
-	record->queued = record->submitted = 0;
+	record->queued = valid & EXECUTION_QUEUED ? work->queued : 0;
+	record->submitted = valid & EXECUTION_SUBMITTED ? work->submitted : 0;
 	record->started = valid ? work->started : 0;
 	record->ended = valid ? work->ended : 0;
 	record->seen = guest_now(thread);
@@ -224,6 +234,8 @@ static void take_kernel(struct guest_thread *thread, const struct cupti_activity
 	struct work work = WORK(record, COMMAND_KERNEL);
 
 	work.kernel = record->name;
+	work.queued = record->queued_ns;
+	work.submitted = record->submitted_ns;
 	work.graph_node = record->graph_node_id;
 	work.grid = &record->grid_x;
 	work.block = &record->block_x;
@@ -283,6 +295,10 @@ static void take_record(struct guest_thread *thread, const struct cupti_activity
 		return take_graph(thread, whole);
 	case CUPTI_ACTIVITY_KIND_OVERHEAD:
 		return cuda_take_overhead(thread, whole);
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return cuda_take_wait(thread, whole);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return cuda_take_memory(thread, whole);
 	default:
 		return;
 	}

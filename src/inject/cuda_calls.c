@@ -432,6 +432,8 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
+	if (call->class == CALL_MANY)
+		cuda_saw_graph(thread);
 	entered->stack = call->class == CALL_PLAIN ? 0 : guest_stack(thread);
 	/* Before it runs: what it launches may be over before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
@@ -514,6 +516,14 @@ static uint64_t node_id(CUgraphNode node)
 		       : 0;
 }
 
+static void note_graph(void)
+{
+	struct guest_thread *thread = guest_enter();
+
+	if (thread)
+		cuda_saw_graph(thread);
+}
+
 /* Inside of the call that makes it. */
 static void on_node_created(const struct cupti_graph_resource *graph)
 {
@@ -522,6 +532,7 @@ static void on_node_created(const struct cupti_graph_resource *graph)
 
 	if (entered)
 		entered->is_captured = true;
+	note_graph();
 	if (id)
 		put_captured(id, 0, entered);
 }
@@ -545,7 +556,10 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
 		cuda_samples_remove(data->context);
-		cuda_handles_changed();
+		cuda_stream_ends(data->context, NULL);
+		break;
+	case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+		cuda_stream_ends(data->context, data->stream);
 		break;
 	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
 		cuda_module_loaded(data->context, data->descriptor);

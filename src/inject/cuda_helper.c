@@ -25,8 +25,8 @@ enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
 static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
 	_Atomic bool is_started, is_told_to_end, has_ended;
-	uint64_t nodes_most; /* before it is started */
-	bool is_switched;    /* launches of graphs are whole */
+	uint64_t nodes_most;      /* before it is started */
+	_Atomic bool is_switched; /* launches of graphs are whole, or cannot be */
 } helper;
 
 static void nap(uint32_t wake, uint32_t ms)
@@ -37,16 +37,21 @@ static void nap(uint32_t wake, uint32_t ms)
 }
 
 /* A record for each node of large graphs costs more than it tells, and their device buffers grow. */
-static void watch_graphs(void)
+static void watch_graphs(struct guest_thread *thread)
 {
 	static uint64_t last_nodes, last_ms;
 	uint64_t nodes = cuda_nodes(), new_nodes = nodes - last_nodes, now_ms = ring_now_ms();
+	cupti_result result;
 
 	if (helper.is_switched || now_ms < last_ms + FLUSH_MS)
 		return;
 	if (last_ms && new_nodes > helper.nodes_most * (now_ms - last_ms) / 1000) {
 		helper.is_switched = true;
-		if (!cuda_record_whole_graphs())
+		result = cuda_record_whole_graphs();
+		if (result)
+			cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(GRAPH_TRACE)",
+				     result, "");
+		else
 			guest_trouble(RING_TROUBLE_CUDA_GRAPHS);
 	}
 	last_nodes = nodes;
@@ -62,7 +67,7 @@ static void flush(void)
 		return;
 	cuda_cupti.cuptiActivityFlushAll(0);
 	cuda_count_dropped();
-	watch_graphs();
+	watch_graphs(thread);
 	cuda_read_clock(thread, false);
 }
 
@@ -81,13 +86,17 @@ static uint32_t sample(void)
 static void flush_when_due(void)
 {
 	static uint64_t next_ms;
+	static bool is_odd;
 	uint64_t now_ms = ring_now_ms();
 
 	if (now_ms < next_ms)
 		return;
 	next_ms = now_ms + FLUSH_MS;
 	guest_still_recording();
-	if (cuda_slots_are_open())
+	is_odd = !is_odd;
+	/* Graphs of which nothing came for long are looked after half as often: 200 ms is what a program that is killed
+	 * may lose. */
+	if (cuda_slots_are_open() || (is_odd && cuda_slots_have_graphs()))
 		flush();
 }
 
@@ -131,13 +140,19 @@ bool cuda_helper_stop(uint64_t most_ms)
 
 	if (!atomic_load(&helper.is_started))
 		return true;
-	atomic_store(&helper.is_told_to_end, true);
-	atomic_fetch_add(&helper.wake, 1);
-	syscall(SYS_futex, &helper.wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	if (!atomic_exchange(&helper.is_told_to_end, true)) {
+		atomic_fetch_add(&helper.wake, 1);
+		syscall(SYS_futex, &helper.wake, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	}
 	for (uint64_t end_ms = ring_now_ms() + most_ms;
 	     !atomic_load(&helper.has_ended) && ring_now_ms() < end_ms;)
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &tick, NULL);
 	return atomic_load(&helper.has_ended);
+}
+
+void cuda_helper_watch_graphs(void)
+{
+	helper.is_switched = false;
 }
 
 void cuda_helper_reset(void)

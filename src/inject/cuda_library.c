@@ -22,6 +22,8 @@
 struct cupti_functions cuda_cupti;
 uint32_t cuda_version;
 
+/* Of CUDA 11.0: the records of older ones end before the nodes of graphs. */
+enum { VERSION_LEAST = 13 };
 enum { PATH_BYTES = 4096, MAJOR_MOST = 13, FOLDERS_MOST = 8 };
 
 static const char *const names_13[] = {"libcupti.so.13", NULL};
@@ -174,7 +176,9 @@ static const char *take_functions(void *library)
 			return functions[i].name;
 		memcpy((char *)&cuda_cupti + functions[i].offset, &function, sizeof(function));
 	}
-	return cuda_cupti.cuptiGetVersion(&cuda_version) ? "cuptiGetVersion" : NULL;
+	if (cuda_cupti.cuptiGetVersion(&cuda_version))
+		return "cuptiGetVersion";
+	return cuda_version < VERSION_LEAST ? "libcupti 11.0" : NULL;
 }
 
 const char *cuda_library_open(void)

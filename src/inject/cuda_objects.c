@@ -7,7 +7,8 @@
  * Owns:     what is known of each, from the first cuInit to the process's end
  * Fails:    with id 0 where there is no room for one more
  * Why:      a stream is CUPTI's number of it with that of its context, because both are what records have; a handle is
- *           used again when its stream is destroyed. A device is its UUID: what it is counted as depends on a variable.
+ *           used again when its stream is destroyed. Some programs make one for each request: places of streams that are
+ *           gone are taken again, since a command whose queue has no id has no times either. A device is its UUID: what it is counted as depends on a variable.
  *           The times of records are those of CLOCK_MONOTONIC where CUPTI takes it from us, and of CLOCK_REALTIME where
  *           it does not; pairs are taken of what it says, so that either way the recorder can judge.
  */
@@ -19,8 +20,10 @@
 #include "inject/describe.h"
 
 enum {
-	QUEUES = 1 << 12,
-	QUEUES_MOST = QUEUES / 2,
+	QUEUE_SETS = 1 << 13,
+	QUEUE_WAYS = 8,
+	QUEUE_IDS_MOST = (1 << 20) - CUDA_DEVICES_MOST, /* the recorder takes a million */
+	GONE_MS = 500,                                  /* what ran in a stream has been told of */
 	KERNELS = 1 << 16,
 	KERNELS_MOST = KERNELS / 2,
 	NAMES_BYTES = 32 << 20,
@@ -37,8 +40,8 @@ struct device {
 
 struct queue {
 	_Atomic uint64_t key; /* 0: free */
-	uint32_t id;
-	_Atomic uint32_t mode;
+	_Atomic uint32_t id, mode;
+	_Atomic uint32_t gone; /* when its stream was destroyed; 0: it is there */
 };
 
 struct kernel {
@@ -52,7 +55,9 @@ static struct {
 	struct guest_lock lock;
 	struct device devices[CUDA_DEVICES_MOST];
 	char driver[32];
-	struct queue queues[QUEUES];
+	struct queue queues[QUEUE_SETS][QUEUE_WAYS];
+	struct queue others
+		[CUDA_DEVICES_MOST]; /* of all streams of a device for which there is no place */
 	uint32_t queue_count;
 	_Atomic uint32_t contexts[CONTEXTS_MOST]; /* by CUPTI's id: as device.mode */
 	_Atomic uint32_t handles;                 /* how often handles may have changed */
@@ -231,43 +236,100 @@ static void describe_queue(struct guest_thread *thread, struct queue *queue, uin
 	atomic_store(&queue->mode, thread->mode);
 }
 
-static struct queue *find_queue(uint64_t key)
+static uint64_t key_of(uint32_t context, uint32_t stream)
 {
-	for (uint64_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 40;; i++) {
-		struct queue *queue = &objects.queues[i % QUEUES];
-		uint64_t there = atomic_load_explicit(&queue->key, memory_order_acquire);
-
-		if (!there || there == key)
-			return queue;
-	}
+	return ((uint64_t)context << 32 | stream) + 1;
 }
 
-/* Under the lock; NULL: there is no room. */
+/* CUPTI's numbers count up: streams of about the same age are each in a set of their own. */
+static struct queue *set_of(uint64_t key)
+{
+	return objects.queues[((uint32_t)key + (key >> 32) * 2654435761u) % QUEUE_SETS];
+}
+
+/* NULL: it is not there. */
+static struct queue *find_queue(uint64_t key)
+{
+	struct queue *set = set_of(key);
+
+	for (uint32_t i = 0; i < QUEUE_WAYS; i++)
+		if (atomic_load_explicit(&set[i].key, memory_order_acquire) == key)
+			return &set[i];
+	return NULL;
+}
+
+/* 0: it is there. */
+static uint32_t now_gone(void)
+{
+	return (uint32_t)ring_now_ms() | 1;
+}
+
+static bool is_long_gone(const struct queue *queue)
+{
+	uint32_t gone = atomic_load(&queue->gone);
+
+	return gone && now_gone() - gone > GONE_MS;
+}
+
+/* Under the lock: free, or of a stream that went longest ago; NULL: there is none. */
+static struct queue *find_place(uint64_t key)
+{
+	struct queue *set = set_of(key), *best = NULL;
+
+	for (uint32_t i = 0; i < QUEUE_WAYS; i++) {
+		if (!atomic_load(&set[i].key))
+			return &set[i];
+		if (is_long_gone(&set[i]) &&
+		    (!best || atomic_load(&set[i].gone) < atomic_load(&best->gone)))
+			best = &set[i];
+	}
+	return best;
+}
+
+/* Under the lock; NULL: there is no place. Where ids run out the one that the place had before stands for both. */
 static struct queue *add_queue(uint64_t key)
 {
 	struct queue *queue = find_queue(key);
 
-	if (atomic_load(&queue->key))
+	if (queue)
 		return queue;
-	if (objects.queue_count == QUEUES_MOST)
+	queue = find_place(key);
+	if (!queue)
 		return NULL;
-	queue->id = ++objects.queue_count;
+	if (objects.queue_count < QUEUE_IDS_MOST)
+		queue->id = ++objects.queue_count;
+	atomic_store(&queue->gone, 0);
+	atomic_store(&queue->mode, 0);
 	atomic_store_explicit(&queue->key, key, memory_order_release);
+	return queue;
+}
+
+/* Under the lock: one for all streams of a device that have no place. */
+static struct queue *other_queue(uint32_t device)
+{
+	struct queue *queue = &objects.others[device - 1];
+
+	guest_trouble(RING_TROUBLE_QUEUES);
+	if (!queue->id)
+		queue->id = QUEUE_IDS_MOST + device;
 	return queue;
 }
 
 uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t context, uint32_t stream)
 {
-	uint64_t key = ((uint64_t)context << 32 | stream) + 1;
-	struct queue *queue = find_queue(key);
+	struct queue *queue = find_queue(key_of(context, stream));
 	uint32_t device_id;
 
-	if (atomic_load(&queue->key) && atomic_load(&queue->mode) == thread->mode)
+	if (queue && atomic_load(&queue->mode) == thread->mode)
 		return queue->id;
 	device_id = cuda_device(thread, device);
 	if (!guest_lock(&objects.lock))
 		return 0;
-	queue = add_queue(key);
+	queue = add_queue(key_of(context, stream));
+	if (!queue && device_id) {
+		queue = other_queue(device_id);
+		stream = CUPTI_INVALID_STREAM_ID;
+	}
 	if (queue && atomic_load(&queue->mode) != thread->mode)
 		describe_queue(thread, queue, device_id, context, stream);
 	guest_unlock(&objects.lock);
@@ -287,6 +349,31 @@ static _Thread_local struct {
 void cuda_handles_changed(void)
 {
 	atomic_fetch_add(&objects.handles, 1);
+}
+
+static void all_go(uint32_t context)
+{
+	struct queue *queue = objects.queues[0];
+
+	for (uint32_t i = 0; i < QUEUE_SETS * QUEUE_WAYS; i++)
+		if ((atomic_load(&queue[i].key) - 1) >> 32 == context)
+			atomic_store(&queue[i].gone, now_gone());
+}
+
+void cuda_stream_ends(CUcontext context, CUstream stream)
+{
+	struct queue *queue = NULL;
+	uint32_t context_id, id;
+
+	cuda_handles_changed();
+	if (cuda_cupti.cuptiGetContextId(context, &context_id))
+		return;
+	if (!stream)
+		all_go(context_id);
+	else if (!cuda_cupti.cuptiGetStreamIdEx(context, stream, 0, &id))
+		queue = find_queue(key_of(context_id, id));
+	if (queue)
+		atomic_store(&queue->gone, now_gone());
 }
 
 uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t context_id,

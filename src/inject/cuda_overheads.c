@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject/cuda_overheads.c - what CUPTI and the driver take the program's time for
+ * inject/cuda_overheads.c - what CUPTI and the driver take the program's time for, and what it waits for
  *
  * Runs in:  the profiled process, on a thread of CUPTI's or the helper's
- * Gets:     records of overhead   Gives: a range of domain "CUPTI" each
+ * Gets:     records of overhead and of waits   Gives: a range of domain "CUPTI" each
  * Owns:     the first reading of both clocks
  * Fails:    by leaving one out while the two readings are too near to each other
  * Why:      a gap before a kernel that is code being loaded, or a buffer of CUPTI's, is none of the program's making and
@@ -20,7 +20,7 @@ enum { APART_NS = 1000000 };
 
 static struct {
 	uint64_t monotonic_ns, guest;
-	uint32_t mode; /* of the attachment in which they were read */
+	_Atomic uint32_t mode; /* of the attachment in which they were read */
 	_Atomic uint64_t last_id;
 } first;
 
@@ -57,23 +57,27 @@ static uint64_t read_monotonic(void)
 
 void cuda_overheads_begin(const struct guest_thread *thread)
 {
+	/* A thread of CUPTI's may look meanwhile. */
+	atomic_store(&first.mode, 0);
 	first.monotonic_ns = read_monotonic();
 	first.guest = guest_now(thread);
-	first.mode = thread->mode;
+	atomic_store(&first.mode, thread->mode);
 }
 
-/* False: nobody can say. */
-static bool to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time)
+bool cuda_to_guest(const struct guest_thread *thread, uint64_t time_ns, uint64_t *ret_time)
 {
 	uint64_t now_ns = read_monotonic(), now = guest_now(thread);
 	int64_t since_ns = (int64_t)(time_ns - first.monotonic_ns);
 
+	/* Where CUPTI has a clock of its own nobody has begun. */
+	if (first.mode != thread->mode)
+		return false;
 	if (thread->clock == RING_CLOCK_MONOTONIC) {
 		*ret_time = time_ns;
 		return true;
 	}
-	if (first.mode != thread->mode || now_ns < first.monotonic_ns + APART_NS ||
-	    time_ns > now_ns || since_ns < -(int64_t)(now_ns - first.monotonic_ns))
+	if (now_ns < first.monotonic_ns + APART_NS || time_ns > now_ns ||
+	    since_ns < -(int64_t)(now_ns - first.monotonic_ns))
 		return false;
 	*ret_time = first.guest + (uint64_t)((__int128)since_ns * (int64_t)(now - first.guest) /
 					     (int64_t)(now_ns - first.monotonic_ns));
@@ -94,13 +98,35 @@ static void put(struct guest_thread *thread, uint32_t detail, uint64_t time, uin
 	guest_put_with_texts(thread, &record.head, offsetof(struct record_range, texts), &tail);
 }
 
-void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record)
+static void put_range(struct guest_thread *thread, uint64_t start_ns, uint64_t end_ns,
+		      const char *name)
 {
 	uint64_t id = atomic_fetch_add(&first.last_id, 1) + 1, begin, end;
 
-	if (record->end_ns < record->start_ns || !to_guest(thread, record->start_ns, &begin) ||
-	    !to_guest(thread, record->end_ns, &end))
+	if (end_ns < start_ns || !cuda_to_guest(thread, start_ns, &begin) ||
+	    !cuda_to_guest(thread, end_ns, &end))
 		return;
-	put(thread, 0, begin, id, name_of(record->overhead_kind));
+	put(thread, 0, begin, id, name);
 	put(thread, RECORD_RANGE_END, end, id, "");
+}
+
+void cuda_take_overhead(struct guest_thread *thread, const struct cupti_activity_overhead *record)
+{
+	put_range(thread, record->start_ns, record->end_ns, name_of(record->overhead_kind));
+}
+
+void cuda_take_wait(struct guest_thread *thread,
+		    const struct cupti_activity_synchronization *record)
+{
+	static const char *const waits[] = {
+		[CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE] = "waiting for an event",
+		[CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT] =
+			"making a stream wait for an event",
+		[CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE] = "waiting for a stream",
+		[CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE] = "waiting for a context",
+	};
+	const size_t type = record->type;
+
+	if (type && type < sizeof(waits) / sizeof(waits[0]))
+		put_range(thread, record->start_ns, record->end_ns, waits[type]);
 }

@@ -103,40 +103,24 @@ static struct {
 
 /* ---- what is wanted ---------------------------------------------------------------------------- */
 
-static bool is_duration(long ms)
+/* As the recorder has put them there. */
+static void take_windows(const struct guest_thread *thread)
 {
-	return ms >= LEAST_MS && ms <= MOST_MS;
-}
+	const uint32_t window = thread->numbers[RING_NUMBER_CUDA_PC_WINDOW_MS];
+	const uint32_t period = thread->numbers[RING_NUMBER_CUDA_PC_PERIOD_MS];
+	const bool is_said = window >= LEAST_MS && window <= period && period <= MOST_MS;
 
-/* DUET_CUDA_PC=WINDOW/PERIOD, as the recorder has put it there. */
-static void read_windows(void)
-{
-	const char *text = getenv("DUET_CUDA_PC");
-	char *end;
-	long window, period;
-
-	samples.window_ms = WINDOW_MS;
-	samples.period_ms = PERIOD_MS;
-	if (!text)
-		return;
-	window = strtol(text, &end, 10);
-	period = *end == '/' ? strtol(end + 1, &end, 10) : 0;
-	if (*end || !is_duration(window) || !is_duration(period) || window > period)
-		return;
-	samples.window_ms = (uint32_t)window;
-	samples.period_ms = (uint32_t)period;
+	samples.window_ms = is_said ? window : WINDOW_MS;
+	samples.period_ms = is_said ? period : PERIOD_MS;
+	samples.slower = 1;
 }
 
 bool cuda_samples_begin(const struct guest_thread *thread)
 {
-	int saved = errno;
-
 	if (!(thread->options & RING_OPTION_CUDA_PC))
 		return false;
-	read_windows();
-	errno = saved;
+	take_windows(thread);
 	samples.is_exact = thread->options & RING_OPTION_CUDA_PC_EXACT;
-	samples.slower = 1;
 	samples.random = ring_now_ms() | 1;
 	samples.is_wanted = true;
 	return true;
@@ -925,6 +909,26 @@ void cuda_samples_end(struct guest_thread *thread)
 	samples.is_wanted = false;
 	remove_all(thread);
 	guest_unlock(&samples.lock);
+}
+
+bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept)
+{
+	const bool is_exact = thread->options & RING_OPTION_CUDA_PC_EXACT;
+
+	*ret_is_kept = samples.is_wanted && thread->options & RING_OPTION_CUDA_PC &&
+		       is_exact == samples.is_exact;
+	if (*ret_is_kept) {
+		/* What was sampled in between is nobody's; the next turn switches it on again. */
+		cuda_samples_rest();
+		if (guest_lock(&samples.lock)) {
+			take_windows(thread);
+			guest_unlock(&samples.lock);
+		}
+		return true;
+	}
+	cuda_samples_end(thread);
+	samples.is_told = false;
+	return cuda_samples_begin(thread);
 }
 
 void cuda_samples_forked(void)

@@ -113,9 +113,14 @@ bool cuda_slots_were_used(void)
 	return atomic_load(&table.opened) != 0;
 }
 
+bool cuda_slots_have_graphs(void)
+{
+	return atomic_load(&table.graphs_ms) != 0;
+}
+
 bool cuda_slots_are_open(void)
 {
-	enum { GRAPH_MS = 10000 };
+	enum { GRAPH_MS = 1000 };
 
 	return atomic_load(&table.opened) != atomic_load(&table.seen) ||
 	       ring_now_ms() < atomic_load(&table.graphs_ms) + GRAPH_MS;

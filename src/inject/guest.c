@@ -346,6 +346,7 @@ static void renew_thread(struct guest_thread *thread, const struct attachment *a
 	thread->mode = attachment->mode;
 	thread->clock = attachment->rings.region->clock;
 	thread->options = attachment->rings.region->options;
+	memcpy(thread->numbers, attachment->rings.region->numbers, sizeof(thread->numbers));
 	thread->correlation |= (uint64_t)index << 40; /* kept from the ring's earlier thread */
 	thread->stack_hash = 0;
 	thread->unwind.low = thread->unwind.high = 0;

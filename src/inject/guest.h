@@ -51,6 +51,7 @@ struct guest_thread {
 	uint32_t mode;  /* of the attachment it belongs to */
 	uint32_t clock; /* enum ring_clock */
 	uint32_t options;
+	uint32_t numbers[RING_NUMBER_COUNT];
 	uint64_t correlation; /* the last one given out; the ring's index in its upper bits */
 	/* stacks.c */
 	uint64_t stack_hash; /* of the last stack … */

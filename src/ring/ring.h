@@ -52,9 +52,22 @@ enum ring_option {
 	RING_OPTION_CUDA_GRAPHS = 1024, /* of the CUDA guest: a launch of a graph is one command */
 	RING_OPTION_CUDA_PC = 4096,     /* … instructions of kernels are sampled … */
 	RING_OPTION_CUDA_PC_EXACT = 8192, /* … of one kernel at a time */
+	RING_OPTION_CUDA_LATENCY =
+		65536, /* … kernels have the times when they were queued and submitted */
+	RING_OPTION_CUDA_WAITS = 131072, /* … what is waited for is told by the runtime too */
+	RING_OPTION_CUDA_IDLE =
+		16384, /* … nothing is: it is loaded with CUPTI, and there it ends … */
+	RING_OPTION_CUDA_SUBSCRIBED = 32768, /* … or, with that, once it has subscribed */
 	RING_OPTION_LEVEL_ZERO_TIME =
 		2048,            /* of the Level Zero guest: asks devices for time stamps */
 	RING_OPTION_OPENCL = 128 /* what AMD's OpenCL does is recorded by the guest for that */
+};
+
+/* Options that are numbers; 0: as usual. */
+enum ring_number {
+	RING_NUMBER_CUDA_PC_WINDOW_MS, /* instructions are sampled for so long … */
+	RING_NUMBER_CUDA_PC_PERIOD_MS, /* … in each so many ms */
+	RING_NUMBER_COUNT
 };
 
 /* What a guest could not record, by process (no ring of its own to count in). */
@@ -93,6 +106,7 @@ enum ring_trouble {
 	RING_TROUBLE_CUDA_PC_OVER, /* … and there are none any more */
 	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
+	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
 	RING_TROUBLE_COUNT
 };
 
@@ -111,6 +125,7 @@ struct ring_region {
 	_Atomic uint32_t enabled; /* recorder: 0 ends the recording */
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
 	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
+	uint32_t numbers[RING_NUMBER_COUNT];                       /* of enum ring_number */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	char python_unknown
 		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */

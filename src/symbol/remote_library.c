@@ -33,7 +33,7 @@ static uint64_t address_of(const struct remote_library *library, uint64_t value)
 	return value < library->base ? library->base + value : value;
 }
 
-static int find_dynamic(const struct remote_library *library, uint64_t *ret_address)
+static int find_dynamic(struct remote_library *library, uint64_t *ret_address)
 {
 	Elf64_Ehdr head;
 	int error = remote_library_read(library->pid, library->base, &head, sizeof(head));
@@ -43,6 +43,7 @@ static int find_dynamic(const struct remote_library *library, uint64_t *ret_addr
 	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > HEADERS_MOST)
 		return -ENOEXEC;
+	library->bias = head.e_type == ET_EXEC ? 0 : library->base;
 	for (uint16_t i = 0; i < head.e_phnum; i++) {
 		uint64_t at = library->base + head.e_phoff + i * sizeof(Elf64_Phdr);
 		Elf64_Phdr part;
@@ -51,7 +52,7 @@ static int find_dynamic(const struct remote_library *library, uint64_t *ret_addr
 		if (error)
 			return error;
 		if (part.p_type == PT_DYNAMIC) {
-			*ret_address = library->base + part.p_vaddr;
+			*ret_address = library->bias + part.p_vaddr;
 			return 0;
 		}
 	}
@@ -145,7 +146,7 @@ uint64_t remote_library_find(const struct remote_library *library, const char *n
 		    is_named(library, symbol.st_name, name)) {
 			if (ret_bytes)
 				*ret_bytes = symbol.st_size;
-			return library->base + symbol.st_value;
+			return library->bias + symbol.st_value;
 		}
 		if (value & 1)
 			return 0;

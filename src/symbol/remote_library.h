@@ -11,7 +11,8 @@
 
 struct remote_library {
 	pid_t pid;
-	uint64_t base;                       /* where its first byte is mapped */
+	uint64_t base; /* where its first byte is mapped */
+	uint64_t bias; /* 0 of a program that has fixed addresses, else base */
 	uint64_t symbols, texts, text_bytes; /* addresses in the process; bytes */
 	uint64_t hash;                       /* of DT_GNU_HASH */
 	uint32_t bucket_count, first_symbol, bloom_words;

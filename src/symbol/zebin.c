@@ -116,7 +116,8 @@ static int add_kernel(struct zebin *zebin, uint32_t index, const Elf64_Shdr *sec
 		(struct zebin_kernel){.name = string_table_text(&zebin->texts, id, NULL),
 				      .offset = section->sh_offset,
 				      .size_bytes = section->sh_size,
-				      .code_bytes = section->sh_size};
+				      .code_bytes = section->sh_size,
+				      .address = section->sh_addr};
 	zebin->count++;
 	return hash_map_find(&zebin->by_name, id)
 		       ? 0

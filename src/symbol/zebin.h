@@ -19,6 +19,8 @@ struct zebin_kernel {
 	uint64_t offset;     /* in the file, bytes */
 	uint64_t size_bytes; /* with what fills it up to its end */
 	uint64_t code_bytes; /* without; as large as size_bytes where no symbol says it */
+	/* On the GPU, in a copy that a runtime makes for debuggers; 0: nobody has placed it. */
+	uint64_t address;
 	/* What .ze_info says; 0: it does not. */
 	uint32_t simd_size;   /* work items of a hardware thread */
 	uint32_t grf_count;   /* registers of one */

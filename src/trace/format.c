@@ -78,6 +78,9 @@ static const struct trace_column process_columns[] = {
 	WIDE_DELTA(16, "end_ns", end_ns),
 	WIDE(17, "stacks_checked", stacks_checked),
 	WIDE(18, "stacks_wrong", stacks_wrong),
+	PLAIN(19, "rank", rank),
+	PLAIN(20, "local_rank", local_rank),
+	PLAIN(21, "rank_count", rank_count),
 };
 #undef ROW
 

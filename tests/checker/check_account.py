@@ -25,7 +25,7 @@ TIME_SOURCES = {"cpu-clock", "task-clock", "thread-state", "cycles", "ref-cycles
 BLOCKING = 1
 API_WAIT = 1
 OUT_OF_ORDER = 1
-PART = 8
+PART, UNTIMED = 8, 2
 KERNEL_CODE = 5
 LATE_NS, LAUNCHED_BEFORE_NS, LAUNCHES_KEPT = 30 * 10 ** 9, 10 ** 9, 64
 DIRECT = 8
@@ -63,8 +63,11 @@ class Trace:
                    if row["command"] == "batch" and row["result"] == 0}
         for row in parts:
             batch = batches.get((row["thread"], row["enter"]))
+            # a part has the times of its batch
+            row["flags"] |= UNTIMED
             if batch:
                 batch.setdefault("parts", []).append(row)
+                row["flags"] &= ~UNTIMED | batch["flags"]
         self.join()
 
     def join(self):
@@ -557,6 +560,34 @@ def sites_of(trace, sample):
     return found, False
 
 
+def lists_of(trace, code, twins, last):
+    """Launches of a kernel: those that its runtime told of, else by each that the driver's have."""
+    own = [row for row in trace.all_launches if row["kernel"] == code["id"] and not row["flags"] & PART]
+    if any(row["enter"] <= last for row in own):
+        return [own]
+    return [[row for row in trace.all_launches if row["kernel"] == one["id"] and row["flags"] & PART]
+            for one in [code] + twins]
+
+
+def add_untimed(trace, sample, sites, found):
+    """Beside executions the launches of other code there that tell no times: each is as much as one of those that do."""
+    begin, end = sample["begin"], sample["end"]
+    timed, launched = 0, collections.Counter()
+    for code, twins, replaced in sites:
+        near = [row for rows in lists_of(trace, code, twins, end) for row in rows
+                if begin - LAUNCHED_BEFORE_NS <= row["enter"] <= end]
+        runs = sum(1 for row, launch in runs_of(trace, sample, code, twins))
+        if runs:
+            timed += max(runs, len(near))
+        elif not replaced:
+            launched.update((code["id"], stack_of(row), row["function"]) for row in near if row["flags"] & UNTIMED)
+    if launched:
+        ns = sum(found.values())
+        found = collections.Counter({key: weight * timed for key, weight in found.items()})
+        found.update({key: count * ns for key, count in launched.items()})
+    return found
+
+
 def launches_of(trace, sample, sites, late):
     """{(code, stack, function): how often it was launched} by the rule that applies."""
     begin, end = sample["begin"], sample["end"]
@@ -564,13 +595,8 @@ def launches_of(trace, sample, sites, late):
     for wanted in (False, True):
         lists = []
         for code, twins, replaced in sites:
-            own = [row for row in trace.all_launches if row["kernel"] == code["id"] and not row["flags"] & PART]
-            parts = [[row for row in trace.all_launches if row["kernel"] == one["id"] and row["flags"] & PART]
-                     for one in [code] + twins]
-            if any(row["enter"] <= last for row in own):
-                parts = [own]
             if replaced == wanted:
-                lists += [(code, rows) for rows in parts]
+                lists += [(code, rows) for rows in lists_of(trace, code, twins, last)]
         for when in ("in", "before", "after"):
             found = collections.Counter()
             for code, rows in lists:
@@ -591,24 +617,34 @@ def stack_of(launch):
     return launch.get("stack", 0)
 
 
+def weight_of(sample, row):
+    begin, end = sample["begin"], sample["end"]
+    if sample["correlation"]:
+        return int(row["correlation"] == sample["correlation"])
+    if begin == end:
+        return int(row["started"] <= begin < row["ended"])
+    return max(0, min(end, row["ended"]) - max(begin, row["started"]))
+
+
+def runs_of(trace, sample, code, twins):
+    """[(execution, launch)] of a kernel that have a part of a sample's window."""
+    names = [one["id"] for one in [code] + twins]
+    return [(row, launch) for row in trace.executions if known_launch(row) and is_in_account(row)
+            for launch in [row["launch"], *row["launch"].get("parts", [])]
+            if launch["kernel"] in names and weight_of(sample, row)]
+
+
 def shares_of(trace, sample):
     """[(code id, stack, function, weight)] of a sample by its address, and whether its code came late."""
     sites, late = sites_of(trace, sample)
     if not sites:
         return None, False
-    begin, end, found = sample["begin"], sample["end"], collections.Counter()
+    found = collections.Counter()
     for code, twins, _ in sites:
-        names = [one["id"] for one in [code] + twins]
-        for row, launch in ((row, launch) for row in trace.executions if known_launch(row) and is_in_account(row)
-                            for launch in [row["launch"], *row["launch"].get("parts", [])]):
-            if launch["kernel"] not in names:
-                continue
-            weight = (row["started"] <= begin < row["ended"] if begin == end
-                      else min(end, row["ended"]) - max(begin, row["started"]))
-            if sample["correlation"]:
-                weight = row["correlation"] == sample["correlation"]
-            if weight > 0:
-                found[code["id"], stack_of(launch), launch["function"]] += int(weight)
+        for row, launch in runs_of(trace, sample, code, twins):
+            found[code["id"], stack_of(launch), launch["function"]] += weight_of(sample, row)
+    if found and not sample["correlation"]:
+        found = add_untimed(trace, sample, sites, found)
     if not found and not sample["correlation"]:
         found = launches_of(trace, sample, sites, late)
     return [(*key, weight) for key, weight in found.items()] or [(sites[0][0]["id"], None, None, 1)], late
@@ -626,6 +662,7 @@ def check_addresses(comparison, trace, begin, end, windowed, report):
     """Samples of addresses: what is exact is so, and each kernel and reason has its share, give or take what rounding
     moves. Returns the sums of the ledger."""
     sums, by_kernel, slack = collections.Counter(), collections.defaultdict(float), collections.Counter()
+    mixed = collections.Counter()
     for row in filter(is_address, trace.instructions):
         shares, late = shares_of(trace, row)
         inside = not windowed or begin <= row["begin"] < end
@@ -637,11 +674,19 @@ def check_addresses(comparison, trace, begin, end, windowed, report):
             continue
         sums["samples_late"] += row["count"] * late
         sums["samples_unknown"] += row["count"] * (shares[0][1] is None)
-        sums["samples_estimated"] += row["count"] * (len(shares) > 1)
+        # of several that may have run it, or of one of which nobody said where it ends
+        unsized = [not trace.things["code"][code]["size_bytes"] for code, *_ in shares]
+        sums["samples_divided"] += row["count"] * (len(shares) > 1)
+        sums["samples_estimated"] += row["count"] * (len(shares) > 1 or unsized[0])
+        sums["samples_unsized"] += row["count"] * all(unsized)
+        mixed["samples_unsized"] += row["count"] * (any(unsized) and not all(unsized))
         for code, _, _, weight in shares:
             name = shown_name(trace.things["code"][code])
             by_kernel[name] += row["count"] * inside * weight / sum(one[3] for one in shares)
             slack[name] = max(slack[name], 2 * len(shares) if len({one[0] for one in shares}) > 1 else 0)
+    unsized = report["ledger"]["samples_unsized"]
+    comparison.equal("ledger samples_unsized", sums["samples_unsized"] <= unsized
+                     <= sums["samples_unsized"] + mixed["samples_unsized"], True)
     return sums, {name: count for name, count in by_kernel.items() if count}, slack
 
 
@@ -675,6 +720,7 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
     lost = sum(row.get("count", 0) for row in trace.losses if row["lost"] == "instruction_sample")
     for key, value in (("samples", total + sums["samples"]), ("samples_unknown", unknown + sums["samples_unknown"]),
                        ("samples_estimated", estimated + sums["samples_estimated"]),
+                       ("samples_divided", estimated + sums["samples_divided"]), ("samples_early", 0),
                        ("samples_unknown_code", sums["samples_unknown_code"]),
                        ("samples_late", sums["samples_late"]), ("samples_lost", lost),
                        ("cpu_samples", len(trace.samples))):

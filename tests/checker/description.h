@@ -12,6 +12,7 @@
  *	device ID NAME [type=cpu] [units=N] [local=BYTES]
  *	process ID PID NAME [command=TEXT] [host=ID] [parent=ID] [status=WAIT_STATUS] [ended=1] [exe=PATH]
  *	        [checked=N] [wrong=N]        where it is not just any; before what names it; stacks
+ *	        [ticks=N] [end=T]            ticks since boot when it began; when it was over
  *	thread ID PROCESS [name=NAME] [end=T]
  *	queue ID DEVICE [clock=ID] [context=ID] [out_of_order=1] [direct=1] [process=ID]
  *	call THREAD BEGIN END call|wait FUNCTION [result=R] [queue=ID] [stack=ID]
@@ -132,6 +133,8 @@ static inline int description_one_process(struct description *description, char 
 
 	process.ended =
 		(uint32_t)description_number(description_option(words, 4, count, "ended", "0"));
+	process.start_ticks = description_number(description_option(words, 4, count, "ticks", "0"));
+	process.end_ns = description_number(description_option(words, 4, count, "end", "0"));
 	process.parent =
 		(uint32_t)description_number(description_option(words, 4, count, "parent", "0"));
 	process.id = (uint32_t)description_number(words[1]);

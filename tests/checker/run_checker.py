@@ -214,12 +214,14 @@ def random_addresses(seed):
             # the driver knows no names; a runtime always does
             part = " part=1 function=submit" if not named or generator.random() < 0.1 else ""
             enter = next(moments[process])
+            has_run = generator.random() < 0.5
+            untimed = " untimed=1" if not has_run and generator.random() < 0.5 else ""
             launched.append(f"launch {number + device * 1000} {process} {process * 3 + device} {enter} {enter + 3} kernel"
-                            f" code={code} stack={generator.randrange(1, 6)}{part}")
+                            f" code={code} stack={generator.randrange(1, 6)}{part}{untimed}")
             if part and generator.random() < 0.5:
                 lines.append(f"launch {number + device * 1000 + 500} {process} {process * 3 + device} {enter} {enter + 3}"
-                             f" batch function=submit")
-            if generator.random() < 0.5:
+                             f" batch function=submit{untimed}")
+            if has_run:
                 started = enter + 3 + generator.randrange(horizon // 50)
                 ended = started + 1 + generator.randrange(horizon // 20)
                 lines.append(f"execution {process} {number + device * 1000 + (500 if part else 0)}"

@@ -164,6 +164,10 @@ with t.case("graphs as a whole: where the user says so, and where their nodes co
            many["graph"] + (many["step"] + many["reduce"]) // 11 == 200, f"every launch is there, as nodes or whole: {many}")
     check_closed(one)
     t.true("each launch of a graph is one command" in one.stderr, one.stderr)
+    one = recorded(work(graphs=200, nodes=11, pace_ms=5), "no_kind=51", environment=("DUET_CUDA_NODES=100",))
+    t.equal(counted(one), {"step": 200 * 6, "reduce": 200 * 5}, "where CUPTI refuses it the nodes go on")
+    t.true("cuptiActivityEnable(GRAPH_TRACE) returned 21" in one.stderr and "each node of a graph is a command" in one.stderr,
+           one.stderr)
     one = recorded(work(graphs=5, nodes=11))
     t.equal(counted(one), {"step": 30, "reduce": 25}, "without it each node is a command")
 
@@ -205,6 +209,48 @@ with t.case("what CUPTI takes the program's time for is ranges of its own"):
     t.true(all(row["domain"] == "CUPTI" for row in ranges.values()), "domain")
     t.true(all(0 <= row["begin"] <= row["end"] <= one.report["wall_ns"] for row in one.document["ranges"]),
            f"within the recording: {one.document['ranges'][:3]}")
+
+with t.case("a stream for each request: all commands have times, and a queue of their own"):
+    one = recorded(work(streams=3000, kept=1500), "kernel_us=1,latency_us=1")
+    check_closed(one, 3000)
+    t.equal(one.report["ledger"]["untimed"], 0, "without times")
+    t.equal(len({launch["queue"] for launch, _, _ in commands(one)}), 3000, "queues")
+
+def memory_of(one):
+    return {row["name"]: row for row in one.report["metrics"] if row["name"].startswith("cuda.memory.")}
+
+
+with t.case("memory that a program has allocated, by device and kind"):
+    for version in VERSIONS.values():
+        one = recorded(work(kernels=4, laps=2, pace_ms=20, managed=1 << 20), f"version={version}")
+        rows = memory_of(one)
+        t.equal({name: (row["max"], row["unit"]) for name, row in rows.items()},
+                {"cuda.memory.device": (8192 / 2 ** 20, "MiB"), "cuda.memory.managed": (1, "MiB")}, "the most at a time")
+        t.equal({row["device"] for row in rows.values()}, {one.document["devices"][0]["key"]}, "of the device")
+        t.true(all(row["pid"] for row in rows.values()), "and of the process")
+    t.equal(memory_of(recorded(work(kernels=4, managed=1 << 20), "no_kind=49")), {}, "where CUPTI has no such kind")
+
+with t.case("when kernels were queued and submitted, where that is asked for"):
+    one = recorded(work(kernels=6, h2d=2, graphs=1, nodes=3), options=("--collect", "nvidia:latency"))
+    ends = {name: [end for _, end, other in commands(one) if other == name] for name in ("step", "reduce")}
+    t.equal(sum(len(rows) for rows in ends.values()), 9, "kernels")
+    t.true(all(end["queued"] <= end["submitted"] <= end["started"] for rows in ends.values() for end in rows),
+           f"in order: {ends['step'][:1]}")
+    zones = [row["zones"] for row in one.report["queues"] if row["zones"]["queued_submitted"]["count"]]
+    t.equal(sum(zone["queued_submitted"]["count"] for zone in zones), 9, "zones of the report")
+    check_times(one)
+    plain = recorded(work(kernels=2))
+    t.true(all("queued" not in end and "submitted" not in end for _, end, _ in commands(plain)), "not without it")
+    one = recorded(work(kernels=2), "fail_cuptiActivityEnableLatencyTimestamps=27", options=("--collect", "nvidia:latency"))
+    t.true("no times when they were queued" in one.stderr, one.stderr)
+    check_closed(one, 2)
+
+with t.case("what is waited for as CUPTI tells it, where that is asked for"):
+    one = recorded(work(kernels=4, laps=3, pace_ms=5), options=("--collect", "nvidia:waits"))
+    counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
+    t.equal(counts.get("waiting for a stream"), 4, f"waits: {counts}")
+    one = recorded(work(kernels=2), "no_kind=38", options=("--collect", "nvidia:waits"))
+    t.true("waits are those that the calls show" in one.stderr, one.stderr)
 
 # ---- what is refused ----
 
@@ -255,6 +301,11 @@ with t.case("other calls of CUPTI's that fail"):
     t.true("no libcupti is found" in one.stderr, one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
 
+with t.case("CUPTI of before CUDA 11, whose records are shorter, is left alone"):
+    one = recorded(work(kernels=2, graphs=1), "version=12")
+    t.true("older than that of CUDA 11.0" in one.stderr, one.stderr)
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"]), (0, 0), "the program, launches")
+
 with t.case("the vendor's own libcupti without a driver says so"):
     library = "/usr/local/cuda/lib64/libcupti.so"
     if not os.path.exists(library):
@@ -287,10 +338,39 @@ with t.case("CUPTI that crashes without a buffer, and one that hands over a stra
     one = recorded(work(kernels=40, threads=3), "null_crash=1,stray_buffer=1,version=22")
     check_closed(one, 120)
 
+def calls_of_cupti():
+    """[(name, numbers)] as the stand-in wrote them down (calls=FILE)."""
+    with open(t.path("calls"), encoding="ascii") as file:
+        return [(row[0], tuple(map(int, row[1:]))) for row in map(str.split, file)]
+
+
+def counting(sim=""):
+    """Has the stand-in write them down anew."""
+    if os.path.exists(t.path("calls")):
+        os.unlink(t.path("calls"))
+    return ",".join(filter(None, [sim, f"calls={t.path('calls')}"]))
+
+
 with t.case("killed: what was drained is kept"):
     one = recorded(work(kernels=9, graphs=1, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)
     check_closed(one, 20)
     check_times(one)
+
+with t.case("killed while a graph's last node is late: what ran long ago and what ran just now is kept"):
+    one = recorded(work(graphs=1, nodes=2, rest_ms=1000, end="kill"), "us_reduce=2500000", status=128 + signal.SIGKILL)
+    t.equal(counted(one), {"step": 1, "reduce": 1}, "nodes")
+    check_times(one)
+
+with t.case("killed in the middle: 200 ms are lost at the most"):
+    one = recorded(work(kernels=2, laps=60, pace_ms=25, end="kill"), counting(), status=128 + signal.SIGKILL)
+    flushes = [numbers for name, numbers in calls_of_cupti() if name == "flushed"]
+    drained = sorted(correlation for _, correlation, _, end in one.log if end < flushes[-1][1])
+    kept = {launch["correlation"] for launch, end, _ in commands(one) if end and "started" in end}
+    t.equal([correlation for correlation in drained if correlation not in kept], [], "over before the last flush began")
+    t.true(len(drained) > 60, f"much was over by then: {len(drained)} of {len(one.log)}")
+    # by the stand-in's own clock, which a loaded machine holds up as well: 10 ms each
+    looks = sorted(numbers[2] for numbers in flushes)
+    t.true(len(flushes) > 3 and looks[len(looks) // 2] <= 20, f"looks of the stand-in between two flushes: {looks}")
 
 with t.case("_exit at once: launches are there"):
     one = recorded(work(kernels=9, end="_exit"))
@@ -318,6 +398,18 @@ with t.case("two processes at once"):
             "launches of each")
     t.equal(len(one.document["devices"]), 1, "of one device")
 
+with t.case("ranks of a job: each process with its own, in one trace"):
+    ranks = " & ".join(f"RANK={rank} LOCAL_RANK={rank % 2} WORLD_SIZE=4 {' '.join(work(kernels=10 + rank))}"
+                       for rank in range(4))
+    one = recorded(["sh", "-c", f"{ranks}; wait"])
+    check_closed(one, 4 * 10 + 6)
+    told = {(row.get("rank"), row.get("local_rank"), row.get("ranks")): row["launches"]
+            for row in one.report["processes"] if row["launches"]}
+    t.equal(told, {(rank, rank % 2, 4): 10 + rank for rank in range(4)}, "launches by rank")
+    t.equal(sorted(row["rank"] for row in one.document["processes"] if "rank" in row), [0, 1, 2, 3], "in the export")
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("cuda_work, rank 3 of 4" in said, said)
+
 with t.case("a program of CUDA that is recorded without it"):
     t.wanted()
     result = t.record(work(kernels=1), t.path("without.duet"),
@@ -326,7 +418,10 @@ with t.case("a program of CUDA that is recorded without it"):
            text(result.stderr))
 
 with t.case("a recording that ends before the program gives CUPTI back"):
-    one = recorded(work(kernels=2, laps=60, pace_ms=50), options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    calls = collections.Counter(name for name, _ in calls_of_cupti())
+    t.equal([calls[name] for name in ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")], [1, 1, 1],
+            "begun, ended and given back")
     t.equal(one.facts["wrong"], 0, "the program runs to its end")
     launched = one.report["ledger"]["launched"]
     t.true(2 <= launched < 120, f"launched while it was recorded: {launched}")

@@ -34,17 +34,22 @@ CUDA = ["--collect", "nvidia:cuda"]
 class Live:
     """tests/programs/cuda_live, which launches what it is told to."""
 
-    def __init__(self, *arguments, command=None):
+    def __init__(self, *arguments, command=None, sim=""):
         t.wanted()
+        self.calls = t.path("calls")  # of CUPTI, as the stand-in writes them down
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.calls)
         self.process = subprocess.Popen(
             command or [program("cuda_live"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=duet_test.clean_environment({"LD_LIBRARY_PATH": STAND_INS}), preexec_fn=duet_test.default_signals)
+            env=duet_test.clean_environment({"LD_LIBRARY_PATH": STAND_INS,
+                                             "SIM_NVIDIA": ",".join(filter(None, [f"calls={self.calls}", sim]))}), preexec_fn=duet_test.default_signals)
         self.pid = self.process.pid
-        self.said = [self.process.stdout.readline()]
+        self.said, self.told = [self.process.stdout.readline()], []
 
     def tell(self, line):
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
+        self.told.append(line)
         self.said.append(self.process.stdout.readline())
 
     def end(self):
@@ -52,6 +57,20 @@ class Live:
         self.said += self.process.stdout.readlines()
         status, errors = self.process.wait(30 * PATIENCE), self.process.stderr.read()
         return status, text(b"".join(self.said)), text(errors)
+
+    def count(self, *names):
+        """How often each of these was called so far."""
+        counts = collections.Counter()
+        with contextlib.suppress(FileNotFoundError), open(self.calls, encoding="ascii") as file:
+            counts.update(line.split()[0] for line in file)
+        return tuple(counts[name] for name in names)
+
+    def launch_until(self, what, condition):
+        """Launches one after the other: what is given back is given back in a call that ends."""
+        def turn():
+            self.tell("launch 1")
+            return condition()
+        until(what, turn)
 
     def threads(self):
         names = []
@@ -69,16 +88,20 @@ def until(what, condition, timeout=20):
         time.sleep(0.02)
 
 
+ATTACHED = ("ran when it was attached to", "the guest is there and idle")
+
+
 class Recorder:
     """duet record -p that has come into the process."""
 
     def __init__(self, pid, trace, options=()):
         self.errors = open(t.path("recorder.stderr"), "w+b")
         self.process = subprocess.Popen(
-            [DUET, "record", "-v", "-p", str(pid), *CUDA, "--flush-interval", "100ms", *options, "-o", trace],
+            [DUET, "record", "-v", "-p", str(pid), *(CUDA if "--collect" not in options else ()), "--flush-interval", "100ms",
+             *options, "-o", trace],
             stderr=self.errors, env=duet_test.clean_environment(), preexec_fn=duet_test.default_signals)
         self.trace = trace
-        until("attached", lambda: "ran when it was attached to" in self.said() or self.process.poll() is not None)
+        until("attached", lambda: any(words in self.said() for words in ATTACHED) or self.process.poll() is not None)
 
     def said(self):
         with open(self.errors.name, encoding="utf-8") as file:
@@ -96,13 +119,13 @@ def ledger(trace):
     return json.loads(result.stdout)["ledger"] if result.status == 0 else collections.Counter()
 
 
-def record_once(live, trace, kernels, graphs=0):
+def record_once(live, trace, kernels, graphs=0, options=(), nodes=3):
     """What is launched meanwhile, and has come to its end, is there."""
-    recorder = Recorder(live.pid, trace)
+    recorder = Recorder(live.pid, trace, options)
     live.tell(f"launch {kernels}")
     if graphs:
         live.tell(f"graph {graphs}")
-    wanted = kernels + 3 * graphs
+    wanted = kernels + nodes * graphs
     until(f"{wanted} commands", lambda: ledger(trace)["matched"] >= wanted)
     said = recorder.said()
     t.equal(recorder.end(), 0, said)
@@ -126,13 +149,11 @@ for place in ("read", "busy", "allocate", "threads", "alarm", "sleep"):
         said = record_once(live, t.path(f"{place}.duet"), 23, 2)
         t.true("graphs that it had made before have the stack of their launch" in said, said)
         # the first call that ends gives CUPTI back, and with it the guest's own thread
-        live.tell("launch 4")
-        until("detached", lambda: live.threads() == before)
+        live.launch_until("detached", lambda: live.threads() == before)
         live.tell("graph 1")
         result = live.end()
-        t.equal(result, (7, "ready\nlaunch 5: done\nlaunch 23: done\ngraph 2: done\nlaunch 4: done\ngraph 1: done\nwrong 0\n", ""),
-                "status, output and errors")
-        t.equal(result, plain(place, ["launch 5", "launch 23", "graph 2", "launch 4", "graph 1"]), "as without duet")
+        t.equal((result[0], result[2], result[1].splitlines()[-1]), (7, "", "wrong 0"), "status, errors and last line")
+        t.equal(result, plain(place, live.told), "as without duet")
 
 with t.case("a program of Python: its functions are in the stacks"):
     paths = os.path.join(duet_test.ROOT, "tests", "programs", "cuda_paths.py")
@@ -159,8 +180,7 @@ with t.case(f"the same process, {ROUNDS} times"):
     for turn in range(ROUNDS):
         record_once(live, t.path("again.duet"), 3 + turn % 5)
         if turn % 2:  # one that was not given back yet is taken over
-            live.tell("launch 2")
-            until("detached", lambda: live.threads() == before)
+            live.launch_until("detached", lambda: live.threads() == before)
         with open(f"/proc/{live.pid}/maps", encoding="utf-8") as file:
             mapped.append(sum("libduet-cuda.so" in line and "r-xp" in line for line in file))
     t.equal(set(mapped), {1}, "the guest is loaded once")
@@ -179,6 +199,102 @@ with t.case("a recorder that is killed while it attaches"):
         live.tell("launch 1")
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
+
+ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
+GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
+
+with t.case("CUPTI that needs longer than a program may wait is given back all the same"):
+    live = Live("read", sim="ms_cuptiPCSamplingDisable=600")
+    before = live.threads()
+    for turn in range(1, 4):
+        recorder = Recorder(live.pid, t.path("late.duet"), ("--collect", ALWAYS_OPEN))
+        live.tell("context 3")
+        until("3 commands", lambda: ledger(t.path("late.duet"))["matched"] >= 3)
+        t.equal(recorder.end(), 0, "status")
+        disabled = live.count("cuptiPCSamplingDisable")[0]
+        # a call has told the helper to end, which has begun to: no call gives it back for now
+        live.launch_until("switched off", lambda least=disabled: live.count("cuptiPCSamplingDisable")[0] > least)
+        t.equal(live.count(*GIVEN_BACK), (turn, turn - 1, turn - 1), "begun, not ended yet")
+        if turn < 3:
+            live.launch_until("given back", lambda: live.threads() == before)
+            t.equal(live.count(*GIVEN_BACK), (turn, turn, turn), "begun, ended and given back")
+    # what no call has given back is taken over
+    said = record_once(live, t.path("late.duet"), 4)
+    t.true("has not come to its end" not in said, said)
+    t.equal(live.count(*GIVEN_BACK), (3, 2, 2), "begun, ended and given back")
+    live.launch_until("given back", lambda: live.threads() == before)
+    t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
+    live = Live("read", sim="version=22,finalize_crash=1")
+    kinds = 5  # kernels, copies, copies between devices, sets, overheads
+    for turn in range(1, 3):
+        trace = t.path("old.duet")
+        record_once(live, trace, 3, 2)
+        t.true("CUPTI stays in it, switched off" in " ".join(text(run([DUET, "info", trace]).stdout).split()), "noted")
+        live.launch_until("switched off", lambda wanted=turn: live.count("cuptiUnsubscribe") == (wanted,))
+        t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable", "cuptiActivityDisable"), (turn, turn, 0, kinds * turn, kinds * turn),
+                "begun, ended, not given back, and each kind on and off")
+        until("the helper's end", lambda: "duet-cuda" not in live.threads())
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("a recording that takes over has its own options"):
+    live = Live("read", sim="fail_cuptiActivityRegisterTimestampCallback=27")
+    said = record_once(live, t.path("one.duet"), 2, 2)
+    t.true("those of CLOCK_REALTIME" in said, said)
+    said = record_once(live, t.path("two.duet"), 3, 2, ("--collect", "nvidia:graphs"), nodes=1)
+    t.true("those of CLOCK_REALTIME" in said, f"a refusal is told to each: {said}")
+    record_once(live, t.path("three.duet"), 2, 2)
+    recorder = Recorder(live.pid, t.path("four.duet"), ("--collect", ALWAYS_OPEN))
+    live.tell("context 9")
+    until("samples", lambda: ledger(t.path("four.duet")).get("samples"))
+    t.equal(recorder.end(), 0, "status")
+    recorder = Recorder(live.pid, t.path("five.duet"))
+    t.true(live.count("cuptiPCSamplingDisable")[0] > 0, "who asks for no samples has none")
+    live.tell("context 9")
+    until("9 commands", lambda: ledger(t.path("five.duet"))["matched"] >= 9)
+    t.equal((recorder.end(), ledger(t.path("five.duet")).get("samples", 0)), (0, 0), "status, samples")
+    t.equal(live.count(*GIVEN_BACK), (1, 0, 0), "it was never given back in between")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("ranges of what CUPTI takes are told to a recording that takes over"):
+    live = Live("read")
+    for turn in range(2):
+        recorder = Recorder(live.pid, t.path("ranges.duet"))
+        time.sleep(0.05)  # two readings of the clock that are apart
+        live.tell("context 1")  # a kernel's first use
+        until("1 command", lambda: ledger(t.path("ranges.duet"))["matched"] >= 1)
+        t.equal(recorder.end(), 0, "status")
+        t.true(any(row["domain"] == "CUPTI" for row in t.report(t.path("ranges.duet"))["ranges"]), f"ranges of recording {turn}")
+    t.equal((live.count(*GIVEN_BACK), live.end()[0]), ((1, 0, 0), 7), "not given back; the program")
+
+with t.case("how long windows of samples are is what the recorder says"):
+    live = Live("read")
+    recorder = Recorder(live.pid, t.path("windows.duet"), ("--collect", ALWAYS_OPEN))
+    live.tell("context 9")
+    until("samples", lambda: ledger(t.path("windows.duet")).get("samples"))
+    flushed = live.count("flushed")[0]
+    live.tell("context 9")
+    # a window of the usual 20 ms would have been over in one of these rounds of the helper's
+    live.launch_until("flushed", lambda: live.count("flushed")[0] > flushed + 5)
+    t.equal(live.count("cuptiPCSamplingStop"), (0,), "a window of a quarter of an hour is not over")
+    t.equal(recorder.end(), 0, "status")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("the guest and CUPTI alone, for who measures them"):
+    for option, subscribed in (("nvidia:idle", 0), ("nvidia:idle-subscribed", 1)):
+        live = Live("read")
+        before = live.threads()
+        recorder = Recorder(live.pid, t.path("idle.duet"), ("--collect", option))
+        live.tell("launch 5")
+        t.equal(live.threads(), before, "no thread of its own")
+        said = recorder.said()
+        t.equal((recorder.end(), t.ledger(t.report(t.path("idle.duet")))["launched"]), (0, 0), "status, launches")
+        t.true("the guest is there and idle" in said, said)
+        t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable"), (subscribed, 0, 0, 0), f"{option}: what was called")
+        record_once(live, t.path("after.duet"), 3)
+        t.equal(live.end()[0], 7, "the program")
 
 with t.case("without libcupti nothing is loaded, and what is recorded is said"):
     live = Live("busy", "without")

@@ -291,6 +291,12 @@ with t.case("two GPUs have their own threads and rows"):
                    if row["name"] == OWN and row["instance"].startswith("nvidia-pm")), ["nvidia-pm 0", "nvidia-pm 1"],
             "what each costs")
 
+with t.case("a GPU whose driver does not answer: the other one is sampled, and the recording ends well"):
+    trace, said = record("hang.duet", ["sleep", "0.5"], "nvidia:10,nvidia:pm", "devices=2,pm_hang_ms=20000,pm_load=0.5",
+                         DUET_PM_WAIT_MS="300")
+    t.true("did not answer within 300 ms" in said, said)
+    t.equal(len({row["device"] for row in pm(t.report(trace)).values()}), 1, "GPUs that are sampled")
+
 with t.case("CUDA_VISIBLE_DEVICES orders GPUs anew, and they stay who they are"):
     for visible, count in (("1,0", 2), ("1", 1), ("GPU-516d0d00-1a2b-4c3d-8001-483230300001", 1)):
         trace, _ = record("order.duet", ["sleep", "0.3"], "nvidia:10,nvidia:pm", "devices=2,pm_load=0.5,nvml_load=0.5",

@@ -4,7 +4,8 @@
  *
  * Runs in:  a process of its own, with libcuda.so.1 and libcupti.so.13 as the loader finds them
  * Gets:     "read", "busy", "allocate", "threads", "alarm" or "sleep": where its threads are; "without": it does not load
- *           libcupti; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the begin)
+ *           libcupti; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the begin), "context N" (a new
+ *           context, and N launches in that)
  * Gives:    a line for each when it is done; at the end of stdin "wrong N" and status 7, where nothing went wrong
  * Why:      what is launched while somebody is attached is known to the last kernel
  */
@@ -172,6 +173,22 @@ static const struct {
 	{"sleep", NULL, do_sleep, false},
 };
 
+static void use_context(int count)
+{
+	CUcontext context, before;
+	CUfunction function;
+	CUmodule module;
+
+	CHECK(cu.cuCtxGetCurrent(&before));
+	CHECK(cu.cuCtxCreate_v2(&context, 0, 0));
+	CHECK(cu.cuModuleLoadData(&module, ptx));
+	CHECK(cu.cuModuleGetFunction(&function, module, "_Z4stepPfi"));
+	for (int i = 0; i < count; i++)
+		CHECK(cu.cuLaunchKernel(function, 4, 2, 1, 128, 1, 1, 0, NULL, NULL, NULL));
+	CHECK(cu.cuCtxSynchronize());
+	CHECK(cu.cuCtxSetCurrent(before));
+}
+
 /* ---- what it is told --------------------------------------------------------------------------- */
 
 /* False: stdin has ended. */
@@ -205,6 +222,8 @@ static void obey(const char *line)
 	else if (sscanf(line, "graph %d", &count) == 1)
 		for (int i = 0; i < count; i++)
 			CHECK(cu.cuGraphLaunch(graph, stream));
+	else if (sscanf(line, "context %d", &count) == 1)
+		use_context(count);
 	CHECK(cu.cuStreamSynchronize(stream));
 	printf("%s: done\n", line);
 	fflush(stdout);

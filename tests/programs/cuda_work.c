@@ -5,7 +5,8 @@
  * Runs in:  a process of its own, with libcuda.so.1 as the loader finds it
  * Gets:     NAME=VALUE arguments: threads, kernels, h2d, d2h, any (copies between any addresses), sets, graphs
  *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
- *           pace_ms (the kernels again, with a wait and a pause each time),
+ *           pace_ms (the kernels again, with a wait and a pause each time), streams (made one after the other, with a kernel
+ *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
  *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
  *           fork), contexts (one after the other before all that, each with the kernels once), devices (threads take
  *           turns with their primary contexts)
@@ -41,7 +42,7 @@ static _Atomic int wrong;
 
 static struct {
 	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
-	int laps, pace_ms, rest_ms, contexts, devices;
+	int laps, pace_ms, rest_ms, contexts, devices, streams, kept, managed;
 	const char *end;
 } want = {.threads = 1, .nodes = 11, .laps = 1, .devices = 1, .end = "return"};
 
@@ -54,7 +55,8 @@ static const struct {
 	{"graphs", &want.graphs},   {"nodes", &want.nodes},     {"captured", &want.captured},
 	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
 	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"contexts", &want.contexts},
-	{"devices", &want.devices},
+	{"devices", &want.devices}, {"streams", &want.streams}, {"kept", &want.kept},
+	{"managed", &want.managed},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -170,6 +172,22 @@ __attribute__((noinline)) static void launch_graphs(CUstream stream)
 	}
 }
 
+/* As programs do that make one for each request. */
+__attribute__((noinline)) static void use_streams(void)
+{
+	CUstream stream;
+
+	for (int i = 0; i < want.streams; i++) {
+		CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CHECK(cu.cuLaunchKernel(reduce, 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL));
+		CHECK(cu.cuStreamSynchronize(stream));
+		if (i >= want.kept)
+			CHECK(cu.cuStreamDestroy_v2(stream));
+		if (i % 1000 == 999)
+			pause_for(want.pace_ms);
+	}
+}
+
 static void load_kernels(void)
 {
 	CUmodule module = NULL;
@@ -207,7 +225,7 @@ static void *work(void *argument)
 {
 	const struct device *device_of_thread = argument;
 	char host[BYTES] = "";
-	CUdeviceptr device = 0, other = 0;
+	CUdeviceptr device = 0, other = 0, managed = 0;
 	CUstream stream = NULL;
 
 	step = device_of_thread->step;
@@ -216,6 +234,8 @@ static void *work(void *argument)
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cu.cuMemAlloc_v2(&device, BYTES));
 	CHECK(cu.cuMemAlloc_v2(&other, BYTES));
+	if (want.managed)
+		CHECK(cu.cuMemAllocManaged(&managed, (size_t)want.managed, 1));
 	for (int i = 0; i < want.laps; i++) {
 		launch_steps(stream);
 		if (want.pace_ms) {
@@ -223,6 +243,7 @@ static void *work(void *argument)
 			pause_for(want.pace_ms);
 		}
 	}
+	use_streams();
 	copy_all(stream, host, device, other);
 	if (want.graphs)
 		launch_graphs(stream);
@@ -232,6 +253,8 @@ static void *work(void *argument)
 	for (int i = 0; i < want.waits; i++)
 		CHECK(cu.cuStreamSynchronize(stream));
 	CHECK(cu.cuStreamSynchronize(stream));
+	if (managed)
+		CHECK(cu.cuMemFree_v2(managed));
 	CHECK(cu.cuMemFree_v2(other));
 	CHECK(cu.cuMemFree_v2(device));
 	return NULL;

@@ -11,6 +11,8 @@
 #	alone	… without the guest in them: what the kernel saw of them, from when duet's programs are in it
 #	losses	the first GPU is reset between them, and the second one loses rows
 #	late	… of the first one's kernel come five seconds before it; others are of what nobody ever describes
+#	hard	all of it at once, without the guest: one behind the other, the first with rows that come before its kernel, a reset
+#		and a loss, the second with rows of what nobody describes
 
 # One program. Its code is at $1 of each GPU: rows say an address and nothing else.
 work() {
@@ -35,6 +37,15 @@ if [ "$1" = work ]; then
 		/vm/xe_stalls 1 wait
 		work $second 2 scale=2
 		;;
+	hard)
+		wait_ready
+		work $first 2 late=$first
+		/vm/xe_stalls 0 reset
+		/vm/xe_stalls 0 wait
+		/vm/xe_stalls 1 drop
+		/vm/xe_stalls 1 wait
+		work $second 2 scale=2 unknown=0x800030000000
+		;;
 	late)
 		work $first 1 late=$first &
 		work $second 1 scale=2 unknown=0x800030000000
@@ -50,7 +61,7 @@ if [ "$1" = work ]; then
 	exit
 fi
 case $1 in
-alone) collect=intel ;;
+alone | hard) collect=intel ;;
 losses) collect=level_zero,intel:-driver ;; # sooner: nothing to load into the kernel
 *) collect=level_zero,intel ;;
 esac

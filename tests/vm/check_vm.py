@@ -6,8 +6,10 @@ program.
     tests/vm/check_vm.py BUILD [KERNEL...]
 
 KERNEL: a series ("6.12": the newest of it), a version, or "all": the newest of each series that the mirror of this
-machine has in any suite, and a table at the end. A kernel that the mirror lacks, or does not give, is skipped.
+machine has in any suite, and a table at the end: which takes and attaches which program, and by which way. A kernel
+that the mirror lacks, or does not give, is skipped.
 """
+import concurrent.futures
 import glob
 import os
 import shutil
@@ -33,6 +35,7 @@ STALLS = os.path.join(HERE, "stalls.sh")
 SUBMISSIONS = os.path.join(HERE, "submissions.sh")
 OA = os.path.join(HERE, "oa.sh")
 CHAIN = os.path.join(HERE, "chain.sh")
+DEBUG = os.path.join(HERE, "debug.sh")
 ZEBIN = os.path.join(HERE, "../golden/zebin/three_bmg.bin")
 # In the machine: in the build.
 CHAIN_FILES = {
@@ -44,7 +47,7 @@ CHAIN_FILES = {
 }
 MADE_UP_SOURCE = os.path.join(HERE, MADE_UP)
 MOCK = os.path.join(HERE, "../../sim/mock_xe")
-XE_ABI = os.path.join(HERE, "../../src/event/xe_abi.h")
+XE_ABI = [os.path.join(HERE, "../../src/event", name) for name in ("xe_abi.h", "xe_debug_abi.h")]
 SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin") or "setpriv"
 
 # Programs of which a kernel needs one: the event has had two names.
@@ -52,22 +55,32 @@ EITHER = [("on_job_queue", "on_old_job_queue"), ("on_job_run", "on_old_job_run")
 
 
 class Report:
-    """Lines of TAP, and what the table at the end shows."""
+    """Lines of TAP, and what the table at the end shows. A part of one is kept until it is added."""
 
-    def __init__(self):
+    def __init__(self, is_part=False):
+        self.is_part = is_part
+        self.parts = []
         self.count = 0
         self.failures = 0
         self.cells = {}
 
-    def line(self, kernel, what, is_good, why=""):
+    def add(self, part):
+        for row in part.parts:
+            self.put(*row)
+        self.failures += part.failures
+
+    def line(self, kernel, what, is_good, why="", cell="yes"):
         words = f": {why}" if why and not is_good else ""
-        self.put(kernel, what, "ok" if is_good else "not ok", words, "yes" if is_good else "NO")
+        self.put(kernel, what, "ok" if is_good else "not ok", words, cell if is_good else "NO")
         self.failures += not is_good
 
     def skip(self, kernel, what, why):
         self.put(kernel, what, "ok", f" # SKIP {why}", "-")
 
     def put(self, kernel, what, verdict, words, cell):
+        if self.is_part:
+            self.parts.append((kernel, what, verdict, words, cell))
+            return
         self.count += 1
         print(f"{verdict} {self.count} - {kernel}: {what}{words}", flush=True)
         self.cells.setdefault(what, {})[kernel] = cell
@@ -77,6 +90,43 @@ class Report:
         print("#", " " * width, *names)
         for what, row in self.cells.items():
             print("#", what.ljust(width), *(row.get(name, "").ljust(len(name)) for name in names))
+        for (thing, way), row in self.ways(names).items():
+            print("#", f"{thing} by {way}".ljust(width), *(f"{count} programs".ljust(len(name)) if count else "".ljust(len(name))
+                                                           for name, count in zip(names, row)))
+
+    def ways(self, names):
+        """{(object, way): how many of its programs each kernel has taken and attached so}."""
+        found = {}
+        for what, row in self.cells.items():
+            for column, name in enumerate(names):
+                cell = row.get(name, "")
+                if cell not in ("", "-", "yes", "NO"):
+                    found.setdefault((what.split()[0], cell), [0] * len(names))[column] += 1
+        return found
+
+
+class Machines:
+    """Machines at the same time: each is interpreted by one processor. What they report is added in the order of their
+    starts."""
+    MOST = 2
+
+    def __init__(self, report):
+        self.report = report
+        self.started = []
+
+    def __enter__(self):
+        self.pool = concurrent.futures.ThreadPoolExecutor(min(self.MOST, len(os.sched_getaffinity(0))))
+        return self
+
+    def start(self, check):
+        part = Report(is_part=True)
+        self.started.append((part, self.pool.submit(check, part)))
+
+    def __exit__(self, *_):
+        for part, future in self.started:
+            future.result()
+            self.report.add(part)
+        self.pool.shutdown()
 
 
 def check_modules(report, kernel, result, log):
@@ -101,7 +151,7 @@ def check_programs(report, kernel, name, lines):
         if state == "absent" and instead:
             report.skip(kernel.version, f"{name} {program}", f"this kernel has {instead[0]} instead")
         else:
-            report.line(kernel.version, f"{name} {program}", state == "runs", f"{state} {reason}")
+            report.line(kernel.version, f"{name} {program}", state == "runs", f"{state} {reason}", reason or "yes")
     together = [" ".join(fields) for fields in work.words(lines, "together")]
     report.line(kernel.version, f"{name} all together", len(together) == 1 and together[0].endswith(" runs"),
                 f"{together}")
@@ -140,49 +190,56 @@ def build_mock(report, apt, kernel):
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, "source")
         shutil.copytree(MOCK, source)
-        shutil.copy(XE_ABI, source)
+        for path in XE_ABI:
+            shutil.copy(path, source)
         return build_made_up(report, apt, kernel, folder, source, "xe")
 
 
-def check_mock(report, apt, kernel, build):
+def check_mock(machines, apt, kernel, build):
     """GPUs under the name of the driver xe, in a machine that has not the real one: their stream as duet records it, and
-    the whole way there from programs of Level Zero. Once more without the module's types, as in a kernel that has none."""
-    module, why = build_mock(report, apt, kernel)
+    the whole way there from programs of Level Zero. Once more without the module's types, as in a kernel that has none, and
+    without the names of its functions, where the way into all drivers is left."""
+    module, why = build_mock(machines.report, apt, kernel)
     if why:
-        report.skip(kernel.version, "the mock of xe", why)
+        machines.report.skip(kernel.version, "the mock of xe", why)
         return
     modules = kernel.closure(("gpu_sched", "drm_shmem_helper"))
-    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa", "xe_submit")}
+    files = {f"vm/{name}": f"{build}/tests/vm/{name}" for name in ("xe_work", "xe_stalls", "xe_oa", "xe_submit",
+                                                                   "xe_debug")}
     files.update({"vm/duet": f"{build}/duet", "vm/stalls.sh": STALLS,
                   "vm/submissions.sh": SUBMISSIONS, "vm/chain.sh": CHAIN, "vm/ready.sh": READY,
-                  "vm/oa.sh": OA, "vm/setpriv": SETPRIV})
+                  "vm/oa.sh": OA, "vm/debug.sh": DEBUG, "vm/setpriv": SETPRIV, "vm/three_bmg.bin": ZEBIN})
     if os.path.exists(f"{build}/sim/igdmd/libigdmd.so.1"):
         files["vm/libigdmd.so.1"] = f"{build}/sim/igdmd/libigdmd.so.1"
     has_chain = os.path.exists(f"{build}/tests/vm/ze_work")
     if has_chain:
         files.update({target: os.path.join(build, source) for target, source in CHAIN_FILES.items()})
-        files["vm/three_bmg.bin"] = ZEBIN
     else:
-        report.skip(kernel.version, "the chain", "built without Level Zero (libze-dev)")
-    check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": module}, files,
-                       ("plain", "alone", "losses", "late") if has_chain else (), "")
-    stripped = kernels.without_types(module)
-    if not stripped:
-        report.skip(kernel.version, "the chain without types", "no pahole or objcopy: there are no types to go without")
-    elif has_chain:
-        check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": stripped}, files, ("alone",),
-                           " without types")
+        machines.report.skip(kernel.version, "the chain", "built without Level Zero (libze-dev)")
+
+    def check(changed, variants, how):
+        machines.start(lambda report: check_mock_machine(report, kernel, build, {**modules, "xe gpus=2": changed},
+                                                         files, variants, how))
+
+    check(module, ("plain", "alone", "hard", "losses", "late") if has_chain else (), "")
+    for how, changed in ((" without types", kernels.without_types(module)),
+                         (" without names", kernels.without_names(module, "xe_"))):
+        if changed:
+            check(changed, ("hard",) if has_chain and how == " without types" else (), how)
+        else:
+            machines.report.skip(kernel.version, f"the mock of xe{how}", "no pahole or objcopy: there are no types to go without")
 
 
 def check_mock_machine(report, kernel, build, modules, files, variants, how):
     log = os.path.join(build, f"vm-{kernel.version}-mock{how.replace(' ', '-')}.log")
-    stalls = {} if how else {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
-                             "stalls": ("/vm/stalls.sh", work.RecordedStalls),
-                             "submissions": ("/vm/submissions.sh", work.RecordedSubmissions)}
+    stalls = {"": {"plain": ("/vm/xe_stalls 1 /vm/xe_work 1 2", work.Stalls),
+                   "stalls": ("/vm/stalls.sh", work.RecordedStalls),
+                   "submissions": ("/vm/submissions.sh", work.RecordedSubmissions)},
+              " without names": {"submissions": ("/vm/submissions.sh", work.of_drm_ioctl)}}.get(how, {})
     tests = [(name, command) for name, (command, _) in stalls.items()]
     tests += [(f"chain_{variant}", f"/vm/chain.sh {variant}") for variant in variants]
     # the last: it takes away what the module can
-    tests += [] if how else [("oa", "/vm/oa.sh")]
+    tests += [] if how else [("debug", "/vm/debug.sh"), ("oa", "/vm/oa.sh")]
     result = guest.run(kernel.image, modules, files, tests, log)
 
     # by the functions of the driver, whose types the module brings: where there is no pahole it has none
@@ -195,8 +252,9 @@ def check_mock_machine(report, kernel, build, modules, files, variants, how):
                     f"status {status}: {'; '.join(complaints)[:4000]}, see {log}")
 
     for name, (_, check) in stalls.items():
-        line(name, f"the mock of xe, {name}", lambda lines, check=check: check(lines).complaints())
+        line(name, f"the mock of xe{how}, {name}", lambda lines, check=check: check(lines).complaints())
     if not how:
+        line("debug", "the mock of xe, debugged", lambda lines: work.Debugged(lines, ZEBIN).complaints())
         line("oa", "counters of the OA unit of a mock of xe", lambda lines: work.RecordedOa(lines).complaints())
         line("oa", "a metric set of a mock of xe", lambda lines: work.RecordedSet(lines).complaints())
         if "vm/libigdmd.so.1" in files:
@@ -250,24 +308,28 @@ def check_kernel(report, apt, kernel, build):
     if made_up:
         files.update({"vm/duet": f"{build}/duet", "vm/record.sh": RECORD, "vm/ready.sh": READY})
         tests.append(("record", "/vm/record.sh"))
-    log = os.path.join(build, f"vm-{kernel.version}.log")
-    result = guest.run(kernel.image, modules, files, tests, log)
 
-    check_modules(report, kernel, result, log)
-    for name in sorted(objects):
-        status, lines = result.tests.get(name, (None, []))
-        check_programs(report, kernel, name, lines)
-        if name in activity:
-            check_work(report, kernel, lines, why_no_gpu)
-        report.line(kernel.version, f"{name} ends", status == 0, f"status {status}: {lines[-3:]}, see {log}")
-    if os.path.exists(batches):
-        check_batches(report, kernel, result, log)
-    if made_up:
-        check_recording(report, kernel, result, log)
-    report.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")
-    # it is of the interfaces that the driver was written for
-    if made_up and "xe" in kernel.modules:
-        check_mock(report, apt, kernel, build)
+    def check_drivers(part):
+        log = os.path.join(build, f"vm-{kernel.version}.log")
+        result = guest.run(kernel.image, modules, files, tests, log)
+        check_modules(part, kernel, result, log)
+        for name in sorted(objects):
+            status, lines = result.tests.get(name, (None, []))
+            check_programs(part, kernel, name, lines)
+            if name in activity:
+                check_work(part, kernel, lines, why_no_gpu)
+            part.line(kernel.version, f"{name} ends", status == 0, f"status {status}: {lines[-3:]}, see {log}")
+        if os.path.exists(batches):
+            check_batches(part, kernel, result, log)
+        if made_up:
+            check_recording(part, kernel, result, log)
+        part.line(kernel.version, "the machine ends", result.is_finished, f"see {log}")
+
+    with Machines(report) as machines:
+        machines.start(check_drivers)
+        # it is of the interfaces that the driver was written for
+        if made_up and "xe" in kernel.modules:
+            check_mock(machines, apt, kernel, build)
     print(f"# {kernel.version}: {time.monotonic() - started:.1f} s", flush=True)
 
 

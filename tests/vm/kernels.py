@@ -209,6 +209,24 @@ def build_module(headers, source, target):
     return ""
 
 
+def without_names(module, prefix):
+    """… and as if its functions that begin so were called otherwise; None: as without_types()."""
+    plain = without_types(module)
+    if not plain or not shutil.which("nm"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path, names = os.path.join(folder, "module.ko"), os.path.join(folder, "names")
+        with open(path, "wb") as file:
+            file.write(plain)
+        symbols = subprocess.run(["nm", path], stdout=subprocess.PIPE, text=True, check=True).stdout
+        with open(names, "w", encoding="ascii") as file:
+            for name in re.findall(rf" [tT] ({prefix}\w+)$", symbols, re.M):
+                file.write(f"{name} other_{name}\n")
+        subprocess.run(["objcopy", f"--redefine-syms={names}", path], check=True)
+        with open(path, "rb") as file:
+            return file.read()
+
+
 def without_types(module):
     """The bytes of a module that has some, as if it had been built without; None: it has none, or nothing here takes
     them away."""

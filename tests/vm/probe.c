@@ -7,7 +7,7 @@
  * Runs in:  a virtual machine, as root
  * Gets:     an object whose map `records` holds what event/drm_record.h says, where there is a PROGRAM to run
  * Gives:    lines, read by tests/vm/check_vm.py:
- *		program NAME runs | absent | refused REASON
+ *		program NAME runs WAY | absent | refused REASON; WAY: how it is attached, as its section has it
  *		together COUNT runs | refused REASON
  *		record KIND TIME_NS TGID TID CONTEXT NUMBER THREAD [DRIVER TIMELINE], while each PROGRAM ran
  *		job QUEUED_NS RUN_NS DONE_NS TGID TID FLAGS CONTEXT NUMBER CLIENT THREAD DRIVER DEVICE RING, as collect/drm/jobs.c makes them of it
@@ -26,11 +26,12 @@
 
 #include "collect/drm/jobs.h"
 
-enum { PROGRAMS_MOST = 64, REASON_BYTES = 200 };
+enum { PROGRAMS_MOST = 128, REASON_BYTES = 200 };
 
 struct probe {
 	const char *path;
 	char names[PROGRAMS_MOST][64];
+	char ways[PROGRAMS_MOST][16]; /* of their sections */
 	bool runs[PROGRAMS_MOST];
 	size_t count;
 };
@@ -112,6 +113,9 @@ static int list_programs(struct probe *probe)
 	{
 		if (probe->count == PROGRAMS_MOST)
 			break;
+		snprintf(probe->ways[probe->count], sizeof(probe->ways[0]), "%.*s",
+			 (int)strcspn(bpf_program__section_name(program), "/"),
+			 bpf_program__section_name(program));
 		snprintf(probe->names[probe->count++], sizeof(probe->names[0]), "%s",
 			 bpf_program__name(program));
 	}
@@ -139,7 +143,7 @@ static void try_each(struct probe *probe)
 
 		probe->runs[i] = object != NULL;
 		if (object)
-			printf("program %s runs\n", probe->names[i]);
+			printf("program %s runs %s\n", probe->names[i], probe->ways[i]);
 		else if (error == -ESRCH) /* its target is in no module's types */
 			printf("program %s absent\n", probe->names[i]);
 		else
@@ -158,7 +162,7 @@ static struct bpf_object *try_all(struct probe *probe)
 		probe->runs[i] = true;
 	object = load_together(probe, &error);
 	for (size_t i = 0; object && i < probe->count; i++)
-		printf("program %s runs\n", probe->names[i]);
+		printf("program %s runs %s\n", probe->names[i], probe->ways[i]);
 	if (object)
 		return object;
 	try_each(probe);

@@ -249,10 +249,14 @@ class Stalls:
 
 
 class RecordedSubmissions:
-    """tests/vm/submissions.sh: what xe_submit and xe_work hand to a GPU, as duet saw their driver."""
+    """tests/vm/submissions.sh: what xe_submit and xe_work hand to a GPU, as duet saw their driver.
+
+    innermost: the function that is the last one of a stack; way: by what the driver is seen.
+    """
     DEEP = 21  # calls of go_down
 
-    def __init__(self, lines):
+    def __init__(self, lines, innermost="xe_exec_ioctl", way="its functions'"):
+        self.innermost, self.way = innermost, way
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
         self.addresses = {row["id"]: row.get("address") for row in rows if row["kind"] == "code"}
         launches = sorted((row for row in rows if row["kind"] == "launch"), key=lambda row: row["enter"])
@@ -285,6 +289,8 @@ class RecordedSubmissions:
         strangers = self.executions - {row["correlation"] for row in self.batches}
         if strangers or len(self.executions) < len(self.batches) - unknown:
             yield f"{len(self.executions)} executions, {len(strangers)} of no batch of {len(self.batches)}"
+        if not any(f"seen by {self.way}" in note for note in self.notes):
+            yield f"not seen by {self.way}: {self.notes}"
         yield from self.path_complaints()
 
     def path_complaints(self):
@@ -296,10 +302,15 @@ class RecordedSubmissions:
             for function in self.paths:
                 if function in frames:
                     whole = (frames[frames.index(function) - 1] == "main" and frames.count("go_down") == self.DEEP and
-                             any(frame.startswith("xe_exec_ioctl") and frame.endswith("_[k]") for frame in frames))
+                             any(frame.startswith(self.innermost + " ") and frame.endswith("_[k]") for frame in frames))
                     found[function] += int(count) if whole else 0
         if found != self.paths:
             yield f"stacks of {found}, and not {self.paths}: {self.flame}"
+
+
+def of_drm_ioctl(lines):
+    """The same of a driver whose functions nobody can find: what they were called for is read where all of DRM begin."""
+    return RecordedSubmissions(lines, "drm_ioctl", "drm_ioctl")
 
 
 class RecordedStalls(Stalls):
@@ -376,7 +387,7 @@ def words_of(lines, *wanted):
 
 class Zebin:
     """Instructions of its kernels, by their opcodes alone."""
-    NAMES = {0x01: "sync", 0x31: "send", 0x38: "math", 0x40: "add", 0x61: "mov"}
+    NAMES = {0x01: "sync", 0x31: "send", 0x38: "math", 0x40: "add", 0x61: "mov", 0x65: "and"}
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -403,7 +414,7 @@ class Chain:
 
     def __init__(self, lines, path, variant, way):
         self.zebin, self.variant, self.way = Zebin(path), variant, way
-        self.has_guest = variant != "alone"
+        self.has_guest = variant not in ("alone", "hard")
         self.programs = programs(lines)
         rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
         self.kinds = collections.defaultdict(list)
@@ -445,7 +456,7 @@ class Chain:
         lost = uncounted(self.kinds["loss"])
         told = [any(f"lost some {losses} times; the GPU was reset {resets} times" in note for note in self.notes)
                 for losses, resets in ((0, 1), (1, 0))]
-        if (lost, told) != ((["gap", "ring_full"], [True, True]) if self.variant == "losses" else ([], [False, False])):
+        if (lost, told) != ((["gap", "ring_full"], [True, True]) if self.variant in ("losses", "hard") else ([], [False, False])):
             yield f"{lost} losses, noted {self.notes}"
 
     def codes(self):
@@ -608,8 +619,9 @@ class Chain:
                 name = next((name for (_, name), begin in program.addresses.items() if begin == address), None)
                 rows["samples_late" if name else "samples_unknown_code"] += sum(counts.values())
                 place = self.place_of(name, offset) if name else address + offset & 0xffffffff
+                kernel = name if self.has_guest else f"[kernel {address:#x}]"
                 for reason, count in counts.items():
-                    wanted[name or "[unknown code]", place, reason] += count
+                    wanted[kernel if name else "[unknown code]", place, reason] += count
         for row in self.report.get("instructions", []):
             for reason, count in row["stalls"].items():
                 found[row["kernel"], row["offset"], reason] += count
@@ -703,6 +715,82 @@ class RecordedOa:
         if not any("gt0: 33 reports" in note and "lost some 1 times" in note and "again 1 times" in note
                    for note in self.notes):
             yield f"noted {self.notes}"
+
+
+class Debugged:
+    """tests/vm/debug.sh: what duet recorded as the debugger of tests/vm/xe_debug.c; complaints() yields what is wrong."""
+    THREADS, KERNELS, SECOND = 24, 3, 0x800000100000
+
+    def __init__(self, lines, path):
+        self.lines, self.zebin = lines, Zebin(path)
+        self.names = {int(address, 16): name for name, address in words(lines, "code")}
+        self.scripted = {int(address, 16): (int(offset), [int(count) for count in counts])
+                         for address, offset, *counts in words(lines, "scripted")}
+        rows = [json.loads(line.removeprefix("row ")) for line in lines if line.startswith("row ")]
+        self.kernels = [row for row in rows if row["kind"] == "code" and row["type"] == 5 and row["name"]]
+        self.binaries = [row for row in rows if row["kind"] == "code" and row["type"] == 2]
+        series = {row["id"] for row in rows if row["kind"] == "series" and row["metric"] == "gpu.eu.threads"}
+        self.threads = [row["value"] for row in rows if row["kind"] == "counter" and row["series"] in series]
+        self.stalls = [line.removeprefix("stall ") for line in lines if line.startswith("stall ")]
+        self.notes = [line for line in lines if line.startswith("info ")]
+
+    def complaints(self):
+        if len(self.names) != 2 * self.KERNELS or not {self.names[address] for address in self.scripted}:
+            yield f"kernels {self.names}, scripted {self.scripted}"
+            return
+        yield from self.of_codes()
+        yield from self.of_samples()
+        yield from self.of_threads()
+        yield from self.of_others()
+
+    def of_codes(self):
+        found = {row["address"]: row["name"] for row in self.kernels}
+        ended = {row["address"] for row in self.kernels if "end_ns" in row}
+        if found != self.names or len(self.kernels) != len(self.names):
+            yield f"code objects {self.kernels}, and not {self.names}"
+        elif not {address for address in self.names if address >= self.SECOND} <= ended:
+            yield f"what was unbound has not ended: {self.kernels}"
+        if len(self.binaries) != 2:
+            yield f"binaries {self.binaries}"
+
+    def of_samples(self):
+        """Names and instructions are those of the code object, which nobody else knows; the stack is the driver's."""
+        wanted, found = collections.Counter(), collections.Counter()
+        for address, (offset, counts) in self.scripted.items():
+            for reason, count in zip(Stalls.REASONS, counts):
+                if count:
+                    wanted[self.names[address], offset, reason] += count
+        for line in self.stalls:
+            stack, count = line.rsplit(" ", 1)
+            frames = stack.split(";")
+            name, instruction, reason, place = (frame.rsplit("_[", 1)[0] for frame in frames[-4:])
+            found[name, int(place, 16), reason] += int(count)
+            if name not in self.zebin.kernels or instruction.split()[0] != self.zebin.name(name, int(place, 16)):
+                yield f"{instruction} of {name}: {line}"
+            if "run_kernel" not in frames or "xe_exec_ioctl [xe]_[k]" not in frames:
+                yield f"whose: {line}"
+        if found != wanted:
+            yield f"samples {found - wanted} too many, {wanted - found} too few"
+
+    def of_threads(self):
+        if not self.threads or set(self.threads) != {self.THREADS}:
+            yield f"threads {self.threads}"
+        if not any(f"threads stopped {len(self.threads)} times" in note for note in self.notes):
+            yield f"noted {self.notes}"
+
+    def of_others(self):
+        """Nobody waits for ever, whoever goes: neither for a fence nor for threads that stand still."""
+        if len(words(self.lines, "fences")) != 2 or len(words(self.lines, "went-on")) != 1:
+            yield f"fences {words(self.lines, 'fences')}, went on {words(self.lines, 'went-on')}"
+        if words(self.lines, "left") != [["0", "0"], ["0", "0"]]:
+            yield f"left {words(self.lines, 'left')}"
+        if words(self.lines, "debugged") != [["1"]] or len(words(self.lines, "survived")) != 1:
+            yield "a program did not survive the recorder that was its debugger"
+        refused = {number: " ".join(" ".join(rest) for first, *rest in words(self.lines, "refused") if first == number)
+                   for number in "01"}
+        for number, says in (("0", "has no interface for debuggers"), ("1", "debugging is switched off")):
+            if says not in refused[number]:
+                yield f"nothing of '{says}' in {refused[number]}"
 
 
 class RecordedSet:

@@ -21,6 +21,7 @@
 #include "collect/host_clocks.h"
 #include "collect/intel/driver.h"
 #include "collect/intel/eu_stream.h"
+#include "collect/intel/eudebug.h"
 #include "collect/intel/oa_sets.h"
 #include "collect/intel/oa_source.h"
 
@@ -57,6 +58,7 @@ struct intel {
 	uint32_t cycles_string;
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
 	struct driver *driver;     /* owned; NULL: not wanted, or not to be had */
+	struct eudebug *debug;     /* the same */
 };
 
 #define SYSCALLS "syscalls"
@@ -75,6 +77,12 @@ static const struct collector_option collector_options[] = {
 	 "i915 see it with rights: done anyway; -driver: not"},
 	{"ring=MIB",
 	 "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
+	{"debug", "code objects with their places, as debuggers of GPU programs are told them by "
+		  "Intel's own "
+		  "builds of xe and i915: of each process that opens a GPU"},
+	{"debug-stop=PID",
+	 "how many threads a process has on the GPU: all are stopped for a moment, ten times a "
+	 "second; 0: of the program that is started. Its code objects too"},
 	{SYSCALLS,
 	 "… where a kernel shows neither the driver's functions nor the way into all drivers: by "
 	 "what all system calls are, each of which then takes some 0.1 us more, on the whole "
@@ -114,6 +122,39 @@ static uint32_t read_ring(const char *option)
 		       : (uint32_t)size;
 }
 
+/* False: it is none. */
+static bool read_debug_stop(const char *option, uint32_t *ret_pid)
+{
+	static const char before[] = "debug-stop=";
+	unsigned long pid;
+	char *end;
+
+	if (strncmp(option, before, sizeof(before) - 1) != 0)
+		return false;
+	option += sizeof(before) - 1;
+	errno = 0;
+	pid = strtoul(option, &end, 10);
+	if (*end || end == option || *option == '-' || errno || pid > INT32_MAX)
+		return false;
+	*ret_pid = (uint32_t)pid;
+	return true;
+}
+
+static int check_option(const char *option)
+{
+	uint32_t pid;
+
+	if (strncmp(option, "debug-stop", strlen("debug-stop")) != 0)
+		return -ENOENT;
+	if (read_debug_stop(option, &pid))
+		return 0;
+	return error_set(
+		-EINVAL,
+		"'%s' makes no sense: it is debug-stop=PID, with the number of one process; 0 "
+		"is the program that is started",
+		option);
+}
+
 /* NULL: it is none. */
 static const char *read_oa_set(const char *option)
 {
@@ -129,7 +170,15 @@ static bool has_option(const char *option)
 {
 	return read_cycles(option) != 0 || read_oa_hz(option) != 0 || read_ring(option) != 0 ||
 	       read_oa_set(option) || strcmp(option, "-driver") == 0 ||
-	       strcmp(option, SYSCALLS) == 0;
+	       strcmp(option, "-debug") == 0 || strcmp(option, SYSCALLS) == 0;
+}
+
+static void choose_debug(struct session_options *session, const char *option)
+{
+	session->intel_debug |= strcmp(option, "debug") == 0;
+	session->intel_debug_stops |= read_debug_stop(option, &session->intel_debug_pid);
+	if (strcmp(option, "-debug") == 0)
+		session->intel_debug = session->intel_debug_stops = false;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
@@ -155,12 +204,16 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (!on || !option) {
 		session->intel_cycles = 0;
 		session->intel_no_driver = session->intel_syscalls = false;
+		if (!on)
+			session->intel_debug = session->intel_debug_stops = false;
 	} else if (strcmp(option, SYSCALLS) == 0) {
 		session->intel_syscalls = true;
 	} else if (read_cycles(option)) {
 		session->intel_cycles = read_cycles(option);
 	} else if (read_ring(option)) {
 		session->intel_ring_mib = read_ring(option);
+	} else if (strstr(option, "debug")) {
+		choose_debug(session, option);
 	} else {
 		session->intel_no_driver = strcmp(option, "-driver") == 0;
 	}
@@ -389,6 +442,7 @@ static void close_state(void *state)
 
 	if (!intel)
 		return;
+	eudebug_close(intel->debug);
 	driver_close(intel->driver);
 	for (size_t i = 0; i < intel->count; i++)
 		eu_stream_stop(intel->gpus[i].stream);
@@ -443,6 +497,17 @@ static void open_driver(struct intel *intel, const struct session_options *sessi
 	}
 }
 
+static void open_debug(struct intel *intel, const struct session_options *session)
+{
+	const struct eudebug_options options = {.all = session->intel_debug,
+						.stops = session->intel_debug_stops,
+						.pid = session->intel_debug_pid};
+
+	if ((options.all || options.stops) &&
+	    eudebug_open(intel->recording, &options, &intel->debug))
+		note_error(intel, error_text());
+}
+
 static int open_sampling(struct intel *intel, const struct session_options *session)
 {
 	char why[700];
@@ -452,9 +517,10 @@ static int open_sampling(struct intel *intel, const struct session_options *sess
 	if (error)
 		error_clear();
 	open_driver(intel, session);
+	open_debug(intel, session);
 	if (!error)
 		return 0;
-	if (!intel->driver && !session->intel_oa_hz)
+	if (!intel->driver && !intel->debug && !session->intel_oa_hz)
 		return error_set(error, "%s", why);
 	note_error(intel, why);
 	return 0;
@@ -482,7 +548,7 @@ static int open_state(struct recording *recording, const struct session_options 
 		error = open_sampling(intel, session);
 	if (session->intel_oa_hz)
 		error = open_oa(intel, session);
-	if (!intel->count && !intel->counters && !intel->driver) {
+	if (!intel->count && !intel->counters && !intel->driver && !intel->debug) {
 		free(intel);
 		return error;
 	}
@@ -501,7 +567,7 @@ static uint64_t interval_ns(const void *state)
 {
 	const struct intel *intel = state;
 
-	return intel->driver ? DRIVER_NS : TELL_NS;
+	return intel->driver || intel->debug ? DRIVER_NS : TELL_NS;
 }
 
 static void drain(void *state)
@@ -512,6 +578,8 @@ static void drain(void *state)
 		counters_drain(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
+	if (intel->debug)
+		eudebug_drain(intel->debug);
 	if (host_clocks_now_ns() - intel->told_ns >= TELL_NS)
 		tell(intel, false);
 }
@@ -524,6 +592,8 @@ static void catch_up(void *state)
 		counters_drain(intel->counters);
 	if (intel->driver)
 		driver_drain(intel->driver);
+	if (intel->debug)
+		eudebug_drain(intel->debug);
 	tell(intel, false);
 }
 
@@ -539,11 +609,19 @@ static void each_second(void *state, uint64_t now_ns)
 
 static int watch(void *state, pid_t pid)
 {
+	struct intel *intel = state;
+
+	if (intel->debug)
+		eudebug_watch(intel->debug, pid, true);
 	return 0;
 }
 
 static int attach(void *state, pid_t pid, int pid_fd)
 {
+	struct intel *intel = state;
+
+	if (intel->debug)
+		eudebug_watch(intel->debug, pid, false);
 	return 0;
 }
 
@@ -567,6 +645,7 @@ const struct collector intel_collector = {
 	.sources = &oa_sources,
 	.options = collector_options,
 	.has_option = has_option,
+	.check_option = check_option,
 	.by_request = true,
 	.choose = choose,
 	.is_chosen = is_chosen,

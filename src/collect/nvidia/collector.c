@@ -31,11 +31,19 @@ static const struct collector_option collector_options[] = {
 	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
+	{"latency",
+	 "CUDA, with the times when each kernel was queued and submitted, which costs each launch "
+	 "some time"},
+	{"waits", "CUDA, with what the host and streams wait for as CUPTI tells it, as ranges"},
 	{"pc",
 	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second; "
 	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
+	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
+		 "measures what that "
+		 "costs; nothing is recorded"},
+	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
 	{"pm",
 	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
 	 "so often, 10 to 200000 (pm=10kHz)"},
@@ -309,6 +317,8 @@ static bool has_option(const char *option)
 	uint32_t window, period;
 
 	return strcmp(option, "-cuda") == 0 || strcmp(option, "-graphs") == 0 ||
+	       strcmp(option, "-latency") == 0 || strcmp(option, "-waits") == 0 ||
+	       strcmp(option, "-idle") == 0 || strcmp(option, "-idle-subscribed") == 0 ||
 	       strcmp(option, "-pc") == 0 || strcmp(option, "-pc-exact") == 0 ||
 	       read_windows(option, &window, &period);
 }
@@ -329,10 +339,18 @@ static bool choose_off(struct session_options *session, const char *option)
 		session->cuda_graphs = false;
 	else if (strcmp(option, "-cuda") == 0)
 		session->cuda = false;
+	else if (strcmp(option, "-latency") == 0)
+		session->cuda_latency = false;
+	else if (strcmp(option, "-waits") == 0)
+		session->cuda_waits = false;
 	else if (strcmp(option, "-pc") == 0)
 		session->cuda_pc = session->cuda_pc_exact = false;
 	else if (strcmp(option, "-pc-exact") == 0)
 		session->cuda_pc_exact = false;
+	else if (strcmp(option, "-idle") == 0)
+		session->cuda_idle = session->cuda_subscribed = false;
+	else if (strcmp(option, "-idle-subscribed") == 0)
+		session->cuda_subscribed = false;
 	else
 		return false;
 	return true;
@@ -355,7 +373,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 {
 	bool is_graphs = option && strcmp(option, "graphs") == 0;
 	bool is_pc = option && strncmp(option, "pc", 2) == 0;
-	bool is_cuda = is_graphs || is_pc || (option && strcmp(option, "cuda") == 0);
+	bool is_latency = option && strcmp(option, "latency") == 0;
+	bool is_waits = option && strcmp(option, "waits") == 0;
+	bool is_idle = option && strncmp(option, "idle", 4) == 0;
+	bool is_cuda = is_graphs || is_pc || is_latency || is_waits || is_idle ||
+		       (option && strcmp(option, "cuda") == 0);
 	bool is_pm = on && option && !pm_option_read(option, &session->nvidia_pm_hz);
 
 	if (!on)
@@ -363,6 +385,11 @@ static void choose(struct session_options *session, bool on, const char *option)
 	if (on && option && choose_off(session, option))
 		return;
 	session->cuda_graphs = on && (session->cuda_graphs || is_graphs);
+	session->cuda_latency = on && (session->cuda_latency || is_latency);
+	session->cuda_waits = on && (session->cuda_waits || is_waits);
+	session->cuda_idle = on && (session->cuda_idle || is_idle);
+	session->cuda_subscribed = on && (session->cuda_subscribed ||
+					  (is_idle && strcmp(option, "idle-subscribed") == 0));
 	session->cuda_pc = on && session->cuda_pc;
 	session->cuda_pc_exact = on && session->cuda_pc_exact;
 	if (on && is_pc)

@@ -26,10 +26,8 @@
 #include "collect/recording.h"
 #include "ring/session.h"
 
-#define VARIABLE    "CUDA_INJECTION64_PATH"
-#define LIBRARY     "libcuda.so"
-/* How often instructions are sampled: a ring's options are bits. */
-#define PC_VARIABLE "DUET_CUDA_PC"
+#define VARIABLE "CUDA_INJECTION64_PATH"
+#define LIBRARY  "libcuda.so"
 
 /* ---- ways in ----------------------------------------------------------------------------------- */
 
@@ -49,12 +47,14 @@ bool cuda_can_load(const struct session_options *session, const char **ret_why)
 	return !*ret_why;
 }
 
+static const char idle_text[] = "nothing of CUDA is recorded: the guest is there and idle "
+				"(nvidia:idle), for who measures what "
+				"that costs";
+
 int cuda_arm(struct recording *recording, const struct session_options *session,
 	     struct environment *environment, bool *ret_armed)
 {
 	const char *why;
-	char windows[32];
-	int error;
 
 	*ret_armed = session->cuda && cuda_can_load(session, &why);
 	if (!session->cuda)
@@ -65,12 +65,9 @@ int cuda_arm(struct recording *recording, const struct session_options *session,
 		recording_warn(recording, why);
 		return 0;
 	}
-	snprintf(windows, sizeof(windows), "%u/%u", session->cuda_pc_window_ms,
-		 session->cuda_pc_period_ms);
-	error = session->cuda_pc && session->cuda_pc_period_ms
-			? environment_set(environment, PC_VARIABLE, windows)
-			: 0;
-	return error ? error : environment_set(environment, VARIABLE, session->cuda_guest);
+	if (session->cuda_idle)
+		recording_note(recording, "nvidia", COLLECTOR_PARTIAL, 0, idle_text);
+	return environment_set(environment, VARIABLE, session->cuda_guest);
 }
 
 /* ---- processes that run ------------------------------------------------------------------------- */
@@ -130,6 +127,9 @@ uint32_t cuda_entered(const struct session_options *session, const struct enteri
 			 (int)outcome->pid,
 			 index < ARRAY_COUNT(whys) && whys[index] ? whys[index]
 								  : "its guest is of another duet");
+	} else if (session->cuda_idle) {
+		snprintf(ret_text, size, "process %d: %s", (int)outcome->pid, idle_text);
+		return COLLECTOR_PARTIAL;
 	} else {
 		snprintf(
 			ret_text, size,
@@ -239,6 +239,10 @@ static const char *consequence(const char *function)
 		{"cuptiActivityRegisterCallbacks", "kernels and copies have no device times"},
 		{"cuptiActivityEnable", "kernels or copies have no device times"},
 		{"cuptiActivityEnable(GRAPH_TRACE)", "each node of a graph is a command"},
+		{"cuptiActivityEnable(SYNCHRONIZATION)",
+		 "waits are those that the calls show, without CUPTI's ranges"},
+		{"cuptiActivityEnableLatencyTimestamps",
+		 "kernels have no times when they were queued and submitted"},
 		{"cuptiActivityRegisterTimestampCallback",
 		 "device times are those of CLOCK_REALTIME and less exact"},
 		{"cuptiActivityGetNextRecord", "the rest of a buffer of records is lost"},
@@ -278,11 +282,21 @@ void cuda_explain(const char *function, int32_t result, const char *holder, char
 			ret_text, size,
 			"nothing of CUDA is recorded: no libcupti is found: install CUDA's toolkit "
 			"or Python's package nvidia-cuda-cupti, or name the file in DUET_CUPTI");
+	else if (strcmp(function, "libcupti 11.0") == 0)
+		snprintf(ret_text, size,
+			 "nothing of CUDA is recorded: the libcupti that is loaded is older than "
+			 "that of CUDA 11.0, whose records are others: name a newer one in "
+			 "DUET_CUPTI, or run the program with a newer CUDA");
 	else if (!result && strcmp(function, "cuptiActivityFlushAll") == 0)
 		snprintf(ret_text, size,
 			 "CUPTI did not come back from its last flush (%.64s) within a second: the "
 			 "last kernels and copies have no device times",
 			 function);
+	else if (!result && strcmp(function, "cuptiFinalize") == 0)
+		snprintf(ret_text, size,
+			 "where the recording ends before the program, CUPTI stays in it, switched "
+			 "off: before CUDA 12.6 it may crash a program with graphs that gives it "
+			 "back");
 	else if (!result)
 		snprintf(ret_text, size,
 			 "%s: this libcupti has no %.64s: use that of CUDA "

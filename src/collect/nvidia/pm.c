@@ -47,6 +47,7 @@ struct pm {
 	struct recording *recording;
 	struct cupti cupti;
 	bool has_profiler; /* cuptiProfilerInitialize has worked: it is not counted, and is ended once */
+	bool is_one_left; /* a thread is inside of CUPTI, and may come back out of it at any time */
 	struct sampled sampled[PM_GPUS_MOST];
 	size_t count;
 	struct series own; /* what the samplers cost */
@@ -271,6 +272,8 @@ static int open_gpu(struct pm *pm, const struct pm_gpu *gpu, uint32_t hz)
 	/* One that still tries keeps what it works with. */
 	if (pm_device_stop(device, 0))
 		pm_device_free(device);
+	else
+		pm->is_one_left = true;
 	return error;
 }
 
@@ -408,7 +411,7 @@ static void close_profiler(struct pm *pm)
 	struct cupti_profiler_deinitialize_params params = {
 		.struct_bytes = CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE};
 
-	if (pm->has_profiler)
+	if (pm->has_profiler && !pm->is_one_left)
 		CUPTI_CALL(&pm->cupti, cuptiProfilerDeInitialize, &params);
 }
 

@@ -40,7 +40,7 @@ enum {
 	ROWS_LEAST = 1 << 14,
 	ROWS_MOST = 1 << 20
 };
-#define OPEN_NS UINT64_C(30000000000)
+#define OPEN_MS 30000 /* where DUET_PM_WAIT_MS does not say otherwise */
 
 #define PM_CALL(device, name, params) CUPTI_CALL(&(device)->cupti, name, params)
 
@@ -510,14 +510,25 @@ static size_t rows_of(uint32_t hz)
 	return rows < ROWS_MOST ? rows : ROWS_MOST;
 }
 
+static uint64_t open_ms(void)
+{
+	const char *asked = getenv("DUET_PM_WAIT_MS");
+	uint64_t ms = asked ? strtoull(asked, NULL, 10) : 0;
+
+	return ms && ms < 1000 * OPEN_MS ? ms : OPEN_MS;
+}
+
 static int wait_for_it(const struct pm_device *device)
 {
-	uint64_t end_ns = host_clocks_now_ns() + OPEN_NS;
+	const uint64_t most_ms = open_ms(), end_ns = host_clocks_now_ns() + most_ms * 1000000;
 
 	while (atomic_load(&device->state) == PM_OPENING) {
 		if (host_clocks_now_ns() >= end_ns)
-			return error_set(-ETIMEDOUT, "the driver did not answer within 30 s: see "
-						     "dmesg for 'Xid'");
+			return error_set(
+				-ETIMEDOUT,
+				"the driver did not answer within %llu ms (DUET_PM_WAIT_MS): see "
+				"dmesg for 'Xid'",
+				(unsigned long long)most_ms);
 		nap(NAP_NS);
 	}
 	if (atomic_load(&device->state) == PM_REFUSED)

@@ -2,8 +2,8 @@
  *
  * tests/unit/analyze/measure.c - how long a report takes
  *
- * Usage: measure_analyze write FILE ROWS [host|device] | read FILE. Thirds of API calls, launches and
- * executions by four threads on four queues.
+ * Usage: measure_analyze write FILE ROWS [host|device|addresses] | read FILE. Thirds of API calls, launches and
+ * executions by four threads on four queues; or samples that tell addresses, of 10,000 kernels that two stacks each launch.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -105,6 +105,96 @@ static int write_step(struct trace_writer *writer, uint64_t step, uint32_t clock
 	return error ? error : trace_writer_row(writer, EVENT_EXECUTION, &source, &execution);
 }
 
+/* ---- samples of addresses ---------------------------------------------------------------------- */
+
+enum { KERNELS = 10000, HOT = 32, WINDOW_ROWS = 100000, WINDOW_LAUNCHES = 1000, STALLS = 10 };
+#define WINDOW_NS UINT64_C(100000000)
+
+static void write_kernels(struct trace_writer *writer)
+{
+	struct event_device device = {.id = 1, .type = DEVICE_GPU};
+	struct event_process process = {.id = 1, .pid = 100};
+	struct event_thread thread = {.id = 1, .process = 1, .tid = 100};
+	struct event_queue queue = {.id = 1, .process = 1, .device = 1, .clock = 1};
+	struct event_host host = {.id = 1, .begin_ns = 1};
+
+	device.name_string = trace_writer_string(writer, "gpu", 3);
+	trace_writer_thing(writer, EVENT_HOST, &host);
+	trace_writer_thing(writer, EVENT_PROCESS, &process);
+	trace_writer_thing(writer, EVENT_DEVICE, &device);
+	trace_writer_thing(writer, EVENT_THREAD, &thread);
+	trace_writer_thing(writer, EVENT_QUEUE, &queue);
+	for (uint32_t i = 1; i <= KERNELS; i++) {
+		struct event_code code = {.id = i,
+					  .process = 1,
+					  .type = CODE_KERNEL,
+					  .device = 1,
+					  .begin_ns = 1,
+					  .address = 0x10000000 + (uint64_t)i * 8192};
+
+		trace_writer_thing(writer, EVENT_CODE, &code);
+	}
+}
+
+static void write_launches(struct trace_writer *writer, uint64_t begin, uint64_t *correlation)
+{
+	const struct trace_source source = {1, CLOCK_ID_MONOTONIC, CLOCK_ID_MONOTONIC};
+	struct event_launch launch = {
+		.thread = 1,
+		.queue = 1,
+		.command = COMMAND_KERNEL,
+		.flags = LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART,
+	};
+
+	launch.function_string = trace_writer_string(writer, "xe_exec_ioctl", 13);
+	for (uint32_t i = 0; i < WINDOW_LAUNCHES; i++) {
+		launch.enter = begin + i * (WINDOW_NS / WINDOW_LAUNCHES);
+		launch.exit = launch.enter + 1000;
+		launch.correlation = ++*correlation;
+		launch.kernel = (uint32_t)rand() % KERNELS + 1;
+		launch.stack = (uint32_t)(rand() % 2) + 1;
+		trace_writer_row(writer, EVENT_LAUNCH, &source, &launch);
+	}
+}
+
+static void write_samples(struct trace_writer *writer, uint64_t begin)
+{
+	const struct trace_source source = {1, CLOCK_ID_MONOTONIC, CLOCK_ID_MONOTONIC};
+	struct event_instruction_sample row = {
+		.begin = begin, .end = begin + WINDOW_NS, .period = 1, .device = 1};
+	char name[16];
+
+	for (uint32_t i = 0; i < WINDOW_ROWS; i++) {
+		const int length = snprintf(name, sizeof(name), "stall%d", rand() % STALLS);
+
+		row.offset = 0x10000000 + (uint64_t)(rand() % KERNELS + 1) * 8192 +
+			     (uint64_t)(rand() % HOT) * 16;
+		row.count = (uint64_t)(rand() % 3) + 1;
+		row.stall_string = trace_writer_string(writer, name, (size_t)length);
+		trace_writer_row(writer, EVENT_INSTRUCTION_SAMPLE, &source, &row);
+	}
+}
+
+static int write_addresses(const char *path, uint64_t rows)
+{
+	const struct trace_writer_options options = {0};
+	uint64_t begin = WINDOW_NS, correlation = 0;
+	struct trace_writer *writer;
+	int error = trace_writer_open(path, &options, &writer);
+
+	if (error)
+		return error;
+	write_kernels(writer);
+	for (; rows >= WINDOW_ROWS; rows -= WINDOW_ROWS, begin += WINDOW_NS) {
+		write_launches(writer, begin, &correlation);
+		write_samples(writer, begin);
+		trace_writer_flush(writer, begin + WINDOW_NS);
+	}
+	return trace_writer_close(writer, begin);
+}
+
+/* ---- commands ---------------------------------------------------------------------------------- */
+
 static int write_trace(const char *path, uint64_t rows, bool is_device)
 {
 	struct trace_writer_options options = {0};
@@ -152,7 +242,9 @@ int main(int argc, char **argv)
 {
 	int error = -22;
 
-	if (argc >= 4 && strcmp(argv[1], "write") == 0)
+	if (argc >= 5 && strcmp(argv[1], "write") == 0 && strcmp(argv[4], "addresses") == 0)
+		error = write_addresses(argv[2], strtoull(argv[3], NULL, 10));
+	else if (argc >= 4 && strcmp(argv[1], "write") == 0)
 		error = write_trace(argv[2], strtoull(argv[3], NULL, 10),
 				    argc > 4 && strcmp(argv[4], "device") == 0);
 	else if (argc == 3 && strcmp(argv[1], "read") == 0)

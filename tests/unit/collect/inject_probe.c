@@ -3,7 +3,7 @@
  * tests/unit/collect/inject_probe.c - a library that is brought into a program
  *
  * Runs in:  that program
- * Gets:     the path of a file   Gives: a byte more in it, the number of the call as result
+ * Gets:     the path of a file   Gives: a byte more in it, the number of the call as result; slowly: after a while
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -22,4 +22,13 @@ __attribute__((visibility("default"))) int inject_probe_enter(const char *path)
 	close(fd);
 	nanosleep(&time, NULL); /* another's sleep is not disturbed by ours */
 	return done == 1 ? ++calls : -1;
+}
+
+__attribute__((visibility("default"))) int inject_probe_slowly(const char *path);
+__attribute__((visibility("default"))) int inject_probe_slowly(const char *path)
+{
+	const struct timespec time = {0, 500000000};
+
+	nanosleep(&time, NULL);
+	return inject_probe_enter(path);
 }

@@ -3,10 +3,12 @@
  * tests/unit/collect/inject_victim.c - a program that notices what is done to its threads
  *
  * Runs in:  a process of its own, until its stdin ends
- * Gets:     what its threads do: read, busy, wide, allocate, threads, alarm, sleep, wait, signals
+ * Gets:     what its threads do: read, busy, wide, allocate, threads, alarm, sleep, wait, signals, alone, fiber, hostile
+ *           (INJECT_VICTIM_FILE: what that one would have written by somebody else)
  * Gives:    "ready", and at the end "wrong N", what went otherwise than in a program that is let alone
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,10 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
+
+#include "collect/injected_code.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -257,6 +265,120 @@ static void handle_all(void)
 		signal(i, ignore);
 }
 
+/* It may have no more threads. */
+static void do_alone(void)
+{
+	const struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_NPROC, &none))
+		fail("setrlimit");
+	do_read();
+}
+
+/* ---- a stack in the middle of other memory ----------------------------------------------------- */
+
+enum { HEAP_BYTES = 1 << 20, FIBER_BYTES = 4096, FIBER_AT = HEAP_BYTES / 2, PATTERN = 0xa5 };
+
+static ucontext_t outside;
+
+static bool has_input(void)
+{
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+
+	return poll(&input, 1, 0) != 0;
+}
+
+static void run_fiber(void)
+{
+	volatile uint64_t turns = 0;
+
+	do {
+		for (int i = 0; i < 1000000; i++)
+			turns++;
+	} while (!has_input());
+}
+
+/* What is below the stack's end is not touched. */
+static void do_fiber(void)
+{
+	static ucontext_t fiber;
+	uint8_t *heap =
+		mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (heap == MAP_FAILED || getcontext(&fiber)) {
+		fail("fiber");
+		return;
+	}
+	memset(heap, PATTERN, HEAP_BYTES);
+	fiber.uc_stack.ss_sp = heap + FIBER_AT;
+	fiber.uc_stack.ss_size = FIBER_BYTES;
+	fiber.uc_link = &outside;
+	makecontext(&fiber, run_fiber, 0);
+	swapcontext(&outside, &fiber);
+	for (size_t i = 0; i < FIBER_AT; i++)
+		if (heap[i] != PATTERN) {
+			fail("memory below a fiber's stack");
+			break;
+		}
+}
+
+/* ---- one that lies ----------------------------------------------------------------------------- */
+
+static bool write_own(uint64_t address, const void *bytes, size_t size)
+{
+	struct iovec here = {(void *)(uintptr_t)bytes, size},
+		     there = {(void *)(uintptr_t)address, size};
+
+	return process_vm_writev(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+/* Where the recorder's block is; 0: nowhere yet. */
+static uint64_t find_block(void)
+{
+	static const char wanted[] = "inject_probe_slowly";
+	FILE *maps = fopen("/proc/self/maps", "re");
+	uint64_t found = 0, begin, end;
+	char line[512], entry[sizeof(wanted)];
+
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		char rights[5];
+		struct iovec here = {entry, sizeof(entry)}, there;
+
+		if (sscanf(line, "%lx-%lx %4s", &begin, &end, rights) != 3 ||
+		    strcmp(rights, "rw-p") != 0)
+			continue;
+		there.iov_base =
+			(void *)(uintptr_t)(begin + offsetof(struct injected_block, entry));
+		there.iov_len = sizeof(entry);
+		if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) == sizeof(entry) &&
+		    memcmp(entry, wanted, sizeof(wanted)) == 0)
+			found = begin;
+	}
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/* Says as long as the block is there that the library is to be written into a descriptor of its choice. */
+static void do_hostile(void)
+{
+	const char *path = getenv("INJECT_VICTIM_FILE");
+	const int32_t fd = path ? open(path, O_RDONLY | O_NONBLOCK) : -1;
+	const uint32_t wants = 1, stage = INJECTED_WANTS_FILE;
+	uint64_t block = 0, times = 0;
+
+	while (!is_over && !block)
+		block = find_block();
+	while (!is_over && block &&
+	       write_own(block + offsetof(struct injected_block, memory_fd), &fd, sizeof(fd)) &&
+	       write_own(block + offsetof(struct injected_block, wants_file), &wants,
+			 sizeof(wants)) &&
+	       write_own(block + offsetof(struct injected_block, stage), &stage, sizeof(stage)))
+		times++;
+	if (fd < 0 || !times)
+		fail("nothing could be lied about");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "read";
@@ -269,7 +391,8 @@ int main(int argc, char **argv)
 		{"busy", do_busy, true},     {"allocate", do_allocate, true},
 		{"alarm", do_alarm, true},   {"sleep", do_sleep, true},
 		{"wait", do_wait, true},     {"threads", do_threads, true},
-		{"signals", do_read, false},
+		{"signals", do_read, false}, {"alone", do_alone, false},
+		{"fiber", do_fiber, false},  {"hostile", do_hostile, true},
 	};
 	pthread_t watcher;
 	sigset_t alarm_set;

@@ -95,14 +95,19 @@ static void *enter_in_thread(void *argument)
 	return NULL;
 }
 
-static void enter(pid_t pid, struct entering *entering)
+static void fill(pid_t pid, struct entering *entering)
 {
-	pthread_t thread;
-
 	*entering = (struct entering){.options = {.pid = pid,
 						  .path = getenv("INJECT_PROBE"),
 						  .entry = "inject_probe_enter",
 						  .argument = probe_path}};
+}
+
+static void enter(pid_t pid, struct entering *entering)
+{
+	pthread_t thread;
+
+	fill(pid, entering);
 	if (pthread_create(&thread, NULL, enter_in_thread, entering) != 0)
 		abort();
 	pthread_join(thread, NULL);
@@ -123,6 +128,21 @@ static size_t count_mappings(pid_t pid)
 	if (proc_maps_read(pid, &maps))
 		return 0;
 	count = maps.count;
+	proc_maps_fini(&maps);
+	return count;
+}
+
+/* Memory with code that is no file's. */
+static size_t count_code(pid_t pid)
+{
+	struct proc_maps maps;
+	size_t count = 0;
+
+	if (proc_maps_read(pid, &maps))
+		return 0;
+	for (size_t i = 0; i < maps.count; i++)
+		count += maps.mappings[i].is_executable &&
+			 maps.mappings[i].kind == PROC_MAPPING_ANONYMOUS;
 	proc_maps_fini(&maps);
 	return count;
 }
@@ -448,6 +468,141 @@ TEST(a_file_that_the_process_does_not_see)
 	rmdir(folder);
 }
 
+/* ---- what it must not do ----------------------------------------------------------------------- */
+
+/* The stack of a coroutine ends where other memory begins. */
+TEST(a_stack_in_the_middle_of_memory)
+{
+	struct entering entering;
+	struct victim victim;
+
+	start(&victim, "fiber");
+	nap(20000000);
+	enter(victim.pid, &entering);
+	check_refused("stacks that are not their own", &entering);
+	end(&victim, "wrong 0\n");
+}
+
+/* Its functions have names at its border alone, and any thread may be in the middle of it. */
+static void enter_allocator(const char *program)
+{
+	struct entering entering;
+	struct victim victim;
+
+	start_as(&victim, program, "allocate", 0);
+	enter(victim.pid, &entering);
+	check_refused("an allocator that is not the C library's", &entering);
+	end(&victim, "wrong 0\n");
+	start_as(&victim, program, "wait", 0);
+	for (int i = 0; i < rounds; i++) {
+		enter(victim.pid, &entering);
+		if (entering.error)
+			printf("#   %s\n", entering.text);
+		CHECK_EQUAL(entering.error, 0);
+		CHECK_EQUAL(entering.result.result, i + 1);
+	}
+	end(&victim, "wrong 0\n");
+}
+
+TEST(an_allocator_in_the_program)
+{
+	enter_allocator(getenv("INJECT_ALLOCATOR"));
+}
+
+TEST(an_allocator_in_a_program_at_fixed_addresses)
+{
+	enter_allocator(getenv("INJECT_ALLOCATOR_FIXED"));
+}
+
+/* Nothing is left of what it was to have. */
+TEST(a_process_that_may_not_have_another_thread)
+{
+	struct entering entering;
+	struct victim victim;
+	size_t before;
+
+	start_as(&victim, getenv("INJECT_VICTIM"), "alone", geteuid() == 0 ? 1000 : 0);
+	nap(20000000);
+	before = count_mappings(victim.pid);
+	CHECK_EQUAL(count_code(victim.pid), 0);
+	enter(victim.pid, &entering);
+	check_refused("it may not have another thread", &entering);
+	CHECK_EQUAL(count_code(victim.pid), 0);
+	/* the C library keeps the stack that it had made, and a page before it */
+	CHECK(count_mappings(victim.pid) <= before + 2);
+	end(&victim, "wrong 0\n");
+}
+
+/* ---- a process that lies ----------------------------------------------------------------------- */
+
+static const char secret[] = "nobody writes here\n";
+
+/* It says that the library's file is this one, which it may read and we may write. */
+static void enter_liar(const char *probe, const char *file)
+{
+	_Atomic bool is_unwanted = false;
+	struct entering entering;
+	struct victim victim;
+	pthread_t thread;
+
+	setenv("INJECT_VICTIM_FILE", file, 1);
+	start_as(&victim, getenv("INJECT_VICTIM"), "hostile", 1000);
+	unsetenv("INJECT_VICTIM_FILE");
+	fill(victim.pid, &entering);
+	entering.options.path = probe;
+	entering.options.entry = "inject_probe_slowly";
+	entering.options.is_unwanted = &is_unwanted;
+	REQUIRE(pthread_create(&thread, NULL, enter_in_thread, &entering) == 0);
+	nap(900000000);
+	is_unwanted = true;
+	pthread_join(thread, NULL);
+	printf("# %s\n", entering.error ? entering.text : "it was entered");
+	/* until the block is gone: then it has lied all the time */
+	nap(50000000);
+	end(&victim, "wrong 0\n");
+}
+
+static void check_file(const char *path)
+{
+	char text[sizeof(secret) + 8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	CHECK_EQUAL(got, (ssize_t)strlen(secret));
+	CHECK_TEXT(text, secret);
+}
+
+TEST(a_process_that_names_another_file)
+{
+	char folder[] = "/tmp/inject_liar.XXXXXX", file[64], pipe[64], copy[64], command[512];
+	int fd;
+
+	if (geteuid() != 0)
+		SKIP("needs root, which may write what the process may read");
+	REQUIRE(mkdtemp(folder) && chmod(folder, 0755) == 0 && chmod(probe_path, 0666) == 0);
+	snprintf(file, sizeof(file), "%s/file", folder);
+	snprintf(pipe, sizeof(pipe), "%s/pipe", folder);
+	snprintf(copy, sizeof(copy), "%s/copy.so", folder);
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK_EQUAL(write(fd, secret, strlen(secret)), (ssize_t)strlen(secret));
+	close(fd);
+	CHECK(mkfifo(pipe, 0644) == 0 && chmod(file, 0644) == 0 && chmod(pipe, 0644) == 0);
+	/* one that it may not read itself comes through a file of its own making */
+	snprintf(command, sizeof(command), "cp %s %s && chmod 600 %s", getenv("INJECT_PROBE"), copy,
+		 copy);
+	REQUIRE(system(command) == 0);
+	enter_liar(getenv("INJECT_PROBE"), file);
+	check_file(file);
+	enter_liar(copy, file);
+	check_file(file);
+	enter_liar(copy, pipe);
+	unlink(copy);
+	unlink(pipe);
+	unlink(file);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const char *asked = getenv("INJECTOR_ROUNDS"), *asked_kills = getenv("INJECTOR_KILLS");
@@ -477,6 +632,11 @@ int main(void)
 	RUN(a_library_that_is_none);
 	RUN(another_users_process);
 	RUN(a_file_that_the_process_does_not_see);
+	RUN(a_stack_in_the_middle_of_memory);
+	RUN(an_allocator_in_the_program);
+	RUN(an_allocator_in_a_program_at_fixed_addresses);
+	RUN(a_process_that_may_not_have_another_thread);
+	RUN(a_process_that_names_another_file);
 	unlink(probe_path);
 	close(fd);
 	return harness_end();
