@@ -767,7 +767,7 @@ class Debugged:
             found[name, int(place, 16), reason] += int(count)
             if name not in self.zebin.kernels or instruction.split()[0] != self.zebin.name(name, int(place, 16)):
                 yield f"{instruction} of {name}: {line}"
-            if "run_kernel" not in frames or "xe_exec_ioctl [xe]_[k]" not in frames:
+            if "run_kernel" not in frames or "xe_exec_ioctl_[k]" not in frames:
                 yield f"whose: {line}"
         if found != wanted:
             yield f"samples {found - wanted} too many, {wanted - found} too few"
