@@ -907,7 +907,6 @@ static __always_inline void send_record(struct submit_scratch *scratch)
 	struct submit_record *record = &scratch->record;
 	__u32 found = open->state.found_count;
 
-	put_found(scratch);
 	record->number = open->number;
 	record->vm = open->vm;
 	record->enter_ns = open->enter_ns;
@@ -924,24 +923,25 @@ static __always_inline void send_record(struct submit_scratch *scratch)
 	     __builtin_offsetof(struct submit_record, found) + found * sizeof(struct submit_found));
 }
 
-/* Looks and tells. Returns the record's flags. */
-static __always_inline __u32 look_and_tell(struct submit_scratch *scratch, __u32 flags)
+/* Looks and tells. The record has its flags: a kernel's verifier follows each value that it knows, and one in memory is
+ * any. */
+static __always_inline void look_and_tell(struct submit_scratch *scratch)
 {
 	struct submit_open *open = &scratch->open;
+	__u32 *flags = &scratch->record.head.flags;
 
 	scratch->record.tries = open->tries;
-	if (!(flags & ~SUBMIT_HAS_MORE)) {
+	if (!(*flags & ~SUBMIT_HAS_MORE)) {
 		look_through(scratch);
 		open->found_before = open->found_told;
 		open->found_told = open->state.found_count;
 		SUBMIT_FOUND(scratch);
+		put_found(scratch);
 		if (open->state.status == BATCH_INCOMPLETE && open->tries++ < SUBMIT_TRIES_MOST &&
 		    keep_open(open))
-			flags |= SUBMIT_IS_OPEN;
+			*flags |= SUBMIT_IS_OPEN;
 	}
-	scratch->record.head.flags = flags;
 	send_record(scratch);
-	return flags;
 }
 
 /* What is to be looked through of an accepted call: scratch->open has number, vm, file, queue, and more batches; the
@@ -953,9 +953,10 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	struct submit_open *open = &scratch->open;
 	struct submit_record *record = &scratch->record;
 	__u32 *generation;
-	__u32 flags = open->vm ? 0 : SUBMIT_NO_VM;
 
 	fill_head(&record->head, SUBMIT_RECORD_BATCH);
+	if (!open->vm)
+		record->head.flags |= SUBMIT_NO_VM;
 	open->enter_ns = call->enter_ns;
 	open->minor = call->node ? call->node - 1 : minor_of(call->file);
 	open->tries = open->found_told = open->found_before = 0;
@@ -963,7 +964,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	record->start_ns = start_of(bpf_get_current_task_btf());
 	record->batches = open->further_count + 1;
 	if (open->further_count > SUBMIT_BATCHES_MOST) {
-		flags |= SUBMIT_HAS_MORE;
+		record->head.flags |= SUBMIT_HAS_MORE;
 		open->further_count = SUBMIT_BATCHES_MOST;
 	}
 	record->user_stack = find_stack(bpf_get_current_task_btf());
@@ -971,7 +972,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	copy_frames(call, record);
 	generation = bpf_map_lookup_elem(&generations, &open->minor);
 	if (!generation || !*generation)
-		flags |= SUBMIT_NO_GENERATION;
+		record->head.flags |= SUBMIT_NO_GENERATION;
 	else
 		open->state.generation = *generation - 1;
 	open->state.vm = open->vm;
@@ -981,8 +982,8 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	else
 		__builtin_memset(&open->state.bases, 0, sizeof(open->state.bases));
 	batch_begin(&open->state, address);
-	flags = look_and_tell(scratch, flags);
-	if (queue && !(flags & SUBMIT_NO_GENERATION))
+	look_and_tell(scratch);
+	if (queue && !(record->head.flags & SUBMIT_NO_GENERATION))
 		queue->bases = open->state.bases;
 }
 
@@ -1003,7 +1004,7 @@ static long try_slot(__u32 slot, void *context)
 	if (remove_open(slot)) {
 		fill_head(&scratch->record.head, SUBMIT_RECORD_MORE);
 		batch_resume(&scratch->open.state);
-		look_and_tell(scratch, 0);
+		look_and_tell(scratch);
 		key.file = scratch->open.file;
 		key.id = scratch->open.queue;
 		queue = bpf_map_lookup_elem(&queues, &key);

@@ -15,7 +15,7 @@
 
 #include "bpf/submit.h"
 
-static __always_inline void end_exec(const struct submit_call *call)
+SUBMIT_CALL end_exec(const struct submit_call *call)
 {
 	struct submit_scratch *scratch = take_scratch();
 

@@ -599,7 +599,7 @@ SUBMIT_CALL on_queue_create(const struct submit_call *call)
 	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
 }
 
-static __always_inline void on_queue_destroy(const void *data, const void *file, __u32 is_user)
+SUBMIT_CALL on_queue_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct xe_exec_queue_destroy arguments;
 	struct submit_id key;
@@ -627,7 +627,7 @@ SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
 	bpf_map_update_elem(&offsets, &key, &object, BPF_ANY);
 }
 
-static __always_inline void on_gem_close(const void *data, const void *file, __u32 is_user)
+SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
 {
 	__u32 handle;
 
@@ -657,7 +657,7 @@ static __always_inline void drop_files(__u64 number)
 }
 
 /* With its number all that it numbers is out of reach; what fills a table is taken out as well. */
-static __always_inline void on_file_close(const void *file)
+SUBMIT_CALL on_file_close(const void *file)
 {
 	const __u64 key = (__u64)file;
 	__u64 *known = bpf_map_lookup_elem(&files, &key);

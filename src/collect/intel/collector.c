@@ -77,16 +77,16 @@ static const struct collector_option collector_options[] = {
 	 "i915 see it with rights: done anyway; -driver: not"},
 	{"ring=MIB",
 	 "so much of that may wait to be read, a power of two up to 1024; otherwise 16"},
+	{SYSCALLS,
+	 "… where a kernel shows neither the driver's functions nor the way into all drivers: by "
+	 "what all system calls are, each of which then takes some 0.1 us more, on the whole "
+	 "machine"},
 	{"debug", "code objects with their places, as debuggers of GPU programs are told them by "
 		  "Intel's own "
 		  "builds of xe and i915: of each process that opens a GPU"},
 	{"debug-stop=PID",
 	 "how many threads a process has on the GPU: all are stopped for a moment, ten times a "
 	 "second; 0: of the program that is started. Its code objects too"},
-	{SYSCALLS,
-	 "… where a kernel shows neither the driver's functions nor the way into all drivers: by "
-	 "what all system calls are, each of which then takes some 0.1 us more, on the whole "
-	 "machine"},
 	{NULL, NULL},
 };
 
