@@ -51,8 +51,7 @@ static int on_other(void *context, void *data, size_t size)
 
 static int out_of_memory(void)
 {
-	return error_set(-ENOMEM,
-			 "programs inside the kernel (BPF): no memory for their records");
+	return error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for their records");
 }
 
 int kernel_ring_open(const struct kernel_object *object, const char *map,

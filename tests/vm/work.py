@@ -302,7 +302,7 @@ class RecordedSubmissions:
             for function in self.paths:
                 if function in frames:
                     whole = (frames[frames.index(function) - 1] == "main" and frames.count("go_down") == self.DEEP and
-                             any(frame.startswith(self.innermost + " ") and frame.endswith("_[k]") for frame in frames))
+                             self.innermost + "_[k]" in frames)
                     found[function] += int(count) if whole else 0
         if found != self.paths:
             yield f"stacks of {found}, and not {self.paths}: {self.flame}"
