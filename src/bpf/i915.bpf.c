@@ -121,29 +121,26 @@ static long look_at(__u32 index, struct looking *looking)
 	return 0;
 }
 
-static __always_inline __u64 *find_object(const struct submit_open *open, struct nearest *nearest)
+static __always_inline __u64 *find_object(struct submit_scratch *scratch, struct looking *looking)
 {
-	struct looking looking = {.nearest = *nearest, .open = open};
-	struct submit_id key = {0};
-
-	bpf_loop(open->objects_count, look_at, &looking, 0);
-	*nearest = looking.nearest;
-	key.file = open->file;
-	key.id = nearest->handle;
-	return nearest->is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
+	bpf_loop(scratch->open.objects_count, look_at, looking, 0);
+	scratch->id.file = scratch->open.file;
+	scratch->id.id = looking->nearest.handle;
+	return looking->nearest.is_found ? bpf_map_lookup_elem(&handles, &scratch->id) : NULL;
 }
 
 static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
-	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
-	const __u64 *object = find_object(&scratch->open, &nearest);
+	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+				  .open = &scratch->open};
+	const __u64 *object = find_object(scratch, &looking);
 	const struct user_memory *memory;
 
 	if (!object)
 		return false;
-	ret_range->begin = nearest.begin;
-	ret_range->end = nearest.next;
+	ret_range->begin = looking.nearest.begin;
+	ret_range->end = looking.nearest.next;
 	ret_range->offset = 0;
 	/* a handle that was given anew since has a later one */
 	ret_range->object = ret_range->number = *object;
@@ -211,13 +208,14 @@ static long settle_one(__u32 index, struct settling *settling)
 {
 	const struct submit_open *open = &settling->scratch->open;
 	const __u64 address = address_of(open, settling->first + index), now = homes_ended;
-	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
+	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+				  .open = open};
 	struct place *place = place_of(open, address);
 	const __u64 *object;
 
 	if (!place || is_settled(place, open->vm, address))
 		return 0;
-	object = find_object(open, &nearest);
+	object = find_object(settling->scratch, &looking);
 	if (!object)
 		return 0;
 	widen_home(*object, open->vm, address);

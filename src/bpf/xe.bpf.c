@@ -73,6 +73,11 @@ __u64 forgets_until;
 
 /* ---- where what is ----------------------------------------------------------------------------- */
 
+static __always_inline struct gpu_bucket_key bucket_key(__u64 vm, __u64 number, __u32 level)
+{
+	return (struct gpu_bucket_key){vm, number, level, 0};
+}
+
 /* Whoever changes it meanwhile makes it odd, and then even and another. */
 static __always_inline bool find_in_bucket(const struct gpu_bucket_key *key, __u64 address,
 					   struct gpu_range *ret_range)
@@ -109,9 +114,8 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	const __u64 vm = scratch->open.vm;
 
 	for (__u32 level = 0; level < GPU_RANGE_LEVELS; level++) {
-		const struct gpu_bucket_key key = {vm, address >> gpu_range_shift(level), level, 0};
-
-		if (find_in_bucket(&key, address, ret_range))
+		scratch->bucket_key = bucket_key(vm, address >> gpu_range_shift(level), level);
+		if (find_in_bucket(&scratch->bucket_key, address, ret_range))
 			return ret_range->number > forgets_until;
 	}
 	return find_in_rest(&scratch->open.rest, address, ret_range) &&
@@ -216,11 +220,6 @@ static __always_inline void count_lost(struct gpu_bucket *bucket, __u32 before)
 {
 	if (bucket->lost != before)
 		count(SUBMIT_COUNT_BINDINGS);
-}
-
-static __always_inline struct gpu_bucket_key bucket_key(__u64 vm, __u64 number, __u32 level)
-{
-	return (struct gpu_bucket_key){vm, number, level, 0};
 }
 
 /* False: there are no more. */
@@ -725,7 +724,7 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	tell_submission(scratch, call, address, queue);
 }
 
-static __always_inline void end_bind(const struct submit_call *call)
+SUBMIT_CALL end_bind(const struct submit_call *call)
 {
 	struct submit_scratch *scratch = take_scratch();
 
