@@ -580,8 +580,10 @@ static __always_inline __u64 take_objects(struct submit_open *open,
 	if (bpf_probe_read_user(batch, sizeof(*batch), at))
 		return 0;
 	/* one place is the batch's, wherever it stands in the list */
-	if (number > SUBMIT_OBJECTS_MOST - 1)
+	if (number > SUBMIT_OBJECTS_MOST - 1) {
+		count(SUBMIT_COUNT_BINDINGS);
 		number = SUBMIT_OBJECTS_MOST - 1;
+	}
 	bpf_loop(number, take_object, &list, 0);
 	number = open->objects_count & (SUBMIT_OBJECTS_MOST - 1);
 	open->objects[number].address = batch->offset & ((1ULL << 48) - 1);

@@ -91,7 +91,7 @@ struct submit_dropped {
 enum submit_count {
 	SUBMIT_COUNT_RECORDS = 0, /* as kernel_load_lost reads it */
 	SUBMIT_COUNT_STACKS = 1,  /* of users */
-	SUBMIT_COUNT_BINDINGS = 2,
+	SUBMIT_COUNT_BINDINGS = 2, /* or lists of objects that were cut */
 	SUBMIT_COUNT_FAILED = 3, /* calls that the driver refused */
 	SUBMIT_COUNT_CALLS = 4,  /* whose begin was not seen */
 	SUBMIT_COUNT_BUSY = 5,   /* nobody was free to look through their batches */
