@@ -487,3 +487,12 @@ int kernel_object_put(const struct kernel_object *object, const char *map, const
 		return -ENOENT;
 	return bpf_map_update_elem(bpf_map__fd(found), key, value, BPF_ANY) ? -errno : 0;
 }
+
+int kernel_object_remove(const struct kernel_object *object, const char *map, const void *key)
+{
+	const struct bpf_map *found = kernel_object_map(object, map);
+
+	if (!found)
+		return -ENOENT;
+	return bpf_map_delete_elem(bpf_map__fd(found), key) ? -errno : 0;
+}

@@ -30,6 +30,7 @@
 
 enum {
 	STACKS_A_ROUND = 64,
+	RING_USUAL_BYTES = 16 << 20,
 	DRM_MAJOR = 226,
 	KERNEL_MINOR_BITS = 20 /* of a device number, as the kernel itself keeps it */
 };
@@ -186,7 +187,7 @@ struct tracer {
 	struct kernel_load *load; /* owned; NULL: it was refused */
 	bool is_ready;
 	struct launches *launches; /* owned */
-	uint64_t told_lost;
+	uint64_t told_lost, told_unseen;
 };
 
 struct driver {
@@ -222,6 +223,17 @@ static bool has_gpu(const struct driver *driver, const char *name)
 		if (strcmp(driver->gpus[minor].driver, name) == 0)
 			return true;
 	return false;
+}
+
+/* ---- user stacks ------------------------------------------------------------------------------- */
+
+/* That it has been told is known inside the kernel alone. */
+static void on_forgotten(void *context, uint64_t user_stack)
+{
+	const struct tracer *tracer = context;
+
+	if (tracer->is_ready)
+		kernel_load_remove(tracer->load, "told_stacks", &user_stack);
 }
 
 /* ---- loading ----------------------------------------------------------------------------------- */
@@ -425,6 +437,7 @@ static int open_tracer(struct driver *driver, size_t index, bool is_timed)
 		launches_new(driver->recording, kinds[index].function, driver->gpus, is_timed);
 	if (!tracer->launches)
 		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
+	launches_on_forgotten(tracer->launches, on_forgotten, tracer);
 	return start_load(tracer);
 }
 
@@ -566,8 +579,12 @@ static void allow_stacks(const struct tracer *tracer)
 	kernel_load_put(tracer->load, "allowance", &key, &value);
 }
 
-void driver_drain(struct driver *driver)
+/* Whether there is more. */
+static bool drain(struct driver *driver)
 {
+	const uint64_t begin_ns = host_clocks_now_ns();
+	bool is_more = false;
+
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
 		struct tracer *tracer = &driver->tracers[i];
 
@@ -575,24 +592,60 @@ void driver_drain(struct driver *driver)
 			look_whether_ready(tracer);
 		if (!tracer->is_ready)
 			continue;
-		kernel_load_drain(tracer->load);
+		is_more |= kernel_load_drain(tracer->load);
 		allow_stacks(tracer);
 	}
+	if (!is_more)
+		driver->recording->driver_calls.read_ns = begin_ns;
+	return is_more;
+}
+
+void driver_drain(struct driver *driver)
+{
+	drain(driver);
+}
+
+/* All that is in the kernel's ring; who goes on submitting meanwhile is behind the recording's end. */
+static void drain_all(struct driver *driver)
+{
+	const uint32_t bytes = driver->ring_bytes ? driver->ring_bytes : RING_USUAL_BYTES;
+	/* a head of the ring's own, and the smallest that we write */
+	const uint32_t records = bytes / (8 + sizeof(struct kernel_head));
+	bool is_more = true;
+
+	for (uint32_t i = 0; is_more && i <= records / KERNEL_LOAD_RECORDS; i++) {
+		is_more = drain(driver);
+		settle(driver);
+	}
+}
+
+static void put_loss(struct tracer *tracer, uint64_t now_ns, uint32_t reason, uint64_t count,
+		     uint64_t *inout_told)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = now_ns,
+				       .end = now_ns,
+				       .kind = EVENT_LAUNCH,
+				       .reason = reason,
+				       .count = count - *inout_told};
+
+	if (count > *inout_told)
+		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
+	*inout_told = count;
+}
+
+/* Submissions of which nothing was told. */
+static uint64_t count_unseen(const struct tracer *tracer)
+{
+	return kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
+	       kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY);
 }
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const uint64_t lost = kernel_load_lost(tracer->load);
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_LAUNCH,
-				       .reason = LOSS_RING_FULL,
-				       .count = lost - tracer->told_lost};
-
-	if (lost > tracer->told_lost)
-		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
-	tracer->told_lost = lost;
+	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
+		 &tracer->told_lost);
+	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->told_unseen);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)
@@ -608,58 +661,64 @@ void driver_each_second(struct driver *driver, uint64_t now_ns)
 static void note_counts(const struct tracer *tracer)
 {
 	const struct launches_counts *counts = launches_counted(tracer->launches);
+	/* what is not missing: it was refused, or is told otherwise */
 	const struct {
 		uint64_t count;
+		bool is_whole;
 		const char *what;
 	} parts[] = {
-		{counts->told, "submissions left out: their runtime tells of the same work"},
-		{counts->incomplete, "batches that could not be read to the end"},
-		{counts->looping, "batches that never end, as those of direct submission"},
-		{counts->cut, "batches with more commands than are looked at, or with none"},
-		{counts->relative, "kernels whose base was set before recording"},
-		{counts->left_out, "kernels beyond 256 of a batch, or 128 different ones"},
-		{counts->mismatched, "commands of another form than their GPU's"},
-		{counts->unresolved, "descriptors that could not be read"},
-		{counts->too_deep, "calls deeper than three, not followed"},
-		{counts->no_space, "submissions of queues that were made before"},
-		{counts->no_generation, "submissions to GPUs whose commands are not known"},
-		{counts->stackless,
+		{counts->told, true,
+		 "submissions left out: a runtime of their process is recorded, and tells of its "
+		 "own work"},
+		{counts->incomplete, false, "batches that could not be read to the end"},
+		{counts->looping, false, "batches that never end, as those of direct submission"},
+		{counts->cut, false, "batches with more commands than are looked at, or with none"},
+		{counts->beyond, false,
+		 "submissions with more than 16 batches, of which those were looked at"},
+		{counts->relative, false, "kernels whose base was set before recording"},
+		{counts->left_out, false,
+		 "kernels beyond 256 of a batch, 128 different ones, or 1,048,576 of all"},
+		{counts->unmatched, false, "batches whose end came when they were given up"},
+		{counts->mismatched, false, "commands of another form than their GPU's"},
+		{counts->unresolved, false, "descriptors that could not be read"},
+		{counts->too_deep, false, "calls deeper than three, not followed"},
+		{counts->no_space, false, "submissions of queues that were made before"},
+		{counts->no_generation, false, "submissions to GPUs whose commands are not known"},
+		{counts->stackless, false,
 		 "submissions without a user's stack: too many new ones at a time"},
-		{counts->malformed, "records that made no sense"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS),
+		{counts->refused_stacks, false, "user stacks that could not be kept"},
+		{counts->malformed, false, "records that made no sense"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS), false,
 		 "bindings that had no room"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS),
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS), false,
 		 "user stacks that had no room"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
-			 kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY),
-		 "submissions that nobody could look at"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED),
+		{count_unseen(tracer), false, "submissions that nobody could look at"},
+		{kernel_load_lost(tracer->load), false, "records that had no room"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED), false,
 		 "calls of the driver whose end was not seen"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED),
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED), false,
 		 "address spaces of which all that was known had to be forgotten"},
-		{kernel_load_missed(tracer->load),
+		{kernel_load_missed(tracer->load), false,
 		 "runs of programs that the kernel left out, as they ran already"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED),
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[2000];
+	char text[2400];
+	bool is_whole = true;
 	size_t length;
 
 	length =
 		(size_t)snprintf(text, sizeof(text),
 				 "%s: %" PRIu64 " submissions with %" PRIu64 " launches of kernels",
 				 tracer->kind->driver, counts->submissions, counts->kernels);
-	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++)
-		if (parts[i].count)
-			length +=
-				(size_t)snprintf(text + length, sizeof(text) - length,
-						 "; %" PRIu64 " %s", parts[i].count, parts[i].what);
-	note(tracer->owner,
-	     counts->incomplete || counts->looping || counts->cut || counts->relative ||
-			     counts->left_out || counts->no_generation
-		     ? COLLECTOR_PARTIAL
-		     : COLLECTOR_AVAILABLE,
-	     text);
+	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++) {
+		if (!parts[i].count)
+			continue;
+		is_whole &= parts[i].is_whole;
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "; %" PRIu64 " %s",
+					   parts[i].count, parts[i].what);
+	}
+	note(tracer->owner, is_whole ? COLLECTOR_AVAILABLE : COLLECTOR_PARTIAL, text);
 }
 
 /* What goes on inside libbpf ends with the recorder, and has this until then. */
@@ -679,8 +738,7 @@ void driver_close(struct driver *driver)
 
 	if (!driver)
 		return;
-	driver_drain(driver);
-	settle(driver);
+	drain_all(driver);
 	driver->recording->submissions.catch_up = NULL;
 	driver->recording->submissions.settle = NULL;
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
