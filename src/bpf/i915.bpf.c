@@ -121,12 +121,14 @@ static long look_at(__u32 index, struct looking *looking)
 	return 0;
 }
 
-static __always_inline __u64 *find_object(struct submit_scratch *scratch, struct looking *looking)
+static __always_inline __u64 *find_object(struct looking *looking)
 {
-	bpf_loop(scratch->open.objects_count, look_at, looking, 0);
-	scratch->id.file = scratch->open.file;
-	scratch->id.id = looking->nearest.handle;
-	return looking->nearest.is_found ? bpf_map_lookup_elem(&handles, &scratch->id) : NULL;
+	struct submit_id key;
+
+	bpf_loop(looking->open->objects_count, look_at, looking, 0);
+	key.file = looking->open->file;
+	key.id = looking->nearest.handle;
+	return looking->nearest.is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
 }
 
 static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
@@ -134,7 +136,7 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 {
 	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
 				  .open = &scratch->open};
-	const __u64 *object = find_object(scratch, &looking);
+	const __u64 *object = find_object(&looking);
 	const struct user_memory *memory;
 
 	if (!object)
@@ -215,7 +217,7 @@ static long settle_one(__u32 index, struct settling *settling)
 
 	if (!place || is_settled(place, open->vm, address))
 		return 0;
-	object = find_object(settling->scratch, &looking);
+	object = find_object(&looking);
 	if (!object)
 		return 0;
 	widen_home(*object, open->vm, address);
@@ -596,16 +598,16 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 {
 	struct i915_execbuffer2 *arguments = (struct i915_execbuffer2 *)scratch->arguments;
 	struct submit_open *open = &scratch->open;
+	struct submit_id *key = &scratch->id;
 	struct submit_queue *queue;
-	struct submit_id key;
 	__u64 address;
 
 	if (!read_data(arguments, sizeof(*arguments), call->data, call->is_user) ||
 	    !arguments->buffer_count)
 		return;
-	open->file = key.file = file_number(call->file);
-	open->queue = key.id = (__u32)arguments->rsvd1;
-	queue = queue_of(&key);
+	open->file = key->file = file_number(call->file);
+	open->queue = key->id = (__u32)arguments->rsvd1;
+	queue = queue_of(key);
 	open->vm = queue ? queue->vm : 0;
 	open->further_count = open->further_next = 0;
 	open->rest.end = 0;

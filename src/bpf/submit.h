@@ -599,10 +599,7 @@ struct submit_scratch {
 	__u32 is_taken, reserved;
 	struct submit_piece piece;
 	struct gpu_range range; /* that piece is in */
-	/* Keys, for which a stack is too small in a kernel that counts its frames in steps of 32 bytes. */
-	struct gpu_bucket_key bucket_key;
-	struct submit_mappings_key mappings_key;
-	struct submit_id id;
+	struct submit_id id; /* a key, for which a stack is too small in a kernel that counts frames in steps of 32 bytes */
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];
@@ -697,10 +694,9 @@ static __always_inline bool find_in_object(struct submit_scratch *scratch, __u64
 	struct submit_piece *piece = &scratch->piece;
 	const struct gpu_range *range = &scratch->range;
 	const __u64 offset = range->offset + (address - range->begin);
-	const struct submit_mappings *known;
+	const struct submit_mappings_key key = mappings_key(range->object);
+	const struct submit_mappings *known = bpf_map_lookup_elem(&mappings, &key);
 
-	scratch->mappings_key = mappings_key(range->object);
-	known = bpf_map_lookup_elem(&mappings, &scratch->mappings_key);
 	if (!known)
 		return false;
 	for (int i = 0; i < SUBMIT_MAPPINGS; i++) {

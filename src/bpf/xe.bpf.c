@@ -114,8 +114,10 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	const __u64 vm = scratch->open.vm;
 
 	for (__u32 level = 0; level < GPU_RANGE_LEVELS; level++) {
-		scratch->bucket_key = bucket_key(vm, address >> gpu_range_shift(level), level);
-		if (find_in_bucket(&scratch->bucket_key, address, ret_range))
+		const struct gpu_bucket_key key =
+			bucket_key(vm, address >> gpu_range_shift(level), level);
+
+		if (find_in_bucket(&key, address, ret_range))
 			return ret_range->number > forgets_until;
 	}
 	return find_in_rest(&scratch->open.rest, address, ret_range) &&
@@ -698,8 +700,8 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	struct xe_exec *arguments = (struct xe_exec *)scratch->arguments;
 	struct submit_open *open = &scratch->open;
 	const struct space *space;
+	struct submit_id *key = &scratch->id;
 	struct submit_queue *queue;
-	struct submit_id key;
 	__u64 address;
 
 	if (!read_data(arguments, sizeof(*arguments), call->data, call->is_user))
@@ -709,11 +711,11 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 		return;
 	address = arguments->address;
 	take_batches(open, arguments, &address);
-	open->file = key.file = file_number(call->file);
-	open->queue = key.id = arguments->exec_queue_id;
-	queue = bpf_map_lookup_elem(&queues, &key);
-	key.id = queue ? queue->vm : 0;
-	space = queue ? bpf_map_lookup_elem(&spaces, &key) : NULL;
+	open->file = key->file = file_number(call->file);
+	open->queue = key->id = arguments->exec_queue_id;
+	queue = bpf_map_lookup_elem(&queues, key);
+	key->id = queue ? queue->vm : 0;
+	space = queue ? bpf_map_lookup_elem(&spaces, key) : NULL;
 	open->vm = space ? space->number : 0;
 	if (space)
 		open->rest = space->rest;
