@@ -121,29 +121,28 @@ static long look_at(__u32 index, struct looking *looking)
 	return 0;
 }
 
-static __always_inline __u64 *find_object(const struct submit_open *open, struct nearest *nearest)
+static __always_inline __u64 *find_object(struct looking *looking)
 {
-	struct looking looking = {.nearest = *nearest, .open = open};
-	struct submit_id key = {0};
+	struct submit_id key;
 
-	bpf_loop(open->objects_count, look_at, &looking, 0);
-	*nearest = looking.nearest;
-	key.file = open->file;
-	key.id = nearest->handle;
-	return nearest->is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
+	bpf_loop(looking->open->objects_count, look_at, looking, 0);
+	key.file = looking->open->file;
+	key.id = looking->nearest.handle;
+	return looking->nearest.is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
 }
 
 static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
-	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
-	const __u64 *object = find_object(&scratch->open, &nearest);
+	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+				  .open = &scratch->open};
+	const __u64 *object = find_object(&looking);
 	const struct user_memory *memory;
 
 	if (!object)
 		return false;
-	ret_range->begin = nearest.begin;
-	ret_range->end = nearest.next;
+	ret_range->begin = looking.nearest.begin;
+	ret_range->end = looking.nearest.next;
 	ret_range->offset = 0;
 	/* a handle that was given anew since has a later one */
 	ret_range->object = ret_range->number = *object;
@@ -211,13 +210,14 @@ static long settle_one(__u32 index, struct settling *settling)
 {
 	const struct submit_open *open = &settling->scratch->open;
 	const __u64 address = address_of(open, settling->first + index), now = homes_ended;
-	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
+	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
+				  .open = open};
 	struct place *place = place_of(open, address);
 	const __u64 *object;
 
 	if (!place || is_settled(place, open->vm, address))
 		return 0;
-	object = find_object(open, &nearest);
+	object = find_object(&looking);
 	if (!object)
 		return 0;
 	widen_home(*object, open->vm, address);
@@ -582,8 +582,10 @@ static __always_inline __u64 take_objects(struct submit_open *open,
 	if (bpf_probe_read_user(batch, sizeof(*batch), at))
 		return 0;
 	/* one place is the batch's, wherever it stands in the list */
-	if (number > SUBMIT_OBJECTS_MOST - 1)
+	if (number > SUBMIT_OBJECTS_MOST - 1) {
+		count(SUBMIT_COUNT_BINDINGS);
 		number = SUBMIT_OBJECTS_MOST - 1;
+	}
 	bpf_loop(number, take_object, &list, 0);
 	number = open->objects_count & (SUBMIT_OBJECTS_MOST - 1);
 	open->objects[number].address = batch->offset & ((1ULL << 48) - 1);
@@ -596,16 +598,16 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 {
 	struct i915_execbuffer2 *arguments = (struct i915_execbuffer2 *)scratch->arguments;
 	struct submit_open *open = &scratch->open;
+	struct submit_id *key = &scratch->id;
 	struct submit_queue *queue;
-	struct submit_id key;
 	__u64 address;
 
 	if (!read_data(arguments, sizeof(*arguments), call->data, call->is_user) ||
 	    !arguments->buffer_count)
 		return;
-	open->file = key.file = file_number(call->file);
-	open->queue = key.id = (__u32)arguments->rsvd1;
-	queue = queue_of(&key);
+	open->file = key->file = file_number(call->file);
+	open->queue = key->id = (__u32)arguments->rsvd1;
+	queue = queue_of(key);
 	open->vm = queue ? queue->vm : 0;
 	open->further_count = open->further_next = 0;
 	open->rest.end = 0;

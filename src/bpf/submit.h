@@ -599,6 +599,8 @@ struct submit_scratch {
 	__u32 is_taken, reserved;
 	struct submit_piece piece;
 	struct gpu_range range; /* that piece is in */
+	struct submit_id
+		id; /* a key, for which a stack is too small in a kernel that counts frames in steps of 32 bytes */
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];
@@ -688,9 +690,10 @@ static __always_inline bool clip_piece(struct submit_piece *piece, const struct 
 	return true;
 }
 
-static __always_inline bool find_in_object(struct submit_piece *piece,
-					   const struct gpu_range *range, __u64 address)
+static __always_inline bool find_in_object(struct submit_scratch *scratch, __u64 address)
 {
+	struct submit_piece *piece = &scratch->piece;
+	const struct gpu_range *range = &scratch->range;
 	const __u64 offset = range->offset + (address - range->begin);
 	const struct submit_mappings_key key = mappings_key(range->object);
 	const struct submit_mappings *known = bpf_map_lookup_elem(&mappings, &key);
@@ -718,7 +721,7 @@ static __always_inline bool find_piece(struct submit_scratch *scratch, __u64 add
 	if (!SUBMIT_FIND(scratch, address, range) || range->number > scratch->open.number)
 		return false;
 	if (!(range->object & SUBMIT_USER_POINTER))
-		return find_in_object(piece, range, address);
+		return find_in_object(scratch, address);
 	if ((__u32)range->object != bpf_get_current_pid_tgid() >> 32)
 		return false;
 	piece->begin = range->begin;
@@ -1023,7 +1026,7 @@ static __always_inline void try_again(void)
 }
 
 /* Without a driver: what is mapped already. */
-static __always_inline void run_mmap(const struct submit_request *request)
+SUBMIT_CALL run_mmap(const struct submit_request *request)
 {
 	const struct submit_id key = {file_number((const void *)request->file), request->offset};
 	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);

@@ -62,11 +62,10 @@ static __always_inline int finish(__u32 what, long result)
 }
 
 /* Never attached: what the programs do, with a caller's memory and nobody's file. */
-static __always_inline int run_through(const struct submit_request *request)
+SUBMIT_CALL run_begin(const struct submit_request *request)
 {
 	const void *data = (const void *)request->data, *file = (const void *)request->file;
-	struct submit_call *call =
-		request->seen == SUBMIT_SEEN_END ? NULL : enter(request->call, data, file, 1);
+	struct submit_call *call = enter(request->call, data, file, 1);
 	struct submit_frames *frames =
 		call && request->call == CALL_EXEC ? need_frames(call, 0) : NULL;
 
@@ -75,6 +74,12 @@ static __always_inline int run_through(const struct submit_request *request)
 			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
 					      sizeof(frames->all), 0),
 			   0);
+}
+
+static __always_inline int run_through(const struct submit_request *request)
+{
+	if (request->seen != SUBMIT_SEEN_END)
+		run_begin(request);
 	return request->seen == SUBMIT_SEEN_BEGIN ? 0 : finish(request->call, request->result);
 }
 

@@ -73,6 +73,11 @@ __u64 forgets_until;
 
 /* ---- where what is ----------------------------------------------------------------------------- */
 
+static __always_inline struct gpu_bucket_key bucket_key(__u64 vm, __u64 number, __u32 level)
+{
+	return (struct gpu_bucket_key){vm, number, level, 0};
+}
+
 /* Whoever changes it meanwhile makes it odd, and then even and another. */
 static __always_inline bool find_in_bucket(const struct gpu_bucket_key *key, __u64 address,
 					   struct gpu_range *ret_range)
@@ -109,7 +114,8 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	const __u64 vm = scratch->open.vm;
 
 	for (__u32 level = 0; level < GPU_RANGE_LEVELS; level++) {
-		const struct gpu_bucket_key key = {vm, address >> gpu_range_shift(level), level, 0};
+		const struct gpu_bucket_key key =
+			bucket_key(vm, address >> gpu_range_shift(level), level);
 
 		if (find_in_bucket(&key, address, ret_range))
 			return ret_range->number > forgets_until;
@@ -216,11 +222,6 @@ static __always_inline void count_lost(struct gpu_bucket *bucket, __u32 before)
 {
 	if (bucket->lost != before)
 		count(SUBMIT_COUNT_BINDINGS);
-}
-
-static __always_inline struct gpu_bucket_key bucket_key(__u64 vm, __u64 number, __u32 level)
-{
-	return (struct gpu_bucket_key){vm, number, level, 0};
 }
 
 /* False: there are no more. */
@@ -699,8 +700,8 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	struct xe_exec *arguments = (struct xe_exec *)scratch->arguments;
 	struct submit_open *open = &scratch->open;
 	const struct space *space;
+	struct submit_id *key = &scratch->id;
 	struct submit_queue *queue;
-	struct submit_id key;
 	__u64 address;
 
 	if (!read_data(arguments, sizeof(*arguments), call->data, call->is_user))
@@ -710,11 +711,11 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 		return;
 	address = arguments->address;
 	take_batches(open, arguments, &address);
-	open->file = key.file = file_number(call->file);
-	open->queue = key.id = arguments->exec_queue_id;
-	queue = bpf_map_lookup_elem(&queues, &key);
-	key.id = queue ? queue->vm : 0;
-	space = queue ? bpf_map_lookup_elem(&spaces, &key) : NULL;
+	open->file = key->file = file_number(call->file);
+	open->queue = key->id = arguments->exec_queue_id;
+	queue = bpf_map_lookup_elem(&queues, key);
+	key->id = queue ? queue->vm : 0;
+	space = queue ? bpf_map_lookup_elem(&spaces, key) : NULL;
 	open->vm = space ? space->number : 0;
 	if (space)
 		open->rest = space->rest;
@@ -725,7 +726,7 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	tell_submission(scratch, call, address, queue);
 }
 
-static __always_inline void end_bind(const struct submit_call *call)
+SUBMIT_CALL end_bind(const struct submit_call *call)
 {
 	struct submit_scratch *scratch = take_scratch();
 

@@ -9,20 +9,16 @@
  */
 #include "collect/kernel_load.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "collect/kernel_ring.h"
 #include "collect/rights.h"
-
-enum { PROCESSORS_MOST = 1024 };
 
 struct kernel_load {
 	pthread_t thread;
@@ -30,32 +26,8 @@ struct kernel_load {
 	_Atomic enum kernel_load_state state;
 	char reason[PATH_MAX + 600];
 	struct kernel_object *object; /* owned */
-	struct ring_buffer *ring;     /* owned */
-	int counts_fd, processors;
-	uint32_t left; /* of a drain */
+	struct kernel_ring *ring;     /* owned */
 };
-
-static int on_record(void *context, void *data, size_t size)
-{
-	struct kernel_load *load = context;
-
-	load->options.on_record(load->options.context, data, size);
-	/* others have their turn too, however fast the kernel writes */
-	return --load->left ? 0 : -EAGAIN;
-}
-
-static int open_ring(struct kernel_load *load)
-{
-	const struct bpf_map *records = kernel_object_map(load->object, "records");
-	const struct bpf_map *counts = kernel_object_map(load->object, "counts");
-
-	load->processors = libbpf_num_possible_cpus();
-	load->counts_fd = counts ? bpf_map__fd(counts) : -1;
-	load->ring = records ? ring_buffer__new(bpf_map__fd(records), on_record, load, NULL) : NULL;
-	return load->ring ? 0
-			  : error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for "
-					       "their records");
-}
 
 static void *run(void *argument)
 {
@@ -65,7 +37,8 @@ static void *run(void *argument)
 	rights_keep_loading(true);
 	error = kernel_object_open(&load->options.object, &load->object);
 	if (!error)
-		error = open_ring(load);
+		error = kernel_ring_open(load->object, "records", load->options.on_record,
+					 load->options.context, &load->ring);
 	if (!error && load->options.on_loaded)
 		load->options.on_loaded(load->options.context, load->object);
 	if (error) {
@@ -83,7 +56,6 @@ int kernel_load_start(const struct kernel_load_options *options, struct kernel_l
 	if (!load)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): out of memory");
 	load->options = *options;
-	load->counts_fd = -1;
 	if (!thread_start(&load->thread, run, load)) {
 		free(load);
 		return error_set(-EAGAIN,
@@ -103,7 +75,7 @@ void kernel_load_stop(struct kernel_load *load)
 		return;
 	}
 	pthread_join(load->thread, NULL);
-	ring_buffer__free(load->ring);
+	kernel_ring_close(load->ring);
 	kernel_object_close(load->object);
 	free(load);
 }
@@ -122,21 +94,12 @@ const struct kernel_program_report *kernel_load_reports(const struct kernel_load
 
 bool kernel_load_drain(struct kernel_load *load)
 {
-	load->left = KERNEL_LOAD_RECORDS;
-	ring_buffer__consume(load->ring);
-	return !load->left;
+	return kernel_ring_drain(load->ring);
 }
 
 uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
 {
-	uint64_t values[PROCESSORS_MOST], sum = 0;
-
-	if (load->counts_fd < 0 || load->processors > (int)ARRAY_COUNT(values) ||
-	    bpf_map_lookup_elem(load->counts_fd, &key, values))
-		return 0;
-	for (int i = 0; i < load->processors; i++)
-		sum += values[i];
-	return sum;
+	return kernel_ring_counted(load->object, key);
 }
 
 uint64_t kernel_load_lost(const struct kernel_load *load)

@@ -39,8 +39,7 @@ enum kernel_load_state kernel_load_state(const struct kernel_load *load, const c
 /* Of a READY one, for the rest. */
 const struct kernel_program_report *kernel_load_reports(const struct kernel_load *load,
 							size_t *ret_count);
-/* Takes what the kernel has written so far, KERNEL_LOAD_RECORDS at most: true where there is more. */
-enum { KERNEL_LOAD_RECORDS = 32768 };
+/* Takes what the kernel has written so far, as kernel_ring_drain: true where there is more. */
 bool kernel_load_drain(struct kernel_load *load);
 /* Records that had no room in the ring so far: the first of the map `counts`. */
 uint64_t kernel_load_lost(const struct kernel_load *load);

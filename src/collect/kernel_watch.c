@@ -31,12 +31,12 @@
 #include "base/thread.h"
 #include "bpf/objects.h"
 #include "collect/host_clocks.h"
+#include "collect/kernel_ring.h"
 #include "collect/rights.h"
 
 enum {
 	RECORDS_MOST = 65536,
-	RECORDS_A_DRAIN = 32768, /* some 30 ms */
-	STACKS_MOST = 1024,      /* that nobody has asked for yet */
+	STACKS_MOST = 1024, /* that nobody has asked for yet */
 	/* Between the two records of a switch; more only where the machine itself stood still (a guest that was stopped). */
 	APART_NS = 1000000,
 	NONE = UINT32_MAX
@@ -68,7 +68,7 @@ struct kernel_watch {
 	char reason[PATH_MAX + 600];
 	struct kernel_watch_options options;
 	struct kernel_object *object;
-	struct ring_buffer *ring;
+	struct kernel_ring *ring; /* owned */
 	int watched_fd, stacks_fd, counts_fd, allowance_fd, told_fd, interrupts_fd;
 	int processors;
 	void *values;      /* owned; of one key on each processor, the largest that there are */
@@ -77,7 +77,6 @@ struct kernel_watch {
 	uint32_t free_first;
 	struct hash_map queues; /* tid -> struct queue */
 	struct hash_map stacks; /* user_stack -> struct kernel_stack *, owned */
-	uint32_t left;          /* of a drain */
 	uint64_t refused, told_lost, told_unsummed, refused_processes;
 	struct kept current;
 };
@@ -103,8 +102,8 @@ enum { PROGRAMS = ARRAY_COUNT(programs), ALL = PROGRAMS + ARRAY_COUNT(interrupt_
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-static int on_record(void *context, void *data, size_t size);
-static int on_stack(void *context, void *data, size_t size);
+static void on_record(void *context, const void *data, size_t size);
+static void on_stack(void *context, const void *data, size_t size);
 
 /* The programs' two variables. */
 static bool watch_all(const struct kernel_watch *watch)
@@ -168,18 +167,14 @@ static int open_object(struct kernel_watch *watch)
 				 strerror(errno));
 	watch->interrupts_fd = bpf_map__fd(kernel_object_map(watch->object, "interrupts"));
 	watch->processors = libbpf_num_possible_cpus();
-	watch->ring = ring_buffer__new(bpf_map__fd(kernel_object_map(watch->object, "records")),
-				       on_record, watch, NULL);
-	if (watch->ring &&
-	    ring_buffer__add(watch->ring,
-			     bpf_map__fd(kernel_object_map(watch->object, "user_stacks")), on_stack,
-			     watch)) {
-		ring_buffer__free(watch->ring);
-		watch->ring = NULL;
-	}
+	error = kernel_ring_open(watch->object, "records", on_record, watch, &watch->ring);
+	if (!error)
+		error = kernel_ring_add(watch->ring, watch->object, "user_stacks", on_stack);
+	if (error)
+		return error;
 	if (watch->processors > 0)
 		watch->values = calloc((size_t)watch->processors, sizeof(struct kernel_interrupt));
-	if (!watch->ring || !watch->values)
+	if (!watch->values)
 		return error_set(-ENOMEM, "programs inside the kernel (BPF): no memory for their "
 					  "records");
 	return 0;
@@ -305,7 +300,7 @@ void kernel_watch_stop(struct kernel_watch *watch)
 	}
 	if (!watch->is_joined)
 		pthread_join(watch->thread, NULL);
-	ring_buffer__free(watch->ring);
+	kernel_ring_close(watch->ring);
 	kernel_object_close(watch->object);
 	hash_map_fini(&watch->queues);
 	free_stacks(watch);
@@ -391,8 +386,9 @@ static void free_kept(struct kernel_watch *watch, uint32_t index)
 	watch->free_first = index;
 }
 
-static void take_record(struct kernel_watch *watch, const void *data, size_t size)
+static void on_record(void *context, const void *data, size_t size)
 {
+	struct kernel_watch *watch = context;
 	const struct kernel_head *head = data;
 	struct queue queue;
 	struct kept *kept;
@@ -425,15 +421,6 @@ static void take_record(struct kernel_watch *watch, const void *data, size_t siz
 	}
 }
 
-/* Others have their turn too, however fast the kernel writes: what is left is taken the next time. */
-static int on_record(void *context, void *data, size_t size)
-{
-	struct kernel_watch *watch = context;
-
-	take_record(watch, data, size);
-	return --watch->left ? 0 : -EAGAIN;
-}
-
 /* Told once; what has no room here may be told again. */
 static void forget_told(const struct kernel_watch *watch, uint64_t user_stack)
 {
@@ -450,7 +437,7 @@ static void forget_stacks(struct kernel_watch *watch)
 	free_stacks(watch);
 }
 
-static int on_stack(void *context, void *data, size_t size)
+static void on_stack(void *context, const void *data, size_t size)
 {
 	struct kernel_watch *watch = context;
 	const struct kernel_stack *told = data;
@@ -458,14 +445,14 @@ static int on_stack(void *context, void *data, size_t size)
 	struct kernel_stack *kept;
 
 	if (size < sizeof(*told) || told->bytes > KERNEL_STACK_BYTES)
-		return 0;
+		return;
 	/* of processes that nobody asks for any more */
 	if (watch->stacks.count >= STACKS_MOST)
 		forget_stacks(watch);
 	kept = malloc(head + told->bytes);
 	if (!kept) {
 		forget_told(watch, told->user_stack);
-		return 0;
+		return;
 	}
 	memcpy(kept, told, head + told->bytes);
 	free(hash_map_find_pointer(&watch->stacks, told->user_stack));
@@ -475,7 +462,6 @@ static int on_stack(void *context, void *data, size_t size)
 		forget_told(watch, told->user_stack);
 		free(kept);
 	}
-	return 0;
 }
 
 struct kernel_stack *kernel_watch_take_user_stack(struct kernel_watch *watch, uint64_t user_stack)
@@ -496,8 +482,7 @@ void kernel_watch_allow_stacks(struct kernel_watch *watch, uint32_t count)
 
 void kernel_watch_drain(struct kernel_watch *watch)
 {
-	watch->left = RECORDS_A_DRAIN;
-	ring_buffer__consume(watch->ring);
+	kernel_ring_drain(watch->ring);
 }
 
 /* The last one of the thread up to time_ns. */
@@ -582,21 +567,10 @@ static bool take_sum(const struct kernel_watch *watch, const struct kernel_inter
 
 /* ---- losses ------------------------------------------------------------------------------------ */
 
-static uint64_t lost_in_kernel(const struct kernel_watch *watch, uint32_t key)
-{
-	const uint64_t *values = watch->values;
-	uint64_t sum = 0;
-
-	if (bpf_map_lookup_elem(watch->counts_fd, &key, watch->values))
-		return 0;
-	for (int i = 0; i < watch->processors; i++)
-		sum += values[i];
-	return sum;
-}
-
 uint64_t kernel_watch_sweep(struct kernel_watch *watch, uint64_t before_ns)
 {
-	const uint64_t lost = lost_in_kernel(watch, KERNEL_COUNT_RECORDS) + watch->refused;
+	const uint64_t lost =
+		kernel_ring_counted(watch->object, KERNEL_COUNT_RECORDS) + watch->refused;
 	const uint64_t fresh = lost - watch->told_lost;
 	auto_free uint32_t *old = NULL;
 	size_t old_count = 0, old_capacity = 0, cursor = 0;
@@ -617,7 +591,7 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 					      const struct kernel_interrupt *interrupt),
 				 void *context)
 {
-	const uint64_t unsummed = lost_in_kernel(watch, KERNEL_COUNT_INTERRUPTS);
+	const uint64_t unsummed = kernel_ring_counted(watch->object, KERNEL_COUNT_INTERRUPTS);
 	const uint64_t fresh = unsummed - watch->told_unsummed;
 	struct kernel_interrupt_key key, next;
 	struct kernel_interrupt sum;
@@ -636,7 +610,7 @@ uint64_t kernel_watch_interrupts(struct kernel_watch *watch,
 /* A child is refused by the kernel as it begins, and once more when we come to know of it, where there still is no room. */
 uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 {
-	const uint64_t begins = lost_in_kernel(watch, KERNEL_COUNT_PROCESSES);
+	const uint64_t begins = kernel_ring_counted(watch->object, KERNEL_COUNT_PROCESSES);
 
 	return begins > watch->refused_processes ? begins : watch->refused_processes;
 }
@@ -644,7 +618,7 @@ uint64_t kernel_watch_lost_processes(const struct kernel_watch *watch)
 void kernel_watch_losses(const struct kernel_watch *watch, struct kernel_losses *ret_losses)
 {
 	*ret_losses = (struct kernel_losses){
-		.wakings = lost_in_kernel(watch, KERNEL_COUNT_WAKINGS),
-		.kernel_stacks = lost_in_kernel(watch, KERNEL_COUNT_KERNEL_STACKS),
-		.user_stacks = lost_in_kernel(watch, KERNEL_COUNT_USER_STACKS)};
+		.wakings = kernel_ring_counted(watch->object, KERNEL_COUNT_WAKINGS),
+		.kernel_stacks = kernel_ring_counted(watch->object, KERNEL_COUNT_KERNEL_STACKS),
+		.user_stacks = kernel_ring_counted(watch->object, KERNEL_COUNT_USER_STACKS)};
 }

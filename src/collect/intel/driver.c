@@ -27,6 +27,7 @@
 #include "collect/intel/gpu_node.h"
 #include "collect/intel/launches.h"
 #include "collect/kernel_load.h"
+#include "collect/kernel_ring.h"
 
 enum {
 	STACKS_A_ROUND = 64,
@@ -613,7 +614,7 @@ static void drain_all(struct driver *driver)
 	const uint32_t records = bytes / (8 + sizeof(struct kernel_head));
 	bool is_more = true;
 
-	for (uint32_t i = 0; is_more && i <= records / KERNEL_LOAD_RECORDS; i++) {
+	for (uint32_t i = 0; is_more && i <= records / KERNEL_RING_RECORDS; i++) {
 		is_more = drain(driver);
 		settle(driver);
 	}

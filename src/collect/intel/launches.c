@@ -34,7 +34,7 @@
 #define HASH_ODD         UINT64_C(0x9e3779b97f4a7c15)
 
 enum {
-	OPEN_MOST = 64,
+	OPEN_MOST = 256,      /* twice as many as are kept inside the kernel */
 	CODES_MOST = 1 << 20, /* in all: a trace keeps them to its end, some 200 MiB */
 	QUEUES_MOST = 65536,
 	HELD_WORDS_MOST = 8 << 20 /* 64 MiB */

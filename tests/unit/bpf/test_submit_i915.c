@@ -7,7 +7,7 @@
 #include "event/i915_abi.h"
 #include "made_up_calls.h"
 
-enum { COST_RUNS = 2000 };
+enum { COST_RUNS = 2000, LONG_LIST = 300 };
 #define BATCH (AREA + (1 << 24))
 
 static void make_context(uint32_t id, const struct i915_context_extension *extension)
@@ -111,6 +111,31 @@ TEST(a_batch_and_its_kernel)
 	CHECK_EQUAL(record->head.flags, 0);
 	/* not of another handle */
 	CHECK_EQUAL(kernel_of(submit(0, 9, 8)), 0);
+	munmap(page, PAGE);
+	end();
+}
+
+/* Of a list that is longer than what is kept the batch is there, wherever it stands, and the rest is counted. */
+TEST(long_lists)
+{
+	static struct i915_exec_object objects[LONG_LIST];
+	const struct i915_execbuffer2 arguments = {
+		.buffers_ptr = (uintptr_t)objects, .buffer_count = LONG_LIST, .batch_len = PAGE};
+	const uint64_t before = counted(SUBMIT_COUNT_BINDINGS);
+	uint32_t *page = make_buffer(PAGE);
+
+	for (uint32_t i = 0; i < LONG_LIST; i++)
+		objects[i] = (struct i915_exec_object){
+			.handle = 100 + i, .offset = (UINT64_C(1) << 36) + i * UINT64_C(0x100000)};
+	objects[LONG_LIST - 1] = (struct i915_exec_object){.handle = 7, .offset = BATCH};
+	put_batch(page, 0x40);
+	map_buffer(7, page);
+	take_records();
+	call_of(FILE_A, SUBMIT_I915_EXEC, &arguments);
+	ring_buffer__consume(ring);
+	REQUIRE(records_count == 1);
+	CHECK_EQUAL(kernel_of(&records[0]), 0x40);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_BINDINGS), before + 1);
 	munmap(page, PAGE);
 	end();
 }
@@ -259,6 +284,7 @@ int main(int argc, char **argv)
 	if (!begin_tests(argc > 1 ? argv[1] : ""))
 		return error != 0;
 	RUN(a_batch_and_its_kernel);
+	RUN(long_lists);
 	RUN(contexts_have_their_own_space_or_share_one);
 	RUN(a_space_ends_with_the_last_that_has_it);
 	RUN(what_ends_with_the_file);

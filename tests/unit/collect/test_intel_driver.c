@@ -57,7 +57,7 @@ static void hand_over(struct kernel_load *load)
 
 bool kernel_load_drain(struct kernel_load *load)
 {
-	uint32_t room = KERNEL_LOAD_RECORDS;
+	uint32_t room = KERNEL_RING_RECORDS;
 
 	for (; load->left && room; room--, load->left--, load->taken++)
 		hand_over(load);
@@ -130,7 +130,7 @@ static uint32_t said_state(const char *text)
 
 TEST(what_the_ring_holds_at_the_end_is_read)
 {
-	enum { HELD = 5 * KERNEL_LOAD_RECORDS + 7 };
+	enum { HELD = 5 * KERNEL_RING_RECORDS + 7 };
 	struct driver *driver = begin();
 	struct event_launch *rows;
 	size_t count;
@@ -154,7 +154,7 @@ TEST(who_goes_on_submitting_does_not_keep_it_from_its_end)
 	load.left = UINT64_MAX;
 	driver_close(driver);
 	bench_read(&bench);
-	CHECK_EQUAL(load.taken, 2 * KERNEL_LOAD_RECORDS);
+	CHECK_EQUAL(load.taken, 2 * KERNEL_RING_RECORDS);
 	bench_close(&bench);
 }
 

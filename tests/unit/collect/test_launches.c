@@ -4,6 +4,10 @@
  */
 #include "collect/intel/launches.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
 #include "base/array.h"
 #include "bench.h"
 #include "collect/devices.h"
@@ -310,7 +314,7 @@ static void take_more(uint64_t number, uint32_t status)
 
 TEST(batches_that_are_given_up_are_counted)
 {
-	enum { OPEN = 64 };
+	enum { OPEN = 256 };
 	const struct launches_counts *counts;
 
 	begin(false);
@@ -526,6 +530,76 @@ TEST(who_has_the_number_now_is_not_who_had_it)
 	CHECK_EQUAL(processes[1].pid, (uint32_t)getppid());
 	CHECK_EQUAL(processes[1].exe_string, 0);
 	CHECK_EQUAL(processes[1].start_ticks, 0);
+	bench_close(&bench);
+}
+
+/* A program that waits to be another one. */
+static pid_t start_waiting(int *ret_go)
+{
+	int ends[2];
+	pid_t child;
+	char byte;
+
+	if (pipe(ends) < 0 || (child = fork()) < 0)
+		abort();
+	if (child == 0) {
+		close(ends[1]);
+		if (read(ends[0], &byte, 1) == 0)
+			execl("/bin/sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	close(ends[0]);
+	*ret_go = ends[1];
+	return child;
+}
+
+static void wait_for_program(pid_t pid, const char *name)
+{
+	const struct timespec nap = {.tv_nsec = 1000000};
+	char path[64], found[4096];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	for (int i = 0; i < 20000; i++) {
+		size = readlink(path, found, sizeof(found) - 1);
+		found[size > 0 ? size : 0] = '\0';
+		if (strstr(found, name))
+			return;
+		nanosleep(&nap, NULL);
+	}
+	abort();
+}
+
+/* An exec has the same number and the same start. */
+TEST(another_program_is_another_process)
+{
+	struct submit_process met = {.head = {.kind = SUBMIT_RECORD_MET}};
+	const struct event_process *processes;
+	struct submit_record record;
+	int go;
+	const pid_t child = start_waiting(&go);
+
+	begin(false);
+	met.head.tid = met.head.tgid = (uint32_t)child;
+	for (uint64_t i = 1; i <= 4; i++) {
+		record = record_of(i, 1);
+		record.head.tid = record.head.tgid = (uint32_t)child;
+		if (i == 3) {
+			close(go);
+			wait_for_program(child, "sleep");
+			met.head.time_ns = record.enter_ns - 2;
+			launches_take(launches, &met, sizeof(met));
+		}
+		take(&record);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 3);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 27);
+	CHECK_EQUAL(processes[2].begin_ns, begin_ns + 28);
+	CHECK(strstr(text_of(&bench, processes[2].exe_string), "sleep") != NULL);
+	CHECK(strstr(text_of(&bench, processes[1].exe_string), "sleep") == NULL);
 	bench_close(&bench);
 }
 
@@ -833,6 +907,7 @@ int main(void)
 	RUN(the_end_of_one_that_is_recorded);
 	RUN(two_that_began_at_different_times_are_two);
 	RUN(who_has_the_number_now_is_not_who_had_it);
+	RUN(another_program_is_another_process);
 	RUN(what_the_kernel_has_dropped_stays_incomplete);
 	RUN(who_is_gone_takes_its_kernels_with_it);
 	RUN(a_guests_stack_has_the_way_of_its_thread_into_the_driver);
