@@ -89,12 +89,12 @@ struct submit_dropped {
 
 /* What had no room inside the kernel: the places in the map `counts`. */
 enum submit_count {
-	SUBMIT_COUNT_RECORDS = 0, /* as kernel_load_lost reads it */
-	SUBMIT_COUNT_STACKS = 1,  /* of users */
+	SUBMIT_COUNT_RECORDS = 0,  /* as kernel_load_lost reads it */
+	SUBMIT_COUNT_STACKS = 1,   /* of users */
 	SUBMIT_COUNT_BINDINGS = 2, /* or lists of objects that were cut */
-	SUBMIT_COUNT_FAILED = 3, /* calls that the driver refused */
-	SUBMIT_COUNT_CALLS = 4,  /* whose begin was not seen */
-	SUBMIT_COUNT_BUSY = 5,   /* nobody was free to look through their batches */
+	SUBMIT_COUNT_FAILED = 3,   /* calls that the driver refused */
+	SUBMIT_COUNT_CALLS = 4,    /* whose begin was not seen */
+	SUBMIT_COUNT_BUSY = 5,     /* nobody was free to look through their batches */
 	SUBMIT_COUNT_MISSED = 6, /* calls whose end was not seen: what they changed is not known */
 	SUBMIT_COUNT_VOIDED = 7, /* address spaces of which all that was known is forgotten */
 	SUBMIT_COUNTS
