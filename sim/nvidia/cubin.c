@@ -15,13 +15,12 @@
 
 #include "driver.h"
 
-enum {
-	INSTRUCTIONS = 64,
-	INSTRUCTION_BYTES = 16,
-	ABI_CUDA = 0x41,
-	FLAGS_SM_90 = 0x9005a04,
-	REGISTERS = 40
-};
+enum { INSTRUCTIONS = 64, INSTRUCTION_BYTES = 16, ABI_CUDA = 0x41, FLAGS_SM_90 = 0x9005a04 };
+
+uint32_t sim_registers(size_t index)
+{
+	return 32 + (uint32_t)(index % 4) * 8;
+}
 
 /* ---- PTX ------------------------------------------------------------------------------------- */
 
@@ -151,7 +150,7 @@ static void add_kernels(struct builder *builder, char *const *names, size_t coun
 			.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
 			.sh_offset = add(&builder->image, text, sizeof(text)),
 			.sh_size = sizeof(text),
-			.sh_info = REGISTERS << 24,
+			.sh_info = sim_registers(i) << 24,
 			.sh_addralign = 128};
 		builder->symbols[1 + i] = (Elf64_Sym){
 			.st_name = add_string(&builder->symbol_names, &builder->symbol_names_size,

@@ -241,6 +241,8 @@ struct sim_stream_facts sim_stream_facts_of(const struct CUstream_st *stream);
 
 /* One for each .entry of a PTX text. -> how many, or -1 where it has none or is no text. */
 int sim_scan_ptx(const char *text, char ***ret_names);
+/* Of a thread of the kernel with this number in its module. */
+uint32_t sim_registers(size_t index);
 /* An ELF with a .text.NAME for each; NULL: no memory. *ret_text_bytes: of each of them. */
 uint8_t *sim_make_cubin(char *const *names, size_t count, size_t *ret_bytes,
 			uint32_t *ret_text_bytes);

@@ -33,7 +33,7 @@ static void init_function(CUfunction function, CUmodule module, char *name, size
 		.module = module,
 		.name = name,
 		.kernel = {.name = name,
-			   .registers = 32 + (uint32_t)(index % 4) * 8,
+			   .registers = sim_registers(index),
 			   .text_bytes = text_bytes,
 			   .index = (uint32_t)index,
 			   .cubin_crc = sim_cubin_crc(module->cubin, module->cubin_bytes)},

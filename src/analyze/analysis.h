@@ -181,7 +181,9 @@ struct analysis_fill {
 		tail_lost_ns;               /* what of their time units or lanes were idle */
 	uint64_t groups, items, longest_ns; /* of the longest of them */
 	uint64_t group_most, group_multiple, local_bytes; /* of the kernel; 0: not known */
-	uint64_t units, unit_local_bytes;                 /* of the device; 0: not known */
+	uint64_t registers,
+		taken_bytes; /* of a work item, of a work-group's launches; 0: not known */
+	uint64_t units, unit_local_bytes; /* of the device; 0: not known */
 };
 
 struct analysis_kernel {

@@ -3,10 +3,11 @@
  * analyze/occupancy.c - how many warps of a kernel an NVIDIA multiprocessor has room for
  *
  * Runs in:  the readers
- * Gets:     what a kernel's code needs, the size of its blocks   Gives: warps, and what there is too little of
+ * Gets:     what a kernel needs, the size of its blocks   Gives: warps, and what there is too little of
  * Owns:     nothing
- * Fails:    by saying nothing: of a target that is not in the table, and of code that is not in the trace
- * Why from code: records of launches do not keep registers; cubins are kept where instructions are sampled.
+ * Fails:    by saying nothing: of a target that is not in the table, and where neither launches nor code tell of a kernel
+ * Why not from code alone: cubins are kept where instructions are sampled, and the shared memory that a launch asks for, which
+ *           is all that many kernels have, is not in them. Records of launches have it with the registers.
  */
 #include "analyze/occupancy.h"
 
@@ -137,19 +138,49 @@ static bool find_in(const struct model *model, const struct event_code *row,
 		needs.shared_bytes = function->shared_bytes;
 		is_found = occupancy_find(cubin_target(cubin), fill->unit_local_bytes, &needs,
 					  ret_occupancy);
+		if (is_found)
+			ret_occupancy->is_at_most = true;
 	}
 	cubin_close(cubin);
 	return is_found;
 }
 
-bool occupancy_of_kernel(const struct model *model, const struct analysis_kernel *kernel,
+/* CUPTI tells of what a launch takes without what is kept free, which code since sm_90 has with it. */
+static bool find_told(const struct analysis *analysis, const struct analysis_kernel *kernel,
+		      struct occupancy *ret_occupancy)
+{
+	static const char words[] = "compute capability ";
+	const struct event_device *device = analysis->devices[kernel->device].device;
+	const struct analysis_fill *fill = &kernel->fill;
+	struct occupancy_needs needs = {.registers = (uint32_t)fill->registers,
+					.shared_bytes = fill->taken_bytes,
+					.threads = fill->items};
+	unsigned int major, minor;
+	const char *capability;
+	char target[16];
+
+	capability = strstr(device ? model_text(analysis->model, device->platform_string, "") : "",
+			    words);
+	if (!fill->registers || !capability ||
+	    sscanf(capability + strlen(words), "%2u.%1u", &major, &minor) != 2)
+		return false;
+	if (major >= 9)
+		needs.shared_bytes += RESERVED_BYTES;
+	snprintf(target, sizeof(target), "sm_%u%u", major, minor);
+	return occupancy_find(target, fill->unit_local_bytes, &needs, ret_occupancy);
+}
+
+bool occupancy_of_kernel(const struct analysis *analysis, const struct analysis_kernel *kernel,
 			 struct occupancy *ret_occupancy)
 {
+	const struct model *model = analysis->model;
 	const char *name = *kernel->symbol ? kernel->symbol : kernel->name;
 	const void *things = NULL;
 	size_t count = model_things(model, EVENT_CODE, &things);
 	const struct event_code *rows = things;
 
+	if (find_told(analysis, kernel, ret_occupancy))
+		return true;
 	for (size_t i = 0; i < count && kernel->fill.items; i++)
 		if (rows[i].type == CODE_KERNEL && rows[i].parent &&
 		    strcmp(model_text(model, rows[i].name_string, ""), name) == 0 &&

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct analysis;
 struct analysis_kernel;
-struct model;
 
 struct occupancy_needs {
 	uint32_t registers; /* of a thread; 0: not known */
@@ -21,16 +21,17 @@ struct occupancy_needs {
 struct occupancy {
 	uint64_t warps, of_warps; /* at once on a multiprocessor */
 	const char *limit;        /* "warps", "blocks", "registers" or "shared memory" */
+	bool is_at_most;          /* shared memory that the launch asked for is not known */
 };
 
-/* By the CUDA programming guide's table of compute capabilities, without shared memory that a launch asks for: it may
- * be less. target: "sm_90"; unit_shared_bytes: of a multiprocessor, 0: not known. False: the target is not known, or a block
+/* By the CUDA programming guide's table of compute capabilities. target: "sm_90"; unit_shared_bytes: of a multiprocessor, 0: not known. False: the target is not known, or a block
  * does not fit. */
 bool occupancy_find(const char *target, uint64_t unit_shared_bytes,
 		    const struct occupancy_needs *needs, struct occupancy *ret_occupancy);
 
-/* Of the longest launch of a kernel whose code is in the trace. False: it is not, or one of these is not known. */
-bool occupancy_of_kernel(const struct model *model, const struct analysis_kernel *kernel,
+/* Of the longest launch of a kernel: by what its launches have taken at most, where they tell of it, else by its code, where
+ * that is in the trace. False: it is not, or one of these is not known. */
+bool occupancy_of_kernel(const struct analysis *analysis, const struct analysis_kernel *kernel,
 			 struct occupancy *ret_occupancy);
 
 #endif

@@ -108,6 +108,10 @@ static void learn_needs(struct sweep *sweep, struct analysis_fill *fill,
 		fill->units = device->compute_units;
 		fill->unit_local_bytes = device->local_bytes;
 	}
+	if (code && code->registers) {
+		fill->registers = code->registers;
+		fill->taken_bytes = code->local_bytes;
+	}
 	if (!device || !code || !code->group_most || code->device != device->id)
 		return;
 	fill->group_most = code->group_most;
@@ -164,6 +168,8 @@ void sweep_merge_fill(struct analysis_kernel *kernel, const struct analysis_kern
 		fill->group_most = more->group_most;
 		fill->group_multiple = more->group_multiple;
 		fill->local_bytes = more->local_bytes;
+		fill->registers = more->registers;
+		fill->taken_bytes = more->taken_bytes;
 		fill->units = more->units;
 		fill->unit_local_bytes = more->unit_local_bytes;
 	}

@@ -19,6 +19,8 @@ extern const unsigned char bpf_xe[];
 extern const size_t bpf_xe_size;
 extern const unsigned char bpf_i915[];
 extern const size_t bpf_i915_size;
+extern const unsigned char bpf_calls[];
+extern const size_t bpf_calls_size;
 extern const unsigned char bpf_batch[];
 extern const size_t bpf_batch_size;
 

@@ -124,13 +124,15 @@ static void write_occupancy(const struct report *report, const struct analysis_k
 {
 	struct occupancy occupancy;
 
-	if (!occupancy_of_kernel(report->model, kernel, &occupancy))
+	if (!occupancy_of_kernel(report->analysis, kernel, &occupancy))
 		return;
 	json_key(json, "occupancy");
 	json_object_begin(json);
 	json_pair_u64(json, "warps", occupancy.warps);
 	json_pair_u64(json, "of_warps", occupancy.of_warps);
 	json_pair_text(json, "limit", occupancy.limit);
+	json_key(json, "is_at_most");
+	json_bool(json, occupancy.is_at_most);
 	json_object_end(json);
 }
 

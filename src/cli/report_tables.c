@@ -31,15 +31,15 @@ static void put_kernel_name(const struct report *report, const struct analysis_k
 	table_put_name(text, 34);
 }
 
-/* Where its code is in the trace. */
 static void put_occupancy(const struct report *report, const struct analysis_kernel *kernel)
 {
 	struct occupancy occupancy;
 
-	if (occupancy_of_kernel(report->model, kernel, &occupancy))
-		printf("    a multiprocessor has room for %" PRIu64 " of %" PRIu64
+	if (occupancy_of_kernel(report->analysis, kernel, &occupancy))
+		printf("    a multiprocessor has room for %s%" PRIu64 " of %" PRIu64
 		       " warps, by %s\n",
-		       occupancy.warps, occupancy.of_warps, occupancy.limit);
+		       occupancy.is_at_most ? "at most " : "", occupancy.warps, occupancy.of_warps,
+		       occupancy.limit);
 }
 
 void report_put_kernels(const struct report *report)

@@ -529,6 +529,25 @@ static void decode_code(struct injected *injected, struct injected_ring *ring,
 		describe_code(injected, record->code, &row, texts[0], texts[1]);
 }
 
+/* Launches tell of it when they are over, and the kernel is known by then. */
+static void decode_kernel_needs(struct injected *injected, const struct record *head)
+{
+	const struct record_kernel_needs *record = (const struct record_kernel_needs *)head;
+	struct trace_writer *writer = injected->recording->writer;
+	struct event_code row;
+	uint32_t id;
+
+	if (head->size < sizeof(*record))
+		return broken(injected);
+	id = get_id(&injected->codes, record->code);
+	if (!id || !trace_writer_find_thing(writer, EVENT_CODE, id, &row) ||
+	    row.type != CODE_KERNEL)
+		return;
+	row.registers = record->registers;
+	row.local_bytes = record->local_bytes;
+	trace_writer_thing(writer, EVENT_CODE, &row);
+}
+
 static void decode_bytes(struct injected *injected, struct injected_ring *ring,
 			 const struct record *head)
 {
@@ -1074,6 +1093,15 @@ static void decode_samples(struct injected *injected, const struct injected_ring
 	write_samples(injected, ring, head->detail, record);
 }
 
+static void tell_refused(const struct injected *injected)
+{
+	const struct recording *recording = injected->recording;
+
+	if (recording->on_refused)
+		recording->on_refused(recording->refused_context, injected->collector,
+				      injected->process->row.pid);
+}
+
 static void decode_refused(struct injected *injected, const struct record *head)
 {
 	const struct record_refused *record = (const struct record_refused *)head;
@@ -1099,6 +1127,8 @@ static void decode_refused(struct injected *injected, const struct record *head)
 		       process->id, text);
 	if (head->detail != REFUSED_LATER)
 		recording_warn(injected->recording, text);
+	if (head->detail == REFUSED_ALL)
+		tell_refused(injected);
 }
 
 typedef bool take_stack_record(struct stacks *, const struct stacks_owner *, const struct record *);
@@ -1160,6 +1190,8 @@ static void decode(struct injected *injected, struct injected_ring *ring,
 		return decode_function(injected, ring, record);
 	case RECORD_NODE:
 		return decode_node(injected, record);
+	case RECORD_KERNEL_NEEDS:
+		return decode_kernel_needs(injected, record);
 	case RECORD_CAPTURED:
 		return decode_captured(injected, ring, record);
 	case RECORD_REFUSED:

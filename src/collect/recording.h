@@ -73,6 +73,9 @@ struct recording {
 	void (*on_warning)(void *context, const char *text);
 	void (*on_hint)(void *context, const char *text);
 	void *warning_context;
+	/* A guest's runtime has refused it all, in a process; NULL: nobody does anything about it. */
+	void (*on_refused)(void *context, const char *collector, uint32_t pid);
+	void *refused_context;
 	struct submissions submissions; /* to GPUs; none where no driver's calls are recorded */
 	struct driver_calls
 		driver_calls; /* of threads that guests tell of; none where no driver's calls are recorded */

@@ -20,7 +20,7 @@
 /* Bumped when an old reader could misread a new file; a reader refuses a newer major number. */
 #define EVENT_SCHEMA_MAJOR 1
 #define EVENT_SCHEMA_MINOR \
-	11 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches; 11: ranks of processes */
+	12 /* 1: stacks; 2: files' times; 3: samples, switches; 4: what was started; 5: needs of kernels, holders, named code of files; 6: ranges; 7: counters; 8: wakers that are not recorded; 9: names of queues, batches, addresses of code, stacks and texts of instruction samples; 10: launches that are parts of batches; 11: ranks of processes; 12: registers of kernels */
 
 enum event_kind {
 	EVENT_PADDING = 0, /* fills the end of a ring; never in a file */
@@ -225,10 +225,12 @@ struct event_code {
 	/* KERNEL: what its runtime says of it for `device`, where it was launched first. Work items of a work-group: at
 	 * most, and a multiple that suits the device; 0: not known. */
 	uint64_t group_most, group_multiple;
-	/* Of a work-group, and of a work item on its own; not known where group_most is not, or CODE_UNKNOWN. */
+	/* Of a work-group, with what its launches ask for, and of a work item on its own; not known where neither group_most nor
+	 * registers is, or CODE_UNKNOWN. */
 	uint64_t local_bytes, private_bytes;
 	/* Of a kernel, or a binary, on its device from begin_ns to end_ns: where its size_bytes are. 0: not known. */
 	uint64_t address;
+	uint32_t registers; /* KERNEL: of a work item; 0: not known */
 };
 #define CODE_UNKNOWN UINT64_MAX
 

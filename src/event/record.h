@@ -34,7 +34,8 @@ enum {
 	RECORD_NODE = 70,        /* a command that a call launched beside others */
 	RECORD_REFUSED = 71,     /* what the guest needs and did not get */
 	RECORD_CAPTURED = 72,    /* where a node of a graph comes from */
-	RECORD_SAMPLES = 73      /* instruction samples that the device's runtime has counted */
+	RECORD_SAMPLES = 73,     /* instruction samples that the device's runtime has counted */
+	RECORD_KERNEL_NEEDS = 74 /* what a kernel that is described takes of a compute unit */
 };
 
 /* A piece of content never makes a record larger than this, so that a small ring can take it. */
@@ -147,6 +148,14 @@ enum { RECORD_CODE_NEEDS = 0x80, RECORD_CODE_PLACED = 0x40 };
 /* As in struct event_code. */
 struct record_needs {
 	uint64_t group_most, group_multiple, local_bytes, private_bytes;
+};
+
+/* RECORD_KERNEL_NEEDS, as its launches tell of it; the newest is what counts. */
+struct record_kernel_needs {
+	struct record head;
+	uint64_t local_bytes; /* of a work-group: the most that a launch has taken */
+	uint32_t code;
+	uint32_t registers; /* of a work item */
 };
 
 /* Where its code is on the device; size_bytes 0: not known. time: since when at the latest, as times of calls; 0: not known.

@@ -138,16 +138,19 @@ static void put_queue(struct json_rows *rows, const void *thing)
 /* A kernel's, as far as its runtime told. */
 static void put_needs(struct json_rows *rows, const struct event_code *row)
 {
-	if (!row->group_most)
+	if (!row->group_most && !row->registers)
 		return;
-	if (!row->address)
+	if (row->group_most && !row->address)
 		put_u64(rows, "device", row->device);
-	put_u64(rows, "group_most", row->group_most);
+	if (row->group_most)
+		put_u64(rows, "group_most", row->group_most);
+	if (row->registers)
+		put_u64(rows, "registers", row->registers);
 	if (row->group_multiple)
 		put_u64(rows, "group_multiple", row->group_multiple);
 	if (row->local_bytes != CODE_UNKNOWN)
 		put_u64(rows, "local_bytes", row->local_bytes);
-	if (row->private_bytes != CODE_UNKNOWN)
+	if (row->group_most && row->private_bytes != CODE_UNKNOWN)
 		put_u64(rows, "private_bytes", row->private_bytes);
 }
 

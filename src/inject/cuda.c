@@ -461,6 +461,22 @@ static void forget_earlier(void)
 	atomic_store(&state.has_left, false);
 }
 
+/* What only an earlier recording asked for. */
+static void renew_more(struct guest_thread *thread)
+{
+	const uint64_t waits = UINT64_C(1) << CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+
+	forget_refusals("cuptiActivityEnable(SYNCHRONIZATION)");
+	forget_refusals("cuptiActivityEnableLatencyTimestamps");
+	if (!(thread->options & RING_OPTION_CUDA_WAITS) && state.kinds & waits) {
+		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+		state.kinds &= ~waits;
+	}
+	if (!(thread->options & RING_OPTION_CUDA_LATENCY) &&
+	    cuda_cupti.cuptiActivityEnableLatencyTimestamps)
+		cuda_cupti.cuptiActivityEnableLatencyTimestamps(0);
+}
+
 /* All is on as an earlier recording has left it: this one may want other things. */
 static void renew(struct guest_thread *thread)
 {
@@ -477,7 +493,9 @@ static void renew(struct guest_thread *thread)
 		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 		cuda_helper_watch_graphs();
 	}
+	renew_more(thread);
 	repeat_refusals(thread);
+	enable_more(thread);
 	choose_graphs(thread);
 	if (has_samples && !is_kept)
 		cuda_calls_enable(state.subscriber, true);

@@ -130,6 +130,9 @@ uint32_t cuda_queue(struct guest_thread *thread, uint32_t device, uint32_t conte
 uint32_t cuda_queue_of(struct guest_thread *thread, CUcontext context, uint32_t context_id,
 		       CUstream stream, bool is_per_thread);
 uint32_t cuda_kernel(struct guest_thread *thread, const char *name);
+/* What a launch of it has taken of a multiprocessor: told where nobody knows it yet, or it is more shared memory. */
+void cuda_kernel_needs(struct guest_thread *thread, const char *name, uint32_t registers,
+		       uint32_t shared_bytes);
 /* An id for code that is not described yet. */
 uint32_t cuda_new_code(void);
 /* A stream or a context was made: their handles may have been others'. */

@@ -240,6 +240,9 @@ static void take_kernel(struct guest_thread *thread, const struct cupti_activity
 	work.grid = &record->grid_x;
 	work.block = &record->block_x;
 	put_work(thread, &work);
+	cuda_kernel_needs(thread, record->name, record->registers_per_thread,
+			  (uint32_t)record->static_shared_bytes +
+				  (uint32_t)record->dynamic_shared_bytes);
 }
 
 static void take_copy(struct guest_thread *thread, const struct cupti_activity_memcpy *record)

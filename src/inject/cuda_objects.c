@@ -35,7 +35,7 @@ struct device {
 	_Atomic uint32_t mode; /* of the attachment that it is described in */
 	uint32_t compute_units;
 	uint64_t memory_bytes, local_bytes;
-	char key[48], name[128];
+	char key[48], name[128], platform[48];
 };
 
 struct queue {
@@ -49,6 +49,8 @@ struct kernel {
 	uint64_t hash;
 	uint32_t code;
 	_Atomic uint32_t mode;
+	/* Under the lock: in that attachment this was told. */
+	uint32_t needs_mode, registers, shared_bytes;
 };
 
 static struct {
@@ -124,11 +126,12 @@ static void learn_device(struct device *device, uint32_t ordinal)
 	CUdevice handle = (CUdevice)ordinal;
 	size_t bytes = 0;
 	CUuuid uuid;
-	int local;
+	int local, major;
 
 	find_driver();
 	snprintf(device->key, sizeof(device->key), "cuda:%u", ordinal);
 	snprintf(device->name, sizeof(device->name), "NVIDIA GPU %u", ordinal);
+	snprintf(device->platform, sizeof(device->platform), "CUDA");
 	device->is_known = true;
 	if (!driver.get || driver.get(&handle, (int)ordinal))
 		return;
@@ -142,6 +145,11 @@ static void learn_device(struct device *device, uint32_t ordinal)
 		(uint32_t)attribute(handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	local = attribute(handle, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 	device->local_bytes = local > 0 ? (uint64_t)local : 0;
+	major = attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+	if (major > 0)
+		snprintf(device->platform, sizeof(device->platform),
+			 "CUDA, compute capability %d.%d", major,
+			 attribute(handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
 }
 
 static bool describe_device(struct guest_thread *thread, const struct device *device)
@@ -154,7 +162,7 @@ static bool describe_device(struct guest_thread *thread, const struct device *de
 		.frequency_hz = 1000000000,
 	};
 	const char *texts[] = {device->key, device->name, "NVIDIA Corporation", objects.driver,
-			       "CUDA"};
+			       device->platform};
 	const struct guest_tail tail = {texts, 5, sizeof(device->local_bytes),
 					&device->local_bytes};
 
@@ -500,6 +508,49 @@ uint32_t cuda_kernel(struct guest_thread *thread, const char *name)
 	if (atomic_load_explicit(&kernel->mode, memory_order_relaxed) != thread->mode)
 		describe_kernel(thread, kernel);
 	return kernel->code;
+}
+
+/* NULL: it is not described. Under the lock. */
+static struct kernel *kernel_with_needs(const struct guest_thread *thread, const char *name)
+{
+	struct kernel *kernels = atomic_load(&objects.kernels), *kernel;
+	size_t length;
+	uint64_t hash = hash_name(name, &length);
+
+	kernel = kernels ? find_kernel(kernels, name, hash, length) : NULL;
+	if (!kernel || !atomic_load(&kernel->name) || atomic_load(&kernel->mode) != thread->mode)
+		return NULL;
+	if (kernel->needs_mode != thread->mode)
+		kernel->registers = kernel->shared_bytes = 0;
+	kernel->needs_mode = thread->mode;
+	return kernel;
+}
+
+void cuda_kernel_needs(struct guest_thread *thread, const char *name, uint32_t registers,
+		       uint32_t shared_bytes)
+{
+	struct record_kernel_needs *record;
+	struct kernel *kernel;
+
+	if (!name || !registers || !guest_lock(&objects.lock))
+		return;
+	kernel = kernel_with_needs(thread, name);
+	if (kernel && (kernel->registers < registers || kernel->shared_bytes < shared_bytes)) {
+		/* In this ring too: the one where it is may be read later. */
+		describe_kernel(thread, kernel);
+		record = guest_reserve(thread, RECORD_KERNEL_NEEDS, sizeof(*record), 0);
+		if (record) {
+			if (kernel->registers < registers)
+				kernel->registers = registers;
+			if (kernel->shared_bytes < shared_bytes)
+				kernel->shared_bytes = shared_bytes;
+			record->local_bytes = kernel->shared_bytes;
+			record->registers = kernel->registers;
+			record->code = kernel->code;
+			ring_commit(&thread->writer);
+		}
+	}
+	guest_unlock(&objects.lock);
 }
 
 /* ---- the clock --------------------------------------------------------------------------------- */

@@ -198,6 +198,7 @@ static const struct trace_column code_columns[] = {
 	WIDE(17, "local_bytes", local_bytes),
 	WIDE(18, "private_bytes", private_bytes),
 	WIDE_DELTA(19, "address", address),
+	PLAIN(20, "registers", registers),
 };
 #undef ROW
 

@@ -169,6 +169,19 @@ int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const 
 	return mark_dirty(writer, table, index) ? out_of_memory(writer) : 0;
 }
 
+bool trace_writer_find_thing(const struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			     void *ret_row)
+{
+	const struct trace_format *format = trace_format_find(kind);
+	const struct thing_table *table = &writer->things[kind];
+	const uint64_t *index =
+		format && format->is_thing ? hash_map_find(&table->by_id, id) : NULL;
+
+	if (index)
+		memcpy(ret_row, table->rows + *index * format->row_size, format->row_size);
+	return index != NULL;
+}
+
 void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, uint32_t id,
 			    uint64_t end_ns)
 {

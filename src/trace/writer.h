@@ -71,6 +71,9 @@ bool trace_writer_find_stack(const struct trace_writer *writer, uint32_t stack,
  * segment before); then it is forgotten. What it names (process, parent, device …) is kept with it.
  */
 int trace_writer_thing(struct trace_writer *writer, enum event_kind kind, const void *row);
+/* Its newest row, of the size of the kind's struct; false: it is not known, or is forgotten. */
+bool trace_writer_find_thing(const struct trace_writer *writer, enum event_kind kind, uint32_t id,
+			     void *ret_row);
 
 /* Notes when a thing ended. Nothing where it was never described, is forgotten, or has ended before. */
 void trace_writer_end_thing(struct trace_writer *writer, enum event_kind kind, uint32_t id,

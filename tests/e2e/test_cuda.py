@@ -266,13 +266,25 @@ with t.case("each answer of cuptiSubscribe has its advice, and the program runs 
         t.equal(one.facts["wrong"], 0, f"{code}: the program")
         t.true(words in one.stderr and f"returned {code}" in one.stderr, f"{code}: '{words}' in {one.stderr}")
         t.true("nothing of CUDA is recorded" in one.stderr and words in notes(one), f"{code}: noted: {notes(one)}")
-        check_closed(one, 0)
+        check_closed(one)
 
 with t.case("who holds the subscription is named"):
     one = recorded(work(kernels=3), "subscriber=0")
     t.true("returned 39" in one.stderr and "held by 'sim-other'" in one.stderr and "torch.profiler" in one.stderr,
            one.stderr)
     t.equal(one.facts["wrong"], 0, "the program")
+
+with t.case("what launches where CUPTI is refused is seen from outside, where there are rights for it"):
+    for code in (39, 15):
+        one = recorded(work(kernels=4, h2d=1, laps=100, pace_ms=10), f"fail_cuptiSubscribe={code}")
+        if any(words in one.stderr for words in ("by uprobes either: that takes", "record as root", "without libbpf")):
+            raise Skip("no rights for programs inside the kernel")
+        t.equal(one.facts["wrong"], 0, "the program")
+        ledger = one.report["ledger"]
+        t.true("CPU side only" in notes(one), notes(one))
+        t.true(0 < ledger["launched"] <= 401, f"from when it was refused on: {ledger}")
+        check_closed(one, ledger["launched"])
+        t.equal(ledger["untimed"], ledger["launched"], "none has device times")
 
 with t.case("kinds of activity that are refused: calls and launches without device times"):
     for function, code in (("cuptiActivityEnable", 35), ("cuptiActivityEnable", 21), ("cuptiActivityRegisterCallbacks", 8)):

@@ -226,9 +226,18 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
     t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
     t.equal(live.end()[0], 7, "the program")
 
+with t.case("what only the first recording asked for is off in the second"):
+    live = Live("read")
+    record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
+    record_once(live, t.path("second.duet"), 4)
+    for name, wanted in (("first", 3), ("second", 0)):
+        zones = t.report(t.path(f"{name}.duet"))["queues"]
+        t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+    t.equal(live.end()[0], 7, "the program")
+
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
     live = Live("read", sim="version=22,finalize_crash=1")
-    kinds = 5  # kernels, copies, copies between devices, sets, overheads
+    kinds = 6  # kernels, copies, copies between devices, sets, memory, overheads
     for turn in range(1, 3):
         trace = t.path("old.duet")
         record_once(live, trace, 3, 2)
@@ -299,12 +308,52 @@ with t.case("the guest and CUPTI alone, for who measures them"):
 with t.case("without libcupti nothing is loaded, and what is recorded is said"):
     live = Live("busy", "without")
     result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("without.duet")])
-    for words in ("runs CUDA without libcupti", "its calls and kernels are not recorded", "duet record --collect nvidia:cuda"):
+    for words in ("runs CUDA without libcupti", "its kernels have no device times", "duet record --collect nvidia:cuda"):
         t.true(words in text(result.stderr), text(result.stderr))
     t.true("runs CUDA without libcupti" in text(run([DUET, "info", t.path("without.duet")]).stdout), "noted")
     t.true(t.report(t.path("without.duet"))["cpu"], "its threads are recorded")
     with open(f"/proc/{live.pid}/maps", encoding="utf-8") as file:
         t.true("libduet" not in file.read(), "nothing is loaded")
+    t.equal(live.end()[0], 7, "the program")
+
+CPU_SIDE = "CPU side only"
+
+with t.case("without libcupti launches are seen from outside, with their stacks"):
+    live = Live("read", "without")
+    before = live.threads()
+    trace = t.path("side.duet")
+    errors = open(t.path("side.stderr"), "w+b")
+    recorder = subprocess.Popen(
+        [DUET, "record", "-v", "-p", str(live.pid), *CUDA, "--flush-interval", "100ms", "-o", trace], stderr=errors,
+        env=duet_test.clean_environment(), preexec_fn=duet_test.default_signals)
+
+    def said():
+        with open(errors.name, encoding="utf-8") as file:
+            return " ".join(file.read().split())
+
+    until(CPU_SIDE, lambda: CPU_SIDE in said() or "by uprobes either" in said() or recorder.poll() is not None)
+    if "by uprobes either" in said() and ("record as root" in said() or "libbpf" in said() or "in this container" in said()):
+        recorder.send_signal(signal.SIGINT)
+        recorder.wait(30 * PATIENCE)
+        live.end()
+        raise duet_test.Skip(f"no rights for programs inside the kernel: {said()}")
+    t.true(CPU_SIDE in said(), said())
+    live.tell("launch 23")
+    live.tell("graph 2")
+    until("25 commands", lambda: ledger(trace)["matched"] >= 25)
+    recorder.send_signal(signal.SIGINT)
+    t.equal(recorder.wait(30 * PATIENCE), 0, said())
+    report = t.report(trace)
+    got = t.ledger(report)
+    t.equal((got["launched"], got["matched"], got["untimed"]), (25, 25, 25), f"commands: {got}")
+    t.equal([(row["name"], row["count"]) for row in report["kernels"]], [("[cuLaunchKernel]", 23)], "kernels by their call")
+    t.equal({row["name"]: row["count"] for row in report["api"]}, {"cuLaunchKernel": 23, "cuGraphLaunch": 2}, "calls")
+    names = [[frame["function"] for frame in stack["frames"]] for row in report["kernels"] for stack in row["stacks"]]
+    t.true(names and all("main" in stack for stack in names), f"stacks to the program's begin: {names}")
+    t.true(not any("cuLaunch" in name for stack in names for name in stack), "which begin outside of the driver")
+    t.true(CPU_SIDE in text(run([DUET, "info", trace]).stdout), "noted")
+    t.equal(live.threads(), before, "nothing is in the process")
+    live.tell("launch 4")
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("refusals have their sentences"):

@@ -210,10 +210,18 @@ with t.case("without a plan the time decides: the report's instructions have the
     t.true(rows and all(row["text"] and row["samples"] == sum(row["stalls"].values()) for row in rows),
            f"instructions: {rows[:2]}")
     t.equal(sum(row["samples"] for row in rows), one.report["ledger"]["samples"], "all samples")
-    # Blocks of 128 threads with 40 registers each: 12 warps of 1280 registers in each quarter of 65536.
-    for row in one.report["kernels"]:
-        t.equal(row.get("occupancy"), {"warps": 48, "of_warps": 64, "limit": "registers"}, f"room for {row['name']}")
-    t.true("room for 48 of 64 warps, by registers" in text(run([DUET, "report", one.trace]).stdout), "… in words")
+
+# Blocks of 128 threads. With 40 registers each: 12 warps of 1280 registers in each quarter of 65536. With 40000 bytes and the 1 KiB
+# that is kept free, five blocks in 233472 bytes.
+ROOM = {0: {"step": {"warps": 64, "of_warps": 64, "limit": "warps"}, "reduce": {"warps": 48, "of_warps": 64, "limit": "registers"}},
+        40000: dict.fromkeys(("step", "reduce"), {"warps": 20, "of_warps": 64, "limit": "shared memory"})}
+
+with t.case("room on a multiprocessor, with the shared memory that launches ask for: samples or not"):
+    for shared, options in ((0, ALWAYS), (40000, ALWAYS), (40000, "nvidia:cuda"), (0, "nvidia:cuda")):
+        one = recorded(work(kernels=4, shared=shared), options=("--collect", options))
+        for row in one.report["kernels"]:
+            t.equal(row.get("occupancy"), {**ROOM[shared][row["name"].split("(")[0]], "is_at_most": False}, f"{options}, {shared}: {row['name']}")
+    t.true("has room for 48 of 64 warps, by registers" in text(run([DUET, "report", one.trace]).stdout), "… in words")
 
 with t.case("killed: what was read is kept"):
     one = recorded(work(kernels=4, rest_ms=1500, end="kill"), status=128 + signal.SIGKILL)

@@ -7,7 +7,8 @@
  *           (launches), nodes (of the graph), captured (kernels captured in a stream that becomes a second graph), laps and
  *           pace_ms (the kernels again, with a wait and a pause each time), streams (made one after the other, with a kernel
  *           in each; pace_ms after each 1000) of which the first so many are kept (the others are destroyed),
- *           failing (launches that fail), waits, rest_ms (how long it rests before its end), end (return, _exit, kill,
+ *           shared (bytes of shared memory that a launch asks for), failing (launches that fail), waits,
+ *           rest_ms (how long it rests before its end), end (return, _exit, kill,
  *           fork), contexts (one after the other before all that, each with the kernels once), devices (threads take
  *           turns with their primary contexts)
  * Gives:    a line of JSON: what each thread did; status 0 where every call returned what it should
@@ -42,7 +43,7 @@ static _Atomic int wrong;
 
 static struct {
 	int threads, kernels, h2d, d2h, any, sets, graphs, nodes, captured, failing, waits;
-	int laps, pace_ms, rest_ms, contexts, devices, streams, kept, managed;
+	int laps, pace_ms, rest_ms, contexts, devices, streams, kept, managed, shared;
 	const char *end;
 } want = {.threads = 1, .nodes = 11, .laps = 1, .devices = 1, .end = "return"};
 
@@ -56,7 +57,7 @@ static const struct {
 	{"laps", &want.laps},       {"pace_ms", &want.pace_ms}, {"failing", &want.failing},
 	{"waits", &want.waits},     {"rest_ms", &want.rest_ms}, {"contexts", &want.contexts},
 	{"devices", &want.devices}, {"streams", &want.streams}, {"kept", &want.kept},
-	{"managed", &want.managed},
+	{"managed", &want.managed}, {"shared", &want.shared},
 };
 
 #define CHECK(call) (wrong += (call) != CUDA_SUCCESS)
@@ -95,8 +96,8 @@ static void read_arguments(char **arguments)
 __attribute__((noinline)) static void launch_steps(CUstream stream)
 {
 	for (int i = 0; i < want.kernels; i++)
-		CHECK(cu.cuLaunchKernel(i % 2 ? reduce : step, 4, 2, 1, 128, 1, 1, 0, stream, NULL,
-					NULL));
+		CHECK(cu.cuLaunchKernel(i % 2 ? reduce : step, 4, 2, 1, 128, 1, 1,
+					(unsigned)want.shared, stream, NULL, NULL));
 }
 
 __attribute__((noinline)) static void copy_all(CUstream stream, char *host, CUdeviceptr device,

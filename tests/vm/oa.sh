@@ -28,6 +28,7 @@ if [ -e /vm/libigdmd.so.1 ]; then
 	export DUET_IGDMD=/vm/libigdmd.so.1
 	/vm/duet list oa-sets | sed 's/^/named list /'
 	/vm/duet record --collect intel:oa-set=SimBasic -o /tmp/named.duet -- sh -c '
+		ls /sys/class/drm/card*/metrics | sed "s/^/meanwhile /"
 		/vm/xe_oa 1 steps 0 10
 		sleep 1' | sed 's/^/named /'
 	/vm/duet export -f jsonl /tmp/named.duet | sed 's/^/named row /'

@@ -838,12 +838,14 @@ class NamedSet(RecordedSet):
 
     def __init__(self, lines):
         super().__init__(lines)
-        self.after = [fields[0] for fields in words(lines, "after") if fields and not fields[0].startswith("/")]
+        lines = [line.removeprefix(self.PREFIX) for line in lines]
+        self.listed_by = {when: [fields[0] for fields in words(lines, when) if fields and not fields[0].startswith("/")]
+                          for when in ("meanwhile", "after")}
 
     def complaints(self):
         yield from super().complaints()
-        if self.after != [RecordedSet.NAME]:
-            yield f"in the driver's list after it: {self.after}"
+        if any(names != [RecordedSet.NAME] for names in self.listed_by.values()):
+            yield f"in the driver's list: {self.listed_by}"
 
 
 def complaints_of_doctor(lines):

@@ -87,20 +87,29 @@ static int set_refused(const struct oa_facts *facts, int error)
 	return facts->driver->refused(-error);
 }
 
-/* Of the driver's list. */
-static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
+/* The library's sets are in the list while the stream is opened, as duet's own: who closes the library later may have no rights
+ * any more to take them out. */
+static int open_library_set(const struct gpu_node *node, struct oa_facts *facts, const char *card)
 {
-	const int error = facts->library ? igdmd_begin(facts->library, facts->library_set) : 0;
-	int set;
+	const int error = igdmd_begin(facts->library, facts->library_set);
+	int set, fd;
 
 	if (error)
 		return error;
-	set = oa_sets_number(card, facts->library ? IGDMD_UUID : facts->set);
+	set = oa_sets_number(card, IGDMD_UUID);
+	fd = set < 0 ? set : facts->driver->open(node, facts, set);
+	igdmd_end(facts->library, facts->library_set);
 	if (set >= 0)
-		set = facts->driver->open(node, facts, set);
-	if (facts->library)
-		igdmd_end(facts->library, facts->library_set);
-	return set;
+		facts->driver->remove_set(node, set);
+	return fd;
+}
+
+/* Of the driver's list. */
+static int open_listed(const struct gpu_node *node, struct oa_facts *facts, const char *card)
+{
+	const int set = oa_sets_number(card, facts->set);
+
+	return set < 0 ? set : facts->driver->open(node, facts, set);
 }
 
 /* A descriptor; -errno. A set that another recorder has added may go between being found and being used. */
@@ -110,6 +119,8 @@ static int open_fd(const struct gpu_node *node, struct oa_facts *facts)
 	int fd = -EAGAIN;
 
 	snprintf(card, sizeof(card), "%s/card*", node->folder);
+	if (facts->library)
+		return open_library_set(node, facts, card);
 	if (*facts->set)
 		return open_listed(node, facts, card);
 	for (int i = 0; i < TRIES; i++) {

@@ -20,6 +20,7 @@
 #include "collect/collector.h"
 #include "collect/counters.h"
 #include "collect/devices.h"
+#include "collect/nvidia/cpu_side.h"
 #include "collect/nvidia/cuda.h"
 #include "collect/nvidia/holders.h"
 #include "collect/nvidia/nvidia.h"
@@ -188,6 +189,8 @@ static int open_counters(struct recording *recording, const struct session_optio
 struct both {
 	struct counters *counters; /* NULL each: it was not chosen, or is not there */
 	struct pm *pm;
+	struct cpu_side *side;
+	struct recording *recording; /* borrowed */
 };
 
 static void close_both(void *state)
@@ -199,6 +202,8 @@ static void close_both(void *state)
 	/* The hardware's first: its clocks are let go the sooner. */
 	pm_close(both->pm);
 	counters_close(both->counters);
+	both->recording->on_refused = NULL;
+	cpu_side_close(both->side);
 	free(both);
 }
 
@@ -223,6 +228,22 @@ static int open_each(struct recording *recording, const struct session_options *
 	return counters_error ? error_set(counters_error, "%s", text) : error;
 }
 
+static void on_refused(void *context, const char *collector, uint32_t pid)
+{
+	if (strcmp(collector, "nvidia") == 0)
+		cpu_side_watch(context, pid);
+}
+
+/* Where CUPTI will refuse itself is not known before. */
+static void open_side(struct recording *recording, struct both *both)
+{
+	both->side = cpu_side_open(recording);
+	if (!both->side)
+		return;
+	recording->on_refused = on_refused;
+	recording->refused_context = both->side;
+}
+
 static int open_both(struct recording *recording, const struct session_options *session,
 		     void **ret_state)
 {
@@ -232,16 +253,22 @@ static int open_both(struct recording *recording, const struct session_options *
 	*ret_state = NULL;
 	if (session->cuda_pc)
 		recording_hint(recording, memory_taken);
-	if (!session->nvidia_hz && !session->nvidia_pm_hz)
+	if (!session->nvidia_hz && !session->nvidia_pm_hz && !session->cuda)
 		return 0;
 	both = calloc(1, sizeof(*both));
-	error = both ? open_each(recording, session, both)
-		     : error_set(-ENOMEM, "counters: out of memory");
-	if (error)
+	if (!both)
+		return error_set(-ENOMEM, "counters: out of memory");
+	both->recording = recording;
+	error = session->nvidia_hz || session->nvidia_pm_hz ? open_each(recording, session, both)
+							    : 0;
+	if (error) {
 		free(both);
-	else
-		*ret_state = both;
-	return error;
+		return error;
+	}
+	if (session->cuda)
+		open_side(recording, both);
+	*ret_state = both;
+	return 0;
 }
 
 static int watch_both(void *state, pid_t pid)
@@ -255,13 +282,18 @@ static int attach_both(void *state, pid_t pid, int pid_fd)
 {
 	const struct both *both = state;
 
+	if (both->side && cuda_is_without_cupti(pid))
+		cpu_side_watch(both->side, (uint32_t)pid);
 	return both->counters ? counters_attach(both->counters, pid, pid_fd) : 0;
 }
 
 static uint64_t interval_of_both(const void *state)
 {
-	(void)state;
-	return counters_interval_ns(NULL);
+	const struct both *both = state;
+	const bool is_idle =
+		!both->counters && !both->pm && !(both->side && cpu_side_is_on(both->side));
+
+	return is_idle ? UINT64_C(1000000000) : counters_interval_ns(NULL);
 }
 
 static void drain_both(void *state)
@@ -272,6 +304,8 @@ static void drain_both(void *state)
 		counters_drain(both->counters);
 	if (both->pm)
 		pm_drain(both->pm);
+	if (both->side)
+		cpu_side_drain(both->side);
 }
 
 static void count_both(void *state, uint64_t now_ns)
@@ -282,6 +316,8 @@ static void count_both(void *state, uint64_t now_ns)
 		counters_count_losses(both->counters, now_ns);
 	if (both->pm)
 		pm_each_second(both->pm, now_ns);
+	if (both->side)
+		cpu_side_count(both->side, now_ns);
 }
 
 static const struct collector_work work = {

@@ -72,13 +72,28 @@ int cuda_arm(struct recording *recording, const struct session_options *session,
 
 /* ---- processes that run ------------------------------------------------------------------------- */
 
-/* CUPTI that comes into a process late brings its own ways to fail; one that is there was meant to be used. */
-bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
-		char *ret_why, size_t size)
+static bool has_driver(pid_t pid)
 {
 	char library[sizeof(LIBRARY) + 2]; /* as in cuda_tell_missing */
 
 	snprintf(library, sizeof(library), "/%s.", LIBRARY);
+	return proc_maps_word((uint32_t)pid, library);
+}
+
+static bool has_cupti(pid_t pid)
+{
+	return proc_maps_word((uint32_t)pid, "/libcupti.so");
+}
+
+bool cuda_is_without_cupti(pid_t pid)
+{
+	return has_driver(pid) && !has_cupti(pid);
+}
+
+/* CUPTI that comes into a process late brings its own ways to fail; one that is there was meant to be used. */
+bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
+		char *ret_why, size_t size)
+{
 	*ret_guest = (struct collector_guest){session->cuda_guest, "duet_cuda_enter"};
 	ret_why[0] = '\0';
 	if (!session->cuda || !proc_is_alive(-1, (uint32_t)pid))
@@ -88,20 +103,18 @@ bool cuda_enter(const struct session_options *session, pid_t pid, struct collect
 			ret_why, size,
 			"the guest libduet-cuda.so is neither beside duet nor installed: reinstall "
 			"duet, or run it from its build folder");
-	else if (!proc_maps_word((uint32_t)pid, library))
+	else if (!has_driver(pid))
 		snprintf(ret_why, size,
 			 "process %d has not loaded libcuda: it runs no CUDA, and what it may run "
 			 "later "
 			 "is not recorded: start it with 'duet record --collect nvidia:cuda -- "
 			 "PROGRAM'",
 			 (int)pid);
-	else if (!proc_maps_word((uint32_t)pid, "/libcupti.so"))
+	else if (!has_cupti(pid))
 		snprintf(
 			ret_why, size,
 			"process %d runs CUDA without libcupti, which is not loaded into a program "
-			"that runs: its calls and kernels are not recorded, only what -p records "
-			"of "
-			"any process (cpu, system, NVML's counters): start it with 'duet record "
+			"that runs: its kernels have no device times: start it with 'duet record "
 			"--collect nvidia:cuda -- PROGRAM'",
 			(int)pid);
 	return !ret_why[0];

@@ -29,6 +29,8 @@ bool cuda_enter(const struct session_options *session, pid_t pid, struct collect
 		char *ret_why, size_t size);
 uint32_t cuda_entered(const struct session_options *session, const struct entering_outcome *outcome,
 		      char *ret_text, size_t size);
+/* It runs CUDA, and nothing can be brought into it. */
+bool cuda_is_without_cupti(pid_t pid);
 bool cuda_tell_missing(const struct session_options *session, bool has_guest, bool has_device,
 		       char *ret_text, size_t size);
 

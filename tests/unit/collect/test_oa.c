@@ -489,6 +489,23 @@ TEST(a_set_of_the_drivers_list)
 	CHECK_EQUAL(system(text), 0);
 }
 
+TEST(a_library_that_is_none)
+{
+	static const struct {
+		const char *name, *says;
+	} cases[] = {{"/no/such/library.so", "is not there"}, {"libc.so.6", "is too old"}};
+	struct igdmd *library = NULL;
+	char why[240];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv("DUET_IGDMD", cases[i].name, 1);
+		CHECK_EQUAL(igdmd_open("0000:03:00.0", &library, why, sizeof(why)), -ENOENT);
+		CHECK(strstr(why, cases[i].name) && strstr(why, cases[i].says));
+		CHECK(!library);
+	}
+	igdmd_close(NULL);
+}
+
 /* Three reports, two at a time and one; an EIO with four missing; one whose counters overflowed; the stream ends. */
 TEST(steps_losses_and_an_end)
 {
@@ -708,6 +725,7 @@ int main(void)
 	RUN(who_is_refused);
 	RUN(a_set_that_is_there_already);
 	RUN(a_set_of_the_drivers_list);
+	RUN(a_library_that_is_none);
 	RUN(steps_losses_and_an_end);
 	RUN(times_of_reports);
 	RUN(records_of_i915);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * collect/nvidia/cpu_side.c - CUDA's launches where CUPTI is not to be had: seen from outside, without device times
+ *
+ * Runs in:  the recorder
+ * Gets:     calls of libcuda's functions, by uprobes (collect/call_probes.h)   Gives: launches, and that of each
+ *           nothing more is known
+ * Owns:     the probes, stacks, what stands for kernels without a name
+ * Fails:    with a note: the recording has what it had before
+ * Why:      which call of the program launches how often is half of what a user looks for, and it is to be had where another tool
+ *           has CUPTI's one subscription, where the driver refuses it, and in a program that runs already. What a kernel is
+ *           called only CUPTI tells: the call's name stands for it.
+ */
+#include "collect/nvidia/cpu_side.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "collect/call_probes.h"
+#include "collect/host_clocks.h"
+#include "collect/processes.h"
+#include "collect/told_stacks.h"
+#include "event/event.h"
+#include "symbol/proc_maps.h"
+
+/* Beside those of guests, of jobs and of submissions. */
+#define CORRELATION_BASE (UINT64_C(0xfd) << 56)
+
+static const char library[] = "/libcuda.so";
+
+/* Those that put something into a stream, in all versions that the driver offers. */
+#define EACH(name)  name, name "_ptsz"
+#define EACHD(name) name, name "_ptds"
+static const char *const functions[] = {
+	EACH("cuLaunchKernel"),
+	EACH("cuLaunchKernelEx"),
+	EACH("cuLaunchCooperativeKernel"),
+	"cuLaunchCooperativeKernelMultiDevice",
+	"cuLaunchGrid",
+	"cuLaunchGridAsync",
+	EACH("cuGraphLaunch"),
+	EACHD("cuMemcpyHtoD_v2"),
+	EACH("cuMemcpyHtoDAsync_v2"),
+	EACHD("cuMemcpyDtoH_v2"),
+	EACH("cuMemcpyDtoHAsync_v2"),
+	EACHD("cuMemcpyDtoD_v2"),
+	EACH("cuMemcpyDtoDAsync_v2"),
+	EACHD("cuMemcpy"),
+	EACH("cuMemcpyAsync"),
+	EACHD("cuMemcpyPeer"),
+	EACH("cuMemcpyPeerAsync"),
+	EACHD("cuMemcpy2D_v2"),
+	EACH("cuMemcpy2DAsync_v2"),
+	EACHD("cuMemcpy3D_v2"),
+	EACH("cuMemcpy3DAsync_v2"),
+	EACHD("cuMemsetD8_v2"),
+	EACH("cuMemsetD8Async"),
+	EACHD("cuMemsetD16_v2"),
+	EACH("cuMemsetD16Async"),
+	EACHD("cuMemsetD32_v2"),
+	EACH("cuMemsetD32Async"),
+};
+
+struct cpu_side {
+	struct recording *recording; /* borrowed */
+	struct call_probes *probes;  /* owned; NULL: refused says why */
+	char refused[CALL_PROBES_TEXT_BYTES];
+	struct told_stacks stacks;
+	struct hash_map pids;  /* that were told of */
+	struct hash_map codes; /* process << 32 | function -> what stands for its kernels */
+	uint64_t last_correlation;
+	uint64_t lost[CALL_COUNTS];
+	uint64_t counted_ns;
+};
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+static uint32_t command_of(const char *name)
+{
+	if (strncmp(name, "cuLaunch", 8) == 0)
+		return COMMAND_KERNEL;
+	if (strncmp(name, "cuGraph", 7) == 0)
+		return COMMAND_GRAPH;
+	if (strncmp(name, "cuMemset", 8) == 0)
+		return COMMAND_FILL;
+	return strstr(name, "HtoD")   ? COMMAND_WRITE
+	       : strstr(name, "DtoH") ? COMMAND_READ
+				      : COMMAND_COPY;
+}
+
+static struct process *process_of(struct cpu_side *side, uint32_t tgid, uint64_t now_ns)
+{
+	struct process *process = processes_find(side->recording->processes, tgid);
+
+	return process ? process : processes_begin(side->recording->processes, tgid, now_ns);
+}
+
+static uint32_t thread_of(struct cpu_side *side, struct process *process,
+			  const struct call_record *record)
+{
+	struct processes *table = side->recording->processes;
+	struct process_thread *thread =
+		process_thread(table, process, record->head.tid, record->head.time_ns);
+	char name[KERNEL_NAME_BYTES + 1];
+
+	if (!thread)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", KERNEL_NAME_BYTES, record->thread);
+	if (!*thread->name)
+		process_thread_rename(table, process, thread, name, record->head.time_ns);
+	return process_thread_describe(table, process, thread);
+}
+
+static uint32_t code_of(struct cpu_side *side, uint32_t process, uint32_t function, uint64_t now_ns)
+{
+	const uint64_t key = (uint64_t)process << 32 | function;
+	uint32_t id = (uint32_t)hash_map_get(&side->codes, key, 0);
+	struct event_code row = {.process = process, .type = CODE_KERNEL, .begin_ns = now_ns};
+	char name[64];
+
+	if (id)
+		return id;
+	snprintf(name, sizeof(name), "[%s]", functions[function]);
+	row.id = ++side->recording->last_code;
+	row.name_string = recording_string(side->recording, name);
+	side->recording->kept_bytes += THING_BYTES;
+	trace_writer_thing(side->recording->writer, EVENT_CODE, &row);
+	hash_map_put(&side->codes, key, row.id);
+	return row.id;
+}
+
+/* The driver's own function is what the row is of: the stack begins with who called it. */
+static uint32_t stack_of(const struct cpu_side *side, const struct call_record *record)
+{
+	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack);
+	struct event_stack row;
+
+	return stack && trace_writer_find_stack(side->recording->writer, stack, &row) ? row.caller
+										      : 0;
+}
+
+static void put_rows(struct cpu_side *side, const struct event_launch *launch, uint32_t process)
+{
+	const struct trace_source source = {.source = launch->thread,
+					    .clock = CLOCK_ID_MONOTONIC,
+					    .seen_clock = CLOCK_ID_MONOTONIC};
+	const struct event_execution execution = {
+		.seen = launch->exit, .correlation = launch->correlation, .process = process};
+
+	trace_writer_row(side->recording->writer, EVENT_LAUNCH, &source, launch);
+	trace_writer_row(side->recording->writer, EVENT_EXECUTION, &source, &execution);
+}
+
+static void take_call(struct cpu_side *side, const struct call_record *record)
+{
+	const char *name = functions[record->function];
+	struct process *process = process_of(side, record->head.tgid, record->head.time_ns);
+	struct event_launch launch = {
+		.enter = record->head.time_ns,
+		.exit = record->head.time_ns,
+		.correlation = CORRELATION_BASE | ++side->last_correlation,
+		.command = command_of(name),
+		.flags = LAUNCH_UNTIMED,
+	};
+
+	if (!process)
+		return;
+	launch.thread = thread_of(side, process, record);
+	launch.function_string = recording_string(side->recording, name);
+	launch.stack = stack_of(side, record);
+	if (launch.command == COMMAND_KERNEL)
+		launch.kernel =
+			code_of(side, process->row.id, record->function, record->head.time_ns);
+	put_rows(side, &launch, process->row.id);
+}
+
+static void take_stack(struct cpu_side *side, const struct kernel_stack *told)
+{
+	struct process *process = process_of(side, told->tgid, host_clocks_now_ns());
+
+	if (!process || told->bytes > KERNEL_STACK_BYTES)
+		return;
+	process_describe(side->recording->processes, process);
+	told_stacks_take(&side->stacks, process, told);
+}
+
+static void on_record(void *context, const void *data, size_t size)
+{
+	const struct call_record *record = data;
+
+	if (size >= sizeof(struct kernel_stack))
+		take_stack(context, data);
+	else if (size >= sizeof(*record) && record->head.kind == CALL_RECORD &&
+		 record->function < ARRAY_COUNT(functions))
+		take_call(context, record);
+}
+
+/* ---- begin and end ----------------------------------------------------------------------------- */
+
+struct cpu_side *cpu_side_open(struct recording *recording)
+{
+	struct cpu_side *side = calloc(1, sizeof(*side));
+	const struct call_probes_options options = {.functions = functions,
+						    .functions_count = ARRAY_COUNT(functions),
+						    .on_record = on_record,
+						    .context = side};
+
+	if (!side)
+		return NULL;
+	side->recording = recording;
+	told_stacks_init(&side->stacks, recording);
+	hash_map_init(&side->pids);
+	hash_map_init(&side->codes);
+	if (call_probes_start(&options, &side->probes)) {
+		snprintf(side->refused, sizeof(side->refused), "%s", error_text());
+		error_clear();
+	}
+	return side;
+}
+
+void cpu_side_close(struct cpu_side *side)
+{
+	if (!side)
+		return;
+	cpu_side_drain(side);
+	call_probes_stop(side->probes);
+	told_stacks_fini(&side->stacks);
+	hash_map_fini(&side->pids);
+	hash_map_fini(&side->codes);
+	free(side);
+}
+
+bool cpu_side_is_on(const struct cpu_side *side)
+{
+	return side->pids.count != 0;
+}
+
+static void note(const struct cpu_side *side, uint32_t pid, uint32_t count, const char *why)
+{
+	char text[CALL_PROBES_TEXT_BYTES + 256];
+
+	if (count)
+		snprintf(text, sizeof(text),
+			 "process %u: CPU side only: its calls of CUDA that launch kernels, copies "
+			 "and graphs are seen at %u functions of libcuda (uprobes), with their "
+			 "stacks from now on; kernels have neither names nor device times",
+			 pid, count);
+	else
+		snprintf(text, sizeof(text),
+			 "process %u: its launches of CUDA are not seen by uprobes either: %s", pid,
+			 why);
+	recording_note(side->recording, "nvidia", count ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0,
+		       text);
+	recording_hint(side->recording, text);
+}
+
+/* -1: it has none, or it may not be opened. */
+static int open_library(uint32_t pid)
+{
+	struct proc_maps maps = {0};
+	char path[4200] = "";
+
+	if (proc_maps_read((pid_t)pid, &maps) < 0) {
+		error_clear();
+		return -1;
+	}
+	for (size_t i = 0; i < maps.count && !*path; i++)
+		if (strstr(maps.mappings[i].path, library) && maps.mappings[i].is_executable)
+			snprintf(path, sizeof(path), "/proc/%u/root%s", pid, maps.mappings[i].path);
+	proc_maps_fini(&maps);
+	return *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : -1;
+}
+
+void cpu_side_watch(struct cpu_side *side, uint32_t pid)
+{
+	int fd;
+
+	if (hash_map_find(&side->pids, pid))
+		return;
+	hash_map_put(&side->pids, pid, 1);
+	if (!side->probes) {
+		note(side, pid, 0, side->refused);
+		return;
+	}
+	fd = open_library(pid);
+	if (fd < 0)
+		note(side, pid, 0, "its libcuda cannot be opened");
+	else if (call_probes_watch(side->probes, pid, fd))
+		note(side, pid, 0, "so many processes are seen already");
+}
+
+/* ---- each round -------------------------------------------------------------------------------- */
+
+void cpu_side_drain(struct cpu_side *side)
+{
+	char text[CALL_PROBES_TEXT_BYTES];
+	uint32_t pid, count;
+
+	if (!side->probes || !cpu_side_is_on(side))
+		return;
+	while (call_probes_next(side->probes, &pid, &count, text))
+		note(side, pid, count, text);
+	call_probes_drain(side->probes);
+}
+
+void cpu_side_count(struct cpu_side *side, uint64_t now_ns)
+{
+	static const uint32_t kinds[CALL_COUNTS] = {
+		[CALL_COUNT_RECORDS] = EVENT_LAUNCH, [CALL_COUNT_STACKS] = LOSS_KIND_STACK};
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+
+	for (int i = 0; i < CALL_COUNTS && side->probes; i++) {
+		const uint64_t lost = call_probes_lost(side->probes, (enum call_count)i);
+		const struct event_loss row = {.begin =
+						       side->counted_ns ? side->counted_ns : now_ns,
+					       .end = now_ns,
+					       .kind = kinds[i],
+					       .reason = LOSS_RING_FULL,
+					       .count = lost - side->lost[i]};
+
+		if (row.count)
+			trace_writer_row(side->recording->writer, EVENT_LOSS, &source, &row);
+		side->lost[i] = lost;
+	}
+	side->counted_ns = now_ns;
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Captures of CUPTI (tests/device/capture), played to duet's guest: what it makes of a library's own records.
+
+Those of a GPU lie in tests/fixtures/cuda, as STEP.cap or packed (PART-GROUP.tar.gz); as long as there is none, captures of
+the stand-ins are made here with the same kit, which proves the replay and nothing of CUPTI."""
+import collections
+import glob
+import json
+import os
+import sys
+import tarfile
+
+import duet_test
+from duet_test import DUET, ROOT, run, text
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "device", "capture"))
+import read_capture  # noqa: E402
+
+PROGRAMS = os.environ.get("CAPTURE_PROGRAMS") or os.path.join(duet_test.BUILD, "tests", "device", "capture")
+REPLAY = os.path.join(duet_test.BUILD, "tests", "device", "replay")
+STAND_INS = os.environ.get("SIM_NVIDIA_FOLDER") or os.path.join(duet_test.BUILD, "sim", "nvidia")
+FIXTURES = os.path.join(ROOT, "tests", "fixtures", "cuda")
+KERNELS, COPIES, GRAPH = (3, 10), (1, 22), 51
+ERROR_NS = 200  # of two clocks that are one
+if not os.path.exists(os.path.join(REPLAY, "cuda_replay")):
+    print("1..0 # SKIP the programs of tests/device were not built")
+    raise SystemExit(0)
+
+t = duet_test.Suite(needs_opencl=False)
+
+
+def played(path):
+    """What duet's export and its report have of a capture."""
+    trace, out = t.path("replay.duet"), t.path("replay.json")
+    result = run([DUET, "record", "-o", trace, "--collect", "nvidia:cuda", "--stacks", "none", "--",
+                  os.path.join(REPLAY, "cuda_replay")],
+                 env={"DUET_CUPTI": os.path.join(REPLAY, "libcupti_replay.so"), "REPLAY_CAPTURE": path}, timeout=120)
+    t.equal(result.status, 0, f"record: {text(result.stderr)}")
+    t.equal(run([DUET, "export", "--format", "json", trace, "-o", out]).status, 0, "export")
+    with open(out, encoding="utf-8") as file:
+        return json.load(file), t.report(trace), text(result.stderr)
+
+
+def check(path):
+    capture = read_capture.load(path)
+    rows = [row for row in capture.activity() if row.kind in (1, 2, 3, 10, 22, 51)]
+    # what was launched before the capture's callbacks began is nobody's
+    called = {row[5] for row in capture.callbacks() if row[1] == 1 and row[3] == 0}
+    rows = [row for row in rows if row.correlation in called]
+    t.true(rows, f"{path}: it has records")
+    document, report, stderr = played(path)
+    names = {code["id"]: code["name"] for code in document["code"]}
+    timed = [row for row in document["executions"] if "started" in row]
+    want = sorted(row.end_ns - row.start_ns for row in rows if row.start_ns and row.end_ns >= row.start_ns)
+    got = sorted(row["ended"] - row["started"] for row in timed)
+    t.equal(len(got), len(want), f"{path}: commands with times: {report['ledger']} {stderr}")
+    off = [(a, b) for a, b in zip(got, want) if abs(a - b) > ERROR_NS]
+    t.equal(off[:3], [], f"{path}: how long they took")
+    kernels = collections.Counter(names[row["kernel"]] for row in document["launches"] if row["kernel"])
+    t.equal(kernels, collections.Counter(row.name for row in rows if row.kind in KERNELS), f"{path}: kernels by name")
+    commands = collections.Counter(row["command"] for row in document["launches"] if not row["result"])
+    t.equal(sum(commands[name] for name in ("read", "write", "copy")), sum(row.kind in COPIES for row in rows),
+            f"{path}: copies: {commands}")
+    t.equal(commands["graph"], sum(row.kind == GRAPH for row in rows), f"{path}: graphs as a whole: {commands}")
+    t.equal((report["ledger"]["dropped"], report["ledger"]["in_flight_at_exit"]), (0, 0), f"{path}: {report['ledger']}")
+
+
+def capture_of(name, workload, *words, options, sim=""):
+    """By the kit, over the stand-ins."""
+    t.wanted()
+    path = t.path(f"{name}.cap")
+    result = run([os.path.join(PROGRAMS, "capture_toy"), workload, *map(str, words)],
+                 env={"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": sim, "CAPTURE": f"out={path},what={name}-simulated,{options}",
+                      "CUDA_INJECTION64_PATH": os.path.join(PROGRAMS, "libcapture.so")}, timeout=60)
+    t.equal(result.status, 0, f"capture: {text(result.stderr)}")
+    return path
+
+
+def fixtures():
+    """Of a GPU: files, and those in packs."""
+    yield from sorted(glob.glob(os.path.join(FIXTURES, "**", "*.cap"), recursive=True))
+    for pack in sorted(glob.glob(os.path.join(FIXTURES, "**", "*.tar.gz"), recursive=True)):
+        folder = t.path(os.path.basename(pack)[:-7])
+        with tarfile.open(pack) as tar:
+            tar.extractall(folder, filter="data") if hasattr(tarfile, "data_filter") else tar.extractall(folder)
+        yield from sorted(glob.glob(os.path.join(folder, "**", "*.cap"), recursive=True))
+
+
+for version in (18, 22, 130000):
+    with t.case(f"simulated, CUPTI {version}: kernels of one thread and of eight, with copies"):
+        check(capture_of("launches", "launches", 300, options="callbacks=all", sim=f"version={version}"))
+        check(capture_of("threads", "threads", 8, options="callbacks=all", sim=f"version={version}"))
+
+with t.case("simulated: nodes of graphs, and graphs as a whole"):
+    check(capture_of("nodes", "graphs", 10, options="callbacks=all,graphs=node"))
+    check(capture_of("graphs", "graphs", 10, options="callbacks=all,graphs=trace"))
+
+with t.case("simulated: times of CLOCK_REALTIME"):
+    check(capture_of("real", "launches", 100, options="callbacks=all,stamp=default"))
+
+with t.case("what is no capture is no recording"):
+    t.wanted()
+    path = t.path("none.cap")
+    with open(path, "wb") as file:
+        file.write(b"DUETCAP0" + bytes(4096))
+    result = run([DUET, "record", "-o", t.path("none.duet"), "--collect", "nvidia:cuda", "--", os.path.join(REPLAY, "cuda_replay")],
+                 env={"DUET_CUPTI": os.path.join(REPLAY, "libcupti_replay.so"), "REPLAY_CAPTURE": path})
+    t.true(result.status == 1 and "no capture file" in text(result.stderr), text(result.stderr))
+
+# None is there before somebody with a GPU has made some (tests/device/capture).
+for path in fixtures():
+    if any(kind == read_capture.ACTIVITY and data for kind, _, _, data in read_capture.load(path).chunks):
+        with t.case(f"of a GPU: {os.path.relpath(path, FIXTURES)}"):
+            check(path)
+
+t.end()
