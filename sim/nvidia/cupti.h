@@ -36,7 +36,7 @@ CUPTI_FUNCTIONS(X)
 			return (cupti_result)asked_; \
 	} while (0)
 
-/* Waits as ms_FUNCTION says, and writes down what calls=FILE asks for. */
+/* Writes down what calls=FILE asks for, and waits as gate=FILE says. */
 void sim_note_call(const char *function);
 void sim_note_flushed(uint64_t begin_ns, uint64_t passes);
 

@@ -35,11 +35,10 @@ static struct sim_options options = {
 	.chip = "GH100",
 };
 
-enum { FAILURES, DURATIONS, DELAYS, PREFIXES };
+enum { FAILURES, DURATIONS, PREFIXES };
 static struct option_prefix prefixes[PREFIXES] = {
 	[FAILURES] = {.prefix = "fail_"},
 	[DURATIONS] = {.prefix = "us_"},
-	[DELAYS] = {.prefix = "ms_"},
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -96,6 +95,7 @@ static const struct option_row rows[] = {
 	ROW(chip, TEXT),
 	ROW(log, TEXT),
 	ROW(calls, TEXT),
+	ROW(gate, TEXT),
 	ROW(nvml_load, TEXT),
 };
 
@@ -136,12 +136,6 @@ int sim_failure(const char *function)
 {
 	sim_options();
 	return (int)option_prefix_find(&prefixes[FAILURES], function, 0);
-}
-
-uint64_t sim_delay_ns(const char *function)
-{
-	sim_options();
-	return (uint64_t)(option_prefix_find(&prefixes[DELAYS], function, 0) * 1000000);
 }
 
 uint64_t sim_kernel_ns(const char *name)

@@ -30,7 +30,6 @@
  *	                   CLOCK_MONOTONIC ns of start and end
  *	correlation=1      the id of the first call; they have 32 bits and wrap
  *	fail_FUNCTION=N    the function does nothing and returns N, whichever library it is of
- *	ms_FUNCTION=N      the function of libcupti takes so long
  *	subscriber=1       0: somebody else has subscribed to callbacks
  *	privileges=1       0: no counters for this user: 35
  *	busy=0             1: PM and PC sampling are in other hands: 26
@@ -42,6 +41,7 @@
  *	calls=FILE         calls of CUPTI that switch something on or off: a line of name and CLOCK_MONOTONIC ns; when
  *	                   cuptiActivityFlushAll is over "flushed", ns, when it began, and how often the worker has looked
  *	                   since the last, 10 ms apart
+ *	gate=FILE          cuptiPCSamplingDisable does not return while there is such a file
  *	finalize_crash=0   1: cuptiFinalize aborts beside a graph that can be launched, as before 12.6
  *	flush_hang=0       1: cuptiActivityFlushAll never returns
  *	stray_buffer=0     1: with each buffer comes one that the program never gave
@@ -106,15 +106,13 @@ struct sim_options {
 		nvml_no_fields;
 	int64_t mig, gpm, gpm_least_ms;
 	double pm_load, kernel_us, copy_gbps, latency_us, queue_us, drift_ppm;
-	char chip[32], log[256], calls[256], pc_plan[256], nvml_load[256];
+	char chip[32], log[256], calls[256], gate[256], pc_plan[256], nvml_load[256];
 };
 
 /* Read once, at the first call. Aborts where SIM_NVIDIA makes no sense: no test may pass then. */
 const struct sim_options *sim_options(void);
 /* What fail_FUNCTION says; 0: nothing. */
 int sim_failure(const char *function);
-/* What ms_FUNCTION says, in ns. */
-uint64_t sim_delay_ns(const char *function);
 /* What us_NAME says, in ns, or kernel_us. */
 uint64_t sim_kernel_ns(const char *name);
 

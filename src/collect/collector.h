@@ -91,9 +91,10 @@ struct collector {
 	 * does, or there is none. */
 	int (*arm)(struct recording *recording, const struct session_options *session,
 		   struct environment *environment, bool *ret_armed);
-	/* Whether the guest is to be brought into a process that runs (-p). False: it is not, and ret_why says why; "": that
+	/* Whether the guest is to be brought into a process that runs (-p). is_alone: nobody has looked for another one in
+	 * its stead, so that a process without the runtime is to be said. False: it is not, and ret_why says why; "": that
 	 * needs no saying. NULL: it never is. */
-	bool (*enter)(const struct session_options *session, pid_t pid,
+	bool (*enter)(const struct session_options *session, pid_t pid, bool is_alone,
 		      struct collector_guest *ret_guest, char *ret_why, size_t size);
 	/* What became of it, as a sentence. Returns the collector's state with that. */
 	uint32_t (*entered)(const struct session_options *session,

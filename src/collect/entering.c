@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -27,7 +29,13 @@
 #include "collect/running.h"
 #include "ring/session.h"
 
-enum { ARGUMENT_BYTES = 512 };
+enum { ARGUMENT_BYTES = 512, STARTED_MOST = 1024 };
+
+struct entering_process {
+	pid_t pid;
+	bool is_alone; /* nobody that was started by those that are recorded is entered */
+	const char *addresses, *argument;
+};
 
 struct entering {
 	pthread_t thread;
@@ -94,28 +102,83 @@ static void start(struct enterings *enterings, struct recording *recording,
 	enterings->all[enterings->count++] = entering;
 }
 
+static bool is_same(const char *left, const char *right)
+{
+	struct stat a, b;
+
+	return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* By the socket's path in the folders that it sees, or by the socket's name in its network. */
+static bool can_find_us(pid_t pid, const char *addresses)
+{
+	const int length = (int)strcspn(addresses, ",");
+	char ours[512], theirs[512];
+
+	snprintf(ours, sizeof(ours), "%.*s", length, addresses);
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%.*s", (int)pid, length, addresses);
+	if (ours[0] == '/' && is_same(ours, theirs))
+		return true;
+	snprintf(theirs, sizeof(theirs), "/proc/%d/ns/net", (int)pid);
+	return access(theirs, R_OK) < 0 || is_same("/proc/self/ns/net", theirs);
+}
+
+/* True: it is being entered. */
+static bool try_to_enter(struct enterings *enterings, struct recording *recording,
+			 const struct session_options *session, const struct collector *collector,
+			 const struct entering_process *process)
+{
+	struct collector_guest guest;
+	char why[512];
+
+	if (!collector->enter(session, process->pid, process->is_alone, &guest, why, sizeof(why))) {
+		if (why[0])
+			say(recording, collector, COLLECTOR_REFUSED, why);
+		return false;
+	}
+	if (!can_find_us(process->pid, process->addresses)) {
+		snprintf(why, sizeof(why),
+			 "process %d is in a container: it has a network of its own and sees none "
+			 "of "
+			 "the folders that duet's socket is in, so that a guest would not find "
+			 "duet: "
+			 "run duet in that container, or share its /tmp or the host's network",
+			 (int)process->pid);
+		say(recording, collector, COLLECTOR_REFUSED, why);
+		return false;
+	}
+	start(enterings, recording, collector, &guest, process->pid, process->argument);
+	return true;
+}
+
 void enterings_begin(struct enterings *enterings, struct recording *recording,
 		     const struct session_options *session, const struct running *running,
 		     const char *addresses, const char *filters)
 {
-	char argument[ARGUMENT_BYTES], why[512];
+	pid_t *started = calloc(STARTED_MOST, sizeof(*started));
+	const size_t count = started ? running_find_started(running, started, STARTED_MOST) : 0;
+	char argument[ARGUMENT_BYTES];
 
 	snprintf(argument, sizeof(argument), "%s\n%s", addresses, filters);
 	for (size_t i = 0; i < collectors_count; i++) {
 		const struct collector *collector = collectors[i];
+		struct entering_process process = {.addresses = addresses, .argument = argument};
+		bool is_any = false;
 
 		if (!collector->enter || !collector_is_chosen(collector, session))
 			continue;
+		for (size_t k = 0; k < count; k++) {
+			process.pid = started[k];
+			is_any |= try_to_enter(enterings, recording, session, collector, &process);
+		}
+		process.is_alone = !is_any;
 		for (size_t k = 0; k < running->count; k++) {
-			const pid_t pid = running->processes[k].pid;
-			struct collector_guest guest;
-
-			if (collector->enter(session, pid, &guest, why, sizeof(why)))
-				start(enterings, recording, collector, &guest, pid, argument);
-			else if (why[0])
-				say(recording, collector, COLLECTOR_REFUSED, why);
+			process.pid = running->processes[k].pid;
+			try_to_enter(enterings, recording, session, collector, &process);
 		}
 	}
+	free(started);
 }
 
 /* It is over, or will be soon. */

@@ -29,7 +29,7 @@
 #include "collect/proc.h"
 #include "symbol/remote_library.h"
 
-enum { TEXT_MOST = 8 << 20, STATUS_BYTES = 1 << 16 };
+enum { TEXT_MOST = 8 << 20, STATUS_BYTES = 1 << 16, FILES_MOST = 4096 };
 #define LOWEST_ADDRESS  UINT64_C(0x10000)
 #define HIGHEST_ADDRESS UINT64_C(0x7ffffffff000)
 
@@ -266,16 +266,19 @@ static bool has_code(const struct proc_maps *maps, uint64_t inode)
 	return false;
 }
 
-/* In the program itself, or in a library under any name (jemalloc, tcmalloc, mimalloc, a sanitizer's). Its inner functions
- * have no names: what a thread does there is not seen. */
+static bool is_begin_of_file(const struct proc_mapping *mapping)
+{
+	return mapping->kind == PROC_MAPPING_FILE && mapping->file_offset == 0 &&
+	       !is_guarded_library(file_name(mapping));
+}
+
 static bool has_allocator(const struct injector_target *target, const struct proc_mapping *first)
 {
 	static const char *const names[] = {"malloc", "calloc", "free"};
 	struct remote_library library;
 	bool is_there = false;
 
-	if (first->kind != PROC_MAPPING_FILE || first->file_offset ||
-	    is_guarded_library(file_name(first)) || !has_code(&target->maps, first->inode) ||
+	if (!has_code(&target->maps, first->inode) ||
 	    remote_library_open(&library, target->pid, first->start))
 		return false;
 	for (size_t i = 0; i < ARRAY_COUNT(names) && !is_there; i++)
@@ -283,13 +286,18 @@ static bool has_allocator(const struct injector_target *target, const struct pro
 	return is_there;
 }
 
+/* In the program itself, or in a library under any name (jemalloc, tcmalloc, mimalloc, a sanitizer's). Its inner functions
+ * have no names: what a thread does there is not seen. Where there are too many to look at, one of them may have one. */
 static void find_allocators(struct injector_target *target, const struct proc_mapping *libc)
 {
+	uint32_t looks = 0;
+
 	for (size_t i = 0; i < target->maps.count && !target->has_other_allocator; i++) {
 		const struct proc_mapping *mapping = &target->maps.mappings[i];
 
-		target->has_other_allocator =
-			mapping->inode != libc->inode && has_allocator(target, mapping);
+		if (mapping->inode != libc->inode && is_begin_of_file(mapping))
+			target->has_other_allocator =
+				++looks > FILES_MOST || has_allocator(target, mapping);
 	}
 }
 

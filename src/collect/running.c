@@ -11,6 +11,7 @@
  */
 #include "collect/running.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -140,6 +141,23 @@ bool running_has(const struct running *running, pid_t pid)
 		pid = (pid_t)status_number(pid, "\nPPid:\t");
 	}
 	return running->count == 0;
+}
+
+size_t running_find_started(const struct running *running, pid_t *pids, size_t most)
+{
+	DIR *folder = running->count ? opendir("/proc") : NULL;
+	struct dirent *entry;
+	size_t count = 0;
+
+	while (folder && count < most && (entry = readdir(folder))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && !is_listed(running, pid) && running_has(running, pid))
+			pids[count++] = pid;
+	}
+	if (folder)
+		closedir(folder);
+	return count;
 }
 
 size_t running_poll(const struct running *running, struct pollfd *entries)

@@ -28,6 +28,9 @@ void running_close(struct running *running); /* NULL-safe */
  * were asked for, all are. */
 bool running_has(const struct running *running, pid_t pid);
 
+/* Processes that are there now and were started by one of them, itself left out; at most `most`. Returns how many. */
+size_t running_find_started(const struct running *running, pid_t *pids, size_t most);
+
 /* Adds what is to be waited for; returns the number of entries used. */
 size_t running_poll(const struct running *running, struct pollfd *entries);
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum { HEADERS_MOST = 64, ENTRIES_MOST = 256, CHAIN_MOST = 4096, NAME_BYTES = 64 };
+enum { HEADERS_MOST = 64, ENTRIES_MOST = 256, CHAIN_MOST = 512, NAME_BYTES = 64 };
 
 int remote_library_read(pid_t pid, uint64_t address, void *to, size_t size)
 {

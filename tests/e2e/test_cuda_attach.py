@@ -9,13 +9,14 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
 import duet_test
-from duet_test import DUET, PATIENCE, Running, program, run, text
+from duet_test import DUET, PATIENCE, Running, Skip, program, run, text
 
 STAND_INS = os.path.join(duet_test.BUILD, "sim", "nvidia")
 if not os.path.exists(os.path.join(STAND_INS, "libcuda.so.1")):
@@ -204,21 +205,25 @@ ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
 with t.case("CUPTI that needs longer than a program may wait is given back all the same"):
-    live = Live("read", sim="ms_cuptiPCSamplingDisable=600")
+    gate = t.path("gate")
+    live = Live("read", sim=f"gate={gate}")
     before = live.threads()
     for turn in range(1, 4):
         recorder = Recorder(live.pid, t.path("late.duet"), ("--collect", ALWAYS_OPEN))
         live.tell("context 3")
         until("3 commands", lambda: ledger(t.path("late.duet"))["matched"] >= 3)
+        with open(gate, "w", encoding="ascii"):
+            disabled = live.count("cuptiPCSamplingDisable")[0]
         t.equal(recorder.end(), 0, "status")
-        disabled = live.count("cuptiPCSamplingDisable")[0]
-        # a call has told the helper to end, which has begun to: no call gives it back for now
-        live.launch_until("switched off", lambda least=disabled: live.count("cuptiPCSamplingDisable")[0] > least)
+        live.launch_until("switching off", lambda least=disabled: live.count("cuptiPCSamplingDisable")[0] > least)
+        live.tell("launch 2")  # these have the helper end, which cannot
         t.equal(live.count(*GIVEN_BACK), (turn, turn - 1, turn - 1), "begun, not ended yet")
+        os.unlink(gate)
         if turn < 3:
             live.launch_until("given back", lambda: live.threads() == before)
             t.equal(live.count(*GIVEN_BACK), (turn, turn, turn), "begun, ended and given back")
     # what no call has given back is taken over
+    until("the helper's end", lambda: "duet-cuda" not in live.threads())
     said = record_once(live, t.path("late.duet"), 4)
     t.true("has not come to its end" not in said, said)
     t.equal(live.count(*GIVEN_BACK), (3, 2, 2), "begun, ended and given back")
@@ -237,12 +242,14 @@ with t.case("what only the first recording asked for is off in the second"):
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
     live = Live("read", sim="version=22,finalize_crash=1")
-    kinds = 6  # kernels, copies, copies between devices, sets, memory, overheads
+    kinds = 0  # of activity, that a recording has on
     for turn in range(1, 3):
         trace = t.path("old.duet")
         record_once(live, trace, 3, 2)
         t.true("CUPTI stays in it, switched off" in " ".join(text(run([DUET, "info", trace]).stdout).split()), "noted")
         live.launch_until("switched off", lambda wanted=turn: live.count("cuptiUnsubscribe") == (wanted,))
+        kinds = kinds or live.count("cuptiActivityEnable")[0]
+        t.true(kinds >= 5, f"kernels, copies, copies between devices, sets, overheads at least: {kinds}")
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable", "cuptiActivityDisable"), (turn, turn, 0, kinds * turn, kinds * turn),
                 "begun, ended, not given back, and each kind on and off")
         until("the helper's end", lambda: "duet-cuda" not in live.threads())
@@ -304,6 +311,62 @@ with t.case("the guest and CUPTI alone, for who measures them"):
         t.equal(live.count(*GIVEN_BACK, "cuptiActivityEnable"), (subscribed, 0, 0, 0), f"{option}: what was called")
         record_once(live, t.path("after.duet"), 3)
         t.equal(live.end()[0], 7, "the program")
+
+# Starts two of what its arguments say, each a rank, and tells both what it is told.
+LAUNCHER = """
+import os, subprocess, sys
+ranks = [subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "RANK": str(rank)})
+         for rank in range(2)]
+def answers():
+    return [rank.stdout.readline() for rank in ranks]
+print(answers()[0].decode().strip(), flush=True)
+for line in sys.stdin:
+    for rank in ranks:
+        rank.stdin.write(line.encode())
+        rank.stdin.flush()
+    print(answers()[0].decode().strip(), flush=True)
+for rank in ranks:
+    rank.stdin.close()
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
+with t.case("ranks that a process has started are recorded with it"):
+    live = Live(command=[sys.executable, "-c", LAUNCHER, program("cuda_live"), "read"])
+    recorder = Recorder(live.pid, t.path("ranks.duet"))
+    until("attached", lambda: recorder.said().count("ran when it was attached to") == 2)
+    t.true("has not loaded libcuda" not in recorder.said(), f"nothing is missing: {recorder.said()}")
+    live.tell("launch 7")
+    until("14 commands", lambda: ledger(t.path("ranks.duet"))["matched"] >= 14)
+    t.equal(recorder.end(), 0, "status")
+    report = t.report(t.path("ranks.duet"))
+    t.equal(t.ledger(report)["launched"], 14, "launches of both")
+    t.equal(live.end()[0], 7, "the programs")
+
+
+def in_container(script, *options):
+    """cuda_live in namespaces of its own, from copies in the folder that it begins in."""
+    folder = t.path("container")
+    os.makedirs(folder, exist_ok=True)
+    for path in (program("cuda_live"), os.path.join(STAND_INS, "libcuda.so.1"), os.path.join(STAND_INS, "libcupti.so.13")):
+        shutil.copy(path, folder)
+    return Live(command=["unshare", "--mount", *options, "sh", "-c",
+                         f"cd '{folder}' && {script} && LD_LIBRARY_PATH=. exec ./cuda_live read"])
+
+
+with t.case("a process in a container"):
+    if os.geteuid() != 0:
+        raise Skip("needs root for namespaces")
+    # it does not see the guest's file, and its numbers are its own
+    live = in_container(f"mount -t tmpfs none '{duet_test.BUILD}'", "--pid", "--fork", "--kill-child")
+    record_once(live, t.path("container.duet"), 5)
+    t.equal(live.end()[0], 7, "the program")
+    # it does not find duet either
+    live = in_container("mount -t tmpfs none /tmp && mount -t tmpfs none /run", "--net")
+    result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("alone.duet")])
+    t.true("is in a container" in text(result.stderr) and "run duet in that container" in text(result.stderr), text(result.stderr))
+    with open(f"/proc/{live.pid}/maps", encoding="utf-8") as file:
+        t.true("duet_cuda" not in file.read(), "nothing is loaded")
+    t.equal(live.end()[0], 7, "the program")
 
 with t.case("without libcupti nothing is loaded, and what is recorded is said"):
     live = Live("busy", "without")

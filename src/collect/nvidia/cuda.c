@@ -91,12 +91,12 @@ bool cuda_is_without_cupti(pid_t pid)
 }
 
 /* CUPTI that comes into a process late brings its own ways to fail; one that is there was meant to be used. */
-bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
-		char *ret_why, size_t size)
+bool cuda_enter(const struct session_options *session, pid_t pid, bool is_alone,
+		struct collector_guest *ret_guest, char *ret_why, size_t size)
 {
 	*ret_guest = (struct collector_guest){session->cuda_guest, "duet_cuda_enter"};
 	ret_why[0] = '\0';
-	if (!session->cuda || !proc_is_alive(-1, (uint32_t)pid))
+	if (!session->cuda || !proc_is_alive(-1, (uint32_t)pid) || (!is_alone && !has_driver(pid)))
 		return false;
 	if (!session->cuda_guest)
 		snprintf(

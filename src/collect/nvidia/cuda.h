@@ -25,8 +25,8 @@ bool cuda_can_load(const struct session_options *session, const char **ret_why);
 /* As in struct collector. */
 int cuda_arm(struct recording *recording, const struct session_options *session,
 	     struct environment *environment, bool *ret_armed);
-bool cuda_enter(const struct session_options *session, pid_t pid, struct collector_guest *ret_guest,
-		char *ret_why, size_t size);
+bool cuda_enter(const struct session_options *session, pid_t pid, bool is_alone,
+		struct collector_guest *ret_guest, char *ret_why, size_t size);
 uint32_t cuda_entered(const struct session_options *session, const struct entering_outcome *outcome,
 		      char *ret_text, size_t size);
 /* It runs CUDA, and nothing can be brought into it. */

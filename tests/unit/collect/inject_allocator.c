@@ -6,7 +6,7 @@
  * Gets:     "allocate": one thread, which allocates; "wait": another one waits for stdin
  * Gives:    "ready", and at the end "wrong N": how often a thread came into the allocator in which it was already
  */
-#include <poll.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -85,11 +85,12 @@ static void *wait_for_stdin(void *unused)
 	return NULL;
 }
 
-static bool has_input(void)
+/* Without waiting: poll would be a moment in which the thread may well be borrowed. */
+static bool is_at_end(void)
 {
-	struct pollfd input = {.fd = 0, .events = POLLIN};
+	char byte;
 
-	return poll(&input, 1, 0) != 0;
+	return read(0, &byte, 1) == 0;
 }
 
 int main(int argc, char **argv)
@@ -98,12 +99,14 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!waits && fcntl(0, F_SETFL, O_NONBLOCK) < 0)
+		return 2;
 	if (waits && pthread_create(&thread, NULL, wait_for_stdin, NULL) != 0)
 		return 2;
 	if (write(1, "ready\n", 6) != 6)
 		return 2;
 	is_begun = true;
-	while (waits ? !is_over : !has_input())
+	while (waits ? !is_over : !is_at_end())
 		for (int i = 0; i < 20; i++)
 			take(1);
 	printf("wrong %d\n", wrong);

@@ -129,9 +129,41 @@ TEST(another_one_is_not_attached)
 	running_close(&running);
 }
 
+/* A child's child belongs to who has been asked for, a stranger does not. */
+TEST(those_that_they_have_started)
+{
+	int ends[2];
+	pid_t parent, child = 0, stranger = start(0), found[4] = {0};
+	struct running running;
+
+	REQUIRE(pipe(ends) == 0);
+	parent = fork();
+	if (parent == 0) {
+		child = start(0);
+		if (write(ends[1], &child, sizeof(child)) != sizeof(child))
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	REQUIRE(read(ends[0], &child, sizeof(child)) == sizeof(child) && child > 0);
+	REQUIRE(running_open(&running, &parent, 1) == 0);
+	CHECK_EQUAL(running_find_started(&running, found, 4), 1);
+	CHECK_EQUAL(found[0], child);
+	CHECK_EQUAL(running_find_started(&running, found, 0), 0);
+	running_close(&running);
+	running = (struct running){0};
+	CHECK_EQUAL(running_find_started(&running, found, 4), 0);
+	kill(child, SIGKILL);
+	stop(parent);
+	stop(stranger);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	RUN(a_child_and_a_stranger);
+	RUN(those_that_they_have_started);
 	RUN(none_were_asked_for);
 	RUN(another_one_with_the_number);
 	RUN(another_one_is_not_attached);
