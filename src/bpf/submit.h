@@ -599,8 +599,8 @@ struct submit_scratch {
 	__u32 is_taken, reserved;
 	struct submit_piece piece;
 	struct gpu_range range; /* that piece is in */
-	struct submit_id
-		id; /* a key, for which a stack is too small in a kernel that counts frames in steps of 32 bytes */
+	/* A key, for which a stack is too small in a kernel that counts frames in steps of 32 bytes. */
+	struct submit_id id;
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];

@@ -10,7 +10,7 @@
  *           Nobody says here that a file is closed for good: it is when the last reference to it is, by a call that
  *           closes one, or when its process ends or begins another program.
  *
- * x86-64's numbers and registers. Include behind bpf/submit_programs.h.
+ * x86-64's numbers and registers. Include with these macros defined, behind bpf/submit_programs.h: its own.
  */
 #ifndef BPF_SUBMIT_SYSCALLS_H
 #define BPF_SUBMIT_SYSCALLS_H
