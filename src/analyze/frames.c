@@ -192,6 +192,22 @@ static bool name_trampoline(struct frames *frames, const char *text, struct fram
 	return true;
 }
 
+/* As others have it: "xe_exec_ioctl", of "xe_exec_ioctl [xe]". */
+static int name_kernel(struct frames *frames, const char *text)
+{
+	struct frame_name name = {.function = *text ? text : "[kernel]",
+				  .class = FRAME_CLASS_KERNEL};
+	const char *module = strstr(text, " [");
+	char function[512];
+
+	if (module && module > text && (size_t)(module - text) < sizeof(function)) {
+		snprintf(function, sizeof(function), "%.*s", (int)(module - text), text);
+		name.function = keep_text(frames, function);
+		name.kernel_module = module + 1;
+	}
+	return add_name(frames, &name);
+}
+
 static int name_other(struct frames *frames, const struct event_frame *frame)
 {
 	const char *text = model_text(frames->model, frame->name_string, "");
@@ -219,10 +235,10 @@ static int name_other(struct frames *frames, const struct event_frame *frame)
 	}
 	if (frame->type == FRAME_JIT && name_trampoline(frames, text, &name))
 		return add_name(frames, &name);
-	name.class = frame->type == FRAME_KERNEL ? FRAME_CLASS_KERNEL : FRAME_CLASS_JIT;
-	if (!text[0] && frame->type == FRAME_KERNEL)
-		name.function = "[kernel]";
-	else if (!text[0]) {
+	if (frame->type == FRAME_KERNEL)
+		return name_kernel(frames, text);
+	name.class = FRAME_CLASS_JIT;
+	if (!text[0]) {
 		snprintf(made, sizeof(made), "[code at 0x%llx]", (unsigned long long)frame->offset);
 		name.function = keep_text(frames, made);
 	}
@@ -316,6 +332,51 @@ int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_na
 	}
 	*ret_names = frames->stack;
 	*ret_count = hide_interpreter(frames->stack, count);
+	return 0;
+}
+
+static bool is_same_function(const char *name, const char *function)
+{
+	const size_t length = strlen(function);
+
+	/* a compiler calls a part of a function, or a copy of it, "function.cold" */
+	return strncmp(name, function, length) == 0 && (!name[length] || name[length] == '.');
+}
+
+/* Runtimes have no functions of such names, and the kernel's drivers no others that programs call. */
+static bool is_drivers(const char *function)
+{
+	static const char ending[] = "_ioctl";
+	const size_t length = strlen(function);
+
+	return length >= strlen(ending) && strcmp(function + length - strlen(ending), ending) == 0;
+}
+
+int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
+		   const struct frame_name **ret_names, size_t *ret_count, size_t *ret_callers)
+{
+	struct frame_name call = {.function = function, .class = FRAME_CLASS_HOST};
+	size_t count, user, place;
+
+	if (frames_of_stack(frames, stack, ret_names, &count))
+		return -ENOMEM;
+	for (user = count; user && frames->stack[user - 1].class == FRAME_CLASS_KERNEL; user--)
+		;
+	*ret_callers = user;
+	*ret_count = count;
+	if (!*function ||
+	    (user < count && is_same_function(frames->stack[count - 1].function, function)))
+		return 0;
+	if (is_drivers(function))
+		call.class = FRAME_CLASS_KERNEL;
+	place = is_drivers(function) ? count : user;
+	if (array_grow(frames->stack, frames->stack_capacity, count + 1))
+		return -ENOMEM;
+	memmove(frames->stack + place + 1, frames->stack + place,
+		(count - place) * sizeof(*frames->stack));
+	frames->stack[place] = call;
+	*ret_names = frames->stack;
+	*ret_count = count + 1;
 	return 0;
 }
 

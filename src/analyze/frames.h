@@ -32,6 +32,8 @@ struct frame_name {
 	bool is_trampoline; /* a Python function, told by code that its interpreter made for it */
 	bool is_unnamed;    /* the function is only told by file and offset */
 	uint32_t module_string; /* file of native code; 0: none */
+	const char *
+		kernel_module; /* "[xe]": of a function of the kernel; NULL: of none, or not known */
 	uint32_t frame; /* of the trace: neighbours with the same one are one address, inlined */
 };
 
@@ -50,6 +52,12 @@ void frames_free(struct frames *frames); /* NULL-safe */
 /* The names of a stack, root first; valid until the next call. Errors: -ENOMEM. */
 int frames_of_stack(struct frames *frames, uint32_t stack, const struct frame_name **ret_names,
 		    size_t *ret_count);
+
+/* The names of a stack with a function that was called from it, "": none; root first. What lies on it are frames of the kernel
+ * alone, which the call led to. A driver's own function is one of them: where the innermost is that very function it is not said
+ * twice. *ret_callers: how many stand before the function. Valid until the next call. Errors: -ENOMEM. */
+int frames_of_call(struct frames *frames, uint32_t stack, const char *function,
+		   const struct frame_name **ret_names, size_t *ret_count, size_t *ret_callers);
 
 /* The names of one frame, outermost first; valid until the next call. Errors: -ENOMEM. */
 int frames_of_frame(struct frames *frames, uint32_t frame, const struct frame_name **ret_names,

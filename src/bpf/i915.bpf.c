@@ -8,19 +8,70 @@
  * Why:      a submission brings a list of all its objects, with their addresses on the GPU: there are no binds to be
  *           followed. The list is kept as long as its batch may be looked at again.
  */
-#define SUBMIT_FIND find_range
+#define SUBMIT_FIND   find_range
+#define SUBMIT_FOUND  on_found
+#define SUBMIT_MISSED on_missed
 #include "bpf/submit.h"
 
 #include "event/i915_abi.h"
 
-enum call {
-	CALL_EXEC = 1,
-	CALL_CONTEXT_CREATE,
-	CALL_MMAP_OFFSET,
-	CALL_GEM_MMAP,
-	CALL_USERPTR,
-	CALL_MMAP
+enum {
+	CALL_EXEC = SUBMIT_I915_EXEC,
+	CALL_CONTEXT_CREATE = SUBMIT_I915_CONTEXT_CREATE,
+	CALL_MMAP_OFFSET = SUBMIT_I915_MMAP_OFFSET,
+	CALL_GEM_MMAP = SUBMIT_I915_GEM_MMAP,
+	CALL_USERPTR = SUBMIT_I915_USERPTR,
+	CALL_MMAP = SUBMIT_I915_MMAP,
+	CALL_SETPARAM = SUBMIT_I915_CONTEXT_SETPARAM,
+	CALL_GETPARAM = SUBMIT_I915_CONTEXT_GETPARAM,
+	CALL_VM_CREATE = SUBMIT_I915_VM_CREATE
 };
+enum { EXTENSIONS_MOST = 16, PLACES = 16384, KNOWN_MOST = 32 };
+
+/* Address spaces by their numbers in the file: contexts are given one of them, or have one of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct submit_id);
+	__type(value, __u64);
+} spaces SEC(".maps");
+
+/* By our number: how many contexts and numbers in files stand for it. With the last of them it ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, __u64);
+} holders SEC(".maps");
+
+/* Where a kernel has been found, and of which object. Each has one place in the table, by its address: a table that is
+ * hashed took a third of what a submission costs. */
+struct place {
+	__u64 vm, address; /* address 0: a free place, or it is changed now */
+	__u64 object;
+	__u64 homes_ended; /* when that was so */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
+	__type(key, __u32);
+	__type(value, struct place);
+} places SEC(".maps");
+
+__u64 homes_ended; /* so many: what was known before has to be looked at again */
+
+/* Of an object that has kernels in it: the part where they are. It ends when the object is closed. */
+struct home {
+	__u64 vm, begin, end;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, struct home);
+} homes SEC(".maps");
 
 /* Of an object that is memory of its process. */
 struct user_memory {
@@ -70,24 +121,29 @@ static long look_at(__u32 index, struct looking *looking)
 	return 0;
 }
 
+static __always_inline __u64 *find_object(const struct submit_open *open, struct nearest *nearest)
+{
+	struct looking looking = {.nearest = *nearest, .open = open};
+	struct submit_id key = {0};
+
+	bpf_loop(open->objects_count, look_at, &looking, 0);
+	*nearest = looking.nearest;
+	key.file = open->file;
+	key.id = nearest->handle;
+	return nearest->is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
+}
+
 static __always_inline bool find_range(struct submit_scratch *scratch, __u64 address,
 				       struct gpu_range *ret_range)
 {
-	struct looking looking = {.nearest = {.address = address, .next = address + BYTES_MOST},
-				  .open = &scratch->open};
-	const struct nearest *nearest = &looking.nearest;
+	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
+	const __u64 *object = find_object(&scratch->open, &nearest);
 	const struct user_memory *memory;
-	struct submit_id key = {0};
-	__u64 *object;
 
-	bpf_loop(scratch->open.objects_count, look_at, &looking, 0);
-	key.file = scratch->open.file;
-	key.id = nearest->handle;
-	object = nearest->is_found ? bpf_map_lookup_elem(&handles, &key) : NULL;
 	if (!object)
 		return false;
-	ret_range->begin = nearest->begin;
-	ret_range->end = nearest->next;
+	ret_range->begin = nearest.begin;
+	ret_range->end = nearest.next;
 	ret_range->offset = 0;
 	/* a handle that was given anew since has a later one */
 	ret_range->object = ret_range->number = *object;
@@ -101,7 +157,189 @@ static __always_inline bool find_range(struct submit_scratch *scratch, __u64 add
 	return address < ret_range->end;
 }
 
+/* ---- kernels' ends ----------------------------------------------------------------------------- */
+
+struct settling {
+	struct submit_scratch *scratch;
+	__u64 first;
+};
+
+static __always_inline void widen_home(__u64 object, __u64 vm, __u64 address)
+{
+	const struct home fresh = {vm, address, address + 1};
+	struct home *home = bpf_map_lookup_elem(&homes, &object);
+
+	if (!home || home->vm != vm) {
+		bpf_map_update_elem(&homes, &object, &fresh, BPF_ANY);
+		return;
+	}
+	if (address < home->begin)
+		home->begin = address;
+	if (address >= home->end)
+		home->end = address + 1;
+}
+
+/* Mostly no object has been closed since it was looked at last. */
+static __always_inline bool is_settled(struct place *place, __u64 vm, __u64 address)
+{
+	const __u64 now = homes_ended;
+
+	if (place->address != address || place->vm != vm)
+		return false;
+	if (place->homes_ended == now)
+		return true;
+	if (!bpf_map_lookup_elem(&homes, &place->object))
+		return false;
+	place->homes_ended = now;
+	return true;
+}
+
+static __always_inline struct place *place_of(const struct submit_open *open, __u64 address)
+{
+	const __u32 key = (address >> 6 ^ address >> 20 ^ open->vm) & (PLACES - 1);
+
+	return bpf_map_lookup_elem(&places, &key);
+}
+
+static __always_inline __u64 address_of(const struct submit_open *open, __u32 index)
+{
+	return open->state.found[index & (BATCH_FOUND_MOST - 1)].address;
+}
+
+/* A kernel that was found: which object it is in is looked for once, as the list of them is long. */
+static long settle_one(__u32 index, struct settling *settling)
+{
+	const struct submit_open *open = &settling->scratch->open;
+	const __u64 address = address_of(open, settling->first + index), now = homes_ended;
+	struct nearest nearest = {.address = address, .next = address + BYTES_MOST};
+	struct place *place = place_of(open, address);
+	const __u64 *object;
+
+	if (!place || is_settled(place, open->vm, address))
+		return 0;
+	object = find_object(open, &nearest);
+	if (!object)
+		return 0;
+	widen_home(*object, open->vm, address);
+	__sync_lock_test_and_set(&place->address, 0);
+	place->vm = open->vm;
+	place->object = *object;
+	place->homes_ended = now;
+	__sync_lock_test_and_set(&place->address, address);
+	return 0;
+}
+
+/* The first ones are mostly known, and looked at without a call for each. */
+static __always_inline __u32 first_unsettled(const struct submit_open *open)
+{
+	__u32 first = open->found_before;
+
+	for (__u32 i = 0; i < KNOWN_MOST && first < open->found_told; i++) {
+		const __u64 address = address_of(open, first);
+		struct place *place = place_of(open, address);
+
+		if (!place || !is_settled(place, open->vm, address))
+			break;
+		first++;
+	}
+	return first;
+}
+
+static __always_inline void on_found(struct submit_scratch *scratch)
+{
+	struct settling settling = {scratch, first_unsettled(&scratch->open)};
+
+	if (settling.first < scratch->open.found_told)
+		bpf_loop(scratch->open.found_told - settling.first, settle_one, &settling, 0);
+}
+
+/* ---- address spaces ---------------------------------------------------------------------------- */
+
+static __always_inline void hold_space(__u64 vm)
+{
+	const __u64 one = 1;
+	__u64 *held = bpf_map_lookup_elem(&holders, &vm);
+
+	if (held)
+		__sync_fetch_and_add(held, 1);
+	else
+		bpf_map_update_elem(&holders, &vm, &one, BPF_ANY);
+}
+
+SUBMIT_CALL release_space(__u64 vm)
+{
+	__u64 *held = bpf_map_lookup_elem(&holders, &vm);
+
+	if (held && __sync_fetch_and_add(held, -1) > 1)
+		return;
+	bpf_map_delete_elem(&holders, &vm);
+	tell_unbound(vm, 0, 0);
+}
+
+static __always_inline __u64 find_space(__u64 file, __u64 id)
+{
+	const struct submit_id key = {file, id};
+	const __u64 *known = bpf_map_lookup_elem(&spaces, &key);
+
+	return known ? *known : 0;
+}
+
+/* Of a context, or a number in a file: what it stood for before it does not any more. */
+static __always_inline void put_space(__u64 file, __u64 id, __u64 vm)
+{
+	const struct submit_id key = {file, id};
+	const __u64 before = find_space(file, id);
+
+	hold_space(vm);
+	bpf_map_update_elem(&spaces, &key, &vm, BPF_ANY);
+	if (before)
+		release_space(before);
+}
+
+SUBMIT_CALL on_vm_create(const struct submit_call *call)
+{
+	struct i915_vm arguments;
+
+	if (read_data(&arguments, sizeof(arguments), call->data, call->is_user))
+		put_space(file_number(call->file), arguments.vm_id, new_number());
+}
+
+/* Contexts go on with it. The driver refuses what has more in it. */
+SUBMIT_CALL on_vm_destroy(const void *data, const void *file, __u32 is_user)
+{
+	struct i915_vm arguments;
+	struct submit_id key;
+	__u64 vm;
+
+	if (!read_data(&arguments, sizeof(arguments), data, is_user) || arguments.extensions ||
+	    arguments.flags)
+		return;
+	key.file = file_number(file);
+	key.id = arguments.vm_id;
+	vm = find_space(key.file, key.id);
+	if (vm && !bpf_map_delete_elem(&spaces, &key))
+		release_space(vm);
+}
+
 /* ---- contexts, buffers ------------------------------------------------------------------------- */
+
+/* The space that the parameters of a new context ask for; 0: one of its own. */
+static __always_inline __u64 asked_space(const struct i915_context_create *arguments, __u64 file)
+{
+	struct i915_context_extension extension;
+	__u64 next = arguments->flags & I915_CONTEXT_HAS_EXTENSIONS ? arguments->extensions : 0;
+	__u64 vm = 0;
+
+	for (int i = 0; i < EXTENSIONS_MOST && next; i++) {
+		if (bpf_probe_read_user(&extension, sizeof(extension), (const void *)next))
+			break;
+		if (extension.name == I915_EXTENSION_SETPARAM &&
+		    extension.param.param == I915_CONTEXT_VM)
+			vm = find_space(file, extension.param.value);
+		next = extension.next;
+	}
+	return vm;
+}
 
 SUBMIT_CALL on_context_create(const struct submit_call *call)
 {
@@ -111,23 +349,77 @@ SUBMIT_CALL on_context_create(const struct submit_call *call)
 
 	if (!read_data(&arguments, sizeof(arguments), call->data, call->is_user))
 		return;
-	queue.vm = new_number();
 	key.file = file_number(call->file);
 	key.id = arguments.ctx_id;
+	queue.vm = asked_space(&arguments, key.file);
+	if (!queue.vm)
+		queue.vm = new_number();
+	hold_space(queue.vm);
 	bpf_map_update_elem(&queues, &key, &queue, BPF_ANY);
 	tell_met();
 }
 
-static __always_inline void on_context_destroy(const void *data, const void *file, __u32 is_user)
+/* It is refused for the one that each file has from the begin, and with more in it. */
+SUBMIT_CALL on_context_destroy(const void *data, const void *file, __u32 is_user)
 {
 	struct i915_context_destroy arguments;
+	struct submit_queue *queue;
 	struct submit_id key;
+	__u64 vm;
 
-	if (!read_data(&arguments, sizeof(arguments), data, is_user))
+	if (!read_data(&arguments, sizeof(arguments), data, is_user) || !arguments.ctx_id ||
+	    arguments.pad)
 		return;
 	key.file = file_number(file);
 	key.id = arguments.ctx_id;
-	bpf_map_delete_elem(&queues, &key);
+	queue = bpf_map_lookup_elem(&queues, &key);
+	if (!queue)
+		return;
+	vm = queue->vm;
+	if (!bpf_map_delete_elem(&queues, &key))
+		release_space(vm);
+}
+
+/* A context is there from the begin; others may have been made before we were. */
+static __attribute__((noinline)) struct submit_queue *queue_of(const struct submit_id *key)
+{
+	struct submit_queue *queue = bpf_map_lookup_elem(&queues, key);
+	struct submit_queue fresh = {0};
+
+	if (queue)
+		return queue;
+	fresh.vm = new_number();
+	hold_space(fresh.vm);
+	bpf_map_update_elem(&queues, key, &fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&queues, key);
+}
+
+/* is_set: the context gets a space; else the file gets a number of the context's. */
+SUBMIT_CALL on_param(const struct submit_call *call, bool is_set)
+{
+	struct i915_context_param arguments;
+	struct submit_queue *queue;
+	struct submit_id key;
+	__u64 vm, before;
+
+	if (!read_data(&arguments, sizeof(arguments), call->data, call->is_user) ||
+	    arguments.param != I915_CONTEXT_VM)
+		return;
+	key.file = file_number(call->file);
+	key.id = arguments.ctx_id;
+	queue = queue_of(&key);
+	if (!queue)
+		return;
+	before = queue->vm;
+	if (!is_set) {
+		put_space(key.file, arguments.value, before);
+		return;
+	}
+	vm = find_space(key.file, arguments.value);
+	/* one that was made before us is none of those that we know */
+	queue->vm = vm ? vm : new_number();
+	hold_space(queue->vm);
+	release_space(before);
 }
 
 SUBMIT_CALL on_mmap_offset(const struct submit_call *call)
@@ -170,17 +462,89 @@ SUBMIT_CALL on_userptr(const struct submit_call *call)
 	bpf_map_update_elem(&user_memories, &object, &memory, BPF_ANY);
 }
 
-static __always_inline void on_gem_close(const void *data, const void *file, __u32 is_user)
+/* Kernels are not in it any more, whatever lies there next. */
+SUBMIT_CALL end_home(__u64 object)
 {
-	__u32 handle;
+	const struct home *home = bpf_map_lookup_elem(&homes, &object);
+	struct home ended;
 
-	if (read_data(&handle, sizeof(handle), data, is_user))
-		forget_handle(file, handle);
+	if (!home)
+		return;
+	ended = *home;
+	if (bpf_map_delete_elem(&homes, &object))
+		return;
+	__sync_fetch_and_add(&homes_ended, 1);
+	tell_unbound(ended.vm, ended.begin, ended.end);
 }
 
-static __always_inline void on_file_close(const void *file)
+SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
 {
+	struct submit_id key = {0};
+	const __u64 *object;
+	__u32 handle;
+
+	if (!read_data(&handle, sizeof(handle), data, is_user))
+		return;
+	key.file = file_number(file);
+	key.id = handle;
+	object = bpf_map_lookup_elem(&handles, &key);
+	if (object)
+		end_home(*object);
+	bpf_map_delete_elem(&handles, &key);
+}
+
+static long drop_queue(void *map, const struct submit_id *key, const struct submit_queue *queue,
+		       const __u64 *file)
+{
+	const struct submit_id own = *key;
+	const __u64 vm = queue->vm;
+
+	if (is_of_file(own.file, *file) && !bpf_map_delete_elem(&queues, &own))
+		release_space(vm);
+	return 0;
+}
+
+static long drop_space(void *map, const struct submit_id *key, const __u64 *number,
+		       const __u64 *file)
+{
+	const struct submit_id own = *key;
+	const __u64 vm = *number;
+
+	if (is_of_file(own.file, *file) && !bpf_map_delete_elem(&spaces, &own))
+		release_space(vm);
+	return 0;
+}
+
+static __always_inline void drop_files(__u64 number)
+{
+	bpf_for_each_map_elem(&queues, drop_queue, &number, 0);
+	bpf_for_each_map_elem(&spaces, drop_space, &number, 0);
+}
+
+SUBMIT_CALL on_file_close(const void *file)
+{
+	const __u64 key = (__u64)file;
+	const __u64 *known = bpf_map_lookup_elem(&files, &key);
+	__u64 number;
+
+	if (!known)
+		return;
+	number = *known;
 	forget_file(file);
+	drop_files(number);
+}
+
+/* Where an object is comes with each submission: nothing stays that a missed end would leave wrong. */
+static __always_inline void on_missed(const struct submit_call *call)
+{
+}
+
+static __always_inline void on_lost(__u32 what)
+{
+}
+
+static __always_inline void on_begin(__u32 what, struct submit_call *call)
+{
 }
 
 /* ---- submissions ------------------------------------------------------------------------------- */
@@ -228,19 +592,6 @@ static __always_inline __u64 take_objects(struct submit_open *open,
 	return open->objects[number].address + arguments->batch_start_offset;
 }
 
-/* A context is there from the begin; others may have been made before we were. */
-static __always_inline struct submit_queue *queue_of(const struct submit_id *key)
-{
-	struct submit_queue *queue = bpf_map_lookup_elem(&queues, key);
-	struct submit_queue fresh = {0};
-
-	if (queue)
-		return queue;
-	fresh.vm = new_number();
-	bpf_map_update_elem(&queues, key, &fresh, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&queues, key);
-}
-
 static __always_inline void on_exec(const struct submit_call *call, struct submit_scratch *scratch)
 {
 	struct i915_execbuffer2 *arguments = (struct i915_execbuffer2 *)scratch->arguments;
@@ -256,7 +607,8 @@ static __always_inline void on_exec(const struct submit_call *call, struct submi
 	open->queue = key.id = (__u32)arguments->rsvd1;
 	queue = queue_of(&key);
 	open->vm = queue ? queue->vm : 0;
-	open->next_left = 0;
+	open->further_count = open->further_next = 0;
+	open->rest.end = 0;
 	address = take_objects(open, arguments, (struct i915_exec_object *)(arguments + 1));
 	open->number = new_number();
 	tell_submission(scratch, call, address, queue);
@@ -273,6 +625,10 @@ static __always_inline void on_done(__u32 what, const struct submit_call *call)
 		on_gem_mmap(call);
 	else if (what == CALL_USERPTR)
 		on_userptr(call);
+	else if (what == CALL_VM_CREATE)
+		on_vm_create(call);
+	else if (what == CALL_SETPARAM || what == CALL_GETPARAM)
+		on_param(call, what == CALL_SETPARAM);
 }
 
 /* Of drm_ioctl; 0: nothing to be seen. */
@@ -289,6 +645,12 @@ static __always_inline __u32 call_of(__u32 command)
 		return CALL_CONTEXT_CREATE;
 	case I915_GEM_USERPTR:
 		return CALL_USERPTR;
+	case I915_GEM_CONTEXT_SETPARAM:
+		return CALL_SETPARAM;
+	case I915_GEM_CONTEXT_GETPARAM:
+		return CALL_GETPARAM;
+	case I915_GEM_VM_CREATE:
+		return CALL_VM_CREATE;
 	default:
 		return 0;
 	}
@@ -299,6 +661,8 @@ static __always_inline void on_before(__u32 command, const void *data, const voi
 {
 	if (command == I915_GEM_CONTEXT_DESTROY)
 		on_context_destroy(data, file, 1);
+	else if (command == I915_GEM_VM_DESTROY)
+		on_vm_destroy(data, file, 1);
 }
 
 static const char driver_name[] = "i915";
@@ -317,6 +681,13 @@ ON_ENTRY(gem_mmap_enter, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
 ON_EXIT(gem_mmap_exit, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
 ON_ENTRY(userptr_enter, i915_gem_userptr_ioctl, CALL_USERPTR)
 ON_EXIT(userptr_exit, i915_gem_userptr_ioctl, CALL_USERPTR)
+ON_ENTRY(setparam_enter, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
+ON_EXIT(setparam_exit, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
+ON_ENTRY(getparam_enter, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
+ON_EXIT(getparam_exit, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
+ON_ENTRY(vm_create_enter, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
+ON_EXIT(vm_create_exit, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
+ON_BEGIN(vm_destroy, i915_gem_vm_destroy_ioctl, on_vm_destroy)
 ON_BEGIN(context_destroy, i915_gem_context_destroy_ioctl, on_context_destroy)
 ON_BEGIN(gem_close, drm_gem_close_ioctl, on_gem_close)
 ON_CLOSE(file_close, i915_driver_postclose)
@@ -334,6 +705,13 @@ ON_PROBE(probe_gem_mmap, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
 ON_RETURN(return_gem_mmap, i915_gem_mmap_ioctl, CALL_GEM_MMAP)
 ON_PROBE(probe_userptr, i915_gem_userptr_ioctl, CALL_USERPTR)
 ON_RETURN(return_userptr, i915_gem_userptr_ioctl, CALL_USERPTR)
+ON_PROBE(probe_setparam, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
+ON_RETURN(return_setparam, i915_gem_context_setparam_ioctl, CALL_SETPARAM)
+ON_PROBE(probe_getparam, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
+ON_RETURN(return_getparam, i915_gem_context_getparam_ioctl, CALL_GETPARAM)
+ON_PROBE(probe_vm_create, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
+ON_RETURN(return_vm_create, i915_gem_vm_create_ioctl, CALL_VM_CREATE)
+ON_PROBE_BEGIN(probe_vm_destroy, i915_gem_vm_destroy_ioctl, on_vm_destroy)
 ON_PROBE_BEGIN(probe_context_destroy, i915_gem_context_destroy_ioctl, on_context_destroy)
 ON_PROBE_BEGIN(probe_gem_close, drm_gem_close_ioctl, on_gem_close)
 ON_PROBE_CLOSE(probe_file_close, i915_driver_postclose)
@@ -342,3 +720,39 @@ ON_PROBE_MMAP(probe_mmap, return_mmap, i915_gem_mmap)
 /* ---- by the way into all drivers --------------------------------------------------------------- */
 
 ON_WAY_IN(way_enter, way_exit)
+
+#include "bpf/submit_syscalls.h"
+
+/* ---- without a driver -------------------------------------------------------------------------- */
+
+SEC("syscall")
+int run_call(struct submit_request *request)
+{
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+
+	switch (request->call) {
+	case SUBMIT_I915_VM_DESTROY:
+		on_vm_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_I915_CONTEXT_DESTROY:
+		on_context_destroy(data, file, 1);
+		return 0;
+	case SUBMIT_I915_GEM_CLOSE:
+		on_gem_close(data, file, 1);
+		return 0;
+	case SUBMIT_I915_FILE_CLOSE:
+		on_file_close(file);
+		return 0;
+	case SUBMIT_I915_ANY:
+		try_again();
+		return 0;
+	case SUBMIT_I915_EXIT:
+		end_process(bpf_get_current_pid_tgid() >> 32);
+		return 0;
+	case SUBMIT_I915_MMAP:
+		run_mmap(request);
+		return 0;
+	default:
+		return run_through(request);
+	}
+}

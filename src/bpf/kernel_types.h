@@ -28,9 +28,20 @@ struct inode {
 	struct super_block *i_sb;
 } KERNEL_TYPE;
 
+typedef struct {
+	__s64 counter;
+} KERNEL_TYPE atomic64_t;
+
+/* Since Linux 6.13: one less than there are references. */
+typedef struct {
+	atomic64_t refcnt;
+} KERNEL_TYPE file_ref_t;
+
 struct file {
 	struct inode *f_inode;
 	void *private_data;
+	atomic64_t f_count; /* until then */
+	file_ref_t f_ref;
 } KERNEL_TYPE;
 
 struct sock_common {
@@ -65,7 +76,13 @@ struct signal_struct {
 	atomic_t live;
 } KERNEL_TYPE;
 
+/* x86-64 */
+struct thread_info {
+	__u32 status;
+} KERNEL_TYPE;
+
 struct task_struct {
+	struct thread_info thread_info;
 	int pid, tgid;
 	char comm[16];
 	unsigned int __state, flags;
@@ -73,6 +90,13 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+} KERNEL_TYPE;
+
+struct mm_struct {
+	unsigned long mmap_base; /* where mappings begin, downwards mostly */
+	unsigned long start_code, brk;
 } KERNEL_TYPE;
 
 struct irqaction {
@@ -89,7 +113,7 @@ struct bio {
 
 /* x86-64: what a thread had in its registers when it entered the kernel. */
 struct pt_regs {
-	unsigned long bp, ax, dx, si, di, orig_ax, ip, sp;
+	unsigned long bp, ax, dx, si, di, orig_ax, ip, sp, r8, r9, r10;
 } KERNEL_TYPE;
 
 /* Linux 6.2 to 6.14 keep it here, others in a variable of its own. */

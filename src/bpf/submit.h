@@ -3,7 +3,7 @@
  * bpf/submit.h - what programs at Intel's drivers share: calls, identities, memory, and what is told of a submission
  *
  * Runs in:  the kernel, in the thread that calls the driver
- * Gives:    submit_record, submit_unbound, kernel_stack in `records`
+ * Gives:    submit_record, submit_unbound, submit_process, submit_dropped, kernel_stack in `records`
  * Fails:    what has no room is counted in `counts`
  * Why:      a driver's ids, handles and pointers are used again. Whatever outlives a call is kept under numbers that
  *           never are: a file gets one when it is seen first, and its spaces and buffers theirs. What was closed is
@@ -15,6 +15,8 @@
  *
  *	SUBMIT_FIND(scratch, address, ret_range)	what lies at an address of the submission's address space; false:
  *							it is not known
+ *	SUBMIT_FOUND(scratch)				kernels were found that are told next
+ *	SUBMIT_MISSED(call)				what a call may have changed whose end was not seen is not known
  */
 #ifndef BPF_SUBMIT_H
 #define BPF_SUBMIT_H
@@ -26,6 +28,9 @@
 #include "event/submit_record.h"
 
 struct submit_scratch;
+struct submit_call;
+static __always_inline void SUBMIT_MISSED(const struct submit_call *call);
+static __always_inline void SUBMIT_FOUND(struct submit_scratch *scratch);
 static __always_inline bool SUBMIT_FIND(struct submit_scratch *scratch, __u64 address,
 					struct gpu_range *ret_range);
 
@@ -42,10 +47,11 @@ static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address,
 enum {
 	SUBMIT_STEPS_MOST = 16384, /* commands of a submission: some 0.7 ms */
 	SUBMIT_TRIES_MOST = 4,
-	SUBMIT_BATCHES_MOST = 8,
 	SUBMIT_OBJECTS_MOST = 128, /* of a list that comes with a submission */
 	SUBMIT_SCRATCHES = 32,
 	SUBMIT_MAPPINGS = 4,
+	SUBMIT_OPENS_A_PROCESS = 4,
+	SUBMIT_OPENS_MOST = 128,
 	PAGE_SHIFT = 12,
 };
 /* Of an object: no buffer, but memory of the process in its lower half. */
@@ -96,12 +102,59 @@ static __always_inline __u64 new_number(void)
 	return __sync_fetch_and_add(&last_number, 1) + 1;
 }
 
+/* ---- what is told ------------------------------------------------------------------------------ */
+
+static __always_inline void fill_head(struct kernel_head *head, __u32 kind)
+{
+	const __u64 current = bpf_get_current_pid_tgid();
+
+	head->time_ns = bpf_ktime_get_ns();
+	head->kind = kind;
+	head->cpu = bpf_get_smp_processor_id();
+	head->tid = (__u32)current;
+	head->tgid = current >> 32;
+	head->flags = 0;
+}
+
+static __always_inline void tell(void *record, __u64 bytes)
+{
+	if (bpf_ringbuf_output(&records, record, bytes, BPF_RB_NO_WAKEUP))
+		count(SUBMIT_COUNT_RECORDS);
+}
+
+SUBMIT_CALL tell_unbound(__u64 vm, __u64 begin, __u64 end)
+{
+	struct submit_unbound record = {.vm = vm, .begin = begin, .end = end};
+
+	fill_head(&record.head, SUBMIT_RECORD_UNBOUND);
+	tell(&record, sizeof(record));
+}
+
+static __always_inline __u64 start_of(struct task_struct *task)
+{
+	return task->group_leader->start_boottime;
+}
+
+SUBMIT_CALL tell_process(__u32 kind)
+{
+	struct submit_process record = {.start_ns = start_of(bpf_get_current_task_btf())};
+
+	fill_head(&record.head, kind);
+	tell(&record, sizeof(record));
+}
+
+/* A process that submits once and ends is looked at before that. */
+static __always_inline void tell_met(void)
+{
+	tell_process(SUBMIT_RECORD_MET);
+}
+
 /* ---- identities -------------------------------------------------------------------------------- */
 
 /* Address of an open file -> its number. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 8192);
 	__type(key, __u64);
 	__type(value, __u64);
 } files SEC(".maps");
@@ -127,7 +180,8 @@ struct {
 	__type(value, __u64);
 } offsets SEC(".maps");
 
-/* What commands have set in a queue, and which address space is its. */
+/* What commands have set in a queue, and which address space is its: xe's by its number in the file, as that may be void
+ * meanwhile; i915's by ours. */
 struct submit_queue {
 	__u64 vm;
 	struct batch_bases bases;
@@ -159,6 +213,29 @@ static __always_inline __u64 file_number(const void *file)
 	const __u64 key = (__u64)file;
 
 	return number_of(&files, &key);
+}
+
+/* Where nobody sees how a file ends but by calls of its process: by our number, whose it is. */
+struct submit_owner {
+	__u64 file; /* address */
+	__u32 tgid, reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u64);
+	__type(value, struct submit_owner);
+} owners SEC(".maps");
+
+__u32 has_owners;
+
+/* In a number's place: all whose process is not there any more. */
+#define SUBMIT_FILES_GONE (~0ULL)
+
+static __always_inline bool is_of_file(__u64 file, __u64 sought)
+{
+	return sought == SUBMIT_FILES_GONE ? !bpf_map_lookup_elem(&owners, &file) : file == sought;
 }
 
 static __always_inline void forget_file(const void *file)
@@ -203,6 +280,10 @@ struct submit_call {
 	struct vm_area_struct *area;
 	__u64 function;    /* of a submission: whose begin was seen … */
 	__u64 system_call; /* … below this one */
+	__u32 node;        /* the render node's minor and 1; 0: its file says it */
+	__u32 reserved;
+	struct submit_id space; /* of calls that change one: which, … */
+	__u64 vm;               /* … and its number then; 0: none */
 };
 
 /* Taken out when it ends; of a thread whose end was missed, with the thread. */
@@ -215,13 +296,50 @@ struct {
 
 static const struct submit_call no_call;
 
+/* Processes that have called the driver: of others nobody needs to know how they end. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, __u8);
+} callers SEC(".maps");
+
+__u32 has_callers;
+
+static __always_inline void know_caller(void)
+{
+	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	const __u8 one = 1;
+
+	if (bpf_map_lookup_elem(&callers, &tgid))
+		return;
+	bpf_map_update_elem(&callers, &tgid, &one, BPF_ANY);
+	has_callers = 1;
+}
+
+/* A thread is in one call at a time. The end of the one before was not seen where a program of ours runs on its processor
+ * already, or all places for returns are taken. */
+static __always_inline void miss_call(__u32 tid)
+{
+	const struct submit_call *missed = bpf_map_lookup_elem(&calls, &tid);
+
+	if (!missed)
+		return;
+	count(SUBMIT_COUNT_MISSED);
+	SUBMIT_MISSED(missed);
+}
+
 static __always_inline struct submit_call *begin_call(__u32 what, const void *data,
 						      const struct drm_file *file, __u32 is_user)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct submit_call *call;
 
-	bpf_map_update_elem(&calls, &tid, &no_call, BPF_ANY);
+	know_caller();
+	if (bpf_map_update_elem(&calls, &tid, &no_call, BPF_NOEXIST)) {
+		miss_call(tid);
+		bpf_map_update_elem(&calls, &tid, &no_call, BPF_ANY);
+	}
 	call = bpf_map_lookup_elem(&calls, &tid);
 	if (!call)
 		return NULL;
@@ -467,10 +585,12 @@ struct submit_open {
 	__u64 vm;
 	__u64 file;
 	__u64 enter_ns;
-	__u64 next;      /* address in the program's memory of the next batches' addresses */
-	__u32 next_left; /* so many */
+	struct gpu_range rest; /* where nothing else is known to be; end 0: nothing */
+	/* The next batches: where the program has written their addresses is something else when it looks again. */
+	__u64 further[SUBMIT_BATCHES_MOST];
+	__u32 further_count, further_next;
 	__u32 queue, tries, minor;
-	__u32 objects_count, found_told;
+	__u32 objects_count, found_told, found_before;
 	struct submit_object objects[SUBMIT_OBJECTS_MOST];
 	struct batch_state state;
 };
@@ -482,6 +602,7 @@ struct submit_scratch {
 	struct submit_open open;
 	struct submit_record record;
 	__u64 arguments[64];
+	__u64 work[32]; /* the including file's own, for which a stack is too small */
 };
 
 struct {
@@ -648,13 +769,11 @@ static __always_inline long submit_fetch(void *context, __u64 vm, __u64 address,
 static __always_inline bool begin_next(struct submit_open *open)
 {
 	struct batch_state *state = &open->state;
-	__u64 address = 0;
+	__u64 address;
 
-	if (!open->next_left ||
-	    bpf_probe_read_user(&address, sizeof(address), (const void *)open->next))
+	if (open->further_next >= open->further_count)
 		return false;
-	open->next += sizeof(address);
-	open->next_left--;
+	address = open->further[open->further_next++ & (SUBMIT_BATCHES_MOST - 1)];
 	state->address = state->levels[0].mark = batch_plain_address(state, address) & ~3ULL;
 	state->levels[0].jumps = 0;
 	state->levels[0].renew_after = 1;
@@ -682,13 +801,90 @@ static __always_inline void look_through(struct submit_scratch *scratch)
 		scratch->open.state.status = BATCH_LIMIT;
 }
 
-/* Batches that were not all there, by process: the next call of that process looks again, where their memory is. */
+/* Batches that were not all there, a few of each process: its next call looks again, where their memory is. */
+struct submit_open_key {
+	__u32 tgid, slot;
+};
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 64);
-	__type(key, __u32);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SUBMIT_OPENS_MOST);
+	__type(key, struct submit_open_key);
 	__type(value, struct submit_open);
 } opens SEC(".maps");
+
+__u32 opens_count; /* there may be so many: most calls find none, and need not look */
+
+static __always_inline struct submit_open_key open_key(__u32 slot)
+{
+	return (struct submit_open_key){bpf_get_current_pid_tgid() >> 32, slot};
+}
+
+/* Whoever takes it out has it: two threads may want it. */
+static __always_inline bool remove_open(__u32 slot)
+{
+	const struct submit_open_key key = open_key(slot);
+
+	if (bpf_map_delete_elem(&opens, &key))
+		return false;
+	__sync_fetch_and_add(&opens_count, -1);
+	return true;
+}
+
+SUBMIT_CALL drop_open(__u32 slot)
+{
+	const struct submit_open_key key = open_key(slot);
+	const struct submit_open *open = bpf_map_lookup_elem(&opens, &key);
+	struct submit_dropped record = {0};
+
+	if (!open)
+		return;
+	record.number = open->number;
+	if (!remove_open(slot))
+		return;
+	fill_head(&record.head, SUBMIT_RECORD_DROPPED);
+	tell(&record, sizeof(record));
+}
+
+/* The one that has waited longest has had most tries. */
+SUBMIT_CALL drop_oldest(void)
+{
+	__u64 oldest = ~0ULL;
+	__u32 slot = 0;
+
+	for (__u32 i = 0; i < SUBMIT_OPENS_A_PROCESS; i++) {
+		const struct submit_open_key key = open_key(i);
+		const struct submit_open *open = bpf_map_lookup_elem(&opens, &key);
+
+		if (!open || open->number >= oldest)
+			continue;
+		oldest = open->number;
+		slot = i;
+	}
+	drop_open(slot);
+}
+
+static __always_inline bool put_open(struct submit_open *open)
+{
+	for (__u32 i = 0; i < SUBMIT_OPENS_A_PROCESS; i++) {
+		const struct submit_open_key key = open_key(i);
+
+		if (bpf_map_update_elem(&opens, &key, open, BPF_NOEXIST))
+			continue;
+		__sync_fetch_and_add(&opens_count, 1);
+		return true;
+	}
+	return false;
+}
+
+/* False: there is no room, and it stays incomplete. */
+static __always_inline bool keep_open(struct submit_open *open)
+{
+	if (put_open(open))
+		return true;
+	drop_oldest();
+	return put_open(open);
+}
 
 static __always_inline void put_found(struct submit_scratch *scratch)
 {
@@ -711,68 +907,41 @@ static __always_inline void send_record(struct submit_scratch *scratch)
 	struct submit_record *record = &scratch->record;
 	__u32 found = open->state.found_count;
 
-	put_found(scratch);
 	record->number = open->number;
 	record->vm = open->vm;
 	record->enter_ns = open->enter_ns;
 	record->queue = open->queue;
 	record->minor = open->minor;
 	record->status = open->state.status;
-	record->tries = open->tries;
 	record->counts = open->state.counts;
 	record->found_count = found;
-	record->found_first = open->found_told;
-	open->found_told = found;
+	record->found_first = open->found_before;
 	barrier_var(found);
 	if (found > BATCH_FOUND_MOST)
 		found = BATCH_FOUND_MOST;
-	if (bpf_ringbuf_output(&records, record,
-			       __builtin_offsetof(struct submit_record, found) +
-				       found * sizeof(struct submit_found),
-			       BPF_RB_NO_WAKEUP))
-		count(SUBMIT_COUNT_RECORDS);
+	tell(record,
+	     __builtin_offsetof(struct submit_record, found) + found * sizeof(struct submit_found));
 }
 
-static __always_inline void fill_head(struct kernel_head *head, __u32 kind)
-{
-	const __u64 current = bpf_get_current_pid_tgid();
-
-	head->time_ns = bpf_ktime_get_ns();
-	head->kind = kind;
-	head->cpu = bpf_get_smp_processor_id();
-	head->tid = (__u32)current;
-	head->tgid = current >> 32;
-	head->flags = 0;
-}
-
-/* A process that submits once and ends is looked at before that. */
-static __always_inline void tell_met(void)
-{
-	struct kernel_head head;
-
-	fill_head(&head, SUBMIT_RECORD_MET);
-	if (bpf_ringbuf_output(&records, &head, sizeof(head), BPF_RB_NO_WAKEUP))
-		count(SUBMIT_COUNT_RECORDS);
-}
-
-/* Looks and tells. Returns the record's flags. */
-static __always_inline __u32 look_and_tell(struct submit_scratch *scratch, __u32 flags)
+/* Looks and tells. The record has its flags: a kernel's verifier follows each value that it knows, and one in memory is
+ * any. */
+static __always_inline void look_and_tell(struct submit_scratch *scratch)
 {
 	struct submit_open *open = &scratch->open;
-	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 *flags = &scratch->record.head.flags;
 
-	if (!flags) {
+	scratch->record.tries = open->tries;
+	if (!(*flags & ~SUBMIT_HAS_MORE)) {
 		look_through(scratch);
-		if (open->state.status == BATCH_INCOMPLETE && open->tries < SUBMIT_TRIES_MOST)
-			flags |= SUBMIT_IS_OPEN;
+		open->found_before = open->found_told;
+		open->found_told = open->state.found_count;
+		SUBMIT_FOUND(scratch);
+		put_found(scratch);
+		if (open->state.status == BATCH_INCOMPLETE && open->tries++ < SUBMIT_TRIES_MOST &&
+		    keep_open(open))
+			*flags |= SUBMIT_IS_OPEN;
 	}
-	scratch->record.head.flags = flags;
 	send_record(scratch);
-	if (flags & SUBMIT_IS_OPEN) {
-		open->tries++;
-		bpf_map_update_elem(&opens, &tgid, open, BPF_ANY);
-	}
-	return flags;
 }
 
 /* What is to be looked through of an accepted call: scratch->open has number, vm, file, queue, and more batches; the
@@ -784,20 +953,26 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	struct submit_open *open = &scratch->open;
 	struct submit_record *record = &scratch->record;
 	__u32 *generation;
-	__u32 flags = queue ? 0 : SUBMIT_NO_VM;
 
 	fill_head(&record->head, SUBMIT_RECORD_BATCH);
+	if (!open->vm)
+		record->head.flags |= SUBMIT_NO_VM;
 	open->enter_ns = call->enter_ns;
-	open->minor = minor_of(call->file);
-	open->tries = open->found_told = 0;
+	open->minor = call->node ? call->node - 1 : minor_of(call->file);
+	open->tries = open->found_told = open->found_before = 0;
 	record->address = address;
-	record->batches = open->next_left + 1;
+	record->start_ns = start_of(bpf_get_current_task_btf());
+	record->batches = open->further_count + 1;
+	if (open->further_count > SUBMIT_BATCHES_MOST) {
+		record->head.flags |= SUBMIT_HAS_MORE;
+		open->further_count = SUBMIT_BATCHES_MOST;
+	}
 	record->user_stack = find_stack(bpf_get_current_task_btf());
 	bpf_get_current_comm(record->thread, sizeof(record->thread));
 	copy_frames(call, record);
 	generation = bpf_map_lookup_elem(&generations, &open->minor);
 	if (!generation || !*generation)
-		flags |= SUBMIT_NO_GENERATION;
+		record->head.flags |= SUBMIT_NO_GENERATION;
 	else
 		open->state.generation = *generation - 1;
 	open->state.vm = open->vm;
@@ -807,31 +982,29 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	else
 		__builtin_memset(&open->state.bases, 0, sizeof(open->state.bases));
 	batch_begin(&open->state, address);
-	flags = look_and_tell(scratch, flags);
-	if (queue && !(flags & SUBMIT_NO_GENERATION))
+	look_and_tell(scratch);
+	if (queue && !(record->head.flags & SUBMIT_NO_GENERATION))
 		queue->bases = open->state.bases;
 }
 
-/* At any later call of a process: what was not there may be by now. */
-static __always_inline void try_again(void)
+static long try_slot(__u32 slot, void *context)
 {
-	const __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct submit_open *open = bpf_map_lookup_elem(&opens, &tgid);
+	const struct submit_open_key key_of_open = open_key(slot);
+	struct submit_open *open = bpf_map_lookup_elem(&opens, &key_of_open);
 	struct submit_scratch *scratch;
 	struct submit_id key = {0};
 	struct submit_queue *queue;
 
 	if (!open)
-		return;
+		return 0;
 	scratch = take_scratch();
 	if (!scratch)
-		return;
+		return 1;
 	bpf_probe_read_kernel(&scratch->open, sizeof(scratch->open), open);
-	/* of two threads one has it */
-	if (!bpf_map_delete_elem(&opens, &tgid)) {
+	if (remove_open(slot)) {
 		fill_head(&scratch->record.head, SUBMIT_RECORD_MORE);
 		batch_resume(&scratch->open.state);
-		look_and_tell(scratch, 0);
+		look_and_tell(scratch);
 		key.file = scratch->open.file;
 		key.id = scratch->open.queue;
 		queue = bpf_map_lookup_elem(&queues, &key);
@@ -839,17 +1012,24 @@ static __always_inline void try_again(void)
 			queue->bases = scratch->open.state.bases;
 	}
 	put_scratch(scratch);
+	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *task)
+/* At any later call of a process: what was not there may be by now. */
+static __always_inline void try_again(void)
 {
-	const __u32 tgid = task->tgid, tid = task->pid;
+	if (*(volatile __u32 *)&opens_count)
+		bpf_loop(SUBMIT_OPENS_A_PROCESS, try_slot, NULL, 0);
+}
 
-	bpf_map_delete_elem(&calls, &tid);
-	if (task->signal->live.counter == 0)
-		bpf_map_delete_elem(&opens, &tgid);
-	return 0;
+/* Without a driver: what is mapped already. */
+static __always_inline void run_mmap(const struct submit_request *request)
+{
+	const struct submit_id key = {file_number((const void *)request->file), request->offset};
+	const __u64 *object = bpf_map_lookup_elem(&offsets, &key);
+
+	if (object)
+		add_mapping(*object, request->address, 0);
 }
 
 #endif

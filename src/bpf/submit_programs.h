@@ -5,8 +5,8 @@
  * Runs in:  the kernel, in threads that call the driver
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
- * Include with these macros defined, behind the functions of a driver: on_exec(call, scratch), on_done(what, call),
- * call_of(command), on_before(command, data, file), on_gem_close, on_file_close, and driver_name.
+ * Include with these macros defined, behind the functions of a driver: on_begin(what, call), on_exec(call, scratch), on_done(what,
+ * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -15,7 +15,7 @@
 
 #include "bpf/submit.h"
 
-static __always_inline void end_exec(const struct submit_call *call)
+SUBMIT_CALL end_exec(const struct submit_call *call)
 {
 	struct submit_scratch *scratch = take_scratch();
 
@@ -27,6 +27,16 @@ static __always_inline void end_exec(const struct submit_call *call)
 	put_scratch(scratch);
 }
 
+static __always_inline struct submit_call *enter(__u32 what, const void *data,
+						 const struct drm_file *file, __u32 is_user)
+{
+	struct submit_call *call = begin_call(what, data, file, is_user);
+
+	if (call)
+		on_begin(what, call);
+	return call;
+}
+
 /* The driver comes back from a call: what it refused is nothing. */
 static __always_inline int finish(__u32 what, long result)
 {
@@ -35,6 +45,8 @@ static __always_inline int finish(__u32 what, long result)
 	if (!call) {
 		if (what == CALL_EXEC)
 			count(SUBMIT_COUNT_CALLS);
+		else if (!result)
+			on_lost(what);
 		return 0;
 	}
 	if (result) {
@@ -49,11 +61,28 @@ static __always_inline int finish(__u32 what, long result)
 	return 0;
 }
 
+/* Never attached: what the programs do, with a caller's memory and nobody's file. */
+static __always_inline int run_through(const struct submit_request *request)
+{
+	const void *data = (const void *)request->data, *file = (const void *)request->file;
+	struct submit_call *call =
+		request->seen == SUBMIT_SEEN_END ? NULL : enter(request->call, data, file, 1);
+	struct submit_frames *frames =
+		call && request->call == CALL_EXEC ? need_frames(call, 0) : NULL;
+
+	if (frames)
+		put_frames(frames,
+			   bpf_get_task_stack(bpf_get_current_task_btf(), frames->all,
+					      sizeof(frames->all), 0),
+			   0);
+	return request->seen == SUBMIT_SEEN_BEGIN ? 0 : finish(request->call, request->result);
+}
+
 #define ON_ENTRY(name, function, what)                                      \
 	SEC("fentry/" #function)                                            \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file) \
 	{                                                                   \
-		struct submit_call *call = begin_call(what, data, file, 0); \
+		struct submit_call *call = enter(what, data, file, 0);      \
                                                                             \
 		if (call && what == CALL_EXEC)                              \
 			take_frames(ctx, call, bpf_get_func_ip(ctx));       \
@@ -73,16 +102,16 @@ static __always_inline int finish(__u32 what, long result)
 		return 0;                                                   \
 	}
 
-#define ON_PROBE(name, function, what)                                                            \
-	SEC("kprobe/" #function)                                                                  \
-	int name(struct pt_regs *registers)                                                       \
-	{                                                                                         \
-		struct submit_call *call = begin_call(what, (const void *)registers->si,          \
-						      (const struct drm_file *)registers->dx, 0); \
-                                                                                                  \
-		if (call && what == CALL_EXEC)                                                    \
-			take_frames(registers, call, registers->ip);                              \
-		return 0;                                                                         \
+#define ON_PROBE(name, function, what)                                                       \
+	SEC("kprobe/" #function)                                                             \
+	int name(struct pt_regs *registers)                                                  \
+	{                                                                                    \
+		struct submit_call *call = enter(what, (const void *)registers->si,          \
+						 (const struct drm_file *)registers->dx, 0); \
+                                                                                             \
+		if (call && what == CALL_EXEC)                                               \
+			take_frames(registers, call, registers->ip);                         \
+		return 0;                                                                    \
 	}
 #define ON_RETURN(name, function, what)                  \
 	SEC("kretprobe/" #function)                      \
@@ -183,23 +212,30 @@ static __always_inline bool is_command(__u32 command, const struct drm_file *fil
 	return file && is_ours(file);
 }
 
+/* NULL: there is nothing to be seen when it ends. */
+static __always_inline struct submit_call *enter_command(__u32 command, const struct drm_file *file,
+							 const void *data)
+{
+	__u32 what;
+
+	if (command == DRM_GEM_CLOSE) {
+		on_gem_close(data, file, 1);
+		return NULL;
+	}
+	on_before(command - DRM_COMMANDS, data, file);
+	what = call_of(command - DRM_COMMANDS);
+	return what ? enter(what, data, file, 1) : NULL;
+}
+
 static __always_inline void enter_way(void *context, const struct drm_file *file, __u32 command,
 				      const void *data, __u64 function)
 {
 	struct submit_call *call;
-	__u32 what;
 
 	if (!is_command(command, file))
 		return;
-	command &= 0xff;
-	if (command == DRM_GEM_CLOSE) {
-		on_gem_close(data, file, 1);
-		return;
-	}
-	on_before(command - DRM_COMMANDS, data, file);
-	what = call_of(command - DRM_COMMANDS);
-	call = what ? begin_call(what, data, file, 1) : NULL;
-	if (call && what == CALL_EXEC)
+	call = enter_command(command & 0xff, file, data);
+	if (call && call->what == CALL_EXEC)
 		take_frames(context, call, function);
 }
 
@@ -241,5 +277,60 @@ static __always_inline void exit_way(int result)
 		on_file_close(BPF_CORE_READ((const struct file *)registers->si, private_data)); \
 		return 0;                                                                       \
 	}
+
+/* ---- ends -------------------------------------------------------------------------------------- */
+
+struct disowning {
+	__u32 tgid, reserved;
+};
+
+static long disown_one(void *map, const __u64 *number, const struct submit_owner *owner,
+		       const struct disowning *disowning)
+{
+	const __u64 own = *number;
+
+	if (owner->tgid != disowning->tgid)
+		return 0;
+	forget_file((const void *)owner->file);
+	bpf_map_delete_elem(&owners, &own);
+	return 0;
+}
+
+/* All that its files hold ends, though others may have them too: what these go on with is not known then. */
+SUBMIT_CALL disown_files(__u32 tgid)
+{
+	const struct disowning disowning = {tgid, 0};
+
+	if (!has_owners)
+		return;
+	bpf_for_each_map_elem(&owners, disown_one, (void *)&disowning, 0);
+	drop_files(SUBMIT_FILES_GONE);
+}
+
+static __always_inline void end_process(__u32 tgid)
+{
+	/* of two threads that end at the same time one tells */
+	if (bpf_map_delete_elem(&callers, &tgid))
+		return;
+	for (__u32 i = 0; i < SUBMIT_OPENS_A_PROCESS; i++)
+		drop_open(i);
+	disown_files(tgid);
+	tell_process(SUBMIT_RECORD_EXIT);
+}
+
+/* Of every thread of the machine: most have never called a driver. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	const __u32 tgid = task->tgid, tid = task->pid;
+
+	if (!has_callers || !bpf_map_lookup_elem(&callers, &tgid))
+		return 0;
+	miss_call(tid);
+	bpf_map_delete_elem(&calls, &tid);
+	if (task->signal->live.counter == 0)
+		end_process(tgid);
+	return 0;
+}
 
 #endif

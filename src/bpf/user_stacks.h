@@ -20,10 +20,12 @@
 enum {
 	PAGE_BYTES = 4096,
 	TOP_WORDS = USER_STACKS_TOP,
-	TOP_HALVINGS = 3, /* near its outer end a stack has less than that */
-	PART_WORDS = 8,
+	TOP_HALVINGS = 3,                       /* near its outer end a stack has less than that */
+	PART_WORDS = TOP_WORDS >> TOP_HALVINGS, /* the least that is read */
 	STACK_MOST = 8 << 20,
+	LOWEST = 0x10000, /* nothing is mapped below it */
 };
+#define MAPPINGS_MOST (1ULL << 40) /* below where they begin, or above it where they go up */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -55,16 +57,31 @@ struct {
 	__type(value, __s64);
 } allowance SEC(".maps");
 
-/* Code, data and heap, and nothing of the stack itself: numbers that count up would make each stack a new one. */
-static __always_inline bool is_place(__u64 word, __u64 sp)
-{
-	const __u64 high = word >> 40;
+/* Where a process has code, data and heap: its program, and where mappings begin. A kernel may lay them out anywhere, so that
+ * a word's upper bits say nothing; and times in nanoseconds look like addresses for a day of each machine's life. */
+struct layout {
+	__u64 program, program_bytes;
+	__u64 mappings, mappings_bytes;
+	__u64 sp; /* nothing of the stack itself: numbers that count up would make each stack a new one */
+};
 
+static __always_inline bool is_place(__u64 word, const struct layout *layout)
+{
 	/* most words are small numbers */
-	if (word < 0x400000)
+	if (word < LOWEST)
 		return false;
-	return (word < 0x10000000 || high == 0x55 || high == 0x56 || high == 0x7f) &&
-	       word - sp >= STACK_MOST;
+	return (word - layout->program < layout->program_bytes ||
+		word - layout->mappings < layout->mappings_bytes) &&
+	       word - layout->sp >= STACK_MOST;
+}
+
+static __always_inline void lay_out(struct layout *layout, const struct mm_struct *mm, __u64 sp)
+{
+	layout->program = mm->start_code;
+	layout->program_bytes = mm->brk - mm->start_code;
+	layout->mappings = mm->mmap_base - MAPPINGS_MOST;
+	layout->mappings_bytes = 2 * MAPPINGS_MOST;
+	layout->sp = sp;
 }
 
 static __always_inline __u64 mix(__u64 hash, __u64 word)
@@ -75,24 +92,30 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 
 /* Neither static nor inlined: so the kernel checks each way through it once, and not in each of the parts and of the ways
  * by which these are come to, which took it 60 ms. */
-__attribute__((noinline)) __u64 mix_places(const struct words *part, __u64 hash, __u64 sp)
+__attribute__((noinline)) __u64 mix_places(const struct words *part, __u64 hash,
+					   const struct layout *layout)
 {
-	for (int i = 0; part && i < PART_WORDS; i++)
-		if (is_place(part->words[i], sp))
+	if (!part || !layout)
+		return 0;
+	for (int i = 0; i < PART_WORDS; i++)
+		if (is_place(part->words[i], layout))
 			hash = mix(hash, part->words[i]);
 	return hash;
 }
 
 /* 0: nothing of it can be read. */
-static __always_inline __u64 know_stack(__u32 tgid, __u64 ip, __u64 sp, __u64 bp)
+static __always_inline __u64 know_stack(struct task_struct *task, __u64 ip, __u64 sp, __u64 bp)
 {
+	const struct mm_struct *mm = task->mm;
+	struct layout layout;
 	const __u32 key = 0;
 	struct top *top = bpf_map_lookup_elem(&tops, &key);
-	__u64 hash = mix(mix(mix(tgid, ip), sp), bp);
+	__u64 hash = mix(mix(mix(task->tgid, ip), sp), bp);
 	int parts = TOP_WORDS / PART_WORDS;
 
-	if (!top)
+	if (!top || !mm)
 		return 0;
+	lay_out(&layout, mm, sp);
 	for (int i = 0; i <= TOP_HALVINGS; i++) {
 		if (!bpf_probe_read_user(top, sizeof(*top) >> i, (void *)sp))
 			break;
@@ -101,7 +124,7 @@ static __always_inline __u64 know_stack(__u32 tgid, __u64 ip, __u64 sp, __u64 bp
 	if (parts < TOP_WORDS / PART_WORDS >> TOP_HALVINGS)
 		return 0;
 	for (int i = 0; i < TOP_WORDS / PART_WORDS && i < parts; i++)
-		hash = mix_places(&top->parts[i], hash, sp);
+		hash = mix_places(&top->parts[i], hash, &layout);
 	return hash ? hash : 1;
 }
 
@@ -145,7 +168,7 @@ static __always_inline __u64 find_stack(struct task_struct *task)
 {
 	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
 	const __u64 ip = registers->ip, sp = registers->sp, bp = registers->bp;
-	const __u64 known = know_stack(task->tgid, ip, sp, bp);
+	const __u64 known = know_stack(task, ip, sp, bp);
 	const __u8 one = 1;
 
 	if (!known || bpf_map_lookup_elem(&told_stacks, &known))

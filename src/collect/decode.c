@@ -36,6 +36,9 @@ enum {
 	HELD_MOST = 512 << 20
 };
 
+/* A call of a driver takes longer: one that lies within another is so, however the clocks are off. */
+#define CLOCK_ERROR_MOST_NS 1000
+
 static void broken(struct injected *injected)
 {
 	injected->broken_times++;
@@ -679,6 +682,25 @@ static uint32_t stack_of(const struct injected_ring *ring, const struct record_l
 		       : 0;
 }
 
+/* The thread's way into the driver, too, where that is known. Its time may be off by how well two clocks are known. */
+static uint32_t launch_stack(struct injected *injected, const struct injected_ring *ring,
+			     const struct record_launch *record)
+{
+	struct recording *recording = injected->recording;
+	const uint32_t stack = stack_of(ring, record);
+	struct driver_call call = {.tid = ring->thread.tid};
+	uint64_t error_ns;
+
+	if (!stack || !recording->submissions.catch_up)
+		return stack;
+	call.enter_ns = recording_host_ns(recording, record->enter, &error_ns);
+	if (error_ns > CLOCK_ERROR_MOST_NS)
+		return stack;
+	call.enter_ns -= error_ns;
+	call.exit_ns = recording_host_ns(recording, record->exit, &error_ns) + error_ns;
+	return driver_calls_extend(recording, &call, stack);
+}
+
 /* What it launched is told of by the device, and may be told of before. */
 static void remember_call(struct injected *injected, const struct event_launch *row,
 			  uint64_t correlation)
@@ -742,7 +764,7 @@ static void decode_launch(struct injected *injected, struct injected_ring *ring,
 		.dimensions = record->dimensions,
 		.bytes = record->bytes,
 		.handle = record->handle,
-		.stack = stack_of(ring, record),
+		.stack = launch_stack(injected, ring, record),
 	};
 	if (row.command >= COMMAND_COUNT)
 		row.command = COMMAND_OTHER;

@@ -22,7 +22,7 @@
 #include "base/thread.h"
 #include "collect/rights.h"
 
-enum { PROCESSORS_MOST = 1024, RECORDS_A_DRAIN = 32768 };
+enum { PROCESSORS_MOST = 1024 };
 
 struct kernel_load {
 	pthread_t thread;
@@ -120,10 +120,11 @@ const struct kernel_program_report *kernel_load_reports(const struct kernel_load
 	return kernel_object_reports(load->object, ret_count);
 }
 
-void kernel_load_drain(struct kernel_load *load)
+bool kernel_load_drain(struct kernel_load *load)
 {
-	load->left = RECORDS_A_DRAIN;
+	load->left = KERNEL_LOAD_RECORDS;
 	ring_buffer__consume(load->ring);
+	return !load->left;
 }
 
 uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
@@ -143,8 +144,18 @@ uint64_t kernel_load_lost(const struct kernel_load *load)
 	return kernel_load_counted(load, 0);
 }
 
+uint64_t kernel_load_missed(const struct kernel_load *load)
+{
+	return kernel_object_missed(load->object);
+}
+
 int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
 		    const void *value)
 {
 	return kernel_object_put(load->object, map, key, value);
+}
+
+int kernel_load_remove(const struct kernel_load *load, const char *map, const void *key)
+{
+	return kernel_object_remove(load->object, map, key);
 }

@@ -8,6 +8,7 @@
 #ifndef COLLECT_KERNEL_LOAD_H
 #define COLLECT_KERNEL_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,14 +39,19 @@ enum kernel_load_state kernel_load_state(const struct kernel_load *load, const c
 /* Of a READY one, for the rest. */
 const struct kernel_program_report *kernel_load_reports(const struct kernel_load *load,
 							size_t *ret_count);
-/* Takes what the kernel has written so far. */
-void kernel_load_drain(struct kernel_load *load);
+/* Takes what the kernel has written so far, KERNEL_LOAD_RECORDS at most: true where there is more. */
+enum { KERNEL_LOAD_RECORDS = 32768 };
+bool kernel_load_drain(struct kernel_load *load);
 /* Records that had no room in the ring so far: the first of the map `counts`. */
 uint64_t kernel_load_lost(const struct kernel_load *load);
 /* … any of it. */
 uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key);
+/* … how often the kernel left out to run one of its programs, which ran on that processor already. */
+uint64_t kernel_load_missed(const struct kernel_load *load);
 /* Puts a value into a map of a READY one, as kernel_object_put. */
 int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
 		    const void *value);
+/* … takes one out, as kernel_object_remove. */
+int kernel_load_remove(const struct kernel_load *load, const char *map, const void *key);
 
 #endif

@@ -43,11 +43,17 @@ const struct kernel_program_report *kernel_load_reports(const struct kernel_load
 	return NULL;
 }
 
-void kernel_load_drain(struct kernel_load *load)
+bool kernel_load_drain(struct kernel_load *load)
 {
+	return false;
 }
 
 uint64_t kernel_load_lost(const struct kernel_load *load)
+{
+	return 0;
+}
+
+uint64_t kernel_load_missed(const struct kernel_load *load)
 {
 	return 0;
 }
@@ -59,6 +65,11 @@ uint64_t kernel_load_counted(const struct kernel_load *load, uint32_t key)
 
 int kernel_load_put(const struct kernel_load *load, const char *map, const void *key,
 		    const void *value)
+{
+	return -ENOSYS;
+}
+
+int kernel_load_remove(const struct kernel_load *load, const char *map, const void *key)
 {
 	return -ENOSYS;
 }

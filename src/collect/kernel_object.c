@@ -456,6 +456,23 @@ void kernel_object_find_names(const char *const *names, size_t count, bool *ret_
 	}
 }
 
+uint64_t kernel_object_missed(const struct kernel_object *object)
+{
+	struct bpf_program *program;
+	uint64_t missed = 0;
+
+	bpf_object__for_each_program(program, object->object)
+	{
+		struct bpf_prog_info info = {0};
+		uint32_t size = sizeof(info);
+
+		if (bpf_program__fd(program) >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+			missed += info.recursion_misses;
+	}
+	return missed;
+}
+
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name)
 {
 	return bpf_object__find_map_by_name(object->object, name);
@@ -469,4 +486,13 @@ int kernel_object_put(const struct kernel_object *object, const char *map, const
 	if (!found)
 		return -ENOENT;
 	return bpf_map_update_elem(bpf_map__fd(found), key, value, BPF_ANY) ? -errno : 0;
+}
+
+int kernel_object_remove(const struct kernel_object *object, const char *map, const void *key)
+{
+	const struct bpf_map *found = kernel_object_map(object, map);
+
+	if (!found)
+		return -ENOENT;
+	return bpf_map_delete_elem(bpf_map__fd(found), key) ? -errno : 0;
 }

@@ -69,6 +69,12 @@ void kernel_object_find_names(const char *const *names, size_t count, bool *ret_
 int kernel_object_put(const struct kernel_object *object, const char *map, const void *key,
 		      const void *value);
 
+/* Takes one out. Errors: the same; -ENOENT where it is not there, too. */
+int kernel_object_remove(const struct kernel_object *object, const char *map, const void *key);
+
+/* How often the kernel left out to run one of its programs, as it ran on that processor already. */
+uint64_t kernel_object_missed(const struct kernel_object *object);
+
 /* NULL: it has none of this name. */
 struct bpf_map *kernel_object_map(const struct kernel_object *object, const char *name);
 

@@ -70,6 +70,13 @@ static int read_stat(uint32_t pid, struct proc_info *info)
 	return 0;
 }
 
+uint64_t proc_start_ticks(uint32_t pid)
+{
+	struct proc_info info;
+
+	return read_stat(pid, &info) ? 0 : info.start_ticks;
+}
+
 bool proc_is_alive(int pid_fd, uint32_t pid)
 {
 	struct pollfd process = {.fd = pid_fd, .events = POLLIN};

@@ -28,6 +28,9 @@ struct proc_info {
  * asked, which may be another's by now. */
 bool proc_is_alive(int pid_fd, uint32_t pid);
 
+/* When the process began, in ticks of the kernel: of two with one number it tells which it is. 0: there is none. */
+uint64_t proc_start_ticks(uint32_t pid);
+
 /* Whether we may see what a process is (/proc/PID/exe), the right that samples of it need too. Errors: -EACCES, -EPERM:
  * we may not; else -errno: it is gone, or a thread of the kernel. */
 int proc_try(uint32_t pid);

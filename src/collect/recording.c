@@ -133,6 +133,7 @@ void recording_fini(struct recording *recording)
 	identities_fini(&recording->gone);
 	hash_map_fini(&recording->pythons);
 	submissions_fini(&recording->submissions);
+	driver_calls_fini(&recording->driver_calls);
 	kept_files_finish(&recording->kept, NULL);
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "collect/driver_calls.h"
 #include "collect/kept.h"
 #include "collect/submissions.h"
 #include "trace/writer.h"
@@ -76,8 +77,10 @@ struct recording {
 	void (*on_refused)(void *context, const char *collector, uint32_t pid);
 	void *refused_context;
 	struct submissions submissions; /* to GPUs; none where no driver's calls are recorded */
-	uint32_t lookups;               /* in /proc, that may still be made in this second */
-	uint64_t scratch[8192];         /* one record, the largest there is */
+	struct driver_calls
+		driver_calls; /* of threads that guests tell of; none where no driver's calls are recorded */
+	uint32_t lookups;       /* in /proc, that may still be made in this second */
+	uint64_t scratch[8192]; /* one record, the largest there is */
 };
 
 enum { RECORDING_GONE = 64 };

@@ -70,6 +70,7 @@ struct session_options {
 	uint32_t intel_oa_hz;  /* … and what their OA units count, so often a second; 0: not */
 	char intel_oa_set[64]; /* … by which metric set of the driver's list; "": duet's own */
 	bool intel_no_driver;  /* … without what their drivers see being handed to them */
+	bool intel_syscalls;   /* … or with it, if it has to be in all system calls */
 	uint32_t intel_ring_mib; /* … of which so much may wait to be read, in MiB; 0: as usual */
 	bool intel_debug;        /* … with code objects as debuggers are told them */
 	bool intel_debug_stops;  /* … and threads of one process stopped and counted … */

@@ -4,32 +4,51 @@
  *
  * Runs in:  the recorder
  * Gets:     registers and copies of stacks, each once   Gives: stacks of the trace
- * Owns:     the tables, what is mapped in each process, frames of the kernel without names
+ * Owns:     the tables, what is mapped in each process, 65,536 stacks by their numbers
  * Fails:    with a stack that ends marked, or 0
  * Why:      a thread that goes into a driver may be of a process that no other collector knows. Code is mapped in
- *           hundreds of places and stacks are few: what a process has mapped is read once, and again where a stack
- *           leads to where nothing was.
+ *           hundreds of places and stacks are few: what a process has mapped is read once a second at most, and where a
+ *           stack leads to where nothing was. A program with pointers on its stacks has a new one each time, 3200 a second
+ *           are told: of 65,536 the oldest is forgotten, on both sides, as nobody may be refused for what others have done.
  */
 #include "collect/told_stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
-#include "symbol/kallsyms.h"
 #include "symbol/proc_maps.h"
 #include "symbol/unwind_walk.h"
 
-enum { FRAMES_MOST = 512, STACKS_MOST = 1 << 16, PROCESSES_MOST = 4096 };
+enum { FRAMES_MOST = 512, PROCESSES_MOST = 4096, STACK_BYTES_MOST = 256 << 20 };
+
+/* A library may be unloaded and another one loaded in its place. */
+#define MAP_AGE_NS UINT64_C(1000000000)
+
+/* What a process executes, as it was when it was read last. */
+struct told_map {
+	struct memory_map *memory; /* owned */
+	uint64_t read_ns;
+};
 
 void told_stacks_init(struct told_stacks *stacks, struct recording *recording)
 {
 	*stacks = (struct told_stacks){.recording = recording};
 	code_files_init(&stacks->files, recording);
 	hash_map_init(&stacks->maps);
-	hash_map_init(&stacks->stacks);
-	hash_map_init(&stacks->kernel);
+	hash_map_init(&stacks->by_number);
+	kernel_frames_init(&stacks->kernel_frames, recording);
+}
+
+static void free_map(struct told_map *map)
+{
+	if (!map)
+		return;
+	memory_map_release(map->memory);
+	free(map);
 }
 
 static void forget_maps(struct told_stacks *stacks)
@@ -38,7 +57,7 @@ static void forget_maps(struct told_stacks *stacks)
 	uint64_t value;
 
 	while (hash_map_next(&stacks->maps, &cursor, NULL, &value))
-		memory_map_release((struct memory_map *)(uintptr_t)value);
+		free_map((struct told_map *)(uintptr_t)value);
 	hash_map_clear(&stacks->maps);
 }
 
@@ -48,9 +67,9 @@ void told_stacks_fini(struct told_stacks *stacks)
 		return;
 	forget_maps(stacks);
 	hash_map_fini(&stacks->maps);
-	hash_map_fini(&stacks->stacks);
-	hash_map_fini(&stacks->kernel);
-	kernel_modules_fini(&stacks->modules);
+	hash_map_fini(&stacks->by_number);
+	free(stacks->all);
+	kernel_frames_fini(&stacks->kernel_frames);
 	code_files_fini(&stacks->files);
 }
 
@@ -67,7 +86,7 @@ static struct memory_piece piece_of(struct told_stacks *stacks, const struct pro
 				     .file = code_files_find(&stacks->files, &key)};
 }
 
-static void read_map(struct told_stacks *stacks, uint32_t pid, struct memory_map *map)
+static size_t put_pieces(struct told_stacks *stacks, uint32_t pid, struct memory_map *memory)
 {
 	struct proc_maps maps = {0};
 	struct memory_piece piece;
@@ -78,32 +97,62 @@ static void read_map(struct told_stacks *stacks, uint32_t pid, struct memory_map
 		if (!maps.mappings[i].is_executable)
 			continue;
 		piece = piece_of(stacks, &maps.mappings[i]);
-		memory_map_put(map, &piece);
+		memory_map_put(memory, &piece);
 	}
 	proc_maps_fini(&maps);
+	return memory->count;
+}
+
+/* What is mapped now, and nothing of what was. Of a process that is gone the last that was known stays. */
+static void read_map(struct told_stacks *stacks, struct process *process, struct told_map *map)
+{
+	const uint64_t begin_ns = host_clocks_now_ns();
+	struct memory_map *memory = memory_map_new();
+
+	map->read_ns = begin_ns;
+	if (!memory)
+		return;
+	if (put_pieces(stacks, process->row.pid, memory) || !map->memory) {
+		memory_map_release(map->memory);
+		map->memory = memory;
+	} else {
+		memory_map_release(memory);
+	}
+	look_time_spend(&process->looks, begin_ns, host_clocks_now_ns());
 }
 
 /* NULL: no memory. */
-static struct memory_map *map_of(struct told_stacks *stacks, const struct process *process)
+static struct told_map *new_map(struct told_stacks *stacks, struct process *process)
 {
-	struct memory_map *map = hash_map_find_pointer(&stacks->maps, process->row.id);
+	struct told_map *map = calloc(1, sizeof(*map));
 
-	if (map)
-		return map;
 	if (stacks->maps.count >= PROCESSES_MOST)
 		forget_maps(stacks);
-	map = memory_map_new();
-	if (!map || hash_map_put_pointer(&stacks->maps, process->row.id, map)) {
-		memory_map_release(map);
+	if (map)
+		read_map(stacks, process, map);
+	if (!map || !map->memory || hash_map_put_pointer(&stacks->maps, process->row.id, map)) {
+		free_map(map);
 		return NULL;
 	}
-	read_map(stacks, process->row.pid, map);
+	return map;
+}
+
+/* Not older than age_ns, where there is time to read it. NULL: no memory. */
+static struct told_map *map_of(struct told_stacks *stacks, struct process *process, uint64_t age_ns)
+{
+	struct told_map *map = hash_map_find_pointer(&stacks->maps, process->row.id);
+	const uint64_t now_ns = host_clocks_now_ns();
+
+	if (!map)
+		return new_map(stacks, process);
+	if (now_ns - map->read_ns >= age_ns && look_time_is_due(&process->looks, now_ns))
+		read_map(stacks, process, map);
 	return map;
 }
 
 void told_stacks_meet(struct told_stacks *stacks, struct process *process)
 {
-	map_of(stacks, process);
+	map_of(stacks, process, 0);
 }
 
 /* ---- walking ----------------------------------------------------------------------------------- */
@@ -111,27 +160,23 @@ void told_stacks_meet(struct told_stacks *stacks, struct process *process)
 struct walk {
 	struct told_stacks *stacks;
 	struct process *process;
-	struct memory_map *map;
+	struct told_map *map;
 };
 
 static void mend_map(const struct walk *walk)
 {
-	const uint64_t begin_ns = host_clocks_now_ns();
-
-	if (!look_time_is_due(&walk->process->looks, begin_ns))
-		return;
-	read_map(walk->stacks, walk->process->row.pid, walk->map);
-	look_time_spend(&walk->process->looks, begin_ns, host_clocks_now_ns());
+	if (look_time_is_due(&walk->process->looks, host_clocks_now_ns()))
+		read_map(walk->stacks, walk->process, walk->map);
 }
 
 static union unwind_rule find_rule(void *context, uint64_t pc)
 {
 	const struct walk *walk = context;
-	const struct memory_piece *piece = memory_map_find(walk->map, pc);
+	const struct memory_piece *piece = memory_map_find(walk->map->memory, pc);
 
 	if (!piece) {
 		mend_map(walk);
-		piece = memory_map_find(walk->map, pc);
+		piece = memory_map_find(walk->map->memory, pc);
 	}
 	if (!piece || !piece->file)
 		return (union unwind_rule){.type = RULE_UNKNOWN};
@@ -142,7 +187,8 @@ static union unwind_rule find_rule(void *context, uint64_t pc)
 static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame *frame)
 {
 	struct recording *recording = walk->stacks->recording;
-	const struct memory_piece *piece = memory_map_find(walk->map, frame->pc - frame->is_return);
+	const struct memory_piece *piece =
+		memory_map_find(walk->map->memory, frame->pc - frame->is_return);
 	struct event_frame row = {.type = FRAME_JIT, .flags = frame->is_return ? FRAME_RETURN : 0};
 
 	row.offset = frame->pc;
@@ -162,7 +208,8 @@ static uint32_t frame_of(const struct walk *walk, const struct unwind_walk_frame
 /* Our own library in the program is none of its code. */
 static bool is_guest(const struct walk *walk, const struct unwind_walk_frame *frame)
 {
-	const struct memory_piece *piece = memory_map_find(walk->map, frame->pc - frame->is_return);
+	const struct memory_piece *piece =
+		memory_map_find(walk->map->memory, frame->pc - frame->is_return);
 
 	return piece && piece->file && piece->file->is_guest;
 }
@@ -190,75 +237,84 @@ static uint32_t walk_stack(struct walk *walk, const struct kernel_stack *told)
 	return stack;
 }
 
+/* ---- by their numbers -------------------------------------------------------------------------- */
+
+static void forget_one(struct told_stacks *stacks, struct told_stack *known)
+{
+	hash_map_remove(&stacks->by_number, known->user_stack, NULL);
+	if (stacks->on_forgotten)
+		stacks->on_forgotten(stacks->context, known->user_stack);
+	*known = (struct told_stack){0};
+}
+
+/* NULL: no memory. */
+static struct told_stack *place_of(struct told_stacks *stacks, uint64_t user_stack)
+{
+	const uint64_t index = hash_map_get(&stacks->by_number, user_stack, UINT64_MAX);
+	const size_t next = stacks->next % TOLD_STACKS_MOST;
+	struct told_stack *place;
+
+	if (index != UINT64_MAX)
+		return &stacks->all[index];
+	if (array_grow(stacks->all, stacks->capacity, next + 1))
+		return NULL;
+	place = &stacks->all[next];
+	if (place->user_stack)
+		forget_one(stacks, place);
+	if (hash_map_put(&stacks->by_number, user_stack, next))
+		return NULL;
+	stacks->next++;
+	return place;
+}
+
+static bool take(struct told_stacks *stacks, struct process *process,
+		 const struct kernel_stack *told)
+{
+	const uint64_t before = stacks->recording->kept_bytes;
+	struct walk walk = {stacks, process, map_of(stacks, process, MAP_AGE_NS)};
+	struct told_stack *place;
+	uint32_t stack;
+
+	if (!walk.map || stacks->stack_bytes >= STACK_BYTES_MOST)
+		return false;
+	stack = walk_stack(&walk, told);
+	stacks->stack_bytes += stacks->recording->kept_bytes - before;
+	place = stack ? place_of(stacks, told->user_stack) : NULL;
+	if (place)
+		*place = (struct told_stack){told->user_stack, stack, process->row.id};
+	return place != NULL;
+}
+
 void told_stacks_take(struct told_stacks *stacks, struct process *process,
 		      const struct kernel_stack *told)
 {
-	struct walk walk = {stacks, process, map_of(stacks, process)};
-	uint32_t stack;
-
-	if (!walk.map || stacks->stacks.count >= STACKS_MOST) {
-		stacks->refused++;
-		return;
-	}
-	stack = walk_stack(&walk, told);
-	if (stack)
-		hash_map_put(&stacks->stacks, told->user_stack, stack);
+	stacks->refused += !take(stacks, process, told);
 }
 
-uint32_t told_stacks_find(const struct told_stacks *stacks, uint64_t user_stack)
+uint32_t told_stacks_find(struct told_stacks *stacks, uint64_t user_stack, uint32_t process)
 {
-	return (uint32_t)hash_map_get(&stacks->stacks, user_stack, 0);
-}
+	const uint64_t index = hash_map_get(&stacks->by_number, user_stack, UINT64_MAX);
 
-/* ---- the kernel's frames ----------------------------------------------------------------------- */
-
-static uint32_t kernel_frame(struct told_stacks *stacks, uint64_t address)
-{
-	const struct event_frame row = {.type = FRAME_KERNEL, .offset = address};
-	struct recording *recording = stacks->recording;
-	uint32_t id = (uint32_t)hash_map_get(&stacks->kernel, address, 0);
-
-	if (id)
-		return id;
-	id = trace_writer_own_frame(recording->writer, &row, 0);
-	if (id > recording->last_frame) {
-		recording->last_frame = id;
-		recording->kept_bytes += FRAME_BYTES;
-	}
-	hash_map_put(&stacks->kernel, address, id);
-	return id;
-}
-
-/* A return address is that of the instruction before. */
-uint32_t told_stacks_put_kernel(struct told_stacks *stacks, const __u64 *addresses, size_t count,
-				uint32_t stack)
-{
-	for (size_t i = count; i-- > 0;)
-		stack = recording_stack(stacks->recording, stack,
-					kernel_frame(stacks, addresses[i] - (i > 0)));
-	return stack;
-}
-
-int told_stacks_name_kernel(struct told_stacks *stacks)
-{
-	struct trace_writer *writer = stacks->recording->writer;
-	struct kallsyms *symbols = NULL;
-	uint64_t address, id;
-	size_t cursor = 0;
-	char name[512];
-	int error;
-
-	if (!stacks->kernel.count)
+	if (!user_stack)
 		return 0;
-	error = kallsyms_open(NULL, &symbols);
-	if (error)
-		return error;
-	if (kernel_modules_look(&stacks->modules, NULL))
-		error_clear();
-	while (hash_map_next(&stacks->kernel, &cursor, &address, &id))
-		if (kernel_modules_name(&stacks->modules, symbols, address, name, sizeof(name)))
-			trace_writer_name_frame(writer, (uint32_t)id,
-						recording_string(stacks->recording, name));
-	kallsyms_close(symbols);
+	if (index != UINT64_MAX && stacks->all[index].process == process)
+		return stacks->all[index].stack;
+	if (index != UINT64_MAX)
+		forget_one(stacks, &stacks->all[index]);
+	else if (stacks->on_forgotten)
+		stacks->on_forgotten(stacks->context, user_stack);
 	return 0;
+}
+
+void told_stacks_forget(struct told_stacks *stacks, uint32_t process)
+{
+	uint64_t map = 0;
+
+	/* who has no map has no stacks */
+	if (!hash_map_remove(&stacks->maps, process, &map))
+		return;
+	free_map((struct told_map *)(uintptr_t)map);
+	for (size_t i = 0; i < stacks->capacity; i++)
+		if (stacks->all[i].process == process)
+			forget_one(stacks, &stacks->all[i]);
 }

@@ -9,18 +9,33 @@
 #include <stdint.h>
 
 #include "collect/code_files.h"
+#include "collect/kernel_frames.h"
 #include "collect/processes.h"
 #include "event/kernel_record.h"
-#include "symbol/kernel_modules.h"
+
+/* So many are known at the same time: the oldest gives way. */
+enum { TOLD_STACKS_MOST = 1 << 16 };
+
+/* What a number of the kernel's stands for. */
+struct told_stack {
+	uint64_t user_stack; /* 0: nothing */
+	uint32_t stack;      /* the trace's */
+	uint32_t process;
+};
 
 struct told_stacks {
 	struct recording *recording; /* borrowed */
 	struct code_files files;
-	struct hash_map maps;   /* process id -> struct memory_map *, a reference */
-	struct hash_map stacks; /* number of a stack -> the trace's */
-	struct hash_map kernel; /* address in the kernel -> the trace's frame */
-	struct kernel_modules modules;
-	uint64_t refused; /* stacks, beyond what is kept */
+	struct hash_map maps;   /* process id -> struct told_map *, owned */
+	struct told_stack *all; /* owned; a ring of TOLD_STACKS_MOST */
+	size_t capacity, next;
+	struct hash_map by_number; /* number of a stack -> its place in `all` */
+	struct kernel_frames kernel_frames;
+	/* The kernel has to tell this one again when it comes to it: we have forgotten it. NULL: it never can. */
+	void (*on_forgotten)(void *context, uint64_t user_stack);
+	void *context;
+	uint64_t stack_bytes; /* that all of them take of the recorder's memory */
+	uint64_t refused;     /* no memory for them, or beyond what is kept */
 };
 
 void told_stacks_init(struct told_stacks *stacks, struct recording *recording);
@@ -32,13 +47,11 @@ void told_stacks_meet(struct told_stacks *stacks, struct process *process);
 void told_stacks_take(struct told_stacks *stacks, struct process *process,
 		      const struct kernel_stack *told);
 
-/* The trace's stack; 0: it was never told, or is empty. */
-uint32_t told_stacks_find(const struct told_stacks *stacks, uint64_t user_stack);
+/* The trace's stack; 0: it was never told, is another process's, or is empty. One that is not known any more will be told
+ * again. */
+uint32_t told_stacks_find(struct told_stacks *stacks, uint64_t user_stack, uint32_t process);
 
-/* … below the kernel's frames, innermost first. */
-uint32_t told_stacks_put_kernel(struct told_stacks *stacks, const __u64 *addresses, size_t count,
-				uint32_t stack);
-/* Names for the kernel's functions, once: it takes some 50 ms. Errors: see kallsyms_open; with the error chain. */
-int told_stacks_name_kernel(struct told_stacks *stacks);
+/* The process has ended, or is another program now: its numbers may be somebody else's. */
+void told_stacks_forget(struct told_stacks *stacks, uint32_t process);
 
 #endif

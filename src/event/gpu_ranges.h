@@ -20,11 +20,7 @@
 
 #include <linux/types.h>
 
-enum {
-	GPU_RANGES_A_BUCKET = 64,
-	GPU_RANGE_LEVELS = 4,
-	GPU_RANGE_BUCKETS_MOST = 1 << 16 /* that one bind or unbind is looked for in */
-};
+enum { GPU_RANGES_A_BUCKET = 64, GPU_RANGE_LEVELS = 4 };
 
 struct gpu_range {
 	__u64 begin, end; /* end 0: a free place */
@@ -42,6 +38,7 @@ struct gpu_bucket {
 	__u32 lock, version; /* odd while it changes */
 	__u32 lost;          /* ranges, or parts of them, without room */
 	__u32 reserved;
+	__u64 owner; /* what it goes with */
 	struct gpu_range ranges[GPU_RANGES_A_BUCKET];
 };
 
@@ -98,15 +95,15 @@ GPU_RANGES_FUNCTION int gpu_bucket_put(struct gpu_bucket *bucket, const struct g
 	return 0;
 }
 
-/* Takes [begin, end) out of one range; what is left behind it needs a place of its own. */
-GPU_RANGES_INLINE void gpu_range_cut(struct gpu_bucket *bucket, struct gpu_range *range,
-				     __u64 begin, __u64 end)
+/* Takes [begin, end) out of one range; what is left behind it needs a place of its own. False: it has no part of it. */
+GPU_RANGES_INLINE int gpu_range_cut(struct gpu_bucket *bucket, struct gpu_range *range, __u64 begin,
+				    __u64 end)
 {
 	const __u64 from = range->begin, until = range->end;
 	struct gpu_range rest;
 
 	if (from >= end || until <= begin)
-		return;
+		return 0;
 	rest.begin = end;
 	rest.end = until;
 	rest.object = range->object;
@@ -121,15 +118,35 @@ GPU_RANGES_INLINE void gpu_range_cut(struct gpu_bucket *bucket, struct gpu_range
 	} else {
 		range->end = 0;
 	}
+	return 1;
 }
 
+/* Whether there was any of it. */
 GPU_RANGES_FUNCTION int gpu_bucket_cut(struct gpu_bucket *bucket, __u64 begin, __u64 end)
 {
+	int has_cut = 0;
+
 	if (!bucket)
 		return 0;
 	for (int i = 0; i < GPU_RANGES_A_BUCKET; i++)
 		if (bucket->ranges[i].end)
-			gpu_range_cut(bucket, &bucket->ranges[i], begin, end);
+			has_cut |= gpu_range_cut(bucket, &bucket->ranges[i], begin, end);
+	return has_cut;
+}
+
+/* Takes out what lies in a place, if it is of an object. False: it is not. */
+GPU_RANGES_FUNCTION int gpu_bucket_take(struct gpu_bucket *bucket, __u32 place, __u64 object,
+					struct gpu_range *ret_range)
+{
+	struct gpu_range *range;
+
+	if (!bucket || !ret_range)
+		return 0;
+	range = &bucket->ranges[place & (GPU_RANGES_A_BUCKET - 1)];
+	if (!range->end || range->object != object)
+		return 0;
+	*ret_range = *range;
+	range->end = 0;
 	return 1;
 }
 

@@ -18,6 +18,10 @@ enum i915_command {
 	I915_GEM_CONTEXT_CREATE = 0x2d,
 	I915_GEM_CONTEXT_DESTROY = 0x2e,
 	I915_GEM_USERPTR = 0x33,
+	I915_GEM_CONTEXT_GETPARAM = 0x34,
+	I915_GEM_CONTEXT_SETPARAM = 0x35,
+	I915_GEM_VM_CREATE = 0x3a,
+	I915_GEM_VM_DESTROY = 0x3b
 };
 #define I915_COMMAND_BASE 0x40 /* of all DRM drivers */
 
@@ -73,7 +77,29 @@ enum {
 
 struct i915_context_create {
 	__u32 ctx_id, flags;
+	__u64 extensions; /* struct i915_context_extension, where flags say so */
+};
+enum { I915_CONTEXT_HAS_EXTENSIONS = 1 << 0 };
+
+struct i915_context_param {
+	__u32 ctx_id, size;
+	__u64 param; /* enum i915_context_param_number */
+	__u64 value;
+};
+/* Read, it is a new number of the context's space in the file. */
+enum i915_context_param_number { I915_CONTEXT_VM = 9 };
+
+struct i915_context_extension {
+	__u64 next; /* 0: none */
+	__u32 name; /* 0: the one that sets a parameter */
+	__u32 flags, rsvd[4];
+	struct i915_context_param param;
+};
+enum { I915_EXTENSION_SETPARAM = 0 };
+
+struct i915_vm {
 	__u64 extensions;
+	__u32 flags, vm_id;
 };
 
 struct i915_context_destroy {

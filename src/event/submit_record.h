@@ -18,7 +18,12 @@ enum submit_record_kind {
 	SUBMIT_RECORD_MORE =
 		2, /* … of an earlier one, looked at once more: kernels that are new, and counts in all */
 	SUBMIT_RECORD_UNBOUND = 3, /* struct submit_unbound */
-	SUBMIT_RECORD_MET = 4      /* struct kernel_head: a process gets ready to submit */
+	SUBMIT_RECORD_MET = 4,     /* struct submit_process: it gets ready to submit */
+	/* struct submit_process: its last thread ends. Told of those that called the driver. Its number may be another's from
+	 * then on, and what its files held is told as unbound behind it. */
+	SUBMIT_RECORD_EXIT = 5,
+	/* struct submit_dropped: a batch that was told with SUBMIT_IS_OPEN is not looked at again: it stays incomplete */
+	SUBMIT_RECORD_DROPPED = 6
 };
 
 enum submit_flag {
@@ -26,7 +31,12 @@ enum submit_flag {
 	SUBMIT_NO_VM = 1 << 1,   /* nobody saw its address space being made */
 	SUBMIT_NO_GENERATION = 1 << 2, /* whose commands these are is not known: not looked at */
 	SUBMIT_NO_ROOM = 1 << 3,       /* too many at the same time: not looked at */
+	SUBMIT_HAS_MORE =
+		1 << 4 /* more batches than SUBMIT_BATCHES_MOST: the others were not looked at */
 };
+
+/* xe takes nine. */
+enum { SUBMIT_BATCHES_MOST = 16 };
 
 struct submit_found {
 	__u64 address; /* on the GPU; with BATCH_IS_RELATIVE only an offset */
@@ -44,6 +54,7 @@ struct submit_record {
 	__u64 vm;         /* address space, numbered once for all files */
 	__u64 user_stack; /* as in struct kernel_out */
 	__u64 address;    /* of the first batch */
+	__u64 start_ns;   /* as in struct submit_process */
 	__u32 queue;      /* as the driver numbers it, in the file */
 	__u32 minor;      /* of the GPU's render node */
 	__u32 batches;
@@ -58,11 +69,22 @@ struct submit_record {
 	struct submit_found found[BATCH_FOUND_MOST]; /* found_count of them */
 };
 
-/* What was bound there is no more. */
+/* What was bound there is no more: it was unbound, or something else is bound there, or its address space is gone. */
 struct submit_unbound {
 	struct kernel_head head;
 	__u64 vm;
 	__u64 begin, end; /* end 0: all of the address space */
+};
+
+/* A process, by its number and when it began. */
+struct submit_process {
+	struct kernel_head head;
+	__u64 start_ns; /* CLOCK_BOOTTIME, as field 22 of /proc/PID/stat in its own unit; 0: not known */
+};
+
+struct submit_dropped {
+	struct kernel_head head;
+	__u64 number; /* of the submission */
 };
 
 /* What had no room inside the kernel: the places in the map `counts`. */
@@ -73,6 +95,8 @@ enum submit_count {
 	SUBMIT_COUNT_FAILED = 3, /* calls that the driver refused */
 	SUBMIT_COUNT_CALLS = 4,  /* whose begin was not seen */
 	SUBMIT_COUNT_BUSY = 5,   /* nobody was free to look through their batches */
+	SUBMIT_COUNT_MISSED = 6, /* calls whose end was not seen: what they changed is not known */
+	SUBMIT_COUNT_VOIDED = 7, /* address spaces of which all that was known is forgotten */
 	SUBMIT_COUNTS
 };
 
@@ -87,20 +111,46 @@ enum submit_xe_call {
 	SUBMIT_XE_QUEUE_CREATE,
 	SUBMIT_XE_MMAP_OFFSET,
 	SUBMIT_XE_MMAP, /* the end of one that is there already */
-	/* Seen before the driver does it. */
 	SUBMIT_XE_VM_DESTROY,
+	/* Seen before the driver does it. */
 	SUBMIT_XE_QUEUE_DESTROY,
 	SUBMIT_XE_GEM_CLOSE,
 	SUBMIT_XE_FILE_CLOSE,
-	SUBMIT_XE_ANY /* a call that looks at open batches once more */
+	SUBMIT_XE_ANY, /* a call that looks at open batches once more */
+	SUBMIT_XE_EXIT /* the last thread of the process ends */
 };
+
+/* … of i915 (src/bpf/i915.bpf.c). */
+enum submit_i915_call {
+	SUBMIT_I915_EXEC = 1,
+	SUBMIT_I915_CONTEXT_CREATE,
+	SUBMIT_I915_MMAP_OFFSET,
+	SUBMIT_I915_GEM_MMAP,
+	SUBMIT_I915_USERPTR,
+	SUBMIT_I915_MMAP, /* the end of one that is there already */
+	SUBMIT_I915_CONTEXT_SETPARAM,
+	SUBMIT_I915_CONTEXT_GETPARAM,
+	SUBMIT_I915_VM_CREATE,
+	/* Seen before the driver does it. */
+	SUBMIT_I915_VM_DESTROY,
+	SUBMIT_I915_CONTEXT_DESTROY,
+	SUBMIT_I915_GEM_CLOSE,
+	SUBMIT_I915_FILE_CLOSE,
+	SUBMIT_I915_ANY,
+	SUBMIT_I915_EXIT
+};
+
+/* How much of a call is seen. */
+enum submit_seen { SUBMIT_SEEN = 0, SUBMIT_SEEN_BEGIN = 1, SUBMIT_SEEN_END = 2 };
 
 struct submit_request {
 	__u64 file;            /* stands for one; no address */
 	__u64 data;            /* the call's arguments, in the caller's memory */
 	__u64 address, offset; /* of SUBMIT_XE_MMAP: where it is, and where in the file */
-	__u32 call;            /* enum submit_xe_call */
+	__u32 call;            /* enum submit_xe_call, or enum submit_i915_call */
 	__s32 result;          /* the driver's */
+	__u32 seen;            /* enum submit_seen */
+	__u32 reserved;
 };
 
 #endif

@@ -102,6 +102,11 @@ enum xe_bind_operation {
 	XE_BIND_UNMAP_ALL = 3,
 	XE_BIND_PREFETCH = 4
 };
+/* Of an operation that maps, and of no object then. */
+enum xe_bind_flag {
+	XE_BIND_NULL = 1 << 2,           /* reads give 0, writes go nowhere */
+	XE_BIND_CPU_ADDR_MIRROR = 1 << 5 /* what the process has at the same address (6.15) */
+};
 
 struct xe_vm_bind_op {
 	__u64 extensions;
@@ -113,8 +118,8 @@ struct xe_vm_bind_op {
 	};
 	__u64 range;
 	__u64 addr;
-	__u32 op; /* enum xe_bind_operation */
-	__u32 flags;
+	__u32 op;    /* enum xe_bind_operation */
+	__u32 flags; /* enum xe_bind_flag, and others */
 	__u32 prefetch_mem_region_instance, pad2;
 	__u64 reserved[3];
 };

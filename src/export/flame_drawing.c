@@ -366,10 +366,30 @@ static int add_busy(struct drawing *drawing, const struct analysis_path *path, u
 	return error;
 }
 
-/* The runtime's function, on top of who called it. */
-static int push_call(struct drawing *drawing, const char *function)
+/* The runtime's function, on top of who called it, and what it led to in the kernel. */
+static int push_call(struct drawing *drawing, uint32_t stack, const char *function)
 {
-	return *function ? push(drawing, function, FLAME_HOST) : 0;
+	const struct frame_name *names;
+	size_t count, callers;
+	int error;
+
+	if (frames_of_call(drawing->frames, stack, function, &names, &count, &callers))
+		return out_of_memory();
+	for (error = 0; callers < count && !error; callers++)
+		error = push_host(drawing, &names[callers]);
+	return error;
+}
+
+/* Who called it. */
+static int push_callers(struct drawing *drawing, uint32_t stack)
+{
+	const struct frame_name *names;
+	size_t count, callers;
+
+	if (frames_of_call(drawing->frames, stack, "", &names, &count, &callers))
+		return out_of_memory();
+	/* where nobody is known, and the kernel's frames are, these are all there is to say */
+	return callers || !count ? add_names(drawing, names, callers) : 0;
 }
 
 static int draw_path(struct drawing *drawing, const struct analysis_path *path)
@@ -382,11 +402,12 @@ static int draw_path(struct drawing *drawing, const struct analysis_path *path)
 		return 0;
 	drawing->row = (struct drawing_row){.kind = DRAWN_PATH,
 					    .index = (uint32_t)(path - drawing->analysis->paths)};
-	error = push_stack(drawing, path->stack);
+	drawing->count = 0;
+	error = push_callers(drawing, path->stack);
 	if (!error && idle)
 		error = add_idle(drawing, path->causes, IDLE_BEFORE_CALL);
 	if (!error)
-		error = push_call(drawing, path->function);
+		error = push_call(drawing, path->stack, path->function);
 	if (!error && idle)
 		error = add_idle(drawing, path->causes, IDLE_FROM_CALL);
 	return error ? error : add_busy(drawing, path, busy);
@@ -454,9 +475,11 @@ static int push_caller(struct drawing *drawing, const struct analysis_state *sta
 static int push_called(struct drawing *drawing, const struct analysis_state *state)
 {
 	const char *function = model_text(drawing->model, state->wait_string, "");
-	int error = state->holder ? push_caller(drawing, state) : push_stack(drawing, state->stack);
+	int error;
 
-	return error ? error : push_call(drawing, function);
+	drawing->count = 0;
+	error = state->holder ? push_caller(drawing, state) : push_callers(drawing, state->stack);
+	return error ? error : push_call(drawing, state->holder ? 0 : state->stack, function);
 }
 
 static int draw_state(struct drawing *drawing, const struct analysis_state *state, uint64_t value)
@@ -549,12 +572,14 @@ static const char *open_text(const struct analysis_ledger *ledger)
 static int draw_launches(struct drawing *drawing, const struct analysis_launches *row)
 {
 	const char *open = open_text(&drawing->analysis->ledger), *name = name_of(row->name);
-	int error = push_stack(drawing, row->stack);
+	int error;
 
+	drawing->count = 0;
+	error = push_callers(drawing, row->stack);
 	drawing->row = (struct drawing_row){
 		DRAWN_LAUNCHES, (uint32_t)(row - drawing->analysis->launches), DRAWN_MATCHED, 0};
 	if (!error)
-		error = push_call(drawing, row->function);
+		error = push_call(drawing, row->stack, row->function);
 	if (!error)
 		error = add_beyond(drawing, name, FLAME_DEVICE, NULL, row->matched);
 	drawing->row.part = DRAWN_REJECTED;
@@ -743,16 +768,14 @@ static int push_stall(struct drawing *drawing, const struct analysis_instruction
 
 static int draw_stall(struct drawing *drawing, const struct analysis_instruction *row)
 {
-	const struct frame_name *names;
-	size_t count;
+	const char *function =
+		row->path == ANALYSIS_NO_PATH ? "" : drawing->analysis->paths[row->path].function;
 	int error = push_process(drawing, process_of(drawing, row));
 
-	if (!error && frames_of_stack(drawing->frames, row->stack, &names, &count))
-		return out_of_memory();
 	if (!error)
-		error = add_names(drawing, names, count);
-	if (!error && row->path != ANALYSIS_NO_PATH)
-		error = push_call(drawing, drawing->analysis->paths[row->path].function);
+		error = push_callers(drawing, row->stack);
+	if (!error)
+		error = push_call(drawing, row->stack, function);
 	if (!error)
 		error = push_stall(drawing, row);
 	return error ? error : add(drawing, row->samples);

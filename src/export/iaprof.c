@@ -92,14 +92,11 @@ static void append_host(struct iaprof *iaprof, const struct profile_frame *frame
 }
 
 static int define_half(struct iaprof *iaprof, enum iaprof_names names,
-		       const struct profile_frame *frames, size_t count, const char *function,
-		       uint32_t *ret_number)
+		       const struct profile_frame *frames, size_t count, uint32_t *ret_number)
 {
 	string_builder_clear(&iaprof->text);
 	for (size_t i = 0; i < count; i++)
 		append_host(iaprof, &frames[i]);
-	if (*function)
-		append_frame(iaprof, function, FLAME_HOST);
 	if (iaprof->text.error)
 		return iaprof->text.error;
 	return iaprof_define(iaprof, names, string_builder_text(&iaprof->text), ret_number);
@@ -110,18 +107,21 @@ static int define_halves(struct iaprof *iaprof, uint32_t stack, const char *func
 			 struct iaprof_place *place)
 {
 	const struct profile_frame *frames = NULL;
-	size_t count = 0, user;
-	int error = stack ? profile_frames(&iaprof->profile, stack, &frames, &count) : 0;
+	size_t count = 0, user, first = 0;
+	int error = profile_frames(&iaprof->profile, stack, function, &frames, &count);
 
 	if (error)
 		return error;
-	for (user = count; user > 0 && frames[user - 1].kind == PROFILE_KERNEL; user--)
+	/* no stack is no frame here */
+	if (!stack && count && frames[0].kind == PROFILE_PLACEHOLDER)
+		first = 1;
+	for (user = count; user > first && frames[user - 1].kind == PROFILE_KERNEL; user--)
 		;
 	place->has_kernel = user < count;
-	error = define_half(iaprof, IAPROF_USTACK, frames, user, function, &place->ustack);
+	error = define_half(iaprof, IAPROF_USTACK, frames + first, user - first, &place->ustack);
 	if (error || !iaprof->form->has_kernel)
 		return error;
-	return define_half(iaprof, IAPROF_KSTACK, frames + user, count - user, "", &place->kstack);
+	return define_half(iaprof, IAPROF_KSTACK, frames + user, count - user, &place->kstack);
 }
 
 /* Many instructions are of one stack: only the first place looks for its frames. */

@@ -52,6 +52,8 @@ static const char *module_of(const struct profile_frame *frame)
 		return "inlined";
 	if (frame->module)
 		return frame->module;
+	if (frame->kind == PROFILE_NATIVE && !frame->trace_frame)
+		return "[runtime]";
 	if (frame->kind == PROFILE_PYTHON && frame->file)
 		return frame->file;
 	return frame->kind == PROFILE_JIT ? "//anon" : "[unknown]";
@@ -94,9 +96,9 @@ static void append_time(struct script *script, uint64_t time_ns)
 			       size / 1000000000, size % 1000000000);
 }
 
-static int write_event(struct script *script, uint32_t stack)
+static int write_event(struct script *script, uint32_t stack, uint32_t function_string)
 {
-	const char *frames = stack_texts_get(&script->stacks, stack);
+	const char *frames = stack_texts_get_call(&script->stacks, stack, function_string);
 
 	if (!frames || script->head.error)
 		return -ENOMEM;
@@ -113,7 +115,6 @@ static int on_command(void *context, const struct command *command)
 	struct script *script = context;
 	const struct filter *filter = &script->filter;
 	const struct event_launch *launch = command->launch;
-	const char *function;
 	uint64_t duration_ns;
 
 	if (!command_duration(command, &duration_ns) || !filter_has_kind(filter, EVENT_EXECUTION) ||
@@ -124,10 +125,8 @@ static int on_command(void *context, const struct command *command)
 	append_time(script, command_time(command));
 	string_builder_appendf(&script->head, "%" PRIu64 " gpu-time:\n", duration_ns);
 	append_frame(&script->head, 0, command_name(script->profile.model, command), "[gpu]");
-	function = model_text(script->profile.model, launch ? launch->function_string : 0, "");
-	if (*function)
-		append_frame(&script->head, 0, function, "[runtime]");
-	return write_event(script, launch ? launch->stack : 0);
+	return write_event(script, launch ? launch->stack : 0,
+			   launch ? launch->function_string : 0);
 }
 
 static int on_sample(void *context, const struct order_item *item)
@@ -146,7 +145,7 @@ static int on_sample(void *context, const struct order_item *item)
 	escape_append_word(&script->head,
 			   model_text(script->profile.model, row->source_string, "samples"));
 	string_builder_append(&script->head, ":\n");
-	return write_event(script, row->stack);
+	return write_event(script, row->stack, 0);
 }
 
 static void write_comment(void *context, const char *line)

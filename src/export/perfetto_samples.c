@@ -268,7 +268,7 @@ static int tell_stack(struct samples *samples, struct samples_stream *stream, ui
 
 	if (!stack || hash_map_find(&stream->stacks, stack))
 		return 0;
-	error = profile_frames(&samples->profile, stack, &frames, &count);
+	error = profile_frames(&samples->profile, stack, "", &frames, &count);
 	if (!error && array_grow(stream->numbers, stream->numbers_capacity, count))
 		error = -ENOMEM;
 	for (size_t i = 0; !error && i < count; i++)

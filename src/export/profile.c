@@ -92,8 +92,8 @@ static int push_host(struct profile *profile, const struct frame_name *name)
 				      .trace_frame = name->frame,
 				      .is_unnamed = name->is_unnamed};
 
-	if (row && row->type == FRAME_KERNEL)
-		frame.module = "[kernel.kallsyms]";
+	if (name->class == FRAME_CLASS_KERNEL)
+		frame.module = name->kernel_module ? name->kernel_module : "[kernel.kallsyms]";
 	if (row && row->type == FRAME_NATIVE) {
 		frame.module = model_text(profile->model, row->module_string, NULL);
 		frame.build_id = model_text(profile->model, row->build_id_string, "");
@@ -104,42 +104,42 @@ static int push_host(struct profile *profile, const struct frame_name *name)
 	return push(profile, &frame);
 }
 
-static int push_stack(struct profile *profile, uint32_t stack)
+/* With the function that was called from it; "": none was. */
+static int push_stack(struct profile *profile, uint32_t stack, const char *function)
 {
 	const struct profile_frame unknown = {.kind = PROFILE_PLACEHOLDER,
 					      .function = frames_none(profile->frames),
 					      .build_id = ""};
 	const struct frame_name *names;
-	size_t count;
-	int error = frames_of_stack(profile->frames, stack, &names, &count);
+	size_t count, callers;
+	int error = frames_of_call(profile->frames, stack, function, &names, &count, &callers);
 
 	profile->count = 0;
+	if (!error && !callers && count <= (*function != 0))
+		error = push(profile, &unknown);
 	for (size_t i = 0; i < count && !error; i++)
 		error = push_host(profile, &names[i]);
-	return error || count ? error : push(profile, &unknown);
+	return error;
 }
 
-int profile_frames(struct profile *profile, uint32_t stack, const struct profile_frame **ret_frames,
-		   size_t *ret_count)
+int profile_frames(struct profile *profile, uint32_t stack, const char *function,
+		   const struct profile_frame **ret_frames, size_t *ret_count)
 {
-	int error = push_stack(profile, stack);
+	int error = push_stack(profile, stack, function);
 
 	*ret_frames = profile->stack;
 	*ret_count = profile->count;
 	return error;
 }
 
-/* The runtime's function on top of who called it, and the command on top of that. */
-static int push_command(struct profile *profile, const char *function, const char *command)
+/* The command, on top of who launched it. */
+static int push_command(struct profile *profile, const char *command)
 {
-	const struct profile_frame call = {
-		.kind = PROFILE_NATIVE, .function = function, .build_id = ""};
 	const struct profile_frame device = {.kind = PROFILE_DEVICE,
 					     .function = *command ? command : "[unknown command]",
 					     .build_id = ""};
-	int error = *function ? push(profile, &call) : 0;
 
-	return error ? error : push(profile, &device);
+	return push(profile, &device);
 }
 
 static int push_instruction(struct profile *profile, const struct analysis_instruction *row)
@@ -206,9 +206,9 @@ static int each_execution(struct profile *profile,
 		if (!path->name || (!path->count && !path->share_ns) ||
 		    !is_whose(profile, row.process))
 			continue;
-		error = push_stack(profile, path->stack);
+		error = push_stack(profile, path->stack, path->function);
 		if (!error)
-			error = push_command(profile, path->function, path->name);
+			error = push_command(profile, path->name);
 		if (!error)
 			error = finish_row(profile, &row, on_row, context);
 	}
@@ -236,7 +236,7 @@ static int each_sample(struct profile *profile,
 
 		if (!is_whose(profile, row.process))
 			continue;
-		error = push_stack(profile, sample->stack);
+		error = push_stack(profile, sample->stack, "");
 		if (!error)
 			error = finish_row(profile, &row, on_row, context);
 	}
@@ -271,9 +271,9 @@ static int each_instruction(struct profile *profile,
 		}
 		if (!is_whose(profile, row.process))
 			continue;
-		error = push_stack(profile, found->stack);
+		error = push_stack(profile, found->stack, path ? path->function : "");
 		if (!error)
-			error = push_command(profile, path ? path->function : "", found->kernel);
+			error = push_command(profile, found->kernel);
 		if (!error)
 			error = push_instruction(profile, found);
 		if (!error)

@@ -88,9 +88,10 @@ void profile_close(struct profile *profile); /* half-built-safe */
 int profile_each(struct profile *profile,
 		 int (*on_row)(void *context, const struct profile_row *row), void *context);
 
-/* The frames of one stack, root first and at least one; until the next call. -ENOMEM. */
-int profile_frames(struct profile *profile, uint32_t stack, const struct profile_frame **ret_frames,
-		   size_t *ret_count);
+/* The frames of one stack with a function that was called from it ("": none), root first and at least one; until the next call.
+ * -ENOMEM. */
+int profile_frames(struct profile *profile, uint32_t stack, const char *function,
+		   const struct profile_frame **ret_frames, size_t *ret_count);
 
 /* How many frames from the first on are one address: a function, and what was inlined there. */
 size_t profile_inlined(const struct profile_frame *frames, size_t count);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "analyze/model.h"
 #include "export/profile.h"
 
 void stack_texts_init(struct stack_texts *texts, struct profile *profile, stack_format *format)
@@ -33,13 +34,21 @@ void stack_texts_fini(struct stack_texts *texts)
 
 const char *stack_texts_get(struct stack_texts *texts, uint32_t stack)
 {
-	const char *known = hash_map_find_pointer(&texts->texts, stack);
+	return stack_texts_get_call(texts, stack, 0);
+}
+
+const char *stack_texts_get_call(struct stack_texts *texts, uint32_t stack,
+				 uint32_t function_string)
+{
+	const uint64_t key = (uint64_t)function_string << 32 | stack;
+	const char *known = hash_map_find_pointer(&texts->texts, key);
+	const char *function = model_text(texts->profile->model, function_string, "");
 	const struct profile_frame *frames;
 	size_t count;
 
 	if (known)
 		return known;
-	if (profile_frames(texts->profile, stack, &frames, &count))
+	if (profile_frames(texts->profile, stack, function, &frames, &count))
 		return NULL;
 	string_builder_clear(&texts->builder);
 	texts->format(&texts->builder, frames, count);
@@ -47,7 +56,7 @@ const char *stack_texts_get(struct stack_texts *texts, uint32_t stack)
 		return NULL;
 	known = string_builder_text(&texts->builder);
 	known = arena_copy(&texts->arena, known, strlen(known));
-	if (!known || hash_map_put_pointer(&texts->texts, stack, known))
+	if (!known || hash_map_put_pointer(&texts->texts, key, known))
 		return NULL;
 	return known;
 }

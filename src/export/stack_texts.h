@@ -22,7 +22,7 @@ typedef void stack_format(struct string_builder *text, const struct profile_fram
 struct stack_texts {
 	struct profile *profile; /* borrowed */
 	stack_format *format;
-	struct hash_map texts; /* stack id -> text */
+	struct hash_map texts; /* function's string << 32 | stack id -> text */
 	struct arena arena;
 	struct string_builder builder;
 };
@@ -32,5 +32,8 @@ void stack_texts_fini(struct stack_texts *texts); /* NULL-safe */
 
 /* Lives as long as the texts; NULL: no memory. */
 const char *stack_texts_get(struct stack_texts *texts, uint32_t stack);
+/* … with a function that was called from it; 0: none. */
+const char *stack_texts_get_call(struct stack_texts *texts, uint32_t stack,
+				 uint32_t function_string);
 
 #endif

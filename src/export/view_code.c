@@ -128,12 +128,11 @@ static int find_node(struct view_code *code, uint32_t caller, uint32_t frame, ui
 	return 0;
 }
 
-static int make_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stack)
+static int put_names(struct view_code *code, const struct frame_name *names, size_t count,
+		     uint32_t *ret_stack)
 {
-	const struct frame_name *names;
 	uint32_t node = 0, frame;
-	size_t count;
-	int error = frames_of_stack(code->frames, stack, &names, &count);
+	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
 		error = find_frame(code, &names[i], &frame);
@@ -142,6 +141,32 @@ static int make_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stac
 	}
 	*ret_stack = node;
 	return error;
+}
+
+static int make_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stack)
+{
+	const struct frame_name *names;
+	size_t count;
+	int error = frames_of_stack(code->frames, stack, &names, &count);
+
+	return error ? error : put_names(code, names, count, ret_stack);
+}
+
+int view_code_call(struct view_code *code, uint32_t stack, const char *function,
+		   uint32_t *ret_function, uint32_t *ret_stack)
+{
+	const struct frame_name *names;
+	size_t count, callers;
+	int error = frames_of_call(code->frames, stack, function, &names, &count, &callers);
+
+	if (error)
+		return error;
+	*ret_function = 0;
+	if (*function &&
+	    (count > callers + 1 || (count && names[count - 1].class == FRAME_CLASS_KERNEL)))
+		return put_names(code, names, count, ret_stack);
+	error = view_code_name(code, function, ret_function);
+	return error ? error : view_code_stack(code, stack, ret_stack);
 }
 
 int view_code_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stack)

@@ -41,6 +41,10 @@ void view_code_fini(struct view_code *code); /* NULL-safe */
 
 /* Number of a text; of a string of the trace; of a stack of the trace. -ENOMEM. */
 int view_code_name(struct view_code *code, const char *text, uint32_t *ret_name);
+/* Of a stack with a function that was called from it: *ret_function is its name, or 0 where the function stands in the stack, as
+ * what it led to in the kernel lies on it. -ENOMEM. */
+int view_code_call(struct view_code *code, uint32_t stack, const char *function,
+		   uint32_t *ret_function, uint32_t *ret_stack);
 int view_code_string(struct view_code *code, uint32_t string, uint32_t *ret_name);
 int view_code_stack(struct view_code *code, uint32_t stack, uint32_t *ret_stack);
 

@@ -335,9 +335,8 @@ static int write_paths(struct writer *writer)
 
 		error = view_code_name(code, path->name, &name);
 		if (!error)
-			error = view_code_name(code, path->function, &function);
-		if (!error)
-			error = view_code_stack(code, path->stack, &stack);
+			error = view_code_call(code, path->stack, path->function, &function,
+					       &stack);
 		json_u64(json, path->device);
 		json_u64(json, path->class);
 		json_u64(json, name);

@@ -519,7 +519,7 @@ class Chain:
         """Which place of the program they are of; None: of none, or not whole. The guest's end with the runtime's function;
         the kernel's with the driver's: the loader's functions jump into those of the runtime."""
         for path, function in PATHS.items():
-            last = function if self.has_guest else "xe_exec_ioctl [xe]_[k]"
+            last = function if self.has_guest else "xe_exec_ioctl_[k]"
             if path in frames and last in frames and "main" in frames and frames.count("go_down") == 21:
                 if frames.index("main") < frames.index(path) < frames.index("go_down") < frames.index(last):
                     return path

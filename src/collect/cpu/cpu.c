@@ -121,6 +121,7 @@ int cpu_open(struct recording *recording, const struct cpu_options *options, str
 	cpu->faults_string = recording_string(recording, "page-faults");
 	cpu->last_loss_ns = host_clocks_now_ns();
 	code_files_init(&cpu->files, recording);
+	kernel_frames_init(&cpu->kernel_frames, recording);
 	hash_map_init(&cpu->kernels);
 	hash_map_init(&cpu->calls);
 	identities_init(&cpu->python.notes);
@@ -552,7 +553,7 @@ void cpu_count_losses(struct cpu *cpu, uint64_t now_ns)
 	cpu->last_loss_ns = now_ns;
 	cpu_who_each_second(cpu, now_ns);
 	cpu_interrupts_read(cpu);
-	cpu_look_at_modules(cpu);
+	kernel_frames_look(&cpu->kernel_frames);
 	for_each_process(cpu, cpu_name_code);
 	for_each_process(cpu, end_if_gone);
 }
@@ -664,6 +665,14 @@ static void note_crowded(struct cpu *cpu)
 	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, text);
 }
 
+static void name_kernel(struct cpu *cpu)
+{
+	if (!kernel_frames_name(&cpu->kernel_frames))
+		return;
+	recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
+	error_clear();
+}
+
 void cpu_close(struct cpu *cpu)
 {
 	if (!cpu)
@@ -676,7 +685,7 @@ void cpu_close(struct cpu *cpu)
 	note_unwatched(cpu);
 	note_closed(cpu);
 	note_crowded(cpu);
-	cpu_name_kernel(cpu);
+	name_kernel(cpu);
 	cpu_python_note(cpu);
 	cpu_python_fini(cpu);
 	cpu_interrupts_close(cpu);
@@ -686,8 +695,7 @@ void cpu_close(struct cpu *cpu)
 	family_fini(&cpu->family);
 	count_last_losses(cpu);
 	perf_rings_close(cpu->rings);
-	free(cpu->kernel);
-	kernel_modules_fini(&cpu->modules);
+	kernel_frames_fini(&cpu->kernel_frames);
 	code_files_fini(&cpu->files);
 	blocked_files_fini(&cpu->proc);
 	hash_map_fini(&cpu->kernels);

@@ -14,10 +14,10 @@
 #include "collect/cpu/cpu.h"
 #include "collect/family.h"
 #include "collect/cpu/perf_rings.h"
+#include "collect/kernel_frames.h"
 #include "collect/kernel_watch.h"
 #include "collect/memory_places.h"
 #include "collect/processes.h"
-#include "symbol/kernel_modules.h"
 #include "symbol/python_remote.h"
 #include "symbol/unwind_walk.h"
 
@@ -27,12 +27,6 @@ enum { CPU_FRAMES_MOST = 512 };
 struct waiting {
 	uint32_t pid, tid;
 	uint64_t since_ns;
-};
-
-/* An address inside the kernel, which gets its name at the end. */
-struct kernel_frame {
-	uint64_t address;
-	uint32_t id; /* the trace's */
 };
 
 /* A thread, where the kernel keeps no records for us. */
@@ -144,10 +138,7 @@ struct cpu {
 	struct perf_rings_state state;
 	struct code_files files;
 	uint32_t source_string, faults_string;
-	struct kernel_frame *kernel; /* owned; each address once */
-	size_t kernel_count, kernel_capacity;
-	struct kernel_modules modules;
-	size_t modules_for; /* kernel_count, when they were looked at last */
+	struct kernel_frames kernel_frames;
 
 	uint64_t lost_samples, lost_others; /* since the last loss row … */
 	uint64_t told_samples, told_others; /* … and in all */
@@ -217,9 +208,6 @@ struct cpu_wait {
 /* The trace's stack of one of which the kernel told registers and stack when it went; 0: none. */
 uint32_t cpu_told_stack(struct cpu *cpu, struct process *process, uint32_t tid,
 			const struct kernel_stack *told);
-/* … below the kernel's frames, innermost first. */
-uint32_t cpu_put_kernel_frames(struct cpu *cpu, const uint64_t *addresses, size_t count,
-			       uint32_t stack);
 /* Of a thread that does not run; false: it does, is gone, or we may not look. */
 bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 			 struct cpu_wait *ret_wait);
@@ -227,11 +215,6 @@ bool cpu_look_at_blocked(struct cpu *cpu, struct process *process, uint32_t tid,
 /* Names for code that a process made; the last time when it ends. */
 void cpu_name_code(struct cpu *cpu, struct process *process);
 void cpu_finish_code(struct cpu *cpu, struct process *process);
-
-/* Which modules the kernel has, where new addresses in it were met: one may go before the end. */
-void cpu_look_at_modules(struct cpu *cpu);
-/* Names for the kernel's functions, once. */
-void cpu_name_kernel(struct cpu *cpu);
 
 /* Whether the recorder may keep one more stack; a refused one is counted. */
 bool cpu_has_room(struct cpu *cpu);

@@ -16,13 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "collect/host_clocks.h"
 #include "collect/memory_map.h"
 #include "collect/stacks.h"
-#include "symbol/kallsyms.h"
-#include "symbol/kernel_modules.h"
 #include "symbol/proc_maps.h"
 
 enum {
@@ -379,71 +376,13 @@ static uint32_t user_stack(struct cpu *cpu, struct process *process,
 	return walk_stack(cpu, &walk);
 }
 
-/* Named at the end: to read what the kernel has for names takes 50 ms. */
-static uint32_t kernel_frame(struct cpu *cpu, uint64_t address)
-{
-	const struct event_frame row = {.type = FRAME_KERNEL, .offset = address};
-	struct recording *recording = cpu->recording;
-	uint32_t id = trace_writer_own_frame(recording->writer, &row, 0);
-
-	if (id <= recording->last_frame)
-		return id;
-	recording->last_frame = id;
-	recording->kept_bytes += FRAME_BYTES;
-	if (array_grow(cpu->kernel, cpu->kernel_capacity, cpu->kernel_count + 1) == 0)
-		cpu->kernel[cpu->kernel_count++] = (struct kernel_frame){address, id};
-	return id;
-}
-
-/* A return address is that of the instruction before. */
-uint32_t cpu_put_kernel_frames(struct cpu *cpu, const uint64_t *addresses, size_t count,
-			       uint32_t stack)
-{
-	for (size_t i = count; i-- > 0;)
-		stack = recording_stack(cpu->recording, stack,
-					kernel_frame(cpu, addresses[i] - (i > 0)));
-	return stack;
-}
-
 /* On top of what called the kernel. */
 static uint32_t kernel_stack(struct cpu *cpu, const struct perf_record *record, uint32_t stack)
 {
-	stack = cpu_put_kernel_frames(cpu, record->kernel, record->kernel_count, stack);
-	if (!record->kernel_count)
-		stack = recording_stack(cpu->recording, stack, kernel_frame(cpu, record->address));
-	return stack;
-}
+	const uint64_t *addresses = record->kernel_count ? record->kernel : &record->address;
+	const size_t count = record->kernel_count ? record->kernel_count : 1;
 
-void cpu_look_at_modules(struct cpu *cpu)
-{
-	if (cpu->kernel_count == cpu->modules_for)
-		return;
-	cpu->modules_for = cpu->kernel_count;
-	if (kernel_modules_look(&cpu->modules, NULL))
-		error_clear();
-}
-
-void cpu_name_kernel(struct cpu *cpu)
-{
-	struct trace_writer *writer = cpu->recording->writer;
-	struct kallsyms *symbols = NULL;
-	char name[512];
-
-	if (!cpu->kernel_count)
-		return;
-	if (kallsyms_open(NULL, &symbols)) {
-		recording_note(cpu->recording, "cpu", COLLECTOR_PARTIAL, 0, error_text());
-		error_clear();
-		return;
-	}
-	if (kernel_modules_look(&cpu->modules, NULL))
-		error_clear();
-	for (size_t i = 0; i < cpu->kernel_count; i++)
-		if (kernel_modules_name(&cpu->modules, symbols, cpu->kernel[i].address, name,
-					sizeof(name)))
-			trace_writer_name_frame(writer, cpu->kernel[i].id,
-						recording_string(cpu->recording, name));
-	kallsyms_close(symbols);
+	return kernel_frames_put(&cpu->kernel_frames, addresses, count, stack);
 }
 
 uint32_t cpu_sampled_stack(struct cpu *cpu, struct process *process,

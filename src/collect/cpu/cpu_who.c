@@ -614,9 +614,9 @@ void cpu_who_holds(struct cpu *cpu, struct process *process, struct process_thre
 	cpu_who_tell(cpu, process, &out, &thread->wait);
 	stack = user_stack(cpu, process, tid, out.user_stack);
 	if (stack)
-		stack = cpu_put_kernel_frames(cpu, addresses,
-					      kernel_watch_stack(cpu->who.watch, out.stack,
-								 addresses, KERNEL_FRAMES_MOST),
-					      stack);
+		stack = kernel_frames_put(&cpu->kernel_frames, addresses,
+					  kernel_watch_stack(cpu->who.watch, out.stack, addresses,
+							     KERNEL_FRAMES_MOST),
+					  stack);
 	thread->wait.told_stack = stack;
 }

@@ -28,7 +28,12 @@
 #include "collect/intel/launches.h"
 #include "collect/kernel_load.h"
 
-enum { STACKS_A_ROUND = 64 };
+enum {
+	STACKS_A_ROUND = 64,
+	RING_USUAL_BYTES = 16 << 20,
+	DRM_MAJOR = 226,
+	KERNEL_MINOR_BITS = 20 /* of a device number, as the kernel itself keeps it */
+};
 /* To load takes some 100 ms; a machine that is emulated needs seconds. */
 #define READY_MOST_NS UINT64_C(10000000000)
 /* … as a trial, which nobody's program waits for. */
@@ -53,7 +58,8 @@ static const struct kernel_program xe_types[] = {
 	{"queue_create_exit", NULL, LACKS_KERNELS},
 	{"mmap_offset_enter", NULL, NULL},
 	{"mmap_offset_exit", NULL, LACKS_KERNELS},
-	{"vm_destroy", NULL, NULL},
+	{"vm_destroy_enter", NULL, NULL},
+	{"vm_destroy_exit", NULL, NULL},
 	{"queue_destroy", NULL, NULL},
 	{"gem_close", NULL, NULL},
 	{"file_close", NULL, NULL},
@@ -63,20 +69,31 @@ static const struct kernel_program xe_types[] = {
 	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_names[] = {
-	{"return_exec", NULL, NULL},        {"probe_exec", NULL, NULL},
-	{"probe_vm_create", NULL, NULL},    {"return_vm_create", NULL, NULL},
-	{"probe_vm_bind", NULL, NULL},      {"return_vm_bind", NULL, LACKS_KERNELS},
-	{"probe_queue_create", NULL, NULL}, {"return_queue_create", NULL, LACKS_KERNELS},
-	{"probe_mmap_offset", NULL, NULL},  {"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_vm_destroy", NULL, NULL},   {"probe_queue_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},    {"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},         {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},        {"on_exit", NULL, NULL},
+	{"return_exec", NULL, NULL},
+	{"probe_exec", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},
+	{"return_vm_create", NULL, NULL},
+	{"probe_vm_bind", NULL, NULL},
+	{"return_vm_bind", NULL, LACKS_KERNELS},
+	{"probe_queue_create", NULL, NULL},
+	{"return_queue_create", NULL, LACKS_KERNELS},
+	{"probe_mmap_offset", NULL, NULL},
+	{"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_vm_destroy", NULL, NULL},
+	{"return_vm_destroy", NULL, NULL},
+	{"probe_queue_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},
+	{"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},
+	{"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},
+	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program xe_way_in[] = {
 	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
 	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release", NULL, NULL}, {"on_exit", NULL, NULL},
+	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
+	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_types[] = {
 	{"exec_exit", NULL, NULL},
@@ -89,6 +106,13 @@ static const struct kernel_program i915_types[] = {
 	{"gem_mmap_exit", NULL, NULL},
 	{"userptr_enter", NULL, NULL},
 	{"userptr_exit", NULL, NULL},
+	{"setparam_enter", NULL, NULL},
+	{"setparam_exit", NULL, NULL},
+	{"getparam_enter", NULL, NULL},
+	{"getparam_exit", NULL, NULL},
+	{"vm_create_enter", NULL, NULL},
+	{"vm_create_exit", NULL, NULL},
+	{"vm_destroy", NULL, NULL},
 	{"context_destroy", NULL, NULL},
 	{"gem_close", NULL, NULL},
 	{"file_close", NULL, NULL},
@@ -98,41 +122,47 @@ static const struct kernel_program i915_types[] = {
 	{"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_names[] = {
-	{"return_exec", NULL, NULL},
-	{"probe_exec", NULL, NULL},
-	{"probe_context_create", NULL, NULL},
-	{"return_context_create", NULL, NULL},
-	{"probe_mmap_offset", NULL, NULL},
-	{"return_mmap_offset", NULL, LACKS_KERNELS},
-	{"probe_gem_mmap", NULL, NULL},
-	{"return_gem_mmap", NULL, NULL},
-	{"probe_userptr", NULL, NULL},
-	{"return_userptr", NULL, NULL},
-	{"probe_context_destroy", NULL, NULL},
-	{"probe_gem_close", NULL, NULL},
-	{"probe_file_close", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_again", NULL, NULL},
-	{"on_exit", NULL, NULL},
+	{"return_exec", NULL, NULL},          {"probe_exec", NULL, NULL},
+	{"probe_context_create", NULL, NULL}, {"return_context_create", NULL, NULL},
+	{"probe_mmap_offset", NULL, NULL},    {"return_mmap_offset", NULL, LACKS_KERNELS},
+	{"probe_gem_mmap", NULL, NULL},       {"return_gem_mmap", NULL, NULL},
+	{"probe_userptr", NULL, NULL},        {"return_userptr", NULL, NULL},
+	{"probe_setparam", NULL, NULL},       {"return_setparam", NULL, NULL},
+	{"probe_getparam", NULL, NULL},       {"return_getparam", NULL, NULL},
+	{"probe_vm_create", NULL, NULL},      {"return_vm_create", NULL, NULL},
+	{"probe_vm_destroy", NULL, NULL},     {"probe_context_destroy", NULL, NULL},
+	{"probe_gem_close", NULL, NULL},      {"probe_file_close", NULL, NULL},
+	{"probe_mmap", NULL, NULL},           {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_again", NULL, NULL},          {"on_exit", NULL, NULL},
 };
 static const struct kernel_program i915_way_in[] = {
-	{"way_exit", NULL, NULL},
-	{"way_enter", NULL, NULL},
-	{"probe_mmap", NULL, NULL},
-	{"return_mmap", NULL, LACKS_KERNELS},
-	{"probe_release_noglobal", NULL, NULL},
+	{"way_exit", NULL, NULL},      {"way_enter", NULL, NULL},
+	{"probe_mmap", NULL, NULL},    {"return_mmap", NULL, LACKS_KERNELS},
+	{"probe_release", NULL, NULL}, {"probe_release_noglobal", NULL, NULL},
 	{"on_exit", NULL, NULL},
 };
+/* Of either; only where it was asked for. */
+static const struct kernel_program system_calls[] = {
+	{"call_exit", NULL, NULL},
+	{"call_enter", NULL, NULL},
+	{"call_exec", NULL, NULL},
+	{"on_exit", NULL, NULL},
+};
+#define SYSTEM_CALLS                                                    \
+	{                                                               \
+		"system calls", system_calls, ARRAY_COUNT(system_calls) \
+	}
 static const struct level xe_levels[] = {
 	{"its functions' types", xe_types, ARRAY_COUNT(xe_types)},
 	{"its functions' names", xe_names, ARRAY_COUNT(xe_names)},
 	{"drm_ioctl", xe_way_in, ARRAY_COUNT(xe_way_in)},
+	SYSTEM_CALLS,
 };
 static const struct level i915_levels[] = {
 	{"its functions' types", i915_types, ARRAY_COUNT(i915_types)},
 	{"its functions' names", i915_names, ARRAY_COUNT(i915_names)},
 	{"drm_ioctl", i915_way_in, ARRAY_COUNT(i915_way_in)},
+	SYSTEM_CALLS,
 };
 
 struct kind {
@@ -157,12 +187,13 @@ struct tracer {
 	struct kernel_load *load; /* owned; NULL: it was refused */
 	bool is_ready;
 	struct launches *launches; /* owned */
-	uint64_t told_lost;
+	uint64_t told_lost, told_unseen;
 };
 
 struct driver {
 	struct recording *recording; /* borrowed */
 	uint32_t ring_bytes;
+	bool may_see_calls; /* system calls */
 	uint64_t begin_ns;
 	struct launch_gpu gpus[SUBMIT_MINORS_MOST];
 	struct tracer tracers[ARRAY_COUNT(kinds)];
@@ -194,6 +225,17 @@ static bool has_gpu(const struct driver *driver, const char *name)
 	return false;
 }
 
+/* ---- user stacks ------------------------------------------------------------------------------- */
+
+/* That it has been told is known inside the kernel alone. */
+static void on_forgotten(void *context, uint64_t user_stack)
+{
+	const struct tracer *tracer = context;
+
+	if (tracer->is_ready)
+		kernel_load_remove(tracer->load, "told_stacks", &user_stack);
+}
+
 /* ---- loading ----------------------------------------------------------------------------------- */
 
 static void on_record(void *context, const void *record, size_t size)
@@ -201,14 +243,40 @@ static void on_record(void *context, const void *record, size_t size)
 	launches_take(((struct tracer *)context)->launches, record, size);
 }
 
+/* The numbers of a GPU's nodes, its render node's and its card's. */
+static void put_nodes(const struct kernel_object *object, uint32_t minor)
+{
+	char path[64], *render, *card;
+	const uint32_t value = minor + 1;
+	uint32_t device;
+
+	snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, minor);
+	render = realpath(path, NULL);
+	for (uint32_t each = 0; each < GPU_NODE_FIRST && render; each++) {
+		snprintf(path, sizeof(path), "/sys/dev/char/%d:%u/device", DRM_MAJOR, each);
+		card = realpath(path, NULL);
+		device = DRM_MAJOR << KERNEL_MINOR_BITS | each;
+		if (card && strcmp(card, render) == 0)
+			kernel_object_put(object, "nodes", &device, &value);
+		free(card);
+	}
+	free(render);
+	device = DRM_MAJOR << KERNEL_MINOR_BITS | minor;
+	kernel_object_put(object, "nodes", &device, &value);
+}
+
 /* In the thread that loads, which may. */
 static void on_loaded(void *context, const struct kernel_object *object)
 {
 	const struct tracer *tracer = context;
 
-	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++)
-		kernel_object_put(object, "generations", &minor,
-				  &tracer->owner->gpus[minor].generation);
+	for (uint32_t minor = 0; minor < SUBMIT_MINORS_MOST; minor++) {
+		const struct launch_gpu *gpu = &tracer->owner->gpus[minor];
+
+		kernel_object_put(object, "generations", &minor, &gpu->generation);
+		if (strcmp(gpu->driver, tracer->kind->driver) == 0)
+			put_nodes(object, minor);
+	}
 }
 
 static int start_load(struct tracer *tracer)
@@ -238,8 +306,12 @@ static void note_refused(const struct tracer *tracer, const char *reason)
 {
 	char text[PATH_MAX + 900];
 
-	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s",
-		 tracer->kind->driver, reason);
+	snprintf(text, sizeof(text), "what is handed to GPUs of %s, and by whom, is not told: %s%s",
+		 tracer->kind->driver, reason,
+		 tracer->owner->may_see_calls
+			 ? ""
+			 : "; intel:syscalls sees it in system calls, each of which then takes "
+			   "longer, on the whole machine");
 	note(tracer->owner, COLLECTOR_PARTIAL, text);
 	recording_hint(tracer->owner->recording, text);
 }
@@ -251,11 +323,16 @@ static void stop_load(struct tracer *tracer)
 	tracer->is_ready = false;
 }
 
+static size_t levels_of(const struct tracer *tracer)
+{
+	return tracer->kind->levels_count - !tracer->owner->may_see_calls;
+}
+
 /* False: there is no other way, or it cannot be tried. */
 static bool try_next(struct tracer *tracer)
 {
 	stop_load(tracer);
-	if (tracer->level + 1 >= tracer->kind->levels_count)
+	if (tracer->level + 1 >= levels_of(tracer))
 		return false;
 	tracer->level++;
 	if (start_load(tracer) == 0)
@@ -295,14 +372,17 @@ static void note_missing(const struct tracer *tracer)
 /* Who runs a GPU goes on meanwhile, and what it has made by then is not known. */
 static void note_blind(const struct tracer *tracer)
 {
-	char text[300];
+	char text[400];
 
 	snprintf(text, sizeof(text),
 		 "submissions to GPUs of %s are told from %.1f ms after the begin on, seen by %s: "
-		 "of buffers that were bound before, kernels are not known",
+		 "of buffers that were bound before, kernels are not known%s",
 		 tracer->kind->driver,
 		 (double)(host_clocks_now_ns() - tracer->owner->begin_ns) / 1e6,
-		 tracer->kind->levels[tracer->level].name);
+		 tracer->kind->levels[tracer->level].name,
+		 tracer->kind->levels[tracer->level].programs == system_calls
+			 ? "; each system call of the machine takes longer meanwhile, some 0.1 us"
+			 : "");
 	note(tracer->owner, COLLECTOR_AVAILABLE, text);
 }
 
@@ -357,6 +437,7 @@ static int open_tracer(struct driver *driver, size_t index, bool is_timed)
 		launches_new(driver->recording, kinds[index].function, driver->gpus, is_timed);
 	if (!tracer->launches)
 		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
+	launches_on_forgotten(tracer->launches, on_forgotten, tracer);
 	return start_load(tracer);
 }
 
@@ -456,7 +537,7 @@ bool driver_try(const char *name, char *ret_text, size_t size)
 	return state == KERNEL_LOAD_READY;
 }
 
-int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,
+int driver_open(struct recording *recording, const struct driver_options *options,
 		struct driver **ret_driver)
 {
 	struct driver *driver = calloc(1, sizeof(*driver));
@@ -466,12 +547,13 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	if (!driver)
 		return error_set(-ENOMEM, "submissions to GPUs: out of memory");
 	driver->recording = recording;
-	driver->ring_bytes = ring_bytes;
+	driver->ring_bytes = options->ring_bytes;
+	driver->may_see_calls = options->may_see_calls;
 	driver->begin_ns = host_clocks_now_ns();
 	for (int minor = GPU_NODE_FIRST; minor <= GPU_NODE_LAST; minor++)
 		look_at_gpu(minor, &driver->gpus[minor]);
 	for (size_t i = 0; i < ARRAY_COUNT(kinds) && !error; i++) {
-		error = open_tracer(driver, i, is_timed);
+		error = open_tracer(driver, i, options->is_timed);
 		has_any |= driver->tracers[i].kind != NULL;
 	}
 	if (!error && !has_any)
@@ -483,7 +565,7 @@ int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed,
 	recording->submissions.catch_up = catch_up;
 	recording->submissions.settle = settle;
 	recording->submissions.context = driver;
-	if (waits)
+	if (options->waits)
 		wait_ready(driver);
 	*ret_driver = driver;
 	return 0;
@@ -497,8 +579,12 @@ static void allow_stacks(const struct tracer *tracer)
 	kernel_load_put(tracer->load, "allowance", &key, &value);
 }
 
-void driver_drain(struct driver *driver)
+/* Whether there is more. */
+static bool drain(struct driver *driver)
 {
+	const uint64_t begin_ns = host_clocks_now_ns();
+	bool is_more = false;
+
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {
 		struct tracer *tracer = &driver->tracers[i];
 
@@ -506,24 +592,60 @@ void driver_drain(struct driver *driver)
 			look_whether_ready(tracer);
 		if (!tracer->is_ready)
 			continue;
-		kernel_load_drain(tracer->load);
+		is_more |= kernel_load_drain(tracer->load);
 		allow_stacks(tracer);
 	}
+	if (!is_more)
+		driver->recording->driver_calls.read_ns = begin_ns;
+	return is_more;
+}
+
+void driver_drain(struct driver *driver)
+{
+	drain(driver);
+}
+
+/* All that is in the kernel's ring; who goes on submitting meanwhile is behind the recording's end. */
+static void drain_all(struct driver *driver)
+{
+	const uint32_t bytes = driver->ring_bytes ? driver->ring_bytes : RING_USUAL_BYTES;
+	/* a head of the ring's own, and the smallest that we write */
+	const uint32_t records = bytes / (8 + sizeof(struct kernel_head));
+	bool is_more = true;
+
+	for (uint32_t i = 0; is_more && i <= records / KERNEL_LOAD_RECORDS; i++) {
+		is_more = drain(driver);
+		settle(driver);
+	}
+}
+
+static void put_loss(struct tracer *tracer, uint64_t now_ns, uint32_t reason, uint64_t count,
+		     uint64_t *inout_told)
+{
+	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
+	const struct event_loss row = {.begin = now_ns,
+				       .end = now_ns,
+				       .kind = EVENT_LAUNCH,
+				       .reason = reason,
+				       .count = count - *inout_told};
+
+	if (count > *inout_told)
+		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
+	*inout_told = count;
+}
+
+/* Submissions of which nothing was told. */
+static uint64_t count_unseen(const struct tracer *tracer)
+{
+	return kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
+	       kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY);
 }
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
-	const struct trace_source source = {.clock = CLOCK_ID_MONOTONIC};
-	const uint64_t lost = kernel_load_lost(tracer->load);
-	const struct event_loss row = {.begin = now_ns,
-				       .end = now_ns,
-				       .kind = EVENT_LAUNCH,
-				       .reason = LOSS_RING_FULL,
-				       .count = lost - tracer->told_lost};
-
-	if (lost > tracer->told_lost)
-		trace_writer_row(tracer->owner->recording->writer, EVENT_LOSS, &source, &row);
-	tracer->told_lost = lost;
+	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
+		 &tracer->told_lost);
+	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->told_unseen);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)
@@ -539,52 +661,64 @@ void driver_each_second(struct driver *driver, uint64_t now_ns)
 static void note_counts(const struct tracer *tracer)
 {
 	const struct launches_counts *counts = launches_counted(tracer->launches);
+	/* what is not missing: it was refused, or is told otherwise */
 	const struct {
 		uint64_t count;
+		bool is_whole;
 		const char *what;
 	} parts[] = {
-		{counts->told, "submissions left out: their runtime tells of the same work"},
-		{counts->incomplete, "batches that could not be read to the end"},
-		{counts->looping, "batches that never end, as those of direct submission"},
-		{counts->cut, "batches with more commands than are looked at, or with none"},
-		{counts->relative, "kernels whose base was set before recording"},
-		{counts->left_out, "kernels beyond 256 of a batch, or 128 different ones"},
-		{counts->mismatched, "commands of another form than their GPU's"},
-		{counts->unresolved, "descriptors that could not be read"},
-		{counts->too_deep, "calls deeper than three, not followed"},
-		{counts->no_space, "submissions of queues that were made before"},
-		{counts->no_generation, "submissions to GPUs whose commands are not known"},
-		{counts->stackless,
+		{counts->told, true,
+		 "submissions left out: a runtime of their process is recorded, and tells of its "
+		 "own work"},
+		{counts->incomplete, false, "batches that could not be read to the end"},
+		{counts->looping, false, "batches that never end, as those of direct submission"},
+		{counts->cut, false, "batches with more commands than are looked at, or with none"},
+		{counts->beyond, false,
+		 "submissions with more than 16 batches, of which those were looked at"},
+		{counts->relative, false, "kernels whose base was set before recording"},
+		{counts->left_out, false,
+		 "kernels beyond 256 of a batch, 128 different ones, or 1,048,576 of all"},
+		{counts->unmatched, false, "batches whose end came when they were given up"},
+		{counts->mismatched, false, "commands of another form than their GPU's"},
+		{counts->unresolved, false, "descriptors that could not be read"},
+		{counts->too_deep, false, "calls deeper than three, not followed"},
+		{counts->no_space, false, "submissions of queues that were made before"},
+		{counts->no_generation, false, "submissions to GPUs whose commands are not known"},
+		{counts->stackless, false,
 		 "submissions without a user's stack: too many new ones at a time"},
-		{counts->malformed, "records that made no sense"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS),
+		{counts->refused_stacks, false, "user stacks that could not be kept"},
+		{counts->malformed, false, "records that made no sense"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS), false,
 		 "bindings that had no room"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS),
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_STACKS), false,
 		 "user stacks that had no room"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_CALLS) +
-			 kernel_load_counted(tracer->load, SUBMIT_COUNT_BUSY),
-		 "submissions that nobody could look at"},
-		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED),
+		{count_unseen(tracer), false, "submissions that nobody could look at"},
+		{kernel_load_lost(tracer->load), false, "records that had no room"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_MISSED), false,
+		 "calls of the driver whose end was not seen"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_VOIDED), false,
+		 "address spaces of which all that was known had to be forgotten"},
+		{kernel_load_missed(tracer->load), false,
+		 "runs of programs that the kernel left out, as they ran already"},
+		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[1500];
+	char text[2400];
+	bool is_whole = true;
 	size_t length;
 
 	length =
 		(size_t)snprintf(text, sizeof(text),
 				 "%s: %" PRIu64 " submissions with %" PRIu64 " launches of kernels",
 				 tracer->kind->driver, counts->submissions, counts->kernels);
-	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++)
-		if (parts[i].count)
-			length +=
-				(size_t)snprintf(text + length, sizeof(text) - length,
-						 "; %" PRIu64 " %s", parts[i].count, parts[i].what);
-	note(tracer->owner,
-	     counts->incomplete || counts->looping || counts->cut || counts->relative ||
-			     counts->left_out || counts->no_generation
-		     ? COLLECTOR_PARTIAL
-		     : COLLECTOR_AVAILABLE,
-	     text);
+	for (size_t i = 0; i < ARRAY_COUNT(parts) && length < sizeof(text); i++) {
+		if (!parts[i].count)
+			continue;
+		is_whole &= parts[i].is_whole;
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "; %" PRIu64 " %s",
+					   parts[i].count, parts[i].what);
+	}
+	note(tracer->owner, is_whole ? COLLECTOR_AVAILABLE : COLLECTOR_PARTIAL, text);
 }
 
 /* What goes on inside libbpf ends with the recorder, and has this until then. */
@@ -604,8 +738,7 @@ void driver_close(struct driver *driver)
 
 	if (!driver)
 		return;
-	driver_drain(driver);
-	settle(driver);
+	drain_all(driver);
 	driver->recording->submissions.catch_up = NULL;
 	driver->recording->submissions.settle = NULL;
 	for (size_t i = 0; i < ARRAY_COUNT(driver->tracers); i++) {

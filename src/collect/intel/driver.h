@@ -13,9 +13,16 @@
 
 struct driver;
 
-/* Looks for GPUs of xe and i915, and begins to load what sees their submissions. ring_bytes: of the kernel's ring, a power of
- * two; 0: 16 MiB. is_timed: jobs are recorded too. waits: until it is loaded, ten seconds at most. Errors, with the error chain: -ENODEV where there is no such GPU, -ENOMEM. */
-int driver_open(struct recording *recording, uint32_t ring_bytes, bool is_timed, bool waits,
+struct driver_options {
+	uint32_t ring_bytes; /* of the kernel's ring, a power of two; 0: 16 MiB */
+	bool is_timed;       /* jobs are recorded too */
+	bool waits;          /* until it is loaded, ten seconds at most */
+	bool may_see_calls;  /* all system calls of the machine, where there is no other way */
+};
+
+/* Looks for GPUs of xe and i915, and begins to load what sees their submissions. Errors, with the error chain: -ENODEV where
+ * there is no such GPU, -ENOMEM. */
+int driver_open(struct recording *recording, const struct driver_options *options,
 		struct driver **ret_driver);
 void driver_drain(struct driver *driver);
 void driver_each_second(struct driver *driver, uint64_t now_ns);

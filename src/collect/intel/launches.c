@@ -4,7 +4,7 @@
  *
  * Runs in:  the recorder
  * Gets:     records of src/bpf/xe.bpf.c or i915.bpf.c   Gives: launches of batches, and behind each those of its kernels
- * Owns:     stacks, kernels by their addresses
+ * Owns:     stacks, kernels by their places, records that wait for what guests tell
  * Fails:    without memory a submission has no row
  * Why:      a kernel is known by its address alone here: whoever knows more of what lies there says so with the same
  *           address. Where a runtime's own commands are recorded on the device, a submission would be the same work once
@@ -13,8 +13,6 @@
 #include "collect/intel/launches.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "collect/devices.h"
+#include "collect/driver_calls.h"
 #include "collect/host_clocks.h"
+#include "collect/intel/code_places.h"
+#include "collect/intel/submitters.h"
 #include "collect/processes.h"
 #include "collect/told_stacks.h"
 #include "event/event.h"
@@ -32,21 +33,20 @@
 #define CORRELATION_BASE (UINT64_C(0xfe) << 56)
 #define HASH_ODD         UINT64_C(0x9e3779b97f4a7c15)
 
-enum { OPEN_MOST = 64, CODES_MOST = 1 << 20, QUEUES_MOST = 65536 };
-
-/* A kernel that was launched. */
-struct code {
-	uint64_t address, vm;
-	uint32_t process, device, id;
-	uint32_t pid;
+enum {
+	OPEN_MOST = 64,
+	CODES_MOST = 1 << 20, /* in all: a trace keeps them to its end, some 200 MiB */
+	QUEUES_MOST = 65536,
+	HELD_WORDS_MOST = 8 << 20 /* 64 MiB */
 };
 
 /* A batch of which more may come. */
 struct open_batch {
 	struct event_launch launch; /* of its kernels */
-	uint64_t number;
+	uint64_t number;            /* 0: there is none */
 	uint64_t vm;
-	uint32_t process, device, pid, launches;
+	uint32_t process, device, launches;
+	bool is_told;                    /* its process's runtime tells of the same work: no rows */
 	uint32_t told[BATCH_FOUND_MOST]; /* of each kernel found, how often it was named */
 };
 
@@ -56,13 +56,12 @@ struct launches {
 	const char *function;
 	bool is_timed;
 	struct told_stacks stacks;
-	struct code *codes; /* owned */
-	size_t codes_count, codes_capacity;
-	struct hash_map by_code; /* key of a code -> index */
+	struct submitters submitters;
+	struct code_places codes;
+	uint32_t codes_count; /* that were described */
 	struct hash_map
 		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
 	struct open_batch opens[OPEN_MOST];
-	size_t opens_next;
 	uint64_t last_correlation;
 	struct launches_counts counts;
 	/* Records that wait: each behind its size, in whole words. */
@@ -82,7 +81,8 @@ struct launches *launches_new(struct recording *recording, const char *function,
 	launches->gpus = gpus;
 	launches->is_timed = is_timed;
 	told_stacks_init(&launches->stacks, recording);
-	hash_map_init(&launches->by_code);
+	submitters_init(&launches->submitters, recording);
+	code_places_init(&launches->codes);
 	hash_map_init(&launches->by_queue);
 	return launches;
 }
@@ -92,27 +92,21 @@ void launches_free(struct launches *launches)
 	if (!launches)
 		return;
 	told_stacks_fini(&launches->stacks);
-	hash_map_fini(&launches->by_code);
+	submitters_fini(&launches->submitters);
+	code_places_fini(&launches->codes);
 	hash_map_fini(&launches->by_queue);
-	free(launches->codes);
 	free(launches->held);
 	free(launches);
 }
 
-/* ---- whose, where ------------------------------------------------------------------------------ */
-
-static struct process *process_of(struct launches *launches, uint32_t tgid, uint64_t now_ns,
-				  struct processes **ret_table)
+void launches_on_forgotten(struct launches *launches,
+			   void (*on_forgotten)(void *context, uint64_t user_stack), void *context)
 {
-	struct process *process = processes_find(launches->recording->processes, tgid);
-
-	*ret_table = launches->recording->processes;
-	if (process)
-		return process;
-	*ret_table = launches->recording->others;
-	process = processes_find(launches->recording->others, tgid);
-	return process ? process : processes_begin(launches->recording->others, tgid, now_ns);
+	launches->stacks.on_forgotten = on_forgotten;
+	launches->stacks.context = context;
 }
+
+/* ---- whose, where ------------------------------------------------------------------------------ */
 
 static uint32_t describe_thread(const struct submit_record *record, struct processes *table,
 				struct process *process)
@@ -189,25 +183,20 @@ static uint32_t queue_of(struct launches *launches, const struct submit_record *
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
 
-static uint64_t code_key(uint64_t address, uint32_t process, uint32_t device)
-{
-	return mix(mix(address, process), device);
-}
-
-static uint32_t describe_code(struct launches *launches, const struct code *code, uint32_t kind,
-			      uint64_t now_ns)
+static uint32_t describe_code(struct launches *launches, const struct code_place *place,
+			      uint32_t kind, uint64_t now_ns)
 {
 	static const char *const names[BATCH_KINDS] = {
 		[BATCH_SYSTEM_ROUTINE] = "[system routine]", [BATCH_DEBUG_AREA] = "[debug area]"};
 	struct recording *recording = launches->recording;
 	const char *name = kind < BATCH_KINDS && names[kind] ? names[kind] : "";
 	const struct event_code row = {.id = ++recording->last_code,
-				       .process = code->process,
+				       .process = place->process,
 				       .type = CODE_KERNEL,
 				       .name_string = recording_string(recording, name),
-				       .device = code->device,
+				       .device = place->device,
 				       .begin_ns = now_ns,
-				       .address = code->address};
+				       .address = place->address};
 
 	recording->kept_bytes += THING_BYTES;
 	trace_writer_thing(recording->writer, EVENT_CODE, &row);
@@ -218,53 +207,35 @@ static uint32_t describe_code(struct launches *launches, const struct code *code
 static uint32_t code_of(struct launches *launches, const struct open_batch *batch,
 			const struct submit_found *found, uint64_t now_ns)
 {
-	const uint64_t key = code_key(found->address, batch->process, batch->device);
-	const uint64_t index = hash_map_get(&launches->by_code, key, UINT64_MAX);
-	struct code code = {.address = found->address,
-			    .vm = batch->vm,
-			    .process = batch->process,
-			    .device = batch->device,
-			    .pid = batch->pid};
+	const struct code_place place = {.vm = batch->vm,
+					 .address = found->address,
+					 .process = batch->process,
+					 .device = batch->device};
+	uint32_t id = code_places_find(&launches->codes, &place);
 
-	if (index != UINT64_MAX && launches->codes[index].address == found->address &&
-	    launches->codes[index].process == batch->process) {
-		launches->codes[index].vm = batch->vm;
-		return launches->codes[index].id;
-	}
-	if (launches->codes_count == CODES_MOST ||
-	    array_grow(launches->codes, launches->codes_capacity, launches->codes_count + 1))
+	if (id)
+		return id;
+	if (launches->codes_count == CODES_MOST)
 		return 0;
-	code.id = describe_code(launches, &code, found->kind, now_ns);
-	launches->codes[launches->codes_count] = code;
-	hash_map_put(&launches->by_code, key, launches->codes_count++);
-	return code.id;
+	launches->codes_count++;
+	id = describe_code(launches, &place, found->kind, now_ns);
+	/* without memory for its place it is another one each time, and never ends */
+	code_places_put(&launches->codes, &place, id);
+	return id;
 }
 
-/* The last one takes its place. */
-static void end_code(struct launches *launches, size_t index, uint64_t now_ns)
+static void end_code(struct launches *launches, uint32_t id, uint64_t now_ns)
 {
-	struct code *code = &launches->codes[index];
-	const size_t last = --launches->codes_count;
-
-	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, code->id, now_ns);
-	hash_map_remove(&launches->by_code, code_key(code->address, code->process, code->device),
-			NULL);
-	if (index == last)
-		return;
-	*code = launches->codes[last];
-	hash_map_put(&launches->by_code, code_key(code->address, code->process, code->device),
-		     index);
+	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, id, now_ns);
 }
 
 static void take_unbound(struct launches *launches, const struct submit_unbound *unbound)
 {
-	for (size_t i = launches->codes_count; i-- > 0;) {
-		const struct code *code = &launches->codes[i];
+	const uint64_t end = unbound->end ? unbound->end : UINT64_MAX;
+	uint32_t id;
 
-		if (code->vm == unbound->vm && (!unbound->end || (code->address >= unbound->begin &&
-								  code->address < unbound->end)))
-			end_code(launches, i, unbound->head.time_ns);
-	}
+	while ((id = code_places_take(&launches->codes, unbound->vm, unbound->begin, end)))
+		end_code(launches, id, unbound->head.time_ns);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------- */
@@ -324,17 +295,26 @@ static void count_status(struct launches_counts *counts, const struct submit_rec
 	counts->left_out += parsed->left_out;
 }
 
-static uint32_t stack_of(struct launches *launches, const struct submit_record *record)
+static size_t copy_addresses(const struct submit_record *record,
+			     uint64_t addresses[KERNEL_FRAMES_MOST])
 {
-	const uint32_t first = record->frames_first;
-	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack);
-	uint32_t count = record->frames_count;
+	size_t count = 0;
+
+	for (uint32_t i = record->frames_first; i < record->frames_count && i < KERNEL_FRAMES_MOST;
+	     i++)
+		addresses[count++] = record->frames[i];
+	return count;
+}
+
+static uint32_t stack_of(struct launches *launches, const struct submit_record *record,
+			 uint32_t process)
+{
+	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack, process);
+	uint64_t addresses[KERNEL_FRAMES_MOST];
+	const size_t count = copy_addresses(record, addresses);
 
 	launches->counts.stackless += user == 0;
-	if (count > KERNEL_FRAMES_MOST)
-		count = KERNEL_FRAMES_MOST;
-	return told_stacks_put_kernel(&launches->stacks, record->frames + first,
-				      count > first ? count - first : 0, user);
+	return kernel_frames_put(&launches->stacks.kernel_frames, addresses, count, user);
 }
 
 static void remember(struct launches *launches, const struct event_launch *row, uint32_t process,
@@ -363,78 +343,162 @@ static void put_batch(struct launches *launches, struct open_batch *batch,
 		.queue = queue_of(launches, record, batch->process, batch->device),
 		.command = COMMAND_BATCH,
 		.flags = launches->is_timed ? 0 : LAUNCH_UNTIMED,
-		.stack = stack_of(launches, record)};
+		.stack = stack_of(launches, record, batch->process)};
 	put_launch(launches, row);
 	remember(launches, row, batch->process, record);
 	row->command = COMMAND_KERNEL;
 	row->flags = LAUNCH_UNTIMED | LAUNCH_FURTHER | LAUNCH_PART;
 }
 
+/* ---- batches of which more may come ------------------------------------------------------------ */
+
 static struct open_batch *find_open(struct launches *launches, uint64_t number)
 {
-	for (size_t i = 0; i < OPEN_MOST; i++)
+	for (size_t i = 0; number && i < OPEN_MOST; i++)
 		if (launches->opens[i].number == number)
 			return &launches->opens[i];
 	return NULL;
 }
 
+static void give_up(struct launches *launches, struct open_batch *batch)
+{
+	launches->counts.incomplete += batch->number && !batch->is_told;
+	*batch = (struct open_batch){0};
+}
+
+/* The oldest gives way: their numbers count up. */
+static void keep_open(struct launches *launches, const struct open_batch *batch)
+{
+	struct open_batch *place = &launches->opens[0];
+
+	for (size_t i = 1; i < OPEN_MOST; i++)
+		if (launches->opens[i].number < place->number)
+			place = &launches->opens[i];
+	give_up(launches, place);
+	*place = *batch;
+}
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+static bool is_looked_through(const struct submit_record *record)
+{
+	return !(record->head.flags & (SUBMIT_IS_OPEN | SUBMIT_NO_VM | SUBMIT_NO_GENERATION));
+}
+
+static void put_rows(struct launches *launches, struct open_batch *batch,
+		     const struct submit_record *record, uint32_t thread)
+{
+	launches->counts.no_space += (record->head.flags & SUBMIT_NO_VM) != 0;
+	launches->counts.beyond += (record->head.flags & SUBMIT_HAS_MORE) != 0;
+	launches->counts.no_generation += (record->head.flags & SUBMIT_NO_GENERATION) != 0;
+	if (is_looked_through(record))
+		count_status(&launches->counts, record);
+	put_batch(launches, batch, record, thread);
+	put_kernels(launches, batch, record);
+}
+
 static void take_batch(struct launches *launches, const struct submit_record *record)
 {
 	struct processes *table;
-	struct process *process = process_of(launches, record->head.tgid, record->enter_ns, &table);
-	struct open_batch batch = {
-		.number = record->number, .vm = record->vm, .pid = record->head.tgid};
+	const struct submitter_name name = {.pid = record->head.tgid,
+					    .time_ns = record->enter_ns,
+					    .start_ns = record->start_ns};
+	struct process *process = submitters_find(&launches->submitters, &name, &table);
+	struct open_batch batch = {.number = record->number, .vm = record->vm};
 	uint32_t thread;
 
 	if (!process)
 		return;
 	launches->counts.submissions++;
-	launches->counts.no_space += (record->head.flags & SUBMIT_NO_VM) != 0;
-	launches->counts.no_generation += (record->head.flags & SUBMIT_NO_GENERATION) != 0;
 	thread = describe_thread(record, table, process);
 	batch.process = process->row.id;
 	batch.device = device_of(launches, record->minor);
-	if (devices_has_user(launches->recording, batch.device, batch.process)) {
+	batch.is_told = devices_has_user(launches->recording, batch.device, batch.process);
+	if (batch.is_told)
 		launches->counts.told++;
-		return;
-	}
-	put_batch(launches, &batch, record, thread);
-	put_kernels(launches, &batch, record);
+	else
+		put_rows(launches, &batch, record, thread);
 	if (record->head.flags & SUBMIT_IS_OPEN)
-		launches->opens[launches->opens_next++ % OPEN_MOST] = batch;
+		keep_open(launches, &batch);
 }
 
 static void take_more(struct launches *launches, const struct submit_record *record)
 {
 	struct open_batch *batch = find_open(launches, record->number);
 
-	if (!batch)
+	if (!batch) {
+		launches->counts.unmatched++;
 		return;
-	put_kernels(launches, batch, record);
-	if (!(record->head.flags & SUBMIT_IS_OPEN))
-		*batch = (struct open_batch){0};
+	}
+	if (!batch->is_told)
+		put_kernels(launches, batch, record);
+	if (record->head.flags & SUBMIT_IS_OPEN)
+		return;
+	if (!batch->is_told)
+		count_status(&launches->counts, record);
+	*batch = (struct open_batch){0};
 }
 
 static void take_stack(struct launches *launches, const struct kernel_stack *told)
 {
+	const struct submitter_name name = {.pid = told->tgid, .time_ns = host_clocks_now_ns()};
 	struct processes *table;
-	struct process *process = process_of(launches, told->tgid, host_clocks_now_ns(), &table);
+	struct process *process = told->bytes > KERNEL_STACK_BYTES
+					  ? NULL
+					  : submitters_find(&launches->submitters, &name, &table);
 
-	if (!process || told->bytes > KERNEL_STACK_BYTES)
-		return;
-	process_describe(table, process);
-	told_stacks_take(&launches->stacks, process, told);
+	if (process)
+		told_stacks_take(&launches->stacks, process, told);
 }
 
-static void take_met(struct launches *launches, const struct kernel_head *head)
+/* Nothing of it means the same any more. */
+static void end_process(struct launches *launches, uint32_t process, uint64_t time_ns)
 {
-	struct processes *table;
-	struct process *process = process_of(launches, head->tgid, head->time_ns, &table);
+	uint32_t id;
 
 	if (!process)
 		return;
-	process_describe(table, process);
-	told_stacks_meet(&launches->stacks, process);
+	while ((id = code_places_take_of(&launches->codes, process)))
+		end_code(launches, id, time_ns);
+	for (size_t i = 0; i < OPEN_MOST; i++)
+		if (launches->opens[i].process == process)
+			give_up(launches, &launches->opens[i]);
+	told_stacks_forget(&launches->stacks, process);
+}
+
+static struct submitter_name name_of(const struct submit_process *told)
+{
+	return (struct submitter_name){
+		.pid = told->head.tgid, .time_ns = told->head.time_ns, .start_ns = told->start_ns};
+}
+
+static void take_met(struct launches *launches, const struct submit_process *told)
+{
+	const struct submitter_name name = name_of(told);
+	struct submitters *submitters = &launches->submitters;
+	struct processes *table;
+	struct process *process;
+
+	end_process(launches, submitters_check(submitters, &name), name.time_ns);
+	process = submitters_find(submitters, &name, &table);
+	if (process)
+		told_stacks_meet(&launches->stacks, process);
+}
+
+static void take_exit(struct launches *launches, const struct submit_process *told)
+{
+	const struct submitter_name name = name_of(told);
+
+	end_process(launches, submitters_end(&launches->submitters, &name), name.time_ns);
+}
+
+/* It stays as it is. Of one that has been given up here that was counted then. */
+static void take_dropped(struct launches *launches, const struct submit_dropped *dropped)
+{
+	struct open_batch *batch = find_open(launches, dropped->number);
+
+	if (batch)
+		give_up(launches, batch);
 }
 
 static bool is_whole(const struct submit_record *record, size_t size)
@@ -445,44 +509,58 @@ static bool is_whole(const struct submit_record *record, size_t size)
 			       record->found_count * sizeof(record->found[0]);
 }
 
-/* Of a batch or what was unbound. */
+static bool is_submission(const void *data, size_t size)
+{
+	const struct kernel_head *head = data;
+
+	return size != sizeof(struct kernel_stack) && size >= sizeof(*head) &&
+	       (head->kind == SUBMIT_RECORD_BATCH || head->kind == SUBMIT_RECORD_MORE) &&
+	       is_whole(data, size);
+}
+
 static void take_now(struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
-	const struct submit_record *record = data;
 
-	if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND) {
+	if (size == sizeof(struct kernel_stack))
+		take_stack(launches, data);
+	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
+		take_met(launches, data);
+	else if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND)
 		take_unbound(launches, data);
-		return;
-	}
-	if (!is_whole(record, size)) {
+	else if (size == sizeof(struct submit_dropped) && head->kind == SUBMIT_RECORD_DROPPED)
+		take_dropped(launches, data);
+	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_EXIT)
+		take_exit(launches, data);
+	else if (!is_submission(data, size))
 		launches->counts.malformed++;
-		return;
-	}
-	if (!(head->flags & (SUBMIT_IS_OPEN | SUBMIT_NO_VM | SUBMIT_NO_GENERATION)))
-		count_status(&launches->counts, record);
-	if (head->kind == SUBMIT_RECORD_BATCH)
-		take_batch(launches, record);
+	else if (head->kind == SUBMIT_RECORD_BATCH)
+		take_batch(launches, data);
 	else
-		take_more(launches, record);
+		take_more(launches, data);
 }
 
-/* The guest of a process may have told of the queue and its device, and nobody has read that yet. */
-static bool has_to_wait(const struct launches *launches, const void *data, size_t size)
+/* ---- what guests have to tell before ----------------------------------------------------------- */
+
+static size_t words_of(size_t size)
+{
+	return 1 + (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+}
+
+static bool is_recorded(const struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
 
-	if (launches->held_count)
-		return true;
-	return size > sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_BATCH &&
+	return is_submission(data, size) && head->kind == SUBMIT_RECORD_BATCH &&
 	       processes_find(launches->recording->processes, head->tgid);
 }
 
 static int hold(struct launches *launches, const void *data, size_t size)
 {
-	const size_t words = 1 + (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+	const size_t words = words_of(size);
 
-	if (array_grow(launches->held, launches->held_capacity, launches->held_count + words))
+	if (launches->held_count + words > HELD_WORDS_MOST ||
+	    array_grow(launches->held, launches->held_capacity, launches->held_count + words))
 		return -ENOMEM;
 	launches->held[launches->held_count] = size;
 	memcpy(launches->held + launches->held_count + 1, data, size);
@@ -498,67 +576,60 @@ void launches_settle(struct launches *launches)
 		const size_t size = launches->held[place];
 
 		take_now(launches, launches->held + place + 1, size);
-		place += 1 + (size + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+		place += words_of(size);
 	}
 	launches->held_count = 0;
 }
 
+/* Its guest may ask for it before it is taken. */
+static void note_call(struct launches *launches, const struct submit_record *record)
+{
+	const struct driver_call call = {record->enter_ns, record->head.time_ns, record->head.tid};
+	uint64_t addresses[KERNEL_FRAMES_MOST];
+	const size_t count = copy_addresses(record, addresses);
+
+	driver_calls_put(&launches->recording->driver_calls, &call, &launches->stacks.kernel_frames,
+			 addresses, count);
+}
+
+/* A guest may have told of the queue and its device, and nobody has read that yet. What comes behind such a record waits with
+ * it: in another order an end could come before what it ends. */
 void launches_take(struct launches *launches, const void *data, size_t size)
 {
-	const struct kernel_head *head = data;
+	const bool is_guests = is_recorded(launches, data, size);
 
-	if (size == sizeof(struct kernel_stack))
-		take_stack(launches, data);
-	else if (size == sizeof(*head) && head->kind == SUBMIT_RECORD_MET)
-		take_met(launches, head);
-	else if (size < sizeof(*head))
-		launches->counts.malformed++;
-	else if (!has_to_wait(launches, data, size) || hold(launches, data, size))
+	if (is_guests)
+		note_call(launches, data);
+	if (!is_guests && !launches->held_count) {
 		take_now(launches, data, size);
+	} else if (hold(launches, data, size)) {
+		/* nobody has asked for so long that what guests tell has to do without */
+		launches_settle(launches);
+		take_now(launches, data, size);
+	}
 }
 
 /* ---- ends -------------------------------------------------------------------------------------- */
 
-/* Nobody tells of theirs, and their numbers are used again. */
-static void see_ends(struct launches *launches, uint64_t now_ns)
-{
-	size_t cursor = 0;
-	uint64_t pid, value;
-
-	while (hash_map_next(&launches->recording->others->by_pid, &cursor, &pid, &value))
-		if (!((const struct process *)(uintptr_t)value)->has_ended && kill((pid_t)pid, 0) &&
-		    errno == ESRCH)
-			processes_end(launches->recording->others, (uint32_t)pid, now_ns);
-}
-
-static bool is_there(const struct launches *launches, const struct code *code)
-{
-	const struct processes *const tables[] = {launches->recording->processes,
-						  launches->recording->others};
-
-	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
-		const struct process *process = processes_find(tables[i], code->pid);
-
-		if (process && process->row.id == code->process && !process->has_ended)
-			return true;
-	}
-	return false;
-}
-
 void launches_each_second(struct launches *launches, uint64_t now_ns)
 {
-	for (size_t i = launches->codes_count; i-- > 0;)
-		if (!is_there(launches, &launches->codes[i]))
-			end_code(launches, i, now_ns);
-	see_ends(launches, now_ns);
-	processes_forget(launches->recording->others, now_ns);
+	struct recording *recording = launches->recording;
+	uint32_t process;
+
+	submitters_look(&launches->submitters, now_ns);
+	while ((process = submitters_take_ended(&launches->submitters)))
+		end_process(launches, process, now_ns);
+	kernel_frames_look(&launches->stacks.kernel_frames);
+	driver_calls_sweep(&recording->driver_calls, now_ns - PROCESSES_LINGER_NS);
+	processes_forget(recording->others, now_ns);
 }
 
 void launches_end(struct launches *launches)
 {
 	for (size_t i = 0; i < OPEN_MOST; i++)
-		launches->counts.incomplete += launches->opens[i].number != 0;
-	if (told_stacks_name_kernel(&launches->stacks)) {
+		give_up(launches, &launches->opens[i]);
+	launches->counts.refused_stacks = launches->stacks.refused;
+	if (kernel_frames_name(&launches->stacks.kernel_frames)) {
 		recording_note(launches->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();
 	}

@@ -24,17 +24,21 @@ struct launch_gpu {
 
 struct launches_counts {
 	uint64_t submissions;
-	uint64_t told;       /* … left out: their process's runtime tells of the same work */
-	uint64_t kernels;    /* launches of them */
-	uint64_t relative;   /* … whose address is not known, but how far behind an unknown one */
-	uint64_t left_out;   /* … beyond LAUNCHES_A_BATCH, or what a batch is kept apart by */
-	uint64_t incomplete; /* batches that could not be read to the end … */
-	uint64_t looping;    /* … that never end, as those of direct submission */
+	uint64_t told;     /* … left out: a runtime of their process tells of its own work */
+	uint64_t kernels;  /* launches of them */
+	uint64_t relative; /* … whose address is not known, but how far behind an unknown one */
+	uint64_t left_out; /* … beyond LAUNCHES_A_BATCH, or what a batch is kept apart by */
+	uint64_t
+		incomplete; /* batches that could not be read to the end, or were given up before … */
+	uint64_t looping; /* … that never end, as those of direct submission */
 	uint64_t cut; /* … that have more commands than are looked at, or no commands in them */
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
 	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
-	uint64_t stackless; /* submissions whose user stack was not told */
+	uint64_t beyond;         /* submissions with more than SUBMIT_BATCHES_MOST batches */
+	uint64_t unmatched;      /* later looks at batches that were given up here before */
+	uint64_t stackless;      /* submissions whose user stack was not told */
+	uint64_t refused_stacks; /* … that were told, and not kept; known at the end */
 	uint64_t malformed;
 };
 
@@ -45,6 +49,10 @@ struct launches;
 struct launches *launches_new(struct recording *recording, const char *function,
 			      struct launch_gpu *gpus, bool is_timed);
 void launches_free(struct launches *launches); /* NULL-safe */
+
+/* Who is told that a user's stack is not known here any more, and that the kernel has to tell it again. */
+void launches_on_forgotten(struct launches *launches,
+			   void (*on_forgotten)(void *context, uint64_t user_stack), void *context);
 
 /* A record of src/bpf/submit.h, in the kernel's order. Its rows are written now or by launches_settle. */
 void launches_take(struct launches *launches, const void *record, size_t size);

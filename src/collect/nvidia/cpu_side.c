@@ -136,9 +136,9 @@ static uint32_t code_of(struct cpu_side *side, uint32_t process, uint32_t functi
 }
 
 /* The driver's own function is what the row is of: the stack begins with who called it. */
-static uint32_t stack_of(const struct cpu_side *side, const struct call_record *record)
+static uint32_t stack_of(struct cpu_side *side, const struct call_record *record, uint32_t process)
 {
-	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack);
+	uint32_t stack = told_stacks_find(&side->stacks, record->user_stack, process);
 	struct event_stack row;
 
 	return stack && trace_writer_find_stack(side->recording->writer, stack, &row) ? row.caller
@@ -173,7 +173,7 @@ static void take_call(struct cpu_side *side, const struct call_record *record)
 		return;
 	launch.thread = thread_of(side, process, record);
 	launch.function_string = recording_string(side->recording, name);
-	launch.stack = stack_of(side, record);
+	launch.stack = stack_of(side, record, process->row.id);
 	if (launch.command == COMMAND_KERNEL)
 		launch.kernel =
 			code_of(side, process->row.id, record->function, record->head.time_ns);

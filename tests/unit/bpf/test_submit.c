@@ -7,209 +7,13 @@
  * Buffers are files in memory that this process has mapped; what a call would have written is given. So binds, buffers
  * and batches are looked at in the kernel, in real memory, where there is no driver and no GPU.
  */
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "event/submit_record.h"
-#include "event/xe_abi.h"
-#include "harness.h"
+#include "xe_calls.h"
 
 enum {
-	PAGE = 4096,
-	BASE = 0x40000000, /* of instructions */
-	RECORDS_MOST = 4096,
 	RANDOM_STEPS = 3000,
 	LOOKS = 4,
 	COST_RUNS = 2000,
 };
-#define FILE_A UINT64_C(0x1000)
-#define FILE_B UINT64_C(0x2000)
-#define AREA   UINT64_C(0x100000000)
-
-static struct bpf_object *object;
-static int program, error;
-static struct ring_buffer *ring;
-static struct submit_record records[RECORDS_MOST];
-static struct submit_unbound last_unbound;
-static size_t records_count, stacks_count, unbound_count, met_count;
-
-static int on_record(void *context, void *data, size_t size)
-{
-	if (size == sizeof(struct kernel_stack)) {
-		stacks_count++;
-	} else if (size == sizeof(struct kernel_head)) {
-		met_count += ((struct kernel_head *)data)->kind == SUBMIT_RECORD_MET;
-	} else if (((struct kernel_head *)data)->kind == SUBMIT_RECORD_UNBOUND) {
-		last_unbound = *(struct submit_unbound *)data;
-		unbound_count++;
-	} else if (records_count < RECORDS_MOST) {
-		memcpy(&records[records_count++], data, size);
-	}
-	return 0;
-}
-
-/* ---- calls ------------------------------------------------------------------------------------- */
-
-static void run(struct submit_request request)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &request, .ctx_size_in = sizeof(request));
-
-	CHECK_EQUAL(bpf_prog_test_run_opts(program, &options), 0);
-}
-
-static void call_of(uint64_t file, enum submit_xe_call what, const void *arguments)
-{
-	run((struct submit_request){.file = file, .call = what, .data = (uintptr_t)arguments});
-}
-
-static void make_vm(uint64_t file, uint32_t id)
-{
-	const struct xe_vm_create arguments = {.vm_id = id};
-
-	call_of(file, SUBMIT_XE_VM_CREATE, &arguments);
-}
-
-static void make_queue(uint64_t file, uint32_t vm, uint32_t id)
-{
-	const struct xe_exec_queue_create arguments = {
-		.vm_id = vm, .exec_queue_id = id, .width = 1, .num_placements = 1};
-
-	call_of(file, SUBMIT_XE_QUEUE_CREATE, &arguments);
-}
-
-/* As if it were mapped by its driver. */
-static void map_buffer(uint64_t file, uint32_t handle, void *bytes)
-{
-	const struct xe_gem_mmap_offset arguments = {.handle = handle,
-						     .offset = (uint64_t)handle << 32};
-
-	call_of(file, SUBMIT_XE_MMAP_OFFSET, &arguments);
-	run((struct submit_request){.file = file,
-				    .call = SUBMIT_XE_MMAP,
-				    .address = (uintptr_t)bytes,
-				    .offset = arguments.offset});
-}
-
-static struct xe_vm_bind_op bind_op(uint32_t handle, uint64_t offset, uint64_t address,
-				    uint64_t bytes)
-{
-	return (struct xe_vm_bind_op){.obj = handle,
-				      .obj_offset = offset,
-				      .addr = address,
-				      .range = bytes,
-				      .op = handle ? XE_BIND_MAP : XE_BIND_UNMAP};
-}
-
-static void bind_one(uint64_t file, uint32_t vm, const struct xe_vm_bind_op *operation)
-{
-	const struct xe_vm_bind arguments = {.vm_id = vm, .num_binds = 1, .bind = *operation};
-
-	call_of(file, SUBMIT_XE_VM_BIND, &arguments);
-}
-
-/* handle 0: unbinds. */
-static void bind(uint64_t file, uint32_t vm, uint32_t handle, uint64_t offset, uint64_t address,
-		 uint64_t bytes)
-{
-	const struct xe_vm_bind_op operation = bind_op(handle, offset, address, bytes);
-
-	bind_one(file, vm, &operation);
-}
-
-static void take_records(void)
-{
-	records_count = 0;
-	ring_buffer__consume(ring);
-}
-
-/* The record of a submission; NULL: there is none. */
-static const struct submit_record *submit(uint64_t file, uint32_t queue, uint64_t address)
-{
-	const struct xe_exec arguments = {
-		.exec_queue_id = queue, .address = address, .num_batch_buffer = 1};
-
-	take_records();
-	call_of(file, SUBMIT_XE_EXEC, &arguments);
-	take_records();
-	return records_count ? &records[0] : NULL;
-}
-
-static const struct submit_record *look_again(void)
-{
-	const uint32_t nothing = 0;
-
-	call_of(FILE_A, SUBMIT_XE_ANY, &nothing);
-	take_records();
-	return records_count ? &records[0] : NULL;
-}
-
-/* ---- buffers ----------------------------------------------------------------------------------- */
-
-static void *make_buffer(size_t bytes)
-{
-	const int file = memfd_create("buffer", 0);
-	void *at;
-
-	if (file < 0 || ftruncate(file, (off_t)bytes))
-		return NULL;
-	at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	close(file);
-	return at == MAP_FAILED ? NULL : at;
-}
-
-static uint32_t *put_base(uint32_t *at)
-{
-	memset(at, 0, 22 * sizeof(*at));
-	at[0] = 0x61010014;
-	at[10] = BASE | 1;
-	return at + 22;
-}
-
-static uint32_t *put_walker(uint32_t *at, uint32_t kernel)
-{
-	memset(at, 0, 40 * sizeof(*at));
-	at[0] = 0x72080026;
-	at[19] = kernel;
-	return at + 40;
-}
-
-/* A batch that runs one kernel. */
-static void put_batch(void *page, uint32_t kernel)
-{
-	uint32_t *at = put_walker(put_base(page), kernel);
-
-	*at = 0x05000000;
-}
-
-/* One kernel of a record that is done; 0: it is not so. */
-static uint64_t kernel_of(const struct submit_record *record)
-{
-	if (!record || record->status != BATCH_DONE || record->found_count != 1 ||
-	    record->found[0].flags)
-		return 0;
-	return record->found[0].address - BASE;
-}
-
-static void begin(void)
-{
-	met_count = 0;
-	make_vm(FILE_A, 1);
-	make_queue(FILE_A, 1, 1);
-	take_records();
-	CHECK_EQUAL(met_count, 1);
-}
-
-static void end(void)
-{
-	const uint32_t nothing = 0;
-
-	call_of(FILE_A, SUBMIT_XE_FILE_CLOSE, &nothing);
-	call_of(FILE_B, SUBMIT_XE_FILE_CLOSE, &nothing);
-}
 
 /* ---- tests ------------------------------------------------------------------------------------- */
 
@@ -286,10 +90,11 @@ TEST(what_is_bound_over_is_not_there)
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 2 * PAGE)), 0xc0);
 	unbound_count = 0;
 	bind(FILE_A, 1, 0, 0, AREA + 2 * PAGE, PAGE);
+	take_records();
+	REQUIRE(unbound_count == 1);
+	CHECK_EQUAL(unbounds[0].begin, AREA + 2 * PAGE);
+	CHECK_EQUAL(unbounds[0].end, AREA + 3 * PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 2 * PAGE)), 0);
-	CHECK_EQUAL(unbound_count, 1);
-	CHECK_EQUAL(last_unbound.begin, AREA + 2 * PAGE);
-	CHECK_EQUAL(last_unbound.end, AREA + 3 * PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA + 3 * PAGE)), 0x100);
 	munmap(first, 4 * PAGE);
 	munmap(second, PAGE);
@@ -603,19 +408,6 @@ static uint32_t look(uint32_t *inout_known, uint32_t *inout_unknown)
 	return wrong;
 }
 
-static uint64_t counted(uint32_t key)
-{
-	const int map = bpf_object__find_map_fd_by_name(object, "counts");
-	const int processors = libbpf_num_possible_cpus();
-	uint64_t values[1024] = {0}, sum = 0;
-
-	if (processors > 1024 || bpf_map_lookup_elem(map, &key, values))
-		return 0;
-	for (int i = 0; i < processors; i++)
-		sum += values[i];
-	return sum;
-}
-
 TEST(random_binds)
 {
 	const uint64_t lost = counted(SUBMIT_COUNT_BINDINGS);
@@ -703,70 +495,10 @@ TEST(cost)
 	end();
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
-
-static char reason[4096];
-
-static int keep_reason(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	if (level == LIBBPF_WARN && !reason[0])
-		vsnprintf(reason, sizeof(reason), format, arguments);
-	return 0;
-}
-
-static void allow_stacks(void)
-{
-	const int map = bpf_object__find_map_fd_by_name(object, "allowance");
-	const uint32_t first = 0;
-	const int64_t many = INT64_MAX;
-
-	bpf_map_update_elem(map, &first, &many, BPF_ANY);
-}
-
-/* 0, or -errno. */
-static int load(const char *path)
-{
-	struct bpf_program *each, *found;
-	const uint32_t minor = 0, generation = BATCH_XE2 + 1;
-
-	libbpf_set_print(keep_reason);
-	object = bpf_object__open_file(path, NULL);
-	if (!object)
-		return -errno;
-	found = bpf_object__find_program_by_name(object, "run_call");
-	bpf_object__for_each_program(each, object) bpf_program__set_autoload(each, each == found);
-	error = bpf_object__load(object);
-	if (error || !found)
-		return error ? error : -ENOENT;
-	program = bpf_program__fd(found);
-	bpf_map_update_elem(bpf_object__find_map_fd_by_name(object, "generations"), &minor,
-			    &generation, BPF_ANY);
-	allow_stacks();
-	ring = ring_buffer__new(bpf_object__find_map_fd_by_name(object, "records"), on_record, NULL,
-				NULL);
-	return ring ? 0 : -errno;
-}
-
-TEST(kernel_takes_the_program)
-{
-	CHECK_EQUAL(error, 0);
-	if (error)
-		printf("# %s\n", reason);
-}
-
 int main(int argc, char **argv)
 {
-	const int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 4, 1, NULL);
-
-	if (map < 0) {
-		printf("1..0 # SKIP nothing may be loaded into this kernel: %s\n", strerror(-map));
-		return 0;
-	}
-	close(map);
-	error = load(argc > 1 ? argv[1] : "");
-	RUN(kernel_takes_the_program);
-	if (error)
-		return harness_end();
+	if (!begin_tests(argc > 1 ? argv[1] : ""))
+		return error != 0;
 	RUN(a_batch_and_its_kernels);
 	RUN(bases_are_a_queues);
 	RUN(what_is_bound_over_is_not_there);
@@ -782,7 +514,5 @@ int main(int argc, char **argv)
 	RUN(stacks_are_told_once);
 	RUN(random_binds);
 	RUN(cost);
-	ring_buffer__free(ring);
-	bpf_object__close(object);
-	return harness_end();
+	return end_tests();
 }

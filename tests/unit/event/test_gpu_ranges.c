@@ -173,10 +173,31 @@ TEST(what_has_no_room_is_counted)
 	CHECK(!gpu_bucket_find(&bucket, 2 * PAGE, &got));
 }
 
+TEST(what_was_there_is_said)
+{
+	static struct gpu_bucket bucket;
+	struct gpu_range range = {.begin = 4 * PAGE, .end = 8 * PAGE, .object = 3}, got = {0};
+
+	CHECK(!gpu_bucket_cut(&bucket, 0, 16 * PAGE));
+	gpu_bucket_put(&bucket, &range);
+	CHECK(!gpu_bucket_cut(&bucket, 0, 4 * PAGE));
+	CHECK(!gpu_bucket_cut(&bucket, 8 * PAGE, 9 * PAGE));
+	CHECK(gpu_bucket_cut(&bucket, 7 * PAGE, 9 * PAGE));
+	/* the place is the first one; of no other object anything is taken */
+	CHECK(!gpu_bucket_take(&bucket, 0, 4, &got));
+	CHECK(!gpu_bucket_take(&bucket, 1, 3, &got));
+	CHECK(gpu_bucket_take(&bucket, 0, 3, &got));
+	CHECK_EQUAL(got.begin, 4 * PAGE);
+	CHECK_EQUAL(got.end, 7 * PAGE);
+	CHECK(!gpu_bucket_take(&bucket, 0, 3, &got));
+	CHECK(!gpu_bucket_find(&bucket, 5 * PAGE, &got));
+}
+
 int main(void)
 {
 	RUN(as_all_pages_say);
 	RUN(levels_are_by_size);
 	RUN(what_has_no_room_is_counted);
+	RUN(what_was_there_is_said);
 	return harness_end();
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bpf/submit_syscalls.h - calls of a driver as all system calls are seen, where nothing nearer to it can be
+ *
+ * Runs in:  the kernel, at each system call of each thread of the machine; attached only on request
+ * Why:      a kernel may neither tell the types of its modules nor let functions be probed. The events sys_enter and sys_exit
+ *           are in all of them. That anything listens there costs every system call; so what is of no interest goes by its
+ *           number, and an ioctl by its type, before anything is read. Then a file is a driver's by the device number of
+ *           its node, which the recorder knows: no type of the driver's or of DRM's is needed.
+ *           Nobody says here that a file is closed for good: it is when the last reference to it is, by a call that
+ *           closes one, or when its process ends or begins another program.
+ *
+ * x86-64's numbers and registers. Include behind bpf/submit_programs.h.
+ */
+#ifndef BPF_SUBMIT_SYSCALLS_H
+#define BPF_SUBMIT_SYSCALLS_H
+
+#include "bpf/submit_programs.h"
+
+enum {
+	SYSTEM_CALL_CLOSE = 3,
+	SYSTEM_CALL_MMAP = 9,
+	SYSTEM_CALL_IOCTL = 16,
+	SYSTEM_CALL_DUP2 = 33,
+	SYSTEM_CALL_DUP3 = 292,
+	SYSTEM_CALL_CLOSE_RANGE = 436,
+	MAPS_SHARED = 1,
+	IS_COMPAT = 2, /* a program of 32 bits, with other numbers */
+	ERRORS = 4095
+};
+
+/* A node's device number -> the minor of its GPU's render node, and 1. By the recorder. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 512);
+	__type(key, __u32);
+	__type(value, __u32);
+} nodes SEC(".maps");
+
+static __always_inline bool is_compat(const struct task_struct *task)
+{
+	return task->thread_info.status & IS_COMPAT;
+}
+
+/* NULL: there is none. */
+static __always_inline struct file *file_at(const struct task_struct *task, __u64 descriptor)
+{
+	struct fdtable *table = task->files->fdt;
+	struct file *file = NULL;
+
+	if ((__u32)descriptor >= table->max_fds ||
+	    bpf_probe_read_kernel(&file, sizeof(file), table->fd + (__u32)descriptor))
+		return NULL;
+	return file;
+}
+
+/* As in `nodes`; 0: it is none of the driver's. */
+static __always_inline __u32 node_of(const struct file *file)
+{
+	const __u32 device = BPF_CORE_READ(file, f_inode, i_rdev);
+	const __u32 *node = bpf_map_lookup_elem(&nodes, &device);
+
+	return node ? *node : 0;
+}
+
+static __always_inline bool is_last_reference(const struct file *file)
+{
+	if (bpf_core_field_exists(file->f_ref))
+		return BPF_CORE_READ(file, f_ref.refcnt.counter) == 0;
+	return BPF_CORE_READ(file, f_count.counter) == 1;
+}
+
+static __always_inline void own_file(const void *file, __u32 tgid)
+{
+	const __u64 number = file_number(file);
+	const struct submit_owner owner = {(__u64)file, tgid, 0};
+
+	if (bpf_map_lookup_elem(&owners, &number))
+		return;
+	bpf_map_update_elem(&owners, &number, &owner, BPF_ANY);
+	has_owners = 1;
+}
+
+static __always_inline void enter_ioctl(const struct task_struct *task, __u64 descriptor,
+					__u32 command, const void *data)
+{
+	const struct file *file = file_at(task, descriptor);
+	const __u32 node = file ? node_of(file) : 0;
+	const struct drm_file *own;
+	struct submit_call *call;
+
+	if (!node || is_compat(task))
+		return;
+	own = BPF_CORE_READ(file, private_data);
+	own_file(own, task->tgid);
+	try_again();
+	command &= 0xff;
+	if (command < DRM_COMMANDS && command != DRM_GEM_CLOSE)
+		return;
+	call = enter_command(command, own, data);
+	if (call)
+		call->node = node;
+}
+
+/* Of a call that closes a descriptor. */
+SUBMIT_CALL close_at(const struct task_struct *task, __u64 descriptor)
+{
+	const struct file *file = file_at(task, descriptor);
+
+	if (file && node_of(file) && is_last_reference(file))
+		on_file_close(BPF_CORE_READ(file, private_data));
+}
+
+SUBMIT_CALL end_map(const struct task_struct *task, __u64 descriptor, __u64 offset, __u64 address)
+{
+	const struct file *file = file_at(task, descriptor);
+	struct submit_id key = {0};
+	const __u64 *object;
+
+	if (!file || !node_of(file))
+		return;
+	key.file = file_number(BPF_CORE_READ(file, private_data));
+	key.id = offset;
+	object = bpf_map_lookup_elem(&offsets, &key);
+	if (object)
+		add_mapping(*object, address, 0);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_enter, struct pt_regs *registers, long number)
+{
+	if (number == SYSTEM_CALL_IOCTL) {
+		if ((registers->si >> 8 & 0xff) == DRM_TYPE)
+			enter_ioctl(bpf_get_current_task_btf(), registers->di, (__u32)registers->si,
+				    (const void *)registers->dx);
+	} else if (!has_owners) {
+		return 0;
+	} else if (number == SYSTEM_CALL_CLOSE) {
+		close_at(bpf_get_current_task_btf(), registers->di);
+	} else if (number == SYSTEM_CALL_DUP2 || number == SYSTEM_CALL_DUP3) {
+		close_at(bpf_get_current_task_btf(), registers->si);
+	} else if (number == SYSTEM_CALL_CLOSE_RANGE) {
+		disown_files(bpf_get_current_pid_tgid() >> 32);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_exit, struct pt_regs *registers, long result)
+{
+	const long number = registers->orig_ax;
+
+	if (number == SYSTEM_CALL_IOCTL) {
+		if ((registers->si >> 8 & 0xff) == DRM_TYPE)
+			exit_way((int)result);
+	} else if (number == SYSTEM_CALL_MMAP && has_owners) {
+		if ((registers->r10 & MAPS_SHARED) && (int)registers->r8 >= 0 &&
+		    (unsigned long)result < -(unsigned long)ERRORS)
+			end_map(bpf_get_current_task_btf(), registers->r8, registers->r9, result);
+	}
+	return 0;
+}
+
+/* Most files are closed then; those that are not are new ones to us. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(call_exec, struct task_struct *task)
+{
+	if (has_owners)
+		disown_files(task->tgid);
+	return 0;
+}
+
+#endif
