@@ -47,13 +47,15 @@ struct drm {
 
 static bool has_option(const char *option)
 {
-	return strcmp(option, "-jobs") == 0;
+	return strcmp(option, "-jobs") == 0 || strcmp(option, "-engines") == 0;
 }
 
 static void choose(struct session_options *session, bool on, const char *option)
 {
 	if (option && strcmp(option, "-jobs") == 0)
 		session->drm_jobs = false;
+	else if (option && strcmp(option, "-engines") == 0)
+		session->drm_engines = false;
 	else if (on && option && strcmp(option, "engines") == 0)
 		session->drm_engines = true;
 	else if (!on || !option || strcmp(option, "jobs") == 0)
