@@ -451,8 +451,8 @@ static int open_state(struct recording *recording, const struct session_options 
 	if (!intel)
 		return error_set(-ENOMEM, "intel: out of memory");
 	intel->recording = recording;
-	intel->memory = session->memory_bytes > INT64_MAX ? INT64_MAX
-							  : (int64_t)session->memory_bytes;
+	intel->memory =
+		session->memory_bytes > INT64_MAX ? INT64_MAX : (int64_t)session->memory_bytes;
 	if (!intel->memory)
 		intel->memory = MEMORY_USUAL;
 	share_memory(intel);
