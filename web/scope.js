@@ -12,7 +12,7 @@ import {formatCount, formatExact, formatNs, formatShare, visible} from "./format
 import {connectTheme, reportErrors, showNotice, showTip} from "./chrome.js";
 
 // Colours by class of frames, behind those that Colours.frame() has.
-const INSTRUCTION = "#a5d8f3";
+const OTHERS = ["#a5d8f3" /* instructions */, "#c9b3ea" /* why they wait */];
 const NO_CODE = "#9aa0a8";
 const FIRST_OTHER = 6;
 
@@ -20,7 +20,7 @@ function styleOfFrame(view, node) {
 	const {colours} = view;
 	if (node.kind < FIRST_OTHER)
 		return colours.frame(node.kind, node.text);
-	return colours.solid(node.kind === FIRST_OTHER ? INSTRUCTION : NO_CODE);
+	return colours.solid(OTHERS[node.kind - FIRST_OTHER] || NO_CODE);
 }
 
 const VIEWS = {total: "time of the devices", gpu: "busy time of the devices", idle: "idle time of the devices",

@@ -16,7 +16,7 @@ from duet_test import DUET, program, run, text
 t = duet_test.Suite(needs_opencl=False)
 VIEWS = ("total", "gpu", "idle", "cpu", "offcpu", "launch")
 MAKE_TRACE = os.path.join(duet_test.BUILD, "tests", "unit", "analyze", "make_trace")
-SUFFIXES = {1: "_[k]", 2: "_[j]", 3: "_[i]", 5: "_[G]", 6: "_[g]"}
+SUFFIXES = {1: "_[k]", 2: "_[j]", 3: "_[i]", 5: "_[G]", 6: "_[g]", 7: "_[g]"}
 MS = 1000000
 
 
