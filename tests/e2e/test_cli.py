@@ -155,6 +155,30 @@ with t.case("list: metric sets that the drivers of Intel's GPUs list, and how on
         t.equal(result.status, 125, f"status of {word}")
         t.true("intel:oa-set=NAME" in text(result.stderr), text(result.stderr))
 
+with t.case("a value of intel's that may not be is told with those that may"):
+    for word, may in (("0", "1 to 100000 of the GPU's cycles"), ("100001", "1 to 100000 of the GPU's cycles"),
+                      ("oa=abc", "1 to 1000 times a second"), ("oa=1001", "1 to 1000 times a second"),
+                      ("oa=", "1 to 1000 times a second"), ("ring=100", "a power of two from 1 to 1024 MiB"),
+                      ("ring=2048", "a power of two from 1 to 1024 MiB"), ("ring=", "a power of two from 1 to 1024 MiB"),
+                      ("debug-stop=x", "debug-stop=PID"), ("debug-stop=99999999", "there is no process 99999999"),
+                      ("oax=1", "collector 'intel' has no option 'oax=1'; there are:")):
+        result = duet("record", "--collect", f"intel:{word}", "-o", t.path("none.duet"), "--", "true")
+        t.equal(result.status, 125, f"status of {word}")
+        t.true(may in text(result.stderr) and word in text(result.stderr), f"{word}: {text(result.stderr)}")
+        t.true(not os.path.exists(t.path("none.duet")), f"{word}: nothing is recorded")
+
+with t.case("without a GPU of Intel's nothing of intel was recorded, and nothing says that a part was"):
+    if next(row for row in document("doctor", "--json")["collectors"] if row["name"] == "intel")["available"]:
+        raise duet_test.Skip("there is a GPU of Intel here")
+    for words in ("intel", "intel:debug", "intel,intel:oa"):
+        trace = t.path("no_gpu.duet")
+        result = duet("record", "--collect", words, "-o", trace, "--", "true")
+        t.equal(result.status, 0, text(result.stderr))
+        said = text(duet("report", trace).stdout)
+        t.true("intel was recorded not at all: no GPU whose instructions" in said, f"{words}: {said[:600]}")
+        t.true("recorded in part" not in said, f"{words}: {said[:600]}")
+        t.equal("whose OA unit" in said, "oa" in words, f"{words}: {said[:600]}")
+
 with t.case("list refuses what is no topic"):
     for arguments in ([], ["kernels"], ["formats", "metrics"]):
         result = duet("list", *arguments)
