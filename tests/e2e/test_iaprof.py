@@ -114,6 +114,23 @@ with t.case("every verb works on an imported profile"):
         t.equal([device["measured"] for device in report["devices"]], [False], f"{form}: nobody saw its commands")
         t.equal(sum(row["samples"] for row in report["instructions"]), counted(trace), f"{form}: samples")
 
+with t.case("a format that has no samples of instructions says what it leaves out, and which have them"):
+    trace, _ = imported(profile("head"))
+    rows = len([line for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()
+                if json.loads(line)["kind"] == "instruction_sample"])
+    t.true(rows > 1, "there are some")
+    for name in [row["name"] for row in json.loads(run([DUET, "list", "--json", "formats"]).stdout)["formats"]]:
+        result = run([DUET, "export", "-f", name, "-o", t.path(f"whole_{name}"), trace])
+        t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
+        t.equal(f"{name} has no samples of device instructions: the trace's {rows} rows of them are left out" in text(result.stderr),
+                name in ("text", "csv", "perfetto", "chrome", "ctf", "perf-script"), f"{name}: {text(result.stderr)}")
+    for kind in ("instruction_sample", "launch"):
+        result = run([DUET, "export", "-f", "csv", "--kind", kind, trace])
+        t.true("left out" not in text(result.stderr), f"who chose a table knows what it is: {text(result.stderr)}")
+    plain = t.path("plain.duet")
+    run([DUET, "import", "--format", "folded", "-o", plain, written("plain.folded", "main;work 3\n")])
+    t.true("left out" not in text(run([DUET, "export", plain]).stderr), "there are none")
+
 for form in FORMS:
     with t.case(f"golden: {form}"):
         trace, said = imported(profile(form))
