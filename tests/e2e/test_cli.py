@@ -272,6 +272,46 @@ with t.case("doctor: a variable that hides the devices is named"):
         t.true(any(check["name"] == "environment" and f"{name}={value} " in check["text"]
                    for check in opencl["checks"]), f"the variable is listed: {opencl['checks']}")
 
+with t.case("doctor: Level Zero's loader and driver that are not there come with the packages that have them"):
+    root = t.path("no_level_zero")
+    os.mkdir(root)
+    env = {"DUET_DOCTOR_ROOT": root, "ZE_ENABLE_ALT_DRIVERS": ""}
+    checks = {check["name"]: check for row in document("doctor", "--json", env=env)["collectors"] if row["name"] == "level_zero"
+              for check in row["checks"]}
+    t.equal([(checks[name]["ok"], checks[name]["fix"]) for name in ("loader", "driver")],
+            [(False, "apt-get install libze1"), (False, "apt-get install libze-intel-gpu1")], f"{checks}")
+    said = text(duet("doctor", env=env).stdout)
+    for package in ("libze1", "libze-intel-gpu1"):
+        t.true(f"; to mend it: apt-get install {package}\n" in said, said)
+    os.makedirs(f"{root}/usr/lib/x86_64-linux-gnu")
+    shutil.copy(compiled("ze.so", "int duet_test_driver;"), f"{root}/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1")
+    for more, what in (({}, "libze_intel_gpu.so.1"), ({"ZE_ENABLE_ALT_DRIVERS": "/other.so"}, "ZE_ENABLE_ALT_DRIVERS=/other.so")):
+        checks = {check["name"]: check for row in document("doctor", "--json", env={**env, **more})["collectors"]
+                  if row["name"] == "level_zero" for check in row["checks"]}
+        t.true(checks["driver"]["ok"] and what in checks["driver"]["text"], f"{checks}")
+
+with t.case("doctor: without any folder for its cache PoCL has no device, and that is said"):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise duet_test.Skip("only root may become nobody")
+    shutil.copy(DUET, t.path("duet_of_all"))  # which nobody may execute, also where the build is not readable
+    os.chmod(os.path.dirname(t.path("duet_of_all")), 0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", t.path("duet_of_all"), "doctor", "--json"]
+    readable = os.path.join(t.path("cache"), "")
+    os.mkdir(readable)
+    os.chmod(readable, 0o777)
+    found = {}
+    for name, env in (("with", {"POCL_CACHE_DIR": readable}), ("without", {"HOME": "/proc/nowhere", "POCL_CACHE_DIR": "", "XDG_CACHE_HOME": ""})):
+        result = duet_test.run(nobody, env=env)
+        if result.status != 0:
+            raise duet_test.Skip(f"nobody cannot run it: {text(result.stderr)}")
+        rows = json.loads(result.stdout)["collectors"][0]["checks"]
+        found[name] = next((check for check in rows if check["name"] == "devices"), None)
+    if not found["with"] or not found["with"]["ok"] or found["without"]["ok"]:
+        raise duet_test.Skip("no OpenCL device of PoCL works here, or it needs no cache")
+    check = found["without"]
+    t.true("HOME=/proc/nowhere" in check["text"], f"{check}")
+    t.true(check["fix"].startswith("export POCL_CACHE_DIR="), f"what mends it is no package: {check}")
+
 with t.case("doctor: a home that PoCL cannot write to is named, not a package that is there"):
     if not document("doctor", "--json")["collectors"][0]["available"]:
         raise duet_test.Skip("no OpenCL device works here")
