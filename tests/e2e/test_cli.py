@@ -179,6 +179,20 @@ with t.case("without a GPU of Intel's nothing of intel was recorded, and nothing
         t.true("recorded in part" not in said, f"{words}: {said[:600]}")
         t.equal("whose OA unit" in said, "oa" in words, f"{words}: {said[:600]}")
 
+with t.case("list: why there is no metric set, and what a debugger counts"):
+    root = t.path("no_sets")
+    os.mkdir(root)
+    said = duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root})
+    t.equal((said.status, said.stdout), (0, b""), "nothing is no failure")
+    t.true("there are no oa-sets: no GPU of Intel's drivers xe and i915 is here" in text(said.stderr), text(said.stderr))
+    os.makedirs(f"{root}/sys/class/drm/card0/device")
+    with open(f"{root}/sys/class/drm/card0/device/uevent", "w", encoding="ascii") as file:
+        file.write("DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
+    said = duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root, "DUET_IGDMD": t.path("none.so")})
+    t.true("there are no oa-sets: the drivers of this machine's GPUs of Intel list none" in text(said.stderr), text(said.stderr))
+    metric = [row for row in document("list", "--json", "metrics")["metrics"] if row["name"] == "gpu.eu.threads"]
+    t.equal([(row["unit"], row["source"], row["most_hz"]) for row in metric], [("events", "EU debug", 10)], "gpu.eu.threads")
+
 with t.case("list refuses what is no topic"):
     for arguments in ([], ["kernels"], ["formats", "metrics"]):
         result = duet("list", *arguments)

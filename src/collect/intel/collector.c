@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/collector.h"
 #include "collect/counters.h"
@@ -94,7 +95,8 @@ static const struct collector_option collector_options[] = {
 	 "machine"},
 	{"debug", "code objects with their places, as debuggers of GPU programs are told them by "
 		  "Intel's own "
-		  "builds of xe and i915: of each process that opens a GPU"},
+		  "builds of xe and i915: of each process that opens a GPU; beside samples, as all "
+		  "options but oa and oa-set are"},
 	{"debug-stop=PID",
 	 "how many threads a process has on the GPU: all are stopped for a moment, ten times a "
 	 "second; 0: of the program that is started. Its code objects too"},
@@ -705,12 +707,17 @@ static const struct collector_work work = {
 	.close = close_state,
 };
 
+extern const struct source oa_source, own_source;
+/* Those of oa_sources, and what no sampler reads. */
+static const struct source *const counted[] = {&oa_source, &eudebug_source, &own_source};
+static const struct source_list counted_sources = {counted, ARRAY_COUNT(counted)};
+
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
 	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
 		"wait; how busy they are, and their clock; what is handed to them, by whom",
-	.sources = &oa_sources,
+	.sources = &counted_sources,
 	.options = collector_options,
 	.has_option = has_option,
 	.check_option = check_option,
