@@ -147,6 +147,19 @@ bool model_has(const struct model *model, enum event_kind kind)
 	return false;
 }
 
+uint64_t model_rows(const struct model *model, enum event_kind kind)
+{
+	size_t count = trace_reader_chunk_count(model->reader);
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct trace_chunk *chunk = trace_reader_chunk(model->reader, i);
+
+		rows += (enum event_kind)chunk->kind == kind ? chunk->rows : 0;
+	}
+	return rows;
+}
+
 /* Bytes that made no sense, rings that were not read to their end, what a process did while it had no recorder, rows
  * that the disk refused. */
 static bool is_unknown(const struct event_loss *loss)

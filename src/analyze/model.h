@@ -66,6 +66,9 @@ const char *model_source_file(const struct model *model, const struct event_code
 /* Whether rows of a kind of happening are in it. */
 bool model_has(const struct model *model, enum event_kind kind);
 
+/* How many there are of them, as far as the file's chunks say. */
+uint64_t model_rows(const struct model *model, enum event_kind kind);
+
 /* Nothing of the file is cut off or damaged, and no rows are lost of which nobody knows what they were. */
 bool model_is_whole(const struct model *model, const struct trace_damage *damage);
 

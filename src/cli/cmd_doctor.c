@@ -14,12 +14,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -42,6 +44,7 @@
 #define VENDORS     "/etc/OpenCL/vendors"
 #define LOADER_FIX  "apt-get install ocl-icd-libopencl1"
 #define DRIVER_FIX  "apt-get install pocl-opencl-icd"
+#define CACHE_FIX   "export POCL_CACHE_DIR=/tmp/pocl-$(id -u)"
 #define REBUILD_FIX "make"
 #define PERF_FIX    PERF_SYSCTL "2"
 #define KERNEL_FIX  PERF_SYSCTL "1"
@@ -60,7 +63,7 @@ static const struct variable {
 	{"OCL_ICD_FILENAMES", "adds drivers to those of " VENDORS, "unset OCL_ICD_FILENAMES", true},
 	{"POCL_DEVICES", "chooses among the devices of PoCL", "unset POCL_DEVICES", false},
 	/* PoCL has no devices where it cannot make the folder of its cache */
-	{"HOME", NULL, "export POCL_CACHE_DIR=/tmp/pocl-$(id -u)", false},
+	{"HOME", NULL, CACHE_FIX, false},
 };
 
 struct host {
@@ -337,11 +340,47 @@ static const struct variable *find_culprit(const char *loader, struct probe_resu
 
 		if (!getenv(variables[i].name))
 			continue;
-		probe_opencl_devices_without(loader, without, ret_result);
+		probe_opencl_devices_in(loader, without, ret_result);
 		if (ret_result->ok)
 			return &variables[i];
 	}
 	return NULL;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	remove(path);
+	return 0;
+}
+
+/* Whether there are devices where PoCL may write its cache: where it may not it has none, and does not say why. */
+static bool lacks_cache(const char *loader, struct probe_result *ret_result)
+{
+	char folder[] = "/tmp/duet-doctor-XXXXXX", variable[sizeof(folder) + 32];
+	const char *const with[] = {variable, NULL};
+
+	if (!mkdtemp(folder))
+		return false;
+	snprintf(variable, sizeof(variable), "POCL_CACHE_DIR=%s", folder);
+	probe_opencl_devices_in(loader, with, ret_result);
+	nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return ret_result->ok;
+}
+
+static bool has_pocl(const struct doctor_collector *opencl)
+{
+	for (size_t i = 0; i < opencl->check_count; i++)
+		if (opencl->checks[i].ok && strcmp(opencl->checks[i].name, "driver") == 0 &&
+		    strstr(opencl->checks[i].text, "libpocl"))
+			return true;
+	return false;
+}
+
+static const char *value_of(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value ? value : "(not set)";
 }
 
 static void explain_devices(struct doctor *doctor, const char *loader, const char *why)
@@ -354,8 +393,16 @@ static void explain_devices(struct doctor *doctor, const char *loader, const cha
 			   "OpenCL has no device because %s=%s is in the environment (%s); without "
 			   "it there is: %s",
 			   culprit->name, getenv(culprit->name), why, result.text);
+	else if (lacks_cache(loader, &result))
+		doctor_add(&doctor->opencl, "devices", false, true, CACHE_FIX,
+			   "OpenCL has no device because PoCL can make no folder for its cache: "
+			   "HOME=%s, XDG_CACHE_HOME=%s, POCL_CACHE_DIR=%s (%s); with one there is: "
+			   "%s",
+			   value_of("HOME"), value_of("XDG_CACHE_HOME"), value_of("POCL_CACHE_DIR"),
+			   why, result.text);
 	else
-		doctor_add(&doctor->opencl, "devices", false, true, DRIVER_FIX,
+		doctor_add(&doctor->opencl, "devices", false, true,
+			   has_pocl(&doctor->opencl) ? NULL : DRIVER_FIX,
 			   "OpenCL has no device: %s", why);
 }
 
@@ -667,11 +714,15 @@ static void print_collector(const struct doctor_collector *collector)
 	for (size_t i = 0; i < collector->check_count; i++) {
 		const struct doctor_check *check = &collector->checks[i];
 
-		printf("  %-7s %-12s %s\n",
+		printf("  %-7s %-12s %s",
 		       check->ok       ? "ok"
 		       : check->needed ? "missing"
 				       : "broken",
 		       check->name, check->text);
+		/* of what is missing it comes below */
+		if (!check->needed && check->fix && !strstr(check->text, check->fix))
+			printf("; to mend it: %s", check->fix);
+		putchar('\n');
 	}
 	string_builder_init(&fixes);
 	join_missing(collector, true, &fixes);

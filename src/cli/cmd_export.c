@@ -7,7 +7,7 @@
  * Owns:     the model and the output file
  * Fails:    an unknown format, kind or process is wrong usage with the list of those that exist; a
  *           reader of stdout that went away is a quiet end. Where nothing matched it says so on stderr
- *           and what there is: a query with an empty answer is done, status 0
+ *           and what there is: a query with an empty answer is done, status 0. So it does of samples that the format has not
  * Why:      `duet export | head` is how most people look at the text, and 10^7 lines that nobody
  *           reads any more must neither be computed nor end in an error
  */
@@ -149,6 +149,24 @@ static void say_incomplete(const struct command *command, const struct model *mo
 	print_error(command->name, text);
 }
 
+/* Which may be all that was recorded. Who chose kinds knows what is not among them. */
+static void say_left_out(const struct command *command, const struct exporter *exporter,
+			 const struct export_options *options, const struct model *model)
+{
+	uint64_t rows = model_rows(model, EVENT_INSTRUCTION_SAMPLE);
+	char text[400];
+
+	if (!rows || !exporter->has_no_instructions || options->kinds)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s has no samples of device instructions: the trace's %" PRIu64
+		 " %s of them %s left out (folded, svg, iaprof, pprof, otlp, speedscope, sqlite, "
+		 "json, jsonl and csv --kind instruction_sample have them)",
+		 exporter->name, rows, table_noun(rows, "row", "rows"),
+		 table_noun(rows, "is", "are"));
+	print_error(command->name, text);
+}
+
 /* ---- writing ---- */
 
 static bool is_empty_folder(const char *path)
@@ -244,6 +262,8 @@ static int export_model(const struct command *command, const struct exporter *ex
 	error = write_to(exporter, model, options, values->output, &rows);
 	if (!error && *incomplete_model(model).text)
 		say_incomplete(command, model);
+	if (!error)
+		say_left_out(command, exporter, options, model);
 	if (!error && !rows && is_filtered(options))
 		say_nothing_matched(command, model, values);
 	return finish_export(command, values, path, error);

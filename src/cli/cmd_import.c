@@ -7,6 +7,7 @@
  * Owns:     nothing
  * Fails:    an unknown format is wrong usage with the list of those that exist; a file that is not of its format is
  *           status 1, with where, what was expected and what was found, and leaves no trace behind
+ * Why on stderr what of the file was left out: it is a fault, and the trace is not all that the file was
  * Why it says what the file lacks: a report of it has gaps that no recording of duet's has, and whoever reads it
  *           should not take them for an answer
  */
@@ -15,6 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -48,6 +50,25 @@ static int wrong_format(const struct command *command, const char *name)
 	return usage_error(command, "there is no format '%s' to import; there are: %s", name, list);
 }
 
+/* Each has its line. */
+static void print_notes(char *notes)
+{
+	char *rest = notes, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			printf("%s\n", format_text(line).text);
+}
+
+static void print_faults(const struct command *command, char *faults)
+{
+	char *rest = faults, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			print_error(command->name, line);
+}
+
 static int import_one(const struct command *command, const struct importer *importer,
 		      const char *path, const char *output)
 {
@@ -62,8 +83,9 @@ static int import_one(const struct command *command, const struct importer *impo
 	}
 	printf("%" PRIu64 " %s in %s\n", result.rows, table_noun(result.rows, "row", "rows"),
 	       format_text(output).text);
-	if (result.notes)
-		printf("%s\n", format_text(result.notes).text);
+	print_faults(command, result.faults);
+	print_notes(result.notes);
+	free(result.faults);
 	free(result.notes);
 	return finish_output(command->name, STATUS_DONE);
 }

@@ -43,6 +43,7 @@ struct found {
 		char device[CARD_TEXT_BYTES];
 	} * sets; /* owned */
 	size_t count;
+	const char *why; /* there are none; NULL: nobody knows */
 };
 
 struct topic {
@@ -173,6 +174,13 @@ static void look_for_oa_sets(struct found *found)
 	glob_t paths;
 
 	cards_find(root, &cards);
+	found->why = "no GPU of Intel's drivers xe and i915 is here";
+	for (size_t i = 0; i < cards.count; i++)
+		if (strcmp(cards.all[i].driver, "xe") == 0 ||
+		    strcmp(cards.all[i].driver, "i915") == 0)
+			found->why = "the drivers of this machine's GPUs of Intel list none, and "
+				     "Intel's library of them (libigdmd.so.1) is not here or knows "
+				     "none for these";
 	snprintf(pattern, sizeof(pattern), "%s/sys/class/drm/card[0-9]*", root);
 	if (!sets || glob(pattern, 0, NULL, &paths)) {
 		free(sets);
@@ -224,7 +232,8 @@ static void print_text(const struct topic *topic, const struct found *found)
 	}
 	if (!count) {
 		fflush(stdout);
-		fprintf(stderr, "duet list: there are no %s yet\n", topic->name);
+		fprintf(stderr, "duet list: there are no %s%s%s\n", topic->name,
+			found->why ? ": " : " yet", found->why ? found->why : "");
 	}
 }
 

@@ -171,7 +171,7 @@ static void nvml_child(const char *library, int fd)
 }
 
 /* Never returns. _exit, because a driver's own exit handlers have been seen to crash. */
-static void run_child(probe_child *child, const char *library, const char *const *without, int fd)
+static void run_child(probe_child *child, const char *library, const char *const *variables, int fd)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -183,8 +183,8 @@ static void run_child(probe_child *child, const char *library, const char *const
 	signal(SIGALRM, SIG_DFL);
 	alarm(PROBE_SECONDS);
 	unsetenv("OPENCL_LAYERS");
-	for (; *without; without++)
-		unsetenv(*without);
+	for (; *variables; variables++)
+		putenv((char *)*variables); /* without '=' it is taken away */
 	child(library, fd);
 	_exit(0);
 }
@@ -212,7 +212,7 @@ static void read_answer(int fd, struct probe_result *ret_result)
 	snprintf(ret_result->text, sizeof(ret_result->text), "%s", bytes + 1);
 }
 
-static void probe(probe_child *child, const char *library, const char *const *without,
+static void probe(probe_child *child, const char *library, const char *const *variables,
 		  struct probe_result *ret_result)
 {
 	int pipe_fds[2], status = 0;
@@ -226,7 +226,7 @@ static void probe(probe_child *child, const char *library, const char *const *wi
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		run_child(child, library, without, pipe_fds[1]);
+		run_child(child, library, variables, pipe_fds[1]);
 	close(pipe_fds[1]);
 	if (pid > 0)
 		read_answer(pipe_fds[0], ret_result);
@@ -249,8 +249,8 @@ void probe_opencl_devices(const char *library, struct probe_result *ret_result)
 	probe(devices_child, library, no_variables, ret_result);
 }
 
-void probe_opencl_devices_without(const char *library, const char *const *variables,
-				  struct probe_result *ret_result)
+void probe_opencl_devices_in(const char *library, const char *const *variables,
+			     struct probe_result *ret_result)
 {
 	probe(devices_child, library, variables, ret_result);
 }

@@ -23,9 +23,9 @@ void probe_library(const char *library, struct probe_result *ret_result);
  * lists their names. */
 void probe_opencl_devices(const char *library, struct probe_result *ret_result);
 
-/* The same as if these variables of the environment were not set; `variables` ends with NULL. */
-void probe_opencl_devices_without(const char *library, const char *const *variables,
-				  struct probe_result *ret_result);
+/* The same in another environment: "NAME" is not set in it, "NAME=VALUE" is; `variables` ends with NULL. */
+void probe_opencl_devices_in(const char *library, const char *const *variables,
+			     struct probe_result *ret_result);
 
 /* Asks NVML for its GPUs. ok: at least one; text names them, with what duet can count of them. */
 void probe_nvml(struct probe_result *ret_result);

@@ -482,5 +482,6 @@ const struct exporter export_chrome = {
 	.name = "chrome",
 	.help = "a timeline as JSON, Chrome's Trace Event Format; prefer perfetto for large traces",
 	.kinds = "api, launch, execution, cpu_sample, range, loss, counter",
+	.has_no_instructions = true,
 	.write = write_chrome,
 };

@@ -634,6 +634,7 @@ const struct exporter export_csv = {
 		"another "
 		"kind",
 	.kinds = CSV_KINDS,
+	.has_no_instructions = true,
 	.check = check,
 	.write = write_csv,
 };

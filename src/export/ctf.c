@@ -575,6 +575,7 @@ const struct exporter export_ctf = {
 	.name = "ctf",
 	.help = "a folder in the Common Trace Format 1.8, for babeltrace2 and Trace Compass",
 	.kinds = "api, launch, execution, cpu_sample, switch, range, counter, loss",
+	.has_no_instructions = true,
 	.is_binary = true,
 	.write_folder = write_ctf,
 };

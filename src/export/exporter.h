@@ -33,6 +33,7 @@ struct exporter {
 	const char *kinds;
 	bool is_binary;  /* not for a terminal */
 	bool needs_file; /* goes back in what it wrote: a regular file, no pipe */
+	bool has_no_instructions; /* of samples of device instructions it says nothing, where no kind is chosen */
 	/* -EINVAL with a text where options do not go with each other or with this format; NULL: all do. */
 	int (*check)(const struct export_options *options);
 	/* Writes the whole export; *ret_rows is how much of what happened is in it. Errors: -errno

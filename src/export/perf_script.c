@@ -195,5 +195,6 @@ const struct exporter export_perf_script = {
 	.name = "perf-script",
 	.help = "the layout of perf script: CPU samples, and device time as an event gpu-time",
 	.kinds = "execution, cpu_sample",
+	.has_no_instructions = true,
 	.write = write_script,
 };

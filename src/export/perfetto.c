@@ -952,6 +952,7 @@ const struct exporter export_perfetto = {
 	.help = "a timeline for ui.perfetto.dev and trace_processor: Perfetto's native protobuf "
 		"trace",
 	.kinds = "api, launch, execution, cpu_sample, switch, range, loss, counter",
+	.has_no_instructions = true,
 	.is_binary = true,
 	.write = write_perfetto,
 };

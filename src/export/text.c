@@ -362,5 +362,6 @@ const struct exporter export_text = {
 	.help = "one moment a line in the order of time, columns separated by tabs",
 	.kinds = "api (begin, end), launch (enter, exit), execution (queued, submitted, started, "
 		 "ended, complete), dependency, range (range_begin, range_end, mark), loss",
+	.has_no_instructions = true,
 	.write = write_text,
 };

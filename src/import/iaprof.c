@@ -7,7 +7,8 @@
  * Gets:     lines, in any of the four forms that the program and its description have had (docs/design/iaprof.md)
  * Gives:    a row of an instruction sample for each line, or for each of its counts; counters of metrics
  * Owns:     the texts that lines define, and which number means which
- * Fails:    where no line at all is one of these; a single bad line is told with its number and left out
+ * Fails:    where no line at all is one of these, or no sample among bad lines; a single bad line is told with its number
+ *           and left out
  * Why each line says by itself of which form it is: the forms share no sample, so that a file needs no header, which none
  *           of them has, and two recordings in one file are two recordings
  */
@@ -88,6 +89,7 @@ struct iaprof {
 	bool has_times;
 	char first[256]; /* what is wrong with the first bad line */
 	uint64_t samples, lines, bad_lines, frames, routines, cut_stacks, again, anew;
+	uint64_t told; /* counts of samples and values of metrics that were read, also 0 */
 };
 
 /* ---- texts ------------------------------------------------------------------------------------- */
@@ -319,6 +321,7 @@ static int add_row(struct iaprof *iaprof, const struct place *place, uint32_t st
 					       .stall_string = stall};
 	int error;
 
+	iaprof->told++;
 	if (!count)
 		return 0;
 	if (count > COUNT_MOST - iaprof->samples)
@@ -663,6 +666,7 @@ static int take_metric(struct iaprof *iaprof, char **fields)
 	error = find_device(iaprof);
 	if (error)
 		return error;
+	iaprof->told++;
 	return is_clock ? add_clock(iaprof, value) : add_busy(iaprof, value);
 }
 
@@ -722,6 +726,19 @@ static const struct form *find_form(const char *line)
 	return NULL;
 }
 
+/* Of a line that is none: whether an editor or a terminal has made blanks of its tabs. */
+static bool has_blanks(const char *line)
+{
+	for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+		size_t length = strlen(forms[i].word);
+
+		if (forms[i].separator == '\t' && strncmp(line, forms[i].word, length) == 0 &&
+		    line[length] == ' ')
+			return true;
+	}
+	return false;
+}
+
 static int take_line(struct iaprof *iaprof, char *line, size_t length)
 {
 	const struct form *form = find_form(line);
@@ -733,6 +750,10 @@ static int take_line(struct iaprof *iaprof, char *line, size_t length)
 		iaprof->unknown |= form->says;
 	if (strlen(line) != length)
 		return import_source_fail(iaprof->source, "text", "a byte of 0");
+	if (!form && has_blanks(line))
+		return import_source_fail(
+			iaprof->source, "a tab between fields (were the file's tabs made blanks?)",
+			line);
 	if (!form)
 		return import_source_fail(iaprof->source,
 					  "a line of iaprof, such as 'string' or 'eustall'", line);
@@ -758,7 +779,7 @@ static int leave_out(struct iaprof *iaprof, int error)
 	if (!iaprof->bad_lines)
 		snprintf(iaprof->first, sizeof(iaprof->first), "%s", error_text());
 	if (iaprof->bad_lines++ < BAD_LINES_TOLD)
-		import_target_note(iaprof->target, "left out %s", error_text());
+		import_target_fault(iaprof->target, "left out %s", error_text());
 	error_clear();
 	return 0;
 }
@@ -776,9 +797,15 @@ static int leave_unread(struct iaprof *iaprof, int error)
 	return status ? leave_out(iaprof, error) : error;
 }
 
-/* A file of another kind is no profile. */
+/* A file of another kind is no profile, nor is one of whose samples none can be read. */
 static int check_lines(const struct iaprof *iaprof)
 {
+	if (iaprof->lines && iaprof->bad_lines && !iaprof->told)
+		return error_set(
+			-EBADMSG,
+			"no sample of it can be read: %" PRIu64 " %s no sense, the first: %s",
+			iaprof->bad_lines,
+			format_noun(iaprof->bad_lines, "line makes", "lines make"), iaprof->first);
 	if (iaprof->lines)
 		return 0;
 	return error_set(-EBADMSG, "no line of it is one of iaprof's%s%s",
@@ -813,9 +840,12 @@ static void note(struct iaprof *iaprof, uint64_t count, const char *one, const c
 
 static void note_all(struct iaprof *iaprof)
 {
-	if (iaprof->bad_lines > BAD_LINES_TOLD)
-		note(iaprof, iaprof->bad_lines - BAD_LINES_TOLD, "more line", "more lines",
-		     " left out");
+	const uint64_t more =
+		iaprof->bad_lines > BAD_LINES_TOLD ? iaprof->bad_lines - BAD_LINES_TOLD : 0;
+
+	if (more)
+		import_target_fault(iaprof->target, "%" PRIu64 " %s left out", more,
+				    format_noun(more, "more line", "more lines"));
 	note(iaprof, iaprof->again, "number", "numbers",
 	     " given to another text later, which holds from there on");
 	note(iaprof, iaprof->cut_stacks, "stack", "stacks",

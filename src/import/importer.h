@@ -27,7 +27,8 @@ const struct importer *importer_find(const char *name);
 
 struct import_result {
 	uint64_t rows;
-	char *notes; /* what the file lacks, for people; freed by the caller */
+	char *notes; /* what the file lacks, for people, a line each; "" or NULL: nothing; freed by the caller */
+	char *faults; /* what of it is left out, since it makes no sense; the same */
 };
 
 /* Makes the trace `output` of the file `path`. A file that was there is replaced once the new one is whole. Errors: those of

@@ -84,8 +84,7 @@ static int read_into(const struct importer *importer, const char *path, const ch
 				error_set(error, "%s", strerror(-error));
 			error_note(error, "'%s'", path);
 		} else {
-			error = import_target_finish(target, importer->name, path, &result->rows,
-						     &result->notes);
+			error = import_target_finish(target, importer->name, path, result);
 		}
 	}
 	import_source_close(source);
@@ -107,6 +106,7 @@ int import_file(const struct importer *importer, const char *path, const char *o
 	if (error) {
 		unlink(part);
 		free(result.notes);
+		free(result.faults);
 	} else {
 		*ret_result = result;
 	}

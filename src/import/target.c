@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/string.h"
+#include "import/importer.h"
 
 /* How often the writer is given the chance to end a segment. */
 #define FLUSH_ROWS 65536
@@ -30,7 +31,7 @@ struct import_target {
 		series;            /* keys; ids are the things' */
 	uint64_t begin_ns, end_ns; /* of all rows */
 	uint64_t rows, correlations;
-	struct string_builder notes;
+	struct string_builder notes, faults; /* a line each */
 };
 
 int import_target_open(const char *path, struct import_target **ret_target)
@@ -48,6 +49,7 @@ int import_target_open(const char *path, struct import_target **ret_target)
 	string_table_init(&target->kernels);
 	string_table_init(&target->series);
 	string_builder_init(&target->notes);
+	string_builder_init(&target->faults);
 	target->begin_ns = UINT64_MAX;
 	error = trace_writer_open(path, &options, &target->writer);
 	if (error)
@@ -66,6 +68,7 @@ static void target_free(struct import_target *target)
 	string_table_fini(&target->kernels);
 	string_table_fini(&target->series);
 	string_builder_fini(&target->notes);
+	string_builder_fini(&target->faults);
 	free(target);
 }
 
@@ -77,15 +80,30 @@ void import_target_abandon(struct import_target *target)
 	target_free(target);
 }
 
-void import_target_note(struct import_target *target, const char *format, ...)
+static void add_line(struct string_builder *lines, const char *format, va_list arguments)
 {
 	char text[512];
+
+	vsnprintf(text, sizeof(text), format, arguments);
+	string_builder_appendf(lines, "%s%s", lines->length ? "\n" : "", text);
+}
+
+void import_target_note(struct import_target *target, const char *format, ...)
+{
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	add_line(&target->notes, format, arguments);
 	va_end(arguments);
-	string_builder_appendf(&target->notes, "%s%s", target->notes.length ? "; " : "", text);
+}
+
+void import_target_fault(struct import_target *target, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	add_line(&target->faults, format, arguments);
+	va_end(arguments);
 }
 
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string)
@@ -343,6 +361,18 @@ static int describe_host(struct import_target *target)
 	return trace_writer_thing(target->writer, EVENT_HOST, &row);
 }
 
+static void append_lines(struct string_builder *text, const struct string_builder *lines,
+			 const char *before)
+{
+	const char *line = string_builder_text(lines);
+
+	for (size_t length; *line; line += length + (line[length] != '\0')) {
+		length = strcspn(line, "\n");
+		string_builder_appendf(text, "%s%.*s", before, (int)length, line);
+		before = "; ";
+	}
+}
+
 /* As a collector that has something to say. */
 static int describe_import(struct import_target *target, const char *format, const char *path)
 {
@@ -351,9 +381,9 @@ static int describe_import(struct import_target *target, const char *format, con
 	int error;
 
 	string_builder_init(&text);
-	string_builder_appendf(&text, "from %s '%s'%s%s", format, path,
-			       target->notes.length ? ": " : "",
-			       string_builder_text(&target->notes));
+	string_builder_appendf(&text, "from %s '%s'", format, path);
+	append_lines(&text, &target->faults, ": ");
+	append_lines(&text, &target->notes, target->faults.length ? "; " : ": ");
 	error = text.error;
 	if (!error)
 		error = import_target_text(target, "import", &row.name_string);
@@ -364,7 +394,7 @@ static int describe_import(struct import_target *target, const char *format, con
 }
 
 int import_target_finish(struct import_target *target, const char *format, const char *path,
-			 uint64_t *ret_rows, char **ret_notes)
+			 struct import_result *ret_result)
 {
 	int error = describe_host(target);
 
@@ -375,10 +405,10 @@ int import_target_finish(struct import_target *target, const char *format, const
 		return error;
 	}
 	error = trace_writer_close(target->writer, target->rows ? target->end_ns : 1);
-	if (ret_rows)
-		*ret_rows = target->rows;
-	if (ret_notes)
-		*ret_notes = string_builder_take(&target->notes);
+	if (ret_result)
+		*ret_result =
+			(struct import_result){target->rows, string_builder_take(&target->notes),
+					       string_builder_take(&target->faults)};
 	target_free(target);
 	return error;
 }

@@ -13,15 +13,16 @@
 #include "event/event.h"
 #include "trace/writer.h"
 
+struct import_result;
 struct import_target;
 
 /* Writes to `path`. -errno with a text. */
 int import_target_open(const char *path, struct import_target **ret_target);
 
-/* Ends the trace: the host and its window, where it is from and what the file lacks. The target is gone afterwards. *ret_rows
- * and *ret_notes, which the caller frees, may be NULL. -ENOMEM, -errno of a write with a text. */
+/* Ends the trace: the host and its window, where it is from and what the file lacks. The target is gone afterwards.
+ * *ret_result, whose texts the caller frees, may be NULL. -ENOMEM, -errno of a write with a text. */
 int import_target_finish(struct import_target *target, const char *format, const char *path,
-			 uint64_t *ret_rows, char **ret_notes);
+			 struct import_result *ret_result);
 
 /* Closes without a trace; the file is removed. NULL-safe. */
 void import_target_abandon(struct import_target *target);
@@ -29,6 +30,10 @@ void import_target_abandon(struct import_target *target);
 /* What is to be said of the import, once each: "no times: …". */
 __attribute__((format(printf, 2, 3))) void import_target_note(struct import_target *target,
 							      const char *format, ...);
+
+/* What of the file is left out, since it makes no sense, once each: "left out line 7: …". */
+__attribute__((format(printf, 2, 3))) void import_target_fault(struct import_target *target,
+							       const char *format, ...);
 
 /* "" is 0. -ENOMEM. */
 int import_target_text(struct import_target *target, const char *text, uint32_t *ret_string);

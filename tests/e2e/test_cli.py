@@ -155,6 +155,44 @@ with t.case("list: metric sets that the drivers of Intel's GPUs list, and how on
         t.equal(result.status, 125, f"status of {word}")
         t.true("intel:oa-set=NAME" in text(result.stderr), text(result.stderr))
 
+with t.case("a value of intel's that may not be is told with those that may"):
+    for word, may in (("0", "1 to 100000 of the GPU's cycles"), ("100001", "1 to 100000 of the GPU's cycles"),
+                      ("oa=abc", "1 to 1000 times a second"), ("oa=1001", "1 to 1000 times a second"),
+                      ("oa=", "1 to 1000 times a second"), ("ring=100", "a power of two from 1 to 1024 MiB"),
+                      ("ring=2048", "a power of two from 1 to 1024 MiB"), ("ring=", "a power of two from 1 to 1024 MiB"),
+                      ("debug-stop=x", "debug-stop=PID"), ("debug-stop=99999999", "there is no process 99999999"),
+                      ("oax=1", "collector 'intel' has no option 'oax=1'; there are:")):
+        result = duet("record", "--collect", f"intel:{word}", "-o", t.path("none.duet"), "--", "true")
+        t.equal(result.status, 125, f"status of {word}")
+        t.true(may in text(result.stderr) and word in text(result.stderr), f"{word}: {text(result.stderr)}")
+        t.true(not os.path.exists(t.path("none.duet")), f"{word}: nothing is recorded")
+
+with t.case("without a GPU of Intel's nothing of intel was recorded, and nothing says that a part was"):
+    if next(row for row in document("doctor", "--json")["collectors"] if row["name"] == "intel")["available"]:
+        raise duet_test.Skip("there is a GPU of Intel here")
+    for words in ("intel", "intel:debug", "intel,intel:oa"):
+        trace = t.path("no_gpu.duet")
+        result = duet("record", "--collect", words, "-o", trace, "--", "true")
+        t.equal(result.status, 0, text(result.stderr))
+        said = text(duet("report", trace).stdout)
+        t.true("intel was recorded not at all: no GPU whose instructions" in said, f"{words}: {said[:600]}")
+        t.true("recorded in part" not in said, f"{words}: {said[:600]}")
+        t.equal("whose OA unit" in said, "oa" in words, f"{words}: {said[:600]}")
+
+with t.case("list: why there is no metric set, and what a debugger counts"):
+    root = t.path("no_sets")
+    os.mkdir(root)
+    said = duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root})
+    t.equal((said.status, said.stdout), (0, b""), "nothing is no failure")
+    t.true("there are no oa-sets: no GPU of Intel's drivers xe and i915 is here" in text(said.stderr), text(said.stderr))
+    os.makedirs(f"{root}/sys/class/drm/card0/device")
+    with open(f"{root}/sys/class/drm/card0/device/uevent", "w", encoding="ascii") as file:
+        file.write("DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
+    said = duet("list", "oa-sets", env={"DUET_COUNTERS_ROOT": root, "DUET_IGDMD": t.path("none.so")})
+    t.true("there are no oa-sets: the drivers of this machine's GPUs of Intel list none" in text(said.stderr), text(said.stderr))
+    metric = [row for row in document("list", "--json", "metrics")["metrics"] if row["name"] == "gpu.eu.threads"]
+    t.equal([(row["unit"], row["source"], row["most_hz"]) for row in metric], [("events", "EU debug", 10)], "gpu.eu.threads")
+
 with t.case("list refuses what is no topic"):
     for arguments in ([], ["kernels"], ["formats", "metrics"]):
         result = duet("list", *arguments)
@@ -247,6 +285,46 @@ with t.case("doctor: a variable that hides the devices is named"):
         t.equal(opencl["fix"], f"unset {name}", "what mends it")
         t.true(any(check["name"] == "environment" and f"{name}={value} " in check["text"]
                    for check in opencl["checks"]), f"the variable is listed: {opencl['checks']}")
+
+with t.case("doctor: Level Zero's loader and driver that are not there come with the packages that have them"):
+    root = t.path("no_level_zero")
+    os.mkdir(root)
+    env = {"DUET_DOCTOR_ROOT": root, "ZE_ENABLE_ALT_DRIVERS": ""}
+    checks = {check["name"]: check for row in document("doctor", "--json", env=env)["collectors"] if row["name"] == "level_zero"
+              for check in row["checks"]}
+    t.equal([(checks[name]["ok"], checks[name]["fix"]) for name in ("loader", "driver")],
+            [(False, "apt-get install libze1"), (False, "apt-get install libze-intel-gpu1")], f"{checks}")
+    said = text(duet("doctor", env=env).stdout)
+    for package in ("libze1", "libze-intel-gpu1"):
+        t.true(f"; to mend it: apt-get install {package}\n" in said, said)
+    os.makedirs(f"{root}/usr/lib/x86_64-linux-gnu")
+    shutil.copy(compiled("ze.so", "int duet_test_driver;"), f"{root}/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1")
+    for more, what in (({}, "libze_intel_gpu.so.1"), ({"ZE_ENABLE_ALT_DRIVERS": "/other.so"}, "ZE_ENABLE_ALT_DRIVERS=/other.so")):
+        checks = {check["name"]: check for row in document("doctor", "--json", env={**env, **more})["collectors"]
+                  if row["name"] == "level_zero" for check in row["checks"]}
+        t.true(checks["driver"]["ok"] and what in checks["driver"]["text"], f"{checks}")
+
+with t.case("doctor: without any folder for its cache PoCL has no device, and that is said"):
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise duet_test.Skip("only root may become nobody")
+    shutil.copy(DUET, t.path("duet_of_all"))  # which nobody may execute, also where the build is not readable
+    os.chmod(os.path.dirname(t.path("duet_of_all")), 0o755)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", t.path("duet_of_all"), "doctor", "--json"]
+    readable = os.path.join(t.path("cache"), "")
+    os.mkdir(readable)
+    os.chmod(readable, 0o777)
+    found = {}
+    for name, env in (("with", {"POCL_CACHE_DIR": readable}), ("without", {"HOME": "/proc/nowhere", "POCL_CACHE_DIR": "", "XDG_CACHE_HOME": ""})):
+        result = duet_test.run(nobody, env=env)
+        if result.status != 0:
+            raise duet_test.Skip(f"nobody cannot run it: {text(result.stderr)}")
+        rows = json.loads(result.stdout)["collectors"][0]["checks"]
+        found[name] = next((check for check in rows if check["name"] == "devices"), None)
+    if not found["with"] or not found["with"]["ok"] or found["without"]["ok"]:
+        raise duet_test.Skip("no OpenCL device of PoCL works here, or it needs no cache")
+    check = found["without"]
+    t.true("HOME=/proc/nowhere" in check["text"], f"{check}")
+    t.true(check["fix"].startswith("export POCL_CACHE_DIR="), f"what mends it is no package: {check}")
 
 with t.case("doctor: a home that PoCL cannot write to is named, not a package that is there"):
     if not document("doctor", "--json")["collectors"][0]["available"]:

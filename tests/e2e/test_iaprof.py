@@ -114,6 +114,23 @@ with t.case("every verb works on an imported profile"):
         t.equal([device["measured"] for device in report["devices"]], [False], f"{form}: nobody saw its commands")
         t.equal(sum(row["samples"] for row in report["instructions"]), counted(trace), f"{form}: samples")
 
+with t.case("a format that has no samples of instructions says what it leaves out, and which have them"):
+    trace, _ = imported(profile("head"))
+    rows = len([line for line in text(run([DUET, "export", "-f", "jsonl", trace]).stdout).splitlines()
+                if json.loads(line)["kind"] == "instruction_sample"])
+    t.true(rows > 1, "there are some")
+    for name in [row["name"] for row in json.loads(run([DUET, "list", "--json", "formats"]).stdout)["formats"]]:
+        result = run([DUET, "export", "-f", name, "-o", t.path(f"whole_{name}"), trace])
+        t.equal(result.status, 0, f"{name}: {text(result.stderr)}")
+        t.equal(f"{name} has no samples of device instructions: the trace's {rows} rows of them are left out" in text(result.stderr),
+                name in ("text", "csv", "perfetto", "chrome", "ctf", "perf-script"), f"{name}: {text(result.stderr)}")
+    for kind in ("instruction_sample", "launch"):
+        result = run([DUET, "export", "-f", "csv", "--kind", kind, trace])
+        t.true("left out" not in text(result.stderr), f"who chose a table knows what it is: {text(result.stderr)}")
+    plain = t.path("plain.duet")
+    run([DUET, "import", "--format", "folded", "-o", plain, written("plain.folded", "main;work 3\n")])
+    t.true("left out" not in text(run([DUET, "export", plain]).stderr), "there are none")
+
 for form in FORMS:
     with t.case(f"golden: {form}"):
         trace, said = imported(profile(form))
@@ -232,6 +249,9 @@ BAD = [
     ("STRING;18446744073709551616;x", "the number of a text, a whole number of at most 18446744073709551615"),
     ("STRING;7", "3 fields in a line 'STRING', found 'fewer'"),
     ("string;7;x", "a line of iaprof"),
+    ("string 7 x", "expected a tab between fields (were the file's tabs made blanks?), found 'string 7 x'"),
+    ("eustall   0x10 0", "a tab between fields"),
+    ("strings 7", "a line of iaprof, such as 'string' or 'eustall', found 'strings 7'"),
     ("NONSENSE", "a line of iaprof, such as 'string' or 'eustall', found 'NONSENSE'"),
     ("STRING;7;a\0b", "expected text, found 'a byte of 0'"),
     ("eustall\t0x10\t0\t1\t0\t0\t0\t0\t0\t0\t0\t0\t0", "a good line 'kernel' before it"),
@@ -251,6 +271,14 @@ with t.case("a bad line is told with its number, and only it is left out"):
         t.equal(folded(trace), STACK.replace("1234\n", "2468\n"), repr(line))
     report = text(run([DUET, "report", trace]).stdout)
     t.true("left out line 13" in report, f"the report says so too: {report}")
+
+with t.case("what is left out is said on stderr, each in a line of its own, and what the profile lacks on stdout"):
+    result = run([DUET, "import", "--format", "iaprof", "-o", t.path("bad.duet"), written("bad.iaprof", SAMPLE + "junk\n" * 12)])
+    t.equal(result.status, 0, text(result.stderr))
+    t.equal(text(result.stderr).splitlines(),
+            [f"duet import: left out line {i}: expected a line of iaprof, such as 'string' or 'eustall', found 'junk'"
+             for i in range(13, 23)] + ["duet import: 2 more lines left out"], "stderr")
+    t.true("left out" not in text(result.stdout) and "no threads" in text(result.stdout), text(result.stdout))
 
 with t.case("of many bad lines the first ten are told, the rest are counted"):
     _, said = imported(written("bad.iaprof", SAMPLE + "junk\n" * 1000))
@@ -301,6 +329,9 @@ with t.case("what is no profile at all is refused"):
     whole = gzip.compress(SAMPLE.encode() * 1000)
     for name, content, why in (("none", b"", "no line of it is one of iaprof's (it is empty)"),
                                ("other", b"main;f 3\n", "no line of it is one of iaprof's: line 1: expected a line of iaprof"),
+                               ("blanks", SAMPLE.replace("1234\n", "x\n").encode(), "no sample of it can be read: 1 line makes no sense, "
+                                "the first: line 12: expected a count"),
+                               ("halved", b"string\t1\ta\n" + b"eustall 0x10 0\n" * 3, "3 lines make no sense, the first: line 2: expected a tab"),
                                ("binary", bytes(range(256)) * 100, "no line of it is one of iaprof's: line 1"),
                                ("cut.gz", whole[:len(whole) // 2], "the compressed data is damaged or cut off")):
         path = written(name, content)

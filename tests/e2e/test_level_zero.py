@@ -492,7 +492,7 @@ with t.case("duet list and duet doctor know of it"):
     examined = {row["name"]: row for row in document["collectors"]}
     t.true("level_zero" in examined, f"doctor: {sorted(examined)}")
     checks = {check["name"]: check for check in examined["level_zero"]["checks"]}
-    t.equal(sorted(checks)[:3], ["device", "guest", "loader"], "what is examined")
+    t.equal(sorted(checks)[:4], ["device", "driver", "guest", "loader"], "what is examined")
     t.true(checks["guest"]["ok"], f"the guest: {checks['guest']}")
     taken = json.loads(run([DUET, "doctor", "--json"], env={"ZE_ENABLE_TRACING_LAYER": "1",
                                                             "ZE_ENABLE_VALIDATION_LAYER": "1"}).stdout)

@@ -10,10 +10,12 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "collect/collector.h"
 #include "collect/counters.h"
@@ -28,6 +30,7 @@
 
 enum {
 	GPUS_MOST = 32,
+	NOTES_MOST = GPUS_MOST + 4, /* of what was not opened */
 	CYCLES_MOST = 100000,
 	RING_MIB_MOST = 1024,
 	TELL_NS = 100000000,
@@ -50,6 +53,11 @@ struct gpu {
 	bool is_told;      /* that it is not sampled any more */
 };
 
+/* What was not opened: how bad that is, is known when all the rest was tried. */
+struct unopened {
+	char text[700];
+};
+
 struct intel {
 	struct recording *recording; /* borrowed */
 	struct gpu gpus[GPUS_MOST];
@@ -61,6 +69,8 @@ struct intel {
 	struct counters *counters; /* owned; of OA units; NULL: they are not read */
 	struct driver *driver;     /* owned; NULL: not wanted, or not to be had */
 	struct eudebug *debug;     /* the same */
+	struct unopened unopened[NOTES_MOST];
+	size_t unopened_count;
 };
 
 #define SYSCALLS "syscalls"
@@ -85,7 +95,8 @@ static const struct collector_option collector_options[] = {
 	 "machine"},
 	{"debug", "code objects with their places, as debuggers of GPU programs are told them by "
 		  "Intel's own "
-		  "builds of xe and i915: of each process that opens a GPU"},
+		  "builds of xe and i915: of each process that opens a GPU; beside samples, as all "
+		  "options but oa and oa-set are"},
 	{"debug-stop=PID",
 	 "how many threads a process has on the GPU: all are stopped for a moment, ten times a "
 	 "second; 0: of the program that is started. Its code objects too"},
@@ -142,21 +153,6 @@ static bool read_debug_stop(const char *option, uint32_t *ret_pid)
 	return true;
 }
 
-static int check_option(const char *option)
-{
-	uint32_t pid;
-
-	if (strncmp(option, "debug-stop", strlen("debug-stop")) != 0)
-		return -ENOENT;
-	if (read_debug_stop(option, &pid))
-		return 0;
-	return error_set(
-		-EINVAL,
-		"'%s' makes no sense: it is debug-stop=PID, with the number of one process; 0 "
-		"is the program that is started",
-		option);
-}
-
 /* NULL: it is none. */
 static const char *read_oa_set(const char *option)
 {
@@ -173,6 +169,46 @@ static bool has_option(const char *option)
 	return read_cycles(option) != 0 || read_oa_hz(option) != 0 || read_ring(option) != 0 ||
 	       read_oa_set(option) || strcmp(option, "-driver") == 0 ||
 	       strcmp(option, "-debug") == 0 || strcmp(option, SYSCALLS) == 0;
+}
+
+static bool has_word(const char *option, const char *word)
+{
+	return strncmp(option, word, strlen(word)) == 0;
+}
+
+/* What a value may be: an option that begins so and was not taken has one that it may not. */
+static int check_option(const char *option)
+{
+	uint32_t pid;
+
+	if (has_option(option) || read_debug_stop(option, &pid))
+		return 0;
+	if (*option && strspn(option, "0123456789") == strlen(option))
+		return error_set(-EINVAL,
+				 "intel:%s: between two samples are 1 to %d of the GPU's cycles",
+				 option, CYCLES_MOST);
+	if (has_word(option, "oa="))
+		return error_set(
+			-EINVAL,
+			"intel:%s: the OA unit is read 1 to %d times a second: intel:oa=%d", option,
+			OA_MOST_HZ, OA_USUAL_HZ);
+	if (has_word(option, "oa-set="))
+		return error_set(-EINVAL,
+				 "intel:%s: it is intel:oa-set=NAME, with a metric set's name of "
+				 "1 to %d bytes (duet list oa-sets)",
+				 option, OA_SET_NAME_BYTES - 1);
+	if (has_word(option, "ring="))
+		return error_set(-EINVAL,
+				 "intel:%s: the ring has a power of two from 1 to %d MiB: "
+				 "intel:ring=64",
+				 option, RING_MIB_MOST);
+	if (has_word(option, "debug-stop"))
+		return error_set(
+			-EINVAL,
+			"'%s' makes no sense: it is debug-stop=PID, with the number of one "
+			"process; 0 is the program that is started",
+			option);
+	return -ENOENT;
 }
 
 static void choose_debug(struct session_options *session, const char *option)
@@ -226,16 +262,42 @@ static bool is_chosen(const struct session_options *session)
 	return session->intel || session->intel_oa_hz;
 }
 
+/* A process that has ended is nobody's to stop. */
+static int settle(struct session_options *session, bool is_named)
+{
+	const pid_t pid = (pid_t)session->intel_debug_pid;
+
+	if (!session->intel_debug_stops || !pid || kill(pid, 0) == 0 || errno != ESRCH)
+		return 0;
+	return error_set(-ESRCH,
+			 "intel:debug-stop=%d: there is no process %d; 0 is the program that is "
+			 "started",
+			 pid, pid);
+}
+
 /* ---- GPUs -------------------------------------------------------------------------------------- */
 
-static void note_error(const struct intel *intel, const char *text)
+static void note_error(struct intel *intel, const char *text)
 {
-	recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, text);
-	recording_warn(intel->recording, text);
+	if (intel->unopened_count < NOTES_MOST)
+		snprintf(intel->unopened[intel->unopened_count++].text,
+			 sizeof(intel->unopened[0].text), "%s", text);
 	error_clear();
 }
 
-static void note_failed(const struct intel *intel, const struct gpu_node *node)
+/* A part is missing where there is another. */
+static void tell_unopened(const struct intel *intel, bool has_any)
+{
+	for (size_t i = 0; i < intel->unopened_count; i++) {
+		const char *text = intel->unopened[i].text;
+
+		recording_note(intel->recording, "intel",
+			       has_any ? COLLECTOR_PARTIAL : COLLECTOR_REFUSED, 0, text);
+		recording_warn(intel->recording, text);
+	}
+}
+
+static void note_failed(struct intel *intel, const struct gpu_node *node)
 {
 	char text[700];
 
@@ -492,11 +554,15 @@ static void open_driver(struct intel *intel, const struct session_options *sessi
 					       .is_timed = session->drm_hz && session->drm_jobs,
 					       .waits = session->command != NULL,
 					       .may_see_calls = session->intel_syscalls};
+	int error;
 
-	if (!session->intel_no_driver && driver_open(intel->recording, &options, &intel->driver)) {
-		recording_note(intel->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
-		error_clear();
-	}
+	if (session->intel_no_driver)
+		return;
+	error = driver_open(intel->recording, &options, &intel->driver);
+	/* without a GPU there is none for samples either, which says so */
+	if (error && error != -ENODEV)
+		note_error(intel, error_text());
+	error_clear();
 }
 
 static void open_debug(struct intel *intel, const struct session_options *session)
@@ -510,22 +576,12 @@ static void open_debug(struct intel *intel, const struct session_options *sessio
 		note_error(intel, error_text());
 }
 
-static int open_sampling(struct intel *intel, const struct session_options *session)
+static void open_sampling(struct intel *intel, const struct session_options *session)
 {
-	char why[700];
-	const int error = open_stalls(intel, session->intel_cycles);
-
-	snprintf(why, sizeof(why), "%s", error ? error_text() : "");
-	if (error)
-		error_clear();
+	if (open_stalls(intel, session->intel_cycles))
+		note_error(intel, error_text());
 	open_driver(intel, session);
 	open_debug(intel, session);
-	if (!error)
-		return 0;
-	if (!intel->driver && !intel->debug && !session->intel_oa_hz)
-		return error_set(error, "%s", why);
-	note_error(intel, why);
-	return 0;
 }
 
 /* What everybody else has is not the tables'. A part stays free: for tables that are there twice while they are tidied up, for chunks that
@@ -543,7 +599,7 @@ static int open_state(struct recording *recording, const struct session_options 
 		      void **ret_state)
 {
 	struct intel *intel;
-	int error = 0;
+	bool has_any;
 
 	*ret_state = NULL;
 	if (!is_chosen(session))
@@ -558,15 +614,15 @@ static int open_state(struct recording *recording, const struct session_options 
 		intel->memory = MEMORY_USUAL;
 	share_memory(intel);
 	if (session->intel)
-		error = open_sampling(intel, session);
-	if (session->intel_oa_hz)
-		error = open_oa(intel, session);
-	if (!intel->count && !intel->counters && !intel->driver && !intel->debug) {
-		free(intel);
-		return error;
-	}
-	if (error)
+		open_sampling(intel, session);
+	if (session->intel_oa_hz && open_oa(intel, session))
 		note_error(intel, error_text());
+	has_any = intel->count || intel->counters || intel->driver || intel->debug;
+	tell_unopened(intel, has_any);
+	if (!has_any) {
+		free(intel);
+		return 0;
+	}
 	*ret_state = intel;
 	return 0;
 }
@@ -651,17 +707,23 @@ static const struct collector_work work = {
 	.close = close_state,
 };
 
+extern const struct source oa_source, own_source;
+/* Those of oa_sources, and what no sampler reads. */
+static const struct source *const counted[] = {&oa_source, &eudebug_source, &own_source};
+static const struct source_list counted_sources = {counted, ARRAY_COUNT(counted)};
+
 extern const struct collector intel_collector;
 const struct collector intel_collector = {
 	.name = "intel",
 	.help = "Intel's GPUs by their kernel driver: which instructions execute, and why others "
 		"wait; how busy they are, and their clock; what is handed to them, by whom",
-	.sources = &oa_sources,
+	.sources = &counted_sources,
 	.options = collector_options,
 	.has_option = has_option,
 	.check_option = check_option,
 	.by_request = true,
 	.choose = choose,
 	.is_chosen = is_chosen,
+	.settle = settle,
 	.work = &work,
 };

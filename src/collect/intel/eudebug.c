@@ -29,6 +29,7 @@
 #include "collect/host_clocks.h"
 #include "collect/intel/eudebug_links.h"
 #include "collect/processes.h"
+#include "collect/source.h"
 #include "symbol/zebin.h"
 
 enum { GPUS_MOST = 32, DRM_MAJOR = 226, FILES_MOST = 4096, PLACES_MOST = 1 << 20, REASONS = 8 };
@@ -540,19 +541,34 @@ static void end_binary(struct eudebug *debug, const struct eudebug_told *told)
 
 /* ---- stops ------------------------------------------------------------------------------------- */
 
+static const struct metric metrics[] = {
+	{"gpu.eu.threads", "events",
+	 "threads that a process has on the GPU, which are stopped to be counted "
+	 "(intel:debug-stop)",
+	 NULL, METRIC_LEVEL},
+};
+
+const struct source eudebug_source = {
+	.name = "eu_debug",
+	.file = "EU debug",
+	SOURCE_METRICS(metrics),
+	.group = GROUP_MACHINE,
+	.own_hz = 1000000000 / EUDEBUG_STOP_EVERY_NS,
+};
+
 static uint32_t describe_series(const struct eudebug *debug, const struct debuggee *debuggee,
 				uint64_t now_ns)
 {
 	struct recording *recording = debug->recording;
-	const struct event_series row = {.id = ++recording->last_series,
-					 .metric_string =
-						 recording_string(recording, "gpu.eu.threads"),
-					 .unit_string = recording_string(recording, "events"),
-					 .source_string = recording_string(recording, "EU debug"),
-					 .type = SERIES_LEVEL,
-					 .host = recording->host,
-					 .device = debug->gpus[debuggee->gpu].device,
-					 .begin_ns = now_ns};
+	const struct event_series row = {
+		.id = ++recording->last_series,
+		.metric_string = recording_string(recording, metrics[0].name),
+		.unit_string = recording_string(recording, metrics[0].unit),
+		.source_string = recording_string(recording, eudebug_source.file),
+		.type = SERIES_LEVEL,
+		.host = recording->host,
+		.device = debug->gpus[debuggee->gpu].device,
+		.begin_ns = now_ns};
 
 	recording->kept_bytes += THING_BYTES;
 	trace_writer_thing(recording->writer, EVENT_SERIES, &row);

@@ -13,6 +13,10 @@
 #include "collect/recording.h"
 
 struct eudebug;
+struct source;
+
+/* For lists of what is counted: its own thread reads it, no sampler. */
+extern const struct source eudebug_source;
 
 struct eudebug_options {
 	bool all;     /* each process that opens a GPU */

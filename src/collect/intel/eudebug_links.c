@@ -43,7 +43,6 @@ enum {
 };
 #define BINARY_MOST   (UINT64_C(64) << 20)
 #define BINARIES_MOST (UINT64_C(256) << 20) /* that nobody has taken yet */
-#define STOP_EVERY_NS UINT64_C(100000000)
 /* Threads come to a stop one after the other. */
 enum { STOP_LOOKS = 40, STOP_NAP_US = 250, RESUME_TRIES = 200 };
 
@@ -237,7 +236,7 @@ static bool stop_all(struct eudebug_links *links, struct link *link)
 {
 	const uint64_t now_ns = host_clocks_now_ns();
 
-	if (!link->stops || now_ns - link->stopped_ns < STOP_EVERY_NS)
+	if (!link->stops || now_ns - link->stopped_ns < EUDEBUG_STOP_EVERY_NS)
 		return true;
 	link->stopped_ns = now_ns;
 	for (uint32_t i = 0; i < link->queues_count; i++)

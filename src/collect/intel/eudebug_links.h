@@ -23,6 +23,9 @@ enum eudebug_told_kind {
 	EUDEBUG_TOLD_CLOSED   /* error: why */
 };
 
+/* Between two stops of a process. */
+#define EUDEBUG_STOP_EVERY_NS UINT64_C(100000000)
+
 struct eudebug_told {
 	enum eudebug_told_kind kind;
 	uint32_t link;

@@ -191,7 +191,8 @@ static void read_all(struct source_state *state, struct tick *tick)
 	things_end_round(&state->things, tick->time_ns);
 }
 
-static const struct source oa_source = {
+extern const struct source oa_source;
+const struct source oa_source = {
 	.name = "oa",
 	.file = "OA unit",
 	SOURCE_METRICS(metrics),

@@ -108,6 +108,7 @@ static int import_bytes(const char *format, const char *bytes, size_t size)
 	}
 	CHECK(access(part, F_OK) != 0);
 	free(result.notes);
+	free(result.faults);
 	unlink(input);
 	return error;
 }
