@@ -702,7 +702,7 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
         unknown += row["count"] if not found else 0
         estimated += row["count"] if len(paths) > 1 else 0
         if not windowed or begin <= row["begin"] < end:
-            key = trace.things["code"][row["code"]]["name"], bool(found)
+            key = trace.things["code"][row["code"]]["name"], bool(found or row["device"])
             by_kernel[key] = by_kernel.get(key, 0) + row["count"]
     sums, addressed, slack = check_addresses(comparison, trace, begin, end, windowed, report)
     got, got_addressed = {}, {}

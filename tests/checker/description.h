@@ -36,7 +36,7 @@
  *	                                     code object that it is in
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
  *	                                     a sample of an instruction of which nothing but that is known
- *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME]
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME] [device=ID]
  *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
@@ -599,6 +599,8 @@ static inline int description_instruction(struct description *description, char 
 		.period = description_number(description_option(words, 5, count, "period", "10")),
 		.correlation =
 			description_number(description_option(words, 5, count, "correlation", "0")),
+		.device = (uint32_t)description_number(
+			description_option(words, 5, count, "device", "0")),
 	};
 	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
 	struct event_code code = {.type = CODE_BINARY, .process = row.process};
