@@ -66,7 +66,7 @@ struct description {
 	struct trace_writer *writer;
 	uint32_t queue_clock[DESCRIPTION_IDS];
 	uint32_t kernels; /* described so far: code ids count from 1 */
-	char kernel_names[DESCRIPTION_IDS][64];
+	char kernel_names[DESCRIPTION_IDS][256];
 	bool has_process[DESCRIPTION_IDS], has_context[DESCRIPTION_IDS];
 	uint32_t frames[DESCRIPTION_IDS], stacks[DESCRIPTION_IDS]; /* the writer's own ids */
 };
@@ -372,7 +372,8 @@ static inline uint32_t description_kernel(struct description *description, const
 	}
 	if (description->kernels == DESCRIPTION_IDS)
 		return 0;
-	snprintf(description->kernel_names[description->kernels], 64, "%s", name);
+	snprintf(description->kernel_names[description->kernels],
+		 sizeof(description->kernel_names[0]), "%s", name);
 	code.id = ++description->kernels;
 	code.name_string = description_name(description, name);
 	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;

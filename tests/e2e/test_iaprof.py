@@ -114,6 +114,15 @@ with t.case("every verb works on an imported profile"):
         t.equal([device["measured"] for device in report["devices"]], [False], f"{form}: nobody saw its commands")
         t.equal(sum(row["samples"] for row in report["instructions"]), counted(trace), f"{form}: samples")
 
+with t.case("samples that nobody is known to have launched keep their device"):
+    for form in FORMS:
+        trace, _ = imported(profile(form))
+        for device in ("0", "iaprof"):
+            t.equal(folded(trace, "--device", device), folded(trace), f"{form}: flame --device {device}")
+            for by in ("stall", "instruction"):
+                rows = json.loads(run([DUET, "report", "--json", "--by", by, "--device", device, trace]).stdout)["by"]
+                t.equal(sum(row["count"] for row in rows), counted(trace), f"{form}: report --by {by} --device {device}")
+
 for form in FORMS:
     with t.case(f"golden: {form}"):
         trace, said = imported(profile(form))
