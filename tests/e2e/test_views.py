@@ -537,7 +537,7 @@ with t.case("a row of an instruction has its place however long its kernel's nam
     printed = text(duet("report", "--by", "instruction", trace).stdout)
     lines = printed[printed.index("\nINSTRUCTIONS ") + 1:].splitlines()[:4]
     t.true(re.fullmatch(r"INSTRUCTIONS {74}samples  of kernel  commonest reason", lines[0]), lines[0])
-    for line, (place, samples, part, why) in zip(lines[1:], (("0x40", 7, "50.0", "sbid    71.4 %"), ("0x1000", 4, "28.6", "send   100.0 %"),
+    for line, (place, samples, part, why) in zip(lines[1:], (("0x40", 7, "50.0", "sbid +71.4 %"), ("0x1000", 4, "28.6", "send +100.0 %"),
                                                              ("0x2000", 3, "21.4", "-"))):
         t.true(re.fullmatch(rf"  (.*)… {place} +{samples} +{part} %  {why} *", line) and line[2:50] == long[:48], line)
     t.equal({len(line.split(" %")[0]) for line in lines[1:]}, {len("  ") + 80 + 2 * 11 - len(" %")}, "columns")
