@@ -497,6 +497,10 @@ const struct analysis_range_metric *analysis_metrics_of(const struct analysis *a
 							const struct analysis_range *range,
 							size_t *ret_count);
 
+/* Index into the analysis: of its path, else as whoever sampled it told it; ANALYSIS_NO_DEVICE: nobody did. */
+size_t analysis_instruction_device(const struct analysis *analysis,
+				   const struct analysis_instruction *row);
+
 /* Where the instructions of a path begin; returns how many there are. */
 size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,
 				const struct analysis_instruction **ret_first);

@@ -36,9 +36,11 @@ struct analysis_ledger {
 	uint64_t instructions_unknown;   /* of them: given to none */
 	uint64_t
 		instructions_unknown_code; /* of those: nobody knows even the code; of the others, who launched it */
-	uint64_t instructions_late; /* of them: of code that came to its place later */
-	uint64_t orphaned;          /* of executed: no launch row, so in no other sum */
-	bool is_complete;           /* 95 % or more matched */
+	uint64_t
+		instructions_no_device; /* of those given to none: not even their device is known */
+	uint64_t instructions_late;     /* of them: of code that came to its place later */
+	uint64_t orphaned;              /* of executed: no launch row, so in no other sum */
+	bool is_complete;               /* 95 % or more matched */
 };
 
 /* Its command failed, or its stamps cannot be. */

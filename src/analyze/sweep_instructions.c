@@ -322,6 +322,8 @@ int sweep_count_instruction(struct sweep *sweep, const struct event_instruction_
 		add_to(&ledger->instructions_late, row->count);
 	if (found->path == ANALYSIS_NO_PATH)
 		add_to(&ledger->instructions_unknown, row->count);
+	if (found->path == ANALYSIS_NO_PATH && found->device == ANALYSIS_NO_DEVICE)
+		add_to(&ledger->instructions_no_device, row->count);
 	if (found->is_unknown_code)
 		add_to(&ledger->instructions_unknown_code, row->count);
 	if (!is_in_window(sweep->analysis, row->begin, row->begin))
@@ -334,7 +336,9 @@ int sweep_give_instruction(struct sweep *sweep, const struct event_instruction_s
 {
 	struct sweep_found found = {.path = path,
 				    .row = PAIR_MAP_NONE,
-				    .device = ANALYSIS_NO_DEVICE,
+				    .device = row->device
+						      ? things_index(&sweep->devices, row->device)
+						      : ANALYSIS_NO_DEVICE,
 				    .is_divided = is_estimated};
 
 	return sweep_count_instruction(sweep, row, &found);
@@ -432,6 +436,12 @@ int sweep_sort_instructions(struct analysis *analysis)
 	free(analysis->instructions);
 	analysis->instructions = rows;
 	return 0;
+}
+
+size_t analysis_instruction_device(const struct analysis *analysis,
+				   const struct analysis_instruction *row)
+{
+	return row->path == ANALYSIS_NO_PATH ? row->device : analysis->paths[row->path].device;
 }
 
 size_t analysis_instructions_of(const struct analysis *analysis, uint32_t path,

@@ -184,6 +184,8 @@ int report_put_instructions(const struct report *report); /* -ENOMEM */
 /* The rows of a list, which the caller begins and ends; is_by: of the list "by". -ENOMEM. */
 int report_write_instructions(const struct report *report, bool is_by, struct json_writer *json);
 
+/* Why there is none, and what would record some. */
+void report_put_no_instructions(const struct report *report);
 /* Whether it is of the device that is shown. */
 bool report_shows_instruction(const struct report *report,
 			      const struct analysis_instruction *instruction);

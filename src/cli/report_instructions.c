@@ -25,7 +25,16 @@
 #include "base/string.h"
 #include "cli/table.h"
 
-enum { NAME_WIDTH = 56, SOURCE_WIDTH = 40 };
+/* In columns. Names that are longer than NAME_LEAST make the table wider, up to NAME_MOST: then the kernel's is cut, which
+ * leaves its place PLACE_MOST, for rows of one kernel differ there alone. */
+enum {
+	NAME_LEAST = 54,
+	NAME_MOST = 80,
+	PLACE_MOST = 40,
+	SOURCE_WIDTH = 40,
+	SHARE_WIDTH = 8,
+	TEXT_BYTES = 1024
+};
 
 struct row {
 	const struct analysis_instruction *instruction; /* the first of those that were merged */
@@ -129,9 +138,9 @@ static uint64_t place_among(const struct names *names, const char *text)
 
 static size_t device_of(const struct report *report, const struct analysis_instruction *instruction)
 {
-	if (instruction->path != ANALYSIS_NO_PATH)
-		return report->analysis->paths[instruction->path].device;
-	return instruction->device == ANALYSIS_NO_DEVICE ? ALL_DEVICES : instruction->device;
+	size_t device = analysis_instruction_device(report->analysis, instruction);
+
+	return device == ANALYSIS_NO_DEVICE ? ALL_DEVICES : device;
 }
 
 bool report_shows_instruction(const struct report *report,
@@ -331,29 +340,123 @@ static const char *kernel_of(const struct row *row)
 	return *row->instruction->kernel ? row->instruction->kernel : "[unknown code]";
 }
 
-static void format_row(const struct row *row, char *text, size_t size)
+static void format_place(const struct row *row, char *text, size_t size)
 {
-	snprintf(text, size, "%s 0x%" PRIx64 "%s%s", kernel_of(row), row->place.address,
-		 *row->place.text ? " " : "", row->place.text);
+	snprintf(text, size, "0x%" PRIx64 "%s%s", row->place.address, *row->place.text ? " " : "",
+		 row->place.text);
 }
 
-static void put_row(const struct row *row)
+static void format_row(const struct row *row, char *text, size_t size)
 {
-	const struct device_place *place = &row->place;
-	char text[1024];
+	const size_t used = (size_t)snprintf(text, size, "%s ", kernel_of(row));
 
-	format_row(row, text, sizeof(text));
-	table_put_name(text, NAME_WIDTH);
-	table_put_cell(format_count(row->samples));
-	table_put_cell(format_percent(row->samples, row->of_kernel));
+	if (used < size)
+		format_place(row, text + used, size - used);
+}
+
+/* The one that most samples of an instruction had; NULL: none was told. */
+static const struct stall *commonest_stall(const struct rows *rows, const struct row *row)
+{
+	const struct stall *best = NULL;
+
+	for (size_t i = 0; i < row->stalls; i++) {
+		const struct stall *stall = &rows->stalls[row->first_stall + i];
+
+		if (*stall->name && (!best || stall->samples > best->samples))
+			best = stall;
+	}
+	return best;
+}
+
+/* Of the rows that are shown. */
+struct widths {
+	size_t name, stall; /* stall 0: none was told */
+};
+
+static size_t larger(size_t left, size_t right)
+{
+	return left > right ? left : right;
+}
+
+static size_t smaller(size_t left, size_t right)
+{
+	return left < right ? left : right;
+}
+
+static struct widths find_widths(const struct report *report, const struct rows *rows)
+{
+	struct widths widths = {.name = NAME_LEAST};
+
+	for (size_t i = 0; i < rows->count && !report_is_over_top(report, i); i++) {
+		const struct row *row = &rows->rows[i];
+		const struct stall *stall = commonest_stall(rows, row);
+		char text[TEXT_BYTES];
+
+		format_row(row, text, sizeof(text));
+		widths.name = larger(widths.name, smaller(table_width(text), NAME_MOST));
+		if (stall)
+			widths.stall = larger(widths.stall, table_width(stall->name));
+	}
+	return widths;
+}
+
+static void put_name(const struct row *row, size_t width)
+{
+	const char *kernel = kernel_of(row);
+	size_t kernel_width = table_width(kernel), place_width;
+	char place[TEXT_BYTES];
+
+	format_place(row, place, sizeof(place));
+	place_width = table_width(place);
+	if (kernel_width + 1 + place_width > width)
+		kernel_width = smaller(kernel_width, width - 1 - smaller(place_width, PLACE_MOST));
+	fputs("  ", stdout);
+	table_put_text(kernel, kernel_width);
+	putchar(' ');
+	table_put_left(place, width - 1 - kernel_width);
+}
+
+static void put_stall(const struct rows *rows, const struct row *row, size_t width)
+{
+	const struct stall *stall = commonest_stall(rows, row);
+
+	fputs("  ", stdout);
+	table_put_left(stall ? stall->name : "-", width);
+	table_put_right(stall ? format_percent(stall->samples, row->samples).text : "",
+			SHARE_WIDTH);
+}
+
+static void put_source(const struct device_place *place)
+{
+	char text[TEXT_BYTES] = "";
+
 	if (place->source)
 		snprintf(text, sizeof(text), "  line %" PRIu32 ": %s", place->line, place->source);
 	else if (place->file)
 		snprintf(text, sizeof(text), "  %s:%" PRIu32, path_base(place->file), place->line);
-	else
-		text[0] = '\0';
 	table_put_text(text, SOURCE_WIDTH);
+}
+
+static void put_row(const struct rows *rows, const struct row *row, const struct widths *widths)
+{
+	put_name(row, widths->name);
+	table_put_cell(format_count(row->samples));
+	table_put_cell(format_percent(row->samples, row->of_kernel));
+	if (widths->stall)
+		put_stall(rows, row, widths->stall);
+	put_source(&row->place);
 	putchar('\n');
+}
+
+static void put_title(const struct widths *widths)
+{
+	static const char *const columns[] = {"samples", "of kernel", NULL};
+
+	putchar('\n');
+	table_put_left("INSTRUCTIONS", widths->name + 2);
+	for (size_t i = 0; columns[i]; i++)
+		table_put_right(columns[i], TABLE_CELL);
+	fputs(widths->stall ? "  commonest reason\n" : "\n", stdout);
 }
 
 static void put_doubt(uint64_t count, const struct analysis_ledger *ledger, const char *text)
@@ -382,6 +485,9 @@ void report_put_doubts(const struct report *report)
 		  "are at addresses of which nobody told whose code is there: [unknown code]");
 	put_doubt(ledger->instructions_late, ledger,
 		  "came before it was known whose code is there: they are given to the next one's");
+	if (report->device != ALL_DEVICES)
+		put_doubt(ledger->instructions_no_device, ledger,
+			  "are of no device that anybody told: --device leaves them out");
 }
 
 /* A thread is interrupted some cycles after what made its time come due: nothing that is asked of the processor here
@@ -402,24 +508,48 @@ static void put_skid(const struct report *report, const struct rows *rows)
 	}
 }
 
-static void put_none(const struct analysis_ledger *ledger)
+/* Whether the devices that are shown have one that is the host's processor, or one that is not. */
+static bool has_device(const struct report *report, bool is_cpu)
 {
-	if (ledger->instructions)
+	const struct analysis *analysis = report->analysis;
+
+	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
+		const struct event_device *device = analysis->devices[i].device;
+
+		if (report_shows_device(report, i) &&
+		    (device && device->type == DEVICE_CPU) == is_cpu)
+			return true;
+	}
+	return false;
+}
+
+void report_put_no_instructions(const struct report *report)
+{
+	const struct analysis_ledger *ledger = &report->analysis->ledger;
+	const bool has_cpu = has_device(report, true), has_other = has_device(report, false);
+
+	if (ledger->instructions) {
 		printf("\nno sample of a device instruction is in what is shown\n");
-	else if (ledger->samples)
-		printf("\nno sample of a thread met a kernel: instructions are known of kernels of "
-		       "CPU "
-		       "devices (PoCL)\n");
-	else
-		printf("\nno device instructions were sampled: the collector cpu does that "
-		       "(duet record), for kernels\nof CPU devices (PoCL)\n");
+		return;
+	}
+	printf("\nno device instructions were sampled\n");
+	if (has_other || !has_cpu)
+		printf("  of GPUs the collectors intel, amd:pcs and nvidia:pc sample them (duet "
+		       "record --collect …)\n");
+	if (has_cpu && ledger->samples)
+		printf("  of CPU devices (PoCL) the collector cpu does: no sample of a thread met "
+		       "a "
+		       "kernel\n");
+	else if (has_cpu || !has_other)
+		printf("  of CPU devices (PoCL) the collector cpu does (duet record --collect "
+		       "opencl,cpu)\n");
 }
 
 int report_put_instructions(const struct report *report)
 {
-	static const char *const columns[] = {"samples", "of kernel", NULL};
 	const char *by = report->values->by;
 	bool is_wanted = by && strcmp(by, "instruction") == 0;
+	struct widths widths;
 	struct rows rows;
 	size_t shown = 0;
 
@@ -428,11 +558,12 @@ int report_put_instructions(const struct report *report)
 	if (find(report, &rows))
 		return -ENOMEM;
 	if (!rows.count && is_wanted)
-		put_none(&report->analysis->ledger);
+		report_put_no_instructions(report);
+	widths = find_widths(report, &rows);
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
-			table_put_title("INSTRUCTIONS", NAME_WIDTH, columns);
-		put_row(&rows.rows[shown]);
+			put_title(&widths);
+		put_row(&rows, &rows.rows[shown], &widths);
 	}
 	table_put_rest(shown, rows.count, "instruction", "instructions");
 	put_skid(report, &rows);
@@ -463,7 +594,7 @@ static void write_place(const struct device_place *place, struct json_writer *js
 static void write_row(const struct report *report, const struct rows *rows, const struct row *row,
 		      bool is_by, struct json_writer *json)
 {
-	char key[1024];
+	char key[4 * TEXT_BYTES];
 
 	json_newline(json);
 	json_object_begin(json);

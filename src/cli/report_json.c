@@ -387,6 +387,7 @@ static void write_ledger(const struct report *report, struct json_writer *json)
 	json_pair_u64(json, "samples_early", ledger->instructions_early);
 	json_pair_u64(json, "samples_unknown", ledger->instructions_unknown);
 	json_pair_u64(json, "samples_unknown_code", ledger->instructions_unknown_code);
+	json_pair_u64(json, "samples_no_device", ledger->instructions_no_device);
 	json_pair_u64(json, "samples_late", ledger->instructions_late);
 	json_pair_u64(json, "samples_lost", ledger->instructions_lost);
 	if (ledger->instructions_uncounted)

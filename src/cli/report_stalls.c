@@ -161,9 +161,7 @@ int report_put_stalls(const struct report *report)
 	if (find(report, &rows))
 		return -ENOMEM;
 	if (!rows.count)
-		printf("\nno device instructions were sampled in what is shown: the collectors "
-		       "intel and "
-		       "amd do that\n(duet record --collect intel, amd:pcs)\n");
+		report_put_no_instructions(report);
 	for (; shown < rows.count && !report_is_over_top(report, shown); shown++) {
 		if (!shown)
 			table_put_title("STALLS", NAME_WIDTH, columns);

@@ -247,7 +247,7 @@ static int put_device(const struct report *report, size_t index)
 	printf("%11" PRIu64 " %s\n", device->executions,
 	       table_noun(device->executions, "execution", "executions"));
 	if (!device->is_measured) {
-		printf("    not measured: %s\n", incomplete_unmeasured(device));
+		printf("    not measured: %s\n", incomplete_unmeasured(report->analysis, index));
 		return 0;
 	}
 	if (account->busy_ns)

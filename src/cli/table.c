@@ -35,8 +35,7 @@ struct number format_damaged_rows(const struct trace_damage *damage)
 	return damage->chunks && !damage->rows ? number : format_count(damage->rows);
 }
 
-/* Columns that a text takes: its code points, and one for each '?'. */
-static size_t width_of(const char *text)
+size_t table_width(const char *text)
 {
 	size_t width = 0, left = strlen(text);
 
@@ -52,7 +51,7 @@ static size_t width_of(const char *text)
 
 void table_put_text(const char *text, size_t limit)
 {
-	size_t width = width_of(text), shown = 0, left = strlen(text);
+	size_t width = table_width(text), shown = 0, left = strlen(text);
 
 	while (left) {
 		int length = utf8_printable(text, left);
@@ -74,7 +73,7 @@ void table_put_text(const char *text, size_t limit)
 /* Left-aligned and cut to width. */
 void table_put_left(const char *text, size_t width)
 {
-	size_t used = width_of(text);
+	size_t used = table_width(text);
 
 	table_put_text(text, width);
 	for (; used < width; used++)
@@ -83,7 +82,7 @@ void table_put_left(const char *text, size_t width)
 
 void table_put_right(const char *text, size_t width)
 {
-	for (size_t used = width_of(text); used < width; used++)
+	for (size_t used = table_width(text); used < width; used++)
 		putchar(' ');
 	table_put_text(text, SIZE_MAX);
 }

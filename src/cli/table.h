@@ -26,6 +26,8 @@ struct number format_date(const struct model *model, uint64_t host_ns);
 /* How many rows are gone with chunks: "not known" where no head could be read, for such a chunk was not empty. */
 struct number format_damaged_rows(const struct trace_damage *damage);
 
+/* Columns that a text takes: its code points, and one for each '?' in place of what a terminal would obey. */
+size_t table_width(const char *text);
 /* At most `limit` columns, as format_text has them. */
 void table_put_text(const char *text, size_t limit);
 /* Left-aligned and cut to width. */

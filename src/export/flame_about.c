@@ -15,9 +15,26 @@
 #include "analyze/analysis.h"
 #include "analyze/model.h"
 #include "base/format.h"
+#include "base/number.h"
 #include "base/string.h"
 #include "export/flame_drawing.h"
 #include "export/incomplete.h"
+
+/* Samples of instructions of the devices that are shown, or of none that is known. */
+static uint64_t count_samples(const struct drawing *drawing, bool is_shown)
+{
+	const struct analysis *analysis = drawing->analysis;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < analysis->instructions_count; i++) {
+		const struct analysis_instruction *row = &analysis->instructions[i];
+		size_t device = analysis_instruction_device(analysis, row);
+
+		if (is_shown ? drawing_shows(drawing, device) : device == ANALYSIS_NO_DEVICE)
+			count = add_saturated(count, row->samples);
+	}
+	return count;
+}
 
 const char *drawing_refusal(const struct drawing *drawing)
 {
@@ -35,11 +52,14 @@ const char *drawing_refusal(const struct drawing *drawing)
 			       ? NULL
 			       : "switches of threads were lost: how long they waited is not known "
 				 "(duet report says how many)";
+	if (drawing->view->stall && !analysis->instructions_count)
+		return "no device instructions were sampled (duet doctor says which collectors do "
+		       "that here)";
 	if (drawing->view->stall)
-		return analysis->instructions_count
+		return count_samples(drawing, true)
 			       ? NULL
-			       : "no device instructions were sampled (duet doctor says which "
-				 "collectors do that here)";
+			       : "no sample of an instruction is of this device (duet report --by "
+				 "stall shows all)";
 	if (analysis->samples_count && !analysis_devices_shown(analysis))
 		return "no device was used (--view cpu draws what threads did, offcpu what they "
 		       "waited for)";
@@ -48,7 +68,7 @@ const char *drawing_refusal(const struct drawing *drawing)
 			continue;
 		if (analysis->devices[i].is_measured)
 			return NULL;
-		reason = incomplete_unmeasured(&analysis->devices[i]);
+		reason = incomplete_unmeasured(analysis, i);
 	}
 	return reason;
 }
@@ -118,6 +138,21 @@ void drawing_describe(const struct drawing *drawing, struct string_builder *subt
 	append_counts(drawing, subtitle);
 }
 
+static void warn_of_left_out(const struct drawing *drawing, struct string_builder *warning)
+{
+	uint64_t count;
+
+	if (!drawing->view->stall || drawing->device == DRAWING_ALL_DEVICES)
+		return;
+	count = count_samples(drawing, false);
+	if (count)
+		string_builder_appendf(warning,
+				       "%sleft out: %" PRIu64
+				       " %s of instructions of which nobody told the device",
+				       warning->length ? "\n" : "", count,
+				       format_noun(count, "sample", "samples"));
+}
+
 void drawing_warn(const struct drawing *drawing, struct string_builder *warning)
 {
 	const struct analysis *analysis = drawing->analysis;
@@ -125,12 +160,13 @@ void drawing_warn(const struct drawing *drawing, struct string_builder *warning)
 
 	if (incomplete.text[0])
 		string_builder_appendf(warning, "INCOMPLETE: %s", incomplete.text);
+	warn_of_left_out(drawing, warning);
 	for (size_t i = 0; i < analysis_devices_shown(analysis); i++) {
 		const struct analysis_device *device = &analysis->devices[i];
 
 		if (drawing_shows(drawing, i) && !device->is_measured)
 			string_builder_appendf(warning, "%snot measured: %s: %s",
 					       warning->length ? "\n" : "", device->name,
-					       incomplete_unmeasured(device));
+					       incomplete_unmeasured(analysis, i));
 	}
 }

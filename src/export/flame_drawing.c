@@ -783,11 +783,7 @@ static int draw_stall(struct drawing *drawing, const struct analysis_instruction
 
 static bool is_stall_shown(const struct drawing *drawing, const struct analysis_instruction *row)
 {
-	size_t device = DRAWING_ALL_DEVICES;
-
-	if (row->path != ANALYSIS_NO_PATH)
-		device = drawing->analysis->paths[row->path].device;
-	return (drawing->device == DRAWING_ALL_DEVICES || drawing->device == device) &&
+	return drawing_shows(drawing, analysis_instruction_device(drawing->analysis, row)) &&
 	       is_of_process(drawing, process_of(drawing, row));
 }
 

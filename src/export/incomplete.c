@@ -99,13 +99,34 @@ struct incomplete incomplete_model(const struct model *model)
 	return incomplete;
 }
 
-const char *incomplete_unmeasured(const struct analysis_device *device)
+/* By whose functions launched the device's commands: what leaves their times out is that interface's. */
+static const char *untimed_text(const struct analysis *analysis, size_t device)
 {
+	for (size_t i = 0; i < analysis->launches_count; i++) {
+		const struct analysis_launches *row = &analysis->launches[i];
+
+		if (row->device != device)
+			continue;
+		if (strncmp(row->function, "ze", 2) == 0)
+			return "no device times were recorded (level_zero:host, or commands whose "
+			       "events take none)";
+		if (strncmp(row->function, "cl", 2) == 0)
+			return "no device times were recorded (opencl:host, or queues without "
+			       "profiling)";
+	}
+	return "no device times were recorded (opencl:host, level_zero:host, or queues without "
+	       "profiling)";
+}
+
+const char *incomplete_unmeasured(const struct analysis *analysis, size_t index)
+{
+	const struct analysis_device *device = &analysis->devices[index];
+
 	if (!device->all_executions && !device->all_launches)
 		return "nobody's commands to it were recorded, only its counters or samples were";
 	if (!device->all_executions)
 		return "no execution was recorded, its commands are in flight or lost";
 	if (!device->all_timed)
-		return "no device times were recorded (opencl:host, or queues without profiling)";
+		return untimed_text(analysis, index);
 	return "no command that worked has times with a place in host time";
 }

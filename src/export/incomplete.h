@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 struct analysis;
-struct analysis_device;
 struct model;
 
 struct incomplete {
@@ -21,7 +20,7 @@ struct incomplete incomplete_analysis(const struct analysis *analysis);
 /* The same as far as the rows that were read so far tell: for exporters, which count no commands. */
 struct incomplete incomplete_model(const struct model *model);
 
-/* Why a device that got commands has no account. */
-const char *incomplete_unmeasured(const struct analysis_device *device);
+/* Why a device that got commands has no account; its index. */
+const char *incomplete_unmeasured(const struct analysis *analysis, size_t device);
 
 #endif

@@ -256,6 +256,7 @@ static int each_instruction(struct profile *profile,
 			found->path == ANALYSIS_NO_PATH ? NULL : &analysis->paths[found->path];
 		const struct event_code *code =
 			model_thing(profile->model, EVENT_CODE, found->code);
+		const size_t device = analysis_instruction_device(analysis, found);
 		struct profile_row row = {.kind = PROFILE_INSTRUCTION,
 					  .command = found->kernel,
 					  .unit = found->unit,
@@ -267,8 +268,9 @@ static int each_instruction(struct profile *profile,
 		if (path) {
 			row.thread = path->whom.thread;
 			row.queue = path->whom.queue;
-			row.device = &analysis->devices[path->device];
 		}
+		if (device != ANALYSIS_NO_DEVICE)
+			row.device = &analysis->devices[device];
 		if (!is_whose(profile, row.process))
 			continue;
 		error = push_stack(profile, found->stack, path ? path->function : "");

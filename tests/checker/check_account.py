@@ -692,7 +692,7 @@ def check_addresses(comparison, trace, begin, end, windowed, report):
 
 def check_instructions(comparison, trace, begin, end, windowed, report):
     """How many samples each kernel has, and how many belong to nobody for certain."""
-    by_kernel, unknown, estimated, total = {}, 0, 0, 0
+    by_kernel, unknown, no_device, estimated, total = {}, 0, 0, 0, 0
     for row in trace.instructions:
         if is_address(row):
             continue
@@ -700,9 +700,10 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
         paths = {(one["launch"]["stack"], one["launch"]["function"], trace.device_of(one)) for one in found}
         total += row["count"]
         unknown += row["count"] if not found else 0
+        no_device += row["count"] if not found and not row["device"] else 0
         estimated += row["count"] if len(paths) > 1 else 0
         if not windowed or begin <= row["begin"] < end:
-            key = trace.things["code"][row["code"]]["name"], bool(found)
+            key = trace.things["code"][row["code"]]["name"], bool(found or row["device"])
             by_kernel[key] = by_kernel.get(key, 0) + row["count"]
     sums, addressed, slack = check_addresses(comparison, trace, begin, end, windowed, report)
     got, got_addressed = {}, {}
@@ -719,6 +720,7 @@ def check_instructions(comparison, trace, begin, end, windowed, report):
     comparison.equal("samples of addresses", sum(got_addressed.values()), round(sum(addressed.values())))
     lost = sum(row.get("count", 0) for row in trace.losses if row["lost"] == "instruction_sample")
     for key, value in (("samples", total + sums["samples"]), ("samples_unknown", unknown + sums["samples_unknown"]),
+                       ("samples_no_device", no_device),
                        ("samples_estimated", estimated + sums["samples_estimated"]),
                        ("samples_divided", estimated + sums["samples_divided"]), ("samples_early", 0),
                        ("samples_unknown_code", sums["samples_unknown_code"]),

@@ -36,7 +36,7 @@
  *	                                     code object that it is in
  *	address DEVICE BEGIN END ADDRESS [count=N] [period=N] [stall=S] [correlation=N]
  *	                                     a sample of an instruction of which nothing but that is known
- *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME]
+ *	instruction PROCESS TIME KERNEL OFFSET [count=N] [period=N] [stall=S] [correlation=N] [image=FILE] [end=TIME] [device=ID]
  *	                                     image: the code object that it is in, of which the offset is
  *	range THREAD BEGIN END NAME [domain=D] [type=start|mark] [open=1] [unbegun=1] [process=ID]
  *	series ID METRIC level|amount|ratio UNIT [process=ID] [device=ID] [cpu=N] [instance=TEXT] [source=TEXT]
@@ -66,7 +66,7 @@ struct description {
 	struct trace_writer *writer;
 	uint32_t queue_clock[DESCRIPTION_IDS];
 	uint32_t kernels; /* described so far: code ids count from 1 */
-	char kernel_names[DESCRIPTION_IDS][64];
+	char kernel_names[DESCRIPTION_IDS][256];
 	bool has_process[DESCRIPTION_IDS], has_context[DESCRIPTION_IDS];
 	uint32_t frames[DESCRIPTION_IDS], stacks[DESCRIPTION_IDS]; /* the writer's own ids */
 };
@@ -372,7 +372,8 @@ static inline uint32_t description_kernel(struct description *description, const
 	}
 	if (description->kernels == DESCRIPTION_IDS)
 		return 0;
-	snprintf(description->kernel_names[description->kernels], 64, "%s", name);
+	snprintf(description->kernel_names[description->kernels],
+		 sizeof(description->kernel_names[0]), "%s", name);
 	code.id = ++description->kernels;
 	code.name_string = description_name(description, name);
 	return trace_writer_thing(description->writer, EVENT_CODE, &code) ? 0 : code.id;
@@ -599,6 +600,8 @@ static inline int description_instruction(struct description *description, char 
 		.period = description_number(description_option(words, 5, count, "period", "10")),
 		.correlation =
 			description_number(description_option(words, 5, count, "correlation", "0")),
+		.device = (uint32_t)description_number(
+			description_option(words, 5, count, "device", "0")),
 	};
 	struct trace_source source = {.source = row.process, .clock = CLOCK_ID_MONOTONIC};
 	struct event_code code = {.type = CODE_BINARY, .process = row.process};

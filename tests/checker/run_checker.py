@@ -99,8 +99,9 @@ def random_instructions(generator, lines, process):
     for _ in range(generator.choice((0, 10, 60))):
         count = f" count={generator.randrange(1, 4)}" if generator.random() < 0.2 else ""
         stall = f" stall=s{generator.randrange(2)}" if generator.random() < 0.3 else ""
+        device = " device=1" if generator.random() < 0.2 else ""
         lines.append(f"instruction {process} {generator.randrange(6000)} k{generator.randrange(4)}"
-                     f" {generator.randrange(5) * 4}{count}{stall}")
+                     f" {generator.randrange(5) * 4}{count}{stall}{device}")
 
 
 def random_waits(seed):

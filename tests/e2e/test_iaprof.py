@@ -131,6 +131,15 @@ with t.case("a format that has no samples of instructions says what it leaves ou
     run([DUET, "import", "--format", "folded", "-o", plain, written("plain.folded", "main;work 3\n")])
     t.true("left out" not in text(run([DUET, "export", plain]).stderr), "there are none")
 
+with t.case("samples that nobody is known to have launched keep their device"):
+    for form in FORMS:
+        trace, _ = imported(profile(form))
+        for device in ("0", "iaprof"):
+            t.equal(folded(trace, "--device", device), folded(trace), f"{form}: flame --device {device}")
+            for by in ("stall", "instruction"):
+                rows = json.loads(run([DUET, "report", "--json", "--by", by, "--device", device, trace]).stdout)["by"]
+                t.equal(sum(row["count"] for row in rows), counted(trace), f"{form}: report --by {by} --device {device}")
+
 for form in FORMS:
     with t.case(f"golden: {form}"):
         trace, said = imported(profile(form))

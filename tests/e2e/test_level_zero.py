@@ -314,6 +314,8 @@ with t.case("level_zero:host adds no event: launches without times"):
     check_counts(one)
     t.equal([end for _, end, _, _ in commands(one) if end and "started" in end], [], "executions with times")
     t.equal(one.report["ledger"]["dropped"], 0, "dropped")
+    said = text(run([DUET, "report", t.path("level_zero.duet")]).stdout)
+    t.true("not measured: no device times were recorded (level_zero:host, or " in said and "opencl" not in said, said[:2000])
 
 with t.case("drivers that tell less: no address of a kernel, no binary"):
     one = recorded(sim="no_base_address=1,no_binary=1")

@@ -493,12 +493,56 @@ with t.case("instructions: where they are not what was slow, and why there are n
         t.equal("each is where a thread was interrupted: often one or a few behind the slow one" in printed, has_skid, printed)
         printed = text(duet("report", "--by", "instruction", "--to", "20ns", trace).stdout)
         t.true("\nno sample of a device instruction is in what is shown\n" in printed, printed[:900])
-    for lines, why in (((), "no device instructions were sampled: the collector cpu does that"),
-                       (("sample 1 35 5",), "no sample of a thread met a kernel: ")):
-        trace = described("none.duet", *SMALL, *lines)
-        printed = text(duet("report", "--by", "instruction", trace).stdout)
-        t.true(f"\n{why}" in printed and "INSTRUCTIONS" not in printed, printed[:900])
-        t.true(why[:20] not in text(duet("report", trace).stdout), "only where they were asked for")
+    why = "no device instructions were sampled\n"
+    gpu, cpu = "  of GPUs the collectors intel, amd:pcs and nvidia:pc sample them", "  of CPU devices (PoCL) the collector cpu does"
+    for kind, lines, said in (("", (), gpu), ("", ("sample 1 35 5",), gpu), (" type=cpu", (), cpu + " (duet record"),
+                              (" type=cpu", ("sample 1 35 5",), cpu + ": no sample of a thread met a kernel\n")):
+        trace = described("none.duet", f"device 1 dev{kind}", *SMALL[1:], *lines)
+        for by in ("instruction", "stall"):
+            printed = text(duet("report", "--by", by, trace).stdout)
+            t.true(f"\n{why}{said}" in printed and "INSTRUCTIONS" not in printed, printed[:900])
+            t.equal((gpu in printed, cpu in printed), (said == gpu, said != gpu), f"{kind}: one of both alone")
+        t.true(why not in text(duet("report", trace).stdout), "only where they were asked for")
+
+with t.case("a device's samples are the same in every view, and what is of none is counted"):
+    trace = described("ours.duet", "window 0 1000", "device 1 gpu", "device 2 spare", *SMALL[1:3], *SMALL[4:], "instruction 1 35 k 64 stall=sbid",
+                      "instruction 1 500 k 64 count=3 stall=sbid device=1", "instruction 1 600 j 8 count=5 stall=send device=2",
+                      "instruction 1 700 j 16 count=7 stall=send")
+    for device, count in (((), 16), (("--device", "gpu"), 4), (("--device", "spare"), 5)):
+        what = " ".join(device)
+        for by in ("instruction", "stall"):
+            document = t.report(trace, "--by", by, *device)
+            t.equal(sum(row["count"] for row in document["by"]), count, f"report --by {by} {what}")
+            t.equal(document["ledger"]["samples_no_device"], 7, "of no device")
+            printed = text(duet("report", "--by", by, *device, trace).stdout)
+            t.equal("\n  43.8 % of the samples are of no device that anybody told: --device leaves them out\n" in printed,
+                    bool(device), printed)
+        result = duet("flame", "--view", "stall", "--folded", *device, trace)
+        t.equal(sum(int(line.rsplit(" ", 1)[1]) for line in text(result.stdout).splitlines()), count, f"flame {what}")
+        t.equal("left out: 7 samples of instructions of which nobody told the device" in text(result.stderr), bool(device),
+                text(result.stderr))
+    rows = {(row["kernel"], row["offset"]): row.get("device") for row in t.report(trace)["instructions"]}
+    t.equal(rows, {("k", 64): "gpu", ("j", 8): "spare", ("j", 16): None}, "a row's device")
+    trace = described("theirs.duet", "window 0 1000", "device 2 spare", *SMALL[:3], *SMALL[4:], "instruction 1 35 k 64")
+    result = duet("flame", "--view", "stall", "--folded", "--device", "spare", trace, status=1)
+    t.true("no sample of an instruction is of this device" in text(result.stderr), text(result.stderr))
+    printed = text(duet("report", "--by", "stall", "--device", "spare", trace).stdout)
+    t.true("\nno sample of a device instruction is in what is shown\n" in printed, printed)
+
+with t.case("a row of an instruction has its place however long its kernel's name is, and its commonest reason"):
+    long = "void_sycl_kernel_9<float,16,std::array<int,9>>(float*,float*,std::array<int,9>,unsigned_long)_of_queue_7"
+    trace = described("long.duet", *SMALL, f"instruction 1 100 {long} 64 stall=sbid count=5",
+                      f"instruction 1 100 {long} 64 stall=active count=2", f"instruction 1 100 {long} 4096 stall=send count=4",
+                      f"instruction 1 100 {long} 8192 count=3")
+    printed = text(duet("report", "--by", "instruction", trace).stdout)
+    lines = printed[printed.index("\nINSTRUCTIONS ") + 1:].splitlines()[:4]
+    t.true(re.fullmatch(r"INSTRUCTIONS {74}samples  of kernel  commonest reason", lines[0]), lines[0])
+    for line, (place, samples, part, why) in zip(lines[1:], (("0x40", 7, "50.0", "sbid +71.4 %"), ("0x1000", 4, "28.6", "send +100.0 %"),
+                                                             ("0x2000", 3, "21.4", "-"))):
+        t.true(re.fullmatch(rf"  (.*)… {place} +{samples} +{part} %  {why} *", line) and line[2:50] == long[:48], line)
+    t.equal({len(line.split(" %")[0]) for line in lines[1:]}, {len("  ") + 80 + 2 * 11 - len(" %")}, "columns")
+    printed = text(duet("report", "--by", "instruction", described("short.duet", *SMALL, "instruction 1 35 k 64")).stdout)
+    t.true(re.search(r"\nINSTRUCTIONS {48}samples  of kernel\n  k 0x40 {58}1 +100.0 %\n", printed), f"no reason, no column: {printed}")
 
 with t.case("a sample of one of two commands is an estimate where these differ"):
     # two run at once, and the window has one of them

@@ -40,10 +40,18 @@ TEST(columns)
 	CHECK_TEXT(capture_stop(&capture), "µ    x  a?[1m…  … 1 more kernel (--top 0 shows all)\n");
 }
 
+TEST(widths)
+{
+	CHECK(table_width("") == 0);
+	CHECK(table_width("µs") == 2);
+	CHECK(table_width("a\033[1m…") == 6); /* the escape is shown as '?' */
+}
+
 int main(void)
 {
 	RUN(duration);
 	RUN(size_percent_count);
 	RUN(columns);
+	RUN(widths);
 	return harness_end();
 }
