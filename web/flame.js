@@ -4,7 +4,7 @@
 
 import {byId, make, sizeCanvas} from "./dom.js";
 import {formatNs, formatShare, visible} from "./format.js";
-import {FLAME_CALL, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER} from "./account.js";
+import {FLAME_CALL, FLAME_CODE, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER, FLAME_STALL, FLAME_UNMEASURED} from "./account.js";
 import {fitText} from "./text.js";
 
 const FLAME_ROW = 17;
@@ -20,6 +20,12 @@ function boxStyle(view, node) {
 		return colours.named(node.text);
 	if (node.kind === FLAME_COPY || node.kind === FLAME_OTHER)
 		return colours.path({cls: node.kind === FLAME_COPY ? 1 : 2, name: node.text});
+	if (node.kind === FLAME_UNMEASURED)
+		return colours.absent();
+	if (node.kind === FLAME_STALL)
+		return colours.off(node.text);
+	if (node.kind === FLAME_CODE)
+		return colours.frame(5, node.text);
 	return colours.frame(node.kind === FLAME_CALL ? 7 : node.kind, node.text);
 }
 

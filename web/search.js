@@ -58,7 +58,7 @@ export class Search {
 		if (path >= 0)
 			return this.paths.has(path);
 		if (track.kind === "device")
-			return this.causes.has(what);
+			return track.unmeasured ? this.hasText(model.idleName(track, what)) : this.causes.has(what);
 		if (track.kind === "samples")
 			return this.stacks[what] === 1;
 		return this.names.has(what) || (track.kind === "off" && this.stacks[stack] === 1);
