@@ -286,7 +286,7 @@ export function flameOfStalls(model, stalls, meanings) {
 	const reasonOf = (name) => name ? [["r" + names[name], names[name], FLAME_STALL]] : [];
 	for (let at = 0; at < rows.length; at += STALL_COLUMNS) {
 		const [stack, call, kernel, text, reason, place, file, line, samples] = rows.slice(at, at + STALL_COLUMNS);
-		const head = [["c" + call, call ? model.name(call) : "", FLAME_CALL], ["k" + kernel, names[kernel] || "[unknown code]", FLAME_KERNEL],
+		const head = [["s", stack ? "" : "[unknown stack]", 6], ["c" + call, call ? model.name(call) : "", FLAME_CALL], ["k" + kernel, names[kernel] || "[unknown code]", FLAME_KERNEL],
 			["t" + text, names[text] || "[unknown instruction]", FLAME_CODE]].filter(([, words]) => words !== "");
 		const leaf = descend(model, root, stack, [...head, ...reasonOf(reason), ["p" + place, names[place], FLAME_CODE]], samples);
 		leaf.file = names[file];

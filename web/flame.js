@@ -9,6 +9,8 @@ import {fitText} from "./text.js";
 
 const FLAME_ROW = 17;
 const FLAME_FONT = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
+// As other pages and pictures have them.
+const CODE_HUE = "#a5d8f3", STALL_HUE = "#c9b3ea";
 const LEAST_BOX = 0.6;
 const MOST_ROWS_DRAWN = 600;
 
@@ -23,9 +25,9 @@ function boxStyle(view, node) {
 	if (node.kind === FLAME_UNMEASURED)
 		return colours.absent();
 	if (node.kind === FLAME_STALL)
-		return colours.off(node.text);
+		return colours.solid(STALL_HUE);
 	if (node.kind === FLAME_CODE)
-		return colours.frame(5, node.text);
+		return colours.solid(CODE_HUE);
 	return colours.frame(node.kind === FLAME_CALL ? 7 : node.kind, node.text);
 }
 

@@ -44,6 +44,10 @@ function drawOverviewItem(view, ctx, track, chunk, i, top, height, scale) {
 	const what = chunk.what ? chunk.what[i] : chunk.stack[i];
 	const width = chunk.binNs || (chunk.duration ? chunk.duration[i] : chunk.weight[i]);
 	const isIdle = view.model.causeOf(track, what) >= 0;
+	if (track.unmeasured) {
+		drawAbsent(view, ctx, [chunk.begin[i], chunk.begin[i] + width], top, height, scale);
+		return;
+	}
 	const share = chunk.binNs ? Math.min(1, chunk.covered[i] / chunk.binNs) : isIdle ? 0 : 1;
 	if (share <= 0)
 		return;

@@ -18,6 +18,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/device_code.h"
+#include "analyze/model.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "export/view_code.h"
@@ -48,16 +49,20 @@ static int add_row(struct view_stalls *stalls, const struct analysis *analysis, 
 		from->path == ANALYSIS_NO_PATH ? "" : analysis->paths[from->path].function;
 	struct view_stall row = {.samples = from->samples};
 	struct device_place place;
+	const char *file;
 	char address[24];
 
 	if (device_code_find(places, from->code, from->offset, &place) ||
 	    view_code_call(code, from->stack, function, &row.function, &row.stack))
 		return -ENOMEM;
+	file = place.file ? place.file
+			  : model_source_file(analysis->model,
+					      model_thing(analysis->model, EVENT_CODE, from->code));
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)place.address);
 	if (add_name(stalls, from->kernel, &row.kernel) ||
 	    add_name(stalls, *place.text ? place.text : from->text, &row.text) ||
 	    add_name(stalls, from->stall, &row.reason) || add_name(stalls, address, &row.place) ||
-	    add_name(stalls, place.file ? place.file : "", &row.file))
+	    add_name(stalls, file, &row.file))
 		return -ENOMEM;
 	row.line = place.line;
 	stalls->rows[stalls->count++] = row;
