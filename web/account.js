@@ -278,7 +278,7 @@ const STALL_COLUMNS = 9;
  * The flame graph of samples of device instructions: stack, launching call, kernel, instruction, what it waited for, where it is.
  * @param {{names: string[], rows: number[], rest: number[]}} stalls as docs/design/view.md has them
  * @param {object} meanings by the name of a reason: what it means, and the usual remedy
- * @returns {object} value is a number of samples; what was too rare for a row of its own is below one box, by its reasons
+ * @returns {object} value is a number of samples; what has no row is in one box, by its reasons
  */
 export function flameOfStalls(model, stalls, meanings) {
 	const root = Object.assign(makeNode("", "all", 0), {isExact: true});
@@ -288,12 +288,12 @@ export function flameOfStalls(model, stalls, meanings) {
 		const [stack, call, kernel, text, reason, place, file, line, samples] = rows.slice(at, at + STALL_COLUMNS);
 		const head = [["s", stack ? "" : "[unknown stack]", 6], ["c" + call, call ? model.name(call) : "", FLAME_CALL], ["k" + kernel, names[kernel] || "[unknown code]", FLAME_KERNEL],
 			["t" + text, names[text] || "[unknown instruction]", FLAME_CODE]].filter(([, words]) => words !== "");
-		const leaf = descend(model, root, stack, [...head, ...reasonOf(reason), ["p" + place, names[place], FLAME_CODE]], samples);
+		const leaf = descend(model, root, stack, [...head, ...reasonOf(reason), ...place ? [["p" + place, names[place], FLAME_CODE]] : []], samples);
 		leaf.file = names[file];
 		leaf.line = line;
 	}
 	for (let at = 0; at < rest.length; at += 2)
-		descend(model, root, 0, [["rest", "[less frequent]", FLAME_CODE], ...reasonOf(rest[at])], rest[at + 1]);
+		descend(model, root, 0, [["rest", "[others]", FLAME_CODE], ...reasonOf(rest[at])], rest[at + 1]);
 	explainStalls(root, meanings || {});
 	return root;
 }

@@ -23,7 +23,7 @@ function boxStyle(view, node) {
 	if (node.kind === FLAME_COPY || node.kind === FLAME_OTHER)
 		return colours.path({cls: node.kind === FLAME_COPY ? 1 : 2, name: node.text});
 	if (node.kind === FLAME_UNMEASURED)
-		return colours.absent();
+		return colours.unmeasured();
 	if (node.kind === FLAME_STALL)
 		return colours.solid(STALL_HUE);
 	if (node.kind === FLAME_CODE)

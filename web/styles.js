@@ -18,7 +18,7 @@ function makeStyle(view, track, what, isLaunch) {
 	if (path >= 0)
 		return colours.path(model.path(path));
 	if (cause >= 0 && track.unmeasured)
-		return colours.absent();
+		return colours.unmeasured();
 	if (cause >= 0)
 		return colours.cause(model.causes[cause] || "unknown");
 	if (track.kind === "rejected")

@@ -6,8 +6,9 @@
  * Gets:     an analysis   Gives: rows with small numbers as JSON
  * Owns:     the rows and the names that only they have
  * Fails:    -ENOMEM
- * Why no more than 16384 rows: a picture of 4000 px shows no box of less than a 4000th part, and the samples of all other rows
- *           stay in the sum, by their reasons. As many rows are at most some 100 KiB of the page.
+ * Why no more than 16384 instructions have a row: a picture of 4000 px shows no box of less than a 4000th part. All others are
+ *           together by stack, kernel and reason (4096 rows), or else by reason: each sample is in the sum. A trace of
+ *           10^6 addresses makes some 200 KiB of the page of it.
  */
 #include "export/view_stalls.h"
 
@@ -23,7 +24,9 @@
 #include "base/json.h"
 #include "export/view_code.h"
 
-#define MOST_ROWS ((size_t)16384)
+#define MOST_ROWS    ((size_t)16384)
+#define MOST_SEVERAL ((size_t)4096)
+#define MOST_REASONS ((size_t)256) /* vendors have some thirty */
 
 typedef const struct analysis_instruction *instruction;
 
@@ -42,48 +45,94 @@ static int add_name(struct view_stalls *stalls, const char *text, uint32_t *ret_
 	return *text && !*ret_name ? -ENOMEM : 0;
 }
 
-static int add_row(struct view_stalls *stalls, const struct analysis *analysis, instruction from,
-		   struct device_code *places, struct view_code *code)
+/* What does not need the place. */
+static int start_row(struct view_stalls *stalls, const struct analysis *analysis, instruction from,
+		     struct view_code *code, struct view_stall *ret_row)
 {
 	const char *function =
 		from->path == ANALYSIS_NO_PATH ? "" : analysis->paths[from->path].function;
-	struct view_stall row = {.samples = from->samples};
+
+	*ret_row = (struct view_stall){.samples = from->samples};
+	if (view_code_call(code, from->stack, function, &ret_row->function, &ret_row->stack) ||
+	    add_name(stalls, from->kernel, &ret_row->kernel) ||
+	    add_name(stalls, from->stall, &ret_row->reason))
+		return -ENOMEM;
+	return 0;
+}
+
+static int append(struct view_stalls *stalls, const struct view_stall *row)
+{
+	if (array_grow(stalls->rows, stalls->capacity, stalls->count + 1))
+		return -ENOMEM;
+	stalls->rows[stalls->count++] = *row;
+	return 0;
+}
+
+static int add_row(struct view_stalls *stalls, const struct analysis *analysis, instruction from,
+		   struct device_code *places, struct view_code *code)
+{
 	struct device_place place;
+	struct view_stall row;
 	const char *file;
 	char address[24];
 
 	if (device_code_find(places, from->code, from->offset, &place) ||
-	    view_code_call(code, from->stack, function, &row.function, &row.stack))
+	    start_row(stalls, analysis, from, code, &row))
 		return -ENOMEM;
 	file = place.file ? place.file
 			  : model_source_file(analysis->model,
 					      model_thing(analysis->model, EVENT_CODE, from->code));
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)place.address);
-	if (add_name(stalls, from->kernel, &row.kernel) ||
-	    add_name(stalls, *place.text ? place.text : from->text, &row.text) ||
-	    add_name(stalls, from->stall, &row.reason) || add_name(stalls, address, &row.place) ||
-	    add_name(stalls, file, &row.file))
+	if (add_name(stalls, *place.text ? place.text : from->text, &row.text) ||
+	    add_name(stalls, address, &row.place) || add_name(stalls, file, &row.file))
 		return -ENOMEM;
 	row.line = place.line;
-	stalls->rows[stalls->count++] = row;
-	return 0;
+	return append(stalls, &row);
 }
 
-static int add_rest(struct view_stalls *stalls, instruction from)
+/* Only a made-up trace has more reasons than there is room for: then some are told as none. */
+static int add_rest(struct view_stalls *stalls, uint32_t reason, uint64_t samples)
 {
-	uint32_t reason;
 	size_t i = 0;
 
-	if (add_name(stalls, from->stall, &reason))
-		return -ENOMEM;
 	while (i < stalls->rest_count && stalls->rest[i].reason != reason)
 		i++;
+	if (i == MOST_REASONS) {
+		stalls->rest[0].samples += samples;
+		stalls->rest[0].reason = 0;
+		return 0;
+	}
 	if (array_grow(stalls->rest, stalls->rest_capacity, i + 1))
 		return -ENOMEM;
 	if (i == stalls->rest_count)
 		stalls->rest[stalls->rest_count++] = (struct view_rest){.reason = reason};
-	stalls->rest[i].samples += from->samples;
+	stalls->rest[i].samples += samples;
 	return 0;
+}
+
+/* With others of its stack, kernel and reason. */
+static int add_several(struct view_stalls *stalls, const struct analysis *analysis,
+		       instruction from, struct view_code *code)
+{
+	uint64_t first, second;
+	struct view_stall row;
+	uint32_t index;
+
+	if (start_row(stalls, analysis, from, code, &row))
+		return -ENOMEM;
+	first = (uint64_t)row.stack << 32 | row.function;
+	second = (uint64_t)row.kernel << 32 | row.reason;
+	index = pair_map_find(&stalls->several, first, second);
+	if (index != PAIR_MAP_NONE) {
+		stalls->rows[index].samples += from->samples;
+		return 0;
+	}
+	if (stalls->several.count == MOST_SEVERAL)
+		return add_rest(stalls, row.reason, from->samples);
+	if (add_name(stalls, "[less frequent]", &row.text) ||
+	    pair_map_put(&stalls->several, first, second, (uint32_t)stalls->count))
+		return -ENOMEM;
+	return append(stalls, &row);
 }
 
 static int add_all(struct view_stalls *stalls, const struct analysis *analysis,
@@ -97,7 +146,7 @@ static int add_all(struct view_stalls *stalls, const struct analysis *analysis,
 		return error;
 	for (size_t i = 0; i < count && !error; i++)
 		error = i < MOST_ROWS ? add_row(stalls, analysis, sorted[i], places, code)
-				      : add_rest(stalls, sorted[i]);
+				      : add_several(stalls, analysis, sorted[i], code);
 	device_code_free(places);
 	return error;
 }
@@ -111,11 +160,11 @@ int view_stalls_init(struct view_stalls *stalls, const struct analysis *analysis
 
 	*stalls = (struct view_stalls){0};
 	string_table_init(&stalls->names);
+	pair_map_init(&stalls->several);
 	if (!count)
 		return 0;
 	sorted = calloc(count, sizeof(*sorted));
-	stalls->rows = calloc(count < MOST_ROWS ? count : MOST_ROWS, sizeof(*stalls->rows));
-	if (sorted && stalls->rows) {
+	if (sorted) {
 		for (size_t i = 0; i < count; i++)
 			sorted[i] = &analysis->instructions[i];
 		qsort(sorted, count, sizeof(*sorted), compare_samples);
@@ -130,6 +179,7 @@ void view_stalls_fini(struct view_stalls *stalls)
 	if (!stalls)
 		return;
 	string_table_fini(&stalls->names);
+	pair_map_fini(&stalls->several);
 	free(stalls->rows);
 	free(stalls->rest);
 	*stalls = (struct view_stalls){0};

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/pair_map.h"
 #include "base/hash.h"
 
 struct analysis;
@@ -16,16 +17,17 @@ struct view_code;
 
 /* What one stack launched, one instruction and one reason. Names are of the table below. */
 struct view_stall {
-	uint32_t stack, function; /* of view_code */
-	uint32_t kernel, text, reason, place;
-	uint32_t file, line; /* 0: not known */
+	uint32_t stack, function;             /* of view_code */
+	uint32_t kernel, text, reason, place; /* place 0: of several instructions */
+	uint32_t file, line;                  /* 0: not known */
 	uint64_t samples;
 };
 
 struct view_stalls {
 	struct string_table names;
-	struct view_stall *rows; /* the most samples first */
-	size_t count;
+	struct view_stall *rows; /* the most samples first, then what stands for several */
+	size_t count, capacity;
+	struct pair_map several; /* (stack << 32 | function, kernel << 32 | reason) -> row */
 	struct view_rest {
 		uint32_t reason;
 		uint64_t samples;

@@ -470,16 +470,23 @@ with t.case("samples of device instructions: sums of the report, boxes of the fl
     t.equal(reasons_of(view(traces[0], "--to", "235ns")), {"sbid": 30}, "of a part, as it was made")
     t.true("stalls" not in view(make("unsampled.duet", SAMPLED[:9])).head, "none: no section")
 
-with t.case("samples of more instructions than have a row: the most have one, the sum has all"):
-    places = [f"instruction 1 {100 + i % 800} k{i % 7} {16 * i} count={1 + i % 3} stall={('sbid', 'send')[i % 2]}" for i in range(17000)]
-    trace = make("places.duet", (*SAMPLED[:9], *places))
-    page = view(trace)
-    rows, rest = stalls_of(page)
-    t.equal(len(rows), 16384, "rows")
-    t.equal(reasons_of(page), reported_reasons(trace), "reasons")
-    t.equal(sum(rest.values()), 17000 - 16384, "what has no row is of one sample each")
-    size = len(page.elements["stalls"])
-    t.true(size < 1 << 19, f"{size} bytes of the page")
+with t.case("samples of more instructions than have a row: the most have one, the others are together, the sum has all"):
+    for kernels, reasons, count in ((7, 2, 17000), (59, 127, 22000)):
+        places = [f"instruction 1 {100 + i % 800} k{i % kernels} {16 * i} count={1 + i % 3} stall=r{i % reasons}" for i in range(count)]
+        trace = make(f"places_{kernels}.duet", (*SAMPLED[:9], *places))
+        page = view(trace)
+        rows, rest = stalls_of(page)
+        t.equal(sum(1 for row in rows if row["place"]), 16384, "instructions")
+        several = [row for row in rows if not row["place"]]
+        t.equal({row["text"] for row in several}, {"[less frequent]"}, "the others")
+        groups = {(row["kernel"], row["reason"]) for row in several}
+        t.true(len(groups) == len(several) <= 4096, f"{len(several)} rows, {len(groups)} kernels and reasons")
+        t.equal(sum(rest.values()) + sum(row["samples"] for row in several), count - 16384, "what has no row is of one sample each")
+        t.equal(bool(rest), len(several) == 4096, "beyond these")
+        t.equal(bool(rest), kernels == 59, "as it was made")
+        t.equal(reasons_of(page), reported_reasons(trace), "reasons")
+        size = len(page.elements["stalls"])
+        t.true(size < 1 << 19, f"{size} bytes of the page")
 
 with t.case("a device that was not measured says why"):
     trace = make("unmeasured.duet", ("window 0 1000", "device 1 gpu", "device 2 other", "process 1 7 prog", "thread 1 1", "queue 1 1",

@@ -32,10 +32,11 @@ await test("a report without instructions, or none", () => {
 	assert.deepEqual(instructionRows({}, {}), []);
 });
 
-const STALLS = {names: ["", "a", "mov", "send;0", "sbid", "sync", "0x10", "0x20", "x/y.cl"], rows: [
+const STALLS = {names: ["", "a", "mov", "send;0", "sbid", "sync", "0x10", "0x20", "x/y.cl", "[less frequent]"], rows: [
 	1, 0, 1, 2, 4, 6, 8, 7, 40, // stack 1: the call stands in it
 	1, 0, 1, 2, 5, 6, 8, 7, 2,
 	1, 0, 1, 2, 4, 7, 8, 9, 3,
+	1, 0, 1, 9, 4, 0, 0, 0, 4, // of several instructions
 	0, 1, 0, 0, 0, 7, 0, 0, 5], rest: [4, 6, 0, 1]};
 const TEXTS = {names: ["", "clEnqueue", "main"], frames: [2, 0, 0, 0], stacks: [0, 0, 0, 0]};
 
@@ -50,17 +51,18 @@ await test("samples as a flame graph: stack, call, kernel, instruction, reason, 
 		"all > main > a > mov > sbid > 0x10 = 40",
 		"all > main > a > mov > sbid > 0x20 = 3",
 		"all > main > a > mov > sync > 0x10 = 2",
+		"all > main > a > [less frequent] > sbid = 4",
 		"all > [unknown stack] > clEnqueue > [unknown code] > [unknown instruction] > 0x20 = 5",
-		"all > [less frequent] = 1",
-		"all > [less frequent] > sbid = 6"]);
-	assert.equal(root.value, 57);
-	assert.equal(functionsOf(root).reduce((sum, row) => sum + row.self, 0), 57);
+		"all > [others] = 1",
+		"all > [others] > sbid = 6"]);
+	assert.equal(root.value, 61);
+	assert.equal(functionsOf(root).reduce((sum, row) => sum + row.self, 0), 61);
 });
 
 await test("a reason says what it means, a place where it is in the source", () => {
 	const root = flameOfStalls(new Model(TEXTS), STALLS, {sbid: "it waits"}), find = (node, text) => node.text === text ? [node] :
 		[...node.children.values()].flatMap((inner) => find(inner, text));
-	assert.deepEqual(find(root, "sbid").map((node) => node.meaning), ["it waits", "it waits"]);
+	assert.deepEqual(find(root, "sbid").map((node) => node.meaning), ["it waits", "it waits", "it waits"]);
 	assert.deepEqual(find(root, "sync").map((node) => node.meaning), [undefined]);
 	assert.deepEqual(find(root, "0x20").map((node) => [node.file, node.line]), [["x/y.cl", 9], ["", 0]]);
 });
