@@ -82,7 +82,7 @@ const char *account_cause_meaning(enum account_cause cause)
 		[CAUSE_DEPENDENCY] = "of its wait list",
 		[CAUSE_LATENCY] = "submitted, not yet started",
 		[CAUSE_NOTHING_TO_DO] = "before the first, after the last",
-		[CAUSE_UNKNOWN] = "no times, or rows lost",
+		[CAUSE_UNKNOWN] = "not told when it was queued or ran, or rows lost",
 	};
 
 	return (unsigned int)cause < CAUSE_COUNT ? meanings[cause] : "";

@@ -256,12 +256,10 @@ static void *run(void *argument)
 int call_probes_start(const struct call_probes_options *options, struct call_probes **ret_probes)
 {
 	struct call_probes *probes;
-	char setcap[4096];
 
-	if (!rights_can_load()) {
-		rights_setcap_text(RIGHTS_BPF, setcap, sizeof(setcap));
-		return error_set(-EPERM, "that takes rights: record as root, or %s", setcap);
-	}
+	/* what opens a probe of a program's function is cap_sys_admin, which is all that root is */
+	if (!rights_can_load())
+		return error_set(-EPERM, "that takes root's rights: record as root");
 	if (!proc_counts_as_machine())
 		return error_set(-ENOTSUP, "that takes the numbers that the machine gives to "
 					   "processes, and in this container they have others");

@@ -3,7 +3,7 @@
  * collect/environment.c - build the program's environment
  *
  * Runs in:  the recorder, before the program starts
- * Gets:     our own environment   Gives: a copy with the guests' variables
+ * Gets:     the environment that duet was started with   Gives: a copy with the guests' variables
  * Owns:     the copy
  * Fails:    -ENOMEM
  * Why:      what the user set stays first in a list: a layer of theirs is nearer to the program
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/io.h"
 
 extern char **environ;
 
@@ -37,6 +39,47 @@ static int add(struct environment *environment, char *entry)
 	return 0;
 }
 
+/* Where the kernel laid the environment of this process, as proc(5) has it. False: it is not told. */
+static bool find_strings(const char **ret_begin, const char **ret_end)
+{
+	enum { ENV_START = 50, COMM = 2 };
+	auto_free char *text = NULL;
+	unsigned long begin = 0, end = 0;
+	const char *at;
+
+	if (read_file("/proc/self/stat", 4096, &text, &(size_t){0}))
+		return false;
+	at = strrchr(text, ')'); /* a name may have blanks */
+	for (int field = COMM; at && field < ENV_START; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, "%lu %lu", &begin, &end) != 2 || !begin || end <= begin)
+		return false;
+	*ret_begin = (const char *)begin;
+	*ret_end = (const char *)end;
+	return true;
+}
+
+/* Where duet's file gives it rights, the dynamic loader takes out of its environment what could turn them against their owner:
+ * LD_LIBRARY_PATH, LD_PRELOAD, TMPDIR … The program has no such rights, and is to have all that its user set; the strings are
+ * where they were. */
+static int add_taken(struct environment *environment)
+{
+	const char *begin, *end;
+	int error = 0;
+
+	if (!getauxval(AT_SECURE) || geteuid() != getuid() || getegid() != getgid() ||
+	    !find_strings(&begin, &end))
+		return 0;
+	for (const char *at = begin; at < end && !error; at += strlen(at) + 1) {
+		const char *value = strchr(at, '=');
+		auto_free char *name = value ? strndup(at, (size_t)(value - at)) : NULL;
+
+		if (name && !getenv(name))
+			error = environment_set(environment, name, value + 1);
+	}
+	return error;
+}
+
 int environment_init(struct environment *environment)
 {
 	*environment = (struct environment){0};
@@ -46,7 +89,7 @@ int environment_init(struct environment *environment)
 		if (error)
 			return error;
 	}
-	return 0;
+	return add_taken(environment);
 }
 
 void environment_fini(struct environment *environment)

@@ -13,7 +13,7 @@ struct environment {
 	size_t count, capacity;
 };
 
-/* A copy of this process's own. Errors: -ENOMEM. */
+/* A copy of the one that this process was started with. Errors: -ENOMEM. */
 int environment_init(struct environment *environment);
 void environment_fini(struct environment *environment);
 

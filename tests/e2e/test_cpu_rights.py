@@ -203,6 +203,10 @@ with t.case("what setcap is said to add, it adds: the kernel's functions by name
     run([*ORDINARY, own, "record", "--collect", "opencl,cpu", "-o", trace, "--",
          "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=4000"])
     rows = text(run([DUET, "flame", "--view", "cpu", "--folded", trace]).stdout).splitlines()
+    # the dynamic loader takes these from a duet with rights of its own, not from the program
+    given = ["env", "LD_LIBRARY_PATH=/nowhere", "TMPDIR=" + SHARED, "MALLOC_ARENA_MAX=3"]
+    has = text(run([*ORDINARY, *given, own, "record", "--collect", "opencl", "-o", trace, "--", "env"]).stdout).splitlines()
+    t.equal([one for one in given[1:] if one not in has], [], "variables that the program has not")
     read = sum(int(row.rsplit(" ", 1)[1]) for row in rows if re.search("read_zero|vfs_read", row))
     t.true(read > 0.5 * sum(int(row.rsplit(" ", 1)[1]) for row in rows) > 0, f"below vfs_read: {rows[:5]}")
 
