@@ -8,7 +8,7 @@
  * Fails:    -ENOMEM
  * Why no more than 16384 instructions have a row: a picture of 4000 px shows no box of less than a 4000th part. All others are
  *           together by stack, kernel and reason (4096 rows), or else by reason: each sample is in the sum. A trace of
- *           10^6 addresses makes some 200 KiB of the page of it.
+ *           10^6 addresses makes 164 KiB of the page of it.
  */
 #include "export/view_stalls.h"
 
