@@ -233,7 +233,8 @@ def test_tables(t, page, path):
         page.key("3")
         t.true(page.chromium.wait("v.flame && v.flame.boxes.length > 5"), "a flame graph")
         t.equal(page.get("v.flame.root.value"), page.get("v.model.wallNs"), "all of the wall is in it")
-        page.get("(() => { const s = document.querySelector('#content select'); s.selectedIndex = 1;"
+        page.get("(() => { const s = document.querySelector('#content select');"
+                 " s.selectedIndex = Array.from(s.options).findIndex((one) => one.textContent.startsWith('CPU: '));"
                  " s.dispatchEvent(new Event('change')); })()")
         t.true(page.chromium.wait("v.flame && v.flame.root.samples > 0"), "of CPU samples")
         page.key("4")
