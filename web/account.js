@@ -195,7 +195,7 @@ function child(node, key, text, kind) {
 	return found;
 }
 
-// A path of nodes from the root; value is added to all of them.
+// A path of nodes from the root; value is added to all of them. Returns the last.
 function descend(model, root, stack, tail, value) {
 	let node = root;
 	node.value += value;
@@ -211,13 +211,17 @@ function descend(model, root, stack, tail, value) {
 		node.value += value;
 	}
 	node.self += value;
+	return node;
 }
 
-/** Kinds of boxes in a flame graph, beyond the classes of frames (0 to 6); FLAME_IDLE + cause. */
+/** Kinds of boxes in a flame graph, beyond the classes of frames (0 to 6); CODE: of a device; FLAME_IDLE + cause. */
 export const FLAME_CALL = 7;
 export const FLAME_KERNEL = 8;
 export const FLAME_COPY = 9;
 export const FLAME_OTHER = 10;
+export const FLAME_CODE = 11;
+export const FLAME_STALL = 12;
+export const FLAME_UNMEASURED = 13;
 export const FLAME_IDLE = 16;
 
 /**
@@ -256,6 +260,49 @@ export async function flameOfSamples(model, store, tracks, from, to, watch) {
 		descend(model, root, stack, stack ? [] : [["none", "no stack", 6]], weight);
 	root.samples = samples;
 	return root;
+}
+
+/** The flame graph of a device that was not measured: one box for all of the range. */
+export function flameOfUnmeasured(ns) {
+	const root = Object.assign(makeNode("", "all", 0), {isExact: true});
+	root.value = ns;
+	const leaf = child(root, "n", "not measured", FLAME_UNMEASURED);
+	leaf.value = leaf.self = ns;
+	return root;
+}
+
+// Integers of a row of stalls, in their order.
+const STALL_COLUMNS = 9;
+
+/**
+ * The flame graph of samples of device instructions: stack, launching call, kernel, instruction, what it waited for, where it is.
+ * @param {{names: string[], rows: number[], rest: number[]}} stalls as docs/design/view.md has them
+ * @param {object} meanings by the name of a reason: what it means, and the usual remedy
+ * @returns {object} value is a number of samples; what has no row is in one box, by its reasons
+ */
+export function flameOfStalls(model, stalls, meanings) {
+	const root = Object.assign(makeNode("", "all", 0), {isExact: true});
+	const {names, rows, rest} = stalls;
+	const reasonOf = (name) => name ? [["r" + names[name], names[name], FLAME_STALL]] : [];
+	for (let at = 0; at < rows.length; at += STALL_COLUMNS) {
+		const [stack, call, kernel, text, reason, place, file, line, samples] = rows.slice(at, at + STALL_COLUMNS);
+		const head = [["s", stack ? "" : "[unknown stack]", 6], ["c" + call, call ? model.name(call) : "", FLAME_CALL], ["k" + kernel, names[kernel] || "[unknown code]", FLAME_KERNEL],
+			["t" + text, names[text] || "[unknown instruction]", FLAME_CODE]].filter(([, words]) => words !== "");
+		const leaf = descend(model, root, stack, [...head, ...reasonOf(reason), ...place ? [["p" + place, names[place], FLAME_CODE]] : []], samples);
+		leaf.file = names[file];
+		leaf.line = line;
+	}
+	for (let at = 0; at < rest.length; at += 2)
+		descend(model, root, 0, [["rest", "[others]", FLAME_CODE], ...reasonOf(rest[at])], rest[at + 1]);
+	explainStalls(root, meanings || {});
+	return root;
+}
+
+function explainStalls(node, meanings) {
+	if (node.kind === FLAME_STALL && Object.hasOwn(meanings, node.text))
+		node.meaning = String(meanings[node.text]);
+	for (const inner of node.children.values())
+		explainStalls(inner, meanings);
 }
 
 /**

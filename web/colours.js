@@ -176,6 +176,11 @@ export class Colours {
 		return inkOn(mix(this.theme.back, style.fill, alpha));
 	}
 
+	/** Of a device that was not measured. */
+	unmeasured() {
+		return this.hatched(GREY, "rise");
+	}
+
 	/** What should be in the file and is not. */
 	absent() {
 		return this.hatched(GREY, "sparse");

@@ -41,7 +41,7 @@ function binRows(view, track, item) {
 		return rows;
 	}
 	rows.push(["most of it", view.model.itemName(track, item.what)]);
-	if (track.kind !== "samples" || !track.unit || track.unit === "ns")
+	if ((track.kind !== "samples" || !track.unit || track.unit === "ns") && !track.unmeasured)
 		rows.push([track.kind === "device" ? "busy" : "covered", formatNs(item.covered) + ", " +
 			formatShare(item.covered, item.binNs * track.lanes)]);
 	rows.push(["", "zoom in for the items"]);
@@ -113,7 +113,7 @@ export function factsOf(view, picked) {
 		rows.push(["duration", formatNs(item.duration) + (item.duration >= 1000 ? " (" + formatExact(item.duration) + ")" : "")]);
 	const cause = model.causeOf(track, item.what);
 	if (cause >= 0) {
-		rows.push(["meaning", model.causeMeaning(cause)]);
+		rows.push(["meaning", track.unmeasured || model.causeMeaning(cause)]);
 		if (item.stack > 0)
 			rows.push(["before", model.path(item.stack - 1).name]);
 	}

@@ -107,7 +107,7 @@ function meanwhileLine({thread, kind, text, ns, count}) {
 }
 
 function showStack(view, picked, right) {
-	const stack = stackOf(view, picked), isGap = view.model.causeOf(picked.track, picked.item.what) >= 0;
+	const stack = stackOf(view, picked), isGap = view.model.causeOf(picked.track, picked.item.what) >= 0 && !picked.track.unmeasured;
 	fill(right, make("h3", null, isGap ? "Stack of the launch that ended it" : "Stack"),
 		stack ? stackList(view, stack) : make("p", "faint", "none was recorded for this"));
 }

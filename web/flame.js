@@ -4,11 +4,13 @@
 
 import {byId, make, sizeCanvas} from "./dom.js";
 import {formatNs, formatShare, visible} from "./format.js";
-import {FLAME_CALL, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER} from "./account.js";
+import {FLAME_CALL, FLAME_CODE, FLAME_COPY, FLAME_IDLE, FLAME_KERNEL, FLAME_OTHER, FLAME_STALL, FLAME_UNMEASURED} from "./account.js";
 import {fitText} from "./text.js";
 
 const FLAME_ROW = 17;
 const FLAME_FONT = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
+// As other pages and pictures have them.
+const CODE_HUE = "#a5d8f3", STALL_HUE = "#c9b3ea";
 const LEAST_BOX = 0.6;
 const MOST_ROWS_DRAWN = 600;
 
@@ -20,6 +22,12 @@ function boxStyle(view, node) {
 		return colours.named(node.text);
 	if (node.kind === FLAME_COPY || node.kind === FLAME_OTHER)
 		return colours.path({cls: node.kind === FLAME_COPY ? 1 : 2, name: node.text});
+	if (node.kind === FLAME_UNMEASURED)
+		return colours.unmeasured();
+	if (node.kind === FLAME_STALL)
+		return colours.solid(STALL_HUE);
+	if (node.kind === FLAME_CODE)
+		return colours.solid(CODE_HUE);
 	return colours.frame(node.kind === FLAME_CALL ? 7 : node.kind, node.text);
 }
 

@@ -63,7 +63,7 @@ function makeTrack(raw, index) {
 	return {
 		id: raw.id === undefined ? index : raw.id, parentId: raw.parent, kind: String(raw.kind),
 		name: nameOfTrack(raw), detail: String(raw.detail || ""), unit: String(raw.unit || ""),
-		max: raw.max, type: raw.type, factor: raw.factor === undefined ? 1 : raw.factor, intervalNs: raw.interval_ns || 0, number: raw.number, device: raw.device, lanes: Math.max(1, raw.lanes || 1), items: raw.items || 0,
+		max: raw.max, type: raw.type, unmeasured: String(raw.unmeasured || ""), factor: raw.factor === undefined ? 1 : raw.factor, intervalNs: raw.interval_ns || 0, number: raw.number, device: raw.device, lanes: Math.max(1, raw.lanes || 1), items: raw.items || 0,
 		levels: (raw.levels || []).map(makeLevel).filter((level) => level.chunks.length),
 		parent: null, children: [], isKnown: KNOWN_KINDS.has(String(raw.kind)),
 	};
@@ -146,6 +146,11 @@ export class Model {
 		this.hasTexts = true;
 	}
 
+	/** The samples of device instructions, as docs/design/view.md has them; null where there are none. */
+	async loadStalls(sections) {
+		return this.head.stalls ? sections.loadJson(this.head.stalls) : null;
+	}
+
 	/** Reads the texts that are not in the head. */
 	async loadTexts(sections) {
 		if (!this.hasTexts)
@@ -165,6 +170,11 @@ export class Model {
 	causeMeaning(cause) {
 		const known = CAUSE_TEXTS.get(this.causes[cause]);
 		return known ? known[1] : "";
+	}
+
+	/** What an idle item of a device's track is called: nobody knows of a device that was not measured whether it was idle. */
+	idleName(track, cause) {
+		return track.unmeasured ? "not measured" : "idle: " + this.causeText(cause);
 	}
 
 	/** @returns {{device, cls, name, functionName, stack}} class 0 kernel, 1 copy, 2 other */
@@ -221,7 +231,7 @@ export class Model {
 			return this.path(path).name;
 		const cause = this.causeOf(track, what);
 		if (cause >= 0)
-			return "idle: " + this.causeText(cause);
+			return this.idleName(track, cause);
 		if (track.kind === "samples") {
 			const leaf = this.leaf(what);
 			return leaf ? leaf.name : "no stack";

@@ -27,7 +27,7 @@ function drawOverviewTrack(view, ctx, track, top, height, scale) {
 	for (let index = 0; index < level.chunks.length; index++) {
 		const chunk = view.chunks.peek(track, levelIndex, index);
 		if (!chunk && view.chunks.whyAbsent(track, levelIndex, index))
-			drawAbsent(view, ctx, level.chunks[index], top, height, scale);
+			drawAbsent(view, ctx, level.chunks[index], top, height, scale, view.colours.absent());
 		else if (!chunk)
 			view.chunks.load(track, levelIndex, index).then(drawAnew, drawAnew);
 		for (let i = 0; chunk && i < chunk.items; i++)
@@ -35,8 +35,8 @@ function drawOverviewTrack(view, ctx, track, top, height, scale) {
 	}
 }
 
-function drawAbsent(view, ctx, [begin, end], top, height, scale) {
-	ctx.fillStyle = view.colours.absent().paint;
+function drawAbsent(view, ctx, [begin, end], top, height, scale, style) {
+	ctx.fillStyle = style.paint;
 	ctx.fillRect((begin - view.lowNs) * scale, top, (end - begin) * scale, height);
 }
 
@@ -44,6 +44,10 @@ function drawOverviewItem(view, ctx, track, chunk, i, top, height, scale) {
 	const what = chunk.what ? chunk.what[i] : chunk.stack[i];
 	const width = chunk.binNs || (chunk.duration ? chunk.duration[i] : chunk.weight[i]);
 	const isIdle = view.model.causeOf(track, what) >= 0;
+	if (track.unmeasured) {
+		drawAbsent(view, ctx, [chunk.begin[i], chunk.begin[i] + width], top, height, scale, view.colours.unmeasured());
+		return;
+	}
 	const share = chunk.binNs ? Math.min(1, chunk.covered[i] / chunk.binNs) : isIdle ? 0 : 1;
 	if (share <= 0)
 		return;

@@ -4,7 +4,7 @@
 
 import {byId, fill, make, makeButton, makeSwatch} from "./dom.js";
 import {formatCount, formatExact, formatNs, formatShare, visible} from "./format.js";
-import {accountOf, CancelledError, CUT_TEXT, flameOfAccount, flameOfSamples, functionsOf, tablesOf, Watch} from "./account.js";
+import {accountOf, CancelledError, CUT_TEXT, flameOfAccount, flameOfSamples, flameOfStalls, flameOfUnmeasured, functionsOf, tablesOf, Watch} from "./account.js";
 import {bytesColumn, countColumn, makeTable, nsColumn, shareColumn, textColumn} from "./tables.js";
 import {FlameGraph} from "./flame.js";
 import {showDetails} from "./details.js";
@@ -24,6 +24,12 @@ export function scopeOf(view) {
 	const {range, model} = view;
 	const tracks = range && range.tracks ? range.tracks : model.tracks;
 	return {from: range ? range.from : model.fromNs, to: range ? range.to : model.toNs, tracks, isRange: Boolean(range)};
+}
+
+// Sums that are of the whole recording, whatever is selected.
+function wholeScope(view) {
+	const {model} = view;
+	return {from: model.fromNs, to: model.toNs, tracks: model.tracks, isRange: false};
 }
 
 function scopeLine(view, scope) {
@@ -48,6 +54,9 @@ function accountRow(view, style, name, ns, wallNs, depth) {
 }
 
 function accountTable(view, track, sum) {
+	if (track.unmeasured)
+		return make("section", "account", make("h3", null, visible(track.name)), make("p", "unmeasured", make("b", null, "not measured"),
+			": " + track.unmeasured));
 	const {model, colours} = view, rows = [], wallNs = sum.wallNs;
 	rows.push(accountRow(view, null, make("b", null, "busy"), sum.busyNs, wallNs, 0));
 	sum.classes.forEach((ns, cls) => ns && rows.push(accountRow(view, cls === 0 ? colours.solid("#0072b2") :
@@ -102,13 +111,17 @@ async function showAccount(view, content, scope, watch) {
 		make("p", "faint", "No device was recorded, so there is no account of one."));
 }
 
-// Of what flame graphs there can be: [name, text, how to make it, unit].
+// Of what flame graphs there can be: [name, text, how to make it, unit, whether it is of the whole recording alone]. The first is
+// what is shown unless another is asked for.
 function flameChoices(view, scope, watch) {
-	const {model, chunks} = view;
-	const choices = devicesIn(view, scope).map((track) => ["device " + track.id, "Device: " + visible(track.name), async () => {
+	const {model, chunks} = view, devices = devicesIn(view, scope);
+	const choices = devices.filter((track) => !track.unmeasured).map((track) => ["device " + track.id, "Device: " + visible(track.name), async () => {
 		const sums = await accountsOf(view, scope, watch);
 		return flameOfAccount(model, sums.find(([other]) => other === track)[1]);
 	}, "ns"]);
+	if (model.head.stalls)
+		choices.push(["stalls", "Device instructions", async () => flameOfStalls(model, await model.loadStalls(view.sections), model.head.stall_texts),
+			"samples", true]);
 	const units = new Map();
 	for (const track of scope.tracks)
 		if (track.kind === "samples" && track.levels.length)
@@ -117,11 +130,14 @@ function flameChoices(view, scope, watch) {
 	for (const [name, unit] of [...units.values()].sort((a, b) => (b[1] === "ns") - (a[1] === "ns")))
 		choices.push(["samples " + name, "CPU: " + visible(name), () => flameOfSamples(model, chunks, scope.tracks.filter(
 			(track) => track.name === name), scope.from, scope.to, watch), unit]);
+	for (const track of devices.filter((one) => one.unmeasured))
+		choices.push(["device " + track.id, "Device: " + visible(track.name) + ", not measured", () => flameOfUnmeasured(scope.to - scope.from), "ns"]);
 	return choices;
 }
 
 function flameTip(view, graph, node, event) {
-	const lines = node && [visible(node.text), graph.valueText(node), node.file ? visible(node.file) + (node.line ? ":" + node.line : "") : ""];
+	const lines = node && [visible(node.text), graph.valueText(node), node.file ? visible(node.file) + (node.line ? ":" + node.line : "") : "",
+		node.meaning ? visible(node.meaning) : ""];
 	view.tell("tip", node ? {lines: lines.filter(Boolean), clientX: event.clientX, clientY: event.clientY} : null);
 }
 
@@ -142,7 +158,7 @@ async function showFlame(view, content, scope, watch) {
 		view.flameChoice = picker.value;
 		view.tell("pane");
 	});
-	const line = scopeLine(view, scope);
+	const line = scopeLine(view, chosen[4] ? wholeScope(view) : scope);
 	line.prepend(picker, " ");
 	const graph = new FlameGraph(view, root, (node, event) => flameTip(view, graph, node, event), chosen[3]);
 	fill(content, line, root.isExact ? null : make("p", "faint", CUT_TEXT),

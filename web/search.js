@@ -58,7 +58,7 @@ export class Search {
 		if (path >= 0)
 			return this.paths.has(path);
 		if (track.kind === "device")
-			return this.causes.has(what);
+			return track.unmeasured ? this.hasText(model.idleName(track, what)) : this.causes.has(what);
 		if (track.kind === "samples")
 			return this.stacks[what] === 1;
 		return this.names.has(what) || (track.kind === "off" && this.stacks[stack] === 1);
@@ -66,7 +66,7 @@ export class Search {
 
 	/** Whether an item matches and is the one that counts, of those that are the same thing in several tracks. */
 	counts(track, what, stack) {
-		return (track.kind !== "device" || this.model.causeOf(track, what) >= 0) && this.matches(track, what, stack);
+		return (track.kind !== "device" || (this.model.causeOf(track, what) >= 0 && !track.unmeasured)) && this.matches(track, what, stack);
 	}
 
 	/** Whether a chart, or the group of a metric's parts that it is in, has the name. */

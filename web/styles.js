@@ -17,6 +17,8 @@ function makeStyle(view, track, what, isLaunch) {
 	const path = model.pathOf(track, what), cause = model.causeOf(track, what), name = model.itemName(track, what);
 	if (path >= 0)
 		return colours.path(model.path(path));
+	if (cause >= 0 && track.unmeasured)
+		return colours.unmeasured();
 	if (cause >= 0)
 		return colours.cause(model.causes[cause] || "unknown");
 	if (track.kind === "rejected")
@@ -35,7 +37,7 @@ function makeStyle(view, track, what, isLaunch) {
 
 /** The style of an item of a track, by what it is. */
 export function styleOf(view, track, what, link) {
-	const isLaunch = link > 0, table = view.colours.tableOf(track.kind), key = what * 2 + (isLaunch ? 1 : 0);
+	const isLaunch = link > 0, table = view.colours.tableOf(track.unmeasured ? "unmeasured" : track.kind), key = what * 2 + (isLaunch ? 1 : 0);
 	let style = table.get(key);
 	if (!style) {
 		style = makeStyle(view, track, what, isLaunch);

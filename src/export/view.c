@@ -25,6 +25,7 @@
 #include "export/view_head.h"
 #include "export/view_page.h"
 #include "export/view_sections.h"
+#include "export/view_stalls.h"
 #include "export/view_tracks.h"
 
 #define TEXTS_BYTES ((size_t)1 << 20) /* more than that is read when it is asked for */
@@ -111,7 +112,9 @@ void view_observe(struct view *view, struct analysis_observer *ret_observer)
 
 /* ---- the page ---- */
 
-static int write_texts(struct view *view, FILE *file)
+/* A section that is one JSON object. stalls: it is theirs, else that of the texts. */
+static int write_json(struct view *view, const char *id, const struct view_stalls *stalls,
+		      FILE *file)
 {
 	struct string_builder text;
 	struct json_writer json;
@@ -119,19 +122,24 @@ static int write_texts(struct view *view, FILE *file)
 
 	string_builder_init(&text);
 	json_init_text(&json, &text);
-	json_object_begin(&json);
-	view_code_write(&view->code, &json);
-	json_object_end(&json);
+	if (stalls) {
+		view_stalls_write(stalls, &json);
+	} else {
+		json_object_begin(&json);
+		view_code_write(&view->code, &json);
+		json_object_end(&json);
+	}
 	error = json_error(&json);
 	if (!error)
-		error = view_sections_write_bytes(&view->deflater, "texts", text.text, text.length,
+		error = view_sections_write_bytes(&view->deflater, id, text.text, text.length,
 						  file);
 	string_builder_fini(&text);
 	return error;
 }
 
 static int write_page(struct view *view, struct view_sections *sections,
-		      const struct string_builder *head, bool has_texts, FILE *file)
+		      const struct string_builder *head, bool has_texts,
+		      const struct view_stalls *stalls, FILE *file)
 {
 	int error;
 
@@ -142,8 +150,10 @@ static int write_page(struct view *view, struct view_sections *sections,
 	fwrite(view_page_script, 1, view_page_script_size, file);
 	for (size_t i = 1; i < sections->count && !error && !ferror(file); i++)
 		error = view_sections_write(sections, i, file);
+	if (!error && stalls->count)
+		error = write_json(view, "stalls", stalls, file);
 	if (!error && has_texts)
-		error = write_texts(view, file);
+		error = write_json(view, "texts", NULL, file);
 	if (!error)
 		error = view_sections_write_bytes(&view->deflater, "end", "", 0, file);
 	fwrite(view_page_end, 1, view_page_end_size, file);
@@ -151,12 +161,14 @@ static int write_page(struct view *view, struct view_sections *sections,
 }
 
 static int write_sections(struct view *view, const struct view_about *about,
-			  struct view_sections *sections, FILE *file)
+			  struct view_sections *sections, const struct view_stalls *stalls,
+			  FILE *file)
 {
 	struct view_head head = {.about = about,
 				 .tracks = &view->tracks,
 				 .sections = sections,
-				 .has_texts = view_code_size(&view->code) > TEXTS_BYTES};
+				 .has_texts = view_code_size(&view->code) > TEXTS_BYTES,
+				 .has_stalls = stalls->count != 0};
 	struct string_builder text;
 	int error = view_sections_pack(sections, &view->tracks);
 
@@ -164,7 +176,7 @@ static int write_sections(struct view *view, const struct view_about *about,
 	if (!error)
 		error = view_head_write(&head, &text);
 	if (!error)
-		error = write_page(view, sections, &text, head.has_texts, file);
+		error = write_page(view, sections, &text, head.has_texts, stalls, file);
 	string_builder_fini(&text);
 	return error;
 }
@@ -173,15 +185,19 @@ int view_write(struct view *view, const struct analysis *analysis, const struct 
 	       FILE *file)
 {
 	struct view_sections sections;
+	struct view_stalls stalls;
 	int error;
 
 	view->tracks.analysis = analysis;
-	error = view_tracks_finish(&view->tracks);
+	error = view_stalls_init(&stalls, analysis, &view->code);
 	view_sections_init(&sections, view->store, about->most_bytes);
+	if (!error)
+		error = view_tracks_finish(&view->tracks);
 	if (!error)
 		error = view_store_finish(view->store);
 	if (!error)
-		error = write_sections(view, about, &sections, file);
+		error = write_sections(view, about, &sections, &stalls, file);
+	view_stalls_fini(&stalls);
 	view_sections_fini(&sections);
 	if (error && !*error_text())
 		return error_set(error, "write the view: %s", strerror(-error));

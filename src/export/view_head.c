@@ -21,6 +21,7 @@
 #include "analyze/stalls.h"
 #include "base/json.h"
 #include "base/string.h"
+#include "export/incomplete.h"
 #include "export/view.h"
 #include "export/view_code.h"
 #include "export/view_head_counters.h"
@@ -273,6 +274,8 @@ static void write_device(struct writer *writer, size_t device)
 			 analysis_device_label(tracks->analysis, device, label, sizeof(label)));
 	json_pair_text(&writer->json, "detail", row->key);
 	json_pair_u64(&writer->json, "device", device);
+	if (!row->is_measured)
+		json_pair_text(&writer->json, "unmeasured", incomplete_unmeasured(row));
 	view_track_end(&writer->track, tracks->devices[device]);
 	write_metric(writer, self, "commands in flight", "commands", 0, tracks->flights[device]);
 	if (row->device)
@@ -423,8 +426,10 @@ static int write_document(struct writer *writer)
 	write_cut(writer);
 	write_causes(json, "causes", account_cause_name);
 	write_causes(json, "cause_texts", account_cause_text);
-	if (writer->tracks->analysis->instructions_count)
+	if (writer->head->has_stalls) {
 		write_stalls(json, writer->tracks->analysis);
+		json_pair_text(json, "stalls", "stalls");
+	}
 	error = write_paths(writer);
 	write_tracks(writer);
 	json_newline(json);

@@ -16,7 +16,8 @@ struct view_head {
 	const struct view_about *about;
 	struct view_tracks *tracks;
 	const struct view_sections *sections;
-	bool has_texts; /* names of frames and stacks have a section of their own */
+	bool has_texts;  /* names of frames and stacks have a section of their own */
+	bool has_stalls; /* so have samples of device instructions, where there are some */
 };
 
 /* The JSON document. -ENOMEM, errors of the report. */

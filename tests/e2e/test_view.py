@@ -401,6 +401,101 @@ with t.case("stacks have the names that the flame graph has"):
     classes = {shown.names[frame[0]]: frame[3] for frame in shown.frames}
     t.equal(classes, {"main": 4, "step": 4, "made": 2, "read": 1}, "classes of frames")
 
+# ---- samples of device instructions ----
+
+STALL_COLUMNS = ("stack", "function", "kernel", "text", "reason", "place", "file", "line", "samples")
+IMAGE = os.path.join(ROOT, "tests", "golden", "zebin", "two_dg2.bin")
+SAMPLED = ("window 0 1000", "device 1 gpu", "process 1 7 prog", "thread 1 1", "queue 1 1", "frame 1 jit main", "stack 1 1",
+           "launch 1 1 1 10 20 kernel name=second stack=1", "execution 1 1 1 15 18 100 900",
+           f"instruction 1 230 second 1480 count=30 stall=sbid correlation=1 image={IMAGE}",
+           f"instruction 1 240 second 1480 count=4 stall=send correlation=1 image={IMAGE}",
+           "instruction 1 250 other 64 count=5 stall=sbid", "instruction 1 250 other 72 count=2")
+
+
+def stalls_of(page):
+    document = view_file.json.loads(page.section(page.head["stalls"]))
+    names, rows = document["names"], document["rows"]
+    found = [dict(zip(STALL_COLUMNS, rows[i:i + 9])) for i in range(0, len(rows), 9)]
+    for row in found:
+        for name in ("kernel", "text", "reason", "place", "file"):
+            row[name] = names[row[name]]
+    return found, {names[document["rest"][i]]: document["rest"][i + 1] for i in range(0, len(document["rest"]), 2)}
+
+
+def reasons_of(page):
+    rows, rest = stalls_of(page)
+    sums = collections.Counter(rest)
+    for row in rows:
+        sums[row["reason"]] += row["samples"]
+    return dict(sums)
+
+
+def reported_reasons(trace, *options):
+    result = run([DUET, "report", "--json", "--by", "stall", *options, trace])
+    t.equal(result.status, 0, f"report: {text(result.stderr)}")
+    return {"" if row["key"] == "[no reason told]" else row["key"]: row["count"] for row in view_file.json.loads(result.stdout)["by"]}
+
+
+def folded_of(page):
+    """The rows as `duet flame --view stall --folded` has them, below process and number, without classes of frames."""
+    lines = collections.Counter()
+    for row in stalls_of(page)[0]:
+        names = [*(page.stack(row["stack"]) or ["[unknown stack]"]), page.names[row["function"]], "-", row["file"],
+                 row["kernel"] or "[unknown code]", row["text"] or "[unknown instruction]", row["reason"], row["place"]]
+        lines[";".join(name.replace(";", "\\x3b") for name in names if name)] += row["samples"]
+    return lines
+
+
+def flame_lines(trace):
+    lines = collections.Counter()
+    for line in text(run([DUET, "flame", "--view", "stall", "--folded", trace]).stdout).splitlines():
+        names, _, samples = line.rpartition(" ")
+        above = 1 if names.startswith("[unknown process];") else 2
+        lines[";".join(re.sub(r"_\[\w\]$", "", name) for name in names.split(";")[above:])] += int(samples)
+    return lines
+
+
+with t.case("samples of device instructions: sums of the report, boxes of the flame graph"):
+    traces = [make("sampled.duet", SAMPLED)]
+    for name in ("head", "tiber"):
+        traces.append(t.path(f"{name}.duet"))
+        made = run([DUET, "import", "-f", "iaprof", "-o", traces[-1], os.path.join(ROOT, "tests", "golden", "iaprof", f"{name}.iaprof")])
+        t.equal(made.status, 0, f"import: {text(made.stderr)}")
+    for trace in traces:
+        page = view(trace)
+        t.equal(reasons_of(page), reported_reasons(trace), f"{trace}: reasons")
+        t.equal(folded_of(page), flame_lines(trace), f"{trace}: stacks")
+        t.true(sum(reasons_of(page).values()) > 0, "there are some")
+    t.equal(reasons_of(view(traces[0], "--to", "235ns")), reported_reasons(traces[0], "--to", "235ns"), "of a part")
+    t.equal(reasons_of(view(traces[0], "--to", "235ns")), {"sbid": 30}, "of a part, as it was made")
+    t.true("stalls" not in view(make("unsampled.duet", SAMPLED[:9])).head, "none: no section")
+
+with t.case("samples of more instructions than have a row: the most have one, the others are together, the sum has all"):
+    for kernels, reasons, count in ((7, 2, 17000), (59, 127, 22000)):
+        places = [f"instruction 1 {100 + i % 800} k{i % kernels} {16 * i} count={1 + i % 3} stall=r{i % reasons}" for i in range(count)]
+        trace = make(f"places_{kernels}.duet", (*SAMPLED[:9], *places))
+        page = view(trace)
+        rows, rest = stalls_of(page)
+        t.equal(sum(1 for row in rows if row["place"]), 16384, "instructions")
+        several = [row for row in rows if not row["place"]]
+        t.equal({row["text"] for row in several}, {"[less frequent]"}, "the others")
+        groups = {(row["kernel"], row["reason"]) for row in several}
+        t.true(len(groups) == len(several) <= 4096, f"{len(several)} rows, {len(groups)} kernels and reasons")
+        t.equal(sum(rest.values()) + sum(row["samples"] for row in several), count - 16384, "what has no row is of one sample each")
+        t.equal(bool(rest), len(several) == 4096, "beyond these")
+        t.equal(bool(rest), kernels == 59, "as it was made")
+        t.equal(reasons_of(page), reported_reasons(trace), "reasons")
+        size = len(page.elements["stalls"])
+        t.true(size < 1 << 19, f"{size} bytes of the page")
+
+with t.case("a device that was not measured says why"):
+    trace = make("unmeasured.duet", ("window 0 1000", "device 1 gpu", "device 2 other", "process 1 7 prog", "thread 1 1", "queue 1 1",
+                                     "queue 2 2", "launch 1 1 1 10 20 kernel name=first", "launch 2 1 2 30 40 kernel name=second",
+                                     "execution 1 1 1 15 18 100 900"))
+    said = [track.head.get("unmeasured") for track in view(trace).of_kind("device")]
+    t.equal(said, [None, "no execution was recorded, its commands are in flight or lost"], "why")
+    t.true(said[1] in text(run([DUET, "report", trace]).stdout), "as in the report")
+
 with t.case("off the processor: by cause, until the thread is seen again"):
     made = make("off.duet", [
         "window 0 1000", "thread 1 1", "thread 2 1", "thread 3 1", "frame 1 jit here",

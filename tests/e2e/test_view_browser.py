@@ -233,7 +233,8 @@ def test_tables(t, page, path):
         page.key("3")
         t.true(page.chromium.wait("v.flame && v.flame.boxes.length > 5"), "a flame graph")
         t.equal(page.get("v.flame.root.value"), page.get("v.model.wallNs"), "all of the wall is in it")
-        page.get("(() => { const s = document.querySelector('#content select'); s.selectedIndex = 1;"
+        page.get("(() => { const s = document.querySelector('#content select');"
+                 " s.selectedIndex = Array.from(s.options).findIndex((one) => one.textContent.startsWith('CPU: '));"
                  " s.dispatchEvent(new Event('change')); })()")
         t.true(page.chromium.wait("v.flame && v.flame.root.samples > 0"), "of CPU samples")
         page.key("4")
@@ -261,6 +262,81 @@ def test_instructions(t, page):
         t.true(row["text"] in cells and "sbid 30, send 4" in cells and "two.cl:22" in cells, f"{row['text']}: {cells[-12:]}")
         title = page.get("Array.from(document.querySelectorAll('#content td'), (e) => e.title).find((e) => e.startsWith('sbid: '))")
         t.true(title and "Usual remedy" in title and "send: " in title, f"{title}")
+        t.equal(page.problems(), [], "problems")
+
+
+CHOICE = "document.querySelector('#content select').selectedOptions[0].textContent"
+# Samples by reason of the flame graph that is shown.
+REASONS = """(() => {
+    const sums = {}, walk = (node, isIn) => {
+        const isReason = !isIn && v.model.head.stall_texts[node.text] !== undefined;
+        if (isReason)
+            sums[node.text] = (sums[node.text] || 0) + node.value;
+        for (const inner of node.children.values())
+            walk(inner, isIn || isReason);
+    };
+    walk(v.flame.root, false);
+    return sums;
+})()"""
+
+
+def iaprof_page(t):
+    """A trace that has samples of instructions and no device times, and its page."""
+    trace, path = t.path("samples.duet"), t.path("samples.html")
+    source = os.path.join(duet_test.ROOT, "tests", "golden", "iaprof", "head.iaprof")
+    for command in (("import", "-f", "iaprof", "-o", trace, source), ("view", "-o", path, trace)):
+        result = duet_test.run([duet_test.DUET, *command])
+        t.equal(result.status, 0, f"{command[0]}: {duet_test.text(result.stderr)}")
+    return trace, path
+
+
+def hover_box(page, name):
+    """Points at the box of that name, and returns the lines of the tip."""
+    x, y = page.get("(() => { const rect = v.flame.canvas.getBoundingClientRect();"
+                    f" const box = v.flame.boxes.find((one) => one.node.text === {name!r});"
+                    " return [rect.x + box.x + box.width / 2, rect.y + (box.depth + 0.5) * 17]; })()")
+    page.chromium.mouse("mouseMoved", x, y)
+    return page.get("texts('#tip > *')")
+
+
+def test_stalls(t, page):
+    with t.case("samples without device times: the flame graph is of what instructions waited for"):
+        t.wanted()
+        trace, path = iaprof_page(t)
+        page.open(path)
+        page.key("3")
+        t.true(page.chromium.wait("v.flame && v.flame.root.value > 0"), "a flame graph")
+        t.equal(page.get(CHOICE), "Device instructions", "chosen by itself")
+        reported = t.report(trace, "--by", "stall")["by"]
+        t.equal(page.get(REASONS), {row["key"]: row["count"] for row in reported}, "the report's sums")
+        t.equal(page.get("v.flame.root.value"), sum(row["count"] for row in reported), "the whole")
+        for name in ("run_step", "softmax_kernel", "math.exp", "0x30"):
+            t.true(page.get(f"v.flame.boxes.some((box) => box.node.text === {name!r})"), name)
+        tip = hover_box(page, "sbid")
+        t.true(tip[:2] == ["sbid", "81 samples, 68.1 %"] and "Usual remedy" in tip[-1], f"{tip}")
+        t.true("/src/softmax.cpp" in hover_box(page, "0x30"), "where it is")
+        t.equal(page.problems(), [], "problems")
+
+
+def test_unmeasured(t, page):
+    with t.case("a device that was not measured is not called idle"):
+        t.wanted()
+        _, path = iaprof_page(t)
+        page.open(path)
+        names = page.get("v.chunks.load(trackOf('device'), 0, 0).then((chunk) =>"
+                         " Array.from(chunk.what, (what) => v.model.itemName(trackOf('device'), what)))")
+        t.equal(names, ["not measured"], "the timeline")
+        page.key("2")
+        t.true(page.chromium.wait("document.querySelector('#content .unmeasured') !== null"), "an account")
+        shown = page.get("document.getElementById('content').innerText")
+        t.true("not measured: nobody's commands to it were recorded" in shown and "idle" not in shown, shown)
+        page.key("3")
+        t.true(page.chromium.wait("v.flame !== null"), "a flame graph")
+        page.get("(() => { const s = document.querySelector('#content select'); s.selectedIndex = 1;"
+                 " s.dispatchEvent(new Event('change')); })()")
+        t.true(page.chromium.wait("v.flame && v.flame.boxes.some((box) => box.node.text === 'not measured')"), "of the device")
+        t.equal(page.get(CHOICE), "Device: Intel GPU, not measured", "what it is of")
+        t.equal(page.get("[v.flame.root.value, v.flame.boxes.length]"), [page.get("v.model.wallNs"), 2], "one box")
         t.equal(page.problems(), [], "problems")
 
 
@@ -815,6 +891,8 @@ def main():
         test_threads_alone(t, page)
         test_counters(t, page)
         test_instructions(t, page)
+        test_stalls(t, page)
+        test_unmeasured(t, page)
         test_hostile(t, page, made["hostile"])
         test_broken(t, page, t.folder, made)
         test_loading(t, page, made["many"])
