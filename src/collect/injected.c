@@ -774,6 +774,19 @@ static void count_unread(struct injected *injected, uint64_t now_ns)
 				 LOSS_RING_FULL, 1, now_ns);
 }
 
+bool injected_ask_last(struct injected *injected)
+{
+	uint32_t offered = RING_LAST_OFFERED;
+
+	return injected->region && !injected->is_frozen &&
+	       atomic_compare_exchange_strong(&injected->region->last, &offered, RING_LAST_ASKED);
+}
+
+bool injected_has_given_last(const struct injected *injected)
+{
+	return atomic_load(&injected->region->last) != RING_LAST_ASKED;
+}
+
 void injected_stop(struct injected *injected)
 {
 	atomic_store(&injected->region->enabled, 0);

@@ -512,6 +512,7 @@ static enum session_entered enter(const char *argument)
 	thread->options &= ~(uint32_t)RING_OPTION_NATIVE;
 	if (!has_settled())
 		return SESSION_ENTERED_LEAVING;
+	cuda_slots_begin();
 	if (atomic_load(&state.has_gone))
 		forget_earlier();
 	if (cuda_is_live()) {

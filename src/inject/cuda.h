@@ -58,14 +58,17 @@ void cuda_leave(void);
 
 /* Has CUPTI tell of all calls that are recorded; the first answer that is no success. */
 cupti_result cuda_calls_enable(cupti_subscriber subscriber, bool has_modules);
+/* In this attachment no more calls are recorded: it is about to end. */
+void cuda_calls_end(uint32_t mode);
 void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void *data);
 
 /* ---- commands (cuda_slots.c) ------------------------------------------------------------------- */
 
 enum cuda_slot_kind {
-	CUDA_SLOT_NONE,  /* no call that is recorded, or one too long ago */
-	CUDA_SLOT_FIRST, /* the one command of a call */
-	CUDA_SLOT_NODE   /* one of several */
+	CUDA_SLOT_NONE,   /* a call too long ago */
+	CUDA_SLOT_OTHERS, /* one that this attachment has not recorded */
+	CUDA_SLOT_FIRST,  /* the one command of a call */
+	CUDA_SLOT_NODE    /* one of several */
 };
 
 /* CUPTI's id of a call, in 64 bits, in which it does not wrap. */
@@ -76,11 +79,17 @@ bool cuda_slots_init(void);
 void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
 bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph);
+/* From now on calls are another attachment's. */
+void cuda_slots_begin(void);
+/* The call with this correlation may launch what nobody records. */
+void cuda_slot_pass(uint64_t correlation);
 /* It launched nothing. */
 void cuda_slot_close(uint64_t correlation);
 /* A record with this correlation has come. */
 enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode);
-/* Something was launched of which nothing has come, or a graph of which something came just now. */
+/* Something was launched of which nothing has come. */
+bool cuda_slots_are_awaited(void);
+/* … or a graph of which something came just now. */
 bool cuda_slots_are_open(void);
 /* A graph was launched: what is in it, and whether all of it has run, nobody says. */
 bool cuda_slots_have_graphs(void);

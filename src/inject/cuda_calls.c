@@ -416,6 +416,19 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 
 /* ---- entering and leaving ---------------------------------------------------------------------- */
 
+/* What is launched after the last flush of a recording would look as if it had not come to its end. */
+static _Atomic uint32_t ended_mode;
+
+void cuda_calls_end(uint32_t mode)
+{
+	atomic_store(&ended_mode, mode);
+}
+
+static bool is_over(const struct guest_thread *thread)
+{
+	return thread->mode == atomic_load_explicit(&ended_mode, memory_order_relaxed);
+}
+
 static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 {
 	struct guest_thread *thread = guest_enter();
@@ -424,6 +437,11 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 
 	if (!thread)
 		return;
+	if (GUEST_UNLIKELY(is_over(thread))) {
+		if (may_launch(call))
+			cuda_slot_pass(cuda_correlation(data->correlation_id));
+		return;
+	}
 	/* So many were left by jumps. */
 	if (inside.depth == DEPTH_MOST)
 		inside.depth = 0;
