@@ -201,6 +201,28 @@ with t.case("a recorder that is killed while it attaches"):
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
 
+with t.case("recordings that end just after their commands have all of them, and nothing of one another's"):
+    truth = t.path("truth")
+    live = Live("read", sim=f"log={truth}")
+    exact = 0
+    for turn in range(12):
+        if exact == ROUNDS:
+            break
+        recorder = Recorder(live.pid, t.path("tail.duet"))
+        live.tell(f"launch {50 + turn}")  # and waits for them
+        t.equal(recorder.end(), 0, "status")
+        if "did not hand over" in text(run([DUET, "info", t.path("tail.duet")]).stdout):
+            continue  # a machine on which nothing ran for long
+        report = t.report(t.path("tail.duet"))
+        got = t.ledger(report)
+        t.equal((got["launched"], got["matched"], report["losses"]), (50 + turn, 50 + turn, []), f"recording {turn}: {got}")
+        exact += 1
+    t.equal(exact, ROUNDS, "recordings in which the guest was asked and answered")
+    status, said, errors = live.end()
+    with open(truth, encoding="ascii") as file:
+        t.equal(len(file.readlines()), sum(int(line.split()[1]) for line in live.told), "what ran by the stand-in's own count")
+    t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
+
 ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
