@@ -44,10 +44,10 @@ void *cuda_driver_function(const char *name);
 bool cuda_is_live(void);
 /* Whether records of a kind will come. */
 bool cuda_has_kind(uint32_t kind);
-/* Tells the recorder what was refused, with who holds it; "": nobody is named. */
+/* Tells the recorder what was refused, with who holds it; "": nobody is named. thread: NULL: a later recorder alone. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
-/* The program has a graph. */
+/* The program has a graph. thread: NULL: nobody records it. */
 void cuda_saw_graph(struct guest_thread *thread);
 /* From now on a launch of a graph is one record. */
 cupti_result cuda_record_whole_graphs(void);

@@ -435,6 +435,9 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	const struct call *call = &calls[cbid];
 	struct entered *entered;
 
+	/* Who records it or not: it decides how CUPTI is given back. */
+	if (call->class == CALL_MANY)
+		cuda_saw_graph(thread);
 	if (!thread)
 		return;
 	if (GUEST_UNLIKELY(is_over(thread))) {
@@ -450,8 +453,6 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
-	if (call->class == CALL_MANY)
-		cuda_saw_graph(thread);
 	entered->stack = call->class == CALL_PLAIN ? 0 : guest_stack(thread);
 	/* Before it runs: what it launches may be over before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
@@ -534,14 +535,6 @@ static uint64_t node_id(CUgraphNode node)
 		       : 0;
 }
 
-static void note_graph(void)
-{
-	struct guest_thread *thread = guest_enter();
-
-	if (thread)
-		cuda_saw_graph(thread);
-}
-
 /* Inside of the call that makes it. */
 static void on_node_created(const struct cupti_graph_resource *graph)
 {
@@ -550,7 +543,7 @@ static void on_node_created(const struct cupti_graph_resource *graph)
 
 	if (entered)
 		entered->is_captured = true;
-	note_graph();
+	cuda_saw_graph(guest_enter());
 	if (id)
 		put_captured(id, 0, entered);
 }

@@ -107,6 +107,7 @@ enum ring_trouble {
 	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
+	RING_TROUBLE_CUDA_MEMORY,        /* allocations that could not be remembered */
 	RING_TROUBLE_COUNT
 };
 
