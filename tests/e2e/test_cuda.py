@@ -251,6 +251,11 @@ with t.case("what is waited for as CUPTI tells it, where that is asked for"):
     t.equal(counts.get("waiting for a stream"), 4, f"waits: {counts}")
     one = recorded(work(kernels=2), "no_kind=38", options=("--collect", "nvidia:waits"))
     t.true("waits are those that the calls show" in one.stderr, one.stderr)
+    one = recorded(work(kernels=4, laps=3, pace_ms=5), "no_kind=17", options=("--collect", "nvidia:waits"))
+    counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
+    t.equal(counts, {"waiting for a stream": 4}, "waits where CUPTI has no overheads")
+    one = recorded(work(kernels=2), "fail_cuptiActivityRegisterTimestampCallback=27", options=("--collect", "nvidia:waits"))
+    t.true("waits are those that the calls show" in one.stderr, f"without our clock: {one.stderr}")
 
 # ---- what is refused ----
 

@@ -254,12 +254,34 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("what only the first recording asked for is off in the second"):
+    for sim, ends in (("", 0), ("version=22,finalize_crash=1", 1)):  # taken over; switched off between them
+        live = Live("read", sim=sim)
+        record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
+        if ends:
+            live.launch_until("switched off", lambda: live.count("cuptiUnsubscribe") == (1,))
+            until("the helper's end", lambda: "duet-cuda" not in live.threads())
+        record_once(live, t.path("second.duet"), 4)
+        for name, wanted in (("first", 3), ("second", 0)):
+            zones = t.report(t.path(f"{name}.duet"))["queues"]
+            t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+        t.equal(live.end()[0], 7, "the program")
+
+with t.case("a context that is made just after a recording has taken over is sampled, once"):
     live = Live("read")
-    record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
-    record_once(live, t.path("second.duet"), 4)
-    for name, wanted in (("first", 3), ("second", 0)):
-        zones = t.report(t.path(f"{name}.duet"))["queues"]
-        t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+    for turn in range(2):
+        recorder = Recorder(live.pid, t.path("taken.duet"), ("--collect", ALWAYS_OPEN))
+        if turn:
+            live.tell("context 9")
+            until("samples", lambda: ledger(t.path("taken.duet")).get("samples"))
+            t.equal(live.count("cuptiPCSamplingEnable"), (1,), "switched on")
+        t.equal(recorder.end(), 0, "status")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("where CUPTI refuses it from the begin, nothing is said of its end"):
+    live = Live("read", sim="version=22,fail_cuptiSubscribe=39")
+    result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("refused.duet")])
+    said = " ".join(text(run([DUET, "info", t.path("refused.duet")]).stdout).split())
+    t.true("cuptiSubscribe" in said and "CUPTI stays in it" not in said, said)
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):
