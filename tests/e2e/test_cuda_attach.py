@@ -253,6 +253,24 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
     t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
     t.equal(live.end()[0], 7, "the program")
 
+with t.case("a graph that is made while nobody records, and CUPTI before 12.6 is not given back yet, keeps it from being given back"):
+    gate = t.path("late_gate")
+    # a recorder of its own, whose signal is not the program's
+    command = [DUET, "record", "--collect", ALWAYS_OPEN, "-o", t.path("graphless.duet"), "--", program("cuda_live"), "read", "later"]
+    live = Live(command=command, sim=f"version=22,finalize_crash=1,gate={gate}")
+    live.tell("launch 3")
+    until("sampling", lambda: live.count("cuptiPCSamplingEnable") == (1,))
+    with open(gate, "w", encoding="ascii"):
+        os.kill(live.pid, signal.SIGINT)
+    until("switching off", lambda: live.count("cuptiPCSamplingDisable")[0] > 0)
+    live.tell("launch 1")  # has the helper end, which cannot
+    live.tell("make")
+    os.unlink(gate)
+    live.launch_until("switched off", lambda: live.count("cuptiUnsubscribe") == (1,))
+    t.equal(live.count("cuptiFinalize"), (0,), "given back beside a graph")
+    status, said, errors = live.end()
+    t.equal((status, said.splitlines()[-1]), (7, "wrong 0"), f"the program: {errors}")
+
 with t.case("what only the first recording asked for is off in the second"):
     for sim, ends in (("", 0), ("version=22,finalize_crash=1", 1)):  # taken over; switched off between them
         live = Live("read", sim=sim)
