@@ -415,9 +415,12 @@ static const struct fact {
 	 "windows of them than asked for, which changes no share",
 	 NULL},
 	{RING_TROUBLE_CUDA_PC_OVER, true, LOSES_NOTHING,
-	 "instructions were sampled at the beginning alone: the GPU's buffer was full again and "
+	 "instructions are no longer sampled in this process: the GPU's buffer was full again and "
 	 "again, or the names that CUPTI gives took too much of the program's memory",
 	 NULL},
+	{RING_TROUBLE_CUDA_MEMORY, false, LOSES_NOTHING, NULL,
+	 "allocations or releases of memory are left out of the counters cuda.memory: more than "
+	 "65536 are remembered at no time, or threads of the program's held them up"},
 	{RING_TROUBLE_CUDA_PC_CONTEXTS, true, LOSES_NOTHING, NULL,
 	 "contexts have no instruction samples: a process has more than 16 of them, or CUPTI was "
 	 "busy "
@@ -772,6 +775,19 @@ static void count_unread(struct injected *injected, uint64_t now_ns)
 		if (injected->rings[i].used && bytes_ahead(injected, &injected->rings[i]))
 			put_loss(injected, injected->rings[i].thread.id, EVENT_PADDING,
 				 LOSS_RING_FULL, 1, now_ns);
+}
+
+bool injected_ask_last(struct injected *injected)
+{
+	uint32_t offered = RING_LAST_OFFERED;
+
+	return injected->region && !injected->is_frozen &&
+	       atomic_compare_exchange_strong(&injected->region->last, &offered, RING_LAST_ASKED);
+}
+
+bool injected_has_given_last(const struct injected *injected)
+{
+	return atomic_load(&injected->region->last) != RING_LAST_ASKED;
 }
 
 void injected_stop(struct injected *injected)

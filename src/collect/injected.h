@@ -191,6 +191,11 @@ void injected_beat(struct injected *injected);
 /* Writes loss rows for what the guest could not write since the last time. */
 void injected_count_losses(struct injected *injected, uint64_t now_ns);
 
+/* Asks the guest for what its runtime still holds of commands that are over. False: it offers nothing of that kind. */
+bool injected_ask_last(struct injected *injected);
+/* All of that is in the rings. */
+bool injected_has_given_last(const struct injected *injected);
+
 /* Tells the guest that nobody reads any more. */
 void injected_stop(struct injected *injected);
 

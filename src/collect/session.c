@@ -53,8 +53,9 @@ enum {
 	PROCESS_NS = 5000000, /* one process's rings in one round */
 	LOOK_NS =
 		10000000, /* between two looks at hellos and signals; a guest waits 250 ms at least */
-	HELLOS_A_LOOK = 64,  /* some 20 ms */
-	LAST_NS = 1000000000 /* what is left in the rings of limited users at their or our end */
+	HELLOS_A_LOOK = 64,   /* some 20 ms */
+	LAST_NS = 1000000000, /* what is left in the rings of limited users at their or our end */
+	ANSWER_NS = 500000000 /* for all guests to hand over what their runtimes still hold */
 };
 
 struct attached {
@@ -62,6 +63,7 @@ struct attached {
 	int connection;            /* owned; until the guest's farewell; -1 afterwards */
 	bool dead;
 	uint64_t dead_ns; /* since when that is known */
+	bool is_asked;    /* for what its runtime still holds */
 };
 
 /* Why a process was not recorded; the first of each is noted, the sum at the end. */
@@ -1187,6 +1189,61 @@ static int open_session(struct session *session)
 	return 0;
 }
 
+static bool is_asked(const struct attached *attached)
+{
+	return attached->is_asked && is_alive(attached) &&
+	       !injected_has_given_last(attached->injected);
+}
+
+/* Those that were asked and live, and have not answered yet. */
+static size_t count_asked(const struct session *session)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->attached_count; i++)
+		count += is_asked(&session->attached[i]);
+	return count;
+}
+
+static void note_silent(struct session *session)
+{
+	char text[200];
+
+	for (size_t i = 0; i < session->attached_count; i++) {
+		const struct injected *injected = session->attached[i].injected;
+
+		if (!is_asked(&session->attached[i]))
+			continue;
+		snprintf(text, sizeof(text),
+			 "process %u did not hand over what its runtime held at the recording's "
+			 "end within %d ms: "
+			 "its last commands look as if they had not come to their end",
+			 injected->process->row.pid, ANSWER_NS / 1000000);
+		recording_note(&session->recording, injected->collector, COLLECTOR_PARTIAL,
+			       injected->process->row.id, text);
+	}
+}
+
+/* Runtimes hold back what they have of commands that are over: a guest that can hands it over before the end, and who does
+ * not in time goes without. Meanwhile everybody's rings are read as before. */
+static void gather_last(struct session *session)
+{
+	static const struct timespec tick = {0, POLL_LEAST_NS};
+	const uint64_t end_ns = host_clocks_now_ns() + ANSWER_NS;
+
+	for (size_t i = 0; i < session->attached_count; i++)
+		session->attached[i].is_asked = injected_ask_last(session->attached[i].injected);
+	while (count_asked(session) && host_clocks_now_ns() < end_ns) {
+		drain_collectors(session);
+		shares_begin_round(&session->shares);
+		for (size_t i = 0; i < session->attached_count; i++)
+			if (session->attached[i].injected->region)
+				drain_guest(session, &session->attached[i]);
+		nanosleep(&tick, NULL);
+	}
+	note_silent(session);
+}
+
 /* What the rings hold now, all of it; of limited users as much as a second allows. */
 static void drain_last(struct session *session)
 {
@@ -1266,6 +1323,7 @@ static void end_recording(struct session *session)
 	note_no_guest(session);
 	note_missing(session);
 	session->result->has_others = has_collectors(session);
+	gather_last(session);
 	for (size_t i = 0; i < session->attached_count; i++)
 		if (session->attached[i].injected->region)
 			injected_stop(session->attached[i].injected);

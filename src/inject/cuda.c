@@ -37,7 +37,8 @@ static struct {
 	_Atomic bool has_graphs; /* the program has some, or may have had before we came */
 	_Atomic bool is_whole;   /* launches of graphs are recorded as a whole */
 	/* The runtime has our subscription, our functions for buffers, its overheads for us. */
-	bool is_subscribed, has_buffers, has_overheads;
+	bool is_subscribed, has_buffers, has_overheads, has_latency;
+	bool has_clock; /* its times are CLOCK_MONOTONIC */
 	uint64_t kinds; /* written before is_live */
 	cupti_subscriber subscriber;
 	/* What was refused, for a recorder that takes over. */
@@ -77,7 +78,8 @@ void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, cons
 
 	if (place < REFUSALS_KEPT)
 		state.refusals[place] = (struct refusal){refusal, function, result};
-	tell_refused(thread, refusal, function, result, holder);
+	if (thread)
+		tell_refused(thread, refusal, function, result, holder);
 }
 
 /* Those whose functions begin so are asked for again. */
@@ -172,11 +174,9 @@ static bool set_clock(struct guest_thread *thread)
 }
 
 /* What is not there has no times of ours, and nobody misses it where a version lacks it. */
-static void enable_overheads(const struct guest_thread *thread)
+static void enable_overheads(void)
 {
 	state.has_overheads = !cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD);
-	if (state.has_overheads)
-		cuda_overheads_begin(thread);
 }
 
 /* The runtime keeps them where it was not given back. */
@@ -221,7 +221,8 @@ static void enable_more(struct guest_thread *thread)
 
 	if (!cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMORY2))
 		state.kinds |= UINT64_C(1) << CUPTI_ACTIVITY_KIND_MEMORY2;
-	if (has_waits)
+	/* Ranges are placed by that clock alone. */
+	if (has_waits && state.has_clock)
 		result = cuda_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 	if (has_waits && result)
 		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnable(SYNCHRONIZATION)", result,
@@ -236,6 +237,14 @@ static void enable_more(struct guest_thread *thread)
 	if (result)
 		cuda_refused(thread, REFUSED_PART, "cuptiActivityEnableLatencyTimestamps", result,
 			     "");
+	state.has_latency = !result;
+}
+
+static void disable_latency(void)
+{
+	if (state.has_latency)
+		cuda_cupti.cuptiActivityEnableLatencyTimestamps(0);
+	state.has_latency = false;
 }
 
 cupti_result cuda_record_whole_graphs(void)
@@ -269,7 +278,6 @@ static void begin(struct guest_thread *thread)
 {
 	const char *missing = cuda_library_open();
 	cupti_result result;
-	bool has_clock;
 
 	if (missing) {
 		cuda_refused(thread, REFUSED_ALL, missing, 0, "");
@@ -281,13 +289,15 @@ static void begin(struct guest_thread *thread)
 		return;
 	if (!subscribe(thread))
 		return;
-	has_clock = set_clock(thread);
+	state.has_clock = set_clock(thread);
 	/* Without callbacks no call says where to give it back: it stays for a later recording. */
 	if (thread->options & RING_OPTION_CUDA_IDLE)
 		return;
 	enable_kinds(thread);
-	if (has_clock)
-		enable_overheads(thread);
+	if (state.has_clock) {
+		cuda_overheads_begin(thread);
+		enable_overheads();
+	}
 	enable_more(thread);
 	choose_graphs(thread);
 	leave_out_runtime();
@@ -331,6 +341,7 @@ static void disable_kinds(void)
 		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD);
 	if (atomic_load(&state.is_whole))
 		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+	disable_latency();
 }
 
 /* The buffers that are left are taken by nobody. */
@@ -345,7 +356,7 @@ static void give_back(void)
 	state.is_subscribed = false;
 	if (is_whole) {
 		cuda_cupti.cuptiFinalize();
-		state.has_buffers = false;
+		state.has_buffers = state.has_latency = false;
 	}
 	atomic_store(&state.has_gone, true);
 }
@@ -472,9 +483,8 @@ static void renew_more(struct guest_thread *thread)
 		cuda_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
 		state.kinds &= ~waits;
 	}
-	if (!(thread->options & RING_OPTION_CUDA_LATENCY) &&
-	    cuda_cupti.cuptiActivityEnableLatencyTimestamps)
-		cuda_cupti.cuptiActivityEnableLatencyTimestamps(0);
+	if (!(thread->options & RING_OPTION_CUDA_LATENCY))
+		disable_latency();
 }
 
 /* All is on as an earlier recording has left it: this one may want other things. */
@@ -486,7 +496,7 @@ static void renew(struct guest_thread *thread)
 	forget_refusals(whole);
 	if (!is_kept)
 		forget_refusals("cuptiPC");
-	if (state.has_overheads)
+	if (state.has_clock)
 		cuda_overheads_begin(thread);
 	if (!(thread->options & RING_OPTION_CUDA_GRAPHS) &&
 	    atomic_exchange(&state.is_whole, false)) {
@@ -512,13 +522,15 @@ static enum session_entered enter(const char *argument)
 	thread->options &= ~(uint32_t)RING_OPTION_NATIVE;
 	if (!has_settled())
 		return SESSION_ENTERED_LEAVING;
+	cuda_slots_begin();
 	if (atomic_load(&state.has_gone))
 		forget_earlier();
 	if (cuda_is_live()) {
 		renew(thread);
 	} else {
 		begin(thread);
-		cuda_saw_graph(thread); /* one that was made before */
+		if (cuda_is_live())
+			cuda_saw_graph(thread); /* one that was made before */
 	}
 	if (thread->options & RING_OPTION_CUDA_IDLE)
 		return SESSION_ENTERED;

@@ -44,10 +44,10 @@ void *cuda_driver_function(const char *name);
 bool cuda_is_live(void);
 /* Whether records of a kind will come. */
 bool cuda_has_kind(uint32_t kind);
-/* Tells the recorder what was refused, with who holds it; "": nobody is named. */
+/* Tells the recorder what was refused, with who holds it; "": nobody is named. thread: NULL: a later recorder alone. */
 void cuda_refused(struct guest_thread *thread, enum record_refusal refusal, const char *function,
 		  cupti_result result, const char *holder);
-/* The program has a graph. */
+/* The program has a graph. thread: NULL: nobody records it. */
 void cuda_saw_graph(struct guest_thread *thread);
 /* From now on a launch of a graph is one record. */
 cupti_result cuda_record_whole_graphs(void);
@@ -58,14 +58,17 @@ void cuda_leave(void);
 
 /* Has CUPTI tell of all calls that are recorded; the first answer that is no success. */
 cupti_result cuda_calls_enable(cupti_subscriber subscriber, bool has_modules);
+/* In this attachment no more calls are recorded: it is about to end. */
+void cuda_calls_end(uint32_t mode);
 void cuda_on_callback(void *user, cupti_domain domain, uint32_t cbid, const void *data);
 
 /* ---- commands (cuda_slots.c) ------------------------------------------------------------------- */
 
 enum cuda_slot_kind {
-	CUDA_SLOT_NONE,  /* no call that is recorded, or one too long ago */
-	CUDA_SLOT_FIRST, /* the one command of a call */
-	CUDA_SLOT_NODE   /* one of several */
+	CUDA_SLOT_NONE,   /* a call too long ago */
+	CUDA_SLOT_OTHERS, /* one that this attachment has not recorded */
+	CUDA_SLOT_FIRST,  /* the one command of a call */
+	CUDA_SLOT_NODE    /* one of several */
 };
 
 /* CUPTI's id of a call, in 64 bits, in which it does not wrap. */
@@ -76,11 +79,17 @@ bool cuda_slots_init(void);
 void cuda_slots_reset(void);
 /* The call with this correlation may launch from now on. False: another call has it already, of which this is a part. */
 bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph);
+/* From now on calls are another attachment's. */
+void cuda_slots_begin(void);
+/* The call with this correlation may launch what nobody records. */
+void cuda_slot_pass(uint64_t correlation);
 /* It launched nothing. */
 void cuda_slot_close(uint64_t correlation);
 /* A record with this correlation has come. */
 enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode);
-/* Something was launched of which nothing has come, or a graph of which something came just now. */
+/* Something was launched of which nothing has come. */
+bool cuda_slots_are_awaited(void);
+/* … or a graph of which something came just now. */
 bool cuda_slots_are_open(void);
 /* A graph was launched: what is in it, and whether all of it has run, nobody says. */
 bool cuda_slots_have_graphs(void);

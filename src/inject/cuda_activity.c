@@ -209,10 +209,10 @@ static void put_work(struct guest_thread *thread, const struct work *work)
 	enum cuda_slot_kind kind = cuda_slot_take(work->correlation, thread->mode);
 	uint32_t queue;
 
-	if (kind == CUDA_SLOT_NONE) {
+	if (kind == CUDA_SLOT_NONE)
 		guest_trouble(RING_TROUBLE_TRACKING);
+	if (kind == CUDA_SLOT_NONE || kind == CUDA_SLOT_OTHERS)
 		return;
-	}
 	queue = cuda_queue(thread, work->device, work->context, work->stream);
 	if (kind == CUDA_SLOT_FIRST)
 		put_execution(thread, work, queue);

@@ -416,14 +416,35 @@ static void put_call(struct guest_thread *thread, const struct entered *entered,
 
 /* ---- entering and leaving ---------------------------------------------------------------------- */
 
+/* What is launched after the last flush of a recording would look as if it had not come to its end. */
+static _Atomic uint32_t ended_mode;
+
+void cuda_calls_end(uint32_t mode)
+{
+	atomic_store(&ended_mode, mode);
+}
+
+static bool is_over(const struct guest_thread *thread)
+{
+	return thread->mode == atomic_load_explicit(&ended_mode, memory_order_relaxed);
+}
+
 static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 {
 	struct guest_thread *thread = guest_enter();
 	const struct call *call = &calls[cbid];
 	struct entered *entered;
 
+	/* Who records it or not: it decides how CUPTI is given back. */
+	if (call->class == CALL_MANY)
+		cuda_saw_graph(thread);
 	if (!thread)
 		return;
+	if (GUEST_UNLIKELY(is_over(thread))) {
+		if (may_launch(call))
+			cuda_slot_pass(cuda_correlation(data->correlation_id));
+		return;
+	}
 	/* So many were left by jumps. */
 	if (inside.depth == DEPTH_MOST)
 		inside.depth = 0;
@@ -432,8 +453,6 @@ static void on_enter(uint32_t cbid, const struct cupti_callback_data *data)
 	entered->cbid = cbid;
 	entered->mode = thread->mode;
 	entered->is_captured = entered->is_open = false;
-	if (call->class == CALL_MANY)
-		cuda_saw_graph(thread);
 	entered->stack = call->class == CALL_PLAIN ? 0 : guest_stack(thread);
 	/* Before it runs: what it launches may be over before it returns. */
 	if (may_launch(call) && is_timed((enum call_class)call->class))
@@ -516,14 +535,6 @@ static uint64_t node_id(CUgraphNode node)
 		       : 0;
 }
 
-static void note_graph(void)
-{
-	struct guest_thread *thread = guest_enter();
-
-	if (thread)
-		cuda_saw_graph(thread);
-}
-
 /* Inside of the call that makes it. */
 static void on_node_created(const struct cupti_graph_resource *graph)
 {
@@ -532,7 +543,7 @@ static void on_node_created(const struct cupti_graph_resource *graph)
 
 	if (entered)
 		entered->is_captured = true;
-	note_graph();
+	cuda_saw_graph(guest_enter());
 	if (id)
 		put_captured(id, 0, entered);
 }

@@ -8,7 +8,7 @@
  * Fails:    where no thread can be had: buffers come when they are full, and at the end
  * Why:      CUPTI hands full buffers over by itself, and a program that is killed would lose what is in the others. A
  *           flush may never return, so that no thread of the program's does it: at the end the program waits for this
- *           one a second and no more.
+ *           one a second and no more, and a recorder that ends before it half of that.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,7 +20,12 @@
 #include "inject/cuda.h"
 #include "inject/helper_thread.h"
 
-enum { FLUSH_MS = 100, NODES_MOST = 200000 /* of graphs, in a second */ };
+enum {
+	FLUSH_MS = 100,
+	LAST_MS = 100 /* for short commands to come to their end */,
+	LAST_NAP_MS = 2,
+	NODES_MOST = 200000 /* of graphs, in a second */
+};
 
 static struct {
 	_Atomic uint32_t wake; /* a futex: grows */
@@ -100,6 +105,25 @@ static void flush_when_due(void)
 		flush();
 }
 
+/* A recording ends before its program. Nothing new is recorded then, so that what is under way soon is none. */
+static void hand_over_when_asked(void)
+{
+	struct guest_thread *thread = guest_is_asked_last() ? guest_enter() : NULL;
+	uint64_t end_ms = ring_now_ms() + LAST_MS;
+
+	if (!thread)
+		return;
+	cuda_calls_end(thread->mode);
+	flush();
+	while (cuda_slots_are_awaited() && ring_now_ms() < end_ms &&
+	       !atomic_load(&helper.is_told_to_end)) {
+		nap(atomic_load(&helper.wake), LAST_NAP_MS);
+		flush();
+	}
+	sample();
+	guest_give_last();
+}
+
 static void *run(void *unused)
 {
 	uint32_t wake, ms;
@@ -109,14 +133,22 @@ static void *run(void *unused)
 	while (!atomic_load(&helper.is_told_to_end)) {
 		wake = atomic_load(&helper.wake);
 		flush_when_due();
+		hand_over_when_asked();
 		ms = sample();
 		if (!atomic_load(&helper.is_told_to_end))
 			nap(wake, ms);
 	}
 	cuda_samples_end(guest_enter());
 	flush();
+	guest_give_last();
 	atomic_store(&helper.has_ended, true);
 	return NULL;
+}
+
+static void offer_last(void)
+{
+	if (!atomic_load(&helper.has_ended))
+		guest_offer_last();
 }
 
 void cuda_helper_start(void)
@@ -124,13 +156,16 @@ void cuda_helper_start(void)
 	const char *asked = getenv("DUET_CUDA_NODES");
 	int saved = errno;
 
-	if (atomic_load(&helper.is_started) || atomic_exchange(&helper.is_started, true))
+	if (atomic_load(&helper.is_started) || atomic_exchange(&helper.is_started, true)) {
+		offer_last();
 		return;
+	}
 	helper.nodes_most = asked ? strtoull(asked, NULL, 10) : 0;
 	if (!helper.nodes_most)
 		helper.nodes_most = NODES_MOST;
 	if (!helper_thread_start(run))
 		atomic_store(&helper.has_ended, true);
+	offer_last();
 	errno = saved;
 }
 

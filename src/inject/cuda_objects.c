@@ -532,8 +532,12 @@ void cuda_kernel_needs(struct guest_thread *thread, const char *name, uint32_t r
 	struct record_kernel_needs *record;
 	struct kernel *kernel;
 
-	if (!name || !registers || !guest_lock(&objects.lock))
+	if (!name || !registers)
 		return;
+	if (!guest_lock(&objects.lock)) {
+		guest_trouble(RING_TROUBLE_OBJECTS);
+		return;
+	}
 	kernel = kernel_with_needs(thread, name);
 	if (kernel && (kernel->registers < registers || kernel->shared_bytes < shared_bytes)) {
 		/* In this ring too: the one where it is may be read later. */

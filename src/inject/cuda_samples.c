@@ -115,6 +115,13 @@ static void take_windows(const struct guest_thread *thread)
 	samples.slower = 1;
 }
 
+/* Sampling that is over stays so in this process: each recording is told. */
+static void tell_over(void)
+{
+	if (samples.is_over)
+		guest_trouble(RING_TROUBLE_CUDA_PC_OVER);
+}
+
 bool cuda_samples_begin(const struct guest_thread *thread)
 {
 	if (!(thread->options & RING_OPTION_CUDA_PC))
@@ -122,7 +129,10 @@ bool cuda_samples_begin(const struct guest_thread *thread)
 	take_windows(thread);
 	samples.is_exact = thread->options & RING_OPTION_CUDA_PC_EXACT;
 	samples.random = ring_now_ms() | 1;
+	samples.is_resting = samples.is_open = samples.has_begun = false;
+	samples.next_ms = 0;
 	samples.is_wanted = true;
+	tell_over();
 	return true;
 }
 
@@ -760,7 +770,11 @@ static void wake(struct guest_thread *thread)
 	for (uint32_t i = 0; i < SESSIONS_MOST; i++) {
 		struct session *session = session_at(i);
 
-		if (session && !turn_on(thread, session))
+		if (!session)
+			continue;
+		session->restarts = 0;
+		/* One of a context that was made since then is on. */
+		if (!session->is_on && !turn_on(thread, session))
 			remove_session(thread, session);
 	}
 }
@@ -924,6 +938,7 @@ bool cuda_samples_renew(struct guest_thread *thread, bool *ret_is_kept)
 			take_windows(thread);
 			guest_unlock(&samples.lock);
 		}
+		tell_over();
 		return true;
 	}
 	cuda_samples_end(thread);

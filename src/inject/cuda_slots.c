@@ -8,7 +8,8 @@
  * Fails:    where a command takes longer than 262144 calls: its record finds nothing, and is counted
  * Why:      ids count up by one with each call of the driver, so that a place is found without a search or a lock. They
  *           have 32 bits and wrap, after hours of small kernels: which one is meant is the one next to the latest. What
- *           was launched before a recorder came is told of all the same: only what is in the table has a launch.
+ *           was launched before a recorder came is told of all the same: only what is in the table has a launch, and what
+ *           was launched in no recording, or in an earlier one, is no loss of this one's.
  */
 #include "inject/cuda.h"
 
@@ -25,7 +26,9 @@ static struct {
 	struct slot *slots;
 	/* Calls with commands, and those of which something came. Of a graph nobody knows what there is. */
 	_Atomic uint64_t opened, seen, graphs_ms;
+	_Atomic uint64_t lost;   /* of earlier attachments: opened, and seen no more */
 	_Atomic uint64_t latest; /* id, to within LATEST_STEP */
+	_Atomic uint64_t first;  /* id of the first call of this attachment; 0: none yet */
 } table;
 
 bool cuda_slots_init(void)
@@ -38,7 +41,14 @@ bool cuda_slots_init(void)
 void cuda_slots_reset(void)
 {
 	atomic_store(&table.seen, atomic_load(&table.opened));
+	atomic_store(&table.lost, 0);
 	atomic_store(&table.graphs_ms, 0);
+}
+
+void cuda_slots_begin(void)
+{
+	atomic_store(&table.first, 0);
+	atomic_store(&table.lost, atomic_load(&table.opened) - atomic_load(&table.seen));
 }
 
 /* Written seldom: all threads read it in each call. */
@@ -76,9 +86,29 @@ bool cuda_slot_open(uint64_t correlation, uint32_t mode, bool is_graph)
 	atomic_store(&slot->records, 0);
 	atomic_store_explicit(&slot->correlation, correlation, memory_order_release);
 	atomic_fetch_add_explicit(&table.opened, 1, memory_order_relaxed);
+	if (!atomic_load_explicit(&table.first, memory_order_relaxed))
+		atomic_compare_exchange_strong(&table.first, &(uint64_t){0}, correlation);
 	if (is_graph)
 		atomic_store(&table.graphs_ms, ring_now_ms());
 	return true;
+}
+
+void cuda_slot_pass(uint64_t correlation)
+{
+	struct slot *slot = slot_of(correlation);
+
+	if (!correlation || atomic_load(&slot->correlation) == correlation)
+		return;
+	slot->mode = 0;
+	atomic_store_explicit(&slot->correlation, correlation, memory_order_release);
+}
+
+/* Of a call that no place is for any more it is only known whether it came before all of this attachment's. */
+static bool is_earlier(uint64_t correlation)
+{
+	uint64_t first = atomic_load(&table.first);
+
+	return !first || correlation < first;
 }
 
 void cuda_slot_close(uint64_t correlation)
@@ -95,10 +125,12 @@ enum cuda_slot_kind cuda_slot_take(uint64_t correlation, uint32_t mode)
 	struct slot *slot = slot_of(correlation);
 	uint32_t before;
 
-	if (!correlation ||
-	    atomic_load_explicit(&slot->correlation, memory_order_acquire) != correlation ||
-	    slot->mode != mode)
+	if (!correlation)
 		return CUDA_SLOT_NONE;
+	if (atomic_load_explicit(&slot->correlation, memory_order_acquire) != correlation)
+		return is_earlier(correlation) ? CUDA_SLOT_OTHERS : CUDA_SLOT_NONE;
+	if (slot->mode != mode)
+		return CUDA_SLOT_OTHERS;
 	before = atomic_fetch_add(&slot->records, 1);
 	if (!before)
 		atomic_fetch_add_explicit(&table.seen, 1, memory_order_relaxed);
@@ -118,10 +150,14 @@ bool cuda_slots_have_graphs(void)
 	return atomic_load(&table.graphs_ms) != 0;
 }
 
+bool cuda_slots_are_awaited(void)
+{
+	return atomic_load(&table.opened) - atomic_load(&table.seen) != atomic_load(&table.lost);
+}
+
 bool cuda_slots_are_open(void)
 {
 	enum { GRAPH_MS = 1000 };
 
-	return atomic_load(&table.opened) != atomic_load(&table.seen) ||
-	       ring_now_ms() < atomic_load(&table.graphs_ms) + GRAPH_MS;
+	return cuda_slots_are_awaited() || ring_now_ms() < atomic_load(&table.graphs_ms) + GRAPH_MS;
 }

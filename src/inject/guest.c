@@ -194,6 +194,38 @@ bool guest_still_recording(void)
 	return false;
 }
 
+/* NULL: nobody records. */
+static struct ring_region *recorded_region(void)
+{
+	struct attachment *attachment = atomic_load(&guest.attachment);
+
+	return is_recording() && attachment ? attachment->rings.region : NULL;
+}
+
+void guest_offer_last(void)
+{
+	struct ring_region *region = recorded_region();
+	uint32_t none = RING_LAST_NONE;
+
+	if (region)
+		atomic_compare_exchange_strong(&region->last, &none, RING_LAST_OFFERED);
+}
+
+bool guest_is_asked_last(void)
+{
+	struct ring_region *region = recorded_region();
+
+	return region && atomic_load(&region->last) == RING_LAST_ASKED;
+}
+
+void guest_give_last(void)
+{
+	struct ring_region *region = recorded_region();
+
+	if (region)
+		atomic_store(&region->last, RING_LAST_GIVEN);
+}
+
 /* ---- the recorder ------------------------------------------------------------------------------ */
 
 static bool add_attachment(struct handshake_rings *rings)

@@ -170,6 +170,12 @@ static inline void guest_put_api(struct guest_thread *thread, uint32_t detail, u
 	ring_commit(&thread->writer);
 }
 
+/* For a back end that has a thread of its own, and a runtime that holds back what it has of commands: the recorder may ask for the
+ * rest of it before it ends (enum ring_last), once in an attachment. */
+void guest_offer_last(void);
+bool guest_is_asked_last(void);
+void guest_give_last(void); /* asked or not: no more will come */
+
 void guest_trouble(enum ring_trouble trouble);
 void guest_trouble_many(enum ring_trouble trouble, uint64_t count);
 /* That an interpreter of this version is not known. */

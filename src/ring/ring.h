@@ -107,10 +107,19 @@ enum ring_trouble {
 	RING_TROUBLE_CUDA_PC_CONTEXTS, /* contexts that are not sampled: too many, or the helper is in CUPTI */
 	RING_TROUBLE_LEVEL_ZERO_VERSION, /* of Level Zero, whose loader's tables are not known */
 	RING_TROUBLE_QUEUES,             /* commands in streams that could not be told apart */
+	RING_TROUBLE_CUDA_MEMORY,        /* allocations that could not be remembered */
 	RING_TROUBLE_COUNT
 };
 
 enum { RING_PYTHON_BYTES = 48 };
+
+/* What a runtime still holds of commands that are over, when a recording ends before the program. */
+enum ring_last {
+	RING_LAST_NONE,    /* there is nothing of that kind, or nobody who would hand it over */
+	RING_LAST_OFFERED, /* guest: a thread of its own hands it over where it is asked */
+	RING_LAST_ASKED,   /* recorder: now */
+	RING_LAST_GIVEN    /* guest: it is in the rings */
+};
 
 /* A guest whose ring is full takes a recorder without a beat for so long to be gone, and writes no more. */
 enum { RING_SILENT_MS = 10000 };
@@ -126,6 +135,7 @@ struct ring_region {
 	_Atomic uint64_t beat_ns; /* recorder: CLOCK_MONOTONIC when it last looked */
 	_Atomic uint32_t left;    /* guest: 1, it has closed its rings; it may say hello again */
 	uint32_t numbers[RING_NUMBER_COUNT];                       /* of enum ring_number */
+	_Atomic uint32_t last;                                     /* enum ring_last */
 	_Alignas(64) _Atomic uint64_t trouble[RING_TROUBLE_COUNT]; /* guest */
 	char python_unknown
 		[RING_PYTHON_BYTES]; /* guest, before that trouble: its version, NUL-terminated */

@@ -251,6 +251,11 @@ with t.case("what is waited for as CUPTI tells it, where that is asked for"):
     t.equal(counts.get("waiting for a stream"), 4, f"waits: {counts}")
     one = recorded(work(kernels=2), "no_kind=38", options=("--collect", "nvidia:waits"))
     t.true("waits are those that the calls show" in one.stderr, one.stderr)
+    one = recorded(work(kernels=4, laps=3, pace_ms=5), "no_kind=17", options=("--collect", "nvidia:waits"))
+    counts = {row["name"]: row["count"] for row in one.report["ranges"] if row["domain"] == "CUPTI"}
+    t.equal(counts, {"waiting for a stream": 4}, "waits where CUPTI has no overheads")
+    one = recorded(work(kernels=2), "fail_cuptiActivityRegisterTimestampCallback=27", options=("--collect", "nvidia:waits"))
+    t.true("waits are those that the calls show" in one.stderr, f"without our clock: {one.stderr}")
 
 # ---- what is refused ----
 
@@ -437,6 +442,25 @@ with t.case("a recording that ends before the program gives CUPTI back"):
     t.equal(one.facts["wrong"], 0, "the program runs to its end")
     launched = one.report["ledger"]["launched"]
     t.true(2 <= launched < 120, f"launched while it was recorded: {launched}")
+
+SILENT = "did not hand over what its runtime held"
+
+with t.case("what is over when a recording ends before the program is told of"):
+    for _ in range(5):
+        one = recorded(work(kernels=9, laps=1000, pace_ms=2), "kernel_us=50", options=("--collect", "nvidia:cuda", "-d", "1.5"))
+        if SILENT not in notes(one):  # a machine on which nothing ran for long
+            break
+    check_closed(one)
+    launched = {launch["correlation"] for launch, _, _ in commands(one)}
+    over = sorted(correlation for kind, correlation, _, end in one.log if end < one.document["begin_ns"] + one.report["wall_ns"])
+    t.true(len(over) >= len(launched) > 0, f"{len(launched)} launched, {len(over)} over by the recording's end")
+    t.equal(one.facts["wrong"], 0, "the program")
+
+with t.case("a flush that never returns does not hold the recording up"):
+    one = recorded(work(kernels=4, rest_ms=4000), "flush_hang=1", options=("--collect", "nvidia:cuda", "-d", "1.5"))
+    t.equal((one.facts["wrong"], one.report["ledger"]["launched"], one.report["ledger"]["in_flight_at_exit"]), (0, 4, 4),
+            "the program, launches, of which nothing came")
+    t.true(SILENT in notes(one), notes(one))
 
 with t.case("without a recorder the guest does nothing"):
     t.wanted()

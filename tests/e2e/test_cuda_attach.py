@@ -201,6 +201,28 @@ with t.case("a recorder that is killed while it attaches"):
     status, said, errors = live.end()
     t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
 
+with t.case("recordings that end just after their commands have all of them, and nothing of one another's"):
+    truth = t.path("truth")
+    live = Live("read", sim=f"log={truth}")
+    exact = 0
+    for turn in range(12):
+        if exact == ROUNDS:
+            break
+        recorder = Recorder(live.pid, t.path("tail.duet"))
+        live.tell(f"launch {50 + turn}")  # and waits for them
+        t.equal(recorder.end(), 0, "status")
+        if "did not hand over" in text(run([DUET, "info", t.path("tail.duet")]).stdout):
+            continue  # a machine on which nothing ran for long
+        report = t.report(t.path("tail.duet"))
+        got = t.ledger(report)
+        t.equal((got["launched"], got["matched"], report["losses"]), (50 + turn, 50 + turn, []), f"recording {turn}: {got}")
+        exact += 1
+    t.equal(exact, ROUNDS, "recordings in which the guest was asked and answered")
+    status, said, errors = live.end()
+    with open(truth, encoding="ascii") as file:
+        t.equal(len(file.readlines()), sum(int(line.split()[1]) for line in live.told), "what ran by the stand-in's own count")
+    t.equal((status, said.splitlines()[-1], errors), (7, "wrong 0", ""), "the program")
+
 ALWAYS_OPEN = "nvidia:pc=900000/900000"  # one window
 GIVEN_BACK = ("cuptiSubscribe", "cuptiUnsubscribe", "cuptiFinalize")
 
@@ -231,13 +253,53 @@ with t.case("CUPTI that needs longer than a program may wait is given back all t
     t.equal(live.count(*GIVEN_BACK), (3, 3, 3), "begun, ended and given back")
     t.equal(live.end()[0], 7, "the program")
 
+with t.case("a graph that is made while nobody records, and CUPTI before 12.6 is not given back yet, keeps it from being given back"):
+    gate = t.path("late_gate")
+    # a recorder of its own, whose signal is not the program's
+    command = [DUET, "record", "--collect", ALWAYS_OPEN, "-o", t.path("graphless.duet"), "--", program("cuda_live"), "read", "later"]
+    live = Live(command=command, sim=f"version=22,finalize_crash=1,gate={gate}")
+    live.tell("launch 3")
+    until("sampling", lambda: live.count("cuptiPCSamplingEnable") == (1,))
+    with open(gate, "w", encoding="ascii"):
+        os.kill(live.pid, signal.SIGINT)
+    until("switching off", lambda: live.count("cuptiPCSamplingDisable")[0] > 0)
+    live.tell("launch 1")  # has the helper end, which cannot
+    live.tell("make")
+    os.unlink(gate)
+    live.launch_until("switched off", lambda: live.count("cuptiUnsubscribe") == (1,))
+    t.equal(live.count("cuptiFinalize"), (0,), "given back beside a graph")
+    status, said, errors = live.end()
+    t.equal((status, said.splitlines()[-1]), (7, "wrong 0"), f"the program: {errors}")
+
 with t.case("what only the first recording asked for is off in the second"):
+    for sim, ends in (("", 0), ("version=22,finalize_crash=1", 1)):  # taken over; switched off between them
+        live = Live("read", sim=sim)
+        record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
+        if ends:
+            live.launch_until("switched off", lambda: live.count("cuptiUnsubscribe") == (1,))
+            until("the helper's end", lambda: "duet-cuda" not in live.threads())
+        record_once(live, t.path("second.duet"), 4)
+        for name, wanted in (("first", 3), ("second", 0)):
+            zones = t.report(t.path(f"{name}.duet"))["queues"]
+            t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+        t.equal(live.end()[0], 7, "the program")
+
+with t.case("a context that is made just after a recording has taken over is sampled, once"):
     live = Live("read")
-    record_once(live, t.path("first.duet"), 3, options=["--collect", "nvidia:latency"])
-    record_once(live, t.path("second.duet"), 4)
-    for name, wanted in (("first", 3), ("second", 0)):
-        zones = t.report(t.path(f"{name}.duet"))["queues"]
-        t.equal(sum(row["zones"]["queued_submitted"]["count"] for row in zones), wanted, f"{name}: kernels that were queued")
+    for turn in range(2):
+        recorder = Recorder(live.pid, t.path("taken.duet"), ("--collect", ALWAYS_OPEN))
+        if turn:
+            live.tell("context 9")
+            until("samples", lambda: ledger(t.path("taken.duet")).get("samples"))
+            t.equal(live.count("cuptiPCSamplingEnable"), (1,), "switched on")
+        t.equal(recorder.end(), 0, "status")
+    t.equal(live.end()[0], 7, "the program")
+
+with t.case("where CUPTI refuses it from the begin, nothing is said of its end"):
+    live = Live("read", sim="version=22,fail_cuptiSubscribe=39")
+    result = run([DUET, "record", "-d", "0.5", "-p", str(live.pid), "--collect", "cpu,nvidia:cuda", "-o", t.path("refused.duet")])
+    said = " ".join(text(run([DUET, "info", t.path("refused.duet")]).stdout).split())
+    t.true("cuptiSubscribe" in said and "CUPTI stays in it" not in said, said)
     t.equal(live.end()[0], 7, "the program")
 
 with t.case("CUPTI before 12.6 is not given back beside graphs: it is switched off"):

@@ -4,7 +4,7 @@
  *
  * Runs in:  a process of its own, with libcuda.so.1 and libcupti.so.13 as the loader finds them
  * Gets:     "read", "busy", "allocate", "threads", "alarm" or "sleep": where its threads are; "without": it does not load
- *           libcupti; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the begin), "context N" (a new
+ *           libcupti, or "later": it has no graph until it is told "make"; on stdin lines: "launch N", "graph N" (launches of a graph that was made at the begin), "context N" (a new
  *           context, and N launches in that)
  * Gives:    a line for each when it is done; at the end of stdin "wrong N" and status 7, where nothing went wrong
  * Why:      what is launched while somebody is attached is known to the last kernel
@@ -73,7 +73,7 @@ static void make_graph(void)
 	CHECK(cu.cuGraphInstantiateWithFlags(&graph, made, 0));
 }
 
-static bool begin(void)
+static bool begin(bool has_graph)
 {
 	CUcontext context;
 	CUmodule module;
@@ -84,7 +84,7 @@ static bool begin(void)
 	CHECK(cu.cuModuleLoadData(&module, ptx));
 	CHECK(cu.cuModuleGetFunction(&step, module, "_Z4stepPfi"));
 	CHECK(cu.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	if (!wrong)
+	if (!wrong && has_graph)
 		make_graph();
 	return !wrong;
 }
@@ -222,6 +222,8 @@ static void obey(const char *line)
 	else if (sscanf(line, "graph %d", &count) == 1)
 		for (int i = 0; i < count; i++)
 			CHECK(cu.cuGraphLaunch(graph, stream));
+	else if (strcmp(line, "make") == 0)
+		make_graph();
 	else if (sscanf(line, "context %d", &count) == 1)
 		use_context(count);
 	CHECK(cu.cuStreamSynchronize(stream));
@@ -231,7 +233,7 @@ static void obey(const char *line)
 
 int main(int argc, char **argv)
 {
-	const char *where = argc > 1 ? argv[1] : "read";
+	const char *where = argc > 1 ? argv[1] : "read", *how = argc > 2 ? argv[2] : "";
 	pthread_t threads[THREADS];
 	size_t way = 0;
 	int started = 0;
@@ -239,7 +241,7 @@ int main(int argc, char **argv)
 
 	while (way < sizeof(all) / sizeof(all[0]) - 1 && strcmp(all[way].name, where) != 0)
 		way++;
-	if (!open_libraries(argc < 3) || !begin())
+	if (!open_libraries(strcmp(how, "without") != 0) || !begin(strcmp(how, "later") != 0))
 		return 2;
 	for (; all[way].has_threads && started < THREADS; started++)
 		if (pthread_create(&threads[started], NULL, run_thread,

@@ -36,7 +36,7 @@ TEST(a_command_is_its_calls)
 	CHECK(!cuda_slots_are_open());
 	CHECK_EQUAL(cuda_slot_take(5, MODE), CUDA_SLOT_NODE);
 	CHECK_EQUAL(cuda_slot_take(6, MODE), CUDA_SLOT_NONE);
-	CHECK_EQUAL(cuda_slot_take(5, MODE + 1), CUDA_SLOT_NONE);
+	CHECK_EQUAL(cuda_slot_take(5, MODE + 1), CUDA_SLOT_OTHERS);
 	CHECK_EQUAL(cuda_slot_take(0, MODE), CUDA_SLOT_NONE);
 	CHECK(cuda_slot_open(7, MODE, false));
 	cuda_slot_close(7);
@@ -44,6 +44,24 @@ TEST(a_command_is_its_calls)
 	CHECK(cuda_slot_open(5 + SLOTS, MODE, false));
 	CHECK_EQUAL(cuda_slot_take(5, MODE), CUDA_SLOT_NONE);
 	CHECK_EQUAL(cuda_slot_take(5 + SLOTS, MODE), CUDA_SLOT_FIRST);
+}
+
+TEST(what_another_attachment_launched_is_no_loss)
+{
+	CHECK(cuda_slot_open(20, MODE, false)); /* nothing comes of it in its attachment */
+	CHECK(cuda_slots_are_awaited());
+	cuda_slots_begin();
+	CHECK(!cuda_slots_are_awaited());
+	CHECK(cuda_slot_open(30, MODE + 1, false));
+	cuda_slot_pass(30); /* a part of that call */
+	cuda_slot_pass(31);
+	CHECK(cuda_slots_are_awaited());
+	CHECK_EQUAL(cuda_slot_take(20, MODE + 1), CUDA_SLOT_OTHERS);
+	CHECK_EQUAL(cuda_slot_take(29, MODE + 1), CUDA_SLOT_OTHERS);
+	CHECK_EQUAL(cuda_slot_take(30, MODE + 1), CUDA_SLOT_FIRST);
+	CHECK_EQUAL(cuda_slot_take(31, MODE + 1), CUDA_SLOT_OTHERS);
+	CHECK_EQUAL(cuda_slot_take(32, MODE + 1), CUDA_SLOT_NONE);
+	CHECK(!cuda_slots_are_awaited());
 }
 
 TEST(a_graph_is_waited_for_to_the_end)
@@ -66,6 +84,7 @@ int main(void)
 {
 	CHECK(cuda_slots_init());
 	RUN(a_command_is_its_calls);
+	RUN(what_another_attachment_launched_is_no_loss);
 	RUN(a_graph_is_waited_for_to_the_end);
 	return harness_end();
 }
