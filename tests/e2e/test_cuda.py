@@ -429,6 +429,18 @@ with t.case("a program of CUDA that is recorded without it"):
     t.true("no CUDA call was recorded" in text(result.stderr) and "--collect nvidia:cuda" in text(result.stderr),
            text(result.stderr))
 
+with t.case("what one part is refused does not stand for the others"):
+    without = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "fail_nvmlInit_v2=9"}  # of the recorder itself
+    one = recorded(work(kernels=5), options=("--collect", "nvidia"), env=without)
+    t.equal(one.report["ledger"]["matched"], 5, "CUDA is recorded")
+    t.equal(one.stderr.count("nvmlInit: "), 1, f"said once: {one.stderr}")
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("! nvidia was recorded in part: nvmlInit" in said and "not at all" not in said, said)
+    one = recorded(work(kernels=5), "subscriber=0", options=("--collect", "nvidia"), env=without)
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("in part" in said or "not at all" in said, said)
+    t.equal("! nvidia was recorded not at all" in said, "CPU side only" not in said, "where nothing is left, not at all")
+
 with t.case("a recording that ends before the program gives CUPTI back"):
     one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))
     calls = collections.Counter(name for name, _ in calls_of_cupti())

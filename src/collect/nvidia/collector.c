@@ -103,6 +103,15 @@ static void note_device(struct recording *recording, const struct nvidia *nvidia
 	note(recording, COLLECTOR_AVAILABLE, text);
 }
 
+/* Whatever else of the collector is refused, this is recorded. */
+static void note_counted(struct recording *recording, uint32_t hz)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "counters of NVML, %u times a second", (unsigned int)hz);
+	note(recording, COLLECTOR_AVAILABLE, text);
+}
+
 /* ---- begin and end ----------------------------------------------------------------------------- */
 
 static int find_devices(struct recording *recording, struct nvidia *nvidia)
@@ -181,6 +190,8 @@ static int open_counters(struct recording *recording, const struct session_optio
 		close_nvidia(nvidia);
 	else
 		error = counters_open(recording, &options, ret_counters);
+	if (!error)
+		note_counted(recording, session->nvidia_hz);
 	return error;
 }
 
@@ -221,8 +232,10 @@ static int open_each(struct recording *recording, const struct session_options *
 		note(recording, COLLECTOR_REFUSED, error_text());
 	if (error && both->counters)
 		recording_warn(recording, error_text());
-	if (counters_error && both->pm)
+	if (counters_error && both->pm) {
 		note(recording, COLLECTOR_REFUSED, text);
+		recording_warn(recording, text);
+	}
 	if (both->counters || both->pm)
 		return 0;
 	return counters_error ? error_set(counters_error, "%s", text) : error;
@@ -261,9 +274,15 @@ static int open_both(struct recording *recording, const struct session_options *
 	both->recording = recording;
 	error = session->nvidia_hz || session->nvidia_pm_hz ? open_each(recording, session, both)
 							    : 0;
-	if (error) {
+	if (error && (!session->cuda || !session->cuda_guest)) {
 		free(both);
 		return error;
+	}
+	/* CUDA is recorded all the same. */
+	if (error) {
+		note(recording, COLLECTOR_REFUSED, error_text());
+		recording_warn(recording, error_text());
+		error_clear();
 	}
 	if (session->cuda)
 		open_side(recording, both);
