@@ -6,10 +6,12 @@ What the program counted, what the stand-in wrote down and what the trace has ar
 three generations of CUPTI. Nothing here depends on the load: kernels are timed by arithmetic.
 """
 import collections
+import contextlib
 import itertools
 import json
 import os
 import signal
+import sqlite3
 import sys
 
 import duet_test
@@ -436,6 +438,16 @@ with t.case("what one part is refused does not stand for the others"):
     t.equal(one.stderr.count("nvmlInit: "), 1, f"said once: {one.stderr}")
     said = text(run([DUET, "report", one.trace]).stdout)
     t.true("! nvidia was recorded in part: nvmlInit" in said and "not at all" not in said, said)
+    t.equal([row["reason"][:8] for row in one.report["collectors"] if row["state"] == "refused"], ["nvmlInit"], "report")
+    t.equal([row["reason"][:8] for row in one.document["collectors"] if row["state"] == "refused"], ["nvmlInit"], "json")
+    for name, needle in (("text", "# nvidia refused: nvmlInit: "), ("chrome", '"state":"refused","reason":"nvmlInit: '),
+                         ("jsonl", '"name":"nvidia","state":"refused","reason":"nvmlInit: ')):
+        written = text(run([DUET, "export", "--format", name, one.trace]).stdout)
+        t.true(needle in written, f"{name}: {written[:800]}")
+    run([DUET, "export", "--format", "sqlite", one.trace, "-o", t.path("notes.sqlite")])
+    with contextlib.closing(sqlite3.connect(t.path("notes.sqlite"))) as database:
+        rows = database.execute("SELECT reason FROM collectors WHERE name = 'nvidia' AND state = 'refused'").fetchall()
+    t.equal([row[0][:8] for row in rows], ["nvmlInit"], "sqlite")
     one = recorded(work(kernels=5), "subscriber=0", options=("--collect", "nvidia"), env=without)
     said = text(run([DUET, "report", one.trace]).stdout)
     t.true("in part" in said or "not at all" in said, said)

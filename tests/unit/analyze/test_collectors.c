@@ -10,11 +10,14 @@
 enum { OTHER = 1, NAME = 2, TEXT = 3 };
 
 /* Of the last one of a few notes. */
-#define STATE(...)                                                             \
-	collectors_state((const struct event_collector[]){__VA_ARGS__},        \
+#define STATE(...)                                                               \
+	collectors_state((const struct event_collector[]){__VA_ARGS__},          \
 			 ARRAY_COUNT(((struct event_collector[]){__VA_ARGS__})), \
 			 ARRAY_COUNT(((struct event_collector[]){__VA_ARGS__})) - 1)
-#define NOTE(which, text) {.name_string = NAME, .state = (which), .reason_string = (text)}
+#define NOTE(which, text)                                                      \
+	{                                                                      \
+		.name_string = NAME, .state = (which), .reason_string = (text) \
+	}
 
 TEST(refused_is_all_of_it)
 {
