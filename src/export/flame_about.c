@@ -48,7 +48,7 @@ const char *drawing_refusal(const struct drawing *drawing)
 			continue;
 		if (analysis->devices[i].is_measured)
 			return NULL;
-		reason = incomplete_unmeasured(&analysis->devices[i]);
+		reason = incomplete_unmeasured(analysis, &analysis->devices[i]);
 	}
 	return reason;
 }
@@ -131,6 +131,6 @@ void drawing_warn(const struct drawing *drawing, struct string_builder *warning)
 		if (drawing_shows(drawing, i) && !device->is_measured)
 			string_builder_appendf(warning, "%snot measured: %s: %s",
 					       warning->length ? "\n" : "", device->name,
-					       incomplete_unmeasured(device));
+					       incomplete_unmeasured(analysis, device));
 	}
 }

@@ -99,13 +99,27 @@ struct incomplete incomplete_model(const struct model *model)
 	return incomplete;
 }
 
-const char *incomplete_unmeasured(const struct analysis_device *device)
+/* Who sees CUDA from outside knows no platform, and its guest says "CUDA"; that of OpenCL is "NVIDIA CUDA". */
+static bool is_of_opencl(const struct analysis *analysis, const struct analysis_device *device)
+{
+	const char *platform =
+		device->device ? model_text(analysis->model, device->device->platform_string, "")
+			       : "";
+
+	return *platform && strncmp(platform, "CUDA", strlen("CUDA")) != 0;
+}
+
+const char *incomplete_unmeasured(const struct analysis *analysis,
+				  const struct analysis_device *device)
 {
 	if (!device->all_executions && !device->all_launches)
 		return "nobody's commands to it were recorded, only its counters or samples were";
 	if (!device->all_executions)
 		return "no execution was recorded, its commands are in flight or lost";
 	if (!device->all_timed)
-		return "no device times were recorded (opencl:host, or queues without profiling)";
+		return is_of_opencl(analysis, device)
+			       ? "no device times were recorded (opencl:host, or queues without "
+				 "profiling)"
+			       : "no device times were recorded, only the calls that launch were";
 	return "no command that worked has times with a place in host time";
 }

@@ -22,6 +22,7 @@ struct incomplete incomplete_analysis(const struct analysis *analysis);
 struct incomplete incomplete_model(const struct model *model);
 
 /* Why a device that got commands has no account. */
-const char *incomplete_unmeasured(const struct analysis_device *device);
+const char *incomplete_unmeasured(const struct analysis *analysis,
+				  const struct analysis_device *device);
 
 #endif

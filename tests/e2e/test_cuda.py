@@ -453,6 +453,41 @@ with t.case("what one part is refused does not stand for the others"):
     t.true("in part" in said or "not at all" in said, said)
     t.equal("! nvidia was recorded not at all" in said, "CPU side only" not in said, "where nothing is left, not at all")
 
+with t.case("words that contradict each other, or are incomplete, are refused with those that there are"):
+    t.wanted()
+    for options in ("nvidia:idle,nvidia:cuda", "nvidia:pc,nvidia:idle", "nvidia:idle-subscribed,nvidia:graphs"):
+        refused = run([DUET, "record", "--collect", options, "-o", t.path("no.duet"), "--", "true"])
+        t.equal(refused.status, 125, f"{options}: status")
+        t.true("record nothing of CUDA" in text(refused.stderr), f"{options}: {text(refused.stderr)}")
+    unknown = text(run([DUET, "record", "--collect", "nvidia:cupti", "--", "true"]).stderr)
+    t.true(all(word in unknown for word in ("nvidia:-cuda", "nvidia:pc=WINDOW/PERIOD", "nvidia:pm=HZ")), unknown)
+    result = t.record(["true"], t.path("hz.duet"), ["--collect", "system:10Hz"])
+    t.equal(result.status, 0, f"a rate with its unit: {text(result.stderr)}")
+    for rate in ("0Hz", "101Hz", "101"):
+        refused = run([DUET, "record", "--collect", f"nvidia:{rate}", "-o", t.path("no.duet"), "--", "true"])
+        t.true(refused.status == 125 and "1 to 100 times a second" in text(refused.stderr), text(refused.stderr))
+
+with t.case("root is not told to be root, and CUDA's texts are not OpenCL's"):
+    one = recorded(work(kernels=2), "privileges=0", options=("--collect", "nvidia:pc"))
+    t.true("lets administrators profile" in one.stderr, one.stderr)
+    t.equal("run as root" in one.stderr, os.geteuid() != 0, one.stderr)
+    counters = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "pm_load=0.5"}
+    result = t.record(["sleep", "0.3"], t.path("pm.duet"), ["--collect", "nvidia:pm"], env=counters)
+    said = text(run([DUET, "report", t.path("pm.duet")]).stdout)
+    t.true(said.startswith("sleep 0.3") and "doctor" not in said, said)
+    if os.geteuid() == 0:
+        one = recorded(work(kernels=2), "subscriber=0")
+        said = text(run([DUET, "report", one.trace]).stdout)
+        t.true("CPU side only" not in said or
+               ("opencl" not in said and "only the calls that launch were" in said), said)
+
+with t.case("shared memory of a code object is what its kernel names, as ptxas says it"):
+    t.wanted()
+    for target in ("sm_80", "sm_90"):
+        path = os.path.join(os.path.dirname(PATHS), "..", "golden", "cubin", f"saxpy_{target}.cubin")
+        said = text(run([DUET, "info", path]).stdout)
+        t.true("bytes of shared memory 512\n" in said, f"{target}: {said[:400]}")
+
 with t.case("a recording that ends before the program gives CUPTI back"):
     one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))
     calls = collections.Counter(name for name, _ in calls_of_cupti())

@@ -30,6 +30,7 @@
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
 	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
+	{"-cuda", "counters alone, without CUDA"},
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
 	{"latency",
@@ -37,17 +38,16 @@ static const struct collector_option collector_options[] = {
 	 "some time"},
 	{"waits", "CUDA, with what the host and streams wait for as CUPTI tells it, as ranges"},
 	{"pc",
-	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second; "
-	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
+	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second"},
+	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms: pc=20/1000"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
 	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
 		 "measures what that "
 		 "costs; nothing is recorded"},
 	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
-	{"pm",
-	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
-	 "so often, 10 to 200000 (pm=10kHz)"},
+	{"pm", "what the hardware of each GPU counts, 1000 times a second, without the others"},
+	{"pm=HZ", "… so often, 10 to 200000 times a second (pm=10kHz)"},
 	{NULL, NULL},
 };
 
@@ -445,6 +445,7 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->cuda_idle = on && (session->cuda_idle || is_idle);
 	session->cuda_subscribed = on && (session->cuda_subscribed ||
 					  (is_idle && strcmp(option, "idle-subscribed") == 0));
+	session->cuda_said = on && (session->cuda_said || (is_cuda && !is_idle));
 	session->cuda_pc = on && session->cuda_pc;
 	session->cuda_pc_exact = on && session->cuda_pc_exact;
 	if (on && is_pc)
@@ -457,6 +458,18 @@ static void choose(struct session_options *session, bool on, const char *option)
 		session->nvidia_hz_said = true;
 	if ((is_cuda || is_pm) && !session->nvidia_hz_said)
 		session->nvidia_hz = 0;
+}
+
+static int settle(struct session_options *session, bool is_named)
+{
+	(void)is_named;
+	if (session->cuda_idle && session->cuda_said)
+		return error_set(
+			-EINVAL,
+			"nvidia:idle and nvidia:idle-subscribed record nothing of CUDA: leave "
+			"them out, or what is to be recorded of it (nvidia:cuda, "
+			"nvidia:graphs, nvidia:latency, nvidia:waits, nvidia:pc)");
+	return 0;
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -482,6 +495,7 @@ const struct collector nvidia_collector = {
 	.check_option = check_option,
 	.choose = choose,
 	.is_chosen = is_chosen,
+	.settle = settle,
 	.arm = cuda_arm,
 	.enter = cuda_enter,
 	.entered = cuda_entered,
