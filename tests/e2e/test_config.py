@@ -117,7 +117,7 @@ with t.case("every option of a collector with a group is a field of it, and coll
     for name in collectors().split():
         # pc=WINDOW/PERIOD is a field of pc's own kind, and -cuda is cuda: false
         options = ["rate_hz" if option == "HZ" else option for option in options_of_collector(name)
-                   if "=" not in option and not option.startswith("-")]
+                   if "=" not in option and not option.startswith("_")]
         t.true("rate_hz" not in options or name in groups, f"{name} has a group")
         t.equal(groups.get(name, options), options, f"options of {name}")
 
