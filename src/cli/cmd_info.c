@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "analyze/analysis.h"
+#include "analyze/collectors.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "cli/info_batch.h"
@@ -62,7 +63,6 @@ static bool is_kind(uint32_t kind)
 }
 
 static const char *const device_types[] = {"other", "cpu", "gpu", "accelerator"};
-static const char *const collector_states[] = {"available", "partial", "refused"};
 
 static const char *text_of(const struct info *info, uint32_t string)
 {
@@ -217,23 +217,13 @@ static size_t count_collectors(const struct collector_rows *all)
 	return count;
 }
 
-static uint32_t worst_state(const struct collector_rows *all, size_t index)
-{
-	uint32_t worst = 0;
-
-	for (size_t i = index; i < all->count; i++)
-		if (is_same_collector(all, i, index) && all->rows[i].state > worst)
-			worst = all->rows[i].state;
-	return worst;
-}
-
 static void print_collector(const struct info *info, const struct collector_rows *all, size_t index)
 {
-	uint32_t state = worst_state(all, index);
+	enum event_collector_state state = collectors_state(all->rows, all->count, index);
 	bool has_reason = false;
 
 	printf("  %-8s %s", shown_of(info, all->rows[index].name_string).text,
-	       state < ARRAY_COUNT(collector_states) ? collector_states[state] : "?");
+	       collectors_state_name(state));
 	for (size_t i = index; i < all->count; i++) {
 		if (!is_same_collector(all, i, index) || !all->rows[i].reason_string)
 			continue;
@@ -379,9 +369,7 @@ static void json_collectors(struct json_writer *json, const struct info *info)
 		json_key(json, "name");
 		json_string(json, text_of(info, collectors[i].name_string));
 		json_key(json, "state");
-		json_string(json, collectors[i].state < ARRAY_COUNT(collector_states)
-					  ? collector_states[collectors[i].state]
-					  : NULL);
+		json_string(json, collectors_state_name(collectors[i].state));
 		json_key(json, "reason");
 		json_string(json, collectors[i].reason_string
 					  ? text_of(info, collectors[i].reason_string)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,8 @@
 #include "isa/isa.h"
 #include "symbol/cubin.h"
 
+enum { RESERVED_BYTES = 1024 };
+
 static int find_line(void *context, uint64_t offset, const char **ret_file, uint32_t *ret_line)
 {
 	if (!cubin_find_line(context, offset, ret_file, ret_line))
@@ -26,7 +29,17 @@ static int find_line(void *context, uint64_t offset, const char **ret_file, uint
 	return 0;
 }
 
-static struct info_kernel describe_function(const uint8_t *bytes,
+/* Since sm_90 a block's section has what the driver keeps for itself in it, which ptxas -v leaves out as well. */
+static uint32_t named_shared(const char *target, const struct cubin_function *function)
+{
+	uint32_t number, kept = 0;
+
+	if (sscanf(target, "sm_%3u", &number) == 1 && number >= 90)
+		kept = RESERVED_BYTES;
+	return function->shared_bytes > kept ? function->shared_bytes - kept : 0;
+}
+
+static struct info_kernel describe_function(const uint8_t *bytes, const char *target,
 					    const struct cubin_function *function)
 {
 	return (struct info_kernel){
@@ -37,7 +50,8 @@ static struct info_kernel describe_function(const uint8_t *bytes,
 		.code_bytes = function->size_bytes,
 		.size_bytes = function->size_bytes,
 		.facts = {{"registers", "registers", function->registers},
-			  {"shared_bytes", "bytes of shared memory", function->shared_bytes},
+			  {"shared_bytes", "bytes of shared memory",
+			   named_shared(target, function)},
 			  {"stack_bytes", "bytes of stack", function->stack_bytes}},
 	};
 }
@@ -52,7 +66,7 @@ static int print_cubin(struct cubin *cubin, struct info_object *object, const ui
 	if (!described)
 		return error_set(-ENOMEM, "out of memory");
 	for (size_t i = 0; i < count; i++)
-		described[i] = describe_function(bytes, &functions[i]);
+		described[i] = describe_function(bytes, cubin_target(cubin), &functions[i]);
 	object->kernels = described;
 	object->kernel_count = count;
 	return info_object_print(object, is_json);

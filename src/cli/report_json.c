@@ -510,6 +510,9 @@ int report_write_json(const struct report *report, struct json_writer *json)
 	write_clocks(report, json);
 	write_ledger(report, json);
 	write_losses(report, json);
+	json_newline(json);
+	json_key(json, "collectors");
+	json_about_collectors(json, report->model);
 	write_code(report, json);
 	write_cost(report, json);
 	json_newline(json);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include "analyze/collectors.h"
 #include "analyze/frames.h"
 #include "cli/table.h"
 
@@ -179,7 +180,9 @@ static void put_collectors(const struct report *report)
 			continue;
 		put_warning("%s was recorded %s: %s",
 			    model_text(report->model, rows[i].name_string, "a collector"),
-			    rows[i].state == COLLECTOR_PARTIAL ? "in part" : "not at all",
+			    collectors_state(rows, rows_count, i) == COLLECTOR_PARTIAL
+				    ? "in part"
+				    : "not at all",
 			    model_text(report->model, rows[i].reason_string, "no reason given"));
 	}
 }

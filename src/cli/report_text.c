@@ -98,6 +98,13 @@ static bool has_collector(const struct report *report, const char *name)
 	return false;
 }
 
+/* Nobody asked for calls of another runtime, and whether CUDA's were asked for beside the counters is not known. */
+static bool is_counters_of_nvidia(const struct report *report)
+{
+	return has_collector(report, "nvidia") && !has_collector(report, "opencl") &&
+	       !has_collector(report, "amd") && model_has(report->model, EVENT_COUNTER);
+}
+
 /* The runtimes whose calls were to be recorded. */
 static const char *name_wanted(const struct report *report)
 {
@@ -158,7 +165,7 @@ static void put_head(const struct report *report)
 	bool is_part =
 		analysis->from_ns != analysis->begin_ns || analysis->to_ns != analysis->end_ns;
 
-	if (!analysis->processes_called && !is_cpu_only(report))
+	if (!analysis->processes_called && !is_cpu_only(report) && !is_counters_of_nvidia(report))
 		printf("no %s call was recorded (duet doctor says what is missing)",
 		       name_wanted(report));
 	else

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/array.h"
@@ -418,6 +419,8 @@ uint32_t counters_frequency(const char *option, uint32_t most_hz)
 	char *end;
 	unsigned long hz = strtoul(option, &end, 10);
 
+	if (strcmp(end, "Hz") == 0)
+		end += strlen(end);
 	return *end == '\0' && *option >= '1' && *option <= '9' && hz <= most_hz ? (uint32_t)hz : 0;
 }
 

@@ -47,6 +47,14 @@ static int unknown_collector(const char *name)
 			 names);
 }
 
+/* "10" or "10Hz", whether it may be or not. */
+static bool is_rate(const char *option)
+{
+	size_t digits = strspn(option, "0123456789");
+
+	return digits && (!option[digits] || strcmp(option + digits, "Hz") == 0);
+}
+
 static int check_option(const struct collector *collector, const char *option)
 {
 	char names[512] = "";
@@ -57,7 +65,7 @@ static int check_option(const struct collector *collector, const char *option)
 	if (!option || (collector->has_option && collector->has_option(option)) ||
 	    (collector->rate && counters_frequency(option, collector->rate->most_hz)))
 		return 0;
-	if (collector->rate && *option && strspn(option, "0123456789") == strlen(option))
+	if (collector->rate && is_rate(option))
 		return error_set(-EINVAL, "collector '%s' reads 1 to %u times a second, not %s",
 				 collector->name, collector->rate->most_hz, option);
 	for (const struct collector_option *row = collector->options; row && row->name; row++) {

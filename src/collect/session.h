@@ -58,6 +58,7 @@ struct session_options {
 	bool cuda_waits;       /* … with waits as CUPTI tells of them */
 	bool cuda_pc;          /* … with samples of what its kernels execute … */
 	bool cuda_pc_exact;    /* … of one kernel at a time */
+	bool cuda_said;        /* … by an option that records something of it */
 	bool cuda_idle;        /* … with its guest there and nothing switched on … */
 	bool cuda_subscribed;  /* … but for the subscription */
 	/* … in windows of so many ms in each so many ms; 0: as usual */

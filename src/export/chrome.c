@@ -397,6 +397,8 @@ static int write_about(struct chrome *chrome)
 		json_pair_text(json, "incomplete", incomplete.text);
 	json_key(json, "clocks");
 	json_about_clocks(json, model);
+	json_key(json, "collectors");
+	json_about_collectors(json, model);
 	json_key(json, "ledger");
 	json_object_begin(json);
 	json_about_ledger(json, &analysis->ledger);

@@ -113,6 +113,8 @@ static const char *untimed_text(const struct analysis *analysis, size_t device)
 		if (strncmp(row->function, "cl", 2) == 0)
 			return "no device times were recorded (opencl:host, or queues without "
 			       "profiling)";
+		if (strncmp(row->function, "cu", 2) == 0)
+			return "no device times were recorded, only the calls that launch were";
 	}
 	return "no device times were recorded (opencl:host, level_zero:host, or queues without "
 	       "profiling)";

@@ -89,10 +89,11 @@ static void put_things(struct document *document)
 	static const struct {
 		enum event_kind kind;
 		const char *key;
-	} lists[] = {{EVENT_HOST, "hosts"},       {EVENT_PROCESS, "processes"},
-		     {EVENT_THREAD, "threads"},   {EVENT_DEVICE, "devices"},
-		     {EVENT_CONTEXT, "contexts"}, {EVENT_QUEUE, "queues"},
-		     {EVENT_CODE, "code"},        {EVENT_SERIES, "series"}};
+	} lists[] = {{EVENT_HOST, "hosts"},          {EVENT_PROCESS, "processes"},
+		     {EVENT_THREAD, "threads"},      {EVENT_DEVICE, "devices"},
+		     {EVENT_CONTEXT, "contexts"},    {EVENT_QUEUE, "queues"},
+		     {EVENT_CODE, "code"},           {EVENT_SERIES, "series"},
+		     {EVENT_COLLECTOR, "collectors"}};
 	struct json_rows *rows = &document->rows;
 
 	for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {

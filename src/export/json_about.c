@@ -11,6 +11,7 @@
 #include "export/json_about.h"
 
 #include "analyze/analysis.h"
+#include "analyze/collectors.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "base/json.h"
@@ -58,6 +59,26 @@ void json_about_clocks(struct json_writer *json, const struct model *model)
 	json_array_begin(json);
 	for (size_t i = 0; i < clocks_count(model->clocks); i++)
 		put_clock(json, model, clocks_at(model->clocks, i));
+	json_array_end(json);
+}
+
+void json_about_collectors(struct json_writer *json, const struct model *model)
+{
+	const void *things = NULL;
+	size_t count = model_things(model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	json_array_begin(json);
+	for (size_t i = 0; i < count; i++) {
+		json_newline(json);
+		json_object_begin(json);
+		json_pair_text(json, "name", model_text(model, rows[i].name_string, ""));
+		json_pair_text(json, "state", collectors_state_name(rows[i].state));
+		if (rows[i].reason_string)
+			json_pair_text(json, "reason",
+				       model_text(model, rows[i].reason_string, ""));
+		json_object_end(json);
+	}
 	json_array_end(json);
 }
 

@@ -19,6 +19,9 @@ void json_about_recording(struct json_writer *json, const struct analysis *analy
 /* An array: the certificate of each clock, one a line. */
 void json_about_clocks(struct json_writer *json, const struct model *model);
 
+/* An array: what each collector could and could not do, one note a line. */
+void json_about_collectors(struct json_writer *json, const struct model *model);
+
 /* Keys of an object that the caller has begun: a device's time, and its idle time by cause. */
 void json_about_account(struct json_writer *json, const struct account *account);
 

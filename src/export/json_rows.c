@@ -12,6 +12,7 @@
 #include "export/json_rows.h"
 
 #include "analyze/analysis.h"
+#include "analyze/collectors.h"
 #include "analyze/model.h"
 #include "base/array.h"
 
@@ -176,6 +177,19 @@ static void put_code(struct json_rows *rows, const void *thing)
 	if (row->address)
 		put_place(rows, row);
 	put_needs(rows, row);
+}
+
+/* The state is that of what the reason is about: of one collector there are several. */
+static void put_collector(struct json_rows *rows, const void *thing)
+{
+	const struct event_collector *row = thing;
+
+	put_string(rows, "name", row->name_string);
+	put_text(rows, "state", collectors_state_name(row->state));
+	if (row->reason_string)
+		put_string(rows, "reason", row->reason_string);
+	if (row->process)
+		put_u64(rows, "process", row->process);
 }
 
 static void put_series(struct json_rows *rows, const void *thing)
@@ -373,6 +387,7 @@ static const struct {
 	{EVENT_QUEUE, sizeof(struct event_queue), put_queue},
 	{EVENT_CODE, sizeof(struct event_code), put_code},
 	{EVENT_SERIES, sizeof(struct event_series), put_series},
+	{EVENT_COLLECTOR, sizeof(struct event_collector), put_collector},
 };
 
 enum event_kind json_rows_kind(size_t index)

@@ -16,6 +16,7 @@
 
 #include "analyze/analysis.h"
 #include "analyze/code_sites.h"
+#include "analyze/collectors.h"
 #include "analyze/frames.h"
 #include "analyze/model.h"
 #include "analyze/units.h"
@@ -50,6 +51,7 @@ enum table {
 	TABLE_SERIES,
 	TABLE_COUNTERS,
 	TABLE_LOSSES,
+	TABLE_COLLECTORS,
 	TABLE_STACKS,
 	TABLE_FRAMES,
 	TABLE_FRAME_NAMES,
@@ -82,6 +84,7 @@ static const struct {
 	[TABLE_SERIES] = {"series", 15},
 	[TABLE_COUNTERS] = {"counters", 6},
 	[TABLE_LOSSES] = {"losses", 7},
+	[TABLE_COLLECTORS] = {"collectors", 5},
 	[TABLE_STACKS] = {"stacks", 3},
 	[TABLE_FRAMES] = {"frames", 4},
 	[TABLE_FRAME_NAMES] = {"frame_names", 6},
@@ -325,6 +328,20 @@ static void put_device(struct database *database, const void *thing)
 	put_known(database, row->memory_bytes);
 }
 
+static void put_collector(struct database *database, const void *thing)
+{
+	const struct event_collector *row = thing;
+
+	put_u64(database, row->id);
+	put_string(database, row->name_string);
+	put_text(database, collectors_state_name(row->state));
+	if (row->reason_string)
+		put_string(database, row->reason_string);
+	else
+		put_nothing(database);
+	put_known(database, row->process);
+}
+
 static void put_queue(struct database *database, const void *thing)
 {
 	const struct event_queue *row = thing;
@@ -389,6 +406,7 @@ static const struct {
 	{EVENT_QUEUE, TABLE_QUEUES, sizeof(struct event_queue), put_queue},
 	{EVENT_CODE, TABLE_KERNELS, sizeof(struct event_code), put_kernel},
 	{EVENT_SERIES, TABLE_SERIES, sizeof(struct event_series), put_series},
+	{EVENT_COLLECTOR, TABLE_COLLECTORS, sizeof(struct event_collector), put_collector},
 };
 
 static int put_thing_list(struct database *database, size_t index)

@@ -49,6 +49,8 @@ CREATE TABLE counters (id INTEGER PRIMARY KEY, series INTEGER, begin_ns INTEGER,
 -- rows that are not in the trace
 CREATE TABLE losses (id INTEGER PRIMARY KEY, process INTEGER, lost TEXT, reason TEXT, count INTEGER, begin_ns INTEGER,
 end_ns INTEGER);
+-- what each collector could do and could not; state: available, partial or refused, of what the reason is about
+CREATE TABLE collectors (id INTEGER PRIMARY KEY, name TEXT, state TEXT, reason TEXT, process INTEGER);
 -- a stack is its innermost frame and the stack of its caller; NULL: the outermost
 CREATE TABLE stacks (id INTEGER PRIMARY KEY, caller INTEGER, frame INTEGER);
 CREATE TABLE frames (id INTEGER PRIMARY KEY, module TEXT, build_id TEXT, "offset" INTEGER);

@@ -319,6 +319,25 @@ static int on_item(struct text *text, const struct order_item *item)
 	}
 }
 
+/* What a collector could not do, before what it did. */
+static void write_collectors(struct text *text)
+{
+	const void *things = NULL;
+	size_t count = model_things(text->model, EVENT_COLLECTOR, &things);
+	const struct event_collector *rows = things;
+
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].state == COLLECTOR_AVAILABLE)
+			continue;
+		fputs("# ", text->file);
+		write_escaped(text, model_text(text->model, rows[i].name_string, "a collector"));
+		fprintf(text->file,
+			" %s: ", rows[i].state == COLLECTOR_PARTIAL ? "partial" : "refused");
+		write_escaped(text, model_text(text->model, rows[i].reason_string, "no reason"));
+		putc('\n', text->file);
+	}
+}
+
 static int write_all_lines(struct text *text, struct order *order)
 {
 	struct order_item item;
@@ -326,6 +345,7 @@ static int write_all_lines(struct text *text, struct order *order)
 
 	filter_init(&text->filter, text->model, text->options, order);
 	fputs("# time_ns\tprocess\tplace\tkind\tname\tdetails\n", text->file);
+	write_collectors(text);
 	while ((status = order_next(order, &item)) > 0) {
 		int error = on_item(text, &item);
 

@@ -275,7 +275,8 @@ static void write_device(struct writer *writer, size_t device)
 	json_pair_text(&writer->json, "detail", row->key);
 	json_pair_u64(&writer->json, "device", device);
 	if (!row->is_measured)
-		json_pair_text(&writer->json, "unmeasured", incomplete_unmeasured(row));
+		json_pair_text(&writer->json, "unmeasured",
+			       incomplete_unmeasured(tracks->analysis, device));
 	view_track_end(&writer->track, tracks->devices[device]);
 	write_metric(writer, self, "commands in flight", "commands", 0, tracks->flights[device]);
 	if (row->device)

@@ -6,10 +6,12 @@ What the program counted, what the stand-in wrote down and what the trace has ar
 three generations of CUPTI. Nothing here depends on the load: kernels are timed by arithmetic.
 """
 import collections
+import contextlib
 import itertools
 import json
 import os
 import signal
+import sqlite3
 import sys
 
 import duet_test
@@ -433,6 +435,63 @@ with t.case("a program of CUDA that is recorded without it"):
                       env={"LD_LIBRARY_PATH": STAND_INS})
     t.true("no CUDA call was recorded" in text(result.stderr) and "--collect nvidia:cuda" in text(result.stderr),
            text(result.stderr))
+
+with t.case("what one part is refused does not stand for the others"):
+    without = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "fail_nvmlInit_v2=9"}  # of the recorder itself
+    one = recorded(work(kernels=5), options=("--collect", "nvidia"), env=without)
+    t.equal(one.report["ledger"]["matched"], 5, "CUDA is recorded")
+    t.equal(one.stderr.count("nvmlInit: "), 1, f"said once: {one.stderr}")
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("! nvidia was recorded in part: nvmlInit" in said and "not at all" not in said, said)
+    t.equal([row["reason"][:8] for row in one.report["collectors"] if row["state"] == "refused"], ["nvmlInit"], "report")
+    t.equal([row["reason"][:8] for row in one.document["collectors"] if row["state"] == "refused"], ["nvmlInit"], "json")
+    for name, needle in (("text", "# nvidia refused: nvmlInit: "), ("chrome", '"state":"refused","reason":"nvmlInit: '),
+                         ("jsonl", '"name":"nvidia","state":"refused","reason":"nvmlInit: ')):
+        written = text(run([DUET, "export", "--format", name, one.trace]).stdout)
+        t.true(needle in written, f"{name}: {written[:800]}")
+    run([DUET, "export", "--format", "sqlite", one.trace, "-o", t.path("notes.sqlite")])
+    with contextlib.closing(sqlite3.connect(t.path("notes.sqlite"))) as database:
+        rows = database.execute("SELECT reason FROM collectors WHERE name = 'nvidia' AND state = 'refused'").fetchall()
+    t.equal([row[0][:8] for row in rows], ["nvmlInit"], "sqlite")
+    one = recorded(work(kernels=5), "subscriber=0", options=("--collect", "nvidia"), env=without)
+    said = text(run([DUET, "report", one.trace]).stdout)
+    t.true("in part" in said or "not at all" in said, said)
+    t.equal("! nvidia was recorded not at all" in said, "CPU side only" not in said, "where nothing is left, not at all")
+
+with t.case("words that contradict each other, or are incomplete, are refused with those that there are"):
+    t.wanted()
+    for options in ("nvidia:idle,nvidia:cuda", "nvidia:pc,nvidia:idle", "nvidia:idle-subscribed,nvidia:graphs"):
+        refused = run([DUET, "record", "--collect", options, "-o", t.path("no.duet"), "--", "true"])
+        t.equal(refused.status, 125, f"{options}: status")
+        t.true("record nothing of CUDA" in text(refused.stderr), f"{options}: {text(refused.stderr)}")
+    unknown = text(run([DUET, "record", "--collect", "nvidia:cupti", "--", "true"]).stderr)
+    t.true(all(word in unknown for word in ("nvidia:-cuda", "nvidia:pc=WINDOW/PERIOD", "nvidia:pm=HZ")), unknown)
+    result = t.record(["true"], t.path("hz.duet"), ["--collect", "system:10Hz"])
+    t.equal(result.status, 0, f"a rate with its unit: {text(result.stderr)}")
+    for rate in ("0Hz", "101Hz", "101"):
+        refused = run([DUET, "record", "--collect", f"nvidia:{rate}", "-o", t.path("no.duet"), "--", "true"])
+        t.true(refused.status == 125 and "1 to 100 times a second" in text(refused.stderr), text(refused.stderr))
+
+with t.case("root is not told to be root, and CUDA's texts are not OpenCL's"):
+    one = recorded(work(kernels=2), "privileges=0", options=("--collect", "nvidia:pc"))
+    t.true("lets administrators profile" in one.stderr, one.stderr)
+    t.equal("run as root" in one.stderr, os.geteuid() != 0, one.stderr)
+    counters = {"LD_LIBRARY_PATH": STAND_INS, "SIM_NVIDIA": "pm_load=0.5"}
+    result = t.record(["sleep", "0.3"], t.path("pm.duet"), ["--collect", "nvidia:pm"], env=counters)
+    said = text(run([DUET, "report", t.path("pm.duet")]).stdout)
+    t.true(said.startswith("sleep 0.3") and "doctor" not in said, said)
+    if os.geteuid() == 0:
+        one = recorded(work(kernels=2), "subscriber=0")
+        said = text(run([DUET, "report", one.trace]).stdout)
+        t.true("CPU side only" not in said or
+               ("opencl" not in said and "only the calls that launch were" in said), said)
+
+with t.case("shared memory of a code object is what its kernel names, as ptxas says it"):
+    t.wanted()
+    for target in ("sm_80", "sm_90"):
+        path = os.path.join(os.path.dirname(PATHS), "..", "golden", "cubin", f"saxpy_{target}.cubin")
+        said = text(run([DUET, "info", path]).stdout)
+        t.true("bytes of shared memory 512\n" in said, f"{target}: {said[:400]}")
 
 with t.case("a recording that ends before the program gives CUPTI back"):
     one = recorded(work(kernels=2, laps=60, pace_ms=50), counting(), options=("--collect", "nvidia:cuda", "-d", "1.5"))

@@ -244,7 +244,11 @@ with t.case("each refusal says what to do, and the recording goes on"):
     t.true(any(row["name"] == "gpu.power" for row in t.report(trace)["metrics"]), "NVML's values are there")
     trace, said = record("hardware.duet", ["sleep", "0.3"], "nvidia:10,nvidia:pm", "fail_nvmlInit_v2=9,pm_load=0.5")
     t.equal(len(pm(t.report(trace))), METRICS, "and the other way round")
-    t.true("modprobe nvidia" in notes(trace), "which is noted")
+    t.true("modprobe nvidia" in notes(trace) and "modprobe nvidia" in said, f"which is noted, and said: {said}")
+    for trace in (trace, t.path("nvml.duet")):
+        report = text(run([DUET, "report", trace]).stdout)
+        t.true("! nvidia was recorded in part: " in report and "not at all" not in report, f"in part: {report}")
+        t.true("nvidia   partial: " in notes(trace), notes(trace))
 
 with t.case("a GPU that fails while it is sampled ends there"):
     trace, _ = record("fails.duet", ["sleep", "0.4"], "nvidia:pm", "fail_cuptiPmSamplingDecodeData=9")

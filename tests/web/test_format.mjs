@@ -2,6 +2,7 @@
 //
 // Numbers, axes and names as people read them.
 import assert from "node:assert/strict";
+import {collectorRows, formatComplete} from "../../web/about.js";
 import {axisStep, formatBytes, formatCount, formatNs, formatPlain, formatShare, formatValue, parseNs, visible} from "../../web/format.js";
 import {end, test} from "./harness.mjs";
 
@@ -26,6 +27,16 @@ await test("counts, bytes, shares, values", () => {
 	assert.equal(formatValue(1.5, "processors"), "1.5 processors");
 	assert.equal(formatValue(1, "commands"), "1 command");
 	assert.equal(formatValue(30, "ns"), "30 ns");
+});
+
+await test("a recording is complete where nothing is known to be missing", () => {
+	const refused = {name: "nvidia", state: "refused", reason: "nvmlInit: no driver"}, works = {name: "nvidia", state: "available"};
+	assert.equal(formatComplete({}), "not known");
+	assert.equal(formatComplete({complete: true, losses: [], collectors: [works]}), "yes");
+	assert.equal(formatComplete({complete: true, losses: [{kind: "counter", count: 7}]}), "launches yes, but rows were lost");
+	assert.match(formatComplete({complete: true, collectors: [works, refused]}), /^launches yes, but a collector /);
+	assert.match(formatComplete({complete: false, collectors: [refused]}), /^no: launches are missing; a collector /);
+	assert.deepEqual(collectorRows({collectors: [works, refused]}), [["nvidia", "refused: nvmlInit: no driver"]]);
 });
 
 await test("an axis has round steps, at least so wide, and marks that differ", () => {

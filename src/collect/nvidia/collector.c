@@ -30,6 +30,7 @@
 static const struct collector_option collector_options[] = {
 	{"HZ", "so many readings a second, 1 to 100; otherwise 10; of counters alone"},
 	{"cuda", "CUDA's calls, kernels, copies and graphs alone, without counters"},
+	{"-cuda", "counters alone, without CUDA"},
 	{"graphs",
 	 "CUDA, with each launch of a graph as one command; otherwise each of its nodes is one"},
 	{"latency",
@@ -37,17 +38,16 @@ static const struct collector_option collector_options[] = {
 	 "some time"},
 	{"waits", "CUDA, with what the host and streams wait for as CUPTI tells it, as ranges"},
 	{"pc",
-	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second; "
-	 "pc=WINDOW/PERIOD: so many ms of each so many ms"},
+	 "CUDA, with samples of what its kernels execute and why they wait, 20 ms of each second"},
+	{"pc=WINDOW/PERIOD", "… so many ms of each so many ms: pc=20/1000"},
 	{"pc-exact",
 	 "… with kernels that run one after the other, so that each sample is one launch's"},
 	{"idle", "CUDA's guest in the program with CUPTI, and nothing switched on: for who "
 		 "measures what that "
 		 "costs; nothing is recorded"},
 	{"idle-subscribed", "… once it has subscribed to CUPTI's callbacks, none of which is on"},
-	{"pm",
-	 "what the hardware of each GPU counts, 1000 times a second, without the others; pm=HZ: "
-	 "so often, 10 to 200000 (pm=10kHz)"},
+	{"pm", "what the hardware of each GPU counts, 1000 times a second, without the others"},
+	{"pm=HZ", "… so often, 10 to 200000 times a second (pm=10kHz)"},
 	{NULL, NULL},
 };
 
@@ -100,6 +100,15 @@ static void note_device(struct recording *recording, const struct nvidia *nvidia
 			 device->name, device->uuid);
 	else
 		return;
+	note(recording, COLLECTOR_AVAILABLE, text);
+}
+
+/* Whatever else of the collector is refused, this is recorded. */
+static void note_counted(struct recording *recording, uint32_t hz)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "counters of NVML, %u times a second", (unsigned int)hz);
 	note(recording, COLLECTOR_AVAILABLE, text);
 }
 
@@ -181,6 +190,8 @@ static int open_counters(struct recording *recording, const struct session_optio
 		close_nvidia(nvidia);
 	else
 		error = counters_open(recording, &options, ret_counters);
+	if (!error)
+		note_counted(recording, session->nvidia_hz);
 	return error;
 }
 
@@ -221,8 +232,10 @@ static int open_each(struct recording *recording, const struct session_options *
 		note(recording, COLLECTOR_REFUSED, error_text());
 	if (error && both->counters)
 		recording_warn(recording, error_text());
-	if (counters_error && both->pm)
+	if (counters_error && both->pm) {
 		note(recording, COLLECTOR_REFUSED, text);
+		recording_warn(recording, text);
+	}
 	if (both->counters || both->pm)
 		return 0;
 	return counters_error ? error_set(counters_error, "%s", text) : error;
@@ -261,9 +274,15 @@ static int open_both(struct recording *recording, const struct session_options *
 	both->recording = recording;
 	error = session->nvidia_hz || session->nvidia_pm_hz ? open_each(recording, session, both)
 							    : 0;
-	if (error) {
+	if (error && (!session->cuda || !session->cuda_guest)) {
 		free(both);
 		return error;
+	}
+	/* CUDA is recorded all the same. */
+	if (error) {
+		note(recording, COLLECTOR_REFUSED, error_text());
+		recording_warn(recording, error_text());
+		error_clear();
 	}
 	if (session->cuda)
 		open_side(recording, both);
@@ -426,6 +445,7 @@ static void choose(struct session_options *session, bool on, const char *option)
 	session->cuda_idle = on && (session->cuda_idle || is_idle);
 	session->cuda_subscribed = on && (session->cuda_subscribed ||
 					  (is_idle && strcmp(option, "idle-subscribed") == 0));
+	session->cuda_said = on && (session->cuda_said || (is_cuda && !is_idle));
 	session->cuda_pc = on && session->cuda_pc;
 	session->cuda_pc_exact = on && session->cuda_pc_exact;
 	if (on && is_pc)
@@ -438,6 +458,18 @@ static void choose(struct session_options *session, bool on, const char *option)
 		session->nvidia_hz_said = true;
 	if ((is_cuda || is_pm) && !session->nvidia_hz_said)
 		session->nvidia_hz = 0;
+}
+
+static int settle(struct session_options *session, bool is_named)
+{
+	(void)is_named;
+	if (session->cuda_idle && session->cuda_said)
+		return error_set(
+			-EINVAL,
+			"nvidia:idle and nvidia:idle-subscribed record nothing of CUDA: leave "
+			"them out, or what is to be recorded of it (nvidia:cuda, "
+			"nvidia:graphs, nvidia:latency, nvidia:waits, nvidia:pc)");
+	return 0;
 }
 
 static bool is_chosen(const struct session_options *session)
@@ -463,6 +495,7 @@ const struct collector nvidia_collector = {
 	.check_option = check_option,
 	.choose = choose,
 	.is_chosen = is_chosen,
+	.settle = settle,
 	.arm = cuda_arm,
 	.enter = cuda_enter,
 	.entered = cuda_entered,

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "collect/collector.h"
@@ -177,7 +178,7 @@ bool cuda_tell_missing(const struct session_options *session, bool has_guest, bo
 	return true;
 }
 
-enum { HARDWARE_BUSY = 26 };
+enum { HARDWARE_BUSY = 26, INSUFFICIENT_PRIVILEGES = 35 };
 
 /* ---- refusals ---------------------------------------------------------------------------------- */
 
@@ -225,8 +226,19 @@ static const struct advice {
 	 "cuda/lib64/stubs is in LD_LIBRARY_PATH"},
 };
 
+/* Who is root already is not told to be. */
+static const struct advice for_root = {INSUFFICIENT_PRIVILEGES,
+				       "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
+				       "the driver lets administrators profile and nobody else, "
+				       "and does not take this root, or the user that the "
+				       "program runs as, for one: give the container "
+				       "--cap-add=SYS_ADMIN, or load the module nvidia with "
+				       "NVreg_RestrictProfilingToAdminUsers=0"};
+
 static const struct advice *find_advice(int32_t result)
 {
+	if (result == INSUFFICIENT_PRIVILEGES && geteuid() == 0)
+		return &for_root;
 	for (size_t i = 0; i < ARRAY_COUNT(advices); i++)
 		if (advices[i].result == result)
 			return &advices[i];
