@@ -95,6 +95,47 @@ TEST(open_batches_are_kept_apart)
 	end();
 }
 
+static const struct submit_record *submit_last(uint64_t address)
+{
+	const struct submit_record *record = submit(FILE_A, 1, address);
+
+	return record ? &records[records_count - 1] : NULL;
+}
+
+/* A is read when it has been written, behind B: what B has set holds. What nobody has set since is A's. */
+TEST(bases_are_those_of_the_later_batch)
+{
+	char *pages = make_buffer(3 * PAGE);
+	uint32_t *first = (uint32_t *)pages;
+
+	for (int sets = 0; sets < 3; sets++) {
+		const bool has_later = sets < 2;
+
+		memset(pages, 0, 3 * PAGE);
+		begin();
+		map_buffer(FILE_A, 1, pages);
+		bind(FILE_A, 1, 1, 0, AREA, 3 * PAGE);
+		CHECK(submit_open(0) != 0);
+		*put_walker((uint32_t *)(pages + 2 * PAGE), 0x80) = 0x05000000;
+		if (has_later)
+			put_batch(pages + PAGE, 0x40);
+		else
+			*put_walker((uint32_t *)(pages + PAGE), 0x40) = 0x05000000;
+		CHECK_EQUAL(kernel_of(submit_last(AREA + PAGE)), has_later ? 0x40 : 0);
+		if (sets) {
+			*put_walker(put_base(first), 0xc0) = 0x05000000;
+			first[10] += 0x10000000;
+		} else {
+			*put_walker(first, 0xc0) = 0x05000000;
+		}
+		CHECK(look_again() != NULL);
+		CHECK_EQUAL(kernel_of(submit_last(AREA + 2 * PAGE)),
+			    has_later ? 0x80 : 0x10000080);
+		end();
+	}
+	munmap(pages, 3 * PAGE);
+}
+
 TEST(one_too_many_is_told)
 {
 	uint64_t first;
@@ -415,6 +456,7 @@ int main(int argc, char **argv)
 	if (!begin_tests(argc > 1 ? argv[1] : ""))
 		return error != 0;
 	RUN(open_batches_are_kept_apart);
+	RUN(bases_are_those_of_the_later_batch);
 	RUN(one_too_many_is_told);
 	RUN(a_process_that_ends);
 	RUN(further_batches_are_those_of_the_call);
