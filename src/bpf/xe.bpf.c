@@ -484,6 +484,9 @@ static long take_further(__u32 index, struct binding *binding)
 	struct bind *bind = binding->bind;
 	struct xe_vm_bind_op *operation = &((struct xe_vm_bind *)binding->scratch->arguments)->bind;
 
+	/* also of one that changes nothing */
+	if (!take_steps(bind, 1))
+		return 1;
 	/* one is where several begin */
 	if (bind->vector &&
 	    bpf_probe_read_user(operation, sizeof(*operation),
@@ -513,7 +516,11 @@ static __always_inline void on_vm_bind(const struct submit_call *call,
 	bind->space = call->space;
 	bind->vm = space->number;
 	bind->vector = arguments->num_binds > 1 ? arguments->vector_of_binds : 0;
-	bpf_loop(arguments->num_binds, take_further, &binding, 0);
+	/* Each takes a step at least. bpf_loop refuses what is far beyond, and does nothing then. */
+	if (arguments->num_binds > STEPS_MOST)
+		bind->is_over = 1;
+	else
+		bpf_loop(arguments->num_binds, take_further, &binding, 0);
 	if (bind->is_over)
 		void_space(&call->space);
 }

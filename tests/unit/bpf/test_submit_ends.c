@@ -408,6 +408,57 @@ TEST(a_call_has_an_end)
 	end();
 }
 
+/* All of their operations are one page of the program's, mapped over and over. */
+static struct xe_vm_bind_op *make_operations(size_t count, size_t *ret_bytes)
+{
+	const size_t bytes = PAGE * sizeof(struct xe_vm_bind_op);
+	const int file = memfd_create("operations", 0);
+	struct xe_vm_bind_op *all;
+
+	*ret_bytes = (count * sizeof(*all) + bytes - 1) / bytes * bytes;
+	all = mmap(NULL, *ret_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (file < 0 || ftruncate(file, (off_t)bytes) || all == MAP_FAILED)
+		abort();
+	for (size_t at = 0; at < *ret_bytes; at += bytes)
+		if (mmap((char *)all + at, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) == MAP_FAILED)
+			abort();
+	close(file);
+	for (int i = 0; i < PAGE; i++)
+		all[i] = (struct xe_vm_bind_op){.op = 5, .addr = AREA, .range = PAGE}; /* prefetch */
+	return all;
+}
+
+/* Operations that change nothing take time, too; and so many that the kernel's loop refuses them are not none. */
+TEST(what_changes_nothing_is_counted)
+{
+	static const uint32_t counts[] = {BINDS, 1 << 14, 1 << 20, (1 << 23) + 1};
+	char *pages = make_batches(1, 1);
+	size_t bytes;
+	struct xe_vm_bind_op *all = make_operations(counts[3], &bytes);
+
+	begin();
+	map_buffer(FILE_A, 1, pages);
+	for (size_t i = 0; i < 4; i++) {
+		const struct xe_vm_bind arguments = {.vm_id = 1,
+						     .num_binds = counts[i],
+						     .vector_of_binds = (uintptr_t)all};
+		const uint64_t before = counted(SUBMIT_COUNT_VOIDED);
+		uint64_t began_ms;
+
+		bind(FILE_A, 1, 1, 0, AREA, PAGE);
+		began_ms = milliseconds();
+		call_of(FILE_A, SUBMIT_XE_VM_BIND, &arguments);
+		printf("# %u prefetches in a call: %llu ms\n", counts[i],
+		       (long long)(milliseconds() - began_ms));
+		CHECK_EQUAL(counted(SUBMIT_COUNT_VOIDED) - before, i > 1);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), i > 1 ? 0 : 0x40);
+	}
+	munmap(all, bytes);
+	munmap(pages, PAGE);
+	end();
+}
+
 /* ---- what has no object ------------------------------------------------------------------------ */
 
 static void bind_flags(uint32_t flags, uint64_t address, uint64_t bytes)
@@ -468,6 +519,7 @@ int main(int argc, char **argv)
 	RUN(nobody_blinds_another);
 	RUN(many_binds_are_followed);
 	RUN(a_call_has_an_end);
+	RUN(what_changes_nothing_is_counted);
 	RUN(binds_without_an_object);
 	return end_tests();
 }
