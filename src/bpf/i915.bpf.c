@@ -537,6 +537,8 @@ SUBMIT_CALL on_file_close(const void *file)
 /* Where an object is comes with each submission: nothing stays that a missed end would leave wrong. */
 static __always_inline void on_missed(const struct submit_call *call)
 {
+	if (call->what == CALL_EXEC)
+		count(SUBMIT_COUNT_CALLS);
 }
 
 static __always_inline void on_lost(__u32 what)

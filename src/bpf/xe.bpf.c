@@ -580,7 +580,9 @@ static __always_inline void on_found(struct submit_scratch *scratch)
 
 static __always_inline void on_missed(const struct submit_call *call)
 {
-	if (call->what == CALL_VM_BIND || call->what == CALL_VM_DESTROY)
+	if (call->what == CALL_EXEC)
+		count(SUBMIT_COUNT_CALLS);
+	else if (call->what == CALL_VM_BIND || call->what == CALL_VM_DESTROY)
 		void_space(&call->space);
 }
 

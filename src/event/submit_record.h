@@ -93,7 +93,7 @@ enum submit_count {
 	SUBMIT_COUNT_STACKS = 1,   /* of users */
 	SUBMIT_COUNT_BINDINGS = 2, /* or lists of objects that were cut */
 	SUBMIT_COUNT_FAILED = 3,   /* calls that the driver refused */
-	SUBMIT_COUNT_CALLS = 4,    /* whose begin was not seen */
+	SUBMIT_COUNT_CALLS = 4,    /* submissions whose begin or end was not seen */
 	SUBMIT_COUNT_BUSY = 5,     /* nobody was free to look through their batches */
 	SUBMIT_COUNT_MISSED = 6, /* calls whose end was not seen: what they changed is not known */
 	SUBMIT_COUNT_VOIDED = 7, /* address spaces of which all that was known is forgotten */

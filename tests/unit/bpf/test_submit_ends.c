@@ -243,6 +243,25 @@ TEST(a_bind_whose_end_was_missed)
 	end();
 }
 
+/* … of which nothing is told, are missing: the driver's answer is not known. */
+TEST(submissions_that_were_missed)
+{
+	const struct xe_exec arguments = {
+		.exec_queue_id = 1, .address = AREA, .num_batch_buffer = 1};
+	const uint64_t before = counted(SUBMIT_COUNT_CALLS);
+
+	begin();
+	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_BEGIN, 0);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before);
+	CHECK(submit(FILE_A, 1, AREA) != NULL);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 1);
+	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_END, 0);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
+	CHECK(submit(FILE_A, 1, AREA) != NULL);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
+	end();
+}
+
 TEST(a_bind_whose_begin_was_missed)
 {
 	char *pages = make_batches(1, 1);
@@ -513,6 +532,7 @@ int main(int argc, char **argv)
 	RUN(further_batches_are_those_of_the_call);
 	RUN(more_batches_than_are_kept);
 	RUN(a_bind_whose_end_was_missed);
+	RUN(submissions_that_were_missed);
 	RUN(a_bind_whose_begin_was_missed);
 	RUN(a_space_that_is_not_destroyed);
 	RUN(what_ends_is_told);
