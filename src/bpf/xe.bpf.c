@@ -555,22 +555,64 @@ static __always_inline void on_vm_destroy(const struct submit_call *call)
 	drop_space(call->vm);
 }
 
-/* Which space a call is about is told by the program that makes it, and may be read here for the last time. */
-static __always_inline void on_begin(__u32 what, struct submit_call *call)
+static long drop_of_file(void *map, const struct submit_id *key, const struct space *space,
+			 const __u64 *file)
+{
+	struct submit_id own;
+
+	if (!is_of_file(key->file, *file))
+		return 0;
+	tell_unbound(space->number, 0, 0);
+	own = *key;
+	bpf_map_delete_elem(&spaces, &own);
+	return 0;
+}
+
+static __always_inline void drop_files(__u64 number)
+{
+	struct dropping dropping = {.owner = number};
+
+	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
+	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
+}
+
+/* False: it is not told, or cannot be read now; *ret_key has the file then. */
+static __always_inline bool read_space(__u32 what, const void *data, const void *file,
+				       __u32 is_user, struct submit_id *ret_key)
 {
 	const __u64 place = what == CALL_VM_BIND ? __builtin_offsetof(struct xe_vm_bind, vm_id)
 						 : __builtin_offsetof(struct xe_vm_destroy, vm_id);
-	const struct space *space;
 	__u32 id = 0;
+	const bool is_read = read_data(&id, sizeof(id), (const char *)data + place, is_user);
 
-	if (what != CALL_VM_BIND && what != CALL_VM_DESTROY)
+	ret_key->file = file_number(file);
+	ret_key->id = id;
+	return is_read;
+}
+
+static __always_inline bool has_space(__u32 what)
+{
+	return what == CALL_VM_BIND || what == CALL_VM_DESTROY;
+}
+
+/* Which space a call is about is told by the program that makes it, and may be read here for the last time. */
+static __always_inline void on_begin(__u32 what, struct submit_call *call)
+{
+	const struct space *space;
+	struct submit_id key;
+
+	if (!has_space(what) || !read_space(what, call->data, call->file, call->is_user, &key))
 		return;
-	if (!read_data(&id, sizeof(id), (const char *)call->data + place, call->is_user))
-		return;
-	call->space.file = file_number(call->file);
-	call->space.id = id;
+	call->space = key;
 	space = bpf_map_lookup_elem(&spaces, &call->space);
 	call->vm = space ? space->number : 0;
+}
+
+/* A space of the file has been changed, and not known is which. */
+SUBMIT_CALL void_file(__u64 file)
+{
+	count(SUBMIT_COUNT_VOIDED);
+	drop_files(file);
 }
 
 /* Binds say where they end. */
@@ -582,11 +624,13 @@ static __always_inline void on_missed(const struct submit_call *call)
 {
 	if (call->what == CALL_EXEC)
 		count(SUBMIT_COUNT_CALLS);
-	else if (call->what == CALL_VM_BIND || call->what == CALL_VM_DESTROY)
+	else if (has_space(call->what) && call->space.file)
 		void_space(&call->space);
+	else if (has_space(call->what))
+		void_file(file_number(call->file));
 }
 
-/* The end of a call whose begin was not seen. */
+/* The end of a call whose begin was not seen; without a file where a program at it is not told. */
 static __always_inline void on_lost(__u32 what)
 {
 	if (what != CALL_VM_BIND)
@@ -643,27 +687,6 @@ SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
 
 	if (read_data(&handle, sizeof(handle), data, is_user))
 		forget_handle(file, handle);
-}
-
-static long drop_of_file(void *map, const struct submit_id *key, const struct space *space,
-			 const __u64 *file)
-{
-	struct submit_id own;
-
-	if (!is_of_file(key->file, *file))
-		return 0;
-	tell_unbound(space->number, 0, 0);
-	own = *key;
-	bpf_map_delete_elem(&spaces, &own);
-	return 0;
-}
-
-static __always_inline void drop_files(__u64 number)
-{
-	struct dropping dropping = {.owner = number};
-
-	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
-	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
 }
 
 /* With its number all that it numbers is out of reach; what fills a table is taken out as well. */
@@ -747,9 +770,21 @@ SUBMIT_CALL end_bind(const struct submit_call *call)
 	put_scratch(scratch);
 }
 
-/* What else the driver has done. */
-static __always_inline void on_done(__u32 what, const struct submit_call *call)
+/* Memory of the program's may be there by now that was not when the call began. False: it is not, and its file is void. */
+static __attribute__((noinline)) bool begin_late(struct submit_call *call)
 {
+	on_begin(call->what, call);
+	if (call->space.file)
+		return true;
+	void_file(file_number(call->file));
+	return false;
+}
+
+/* What else the driver has done. */
+static __always_inline void on_done(__u32 what, struct submit_call *call)
+{
+	if (has_space(what) && !call->space.file && !begin_late(call))
+		return;
 	if (what == CALL_VM_BIND)
 		end_bind(call);
 	else if (what == CALL_VM_CREATE)

@@ -243,6 +243,37 @@ TEST(a_bind_whose_end_was_missed)
 	end();
 }
 
+/* Arguments in the program's memory that are not there yet: a page of it that is protected stands for one. */
+TEST(a_bind_that_could_not_be_read)
+{
+	char *pages = make_batches(1, 2);
+	struct xe_vm_bind *later = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	begin();
+	map_buffer(FILE_A, 1, pages);
+	make_vm(FILE_B, 1);
+	make_queue(FILE_B, 1, 1);
+	map_buffer(FILE_B, 1, pages);
+	bind(FILE_B, 1, 1, 0, AREA, PAGE);
+	REQUIRE(later != MAP_FAILED);
+	for (int is_there = 1; is_there >= 0; is_there--) {
+		bind(FILE_A, 1, 1, 0, AREA, PAGE);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+		*later = (struct xe_vm_bind){
+			.vm_id = 1, .num_binds = 1, .bind = bind_op(1, PAGE, AREA, PAGE)};
+		CHECK_EQUAL(mprotect(later, PAGE, PROT_NONE), 0);
+		call_seen(FILE_A, SUBMIT_XE_VM_BIND, later, SUBMIT_SEEN_BEGIN, 0);
+		CHECK_EQUAL(is_there ? mprotect(later, PAGE, PROT_READ | PROT_WRITE) : 0, 0);
+		call_seen(FILE_A, SUBMIT_XE_VM_BIND, later, SUBMIT_SEEN_END, 0);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), is_there ? 0x80 : 0);
+		CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
+	}
+	munmap(later, PAGE);
+	munmap(pages, 2 * PAGE);
+	end();
+}
+
 /* … of which nothing is told, are missing: the driver's answer is not known. */
 TEST(submissions_that_were_missed)
 {
@@ -532,6 +563,7 @@ int main(int argc, char **argv)
 	RUN(further_batches_are_those_of_the_call);
 	RUN(more_batches_than_are_kept);
 	RUN(a_bind_whose_end_was_missed);
+	RUN(a_bind_that_could_not_be_read);
 	RUN(submissions_that_were_missed);
 	RUN(a_bind_whose_begin_was_missed);
 	RUN(a_space_that_is_not_destroyed);
