@@ -541,7 +541,7 @@ static __always_inline void on_missed(const struct submit_call *call)
 		count(SUBMIT_COUNT_CALLS);
 }
 
-static __always_inline void on_lost(__u32 what)
+static __always_inline void on_lost(__u32 what, const void *data, const void *file, __u32 is_user)
 {
 }
 

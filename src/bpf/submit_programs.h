@@ -6,7 +6,7 @@
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
  * Include with these macros defined, behind the functions of a driver: on_begin(what, call), on_exec(call, scratch), on_done(what,
- * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
+ * call), on_lost(what, data, file, is_user), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -37,8 +37,10 @@ static __always_inline struct submit_call *enter(__u32 what, const void *data,
 	return call;
 }
 
-/* The driver comes back from a call: what it refused is nothing. */
-static __always_inline int finish(__u32 what, long result)
+/* The driver comes back from a call: what it refused is nothing. Its arguments are looked at where its begin was not seen;
+ * without a file they are not known. */
+static __always_inline int finish(__u32 what, long result, const void *data, const void *file,
+				  __u32 is_user)
 {
 	struct submit_call *call = find_call(what);
 
@@ -46,7 +48,7 @@ static __always_inline int finish(__u32 what, long result)
 		if (what == CALL_EXEC)
 			count(SUBMIT_COUNT_CALLS);
 		else if (!result)
-			on_lost(what);
+			on_lost(what, data, file, is_user);
 		return 0;
 	}
 	if (result) {
@@ -80,7 +82,10 @@ static __always_inline int run_through(const struct submit_request *request)
 {
 	if (request->seen != SUBMIT_SEEN_END)
 		run_begin(request);
-	return request->seen == SUBMIT_SEEN_BEGIN ? 0 : finish(request->call, request->result);
+	if (request->seen == SUBMIT_SEEN_BEGIN)
+		return 0;
+	return finish(request->call, request->result, (const void *)request->data,
+		      (const void *)request->file, 1);
 }
 
 #define ON_ENTRY(name, function, what)                                      \
@@ -97,7 +102,7 @@ static __always_inline int run_through(const struct submit_request *request)
 	SEC("fexit/" #function)                                                         \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
 	{                                                                               \
-		return finish(what, result);                                            \
+		return finish(what, result, data, file, 0);                                     \
 	}
 #define ON_BEGIN(name, function, does)                                      \
 	SEC("fentry/" #function)                                            \
@@ -122,7 +127,7 @@ static __always_inline int run_through(const struct submit_request *request)
 	SEC("kretprobe/" #function)                      \
 	int name(struct pt_regs *registers)              \
 	{                                                \
-		return finish(what, (int)registers->ax); \
+		return finish(what, (int)registers->ax, NULL, NULL, 0); \
 	}
 #define ON_PROBE_BEGIN(name, function, does)                                       \
 	SEC("kprobe/" #function)                                                   \
@@ -250,7 +255,7 @@ static __always_inline void exit_way(int result)
 	const struct submit_call *call = bpf_map_lookup_elem(&calls, &tid);
 
 	if (call && call->is_user)
-		finish(call->what, result);
+		finish(call->what, result, NULL, NULL, 0);
 }
 
 #define ON_WAY_IN(enter, exit)                                                                  \

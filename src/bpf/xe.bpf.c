@@ -66,7 +66,7 @@ struct {
 
 static const struct gpu_bucket no_bucket;
 
-/* What was bound up to this number is not known, in any address space: a bind was seen, and not in which. */
+/* What was bound up to this number is not known, in any address space: a bind was seen, and not whose. */
 __u64 forgets_until;
 
 #define GPU_RANGES_NOTHING 0
@@ -630,13 +630,20 @@ static __always_inline void on_missed(const struct submit_call *call)
 		void_file(file_number(call->file));
 }
 
-/* The end of a call whose begin was not seen; without a file where a program at it is not told. */
-static __always_inline void on_lost(__u32 what)
+/* The end of a call whose begin was not seen. Without a file it may be anyone's. */
+SUBMIT_CALL on_lost(__u32 what, const void *data, const void *file, __u32 is_user)
 {
-	if (what != CALL_VM_BIND)
+	struct submit_id key;
+
+	if (!has_space(what))
 		return;
 	count(SUBMIT_COUNT_MISSED);
-	forgets_until = new_number();
+	if (!file)
+		forgets_until = new_number();
+	else if (read_space(what, data, file, is_user, &key))
+		void_space(&key);
+	else
+		void_file(key.file);
 }
 
 SUBMIT_CALL on_queue_create(const struct submit_call *call)

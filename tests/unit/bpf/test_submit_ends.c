@@ -299,18 +299,39 @@ TEST(a_bind_whose_begin_was_missed)
 	const struct xe_vm_bind missed = {
 		.vm_id = 1, .num_binds = 1, .bind = bind_op(0, 0, AREA, PAGE)};
 	const uint64_t before = counted(SUBMIT_COUNT_MISSED);
+	uint64_t number;
 
 	begin();
+	make_vm(FILE_A, 2);
+	make_queue(FILE_A, 2, 2);
+	make_vm(FILE_B, 1);
+	make_queue(FILE_B, 1, 1);
 	map_buffer(FILE_A, 1, pages);
+	map_buffer(FILE_B, 1, pages);
+	bind(FILE_A, 2, 1, 0, AREA, PAGE);
+	bind(FILE_B, 1, 1, 0, AREA, PAGE);
 	bind(FILE_A, 1, 1, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	number = records[0].vm;
 	call_seen(FILE_A, SUBMIT_XE_VM_BIND, &missed, SUBMIT_SEEN_END, -EINVAL);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	take_records();
 	call_seen(FILE_A, SUBMIT_XE_VM_BIND, &missed, SUBMIT_SEEN_END, 0);
+	ring_buffer__consume(ring);
+	CHECK(unbound_count == 1 && has_unbound(0, 0) && unbounds[0].vm == number);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_MISSED), before + 1);
+	CHECK(records_count == 1 && records[0].vm != number);
+	/* no other one */
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 2, AREA)), 0x40);
+	CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
 	bind(FILE_A, 1, 1, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	/* … but of one whose argument cannot be read: all that are its file's */
+	call_seen(FILE_A, SUBMIT_XE_VM_BIND, NULL, SUBMIT_SEEN_END, 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 2, AREA)), 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
 	munmap(pages, PAGE);
 	end();
 }
