@@ -747,6 +747,8 @@ int run_call(struct submit_request *request)
 	case SUBMIT_I915_FILE_CLOSE:
 		on_file_close(file);
 		return 0;
+	case SUBMIT_I915_NAME:
+		return run_name(data);
 	case SUBMIT_I915_ANY:
 		try_again();
 		return 0;

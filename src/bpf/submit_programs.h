@@ -201,16 +201,35 @@ enum {
 	DRM_COMMANDS = 0x40, /* a driver's own begin here */
 };
 
-static __always_inline bool is_ours(const struct drm_file *file)
-{
-	char name[sizeof(driver_name)] = "";
+/* With room for one more: what is cut there is another's, that only begins as ours does. */
+struct driver_name {
+	char all[sizeof(driver_name) + 1];
+};
 
-	bpf_probe_read_kernel_str(name, sizeof(name),
-				  BPF_CORE_READ(file, minor, dev, driver, name));
-	for (__u32 i = 0; i < sizeof(name) - 1; i++)
-		if (name[i] != driver_name[i])
+static __always_inline bool is_our_name(const struct driver_name *name)
+{
+	for (__u32 i = 0; i < sizeof(driver_name); i++)
+		if (name->all[i] != driver_name[i])
 			return false;
 	return true;
+}
+
+static __always_inline bool is_ours(const struct drm_file *file)
+{
+	struct driver_name name = {""};
+
+	bpf_probe_read_kernel_str(name.all, sizeof(name.all),
+				  BPF_CORE_READ(file, minor, dev, driver, name));
+	return is_our_name(&name);
+}
+
+/* Never attached: of a name in the caller's memory. */
+static __always_inline int run_name(const void *at)
+{
+	struct driver_name name = {""};
+
+	bpf_probe_read_user_str(name.all, sizeof(name.all), at);
+	return is_our_name(&name);
 }
 
 static __always_inline bool is_command(__u32 command, const struct drm_file *file)

@@ -899,6 +899,8 @@ int run_call(struct submit_request *request)
 	case SUBMIT_XE_FILE_CLOSE:
 		on_file_close(file);
 		return 0;
+	case SUBMIT_XE_NAME:
+		return run_name(data);
 	case SUBMIT_XE_ANY:
 		try_again();
 		return 0;

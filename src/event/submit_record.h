@@ -117,7 +117,8 @@ enum submit_xe_call {
 	SUBMIT_XE_GEM_CLOSE,
 	SUBMIT_XE_FILE_CLOSE,
 	SUBMIT_XE_ANY, /* a call that looks at open batches once more */
-	SUBMIT_XE_EXIT /* the last thread of the process ends */
+	SUBMIT_XE_EXIT, /* the last thread of the process ends */
+	SUBMIT_XE_NAME  /* whether a driver of that name (data) is xe */
 };
 
 /* … of i915 (src/bpf/i915.bpf.c). */
@@ -137,7 +138,8 @@ enum submit_i915_call {
 	SUBMIT_I915_GEM_CLOSE,
 	SUBMIT_I915_FILE_CLOSE,
 	SUBMIT_I915_ANY,
-	SUBMIT_I915_EXIT
+	SUBMIT_I915_EXIT,
+	SUBMIT_I915_NAME
 };
 
 /* How much of a call is seen. */
