@@ -310,16 +310,17 @@ static __always_inline void exit_way(int result)
 /* ---- ends -------------------------------------------------------------------------------------- */
 
 struct disowning {
-	__u32 tgid, reserved;
+	__u32 tgid, has_any;
 };
 
 static long disown_one(void *map, const __u64 *number, const struct submit_owner *owner,
-		       const struct disowning *disowning)
+		       struct disowning *disowning)
 {
 	const __u64 own = *number;
 
 	if (owner->tgid != disowning->tgid)
 		return 0;
+	disowning->has_any = 1;
 	forget_file((const void *)owner->file);
 	bpf_map_delete_elem(&owners, &own);
 	return 0;
@@ -328,12 +329,13 @@ static long disown_one(void *map, const __u64 *number, const struct submit_owner
 /* All that its files hold ends, though others may have them too: what these go on with is not known then. */
 SUBMIT_CALL disown_files(__u32 tgid)
 {
-	const struct disowning disowning = {tgid, 0};
+	struct disowning disowning = {tgid, 0};
 
 	if (!has_owners)
 		return;
-	bpf_for_each_map_elem(&owners, disown_one, (void *)&disowning, 0);
-	drop_files(SUBMIT_FILES_GONE);
+	bpf_for_each_map_elem(&owners, disown_one, &disowning, 0);
+	if (disowning.has_any)
+		drop_files(SUBMIT_FILES_GONE);
 }
 
 static __always_inline void end_process(__u32 tgid)
