@@ -102,7 +102,7 @@ static __always_inline int run_through(const struct submit_request *request)
 	SEC("fexit/" #function)                                                         \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
 	{                                                                               \
-		return finish(what, result, data, file, 0);                                     \
+		return finish(what, result, data, file, 0);                             \
 	}
 #define ON_BEGIN(name, function, does)                                      \
 	SEC("fentry/" #function)                                            \
@@ -123,10 +123,10 @@ static __always_inline int run_through(const struct submit_request *request)
 			take_frames(registers, call, registers->ip);                         \
 		return 0;                                                                    \
 	}
-#define ON_RETURN(name, function, what)                  \
-	SEC("kretprobe/" #function)                      \
-	int name(struct pt_regs *registers)              \
-	{                                                \
+#define ON_RETURN(name, function, what)                                 \
+	SEC("kretprobe/" #function)                                     \
+	int name(struct pt_regs *registers)                             \
+	{                                                               \
 		return finish(what, (int)registers->ax, NULL, NULL, 0); \
 	}
 #define ON_PROBE_BEGIN(name, function, does)                                       \

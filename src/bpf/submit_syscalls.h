@@ -25,8 +25,8 @@ enum {
 	SYSTEM_CALL_DUP3 = 292,
 	SYSTEM_CALL_CLOSE_RANGE = 436,
 	MAPS_SHARED = 1,
-	IS_COMPAT = 2, /* a program of 32 bits, with other numbers */
-	CLOSES_LATER = 4, /* CLOSE_RANGE_CLOEXEC: with the next program */
+	IS_COMPAT = 2,            /* a program of 32 bits, with other numbers */
+	CLOSES_LATER = 4,         /* CLOSE_RANGE_CLOEXEC: with the next program */
 	DESCRIPTORS_MOST = 16384, /* that are looked at in a range: some 0.5 ms */
 	ERRORS = 4095
 };

@@ -102,7 +102,7 @@ struct batch_bases {
 	__u64 dynamic;     /* of descriptors */
 	__u64 descriptors;
 	__u32 descriptors_bytes; /* 0: not known */
-	__u32 known;             /* BATCH_KNOWS_*, and what this batch itself has set: BATCH_SETS_* */
+	__u32 known; /* BATCH_KNOWS_*, and what this batch itself has set: BATCH_SETS_* */
 };
 enum {
 	BATCH_KNOWS_INSTRUCTION = 1,

@@ -30,9 +30,8 @@ enum submit_flag {
 	SUBMIT_IS_OPEN = 1 << 0, /* the batch was not all there; perhaps there is more to come */
 	SUBMIT_NO_VM = 1 << 1,   /* nobody saw its address space being made */
 	SUBMIT_NO_GENERATION = 1 << 2, /* whose commands these are is not known: not looked at */
-	SUBMIT_NO_ROOM = 1 << 3,       /* too many at the same time: not looked at */
 	SUBMIT_HAS_MORE =
-		1 << 4 /* more batches than SUBMIT_BATCHES_MOST: the others were not looked at */
+		1 << 3 /* more batches than SUBMIT_BATCHES_MOST: the others were not looked at */
 };
 
 /* xe takes nine. */
@@ -116,7 +115,7 @@ enum submit_xe_call {
 	SUBMIT_XE_QUEUE_DESTROY,
 	SUBMIT_XE_GEM_CLOSE,
 	SUBMIT_XE_FILE_CLOSE,
-	SUBMIT_XE_ANY, /* a call that looks at open batches once more */
+	SUBMIT_XE_ANY,  /* a call that looks at open batches once more */
 	SUBMIT_XE_EXIT, /* the last thread of the process ends */
 	SUBMIT_XE_NAME  /* whether a driver of that name (data) is xe */
 };

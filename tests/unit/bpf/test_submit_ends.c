@@ -129,8 +129,7 @@ TEST(bases_are_those_of_the_later_batch)
 			*put_walker(first, 0xc0) = 0x05000000;
 		}
 		CHECK(look_again() != NULL);
-		CHECK_EQUAL(kernel_of(submit_last(AREA + 2 * PAGE)),
-			    has_later ? 0x80 : 0x10000080);
+		CHECK_EQUAL(kernel_of(submit_last(AREA + 2 * PAGE)), has_later ? 0x80 : 0x10000080);
 		end();
 	}
 	munmap(pages, 3 * PAGE);
@@ -247,8 +246,8 @@ TEST(a_bind_whose_end_was_missed)
 TEST(a_bind_that_could_not_be_read)
 {
 	char *pages = make_batches(1, 2);
-	struct xe_vm_bind *later = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct xe_vm_bind *later =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	begin();
 	map_buffer(FILE_A, 1, pages);
@@ -496,7 +495,8 @@ static struct xe_vm_bind_op *make_operations(size_t count, size_t *ret_bytes)
 			abort();
 	close(file);
 	for (int i = 0; i < PAGE; i++)
-		all[i] = (struct xe_vm_bind_op){.op = 5, .addr = AREA, .range = PAGE}; /* prefetch */
+		all[i] =
+			(struct xe_vm_bind_op){.op = 5, .addr = AREA, .range = PAGE}; /* prefetch */
 	return all;
 }
 
@@ -511,9 +511,8 @@ TEST(what_changes_nothing_is_counted)
 	begin();
 	map_buffer(FILE_A, 1, pages);
 	for (size_t i = 0; i < 4; i++) {
-		const struct xe_vm_bind arguments = {.vm_id = 1,
-						     .num_binds = counts[i],
-						     .vector_of_binds = (uintptr_t)all};
+		const struct xe_vm_bind arguments = {
+			.vm_id = 1, .num_binds = counts[i], .vector_of_binds = (uintptr_t)all};
 		const uint64_t before = counted(SUBMIT_COUNT_VOIDED);
 		uint64_t began_ms;
 
