@@ -537,9 +537,11 @@ SUBMIT_CALL on_file_close(const void *file)
 /* Where an object is comes with each submission: nothing stays that a missed end would leave wrong. */
 static __always_inline void on_missed(const struct submit_call *call)
 {
+	if (call->what == CALL_EXEC)
+		count(SUBMIT_COUNT_CALLS);
 }
 
-static __always_inline void on_lost(__u32 what)
+static __always_inline void on_lost(__u32 what, const void *data, const void *file, __u32 is_user)
 {
 }
 
@@ -745,6 +747,8 @@ int run_call(struct submit_request *request)
 	case SUBMIT_I915_FILE_CLOSE:
 		on_file_close(file);
 		return 0;
+	case SUBMIT_I915_NAME:
+		return run_name(data);
 	case SUBMIT_I915_ANY:
 		try_again();
 		return 0;

@@ -185,6 +185,7 @@ struct {
 struct submit_queue {
 	__u64 vm;
 	struct batch_bases bases;
+	__u64 bases_by, descriptors_by; /* the last submission that has set them */
 };
 
 struct {
@@ -947,6 +948,24 @@ static __always_inline void look_and_tell(struct submit_scratch *scratch)
 	send_record(scratch);
 }
 
+/* A batch that is read late sets nothing that a later one has set since; what it only took over may be older still. */
+static __always_inline void keep_bases(struct submit_queue *queue, const struct submit_open *open)
+{
+	const struct batch_bases *bases = &open->state.bases;
+
+	if ((bases->known & BATCH_SETS_BASES) && queue->bases_by <= open->number) {
+		queue->bases_by = open->number;
+		queue->bases.instruction = bases->instruction;
+		queue->bases.dynamic = bases->dynamic;
+		queue->bases.known = bases->known & (BATCH_KNOWS_INSTRUCTION | BATCH_KNOWS_DYNAMIC);
+	}
+	if ((bases->known & BATCH_SETS_DESCRIPTORS) && queue->descriptors_by <= open->number) {
+		queue->descriptors_by = open->number;
+		queue->bases.descriptors = bases->descriptors;
+		queue->bases.descriptors_bytes = bases->descriptors_bytes;
+	}
+}
+
 /* What is to be looked through of an accepted call: scratch->open has number, vm, file, queue, and more batches; the
  * arguments address and bases say where it begins. */
 static __always_inline void tell_submission(struct submit_scratch *scratch,
@@ -987,7 +1006,7 @@ static __always_inline void tell_submission(struct submit_scratch *scratch,
 	batch_begin(&open->state, address);
 	look_and_tell(scratch);
 	if (queue && !(record->head.flags & SUBMIT_NO_GENERATION))
-		queue->bases = open->state.bases;
+		keep_bases(queue, open);
 }
 
 static long try_slot(__u32 slot, void *context)
@@ -1012,7 +1031,7 @@ static long try_slot(__u32 slot, void *context)
 		key.id = scratch->open.queue;
 		queue = bpf_map_lookup_elem(&queues, &key);
 		if (queue)
-			queue->bases = scratch->open.state.bases;
+			keep_bases(queue, &scratch->open);
 	}
 	put_scratch(scratch);
 	return 0;

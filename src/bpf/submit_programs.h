@@ -6,7 +6,7 @@
  * Why:      all functions for calls of users have the same arguments: device, what the user wrote, its file
  *
  * Include with these macros defined, behind the functions of a driver: on_begin(what, call), on_exec(call, scratch), on_done(what,
- * call), on_lost(what), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
+ * call), on_lost(what, data, file, is_user), call_of(command), on_before(command, data, file), on_gem_close, on_file_close, drop_files(number), and driver_name.
  *
  *	CALL_EXEC, CALL_MMAP	its numbers for these calls
  */
@@ -37,8 +37,10 @@ static __always_inline struct submit_call *enter(__u32 what, const void *data,
 	return call;
 }
 
-/* The driver comes back from a call: what it refused is nothing. */
-static __always_inline int finish(__u32 what, long result)
+/* The driver comes back from a call: what it refused is nothing. Its arguments are looked at where its begin was not seen;
+ * without a file they are not known. */
+static __always_inline int finish(__u32 what, long result, const void *data, const void *file,
+				  __u32 is_user)
 {
 	struct submit_call *call = find_call(what);
 
@@ -46,7 +48,7 @@ static __always_inline int finish(__u32 what, long result)
 		if (what == CALL_EXEC)
 			count(SUBMIT_COUNT_CALLS);
 		else if (!result)
-			on_lost(what);
+			on_lost(what, data, file, is_user);
 		return 0;
 	}
 	if (result) {
@@ -80,7 +82,10 @@ static __always_inline int run_through(const struct submit_request *request)
 {
 	if (request->seen != SUBMIT_SEEN_END)
 		run_begin(request);
-	return request->seen == SUBMIT_SEEN_BEGIN ? 0 : finish(request->call, request->result);
+	if (request->seen == SUBMIT_SEEN_BEGIN)
+		return 0;
+	return finish(request->call, request->result, (const void *)request->data,
+		      (const void *)request->file, 1);
 }
 
 #define ON_ENTRY(name, function, what)                                      \
@@ -97,7 +102,7 @@ static __always_inline int run_through(const struct submit_request *request)
 	SEC("fexit/" #function)                                                         \
 	int BPF_PROG(name, void *device, void *data, struct drm_file *file, int result) \
 	{                                                                               \
-		return finish(what, result);                                            \
+		return finish(what, result, data, file, 0);                             \
 	}
 #define ON_BEGIN(name, function, does)                                      \
 	SEC("fentry/" #function)                                            \
@@ -118,11 +123,11 @@ static __always_inline int run_through(const struct submit_request *request)
 			take_frames(registers, call, registers->ip);                         \
 		return 0;                                                                    \
 	}
-#define ON_RETURN(name, function, what)                  \
-	SEC("kretprobe/" #function)                      \
-	int name(struct pt_regs *registers)              \
-	{                                                \
-		return finish(what, (int)registers->ax); \
+#define ON_RETURN(name, function, what)                                 \
+	SEC("kretprobe/" #function)                                     \
+	int name(struct pt_regs *registers)                             \
+	{                                                               \
+		return finish(what, (int)registers->ax, NULL, NULL, 0); \
 	}
 #define ON_PROBE_BEGIN(name, function, does)                                       \
 	SEC("kprobe/" #function)                                                   \
@@ -196,16 +201,35 @@ enum {
 	DRM_COMMANDS = 0x40, /* a driver's own begin here */
 };
 
-static __always_inline bool is_ours(const struct drm_file *file)
-{
-	char name[sizeof(driver_name)] = "";
+/* With room for one more: what is cut there is another's, that only begins as ours does. */
+struct driver_name {
+	char all[sizeof(driver_name) + 1];
+};
 
-	bpf_probe_read_kernel_str(name, sizeof(name),
-				  BPF_CORE_READ(file, minor, dev, driver, name));
-	for (__u32 i = 0; i < sizeof(name) - 1; i++)
-		if (name[i] != driver_name[i])
+static __always_inline bool is_our_name(const struct driver_name *name)
+{
+	for (__u32 i = 0; i < sizeof(driver_name); i++)
+		if (name->all[i] != driver_name[i])
 			return false;
 	return true;
+}
+
+static __always_inline bool is_ours(const struct drm_file *file)
+{
+	struct driver_name name = {""};
+
+	bpf_probe_read_kernel_str(name.all, sizeof(name.all),
+				  BPF_CORE_READ(file, minor, dev, driver, name));
+	return is_our_name(&name);
+}
+
+/* Never attached: of a name in the caller's memory. */
+static __always_inline int run_name(const void *at)
+{
+	struct driver_name name = {""};
+
+	bpf_probe_read_user_str(name.all, sizeof(name.all), at);
+	return is_our_name(&name);
 }
 
 static __always_inline bool is_command(__u32 command, const struct drm_file *file)
@@ -250,7 +274,7 @@ static __always_inline void exit_way(int result)
 	const struct submit_call *call = bpf_map_lookup_elem(&calls, &tid);
 
 	if (call && call->is_user)
-		finish(call->what, result);
+		finish(call->what, result, NULL, NULL, 0);
 }
 
 #define ON_WAY_IN(enter, exit)                                                                  \
@@ -286,16 +310,17 @@ static __always_inline void exit_way(int result)
 /* ---- ends -------------------------------------------------------------------------------------- */
 
 struct disowning {
-	__u32 tgid, reserved;
+	__u32 tgid, has_any;
 };
 
 static long disown_one(void *map, const __u64 *number, const struct submit_owner *owner,
-		       const struct disowning *disowning)
+		       struct disowning *disowning)
 {
 	const __u64 own = *number;
 
 	if (owner->tgid != disowning->tgid)
 		return 0;
+	disowning->has_any = 1;
 	forget_file((const void *)owner->file);
 	bpf_map_delete_elem(&owners, &own);
 	return 0;
@@ -304,12 +329,13 @@ static long disown_one(void *map, const __u64 *number, const struct submit_owner
 /* All that its files hold ends, though others may have them too: what these go on with is not known then. */
 SUBMIT_CALL disown_files(__u32 tgid)
 {
-	const struct disowning disowning = {tgid, 0};
+	struct disowning disowning = {tgid, 0};
 
 	if (!has_owners)
 		return;
-	bpf_for_each_map_elem(&owners, disown_one, (void *)&disowning, 0);
-	drop_files(SUBMIT_FILES_GONE);
+	bpf_for_each_map_elem(&owners, disown_one, &disowning, 0);
+	if (disowning.has_any)
+		drop_files(SUBMIT_FILES_GONE);
 }
 
 static __always_inline void end_process(__u32 tgid)

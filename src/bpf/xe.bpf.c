@@ -66,7 +66,7 @@ struct {
 
 static const struct gpu_bucket no_bucket;
 
-/* What was bound up to this number is not known, in any address space: a bind was seen, and not in which. */
+/* What was bound up to this number is not known, in any address space: a bind was seen, and not whose. */
 __u64 forgets_until;
 
 #define GPU_RANGES_NOTHING 0
@@ -484,6 +484,9 @@ static long take_further(__u32 index, struct binding *binding)
 	struct bind *bind = binding->bind;
 	struct xe_vm_bind_op *operation = &((struct xe_vm_bind *)binding->scratch->arguments)->bind;
 
+	/* also of one that changes nothing */
+	if (!take_steps(bind, 1))
+		return 1;
 	/* one is where several begin */
 	if (bind->vector &&
 	    bpf_probe_read_user(operation, sizeof(*operation),
@@ -513,7 +516,11 @@ static __always_inline void on_vm_bind(const struct submit_call *call,
 	bind->space = call->space;
 	bind->vm = space->number;
 	bind->vector = arguments->num_binds > 1 ? arguments->vector_of_binds : 0;
-	bpf_loop(arguments->num_binds, take_further, &binding, 0);
+	/* Each takes a step at least. bpf_loop refuses what is far beyond, and does nothing then. */
+	if (arguments->num_binds > STEPS_MOST)
+		bind->is_over = 1;
+	else
+		bpf_loop(arguments->num_binds, take_further, &binding, 0);
 	if (bind->is_over)
 		void_space(&call->space);
 }
@@ -548,22 +555,64 @@ static __always_inline void on_vm_destroy(const struct submit_call *call)
 	drop_space(call->vm);
 }
 
-/* Which space a call is about is told by the program that makes it, and may be read here for the last time. */
-static __always_inline void on_begin(__u32 what, struct submit_call *call)
+static long drop_of_file(void *map, const struct submit_id *key, const struct space *space,
+			 const __u64 *file)
+{
+	struct submit_id own;
+
+	if (!is_of_file(key->file, *file))
+		return 0;
+	tell_unbound(space->number, 0, 0);
+	own = *key;
+	bpf_map_delete_elem(&spaces, &own);
+	return 0;
+}
+
+static __always_inline void drop_files(__u64 number)
+{
+	struct dropping dropping = {.owner = number};
+
+	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
+	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
+}
+
+/* False: it is not told, or cannot be read now; *ret_key has the file then. */
+static __always_inline bool read_space(__u32 what, const void *data, const void *file,
+				       __u32 is_user, struct submit_id *ret_key)
 {
 	const __u64 place = what == CALL_VM_BIND ? __builtin_offsetof(struct xe_vm_bind, vm_id)
 						 : __builtin_offsetof(struct xe_vm_destroy, vm_id);
-	const struct space *space;
 	__u32 id = 0;
+	const bool is_read = read_data(&id, sizeof(id), (const char *)data + place, is_user);
 
-	if (what != CALL_VM_BIND && what != CALL_VM_DESTROY)
+	ret_key->file = file_number(file);
+	ret_key->id = id;
+	return is_read;
+}
+
+static __always_inline bool has_space(__u32 what)
+{
+	return what == CALL_VM_BIND || what == CALL_VM_DESTROY;
+}
+
+/* Which space a call is about is told by the program that makes it, and may be read here for the last time. */
+static __always_inline void on_begin(__u32 what, struct submit_call *call)
+{
+	const struct space *space;
+	struct submit_id key;
+
+	if (!has_space(what) || !read_space(what, call->data, call->file, call->is_user, &key))
 		return;
-	if (!read_data(&id, sizeof(id), (const char *)call->data + place, call->is_user))
-		return;
-	call->space.file = file_number(call->file);
-	call->space.id = id;
+	call->space = key;
 	space = bpf_map_lookup_elem(&spaces, &call->space);
 	call->vm = space ? space->number : 0;
+}
+
+/* A space of the file has been changed, and not known is which. */
+SUBMIT_CALL void_file(__u64 file)
+{
+	count(SUBMIT_COUNT_VOIDED);
+	drop_files(file);
 }
 
 /* Binds say where they end. */
@@ -573,17 +622,28 @@ static __always_inline void on_found(struct submit_scratch *scratch)
 
 static __always_inline void on_missed(const struct submit_call *call)
 {
-	if (call->what == CALL_VM_BIND || call->what == CALL_VM_DESTROY)
+	if (call->what == CALL_EXEC)
+		count(SUBMIT_COUNT_CALLS);
+	else if (has_space(call->what) && call->space.file)
 		void_space(&call->space);
+	else if (has_space(call->what))
+		void_file(file_number(call->file));
 }
 
-/* The end of a call whose begin was not seen. */
-static __always_inline void on_lost(__u32 what)
+/* The end of a call whose begin was not seen. Without a file it may be anyone's. */
+SUBMIT_CALL on_lost(__u32 what, const void *data, const void *file, __u32 is_user)
 {
-	if (what != CALL_VM_BIND)
+	struct submit_id key;
+
+	if (!has_space(what))
 		return;
 	count(SUBMIT_COUNT_MISSED);
-	forgets_until = new_number();
+	if (!file)
+		forgets_until = new_number();
+	else if (read_space(what, data, file, is_user, &key))
+		void_space(&key);
+	else
+		void_file(key.file);
 }
 
 SUBMIT_CALL on_queue_create(const struct submit_call *call)
@@ -634,27 +694,6 @@ SUBMIT_CALL on_gem_close(const void *data, const void *file, __u32 is_user)
 
 	if (read_data(&handle, sizeof(handle), data, is_user))
 		forget_handle(file, handle);
-}
-
-static long drop_of_file(void *map, const struct submit_id *key, const struct space *space,
-			 const __u64 *file)
-{
-	struct submit_id own;
-
-	if (!is_of_file(key->file, *file))
-		return 0;
-	tell_unbound(space->number, 0, 0);
-	own = *key;
-	bpf_map_delete_elem(&spaces, &own);
-	return 0;
-}
-
-static __always_inline void drop_files(__u64 number)
-{
-	struct dropping dropping = {.owner = number};
-
-	bpf_for_each_map_elem(&spaces, drop_of_file, &dropping.owner, 0);
-	bpf_for_each_map_elem(&buckets, drop_bucket, &dropping, 0);
 }
 
 /* With its number all that it numbers is out of reach; what fills a table is taken out as well. */
@@ -738,9 +777,21 @@ SUBMIT_CALL end_bind(const struct submit_call *call)
 	put_scratch(scratch);
 }
 
-/* What else the driver has done. */
-static __always_inline void on_done(__u32 what, const struct submit_call *call)
+/* Memory of the program's may be there by now that was not when the call began. False: it is not, and its file is void. */
+static __attribute__((noinline)) bool begin_late(struct submit_call *call)
 {
+	on_begin(call->what, call);
+	if (call->space.file)
+		return true;
+	void_file(file_number(call->file));
+	return false;
+}
+
+/* What else the driver has done. */
+static __always_inline void on_done(__u32 what, struct submit_call *call)
+{
+	if (has_space(what) && !call->space.file && !begin_late(call))
+		return;
 	if (what == CALL_VM_BIND)
 		end_bind(call);
 	else if (what == CALL_VM_CREATE)
@@ -848,6 +899,8 @@ int run_call(struct submit_request *request)
 	case SUBMIT_XE_FILE_CLOSE:
 		on_file_close(file);
 		return 0;
+	case SUBMIT_XE_NAME:
+		return run_name(data);
 	case SUBMIT_XE_ANY:
 		try_again();
 		return 0;

@@ -102,9 +102,14 @@ struct batch_bases {
 	__u64 dynamic;     /* of descriptors */
 	__u64 descriptors;
 	__u32 descriptors_bytes; /* 0: not known */
-	__u32 known;             /* BATCH_KNOWS_* */
+	__u32 known; /* BATCH_KNOWS_*, and what this batch itself has set: BATCH_SETS_* */
 };
-enum { BATCH_KNOWS_INSTRUCTION = 1, BATCH_KNOWS_DYNAMIC = 2 };
+enum {
+	BATCH_KNOWS_INSTRUCTION = 1,
+	BATCH_KNOWS_DYNAMIC = 2,
+	BATCH_SETS_BASES = 4,
+	BATCH_SETS_DESCRIPTORS = 8
+};
 
 struct batch_found {
 	__u64 address; /* on the GPU; with BATCH_IS_RELATIVE the offset from an instruction base that is not known */

@@ -277,6 +277,7 @@ BATCH_FUNCTION int batch_set_bases(struct batch_state *state, void *context, __u
 	if (!batch_fetch_pair(state, context, state->address + 4 * 6, &dynamic) ||
 	    !batch_fetch_pair(state, context, state->address + 4 * 10, &instruction))
 		return 0;
+	state->bases.known |= BATCH_SETS_BASES;
 	if (dynamic & 1) {
 		state->bases.dynamic = batch_plain_address(state, dynamic & ~0xfffULL);
 		state->bases.known |= BATCH_KNOWS_DYNAMIC;
@@ -302,6 +303,7 @@ BATCH_FUNCTION int batch_set_descriptors(struct batch_state *state, void *contex
 	if (!batch_fetch(state, context, state->address + 4 * 2, &bytes) ||
 	    !batch_fetch(state, context, state->address + 4 * 3, &offset))
 		return 0;
+	state->bases.known |= BATCH_SETS_DESCRIPTORS;
 	/* Relative to what the base is now, and that may be set anew before they are used. */
 	state->bases.descriptors = batch_plain_address(state, state->bases.dynamic + offset);
 	state->bases.descriptors_bytes =

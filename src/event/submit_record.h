@@ -30,9 +30,8 @@ enum submit_flag {
 	SUBMIT_IS_OPEN = 1 << 0, /* the batch was not all there; perhaps there is more to come */
 	SUBMIT_NO_VM = 1 << 1,   /* nobody saw its address space being made */
 	SUBMIT_NO_GENERATION = 1 << 2, /* whose commands these are is not known: not looked at */
-	SUBMIT_NO_ROOM = 1 << 3,       /* too many at the same time: not looked at */
 	SUBMIT_HAS_MORE =
-		1 << 4 /* more batches than SUBMIT_BATCHES_MOST: the others were not looked at */
+		1 << 3 /* more batches than SUBMIT_BATCHES_MOST: the others were not looked at */
 };
 
 /* xe takes nine. */
@@ -93,7 +92,7 @@ enum submit_count {
 	SUBMIT_COUNT_STACKS = 1,   /* of users */
 	SUBMIT_COUNT_BINDINGS = 2, /* or lists of objects that were cut */
 	SUBMIT_COUNT_FAILED = 3,   /* calls that the driver refused */
-	SUBMIT_COUNT_CALLS = 4,    /* whose begin was not seen */
+	SUBMIT_COUNT_CALLS = 4,    /* submissions whose begin or end was not seen */
 	SUBMIT_COUNT_BUSY = 5,     /* nobody was free to look through their batches */
 	SUBMIT_COUNT_MISSED = 6, /* calls whose end was not seen: what they changed is not known */
 	SUBMIT_COUNT_VOIDED = 7, /* address spaces of which all that was known is forgotten */
@@ -116,8 +115,9 @@ enum submit_xe_call {
 	SUBMIT_XE_QUEUE_DESTROY,
 	SUBMIT_XE_GEM_CLOSE,
 	SUBMIT_XE_FILE_CLOSE,
-	SUBMIT_XE_ANY, /* a call that looks at open batches once more */
-	SUBMIT_XE_EXIT /* the last thread of the process ends */
+	SUBMIT_XE_ANY,  /* a call that looks at open batches once more */
+	SUBMIT_XE_EXIT, /* the last thread of the process ends */
+	SUBMIT_XE_NAME  /* whether a driver of that name (data) is xe */
 };
 
 /* … of i915 (src/bpf/i915.bpf.c). */
@@ -137,7 +137,8 @@ enum submit_i915_call {
 	SUBMIT_I915_GEM_CLOSE,
 	SUBMIT_I915_FILE_CLOSE,
 	SUBMIT_I915_ANY,
-	SUBMIT_I915_EXIT
+	SUBMIT_I915_EXIT,
+	SUBMIT_I915_NAME
 };
 
 /* How much of a call is seen. */

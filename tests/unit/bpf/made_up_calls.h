@@ -73,11 +73,18 @@ static inline int on_record(void *context, void *data, size_t size)
 
 /* ---- calls ------------------------------------------------------------------------------------- */
 
-static inline void run(struct submit_request request)
+/* What the program answers. */
+static inline uint32_t run(struct submit_request request)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &request, .ctx_size_in = sizeof(request));
 
 	CHECK_EQUAL(bpf_prog_test_run_opts(program, &options), 0);
+	return options.retval;
+}
+
+static inline uint32_t is_name_of(uint32_t what, const char *name)
+{
+	return run((struct submit_request){.call = what, .data = (uintptr_t)name});
 }
 
 static inline void call_of(uint64_t file, uint32_t what, const void *arguments)

@@ -495,6 +495,16 @@ TEST(cost)
 	end();
 }
 
+TEST(names_of_drivers)
+{
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xe"), 1);
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xendrm-du"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "xe2"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "x"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, ""), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_XE_NAME, "i915"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (!begin_tests(argc > 1 ? argv[1] : ""))
@@ -514,5 +524,6 @@ int main(int argc, char **argv)
 	RUN(stacks_are_told_once);
 	RUN(random_binds);
 	RUN(cost);
+	RUN(names_of_drivers);
 	return end_tests();
 }

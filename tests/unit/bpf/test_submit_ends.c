@@ -95,6 +95,46 @@ TEST(open_batches_are_kept_apart)
 	end();
 }
 
+static const struct submit_record *submit_last(uint64_t address)
+{
+	const struct submit_record *record = submit(FILE_A, 1, address);
+
+	return record ? &records[records_count - 1] : NULL;
+}
+
+/* A is read when it has been written, behind B: what B has set holds. What nobody has set since is A's. */
+TEST(bases_are_those_of_the_later_batch)
+{
+	char *pages = make_buffer(3 * PAGE);
+	uint32_t *first = (uint32_t *)pages;
+
+	for (int sets = 0; sets < 3; sets++) {
+		const bool has_later = sets < 2;
+
+		memset(pages, 0, 3 * PAGE);
+		begin();
+		map_buffer(FILE_A, 1, pages);
+		bind(FILE_A, 1, 1, 0, AREA, 3 * PAGE);
+		CHECK(submit_open(0) != 0);
+		*put_walker((uint32_t *)(pages + 2 * PAGE), 0x80) = 0x05000000;
+		if (has_later)
+			put_batch(pages + PAGE, 0x40);
+		else
+			*put_walker((uint32_t *)(pages + PAGE), 0x40) = 0x05000000;
+		CHECK_EQUAL(kernel_of(submit_last(AREA + PAGE)), has_later ? 0x40 : 0);
+		if (sets) {
+			*put_walker(put_base(first), 0xc0) = 0x05000000;
+			first[10] += 0x10000000;
+		} else {
+			*put_walker(first, 0xc0) = 0x05000000;
+		}
+		CHECK(look_again() != NULL);
+		CHECK_EQUAL(kernel_of(submit_last(AREA + 2 * PAGE)), has_later ? 0x80 : 0x10000080);
+		end();
+	}
+	munmap(pages, 3 * PAGE);
+}
+
 TEST(one_too_many_is_told)
 {
 	uint64_t first;
@@ -202,24 +242,95 @@ TEST(a_bind_whose_end_was_missed)
 	end();
 }
 
+/* Arguments in the program's memory that are not there yet: a page of it that is protected stands for one. */
+TEST(a_bind_that_could_not_be_read)
+{
+	char *pages = make_batches(1, 2);
+	struct xe_vm_bind *later =
+		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	begin();
+	map_buffer(FILE_A, 1, pages);
+	make_vm(FILE_B, 1);
+	make_queue(FILE_B, 1, 1);
+	map_buffer(FILE_B, 1, pages);
+	bind(FILE_B, 1, 1, 0, AREA, PAGE);
+	REQUIRE(later != MAP_FAILED);
+	for (int is_there = 1; is_there >= 0; is_there--) {
+		bind(FILE_A, 1, 1, 0, AREA, PAGE);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+		*later = (struct xe_vm_bind){
+			.vm_id = 1, .num_binds = 1, .bind = bind_op(1, PAGE, AREA, PAGE)};
+		CHECK_EQUAL(mprotect(later, PAGE, PROT_NONE), 0);
+		call_seen(FILE_A, SUBMIT_XE_VM_BIND, later, SUBMIT_SEEN_BEGIN, 0);
+		CHECK_EQUAL(is_there ? mprotect(later, PAGE, PROT_READ | PROT_WRITE) : 0, 0);
+		call_seen(FILE_A, SUBMIT_XE_VM_BIND, later, SUBMIT_SEEN_END, 0);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), is_there ? 0x80 : 0);
+		CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
+	}
+	munmap(later, PAGE);
+	munmap(pages, 2 * PAGE);
+	end();
+}
+
+/* … of which nothing is told, are missing: the driver's answer is not known. */
+TEST(submissions_that_were_missed)
+{
+	const struct xe_exec arguments = {
+		.exec_queue_id = 1, .address = AREA, .num_batch_buffer = 1};
+	const uint64_t before = counted(SUBMIT_COUNT_CALLS);
+
+	begin();
+	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_BEGIN, 0);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before);
+	CHECK(submit(FILE_A, 1, AREA) != NULL);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 1);
+	call_seen(FILE_A, SUBMIT_XE_EXEC, &arguments, SUBMIT_SEEN_END, 0);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
+	CHECK(submit(FILE_A, 1, AREA) != NULL);
+	CHECK_EQUAL(counted(SUBMIT_COUNT_CALLS), before + 2);
+	end();
+}
+
 TEST(a_bind_whose_begin_was_missed)
 {
 	char *pages = make_batches(1, 1);
 	const struct xe_vm_bind missed = {
 		.vm_id = 1, .num_binds = 1, .bind = bind_op(0, 0, AREA, PAGE)};
 	const uint64_t before = counted(SUBMIT_COUNT_MISSED);
+	uint64_t number;
 
 	begin();
+	make_vm(FILE_A, 2);
+	make_queue(FILE_A, 2, 2);
+	make_vm(FILE_B, 1);
+	make_queue(FILE_B, 1, 1);
 	map_buffer(FILE_A, 1, pages);
+	map_buffer(FILE_B, 1, pages);
+	bind(FILE_A, 2, 1, 0, AREA, PAGE);
+	bind(FILE_B, 1, 1, 0, AREA, PAGE);
 	bind(FILE_A, 1, 1, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	number = records[0].vm;
 	call_seen(FILE_A, SUBMIT_XE_VM_BIND, &missed, SUBMIT_SEEN_END, -EINVAL);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	take_records();
 	call_seen(FILE_A, SUBMIT_XE_VM_BIND, &missed, SUBMIT_SEEN_END, 0);
+	ring_buffer__consume(ring);
+	CHECK(unbound_count == 1 && has_unbound(0, 0) && unbounds[0].vm == number);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
 	CHECK_EQUAL(counted(SUBMIT_COUNT_MISSED), before + 1);
+	CHECK(records_count == 1 && records[0].vm != number);
+	/* no other one */
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 2, AREA)), 0x40);
+	CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
 	bind(FILE_A, 1, 1, 0, AREA, PAGE);
 	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0x40);
+	/* … but of one whose argument cannot be read: all that are its file's */
+	call_seen(FILE_A, SUBMIT_XE_VM_BIND, NULL, SUBMIT_SEEN_END, 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_A, 2, AREA)), 0);
+	CHECK_EQUAL(kernel_of(submit(FILE_B, 1, AREA)), 0x40);
 	munmap(pages, PAGE);
 	end();
 }
@@ -367,6 +478,57 @@ TEST(a_call_has_an_end)
 	end();
 }
 
+/* All of their operations are one page of the program's, mapped over and over. */
+static struct xe_vm_bind_op *make_operations(size_t count, size_t *ret_bytes)
+{
+	const size_t bytes = PAGE * sizeof(struct xe_vm_bind_op);
+	const int file = memfd_create("operations", 0);
+	struct xe_vm_bind_op *all;
+
+	*ret_bytes = (count * sizeof(*all) + bytes - 1) / bytes * bytes;
+	all = mmap(NULL, *ret_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (file < 0 || ftruncate(file, (off_t)bytes) || all == MAP_FAILED)
+		abort();
+	for (size_t at = 0; at < *ret_bytes; at += bytes)
+		if (mmap((char *)all + at, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0) == MAP_FAILED)
+			abort();
+	close(file);
+	for (int i = 0; i < PAGE; i++)
+		all[i] =
+			(struct xe_vm_bind_op){.op = 5, .addr = AREA, .range = PAGE}; /* prefetch */
+	return all;
+}
+
+/* Operations that change nothing take time, too; and so many that the kernel's loop refuses them are not none. */
+TEST(what_changes_nothing_is_counted)
+{
+	static const uint32_t counts[] = {BINDS, 1 << 14, 1 << 20, (1 << 23) + 1};
+	char *pages = make_batches(1, 1);
+	size_t bytes;
+	struct xe_vm_bind_op *all = make_operations(counts[3], &bytes);
+
+	begin();
+	map_buffer(FILE_A, 1, pages);
+	for (size_t i = 0; i < 4; i++) {
+		const struct xe_vm_bind arguments = {
+			.vm_id = 1, .num_binds = counts[i], .vector_of_binds = (uintptr_t)all};
+		const uint64_t before = counted(SUBMIT_COUNT_VOIDED);
+		uint64_t began_ms;
+
+		bind(FILE_A, 1, 1, 0, AREA, PAGE);
+		began_ms = milliseconds();
+		call_of(FILE_A, SUBMIT_XE_VM_BIND, &arguments);
+		printf("# %u prefetches in a call: %llu ms\n", counts[i],
+		       (long long)(milliseconds() - began_ms));
+		CHECK_EQUAL(counted(SUBMIT_COUNT_VOIDED) - before, i > 1);
+		CHECK_EQUAL(kernel_of(submit(FILE_A, 1, AREA)), i > 1 ? 0 : 0x40);
+	}
+	munmap(all, bytes);
+	munmap(pages, PAGE);
+	end();
+}
+
 /* ---- what has no object ------------------------------------------------------------------------ */
 
 static void bind_flags(uint32_t flags, uint64_t address, uint64_t bytes)
@@ -415,17 +577,21 @@ int main(int argc, char **argv)
 	if (!begin_tests(argc > 1 ? argv[1] : ""))
 		return error != 0;
 	RUN(open_batches_are_kept_apart);
+	RUN(bases_are_those_of_the_later_batch);
 	RUN(one_too_many_is_told);
 	RUN(a_process_that_ends);
 	RUN(further_batches_are_those_of_the_call);
 	RUN(more_batches_than_are_kept);
 	RUN(a_bind_whose_end_was_missed);
+	RUN(a_bind_that_could_not_be_read);
+	RUN(submissions_that_were_missed);
 	RUN(a_bind_whose_begin_was_missed);
 	RUN(a_space_that_is_not_destroyed);
 	RUN(what_ends_is_told);
 	RUN(nobody_blinds_another);
 	RUN(many_binds_are_followed);
 	RUN(a_call_has_an_end);
+	RUN(what_changes_nothing_is_counted);
 	RUN(binds_without_an_object);
 	return end_tests();
 }

@@ -279,6 +279,14 @@ TEST(cost)
 	end();
 }
 
+TEST(names_of_drivers)
+{
+	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i915"), 1);
+	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i9150"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "i91"), 0);
+	CHECK_EQUAL(is_name_of(SUBMIT_I915_NAME, "xe"), 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (!begin_tests(argc > 1 ? argv[1] : ""))
@@ -289,6 +297,7 @@ int main(int argc, char **argv)
 	RUN(a_space_ends_with_the_last_that_has_it);
 	RUN(what_ends_with_the_file);
 	RUN(kernels_end_with_their_object);
+	RUN(names_of_drivers);
 	RUN(cost);
 	return end_tests();
 }
