@@ -45,7 +45,7 @@ enum {
 #define BINARIES_MOST (UINT64_C(256) << 20) /* that nobody has taken yet */
 #define STOP_EVERY_NS UINT64_C(100000000)
 /* Threads come to a stop one after the other. */
-enum { STOP_LOOKS = 40, STOP_NAP_US = 250, RESUME_TRIES = 200 };
+enum { STOP_LOOKS = 40, STOP_NAP_US = 250, TRIES = 200 };
 
 struct link {
 	uint32_t number;
@@ -145,15 +145,22 @@ static uint32_t bits_of(const uint8_t *mask, uint32_t bytes)
 	return bits;
 }
 
-/* Those of the queue that stand still, as bits. Returns how many; -errno. */
+/* Those of the queue that stand still, as bits. The driver refuses while it is busy with the same threads. Returns how many, 0
+ * where the queue is gone; -errno: perhaps there are some, and who knows of them may not stay. */
 static int look_at_stopped(const struct link *link, const struct eudebug_event *queue,
 			   uint8_t mask[MASK_BYTES], uint32_t *ret_bytes)
 {
-	int error;
+	int error = -EBUSY;
 
-	*ret_bytes = MASK_BYTES;
-	memset(mask, 0, MASK_BYTES);
-	error = link->driver->stopped(link->node, link->fd, queue, mask, ret_bytes);
+	for (int i = 0; (error == -EBUSY || error == -EINTR) && i < TRIES; i++) {
+		if (i)
+			nap(STOP_NAP_US);
+		*ret_bytes = MASK_BYTES;
+		memset(mask, 0, MASK_BYTES);
+		error = link->driver->stopped(link->node, link->fd, queue, mask, ret_bytes);
+	}
+	if (error == -EINVAL || error == -ENOENT)
+		return 0;
 	if (error || *ret_bytes > MASK_BYTES)
 		return error ? error : -EPROTO;
 	return (int)bits_of(mask, *ret_bytes);
@@ -165,7 +172,7 @@ static int let_go(const struct link *link, const struct eudebug_event *queue, co
 {
 	int error = -EBUSY;
 
-	for (int i = 0; error == -EBUSY && i < RESUME_TRIES; i++) {
+	for (int i = 0; error == -EBUSY && i < TRIES; i++) {
 		if (i)
 			nap(STOP_NAP_US);
 		error = link->driver->resume(link->node, link->fd, queue, mask, bytes);
@@ -190,7 +197,7 @@ static bool on_attention(struct eudebug_links *links, const struct link *link,
 		bits = look_at_stopped(link, event, mask, &bytes);
 	}
 	if (bits <= 0)
-		return true;
+		return bits == 0;
 	error = let_go(link, event, mask, bytes);
 	/* EINVAL: they went on already */
 	if (error && error != -EINVAL)
@@ -218,7 +225,7 @@ static bool stop(struct eudebug_links *links, const struct link *link,
 		bits = look_at_stopped(link, queue, mask, &bytes);
 	}
 	if (bits <= 0)
-		return true; /* an event will say who stands still later */
+		return bits == 0; /* an event will say who stands still later */
 	if (let_go(link, queue, mask, bytes))
 		return false;
 	told.size = (uint64_t)bits;

@@ -293,7 +293,8 @@ static struct {
 		uint8_t bytes[EVENT_MOST];
 	} events[PUT_MOST];
 	_Atomic int refusals; /* so many more calls are refused with EBUSY */
-	_Atomic int resume_error;
+	_Atomic int resume_error, stopped_error;
+	_Atomic int busy; /* so many more looks at threads are refused with EBUSY */
 	_Atomic uint32_t acks, reads, interrupts, resumes;
 	_Atomic uint64_t last_ack;
 	uint8_t resumed[8];
@@ -335,6 +336,12 @@ static int made_control(struct xe_debug_control *control)
 		made.interrupts++;
 		return control->bitmask_size ? fail(EINVAL) : 0;
 	case XE_DEBUG_STOPPED:
+		if (made.busy > 0) {
+			made.busy--;
+			return fail(EBUSY);
+		}
+		if (made.stopped_error)
+			return fail(made.stopped_error);
 		memcpy(mask, made.threads, sizeof(made.threads));
 		control->bitmask_size = sizeof(made.threads);
 		return 0;
@@ -555,6 +562,51 @@ TEST(threads_that_do_not_go_on_end_the_connection)
 	CHECK_EQUAL(counts.stops, 0);
 }
 
+/* It does not say which threads stand still. */
+static void put_fault(void)
+{
+	uint8_t bytes[sizeof(xe_attention)];
+
+	memcpy(bytes, &xe_attention, sizeof(bytes));
+	((struct xe_debug_event *)bytes)->type = XE_DEBUG_EVENT_PAGE_FAULT;
+	put(bytes, sizeof(bytes));
+}
+
+/* The driver is at the same ones when it is asked. */
+TEST(threads_that_nobody_told_of_go_on)
+{
+	struct eudebug_counts counts;
+
+	begin();
+	made.busy = 20;
+	memset(made.threads, 0x11, sizeof(made.threads));
+	PUT(xe_queue);
+	put_fault();
+	CHECK(eudebug_links_connect(links, &node, 1, false) > 0);
+	REQUIRE(wait_for(&made.resumes, 1));
+	CHECK(memcmp(made.resumed, made.threads, sizeof(made.resumed)) == 0);
+	end(&counts);
+	CHECK_EQUAL(counts.resumed, 16);
+}
+
+TEST(threads_that_cannot_be_looked_at_end_the_connection)
+{
+	struct eudebug_counts counts;
+
+	for (int stops = 0; stops < 2; stops++) {
+		begin();
+		made.stopped_error = EIO;
+		PUT(xe_queue);
+		if (!stops)
+			put_fault();
+		CHECK(eudebug_links_connect(links, &node, 1, stops) > 0);
+		REQUIRE(wait_told(1));
+		CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_CLOSED);
+		CHECK_EQUAL(fcntl(made.fd, F_GETFD), -1);
+		end(&counts);
+	}
+}
+
 TEST(events_that_are_longer_or_broken)
 {
 	struct {
@@ -639,6 +691,8 @@ int main(void)
 	RUN(threads_go_on);
 	RUN(threads_are_stopped_where_that_was_asked_for);
 	RUN(threads_that_do_not_go_on_end_the_connection);
+	RUN(threads_that_nobody_told_of_go_on);
+	RUN(threads_that_cannot_be_looked_at_end_the_connection);
 	RUN(events_that_are_longer_or_broken);
 	RUN(refusals);
 	return harness_end();
