@@ -203,7 +203,7 @@ static uint32_t describe_code(struct launches *launches, const struct code_place
 	return row.id;
 }
 
-/* 0: there are too many. */
+/* 0: there are too many, or the recorder has as much memory as it may. */
 static uint32_t code_of(struct launches *launches, const struct open_batch *batch,
 			const struct submit_found *found, uint64_t now_ns)
 {
@@ -229,6 +229,16 @@ static void end_code(struct launches *launches, uint32_t id, uint64_t now_ns)
 	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, id, now_ns);
 }
 
+void launches_lost(struct launches *launches, uint64_t now_ns)
+{
+	uint32_t id;
+
+	while ((id = code_places_take_any(&launches->codes))) {
+		end_code(launches, id, now_ns);
+		launches->counts.forgotten++;
+	}
+}
+
 static void take_unbound(struct launches *launches, const struct submit_unbound *unbound)
 {
 	const uint64_t end = unbound->end ? unbound->end : UINT64_MAX;
@@ -251,6 +261,7 @@ static void put_launch(struct launches *launches, struct event_launch *row)
 static void put_kernel(struct launches *launches, struct open_batch *batch,
 		       const struct submit_found *found, uint32_t times)
 {
+	uint64_t *left_out = &launches->counts.left_out;
 	uint32_t code;
 
 	if (found->flags & BATCH_IS_RELATIVE) {
@@ -258,9 +269,11 @@ static void put_kernel(struct launches *launches, struct open_batch *batch,
 		return;
 	}
 	code = code_of(launches, batch, found, batch->launch.enter);
+	if (!code && launches->recording->is_memory_full)
+		left_out = &launches->counts.no_memory;
 	for (uint32_t i = 0; i < times; i++) {
 		if (!code || batch->launches == LAUNCHES_A_BATCH) {
-			launches->counts.left_out += times - i;
+			*left_out += times - i;
 			return;
 		}
 		batch->launch.kernel = code;
