@@ -695,7 +695,11 @@ static void note_counts(const struct tracer *tracer)
 		{counts->no_generation, false, "submissions to GPUs whose commands are not known"},
 		{counts->stackless, false,
 		 "submissions without a user's stack: too many new ones at a time"},
-		{counts->refused_stacks, false, "user stacks that could not be kept"},
+		{counts->unkept, false,
+		 "submissions without a user's stack: it was told, and could not be kept"},
+		{counts->refused_stacks, false, "user stacks beyond 256 MiB of one user"},
+		{counts->no_memory_stacks, false,
+		 "user stacks left out as the recorder had all memory that it may (--max-memory)"},
 		{counts->malformed, false, "records that made no sense"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS), false,
 		 "bindings that had no room"},
@@ -712,7 +716,7 @@ static void note_counts(const struct tracer *tracer)
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[2400];
+	char text[3000];
 	bool is_whole = true;
 	size_t length;
 

@@ -322,11 +322,12 @@ static size_t copy_addresses(const struct submit_record *record,
 static uint32_t stack_of(struct launches *launches, const struct submit_record *record,
 			 uint32_t process)
 {
+	const uint64_t unkept = launches->stacks.unkept;
 	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack, process);
 	uint64_t addresses[KERNEL_FRAMES_MOST];
 	const size_t count = copy_addresses(record, addresses);
 
-	launches->counts.stackless += user == 0;
+	launches->counts.stackless += user == 0 && launches->stacks.unkept == unkept;
 	return kernel_frames_put(&launches->stacks.kernel_frames, addresses, count, user);
 }
 
@@ -642,6 +643,8 @@ void launches_end(struct launches *launches)
 	for (size_t i = 0; i < OPEN_MOST; i++)
 		give_up(launches, &launches->opens[i]);
 	launches->counts.refused_stacks = launches->stacks.refused;
+	launches->counts.no_memory_stacks = launches->stacks.no_memory;
+	launches->counts.unkept = launches->stacks.unkept;
 	if (kernel_frames_name(&launches->stacks.kernel_frames)) {
 		recording_note(launches->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();

@@ -38,10 +38,13 @@ struct launches_counts {
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
 	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
-	uint64_t beyond;         /* submissions with more than SUBMIT_BATCHES_MOST batches */
-	uint64_t unmatched;      /* later looks at batches that were given up here before */
-	uint64_t stackless;      /* submissions whose user stack was not told */
-	uint64_t refused_stacks; /* … that were told, and not kept; known at the end */
+	uint64_t beyond;    /* submissions with more than SUBMIT_BATCHES_MOST batches */
+	uint64_t unmatched; /* later looks at batches that were given up here before */
+	uint64_t stackless; /* submissions whose user stack was not told */
+	/* Known at the end. */
+	uint64_t refused_stacks;   /* stacks that were told, and not kept */
+	uint64_t no_memory_stacks; /* … as the recorder had as much memory as it may */
+	uint64_t unkept;           /* submissions with a stack of either kind */
 	uint64_t malformed;
 };
 
