@@ -63,6 +63,7 @@ struct launches {
 		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
 	struct open_batch opens[OPEN_MOST];
 	uint64_t last_correlation;
+	uint64_t latest_ns; /* the latest time of the records so far */
 	struct launches_counts counts;
 	/* Records that wait: each behind its size, in whole words. */
 	uint64_t *held; /* owned */
@@ -453,9 +454,13 @@ static void take_more(struct launches *launches, const struct submit_record *rec
 	*batch = (struct open_batch){0};
 }
 
+/* It has no time of its own, and is of a moment behind the records before it. Its process may have been found gone meanwhile:
+ * by the time of now it would be a second one's, and so would be all that lies behind it in the ring. */
 static void take_stack(struct launches *launches, const struct kernel_stack *told)
 {
-	const struct submitter_name name = {.pid = told->tgid, .time_ns = host_clocks_now_ns()};
+	const uint64_t now_ns = host_clocks_now_ns(), latest_ns = launches->latest_ns;
+	const struct submitter_name name = {
+		.pid = told->tgid, .time_ns = latest_ns && latest_ns < now_ns ? latest_ns : now_ns};
 	struct processes *table;
 	struct process *process = told->bytes > KERNEL_STACK_BYTES
 					  ? NULL
@@ -536,9 +541,13 @@ static void take_now(struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
 
-	if (size == sizeof(struct kernel_stack))
+	if (size == sizeof(struct kernel_stack)) {
 		take_stack(launches, data);
-	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
+		return;
+	}
+	if (size >= sizeof(*head) && head->time_ns > launches->latest_ns)
+		launches->latest_ns = head->time_ns;
+	if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
 		take_met(launches, data);
 	else if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND)
 		take_unbound(launches, data);
