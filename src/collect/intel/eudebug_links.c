@@ -92,6 +92,21 @@ static void count(struct eudebug_links *links, uint64_t *counter, uint64_t more)
 	pthread_mutex_unlock(&links->lock);
 }
 
+/* Without its end a process would keep its debugger, and its kernels would go on: there is one for each connection. Other ends have as
+ * much room again as all the rest. */
+static bool has_place(const struct eudebug_links *links, enum eudebug_told_kind kind)
+{
+	switch (kind) {
+	case EUDEBUG_TOLD_CLOSED:
+		return true;
+	case EUDEBUG_TOLD_SPACE_END:
+	case EUDEBUG_TOLD_BINARY_END:
+		return links->told_count < 2 * TOLD_MOST;
+	default:
+		return links->told_count < TOLD_MOST;
+	}
+}
+
 /* False: there is no room; its bytes are the caller's still. */
 static bool tell(struct eudebug_links *links, const struct link *link, struct eudebug_told *told)
 {
@@ -101,7 +116,7 @@ static bool tell(struct eudebug_links *links, const struct link *link, struct eu
 	told->link = link->number;
 	told->time_ns = host_clocks_now_ns();
 	pthread_mutex_lock(&links->lock);
-	has_room = links->told_count < TOLD_MOST && links->told_bytes + bytes <= BINARIES_MOST &&
+	has_room = has_place(links, told->kind) && links->told_bytes + bytes <= BINARIES_MOST &&
 		   !array_grow(links->told, links->told_capacity, links->told_count + 1);
 	if (has_room) {
 		links->told[links->told_count++] = *told;
