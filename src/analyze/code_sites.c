@@ -23,7 +23,13 @@
 #include "event/event.h"
 
 /* So many ranges at a place, and at all places, are kept; a set has so many sites. What is beyond is unknown code. */
-enum { RANGES_MOST = 1 << 16, KEPT_MOST = 1 << 24, SITES_MOST = 4096, REPLACED_MOST = 16 };
+enum {
+	RANGES_MOST = 1 << 16,
+	KEPT_MOST = 1 << 24,
+	SITES_MOST = 4096,
+	REPLACED_MOST = 16,
+	SPACES_MOST = 16
+};
 
 /* A stretch of addresses of a device: what was found there, and the answer for the latest window. */
 struct spot {
@@ -40,6 +46,12 @@ struct present {
 	const struct code_range *range;
 	uint32_t order; /* by begin */
 	uint32_t first; /* the order of its process's first one; later as mark_replaced says */
+	uint64_t replaced_ns;
+};
+
+/* The code that replaces others of its process in 4 GiB of addresses. */
+struct replacer {
+	uint64_t upper, begin_ns;
 };
 
 /* While a set is made. */
@@ -198,7 +210,8 @@ static bool has_come(const struct code_range *range, uint64_t begin, uint64_t en
 	return begin == end ? range->begin_ns <= begin : range->begin_ns < end;
 }
 
-static int add_site(struct choice *choice, const struct code_range *range, enum code_role role)
+static int add_site(struct choice *choice, const struct code_range *range, enum code_role role,
+		    uint64_t replaced_ns)
 {
 	if (choice->count == SITES_MOST) {
 		choice->is_full = true;
@@ -206,7 +219,7 @@ static int add_site(struct choice *choice, const struct code_range *range, enum 
 	}
 	if (array_grow(choice->sites, choice->capacity, choice->count + 1))
 		return -ENOMEM;
-	choice->sites[choice->count++] = (struct code_site){range, role};
+	choice->sites[choice->count++] = (struct code_site){range, role, replaced_ns};
 	return 0;
 }
 
@@ -292,32 +305,44 @@ static int add_twins(struct choice *choice, const struct present *present, size_
 		const struct code_range *range = present[i].range;
 
 		if (range->start == own->start && range->known < own->known)
-			error = add_site(choice, range, SITE_TWIN);
+			error = add_site(choice, range, SITE_TWIN, 0);
 	}
 	return error;
 }
 
-/* In one address space there is one code at a place: who comes replaces who was there, whether anybody told its end or not. Marks
- * in first whether one is left out, 0 not, 1 as it is replaced, 2 as there are later ones of those. */
+static struct replacer *find_replacer(struct replacer *replacers, size_t count, uint64_t upper)
+{
+	for (size_t i = 0; i < count; i++)
+		if (replacers[i].upper == upper)
+			return &replacers[i];
+	return NULL;
+}
+
+/* In one address space there is one code at a place: who comes replaces who was there, whether anybody told its end or not. A
+ * process has several spaces, which nobody tells apart but by whole addresses; in more than SPACES_MOST of them nobody is replaced.
+ * Marks in first whether one is left out, 0 not, 1 as it is replaced, 2 as there are later ones of those. */
 static void mark_replaced(const struct choice *choice, struct present *present, size_t count,
 			  uint8_t most)
 {
-	uint64_t latest = 0;
-	bool has_latest = false;
+	struct replacer replacers[SPACES_MOST];
+	size_t replacers_count = 0;
 	uint32_t replaced = 0;
 
 	for (size_t i = count; i-- > 0;) {
 		const struct code_range *range = present[i].range;
+		const uint64_t upper = range->address >> 32;
+		const struct replacer *replacer;
 
 		present[i].first = 0;
 		if (range->known != most)
 			continue;
-		if (has_latest && latest > range->begin_ns)
+		replacer = find_replacer(replacers, replacers_count, upper);
+		if (replacer && replacer->begin_ns > range->begin_ns) {
 			present[i].first = replaced++ < REPLACED_MOST ? 1 : 2;
-		if (!has_latest && range->begin_ns <= choice->begin) {
-			latest = range->begin_ns;
-			has_latest = true;
+			present[i].replaced_ns = replacer->begin_ns;
 		}
+		if (!replacer && range->begin_ns <= choice->begin && replacers_count < SPACES_MOST)
+			replacers[replacers_count++] = (struct replacer){upper, range->begin_ns};
 	}
 }
 
@@ -337,7 +362,8 @@ static int choose_of_process(struct choice *choice, struct present *present, siz
 
 		if (range->known != most || present[i].first == 2)
 			continue;
-		error = add_site(choice, range, present[i].first ? SITE_REPLACED : SITE_NOW);
+		error = add_site(choice, range, present[i].first ? SITE_REPLACED : SITE_NOW,
+				 present[i].first ? present[i].replaced_ns : 0);
 		if (!error && least < most)
 			error = add_twins(choice, present, count, range);
 	}
@@ -375,8 +401,8 @@ static int choose_late(struct choice *choice, const struct spot *spot)
 	if (!next)
 		return 0;
 	choice->is_late = true;
-	error = add_site(choice, best, SITE_NOW);
-	return error || best == next ? error : add_site(choice, next, SITE_TWIN);
+	error = add_site(choice, best, SITE_NOW, 0);
+	return error || best == next ? error : add_site(choice, next, SITE_TWIN, 0);
 }
 
 static int choose(struct choice *choice, const struct spot *spot)

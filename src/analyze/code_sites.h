@@ -21,12 +21,14 @@ struct model;
 enum code_role {
 	SITE_NOW,     /* it is there */
 	SITE_TWIN,    /* the same as the site before it, by another's word who knows less of it */
-	SITE_REPLACED /* another one of its process came to its place before the window */
+	SITE_REPLACED /* another one of its process came to its place before the window; two address spaces may have that place,
+		       * and who was launched behind that is still there */
 };
 
 struct code_site {
 	const struct code_range *range;
 	enum code_role role;
+	uint64_t replaced_ns; /* of a replaced one: when the latest one before the window came */
 };
 
 /* Sites of each process follow one another. Equal ones are one set. */

@@ -511,12 +511,40 @@ static int add_launches_of(struct search *search, uint32_t site, enum when when)
 	return error;
 }
 
+/* Nobody launches what is not there any more. */
+static bool is_launched_behind(const struct search *search, uint32_t site, uint64_t moment)
+{
+	const bool is_own = has_own(search, site);
+	const uint32_t count = is_own ? 1 : count_twins(search, site);
+	size_t first, end;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct launched_list *list =
+			&runs_of(search, site + i)->launched[is_own ? BY_RUNTIME : BY_DRIVER];
+
+		find_when(search, list, WHEN_IN, &first, &end);
+		if (first < end && list->rows[end - 1].enter > moment)
+			return true;
+	}
+	return false;
+}
+
+/* One that was replaced in one address space may be there in another of its process. */
+static enum code_role role_of(const struct search *search, uint32_t site)
+{
+	const struct code_site *one = &search->set->sites[site];
+
+	if (one->role == SITE_REPLACED && is_launched_behind(search, site, one->replaced_ns))
+		return SITE_NOW;
+	return one->role;
+}
+
 static int add_launches_when(struct search *search, enum when when)
 {
 	int error = 0;
 
 	for (uint32_t i = 0; i < search->set->count && !error; i += count_twins(search, i))
-		if (search->set->sites[i].role == search->role)
+		if (role_of(search, i) == search->role)
 			error = add_launches_of(search, i, when);
 	return error;
 }
@@ -560,7 +588,7 @@ static int add_untimed(struct search *search)
 	for (uint32_t i = 0; i < search->set->count; i += count_twins(search, i)) {
 		if (runs[i])
 			timed += larger(runs[i], count_launches(search, i, false));
-		else if (search->set->sites[i].role == SITE_NOW)
+		else if (role_of(search, i) == SITE_NOW)
 			untimed += count_launches(search, i, true);
 	}
 	if (!untimed)
@@ -574,7 +602,7 @@ static int add_untimed(struct search *search)
 	search->is_for_untimed = true;
 	search->launch_weight = ns;
 	for (uint32_t i = 0; i < search->set->count && !error; i += count_twins(search, i))
-		if (!runs[i] && search->set->sites[i].role == SITE_NOW)
+		if (!runs[i] && role_of(search, i) == SITE_NOW)
 			error = add_launches_of(search, i, WHEN_IN);
 	search->is_for_untimed = false;
 	return error;

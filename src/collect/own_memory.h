@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Of this process, in RAM now, files' pages included. 0: the kernel does not say. */
+/* Of this process, in RAM now, without what is mapped from files and what others may map too. 0: the kernel does not say. */
 uint64_t own_memory_bytes(void);
 
 #endif

@@ -19,7 +19,7 @@ enum { TOLD_STACKS_MOST = 1 << 16 };
 /* What a number of the kernel's stands for. */
 struct told_stack {
 	uint64_t user_stack; /* 0: nothing */
-	uint32_t stack;      /* the trace's */
+	uint32_t stack;      /* the trace's; 0: it was told, and could not be kept */
 	uint32_t process;
 };
 
@@ -34,8 +34,10 @@ struct told_stacks {
 	/* The kernel has to tell this one again when it comes to it: we have forgotten it. NULL: it never can. */
 	void (*on_forgotten)(void *context, uint64_t user_stack);
 	void *context;
-	uint64_t stack_bytes; /* that all of them take of the recorder's memory */
-	uint64_t refused;     /* no memory for them, or beyond what is kept */
+	struct hash_map bytes_of_user; /* uid -> what its stacks take of the recorder's memory */
+	uint64_t refused;   /* no memory for them, or beyond what is kept of one user's */
+	uint64_t no_memory; /* they came when the recorder had as much as it may */
+	uint64_t unkept;    /* so often was one looked for that could not be kept */
 };
 
 void told_stacks_init(struct told_stacks *stacks, struct recording *recording);
@@ -47,8 +49,8 @@ void told_stacks_meet(struct told_stacks *stacks, struct process *process);
 void told_stacks_take(struct told_stacks *stacks, struct process *process,
 		      const struct kernel_stack *told);
 
-/* The trace's stack; 0: it was never told, is another process's, or is empty. One that is not known any more will be told
- * again. */
+/* The trace's stack; 0: it was never told, is another process's, is empty, or could not be kept. One that is not known any more
+ * will be told again; one that could not be kept is not, as long as its number is known. */
 uint32_t told_stacks_find(struct told_stacks *stacks, uint64_t user_stack, uint32_t process);
 
 /* The process has ended, or is another program now: its numbers may be somebody else's. */

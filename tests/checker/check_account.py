@@ -555,9 +555,16 @@ def sites_of(trace, sample):
                 continue
             twins = [other for other in own if known_of(other) < most
                      and other["address"] & 0xffffffff == code["address"] & 0xffffffff]
-            replaced = any(known_of(other) == most and code["begin_ns"] < other["begin_ns"] <= begin for other in own)
-            found.append((code, twins, replaced))
+            found.append((code, twins, is_replaced(trace, code, twins, own, begin, end)))
     return found, False
+
+
+def is_replaced(trace, code, twins, own, begin, end):
+    """Whether another one of its process came to its whole address before the window, and it was not launched since."""
+    later = [other["begin_ns"] for other in own if known_of(other) == known_of(code)
+             and other["address"] >> 32 == code["address"] >> 32 and code["begin_ns"] < other["begin_ns"] <= begin]
+    return bool(later) and not any(max(later) < row["enter"] and begin - LAUNCHED_BEFORE_NS <= row["enter"] <= end
+                                   for rows in lists_of(trace, code, twins, end) for row in rows)
 
 
 def lists_of(trace, code, twins, last):

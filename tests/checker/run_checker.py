@@ -180,7 +180,7 @@ def random_code(generator, lines, processes, devices, horizon):
     for number in range(201, 201 + generator.randrange(1, 12)):
         process, device = generator.randrange(1, processes + 1), generator.randrange(1, devices + 1)
         address = 0x1000 * generator.randrange(1, 5) + generator.choice((0, 0, 0x100, 0x180))
-        address += process << 32
+        address += (process * 2 + generator.choice((0, 0, 1))) << 32
         begin = generator.choice((0, 0, generator.randrange(horizon)))
         end = generator.choice((0, 0, begin + generator.randrange(1, horizon)))
         told = generator.choice(("name", "name size", "address"))

@@ -70,8 +70,9 @@ static int attach(struct bpf_object *object)
 
 	bpf_object__for_each_program(program, object)
 	{
-		/* this kind is called, not attached */
-		if (bpf_program__type(program) == BPF_PROG_TYPE_SYSCALL)
+		/* this kind is called, not attached; a uprobe is attached to a program's file, which is told when there is one */
+		if (bpf_program__type(program) == BPF_PROG_TYPE_SYSCALL ||
+		    strncmp(bpf_program__section_name(program), "uprobe", strlen("uprobe")) == 0)
 			continue;
 		if (bpf_program__autoload(program) && !bpf_program__attach(program))
 			return -errno;

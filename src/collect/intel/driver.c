@@ -188,7 +188,7 @@ struct tracer {
 	struct kernel_load *load; /* owned; NULL: it was refused */
 	bool is_ready;
 	struct launches *launches; /* owned */
-	uint64_t told_lost, told_unseen;
+	uint64_t told_lost, told_unseen, told_no_memory;
 };
 
 struct driver {
@@ -644,9 +644,13 @@ static uint64_t count_unseen(const struct tracer *tracer)
 
 static void put_lost(struct tracer *tracer, uint64_t now_ns)
 {
+	if (kernel_load_lost(tracer->load) > tracer->told_lost)
+		launches_lost(tracer->launches, now_ns);
 	put_loss(tracer, now_ns, LOSS_RING_FULL, kernel_load_lost(tracer->load),
 		 &tracer->told_lost);
 	put_loss(tracer, now_ns, LOSS_TRACKING, count_unseen(tracer), &tracer->told_unseen);
+	put_loss(tracer, now_ns, LOSS_TRACKING, launches_counted(tracer->launches)->no_memory,
+		 &tracer->told_no_memory);
 }
 
 void driver_each_second(struct driver *driver, uint64_t now_ns)
@@ -679,6 +683,10 @@ static void note_counts(const struct tracer *tracer)
 		{counts->relative, false, "kernels whose base was set before recording"},
 		{counts->left_out, false,
 		 "kernels beyond 256 of a batch, 128 different ones, or 1,048,576 of all"},
+		{counts->no_memory, false,
+		 "kernels left out as the recorder had all memory that it may (--max-memory)"},
+		{counts->forgotten, false,
+		 "kernels ended as their ends may be among records that had no room"},
 		{counts->unmatched, false, "batches whose end came when they were given up"},
 		{counts->mismatched, false, "commands of another form than their GPU's"},
 		{counts->unresolved, false, "descriptors that could not be read"},
@@ -687,7 +695,11 @@ static void note_counts(const struct tracer *tracer)
 		{counts->no_generation, false, "submissions to GPUs whose commands are not known"},
 		{counts->stackless, false,
 		 "submissions without a user's stack: too many new ones at a time"},
-		{counts->refused_stacks, false, "user stacks that could not be kept"},
+		{counts->unkept, false,
+		 "submissions without a user's stack: it was told, and could not be kept"},
+		{counts->refused_stacks, false, "user stacks beyond 256 MiB of one user"},
+		{counts->no_memory_stacks, false,
+		 "user stacks left out as the recorder had all memory that it may (--max-memory)"},
 		{counts->malformed, false, "records that made no sense"},
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_BINDINGS), false,
 		 "bindings that had no room"},
@@ -704,7 +716,7 @@ static void note_counts(const struct tracer *tracer)
 		{kernel_load_counted(tracer->load, SUBMIT_COUNT_FAILED), true,
 		 "submissions that the driver refused: no launches"},
 	};
-	char text[2400];
+	char text[3000];
 	bool is_whole = true;
 	size_t length;
 

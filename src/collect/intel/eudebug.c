@@ -13,14 +13,13 @@
  */
 #include "collect/intel/eudebug.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -32,16 +31,25 @@
 #include "collect/source.h"
 #include "symbol/zebin.h"
 
-enum { GPUS_MOST = 32, DRM_MAJOR = 226, FILES_MOST = 4096, PLACES_MOST = 1 << 20, REASONS = 8 };
+enum {
+	GPUS_MOST = 32,
+	DRM_MAJOR = 226,
+	MINORS_MOST = 1 << 20,
+	FILES_MOST = 4096,
+	PLACES_MOST = 1 << 20,
+	REASONS = 8
+};
 #define LOOK_NS       UINT64_C(100000000)
 #define LOOK_LATER_NS UINT64_C(1000000000)
 #define SOON_NS       UINT64_C(10000000000)
+#define AGAIN_NS      UINT64_C(1000000000)
 
 /* A process and a GPU, from the attempt to connect on. */
 struct debuggee {
 	pid_t pid;
 	size_t gpu;
 	uint32_t link;           /* 0: there is none */
+	uint64_t again_ns;       /* 0: … and it is not tried again */
 	struct process *process; /* a reference */
 	struct processes *table;
 };
@@ -93,6 +101,7 @@ struct eudebug {
 	size_t places_count, places_capacity;
 	uint64_t looked_ns;
 	uint64_t kernels, told, unplaced, left_out;
+	uint64_t placeless; /* unbound: nobody says where */
 	bool is_program_met;
 };
 
@@ -185,6 +194,13 @@ static struct debuggee *find_debuggee(const struct eudebug *debug, pid_t pid, si
 	return NULL;
 }
 
+static struct process *known_process(const struct eudebug *debug, pid_t pid)
+{
+	struct process *process = processes_find(debug->recording->processes, (uint32_t)pid);
+
+	return process ? process : processes_find(debug->recording->others, (uint32_t)pid);
+}
+
 static struct process *process_of(struct eudebug *debug, pid_t pid, struct processes **ret_table)
 {
 	struct process *process = processes_find(debug->recording->processes, (uint32_t)pid);
@@ -193,7 +209,7 @@ static struct process *process_of(struct eudebug *debug, pid_t pid, struct proce
 	if (process)
 		return process;
 	*ret_table = debug->recording->others;
-	process = processes_find(debug->recording->others, (uint32_t)pid);
+	process = known_process(debug, pid);
 	return process ? process
 		       : processes_begin(debug->recording->others, (uint32_t)pid,
 					 host_clocks_now_ns());
@@ -206,34 +222,77 @@ static bool is_stopped(const struct eudebug *debug, const struct watched *watche
 	return debug->options.pid ? watched->pid == (pid_t)debug->options.pid : watched->is_program;
 }
 
-static void connect_to(struct eudebug *debug, const struct watched *watched, size_t gpu)
+/* What may be over soon: somebody else's debugger goes, or one of ours. */
+static bool is_passing(int error)
 {
-	struct debuggee debuggee = {.pid = watched->pid, .gpu = gpu};
-	struct process *process = process_of(debug, watched->pid, &debuggee.table);
-	int link;
+	return error == EBUSY || error == ENOSPC || error == EAGAIN || error == EINTR ||
+	       error == ENOMEM;
+}
 
+static void connect_to(struct eudebug *debug, const struct watched *watched,
+		       struct debuggee *debuggee, uint64_t now_ns)
+{
+	struct gpu *gpu = &debug->gpus[debuggee->gpu];
+	const int link = eudebug_links_connect(debug->links, &gpu->node, watched->pid,
+					       is_stopped(debug, watched));
+
+	if (link < 0)
+		note_refused(debug, gpu, watched->pid, -link);
+	debuggee->link = link > 0 ? (uint32_t)link : 0;
+	debuggee->again_ns = is_passing(-link) ? now_ns + AGAIN_NS : 0;
+}
+
+/* It has the GPU open. */
+static void meet(struct eudebug *debug, const struct watched *watched, size_t gpu, uint64_t now_ns)
+{
+	struct debuggee *known = find_debuggee(debug, watched->pid, gpu);
+	struct debuggee debuggee = {.pid = watched->pid, .gpu = gpu};
+	struct process *process;
+
+	if (known && known->again_ns && now_ns >= known->again_ns)
+		connect_to(debug, watched, known, now_ns);
+	if (known)
+		return;
+	process = process_of(debug, watched->pid, &debuggee.table);
 	if (!process ||
 	    array_grow(debug->debuggees, debug->debuggees_capacity, debug->debuggees_count + 1))
 		return;
-	link = eudebug_links_connect(debug->links, &debug->gpus[gpu].node, watched->pid,
-				     is_stopped(debug, watched));
-	if (link < 0)
-		note_refused(debug, &debug->gpus[gpu], watched->pid, -link);
-	debuggee.link = link > 0 ? (uint32_t)link : 0;
+	connect_to(debug, watched, &debuggee, now_ns);
 	debuggee.process = process_get(process);
 	debug->debuggees[debug->debuggees_count++] = debuggee;
 }
 
+/* Of a GPU's node, by its name; -1: it is none. To ask the file itself is to wait for whoever answers for it: a server of files
+ * that is gone. */
+static int minor_of(const char *path)
+{
+	static const char *const names[] = {"/dev/dri/renderD", "/dev/dri/card"};
+	char *end;
+
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+		const size_t length = strlen(names[i]);
+		unsigned long minor;
+
+		if (strncmp(path, names[i], length) != 0 || !isdigit((unsigned char)path[length]))
+			continue;
+		minor = strtoul(path + length, &end, 10);
+		return *end == '\0' && minor <= MINORS_MOST ? (int)minor : -1;
+	}
+	return -1;
+}
+
 /* GPUs by the device that a file is of, as /sys names it; GPUS_MOST: it is none of them. */
-static size_t gpu_of_file(const struct eudebug *debug, const struct stat *about)
+static size_t gpu_of_file(const struct eudebug *debug, int folder, const char *name)
 {
 	char path[80], target[512];
-	ssize_t length;
+	ssize_t length = readlinkat(folder, name, target, sizeof(target) - 1);
+	int minor;
 
-	if (!S_ISCHR(about->st_mode) || major(about->st_rdev) != DRM_MAJOR)
+	target[length > 0 ? length : 0] = '\0';
+	minor = minor_of(target);
+	if (minor < 0)
 		return GPUS_MOST;
-	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", DRM_MAJOR,
-		 minor(about->st_rdev));
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%d/device", DRM_MAJOR, minor);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length < 0)
 		return GPUS_MOST;
@@ -244,12 +303,10 @@ static size_t gpu_of_file(const struct eudebug *debug, const struct stat *about)
 	return GPUS_MOST;
 }
 
-/* False: it is not there any more, or not ours to look at. */
-static bool look_at(struct eudebug *debug, const struct watched *watched)
+static bool read_files(struct eudebug *debug, const struct watched *watched, uint64_t now_ns)
 {
 	const struct dirent *entry;
 	char path[64];
-	struct stat about;
 	size_t gpu;
 	DIR *folder;
 
@@ -258,14 +315,27 @@ static bool look_at(struct eudebug *debug, const struct watched *watched)
 	if (!folder)
 		return errno != ENOENT;
 	for (int i = 0; i < FILES_MOST && (entry = readdir(folder)) != NULL; i++) {
-		if (fstatat(dirfd(folder), entry->d_name, &about, 0))
-			continue;
-		gpu = gpu_of_file(debug, &about);
-		if (gpu < GPUS_MOST && !find_debuggee(debug, watched->pid, gpu))
-			connect_to(debug, watched, gpu);
+		gpu = gpu_of_file(debug, dirfd(folder), entry->d_name);
+		if (gpu < GPUS_MOST)
+			meet(debug, watched, gpu, now_ns);
 	}
 	closedir(folder);
 	return true;
+}
+
+/* What it takes is up to the program. False: it is not there any more, or not ours to look at. */
+static bool look_at(struct eudebug *debug, struct watched *watched, uint64_t now_ns)
+{
+	struct process *process = known_process(debug, watched->pid);
+	bool is_there;
+
+	if (process && !look_time_is_due(&process->looks, now_ns))
+		return true;
+	watched->looked_ns = now_ns;
+	is_there = read_files(debug, watched, now_ns);
+	if (process)
+		look_time_spend(&process->looks, now_ns, host_clocks_now_ns());
+	return is_there;
 }
 
 static void watch(struct eudebug *debug, pid_t pid, bool is_program)
@@ -327,8 +397,7 @@ static void look_for_processes(struct eudebug *debug)
 		if (now_ns - watched->since_ns > SOON_NS &&
 		    now_ns - watched->looked_ns < LOOK_LATER_NS)
 			continue;
-		watched->looked_ns = now_ns;
-		if (!look_at(debug, watched))
+		if (!look_at(debug, watched, now_ns))
 			forget(debug, i);
 	}
 }
@@ -486,18 +555,30 @@ static void end_place(struct eudebug *debug, size_t index, uint64_t time_ns)
 	debug->places[index] = debug->places[--debug->places_count];
 }
 
-/* Of an address space: what overlaps; all of it where size is 0. */
+/* Of an address space: what overlaps, or all of it. */
 static void end_places(struct eudebug *debug, const struct eudebug_told *told)
 {
+	const bool is_all = told->kind == EUDEBUG_TOLD_SPACE_END;
+
 	for (size_t i = debug->places_count; i-- > 0;) {
 		const struct place *place = &debug->places[i];
 
 		if (place->link == told->link && place->client == told->client &&
 		    place->space == told->space &&
-		    (!told->size || (place->begin < told->begin + told->size &&
-				     told->begin < place->begin + place->size)))
+		    (is_all || (place->begin < told->begin + told->size &&
+				told->begin < place->begin + place->size)))
 			end_place(debug, i, told->time_ns);
 	}
+}
+
+/* What all of a buffer is unbound by has neither place nor size: it may lie anywhere. Code that lay there goes on until other
+ * code comes to its place. */
+static void take_bound(struct eudebug *debug, const struct eudebug_told *told)
+{
+	if (told->size)
+		end_places(debug, told);
+	else
+		debug->placeless++;
 }
 
 static void take_placed(struct eudebug *debug, const struct eudebug_told *told)
@@ -632,6 +713,8 @@ static void on_told(void *context, const struct eudebug_told *told)
 		end_binary(debug, told);
 		return;
 	case EUDEBUG_TOLD_BOUND:
+		take_bound(debug, told);
+		return;
 	case EUDEBUG_TOLD_SPACE_END:
 		end_places(debug, told);
 		return;
@@ -730,6 +813,12 @@ static void note_counts(const struct eudebug *debug)
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
 				   "; %" PRIu64 " places left out: their runtime tells of the same",
 				   debug->told);
+	if (debug->placeless)
+		length +=
+			snprintf(text + length, sizeof(text) - (size_t)length,
+				 "; %" PRIu64 " times something was unbound of which no place was "
+				 "told",
+				 debug->placeless);
 	if (debug->unplaced || debug->left_out || counts.lost || counts.broken)
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
 				   "; %" PRIu64 " places with no kernel that is known, %" PRIu64

@@ -29,7 +29,7 @@ struct eudebug_event {
 	enum eudebug_kind kind;
 	bool is_end; /* it goes */
 	uint64_t client, space, queue, context;
-	uint64_t begin, size; /* size 0, of what goes: all of the space */
+	uint64_t begin, size; /* size 0, of what is unbound: no place is told */
 	uint64_t binaries[EUDEBUG_BINARIES_MOST];
 	uint32_t binaries_count;
 	bool needs_ack;

@@ -44,7 +44,7 @@ enum {
 #define BINARY_MOST   (UINT64_C(64) << 20)
 #define BINARIES_MOST (UINT64_C(256) << 20) /* that nobody has taken yet */
 /* Threads come to a stop one after the other. */
-enum { STOP_LOOKS = 40, STOP_NAP_US = 250, RESUME_TRIES = 200 };
+enum { STOP_LOOKS = 40, STOP_NAP_US = 250, TRIES = 200 };
 
 struct link {
 	uint32_t number;
@@ -91,6 +91,21 @@ static void count(struct eudebug_links *links, uint64_t *counter, uint64_t more)
 	pthread_mutex_unlock(&links->lock);
 }
 
+/* Without its end a process would keep its debugger, and its kernels would go on: there is one for each connection. Other ends have as
+ * much room again as all the rest. */
+static bool has_place(const struct eudebug_links *links, enum eudebug_told_kind kind)
+{
+	switch (kind) {
+	case EUDEBUG_TOLD_CLOSED:
+		return true;
+	case EUDEBUG_TOLD_SPACE_END:
+	case EUDEBUG_TOLD_BINARY_END:
+		return links->told_count < 2 * TOLD_MOST;
+	default:
+		return links->told_count < TOLD_MOST;
+	}
+}
+
 /* False: there is no room; its bytes are the caller's still. */
 static bool tell(struct eudebug_links *links, const struct link *link, struct eudebug_told *told)
 {
@@ -100,7 +115,7 @@ static bool tell(struct eudebug_links *links, const struct link *link, struct eu
 	told->link = link->number;
 	told->time_ns = host_clocks_now_ns();
 	pthread_mutex_lock(&links->lock);
-	has_room = links->told_count < TOLD_MOST && links->told_bytes + bytes <= BINARIES_MOST &&
+	has_room = has_place(links, told->kind) && links->told_bytes + bytes <= BINARIES_MOST &&
 		   !array_grow(links->told, links->told_capacity, links->told_count + 1);
 	if (has_room) {
 		links->told[links->told_count++] = *told;
@@ -144,15 +159,22 @@ static uint32_t bits_of(const uint8_t *mask, uint32_t bytes)
 	return bits;
 }
 
-/* Those of the queue that stand still, as bits. Returns how many; -errno. */
+/* Those of the queue that stand still, as bits. The driver refuses while it is busy with the same threads. Returns how many, 0
+ * where the queue is gone; -errno: perhaps there are some, and who knows of them may not stay. */
 static int look_at_stopped(const struct link *link, const struct eudebug_event *queue,
 			   uint8_t mask[MASK_BYTES], uint32_t *ret_bytes)
 {
-	int error;
+	int error = -EBUSY;
 
-	*ret_bytes = MASK_BYTES;
-	memset(mask, 0, MASK_BYTES);
-	error = link->driver->stopped(link->node, link->fd, queue, mask, ret_bytes);
+	for (int i = 0; (error == -EBUSY || error == -EINTR) && i < TRIES; i++) {
+		if (i)
+			nap(STOP_NAP_US);
+		*ret_bytes = MASK_BYTES;
+		memset(mask, 0, MASK_BYTES);
+		error = link->driver->stopped(link->node, link->fd, queue, mask, ret_bytes);
+	}
+	if (error == -EINVAL || error == -ENOENT)
+		return 0;
 	if (error || *ret_bytes > MASK_BYTES)
 		return error ? error : -EPROTO;
 	return (int)bits_of(mask, *ret_bytes);
@@ -164,7 +186,7 @@ static int let_go(const struct link *link, const struct eudebug_event *queue, co
 {
 	int error = -EBUSY;
 
-	for (int i = 0; error == -EBUSY && i < RESUME_TRIES; i++) {
+	for (int i = 0; error == -EBUSY && i < TRIES; i++) {
 		if (i)
 			nap(STOP_NAP_US);
 		error = link->driver->resume(link->node, link->fd, queue, mask, bytes);
@@ -189,7 +211,7 @@ static bool on_attention(struct eudebug_links *links, const struct link *link,
 		bits = look_at_stopped(link, event, mask, &bytes);
 	}
 	if (bits <= 0)
-		return true;
+		return bits == 0;
 	error = let_go(link, event, mask, bytes);
 	/* EINVAL: they went on already */
 	if (error && error != -EINVAL)
@@ -217,7 +239,7 @@ static bool stop(struct eudebug_links *links, const struct link *link,
 		bits = look_at_stopped(link, queue, mask, &bytes);
 	}
 	if (bits <= 0)
-		return true; /* an event will say who stands still later */
+		return bits == 0; /* an event will say who stands still later */
 	if (let_go(link, queue, mask, bytes))
 		return false;
 	told.size = (uint64_t)bits;

@@ -63,6 +63,7 @@ struct launches {
 		by_queue; /* process << 32 | device, and the driver's number -> the trace's queue */
 	struct open_batch opens[OPEN_MOST];
 	uint64_t last_correlation;
+	uint64_t latest_ns; /* the latest time of the records so far */
 	struct launches_counts counts;
 	/* Records that wait: each behind its size, in whole words. */
 	uint64_t *held; /* owned */
@@ -203,7 +204,7 @@ static uint32_t describe_code(struct launches *launches, const struct code_place
 	return row.id;
 }
 
-/* 0: there are too many. */
+/* 0: there are too many, or the recorder has as much memory as it may. */
 static uint32_t code_of(struct launches *launches, const struct open_batch *batch,
 			const struct submit_found *found, uint64_t now_ns)
 {
@@ -229,6 +230,16 @@ static void end_code(struct launches *launches, uint32_t id, uint64_t now_ns)
 	trace_writer_end_thing(launches->recording->writer, EVENT_CODE, id, now_ns);
 }
 
+void launches_lost(struct launches *launches, uint64_t now_ns)
+{
+	uint32_t id;
+
+	while ((id = code_places_take_any(&launches->codes))) {
+		end_code(launches, id, now_ns);
+		launches->counts.forgotten++;
+	}
+}
+
 static void take_unbound(struct launches *launches, const struct submit_unbound *unbound)
 {
 	const uint64_t end = unbound->end ? unbound->end : UINT64_MAX;
@@ -251,6 +262,7 @@ static void put_launch(struct launches *launches, struct event_launch *row)
 static void put_kernel(struct launches *launches, struct open_batch *batch,
 		       const struct submit_found *found, uint32_t times)
 {
+	uint64_t *left_out = &launches->counts.left_out;
 	uint32_t code;
 
 	if (found->flags & BATCH_IS_RELATIVE) {
@@ -258,9 +270,11 @@ static void put_kernel(struct launches *launches, struct open_batch *batch,
 		return;
 	}
 	code = code_of(launches, batch, found, batch->launch.enter);
+	if (!code && launches->recording->is_memory_full)
+		left_out = &launches->counts.no_memory;
 	for (uint32_t i = 0; i < times; i++) {
 		if (!code || batch->launches == LAUNCHES_A_BATCH) {
-			launches->counts.left_out += times - i;
+			*left_out += times - i;
 			return;
 		}
 		batch->launch.kernel = code;
@@ -309,11 +323,12 @@ static size_t copy_addresses(const struct submit_record *record,
 static uint32_t stack_of(struct launches *launches, const struct submit_record *record,
 			 uint32_t process)
 {
+	const uint64_t unkept = launches->stacks.unkept;
 	const uint32_t user = told_stacks_find(&launches->stacks, record->user_stack, process);
 	uint64_t addresses[KERNEL_FRAMES_MOST];
 	const size_t count = copy_addresses(record, addresses);
 
-	launches->counts.stackless += user == 0;
+	launches->counts.stackless += user == 0 && launches->stacks.unkept == unkept;
 	return kernel_frames_put(&launches->stacks.kernel_frames, addresses, count, user);
 }
 
@@ -439,9 +454,13 @@ static void take_more(struct launches *launches, const struct submit_record *rec
 	*batch = (struct open_batch){0};
 }
 
+/* It has no time of its own, and is of a moment behind the records before it. Its process may have been found gone meanwhile:
+ * by the time of now it would be a second one's, and so would be all that lies behind it in the ring. */
 static void take_stack(struct launches *launches, const struct kernel_stack *told)
 {
-	const struct submitter_name name = {.pid = told->tgid, .time_ns = host_clocks_now_ns()};
+	const uint64_t now_ns = host_clocks_now_ns(), latest_ns = launches->latest_ns;
+	const struct submitter_name name = {
+		.pid = told->tgid, .time_ns = latest_ns && latest_ns < now_ns ? latest_ns : now_ns};
 	struct processes *table;
 	struct process *process = told->bytes > KERNEL_STACK_BYTES
 					  ? NULL
@@ -522,9 +541,13 @@ static void take_now(struct launches *launches, const void *data, size_t size)
 {
 	const struct kernel_head *head = data;
 
-	if (size == sizeof(struct kernel_stack))
+	if (size == sizeof(struct kernel_stack)) {
 		take_stack(launches, data);
-	else if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
+		return;
+	}
+	if (size >= sizeof(*head) && head->time_ns > launches->latest_ns)
+		launches->latest_ns = head->time_ns;
+	if (size == sizeof(struct submit_process) && head->kind == SUBMIT_RECORD_MET)
 		take_met(launches, data);
 	else if (size == sizeof(struct submit_unbound) && head->kind == SUBMIT_RECORD_UNBOUND)
 		take_unbound(launches, data);
@@ -629,6 +652,8 @@ void launches_end(struct launches *launches)
 	for (size_t i = 0; i < OPEN_MOST; i++)
 		give_up(launches, &launches->opens[i]);
 	launches->counts.refused_stacks = launches->stacks.refused;
+	launches->counts.no_memory_stacks = launches->stacks.no_memory;
+	launches->counts.unkept = launches->stacks.unkept;
 	if (kernel_frames_name(&launches->stacks.kernel_frames)) {
 		recording_note(launches->recording, "intel", COLLECTOR_PARTIAL, 0, error_text());
 		error_clear();

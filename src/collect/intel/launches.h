@@ -28,6 +28,9 @@ struct launches_counts {
 	uint64_t kernels;  /* launches of them */
 	uint64_t relative; /* … whose address is not known, but how far behind an unknown one */
 	uint64_t left_out; /* … beyond LAUNCHES_A_BATCH, or what a batch is kept apart by */
+	uint64_t no_memory; /* … of kernels that were new when the recorder had as much as it may */
+	uint64_t
+		forgotten; /* kernels that were ended as nobody knows whether they are there still */
 	uint64_t
 		incomplete; /* batches that could not be read to the end, or were given up before … */
 	uint64_t looping; /* … that never end, as those of direct submission */
@@ -35,10 +38,13 @@ struct launches_counts {
 	uint64_t mismatched, unresolved, too_deep; /* commands, as in struct batch_counts */
 	uint64_t no_space;                         /* address spaces that were made before */
 	uint64_t no_generation;
-	uint64_t beyond;         /* submissions with more than SUBMIT_BATCHES_MOST batches */
-	uint64_t unmatched;      /* later looks at batches that were given up here before */
-	uint64_t stackless;      /* submissions whose user stack was not told */
-	uint64_t refused_stacks; /* … that were told, and not kept; known at the end */
+	uint64_t beyond;    /* submissions with more than SUBMIT_BATCHES_MOST batches */
+	uint64_t unmatched; /* later looks at batches that were given up here before */
+	uint64_t stackless; /* submissions whose user stack was not told */
+	/* Known at the end. */
+	uint64_t refused_stacks;   /* stacks that were told, and not kept */
+	uint64_t no_memory_stacks; /* … as the recorder had as much memory as it may */
+	uint64_t unkept;           /* submissions with a stack of either kind */
 	uint64_t malformed;
 };
 
@@ -59,6 +65,10 @@ void launches_take(struct launches *launches, const void *record, size_t size);
 
 /* All that guests had told of when the records came is known by now. */
 void launches_settle(struct launches *launches);
+
+/* Some records had no room: what was unbound, and who has ended, may be among them. No kernel goes on, and what is launched from
+ * now on is another one. */
+void launches_lost(struct launches *launches, uint64_t now_ns);
 
 /* Nothing more comes of who has ended. */
 void launches_each_second(struct launches *launches, uint64_t now_ns);

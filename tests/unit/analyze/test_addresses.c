@@ -5,6 +5,7 @@
  * What a person can check by hand is in tests/golden/account/addresses.txt, and random traces are recomputed by tests/checker.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "../../checker/description.h"
@@ -120,6 +121,53 @@ TEST(launches_that_tell_times_have_none_then)
 	analyze(&scene, NULL);
 	CHECK_EQUAL(samples_of(&scene, "one", 1), 400);
 	CHECK_EQUAL(scene.analysis->ledger.instructions_estimated, 0);
+	end(&scene);
+}
+
+/* One process: `first` has nine launches, `second` one, which came later. */
+static void describe_spaces(struct scene *scene, uint64_t first, uint64_t second, uint64_t enter)
+{
+	begin(scene);
+	fprintf(scene->file,
+		"code 101 1 1 0x%" PRIx64 " 0x100 1000000000 0 name=first\n"
+		"code 102 1 1 0x%" PRIx64 " 0x100 1500000000 0 name=second\n"
+		"launch 10 1 1 2000000100 2000000150 kernel code=102 stack=2 untimed=1\n"
+		"address 1 2000000000 2100000000 0x500010 count=400 stall=sbid\n",
+		first, second);
+	for (uint64_t i = 0; i < 9; i++)
+		fprintf(scene->file,
+			"launch %d 1 1 %" PRIu64 " %" PRIu64 " kernel code=101 stack=1 untimed=1\n",
+			(int)i + 1, enter + i * 10, enter + i * 10 + 5);
+	analyze(scene, NULL);
+}
+
+/* Two address spaces have code at addresses with the same lower bits, or at the same ones: neither has replaced the other. */
+TEST(address_spaces_of_one_process_share_samples)
+{
+	static const uint64_t addresses[] = {0x100500000, 0x200500000};
+	struct scene scene;
+
+	for (int i = 0; i < 2; i++) {
+		describe_spaces(&scene, addresses[0], addresses[i], 2000000000);
+		CHECK_EQUAL(samples_of(&scene, "first", 1), 360);
+		CHECK_EQUAL(samples_of(&scene, "second", 2), 40);
+		CHECK_EQUAL(scene.analysis->ledger.instructions_divided, 400);
+		end(&scene);
+	}
+}
+
+/* It was launched before the other one came, and not since. */
+TEST(what_is_replaced_has_no_samples)
+{
+	struct scene scene;
+
+	describe_spaces(&scene, 0x100500000, 0x100500000, 1200000000);
+	CHECK_EQUAL(samples_of(&scene, "second", 2), 400);
+	CHECK_EQUAL(scene.analysis->ledger.instructions_estimated, 0);
+	end(&scene);
+	/* nobody says that it is not there any more */
+	describe_spaces(&scene, 0x100500000, 0x200500000, 1200000000);
+	CHECK_EQUAL(samples_of(&scene, "first", 1), 360);
 	end(&scene);
 }
 
@@ -426,6 +474,8 @@ int main(void)
 {
 	RUN(launches_without_times_count_beside_times);
 	RUN(launches_that_tell_times_have_none_then);
+	RUN(address_spaces_of_one_process_share_samples);
+	RUN(what_is_replaced_has_no_samples);
 	RUN(late_code_of_a_process_that_was_not_there_is_not_it);
 	RUN(hundreds_of_processes_at_one_address);
 	RUN(thousands_at_once_are_unknown);

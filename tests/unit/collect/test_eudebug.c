@@ -293,7 +293,11 @@ static struct {
 		uint8_t bytes[EVENT_MOST];
 	} events[PUT_MOST];
 	_Atomic int refusals; /* so many more calls are refused with EBUSY */
-	_Atomic int resume_error;
+	size_t repeated;      /* so many events come once … */
+	uint32_t repeats;     /* … and the next one so often once more */
+	int read_error;       /* behind the last event; 0: EAGAIN */
+	_Atomic int resume_error, stopped_error;
+	_Atomic int busy; /* so many more looks at threads are refused with EBUSY */
 	_Atomic uint32_t acks, reads, interrupts, resumes;
 	_Atomic uint64_t last_ack;
 	uint8_t resumed[8];
@@ -312,13 +316,16 @@ static int made_read(struct xe_debug_event *into)
 
 	pthread_mutex_lock(&made.lock);
 	if (made.taken == made.put) {
-		result = fail(EAGAIN);
+		result = fail(made.read_error ? made.read_error : EAGAIN);
 	} else if (into->len < made.events[made.taken].size) {
 		into->len = made.events[made.taken].size;
 		result = fail(EMSGSIZE);
 	} else {
 		memcpy(into, made.events[made.taken].bytes, made.events[made.taken].size);
-		made.taken++;
+		if (made.taken == made.repeated && made.repeats)
+			made.repeats--;
+		else
+			made.taken++;
 	}
 	pthread_mutex_unlock(&made.lock);
 	return result;
@@ -335,6 +342,12 @@ static int made_control(struct xe_debug_control *control)
 		made.interrupts++;
 		return control->bitmask_size ? fail(EINVAL) : 0;
 	case XE_DEBUG_STOPPED:
+		if (made.busy > 0) {
+			made.busy--;
+			return fail(EBUSY);
+		}
+		if (made.stopped_error)
+			return fail(made.stopped_error);
 		memcpy(mask, made.threads, sizeof(made.threads));
 		control->bitmask_size = sizeof(made.threads);
 		return 0;
@@ -388,12 +401,14 @@ static int made_ioctl(int fd, unsigned long request, void *argument)
 static struct gpu_node node;
 static struct eudebug_links *links;
 static size_t told_count;
-static struct eudebug_told told[PUT_MOST];
+static struct eudebug_told told[PUT_MOST], told_last[2];
 
 static void on_told(void *context, const struct eudebug_told *row)
 {
 	if (told_count < PUT_MOST)
 		told[told_count++] = *row;
+	told_last[0] = told_last[1];
+	told_last[1] = *row;
 	/* told of alone: the bytes are not looked at afterwards */
 	if (row->kind == EUDEBUG_TOLD_BINARY) {
 		CHECK(row->size == 100 && ((const char *)row->bytes)[99] == 'b');
@@ -555,6 +570,78 @@ TEST(threads_that_do_not_go_on_end_the_connection)
 	CHECK_EQUAL(counts.stops, 0);
 }
 
+/* It does not say which threads stand still. */
+static void put_fault(void)
+{
+	uint8_t bytes[sizeof(xe_attention)];
+
+	memcpy(bytes, &xe_attention, sizeof(bytes));
+	((struct xe_debug_event *)bytes)->type = XE_DEBUG_EVENT_PAGE_FAULT;
+	put(bytes, sizeof(bytes));
+}
+
+/* The driver is at the same ones when it is asked. */
+TEST(threads_that_nobody_told_of_go_on)
+{
+	struct eudebug_counts counts;
+
+	begin();
+	made.busy = 20;
+	memset(made.threads, 0x11, sizeof(made.threads));
+	PUT(xe_queue);
+	put_fault();
+	CHECK(eudebug_links_connect(links, &node, 1, false) > 0);
+	REQUIRE(wait_for(&made.resumes, 1));
+	CHECK(memcmp(made.resumed, made.threads, sizeof(made.resumed)) == 0);
+	end(&counts);
+	CHECK_EQUAL(counts.resumed, 16);
+}
+
+TEST(threads_that_cannot_be_looked_at_end_the_connection)
+{
+	struct eudebug_counts counts;
+
+	for (int stops = 0; stops < 2; stops++) {
+		begin();
+		made.stopped_error = EIO;
+		PUT(xe_queue);
+		if (!stops)
+			put_fault();
+		CHECK(eudebug_links_connect(links, &node, 1, stops) > 0);
+		REQUIRE(wait_told(1));
+		CHECK_EQUAL(told[0].kind, EUDEBUG_TOLD_CLOSED);
+		CHECK_EQUAL(fcntl(made.fd, F_GETFD), -1);
+		end(&counts);
+	}
+}
+
+/* More is placed than there is room for, and nobody takes it. */
+TEST(ends_have_room)
+{
+	enum { PLACED = 300000, ROOM = 1 << 18 };
+	const uint64_t end_ns = host_clocks_now_ns() + PATIENCE_NS;
+	struct xe_debug_event_metadata gone = xe_binary;
+	struct eudebug_counts counts;
+
+	begin();
+	gone.base.flags = XE_DEBUG_DESTROY;
+	PUT(xe_bind);
+	PUT(xe_operation);
+	PUT(xe_placed);
+	PUT(gone);
+	made.repeated = 2;
+	made.repeats = PLACED - 1;
+	made.read_error = ENODEV;
+	CHECK(eudebug_links_connect(links, &node, 1, false) > 0);
+	while (fcntl(made.fd, F_GETFD) >= 0 && host_clocks_now_ns() < end_ns)
+		usleep(1000);
+	end(&counts);
+	CHECK_EQUAL(counts.lost, 1 + PLACED - ROOM);
+	CHECK_EQUAL(told_last[0].kind, EUDEBUG_TOLD_BINARY_END);
+	CHECK_EQUAL(told_last[1].kind, EUDEBUG_TOLD_CLOSED);
+	CHECK_EQUAL(told_last[1].error, ENODEV);
+}
+
 TEST(events_that_are_longer_or_broken)
 {
 	struct {
@@ -639,6 +726,9 @@ int main(void)
 	RUN(threads_go_on);
 	RUN(threads_are_stopped_where_that_was_asked_for);
 	RUN(threads_that_do_not_go_on_end_the_connection);
+	RUN(threads_that_nobody_told_of_go_on);
+	RUN(threads_that_cannot_be_looked_at_end_the_connection);
+	RUN(ends_have_room);
 	RUN(events_that_are_longer_or_broken);
 	RUN(refusals);
 	return harness_end();

@@ -185,6 +185,72 @@ TEST(what_nobody_looked_at_is_a_loss)
 	bench_close(&bench);
 }
 
+static void submit_kernel(const struct driver *driver, uint64_t number, uint64_t address)
+{
+	const struct submit_record record = {.head = {.time_ns = driver->begin_ns + number,
+						      .kind = SUBMIT_RECORD_BATCH,
+						      .tid = (uint32_t)gettid(),
+						      .tgid = (uint32_t)getpid()},
+					     .enter_ns = driver->begin_ns + number,
+					     .number = number,
+					     .vm = 1,
+					     .minor = MINOR,
+					     .found_count = 1,
+					     .found = {{.address = address, .count = 3}}};
+
+	on_record(load.tracer, &record,
+		  offsetof(struct submit_record, found) + sizeof(record.found[0]));
+	settle((void *)driver);
+}
+
+/* What was unbound may be among it: what is launched at the place later is another kernel. */
+TEST(kernels_end_where_records_are_lost)
+{
+	struct driver *driver = begin();
+	const struct event_code *codes;
+	size_t count;
+
+	submit_kernel(driver, 1, 0x1000);
+	driver_each_second(driver, driver->begin_ns + 100);
+	submit_kernel(driver, 101, 0x1000);
+	load.counts[SUBMIT_COUNT_RECORDS] = 1;
+	driver_each_second(driver, driver->begin_ns + 200);
+	submit_kernel(driver, 201, 0x1000);
+	driver_each_second(driver, driver->begin_ns + 300);
+	submit_kernel(driver, 301, 0x1000);
+	driver_close(driver);
+	bench_read(&bench);
+	count = trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes);
+	REQUIRE(count == 2);
+	CHECK_EQUAL(codes[0].end_ns, codes[1].begin_ns - 1);
+	CHECK_EQUAL(codes[1].end_ns, 0);
+	CHECK_EQUAL(said_state("1 kernels ended as their ends"), COLLECTOR_PARTIAL);
+	bench_close(&bench);
+}
+
+TEST(kernels_without_memory_are_a_loss)
+{
+	struct driver *driver = begin();
+	struct event_loss *rows;
+	size_t count;
+
+	submit_kernel(driver, 1, 0x1000);
+	bench.recording->is_memory_full = true;
+	submit_kernel(driver, 2, 0x1000);
+	submit_kernel(driver, 3, 0x2000);
+	driver_close(driver);
+	bench_read(&bench);
+	rows = ROWS(&bench, EVENT_LOSS, struct event_loss, &count, NULL);
+	REQUIRE(count == 1);
+	CHECK_EQUAL(rows[0].kind, EVENT_LAUNCH);
+	CHECK_EQUAL(rows[0].count, 3);
+	CHECK_EQUAL(said_state("3 kernels left out as the recorder had all memory"),
+		    COLLECTOR_PARTIAL);
+	CHECK_EQUAL(said_state("kernels beyond 256"), UINT32_MAX);
+	free(rows);
+	bench_close(&bench);
+}
+
 /* Each alone makes the account a part of the whole. */
 TEST(what_had_no_room_leaves_a_part)
 {
@@ -232,6 +298,8 @@ int main(void)
 	RUN(who_goes_on_submitting_does_not_keep_it_from_its_end);
 	RUN(what_nobody_looked_at_is_a_loss);
 	RUN(what_had_no_room_leaves_a_part);
+	RUN(kernels_end_where_records_are_lost);
+	RUN(kernels_without_memory_are_a_loss);
 	RUN(a_submission_without_a_stack_leaves_a_part);
 	RUN(what_the_driver_refused_was_no_submission);
 	return harness_end();

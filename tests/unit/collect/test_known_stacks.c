@@ -106,6 +106,32 @@ TEST(a_number_is_of_one_process)
 	bench_close(&bench);
 }
 
+/* The kernel would tell it at each call: 16 KiB a time, for nothing. */
+TEST(what_cannot_be_kept_is_not_told_again)
+{
+	begin();
+	hash_map_put(&stacks.bytes_of_user, me()->row.uid, 256 << 20);
+	take(5, PIECE);
+	CHECK_EQUAL(stacks.refused, 1);
+	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id()), 0);
+	CHECK_EQUAL(told_stacks_find(&stacks, 5, my_id()), 0);
+	CHECK_EQUAL(forgotten_count, 0);
+	CHECK_EQUAL(stacks.unkept, 2);
+	/* another user has a share of its own */
+	me()->row.uid++;
+	take(6, PIECE);
+	CHECK(told_stacks_find(&stacks, 6, my_id()) != 0);
+	CHECK(hash_map_get(&stacks.bytes_of_user, me()->row.uid, 0) != 0);
+	bench.recording->is_memory_full = true;
+	take(7, 2 * PIECE);
+	CHECK_EQUAL(told_stacks_find(&stacks, 7, my_id()), 0);
+	CHECK_EQUAL(stacks.no_memory, 1);
+	CHECK_EQUAL(stacks.refused, 1);
+	CHECK_EQUAL(forgotten_count, 0);
+	end();
+	bench_close(&bench);
+}
+
 /* ---- what is mapped ---------------------------------------------------------------------------- */
 
 static void *map_at(void *address, const char *path)
@@ -181,6 +207,7 @@ int main(void)
 {
 	RUN(the_oldest_gives_way_and_is_told_again);
 	RUN(a_number_is_of_one_process);
+	RUN(what_cannot_be_kept_is_not_told_again);
 	RUN(another_library_in_the_place_of_one);
 	return harness_end();
 }

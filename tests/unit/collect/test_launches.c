@@ -655,6 +655,31 @@ TEST(who_is_gone_takes_its_kernels_with_it)
 	bench_close(&bench);
 }
 
+/* It was found gone while its last records were in the ring, of which a stack has no time. */
+TEST(the_last_submissions_of_one_that_is_gone_are_its)
+{
+	static const struct kernel_stack told = {.user_stack = 77, .ip = 8192, .tgid = GONE};
+	const struct event_process *processes;
+	const struct event_code *codes;
+	struct submit_record record;
+
+	begin(false);
+	record = record_of_another(1);
+	take(&record);
+	launches_each_second(launches, begin_ns + 1000);
+	launches_take(launches, &told, sizeof(told));
+	record = record_of_another(5);
+	record.user_stack = told.user_stack;
+	take(&record);
+	CHECK_EQUAL(launches_counted(launches)->stackless, 1);
+	end();
+	REQUIRE(trace_reader_things(bench.reader, EVENT_PROCESS, (const void **)&processes) == 2);
+	CHECK_EQUAL(processes[1].end_ns, begin_ns + 1000);
+	REQUIRE(trace_reader_things(bench.reader, EVENT_CODE, (const void **)&codes) == 2);
+	CHECK_EQUAL(codes[1].process, processes[1].id);
+	bench_close(&bench);
+}
+
 /* ---- stacks of guests -------------------------------------------------------------------------- */
 
 static void on_catch_up(void *context)
@@ -910,6 +935,7 @@ int main(void)
 	RUN(another_program_is_another_process);
 	RUN(what_the_kernel_has_dropped_stays_incomplete);
 	RUN(who_is_gone_takes_its_kernels_with_it);
+	RUN(the_last_submissions_of_one_that_is_gone_are_its);
 	RUN(a_guests_stack_has_the_way_of_its_thread_into_the_driver);
 	RUN(a_million_submissions_are_decoded_in_bounded_memory);
 	RUN(generations);
