@@ -93,8 +93,8 @@ static void call_at_depth(uint32_t depth)
 
 static struct caller begin_caller(void)
 {
-	_Atomic uint32_t *words = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t *words =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct caller caller = {.wanted = words, .done = words + 1, .pid = fork()};
 
 	while (caller.pid == 0) {
