@@ -445,6 +445,20 @@ with t.case("… also those of the processes that it has started, without stacks
     t.true(not any(frames), f"stacks: {frames}")
     t.equal(live.end()[0], 7, "the programs")
 
+with t.case("launches are seen in the library that is mapped, whatever lies at its path by now"):
+    folder = t.path("driver")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(os.path.join(STAND_INS, "libcuda.so.1"), folder)
+    live = Live(command=["sh", "-c", f"LD_LIBRARY_PATH='{folder}' exec '{program('cuda_live')}' read without"])
+    os.unlink(os.path.join(folder, "libcuda.so.1"))
+    os.mkfifo(os.path.join(folder, "libcuda.so.1"))
+    trace = t.path("side.duet")
+    recorder = Side(live, trace)
+    live.tell("launch 3")
+    until("3 commands", lambda: ledger(trace)["matched"] >= 3)
+    recorder.end()
+    t.equal(live.end()[0], 7, "the program")
+
 with t.case("for who measures CUPTI alone nothing is seen from outside either"):
     live = Live("read", "without")
     result = run([DUET, "record", "-v", "-d", "0.5", "-p", str(live.pid), "--collect", "nvidia:idle", "-o", t.path("idle.duet")])
